@@ -80,7 +80,7 @@ deps-check:
 
 # ---- generated sources ------------------------------------------------------------------------------------------------
 # arguments of the kernels of a family: compiled code calls none of those
-FAMILY_HEADERS := $(patsubst %,kernels/mck_%.h,conv dct dot ewise fft filter interp levinson matmul partial random recurrence reduce segment select sequence small softmax sort)
+FAMILY_HEADERS := $(patsubst %,kernels/mck_%.h,conv dct dot ewise fft filter interp levinson matmul partial random recurrence reduce segment select sequence small softmax sort winograd)
 # what code compiled at run time includes: shipped as text
 NATIVE_HEADERS := $(filter-out $(FAMILY_HEADERS),$(wildcard kernels/mck*.h kernels/native/*.h)) runtime/base/mc_def.h
 # what programs of devices include: text in the library
@@ -186,10 +186,10 @@ $(foreach p,$(PLUGINS),$(eval $(B)/plugins/mc_$(p).so: $(wildcard bindings/$(p)/
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 
 # ---- people -----------------------------------------------------------------------------------------------------------
-# make run       install what is missing, build, run the main job (INPUT=file for your own recording)
+# make run       install what is missing, build, run the main job (INPUT=file for your own recording); replaces pac-results
 run: deps
 	@$(MAKE) --no-print-directory all
-	@$(B)/mascon scripts/pac.lua $(if $(INPUT),'$(INPUT)',--demo) $(ARGS)
+	@$(B)/mascon scripts/pac.lua $(if $(INPUT),'$(INPUT)',--demo) --overwrite $(ARGS)
 
 # make test      install what is missing, build, run every test; the last line counts them (ONLY='index fft': the specs so named, ONLY=changed: those of changed files)
 ifdef ONLY
@@ -205,9 +205,12 @@ endif
 # make test-device  every row of the op table on a device, beside the CPU (DEVICE=opencl:0, cuda:0; standin: the binding of CUDA without a card)
 .PHONY: test-device
 STANDIN := LD_LIBRARY_PATH=$(abspath $(B))/standin STANDIN_CACHE=$(abspath $(B))/standin/cache MASCON_TEST_DEVICE=cuda:0
+# SANITIZE=1 with DEVICE=standin: under the address and undefined behaviour sanitizers, for at most SECONDS (600)
+STANDIN_CHECKED := LD_PRELOAD="$(shell gcc -print-file-name=libasan.so) $(shell gcc -print-file-name=libubsan.so)" \
+  ASAN_OPTIONS=detect_leaks=0 STANDIN_SANITIZE=1 MASCON_CACHE=off timeout $(or $(SECONDS),600)
 test-device: all
 ifeq ($(DEVICE),standin)
-	@$(B)/mascon tests/run.lua cuda_adapter >/dev/null; $(STANDIN) $(B)/mascon tests/run.lua device_
+	@$(B)/mascon tests/run.lua cuda_adapter >/dev/null; $(STANDIN) $(if $(SANITIZE),$(STANDIN_CHECKED)) $(B)/mascon tests/run.lua $(or $(ONLY),device_)
 else
 	@POCL_CACHE_DIR=$(abspath $(B))/pocl MASCON_TEST_DEVICE=$(or $(DEVICE),opencl:0) $(B)/mascon tests/run.lua device_
 endif
@@ -272,7 +275,7 @@ debug:
 # make cuda      every device program through NVRTC for each capability of ARCHS (half an hour; what was done is not done again)
 ARCHS ?= 75 80 86 89 90 100 120
 cuda: all
-	@$(B)/mascon tests/run.lua cuda_adapter >/dev/null && STANDIN_KEEP=1 $(STANDIN) $(B)/mascon tests/run.lua device_matrix >/dev/null
+	@$(B)/mascon tests/run.lua cuda_adapter >/dev/null && MASCON_CACHE=off STANDIN_KEEP=1 $(STANDIN) $(B)/mascon tests/run.lua device_ >/dev/null
 	@$(B)/mascon tests/cuda.lua $(B)/standin/cache --jobs $(JOBS) --archs "$(ARCHS)"
 
 # make fuzz      fuzzes each file parser for SECONDS (default 60) with clang

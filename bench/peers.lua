@@ -30,12 +30,14 @@ local FAMILIES = {
   { nil, 'bench_ops.py', '--family elementwise' }, { 'matmul', 'bench_ops.py', '--family matmul' }, { 'fft', 'bench_ops.py', '--family fft' },
   { 'order', 'bench_ops.py', '--family order' }, { nil, 'bench_ops.py', '--family compiled' }, { 'pac', 'bench_pac.py', '' },
   { 'autoreject', 'bench_autoreject.py', '' }, { 'transform', 'bench_transforms.py', '' }, { 'optim', 'bench_optim.py', '' }, { nil, 'bench_fit.py', '' },
-  { nil, 'bench_sample.py', '' }, { 'xpcs', 'bench_xpcs.py', '', '-xpcs' },
+  { nil, 'bench_sample.py', '' }, { 'networks', 'bench_networks.py', '--plan %NETWORKS%' }, { 'rollout', 'bench_rollout.py', '' },
+  { 'xpcs', 'bench_xpcs.py', '', '-xpcs' },
 }
 -- the table of functions reads its rows from a file, so that shapes and values stand once
 for _, name in ipairs(functions.families()) do table.insert(FAMILIES, #FAMILIES, { name, 'bench_functions.py', '--plan %PLAN% --family ' .. name }) end
 local FOLDER = require('mascon.core.ffi').libdir .. '/bench'
 local OURS, THEIRS, FACTS, PLAN = FOLDER .. '/peers-ours.jsonl', FOLDER .. '/peers-theirs.jsonl', FOLDER .. '/peers-facts.json', FOLDER .. '/functions.jsonl'
+local NETWORKS = FOLDER .. '/networks.jsonl'
 
 local function quote(s) return "'" .. s:gsub("'", "'\\''") .. "'" end
 
@@ -120,6 +122,7 @@ local function run()
   local python, program = o.venv .. '/bin/python', require('mascon.core.ffi').libdir .. '/mascon'
   if not command(('%s %s/peers/bench_pac.py --write %s'):format(quote(python), folder, quote(FOLDER))) then error('peers: the samples could not be written', 0) end
   rows.save(PLAN, functions.plan())
+  rows.save(NETWORKS, require('networks').plan())
   local wanted, old_ours, old_theirs
   if o.only or o.without then old_ours, old_theirs = rows.load_rows(OURS) or {}, rows.load_rows(THEIRS) or {} end
   if o.only then
@@ -166,13 +169,16 @@ local function run()
     if not o.skip_ablation and chosen(name) then our_turn(name) end
   end
   if wanted and wanted.autoreject_stream then our_turn 'autoreject_stream' end -- by name only
+  local function given(text) return (text:gsub('%%(%u+)%%', { PLAN = quote(PLAN), NETWORKS = quote(NETWORKS) })) end
   for round = 1, o.rounds do
     for _, f in ipairs(FAMILIES) do
       if not chosen(f[1] or '') then goto continue end
       print(('-- round %d of %d: %s %s'):format(round, o.rounds, f[1] or '', f[3]))
       if f[1] then our_turn(f[1]) end
       loads[#loads + 1] = rows.load()
-      for _, r in ipairs(rows_of(('%s %s/peers/%s --threads %d %s 2>/dev/null'):format(quote(python_of(f)), folder, f[2], o.threads, (f[3]:gsub('%%PLAN%%', function() return quote(PLAN) end))))) do theirs[#theirs + 1] = r end
+      local text = ('%s %s/peers/%s --threads %d %s 2>/dev/null')
+      text = text:format(quote(python_of(f)), folder, f[2], o.threads, given(f[3]))
+      for _, r in ipairs(rows_of(text)) do theirs[#theirs + 1] = r end
       keep(round) -- a run that is cut short leaves what it had
       ::continue::
     end

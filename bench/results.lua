@@ -9,6 +9,8 @@ local results_transforms = require 'results_transforms'
 local results_xpcs = require 'results_xpcs'
 local results_autoreject = require 'results_autoreject'
 local results_optim = require 'results_optim'
+local results_networks = require 'results_networks'
+local results_rollout = require 'results_rollout'
 local M = {}
 
 local time = measure.time
@@ -322,6 +324,8 @@ function M.page(facts, ours, theirs, old)
   section('Compiled functions', nil, function() return results_transforms.section(ours, theirs) end)
   section('Two-time correlation fits', nil, function() return results_xpcs.section(ours, theirs) end)
   section('Minimisers, roots, integrals, differential equations', nil, function() return results_optim.section(ours, theirs) end)
+  section('Layers of networks and steps of training', nil, function() return results_networks.section(ours, theirs) end)
+  section('Rollouts of neural operators', nil, function() return results_rollout.section(ours, theirs) end)
   local passes = io.open 'bench/stored/compile_passes.md'
   if passes then
     put('## Passes of compiled functions', (passes:read '*a'):match '^(.-)%s*$')

@@ -13,7 +13,7 @@ local FAMILIES = {
   { 'fft', 'linear' }, { 'order', 'order' }, { 'pac', 'pac' }, { 'ablation', 'pac' }, { 'memory', 'pac' }, { 'xpcs', 'xpcs' },
   { 'autoreject', 'autoreject' }, { 'autoreject_growth', 'autoreject' }, { 'autoreject_ablation', 'autoreject' }, { 'autoreject_memory', 'autoreject' }, { 'autoreject_stream', 'autoreject', asked = true },
   { 'transform', 'transforms' }, { 'optim', 'optim' }, { 'optim', 'fit' },
-  { 'optim', 'sample' },
+  { 'optim', 'sample' }, { 'networks', 'networks' }, { 'rollout', 'rollout' }, { 'rollout_ablation', 'rollout' },
 }
 for _, name in ipairs(require('functions').families()) do FAMILIES[#FAMILIES + 1] = { name, 'functions' } end
 

@@ -1,7 +1,7 @@
 /* mck_extremes.h - the largest and the smallest of neighbours, in lanes.
  *
  * mck_max_of_f32(x, n), mck_min_of_f32, mck_max_of_f64, mck_min_of_f64: n > 0; a NaN among them is
- * the answer. Knows no family. */
+ * the answer. */
 #ifndef MCK_EXTREMES_H
 #define MCK_EXTREMES_H
 

@@ -81,6 +81,9 @@ MC_API int mc_svg_to_png(const char *svg, int64_t bytes, double scale, const cha
 /* Columns of the terminal behind descriptor fd, 0 when it is none. */
 MC_API int mc_terminal_width(int fd);
 
+/* 1 where the family of `op` has a form for cards, 0 where it runs on host memory alone. */
+MC_API int mc_op_launches(int op);
+
 /* ---- ops ---- */
 /* The same for callers to whom every field access costs (interpreted Lua). _new: out is a fresh
  * header with `bytes` of payload; -1 instead of 0 when the result needed storage, so that it must
@@ -238,6 +241,10 @@ typedef struct mc_vm_instr {
 MC_API int mc_plan_fused(mc_plan *p, int nleaves, const int32_t *leaves, const int32_t *want,
                          int nout, const int32_t *out, const int32_t *result,
                          int ninstr, const mc_vm_instr *instr);
+/* The group that was added last as a program of devices (kernels/device/fused.h), copied: its text,
+ * the ops that refuse operands in the order in which the text counts them. */
+MC_API int mc_plan_program(mc_plan *p, const char *text, int nguards, const int32_t *guards,
+                           const int32_t *want);
 /* A reduction (`op`) into header `out` of what a program makes: header `like` shows its shape and
  * has no memory. */
 MC_API int mc_plan_reduced(mc_plan *p, int op, const mc_params *params, int out, int like,
@@ -270,6 +277,25 @@ typedef struct mc_loop_spec {
 } mc_loop_spec;
 MC_API int mc_plan_loop(mc_plan *p, const mc_loop_spec *spec, mc_plan *const *parts, int nout,
                         const int32_t *out, int nin, const int32_t *in);
+/* Whether a device runs the CPU's kernels, those of workflows included. */
+MC_API int mc_device_hosted(int device);
+/* What happens inside calls: a step of a plan, a launch (waited for), a transfer. Seconds are of
+ * mc_clock. _watch begins or ends it; _watched takes what happened since the last time, oldest
+ * first, and returns how many. */
+enum { MC_EVENT_STEP, MC_EVENT_LAUNCH, MC_EVENT_TO, MC_EVENT_FROM };
+typedef struct mc_event {
+    char name[64], what[64];
+    double begin, end;
+    int64_t bytes;
+    int32_t kind, device;
+} mc_event;
+MC_API int mc_watch(int on);
+MC_API int mc_watched(mc_event *out, int room);
+/* Programs of devices so far: [0] compiled, [1] found on disk, [2] seconds of compilers. */
+MC_API void mc_device_programs(double out[3]);
+/* What the interface of an open device says of itself: versions, abilities, the library it
+ * multiplies with; empty where it says nothing. */
+MC_API int mc_device_words(int number, char *text, int64_t room);
 /* Programs of devices, for tests: source i of those that `device` has built (how many there are is
  * returned); formula i of the op table or conversion behind them (NULL at the end, borrowed); the
  * whole text that a kind of device ("opencl", "cuda") is given for a source, its length
@@ -329,9 +355,10 @@ typedef struct mc_reduction {
     int64_t bytes; /* of a state */
 } mc_reduction;
 /* Makes it an op: operands of these dtypes and of one shape, reduced along their last axis. Its
- * number, or -1 with the error set; code and op stay until the process ends. */
+ * number, or -1 with the error set; code and op stay until the process ends. program, lanes: the
+ * same for devices (lua/mascon/kernel/reduction.lua), copied, with lanes of its groups. */
 MC_API int mc_reduction_row(const char *name, const mc_reduction *r, int nin, const int8_t *in,
-                            int nout, const int8_t *out);
+                            int nout, const int8_t *out, const char *program, int lanes);
 /* A user's function over [first, last); called for pieces of [0, n) of `grain` elements. shape[k]:
  * sizes of input k. */
 typedef void (*mc_range_kernel)(int64_t first, int64_t last, void *const *out,
@@ -378,7 +405,8 @@ MC_API int mc_file_private(const char *path, const void *bytes, int64_t n);
 typedef struct mc_file_set mc_file_set;
 MC_API mc_file_set *mc_file_set_new(const char *dir);
 MC_API const char *mc_file_set_folder(const mc_file_set *s);
-MC_API int mc_file_set_publish(mc_file_set *s, const char *last, const char *stale);
+MC_API int mc_file_set_publish(mc_file_set *s, const char *last, const char *stale,
+                               const char *fresh);
 MC_API void mc_file_set_free(mc_file_set *s);
 /* Completes a publication into dir that was killed; nothing to do is MC_OK. */
 MC_API int mc_file_set_recover(const char *dir);
@@ -388,6 +416,8 @@ MC_API int mc_file_set_recover(const char *dir);
 typedef struct mc_lock mc_lock;
 MC_API mc_lock *mc_lock_take(const char *path);
 MC_API void mc_lock_free(mc_lock *l);
+/* Whether two names lead to one file, links followed; 0 where one of them is not there. */
+MC_API int mc_file_same(const char *a, const char *b);
 /* The program of a name as the shell finds it, links resolved. */
 MC_API int mc_file_program(const char *name, char *found, int64_t room);
 

@@ -6,7 +6,7 @@
 local mc = require 'mascon'
 local ar, meeg = mc.autoreject, mc.meeg
 
-local o = mc.args.parse(arg, {
+local o, asked = mc.args.parse(arg, {
   name = 'autoreject', usage = 'usage: mascon scripts/autoreject.lua INPUT [options]', positional = 1,
   about = 'Epochs of EEG and MEG cleaned by limits that cross-validation finds: bad channels repaired epoch by epoch, bad epochs dropped.',
   options = {
@@ -24,12 +24,12 @@ local o = mc.args.parse(arg, {
     { 'reject_by', { 'local', 'global', 'ransac' }, 'limits by channel with repair, one limit a type, or channels that others cannot predict', default = 'local' },
     { 'method', { 'exact', 'bayesian_optimization', 'random_search' }, 'search of limits', default = 'exact' },
     { 'kappa', 'numbers', 'shares of bad channels that make an epoch bad (0 to 1 in tenths)' }, { 'rho', 'numbers', 'numbers of channels repaired at most (1, 4, 32)' },
-    { 'cv', 'integer', 'folds', default = 10 }, { 'seed', 'integer', 'seed of the splits', default = 42 }, { 'compat', { 'native', 'upstream' }, 'behave as upstream', default = 'native' },
+    { 'cv', 'integer', 'folds', default = 10 }, { 'seed', 'natural', 'seed of the splits', default = 42 }, { 'compat', { 'native', 'upstream' }, 'behave as upstream', default = 'native' },
     { 'flat', 'number', 'cells whose range is at most this many SI units are bad (a limit from above never finds them)' },
     { 'bad_channel', 'number', 'channels bad in more than this share of epochs are bad in all', value = 'SHARE' },
     { 'partial', { 'repair', 'drop' }, 'epochs with more than rho bad channels: repair the worst, or drop', default = 'repair' },
     { 'adjacency', 'flag', 'bad neighbours of a repaired channel are no sources' }, { 'adjacency_drop', 'integer', 'bad channels side by side that make an epoch bad (with --adjacency)' },
-    { 'certainty', 'integer', 'seeds beside the first that tell how sure each vote is: certainty.csv', value = 'SEEDS' },
+    { 'certainty', 'count', 'seeds beside the first that tell how sure each vote is: certainty.csv', value = 'SEEDS' },
     { 'mark', 'flag', 'keep bad epochs as they are; the log tells which' },
     { 'log', 'string', 'a reject log that was edited: it decides', value = 'FILE' }, { 'allow_empty', 'flag', 'no error when every epoch is bad' },
     { 'threads', 'integer', 'worker threads (all cores); results do not depend on it' },
@@ -200,12 +200,32 @@ local function cut(raw, picks)
   })
 end
 
+-- options that a way of cleaning does not use
+local REPAIR = { 'kappa', 'rho', 'flat', 'bad_channel', 'partial', 'adjacency', 'adjacency_drop', 'certainty' }
+local LOCAL = { 'log', 'mark', 'allow_empty', 'compat', 'seed' }
+local UNUSED = { global = LOCAL, ransac = { 'log', 'mark', 'allow_empty', 'seed', 'cv', 'method' } }
+local RECORDING = { 'events', 'event_id', 'tmin', 'tmax', 'baseline', 'highpass', 'lowpass', 'keep_marked' }
+
+--- Refuses options without effect in this run.
+local function refuse_unused()
+  local way = UNUSED[o.reject_by]
+  if way then
+    mc.args.unused(asked, REPAIR, ('for --reject-by local, and this is --reject-by %s'):format(o.reject_by))
+    mc.args.unused(asked, way, ('without effect with --reject-by %s'):format(o.reject_by))
+  end
+  if o.log then mc.args.unused(asked, REPAIR, 'without effect with --log, which decides; leave out one of them') end
+end
+
 --- Everything, within --max-memory.
 local function clean()
+  refuse_unused()
   local x = meeg.open(o[1], { fs = o.fs, unit = o.unit, types = types_of(o.types), proj = not o.no_proj })
   for _, w in ipairs(rawget(x, 'warnings') or {}) do print('note: ' .. w) end
+  if not meeg.raw.is(x) then mc.args.unused(asked, RECORDING, ('for recordings; %s holds epochs'):format(o[1])) end
   local picks = prepare(x)
-  if not meeg.raw.is(x) and (o.highpass or o.lowpass) then error('--highpass and --lowpass are for recordings; ' .. o[1] .. ' holds epochs', 0) end
+  if o.log and (asked.cv or asked.method or asked.seed) then
+    print 'note: --log decides; --cv, --method and --seed shape only the limits that are shown beside it'
+  end
   -- only what is picked is read and kept; upstream predicts a channel from others of its type too
   local only = o.compat ~= 'upstream' and o.picks or nil
   local epochs = meeg.raw.is(x) and cut(x, only) or only and x:pick(only) or x

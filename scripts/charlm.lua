@@ -22,8 +22,9 @@ local o = mc.args.parse(arg, {
     { 'lr', 'number', 'learning rate', default = 5e-3 }, { 'write', 'integer', 'characters to write at the end',
       default = 300 },
     { 'temperature', 'number', 'of the writing; near 0 takes the likeliest', default = 0.8 },
-    { 'seed', 'integer', 'seed of text, weights, order and writing', default = 1 },
-    { 'resume', 'flag', 'go on with the run in the folder of the results' }, { 'quiet', 'flag', 'no progress line' },
+    { 'seed', 'natural', 'seed of text, weights, order and writing', default = 1 },
+    { 'resume', 'flag', 'go on with the run in the folder of the results' },
+    { 'overwrite', 'flag', 'remove the run in the folder of the results' }, { 'quiet', 'flag', 'no progress line' },
   },
 })
 
@@ -102,7 +103,10 @@ local function written(net, codes, letters, start, n, key)
 end
 
 mc.args.run('charlm', function()
-  mc.results.folder('--out', o.out)
+  if not mc.manifest.planning() then
+    mc.results.folder('--out', o.out, { overwrite = o.overwrite, resume = o.resume or false,
+      names = { 'model.npz', 'log.jsonl' } })
+  end
   local text = o.data and mc.load(o.data, { format = 'txt' }) or sentences(200000, o.seed)
   local codes, letters, ids, counts = {}, {}, {}, {}
   for i = 1, #text do
@@ -125,7 +129,8 @@ mc.args.run('charlm', function()
   print(net)
   local bits, best = 1 / math.log(2), nil
   local trainer = nn.Trainer(net, {
-    name = 'charlm', folder = o.out, resume = o.resume, progress = not o.quiet, steps = o.steps, clip = 1,
+    name = 'charlm', folder = o.out, resume = o.resume, overwrite = o.overwrite, progress = not o.quiet,
+    steps = o.steps, clip = 1,
     every = math.max(1, math.floor(o.steps / 4)), key = key:fold_in(2),
     train = nn.data.loader(train, { batch = o.batch, shuffle = true, seed = o.seed, drop_last = true }),
     valid = nn.data.loader(valid, { batch = o.batch }), groups = { { 'norm', weight_decay = 0 } },
@@ -137,6 +142,7 @@ mc.args.run('charlm', function()
       print(('step %d: %.3f bits per character, on other text %.3f'):format(f.step, f.loss * bits, best))
     end },
   })
+  for _, name in ipairs(o.overwrite and { 'model.npz', 'sample.txt' } or {}) do os.remove(o.out .. '/' .. name) end
   trainer:fit()
   net:eval()
   net:save(o.out .. '/model.npz')

@@ -19,8 +19,9 @@ local o = mc.args.parse(arg, {
       { 'batch', 'integer', 'images per step', default = 64 },
     { 'count', 'integer', 'images that are drawn for training', default = 6000 },
     { 'lr', 'number', 'learning rate', default = 3e-3 },
-    { 'seed', 'integer', 'seed of images, weights and order', default = 1 },
-    { 'resume', 'flag', 'go on with the run in the folder of the results' }, { 'quiet', 'flag', 'no progress line' },
+    { 'seed', 'natural', 'seed of images, weights and order', default = 1 },
+    { 'resume', 'flag', 'go on with the run in the folder of the results' },
+    { 'overwrite', 'flag', 'remove the run in the folder of the results' }, { 'quiet', 'flag', 'no progress line' },
   },
 })
 
@@ -84,7 +85,10 @@ local function files(folder, which)
 end
 
 mc.args.run('digits', function()
-  mc.results.folder('--out', o.out)
+  if not mc.manifest.planning() then
+    mc.results.folder('--out', o.out, { overwrite = o.overwrite, resume = o.resume or false,
+      names = { 'model.npz', 'log.jsonl' } })
+  end
   local train = o.data and files(o.data, 'train') or drawn(o.count, o.seed)
   local test = o.data and files(o.data, 't10k') or drawn(1000, o.seed + 1000)
   local side = train.fields.x.shape[3]
@@ -100,7 +104,8 @@ mc.args.run('digits', function()
   local loader = nn.data.loader(train, { batch = o.batch, shuffle = true, seed = o.seed, drop_last = true })
   local function count(b) return b.x.shape[1] end
   local trainer = nn.Trainer(net, {
-    name = 'digits', folder = o.out, resume = o.resume, progress = not o.quiet, epochs = o.epochs, train = loader,
+    name = 'digits', folder = o.out, resume = o.resume, overwrite = o.overwrite, progress = not o.quiet,
+    epochs = o.epochs, train = loader,
     valid = nn.data.loader(test, { batch = 250 }), key = key:fold_in(5), monitor = '-valid_accuracy',
     optimizer = mc.optim.adamw { lr = mc.optim.one_cycle(o.lr, { steps = math.max(2, o.epochs * loader.batches) }) },
     loss = function(model, b) return nn.cross_entropy(model(b.x), b.y), count(b) end,
@@ -112,6 +117,7 @@ mc.args.run('digits', function()
         f.valid_accuracy))
     end },
   })
+  if o.overwrite then os.remove(o.out .. '/model.npz') end
   trainer:fit()
   net:save(o.out .. '/model.npz')
   print(('%d images, %d steps; best accuracy on other images %.4f in epoch %d'):format(train.n, trainer.step.count,

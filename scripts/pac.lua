@@ -8,7 +8,7 @@
 local mc = require 'mascon'
 local pac = mc.pac
 
-local o = mc.args.parse(arg, {
+local o, asked = mc.args.parse(arg, {
   name = 'pac', usage = 'usage: mascon scripts/pac.lua INPUT [options]', positional = 1,
   about = 'Phase-amplitude coupling with surrogate statistics for every channel of a recording (.npz, .npy, .fif, .edf, .bdf, .vhdr, .set).',
   options = {
@@ -36,18 +36,23 @@ local o = mc.args.parse(arg, {
     { 'mcp_scope', { 'run', 'channel' }, 'pairs that are corrected together: of all channels, or of each', default = 'run' },
     { 'maxstat_of', { 'z', 'raw' }, 'maxima of values on the scale of their own null, or raw (z; raw with --compat)' },
     { 'compat', { 'native', 'tensorpac', 'gpac' }, 'behave as another program', default = 'native' }, { 'segments', { 'pool', 'each' }, 'segments: one map from all, or one each', default = 'pool' },
-    { 'seed', 'integer', 'seed of drawn surrogates', default = 42 }, { 'dtype', { 'f32', 'f64' }, 'precision', default = 'f32' }, { 'device', 'string', 'auto or cpu', default = 'auto' },
+    { 'seed', 'natural', 'seed of drawn surrogates', default = 42 }, { 'dtype', { 'f32', 'f64' }, 'precision', default = 'f32' }, { 'device', 'string', 'cpu, gpu, cuda:0, opencl:0', default = 'auto' },
     { 'threads', 'integer', 'worker threads (all cores); results do not depend on it' },
     { 'max_memory', 'string', 'memory the whole program may take, such as 2GiB; results do not depend on it' },
     { 'segment_length', 'number', 'seconds: analyse a long recording in segments, whose sums are added up (60 s and 64 cycles beyond 2^20 samples; 0: never)' },
     { 'search', 'integer', 'also find the best bands of each channel among all that a grid of so many frequencies spans (6 is a start)' },
     { 'contrast', 'string', 'epochs of a second condition: test how coupling of INPUT (A) differs from it (B)',
       value = 'FILE' },
-    { 'contrast_perm', 'integer', 'permutations of the contrast', default = 1000 }, { 'paired', 'flag',
+    { 'contrast_perm', 'count', 'permutations of the contrast', default = 1000 }, { 'paired', 'flag',
       'trial i of INPUT belongs to trial i of --contrast' },
-    { 'top', 'integer', 'rows of the table', default = 10 }, { 'out', 'string', 'folder for the results', value = 'DIR', default = 'pac-results' }, { 'quiet', 'flag', 'no progress bar' },
+    { 'top', 'count', 'rows of the table', default = 10 }, { 'out', 'string', 'folder for the results', value = 'DIR', default = 'pac-results' },
+    { 'overwrite', 'flag', 'replace results that are there' }, { 'quiet', 'flag', 'no progress bar' },
   },
 })
+if o[1] and o.demo then
+  io.stderr:write(('pac: %s is not read with --demo, which makes a recording; leave one of them out\n'):format(o[1]))
+  os.exit(2)
+end
 if not o[1] and not o.demo then
   io.stderr:write 'pac: give a recording, or --demo; --help shows the options\n'
   os.exit(2)
@@ -88,12 +93,35 @@ local function measure_of(word)
   return f, word:match '([^/]+)%.lua$'
 end
 
+local ARRAYS = { npy = true, npz = true }
+local function ending(path) return path and (path:match '%.(%w+)$' or ''):lower() end
+
+--- Refuses options without effect in this run.
+local function refuse_unused()
+  if not o.contrast then mc.args.unused(asked, { 'paired', 'contrast_perm' }, 'for --contrast FILE') end
+  local one, other = ending(o[1]), ending(o.contrast)
+  if one ~= 'npz' and other ~= 'npz' then
+    mc.args.unused(asked, { 'key' }, 'for an .npz, which holds several arrays')
+  end
+  if o.demo then
+    mc.args.unused(asked, { 'axes', 'from', 'to', 'mask', 'keep_marked', 'types', 'fs' },
+      'for a recording, and --demo makes one')
+  elseif ARRAYS[one] and (not other or ARRAYS[other]) then
+    mc.args.unused(asked, { 'keep_marked', 'types' },
+      ('for recordings with marks and types; %s is an array'):format(o[1]))
+  end
+  if o.search and o.search < 2 then
+    error(('--search %d: a grid needs at least 2 frequencies'):format(o.search), 0)
+  end
+end
+
 --- Everything, within --max-memory.
 local function analyse()
+  refuse_unused()
   local measure, measure_name = measure_of(o.measure)
   local dir, source, truth = o.out
   if not mc.manifest.planning() then -- before the work, not after it
-    mc.results.folder('--out', dir)
+    mc.results.folder('--out', dir, { overwrite = o.overwrite })
   end
   if o.demo then
     local rec = pac.generate.recording { seed = 1 }
@@ -154,7 +182,6 @@ local function analyse()
       surrogate))
 
   for _, w in ipairs(source.notes) do print('note: ' .. w) end
-  if mc.file.exists(dir .. '/manifest.json') then print(('note: the results in %s are replaced'):format(dir)) end
 
   local bar = not o.quiet and mc.progress.new(source.C, { label = 'coupling', unit = 'channels' }) or nil
   local r = pac.source.run(plan, source, { progress = bar })

@@ -5,6 +5,7 @@
 local mc = require 'mascon'
 local rollout = mc.rollout
 
+local MOST = 2 ^ 53 -- whole numbers are exact up to it
 local COMMANDS = { 'generate', 'info', 'validate', 'extract-features', 'bench', 'view', 'merge' }
 local o, given = mc.args.parse(arg, {
   name = 'rollout',
@@ -18,7 +19,7 @@ local o, given = mc.args.parse(arg, {
       'keys of the configuration by their whole paths', value = 'KEY=VALUE,...' },
     { 'device', { 'cpu' }, 'where it is computed' }, { 'total_samples', 'integer', 'operators' }, { 'batch_size',
       'integer', 'operators per part file' },
-    { 'num_realizations', 'integer', 'realisations of each' }, { 'seed', 'integer', 'seed of everything random' },
+    { 'num_realizations', 'integer', 'realisations of each' }, { 'seed', 'natural', 'seed of everything random' },
       { 'rows', 'string', 'rows of a shard, from 0', value = 'FIRST:LAST' },
     { 'resume', 'flag', 'go on where an earlier run stopped' }, { 'overwrite', 'flag', 'replace the output' },
       { 'dry_run', 'flag', 'check, count the work, write nothing' },
@@ -32,7 +33,7 @@ local function settings()
   local set = {}
   for _, pair in ipairs(o.set or {}) do
     local k, v = pair:match '^([%w_.]+)=(.*)$'
-    if not k then error(('--set %s: give KEY=VALUE'):format(pair), 0) end
+    if not k or not v:find '%S' then error(('--set %s: give KEY=VALUE (null for none)'):format(pair), 0) end
     set[k] = v -- read as YAML
   end
   set['sampling.total_samples'], set['sampling.batch_size'] = o.total_samples or set['sampling.total_samples'],
@@ -61,11 +62,13 @@ end
 
 local function dataset() return named('dataset', 'a data set') end
 
---- Refuses files that would be replaced.
-local function free(path)
-  if mc.file.exists(path) and not o.overwrite then
-    error(('%s is there already; use --overwrite, or another --output'):format(path), 0)
-  end
+--- Refuses files that would be replaced, and what the run reads.
+local function free(path, ...) mc.results.free('--output', { path }, { overwrite = o.overwrite, inputs = { ... } }) end
+
+--- The rows of --row, from 0.
+local function row_number()
+  if o.row < 0 or o.row > MOST then error(('--row is %.6g; rows are counted from 0'):format(o.row), 0) end
+  return o.row
 end
 
 local run = {}
@@ -85,6 +88,7 @@ function run.generate()
   end
   local out = o.output or c.dataset.output_path
   local page = rollout.report.page(out)
+  mc.results.free('--output', { out, page }, { overwrite = true, inputs = { c.name } })
   if not mc.file.exists(out) then free(page) end
   local r = rollout.generate.run(c, { out = o.output, resume = o.resume, overwrite = o.overwrite, first = first,
     last = last, quiet = o.quiet })
@@ -111,16 +115,18 @@ function run.validate()
 end
 
 run['extract-features'] = function()
-  local out = o.output or ('row-%d.npz'):format(o.row)
-  free(out)
-  local row = rollout.check.replay(dataset(), o.row)
+  local path, row_at = dataset(), row_number()
+  local out = o.output or ('row-%d.npz'):format(row_at)
+  free(out, path)
+  local row = rollout.check.replay(path, row_at)
   mc.save(out, { temporal = row.temporal, per_trajectory = row.summary, aggregated = row.aggregated })
   print('wrote ' .. out)
 end
 
 function run.view()
-  free(o.output or ('row-%d.svg'):format(o.row))
-  print('wrote ' .. table.concat(rollout.view.row(dataset(), o.row, o.output), '  '))
+  local path, row = dataset(), row_number()
+  free(o.output or ('row-%d.svg'):format(row), path)
+  print('wrote ' .. table.concat(rollout.view.row(path, row, o.output), '  '))
 end
 
 function run.merge()
@@ -148,7 +154,6 @@ local function belongs(command)
       error(('--%s has no meaning for %s; leave it out'):format(name:gsub('_', '-'), command), 0)
     end
   end
-  if o.resume and o.overwrite then error('--resume and --overwrite exclude each other; give one', 0) end
 end
 
 mc.args.run('rollout', function()

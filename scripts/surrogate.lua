@@ -48,9 +48,9 @@ local o = mc.args.parse(arg, {
   name = 'surrogate', usage = 'usage: mascon scripts/surrogate.lua [options]', positional = 0, about = 'Finds the least value of an expensive function with few evaluations.',
   options = {
     { 'problem', { 'branin', 'hartmann', 'oscillator' }, 'function to minimise', default = 'oscillator' }, { 'calls', 'integer', 'evaluations in all', default = 40 },
-    { 'acquisition', { 'ei', 'lcb', 'pi' }, 'what makes a point promising', default = 'ei' }, { 'seed', 'integer', 'seed of the search (and of the noise of the record)', default = 1 },
+    { 'acquisition', { 'ei', 'lcb', 'pi' }, 'what makes a point promising', default = 'ei' }, { 'seed', 'natural', 'seed of the search (and of the noise of the record)', default = 1 },
     { 'resume', 'string', 'state.json of an earlier run to go on from', value = 'FILE' }, { 'out', 'string', 'folder for the results', value = 'DIR', default = 'surrogate-results' },
-    { 'quiet', 'flag', 'no progress bar' },
+    { 'overwrite', 'flag', 'replace results that are there' }, { 'quiet', 'flag', 'no progress bar' },
   },
 })
 
@@ -90,7 +90,7 @@ mc.args.run('surrogate', function()
     print(('surrogate: %d evaluations of %s, about %.1f s beside them'):format(o.calls, o.problem, 0.03 * o.calls))
     os.exit(0)
   end
-  mc.results.folder('--out', dir)
+  mc.results.folder('--out', dir, { overwrite = o.overwrite, inputs = { o.resume } })
   local f = problem.make(o.seed)
   local state = o.resume and mc.json.decode(assert(mc.file.read(o.resume)))
   local record = mc.manifest.new { options = { problem = o.problem, calls = o.calls, acquisition = o.acquisition, seed = o.seed },

@@ -10,8 +10,9 @@ local o = mc.args.parse(arg, {
   options = {
     { 'hidden', 'integer', 'hidden units', default = 128 }, { 'epochs', 'integer', 'passes over the samples', default = 200 }, { 'batch', 'integer', 'samples per step', default = 256 },
     { 'lr', 'number', 'learning rate', default = 1e-2 }, { 'weight_decay', 'number', 'decay of the weights', default = 1e-2 }, { 'test', 'number', 'share of samples held out', default = 0.2 },
-    { 'seed', 'integer', 'seed of the weights, of the order of samples and of the spirals', default = 1 }, { 'out', 'string', 'folder for the results', value = 'DIR', default = 'train-results' },
-    { 'eager', 'flag', 'do not compile the step' }, { 'quiet', 'flag', 'no progress bar' },
+    { 'seed', 'natural', 'seed of the weights, of the order of samples and of the spirals', default = 1 },
+    { 'out', 'string', 'folder for the results', value = 'DIR', default = 'train-results' },
+    { 'overwrite', 'flag', 'replace results that are there' }, { 'eager', 'flag', 'do not compile the step' }, { 'quiet', 'flag', 'no progress bar' },
   },
 })
 
@@ -32,7 +33,7 @@ local function cross_entropy(p, x, y) return -mc.mean(mc.take_along_axis(mc.log_
 local function accuracy(p, x, y) return mc.mean(mc.eq(mc.argmax(logits(p, x), 2), y):to 'f32'):item() end
 
 mc.args.run('train', function()
-  mc.results.folder('--out', o.out)
+  mc.results.folder('--out', o.out, { overwrite = o.overwrite })
   local x, y
   if o[1] then
     local file = mc.load(o[1])

@@ -107,3 +107,17 @@ def missing(*packages):
         except PackageNotFoundError:
             return p
     return None
+
+
+def emit_threads(name, call):
+    """PyTorch's row with all threads and, as ours have it, one with one thread."""
+    import torch
+
+    if not wanted(name):
+        return
+    threads = STATE['threads']
+    for n in {threads: None, 1: None}:
+        torch.set_num_threads(n)
+        tail = '_t1' if n < threads else ''
+        emit(f'{name}{tail}_torch', measure(call), ['torch'], threads=n)
+    torch.set_num_threads(threads)

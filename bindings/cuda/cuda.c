@@ -1,4 +1,4 @@
-/* cuda.c - NVIDIA's cards behind mc_device_api: memory, one stream, programs, launches.
+/* cuda.c - NVIDIA's cards behind mc_device_api: memory, one stream, programs, launches, products.
  *
  * The device's own (primary) context is used, so that other libraries of the process share it. A
  * segment is one allocation; uploads go through a ring of pinned chunks: the source is free when
@@ -26,7 +26,8 @@ static const mc_host_api *host;
 
 /* The driver's functions and NVRTC's, opened on first use; state: 0 not yet, 1 there, -1 not. */
 static mc_cuda cu;
-static int have_driver, have_nvrtc;
+static mc_cuda_blas blas;
+static int have_driver, have_nvrtc, have_blas;
 
 typedef struct chunk {
     char *at;
@@ -39,6 +40,8 @@ typedef struct device {
     CUcontext context;
     chunk ring[CHUNKS];
     int next, capability; /* 90 for 9.0 */
+    int asked;            /* for products */
+    mc_cuda_products *products; /* NULL: its own kernels multiply */
     char name[128];
 } device;
 
@@ -301,7 +304,7 @@ static int target(const device *d, char *option, size_t room)
 }
 
 /* Code of a program for the card; NULL with the record. Freed with host->free. */
-static char *compile(const device *d, const char *source, char *log, int64_t room)
+static char *compile(const device *d, const char *source, int64_t *length, char *log, int64_t room)
 {
     char arch[64];
     char *code = NULL;
@@ -335,6 +338,7 @@ static char *compile(const device *d, const char *source, char *log, int64_t roo
         cu.nvrtcDestroyProgram(&p);
         return NULL;
     }
+    if (code) code[bytes] = 0;
     if (!rc) rc = own ? cu.nvrtcGetCUBIN(p, code) : cu.nvrtcGetPTX(p, code);
     if (rc) {
         host->error(STATUS_DEVICE, "cuda: NVRTC: %s", cu.nvrtcGetErrorString(rc));
@@ -342,28 +346,53 @@ static char *compile(const device *d, const char *source, char *log, int64_t roo
         code = NULL;
     }
     if (p) cu.nvrtcDestroyProgram(&p);
+    *length = (int64_t)bytes;
     return code;
 }
 
-static void *cuda_build(void *dev, const char *source, const char *options, char *log, int64_t room)
+static int nvrtc(void)
 {
-    CUmodule m = NULL;
-    (void)options;
+    int major, minor;
+    if (have_nvrtc) return have_nvrtc > 0;
+    have_nvrtc = mc_cuda_nvrtc(&cu) ? -1 : 1;
+    if (have_nvrtc > 0 && cu.nvrtcVersion(&major, &minor)) {
+        snprintf(cu.why, sizeof cu.why, "NVRTC is not there: it is found, but does not start");
+        have_nvrtc = -1;
+    }
+    return have_nvrtc > 0;
+}
+
+static void cuda_target(void *dev, char *card, char *compiler, int64_t room)
+{
+    const device *d = dev;
+    int major = 0, minor = 0, version = 0;
+    snprintf(card, (size_t)room, "cuda sm_%d, no contraction", d->capability);
+    compiler[0] = 0;
+    if (nvrtc() && cu.nvrtcVersion(&major, &minor) == 0 &&
+        cu.cuDriverGetVersion(&version) == CUDA_OK)
+        snprintf(compiler, (size_t)room, "NVRTC %d.%d for driver %d.%d, sm_%d", major, minor,
+                 version / 1000, version / 10 % 100, d->capability);
+}
+
+static void *cuda_compile(void *dev, const char *source, int64_t *bytes, char *log, int64_t room)
+{
     log[0] = 0;
-    if (!have_nvrtc) have_nvrtc = mc_cuda_nvrtc(&cu) ? -1 : 1;
-    if (have_nvrtc < 0) {
+    if (!nvrtc()) {
         host->error(STATUS_UNSUPPORTED, "cuda: %s", cu.why);
         return NULL;
     }
-    char *code = enter(dev) ? NULL : compile(dev, source, log, room);
-    if (!code) return NULL;
+    return enter(dev) ? NULL : compile(dev, source, bytes, log, room);
+}
+
+static void *cuda_load(void *dev, const void *code, int64_t bytes)
+{
+    CUmodule m = NULL;
+    (void)bytes;
+    if (enter(dev)) return NULL;
     const CUresult rc = cu.cuModuleLoadData(&m, code);
-    host->free(code);
-    if (rc != CUDA_OK) {
-        fails("program", rc);
-        return NULL;
-    }
-    return m;
+    if (rc == CUDA_OK) return m;
+    fails("program", rc);
+    return NULL;
 }
 
 static void cuda_program_free(void *dev, void *program)
@@ -383,12 +412,68 @@ static void *cuda_kernel(void *dev, void *program, const char *name)
     return f;
 }
 
+/* ---- products ---- */
+
+#define WORKSPACE ((size_t)32 << 20)
+
+static mc_cuda_products *products(device *d)
+{
+    if (d->asked) return d->products;
+    d->asked = 1;
+    if (!have_blas) have_blas = mc_cuda_blas_open(&blas) ? -1 : 1;
+    CUdeviceptr workspace = 0;
+    if (have_blas < 0 || enter(d)) return NULL;
+    if (cu.cuMemAlloc(&workspace, WORKSPACE) != CUDA_OK) workspace = 0;
+    d->products = mc_cuda_products_new(&blas, workspace, workspace ? WORKSPACE : 0);
+    if (!d->products) {
+        if (workspace) cu.cuMemFree(workspace);
+        snprintf(blas.why, sizeof blas.why, "cuBLASLt does not start");
+    }
+    return d->products;
+}
+
+static int cuda_gemm(void *dev, const mc_product_job *g)
+{
+    mc_cuda_products *p = products(dev);
+    return p && !enter(dev) && mc_cuda_product_fits(p, g);
+}
+
+static int start_product(device *d, CUstream s, const mc_launch *l, void *const *segment)
+{
+    mc_product_job g;
+    CUdeviceptr at[3];
+    memcpy(&g, l->raw, sizeof g);
+    for (int i = 0; i < 3; i++) at[i] = address(segment[i], g.at[i]);
+    const int rc = mc_cuda_product(d->products, &g, at, s);
+    return rc == 0 ? 0
+                   : host->error(STATUS_DEVICE, "cuda: matmul: cuBLASLt refuses (status %d)", rc);
+}
+
+static void cuda_about(void *dev, char *text, int64_t room)
+{
+    device *d = dev;
+    int version = 0, major = 0, minor = 0, n;
+    (void)cu.cuDriverGetVersion(&version);
+    n = snprintf(text, (size_t)room, "capability %d.%d, driver for CUDA %d.%d (12.0 or newer), ",
+                 d->capability / 10, d->capability % 10, version / 1000, version / 10 % 100);
+    if (nvrtc() && cu.nvrtcVersion(&major, &minor) == 0)
+        n += snprintf(text + n, (size_t)(room - n), "NVRTC %d.%d, ", major, minor);
+    else
+        n += snprintf(text + n, (size_t)(room - n), "no NVRTC (programs of the cache only), ");
+    if (products(d))
+        snprintf(text + n, (size_t)(room - n), "matmul by cuBLASLt %d.%d", blas.version / 10000,
+                 blas.version / 100 % 100);
+    else
+        snprintf(text + n, (size_t)(room - n), "matmul by its own kernel (%s)", blas.why);
+}
+
 static int cuda_launch(void *dev, void *stream, const mc_launch *l, void *const *segment)
 {
     void *arguments[MC_LAUNCH_BUFFERS + 1];
     CUdeviceptr buffer[MC_LAUNCH_BUFFERS];
     unsigned grid[3], group[3];
     if (enter(dev)) return STATUS_DEVICE;
+    if (!l->kernel) return start_product(dev, stream, l, segment);
     for (int i = 0; i < l->nbuf; i++) {
         buffer[i] = address(segment[i], 0);
         arguments[i] = &buffer[i];
@@ -426,7 +511,11 @@ int mc_plugin_open(const mc_host_api *h, void *api)
         .done = cuda_done,
         .event_free = cuda_event_free,
         .sync = cuda_sync,
-        .build = cuda_build,
+        .target = cuda_target,
+        .compile = cuda_compile,
+        .load = cuda_load,
+        .about = cuda_about,
+        .gemm = cuda_gemm,
         .program_free = cuda_program_free,
         .kernel = cuda_kernel,
         .launch = cuda_launch,

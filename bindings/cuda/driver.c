@@ -1,7 +1,7 @@
-/* driver.c - where the driver and NVRTC are found.
+/* driver.c - where the driver, NVRTC and cuBLASLt are found.
  *
- * The driver's library is the one the loader knows. NVRTC is taken from the loader, from a toolkit
- * (CUDA_HOME, CUDA_PATH, /usr/local/cuda) or from the wheels of a Python environment
+ * The driver's library is the one the loader knows. Those of the toolkit are taken from the loader,
+ * from a toolkit (CUDA_HOME, CUDA_PATH, /usr/local/cuda) or from the wheels of a Python environment
  * (VIRTUAL_ENV, CONDA_PREFIX), newest version first. */
 #include "parts.h"
 
@@ -10,11 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static int take(mc_cuda *c, void *library, const char *what, const char *name, void *slot)
+static int take(char *why, size_t room, void *library, const char *what, const char *name,
+                void *slot)
 {
     *(void **)slot = dlsym(library, name);
     if (*(void **)slot) return 0;
-    snprintf(c->why, sizeof c->why, "%s has no %s; install a newer one", what, name);
+    snprintf(why, room, "%s has no %s; install a newer one", what, name);
     return -1;
 }
 
@@ -28,8 +29,9 @@ int mc_cuda_driver(mc_cuda *c)
                  "libcuda.so.1 is not there; install the driver of the NVIDIA card");
         return -1;
     }
-#define X(result, name, exported, arguments) \
-    if (take(c, library, "the NVIDIA driver", exported, (void *)&c->name)) return -1;
+#define X(result, name, exported, arguments)                                                       \
+    if (take(c->why, sizeof c->why, library, "the NVIDIA driver", exported, (void *)&c->name))     \
+        return -1;
     MC_CUDA_DRIVER(X)
 #undef X
     return 0;
@@ -51,31 +53,60 @@ static void *from_folder(const char *variable, const char *rest)
     return library;
 }
 
+/* A library of the toolkit, of version 13 or 12. */
+static void *of_toolkit(const char *name)
+{
+    static const char *const versions[] = { ".13", ".12", "" };
+    static const char *const places[][2] = {
+        { "CUDA_HOME", "/lib64/" },
+        { "CUDA_PATH", "/lib64/" },
+        { "/usr/local/cuda", "/lib64/" },
+        { "VIRTUAL_ENV", "/lib/python3*/site-packages/nvidia/*/lib/" },
+        { "CONDA_PREFIX", "/lib/python3*/site-packages/nvidia/*/lib/" },
+        { "CONDA_PREFIX", "/lib/" },
+    };
+    char file[256];
+    void *library = NULL;
+    for (size_t i = 0; i < sizeof versions / sizeof *versions && !library; i++) {
+        snprintf(file, sizeof file, "%s%s", name, versions[i]);
+        library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    }
+    for (size_t i = 0; i < sizeof places / sizeof *places && !library; i++) {
+        snprintf(file, sizeof file, "%s%s.1[0-9]", places[i][1], name);
+        library = from_folder(places[i][0], file);
+    }
+    return library;
+}
+
 int mc_cuda_nvrtc(mc_cuda *c)
 {
-    static const char *const names[] = { "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so" };
-    static const char *const places[][2] = {
-        { "CUDA_HOME", "/lib64/libnvrtc.so.1[0-9]" },
-        { "CUDA_PATH", "/lib64/libnvrtc.so.1[0-9]" },
-        { "/usr/local/cuda", "/lib64/libnvrtc.so.1[0-9]" },
-        { "VIRTUAL_ENV", "/lib/python3*/site-packages/nvidia/*/lib/libnvrtc.so.1[0-9]" },
-        { "CONDA_PREFIX", "/lib/python3*/site-packages/nvidia/*/lib/libnvrtc.so.1[0-9]" },
-        { "CONDA_PREFIX", "/lib/libnvrtc.so.1[0-9]" },
-    };
-    void *library = NULL;
-    for (size_t i = 0; i < sizeof names / sizeof *names && !library; i++)
-        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    for (size_t i = 0; i < sizeof places / sizeof *places && !library; i++)
-        library = from_folder(places[i][0], places[i][1]);
+    void *library = of_toolkit("libnvrtc.so");
     if (!library) {
         snprintf(c->why, sizeof c->why,
                  "NVRTC is not there; install a CUDA toolkit of version 12 or 13, or pip's "
                  "nvidia-cuda-nvrtc into the environment that VIRTUAL_ENV names");
         return -1;
     }
-#define X(result, name, exported, arguments) \
-    if (take(c, library, "NVRTC", exported, (void *)&c->name)) return -1;
+#define X(result, name, exported, arguments)                                                       \
+    if (take(c->why, sizeof c->why, library, "NVRTC", exported, (void *)&c->name)) return -1;
     MC_CUDA_NVRTC(X)
 #undef X
+    return 0;
+}
+
+int mc_cuda_blas_open(mc_cuda_blas *b)
+{
+    void *library = of_toolkit("libcublasLt.so");
+    if (!library) {
+        snprintf(b->why, sizeof b->why,
+                 "cuBLASLt is not there; install a CUDA toolkit of version 12 or 13, or pip's "
+                 "nvidia-cublas");
+        return -1;
+    }
+#define X(result, name, exported, arguments)                                                       \
+    if (take(b->why, sizeof b->why, library, "cuBLASLt", exported, (void *)&b->name)) return -1;
+    MC_CUDA_BLAS(X)
+#undef X
+    b->version = (int)b->cublasLtGetVersion();
     return 0;
 }

@@ -1,5 +1,5 @@
-/* parts.h - what is used of the CUDA driver and of NVRTC, declared here so that neither a toolkit
- * nor a card is needed to build, and opened at run time. */
+/* parts.h - what is used of the CUDA driver, NVRTC and cuBLASLt, declared here so that neither a
+ * toolkit nor a card is needed to build, and opened at run time. */
 #ifndef MC_CUDA_PARTS_H
 #define MC_CUDA_PARTS_H
 
@@ -84,6 +84,78 @@ enum { STREAM_NON_BLOCKING = 1, EVENT_NO_TIMING = 2 };
     X(int, nvrtcGetPTXSize, "nvrtcGetPTXSize", (nvrtcProgram p, size_t * bytes))                   \
     X(int, nvrtcGetPTX, "nvrtcGetPTX", (nvrtcProgram p, char *code))                               \
     X(int, nvrtcDestroyProgram, "nvrtcDestroyProgram", (nvrtcProgram * p))
+
+typedef struct cublasLtContext *cublasLtHandle;
+typedef struct cublasLtDesc *cublasLtDesc; /* of a product, a matrix, a preference */
+typedef struct cublasLtAlgo {
+    unsigned long long data[8];
+} cublasLtAlgo;
+typedef struct cublasLtFound {
+    cublasLtAlgo algo;
+    size_t workspace;
+    int status;
+    float waves;
+    int reserved[4];
+} cublasLtFound;
+enum { BLAS_COMPUTE_F32 = 68, BLAS_COMPUTE_F64 = 70 };
+enum {
+    BLAS_R_32F = 0,
+    BLAS_R_64F = 1,
+    BLAS_R_16F = 2,
+    BLAS_C_32F = 4,
+    BLAS_C_64F = 5,
+    BLAS_R_16BF = 14
+};
+enum { BLAS_TRANS_A = 3, BLAS_TRANS_B = 4, BLAS_BATCH = 5, BLAS_STRIDE = 6 };
+enum { BLAS_MOST_WORKSPACE = 1, BLAS_LEAST_ALIGN = 5 }; /* of A; B, C and D follow */
+
+#define MC_CUDA_BLAS(X)                                                                            \
+    X(size_t, cublasLtGetVersion, "cublasLtGetVersion", (void))                                    \
+    X(int, cublasLtCreate, "cublasLtCreate", (cublasLtHandle * h))                                 \
+    X(int, cublasLtMatmulDescCreate, "cublasLtMatmulDescCreate",                                   \
+      (cublasLtDesc * d, int compute, int scale))                                                  \
+    X(int, cublasLtMatmulDescSetAttribute, "cublasLtMatmulDescSetAttribute",                       \
+      (cublasLtDesc d, int what, const void *value, size_t bytes))                                 \
+    X(int, cublasLtMatmulDescDestroy, "cublasLtMatmulDescDestroy", (cublasLtDesc d))               \
+    X(int, cublasLtMatrixLayoutCreate, "cublasLtMatrixLayoutCreate",                               \
+      (cublasLtDesc * d, int type, unsigned long long rows, unsigned long long cols,               \
+       long long ld))                                                                              \
+    X(int, cublasLtMatrixLayoutSetAttribute, "cublasLtMatrixLayoutSetAttribute",                   \
+      (cublasLtDesc d, int what, const void *value, size_t bytes))                                 \
+    X(int, cublasLtMatrixLayoutDestroy, "cublasLtMatrixLayoutDestroy", (cublasLtDesc d))           \
+    X(int, cublasLtMatmulPreferenceCreate, "cublasLtMatmulPreferenceCreate", (cublasLtDesc * d))   \
+    X(int, cublasLtMatmulPreferenceSetAttribute, "cublasLtMatmulPreferenceSetAttribute",           \
+      (cublasLtDesc d, int what, const void *value, size_t bytes))                                 \
+    X(int, cublasLtMatmulPreferenceDestroy, "cublasLtMatmulPreferenceDestroy", (cublasLtDesc d))   \
+    X(int, cublasLtMatmulAlgoGetHeuristic, "cublasLtMatmulAlgoGetHeuristic",                       \
+      (cublasLtHandle h, cublasLtDesc product, cublasLtDesc a, cublasLtDesc b, cublasLtDesc c,     \
+       cublasLtDesc d, cublasLtDesc preference, int want, cublasLtFound * found, int *n))          \
+    X(int, cublasLtMatmul, "cublasLtMatmul",                                                       \
+      (cublasLtHandle h, cublasLtDesc product, const void *alpha, const void *a, cublasLtDesc la,  \
+       const void *b, cublasLtDesc lb, const void *beta, const void *c, cublasLtDesc lc, void *d,  \
+       cublasLtDesc ld, const cublasLtAlgo *algo, void *workspace, size_t bytes, CUstream s))
+
+typedef struct mc_cuda_blas {
+#define X(result, name, exported, arguments) result(*name) arguments;
+    MC_CUDA_BLAS(X)
+#undef X
+    int version; /* 130100 for 13.1.0 */
+    char why[256];
+} mc_cuda_blas;
+
+/* Opens cuBLASLt. 0, or -1 with `why`. */
+int mc_cuda_blas_open(mc_cuda_blas *b);
+
+/* A product as cuBLASLt runs it on one card: what it was asked for, then what it answered. */
+struct mc_product_job;
+typedef struct mc_cuda_products mc_cuda_products;
+/* For the card whose context is current; NULL: it does not start. workspace: memory of the card. */
+mc_cuda_products *mc_cuda_products_new(const mc_cuda_blas *b, CUdeviceptr workspace, size_t bytes);
+/* Whether it has a way for operands that begin at any element. */
+int mc_cuda_product_fits(mc_cuda_products *p, const struct mc_product_job *g);
+/* Starts a product: out, a, b are addresses. 0, else a status of cuBLASLt; -1: it has no way. */
+int mc_cuda_product(mc_cuda_products *p, const struct mc_product_job *g, const CUdeviceptr at[3],
+                    CUstream s);
 
 typedef struct mc_cuda {
 #define X(result, name, exported, arguments) result(*name) arguments;

@@ -76,7 +76,7 @@ static int put_group(void *p, const char *name)
     end_set(w);
     const hid_t links = with_parents(),
                 g = H5Gcreate2(w->file, name, links, H5P_DEFAULT, H5P_DEFAULT);
-    if (g < 0) status = refuse(w, name, "the group cannot be made");
+    if (g < 0 || w->to.err) status = refuse(w, name, "the group cannot be made");
     if (g >= 0) (void)H5Gclose(g);
     if (links >= 0) (void)H5Pclose(links);
     hdf5_leave();
@@ -173,6 +173,7 @@ static int begin(void *p, const char *of, const char *name, int type, int size, 
     if (!status && w->set < 0)
         status =
             refuse(w, name, of ? "the attribute cannot be made" : "the dataset cannot be made");
+    if (!status && w->to.err) status = refuse(w, name, "cannot be written");
     if (space >= 0) (void)H5Sclose(space);
     if (list >= 0) (void)H5Pclose(list);
     hdf5_leave();
@@ -190,7 +191,7 @@ static int write_rows(writer *w, int64_t first, int64_t n, const void *data)
     const hid_t space = H5Dget_space(w->set), memory = H5Screate_simple(w->rank, many, NULL);
     int ok = space >= 0 && memory >= 0 &&
              H5Sselect_hyperslab(space, H5S_SELECT_SET, from, NULL, many, NULL) >= 0 &&
-             H5Dwrite(w->set, w->memory, memory, space, H5P_DEFAULT, data) >= 0;
+             H5Dwrite(w->set, w->memory, memory, space, H5P_DEFAULT, data) >= 0 && !w->to.err;
     if (!ok) (void)hdf5_why();
     if (space >= 0) (void)H5Sclose(space);
     if (memory >= 0) (void)H5Sclose(memory);
@@ -222,6 +223,7 @@ static int write_set(void *p, int64_t first, int64_t count, const void *data)
                 status = write_rows(w, first + at, n, (const char *)data + at * w->row);
         }
     }
+    if (!status && w->to.err) status = refuse(w, "data", "cannot be written");
     hdf5_leave();
     return status;
 }
@@ -249,6 +251,7 @@ static int put_texts(void *p, const char *of, const char *name, int rank, int64_
             : H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, texts)) < 0)
         status = refuse(w, name, "cannot be written");
     if (set >= 0) (void)(of ? H5Aclose(set) : H5Dclose(set));
+    if (!status && w->to.err) status = refuse(w, name, "cannot be written");
     if (type >= 0) (void)H5Tclose(type);
     if (space >= 0) (void)H5Sclose(space);
     if (list >= 0) (void)H5Pclose(list);
@@ -269,13 +272,10 @@ static int finish(void *p)
         status = refuse(w, "/", "cannot be written");
         w->to.dropped = 1;
     }
+    /* once, whatever it says: libhdf5 forgets the file before it fails */
     if (w->file >= 0 && H5Fclose(w->file) < 0 && !status)
         status = refuse(w, "/", "cannot be closed");
     if (!status && w->to.err) status = refuse(w, "/", "cannot be written");
-    if (status && w->file >= 0) {
-        w->to.dropped = 1;
-        (void)H5Fclose(w->file);
-    }
     w->file = -1;
     hdf5_leave();
     return status;

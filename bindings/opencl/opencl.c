@@ -404,6 +404,15 @@ static int cl_launch(void *dev, void *stream, const mc_launch *l, void *const *s
     return code == CL_SUCCESS ? 0 : fails("launch", code);
 }
 
+static void cl_about(void *dev, char *text, int64_t room)
+{
+    const device *d = dev;
+    char version[128] = "?", driver[128] = "?";
+    clGetDeviceInfo(d->id, CL_DEVICE_VERSION, sizeof version, version, NULL);
+    clGetDeviceInfo(d->id, CL_DRIVER_VERSION, sizeof driver, driver, NULL);
+    snprintf(text, (size_t)room, "%s (OpenCL 1.2 or newer), driver %s", version, driver);
+}
+
 MC_API int mc_plugin_open(const mc_host_api *h, void *api);
 
 int mc_plugin_open(const mc_host_api *h, void *api)
@@ -427,6 +436,7 @@ int mc_plugin_open(const mc_host_api *h, void *api)
         .event_free = cl_event_free,
         .sync = cl_sync,
         .build = cl_build,
+        .about = cl_about,
         .program_free = cl_program_free,
         .kernel = cl_kernel_of,
         .launch = cl_launch,

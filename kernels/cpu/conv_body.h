@@ -35,6 +35,7 @@ MC_INLINE void FN(tile)(const int C, const int X, T *out, int64_t out_row, const
         FN(tile)(C, X, out, out_row, in, off, w, taps, add);                                    \
     }
 TILES(4, wide, WIDE4)
+TILES(4, two, 2)
 TILES(3, wide, WIDE3)
 TILES(2, wide, WIDE2)
 TILES(1, wide, WIDE1)
@@ -43,6 +44,28 @@ TILES(3, one, 1)
 TILES(2, one, 1)
 TILES(1, one, 1)
 #undef TILES
+
+/* Two panels by one vector: as many sums on their way as a wider tile has. */
+static MC_NOINLINE void FN(tile_pair)(T *out, int64_t out_row, const T *in, const int64_t *off,
+                                      const T *w, const T *next, int64_t taps, int add)
+{
+    V acc[2][MCK_CONV_PANEL];
+    MC_UNROLL(4)
+    for (int c = 0; c < MCK_CONV_PANEL; c++) acc[0][c] = acc[1][c] = OP(set)(0);
+    for (int64_t k = 0; k < taps; k++) {
+        const V v = OP(load)(in + off[k]);
+        MC_UNROLL(4) for (int c = 0; c < MCK_CONV_PANEL; c++)
+        {
+            acc[0][c] = OP(muladd)(OP(set)(w[k * MCK_CONV_PANEL + c]), v, acc[0][c]);
+            acc[1][c] = OP(muladd)(OP(set)(next[k * MCK_CONV_PANEL + c]), v, acc[1][c]);
+        }
+    }
+    MC_UNROLL(2) for (int h = 0; h < 2; h++) MC_UNROLL(4) for (int c = 0; c < MCK_CONV_PANEL; c++)
+    {
+        T *const o = out + (h * MCK_CONV_PANEL + c) * out_row;
+        OP(store)(o, add ? OP(add)(OP(load)(o), acc[h][c]) : acc[h][c]);
+    }
+}
 
 /* Channels that do not fill a panel. */
 static void FN(rest)(const mck_conv *k, int64_t channels, T *out, const T *in, const T *w,
@@ -77,14 +100,22 @@ void MCK(FN(conv_rows))(const mck_conv *k)
         const int64_t taps = k->k - k0 < MCK_CONV_STEP ? k->k - k0 : MCK_CONV_STEP;
         const int64_t *const off = k->off + k0;
         for (int64_t p = 0; full > 0 && p < k->n;) {
-            const int many = p + WIDE4 * VL <= k->n;
+            const int wide = p + WIDE4 * VL <= k->n ? WIDE4 : p + VL < k->n ? 2 : 1;
             for (int64_t c = 0; c < full; c++) {
                 const T *const w =
                     (const T *)k->w + c * MCK_CONV_PANEL * k->k + k0 * MCK_CONV_PANEL;
-                (many ? FN(tile_4_wide) : FN(tile_4_one))(out + c * MCK_CONV_PANEL * k->out_row + p,
-                                                          k->out_row, in + p, off, w, taps, k0 > 0);
+                T *const o = out + c * MCK_CONV_PANEL * k->out_row + p;
+                if (wide == 1 && c + 1 < full) {
+                    FN(tile_pair)(o, k->out_row, in + p, off, w, w + MCK_CONV_PANEL * k->k, taps,
+                                  k0 > 0);
+                    c++;
+                } else {
+                    (wide == WIDE4 ? FN(tile_4_wide)
+                     : wide == 2   ? FN(tile_4_two)
+                                   : FN(tile_4_one))(o, k->out_row, in + p, off, w, taps, k0 > 0);
+                }
             }
-            p += many ? WIDE4 * VL : VL;
+            p += wide * VL;
         }
         if (left > 0)
             FN(rest)

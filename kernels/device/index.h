@@ -30,4 +30,16 @@ MCD_PLACES(mcd_place2, 2)
 MCD_PLACES(mcd_place3, 3)
 MCD_PLACES(mcd_place4, 4)
 
+/* The place of position p on an axis of `size`, -1 outside; positions count from base, negative
+ * ones from the end. */
+MC_INLINE int64_t mcd_place(int64_t p, int64_t base, int64_t size)
+{
+    const int64_t at = p < 0 ? p + size : p - base;
+    return at >= 0 && at < size && (p < 0 || p >= base) ? at : -1;
+}
+
+/* Element i is refused: the guard's number becomes the smallest. */
+#define MCD_REFUSE(number, i) \
+    ATOMIC_MIN((number), (uint32_t)((i) < 0xfffffffe ? (i) + 1 : 0xfffffffe))
+
 #endif

@@ -58,6 +58,44 @@ typedef struct mcd_sort {
     int32_t descending, positions, top, method, skip, median;
 } mcd_sort;
 
+/* Values joined at places: m rows of k values for `places` places, `columns` of each side by
+ * side; pairs of place and position, sorted, in rows of `pad`. num: what a place without values
+ * holds. */
+typedef struct mcd_segment {
+    int64_t at[5], m, k, pad, places, columns, base, num[2];
+    int32_t self, mean, guard, unused;
+} mcd_segment;
+
+/* out = x with `before` elements in front of each axis; values: two constants for each axis. */
+typedef struct mcd_pad {
+    int64_t at[3], n, shape[MCD_RANK], before[MCD_RANK], size[MCD_RANK], stride[MCD_RANK];
+    int32_t nd, mode, bytes, unused;
+} mcd_pad;
+
+/* n queries between k knots, values[c][k - 1][m] of each; nu: order of the derivative. Buffers:
+ * out, queries, knots, values, or knots and guards. */
+typedef struct mcd_interp {
+    int64_t at[4], n, k, c, m, nu;
+    double left, right;
+    int32_t left_given, right_given, outside, strictly, guard, unused;
+} mcd_interp;
+
+/* A pass of a transform of m rows of n (fft.c): have, keep: elements of a row of the operand and
+ * of the result; r: legs of a part, `tiles` parts of a group; step: of the roots in their table. */
+typedef struct mcd_fft {
+    int64_t at[3], m, n, s, have, keep, step, count;
+    double scale;
+    int32_t r, tiles, radices, radix[13], swap_in, swap_out, kind, unused;
+} mcd_fft;
+
+/* m rows of n before and after the transform of a cosine or sine transform (dct.c); wide:
+ * numbers of a row of the transform's side. */
+typedef struct mcd_dct {
+    int64_t at[2], m, n, have, wide;
+    double scale;
+    int32_t type, sine, orthogonal, unused;
+} mcd_dct;
+
 /* Elements first, first + 1, ... of a stream of random numbers. Buffers: out, guards. */
 typedef struct mcd_random {
     int64_t at[2], n, first;

@@ -7,16 +7,7 @@ typedef struct pair {
     uint64_t a, b;
 } pair;
 
-#define REFUSED(i)                                      \
-    ATOMIC_MIN(AT(uint32_t, guards, j.at[4]) + j.guard, \
-               (uint32_t)((i) < 0xfffffffe ? (i) + 1 : 0xfffffffe))
-
-/* Places of position p on an axis of `size`, -1 outside. */
-MC_INLINE int64_t place_of(int64_t p, int64_t base, int64_t size)
-{
-    const int64_t at = p < 0 ? p + size : p - base;
-    return at >= 0 && at < size && (p < 0 || p >= base) ? at : -1;
-}
+#define REFUSED(i) MCD_REFUSE(AT(uint32_t, guards, j.at[4]) + j.guard, (i))
 
 #define MOVE(T) AT(T, out, j.at[0])[to] = AT(const T, x, j.at[1])[from]
 #define MOVE_ANY                   \
@@ -37,7 +28,7 @@ KERNEL take(GLOBAL char *out, GLOBAL const char *x, GLOBAL const char *index, GL
     if (to < j.n) {
         const int64_t row = to / j.width, c = to - row * j.width, a = row / j.count,
                       i = row - a * j.count;
-        const int64_t at = place_of(AT(const int64_t, index, j.at[2])[i], j.base, j.size);
+        const int64_t at = mcd_place(AT(const int64_t, index, j.at[2])[i], j.base, j.size);
         if (at < 0) {
             REFUSED(i);
         } else {
@@ -56,7 +47,7 @@ KERNEL along(GLOBAL char *out, GLOBAL const char *x, GLOBAL const char *index, G
     if (to < j.n) {
         int64_t off[1];
         mcd_place1(to, j.n, j.nd, j.shape, j.stride[0], off);
-        const int64_t at = place_of(AT(const int64_t, index, j.at[2])[to], j.base, j.size);
+        const int64_t at = mcd_place(AT(const int64_t, index, j.at[2])[to], j.base, j.size);
         if (at < 0) {
             REFUSED(to);
         } else {
@@ -81,7 +72,7 @@ KERNEL claim(GLOBAL char *out, GLOBAL const char *x, GLOBAL const char *index, G
     if (i < j.n) {
         int64_t off[1];
         mcd_place1(i, j.n, j.nd, j.shape, j.stride[0], off);
-        const int64_t at = place_of(AT(const int64_t, index, j.at[2])[i], j.base, j.size);
+        const int64_t at = mcd_place(AT(const int64_t, index, j.at[2])[i], j.base, j.size);
         if (at < 0)
             REFUSED(i);
         else
@@ -97,6 +88,24 @@ KERNEL settle(GLOBAL char *out, GLOBAL const char *x, GLOBAL const char *index, 
     if (to < j.n) {
         const int64_t from = (int64_t)AT(const uint32_t, index, j.at[2])[to] - 1;
         if (from >= 0) {
+            MOVE_ANY
+        }
+    }
+}
+
+/* out[i] = values[...w - 1...] where w of the place of i along an axis, from claim, is not 0;
+ * else it stays. stride: of out, of the places, of values but along the axis, where it is
+ * `width`. */
+KERNEL land(GLOBAL char *out, GLOBAL const char *x, GLOBAL const char *index, GLOBAL char *unused,
+            GLOBAL char *guards, const mcd_move j)
+{
+    const int64_t i = GLOBAL_LANE;
+    if (i < j.n) {
+        int64_t off[3];
+        mcd_place3(i, j.n, j.nd, j.shape, j.stride[0], off);
+        const int64_t w = (int64_t)AT(const uint32_t, index, j.at[2])[off[1]] - 1;
+        if (w >= 0) {
+            const int64_t to = off[0], from = off[2] + w * j.width;
             MOVE_ANY
         }
     }

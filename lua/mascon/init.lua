@@ -2,6 +2,8 @@
 --
 -- The public table. Core modules are loaded at once, everything else (signal, stats, plot, ...) when first touched,
 -- which keeps the start in milliseconds; a name that is not there is looked for among the workflows.
+local compiles = jit.status()
+if compiles then jit.off() end -- what runs once is not worth a trace: a fifth of the start
 local lib = require 'mascon.core.ffi'
 local op = require 'mascon.core.op'
 local tensor = require 'mascon.core.tensor'
@@ -14,6 +16,7 @@ require 'mascon.transform.leaf'
 local error = check.error
 
 local M = {}
+lazy.public = M
 for name, v in pairs(array) do
   if not array.spaces[name] then M[name] = v end
 end
@@ -111,6 +114,8 @@ do -- ops check their own calls
   guard.all('', M, ops)
   for name, f in pairs(tensor.methods) do if not ops[f] then tensor.methods[name] = guard.method(name, f) end end
 end
+
+if compiles then jit.on() end
 
 return setmetatable(M, {
   __index = function(t, k)

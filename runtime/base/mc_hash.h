@@ -13,6 +13,8 @@ typedef struct mci_sha256 {
 
 void mci_sha256_start(mci_sha256 *c);
 void mci_sha256_update(mci_sha256 *c, const void *data, size_t n);
+/* Whether the processor's SHA instructions may be taken; true until the level v2 is asked for. */
+void mci_sha256_instructions(int allowed);
 /* 64 hex digits and a zero. */
 void mci_sha256_finish(mci_sha256 *c, char *hex);
 

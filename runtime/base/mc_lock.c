@@ -123,6 +123,16 @@ mc_lock *mc_lock_take(const char *path)
     return NULL;
 }
 
+int mc_file_same(const char *a, const char *b)
+{
+    const int saved = errno;
+    struct stat x, y;
+    const int same =
+        stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+    errno = saved;
+    return same;
+}
+
 void mc_lock_free(mc_lock *l)
 {
     if (!l)

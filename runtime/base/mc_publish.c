@@ -303,7 +303,24 @@ static int free_places(int from, int to, int depth)
     return rc;
 }
 
-int mc_file_set_publish(mc_file_set *s, const char *last, const char *stale)
+/* None of these names, a line each, is there: another process may have published meanwhile. */
+static int absent(const mc_file_set *s, const char *names)
+{
+    char name[PATH_MAX];
+    for (const char *end; (end = strchr(names, '\n')) != NULL; names = end + 1) {
+        if (end == names || end - names >= PATH_MAX)
+            continue;
+        snprintf(name, sizeof name, "%.*s", (int)(end - names), names);
+        if (faccessat(s->dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+            return mci_error(MC_EIO,
+                             "results: %s/%s was written by another run meanwhile and is kept; "
+                             "give another folder, or replace what is there (--overwrite)",
+                             s->target, name);
+    }
+    return MC_OK;
+}
+
+int mc_file_set_publish(mc_file_set *s, const char *last, const char *stale, const char *fresh)
 {
     if (!s->name[0])
         return mci_error(MC_EINVAL, "results: the set is published already; make a new one");
@@ -323,6 +340,8 @@ int mc_file_set_publish(mc_file_set *s, const char *last, const char *stale)
         return rc;
     hold(s->dir, 1);
     rc = complete(s->dir, s->target); /* what another process left */
+    if (rc == MC_OK)
+        rc = absent(s, fresh);
     if (rc == MC_OK && renameat(s->dir, s->name, s->dir, PUBLISH) != 0)
         rc = trouble(s->target, errno);
     if (rc == MC_OK) {

@@ -2,7 +2,7 @@
  *
  * A neighbour (FFTW, OpenBLAS, libgomp, zlib, HDF5, libyaml, libedit, librsvg, ...) is a shared object build/plugins/mc_<who>.so
  * that exports one function, `mc_plugin_open`. It receives the host's functions in a table, never links
- * libmascon, and fills the API struct of its kind. Neighbours see this header and kernels/mck.h, nothing else.
+ * libmascon, and fills the API struct of its kind. tests/lint/rooms.lua lists the headers a neighbour may include.
  * A missing or failing neighbour is an error with advice, never a crash. */
 #ifndef MC_BACKEND_H
 #define MC_BACKEND_H

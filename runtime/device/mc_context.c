@@ -2,6 +2,7 @@
  *
  * Holds dlopen of the plug-ins and the table of host functions they receive. */
 #include "device/mc_context.h"
+#include "base/mc_hash.h"
 #include "base/mc_machine.h"
 #include "base/mc_memory.h"
 #include "mc_gen_kernels.h"
@@ -17,9 +18,8 @@
 #include <unistd.h>
 
 static struct {
-    pthread_mutex_t lock; /* guards the plug-in slots, dir and engine */
+    pthread_mutex_t lock; /* guards the plug-in slots and dir */
     char dir[1024];
-    int engine, measure;  /* engine: 0 auto, 1 fftw, 2 ours */
     int isa;              /* 0..2, -1 not chosen yet */
     int threads;                /* 0 not chosen yet */
     const char *threads_source;
@@ -151,56 +151,13 @@ const mc_lapack_api *mci_lapack(void)
     return blas ? blas->lapack : NULL;
 }
 
-const mc_raster_api *mci_raster(void) { return raster_open(); }
 const mc_hdf5_api *mci_hdf5(void) { return hdf5_open(); }
 const mc_yaml_api *mci_yaml(void) { return yaml_open(); }
 const mc_device_api *mci_device_driver(const char *kind) { return strcmp(kind, "cuda") == 0 ? cuda_open() : opencl_open(); }
-const mc_threads_api *mci_threads_api(void) { return gomp_open(); }
-int mci_fft_measure(void) { return ctx.measure; }
+const mc_fft_api *mci_fftw(void) { return fftw_open(); }
 
-const mc_fft_api *mci_fft(void)
+const char *mci_neighbour(const char *kind)
 {
-    const mc_fft_api *api = ctx.engine == 2 ? NULL : fftw_open();
-    return api ? api : mci_fft_own();
-}
-
-const mc_fft_api *mci_fft_for(int kind, int prec, int64_t n)
-{
-    return ctx.engine == 0 && !ctx.measure && mci_fft_own_suits(kind, prec, n) ? mci_fft_own() : mci_fft();
-}
-
-int mc_fft_config(const char *engine, int measure)
-{
-    int e = !strcmp(engine, "auto") ? 0 : !strcmp(engine, "fftw") ? 1 : !strcmp(engine, "mascon") ? 2 : -1;
-    if (e < 0)
-        return mci_error(MC_EINVAL, "fft engine: '%s' is unknown; choose auto, fftw or mascon", engine);
-    if (e == 1 && !fftw_open())
-        return mc_errstatus();
-    ctx.engine = e;
-    ctx.measure = measure != 0;
-    return MC_OK;
-}
-
-int mc_fft_wisdom(const char *path, int save)
-{
-    const mc_fft_api *api = mci_fft();
-    if (!api->wisdom_save)
-        return mci_error(MC_EUNSUPPORTED, "fft wisdom: engine %s keeps none", api->name);
-    pthread_mutex_lock(&ctx.lock);
-    int rc = save ? api->wisdom_save(path) : api->wisdom_load(path);
-    pthread_mutex_unlock(&ctx.lock);
-    return rc ? mci_error(MC_EIO, "fft wisdom: %s cannot be %s; check the path", path, save ? "written" : "read") : MC_OK;
-}
-
-const char *mc_neighbour(const char *kind)
-{
-    if (!strcmp(kind, "fft")) {
-        static char both[96];
-        if (ctx.engine || ctx.measure || mci_fft() == mci_fft_own())
-            return mci_fft()->name;
-        snprintf(both, sizeof both, "%s, mascon by shape", mci_fft()->name);
-        return both;
-    }
     if (!strcmp(kind, "blas"))
         return blas_open() ? blas_api.name : NULL;
     if (!strcmp(kind, "zlib"))
@@ -251,6 +208,7 @@ int mc_isa_set(const char *name)
             if (!mck_kernel_tables[i])
                 return mci_error(MC_EUNSUPPORTED, "isa: this build has no %s; build without LEVELS=", name);
             ctx.isa = i;
+            mci_sha256_instructions(i > 0);
             return MC_OK;
         }
     return mci_error(MC_EINVAL, "isa: '%s' is unknown; choose v2, v3 or v4", name);

@@ -15,13 +15,16 @@
 const mc_zlib_api *mci_zlib(void);
 const mc_blas_api *mci_blas(void);
 const mc_lapack_api *mci_lapack(void);
-const mc_raster_api *mci_raster(void);
 const mc_hdf5_api *mci_hdf5(void);
 const mc_yaml_api *mci_yaml(void);
-const mc_threads_api *mci_threads_api(void);
 /* The driver of a kind of device, "cuda" or "opencl". */
 const mc_device_api *mci_device_driver(const char *kind);
-/* FFTW, or our own transform when FFTW is missing or MC "mascon" was asked for. Never NULL. */
+const mc_fft_api *mci_fftw(void);
+/* Name of the neighbour of a kind other than "fft", NULL when missing. */
+const char *mci_neighbour(const char *kind);
+
+/* Transforms (mc_fft_engine.c): FFTW, or our own when FFTW is missing or "mascon" was asked for.
+ * Never NULL. */
 const mc_fft_api *mci_fft(void);
 const mc_fft_api *mci_fft_own(void);
 int mci_fft_own_suits(int kind, int prec, int64_t n);

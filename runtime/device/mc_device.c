@@ -6,6 +6,7 @@
  * language collects and tries again. */
 #include "device/mc_device.h"
 #include "device/mc_context.h"
+#include "device/mc_events.h"
 #include "base/mc_error.h"
 #include "base/mc_memory.h"
 
@@ -46,12 +47,15 @@ static device devices[MCI_DEVICES] = {{.text = "cpu"}};
 static int ndevices = 1;
 
 /* Queued work ends before the process does: drivers that are torn down under it crash. Asked for
- * when a driver is there, so that it runs before the driver's own ends. */
+ * when a driver is there, and again when it has built a program, since compilers that it loads for
+ * that register ends of their own: the last to be registered runs first. */
 static void finish_all(void)
 {
     for (int i = ndevices - 1; i > 0; i--)
         (void)devices[i].api->sync(devices[i].handle, devices[i].stream);
 }
+
+void mci_device_at_exit(void) { (void)atexit(finish_all); }
 
 /* ---- names ---- */
 
@@ -102,9 +106,7 @@ static int open_kind(const char *name, const char *kind, int index)
     if (d->caps.align < 1)
         d->caps.align = 256;
     memcpy(d->text, text, sizeof text);
-    static int asked;
-    if (!asked)
-        asked = atexit(finish_all) == 0;
+    mci_device_at_exit();
     return ndevices++;
 }
 
@@ -197,6 +199,16 @@ int mc_device_about(int number, char *name, int64_t room, int64_t out[3])
     return MC_OK;
 }
 
+int mc_device_words(int number, char *text, int64_t room)
+{
+    if (number < 1 || number >= ndevices)
+        return mci_error(MC_EINVAL, "device %d is not open", number);
+    const device *d = &devices[number];
+    text[0] = 0;
+    if (d->api->about) d->api->about(d->handle, text, room);
+    return MC_OK;
+}
+
 const char *mci_device_text(int d) { return d >= 0 && d < ndevices ? devices[d].text : "?"; }
 const char *mc_device_name(int d) { return mci_device_text(d); }
 const mc_device_api *mci_device_api(int d) { return devices[d].api; }
@@ -207,6 +219,8 @@ int mci_device_hosted(int d)
 {
     return d == 0 || (devices[d].api && devices[d].api->reach != NULL);
 }
+
+int mc_device_hosted(int d) { return mci_device_hosted(d); }
 
 char *mci_device_reach(mci_ref r)
 {
@@ -487,14 +501,24 @@ int mci_device_check(int number)
 int mci_device_put(mci_ref to, const void *from, int64_t bytes)
 {
     const device *d = &devices[to.mem->device];
-    return bytes > 0 ? d->api->put(d->handle, d->stream, to.mem->handle, to.at, from, bytes) : MC_OK;
+    const double began = MC_UNLIKELY(mci_watching) ? mc_clock() : 0;
+    int rc = MC_OK;
+    if (bytes > 0) rc = d->api->put(d->handle, d->stream, to.mem->handle, to.at, from, bytes);
+    if (MC_UNLIKELY(mci_watching)) {
+        if (!rc) rc = d->api->sync(d->handle, d->stream);
+        mci_event(MC_EVENT_TO, to.mem->device, "to the device", NULL, began, bytes);
+    }
+    return rc;
 }
 
 int mci_device_get(void *to, mci_ref from, int64_t bytes)
 {
     const device *d = &devices[from.mem->device];
+    const double began = MC_UNLIKELY(mci_watching) ? mc_clock() : 0;
     int rc = MC_OK;
     if (bytes > 0) rc = d->api->get(d->handle, d->stream, to, from.mem->handle, from.at, bytes);
+    if (MC_UNLIKELY(mci_watching))
+        mci_event(MC_EVENT_FROM, from.mem->device, "from the device", NULL, began, bytes);
     return rc ? rc : mci_device_check(from.mem->device);
 }
 

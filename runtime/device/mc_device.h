@@ -45,6 +45,8 @@ void *mci_device_stream(int device);
 const mc_device_caps *mci_device_caps(int device);
 /* Whether the CPU's kernels run on it, on addresses of mci_device_reach. */
 int mci_device_hosted(int device);
+/* Queued work of all devices is waited for before what was registered for the end so far runs. */
+void mci_device_at_exit(void);
 char *mci_device_reach(mci_ref r);
 
 /* Memory of a device. NULL with MC_ENOMEM in the record after the device gave back what it had cached and finished its work. */

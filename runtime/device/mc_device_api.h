@@ -39,6 +39,18 @@ typedef struct mc_launch {
     char raw[MC_LAUNCH_RAW];
 } mc_launch;
 
+/* Products of matrices by a library of the interface: a launch without a kernel whose raw bytes
+ * are an mc_product_job; buffers out, a, b. */
+enum { MC_GEMM_F16, MC_GEMM_BF16, MC_GEMM_F32, MC_GEMM_F64, MC_GEMM_C64, MC_GEMM_C128 };
+typedef struct mc_product_job {
+    int64_t at[3];              /* bytes, of out [batch, m, n], a [batch, m, k], b [batch, k, n] */
+    int64_t m, n, k, batch;
+    int64_t lead[3], step[3];   /* elements from row to row (turned: from column to column), from
+                                 * matrix to matrix */
+    int32_t turned[2];          /* a, b lie by columns */
+    int32_t kind, unused;
+} mc_product_job;
+
 typedef struct mc_device_api {
     int abi;
     const char *kind;                                   /* "cuda", "opencl", "ref" */
@@ -62,15 +74,25 @@ typedef struct mc_device_api {
     int (*sync)(void *dev, void *stream);
     /* programs; log: what the compiler says, cut to its room */
     void *(*build)(void *dev, const char *source, const char *options, char *log, int64_t room);
+    /* Where compiled code can be kept by the runtime (else NULL, and the interface keeps it).
+     * target: what code depends on beside its source; compiler: which one makes it, "" where there
+     * is none. compile: code from host->alloc; load: a program. build is NULL then. */
+    void (*target)(void *dev, char *target, char *compiler, int64_t room);
+    void *(*compile)(void *dev, const char *source, int64_t *bytes, char *log, int64_t room);
+    void *(*load)(void *dev, const void *code, int64_t bytes);
     void (*program_free)(void *dev, void *program);
     void *(*kernel)(void *dev, void *program, const char *name); /* borrowed from the program */
     int (*launch)(void *dev, void *stream, const mc_launch *l, void *const *segment); /* segment[nbuf] */
+    /* Whether a library of the interface does this product (1; no record); NULL: there is none. */
+    int (*gemm)(void *dev, const mc_product_job *g);
     /* lists of launches made once; NULL: the runtime launches one by one */
     void *(*graph_new)(void *dev, int n, const mc_launch *const *l, void *const *const *segment);
     int (*graph_run)(void *dev, void *stream, void *graph);
     void (*graph_free)(void *dev, void *graph);
     /* Host memory behind a segment, for devices that run the CPU's kernels (ref); NULL on all others. */
     char *(*reach)(void *dev, void *segment);
+    /* Versions and abilities, in words: "capability 9.0, driver 13.0"; NULL: it says nothing. */
+    void (*about)(void *dev, char *text, int64_t room);
     /* Addresses that tensors show, chosen by the device; NULL: the runtime reserves a range without access rights. */
     char *(*show)(void *dev, void *segment);
 } mc_device_api;

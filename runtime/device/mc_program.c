@@ -4,8 +4,10 @@
  * A program is a few #define lines and the name of a file of kernels/device/, which includes the
  * headers of the CPU's kernels: the dialect (kernels/device/dialect.h) makes them OpenCL C or CUDA
  * C++. Files are taken from the library itself, each once, where the first line that includes them
- * stands; system headers are left out. */
+ * stands; system headers are left out. What compilers make is kept on disk (mc_code_cache.c), or by
+ * the interface itself. */
 #include "device/mc_program.h"
+#include "device/mc_code_cache.h"
 #include "base/mc_error.h"
 #include "base/mc_memory.h"
 #include "mc_lua.h"
@@ -32,6 +34,10 @@ typedef struct program {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards programs */
 static program *programs;
+static struct {
+    int64_t made, found; /* compiled; out of the cache on disk */
+    double seconds;      /* of compilers */
+} counts;                /* guarded by lock as well */
 
 /* A growing text; failed: there was no memory, or a file is not there. */
 typedef struct builder {
@@ -115,6 +121,52 @@ char *mci_device_source(const char *kind, const char *source)
     return b.text;
 }
 
+/* A program out of the cache on disk, else compiled and kept there. Without a compiler code of any
+ * compiler is taken; with one, its own. */
+static void *load(int device, const char *text, char *log, int64_t room)
+{
+    const mc_device_api *api = mci_device_api(device);
+    void *dev = mci_device_handle(device), *handle = NULL;
+    char target[MCI_CODE_ABOUT], compiler[MCI_CODE_ABOUT], about[MCI_CODE_ABOUT], key[65];
+    int64_t bytes = 0;
+    api->target(dev, target, compiler, MCI_CODE_ABOUT);
+    mci_code_key(key, text, target);
+    char *code = mci_code_find(key, &bytes, about);
+    if (code && (!*compiler || strcmp(about, compiler) == 0)) handle = api->load(dev, code, bytes);
+    mci_free(code);
+    if (handle) {
+        counts.found++;
+        return handle;
+    }
+    const double began = mc_clock();
+    code = api->compile(dev, text, &bytes, log, room);
+    counts.seconds += mc_clock() - began;
+    if (!code && !*compiler) {
+        char why[256];
+        snprintf(why, sizeof why, "%s", mc_errmsg());
+        mci_error(MC_EUNSUPPORTED, "%s; compiled programs were looked for in the cache (%s)", why,
+                  mci_code_folder());
+    }
+    if (!code) return NULL;
+    counts.made++;
+    handle = api->load(dev, code, bytes);
+    if (handle) mci_code_keep(key, code, bytes, compiler);
+    mci_free(code);
+    /* cppcheck-suppress returnDanglingLifetime; load keeps nothing of `bytes`, a number */
+    return handle;
+}
+
+static void *make(int device, const char *text, char *log, int64_t room)
+{
+    const mc_device_api *api = mci_device_api(device);
+    if (api->load) return load(device, text, log, room);
+    const double began = mc_clock();
+    void *handle = api->build(mci_device_handle(device), text, "", log, room);
+    counts.seconds += mc_clock() - began;
+    counts.made += handle != NULL;
+    return handle;
+}
+
 static program *build(int device, const char *source)
 {
     const mc_device_api *api = mci_device_api(device);
@@ -123,17 +175,22 @@ static program *build(int device, const char *source)
     if (p) {
         memcpy(p->source, source, strlen(source) + 1);
         p->device = device;
-        p->handle = api->build(mci_device_handle(device), text, "", log, sizeof log);
+        p->handle = make(device, text, log, sizeof log);
         if (!p->handle) {
-            char why[256];
+            char why[1024];
             snprintf(why, sizeof why, "%s", mc_errmsg());
-            mci_error(MC_EDEVICE, "%s: a program does not build (%s): %s\n%s",
-                      mci_device_text(device), why, source, log);
+            if (*log)
+                mci_error(MC_EDEVICE, "%s: a program does not build (%s): %s\n%s",
+                          mci_device_text(device), why, source, log);
+            else
+                mci_error(MC_EDEVICE, "%s: a program cannot be made: %s", mci_device_text(device),
+                          why);
             mci_free(p);
             p = NULL;
         } else {
             p->next = programs;
             programs = p;
+            mci_device_at_exit();
         }
     }
     mci_free(text);
@@ -164,6 +221,15 @@ void *mci_device_kernel(int device, const char *source, const char *name)
     }
     pthread_mutex_unlock(&lock);
     return handle;
+}
+
+void mc_device_programs(double out[3])
+{
+    pthread_mutex_lock(&lock);
+    out[0] = (double)counts.made;
+    out[1] = (double)counts.found;
+    out[2] = counts.seconds;
+    pthread_mutex_unlock(&lock);
 }
 
 int mc_device_program(int device, int index, char *source, int64_t room)

@@ -3,24 +3,17 @@
  * A device of the tests runs the CPU's form of a family on addresses that only it may use; others
  * run launches. What has no form raises, so that nothing goes through the host unseen. */
 #include "family/mc_bind.h"
+#include "device/mc_events.h"
+#include "record/mc_record.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 int mci_no_form(const mci_op *op, int device)
 {
     if (op->by_value && !mci_families[op->family].infer) return mci_by_value(op);
-    return mci_error(MC_EUNSUPPORTED,
-                     "%s: it has no form for %s yet; move the operands with :to \"cpu\" first",
-                     op->name, mci_device_text(device));
-}
-
-int mci_by_value(const mci_op *op)
-{
-    return mci_error(MC_EUNSUPPORTED,
-                     "%s: the size of its result depends on values, so that it has a form on the "
-                     "CPU only; move the operands with :to \"cpu\" first",
-                     op->name);
+    return mci_no_launch(op, device);
 }
 
 /* ---- bound ---- */
@@ -55,7 +48,8 @@ static int run_call(const mci_bound *b, mc_tensor *const *h)
     const mci_job job = { b->op, &c->params, b->nin, in, b->nout };
     for (int k = 0; k < b->nout; k++) h[k]->flags |= MC_FLAG_OUT;
     if (MC_UNLIKELY(mci_recording) && b->device == 0) /* which sees what is written */
-        return mc_op(b->op->id, b->nout, (mc_tensor **)(uintptr_t)h, b->nin, in, &c->params);
+        return mci_record_op(mci_op_run, &mci_families[b->op->family], b->op, b->nout,
+                             (mc_tensor **)(uintptr_t)h, b->nin, in, &c->params);
     return c->exec(&job, &c->result, h);
 }
 
@@ -132,13 +126,31 @@ static int run_function(const mci_bound *b, const mci_ref *refs)
     return rc;
 }
 
+/* A launch that was waited for, with what it made: for the profile. */
+static void note(const mci_bound *b, int launch, double began)
+{
+    const mc_launch *l = &b->launch[launch];
+    char what[MCI_TEXT + 64], shape[MCI_TEXT];
+    int64_t bytes = 0;
+    mci_tensor_text(shape, sizeof shape, &b->headers[b->nin]);
+    if (l->kernel)
+        snprintf(what, sizeof what, "%s, %lld x %u lanes", shape,
+                 (long long)l->grid[0] * (l->grid[1] ? l->grid[1] : 1), l->group[0]);
+    else
+        snprintf(what, sizeof what, "%s, by a library", shape);
+    for (int i = 0; i < b->nin + b->nout; i++)
+        bytes += b->headers[i].numel * MCI_SIZE(b->headers[i].dtype);
+    mci_event(MC_EVENT_LAUNCH, b->device, b->op ? b->op->name : "", what, began,
+              launch == b->nlaunch - 1 ? bytes : 0);
+}
+
 static int run_launches(const mci_bound *b, const mci_ref *refs, const mci_ref *work)
 {
     const mc_device_api *api = mci_device_api(b->device);
     for (int i = 0; i < b->npatch; i++) {
         const mci_patch *p = &b->patch[i];
         if (p->operand < 0) {
-            int32_t guard = p->why ? mci_device_guard(b->device, b->op->name, p->why) : 0;
+            int32_t guard = p->why ? mci_device_guard(b->device, p->op, p->why) : 0;
             if (guard < 0)
                 return mc_errstatus();
             memcpy(b->launch[p->launch].raw + p->at, &guard, sizeof guard);
@@ -161,8 +173,13 @@ static int run_launches(const mci_bound *b, const mci_ref *refs, const mci_ref *
                 segment[k] = segment[0];
             memcpy(l->raw + 8 * k, &at, sizeof at);
         }
-        void *handle = mci_device_handle(b->device);
-        int rc = api->launch(handle, mci_device_stream(b->device), l, segment);
+        void *handle = mci_device_handle(b->device), *stream = mci_device_stream(b->device);
+        const double began = MC_UNLIKELY(mci_watching) ? mc_clock() : 0;
+        int rc = api->launch(handle, stream, l, segment);
+        if (MC_UNLIKELY(mci_watching) && !rc) {
+            rc = api->sync(handle, stream);
+            note(b, i, began);
+        }
         if (rc)
             return rc;
     }
@@ -174,6 +191,8 @@ static int run_launches(const mci_bound *b, const mci_ref *refs, const mci_ref *
 static int apart(const mci_bound *b, const mci_ref *refs, int o)
 {
     const int walks = b->op->family == MCI_FAMILY_EWISE || b->op->family == MCI_FAMILY_COPY;
+    if (b->op->family == MCI_FAMILY_PUT) /* copies its operands, writes a part of the elements */
+        return 0;
     mc_tensor *out = &b->headers[b->nin + o];
     out->data = refs[b->nin + o].mem->base + refs[b->nin + o].at;
     for (int i = 0; i < b->nin; i++) {
@@ -303,6 +322,18 @@ int mci_device_run(const mci_op *op, int nout, mc_tensor **out, int nin,
     for (int i = 0; rc && i < made - !full; i++)
         mci_out_fail(out[i], given >> i & 1);
     return rc;
+}
+
+int mci_op_run(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in,
+               const mc_params *p)
+{
+    int device = 0;
+    for (int i = 0; i < nin; i++)
+        device |= in[i]->device;
+    for (int i = 0; i < nout; i++)
+        device |= out[i]->device;
+    if (MC_LIKELY(device == 0)) return op->run(op, nout, out, nin, in, p);
+    return mci_device_run(op, nout, out, nin, in, p);
 }
 
 const mci_op mci_copy_op = {

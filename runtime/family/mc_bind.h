@@ -9,11 +9,11 @@
 #include "family/mc_family.h"
 
 /* A number that travels in the struct of a launch: operand `operand`, converted to dtype, at byte
- * `at` of launch `launch`; with operand -1 the number of its guard, where `why` says what is
- * refused (NULL: the kernel refuses nothing). */
+ * `at` of launch `launch`; with operand -1 the number of a guard of `op`, where `why` says
+ * what is refused (NULL: the kernel refuses nothing). */
 typedef struct mci_patch {
     int32_t launch, operand, dtype, at;
-    const char *why;
+    const char *op, *why;
 } mci_patch;
 
 #define MCI_SLOT_GUARDS (-1) /* slot of a launch: the numbers of the guards */

@@ -15,6 +15,7 @@
 #include "family/mc_family.h"
 
 #include "../../kernels/mck_conv.h"
+#include "../../kernels/mck_pad.h"
 
 typedef struct mci_conv_axis {
     int64_t in, out, taps, stride, dilation, before;
@@ -43,16 +44,29 @@ typedef struct mci_conv {
     const int64_t *tap_phase, *tap_shift; /* [taps] */
 } mci_conv;
 
-/* Sizes and checks from headers and parameters. */
+/* An operand as [b][n][channel][places]. */
+typedef struct mci_conv_operand {
+    char *data;
+    int64_t b, n, c, axis[3];
+} mci_conv_operand;
+mci_conv_operand mci_conv_operand_of(const mci_conv *c, const mc_tensor *t);
+/* w as it lies, contiguous; *tmp owns a copy. */
+const mc_tensor *mci_conv_dense(mc_tensor *tmp, const mc_tensor *w, int *rc);
+
+/* mc_conv_sizes.c: sizes and checks from headers and parameters. */
 int mci_conv_of(const mci_job *job, mci_conv *c, mci_result *r);
 /* Lists and bands; `weight` elements beside the planes of x count for the size of a band. */
 int mci_conv_plan(mci_conv *c, int64_t x_planes, int64_t y_planes, int64_t budget);
 void mci_conv_drop(mci_conv *c);
 
-/* The three forms, between contiguous results and operands of the dtype of the arithmetic with
- * any strides. */
+/* mc_conv_forms.c: the three forms, between contiguous results and operands of the dtype of the
+ * arithmetic with any strides. */
 int mci_conv_result(mci_conv *c, mc_tensor *y, const mc_tensor *x, const mc_tensor *w);
 int mci_conv_input(mci_conv *c, mc_tensor *x, const mc_tensor *y, const mc_tensor *w);
 int mci_conv_weight(mci_conv *c, mc_tensor *w, const mc_tensor *x, const mc_tensor *y);
+
+/* The same by tiles (mc_conv_winograd.c), for those shapes where that is faster. */
+int mci_conv_by_tiles(const mci_conv *c, int dtype);
+int mci_conv_tiled(const mci_conv *c, mc_tensor *out, const mc_tensor *a, const mc_tensor *b);
 
 #endif

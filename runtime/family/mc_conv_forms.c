@@ -22,18 +22,12 @@ typedef void (*plane_fn)(const mck_conv_plane *);
 #define NEAR (96 << 10)   /* bytes of planes of x, read again for each three channels of y */
 #define PARTIAL (4 << 20) /* elements of all its partial sums at most */
 
-/* An operand as [b][n][channel][places]. */
-typedef struct operand {
-    char *data;
-    int64_t b, n, c, axis[3];
-} operand;
-
 typedef struct conv_job {
     const mci_conv *c;
     conv_fn sum;
     plane_fn copy, fold;
     int64_t size; /* bytes of an element */
-    operand x, y, w;
+    mci_conv_operand x, y, w;
     int64_t units, per; /* units, units of a task */
     char *work;
     int64_t work_bytes;       /* of a worker */
@@ -52,17 +46,6 @@ typedef struct conv_job {
      * planes lie one behind the other so that sums are long */
     int64_t o_blocks, o_block, c_blocks, c_block, chunks, k, stack;
 } conv_job;
-
-static operand of(const mci_conv *c, const mc_tensor *t)
-{
-    operand o = { .data = t->data };
-    const int64_t *s = t->strides + c->batched;
-    o.b = c->batched && t->shape[0] > 1 ? t->strides[0] : 0;
-    o.n = s[0];
-    o.c = s[1];
-    for (int k = c->band_axis; k < 3; k++) o.axis[k] = s[2 + k - c->band_axis];
-    return o;
-}
 
 /* Elements from one channel to the next: whole vectors, and not a power of two, where channels
  * would share few lines of a cache. */
@@ -108,7 +91,7 @@ static double products(const mci_conv *c)
 static mck_conv_plane plane_of(const conv_job *j, int64_t f, int64_t start)
 {
     const mci_conv *c = j->c;
-    mck_conv_plane p = { .step = c->axis[2].stride, .store = c->mode == MCI_PAD_CONSTANT };
+    mck_conv_plane p = { .step = c->axis[2].stride, .store = c->mode == MCK_PAD_CONSTANT };
     for (int k = 2; k >= 0; k--) {
         const mci_conv_axis *ax = &c->axis[k];
         const int64_t phase = f % ax->phases, at = k == c->band_axis ? start : 0;
@@ -290,14 +273,6 @@ static void result_task(void *arg, int64_t begin, int64_t end, int worker)
         result_unit(j, u, j->work + worker * j->work_bytes);
 }
 
-/* w as it lies, contiguous; *tmp owns a copy. */
-static const mc_tensor *dense(mc_tensor *tmp, const mc_tensor *w, int *rc)
-{
-    if (*rc || mci_contiguous(w)) return w;
-    *rc = mci_materialize(tmp, w, w->dtype);
-    return tmp;
-}
-
 static int64_t most_phases(const mci_conv *c)
 {
     int64_t n = 1;
@@ -312,14 +287,14 @@ int mci_conv_result(mci_conv *c, mc_tensor *y, const mc_tensor *x, const mc_tens
     mc_tensor tmp = { 0 };
     begin(&j, c, y->dtype);
     int rc = mci_conv_plan(c, c->cg * most_phases(c), c->og, CACHE / j.size);
-    const mc_tensor *w = dense(&tmp, weight, &rc);
+    const mc_tensor *w = mci_conv_dense(&tmp, weight, &rc);
     const int64_t taps = c->cg * c->taps;
     j.packed = rc ? NULL : mci_alloc((size_t)(w->numel * j.size));
     j.off = rc ? NULL : mci_alloc((size_t)taps * sizeof *j.off);
     if (!rc && (!j.packed || !j.off)) rc = mc_errstatus();
     if (!rc) {
-        j.x = of(c, x);
-        j.y = of(c, y);
+        j.x = mci_conv_operand_of(c, x);
+        j.y = mci_conv_operand_of(c, y);
         j.packed_g = c->og * taps;
         j.packed_b = c->batched && w->shape[0] > 1 ? c->g * j.packed_g : 0;
         j.x_pitch = pitched(c->phases * c->plane);
@@ -422,13 +397,13 @@ int mci_conv_input(mci_conv *c, mc_tensor *x, const mc_tensor *y, const mc_tenso
     conv_job j;
     mc_tensor tmp = { 0 };
     begin(&j, c, x->dtype);
-    const int zeros = c->mode == MCI_PAD_CONSTANT;
+    const int zeros = c->mode == MCK_PAD_CONSTANT;
     int rc = mci_conv_plan(c, c->og, c->cg,
                            zeros ? CACHE / j.size
                                  : 0); /* what folds back onto other elements stays together */
-    const mc_tensor *w = dense(&tmp, weight, &rc);
+    const mc_tensor *w = mci_conv_dense(&tmp, weight, &rc);
     if (!rc && !(zeros && c->axis[0].covered && c->axis[1].covered && c->axis[2].covered))
-        rc = mc_fill(x, 0, 0);
+        rc = mci_fill(x, 0, 0);
     int64_t *maps = NULL, *phase_taps = NULL;
     j.packed = rc ? NULL : mci_alloc((size_t)(w->numel * j.size));
     j.off = rc ? NULL : mci_alloc((size_t)(c->og * c->taps) * sizeof *j.off);
@@ -438,8 +413,8 @@ int mci_conv_input(mci_conv *c, mc_tensor *x, const mc_tensor *y, const mc_tenso
         rc = j.packed && j.off && phase_taps && maps ? MC_OK : mc_errstatus();
     }
     if (!rc) {
-        j.x = of(c, x);
-        j.y = of(c, y);
+        j.x = mci_conv_operand_of(c, x);
+        j.y = mci_conv_operand_of(c, y);
         j.packed_g = c->og * c->cg * c->taps;
         j.packed_b = c->batched && w->shape[0] > 1 ? c->g * j.packed_g : 0;
         int64_t lead = 0;
@@ -606,8 +581,8 @@ int mci_conv_weight(mci_conv *c, mc_tensor *w, const mc_tensor *x, const mc_tens
         rc = maps && j.off && j.packed ? MC_OK : mc_errstatus();
     }
     if (!rc) {
-        j.x = of(c, x);
-        j.y = of(c, y);
+        j.x = mci_conv_operand_of(c, x);
+        j.y = mci_conv_operand_of(c, y);
         j.w.data = w->data;
         const int64_t per = (c->n * c->bands + j.chunks - 1) / j.chunks,
                       long_enough = LONG / c->plane + 1,

@@ -2,7 +2,7 @@
  *
  * The index space is collapsed and cut into tasks by shape only; rows too short for a call each
  * are copied column by column, transposes in tiles, long rows past the caches. */
-#include "family/mc_bind.h"
+#include "family/mc_family.h"
 #include "record/mc_record.h"
 #include "tensor/mc_blocks.h"
 
@@ -112,20 +112,21 @@ static void copy_task(void *arg, int64_t begin, int64_t end, int worker)
     }
 }
 
-static int copy_run(mc_tensor *dst, const mc_tensor *src);
+static int copy_run(mci_copy_fn on_device, mc_tensor *dst, const mc_tensor *src);
 static inline int copy_elements(mc_tensor *dst, const mc_tensor *src);
 
-int mc_copy(mc_tensor *dst, const mc_tensor *src)
+int mci_copy_by(mci_copy_fn on_device, mc_tensor *dst, const mc_tensor *src)
 {
     if (MC_LIKELY(!mci_recording))
-        return copy_run(dst, src);
+        return copy_run(on_device, dst, src);
     int logged = mci_record_write_begin(dst, 1, &src);
     if (logged <= 0)
-        return logged < 0 ? mc_errstatus() : copy_run(dst, src);
-    return mci_record_write_end(logged, MC_RECORD_COPY, dst, 1, &src, 0, 0, copy_run(dst, src));
+        return logged < 0 ? mc_errstatus() : copy_run(on_device, dst, src);
+    return mci_record_write_end(logged, MC_RECORD_COPY, dst, 1, &src, 0, 0,
+                                copy_run(on_device, dst, src));
 }
 
-static int copy_run(mc_tensor *dst, const mc_tensor *src)
+static int copy_run(mci_copy_fn on_device, mc_tensor *dst, const mc_tensor *src)
 {
     int nd;
     int64_t shape[MC_MAX_RANK];
@@ -144,7 +145,9 @@ static int copy_run(mc_tensor *dst, const mc_tensor *src)
                          mci_tensor_text(a, sizeof a, src), mci_tensor_text(b, sizeof b, dst));
     if (dst->numel == 0)
         return MC_OK;
-    return dst->device ? mci_device_copy_run(dst, src) : copy_elements(dst, src);
+    if (!dst->device) return copy_elements(dst, src);
+    return on_device ? on_device(dst, src)
+                     : mci_error(MC_EINTERNAL, "copy: a driver was given memory of a device");
 }
 
 int mci_copy_exec(const mci_job *job, const mci_result *r, mc_tensor *const *out)
@@ -192,51 +195,12 @@ int mci_materialize(mc_tensor *t, const mc_tensor *src, int dtype)
 {
     memset(t, 0, sizeof *t);
     int rc = mc_create(t, dtype, src->ndim, src->shape);
-    if (!rc && (rc = mc_copy(t, src)) != 0)
+    if (!rc && (rc = mci_copy(t, src)) != 0)
         mc_drop(t);
     return rc;
 }
 
-int mc_to_device(mc_tensor *out, int device, const mc_tensor *t)
-{
-    char s[MCI_TEXT];
-    mc_tensor flat = {0};
-    if (mci_check_released("to", t))
-        return mc_errstatus();
-    if (device != t->device && mc_record_traced(t))
-        return mci_error(MC_EINVAL, "to: %s depends on the arguments of a function that is being recorded, whose tensors stay on their device; move it outside",
-                         mci_tensor_text(s, sizeof s, t));
-    int rc = mci_create_on(device, out, t->dtype, t->ndim, t->shape);
-    if (rc || t->numel == 0)
-        return rc;
-    const mc_tensor *from = t;
-    if (device != t->device && !mci_contiguous(t)) {
-        rc = mci_create_on(t->device, &flat, t->dtype, t->ndim, t->shape);
-        rc = rc ? rc : mc_copy(&flat, t);
-        from = &flat;
-    }
-    const int64_t bytes = t->numel * MCI_SIZE(t->dtype);
-    if (rc)
-        ;
-    else if (device == t->device)
-        rc = mc_copy(out, t);
-    else if (t->device == 0)
-        rc = mci_device_put(mci_ref_of(out), from->data, bytes);
-    else if (device == 0)
-        rc = mci_device_get(out->data, mci_ref_of(from), bytes);
-    else { /* from one device to another: through the host */
-        void *host = mci_alloc((size_t)bytes);
-        rc = host ? mci_device_get(host, mci_ref_of(from), bytes) : mc_errstatus();
-        rc = rc ? rc : mci_device_put(mci_ref_of(out), host, bytes);
-        mci_free(host);
-    }
-    mc_drop(&flat);
-    if (rc)
-        mc_drop(out);
-    return rc;
-}
-
-int mc_fill(mc_tensor *dst, double re, double im)
+int mci_fill_by(mci_copy_fn on_device, mc_tensor *dst, double re, double im)
 {
     double v[2] = {re, im};
     mc_tensor one = {.data = v, .numel = 1, .dtype = im != 0 || signbit(im) ? MC_C128 : MC_F64, .flags = dst->device ? MCI_WEAK : 0};
@@ -245,34 +209,5 @@ int mc_fill(mc_tensor *dst, double re, double im)
         memcpy(v, &whole, sizeof whole); /* integers travel exactly */
         one.dtype = MC_I64;
     }
-    return mc_copy(dst, &one);
-}
-
-int mc_view_reshape(mc_tensor *out, const mc_tensor *t, int ndim, const int64_t *shape, int copy)
-{
-    char s[MCI_TEXT], want[MCI_TEXT];
-    int64_t size[MC_MAX_RANK];
-    int rc = mci_view_reshape(out, t, ndim, shape, size);
-    if (rc >= 0)
-        return rc;
-    if (!copy)
-        return mci_error(MC_ESHAPE, "reshape: %s cannot be viewed as [%s] without a copy; call contiguous first",
-                         mci_tensor_text(s, sizeof s, t), mci_shape_text(want, sizeof want, ndim, size));
-    rc = mci_create_on(t->device, out, t->dtype, ndim, size);
-    if (rc || t->numel == 0)
-        return rc;
-    mc_tensor flat = *out;
-    flat.ndim = t->ndim;
-    memcpy(flat.shape, t->shape, sizeof flat.shape);
-    int64_t stride = 1;
-    for (int i = t->ndim - 1; i >= 0; i--) {
-        flat.strides[i] = stride;
-        stride *= t->shape[i];
-    }
-    if (!out->storage)
-        flat.data = out->payload;
-    rc = mc_copy(&flat, t);
-    if (rc)
-        mc_drop(out);
-    return rc;
+    return mci_copy_by(on_device, dst, &one);
 }

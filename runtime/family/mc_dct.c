@@ -95,14 +95,8 @@ static double *factors(mck_dct *k)
     return t;
 }
 
-/* What headers say of a transform. */
-typedef struct dct_call {
-    int axis, type, inverse, sine;
-    int64_t n, len;
-} dct_call;
-
 /* params: i[0] type 1..4, i[1] n (-1: as given), axes[0], i[2] norm: 0 backward, 1 ortho, 2 forward, i[3] orthogonal */
-static int describe(const mci_job *job, dct_call *c, mci_result *r)
+int mci_dct_describe(const mci_job *job, mci_dct_call *c, mci_result *r)
 {
     const mci_op *op = job->op;
     const mc_params *p = job->params;
@@ -114,15 +108,24 @@ static int describe(const mci_job *job, dct_call *c, mci_result *r)
     if (t->ndim == 0)
         return mci_error(MC_ESHAPE, "%s: operand is %s; it needs at least one axis", op->name, mci_tensor_text(s, sizeof s, t));
     if ((rc = mci_axis(op->name, t, p->naxes < 1 ? -1 : p->axes[0], &c->axis)) != 0) return rc;
-    c->inverse = op->variant == MCI_DCT_IDCT || op->variant == MCI_DCT_IDST;
+    const int inverse = op->variant == MCI_DCT_IDCT || op->variant == MCI_DCT_IDST;
     c->sine = op->variant == MCI_DCT_DST || op->variant == MCI_DCT_IDST;
-    c->type = (int)p->i[0];
+    const int type = (int)p->i[0], norm = (int)p->i[2];
     c->len = t->shape[c->axis];
     c->n = p->i[1] >= 0 ? p->i[1] : c->len;
-    const int least = c->type == 1 && !c->sine ? 2 : 1;
+    const int least = type == 1 && !c->sine ? 2 : 1;
     if (c->n < least || c->n > INT64_MAX / 64)
         return mci_error(MC_ESHAPE, "%s: %lld points from %s; type %d needs at least %d", op->name,
-                         (long long)c->n, mci_tensor_text(s, sizeof s, t), c->type, least);
+                         (long long)c->n, mci_tensor_text(s, sizeof s, t), type, least);
+    const double n = (double)c->n, whole = type == 1 ? 2 * (c->sine ? n + 1 : n - 1) : 2 * n;
+    c->scale = norm == 1 ? 1 / sqrt(whole) : (inverse ? norm == 0 : norm == 2) ? 1 / whole : 1;
+    c->prec = compute == MC_F32 || compute == MC_C64 ? 4 : 8;
+    c->type = inverse && type == 2 ? 3 : inverse && type == 3 ? 2 : type;
+    c->kind = c->type == 3 ? C2R : c->type == 4 ? C2C : R2C;
+    c->length = type == 1    ? (c->sine ? 2 * (c->n + 1) : 2 * (c->n - 1))
+                : type != 4  ? c->n
+                : c->n % 2   ? 2 * c->n
+                             : c->n / 2;
     mci_result_one(r, dtype, t->ndim, t->shape);
     r->compute = compute;
     r->shape[0][c->axis] = c->n;
@@ -131,8 +134,8 @@ static int describe(const mci_job *job, dct_call *c, mci_result *r)
 
 int mci_dct_infer(const mci_job *job, mci_result *r)
 {
-    dct_call c;
-    return describe(job, &c, r);
+    mci_dct_call c;
+    return mci_dct_describe(job, &c, r);
 }
 
 int mci_dct_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in,
@@ -142,23 +145,21 @@ int mci_dct_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_
     const mc_tensor *t = in[0];
     mc_tensor *out = outs[0], src, dst, copy = { 0 };
     const int given = (out->flags & MC_FLAG_OUT) != 0;
-    dct_call c;
+    mci_dct_call c;
     mci_result result;
-    int rc = describe(&(mci_job){ op, p, nin, in, nout }, &c, &result);
+    int rc = mci_dct_describe(&(mci_job){ op, p, nin, in, nout }, &c, &result);
     if (rc ||
         (rc = mci_out(op->name, out, result.dtype[0], result.ndim[0], result.shape[0])) != 0 ||
         out->numel == 0)
         return rc;
-    const int compute = result.compute, axis = c.axis, type = c.type, inverse = c.inverse,
-              sine = c.sine, norm = (int)p->i[2];
-    const int64_t n = c.n, len = c.len;
-    const int prec = compute == MC_F32 || compute == MC_C64 ? 4 : 8, rt = prec == 4 ? MC_F32 : MC_F64;
-    dct_job j = {.have = len, .take = len < n ? len : n, .size = prec};
-    j.k = (mck_dct){.n = n, .type = inverse && type == 2 ? 3 : inverse && type == 3 ? 2 : type, .sine = sine, .orthogonal = p->i[3] != 0};
-    const double whole = type == 1 ? 2.0 * (sine ? (double)n + 1 : (double)n - 1) : 2.0 * (double)n;
-    j.k.scale = norm == 1 ? 1 / sqrt(whole) : (inverse ? norm == 0 : norm == 2) ? 1 / whole : 1;
-    const int kind = j.k.type == 3 ? C2R : j.k.type == 4 ? C2C : R2C;
-    const int64_t length = type == 1 ? (sine ? 2 * (n + 1) : 2 * (n - 1)) : j.k.type == 4 ? (n % 2 ? 2 * n : n / 2) : n;
+    const int axis = c.axis, kind = c.kind, prec = c.prec, rt = prec == 4 ? MC_F32 : MC_F64;
+    const int64_t n = c.n, len = c.len, length = c.length;
+    dct_job j = { .have = len, .take = len < n ? len : n, .size = prec };
+    j.k = (mck_dct){ .n = n,
+                     .type = c.type,
+                     .sine = c.sine,
+                     .orthogonal = p->i[3] != 0,
+                     .scale = c.scale };
     j.plan_in = (kind == R2C ? length : kind == C2R ? 2 * (length / 2 + 1) : 2 * length) * prec;
     j.plan_out = (kind == C2R ? length : kind == R2C ? 2 * (length / 2 + 1) : 2 * length) * prec;
     j.bufsize = padded(j.plan_in) + padded(j.plan_out) + padded(n * prec);

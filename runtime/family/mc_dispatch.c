@@ -1,8 +1,4 @@
-/* mc_dispatch.c - from an op number to its family driver; promotion; the short way for small
- * operands.
- *
- * Holds the promotion lattice (Python array API: within a kind by size, mixed kinds to the next
- * kind, plain numbers are weak). */
+/* mc_dispatch.c - from an op number to its family driver; the short way for small operands. */
 #include "family/mc_family.h"
 #include "record/mc_record.h"
 #include "../../kernels/mck_ewise.h"
@@ -10,102 +6,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-/* bool < integers < floats < complex. u8 meets a signed type of equal size in the next one; f16 and bf16 meet in f32. An integer
- * with a float takes the float, as the scalar rule of every tensor library does; the standard leaves it open. */
-int mc_promote_types(int a, int b)
-{
-    static const char rank[] = {'b', 'i', 'i', 'i', 'i', 'i', 'f', 'f', 'f', 'f', 'c', 'c'};
-    if (a < 0 || b < 0 || a >= MC_NDTYPE || b >= MC_NDTYPE)
-        return -1;
-    if (a == b)
-        return a;
-    if (rank[a] == rank[b]) {
-        if ((a == MC_F16 && b == MC_BF16) || (a == MC_BF16 && b == MC_F16))
-            return MC_F32;
-        if ((a == MC_U8 && b == MC_I8) || (a == MC_I8 && b == MC_U8))
-            return MC_I16;
-        return a > b ? a : b;
-    }
-    int hi = a > b ? a : b, lo = a > b ? b : a;
-    if (hi == MC_C64 && lo == MC_F64)
-        return MC_C128;
-    return hi;
-}
-
-/* A weak number against dtype: keeps the dtype when its kind can hold the number. */
-static int promote_weak(const char *op, const mc_tensor *t, const mc_tensor *num, int *dtype)
-{
-    char s[MCI_TEXT];
-    const double *v = num->data;
-    int kind = mci_kind(t->dtype);
-    *dtype = t->dtype;
-    if (num->dtype == MC_C128) {
-        *dtype = kind == 'c' ? t->dtype : t->dtype == MC_F32 || t->dtype == MC_F16 || t->dtype == MC_BF16 ? MC_C64 : MC_C128;
-        return MC_OK;
-    }
-    if (kind == 'f' || kind == 'c')
-        return MC_OK;
-    int whole = v[0] == floor(v[0]) && fabs(v[0]) < 9.3e18;
-    if (!whole) {
-        *dtype = MC_F64;
-        return MC_OK;
-    }
-    if (kind == 'b') {
-        *dtype = MC_I64;
-        return MC_OK;
-    }
-    static const double lo[] = {0, 0, -128, -32768, -2147483648.0, -9223372036854775808.0};
-    static const double hi[] = {1, 255, 127, 32767, 2147483647.0, 9223372036854774784.0};
-    if (v[0] < lo[t->dtype] || v[0] > hi[t->dtype])
-        return mci_error(MC_EINVAL, "%s: the number %.17g does not fit %s; convert the tensor to a wider dtype first", op, v[0],
-                         mci_tensor_text(s, sizeof s, t));
-    return MC_OK;
-}
-
-int mci_resolve(const mci_op *op, int nin, const mc_tensor *const *in, int *dtype, int *compute)
-{
-    char s[MCI_TEXT];
-    int first = op->where ? 1 : 0, dt = -1;
-    const mc_tensor *strong = NULL;
-    for (int i = first; i < nin; i++)
-        if (!(in[i]->flags & MCI_WEAK)) {
-            dt = dt < 0 ? in[i]->dtype : mc_promote_types(dt, in[i]->dtype);
-            strong = in[i];
-        }
-    for (int i = first; i < nin; i++)
-        if (in[i]->flags & MCI_WEAK) {
-            if (!strong) {
-                dt = mc_promote_types(dt < 0 ? MC_F64 : dt, in[i]->dtype);
-                continue;
-            }
-            mc_tensor as = *strong;
-            as.dtype = dt;
-            int rc = promote_weak(op->name, &as, in[i], &dt);
-            if (rc)
-                return rc;
-        }
-    if (op->promote == MCI_PROMOTE_FLOAT && mci_kind(dt) != 'f' && mci_kind(dt) != 'c')
-        dt = MC_F64;
-    if (op->promote == MCI_PROMOTE_BOOL)
-        dt = MC_BOOL;
-    *dtype = dt;
-    *compute = op->compute[dt];
-    if (*compute < 0)
-        return mci_error(MC_EDTYPE, "%s: not defined for %s, operand is %s; convert it with :to first", op->name, mc_dtype_name(dt),
-                         mci_tensor_text(s, sizeof s, in[first]));
-    return MC_OK;
-}
-
-int mci_result_dtype(const mci_op *op, int dtype)
-{
-    switch (op->result) {
-    case MCI_RESULT_BOOL: return MC_BOOL;
-    case MCI_RESULT_I64: return MC_I64;
-    case MCI_RESULT_REAL: return dtype == MC_C64 ? MC_F32 : dtype == MC_C128 ? MC_F64 : dtype;
-    default: return dtype;
-    }
-}
 
 static const mc_params no_params = {.naxes = -1, .dtype = -1};
 
@@ -130,16 +30,6 @@ int mc_op(int op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in
     if (MC_UNLIKELY(device != 0))
         return mci_device_run(o, nout, out, nin, in, p ? p : &no_params);
     return o->run(o, nout, out, nin, in, p ? p : &no_params);
-}
-
-int mci_op_run(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p)
-{
-    int device = 0;
-    for (int i = 0; i < nin; i++)
-        device |= in[i]->device;
-    for (int i = 0; i < nout; i++)
-        device |= out[i]->device;
-    return MC_LIKELY(device == 0) ? op->run(op, nout, out, nin, in, p) : mci_device_run(op, nout, out, nin, in, p);
 }
 
 /* Contiguous, seen without a loop for the common ranks. */

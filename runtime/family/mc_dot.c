@@ -97,7 +97,7 @@ int mci_dot_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_
     if (total == 0)
         return MC_OK;
     if (n == 0) {
-        rc = mc_fill(out, 0, 0);
+        rc = mci_fill(out, 0, 0);
         goto done;
     }
     for (int k = 0; k < 2 && !rc; k++) {
@@ -163,7 +163,7 @@ int mci_dot_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_
             flat.strides[i] = stride;
             stride *= shape[i];
         }
-        rc = mc_copy(out, &flat);
+        rc = mci_copy(out, &flat);
     }
     mci_free(sums);
     mci_free(folded);

@@ -145,7 +145,7 @@ static inline int exec(const mci_job *job, const mci_result *r, mc_tensor *const
     if (!rc && j.bad)
         rc = mci_error(MC_EINVAL, "%s: %s at flat position %lld (from 1); mask such elements out first", op->name, op->guard, (long long)j.bad);
     if (!rc && target == &tmp)
-        rc = mc_copy(out, &tmp);
+        rc = mci_copy(out, &tmp);
     if (target == &tmp)
         mc_drop(&tmp);
     return rc;

@@ -5,8 +5,7 @@
 static int drive(const mci_job *job, const mci_result *r, mc_tensor *const *out)
 {
     mc_tensor *list[MCI_RESULTS];
-    for (int i = 0; i < r->nout; i++)
-        list[i] = out[i];
+    for (int i = 0; i < r->nout; i++) list[i] = out[i];
     return job->op->run(job->op, r->nout, list, job->nin, job->in, job->params);
 }
 
@@ -19,25 +18,33 @@ const mci_family mci_families[MCI_FAMILIES] = {
     [MCI_FAMILY_SCAN] = { "scan", mci_scan_infer, drive, mci_scan_launches },
     [MCI_FAMILY_CROSS] = { "cross", mci_cross_infer, drive, NULL },
     [MCI_FAMILY_LAYOUT] = { "layout", mci_layout_infer, drive, mci_layout_launches },
-    [MCI_FAMILY_RECURRENCE] = { "recurrence", mci_recurrence_infer, drive, NULL },
+    [MCI_FAMILY_RECURRENCE] = { "recurrence", mci_recurrence_infer, drive,
+                                mci_recurrence_launches },
     [MCI_FAMILY_MATMUL] = { "matmul", mci_matmul_infer, drive, mci_matmul_launches },
     [MCI_FAMILY_DOT] = { "dot", mci_dot_infer, drive, mci_dot_launches },
     [MCI_FAMILY_SELECT] = { "select", mci_select_infer, drive, mci_select_launches },
     [MCI_FAMILY_SORT] = { "sort", mci_sort_infer, drive, mci_sort_launches },
-    [MCI_FAMILY_PAD] = { "pad", mci_pad_infer, drive, NULL },
+    [MCI_FAMILY_PAD] = { "pad", mci_pad_infer, drive, mci_pad_launches },
     [MCI_FAMILY_GATHER] = { "gather", mci_gather_infer, drive, mci_gather_launches },
     [MCI_FAMILY_FILTER] = { "filter", mci_filter_infer, drive, NULL },
     [MCI_FAMILY_CONV] = { "conv", mci_conv_infer, drive, NULL },
     [MCI_FAMILY_RANDOM] = { "random", mci_random_infer, drive, NULL },
     [MCI_FAMILY_SEQUENCE] = { "sequence", mci_sequence_infer, drive, NULL },
-    [MCI_FAMILY_SEGMENT] = { "segment", mci_segment_infer, drive, NULL },
-    [MCI_FAMILY_INTERP] = { "interp", mci_interp_infer, drive, NULL },
-    [MCI_FAMILY_TRIDIAGONAL] = { "tridiagonal", mci_tridiagonal_infer, drive, NULL },
-    [MCI_FAMILY_FFT] = { "fft", mci_fft_infer, drive, NULL },
-    [MCI_FAMILY_DCT] = { "dct", mci_dct_infer, drive, NULL },
+    [MCI_FAMILY_SEGMENT] = { "segment", mci_segment_infer, drive, mci_segment_launches },
+    [MCI_FAMILY_INTERP] = { "interp", mci_interp_infer, drive, mci_interp_launches },
+    [MCI_FAMILY_TRIDIAGONAL] = { "tridiagonal", mci_tridiagonal_infer, drive,
+                                 mci_tridiagonal_launches },
+    [MCI_FAMILY_FFT] = { "fft", mci_fft_infer, drive, mci_fft_launches },
+    [MCI_FAMILY_DCT] = { "dct", mci_dct_infer, drive, mci_dct_launches },
     [MCI_FAMILY_LINALG] = { "linalg", mci_linalg_infer, drive, NULL },
-    [MCI_FAMILY_ADDED] = { "added", mci_added_infer, drive, NULL },
-    [MCI_FAMILY_PUT] = { "put", NULL, mci_put_exec, NULL },
+    [MCI_FAMILY_ADDED] = { "added", mci_added_infer, drive, mci_added_launches },
+    [MCI_FAMILY_PUT] = { "put", NULL, mci_put_exec, mci_put_launches },
     /* into a result that is there: nothing to infer */
     [MCI_FAMILY_COPY] = { "copy", NULL, mci_copy_exec, mci_copy_launches },
 };
+
+int mc_op_launches(int op)
+{
+    const mci_op *o = mci_op_at(op);
+    return o && mci_families[o->family].launches != NULL;
+}

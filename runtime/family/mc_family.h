@@ -11,7 +11,15 @@
  * MCI_WEAK) only decide between kinds. Errors name the operands. */
 int mci_resolve(const mci_op *op, int nin, const mc_tensor *const *in, int *dtype, int *compute);
 /* dtype of the result of an op whose operands met in `dtype`. */
-int mci_result_dtype(const mci_op *op, int dtype);
+static inline int mci_result_dtype(const mci_op *op, int dtype)
+{
+    switch (op->result) {
+    case MCI_RESULT_BOOL: return MC_BOOL;
+    case MCI_RESULT_I64: return MC_I64;
+    case MCI_RESULT_REAL: return dtype == MC_C64 ? MC_F32 : dtype == MC_C128 ? MC_F64 : dtype;
+    default: return dtype;
+    }
+}
 
 /* infer of the families that are split, and exec where it is apart from the driver (mc_family.c). */
 int mci_ewise_infer(const mci_job *job, mci_result *r);
@@ -48,8 +56,30 @@ int mci_put_exec(const mci_job *job, const mci_result *r, mc_tensor *const *out)
 int mci_copy_exec(const mci_job *job, const mci_result *r, mc_tensor *const *out);
 /* The error of an op whose results depend on elements in size, where those are not at hand. */
 int mci_by_value(const mci_op *op);
+/* The error of an op that a device has no launches for. */
+int mci_no_launch(const mci_op *op, int device);
 /* The same on a device other than the CPU (mc_bind.c). */
 int mci_device_run(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p);
+
+/* Copies with broadcasting and conversion, recorded as writes are. on_device: what copies where
+ * dst is on a device. */
+typedef int (*mci_copy_fn)(mc_tensor *dst, const mc_tensor *src);
+int mci_copy_by(mci_copy_fn on_device, mc_tensor *dst, const mc_tensor *src);
+int mci_fill_by(mci_copy_fn on_device, mc_tensor *dst, double re, double im);
+/* Writes to positions along an axis; the same of devices. */
+typedef int (*mci_put_fn)(mc_tensor *dst, int axis, const mc_tensor *index, const mc_tensor *values,
+                          int accumulate);
+int mci_put_by(mci_put_fn on_device, mc_tensor *dst, int axis, const mc_tensor *index,
+               const mc_tensor *values, int accumulate);
+/* As drivers need them: what they see is memory of the host. */
+static inline int mci_copy(mc_tensor *dst, const mc_tensor *src)
+{
+    return mci_copy_by(NULL, dst, src);
+}
+static inline int mci_fill(mc_tensor *dst, double re, double im)
+{
+    return mci_fill_by(NULL, dst, re, im);
+}
 
 /* A temporary on the C stack: header `t` becomes a contiguous copy of src in `dtype`; mc_drop when done. */
 int mci_materialize(mc_tensor *t, const mc_tensor *src, int dtype);
@@ -90,17 +120,12 @@ int mci_take(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_tens
 /* A contiguous i64 copy of positions, made 0-based and checked against an axis of size n. */
 int mci_positions(const char *op, const mc_tensor *index, int64_t n, int base, mc_tensor *pos);
 
-/* Modes of padding, and the place of the operand for place i of n elements padded by `before`;
- * negative: none. */
-enum {
-    MCI_PAD_CONSTANT,
-    MCI_PAD_EDGE,
-    MCI_PAD_REFLECT,
-    MCI_PAD_SYMMETRIC,
-    MCI_PAD_WRAP,
-    MCI_PAD_EMPTY
-};
-int64_t mci_pad_source(int mode, int64_t i, int64_t before, int64_t n);
+/* How values meet at a place: of a row of segments or scatters; whether the elements of x take part
+ * in a scatter; n numbers that change nothing, in `wide`, for elements of dtype. */
+enum { MCI_JOIN_SUM, MCI_JOIN_PROD, MCI_JOIN_MAX, MCI_JOIN_MIN, MCI_JOIN_MEAN };
+int mci_join_of(const mci_op *op, const mc_params *p);
+int mci_join_self(const mci_op *op, const mc_params *p);
+void mci_join_identity(int how, int dtype, int wide, int64_t n, void *v);
 
 /* A matrix product that hands its result over in ranges of flat elements, tile by tile, as soon as they are done. *done: it did; else the
  * result is complete and nothing was handed over. */

@@ -133,14 +133,8 @@ static void fft_task(void *arg, int64_t begin, int64_t end, int worker)
     }
 }
 
-/* What headers say of a transform. */
-typedef struct fft_call {
-    int axis, kind, prec, idt; /* idt: dtype of the rows that go in */
-    int64_t n, len;
-} fft_call;
-
 /* params: i[0] n (-1: as given), axes[0], i[1] norm: 0 backward, 1 ortho, 2 forward */
-static int describe(const mci_job *job, fft_call *c, mci_result *r)
+int mci_fft_describe(const mci_job *job, mci_fft_call *c, mci_result *r)
 {
     const mci_op *op = job->op;
     const mc_params *p = job->params;
@@ -163,6 +157,10 @@ static int describe(const mci_job *job, fft_call *c, mci_result *r)
     if (c->n < 1)
         return mci_error(MC_ESHAPE, "%s: %lld points from %s; give a length of at least 1",
                          op->name, (long long)c->n, mci_tensor_text(s, sizeof s, t));
+    const int inverse = c->kind == 1 || c->kind == 3, norm = (int)p->i[1];
+    c->scale = norm == 1                         ? 1 / sqrt((double)c->n)
+               : (inverse ? norm == 0 : norm == 2) ? 1 / (double)c->n
+                                                 : 1;
     mci_result_one(r, c->kind == 3 ? rt : ct, t->ndim, t->shape);
     r->compute = compute;
     r->shape[0][c->axis] = c->kind == 2 ? c->n / 2 + 1 : c->n;
@@ -171,8 +169,8 @@ static int describe(const mci_job *job, fft_call *c, mci_result *r)
 
 int mci_fft_infer(const mci_job *job, mci_result *r)
 {
-    fft_call c;
-    return describe(job, &c, r);
+    mci_fft_call c;
+    return mci_fft_describe(job, &c, r);
 }
 
 int mci_fft_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in,
@@ -182,9 +180,9 @@ int mci_fft_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_
     const mc_tensor *t = in[0];
     mc_tensor *out = outs[0];
     const int given = (out->flags & MC_FLAG_OUT) != 0;
-    fft_call c;
+    mci_fft_call c;
     mci_result r;
-    int rc = describe(&(mci_job){ op, p, nin, in, nout }, &c, &r);
+    int rc = mci_fft_describe(&(mci_job){ op, p, nin, in, nout }, &c, &r);
     if (rc || (rc = mci_out(op->name, out, r.dtype[0], r.ndim[0], r.shape[0])) != 0 ||
         out->numel == 0)
         return rc;
@@ -199,8 +197,7 @@ int mci_fft_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_
                   .reals_out = kind == 3 ? 1 : 2 };
     j.take = len < j.ilen ? len : j.ilen;
     j.copy_in = len != j.ilen || kind == 3; /* c2r may overwrite its input */
-    int inverse = kind == 1 || kind == 3, norm = (int)p->i[1];
-    j.scale = norm == 1 ? 1 / sqrt((double)n) : (inverse ? norm == 0 : norm == 2) ? 1 / (double)n : 1;
+    j.scale = c.scale;
     mci_rows rows = {0};
     mci_rows_out res = {0};
     rc = mci_rows_in(&rows, t, 1u << axis, idt);

@@ -105,7 +105,7 @@ int mci_filter_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const 
     mc_tensor c = {0};
     mci_rows rows = {0};
     mci_rows_out res = {0};
-    rc = mc_copy(last, state);
+    rc = mci_copy(last, state);
     if (!rc && x->numel > 0) {
         rc = mci_materialize(&c, coef, MC_F64);
         if (!rc)

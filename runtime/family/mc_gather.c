@@ -134,7 +134,7 @@ static int along(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_
         for (int64_t i = 0; !rc && !rows && i < pos.count; i++)
             copy_element((char *)tmp.data + i * size, mci_at(t, offset_without(index, strides, axis, i) + MCI_PLACE(pos.v[i], pos.n, pos.base) * t->strides[axis]), size);
         if (!rc)
-            rc = mc_copy(out, &tmp);
+            rc = mci_copy(out, &tmp);
     } else {
         mc_tensor vb = {0};
         rc = mci_out(op->name, out, t->dtype, t->ndim, t->shape);
@@ -143,7 +143,7 @@ static int along(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_
         if (!rc)
             rc = mc_create(&vb, t->dtype, index->ndim, index->shape);
         if (!rc)
-            rc = mc_copy(&vb, values);
+            rc = mci_copy(&vb, values);
         const char *w = vb.data;
         int rows = along_rows(&tmp, index, axis);
         if (!rc && rows)
@@ -152,7 +152,7 @@ static int along(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_
             copy_element(mci_at(&tmp, offset_without(index, tmp.strides, axis, i) + MCI_PLACE(pos.v[i], pos.n, pos.base) * tmp.strides[axis]), w + i * size, size);
         mc_drop(&vb);
         if (!rc)
-            rc = mc_copy(out, &tmp);
+            rc = mci_copy(out, &tmp);
     }
     mc_drop(&tmp);
     mci_places_drop(&pos);
@@ -296,7 +296,7 @@ static int nonzero(const mci_op *op, mc_tensor *out, const mc_tensor *t, const m
         rc = mci_parallel(blocks, nonzero_write, &j);
     }
     if (!rc && tmp.data)
-        rc = mc_copy(out, &tmp);
+        rc = mci_copy(out, &tmp);
     mci_free(j.count);
     mc_drop(&tmp);
     mc_drop(&mask);
@@ -396,7 +396,7 @@ static int searchsorted(const mci_op *op, mc_tensor *out, const mc_tensor *sorte
                         p->base};
         rc = mci_parallel((b.numel + SEARCH_TASK - 1) / SEARCH_TASK, search_task, &j);
         if (!rc)
-            rc = mc_copy(out, &tmp);
+            rc = mci_copy(out, &tmp);
         if (rc)
             mci_out_fail(out, given);
     }
@@ -510,7 +510,7 @@ static int bincount(const mci_op *op, mc_tensor *out, const mc_tensor *t, const 
     if (!rc && !direct)
         rc = mci_out(op->name, out, dt, 1, &n);
     if (!rc && !direct)
-        rc = mc_copy(out, &tmp);
+        rc = mci_copy(out, &tmp);
     if (rc && direct && out->data)
         mci_out_fail(out, 0);
     mc_drop(&tmp);

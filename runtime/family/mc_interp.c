@@ -122,7 +122,7 @@ int mci_interp_run(const mci_op *op, int nout, mc_tensor **outs, int nin,
         }
         rc = mci_parallel((j.k.n + PIECE - 1) / PIECE, interp_task, &j);
         if (!rc && !direct)
-            rc = mc_copy(out, &res);
+            rc = mci_copy(out, &res);
     }
     mc_drop(&res);
     for (int k = 0; k < 3; k++)

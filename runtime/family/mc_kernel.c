@@ -94,7 +94,8 @@ typedef struct reduction_row {
     mc_plugin_row row; /* first: what an op leads to */
     mc_reduction r;
     int8_t in[MOST], out[MOST];
-    char name[];
+    mci_fold fold;
+    char name[]; /* then the program */
 } reduction_row;
 
 static const reduction_row *row_of(const mc_call *c)
@@ -141,8 +142,14 @@ static int run_row(const mc_call *c)
     return rc;
 }
 
+const mci_fold *mci_added_fold(const mci_op *op)
+{
+    const mc_plugin_row *row = mci_added_row(op);
+    return row->run == run_row ? &((const reduction_row *)(const void *)row)->fold : NULL;
+}
+
 int mc_reduction_row(const char *name, const mc_reduction *r, int nin, const int8_t *in, int nout,
-                     const int8_t *out)
+                     const int8_t *out, const char *program, int lanes)
 {
     int8_t compute[MC_NDTYPE];
     if (nin < 1 || nin > MOST || nout < 1 || nout > MOST || r->bytes > STATE) {
@@ -150,9 +157,12 @@ int mc_reduction_row(const char *name, const mc_reduction *r, int nin, const int
                   MOST, STATE);
         return -1;
     }
-    reduction_row *u = mci_calloc(1, sizeof *u + strlen(name) + 1);
+    const size_t length = strlen(name) + 1;
+    reduction_row *u = mci_calloc(1, sizeof *u + length + strlen(program) + 1);
     if (!u) return -1;
     strcpy(u->name, name);
+    strcpy(u->name + length, program);
+    u->fold = (mci_fold){ u->name + length, r->bytes, lanes };
     u->row = (mc_plugin_row){ u->name, infer_row, run_row };
     u->r = *r;
     memcpy(u->in, in, (size_t)nin);

@@ -114,6 +114,15 @@ mc_launch *mci_launch_new(mci_bound *b, const char *source, const char *kernel, 
     return l;
 }
 
+mc_launch *mci_launch_library(mci_bound *b, const void *job, size_t bytes)
+{
+    if (grow((void **)&b->launch, b->nlaunch, sizeof *b->launch)) return NULL;
+    mc_launch *l = &b->launch[b->nlaunch++];
+    *l = (mc_launch){ .nraw = (int32_t)bytes };
+    memcpy(l->raw, job, bytes);
+    return l;
+}
+
 mc_launch *mci_launch_lanes(mci_bound *b, const char *source, const char *kernel, int64_t n,
                             const void *job, size_t bytes)
 {
@@ -141,13 +150,27 @@ int mci_launch_number(mci_bound *b, int operand, int dtype, size_t at)
                .launch = b->nlaunch - 1, .operand = operand, .dtype = dtype, .at = (int32_t)at });
 }
 
-int mci_launch_guard(mci_bound *b, const char *why, size_t at)
+int mci_launch_guards(mci_bound *b)
 {
     mc_launch *l = &b->launch[b->nlaunch - 1];
     l->slot[l->nbuf] = MCI_SLOT_GUARDS;
     l->off[l->nbuf++] = 0;
-    return patch(
-        b, (mci_patch){ .launch = b->nlaunch - 1, .operand = -1, .at = (int32_t)at, .why = why });
+    return MC_OK;
+}
+
+int mci_launch_refusal(mci_bound *b, const char *op, const char *why, size_t at)
+{
+    return patch(b, (mci_patch){ .launch = b->nlaunch - 1,
+                                 .operand = -1,
+                                 .at = (int32_t)at,
+                                 .op = op,
+                                 .why = why });
+}
+
+int mci_launch_guard(mci_bound *b, const char *why, size_t at)
+{
+    int rc = mci_launch_guards(b);
+    return rc ? rc : mci_launch_refusal(b, b->op->name, why, at);
 }
 
 const char *mc_device_formula(int i)

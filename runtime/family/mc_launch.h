@@ -37,7 +37,9 @@ void mci_place_strides(const mci_place *p, int ndim, const int64_t *shape, int64
  * Borrowed until the next one. */
 mc_launch *mci_launch_new(mci_bound *b, const char *source, const char *kernel, int64_t groups,
                           int lanes, const void *job, size_t bytes);
-/* The same with a lane for each of n items, in groups of the usual size. */
+/* One that a library of the device does, which knows the job. */
+mc_launch *mci_launch_library(mci_bound *b, const void *job, size_t bytes);
+/* As mci_launch_new with a lane for each of n items, in groups of the usual size. */
 mc_launch *mci_launch_lanes(mci_bound *b, const char *source, const char *kernel, int64_t n,
                             const void *job, size_t bytes);
 /* The next buffer argument. */
@@ -45,6 +47,9 @@ void mci_launch_buffer(mc_launch *l, const mci_place *p);
 /* The numbers of the guards as the next buffer; what the launch made last refuses, whose number
  * goes to byte `at` of its job. */
 int mci_launch_guard(mci_bound *b, const char *why, size_t at);
+/* The two by themselves, for a launch in which several ops refuse; `op` names the one that does. */
+int mci_launch_guards(mci_bound *b);
+int mci_launch_refusal(mci_bound *b, const char *op, const char *why, size_t at);
 /* The number of an operand, converted, to byte `at` of the launch made last. */
 int mci_launch_number(mci_bound *b, int operand, int dtype, size_t at);
 
@@ -64,11 +69,29 @@ mci_place mci_launch_stores(mci_bound *b, const mci_place *p, int from, char *te
  * how long. */
 mci_place mci_place_rows(const mci_place *p, unsigned mask, int64_t *m, int64_t *n);
 
+/* A network that sorts m rows of `pad` pairs of key and position, a power of two, 16 bytes each. */
+int mci_launch_order(mci_bound *b, const mci_place *pairs, int64_t m, int64_t pad);
+
+/* A Fourier transform of m dense rows: kind as in mc_fft_api (real and complex rows as it says),
+ * have: elements of a row of the operand, zero behind; prec: 4 or 8. in and out are apart. */
+typedef struct mci_fourier {
+    int kind, prec;
+    int64_t m, n, have;
+    double scale;
+} mci_fourier;
+int mci_launch_fourier(mci_bound *b, const mci_fourier *f, const mci_place *in,
+                       const mci_place *out);
+/* Adds values (dense, [before axis, shape of index, behind]) to out at positions of an axis. */
+int mci_launch_put_added(mci_bound *b, int axis, const mci_place *out, const mci_place *index,
+                         const mci_place *values);
+
 /* Forms of families (mc_launch_<family>.c). */
 typedef int mci_launches_fn(int device, const mci_job *job, const mci_result *r,
                             mc_tensor *const *out, mci_bound *b);
 mci_launches_fn mci_copy_launches, mci_ewise_launches, mci_reduce_launches, mci_softmax_launches,
     mci_scan_launches, mci_matmul_launches, mci_dot_launches, mci_gather_launches,
-    mci_take_launches, mci_layout_launches, mci_sort_launches, mci_select_launches;
+    mci_take_launches, mci_layout_launches, mci_sort_launches, mci_select_launches,
+    mci_segment_launches, mci_pad_launches, mci_interp_launches, mci_fft_launches, mci_dct_launches,
+    mci_put_launches, mci_recurrence_launches, mci_tridiagonal_launches, mci_added_launches;
 
 #endif

@@ -113,6 +113,54 @@ static int put(int device, const mci_job *job, mci_bound *b)
     return rc ? rc : mci_launch_copy(b, &out, &to);
 }
 
+/* Writes to a result that is there: the last one to a place wins. Values are copied before anything
+ * is written. */
+int mci_put_launches(int device, const mci_job *job, const mci_result *r, mc_tensor *const *outs,
+                     mci_bound *b)
+{
+    (void)r, (void)outs;
+    const int axis = (int)job->params->axes[0];
+    mci_place index = mci_place_in(b, 0), values = mci_place_in(b, 1), out = mci_place_out(b, 0);
+    int rc = mci_launch_dense(b, &index, MC_I64);
+    const int64_t count = mci_place_numel(&index), size = out.shape[axis];
+    if (rc || count == 0 || mci_place_numel(&out) == 0) return rc;
+    if (count >= (int64_t)0xffffffff)
+        return mci_error(MC_EUNSUPPORTED, "index: %lld positions at once on %s; work in blocks",
+                         (long long)count, mci_device_text(device));
+    mci_place shape = out;
+    shape.ndim = 0;
+    for (int i = 0; i < axis; i++) shape.shape[shape.ndim++] = out.shape[i];
+    for (int i = 0; i < index.ndim; i++) shape.shape[shape.ndim++] = index.shape[i];
+    for (int i = axis + 1; i < out.ndim; i++) shape.shape[shape.ndim++] = out.shape[i];
+    mci_place spread = mci_place_work(b, out.dtype, shape.ndim, shape.shape);
+    if ((rc = mci_launch_copy(b, &spread, &values)) != 0) return rc;
+    if (job->params->i[0]) return mci_launch_put_added(b, axis, &out, &index, &spread);
+    const mci_place winner = mci_place_work(b, MC_I32, 1, &size);
+    mcd_move j = { .n = size, .bytes = 4 };
+    rc = move(b, SOURCE, "clear", &j, &winner, &winner, &winner, NULL);
+    j = (mcd_move){ .n = count, .size = size, .base = 1, .width = 1 };
+    rc = rc ? rc : move(b, SOURCE, "claim", &j, &winner, &winner, &index, OUTSIDE);
+    j = (mcd_move){ .n = mci_place_numel(&out),
+                    .width = 1,
+                    .nd = out.ndim,
+                    .bytes = (int32_t)MCI_SIZE(out.dtype) };
+    for (int i = axis + 1; i < out.ndim; i++) j.width *= out.shape[i];
+    int64_t stride = j.width * count;
+    memcpy(j.shape, out.shape, sizeof j.shape);
+    memcpy(j.stride[0], out.strides, sizeof j.stride[0]);
+    j.stride[1][axis] = 1;
+    for (int i = axis - 1; i >= 0; i--) {
+        j.stride[2][i] = stride;
+        stride *= out.shape[i];
+    }
+    stride = 1;
+    for (int i = out.ndim - 1; i > axis; i--) {
+        j.stride[2][i] = stride;
+        stride *= out.shape[i];
+    }
+    return rc ? rc : move(b, SOURCE, "land", &j, &out, &spread, &winner, NULL);
+}
+
 static int search(const mci_job *job, mci_bound *b)
 {
     mci_place x = mci_place_in(b, 0), values = mci_place_in(b, 1), out = mci_place_out(b, 0),

@@ -33,8 +33,9 @@ static int launch(mci_bound *b, const char *source, const char *kernel, int64_t 
 }
 
 /* The network over pairs. */
-static int order(mci_bound *b, const mci_place *pairs, mcd_sort j)
+int mci_launch_order(mci_bound *b, const mci_place *pairs, int64_t m, int64_t pad)
 {
+    mcd_sort j = { .m = m, .pad = pad };
     const int64_t size = j.pad < TILE ? j.pad : TILE;
     const int lanes =
         mci_device_caps(b->device)->group < 256 ? mci_device_caps(b->device)->group : 256;
@@ -68,7 +69,7 @@ static int sorted(mci_bound *b, unsigned mask, int compute, mci_place *in, mci_p
              "%s%s#define KEYS\n#define REAL %d\n#include \"mck_quantile.h\"\n" NETWORK, loads,
              stores, mci_kind(compute) == 'f');
     rc = launch(b, source, "keys", j->m * j->pad, *j, 2, (const mci_place *[]){ pairs, in });
-    return rc ? rc : order(b, pairs, *j);
+    return rc ? rc : mci_launch_order(b, pairs, j->m, j->pad);
 }
 
 int mci_sort_launches(int device, const mci_job *job, const mci_result *r, mc_tensor *const *outs,
@@ -102,7 +103,7 @@ int mci_sort_launches(int device, const mci_job *job, const mci_result *r, mc_te
         const mci_place fresh = pairs_of(b, j.m, j.pad);
         rc = launch(b, NETWORK, "classes", j.m * j.pad, j, 2,
                     (const mci_place *[]){ &pairs, &fresh });
-        rc = rc ? rc : order(b, &fresh, j);
+        rc = rc ? rc : mci_launch_order(b, &fresh, j.m, j.pad);
         pairs = fresh;
     }
     if (!rc && !index) {

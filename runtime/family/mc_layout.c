@@ -74,7 +74,7 @@ static int join(const mci_op *op, mc_tensor *out, int nin, const mc_tensor *cons
             v.shape[axis] = size;
         }
         v.numel = in[k]->numel;
-        rc = mc_copy(&v, in[k]);
+        rc = mci_copy(&v, in[k]);
         at += size;
     }
     if (rc)
@@ -150,10 +150,10 @@ static int roll(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_p
         a.data = mci_at(&src, from);
         b.data = mci_at(&dst, to);
         if (a.numel > 0)
-            rc = mc_copy(&b, &a);
+            rc = mci_copy(&b, &a);
     }
     if (!rc && tmp.data)
-        rc = mc_copy(out, &tmp);
+        rc = mci_copy(out, &tmp);
     mc_drop(&tmp);
     mc_drop(&flat);
     if (rc)

@@ -4,8 +4,8 @@
  * LAPACK runs single-threaded, the matrices of a batch in parallel; the cut into tasks depends
  * on the shapes only. A single large matrix may use more threads on request (option threads),
  * which gives up the promise of equal bits. Sizes that overflow the 32-bit integers of LAPACK
- * are refused, and NaN where a routine would not return. Holds the copies in and out, the work
- * areas, the messages. */
+ * are refused, and NaN where a routine would not return. Holds the work areas and the batches;
+ * what methods share stands in mc_linalg_parts.c. */
 #include "family/mc_linalg.h"
 
 #include <limits.h>
@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define BLOCK 64      /* columns turned at a time: two lines of cache for every row of them */
 #define TASK 300000.0 /* flops per task: about 100 us, well above the 2 us of starting one */
 
 static const struct {
@@ -58,91 +57,13 @@ static const struct {
     [MCI_REFUSED] = {"was refused by LAPACK", "please report it"},
 };
 
-/* ---- what methods use ---- */
-
-int64_t mci_linalg_extra(mci_linalg *j, int64_t count, int64_t size)
-{
-    int64_t at = j->extra;
-    j->extra += (count * size + 63) & ~(int64_t)63;
-    return at;
-}
-
-void mci_linalg_result(mci_linalg *j, int k, int rank, int dtype, int64_t rows, int64_t cols, int from)
-{
-    j->out[k] = (mci_part_out){.rank = rank, .dtype = dtype, .rows = rows, .cols = rank == 2 ? cols : 1, .from = from};
-}
-
-int mci_linalg_wrong(const mci_linalg *j, int status, const char *what, const char *advice)
-{
-    char text[3 * MCI_TEXT], one[MCI_TEXT];
-    const int toeplitz = j->op->variant == MCI_LINALG_LEVINSON; /* solve_toeplitz(c, b, r) */
-    const char *const names[] = {toeplitz ? "c" : "a", toeplitz ? "r" : "b", toeplitz ? "b" : "c"};
-    size_t used = 0;
-    text[0] = 0;
-    for (int i = 0; i < j->nin && used < sizeof text - MCI_TEXT; i++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s is %s", i ? " and " : "", names[i],
-                                 mci_tensor_text(one, sizeof one, j->t[i]));
-    return mci_error(status, "%s: %s, %s; %s", toeplitz ? "solve_toeplitz" : j->op->name, what, text, advice);
-}
-
-int mci_linalg_fits(const mci_linalg *j, double elements)
-{
-    if (elements < INT_MAX)
-        return MC_OK;
-    return mci_linalg_wrong(j, MC_EUNSUPPORTED, "the work area has more than 2147483647 elements",
-                            "LAPACK counts with 32 bits; use a smaller matrix");
-}
-
-int mci_linalg_square(const mci_linalg *j, int k)
-{
-    if (j->in[k].rows == j->in[k].cols)
-        return MC_OK;
-    return mci_linalg_wrong(j, MC_ESHAPE, "the matrices are not square", "the last two axes must be equal");
-}
-
-void mci_linalg_conj(int type, void *a, int64_t n)
-{
-    if (type == 'c')
-        for (float *f = a, *end = f + 2 * n; f < end; f += 2)
-            f[1] = -f[1];
-    else if (type == 'z')
-        for (double *d = a, *end = d + 2 * n; d < end; d += 2)
-            d[1] = -d[1];
-}
-
 /* ---- copies in and out ---- */
-
-/* rows x cols elements at src (strides rs, cs) into columns ld apart. */
-static void turn(mci_cast_fn fn, int64_t rows, int64_t cols, char *dst, int64_t dsize, int64_t ld, const char *src, int64_t ssize,
-                 int64_t rs, int64_t cs)
-{
-    int64_t block = rs == 1 ? rows : BLOCK;
-    for (int64_t r = 0; r < rows; r += block) {
-        int64_t n = rows - r < block ? rows - r : block;
-        for (int64_t c = 0; c < cols; c++)
-            fn(n, dst + (c * ld + r) * dsize, 1, src + (r * rs + c * cs) * ssize, rs);
-    }
-}
-
-static void load(const mci_part_in *x, const mc_tensor *t, int64_t at, char *dst)
-{
-    mci_cast_fn fn = mci_cast(x->dtype, t->dtype);
-    int64_t dsize = MCI_SIZE(x->dtype), ssize = MCI_SIZE(t->dtype);
-    int64_t cs = x->rank == 2 ? t->strides[t->ndim - 1] : 0, rs = t->strides[t->ndim - x->rank];
-    const char *src = (const char *)t->data + at * ssize;
-    if (!x->as_is)
-        turn(fn, x->rows, x->cols, dst, dsize, x->ld, src, ssize, rs, cs);
-    else if ((cs == 1 && rs == x->cols && x->ld == x->cols) || (x->rank == 1 && rs == 1 && x->ld == 1))
-        fn(x->rows * x->cols, dst, 1, src, 1);
-    else
-        turn(fn, x->cols, x->rows, dst, dsize, x->ld, src, ssize, cs, rs);
-}
 
 static void store(const mci_part_out *x, const char *src, char *dst)
 {
     int64_t size = MCI_SIZE(x->dtype);
     mci_cast_fn fn = mci_cast(x->dtype, x->dtype);
-    turn(fn, x->cols, x->rows, dst, size, x->cols, src, size, x->ld, 1);
+    mci_linalg_turn(fn, x->cols, x->rows, dst, size, x->cols, src, size, x->ld, 1);
 }
 
 /* Every real number in n of them is finite: x * 0 is NaN for those that are not, and a sum keeps it. */
@@ -168,34 +89,6 @@ static int loaded_finite(const mci_linalg *j, int k, const char *a)
 }
 
 /* ---- batches ---- */
-
-int64_t mci_linalg_offset(const mci_batch *b, int k, int64_t at)
-{
-    int64_t rest = at, offset = 0;
-    for (int i = b->nb - 1; i >= 0; i--) {
-        offset += rest % b->shape[i] * b->j->in[k].batch[i];
-        rest /= b->shape[i];
-    }
-    return offset;
-}
-
-char *mci_linalg_place(const mci_batch *b, int k, int64_t at)
-{
-    const mci_part_out *x = &b->j->out[k];
-    return (char *)b->target[k]->data + at * x->rows * x->cols * MCI_SIZE(x->dtype);
-}
-
-void mci_linalg_load(const mci_batch *b, int k, int64_t at, char *dst)
-{
-    load(&b->j->in[k], b->j->t[k], mci_linalg_offset(b, k, at), dst);
-}
-
-void mci_linalg_bad(mci_batch *b, int64_t at, int why)
-{
-    int64_t mine = at << 8 | why, seen = atomic_load(&b->bad);
-    while (mine < seen && !atomic_compare_exchange_weak(&b->bad, &seen, mine))
-        ;
-}
 
 static void one_problem(mci_batch *b, int64_t at, char *area)
 {
@@ -431,7 +324,7 @@ int mci_linalg_run(const mci_op *op, int nout, mc_tensor **outs, int nin,
         rc = run_batch(&j, &b, (int)(p->i[0] > 64 ? 64 : p->i[0]));
     for (int k = 0; k < nout; k++) {
         if (!rc && b.target[k] == &temp[k])
-            rc = mc_copy(outs[k], &temp[k]);
+            rc = mci_copy(outs[k], &temp[k]);
         mc_drop(&temp[k]);
     }
     for (int k = 0; k < made && rc; k++)

@@ -2,8 +2,8 @@
  *
  * A method (mc_linalg_systems.c, mc_linalg_factors.c, mc_linalg_spectral.c, mc_linalg_upper.c,
  * mc_linalg_structured.c) checks the sizes of an op, says how operands and results lie, asks
- * LAPACK for the work areas, and names the function that solves one problem. The driver
- * (mc_linalg.c) does the rest: batches, copies, threads, messages.
+ * LAPACK for the work areas, and names the function that solves one problem; what methods share
+ * stands in mc_linalg_parts.c. The driver (mc_linalg.c) does the rest: batches, threads, messages.
  *
  * Orientation. A matrix in our memory runs by rows, LAPACK reads columns, so the same memory is
  * the transpose to it. An operand is loaded `as_is` (LAPACK sees the transpose, no reordering) or
@@ -92,6 +92,9 @@ typedef struct mci_batch {
     _Atomic int64_t bad;     /* (problem << 8 | reason) of the first without an answer */
 } mci_batch;
 
+/* rows x cols elements at src (strides rs, cs) into columns ld apart. */
+void mci_linalg_turn(mci_cast_fn fn, int64_t rows, int64_t cols, char *dst, int64_t dsize,
+                     int64_t ld, const char *src, int64_t ssize, int64_t rs, int64_t cs);
 /* First element of operand k of problem `at`, counted from the tensor's own. */
 int64_t mci_linalg_offset(const mci_batch *b, int k, int64_t at);
 /* Where result k of problem `at` goes. */

@@ -236,7 +236,7 @@ static int matmul(mc_tensor *out, const mc_tensor *const *in, mci_after *after)
         target = &res;
     }
     if (!rc && k == 0)
-        rc = mc_fill(target, 0, 0);
+        rc = mci_fill(target, 0, 0);
     matmul_job j = {.m = m, .n = n, .k = k, .nb = nb, .size = MCI_SIZE(compute)};
     if (!rc && target->numel > 0 && k > 0) {
         j.type = compute == MC_F32 ? 's' : compute == MC_F64 ? 'd' : compute == MC_C64 ? 'c' : compute == MC_C128 ? 'z' : 0;
@@ -261,7 +261,7 @@ static int matmul(mc_tensor *out, const mc_tensor *const *in, mci_after *after)
         mc_drop(&j.b.tmp);
     }
     if (!rc && target == &res)
-        rc = mc_copy(out, &res);
+        rc = mci_copy(out, &res);
     mc_drop(&res);
     if (rc)
         mci_out_fail(out, given);

@@ -7,11 +7,18 @@
  * not written. */
 #include "base/mc_memory.h"
 #include "family/mc_family.h"
+#include "../../kernels/mck_pad.h"
 
 #include <string.h>
 
-enum { BEFORE = -1, AFTER = -2 }; /* in a map: the constants of the axis */
 #define TASK 32768                /* elements of a task, about */
+
+/* Modes as the row of pad lists them. */
+_Static_assert((int)MCK_PAD_CONSTANT == MCI_PAD_CONSTANT && (int)MCK_PAD_EDGE == MCI_PAD_EDGE &&
+                   (int)MCK_PAD_REFLECT == MCI_PAD_REFLECT &&
+                   (int)MCK_PAD_SYMMETRIC == MCI_PAD_SYMMETRIC &&
+                   (int)MCK_PAD_WRAP == MCI_PAD_WRAP && (int)MCK_PAD_EMPTY == MCI_PAD_EMPTY,
+               "modes of padding");
 
 typedef struct pad_job {
     const mc_tensor *x;
@@ -23,30 +30,6 @@ typedef struct pad_job {
     int64_t rows, total, size; /* rows of a task, rows altogether, bytes of an element */
     int64_t pieces, piece;     /* of a row, when it is longer than a task */
 } pad_job;
-
-/* Place of the operand for place i of n elements padded by `before`. */
-int64_t mci_pad_source(int mode, int64_t i, int64_t before, int64_t n)
-{
-    const int64_t k = i - before;
-    if (k >= 0 && k < n)
-        return k;
-    int64_t period, r;
-    switch (mode) {
-    case MCI_PAD_EDGE:
-        return k < 0 ? 0 : n - 1;
-    case MCI_PAD_REFLECT:
-        period = n > 1 ? 2 * (n - 1) : 1;
-        r = (k % period + period) % period;
-        return r < n ? r : period - r;
-    case MCI_PAD_SYMMETRIC:
-        r = (k % (2 * n) + 2 * n) % (2 * n);
-        return r < n ? r : 2 * n - 1 - r;
-    case MCI_PAD_WRAP:
-        return (k % n + n) % n;
-    default:
-        return k < 0 ? BEFORE : AFTER;
-    }
-}
 
 /* count elements from src (stride in elements) to contiguous dst */
 static void move_run(char *dst, const char *src, int64_t count, int64_t stride, int64_t size)
@@ -78,13 +61,13 @@ static void pad_row(const pad_job *j, char *dst, const char *src, const char *co
         move_run(dst + lo * size, src + (lo - b) * step * size, hi - lo, step, size);
     for (int side = 0; side < 2; side++) {
         const int64_t first = side && from < b + n ? b + n : from, end = !side && to > b ? b : to;
-        if (first >= end || j->mode == MCI_PAD_EMPTY)
+        if (first >= end || j->mode == MCK_PAD_EMPTY)
             continue;
-        if (j->mode == MCI_PAD_CONSTANT)
+        if (j->mode == MCK_PAD_CONSTANT)
             move_run(dst + first * size, j->values + (2 * last + side) * size, end - first, 0, size);
         else
             for (int64_t i = first; i < end; i++)
-                memcpy(dst + i * size, src + mci_pad_source(j->mode, i, b, n) * step * size,
+                memcpy(dst + i * size, src + mck_pad_source(j->mode, i, b, n) * step * size,
                        (size_t)size);
     }
 }
@@ -108,9 +91,9 @@ static void pad_task(void *arg, int64_t begin, int64_t end, int worker)
             if (k >= 0)
                 offset += k * x->strides[i];
             else if (!constant)
-                constant = j->values + (2 * i + (k == AFTER)) * j->size;
+                constant = j->values + (2 * i + (k == MCK_PAD_AFTER)) * j->size;
         }
-        if (!constant || j->mode != MCI_PAD_EMPTY)
+        if (!constant || j->mode != MCK_PAD_EMPTY)
             pad_row(j, j->out + r * len * j->size, mci_at(x, offset), constant, from, to);
     }
 }
@@ -132,11 +115,11 @@ int mci_pad_infer(const mci_job *job, mci_result *r)
             return mci_error(MC_EINVAL, "%s: widths %lld and %lld of %s are not both whole numbers from 0", op->name, (long long)before,
                              (long long)after, mci_tensor_text(s, sizeof s, x));
         r->shape[0][i] = x->shape[i] + before + after;
-        const int none = mode == MCI_PAD_CONSTANT || mode == MCI_PAD_EMPTY;
+        const int none = mode == MCK_PAD_CONSTANT || mode == MCK_PAD_EMPTY;
         if (x->shape[i] == 0 && before + after > 0 && !none)
             return mci_error(MC_ESHAPE, "%s: an axis of %s is empty and has nothing to repeat; use the mode constant", op->name, mci_tensor_text(s, sizeof s, x));
     }
-    if (mode == MCI_PAD_CONSTANT && (job->nin < 2 || job->in[1]->numel != 2 * nd))
+    if (mode == MCK_PAD_CONSTANT && (job->nin < 2 || job->in[1]->numel != 2 * nd))
         return mci_error(MC_EINVAL, "%s: values are missing; give two for each axis of %s", op->name, mci_tensor_text(s, sizeof s, x));
     return MC_OK;
 }
@@ -155,7 +138,7 @@ int mci_pad_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_
     const int64_t *shape = r.shape[0];
     for (int i = 0; i + 1 < nd; i++)
         places += shape[i];
-    if (mode == MCI_PAD_CONSTANT)
+    if (mode == MCK_PAD_CONSTANT)
         rc = mci_materialize(&values, in[1], x->dtype);
     const int direct = mci_contiguous(out) && (!given || mci_overlap(out, x) < 0);
     if (!rc && !direct)
@@ -171,7 +154,7 @@ int mci_pad_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_
             j.before[i] = p->i[1 + 2 * i];
             j.map[i] = at;
             for (int64_t k = 0; k < shape[i] && i + 1 < nd; k++)
-                *at++ = mci_pad_source(mode, k, j.before[i], x->shape[i]);
+                *at++ = mck_pad_source(mode, k, j.before[i], x->shape[i]);
         }
         const int64_t len = shape[nd - 1];
         j.total = out->numel / len;
@@ -182,7 +165,7 @@ int mci_pad_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_
     }
     mci_free(maps);
     if (!rc && !direct)
-        rc = mc_copy(out, &res);
+        rc = mci_copy(out, &res);
     mc_drop(&values);
     mc_drop(&res);
     if (rc)

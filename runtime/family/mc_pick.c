@@ -186,12 +186,12 @@ int mci_take(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_tens
                     stride *= i == axis ? pos.count : t->shape[i];
                 }
                 b.flags = 0;
-                rc = mc_copy(&b, &a);
+                rc = mci_copy(&b, &a);
             }
         }
     }
     if (!rc && target == &tmp)
-        rc = mc_copy(out, &tmp);
+        rc = mci_copy(out, &tmp);
     mc_drop(&tmp);
     mci_places_drop(&pos);
     if (rc)
@@ -303,7 +303,7 @@ static int put_slabs(mc_tensor *dst, int axis, const mci_places *pos, const mc_t
             out.flags = MC_FLAG_OUT;
             rc = op->run(op, 1, &o, 2, in, NULL);
         } else {
-            rc = mc_copy(&a, &b);
+            rc = mci_copy(&a, &b);
         }
     }
     return rc;
@@ -321,7 +321,7 @@ static int put_through_copy(mc_tensor *dst, int axis, const mci_places *pos, con
     if (!rc)
         rc = put_contiguous(&tmp, axis, pos, values->data, add);
     if (!rc)
-        rc = mc_copy(dst, &tmp);
+        rc = mci_copy(dst, &tmp);
     mc_drop(&val);
     mc_drop(&tmp);
     return rc;
@@ -330,27 +330,30 @@ static int put_through_copy(mc_tensor *dst, int axis, const mci_places *pos, con
 #define SLAB_SHARE 64 /* below this share of dst its slabs are written one by one (100 ns each, against 1 ns per element of a copy) */
 
 /* dst along one axis at positions (1-based) = or += values, broadcast to the shape of taking. */
-static int put_run(mc_tensor *dst, int axis, const mc_tensor *index, const mc_tensor *values, int accumulate);
+static int put_run(mci_put_fn on_device, mc_tensor *dst, int axis, const mc_tensor *index,
+                   const mc_tensor *values, int accumulate);
 
 int mci_put_exec(const mci_job *job, const mci_result *r, mc_tensor *const *out)
 {
     (void)r;
-    return put_run(out[0], (int)job->params->axes[0], job->in[0], job->in[1],
+    return put_run(NULL, out[0], (int)job->params->axes[0], job->in[0], job->in[1],
                    job->params->i[0] != 0);
 }
 
-int mc_put(mc_tensor *dst, int axis, const mc_tensor *index, const mc_tensor *values, int accumulate)
+int mci_put_by(mci_put_fn on_device, mc_tensor *dst, int axis, const mc_tensor *index,
+               const mc_tensor *values, int accumulate)
 {
-    if (MC_LIKELY(!mci_recording))
-        return put_run(dst, axis, index, values, accumulate);
+    if (MC_LIKELY(!mci_recording)) return put_run(on_device, dst, axis, index, values, accumulate);
     const mc_tensor *in[2] = {index, values};
     int logged = mci_record_write_begin(dst, 2, in);
-    if (logged <= 0)
-        return logged < 0 ? mc_errstatus() : put_run(dst, axis, index, values, accumulate);
-    return mci_record_write_end(logged, MC_RECORD_PUT, dst, 2, in, axis, accumulate, put_run(dst, axis, index, values, accumulate));
+    if (logged < 0) return mc_errstatus();
+    int rc = put_run(on_device, dst, axis, index, values, accumulate);
+    return logged ? mci_record_write_end(logged, MC_RECORD_PUT, dst, 2, in, axis, accumulate, rc)
+                  : rc;
 }
 
-static int put_run(mc_tensor *dst, int axis, const mc_tensor *index, const mc_tensor *values, int accumulate)
+static int put_run(mci_put_fn on_device, mc_tensor *dst, int axis, const mc_tensor *index,
+                   const mc_tensor *values, int accumulate)
 {
     char s1[MCI_TEXT], s2[MCI_TEXT];
     const mci_op *op = &mci_ops[MC_OP_ADD];
@@ -384,7 +387,9 @@ static int put_run(mc_tensor *dst, int axis, const mc_tensor *index, const mc_te
         if (values->shape[values->ndim - i] != 1 && values->shape[values->ndim - i] != shape[nd - i])
             return mci_error(MC_ESHAPE, "index: values %s do not fit the shape [%s] of what the key takes; shapes must be equal or broadcast",
                              mci_tensor_text(s1, sizeof s1, values), mci_shape_text(s2, sizeof s2, nd, shape));
-    if (dst->device) return mci_device_put_run(dst, axis, index, values, accumulate);
+    if (dst->device)
+        return on_device ? on_device(dst, axis, index, values, accumulate)
+                         : mci_error(MC_EINTERNAL, "index: a driver was given memory of a device");
     int rc = mci_places_of("index", index, dst->shape[axis], 1, &pos);
     if (rc)
         return rc;
@@ -395,7 +400,7 @@ static int put_run(mc_tensor *dst, int axis, const mc_tensor *index, const mc_te
     if (!ready) {
         rc = mc_create(&val, dst->dtype, nd, shape);
         if (!rc)
-            rc = mc_copy(&val, values);
+            rc = mci_copy(&val, values);
         values = &val;
     }
     if (!rc && !pos.tmp.data && mci_overlap(dst, index) >= 0) { /* positions that are being written */

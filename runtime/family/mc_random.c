@@ -326,7 +326,7 @@ int mci_random_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const 
             rc = refused(op, &j);
     }
     if (!rc && j.out == &tmp)
-        rc = mc_copy(out, &tmp);
+        rc = mci_copy(out, &tmp);
     if (rc)
         mci_out_fail(out, given);
 fail:

@@ -492,7 +492,7 @@ static int reduce(const mci_job *job, const mci_result *r, mc_tensor *out, const
             flat.strides[i] = stride;
             stride *= shape[i];
         }
-        rc = mc_copy(out, &flat);
+        rc = mci_copy(out, &flat);
     }
     mci_free(v);
     mci_free(numbers);

@@ -73,7 +73,7 @@ int mci_rows_store(mci_rows_out *r)
         return MC_OK;
     mc_tensor v;
     permuted(&v, r->out, r->axis < 0 ? 0 : 1u << r->axis);
-    int rc = mc_copy(&v, &r->tmp);
+    int rc = mci_copy(&v, &r->tmp);
     mc_drop(&r->tmp);
     return rc;
 }

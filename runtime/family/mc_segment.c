@@ -17,7 +17,13 @@
 #define STRIP 512      /* columns of a strip */
 #define TASK 16384
 
-enum { SUM, PROD, MAX, MIN, MEAN };
+enum {
+    SUM = MCI_JOIN_SUM,
+    PROD = MCI_JOIN_PROD,
+    MAX = MCI_JOIN_MAX,
+    MIN = MCI_JOIN_MIN,
+    MEAN = MCI_JOIN_MEAN
+};
 _Static_assert(MCI_SEGMENT_MEAN - MCI_SEGMENT_SUM == MEAN, "rows of segments stand in this order");
 
 static mck_segment_fn kernel_of(int how, int wide)
@@ -26,8 +32,7 @@ static mck_segment_fn kernel_of(int how, int wide)
     return (mck_segment_fn)mci_kernel_get(kernel[how], wide);
 }
 
-/* What joins to x as x: n of them in `wide`, for elements of dtype. */
-static void identity(int how, int dtype, int wide, int64_t n, void *v)
+void mci_join_identity(int how, int dtype, int wide, int64_t n, void *v)
 {
     static const double low[] = {0, 0, -128, -32768, -2147483648.0}, high[] = {1, 255, 127, 32767, 2147483647.0};
     if (wide == MC_I64 && (how == MAX || how == MIN)) {
@@ -70,7 +75,7 @@ static void segment_task(void *arg, int64_t begin, int64_t end, int worker)
     int64_t first = block * j->step, last = first + j->step < j->n ? first + j->step : j->n;
     char *acc = j->acc + (block * j->segments * j->columns + c0 * j->segments) * j->size;
     char *buf = j->buf + (int64_t)worker * (j->width > PIECE ? j->width : PIECE) * j->size;
-    identity(j->how, j->dtype, j->wide, j->segments * inner, acc);
+    mci_join_identity(j->how, j->dtype, j->wide, j->segments * inner, acc);
     mc_tensor sub = j->v;
     if (j->strips > 1) { /* rank 2 then */
         sub.shape[1] = inner;
@@ -225,7 +230,7 @@ static int segment(const mci_op *op, int how, mc_tensor *out, const mc_tensor *t
                     src.strides[i] = i == axis ? j.columns : stride;
                     stride *= i == axis ? 1 : shape[i];
                 }
-                rc = mc_copy(&to, &src);
+                rc = mci_copy(&to, &src);
             } else { /* element (s, c) of the strip lies at the flat column c0 + c */
                 for (int64_t seg = 0; seg < j.segments; seg++) {
                     mc_tensor line = *out;
@@ -291,7 +296,7 @@ static void scatter_task(void *arg, int64_t begin, int64_t end, int worker)
         mci_gather(&from, 0, j->k, j->wide, in);
         mci_gather(&at, 0, j->k, MC_I64, id);
         for (int64_t i = 0; !j->self && i < j->k; i++)
-            identity(j->how, j->out->dtype, j->wide, 1, acc + id[i] * j->size);
+            mci_join_identity(j->how, j->out->dtype, j->wide, 1, acc + id[i] * j->size);
         mck_segment k = {j->k, 1, acc, in, id};
         j->fn(&k);
         if (j->how == MEAN) {
@@ -347,11 +352,11 @@ static int scatter(const mci_op *op, int how, int self, mc_tensor *out, const mc
         return rc;
     rc = mc_create(&v, t->dtype, index->ndim, index->shape);
     if (!rc)
-        rc = mc_copy(&v, values);
+        rc = mci_copy(&v, values);
     if (!rc)
         rc = mci_out(op->name, out, t->dtype, t->ndim, t->shape);
     if (!rc)
-        rc = mc_copy(out, t);
+        rc = mci_copy(out, t);
     if (!rc && pos.numel > 0) {
         j.fn = kernel_of(how, j.wide);
         j.pos = &pos;
@@ -375,8 +380,7 @@ static int scatter(const mci_op *op, int how, int self, mc_tensor *out, const mc
     return rc;
 }
 
-/* What an op joins by. */
-static int how_of(const mci_op *op, const mc_params *p)
+int mci_join_of(const mci_op *op, const mc_params *p)
 {
     switch (op->variant) {
     case MCI_SEGMENT_SCATTER_ADD: return SUM;
@@ -385,9 +389,14 @@ static int how_of(const mci_op *op, const mc_params *p)
     }
 }
 
+int mci_join_self(const mci_op *op, const mc_params *p)
+{
+    return op->variant == MCI_SEGMENT_SCATTER_ADD || p->i[1] != 0;
+}
+
 int mci_segment_infer(const mci_job *job, mci_result *r)
 {
-    const int how = how_of(job->op, job->params);
+    const int how = mci_join_of(job->op, job->params);
     int axis;
     if (job->nin > 2) return scatter_infer(job, how, r);
     int rc = segment_shape(job, how, &axis, r);
@@ -399,7 +408,7 @@ int mci_segment_infer(const mci_job *job, mci_result *r)
 int mci_segment_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
 {
     (void)nout;
-    const int how = how_of(op, p), self = op->variant == MCI_SEGMENT_SCATTER_ADD || p->i[1] != 0;
+    const int how = mci_join_of(op, p), self = mci_join_self(op, p);
     if (nin < 3) return segment(op, how, outs[0], in[0], in[1], p);
     return scatter(op, how, self, outs[0], in[0], in[1], in[2], p);
 }

@@ -70,7 +70,7 @@ int mci_sequence_run(const mci_op *op, int nout, mc_tensor **outs, int nin, cons
         rc = mci_parallel((j.total + j.task - 1) / j.task, sequence_task, &j);
     }
     if (!rc && target == &tmp)
-        rc = mc_copy(out, &tmp);
+        rc = mci_copy(out, &tmp);
     mc_drop(&tmp);
     mc_drop(&table);
     mc_drop(&numbers);

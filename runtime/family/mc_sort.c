@@ -224,7 +224,7 @@ int mci_select_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const 
             v.shape[0] = q;
             v.strides[0] = 1;
         }
-        rc = mc_copy(out, &v);
+        rc = mci_copy(out, &v);
     }
     mc_drop(&tmp);
     mci_rows_drop(&rows);

@@ -86,7 +86,7 @@ int mci_tridiagonal_run(const mci_op *op, int nout, mc_tensor **outs, int nin, c
         }
     }
     if (!rc)
-        rc = mc_copy(out, &res);
+        rc = mci_copy(out, &res);
     mci_free(factor);
     mc_drop(&bands);
     mc_drop(&rhs);

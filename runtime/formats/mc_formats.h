@@ -4,7 +4,7 @@
  * First part: the public C interface, plain enough for the Lua FFI (opaque handles, pointers,
  * scalars, numbers out through arrays). mc_lua.h includes this header; npy and safe writing stand
  * in mc_files.h. Second part, behind MCI_FORMATS: what the files of runtime/formats share, and the
- * two doors they stand on, mci_infile and mci_outfile. Knows errors, memory and dtypes.
+ * two doors they stand on, mci_infile and mci_outfile.
  *
  * Rules for all: constructors return a handle or NULL with the error record set; `_free` accepts
  * NULL and never touches the record; everything else returns a status. One handle is used by one

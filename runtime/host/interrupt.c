@@ -48,6 +48,9 @@ static int have_ticker;
 static volatile sig_atomic_t pending; /* signal whose error is still to be raised */
 static volatile sig_atomic_t caught;  /* signal whose error was raised in this run */
 static volatile sig_atomic_t presses; /* SIGINT and SIGTERM in this run */
+static volatile sig_atomic_t insists; /* signal whose error is raised until protected() returns */
+static int protecting;                /* calls of protected() that run */
+static int prompting;                 /* the prompt begins runs: what it holds is to outlive them */
 static struct timespec first_press;
 static void (*cancel_request)(void);
 static void (*cancel_clear)(void);
@@ -72,12 +75,17 @@ static void tick(int on)
         timer_settime(ticker, 0, &when, NULL);
 }
 
-/* Runs as the hook, that is between two instructions of the interpreter. */
+/* Runs as the hook, that is between two instructions of the interpreter. The error of a first
+ * signal is an ordinary one, which a script may catch. That of a second signal of the same run is
+ * raised again after each pcall that catches it, until protected() returns. */
 static void raise_pending(lua_State *L, lua_Debug *ar)
 {
     (void)ar;
-    lua_sethook(L, NULL, 0, 0);
-    int sig = pending;
+    int sig = pending ? pending : insists;
+    if (protecting && presses >= 2)
+        insists = sig;
+    else
+        lua_sethook(L, NULL, 0, 0);
     if (!sig)
         return;
     pending = 0;
@@ -343,7 +351,7 @@ static void on_signal(int sig, siginfo_t *info, void *context)
         /* A neighbour that is deaf while it works cannot be told to stop. Results are published by
          * one rename, so that the end of the process leaves the old ones or the new ones. */
         int deaf = pending && now.tv_sec - first_press.tv_sec >= DEAF_SECONDS;
-        if (presses >= 3 || (presses == 2 && deaf)) {
+        if ((presses >= 3 && !prompting) || (presses >= 2 && deaf)) {
             static const char last[] = "mascon: ended by a further signal\n";
             ssize_t said = write(STDERR_FILENO, last, sizeof last - 1);
             (void)said; /* nobody is left to be told */
@@ -399,11 +407,32 @@ int mci_interrupt_status(void)
 static int host_run_begin(lua_State *L)
 {
     tick(0);
-    pending = caught = presses = 0;
+    prompting = 1;
+    pending = caught = presses = insists = 0;
     lua_sethook(L, NULL, 0, 0);
     if (cancel_clear)
         cancel_clear();
     return 0;
+}
+
+/* protected(fn, handler, ...) -> as of xpcall(fn, handler, ...). A second signal ends fn, whatever
+ * it catches. */
+static int host_protected(lua_State *L)
+{
+    lua_pushvalue(L, 1);
+    lua_remove(L, 1);
+    lua_insert(L, 2);
+    protecting++;
+    int status = lua_pcall(L, lua_gettop(L) - 2, LUA_MULTRET, 1);
+    protecting--;
+    if (insists && !protecting) {
+        insists = 0;
+        if (!pending)
+            lua_sethook(L, NULL, 0, 0);
+    }
+    lua_pushboolean(L, status == 0);
+    lua_replace(L, 1);
+    return lua_gettop(L);
 }
 
 /* signal() -> number, word of the signal that was turned into an error in this run or still waits;
@@ -436,6 +465,8 @@ void mci_interrupt_functions(lua_State *L)
 {
     lua_pushcfunction(L, host_run_begin);
     lua_setfield(L, -2, "run_begin");
+    lua_pushcfunction(L, host_protected);
+    lua_setfield(L, -2, "protected");
     lua_pushcfunction(L, host_signal);
     lua_setfield(L, -2, "signal");
     lua_pushcfunction(L, host_set_cancel);

@@ -102,7 +102,7 @@ const mci_op *mci_op_added(int id);
 const mci_op *mci_op_named(const char *name);
 static inline const mci_op *mci_op_at(int id) { return id >= 0 && id < mci_nop ? &mci_ops[id] : mci_op_added(id); }
 
-/* Runs an op where its operands are (mc_dispatch.c): nothing is recorded. */
+/* Runs an op where its operands are (mc_bind.c): nothing is recorded. */
 int mci_op_run(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p);
 
 /* MCI_FAMILY_*, MCI_<FAMILY>_<VARIANT> where rows say `variant`, and mci_<family>_run of every

@@ -24,11 +24,20 @@
 --            pieces; nothing: C text of the value over nothing, 0 by default (MCI_SKIP_*, MCI_FINISH_* of mc_ops.h)
 --   variant  what the driver of the family does for this row, where it does several things; rows may share one.
 --            A word, in C MCI_<FAMILY>_<VARIANT>; all rows of a family have one or none has
+--   modes    ways of an op by number, from 0: in C MCI_<FAMILY>_<MODE>
 --   columns  false: a reduction whose kernel has no form along columns
 --   law      an identity of the op that rewriting may use (compile/passes/algebra.lua): 'involution' f(f(x)) = x,
---            'idempotent' f(f(x)) = f(x), 'even' f(-x) = f(x), 'same' f(x, x) = x; inverse: the op g with f(g(x)) = x
+--            'idempotent' f(f(x)) = f(x), 'even' f(-x) = f(x), 'same' f(x, x) = x; inverse: the op g with f(g(x)) = x;
+--            plain: the result is the operand itself ('all'), or where that is real ('real'); modulus: |f(x)| = |x|
+--   operator of the scalar language, made from expr: '+' of a + b, 'neg', 'not', '?'; those that meet in bool (promote)
+--            are operators of conditions
+--   header   the part of kernels/mck_*.h with its function of one element, where it is none of mathematics
+--   more, fewer  rows whose number of results depends on options: all of `results` are given where the option `more` is
+--            true, else the last is missing; one less still where fewer[1] is fewer[2]
 --   batch    linear algebra of two operands: 'system', which takes a batch axis in front of both
 --   wide     random numbers: the parameter (from 1) that has an axis of its own
+--   mixed    under mixed precision (mc.nn.autocast): 'low' casts f32 operands down, 'f32' casts 16-bit ones up;
+--            'bias' casts a smaller operand down beside a product; other ops take what they get
 --   joins    takes a list of tensors and an axis: how many axes the result has more than an operand
 --   kernel   dtypes of a kernel written by hand under the op's own name (reductions: pieces joined by addition)
 --   rules    derivative and batching: 'auto', 'none: why', or the key of lua/mascon/rules. For an elementwise row 'auto' is

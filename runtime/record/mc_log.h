@@ -1,5 +1,5 @@
-/* mc_log.h - the logs of the recorder and what is known of a buffer, as mc_record.c and mc_tape.c
- * see them. */
+/* mc_log.h - the logs of the recorder and what is known of a buffer, as mc_record.c, mc_tape.c and
+ * mc_leaf.c see them. */
 #ifndef MC_LOG_H
 #define MC_LOG_H
 
@@ -54,7 +54,11 @@ static inline const mci_note *mci_known(const mc_storage *s)
 /* Of a buffer that has one: what a log holds. */
 static inline mci_note *mci_note_of(mc_storage *s) { return s->note; }
 /* The same, to be written; NULL with the record set when there is no memory. */
-mci_note *mci_noted(mc_storage *s);
+static inline mci_note *mci_noted(mc_storage *s)
+{
+    if (!s->note) s->note = mci_calloc(1, sizeof(mci_note));
+    return s->note;
+}
 void mci_operands_free(mc_record_operand *o, int n);
 
 #endif

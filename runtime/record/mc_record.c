@@ -10,7 +10,7 @@
  * An argument that the function writes keeps its contents from before the first write beside it:
  * who runs the log again starts from those.
  *
- * Holds the logs. Recordings nest; all are made by the thread that began the first. */
+ * Recordings nest; all are made by the thread that began the first. */
 #include "record/mc_log.h"
 
 #include <pthread.h>
@@ -20,8 +20,6 @@
 /* Values of mci_recording. While recording pauses, writes are still seen. */
 enum { OFF, ON, COUNTING };
 
-mci_log mci_logs[MCI_DEEPEST];
-int mci_log_depth;
 #define rec (mci_logs[mci_log_depth - 1])
 static int turn; /* written into entries; see mc_record_turn */
 static int32_t made;
@@ -29,13 +27,6 @@ static pthread_t owner;
 
 static int recorder(void) { return pthread_equal(pthread_self(), owner) != 0; }
 static int ours(void) { return mci_recording == ON && recorder(); }
-
-/* The note of a buffer, to be written; NULL with the record set when there is no memory. */
-mci_note *mci_noted(mc_storage *s)
-{
-    if (!s->note) s->note = mci_calloc(1, sizeof(mci_note));
-    return s->note;
-}
 
 static int traced_at(const mc_tensor *t, int level)
 {
@@ -69,16 +60,6 @@ static int mark(mc_storage *s, int level)
         return mc_errstatus();
     n->traced[level] = mci_logs[level].id;
     return MC_OK;
-}
-
-void mci_operands_free(mc_record_operand *o, int n)
-{
-    for (int i = 0; i < n; i++) {
-        mci_free((void *)(uintptr_t)o[i].literal);
-        if (o[i].kept)
-            mci_storage_unref(o[i].kept);
-    }
-    mci_free(o);
 }
 
 static int add_argument(mci_log *r, mc_storage *s)

@@ -15,16 +15,19 @@ typedef struct row {
 struct mci_loop {
     mc_loop_spec spec;
     mc_plan **parts;
+    mci_part_fn run;
     mc_tensor **in, **out; /* of one turn */
     row *rows;             /* headers of rows, then of made rows */
 };
 
-mci_loop *mci_loop_new(const mc_loop_spec *s, mc_plan *const *parts, int nout, int nin)
+mci_loop *mci_loop_new(const mc_loop_spec *s, mc_plan *const *parts, mci_part_fn run, int nout,
+                       int nin)
 {
     mci_loop *l = mci_calloc(1, sizeof *l);
     if (!l)
         return NULL;
     l->spec = *s;
+    l->run = run;
     l->parts = mci_calloc((size_t)s->nparts + 1, sizeof *l->parts);
     l->in = mci_calloc((size_t)nin + 1, sizeof *l->in);
     l->out = mci_calloc((size_t)nout + 1, sizeof *l->out);
@@ -69,7 +72,7 @@ static int choose(mci_loop *l, mc_tensor *const *in, mc_tensor *const *out)
     int rc = value_of(in[0], MC_I64, &k);
     if (rc) return rc;
     k = k < 0 ? 0 : k >= s->nparts ? s->nparts - 1 : k;
-    return mc_plan_run(l->parts[k], in + 1, s->fixed, out, s->made);
+    return l->run(l->parts[k], in + 1, s->fixed, out, s->made);
 }
 
 /* The state of a turn: what the last one wrote, at first what the caller gave. */
@@ -98,13 +101,13 @@ static int repeat(mci_loop *l, mc_tensor *const *in, mc_tensor *const *out)
     for (int64_t turn = 0;; turn++) {
         bind_state(l, now);
         uint8_t on;
-        int rc = mc_plan_run(l->parts[0], l->in, s->fixed + s->state, &flag, 1);
+        int rc = l->run(l->parts[0], l->in, s->fixed + s->state, &flag, 1);
         if (rc || (rc = value_of(flag, MC_BOOL, &on)) != 0) return rc;
         if (!on) break;
         if (mc_cancel_pending())
             return mci_error(MC_ECANCELLED, "while_loop: interrupted");
         mc_tensor *const *next = sets[turn & 1];
-        if ((rc = mc_plan_run(l->parts[1], l->in, s->fixed + s->state, next, s->state)))
+        if ((rc = l->run(l->parts[1], l->in, s->fixed + s->state, next, s->state)))
             return rc;
         now = next;
     }
@@ -150,7 +153,7 @@ static int scan(mci_loop *l, mc_tensor *const *in, mc_tensor *const *out)
         mc_tensor *const *next = sets[(s->length - 1 - turn) & 1];
         bind_state(l, now);
         memcpy(l->out, next, sizeof *next * (size_t)s->state);
-        int rc = mc_plan_run(l->parts[0], l->in, s->fixed + s->state + s->rows, l->out, s->state + s->made);
+        int rc = l->run(l->parts[0], l->in, s->fixed + s->state + s->rows, l->out, s->state + s->made);
         if (rc)
             return rc;
         now = next;
@@ -161,7 +164,7 @@ static int scan(mci_loop *l, mc_tensor *const *in, mc_tensor *const *out)
 int mci_loop_run(mci_loop *l, mc_tensor *const *in, mc_tensor *const *out)
 {
     if (l->spec.kind == MC_LOOP_ONCE)
-        return mc_plan_run(l->parts[0], in, l->spec.fixed, out, l->spec.made);
+        return l->run(l->parts[0], in, l->spec.fixed, out, l->spec.made);
     if (l->spec.kind == MC_LOOP_CHOOSE)
         return choose(l, in, out);
     return l->spec.kind == MC_LOOP_WHILE ? repeat(l, in, out) : scan(l, in, out);

@@ -5,6 +5,7 @@
  * out=. Holds plans. Not to be run by two threads at once. */
 #include "replay/mc_plan_device.h"
 #include "replay/mc_step.h"
+#include "device/mc_events.h"
 
 #include <string.h>
 
@@ -168,6 +169,13 @@ int mc_plan_fused(mc_plan *p, int nleaves, const int32_t *leaves, const int32_t 
     return MC_OK;
 }
 
+int mc_plan_program(mc_plan *p, const char *text, int nguards, const int32_t *guards,
+                    const int32_t *want)
+{
+    if (p->nsteps == 0) return mci_error(MC_EINVAL, "plan: there is no group");
+    return mci_step_program_set(&p->steps[p->nsteps - 1], text, nguards, guards, want);
+}
+
 int mc_plan_reduced(mc_plan *p, int op, const mc_params *params, int out, int like, int nleaves, const int32_t *leaves, const int32_t *want,
                     int32_t result, int ninstr, const mc_vm_instr *instr)
 {
@@ -291,7 +299,7 @@ int mc_plan_rows(mc_plan *p, int at, mc_native_fn fn, int nleaves, const int32_t
 
 int mc_plan_loop(mc_plan *p, const mc_loop_spec *spec, mc_plan *const *parts, int nout, const int32_t *out, int nin, const int32_t *in)
 {
-    mci_loop *loop = mci_loop_new(spec, parts, nout, nin);
+    mci_loop *loop = mci_loop_new(spec, parts, mc_plan_run, nout, nin);
     mci_step *s = loop ? add(p, MCI_STEP_LOOP, nout, out, nin, in) : NULL;
     if (!s) {
         mci_loop_free(loop);
@@ -323,8 +331,30 @@ static int bind_here(mc_plan *p)
     return rc;
 }
 
+/* The same with a note of each step, for the profile. */
+static int run_noted(mc_plan *p)
+{
+    static const char *const kinds[] = { "op", "group", "reduced group", "product", "tiles",
+                                         "loop" };
+    char what[MCI_TEXT];
+    int rc = MC_OK;
+    for (int i = 0; i < p->nsteps && !rc; i += p->steps[i].count + 1) {
+        const mci_step *s = &p->steps[i];
+        mc_tensor **h = p->pointers + s->first;
+        int64_t bytes = 0;
+        const double began = mc_clock();
+        rc = p->forms[i].run(&p->forms[i], h);
+        what[0] = 0;
+        for (int k = 0; k < s->nin + s->nout; k++) bytes += h[k]->numel * MCI_SIZE(h[k]->dtype);
+        if (s->nout > 0) mci_tensor_text(what, sizeof what, h[0]);
+        mci_event(MC_EVENT_STEP, 0, s->op ? s->op->name : kinds[s->kind], what, began, bytes);
+    }
+    return rc;
+}
+
 static int run_steps(mc_plan *p)
 {
+    if (MC_UNLIKELY(mci_watching)) return run_noted(p);
     int rc = MC_OK;
     for (int i = 0; i < p->nsteps && !rc; i += p->steps[i].count + 1)
         rc = p->forms[i].run(&p->forms[i], p->pointers + p->steps[i].first);

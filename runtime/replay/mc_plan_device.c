@@ -114,13 +114,14 @@ static int run_loop(mci_device_plan *p, bound_step *b)
     return mci_loop_run(s->loop, b->list + s->nout, b->list);
 }
 
+/* An op or a group. */
 static int bind_op(mci_device_plan *p, bound_step *b)
 {
     const mci_step *s = b->step;
     const int n = s->nin + s->nout;
     mc_tensor *few[64], **h = n <= 64 ? few : mci_alloc(sizeof *h * (size_t)n);
     if (!h) return mc_errstatus();
-    b->host = s->nin > 0 && s->op->id >= 0;
+    b->host = s->nin > 0 && (s->kind == MCI_STEP_GROUP || s->op->id >= 0);
     for (int i = 0; i < n; i++) {
         h[i] = p->slots[b->slots[i]].t;
         if (i >= s->nout) b->host &= (h[i]->flags & MCI_WEAK) != 0;
@@ -142,9 +143,11 @@ static int bind_step(mci_device_plan *p, bound_step *b)
     b->number = mci_calloc((size_t)(s->nin + s->nout) + 1, 1);
     if (!b->number) return mc_errstatus();
     for (int i = s->nout; i < s->nin + s->nout; i++) b->number[i] = p->host[b->slots[i]];
-    int rc = s->kind == MCI_STEP_LOOP ? bind_loop(p, b)
-             : s->kind == MCI_STEP_OP ? bind_op(p, b)
-                                      : mci_step_bind(p->device, s, NULL, &b->bound);
+    int rc = s->kind == MCI_STEP_LOOP                                 ? bind_loop(p, b)
+             : s->kind == MCI_STEP_OP || s->kind == MCI_STEP_GROUP ? bind_op(p, b)
+                                                                   : MC_EINTERNAL;
+    if (rc == MC_EINTERNAL) /* those are the CPU's: pipeline.on_device leaves them out */
+        mci_error(rc, "compile: a step of a plan has no form for %s", mci_device_text(p->device));
     for (int i = 0; i < s->nout; i++) b->number[i] = p->host[b->slots[i]];
     return rc;
 }
@@ -275,24 +278,22 @@ static int place(mci_device_plan *p, mc_tensor *const *in, int nin, mc_tensor *c
 static int run_host(mci_device_plan *p, const bound_step *b)
 {
     const mci_step *s = b->step;
-    mc_tensor copies[16], *out[MCI_RESULTS];
-    const mc_tensor *in[12];
-    if (s->nin > 12)
-        return mci_error(MC_EUNSUPPORTED, "%s: too many numbers", s->op->name);
+    mc_tensor copies[32], *h[32];
+    const int group = s->kind == MCI_STEP_GROUP;
+    if (s->nin + s->nout > 32)
+        return mci_error(MC_EUNSUPPORTED, "%s: too many numbers", group ? "compile" : s->op->name);
     for (int i = 0; i < s->nin + s->nout; i++) {
         int slot = b->slots[i];
+        h[i] = &copies[i];
         memcpy(&copies[i], p->slots[slot].t, sizeof copies[i]);
         copies[i].data = (void *)(uintptr_t)p->refs[slot].number;
         copies[i].storage = NULL;
         copies[i].device = 0;
-        if (i < s->nout) {
-            copies[i].flags |= MC_FLAG_OUT;
-            out[i] = &copies[i];
-        } else {
-            in[i - s->nout] = &copies[i];
-        }
+        if (i < s->nout) copies[i].flags |= MC_FLAG_OUT;
     }
-    return mc_op(s->op->id, s->nout, out, s->nin, in, &s->params);
+    if (group) return mci_vm_run(s->vm, h + s->nout, h);
+    return mc_op(s->op->id, s->nout, h, s->nin, (const mc_tensor *const *)(h + s->nout),
+                 &s->params);
 }
 
 int mci_device_plan_run(mci_device_plan *p, mc_tensor *const *in, int nin, mc_tensor *const *out, int nout)

@@ -1,7 +1,9 @@
 /* mc_step.c - how a step of a plan runs: bound once to the device it runs on.
  *
  * A group of elementwise ops runs as compiled code where there is some for the instruction level in
- * use, else on the vector machine; both also over ranges that a reduction or a product chooses. */
+ * use, else on the vector machine; both also over ranges that a reduction or a product chooses.
+ * Several steps run tile by tile as one compiled function over rows, else one after the other on
+ * each tile, bound once by each worker. */
 #include "replay/mc_step.h"
 
 #include <string.h>
@@ -10,6 +12,7 @@ void mci_step_free(mci_step *s)
 {
     mci_vm_free(s->vm);
     mci_native_free(s->native);
+    mci_step_program_free(s->program);
     mci_tiles_free(s->tiles);
     mci_free(s->views);
     mci_native_rows_free(s->rows);
@@ -175,24 +178,6 @@ static int bind_op(int device, const mci_step *s, mc_tensor *const *h, mci_bound
     return rc ? rc : mci_bind(device, &job, &r, h, b);
 }
 
-int mci_step_bind(int device, const mci_step *s, mc_tensor *const *h, mci_bound *b)
-{
-    static const mci_bound_fn forms[] = {
-        [MCI_STEP_GROUP] = run_group,
-        [MCI_STEP_REDUCED] = run_reduced,
-        [MCI_STEP_PRODUCT] = run_product,
-        [MCI_STEP_TILES] = mci_step_run_tiles,
-        [MCI_STEP_LOOP] = run_loop,
-    };
-    if (s->kind == MCI_STEP_OP) return bind_op(device, s, h, b);
-    if (device)
-        return mci_error(MC_EUNSUPPORTED,
-                         "compile: a fused group has no form for %s yet; move the operands with "
-                         ":to \"cpu\" first",
-                         mci_device_text(device));
-    return mci_bind_function(0, s->nin, s->nout, h, forms[s->kind], s, NULL, b);
-}
-
 /* ---- steps of a tile ---- */
 
 /* From tile to tile only addresses change: what dispatch, checks and allocations cost would be most
@@ -228,7 +213,8 @@ static int run_rows(const mci_bound *b, mc_tensor *const *h)
     return MC_OK;
 }
 
-int mci_step_bind_tile(const mci_step *s, mc_tensor *const *h, mci_bound *b)
+/* For one worker: h shows a part of what the plan was made for, and stays where it is. */
+static int bind_tile(const mci_step *s, mc_tensor *const *h, mci_bound *b)
 {
     if (s->kind == MCI_STEP_PRODUCT)
         return mci_bind_function(0, s->nin, s->nout, h, run_part_of_product, s, NULL, b);
@@ -251,4 +237,61 @@ int mci_step_bind_tile(const mci_step *s, mc_tensor *const *h, mci_bound *b)
         return mci_step_bind(0, s, h, b);
     }
     return mci_bind_function(0, s->nin, s->nout, h, group ? run_part : run_rows, p, close_part, b);
+}
+
+/* The step of the tiles, the others stand behind it; of each worker: their forms. */
+typedef struct tiled {
+    const mci_step *s;
+    mci_bound *forms;
+} tiled;
+
+/* All steps of one tile. */
+static int run_tile(void *arg, mc_tensor **h, int worker, int fresh)
+{
+    const tiled *t = arg;
+    const mci_step *s = t->s;
+    mci_bound *b = t->forms + (int64_t)worker * s->count;
+    int rc = MC_OK;
+    for (int i = 1; i <= s->count && !rc; i++, b++) {
+        mc_tensor **own = h + (s[i].first - s->first);
+        if (fresh && !(rc = mci_bound_free(b))) rc = bind_tile(s + i, own, b);
+        if (!rc) rc = b->run(b, own);
+    }
+    return rc;
+}
+
+static int run_tiles(const mci_bound *b, mc_tensor *const *h)
+{
+    const mci_step *s = b->state;
+    if (s->rows && mci_native_rows_fits(s->rows)) {
+        mc_tensor *operands[MCI_NATIVE_OPERANDS];
+        for (int i = 0; i < s->noperands; i++) operands[i] = h[s->operands[i]];
+        return mci_native_rows_run(s->rows, operands);
+    }
+    const int64_t n = (int64_t)mci_tiles_workers(s->tiles) * s->count;
+    tiled t = { s, mci_calloc((size_t)n, sizeof *t.forms) };
+    if (!t.forms) return mc_errstatus();
+    int rc = mci_tiles_run(s->tiles, s->nviews, h, s->views, run_tile, &t);
+    for (int64_t i = 0; i < n; i++) {
+        int bad = mci_bound_free(&t.forms[i]);
+        rc = rc ? rc : bad;
+    }
+    mci_free(t.forms);
+    return rc;
+}
+
+/* ---- bound ---- */
+
+int mci_step_bind(int device, const mci_step *s, mc_tensor *const *h, mci_bound *b)
+{
+    static const mci_bound_fn forms[] = {
+        [MCI_STEP_GROUP] = run_group,
+        [MCI_STEP_REDUCED] = run_reduced,
+        [MCI_STEP_PRODUCT] = run_product,
+        [MCI_STEP_TILES] = run_tiles,
+        [MCI_STEP_LOOP] = run_loop,
+    };
+    if (s->kind == MCI_STEP_OP) return bind_op(device, s, h, b);
+    if (!mci_device_hosted(device)) return mci_step_launch(device, s, h, b);
+    return mci_bind_function(device, s->nin, s->nout, h, forms[s->kind], s, NULL, b);
 }

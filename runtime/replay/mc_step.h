@@ -22,12 +22,22 @@ enum {
     MCI_STEP_LOOP
 };
 
+/* A group as a program of devices: its text, the ops that refuse operands, the dtypes in which it
+ * reads its leaves. */
+#define MCI_STEP_GUARDS 28
+typedef struct mci_step_program {
+    int nguards;
+    int32_t guards[MCI_STEP_GUARDS], want[16];
+    char text[];
+} mci_step_program;
+
 typedef struct mci_step {
     int kind, nin, nout, first; /* first: of its slots in the plan's list, results first */
     const mci_op *op;
     mc_params params;
     mci_vm *vm;           /* the group */
     mci_native *native;   /* the same as compiled code, once there is some */
+    mci_step_program *program; /* the same for devices, where a plan runs on one */
     mci_tiles *tiles;     /* of the `count` steps behind this one */
     mci_tile_view *views; /* of their slots */
     int count, nviews;
@@ -43,10 +53,11 @@ void mci_step_free(mci_step *s);
 /* h: headers of its slots, results first; layouts are looked at, memory is not. The step (with
  * those behind tiles) is borrowed. Owns: mci_bound_free. */
 int mci_step_bind(int device, const mci_step *s, mc_tensor *const *h, mci_bound *b);
-/* A step of a tile, for one worker of the CPU: h shows a part of what the plan was made for, and
- * stays where it is. */
-int mci_step_bind_tile(const mci_step *s, mc_tensor *const *h, mci_bound *b);
-/* The CPU's form of tiles (mc_step_tiles.c). */
-int mci_step_run_tiles(const mci_bound *b, mc_tensor *const *h);
+/* Of a group on a device with programs (mc_step_device.c), as mci_step_bind. */
+int mci_step_launch(int device, const mci_step *s, mc_tensor *const *h, mci_bound *b);
+/* Copies what it is given. */
+int mci_step_program_set(mci_step *s, const char *text, int nguards, const int32_t *guards,
+                         const int32_t *want);
+void mci_step_program_free(mci_step_program *p); /* accepts NULL */
 
 #endif

@@ -74,7 +74,7 @@ int mci_check_devices(const char *op, int n, const mc_tensor *const *t, int nout
 int mci_refuse_released(const char *op, const mc_tensor *t)
 {
     (void)t;
-    return mci_error(MC_ERELEASED, "%s: a tensor was released and cannot be used; keep it with mc.keep or copy it first", op);
+    return mci_error(MC_ERELEASED, "%s: a tensor was released and cannot be used; return it from its scope or keep it with mc.keep", op);
 }
 
 /* ---- storage ---- */

@@ -419,7 +419,7 @@ class _Namespace:
         return {k: _DTYPES[v] for k, v in _run("return mc.namespace_info().default_dtypes()").items()}
 
     def dtypes(self, *, device=None, kind=None):
-        listed = _run("return mc.namespace_info().dtypes({kind=%s})" % _lua(list(kind) if isinstance(kind, tuple) else kind))
+        listed = _run("return mc.namespace_info().dtypes(%s)" % _lua(list(kind) if isinstance(kind, tuple) else kind))
         return {_DTYPES[k].name: _DTYPES[v] for k, v in listed.items()} if listed else {}
 
 

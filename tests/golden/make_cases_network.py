@@ -71,13 +71,13 @@ def norms(c):
 
 
 def pools(c):
-    for n, sizes in ((1, [13]), (2, [8, 9])):
-        for batch in ([2], []):
+    for n, sizes in ((1, [13]), (2, [8, 9]), (3, [4, 5, 6])):
+        for batch in ([2], []) if n < 3 else ([],):
             x = draw(c, *batch, 3, *sizes)
             for o in ({}, {'stride': 2, 'padding': 1}, {'stride': 3}):
-                k = [3, 2][:n]
+                k = [3, 2, 2][:n]
                 stride, pad = o.get('stride', k), o.get('padding', 0)
-                top, mid = (F.max_pool1d, F.avg_pool1d) if n == 1 else (F.max_pool2d, F.avg_pool2d)
+                top, mid = getattr(F, f'max_pool{n}d'), getattr(F, f'avg_pool{n}d')
                 c.add(f'nn.max_pool{n}d', [x, k], o, want=top(t(x), k, stride, pad).numpy(), bits=8, dtypes=HALF)
                 for counted in (True, False):
                     c.add(f'nn.avg_pool{n}d', [x, k], dict(o, count_include_pad=counted),

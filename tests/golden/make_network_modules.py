@@ -263,6 +263,42 @@ def grouped(r):
     return 'MultiheadAttention', [w, nh], how, m, [[2, r.randint(1, 4), w]], plain(m)
 
 
+def bucket(far, both, buckets, longest):
+    """T5's bucket of a distance, key minus query."""
+    base = 0
+    if both:
+        buckets //= 2
+        base, far = (buckets if far > 0 else 0), abs(far)
+    else:
+        far = max(-far, 0)
+    near = buckets // 2
+    if far < near:
+        return base + far
+    return base + min(near + int(np.log(far / near) / np.log(longest / near) * (buckets - near)), buckets - 1)
+
+
+def relative(r):
+    nh, causal = r.randint(1, 3), r.random() < 0.5
+    w = nh * r.randint(1, 3)
+    buckets, longest = 2 * r.randint(2, 5), r.randint(12, 20)
+    parts = {f'{n}_proj': nn.Linear(w, w) for n in ('q', 'k', 'v', 'out')}
+    parts['relative'] = nn.Embedding(buckets, nh)
+
+    def f(net, x):
+        b, t, _ = x.shape
+        q, k, v = (p(x).reshape(b, t, nh, -1).transpose(1, 2) for p in (net.q_proj, net.k_proj, net.v_proj))
+        at = torch.tensor([[bucket(j - i, not causal, buckets, longest) for j in range(t)] for i in range(t)])
+        bias = net.relative(at).permute(2, 0, 1)
+        if causal:
+            bias = bias.masked_fill(torch.triu(torch.ones(t, t, dtype=torch.bool), 1), -torch.inf)
+        y = F.scaled_dot_product_attention(q, k, v, attn_mask=bias)
+        return net.out_proj(y.transpose(1, 2).reshape(b, t, -1))
+
+    how = {'causal': causal, 'relative': {'buckets': buckets, 'longest': longest}}
+    m = Sum(f, **parts)
+    return 'MultiheadAttention', [w, nh], how, m, [[2, r.randint(6, 24), w]], plain(m)
+
+
 def swiglu(r):
     name, act = r.choice([('SwiGLU', F.silu), ('GeGLU', F.gelu)])
     w, h = r.randint(1, 5), r.randint(1, 6)
@@ -319,6 +355,7 @@ LAYERS = [linear, embedding, layer_norm, rms_norm, batch_norm(1), batch_norm(2),
           activation, activation, pool(1), pool(2), recurrent('RNN'), recurrent('LSTM'), recurrent('GRU'), cell('RNNCell'), cell('LSTMCell'),
           cell('GRUCell'), attention, grouped, swiglu, encoder, decoder, residual]
 LAYERS += [conv(n, t) for n in (1, 2, 3) for t in (False, True)]
+LAYERS += [pool(3), relative]
 
 
 def run(parts):

@@ -1,7 +1,8 @@
 -- floors.lua - the floors of runtime/ and lua/ from the ground up, and every arrow between them.
 --
 -- A file may name what stands on its own floor or below it: in C by #include and by the functions it calls, in Lua by every quoted module name,
--- whether it is required at once, at the first call, or stands in a table of files to load. rooms.lua checks, draw.lua draws.
+-- whether it is required at once, at the first call, or stands in a table of files to load, and by every op whose row
+-- names a module (F.lstsq, mc.linalg.pinv, x:tile(2)). rooms.lua checks, draw.lua draws.
 local M = {}
 
 -- runtime/<folder>
@@ -109,17 +110,33 @@ end
 local function module_of(path) return (path:gsub('^lua/', ''):gsub('%.lua$', ''):gsub('/init$', ''):gsub('/', '.')) end
 M.module_of = module_of
 
+--- Public names of modules, as lua/mascon/init.lua lists them: mascon.json is mascon.base.json. A workflow may go by its
+--- name alone.
+local function aliases()
+  local known, file = {}, io.open 'lua/mascon/init.lua'
+  for line in file and file:lines() or function() end do
+    for name, module in line:gmatch "([%l_]+) = '(mascon%.[%w_.]+)'" do known['mascon.' .. name] = module end
+  end
+  if file then file:close() end
+  for _, path in ipairs(list [[ls -d lua/workflows/*/ 2>/dev/null]]) do
+    local name = path:match '([%w_]+)/$'
+    known['mascon.' .. name] = known['mascon.' .. name] or 'workflows.' .. name
+  end
+  return known
+end
+
 --- Quoted module names of a line of Lua: name, and whether the line begins at the margin and requires it (then it is loaded with the file).
 --- package.loaded['mascon.host'] is no module but the table of C functions of the program, where there is one.
 local function modules(line)
-  local code = line:gsub('%-%-.*$', ''):gsub("package%.loaded%[?%s*['\"][^'\"]*['\"]", '')
+  local code = line:gsub('%-%-.*$', ''):gsub("package%.loaded%[?%s*['\"]mascon%.host['\"]", '')
   local out = {}
   for _, q in ipairs { "'", '"' } do
     for name in code:gmatch(q .. '([%l_]+%.[%w_.]*[%w_])' .. q) do
       if name:find '^mascon%.' or name:find '^workflows%.' then out[#out + 1] = { name, (code:find '^local[^()]*=%s*require' or code:find '^require') ~= nil } end
     end
   end
-  if code:find "require%s*%(?%s*['\"]mascon['\"]" then out[#out + 1] = { 'mascon', (code:find '^local[^()]*=%s*require' or code:find '^require') ~= nil } end
+  code = code:gsub("package%.loaded%[%s*['\"]mascon['\"]", 'package.loaded.mascon ')
+  if code:find "require%s*%(?%s*['\"]mascon['\"]" or code:find 'package%.loaded%.mascon%f[^%w_]' then out[#out + 1] = { 'mascon', (code:find '^local[^()]*=%s*require' or code:find '^require') ~= nil } end
   return out
 end
 
@@ -128,16 +145,107 @@ function M.lua_arrows()
   local out, is = {}, {}
   local paths = list [[find lua -name '*.lua']]
   for _, path in ipairs(paths) do is[module_of(path)] = path end
+  local public = aliases()
   for _, path in ipairs(paths) do
     local at = 0
     for line in io.lines(path) do
       at = at + 1
       for _, m in ipairs(modules(line)) do
-        out[#out + 1] = { path = path, line = at, from = module_of(path), to = m[1], eager = m[2], target = is[m[1]] }
+        local name = m[1]:gsub('%.init$', '') -- X.init is X
+        local to = not is[name] and public[name] or name
+        out[#out + 1] = { path = path, line = at, from = module_of(path), to = to, eager = m[2], target = is[to] }
       end
     end
   end
   return out, is
+end
+
+--- Ops with a Lua file of their own: module by name as F and mc have it, and of methods.
+local function composed()
+  local functions, methods = {}, {}
+  for _, r in ipairs(dofile((arg[0]:match '^(.*)/[^/]*$' or '.') .. '/../../runtime/ops/ops.lua').ops) do
+    local names = r.module and { r[1], unpack(r.alias or {}) } or {}
+    for _, name in ipairs(names) do
+      functions[name] = r.module
+      if r.namespace then functions[r.namespace .. '.' .. name] = r.module end
+      if r.method ~= false then methods[name] = r.module end
+    end
+  end
+  return functions, methods
+end
+
+--- What a name of a file stands for: the prefix of what is looked up in it ('' for op.functions and mascon.array), or
+--- 'method'.
+local function meaning(expression, known)
+  local e = expression:match '^%s*(.-)%s*$'
+  if e:find 'op[\'"]?%)?%.functions$' or e == 'functions' then return '' end
+  if e:find "require%s*%(?%s*['\"]mascon%.array['\"]%s*%)?$" then return '' end
+  if e:find 'tensor[\'"]?%)?%.methods$' then return 'method' end
+  local head, space = e:match '^([%a_][%w_]*)%.([%l]+)$'
+  if head and known[head] == '' then return space .. '.' end
+end
+
+--- Arrows of Lua by ops: { path, line, from (module), to (module), name }.
+function M.op_arrows()
+  local functions, methods = composed()
+  local out = {}
+  for _, path in ipairs(list [[find lua/mascon -name '*.lua']]) do
+    local known, own, at, lines = { functions = '' }, {}, 0, {}
+    for line in io.lines(path) do
+      lines[#lines + 1] = line:gsub('%-%-.*$', '')
+      local name = line:match '^%s*function%s+[%w_.]+[.:]([%w_]+)'
+      if name then own[name] = true end
+    end
+    for _, code in ipairs(lines) do
+      at = at + 1
+      local function note(name, module)
+        if module then out[#out + 1] = { path = path, line = at, from = module_of(path), to = module, name = name } end
+      end
+      local names, values = code:match '^%s*local%s+([%w_,%s]-)%s*=%s*(.*)$'
+      if names then
+        local next_value = (values .. ','):gmatch '([^,]*),'
+        for name in names:gmatch '[%w_]+' do known[name] = meaning(next_value() or '', known) or known[name] end
+      end
+      code = code:gsub("%[%s*['\"]([%a_][%w_]*)['\"]%s*%]", '.%1')
+      for head, rest in code:gmatch '%f[%w_.]([%a_][%w_]*)%.([%a_][%w_.]*)' do
+        local through = (head .. '.' .. rest):match '[.]functions%.([%w_.]+)$'
+        local prefix = through and '' or known[head]
+        rest = through or rest
+        if prefix == 'method' then note(rest, methods[rest:match '^[%w_]+'])
+        elseif prefix then
+          local two, one = rest:match '^[%w_]+%.[%w_]+', rest:match '^[%w_]+'
+          note(head .. '.' .. rest, prefix == '' and two and functions[two] or functions[prefix .. one])
+        end
+      end
+      for name in code:gmatch ":([%l_][%w_]*)%s*[({'\"]" do
+        if not own[name] then note(':' .. name, methods[name]) end
+      end
+    end
+  end
+  return out
+end
+
+--- Floor of a module by its name, whether or not it is there.
+function M.module_floor(module)
+  local path = 'lua/' .. module:gsub('%.', '/')
+  return M.lua_floor(path .. '.lua') or M.lua_floor(path .. '/init.lua')
+end
+
+--- Folder and header as one path below the top of the tree, without . and ..
+local function joined(folder, header)
+  local parts = {}
+  for part in (folder .. '/' .. header):gmatch '[^/]+' do
+    if part == '..' then table.remove(parts) elseif part ~= '.' then parts[#parts + 1] = part end
+  end
+  return table.concat(parts, '/')
+end
+
+--- The floor of what a file of runtime/ includes: as the path says from the folder of the file, else from runtime/.
+local function included(path, header)
+  local near = joined(path:match '^(.*)/' or '.', header)
+  local file = near:match '^runtime/(.*)'
+  return file and floor_of(M.place_c, file) and io.open(near) and floor_of(M.place_c, file)
+    or floor_of(M.place_c, joined('', header)) or file and floor_of(M.place_c, file)
 end
 
 --- Arrows of C between the folders of runtime/: { path, line, from (floor), to (floor), header }.
@@ -147,9 +255,9 @@ function M.c_arrows()
     local from, at = floor_of(M.place_c, path:gsub('^runtime/', '')), 0
     for line in io.lines(path) do
       at = at + 1
-      local header = line:match '^%s*#%s*include%s*"([^"]+)"'
+      local header = line:gsub('/%*.-%*/', ''):match '^%s*#%s*include%s*"([^"]+)"'
       if header then
-        local to = header:find '/' and floor_of(M.place_c, (header:gsub('^%.%./', ''):gsub('^runtime/', ''))) or from
+        local to = header:find '/' and included(path, header) or from
         if header == 'mascon.h' or header == 'mc_lua.h' or header:find '^mc_gen_' or header:find 'mck' then to = nil end
         out[#out + 1] = { path = path, line = at, from = from, to = to, header = header }
       end

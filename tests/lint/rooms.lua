@@ -2,7 +2,8 @@
 --
 -- usage: luajit tests/lint/rooms.lua   (from the top of the tree)
 -- Between rooms: the table C below and the rules for scripts, workflows and the FFI. Inside runtime/ and lua/: the floors of floors.lua, by
--- include, by quoted module name and, where objects are built, by the functions that C files call.
+-- include, by quoted module name, by op and, where objects are built, by the functions that C files call; files that
+-- call one another in a circle fail on one floor too.
 
 -- C: files that match a pattern may include headers whose base name matches one of these. First match wins.
 local C = {
@@ -43,6 +44,7 @@ local NAMES_OPS = {
 local FFI = {
   ['report/results.lua'] = 'a finalizer', ['core/ffi.lua'] = 'opens libmascon', ['core/tensor.lua'] = 'the handle', ['core/index.lua'] = 'index triples handed to C', ['core/view.lua'] = 'shapes handed to C',
   ['core/dlpack.lua'] = 'finalizers of pointers', ['report/devices.lua'] = 'what devices say of themselves',
+  ['host/profile.lua'] = 'calls of the library, seen from outside',
   ['base/file.lua'] = 'the writer of files in pieces', ['base/child.lua'] = 'a process',
   ['io/npy.lua'] = 'readers and writers of arrays', ['io/edf.lua'] = 'reader of recordings', ['io/samples.lua'] = 'reader of recordings', ['io/scratch.lua'] = 'rows turned on disk', ['io/fif.lua'] = 'reader and writer of recordings', ['io/mat.lua'] = 'reader of MATLAB files', ['io/hdf5_file.lua'] = 'reader and writer of HDF5 objects', ['graph/recording.lua'] = 'recordings', ['compile/steps.lua'] = 'plans of compiled functions',
   ['compile/call.lua'] = 'calls of compiled functions', ['compile/native/handles.lua'] = 'compilers and compiled code',
@@ -94,7 +96,11 @@ local function check_c(path)
   local at = 0
   for line in io.lines(path) do
     at = at + 1
+    line = line:gsub('/%*.-%*/', '')
     local header = line:match '^%s*#%s*include%s*"([^"]+)"'
+    if line:find '^%s*#%s*include%s+[%a_]' and path:find '^runtime/' then
+      complain(path, at, 'includes a name that the lint cannot read; write it in quotes')
+    end
     local ours = line:match '^%s*#%s*include%s*<([%w_./]+)>'
     if ours and floors.is_ours(ours) then
       complain(path, at, ('includes <%s>; quote what is in this tree'):format(ours))
@@ -131,15 +137,45 @@ local is_op = {}
 local ROWS = dofile(HERE .. '/../../runtime/ops/ops.lua').ops
 for _, r in ipairs(ROWS) do is_op[r[1]] = true end
 for _, r in ipairs(ROWS) do is_op[r.family] = nil end
-local LISTS = 3 -- so many names in a line `name = true` are a list
+local LISTS, SHARE = 3, 0.75 -- so many names, and so great a part of a table, are a list of ops
+
+-- Tables of names that users write, of which many are ops.
+local PUBLIC = {
+  ['array/statistics.lua'] = 'the option reduce', ['nn/layer/activation.lua'] = 'the option activation',
+  ['optim/fit/curve_fit/expression.lua'] = 'functions of formulas', ['help/deviations.lua'] = 'what documents name',
+  ['fft/init.lua'] = 'names of mc.fft', ['integrate/init.lua'] = 'names of mc.integrate', ['linalg/init.lua'] = 'names of mc.linalg',
+  ['interpolate/init.lua'] = 'names of mc.interpolate', ['random/init.lua'] = 'names of mc.random',
+  ['special/init.lua'] = 'names of mc.special', ['stats/init.lua'] = 'names of mc.stats',
+}
+
+--- Tables that list ops: positions, keys with any value, over one line or several.
+local function check_lists(path, text)
+  text = text:gsub('%-%-[^\n]*', '')
+  local listed = PUBLIC[path:match '^lua/mascon/(.*)']
+  local met = false
+  for at, body in text:gmatch '(){([^{}]*)}' do
+    local ops, all = 0, 0
+    for item in (body .. ','):gmatch '([^,;]*)[,;]' do
+      local name = item:match '^%s*([%a_][%w_]*)%s*=[^=]' or item:match "^%s*%[%s*['\"]([%w_]+)['\"]%s*%]%s*=[^=]"
+        or item:match "^%s*['\"]([%w_]+)['\"]%s*$"
+      if item:find '%S' then all = all + 1 end
+      if name and is_op[name] then ops = ops + 1 end
+    end
+    if ops >= LISTS and ops >= SHARE * all then
+      met = true
+      local _, before = text:sub(1, at):gsub('\n', '')
+      if not listed then complain(path, before + 1, 'lists ops by name; make what they share a field of their rows') end
+    end
+  end
+  if listed and not met then
+    complain('tests/lint/rooms.lua', 1, ('PUBLIC has %s, which lists no ops; take it off the list'):format(path))
+  end
+end
 
 local function check_ops(path, at, code)
   local name = code:match "row%[1%]%s*[~=]=%s*['\"]([%w_]+)['\"]"
     or code:match "['\"]([%w_]+)['\"]%s*[~=]=%s*[%w_.]*row%[1%]"
   if name then complain(path, at, ('asks for the op %s by name; make what it asks for a field of the row'):format(name)) end
-  local count = 0
-  for key in code:gmatch '%f[%w_]([%w_]+)%s*=%s*true' do if is_op[key] then count = count + 1 end end
-  if count >= LISTS then complain(path, at, 'lists ops by name; make what they share a field of their rows') end
 end
 
 --- Ways to name a module past the lint. A composed name is fine where its beginning is the folder of the file.
@@ -154,12 +190,34 @@ local function check_words(path, at, code)
   end
 end
 
+local workflows = {} -- by name
+for _, path in ipairs(list [[ls -d lua/workflows/*/ 2>/dev/null]]) do workflows[path:match '([%w_]+)/$'] = true end
+
+--- A workflow reached through the public table: mc.pac.
+local function check_public(path, at, code)
+  local own = path:match '^lua/workflows/([%w_]+)'
+  for name in code:gsub("'[^']*'", "''"):gsub('"[^"]*"', '""'):gmatch '%f[%w_.]mc%.([%l_]+)%f[^%w_]' do
+    if workflows[name] and name ~= own then
+      complain(path, at, ('names mc.%s; %s'):format(name, own and 'a workflow knows the library and itself'
+        or 'the library names no workflow'))
+    end
+  end
+end
+
 local function check_lua(path)
   local at = 0
+  if path:find '^lua/mascon/' then
+    local file = assert(io.open(path))
+    check_lists(path, file:read '*a')
+    file:close()
+  end
   for line in io.lines(path) do
     at = at + 1
     local code = line:gsub('%-%-.*$', '')
-    if path:find '^lua/' then check_words(path, at, code) end
+    if path:find '^lua/' then
+      check_words(path, at, code)
+      check_public(path, at, code)
+    end
     for name in code:gmatch 'require%s*%(?%s*[\'"]([%w_.]+)[\'"]' do
       if path:find '^scripts/' then
         if not script_may(name) then complain(path, at, ('requires %s; a script sees mascon and its public modules'):format(name)) end
@@ -187,13 +245,19 @@ end
 
 -- ---------------------------------------------------------------- floors
 
-local arrows = floors.lua_arrows()
+local TOP = { ['mascon.h'] = true, ['mc_lua.h'] = true, ['mc_plugin.h'] = true } -- of runtime/, the public headers
+local arrows, is = floors.lua_arrows()
+for _, path in ipairs(list [[find lua -name '*.lua']]) do
+  if not path:find '^lua/mascon/' and not path:find '^lua/workflows/' then
+    complain(path, 1, 'stands in no room; Lua files are in lua/mascon and lua/workflows')
+  end
+end
 for _, path in ipairs(list [[find lua/mascon -name '*.lua']]) do
   if not floors.lua_floor(path) then complain(path, 1, 'stands on no floor; put it into a folder of lua/mascon (tests/lint/floors.lua lists them)') end
 end
 for _, path in ipairs(list [[find runtime -name '*.[ch]']]) do
   local file = path:gsub('^runtime/', '')
-  if file:find '/' and not floors.floor_of(floors.place_c, file) then complain(path, 1, 'stands on no floor; the folders of runtime/ are those of tests/lint/floors.lua') end
+  if not TOP[file] and not floors.floor_of(floors.place_c, file) then complain(path, 1, 'stands on no floor; the folders of runtime/ are those of tests/lint/floors.lua') end
 end
 
 --- What a file of a workflow may name: the library and itself.
@@ -214,6 +278,13 @@ for _, a in ipairs(arrows) do
     end
   end
 end
+local ops = floors.op_arrows()
+for _, a in ipairs(ops) do
+  local from, to = floors.lua_floor(a.path), floors.module_floor(a.to)
+  if from and to and floors.place_lua[to] > floors.place_lua[from] then
+    complain(a.path, a.line, ('calls %s of %s: %s stands above %s'):format(a.name, a.to, to, from))
+  end
+end
 for _, a in ipairs(floors.c_arrows()) do
   if a.from and a.to and floors.place_c[a.to] > floors.place_c[a.from] then
     complain(a.path, a.line, ('includes "%s": %s stands above %s'):format(a.header, a.to, a.from))
@@ -225,19 +296,33 @@ for _, c in ipairs(calls) do
     complain('runtime/' .. c.file, 1, ('calls %s of %s: %s stands above %s'):format(c.name, c.target, c.to, c.from))
   end
 end
+for _, c in ipairs(calls) do c.from, c.to = c.file, c.target end
+for _, circle in ipairs(floors.circles(calls, function() return true end)) do
+  local text = 'calls in a circle: %s; give what they share a file of its own'
+  complain('runtime/' .. circle:match '^%S+', 1, text:format(circle))
+end
+for _, a in ipairs(ops) do
+  a.target = is[a.to]
+  arrows[#arrows + 1] = a
+end
 for _, circle in ipairs(floors.circles(arrows, function(a) return a.eager end)) do
   complain(circle:match '^%S+', 1, ('is loaded in a circle: %s'):format(circle))
 end
 local seen = {}
 for _, circle in ipairs(floors.circles(arrows, function() return true end)) do
   seen[circle] = true
-  if not floors.CIRCLES[circle] then complain(circle:match '^%S+', 1, ('stands in a circle: %s; give what they share a file of its own'):format(circle)) end
+  if not floors.CIRCLES[circle] then
+    local text = 'stands in a circle: %s; give what they share a file of its own'
+    complain(circle:match '^%S+', 1, text:format(circle))
+  end
 end
 
 for circle in pairs(floors.CIRCLES) do
   local there = true
   for m in circle:gmatch '%S+' do there = there and io.open('lua/' .. m:gsub('%.', '/') .. '.lua') ~= nil or io.open('lua/' .. m:gsub('%.', '/') .. '/init.lua') ~= nil end
-  if there and not seen[circle] then complain('tests/lint/floors.lua', 1, ('CIRCLES lists %s, which is none any more; take it off the list'):format(circle)) end
+  if there and not seen[circle] then
+    complain('tests/lint/floors.lua', 1, ('CIRCLES lists %s, which is none any more; take it off the list'):format(circle))
+  end
 end
 
 print(('rooms: %d files, %s, %d against the arrow'):format(

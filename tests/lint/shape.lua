@@ -2,7 +2,7 @@
 --
 -- usage: luajit tests/lint/shape.lua   (from the top of the tree)
 -- Errors: a source file without an opening comment (in Lua of the form `-- name.lua - what it is for`), with tabs or blanks at line ends, with
--- more lines past its width than tests/lint/width.txt allows it, a generated file or a path of somebody's machine under version control. Reported
+-- more or fewer lines past its width than tests/lint/width.txt says, a generated file or a path of somebody's machine under version control. Reported
 -- only: files past 800 lines, which are asked what second thing they hold (data tables are exempt).
 -- `luajit tests/lint/shape.lua store` lowers width.txt to what is there; no file gets more and no file is added.
 local LONG = 800
@@ -39,6 +39,41 @@ for line in io.lines((arg[0]:match '^(.*)/[^/]*$' or '.') .. '/width.txt') do
   if n then allowed[path] = tonumber(n) end
 end
 
+--- A number that was raised, or a file that was added, by hand: the list is compared with that of the last commits,
+--- all versions with the one before. What a file is renamed to takes what the old name had.
+local function check_list(before, now, where)
+  local freed = 0
+  for path, n in pairs(before) do freed = freed + math.max(0, n - (now[path] or 0)) end
+  for path, n in pairs(now) do
+    local more = n - (before[path] or 0)
+    if more > 0 then freed = freed - more end
+    if before[path] and more > 0 or freed < 0 then
+      complain('tests/lint/width.txt', 1, ('gives %s %d wide lines%s; the list only shrinks'):format(path, n, where))
+      return
+    end
+  end
+end
+
+local function numbers(lines)
+  local out = {}
+  for _, line in ipairs(lines) do
+    local n, path = line:match '^(%d+) (%S+)$'
+    if n then out[path] = tonumber(n) end
+  end
+  return out
+end
+
+do
+  local VERSIONS = 5
+  local now, where = allowed, ''
+  local log = 'git log --first-parent -' .. VERSIONS .. ' --format=%h -- tests/lint/width.txt 2>/dev/null'
+  for _, commit in ipairs(list(log)) do
+    local before = numbers(list('git show ' .. commit .. ':tests/lint/width.txt 2>/dev/null'))
+    if next(before) then check_list(before, now, where) end
+    now, where = before, ' since ' .. commit
+  end
+end
+
 --- What the first line of a Lua file begins with.
 local function opening(path)
   local name, folder = path:match '([^/]+)$', path:match '([^/]+)/[^/]+$'
@@ -70,7 +105,7 @@ for _, path in ipairs(sources()) do
       if line:find '\t' and path ~= 'Makefile' then complain(path, at, 'a tab; indent with blanks') end
       if WIDTH[ext] and columns(line) > WIDTH[ext] then
         wide[path] = (wide[path] or 0) + 1
-if wide[path] == (allowed[path] or 0) + 1 then first[path] = at end
+        if wide[path] == (allowed[path] or 0) + 1 then first[path] = at end
       end
       for _, m in ipairs(MACHINE) do if line:find(m) then complain(path, at, 'names a path of one machine') end end
     end
@@ -83,6 +118,13 @@ for _, path in ipairs(list [[git ls-files build 'build-*' '*.o' '*.so' '*.a' 2>/
 for path, at in pairs(first) do
   local width = WIDTH[path:match '%.(%w+)$']
   complain(path, at, ('%d lines have more than %d columns; %d may'):format(wide[path], width, allowed[path] or 0))
+end
+for path, n in pairs(arg[1] == 'store' and {} or allowed) do
+  local has = wide[path] or 0
+  if has < n then
+    local text = 'allows %s %d wide lines, which has %d; run luajit tests/lint/shape.lua store'
+    complain('tests/lint/width.txt', 1, text:format(path, n, has))
+  end
 end
 if arg[1] == 'store' then
   local out, sum = {}, 0

@@ -16,7 +16,7 @@ local BEARERS = {
   },
   row = { 'kernels/workflows/pac/cpu/row' },
   tiles = {
-    'runtime/replay/mc_tiles', 'runtime/replay/mc_step_tiles', 'lua/mascon/compile/passes/tiles',
+    'runtime/replay/mc_tiles', 'lua/mascon/compile/passes/tiles',
     'lua/mascon/compile/native/tiles',
   },
   tile = { 'kernels/workflows/autoreject/cpu/tile' },
@@ -28,8 +28,12 @@ local BEARERS = {
   group = { 'kernels/cpu/random_group' }, -- of lanes
   method = {}, variant = {}, form = {}, stage = {}, ready = {}, door = {},
 }
-local DOCS = { 'docs/ARCHITECTURE.md', 'CONTRIBUTING.md', 'docs/DECISIONS.md' }
-local ROOTS = { '', 'runtime/', 'lua/mascon/', 'lua/', 'lua/mascon/compile/', 'lua/workflows/pac/', 'tests/', 'docs/' }
+local DOCS = {
+  'docs/ARCHITECTURE.md', 'CONTRIBUTING.md', 'docs/DECISIONS.md', 'docs/STYLE.md', 'README.md', 'bench/README.md',
+}
+local ROOTS = {
+  '', 'runtime/', 'lua/mascon/', 'lua/', 'lua/mascon/compile/', 'lua/workflows/pac/', 'tests/', 'docs/', 'bench/',
+}
 
 local failures, checked = 0, 0
 local function complain(path, line, text)
@@ -62,14 +66,31 @@ for path in pipe:lines() do
 end
 pipe:close()
 
+-- folders, each between slashes, as a document may name a part of the path
+local folders = {}
+pipe = assert(io.popen [[find bench bindings docs kernels lua runtime scripts tests -type d 2>/dev/null]])
+for path in pipe:lines() do folders[#folders + 1] = '/' .. path .. '/' end
+pipe:close()
+folders = table.concat(folders, '\n')
+
 for _, doc in ipairs(DOCS) do
-  local at = 0
+  local at, elsewhere = 0, false
   for line in (there(doc) and io.lines(doc) or function() end) do
     at = at + 1
+    -- files of other projects stand behind these words, to the end of the item
+    if line:find '^%s*%- ' or not line:find '%S' or line:find '^#' then elsewhere = false end
+    local look = line:find 'Look at:' or line:find 'Look away from:'
+    line, elsewhere = elsewhere and '' or line:sub(1, (look or 0) - 1), elsewhere or look ~= nil
     for path in line:gmatch '`([%w_./-]+/[%w_.-]+%.[%a]+)`' do
       local found = path:find('NAME', 1, true) or path:find '^build/' or not path:find '%.[lch]u?a?$'
       for _, root in ipairs(ROOTS) do found = found or there(root .. path) end
       if not found then complain(doc, at, ('names %s, which is not there'):format(path)) end
+    end
+    for path in line:gmatch '`([%w_./-]+/)`' do
+      local found = path:find '^build' or folders:find('/' .. path, 1, true)
+      if doc == 'docs/ARCHITECTURE.md' and not found then
+        complain(doc, at, ('names the folder %s, which is not there'):format(path))
+      end
     end
   end
 end

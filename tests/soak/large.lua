@@ -79,7 +79,7 @@ local LINES = {
   'scripts/autoreject.lua %s --montage %s.csv --events fixed --tmin 0 --tmax 1 --highpass 1 --max-memory %dMiB --quiet '
     .. '--overwrite --allow-empty --out %s/out',
   'scripts/pac.lua %s --types E1=eeg --max-memory %dMiB --quiet --pick E1,E2 --n-perm 200 --surrogate block_swap '
-    .. '--out %s/out',
+    .. '--overwrite --out %s/out',
 }
 
 soak.run('large', 6, arg, function(draw, k)

@@ -14,7 +14,7 @@ host.on_exit(function() process.remove(at) end)
 local s = mc.xpcs.simulate { n = 300, q = 0.01, dt = 0.1, phi = { -60, -25, 0, 30, 75, 92 }, seed = 3, sigma = 0.004 }
 mc.save(at .. '/x.npz', { c2_exp = s.c2, phi_angles_list = mc.tensor(s.phi), t1 = s.t, q = mc.tensor(s.q) })
 local LINE = host.exe .. (' scripts/xpcs.lua %s/x.npz --quiet --sigma 0.004 --laminar-flow --no-arrays '
-  .. '--output-format npz --output-dir %s/%%s'):format(at, at)
+  .. '--output-format npz --overwrite --output-dir %s/%%s'):format(at, at)
 local whole = process.shell(LINE:format 'whole')
 assert(whole.status == 0, whole.text)
 local want = mc.load(at .. '/whole/nlsq/parameters.npz')

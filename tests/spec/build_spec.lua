@@ -112,7 +112,7 @@ describe('tests/lint', function()
     write('runtime/tensor/good.c', '/* x */\n#include "base/mc_def.h"\n')
     write('lua/mascon/stats/good.lua', "-- x\nlocal tensor = require 'mascon.core.tensor'\nlocal function f() return require('mascon.fft') end\n")
     write('lua/mascon/core/tensor.lua', "-- x\nlocal host = package.loaded['mascon.host']\n-- see require 'mascon.stats.good'\n")
-    write('lua/mascon/fft/init.lua', '-- x\n')
+    write('lua/mascon/fft/init.lua', "-- x\nlocal NAMES = { 'ifft', 'rfft', 'irfft' }\n")
     write('lua/mascon/host/repl.lua', '-- x\n')
     write('lua/workflows/one/init.lua', "-- x\nlocal part = require 'workflows.one.part'\nlocal fft = require 'mascon.fft'\n")
     write('scripts/good.lua', "-- x\nlocal mc = require 'mascon'\n")
@@ -171,6 +171,58 @@ describe('tests/lint', function()
       'lua/mascon/stats/tried.lua:2: takes the FFI through pcall')
     plant('lua/workflows/one/host.lua', "-- x\nlocal host = require 'mascon.host'\n",
       'lua/workflows/one/host.lua:2: names mascon.host; a workflow does not know the program')
+    -- ops whose rows name a module above: under F, mc and a namespace, under another name, as a method
+    plant('lua/mascon/core/op_up.lua', "-- x\nlocal F = op.functions\nlocal function f(a) return F.lstsq(a, a) end\n",
+      'lua/mascon/core/op_up.lua:3: calls F.lstsq of mascon.linalg.systems: linalg stands above core')
+    -- includes in other words, files at the top
+    plant('runtime/base/round.c', '/* x */\n#include "../../runtime/tensor/mc_tensor.h"\n',
+      'runtime/base/round.c:2: includes "../../runtime/tensor/mc_tensor.h": tensor stands above base')
+    plant('runtime/base/through.c', '/* x */\n#include "base/../tensor/mc_tensor.h"\n',
+      'runtime/base/through.c:2: includes "base/../tensor/mc_tensor.h": tensor stands above base')
+    plant('runtime/base/behind.c', '/* x */\n/**/ #include "tensor/mc_tensor.h"\n',
+      'runtime/base/behind.c:2: includes "tensor/mc_tensor.h": tensor stands above base')
+    plant('runtime/base/macro.c', '/* x */\n#include UP\n', 'runtime/base/macro.c:2: includes a name that')
+    plant('runtime/top.c', '/* x */\n', 'runtime/top.c:1: stands on no floor')
+    plant('lua/extra/x.lua', '-- x\n', 'lua/extra/x.lua:1: stands in no room')
+    plant('lua/mascon/core/whole_init.lua', "-- x\nlocal fft = require 'mascon.fft.init'\n",
+      'lua/mascon/core/whole_init.lua:2: names mascon.fft: fft stands above core')
+    write('lua/mascon/array/init.lua', '-- x\n')
+    plant('lua/mascon/core/op_in.lua',
+      "-- x\nlocal mc = require 'mascon.array'\nlocal L = mc.linalg\nlocal p = L.pinv\n",
+      'lua/mascon/core/op_in.lua:4: calls L.pinv')
+    planted[#planted + 1] = 'lua/mascon/core/op_in.lua:2: names mascon.array: array stands above core'
+    plant('lua/mascon/core/op_of.lua', "-- x\nlocal function f(t) return t:tile(2) end\n",
+      'lua/mascon/core/op_of.lua:2: calls :tile')
+    -- modules by other names: loaded ones, public ones, workflows
+    write('lua/mascon/init.lua', "-- x\nlocal LAZY = { json = 'mascon.base.json' }\n")
+    write('lua/mascon/base/json.lua', '-- x\n')
+    plant('lua/mascon/core/loaded.lua', "-- x\nlocal function f() return package.loaded['mascon.fft'].rfft end\n",
+      'lua/mascon/core/loaded.lua:2: names mascon.fft: fft stands above core')
+    plant('lua/mascon/core/whole.lua', "-- x\nlocal function f() return package.loaded.mascon end\n",
+      'lua/mascon/core/whole.lua:2: names mascon: help stands above core')
+    plant('lua/mascon/core/alias.lua', "-- x\nlocal json = require 'mascon.json'\n",
+      'lua/mascon/core/alias.lua:2: names mascon.base.json: base stands above core')
+    plant('lua/mascon/stats/work.lua', "-- x\nlocal two = require 'mascon.two'\n",
+      'lua/mascon/stats/work.lua:2: names workflows.two; the library names no workflow')
+    plant('lua/mascon/stats/field.lua', "-- x\nlocal function f(mc) return mc.two.run end\n",
+      'lua/mascon/stats/field.lua:2: names mc.two; the library names no workflow')
+    plant('lua/workflows/one/field.lua', "-- x\nlocal function f(mc) return mc.two.run end\n",
+      'lua/workflows/one/field.lua:2: names mc.two; a workflow knows the library and itself')
+    -- lists of ops: positions, other values, over lines
+    plant('lua/mascon/stats/array.lua', "-- x\nlocal T = { 'sqrt', 'floor', 'abs', 'exp' }\n",
+      'lua/mascon/stats/array.lua:2: lists ops by name')
+    plant('lua/mascon/stats/values.lua', '-- x\nlocal COST = { sqrt = 1, floor = 2, abs = 1 }\n',
+      'lua/mascon/stats/values.lua:2: lists ops by name')
+    plant('lua/mascon/stats/lines.lua', '-- x\nlocal T = {\n  sqrt = true,\n  floor = true,\n  abs = true,\n}\n',
+      'lua/mascon/stats/lines.lua:2: lists ops by name')
+    -- C files of one floor that call one another
+    write('runtime/tensor/one.c', '/* x */\nvoid one(void);\nvoid two(void);\nvoid one(void) { two(); }\n')
+    write('runtime/tensor/two.c', '/* x */\nvoid one(void);\nvoid two(void);\nvoid two(void) { one(); }\n')
+    local compile = 'cd %s/runtime/tensor && for o in one two; do '
+      .. 'cc -c $o.c -o ../../build/obj/runtime/tensor/$o.o || exit 1; done'
+    out, status = shell(compile:format(quote(folder)))
+    assert.equal(0, status, out)
+    plant('note.txt', '', 'runtime/tensor/one.c:1: calls in a circle: tensor/one.c tensor/two.c')
     -- circles: of files loaded at once (which are also circles), of files loaded later
     write('lua/mascon/fft/a.lua', "-- x\nlocal function f() return require 'mascon.fft.b' end\n")
     plant('lua/mascon/fft/b.lua', "-- x\nlocal function f() return require 'mascon.fft.a' end\n", 'stands in a circle: mascon.fft.a mascon.fft.b')
@@ -192,11 +244,16 @@ describe('tests/lint', function()
     assert.equal(0, status, out)
     write('lua/mascon/stats/plan.lua', '-- x\n')
     write('runtime/base/mc_launch.c', '/* x */\n')
-    write('docs/ARCHITECTURE.md', 'A plan (`compile/plan.lua`).\nRows (`compile/rows.lua`).\n')
+    write('docs/ARCHITECTURE.md', 'A plan (`compile/plan.lua`).\nRows (`compile/rows.lua`).\n'
+      .. 'A folder (`compile/none/`).\n')
+    write('docs/STYLE.md', 'As `runtime/base/none.c`.\n')
+    write('README.md', 'As `runtime/base/none.h`.\n')
     out, status = lint 'words'
     assert.equal(1, status)
     for _, part in ipairs { 'lua/mascon/stats/plan.lua:1: is named plan', 'runtime/base/mc_launch.c:1: is named launch',
-      'docs/ARCHITECTURE.md:2: names compile/rows.lua, which is not there', '3 faults' } do
+      'docs/ARCHITECTURE.md:2: names compile/rows.lua, which is not there',
+      'docs/ARCHITECTURE.md:3: names the folder compile/none/, which is not there',
+      'docs/STYLE.md:1: names runtime/base/none.c', 'README.md:1: names runtime/base/none.h', '6 faults' } do
       assert.is_truthy(out:find(part, 1, true), part .. '\n' .. out)
     end
   end)
@@ -213,6 +270,32 @@ describe('tests/lint', function()
     for _, part in ipairs { 'a.c:1: has no opening comment', 'b.lua:2: a tab', 'c.lua:1: blanks at the end', 'd.lua:2: names a path of one machine', 'e.c:1: is a generated file' } do
       assert.is_truthy(out:find(part, 1, true), part)
     end
+  end)
+
+  it('finds numbers of wide lines raised by hand', function()
+    if not sources then return pending 'no sources in this folder' end
+    write('tests/lint/shape.lua', read 'tests/lint/shape.lua')
+    local function own(lines)
+      write('tests/lint/width.txt', 'lines\n' .. table.concat(lines, '\n') .. '\n')
+      return shell(('cd %s && luajit tests/lint/shape.lua'):format(quote(folder)))
+    end
+    local function commit()
+      local git = 'git -c user.name=x -c user.email=x -c commit.gpgsign=false'
+      local out, status = shell(('cd %s && git init -q . && git add -A && %s commit -qm x'):format(quote(folder), git))
+      assert.equal(0, status, out)
+    end
+    own { '2 a.lua', '1 b.lua' }
+    commit()
+    -- fewer, renamed, as it was
+    for _, lines in ipairs { { '2 a.lua' }, { '1 b.lua', '2 c.lua' }, { '2 a.lua', '1 b.lua' } } do
+      assert.is_nil(own(lines):find('the list only shrinks', 1, true))
+    end
+    assert.is_truthy(own { '2 a.lua' }:find('allows a.lua 2 wide lines, which has 0', 1, true))
+    assert.is_truthy(own { '3 a.lua' }:find('gives a.lua 3 wide lines; the list only shrinks', 1, true))
+    assert.is_truthy(own { '2 a.lua', '1 b.lua', '1 c.lua' }:find('gives c.lua 1 wide lines', 1, true))
+    commit()
+    local out = shell(('cd %s && luajit tests/lint/shape.lua'):format(quote(folder))) -- when it is committed, too
+    assert.is_truthy(out:find('the list only shrinks', 1, true), out)
   end)
 end)
 

@@ -42,6 +42,16 @@ describe('the bytecode of the modules', function()
     assert.truthy(said('require "mascon.base.json"'):find('json.lua:1:', 1, true))
   end)
 
+  it('is loaded without a trace; the compiler is as it was afterwards', function()
+    local code = [[local traces = 0
+      jit.attach(function(what) if what == "start" then traces = traces + 1 end end, "trace")
+      local mc = require "mascon"
+      print(traces, (jit.status()))]]
+    assert.equal('0\ttrue', (said(code)))
+    code = 'jit.off() local mc = require "mascon" print((jit.status()))'
+    assert.equal('false', (said(code)))
+  end)
+
   it('gives way to a text that was edited', function()
     local text = read(JSON)
     changed("print 'edited'\n" .. text, 'kept')

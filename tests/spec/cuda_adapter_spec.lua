@@ -96,10 +96,101 @@ print(pcall(mc.ones, { 3 }, { device = "cuda:2" }))]], { DEVICES = 2 })
   end)
 end)
 
+describe('compiled programs of CUDA', function()
+  local TEXT = [[
+local mc = require "mascon"
+local ok, v = pcall(function() return (mc.arange(1, 300):to "cuda:0" * 2 + 1):sum():item() end)
+local n = require "ffi".new "double[3]"
+require "mascon.core.ffi".C.mc_device_programs(n)
+print(ok, v, n[0], n[1])]]
+
+  try('are kept on disk, serve without NVRTC and are made anew when they cannot', function()
+    local cache = os.tmpname()
+    os.remove(cache)
+    local function go(settings)
+      local r = process.shell(("MASCON_CACHE='%s' %s timeout 60 '%s' -e '%s'"):format(cache,
+        standin.environment(settings), host.program or arg[-1], TEXT))
+      assert.equal(0, r.status, r.text)
+      local ok, v, made, found = r.text:match '^(%a+)\t(.-)\t(%d+)\t(%d+)%s*$'
+      return ok == 'true' and tonumber(v) or v, tonumber(made), tonumber(found)
+    end
+    local v, made, found = go {}
+    assert.same({ 90600, 0 }, { v, found })
+    assert.is_true(made >= 2)
+    assert.same({ 90600, 0, made }, { go {} })
+    assert.same({ 90600, 0, made }, { go { NVRTC = 'none' } }) -- a machine with a driver alone
+    assert.same({ 90600, made, 0 }, { go { NVRTC = '12.9' } }) -- another compiler makes its own
+    assert.same({ 90600, 0, made }, { go { NVRTC = 'none' } })
+    -- damaged: what cannot be trusted is not loaded
+    local names = process.shell(("ls '%s'"):format(cache)).text
+    local damaged = 0
+    for name in names:gmatch '(%x+%.code)' do
+      local f = assert(io.open(cache .. '/' .. name, 'r+b'))
+      f:write 'X'
+      f:close()
+      damaged = damaged + 1
+    end
+    assert.equal(made, damaged)
+    local said = go { NVRTC = 'none' }
+    assert.is_truthy(said:find('NVRTC is not there', 1, true) and said:find(cache, 1, true), said)
+    assert.same({ 90600, made, 0 }, { go {} })
+    local list = process.shell(("MASCON_CACHE='%s' '%s' cache list"):format(cache, host.program or arg[-1])).text
+    assert.is_truthy(list:find 'NVRTC 13%.0 for driver 13%.0, sm_90', list)
+    process.shell(("rm -r '%s'"):format(cache))
+  end)
+end)
+
+describe('products of cuBLASLt', function()
+  local TEXT = [[
+local mc = require "mascon"
+local function sizes(t) return t:to("cpu"):to "c128" end
+local worst, n = 0, 0
+for _, t in ipairs { "f64", "f32", "c64", "c128", "f16", "bf16" } do
+  local a = mc.randn({ 3, 5, 7 }, { seed = 1 }):to(t)
+  local b = mc.randn({ 3, 7, 4 }, { seed = 2 }):to(t)
+  local cases = {
+    { a, b }, { a[1], b[1] }, { a, b[2] }, { a[1], b }, { a[1].T, a[2] }, { b[1], a[1]["1:4, :"] },
+    { a[1]["::2, :"], b[1] }, { a[1], b[1][{ mc.all, 2 }] }, { a["1:1, 2:4, :"], b["2:2, :, 1:3"] },
+    { a:permute_dims { 1, 3, 2 }, a }, { a[1]["1:1, :"], b[1]["::-1, :"] },
+  }
+  for _, c in ipairs(cases) do
+    local want = c[1]:to("c128"):matmul(c[2]:to "c128")
+    local got = c[1]:to("cuda:0"):matmul(c[2]:to "cuda:0")
+    assert(got.dtype == t and got.shape == want.shape)
+    local far = mc.abs(sizes(got) - want):max():item()
+    local tol = ({ f64 = 1e-13, c128 = 1e-13, f16 = 0.02, bf16 = 0.15 })[t] or 1e-5
+    n = n + 1
+    if not (far <= tol) then print(t, tostring(c[1].shape), tostring(c[2].shape), far) end
+  end
+end
+for _, d in ipairs(mc.devices()) do if d.name == "cuda:0" then print(n, d.about) end end]]
+
+  local function go(settings)
+    settings.TRACE = 1
+    local r = run(TEXT, settings)
+    assert.equal(0, r.status, r.text)
+    local _, products = r.text:gsub('standin: cublasLtMatmul', '')
+    return products, r.text:gsub('standin: [^\n]*\n', '')
+  end
+
+  try('serve every dtype and layout, and say so', function()
+    local products, text = go {}
+    assert.matches('^66\tcapability 9%.0, driver for CUDA 13%.0 .*, NVRTC 13%.0, matmul by cuBLASLt 13%.1%s*$', text)
+    assert.is_true(products >= 54, products .. ' products')
+  end)
+
+  try('are its own kernels\' where the library does not start', function()
+    local products, text = go { BLAS = 'none' }
+    assert.matches('^66\t.*matmul by its own kernel %(cuBLASLt does not start%)%s*$', text)
+    assert.equal(0, products)
+  end)
+end)
+
 describe('the stand-in', function()
   -- a kernel of one group of 64 lanes; what it writes, or the text of the failure
-  local function kernel(body, order)
-    local r = process.shell(("%s timeout 60 '%s' '%s' %s %s"):format(standin.environment { ORDER = order }, host.program
+  local function kernel(body, order, environment)
+    environment = environment or standin.environment
+    local r = process.shell(("%s timeout 60 '%s' '%s' %s %s"):format(environment { ORDER = order }, host.program
       or arg[-1], support.folder .. '/standin/kernel.lua', "'" .. body:gsub("'", "'\\''") .. "'", folder))
     return r.status, r.text
   end
@@ -123,6 +214,23 @@ describe('the stand-in', function()
     assert.is_truthy(unwritten:find 'nan', unwritten)
     status = kernel('GROUP_MEMORY seen[0] = 0; y[64 + LANE] = 1;', 'forwards')
     assert.are_not.equal(0, status)
+  end)
+
+  try('finds under sanitizers what lies beyond an array of a group, and what C leaves undefined', function()
+    local ok, reason = standin.sanitized()
+    if not ok then return pending(reason) end
+    local function checked(body) return kernel(body, 'shuffled', standin.sanitized) end
+    local status, text = checked(SUM:format 'BARRIER;')
+    assert.equal(0, status, text)
+    status, text = checked 'GROUP_MEMORY seen[LANE] = x[LANE]; BARRIER; y[LANE] = seen[LANE + 1];'
+    assert.are_not.equal(0, status)
+    assert.is_truthy(text:find('AddressSanitizer', 1, true) or text:find('out of bounds', 1, true), text)
+    status, text = checked 'int v = 2147483647 - LANE; y[LANE] = v + 2;'
+    assert.are_not.equal(0, status)
+    assert.is_truthy(text:find('signed integer overflow', 1, true), text)
+    status, text = checked 'y[LANE] = x[LANE - 1];'
+    assert.are_not.equal(0, status)
+    assert.is_truthy(text:find('AddressSanitizer', 1, true), text)
   end)
 end)
 

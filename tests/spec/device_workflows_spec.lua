@@ -1,13 +1,13 @@
--- device_workflows_spec.lua - phase-amplitude coupling and autoreject of samples on `ref`: the bits of the CPU. Maps
--- and decisions come to host memory, samples stay where they are.
+-- device_workflows_spec.lua - phase-amplitude coupling and autoreject of samples on `ref`: the bits of the CPU;
+-- coupling on a device with programs, within bounds of it. Maps and decisions come to host memory, samples stay.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
-local sets = support.load 'epochs'
+local sets, device = support.load 'epochs', support.load 'device'
 local ar = mc.autoreject
 
-local function same(want, got, at, device)
+local function same(want, got, at, where)
   if not mc.is_tensor(want) then return end
-  assert.equal(device or 'cpu', got.device, at)
+  assert.equal(where or 'cpu', got.device, at)
   assert.equal(want.dtype, got.dtype, at)
   assert.equal(tostring(want.shape), tostring(got.shape), at)
   got = got:to { device = 'cpu' }
@@ -32,6 +32,42 @@ describe('pac on a device', function()
   local names = {}
   for name in pairs(CASES) do names[#names + 1] = name end
   table.sort(names)
+
+  -- values of the maps and of what the surrogates say of them, on the scale of the value
+  local MAPS = { pac = 1, pref_phase = 1, peak_phase = 1, surr_mean = 1, dist = 1, surrogates = 1, p = 1 }
+  local function near(want, got, name, bound)
+    assert.equal(want.dtype, got.dtype, name)
+    assert.equal(tostring(want.shape), tostring(got.shape), name)
+    local a, b = want:to 'f64', got:to 'cpu':to 'f64'
+    local equal = mc.logical_or(mc.eq(a, b), mc.logical_and(mc.isnan(a), mc.isnan(b)))
+    local off = mc.where(equal, 0, mc.abs(a - b) / mc.maximum(mc.abs(a), 1))
+    if not mc.all(mc.le(off, bound)) then error(('%s: differs by %g'):format(name, mc.max(off):item()), 0) end
+  end
+  local FEW = { flaws = 'f32', ['every shift'] = 'f64', ['pooled segments'] = 'f64', tensorpac = 'f32',
+    windows = 'f32' }
+  for _, name in ipairs(names) do
+    local dtypes = os.getenv 'MASCON_TEST_DEVICE' and { 'f64', 'f32' } or { FEW[name] }
+    for _, dtype in ipairs(dtypes) do it(name .. ', ' .. dtype .. ', by programs of the device', function()
+      local where, why = device.name()
+      if not where then return pending(why) end
+      mc.scope(function()
+        local o = { fs = 500, pha_n_bands = 2, amp_n_bands = 9, n_perm = 12, seed = 3, dtype = dtype }
+        for k, v in pairs(CASES[name]) do if k ~= 'x' and k ~= 'dtype' then o[k] = v end end
+        local samples = CASES[name].x and flawed or x
+        local want = mc.pac.compute(samples, o)
+        o.device = where
+        local got = mc.pac.compute(samples, o)
+        for k, v in pairs(want) do
+          if mc.is_tensor(v) then
+            if MAPS[k] then near(v, got[k], k, dtype == 'f64' and 1e-6 or 2e-5)
+            elseif k == 'z' then near(v, got[k], k, dtype == 'f64' and 1e-6 or 1e-3)
+            elseif k == 'status' then same(v, got[k], k) end
+          end
+        end
+      end)
+    end) end
+  end
+
   for _, name in ipairs(names) do
     it(name, function()
       mc.scope(function()

@@ -59,7 +59,7 @@ describe('a full disk', function()
   it('leaves the old results of a script whole', function()
     local there = recordings.small_disk('1m', function(small)
       local line = '%s scripts/pac.lua %s/x.npy --fs 250 --axes CT --pha-bands 4 --amp-bands 4 --amp-range 40-90 '
-        .. '--n-perm 20 --surrogate block_swap --quiet --out %s/r --n-bins %d'
+        .. '--n-perm 20 --surrogate block_swap --quiet --overwrite --out %s/r --n-bins %d'
       local at = process.folder()
       mc.save(at .. '/x.npy', mc.randn { 2, 3000, seed = 1, dtype = 'f32' })
       local first = process.shell(line:format(host.exe, at, small, 12))

@@ -77,6 +77,9 @@ local CASES = {
     r(2, 4, 5) } } end,
   avg_pool1d = function(r) return { { function(x) return nn.avg_pool1d(x, 3, { stride = 2, padding = 1 }) end,
     r(2, 2, 7) } } end,
+  max_pool3d = function(r) return { { function(x) return nn.max_pool3d(x, 2) end, r(1, 2, 2, 4, 4) } } end,
+  avg_pool3d = function(r) return { { function(x) return nn.avg_pool3d(x, 2, { padding = 1 }) end,
+    r(1, 2, 2, 3, 4) } } end,
   avg_pool2d = function(r)
     return { { function(x) return nn.avg_pool2d(x, 2, { padding = 1, count_include_pad = false }) end, r(1, 2, 4, 5) } }
   end,

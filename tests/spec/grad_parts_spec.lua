@@ -8,7 +8,9 @@ local gradient = support.load 'gradient'
 
 local MODULES = {}
 for _, m in ipairs {
-  'special', 'manipulate', 'index', 'dtypes', 'products', 'join', 'shapes', 'matrices', 'polynomial', 'grid', 'calculus', 'quantile', 'statistics', 'compare', 'stats.descriptive',
+  'special', 'core.index', 'core.dtypes', 'stats.descriptive', 'linalg.polyfit', 'array.manipulate', 'array.products',
+  'array.join', 'array.shapes', 'array.matrices', 'array.polynomial', 'array.grid', 'array.calculus', 'array.quantile',
+  'array.statistics', 'array.compare',
 } do MODULES['mascon.' .. m] = true end
 
 local S = mc.special

@@ -50,6 +50,10 @@ describe('a variable of the environment', function()
     ["MASCON_THREADS=1"] = 'means nothing here', ["MASCON_NUM_THREAD=1"] = 'MASCON_NUM_THREADS', ["MASCON_NUM_THREADS=many"] = 'whole number', ["MASCON_ISA=avx2"] = 'v2, v3, v4',
     ["MASCON_MEMORY_LIMIT=lots"] = 'a size such as', ["MASCON_JIT=no"] = 'on, off',
     ["MASCON_PROGRESS=zz"] = '0, 1', ["MASCON_LOG=zz"] = 'compile or all', ["MASCON_COMPILE=zz"] = 'native, vm, eager',
+    ["MASCON_CACHE=/dev/null"] = 'it is no folder', ["MASCON_CACHE=/proc/x"] = 'it is no folder',
+    ["MASCON_CACHE=README.md"] = 'it is no folder', ["MASCON_CC=/nope"] = '/nope is not found',
+    ["MASCON_CC='ccache no-such-cc -O2'"] = 'is not found', ["MASCON_CC=/dev/null"] = '/dev/null is not found',
+    ["MASCON_CC=/usr"] = '/usr is not found',
     ["MASCON_DEVICE=zz"] = 'choose auto, cpu', ["MASCON_TRACEBACK=zz"] = 'full',
   } do
     it('that is unknown or cannot be used is an error: ' .. name, function()

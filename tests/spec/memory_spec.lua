@@ -96,6 +96,54 @@ describe('scope', function()
     x:release()
   end)
 
+  it('keeps what a function that the library calls gives to mc.keep, up to the scope of the caller', function()
+    local before, list = live(), {}
+    local function keep(t)
+      list[#list + 1] = mc.keep(t:copy())
+      mc.scope(function() list[#list + 1] = mc.keep(t + 1) end)
+    end
+    local x = (mc.arange(1, 1200) % 7 + mc.sin(mc.arange(1, 1200))):reshape(2, 1, 600)
+    local function compute()
+      local _ = mc.pac.compute(x, { fs = 256, pha_bands_hz = { { 4, 8 } }, amp_bands_hz = { { 30, 50 } }, axes = 'CST',
+        n_perm = 0, measure = function(p, a)
+          keep(p)
+          return mc.matmul(mc.cos(p), a.mT) / p.shape[3]
+        end })
+    end
+    compute()
+    assert.is_true(#list >= 2)
+    for _, t in ipairs(list) do assert.is_true(mc.all(mc.isfinite(t:sum()))) end
+    for _, t in ipairs(list) do t:release() end
+    list = {}
+    mc.scope(function()
+      compute()
+      for _, t in ipairs(list) do assert.is_true(mc.all(mc.isfinite(t:sum()))) end
+    end)
+    for _, t in ipairs(list) do
+      assert.matches('was released at .*memory_spec%.lua:%d+ %(end of scope%)', support.message(function()
+        local _ = t + 1
+      end))
+    end
+    -- the library's own scopes inside a user's one release the rest
+    list, x = {}, nil
+    assert.equal(before, live())
+  end)
+
+  it('says the place of a scope inside others, with advice that helps', function()
+    local lost
+    local line = debug.getinfo(1, 'l').currentline + 1
+    mc.pac.compute(mc.ones { 1, 1, 600 } + mc.arange(1, 600) % 7, { fs = 256, pha_bands_hz = { { 4, 8 } },
+      amp_bands_hz = { { 30, 50 } }, axes = 'CST', n_perm = 0, measure = function(p, a)
+        lost = p:copy()
+        return mc.matmul(mc.cos(p), a.mT) / p.shape[3]
+      end })
+    local m = support.message(function() local _ = lost + 1 end)
+    local at = tonumber(m:match 'released at .*memory_spec%.lua:(%d+) %(end of scope%)')
+    assert.is_true(at ~= nil and at >= line and at <= line + 5, m)
+    assert.matches('keep it with mc.keep', m)
+    assert.is_nil(m:find('copy it first', 1, true))
+  end)
+
   it('leaves tensors of the outside alone, also small ones that it views', function()
     local small, big = mc.tensor { 1, 2, 3 }, mc.ones { 1000 }
     mc.scope(function()

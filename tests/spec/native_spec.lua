@@ -344,7 +344,15 @@ describe('without a working compiler the vector machine goes on and says why: wh
       expect(out, 0, text)
     end)
   end
-  fault('is missing', nil, 'is not found; install gcc or set MASCON_CC')
+  it_native('is missing', function()
+    local at, done = folder()
+    local line = ("PATH='%s' MASCON_LOG=compile MASCON_CACHE='%s/c' '%s' '%s/s.lua'"):format(at, at,
+      require 'mascon.host'.exe, at)
+    process.write(at .. '/s.lua', SCRIPT)
+    local out = process.shell(line)
+    done()
+    expect(out, 0, 'is not found; install gcc or set MASCON_CC')
+  end)
   fault('fails', 'echo "fused.c:7: no luck" >&2; exit 1', 'the compiler failed: fused.c:7: no luck')
   fault('is killed half-way', 'kill -9 $$', 'the compiler failed and said nothing')
   fault('makes nothing', 'exit 0', 'the compiler failed and said nothing')
@@ -414,7 +422,8 @@ describe('the cache', function()
     local full = process.tiny(at .. '/t') and run { MASCON_CACHE = at .. '/t/c' }
     process.unmount(at .. '/t')
     done()
-    expect(no_folder, 1, 'not kept in the cache')
+    assert.equal(2, no_folder.status, no_folder.text) -- unusable from the start
+    assert.truthy(no_folder.text:find('it is no folder and none can be made there', 1, true), no_folder.text)
     expect(small, 1, 'not kept in the cache: it is larger than the whole cache')
     if full then expect(full, 1, 'not kept in the cache') end
   end)

@@ -76,6 +76,35 @@ describe('scaled_dot_product_attention', function()
     assert.matches('mask is bool%[2,3,5%]@cpu for 4 heads of q; its heads %(axis %-3%) must be those of q, or 1',
       support.message(attend, q, k, v, { mask = mc.ones({ 2, 3, 5 }, { dtype = 'bool' }) }))
   end)
+  it('has the derivatives of its formula, with masks of any rank and queries without keys', function()
+    local function shaped(seed, ...) return mc.randn({ 2, 3, ... }, { seed = seed }) end
+    local x, y, z, c = shaped(1, 5, 4), shaped(2, 6, 4), shaped(3, 6, 2), shaped(4, 5, 2)
+    local seen = mc.tensor { true, false, true, true, false, true }
+    local some = mc.ones({ 5, 6 }, { dtype = 'bool' })
+    some[2] = false
+    for what, o in pairs { plain = {}, causal = { causal = true, start = 1, scale = 0.3 }, keys = { mask = seen },
+      some = { mask = some } } do
+      -- the same without a rule: by a mask of numbers
+      local add = mc.zeros { 5, 6 }
+      if o.mask then add = mc.where(o.mask, add, -math.huge) end
+      local other = { mask = add, causal = o.causal, start = o.start, scale = o.scale }
+      local function all(opts)
+        local r, back = mc.vjp(function(a, b, d) return nn.scaled_dot_product_attention(a, b, d, opts) end, x, y, z)
+        local function size(a) return mc.sum(nn.scaled_dot_product_attention(a, y, z, opts) * c) end
+        local function slope(a) return mc.sum(mc.square(mc.grad(size)(a))) end
+        local _, ahead = mc.jvp(function(a) return nn.scaled_dot_product_attention(a, y, z, opts) end, { x }, { y[{
+          mc.all, mc.all, { 1, 5 } }] })
+        local found = { r, back(c) }
+        found[5], found[6] = mc.grad(slope)(x), ahead
+        return found
+      end
+      local got, want = all(o), all(other)
+      for i = 1, 6 do
+        assert(mc.max(mc.abs(got[i] - want[i])):item() < 1e-12, ('%s, result %d'):format(what, i))
+      end
+    end
+  end)
+
   it('refuses a start that changes nothing', function()
     assert.matches('start is 2 without causal = true', support.message(attend, q, k, v, { start = 2 }))
   end)

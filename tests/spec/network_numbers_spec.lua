@@ -109,6 +109,24 @@ describe('rates and clipping', function()
       0.30865828381746, 0.14644660940673, 0.038060233744357, 0 })
   end)
 
+  it('fall as polynomials and where a metric stands still (nn C16)', function()
+    local poly = O.warmup(O.polynomial(1, { steps = 8, power = 2, least = 0.1 }), { steps = 2, start = 0 })
+    for i, want in ipairs { 0.7890625, 0.60625, 0.4515625, 0.325 } do near(want, poly(i + 2), 12) end
+    local line = O.warmup(O.polynomial(1, { steps = 8 }), { steps = 2, start = 0 })
+    for t, want in ipairs { 0.5, 1, 0.875, 0.75, 0.625, 0.5, 0.375, 0.25, 0.125, 0, 0 } do near(want, line(t), 12) end
+    local p = O.plateau(1, { patience = 1, cooldown = 1 })
+    local wants = { 1, 1, 1, 0.1, 0.1, 0.1, 0.01, 0.01, 0.01, 0.001, 0.001 }
+    for i, metric in ipairs { 1, 0.5, 0.49999, 0.5, 0.5, 0.5, 0.5, 0.4, 0.4, 0.4, 0.4 } do
+      near(wants[i], p:update(metric), 12, 'metric ' .. i)
+    end
+    -- it goes on from its state, and knows larger as better
+    local a = O.plateau(1, { patience = 0, factor = 0.5, larger = true, least = 0.2 })
+    for _, m in ipairs { 1, 2, mc.nan } do a:update(m) end
+    local b = O.plateau(1, { patience = 0, factor = 0.5, larger = true, least = 0.2 }):restore(a:state())
+    for _, m in ipairs { 2, 1, 3, 3 } do assert.equal(a:update(m), b:update(m)) end
+    assert.equal(0.2, a.rate)
+  end)
+
   it('scale gradients as specified (nn C17)', function()
     local g, norm = O.clip_norm(mc.tensor { 3, 4 }, 1)
     assert.equal(5, norm:item())

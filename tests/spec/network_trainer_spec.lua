@@ -166,7 +166,7 @@ print('end at', t:done())
     bad[20] = math.huge
     local o = { train = data.loader(data.tensors { x = bad, y = y }, { batch = 8 }), folder = at 'g', valid = mc.none }
     local t, net = made(o)
-    says("nn.Trainer: the loss of step 3 is nan, gradient norm nan; the parameters are those before it", t.fit, t)
+    says("nn.Trainer: the loss of step 3 is nan, gradient norm nan: the first NaN came from matmul at ", t.fit, t)
     assert(mc.all(mc.isfinite(net[1].weight)))
     o.nonfinite, o.folder = 'skip', nil
     local skipping = made(o)

@@ -197,6 +197,30 @@ describe('the plain prompt', function()
     assert.truthy(out:find('> 5\n> \n$'), out)
     assert.equal(0, status)
   end)
+
+  it('survives Ctrl-C in a run that catches every error', function()
+    local LOOPS = {
+      'while true do pcall(function() while true do end end) end',
+      'while true do pcall(function() for i = 1, 1e9 do pcall(math.sin, i) end end) end',
+      'while true do pcall(coroutine.wrap(function() while true do pcall(function() while true do end end) end end)) '
+        .. 'end',
+      'while true do xpcall(function() while true do end end, function(e) return e end) end',
+    }
+    for _, loop in ipairs(LOOPS) do
+      local base = os.tmpname()
+      local file = assert(io.open(base, 'w'))
+      file:write(('local x = 5\nio.open("%s.ready", "w"):close() %s\nx\n'):format(base, loop))
+      file:close()
+      -- the first is caught, the second is not
+      local out, status = shell('sh -c ' .. quote(('(while [ ! -e %s.ready ]; do sleep 0.02; done; sleep 0.2; '
+        .. 'kill -INT $$; sleep 0.3; kill -INT $$) & exec %s -i < %s'):format(base, PROGRAM, base)))
+      os.remove(base)
+      os.remove(base .. '.ready')
+      assert.truthy(out:find('interrupted', 1, true), loop .. out)
+      assert.truthy(out:find('> 5\n> \n$'), loop .. out)
+      assert.equal(0, status)
+    end
+  end)
 end)
 
 ffi.cdef [[

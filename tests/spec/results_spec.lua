@@ -40,6 +40,27 @@ describe('mc.results.write', function()
     assert.same({ 'a.txt', 'b.txt', 'manifest.json', 'mine' }, all_names())
   end)
 
+  it('keeps results that another process has put there since the folder was found free', function()
+    for _, o in ipairs { { nil, 'manifest.json' }, { { 'values.npz' }, 'values.npz' } } do
+      local names, other = o[1], o[2]
+      mc.results.folder('--out', dir, { names = names })
+      process.write(dir .. '/' .. other, 'other')
+      local ok, why = pcall(write, '1')
+      assert.is_false(ok)
+      assert.truthy(why:find(other .. ' was written by another run meanwhile', 1, true), why)
+      assert.same({ other }, all_names())
+      assert.equal('other', process.read(dir .. '/' .. other))
+      mc.results.folder('--out', dir, { names = names, overwrite = true })
+      write '2'
+      assert.equal('2a.txt', process.read(dir .. '/a.txt'))
+      for _, n in ipairs { 'a.txt', 'b.txt', 'manifest.json', other } do os.remove(dir .. '/' .. n) end
+    end
+    mc.results.folder('--out', dir)
+    write '1'
+    write '2' -- the results there are ours
+    assert.equal('2a.txt', process.read(dir .. '/a.txt'))
+  end)
+
   it('leaves what was there when a step fails', function()
     write '1'
     local ok, why = pcall(mc.results.write, dir, mc.manifest.new {}, function(set)

@@ -115,12 +115,26 @@ describe('rollout, a run', function()
     assert.matches('/features/temporal/features%s+f32 8 x 6 x 63', out)
     local row = mc.rollout.check.replay(path 'a.h5', 5)
     local f = mc.open(path 'a.h5')
+    local mask, columns = f:dataset '/features/temporal/mask':read(), f:dataset '/features/temporal/features':read()
+    for k = 1, 63 do
+      local v = columns[{ mc.all, mc.all, k }]
+      assert.equal(v:max():item() > v:min():item() and 1 or 0, mask[k]:item(), tostring(k))
+    end
+    assert.equal(330, f:dataset '/features/summary/aggregated/mask'.shape[1])
     assert.equal(mc.manifest.hash(f:dataset '/features/summary/aggregated/features':read { 6 }),
       mc.manifest.hash(row.aggregated))
     f:close()
     out, status = script(('view %s --row 1 --output %s'):format(quote(path 'a.h5'), quote(path 'v.svg')))
     assert.equal(0, status, out)
     assert.is_truthy(io.open(path 'v.svg'))
+    out, status = script(('view %s --row 1 --output %s'):format(quote(path 'a.h5'), quote(path 'v.gif')))
+    assert.equal(0, status, out)
+    local film = assert(io.open(path 'v.gif', 'rb')):read '*a'
+    assert.equal('GIF89a', film:sub(1, 6))
+    assert.equal(6, select(2, film:gsub('\33\249\4', ''))) -- a frame per state
+    out, status = script(('view %s --row 1 --output %s'):format(quote(path 'a.h5'), quote(path 'v.mp4')))
+    assert.equal(1, status)
+    assert.matches('must end in', out)
     out, status = script('bench --total-samples 2 --config ' .. quote(path 'c.yaml'))
     assert.equal(0, status, out)
     assert.matches('L%d b%d k%d gelu', out)
@@ -179,6 +193,36 @@ describe('rollout, a run', function()
     assert.is_truthy(text:find('both hold rows 0 to 7', 1, true), text)
   end)
 
+  it('never replaces what it reads, removes what killed writers left, and says a full disk', function()
+    local own = write('own.yaml', (CONFIG:gsub('OUT', function() return path 'own.h5' end)))
+    local before = assert(mc.file.read(own))
+    local out, status = script(('generate --config %s --output %s --overwrite --quiet'):format(quote(own), quote(own)))
+    assert.equal(1, status, out)
+    assert.is_truthy(out:find('is a file that this run reads', 1, true), out)
+    assert.equal(before, mc.file.read(own))
+    write('own.h5.tmp-a1b2c3', 'left')
+    write('own.h5.tmp-notes', 'mine')
+    local line = 'ulimit -f 5; %s scripts/rollout.lua generate --config %s --total-samples 2 --quiet 2>&1; echo "<$?>"'
+    local full = io.popen(line:format(quote(PROGRAM), quote(own)))
+    local text = full:read '*a'
+    full:close()
+    assert.is_truthy(text:find('<1>', 1, true), text)
+    assert.is_truthy(text:find('ulimit', 1, true), text)
+    assert.is_false(mc.file.exists(path 'own.h5.tmp-a1b2c3'))
+    assert.is_true(mc.file.exists(path 'own.h5.tmp-notes'))
+    assert.is_false(mc.file.exists(path 'own.h5.lock'))
+    for _, words in ipairs { { '--total-samples 1e300', 'total_samples is 1e+300' },
+      { '--seed 1e300', 'sobol.seed is 1e+300' }, { '--set sampling.batch_size=', 'give KEY=VALUE' } } do
+      out, status = script(('generate --config %s --dry-run %s'):format(quote(own), words[1]))
+      assert.equal(1, status, out)
+      assert.is_truthy(out:find(words[2], 1, true), out)
+    end
+    out = script('view --row 1e300 ' .. quote(own))
+    assert.is_truthy(out:find('rows are counted from 0', 1, true), out)
+    out = script('info ' .. quote(own))
+    assert.is_nil(out:find('.lua:', 1, true), out)
+  end)
+
   it('refuses what it cannot do, by key, value and range', function()
     local function fails(change, by, words)
       local text = CONFIG:gsub('OUT', function() return path 'x.h5' end):gsub(change, by, 1)
@@ -208,6 +252,119 @@ describe('rollout, a run', function()
     out, status = script('info ' .. quote(write('not.h5', 'text')))
     assert.equal(1, status)
     assert.matches('cannot be read', out)
+  end)
+
+  it('rolls out u_afno operators, with opt-in features', function()
+    local text = CONFIG:gsub('OUT', function() return path 'u.h5' end):gsub('simulation:', 'simulation:\n' ..
+      '  operator_type: u_afno', 1):gsub('  evolution:', '  u_afno:\n    modes: { type: integer, bounds: [2, 8] }\n' ..
+      '    encoder_levels: { type: integer, bounds: [1, 3] }\n    afno_blocks: { type: choice, choices: [1] }\n' ..
+      '    blocks_per_level: { type: choice, choices: [1, 2] }\n  evolution:', 1)
+      .. 'features: { distributional: { enabled: true }, wavelet: { enabled: true } }\n'
+    local name = write('u.yaml', text)
+    for _, o in ipairs { 'u.h5 --batch-size 4', 'v.h5 --batch-size 1 --threads 1' } do
+      local out, status = script(('generate --config %s --total-samples 4 --output %s/%s'):format(quote(name),
+        quote(folder), o))
+      assert.equal(0, status, out)
+    end
+    same(path 'u.h5', path 'v.h5')
+    local out = script('info ' .. quote(path 'u.h5'))
+    assert.matches('/features/temporal/features%s+f32 4 x 6 x 91', out)
+    local bad, status = script(('generate --config %s --output %s'):format(quote(write('odd.yaml',
+      (text:gsub('choices: %[8, 16%]', 'choices: [9]')))), quote(path 'odd.h5')))
+    assert.equal(1, status)
+    assert.is_truthy(bad:find('levels of u_afno do not halve; give a multiple of', 1, true), bad)
+  end)
+
+  it('is learned by a surrogate', function()
+    local config = quote(path 'c.yaml')
+    local out, status = script(('generate --config %s --total-samples 16 --output %s'):format(config,
+      quote(path 'l.h5')))
+    assert.equal(0, status, out)
+    local line = ('%s scripts/rollout_surrogate.lua %s --out %s/learned --epochs 5 --quiet %s 2>&1; echo "<$?>"')
+    local function learn(more)
+      local pipe = io.popen(line:format(quote(PROGRAM), quote(path 'l.h5'), quote(folder), more))
+      local text = pipe:read '*a'
+      pipe:close()
+      return text, tonumber(text:match '<(%d+)>\n$')
+    end
+    out, status = learn ''
+    assert.equal(0, status, out)
+    assert.matches('13 rows to train on, 3 to test; 7 parameters, %d+ of 110 features', out)
+    assert.matches('\nall +%d+ +%-?%d+%.%d+\n', out)
+    local p, f = mc.load(path 'learned/predictions.npz'), mc.load(path 'learned/surrogate.npz')
+    assert.same(p.want.shape, p.got.shape)
+    -- what was to be predicted is the file's column, back on its scale
+    local h = mc.open(path 'l.h5')
+    local y = h:dataset '/features/summary/aggregated/features':read()
+    h:close()
+    local z = p.want[{ 1, 5 }]:item()
+    local v = (z < 0 and -1 or 1) * (math.exp(math.abs(z)) - 1) * f.scale[5]:item()
+    local want = y[{ p.row[1]:item() + 1, f.column[5]:item() + 1 }]:item()
+    assert.is_true(math.abs(v - want) <= 1e-6 * math.abs(want))
+    out, status = learn ''
+    assert.equal(1, status, out)
+    assert.matches('overwrite', out)
+  end)
+
+  it('has gradients through a rollout, with memory that does not grow with the network when steps are checkpointed',
+    function()
+      local arch = { type = 'cnn', channels = 3, layers = 2, base = 8, kernel = 3, norm = 'instance',
+        activation = 'gelu', gelu = 'exact', groups = 32, padding_mode = 'circular', grid = 16, noise = 'none',
+        scale = 0 }
+      local x0, weights = mc.randn({ 1, 3, 16, 16 }, { seed = 1 }), mc.rollout.operator.weights(arch, 1, 0, 'f64')
+      local function step(x, w)
+        local apply = mc.rollout.operator.build(arch, w, { composed = true })
+        return mc.rollout.roll.update({ policy = 'residual', dt = 0.1 }, x, apply(x))
+      end
+      local function live()
+        collectgarbage()
+        collectgarbage()
+        return mc.memory().live
+      end
+      local function through(used)
+        local before, most = live(), nil
+        local _, g = mc.value_and_grad(function(w)
+          local x = x0
+          for _ = 1, 16 do x = used(x, w) end
+          most = live() - before
+          return mc.mean(mc.square(x - mc.roll(x0, 2, 4)))
+        end)(weights)
+        return g[1].w, most
+      end
+      local a, all = through(step)
+      local b, few = through(mc.checkpoint(step))
+      assert.is_true((a - b):abs():max():item() < 1e-12 and a:abs():max():item() > 1e-3)
+      assert.is_true(few < all / 3, ('%d and %d bytes'):format(few, all))
+      mc.rollout.operator.release(weights)
+    end)
+
+  it('rolls out operators of the user', function()
+    local operator = mc.rollout.operator
+    operator.register('heat', function(arch, source)
+      local rate = arch.own.rate + 0 * source:number()
+      return function(x)
+        local around = mc.roll(x, 1, 3) + mc.roll(x, -1, 3) + mc.roll(x, 1, 4) + mc.roll(x, -1, 4)
+        return rate * (around - 4 * x)
+      end
+    end)
+    assert.has_error(function() operator.register('heat', function() end) end,
+      'rollout.operator.register: there is an operator heat already')
+    local c = mc.rollout.config.of(mc.json.decode [[{ "metadata": { "name": "heat" },
+      "parameter_space": { "own": { "rate": { "type": "continuous", "bounds": [0.1, 0.2] } },
+        "operator": { "grid_size": { "type": "choice", "choices": [8] } } },
+      "sampling": { "total_samples": 2, "sobol": { "scramble": true } },
+      "simulation": { "operator_type": "heat", "num_realizations": 1, "num_timesteps": 4, "dt": 1.0,
+        "precision": "float64" }, "dataset": { "output_path": "none.h5" } }]])
+    mc.scope(function()
+      local row = mc.rollout.generate.row(c, 1, { 0.5, 0.5 }, { states = true })
+      assert.same({ 0 }, row.status)
+      local x = row.input
+      for _ = 1, 3 do
+        local around = mc.roll(x, 1, 2) + mc.roll(x, -1, 2) + mc.roll(x, 1, 3) + mc.roll(x, -1, 3)
+        x = x + 0.15 * (around - 4 * x)
+      end
+      assert.is_true((row.states[{ 1, -1 }] - x):abs():max():item() < 1e-6)
+    end)
   end)
 
   it('takes own fields and own features', function()

@@ -70,7 +70,8 @@ describe('rollout, the regenerable set', function()
         end
         local single = set.states(set.arch(c[1], c[2], c[3], c[4], c[5]), c[6], 1, 'f32')
         local d = single[1]:to 'f64' - s[1]
-        assert.is_true(((d * d):sum() / (s[1] * s[1]):sum()):sqrt():item() < 1e-6, name)
+        -- below 1e-6 by direct sums; transformed tiles of 3 x 3 kernels add terms that cancel, two bits more
+        assert.is_true(((d * d):sum() / (s[1] * s[1]):sum()):sqrt():item() < 4e-6, name)
       end
     end)
   end)

@@ -200,6 +200,17 @@ describe('scripts/autoreject.lua', function()
       [fixed .. ' --reject-by locl'] = { 'choose local' },
       [fixed .. ' --highpass 200'] = { '125' },
       [epochs_file .. ' --highpass 1'] = { 'holds epochs' },
+      [epochs_file .. ' --baseline -0.1,0 --tmin -0.1 --tmax 0.4 --events no.csv --event-id 1 --keep-marked'] = {
+        '--events, --event-id, --tmin, --tmax, --baseline and --keep-marked are for recordings', 'holds epochs' },
+      [epochs_file .. ' --bad-channel 2'] = { 'bad_channel is 2', 'up to 1' },
+      [epochs_file .. ' --certainty 0'] = { '--certainty is "0"', 'from 1' },
+      [epochs_file .. ' --seed -1'] = { '--seed is "-1"', 'from 0' },
+      [epochs_file .. ' --reject-by global --rho 1 --kappa 0.5 --adjacency --certainty 2 --bad-channel 0.5 '
+        .. '--partial drop'] = {
+          '--kappa, --rho, --bad-channel, --partial, --adjacency and --certainty are for --reject-by local' },
+      [epochs_file .. ' --reject-by global --seed 1'] = { '--seed is without effect' },
+      [epochs_file .. ' --reject-by ransac --cv 3'] = { '--cv is without effect' },
+      [epochs_file .. ' --rho 1 --log ' .. folder .. '/a/reject_log.npz'] = { '--rho is without effect with --log' },
       [fixed .. ' --metod exact'] = { '--metod', '--method' },
       [array_file .. ' --fs 250 --events nothing'] = { 'has no event "nothing"; give --events' },
       [''] = { '--help' },

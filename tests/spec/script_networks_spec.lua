@@ -27,7 +27,7 @@ describe('scripts/digits.lua', function()
       assert(io.open(folder .. '/a/' .. name), name):close()
     end
     text, status = run('digits', line:format(2, folder, 'a', ''))
-    assert(status ~= 0 and text:find('give resume = true', 1, true), text)
+    assert(status ~= 0 and text:find('is there already; use --overwrite, --resume', 1, true), text)
     text, status = run('digits', line:format(2, folder, 'a', '--resume'))
     assert.equal(0, status, text)
     assert(text:find('40 steps', 1, true), text)

@@ -145,6 +145,31 @@ describe('scripts/pac.lua', function()
     end
   end)
 
+  it('refuses options that would have no effect', function()
+    local x = folder .. '-in/none.npy' -- refused before it is looked for
+    for line, words in pairs {
+      [x .. ' --paired --contrast-perm 5'] = '--paired and --contrast-perm are for --contrast FILE',
+      [x .. ' --paired'] = '--paired is for --contrast FILE',
+      [x .. ' --key zz'] = '--key is for an .npz',
+      [x .. ' --keep-marked'] = '--keep-marked is for recordings with marks and types',
+      [x .. ' --top -3'] = '--top is "-3"; give a whole number from 1',
+      [x .. ' --seed -1'] = '--seed is "-1"; give a whole number from 0',
+      [x .. ' --search 0'] = '--search 0: a grid needs at least 2 frequencies',
+      [x .. ' --search -1'] = '--search -1: a grid needs at least 2 frequencies',
+      [x .. ' --demo'] = 'is not read with --demo, which makes a recording',
+      ['--demo --fs 100'] = '--fs is for a recording, and --demo makes one',
+      ['--demo --pick Fz --null-shift 1e9'] = 'null_shift is 1e+09',
+    } do
+      local said, rc = run(line .. ' --quiet --out ' .. folder .. '-refused')
+      assert.is_true(rc == 1 or rc == 2, line .. said)
+      assert.truthy(said:find(words, 1, true), line .. said)
+      assert.is_false(exists(folder .. '-refused/manifest.json'))
+    end
+    local ok, why = pcall(mc.pac.plan, 4000, { fs = 1e300 })
+    assert.is_false(ok)
+    assert.truthy(why:find('fs is 1e+300 Hz; give the sampling rate', 1, true), why)
+  end)
+
   it('refuses a folder that cannot be made before it starts to work', function()
     local said, rc = run '--demo --out /proc/none'
     assert.equal(1, rc)
@@ -154,7 +179,7 @@ describe('scripts/pac.lua', function()
   it('stops on SIGTERM with 143 and keeps the old result', function()
     local before = mc.load(folder .. '/pac.npz').pac
     -- long enough that no machine is done before the signal comes
-    local line = ('(sh -c "sleep 1.5; kill -TERM $$") & exec %s scripts/pac.lua --demo --segments each --dtype f64 --amp-bands 60 --pha-bands 60 --n-perm 20000 --surrogate block_swap --measure gc --quiet --out %s'):format(script.program, folder)
+    local line = ('(sh -c "sleep 1.5; kill -TERM $$") & exec %s scripts/pac.lua --demo --segments each --dtype f64 --amp-bands 60 --pha-bands 60 --n-perm 20000 --surrogate block_swap --measure gc --quiet --overwrite --out %s'):format(script.program, folder)
     local p = io.popen(("sh -c '%s' 2>&1; echo \"<$?>\""):format(line))
     local said = p:read '*a'
     p:close()

@@ -36,7 +36,7 @@ describe('scripts/surrogate.lua', function()
     local text, status = run '--problem brain'
     assert.is_true(status ~= 0)
     assert.matches('branin', text)
-    text, status = run('--resume ' .. folder .. '/nothing.json --out ' .. folder)
+    text, status = run('--resume ' .. folder .. '/nothing.json --out ' .. folder .. '-n')
     assert.is_true(status ~= 0)
     assert.matches('nothing.json', text)
   end)

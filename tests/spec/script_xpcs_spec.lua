@@ -18,7 +18,7 @@ end
 --- The run fails with this status and these words, and leaves no folder of results.
 local function fails(line, status, ...)
   local out = folder .. '/none'
-  local text, code = run(line .. ' --output-dir ' .. out)
+  local text, code = run(line:find '^config' and line or line .. ' --output-dir ' .. out)
   assert.equal(status, code, text)
   for _, part in ipairs { ... } do assert.is_truthy(text:find(part, 1, true), text) end
   assert.is_false(exists(out .. '/report.html'))
@@ -228,7 +228,7 @@ return {
     fails(nowhere .. ' --start-frame -5', 1, '--start-frame is -5')
     fails(nowhere .. ' --end-frame -7', 1, '--end-frame is -7')
     fails(nowhere .. ' --initial-alpha nan', 2, '--initial-alpha is "nan"; give a number')
-    fails(nowhere .. ' --seed -1', 1, '--seed is -1')
+    fails(nowhere .. ' --seed -1', 2, '--seed is "-1"')
     fails(nowhere .. ' --fixed D0=nan', 1, '--fixed D0=nan')
     fails(nowhere .. ' --profile 2', 1, '--profile is 2')
     fails(nowhere .. ' --f-scale 0', 1, '--f-scale is 0')
@@ -240,6 +240,30 @@ return {
       local text, status = run(data .. ' --output-dir ' .. word)
       assert.is_true(status > 0 and text:find '%-%-output%-dir' ~= nil, text)
     end
+  end)
+
+  it('refuses what a command does not use, by name', function()
+    local npz = folder .. '/nowhere.npz '
+    for line, why in pairs {
+      ['config --config missing.yaml'] = '--config belongs', ['config --set a=b'] = '--set belongs',
+      ['config --initial-d0 5'] = '--initial-d0 belongs', ['config --seed 7'] = '--seed belongs',
+      ['config --dtype f32'] = '--dtype belongs', ['config --threads 1'] = '--threads belongs',
+      ['config --laminar-flow --mode static'] = '--laminar-flow and --mode static',
+      ['config --static-mode --gap 1e6'] = '--gap belongs to laminar flow',
+      ['config --q 0.1 --validate ' .. yaml] = '--q has no meaning with --validate',
+      ['simulate --dtype f32'] = '--dtype belongs', ['simulate missing.h5'] = 'missing.h5" is one word too many',
+      ['simulate --plot-experimental-data'] = '--plot-experimental-data belongs to the command plot',
+      ['plot --plot-simulated-data ' .. npz] = '--plot-simulated-data belongs to the command simulate',
+      ['plot --method cmc ' .. npz] = '--method belongs', ['plot --n-samples 5 ' .. npz] = '--n-samples belongs',
+      ['plot --tolerance 1e-3 ' .. npz] = '--tolerance belongs', [npz .. '--gap 1e6'] = '--gap belongs to laminar flow',
+      [npz .. '--f-scale 2'] = '--f-scale says', [npz .. '--data-file b.h5'] = 'both name data',
+    } do
+      local text, status = run(line)
+      assert.is_true(status == 1 and text:find(why, 1, true) ~= nil, line .. ': ' .. text)
+    end
+    local path = folder .. '/static.yaml'
+    assert.equal(0, select(2, run('config --static-mode --output ' .. path)))
+    assert.equal('static', mc.xpcs.config.read(path).open.mode)
   end)
 
   it('writes a configuration where nothing stands, unless it is told to overwrite', function()
@@ -258,9 +282,28 @@ return {
     assert.is_false(exists(folder .. '.txt'))
   end)
 
+  it('takes the options and the default file of homodyne', function()
+    local text, status = run '--version'
+    assert.is_true(status == 0 and text:find('mascon ' .. mc.version, 1, true) ~= nil, text)
+    text, status = run('config --validate ' .. yaml)
+    assert.equal(0, status, text)
+    assert.is_truthy(text:find('laminar_flow, method nlsq', 1, true), text)
+    fails('config --validate ' .. folder .. '/none.yaml', 1, 'none.yaml')
+    local path = folder .. '/short.yaml'
+    assert.equal(0, select(2, run('config -m static -o ' .. path)))
+    assert.equal(1, select(2, run('config -m static -o ' .. path)))
+    assert.equal(0, select(2, run('config -m laminar_flow -o ' .. path .. ' -f --filter nlsq_only')))
+    assert.equal('laminar_flow', mc.xpcs.config.read(path).open.mode)
+    text, status = run(('plot --config %s --plotting-backend auto --parallel-plots --no-jit --output-dir %s/plot')
+      :format(yaml, folder))
+    assert.equal(0, status, text)
+    local s = mc.xpcs.run.settings { config = yaml, no_jit = true, plotting_backend = 'auto' }
+    assert.same({ '--plotting-backend', '--no-jit' }, s.unused)
+  end)
+
   it('publishes the files of a fit together or not at all, and removes those of the fit before', function()
     local out = folder .. '/set'
-    local line = data .. ' --sigma 0.004 --quiet --output-dir ' .. out
+    local line = data .. ' --sigma 0.004 --quiet --overwrite --output-dir ' .. out
     local text, status = run(line)
     assert.equal(0, status, text)
     local before, record = script.read(out .. '/nlsq/parameters.json'), mc.manifest.read(out)

@@ -14,26 +14,28 @@ describe('the support table', function()
   it('has a line per row with a mark per dtype', function()
     if not tables then return pending 'no generator in this folder' end
     local rows = {
-      { 'add', family = 'binary', dtypes = { 'i64', 'f64', 'c128' }, rules = 'auto' },
-      { 'erf', family = 'unary', dtypes = { 'f64' }, promote = 'float', rules = 'erf' },
-      { 'eq', family = 'binary', dtypes = { 'i64', 'f64' }, rules = 'none: boolean', namespace = 'x' },
-      { 'floor', family = 'unary', dtypes = { 'f64' } }, { 'tile', family = 'lua', dtypes = { 'f64' } },
+      { 'add', id = 0, family = 'binary', dtypes = { 'i64', 'f64', 'c128' }, rules = 'auto' },
+      { 'erf', id = 1, family = 'unary', dtypes = { 'f64' }, promote = 'float', rules = 'erf' },
+      { 'eq', id = 0, by_value = 'x', family = 'binary', dtypes = { 'i64', 'f64' }, rules = 'none: boolean', namespace = 'x' },
+      { 'floor', id = 0, family = 'unary', dtypes = { 'f64' } }, { 'tile', family = 'lua', dtypes = { 'f64' } },
     }
     local dtypes = { { 'i64', kind = 'i' }, { 'f64', kind = 'f' }, { 'c128', kind = 'c' } }
     local says = { add = { true }, erf = { true, 'not in operand 1' }, eq = { false, 'boolean' }, floor = { 'zero' }, tile = { 'parts' } }
-    local lines = tables.support(rows, dtypes, { 'cpu' }, function(row) return unpack(says[row[1]]) end)
-    assert.equal('| `add` | binary | · | · | · | cpu | yes | 0 |', find(lines, '`add`'))
-    assert.equal('| `erf` | unary | f | · |   | cpu | yes, not in operand 1 | 0 |', find(lines, '`erf`'))
-    assert.equal('| `x.eq` | binary | · | · |   | cpu | no: boolean | 0 |', find(lines, '`x.eq`'))
-    assert.equal('| `floor` | unary |   | · |   | cpu | zero: piecewise constant | 0 |', find(lines, '`floor`'))
-    assert.equal('| `tile` | lua |   | · |   | cpu | through its parts | 0 |', find(lines, '`tile`'))
+    local function launches(id) return id == 0 end
+    local lines = tables.support(rows, dtypes, launches, function(row) return unpack(says[row[1]]) end)
+    assert.equal('| `add` | binary | · | · | · | all | yes | 0 |', find(lines, '`add`'))
+    assert.equal('| `erf` | unary | f | · |   | cpu, ref | yes, not in operand 1 | 0 |', find(lines, '`erf`'))
+    assert.equal('| `x.eq` | binary | · | · |   | cpu, ref | no: boolean | 0 |', find(lines, '`x.eq`'))
+    assert.equal('| `floor` | unary |   | · |   | all | zero: piecewise constant | 0 |', find(lines, '`floor`'))
+    assert.equal('| `tile` | lua |   | · |   | as its parts | through its parts | 0 |', find(lines, '`tile`'))
   end)
 
   it('names every op of the table', function()
     if not tables then return pending 'no generator in this folder' end
     local rows = {}
     for _, row in pairs(mc.ops) do rows[#rows + 1] = row end
-    assert.equal(#rows, #tables.support(rows, require 'mascon.gen.ops'.dtypes, { 'cpu' }, require 'mascon.rules'.differentiable) - 7)
+    local dtypes, yes = require 'mascon.gen.ops'.dtypes, function() return true end
+    assert.equal(#rows, #tables.support(rows, dtypes, yes, require 'mascon.rules'.differentiable) - 9)
   end)
 end)
 

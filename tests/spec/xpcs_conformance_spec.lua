@@ -21,6 +21,7 @@
 -- | solutions of SciPy on the sets | xpcs_fit_spec; own models: xpcs_own_spec; joint: xpcs_joint_spec |
 -- | intervals hold the truth at their level | soak coverage (500 sets; 25 of them in make test), docs/xpcs.md |
 -- | files of both layouts as h5py writes them, by name what is wrong | xpcs_source_spec |
+-- | times with gaps, other q and units, half matrices, lost frames, constants | xpcs_examine_spec |
 -- | sigma, masks per point, in memory, by strips, from a packed file | xpcs_options_spec |
 -- | bad input: message and exit code | script_xpcs_spec; sigma: xpcs_options_spec; checkpoints: xpcs_state_spec |
 -- | killed and resumed, disk full, cut files | here, soak xpcs_kills; xpcs_state_spec; xpcs_source_spec |
@@ -149,7 +150,7 @@ describe('bad input', function()
 
   it('a fit that is killed goes on to the same values', function()
     local line = ('%s scripts/xpcs.lua %s/x.npz --quiet --sigma 0.004 --laminar-flow --no-arrays --output-format npz '
-      .. '--output-dir %s/%%s'):format(script.program, folder, folder)
+      .. '--overwrite --output-dir %s/%%s'):format(script.program, folder, folder)
     local text, status = shell(line:format 'whole')
     assert.equal(0, status, text)
     for k, after in ipairs { 0.12, 0.3 } do

@@ -180,6 +180,12 @@ describe('xpcs.fit', function()
       factor = 0.3 } } })
     near(0.3 * r.values.gamma_dot_t0, r.values.gamma_dot_t_offset, 1e-18)
     near(0.3 * r.errors.gamma_dot_t0, r.errors.gamma_dot_t_offset, 1e-18)
+    local named = xpcs.fit(b, { sigma = B.sigma, initial = START_B, ties = { gamma_dot_offset = { to = 'gamma_dot_0',
+      factor = 0.3, shift = 1e-4 } } })
+    local placed = xpcs.fit(b, { sigma = B.sigma, initial = START_B, ties = { gamma_dot_t_offset = { 'gamma_dot_t0',
+      0.3, 1e-4 } } })
+    assert.equal(0.3 * named.values.gamma_dot_t0 + 1e-4, named.values.gamma_dot_t_offset)
+    assert.same(named.values, placed.values)
     r = xpcs.fit(b, { sigma = B.sigma, initial = START_B, bounds = { D0 = { 100, 5000 }, alpha = { 0.3, 0.3 } } })
     assert.equal(0.3, r.values.alpha)
     assert.is_true(r.values.D0 <= 5000)
@@ -189,6 +195,27 @@ describe('xpcs.fit', function()
     assert.equal('marginal', r.quality_flag)
     assert.is_truthy(table.concat(r.verdict.sentences, ' '):find('D0 ended at its upper bound', 1, true))
     assert.is_truthy(table.concat(r.warnings, ' '):find('D0 starts at 6000', 1, true))
+  end)
+
+  it('says of which tie what is wrong, alone and jointly', function()
+    for _, case in ipairs {
+      { 3, 'the tie of beta is 3' }, { {}, 'the tie of beta names no parameter' },
+      { { 0.3 }, 'the tie of beta names no parameter' },
+      { { 'alpa' }, "tie of beta: there is no parameter 'alpa' (did" },
+      { { to = 'alpha', factr = 2 }, "the tie of beta holds 'factr'" },
+      { { 'alpha', '2' }, "the tie of beta: factor is '2'" },
+      { { to = 'alpha', shift = mc.nan }, 'the tie of beta: shift is nan' },
+      { { 'beta' }, 'beta cannot be tied to beta' },
+    } do
+      local ok, why = pcall(xpcs.fit, b, { sigma = B.sigma, ties = { beta = case[1] } })
+      assert.is_false(ok)
+      assert.is_truthy(tostring(why):find(case[2], 1, true), tostring(why))
+      ok, why = pcall(xpcs.joint.fit, { b, b }, { sigma = B.sigma, ties = { beta = case[1] } })
+      assert.is_false(ok)
+      assert.is_truthy(tostring(why):find(case[2], 1, true), tostring(why))
+    end
+    local ok, why = pcall(xpcs.fit, b, { sigma = B.sigma, ties = { bet = { 'alpha' } } })
+    assert.is_true(not ok and tostring(why):find("ties: there is no parameter 'bet'", 1, true) ~= nil, tostring(why))
   end)
 
   it('counts pairs once unless told, and scales errors by the misfit when sigma is a default', function()

@@ -41,7 +41,7 @@ describe('peak memory of scripts/xpcs.lua', function()
 
   local function peak(words)
     local r = process.mascon(RUN:format(('%s --static-mode --q 0.0054 --dt 0.1 --sigma 0.01 --fixed alpha=1e-4 --quiet '
-      .. '--threads 2 --output-dir %s/out %s'):format(data, folder, words)))
+      .. '--threads 2 --overwrite --output-dir %s/out %s'):format(data, folder, words)))
     assert.equal(0, r.status, r.text)
     local bytes = tonumber(r.text:match 'PEAK%s+(%d+)')
     return bytes, mc.load(folder .. '/out/nlsq/parameters.json'), r.text

@@ -413,6 +413,16 @@ describe('other keys', function()
     assert.same({ 2, 70, 12 }, { c.posterior.chains, c.posterior.draws, c.cmaes.popsize })
     assert.same({ D0 = { 1000, 50 } }, c.posterior.priors)
     assert.same({ 'optimization.cmc.backend', 'optimization.nlsq.cmaes.preset' }, c.unused)
+    -- names that homodyne's own code reads, beside those of its templates
+    c = xpcs.config.of { analyzer_parameters = { dt = 0.1 },
+      parameter_space = { bounds = { { name = 'D0', min = 1, max = 9, type = 'TruncatedNormal', prior_mu = 5,
+        prior_sigma = 2 } } },
+      optimization = { nlsq = { use_streaming = true, cmaes = { nlsq_warmstart = true },
+        anti_degeneracy = { per_angle_mode = 'independent' } }, cmc = { per_angle_mode = 'constant_averaged' } } }
+    assert.equal('individual', c.fit.scaling)
+    assert.same({ { D0 = { 5, 2 } }, { D0 = { 1, 9 } } }, { c.posterior.priors, c.fit.bounds })
+    refused(function() xpcs.config.of { analyzer_parameters = { dt = 0.1 }, parameter_space = { bounds = { {
+      name = 'D0', min = 1, maxx = 2, max = 3 } } } } end, 'bounds[1]', 'maxx', 'max')
     -- keys that are null are absent; priors by name, as the templates of homodyne hold them
     local null = mc.json.null
     local t = xpcs.config.of { analyzer_parameters = { dt = 0.1 },

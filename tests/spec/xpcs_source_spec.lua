@@ -62,7 +62,13 @@ describe('xpcs.open', function()
     assert.equal(7, all.n)
     assert.is_true(mc.allclose(matrices(all), golden['matrices new'], { rtol = 0, atol = 1e-15 }))
     warned(xpcs.open(path, { q = 0.0055, dt = 0.1, end_frame = 50 }), 'end_frame is 50 and there are 12')
-    assert.equal(11, xpcs.open(path, { q = 0.0055, dt = 0.1, start_frame = -4, end_frame = -1 }).n)
+    local early = xpcs.open(path, { q = 0.0055, dt = 0.1, start_frame = -4, end_frame = -4 })
+    assert.equal(11, early.n)
+    warned(early, 'start_frame is -4')
+    warned(early, 'end_frame is -4')
+    local plain = xpcs.open(path, { q = 0.0055, dt = 0.1, start_frame = 1, end_frame = -1 })
+    assert.is_nil(table.concat(plain.warnings):find('_frame', 1, true))
+    warned(xpcs.open(path, { q = 0.0055, dt = 0.1, start_frame = 0 }), 'start_frame is 0')
   end)
 
   it('pairs bins and matrices by the numbers in the names, else by position', function()
@@ -82,8 +88,43 @@ describe('xpcs.open', function()
     warned(d, 'theirs run from 0.003 to 0.0062')
     same(d, mc.take(golden['matrices old'], mc.tensor({ 1, 2, 3, 4, 5, 6 }, { dtype = 'i64' }), 1))
     assert.equal(5, xpcs.open(path, { q = 0.0055, dt = 0.1, q_tolerance_fraction = 0.2 }).F)
-    assert.equal(4, xpcs.open(path, { q = 0.0055, dt = 0.1, strict_q = true }).F)
+    refused(function() xpcs.open(path, { q = 0.0055, dt = 0.1, strict_q = true }) end, 'q = 0.0055', '0.0054')
     warned(xpcs.open(write 'old_short', { q = 0.0054, dt = 0.1 }), '6 q, 6 angles and 4 matrices')
+  end)
+
+  it('takes that very q alone with strict_q, in every layout', function()
+    local n, groups = 8, {}
+    local s = xpcs.simulate { n = n, phi = { 0, 45, 90 }, q = 0.01 }
+    for f = 1, 3 do groups[('g2_%05d'):format(f)] = mc.triu(s.c2[f]) end
+    local function old(q)
+      local path = folder .. '/mixed.h5'
+      mc.save(path, { xpcs = { dqlist = q, dphilist = mc.tensor { { 0, 45, 90 } } }, exchange = { C2T_all = groups } })
+      return path
+    end
+    local path = old(mc.tensor { { 0.01, 0.0092, 0.0091 } })
+    local loose = xpcs.open(path, { q = 0.01, dt = 0.1 })
+    assert.equal(3, loose.F)
+    warned(loose, 'within 10 % of')
+    local wide = xpcs.open(old(mc.tensor { { 0.01, 0.0095, 0.003 } }), { q = 0.01, dt = 0.1 })
+    warned(wide, '10 % of q = 0.01')
+    path = old(mc.tensor { { 0.01, 0.0092, 0.0091 } })
+    for _, o in ipairs { {}, { q_tolerance_fraction = 0.5 } } do
+      o.q, o.dt, o.strict_q = 0.01, 0.1, true
+      local d = xpcs.open(path, o)
+      assert.same({ 1, { 0 }, 0.01, {} }, { d.F, d.phi, d.q, d.warnings })
+    end
+    refused(function() xpcs.open(path, { q = 0.0095, dt = 0.1, strict_q = true }) end, 'q = 0.0095', '0.0092',
+      'strict_q')
+    -- what f32 makes of q is that q
+    local d = xpcs.open(old(mc.tensor({ { 0.0092, 0.01, 0.01 } }, { dtype = 'f32' })), { q = 0.01, dt = 0.1,
+      strict_q = true })
+    assert.same({ 45, 90 }, d.phi)
+    refused(function() xpcs.open(write 'new', { q = 0.0055, dt = 0.1, strict_q = true }) end, 'q = 0.0055', '0.0054')
+    assert.equal(3, xpcs.open(write 'new', { q = 0.0054, dt = 0.1, strict_q = true }).F)
+    local npz = folder .. '/strict.npz'
+    mc.save(npz, { c2_exp = s.c2, phi_angles_list = mc.tensor(s.phi), t1 = s.t, q = mc.tensor { 0.01, 0.0092, 0.01 } })
+    assert.same({ 0, 90 }, xpcs.open(npz, { q = 0.01, strict_q = true }).phi)
+    refused(function() xpcs.open(npz, { q = 0.0101, strict_q = true }) end, 'q = 0.0101', '0.01', 'strict_q')
   end)
 
   it('filters angles with ranges that wrap', function()
@@ -189,8 +230,11 @@ describe('xpcs.open', function()
     f = assert(io.open(pack, 'wb'))
     f:write(bytes:sub(1, math.floor(#bytes / 2)))
     f:close()
+    local ok, why = pcall(xpcs.open, path, o)
+    assert.is_false(ok)
+    assert.is_truthy(why:find('or is damaged; remove it', 1, true), why)
+    os.remove(pack)
     local again = xpcs.open(path, o)
-    warned(again, 'it is made again')
     -- a start is found without any matrix in memory
     local r = xpcs.fit(again, { sigma = 0.01 })
     assert.is_true(math.abs(r.reduced_chi2 - 1) < 0.05)

@@ -229,7 +229,9 @@ for _, name in ipairs { 'cond', 'expm', 'logm', 'matrix_norm', 'matrix_rank', 'n
 end
 for _, name in ipairs { 'norm', 'vector_norm' } do CALL[name] = function(dt) return { matrix(dt) } end end
 for _, name in ipairs { 'sum', 'prod', 'max', 'min', 'mean' } do
-  CALL['segment_' .. name] = function(dt) return { matrix(dt), positions(matrix(dt).shape[1], 9) } end
+  CALL['segment_' .. name] = function(dt)
+    return { matrix(dt), positions(matrix(dt).shape[1], 9), { num_segments = 9 } }
+  end
 end
 for d, shape in ipairs { { 1, 8, 16384 }, { 1, 4, 128, 256 }, { 1, 2, 32, 32, 64 } } do
   local size = { 4, shape[2] }
@@ -253,6 +255,8 @@ for name, f in pairs {
   avg_pool1d = function(dt) return { matrix(dt):reshape(1, 8, -1), 2 } end,
   max_pool2d = function(dt) return { matrix(dt):reshape(2, 4, M.SMALL and 8 or 128, -1), 2 } end,
   avg_pool2d = function(dt) return { matrix(dt):reshape(2, 4, M.SMALL and 8 or 128, -1), 2 } end,
+  max_pool3d = function(dt) return { matrix(dt):reshape(2, 1, 4, M.SMALL and 8 or 128, -1), 2 } end,
+  avg_pool3d = function(dt) return { matrix(dt):reshape(2, 1, 4, M.SMALL and 8 or 128, -1), 2 } end,
   scaled_dot_product_attention = function(dt)
     local t = matrix(dt):reshape(8, -1, M.SMALL and 8 or 64)
     return { t, t, t }

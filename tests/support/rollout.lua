@@ -12,20 +12,31 @@ function M.values(n, seed)
   return 2 * u - 1
 end
 
---- Weights of an architecture from seed 1001.
-function M.weights(arch, dtype)
-  local layers, total = operator.layers(arch), 0
-  for _, l in ipairs(layers) do total = total + l.cout * l.cin * l.k * l.k + (l.bias and l.cout or 0) end
-  local v, at, out = M.values(total, 1001), 0, {}
-  for i, l in ipairs(layers) do
-    local e = 0
-    while 4 ^ e < l.cin * l.k * l.k do e = e + 1 end
-    local n = l.cout * l.cin * l.k * l.k
-    out[i] = { w = (v[{ { at + 1, at + n } }] * 2 ^ -e):reshape(l.cout, l.cin, l.k, l.k):to(dtype) }
+--- Weights of an architecture from a seed (1001): v 2^-e with the least e such that 4^e is the fan or more.
+function M.weights(arch, dtype, seed)
+  local layers, total, out = operator.layers(arch), 0, {}
+  local function size(l)
+    return l.part == 'spectral' and 2 * l.cin * l.cout * l.rows * l.columns
+      or l.cout * l.cin * l.k * l.k + (l.bias and l.cout or 0)
+  end
+  for _, l in ipairs(layers) do total = total + size(l) end
+  local v, at = M.values(total, seed or 1001), 0
+  local function take(shape, fan)
+    local e, n = 0, 1
+    while 4 ^ e < fan do e = e + 1 end
+    for _, k in ipairs(shape) do n = n * k end
     at = at + n
-    if l.bias then
-      out[i].b = (v[{ { at + 1, at + l.cout } }] * 2 ^ -e):to(dtype)
-      at = at + l.cout
+    return (v[{ { at - n + 1, at } }] * 2 ^ -e):reshape(unpack(shape)):to(dtype)
+  end
+  for i, l in ipairs(layers) do
+    if l.part == 'spectral' then
+      local shape = { l.cin, l.cout, l.rows, l.columns }
+      local re = take(shape, l.cin)
+      out[i] = { mix = require 'workflows.rollout.operator.u_afno'.mixing(re, take(shape, l.cin)) }
+    else
+      local fan = l.cin * l.k * l.k
+      out[i] = { w = take({ l.cout, l.cin, l.k, l.k }, fan) }
+      if l.bias then out[i].b = take({ l.cout }, fan) end
     end
   end
   return out

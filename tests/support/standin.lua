@@ -1,4 +1,4 @@
--- standin.lua - the stand-in for the CUDA driver and NVRTC (tests/standin), built where specs need it.
+-- standin.lua - the stand-in for the CUDA driver, NVRTC and cuBLASLt (tests/standin), built where specs need it.
 --
 -- Programs of a process that has its folder on LD_LIBRARY_PATH see a card that runs kernels on the processor.
 local M = {}
@@ -8,7 +8,7 @@ local process = support.load 'process'
 local root = debug.getinfo(1, 'S').source:match '^@(.*)/tests/support/[^/]*$' or '.'
 
 local PARTS = {
-  ['libcuda.so.1'] = 'cuda.c lanes.c', ['libnvrtc.so.13'] = 'nvrtc.c',
+  ['libcuda.so.1'] = 'cuda.c lanes.c', ['libnvrtc.so.13'] = 'nvrtc.c', ['libcublasLt.so.13'] = 'cublaslt.c',
 }
 
 local built, why
@@ -45,6 +45,20 @@ function M.environment(settings)
   local parts = { ("LD_LIBRARY_PATH='%s' STANDIN_CACHE='%s/cache' MASCON_TEST_DEVICE=cuda:0"):format(folder, folder) }
   for name, value in pairs(settings or {}) do parts[#parts + 1] = ("STANDIN_%s='%s'"):format(name, value) end
   return table.concat(parts, ' ')
+end
+
+local sanitizers
+--- What stands before it, too, for kernels under the address and undefined behaviour sanitizers; nil and why not.
+function M.sanitized(settings)
+  if sanitizers == nil then
+    local found = process.shell('gcc -print-file-name=libasan.so; gcc -print-file-name=libubsan.so').text
+    local a, u = found:match '^(/%S+)\n(/%S+)'
+    sanitizers = a and ("LD_PRELOAD='%s %s' ASAN_OPTIONS=detect_leaks=0 MASCON_CACHE=off"):format(a, u) or false
+  end
+  if not sanitizers then return nil, 'the sanitizers of gcc are not installed' end
+  local all = { SANITIZE = 1 }
+  for k, v in pairs(settings or {}) do all[k] = v end
+  return M.environment(all) .. ' ' .. sanitizers
 end
 
 return M

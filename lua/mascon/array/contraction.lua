@@ -1,7 +1,7 @@
 -- contraction.lua - in which order many tensors are multiplied pairwise: the search behind einsum.
 --
 -- Holds the cost of a step (the product of the sizes of all labels that meet in it) and two searches: over all subsets,
--- which is exact and takes 3^n steps, and a greedy one for many operands. Knows labels and sizes, no tensors.
+-- which is exact and takes 3^n steps, and a greedy one for many operands.
 local M = {}
 
 --- Operands up to which the search over subsets is made: 6561 splits.

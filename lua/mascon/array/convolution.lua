@@ -2,7 +2,7 @@
 --
 -- y is a convolution of x with w; `conv` gives y, `conv_input` the gradient of x from y's and w, `conv_weight` that
 -- of w from x and y's. One block of parameters serves all three. Axes: [convolutions of their own,] batch, channel,
--- one to three of places. Places of the block: runtime/family/mc_conv.c.
+-- one to three of places. Places of the block: runtime/family/mc_conv_sizes.c.
 local lib = require 'mascon.core.ffi'
 local op = require 'mascon.core.op'
 local M = {}
@@ -10,8 +10,11 @@ local M = {}
 local STRIDE, BEFORE, AFTER, DILATION, GROUPS, MODE, BATCHED, SIZES = 1, 4, 7, 10, 13, 14, 15, 16
 M.BATCHED, M.SIZES = BATCHED, SIZES
 
--- as runtime/family/mc_family.h numbers the modes of padding
-M.MODES = { zeros = 0, replicate = 1, reflect = 2, circular = 4 }
+-- the modes of padding as pad numbers them, under the names of layers
+M.MODES = {}
+for name, mode in pairs { zeros = 'constant', replicate = 'edge', reflect = 'reflect', circular = 'wrap' } do
+  for k, known in ipairs(op.rows.pad.modes) do if known == mode then M.MODES[name] = k - 1 end end
+end
 
 local call = {}
 for _, name in ipairs { 'conv', 'conv_input', 'conv_weight' } do

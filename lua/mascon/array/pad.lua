@@ -13,7 +13,8 @@ local error = check.error
 local methods, F = tensor.methods, op.functions
 local M = {}
 
-local COPY = { constant = 0, edge = 1, reflect = 2, symmetric = 3, wrap = 4, empty = 5 }
+local COPY = {} -- modes that C has, by number
+for k, mode in ipairs(op.rows.pad.modes) do COPY[mode] = k - 1 end
 local MODES = { 'constant', 'edge', 'reflect', 'symmetric', 'wrap', 'empty', 'linear_ramp', 'maximum', 'mean', 'median', 'minimum', 'odd_reflect' }
 local OPTS = {
   mode = { 'constant', MODES }, value = { 0, 'any' }, end_value = { 0, 'number | table' }, stat_length = { nil, 'integer >= 1 | table' },

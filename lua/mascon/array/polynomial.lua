@@ -1,7 +1,8 @@
 -- polynomial.lua - polynomials as vectors of coefficients, highest power first, and series of orthogonal polynomials, lowest first.
 --
 -- Evaluation of real polynomials is the C op ppoly with one piece (Horner in f64); series run Clenshaw's recurrence.
--- Fits and roots go through linalg. A Lua table of coefficients takes the precision of what it is evaluated at.
+-- A Lua table of coefficients takes the precision of what it is evaluated at. Fits stand in linalg/polyfit.lua.
+local lib = require 'mascon.core.ffi'
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'
@@ -27,6 +28,8 @@ local function whole(t)
 end
 
 local OUT = { out = { nil, 'tensor' } }
+local PPOLY = op.rows.ppoly.id
+local function pieces(out, x, knots, coef, P) return lib.op_list(PPOLY, out, { x, knots, coef }, P) end
 
 --- A polynomial at x: p[1] x^(n - 1) + ... + p[n], by Horner's rule.
 ---@param p any coefficients [n], highest power first
@@ -46,7 +49,9 @@ function M.polyval(p, x, opts)
     local dtype = tensor.promote_dtypes(p.dtype, x.dtype)
     p = methods.to(p, dtype)
     local knots = tensor.moved(op.from_table({ 0, 1 }, dtype), x._device, 2)
-    return F.ppoly(x, knots, methods.reshape(p, { n, 1 }), o.out and { out = o.out })
+    local P = lib.params()
+    P.i[0], P.i[1] = 0, 0 -- the value itself, the one piece without end
+    return op.run('polyval', 2, o, 1024, pieces, x, knots, methods.reshape(p, { n, 1 }), P)
   end
   local y = F.multiply(x, 0)
   y = methods.copy_(tensor.empty('polyval', y.shape, tensor.promote_dtypes(p.dtype, x.dtype), 2, x._device), p[1])
@@ -190,43 +195,7 @@ function M.polyint(p, m, opts)
   return p
 end
 
--- ---------------------------------------------------------------- fits and roots
-
-local FIT = { w = { nil, 'tensor | table' }, rcond = { nil, 'number > 0' }, full = { false, 'bool' } }
---- Polynomial of a degree that fits samples best in the sense of least squares.
----@param x any positions [m]
----@param y any samples [m] or [m, k]
----@param degree integer
----@param opts? table w: weights [m] of the residuals · rcond: singular values below it times the largest count as 0 (m eps) · full (false)
----@return any coefficients [degree + 1] or [degree + 1, k], highest power first; with full a table coef, residuals, rank, S (singular
---- values of the scaled Vandermonde matrix), rcond
---- Errors: sizes that differ, no samples. Source: NumPy polyfit: columns scaled to norm 1, singular value decomposition.
----     mc.polyfit({ 0, 1, 2 }, { 1, 3, 7 }, 2):round()  --> f64[3]@cpu { 1, 1, 1 }
-function M.polyfit(x, y, degree, opts)
-  local o = check.opts('polyfit', opts, FIT, 3)
-  x, y = op.operand('polyfit', x, 2), op.operand('polyfit', y, 2)
-  check.arg('polyfit', 'degree', degree, 'integer >= 0', 3)
-  if x.ndim ~= 1 or y.ndim < 1 or y.ndim > 2 or x:numel() == 0 or y.shape[1] ~= x:numel() then
-    error(('polyfit: samples are %s at %s; give positions [m] and samples [m] or [m, k]'):format(tensor.describe(y), tensor.describe(x)), 2)
-  end
-  local complex = tensor.kind[x.dtype] == 'c' or tensor.kind[y.dtype] == 'c'
-  local dtype = (whole(y) or y.dtype == 'f64') and (complex and 'c128' or 'f64') or complex and tensor.promote_dtypes(y.dtype, x.dtype) or y.dtype
-  local m, wide = x:numel(), complex and 'c128' or 'f64'
-  local a, b = F.vander(methods.to(x, wide), degree + 1), methods.to(y, wide)
-  if o.w then
-    local w = methods.to(op.operand('polyfit', o.w, 2), 'f64')
-    if w.ndim ~= 1 or w:numel() ~= m then error(('polyfit: weights are %s for %d samples; give one for each'):format(tensor.describe(w), m), 2) end
-    local column = methods.reshape(w, { m, 1 })
-    a, b = a * column, b * (y.ndim == 2 and column or w)
-  end
-  local scale = F.sqrt(F.sum(F.square(F.abs(a)), 1))
-  scale = F.where(F.eq(scale, 0), 1, scale)
-  local rcond = o.rcond or m * 2 ^ -52
-  local s = F.lstsq(a / scale, b, { rcond = rcond })
-  local coef = methods.to(s.x / (y.ndim == 2 and methods.reshape(scale, { degree + 1, 1 }) or scale), dtype)
-  if not o.full then return coef end
-  return { coef = coef, residuals = s.residuals, rank = s.rank, S = s.S, rcond = rcond }
-end
+-- ---------------------------------------------------------------- roots
 
 --- Roots of a polynomial: the eigenvalues of its companion matrix.
 ---@param p any [n], highest power first

@@ -59,7 +59,7 @@ function M.some_rows(x, first, last) return x[{ index.ellipsis, { first, last },
 
 --- eye(n) in a dtype.
 function M.eye(n, dtype, like)
-  return require('mascon.core.op').functions.eye(n, { dtype = dtype, device = like and like.device })
+  return F.eye(n, { dtype = dtype, device = like and like.device })
 end
 
 --- A relative tolerance given as a tensor, one for each matrix of a (or one for all), with an axis for the singular values: [..., 1].
@@ -80,6 +80,25 @@ end
 --- Raises unless every number is finite.
 function M.finite(fname, x)
   if not op.certain(F.isfinite(x)) then error(('%s: a holds NaN or infinity, it is %s; find them with isfinite'):format(fname, tensor.describe(x)), 3) end
+end
+
+--- Moore-Penrose inverse of matrices: the solutions of least squares for all right sides, which have a derivative where
+--- singular values are equal; their vectors have none there.
+---@param rtol? number singular values at or below it times the largest count as 0 (max(m, n) eps)
+function M.pinv(a, rtol)
+  a = M.operand('pinv', a)
+  local m, n = a.shape[a.ndim - 1], a.shape[a.ndim]
+  rtol = rtol or math.max(m, n) * M.EPS[a.dtype]
+  if a:numel() == 0 then
+    local shape = { unpack(a.shape) }
+    shape[#shape - 1], shape[#shape] = n, m
+    return tensor.empty('pinv', shape, a.dtype, 3)
+  end
+  if m > n then
+    local turned = several.raw('least_squares', { M.adjoint(a), M.eye(n, a.dtype, a) }, { rcond = rtol })
+    return methods.contiguous(M.adjoint(turned))
+  end
+  return (several.raw('least_squares', { a, M.eye(m, a.dtype, a) }, { rcond = rtol }))
 end
 
 --- A function of matrices a (c128) through the op `step` on their triangles. Derivatives take the basis as still and the triangle as any

@@ -34,6 +34,14 @@ local READ = {
     local n = finite(v)
     return n and n == math.floor(n) and n or nil
   end,
+  natural = function(v)
+    local n = finite(v)
+    return n and n == math.floor(n) and n >= 0 and n or nil
+  end,
+  count = function(v)
+    local n = finite(v)
+    return n and n == math.floor(n) and n >= 1 and n or nil
+  end,
   string = function(v) return v end,
   range = function(v)
     local a, b = v:match '^%s*([%d.]+)%s*[-,:]%s*([%d.]+)%s*$'
@@ -49,9 +57,11 @@ local READ = {
     return out and #out > 0 and out or nil
   end,
 }
-local WORDS = { number = 'a number', integer = 'a whole number', range = 'two numbers such as 2-20',
+local WORDS = { number = 'a number', integer = 'a whole number',
+  natural = 'a whole number from 0', count = 'a whole number from 1', range = 'two numbers such as 2-20',
   list = 'words such as A,B', numbers = 'numbers such as 1,2.5' }
-local SHOW = { number = 'X', integer = 'N', string = 'TEXT', range = 'LO-HI', list = 'A,B,...', numbers = 'X,Y,...' }
+local SHOW = { number = 'X', integer = 'N', natural = 'N', count = 'N', string = 'TEXT',
+  range = 'LO-HI', list = 'A,B,...', numbers = 'X,Y,...' }
 
 --- Text of --help.
 function M.help(spec)
@@ -123,7 +133,11 @@ function M.parse(argv, spec)
           if not v then usage_error(spec, '--%s is %q; choose %s', name, value, table.concat(o[2], ', ')) end
         else
           v = READ[o[2]](value)
-          if v == nil then usage_error(spec, '--%s is %q; give %s', name, value, o.value or WORDS[o[2]] or 'a text') end
+          if v == nil then
+            local counts = (o[2] == 'count' or o[2] == 'natural') and WORDS[o[2]]
+            usage_error(spec, '--%s is %q; give %s', name, value,
+              counts or o.value or WORDS[o[2]] or 'a text')
+          end
         end
         out[o[1]] = v
       end
@@ -135,6 +149,25 @@ function M.parse(argv, spec)
     i = i + 1
   end
   return out, given
+end
+
+--- Refuses options that stand on the line and that this run would not use.
+---     mc.args.unused({ top = true }, { 'tmin' }, 'for recordings')  --> nothing
+---@param given table<string, boolean> as parse gives it
+---@param names string[] of options without effect in this run
+---@param why string what follows "is" or "are": what they are for
+function M.unused(given, names, why)
+  check.arg('args.unused', 'given', given, 'table', 3)
+  check.arg('args.unused', 'names', names, 'table', 3)
+  check.arg('args.unused', 'why', why, 'string', 3)
+  local list = {}
+  for _, name in ipairs(names) do
+    if given[name] then list[#list + 1] = '--' .. name:gsub('_', '-') end
+  end
+  if #list == 0 then return end
+  local last = table.remove(list)
+  error(#list == 0 and ('%s is %s'):format(last, why)
+    or ('%s and %s are %s'):format(table.concat(list, ', '), last, why), 0)
 end
 
 --- Runs a script's body: an error becomes one line on stderr and exit status 1; Ctrl-C and SIGTERM go on to the host.

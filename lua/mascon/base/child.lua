@@ -14,6 +14,25 @@ local host = type(package.loaded['mascon.host']) == 'table' and package.loaded['
 --- Whether there is a program to start: a library that was embedded has none.
 function M.possible() return type(host.exe) == 'string' end
 
+--- The handle of a process that runs code, which finds its folder in arg[1]; the folder goes when it cannot start.
+local function begin(code, inputs, folder, seconds)
+  local function gone(why)
+    C.mc_folder_remove(folder)
+    return nil, why
+  end
+  inputs['work.lua'] = code
+  for name, bytes in pairs(inputs) do
+    local ok, why = file.write(folder .. '/' .. name, bytes)
+    if not ok then return gone(why) end
+  end
+  local words = { host.exe, '--', folder .. '/work.lua', folder }
+  local argv = ffi.new('const char *[?]', #words + 1)
+  for i, w in ipairs(words) do argv[i - 1] = w end
+  local process = C.mc_compiler_start(argv, folder, seconds)
+  if process == nil then return gone(lib.message()) end
+  return ffi.gc(process, C.mc_compiler_free)
+end
+
 --- Runs Lua code in another process. inputs: name = bytes, files of its folder; the code finds the folder in arg[1].
 ---@param code string
 ---@param inputs table<string, string>
@@ -24,24 +43,8 @@ function M.run(code, inputs, seconds)
   local room = ffi.new 'char[1024]'
   if C.mc_folder_temporary(room, 1024) ~= 0 then return nil, lib.message() end
   local folder = ffi.string(room)
-  inputs['work.lua'] = code
-  for name, bytes in pairs(inputs) do
-    local ok, why = file.write(folder .. '/' .. name, bytes)
-    if not ok then
-      C.mc_folder_remove(folder)
-      return nil, why
-    end
-  end
-  local words = { host.exe, '--', folder .. '/work.lua', folder }
-  local argv = ffi.new('const char *[?]', #words + 1)
-  for i, w in ipairs(words) do argv[i - 1] = w end
-  local process = C.mc_compiler_start(argv, folder, seconds)
-  if process == nil then
-    local why = lib.message()
-    C.mc_folder_remove(folder)
-    return nil, why
-  end
-  ffi.gc(process, C.mc_compiler_free)
+  local process, why = begin(code, inputs, folder, seconds)
+  if not process then return nil, why end
   local state = C.mc_compiler_poll(process)
   while state == 0 do
     C.mc_pause(0.001)
@@ -53,5 +56,54 @@ function M.run(code, inputs, seconds)
   said = said:gsub('%s+$', '')
   return nil, state == 3 and ('it took more than %g s'):format(seconds) or said ~= '' and said:match '[^\n]*$' or 'its process ended at once; there may be no memory for it'
 end
+
+-- ---------------------------------------------------------------- processes that stay
+
+local made = 0
+
+--- A new private folder below `base`; nil and why not.
+function M.folder(base)
+  for _ = 1, 100 do
+    made = made + 1
+    local path = ('%s/mascon-%d-%d'):format(base, math.floor(lib.clock_seconds() * 1e6) % 1e9, made)
+    if not file.exists(path) then
+      local ok, why = file.make_folder(path)
+      if not ok then return nil, why end
+      return path
+    end
+  end
+  return nil, ('%s: every name is taken'):format(base)
+end
+
+---@class mascon.Process
+---@field folder string
+local Process = {}
+Process.__index = Process
+
+--- Whether it still runs.
+function Process:running() return self.handle ~= nil and C.mc_compiler_poll(self.handle) == 0 end
+--- What it wrote last: the last line of its output.
+function Process:said() return ((file.read(self.folder .. '/log') or ''):gsub('%s+$', ''):match '[^\n]*$') end
+--- Ends it and removes its folder.
+function Process:stop()
+  if self.handle then C.mc_compiler_free(ffi.gc(self.handle, nil)) end
+  self.handle = nil
+end
+
+--- Starts a process that runs Lua code until it is stopped, is no longer referred to, or the program ends.
+---@param code string finds the folder in arg[1]
+---@param inputs table<string, string> files of its folder
+---@param folder string as M.folder made it; goes with the process
+---@return mascon.Process|nil
+---@return string|nil why not
+function M.start(code, inputs, folder)
+  local handle, why = begin(code, inputs, folder, 1e9)
+  if not handle then return nil, why end
+  return setmetatable({ handle = handle, folder = folder }, Process)
+end
+
+--- Waits.
+---@param seconds number
+function M.pause(seconds) C.mc_pause(seconds) end
 
 return M

@@ -105,11 +105,34 @@ function Writer:abort()
   self._w = nil
 end
 
+--- Whether two names lead to one file, links followed; false where one of them is not there.
+---     mc.file.same('.', './.'), mc.file.same('.', 'no/such/file')  --> true, false
+---@param a string
+---@param b string
+---@return boolean
+function M.same(a, b)
+  if named('same', a) or named('same', b) then return false end
+  return C.mc_file_same(a, b) ~= 0
+end
+
+--- Removes what killed writers of a file left beside it, under temporary names. For the only writer of it.
+---     mc.file.sweep 'no/such/folder/a.h5'  --> nothing
+---@param path string
+function M.sweep(path)
+  if named('sweep', path) then return end
+  local folder, name = path:match '^(.*/)([^/]*)$'
+  folder, name = folder or '', name or path
+  for _, n in ipairs(M.names(folder == '' and '.' or folder)) do
+    if n:sub(1, #name) == name and n:sub(#name + 1):find '^%.tmp%-%w%w%w%w%w%w$' then os.remove(folder .. n) end
+  end
+end
+
 local Lock = {}
 Lock.__index = Lock
 
 --- Makes this process the only writer of an output: :free() at the end. The file PATH.lock says who it is; one that a
---- killed process left is taken over. Nil and a message while another process writes it.
+--- killed process left is taken over, and its half-written file goes. Nil and a message while another process writes
+--- it.
 ---     mc.file.lock 'no/such/folder/a.h5' == nil  --> true
 ---@param path string of the output
 ---@return table|nil lock with free
@@ -119,6 +142,7 @@ function M.lock(path)
   if bad then return nil, 'lock: ' .. bad end
   local l = C.mc_lock_take(path .. '.lock')
   if l == nil then return nil, lib.message() end
+  M.sweep(path)
   return setmetatable({ _l = ffi.gc(l, C.mc_lock_free) }, Lock)
 end
 

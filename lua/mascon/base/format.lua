@@ -1,6 +1,6 @@
 -- format.lua - mc.format and mc.printf: string.format that also takes one-element tensors, 64-bit integers and complex numbers.
 --
--- Reads the format; the writing of each plain number is left to string.format. Knows tensors by their item() only.
+-- Reads the format; the writing of each plain number is left to string.format.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local error = check.error

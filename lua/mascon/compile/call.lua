@@ -1,8 +1,7 @@
 -- call.lua - the flat call: arguments of a known form go to the plan without strings, tables or copies.
 --
 -- A form remembers where the leaves of its arguments stand (a tree per argument) and holds the C lists that a call
--- fills; dtypes and layouts are compared in C against the plan's own. Holds the trees and the lists. With steps.lua
--- the part of the compiler that touches the FFI.
+-- fills; dtypes and layouts are compared in C against the plan's own. Holds the trees and the lists.
 local ffi = require 'ffi'
 local aliases = require 'mascon.compile.aliases'
 local lib = require 'mascon.core.ffi'

@@ -185,7 +185,10 @@ end
 
 -- ---------------------------------------------------------------- the report
 
-local FUSED = { fused = 'one pass over blocks', product = 'a product whose tiles are worked on in cache', reduced = 'a reduction of what is made as it is read', tiles = 'rows in cache' }
+local FUSED = {
+  fused = 'one pass over blocks', there = 'one launch', product = 'a product whose tiles are worked on in cache',
+  reduced = 'a reduction of what is made as it is read', tiles = 'rows in cache',
+}
 
 --- Why nodes stand alone: what the first pass that looked at them said, by op.
 local function reasons(reports, graph)
@@ -222,7 +225,8 @@ function M.explain(compiled, opts)
     if FUSED[n.kind] then
       local names = {}
       for i, v in ipairs(n.outs) do names[i] = ('%s: %s'):format(text.name(v), text.form(v)) end
-      groups[#groups + 1] = { kind = n.kind, into = table.concat(names, ', '), ops = text.members(n), reads = #n.ins }
+      local kind = n.kind == 'fused' and plan.options.device and 'there' or n.kind
+      groups[#groups + 1] = { kind = kind, into = table.concat(names, ', '), ops = text.members(n), reads = #n.ins }
     end
     local b, w = cost_of(n)
     bytes, work = bytes + b, work + w

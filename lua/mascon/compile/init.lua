@@ -208,7 +208,7 @@ local function build(self, args, n, tensors, classes)
     changed = list
     return ...
   end
-  local record, results, writes = recording.record(tensors, { strict = true }, function()
+  local record, results, writes = recording.record(tensors, { strict = true, inline = true }, function()
     return keep(outside.swapped(trees, stand_in, function() return unsteady.refused(self.unsteady, outside.with, self.given, shown, self.f, unpack(shown, given + 1, n)) end))
   end)
   local stands = {}

@@ -8,6 +8,7 @@
 --- Reading is made by functions that share the upvalues themselves (debug.upvaluejoin): machine code compares them without a call.
 local bit = require 'bit'
 local util = require 'jit.util'
+local lazy = require 'mascon.core.lazy'
 local steady = require 'mascon.compile.unsteady'
 local library = require('mascon.core.check').library
 local random = require 'mascon.random.key'
@@ -60,12 +61,11 @@ end
 
 local LEAVES = 10000 -- of a table outside: they are compared at each call
 
---- Modules, whose functions are taken to stay: `modules` and what package.loaded holds.
+--- Modules, whose functions are taken to stay: `modules`, what package.loaded holds and what the public table does.
 local function is_module(v, modules)
   if modules[v] then return true end
   for _, m in next, package.loaded do if rawequal(m, v) then return true end end
-  local mc = package.loaded.mascon
-  for _, m in next, type(mc) == 'table' and mc or {} do if rawequal(m, v) then return true end end
+  for _, m in next, lazy.public or {} do if rawequal(m, v) then return true end end
   return false
 end
 

@@ -53,9 +53,9 @@ function M.switches(given, fuse, level)
   return on
 end
 
--- Passes whose results only the CPU runs so far, or that compute there.
+-- Passes whose results only the CPU runs, or that compute there: a device has groups, each one launch.
 local HOST = { fold = true }
-for name in pairs(FUSION) do HOST[name] = true end
+for name in pairs(FUSION) do HOST[name] = name ~= 'fuse' or nil end
 
 --- The options of a function for a graph that runs on a device: none of the passes that are the CPU's.
 function M.on_device(options, device)

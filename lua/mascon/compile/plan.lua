@@ -299,12 +299,25 @@ function M.lay(graph, options)
   return { headers = headers, steps = steps, arena = mem.top(), peak = mem.peak, total = mem.total, inplace = inplace, outputs = outputs, parts = parts }
 end
 
+--- The groups of a layout as programs of devices.
+local function programs(l)
+  for _, step in ipairs(l.steps) do
+    if step.kind == 'fused' then
+      local leaves, results = {}, {}
+      for i, h in ipairs(step.ins) do leaves[i] = l.headers[h] end
+      for i, h in ipairs(step.outs) do results[i] = l.headers[h] end
+      step.there = require 'mascon.compile.native.device'.emit(step, leaves, results)
+    end
+  end
+end
+
 --- A graph as a plan that runs.
 ---@param graph table
----@param options table of M.lay
+---@param options table of M.lay; device: number of the device where it runs (nil: the CPU)
 ---@return table plan { run, outputs = { { dtype, shape } }, arena (bytes), steps, headers (counts), layout, plan }
 function M.make(graph, options)
   local l = M.lay(graph, options)
+  if options.device then programs(l) end
   local c = steps_of.make(l.headers, l.steps, l.arena, graph.effects, options.device)
   return { run = steps_of.runner(c, #graph.inputs, #l.outputs), outputs = l.outputs, arena = l.arena, steps = #l.steps, headers = #l.headers, plan = c, program = l.steps, layout = l.headers, parts = l.parts,
     memory = { arena = l.arena, peak = l.peak, total = l.total, inplace = l.inplace } }

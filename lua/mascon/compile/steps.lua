@@ -58,8 +58,11 @@ function enter.put(p, s)
   return C.mc_plan_put(p, s.outs[1] - 1, s.axis, s.ins[1] - 1, s.ins[2] - 1, s.accumulate and 1 or 0)
 end
 function enter.fused(p, s)
-  return C.mc_plan_fused(p, #s.ins, integers(s.ins, 1), integers(s.want), #s.outs,
+  local rc = C.mc_plan_fused(p, #s.ins, integers(s.ins, 1), integers(s.want), #s.outs,
     integers(s.outs, 1), integers(s.result), #s.code, program(s.code))
+  local there = s.there -- of launch.emit
+  if rc ~= 0 or not there then return rc end
+  return C.mc_plan_program(p, there.text, #there.guards, integers(there.guards), integers(s.want))
 end
 function enter.call(p, s)
   local l = s.loop

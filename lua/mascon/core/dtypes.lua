@@ -1,7 +1,7 @@
 -- dtypes.lua - data types as values: what promotes to what, limits of numbers, kinds, conversion.
 --
 -- dtypes are strings ('f32'); the long names of the array API ('float32') mean the same. Promotion itself is C's
--- (mc_dispatch.c).
+-- (mc_promote.c).
 local lib = require 'mascon.core.ffi'
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'

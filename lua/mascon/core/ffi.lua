@@ -19,6 +19,7 @@ if not libdir then -- run from the tree by a plain LuaJIT: the generated files k
 end
 local C = ffi.load(libdir .. '/libmascon.so')
 ffi.cdef(require 'mascon.gen.cdef') -- after what may fail: a prompt loads the module again, and types are declared once
+if type(host) == 'table' and host.watch then C = host.watch(C) end -- mascon profile
 if type(host) == 'table' and host.set_cancel then
   local function address(f) return tonumber(ffi.cast('uintptr_t', ffi.cast('void *', f))) end
   host.set_cancel(address(C.mc_cancel_request), address(C.mc_cancel_clear), address(C.mc_working))

@@ -8,6 +8,8 @@ local guard = require 'mascon.core.guard'
 local next = require('jit').next or next -- the builtin one: see runtime/host/chunks.c
 local M = {}
 
+M.public = nil -- the public table, from lua/mascon/init.lua on
+
 --- A read of a name that is not there: an error for a script, nil for the library and for workflows, which may ask.
 ---@param space string as messages name it, such as 'mc.fft'
 ---@param k any

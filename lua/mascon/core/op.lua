@@ -1,8 +1,7 @@
 -- op.lua - the functions and methods that come from the op table.
 --
 -- One maker per family turns a row into a Lua function: arguments checked, parameters packed, result header sized, C
--- called. Holds the call rule (array part positional, hash part options). Touches C only through tensor.lua's handles
--- and the entry points of ffi.lua.
+-- called. Holds the call rule (array part positional, hash part options).
 local next = require('jit').next or next -- the builtin one: see runtime/host/chunks.c
 local lib = require 'mascon.core.ffi'
 local tensor = require 'mascon.core.tensor'
@@ -417,7 +416,7 @@ end
 
 --- Rows of one operand and parameters: the plain calls are written out (call.lua), the others come here.
 local function along(row, bytes, truth)
-  local id, name, spec = row.id, row[1], param_spec(row)
+  local id, name, spec = row.id, row[1], nil
   local function c(out, a, P) return C.mc_op1(id, out, a, P) end
   local function general(x, first, second, extra)
     x = subject(name, x, 3)
@@ -431,7 +430,10 @@ local function along(row, bytes, truth)
   end
   local f -- written out at the first call: the start of the program would pay for all
   return function(x, first, second, extra)
-    f = f or calls.of(row, general, { dtype = spec.dtype ~= nil, all_is_item = truth })
+    if not f then
+      spec = param_spec(row)
+      f = calls.of(row, general, { dtype = spec.dtype ~= nil, all_is_item = truth })
+    end
     return f(x, first, second, extra)
   end
 end

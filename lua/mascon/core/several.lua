@@ -11,8 +11,13 @@ local M = {}
 
 local KINDS = { bool = 'bool', int = 'integer', number = 'number', tensor = 'tensor' }
 
--- number of results where it depends on the options
-local COUNT = { qr = function(o) return (o.mode == 'r' and 1 or 2) + (o.pivoting and 1 or 0) end, eig = function(o) return o.left and 3 or 2 end }
+--- Number of results, which may depend on the options.
+local function count(row, o)
+  if not row.more then return row.nout or 1 end
+  local n, fewer = #row.results, row.fewer
+  if not o[row.more] then n = n - 1 end
+  return fewer and o[fewer[1]] == fewer[2] and n - 1 or n
+end
 
 --- Runs a row on a list of tensors; a list of `n` results.
 local function results(row, list, n, P)
@@ -49,7 +54,7 @@ function M.maker(row)
     for _, e in ipairs(extra) do
       if opts[e] ~= nil then list[#list + 1] = op.operand(name, opts[e], 3) end
     end
-    local n = COUNT[name] and COUNT[name](opts) or row.nout or 1
+    local n = count(row, opts)
     if n == 1 and (opts.out or not row.nout) then return op.run(name, 2, opts, 1024, call, list, P) end
     local outs = results(row, list, n, P)
     if n < 3 then return outs[1], outs[2] end

@@ -52,7 +52,7 @@ local is = M.is
 -- ---------------------------------------------------------------- making and keeping
 
 local pressure = C.mc_memory_pressure()
-local scope -- innermost open scope: { tensors..., n =, keep = {} } or nil
+local scope -- innermost open scope: { tensors..., n =, keep = {}, f = its function, where =, outer = } or nil
 
 local CYCLE = 2 ^ 20 -- KiB of work for one step of the collector: more than a cycle takes
 
@@ -246,12 +246,23 @@ local function walk(v, f, seen)
   end
 end
 
---- Keeps a tensor (or the tensors in a table) alive past the end of the innermost scope; returns it.
+--- Keeps a tensor (or the tensors in a table) alive past the end of the innermost scope; returns it. In a function that
+--- the library calls, past the scopes of the library around it too: it then belongs to the scope in which the library was
+--- called.
 function M.keep(v)
-  if scope then
-    local s = scope
+  local s = scope
+  while s do
     walk(v, function(t) s.keep[t] = true end, {})
+    s = s.outer
+    if s and not check.library(s.f) then break end
   end
+  return v
+end
+
+--- The same for the library itself: past the innermost scope alone.
+function M.hold(v)
+  local s = scope
+  if s then walk(v, function(t) s.keep[t] = true end, {}) end
   return v
 end
 
@@ -294,10 +305,12 @@ end
 ---@return any ... what f returned
 function M.scope(f, ...)
   if type(f) ~= 'function' then error('scope: the argument is ' .. check.show(f) .. '; give a function', 2) end
-  local s = { n = 0, keep = setmetatable({}, { __mode = 'k' }), outer = scope }
+  -- a scope runs on a stack of its own: the lines of the caller of one inside another are those of the other
+  local s = { n = 0, keep = setmetatable({}, { __mode = 'k' }), outer = scope, f = f, where = site() }
+  if s.where == '?' and scope then s.where = scope.where end
   scope = s
   local co = coroutine.create(f)
-  local where = site() .. ' (end of scope)'
+  local where = s.where .. ' (end of scope)'
   local function done(ok, ...)
     if ok and coroutine.status(co) == 'suspended' then
       while scope ~= s.outer do close(scope, where) end

@@ -147,8 +147,10 @@ function M.from(source)
     return { value = v, shape = o.shape, strides = o.strides, offset = o.offset - (first[o.serial] or 0), dtype = o.dtype, weak = o.weak }
   end
 
+  local line -- of the entry that is being read
   local function node(n)
     graph.nodes[#graph.nodes + 1] = n
+    n.line = line
     for _, v in ipairs(n.outs) do v.node = n end
     return n
   end
@@ -183,6 +185,7 @@ function M.from(source)
   end
 
   for _, e in ipairs(source.log) do
+    line = e.line
     if e.kind == 'base' then
       current[e.outs[1].serial], first[e.outs[1].serial] = constant(e.ins[1]), 0
     elseif e.kind == 'op' or e.kind == 'call' then

@@ -95,6 +95,9 @@ end
 --- Whether some function is being recorded.
 function M.on() return C.mc_record_active() ~= 0 end
 
+--- Which recording is the innermost one, and how many entries its log has.
+function M.place() return C.mc_record_depth(), tonumber(C.mc_record_count()) end
+
 --- What the innermost recording asks for: strict, keep.
 function M.mode()
   local flags = C.mc_record_flags()
@@ -179,18 +182,22 @@ end
 
 --- Runs f() with the tensors in `traced` (of aliases) as its arguments; the log of what it did with them, and what it returned.
 ---@param how table strict: asking for values is an error; keep: results stay alive as `kept` in the log; capture: what f does with values of
---- enclosing recordings belongs to this log; fixed: f must not write to tensors from outside that are no arguments; restore: arguments that f wrote
+--- enclosing recordings belongs to this log; lines: what is put into the entries of the log, by number, as `line`; fixed: f must not write to tensors from outside that are no arguments; restore: arguments that f wrote
 --- hold afterwards what they held before; name: of the transform that cannot serve f when what it writes shares memory
 ---@return table log
 ---@return table results of f, as { n =, ... }
 ---@return table? writes { [k] = argument k as it was before, outside, shared }; nil when f wrote to tensors of its own only
 function M.record(traced, how, f)
+  local outer = M.inline
   lib.check(C.mc_record_begin((how.strict and 1 or 0) + (how.keep and 2 or 0) + (how.capture and 4 or 0) + (how.fixed and 8 or 0)), 2)
   for _, t in ipairs(traced) do lib.check(C.mc_record_trace(t, 1), 2) end
+  M.inline = how.inline or false
   local function finish(ok, ...)
+    M.inline = outer
     C.mc_record_end()
     for _, t in ipairs(traced) do C.mc_record_trace(t, 0) end
     local log = ok and once.run(tonumber(C.mc_record_count()), entries)
+    for k, line in pairs(ok and how.lines or {}) do log[k].line = line end
     local writes = ok and writes_of(traced, log) or nil
     traced = nil -- machine code may keep this function
     local refused = writes and writes.shared and how.name

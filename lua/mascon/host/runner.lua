@@ -14,11 +14,13 @@ local variables = require 'mascon.host.variables'
 
 local M = {}
 
-local VERBS = { 'cache', 'info', 'plan', 'rerun', 'why' }
+local VERBS = { 'bench', 'cache', 'info', 'plan', 'profile', 'rerun', 'why' }
 local VERB_HELP = {
+  bench = 'bench [PART]      how fast this machine is: ops, pac, autoreject; which device auto takes',
   cache = 'cache ACTION      list, clear, verify or tune the compiled code on disk',
   info = 'info              this machine, the libraries found, the limits that apply',
   plan = 'plan FILE [args]  time and peak memory of a script, before it runs',
+  profile = 'profile FILE      time and memory of a script by line, operation and launch',
   rerun = 'rerun RESULT      repeat a result from its manifest and compare',
   why = 'why A B           the first stage in which two results part',
 }
@@ -70,7 +72,7 @@ end
 ---Runs `fn(...)`; reports on standard error what goes wrong.
 ---@return integer status
 local function run(fn, ...)
-  local ok, record = xpcall(fn, traceback.collect, ...)
+  local ok, record = host.protected(fn, traceback.collect, ...)
   if ok then return 0 end
   if full.is(record) then record = full.report() end
   if type(record) ~= 'table' or not record.frames then

@@ -163,7 +163,7 @@ end
 ---@param brief boolean without source lines
 ---@return table? values packed, nil after an error
 function Session:guarded(brief, fn, ...)
-  local ok, values = split(xpcall(fn, traceback.collect, ...))
+  local ok, values = split(host.protected(fn, traceback.collect, ...))
   if ok then return values end
   local record = values[1]
   if full.is(record) then

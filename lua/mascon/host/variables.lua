@@ -1,6 +1,6 @@
 -- variables.lua - the variables of the environment that the program understands: an unknown or unusable one is an error.
 --
--- Holds their names and what they may hold. A value that other code has to judge (a folder, a device, a compiler) is
+-- Holds their names and what they may hold. A value that other code has to judge (a device, what a compiler makes) is
 -- left to it.
 local host = require 'mascon.host'
 local nearest = require 'mascon.host.nearest'
@@ -32,11 +32,37 @@ local function topics(v)
     if not word:find '^%s*compile%s*$' and word ~= 'all' then return 'choose compile or all' end
   end
 end
+--- A folder that is there or can be made; it may be one that can only be read.
+local function cache(v)
+  if v == 'off' or v == '0' then return nil end
+  for at in v:gmatch '()/' do
+    if at > 1 then host.make_folder(v:sub(1, at - 1), true) end
+  end
+  host.make_folder(v, true)
+  if not host.list(v) then return 'it is no folder and none can be made there; name another one, or off' end
+end
+--- A file that holds something: a folder or a device does not.
+local function is_program(path)
+  local f = io.open(path, 'rb')
+  local first = f and f:read(1)
+  if f then f:close() end
+  return first ~= nil
+end
+--- Programs, found as a shell finds them, and their options: "ccache gcc -m64".
+local function compiler(v)
+  for word in v:gmatch '%S+' do
+    local there = word:sub(1, 1) == '-' or word:find('/', 1, true) and is_program(word)
+    for folder in (word:find('/', 1, true) and '' or os.getenv 'PATH' or ''):gmatch '[^:]+' do
+      there = there or is_program(folder .. '/' .. word)
+    end
+    if not there then return ('%s is not found; name a C compiler, or leave it out'):format(word) end
+  end
+end
 local function any() end
 
 --- What each variable may hold: a function of its text that returns advice, or nil.
 M.KNOWN = {
-  MASCON_CACHE = any, MASCON_CACHE_SIZE = size, MASCON_CC = any, MASCON_CC_TIMEOUT = seconds, MASCON_COMPILE = one_of('auto', 'native', 'vm', 'eager'),
+  MASCON_CACHE = cache, MASCON_CACHE_SIZE = size, MASCON_CC = compiler, MASCON_CC_TIMEOUT = seconds, MASCON_COMPILE = one_of('auto', 'native', 'vm', 'eager'),
   MASCON_DEVICE = device, MASCON_EDIT = one_of('plain', 'auto', 'libedit'),
   MASCON_HDF5 = one_of('inprocess', 'child'),
   MASCON_ISA = one_of('v2', 'v3', 'v4'), MASCON_JIT = one_of('on', 'off'), MASCON_KEEP_SOURCE = any, MASCON_LIBDIR = any, MASCON_LOG = topics, MASCON_MEMORY_CACHE = one_of('0', '1'),

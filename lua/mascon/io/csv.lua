@@ -2,7 +2,7 @@
 --
 -- Reads records (quotes, line ends, line and column of errors) and numbers; writing of cells is in text.lua. A file
 -- is read once in pieces, numbers go straight into tensor memory; only when words turn up below numbers is it read a
--- second time, for the columns that hold them. Knows tensors by their constructors alone.
+-- second time, for the columns that hold them.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local error = check.error

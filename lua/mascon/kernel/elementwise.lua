@@ -4,6 +4,7 @@
 -- grad and vmap, and needs no compiler to begin with; mc.compile makes one loop of it.
 local mc = require 'mascon.array'
 local check = require 'mascon.core.check'
+local operators = require 'mascon.core.operators'
 local tensor = require 'mascon.core.tensor'
 local body = require 'mascon.kernel.body'
 local compile = require 'mascon.compile'.compile
@@ -11,13 +12,7 @@ local error = check.error
 
 local M = {}
 
-local OPERATOR = {
-  ['+'] = 'add', ['-'] = 'subtract', ['*'] = 'multiply', ['/'] = 'divide', ['=='] = 'eq', ['!='] = 'ne', ['<'] = 'lt', ['<='] = 'le', ['>'] = 'gt', ['>='] = 'ge',
-  ['&'] = 'bitwise_and', ['|'] = 'bitwise_or', ['^'] = 'bitwise_xor',
-}
-local FOLD = {
-  ['+'] = function(a, b) return a + b end, ['-'] = function(a, b) return a - b end, ['*'] = function(a, b) return a * b end, ['/'] = function(a, b) return a / b end,
-}
+local OPERATOR = operators.arithmetic
 
 local function lookup(row)
   local m = mc
@@ -32,16 +27,15 @@ local function value(tree, env)
   if op == 'var' then return env[tree[2]] end
   local v = {}
   for i = op == 'call' and 3 or 2, #tree do v[#v + 1] = value(tree[i], env) end
-  if op == 'neg' then return type(v[1]) == 'number' and -v[1] or mc.negative(v[1]) end
-  if op == 'not' then return mc.bitwise_invert(v[1]) end
-  if op == '?' then return mc.where(v[1], v[2], v[3]) end
+  if op == 'neg' and type(v[1]) == 'number' then return -v[1] end
   if op == 'call' then
     local row = body.functions()[tree[2]]
     if row then return lookup(row)(unpack(v)) end
     return (tensor.is(v[1]) and v[1] or mc.tensor(v[1])):to(tree[2])
   end
-  if type(v[1]) == 'number' and type(v[2]) == 'number' and FOLD[op] then return FOLD[op](v[1], v[2]) end
-  return mc[OPERATOR[op]](v[1], v[2])
+  local fold = type(v[1]) == 'number' and type(v[2]) == 'number' and operators.fold[op]
+  if fold then return fold(v[1], v[2]) end
+  return mc[OPERATOR[op]](v[1], v[2], v[3])
 end
 
 --- A function of the inputs.

@@ -50,7 +50,7 @@ function M.make(k, spec, opts)
       local code, trouble = native.load(source, 'kernel ' .. k.name)
       if code then r, trouble = handles.reduction(code, 'k', bytes) end
       if not r then return nil, ('kernel %s: it needs a C compiler: %s'):format(k.name, trouble) end
-      return handles.reduction_row(name, r, dtypes, results)
+      return handles.reduction_row(name, r, dtypes, results, reductions.device(k, parts, dtypes, d, results, bytes))
     end)
     if not row then error(why, 4) end
     made[key] = row
@@ -61,10 +61,11 @@ function M.make(k, spec, opts)
       local n, args = select('#', ...), { ... }
     local o = check.opts('kernel ' .. k.name, n > #k.inputs and args[n] or nil, CALL, 3)
     if n < #k.inputs or n > #k.inputs + 1 then error(('kernel %s: takes %d operand%s and options, and is given %d'):format(k.name, #k.inputs, #k.inputs == 1 and '' or 's', n), 2) end
-    local xs, dtype = {}, nil
+    local xs, dtype, there = {}, nil, nil
+    for i in ipairs(k.inputs) do there = there or tensor.is(args[i]) and args[i].device end
     for i, p in ipairs(k.inputs) do
       local x = args[i]
-      if type(x) == 'number' then x = mc.tensor(x) end
+      if type(x) == 'number' then x = mc.tensor(x, { device = there or nil }) end
       if not tensor.is(x) then error(('kernel %s: operand %s is %s; give a tensor or a number'):format(k.name, p.name, check.show(args[i])), 2) end
       if p.dtype and x.dtype ~= p.dtype then x = x:to(p.dtype) end
       xs[i], dtype = x, dtype and tensor.promote_dtypes(dtype, x.dtype) or x.dtype

@@ -52,25 +52,17 @@ function M.pinv(a, opts)
   local m, n
   a, m, n = stack.matrices('pinv', a)
   local rtol = o.rtol or o.rcond or math.max(m, n) * stack.EPS[a.dtype]
-  if a:numel() == 0 then
-    local shape = { unpack(a.shape) }
-    shape[#shape - 1], shape[#shape] = n, m
-    return tensor.empty('pinv', shape, a.dtype, 3)
-  end
+  if a:numel() == 0 then return stack.pinv(a) end
   if o.hermitian then
     stack.square('pinv', a)
     a = F.tril(a) + stack.adjoint(F.tril(a, -1))
   end
-  if tensor.is(rtol) then
-    local f = F.svd(a, { full_matrices = false })
-    local cut = F.max(f.S, { -1, keepdim = true }) * stack.relative('pinv', rtol, a)
-    local kept = F.gt(f.S, cut)
-    local inverse = F.where(kept, F.reciprocal(F.where(kept, f.S, 1)), 0)
-    return F.matmul(stack.adjoint(f.Vh) * stack.columns(inverse), stack.adjoint(f.U))
-  end
-  -- the solutions for all right sides; unlike singular vectors, they have a derivative where singular values are equal
-  if m > n then return methods.contiguous(stack.adjoint((call.raw('least_squares', { stack.adjoint(a), stack.eye(n, a.dtype, a) }, { rcond = rtol })))) end
-  return (call.raw('least_squares', { a, stack.eye(m, a.dtype, a) }, { rcond = rtol }))
+  if not tensor.is(rtol) then return stack.pinv(a, rtol) end
+  local f = F.svd(a, { full_matrices = false })
+  local cut = F.max(f.S, { -1, keepdim = true }) * stack.relative('pinv', rtol, a)
+  local kept = F.gt(f.S, cut)
+  local inverse = F.where(kept, F.reciprocal(F.where(kept, f.S, 1)), 0)
+  return F.matmul(stack.adjoint(f.Vh) * stack.columns(inverse), stack.adjoint(f.U))
 end
 
 --- x with a x = b from the Cholesky factor of a: cholesky_solve(c, b) with c = cholesky(a).

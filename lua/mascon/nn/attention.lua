@@ -40,6 +40,13 @@ local function grouped_mask(fname, mask, q, level)
   return methods.reshape(mask, shape)
 end
 
+--- Leading axes that do not broadcast, and one dtype.
+local function together(q, k, v)
+  if k.ndim ~= q.ndim or v.ndim ~= q.ndim or q.dtype ~= k.dtype or q.dtype ~= v.dtype then return false end
+  for i = 1, q.ndim - 2 do if k.shape[i] ~= q.shape[i] or v.shape[i] ~= q.shape[i] then return false end end
+  return true
+end
+
 --- softmax(q k^T scale + mask) v: each query takes the mean of the values, weighted by how well their keys fit.
 ---
 --- A query without any key it may attend to gets zeros, and passes no gradient. If q has several times the heads of k
@@ -77,21 +84,56 @@ function M.scaled_dot_product_attention(q, k, v, opts)
       k, v = methods.expand_dims(k, -3), methods.expand_dims(v, -3)
     end
   end
-  local s = methods.matmul(q * (o.scale or 1 / math.sqrt(q.shape[q.ndim])), k.mT)
-  if o.mask then
-    local mask = half.wide(o.mask)
-    if back then mask = grouped_mask(fname, mask, q, 3) end
-    s = mask.dtype == 'bool' and F.where(mask, s, -math.huge) or s + mask
-  end
+  local scale, mask, queries = o.scale or 1 / math.sqrt(q.shape[q.ndim]), o.mask and half.wide(o.mask), nil
+  if mask and mask.ndim < 2 then mask = methods.reshape(mask, { 1, -1 }) end
+  if mask and back then mask = grouped_mask(fname, mask, q, 3) end
   if o.causal then
-    local rows = create.arange(1, q.shape[q.ndim - 1]):to(q.device):reshape(-1, 1) + o.start
-    s = F.where(F.le(create.arange(1, k.shape[k.ndim - 1]):to(q.device), rows), s, -math.huge)
+    queries = create.arange(1, q.shape[q.ndim - 1]):to(q.device):reshape(-1, 1) + o.start
   end
-  local top = F.cut(F.max(s, { -1, keepdim = true }))
-  local p = F.exp(s - F.where(F.eq(top, -math.huge), 0, top))
-  local total = F.sum(p, { -1, keepdim = true })
-  if o.dropout > 0 then p = require('mascon.nn.layer.dropout').dropout(p, o.dropout, o.key) end
-  local y = methods.matmul(p, v) / F.where(F.eq(total, 0), 1, total)
+  -- how keys fit queries that are scaled
+  local function fit(a, b)
+    local s = methods.matmul(a, b.mT)
+    if mask then s = mask.dtype == 'bool' and F.where(mask, s, -math.huge) or s + mask end
+    if queries then
+      s = F.where(F.le(create.arange(1, b.shape[b.ndim - 1]):to(b.device), queries), s, -math.huge)
+    end
+    return s
+  end
+  -- weights up to their sum, the largest fit and the sum, without keys 0 and 1
+  local function weigh(s)
+    local top = F.cut(F.max(s, { -1, keepdim = true }))
+    top = F.where(F.eq(top, -math.huge), 0, top)
+    local p = F.exp(s - top)
+    local total = F.sum(p, { -1, keepdim = true })
+    return p, top, F.where(F.eq(total, 0), 1, total)
+  end
+  local function plain(a)
+    local p, top, total = weigh(fit(a.q * scale, a.k))
+    if o.dropout > 0 then p = require('mascon.nn.layer.dropout').dropout(p, o.dropout, o.key) end
+    local out = methods.matmul(p, a.v) / total
+    return out, { a, out, top + F.log(total) }
+  end
+  local y
+  if o.dropout > 0 or (mask and mask.dtype ~= 'bool') or not together(q, k, v) then
+    y = plain { q = q, k = k, v = v }
+  else -- the way back makes the weights again from one number for each query
+    y = require 'mascon.transform.custom'.custom_vjp(function(a) return (plain(a)) end, { forward = plain,
+      backward = function(kept, g)
+        local a, out, level = unpack(kept)
+        local scaled = a.q * scale
+        -- keys by queries: a product of its own, so that the fits of the way ahead need not be kept
+        local s = methods.matmul(a.k, scaled.mT)
+        if mask then s = F.where(mask.mT, s, -math.huge) end
+        if queries then
+          s = F.where(F.le(create.arange(1, a.k.shape[a.k.ndim - 1]):to(s.device):reshape(-1, 1), queries.mT), s,
+            -math.huge)
+        end
+        local p = F.exp(s - level.mT)
+        local along = F.sum(F.multiply_no_nan(out, g), { -1, keepdim = true })
+        local ds = F.multiply_no_nan(p, methods.matmul(a.v, g.mT) - along.mT)
+        return { q = methods.matmul(ds.mT, a.k) * scale, k = methods.matmul(ds, scaled), v = methods.matmul(p, g) }
+      end }) { q = q, k = k, v = v }
+  end
   y = half.narrow(y, dtype)
   if not back then return y end
   back[#back + 1] = v.shape[v.ndim]

@@ -18,18 +18,25 @@ local M = lazy.table('mc.nn', {
   [layer 'activation'] = { 'ReLU', 'LeakyReLU', 'ELU', 'GELU', 'SiLU', 'Mish', 'Softplus', 'Hardswish', 'LogSigmoid',
     'Sigmoid', 'Tanh', 'Softmax', 'LogSoftmax', 'GLU', 'SwiGLU', 'GeGLU' },
   [layer 'pool'] = { 'MaxPool1d', 'MaxPool2d', 'AvgPool1d', 'AvgPool2d', 'AdaptiveAvgPool1d', 'AdaptiveAvgPool2d',
-    'AdaptiveMaxPool1d', 'AdaptiveMaxPool2d' },
+    'AdaptiveMaxPool1d', 'AdaptiveMaxPool2d', 'MaxPool3d', 'AvgPool3d', 'AdaptiveAvgPool3d', 'AdaptiveMaxPool3d' },
   [layer 'recurrent'] = { 'RNN', 'LSTM', 'GRU', 'RNNCell', 'LSTMCell', 'GRUCell' },
-  [layer 'position'] = { 'sinusoidal_positions', 'SinusoidalPositions', 'LearnedPositions', 'rope', 'alibi' },
+  [layer 'position'] = { 'sinusoidal_positions', 'SinusoidalPositions', 'LearnedPositions', 'rope', 'alibi',
+    'relative_buckets', 'RelativePositions' },
   [layer 'attention'] = { 'MultiheadAttention' },
   [layer 'transformer'] = { 'FeedForward', 'TransformerEncoderLayer', 'TransformerDecoderLayer', 'TransformerEncoder',
     'TransformerDecoder' },
   [layer 'unet'] = { 'ResidualBlock', 'UNet' },
+  [layer 'fuse'] = { 'fuse_linear_activation', 'fuse_conv_bn_act', 'fuse_layernorm_linear' },
+  ['mascon.nn.sampling'] = { 'sample_logits' },
   ['mascon.nn.train.step'] = { 'Step', 'Checkpoint' },
   ['mascon.nn.train.trainer'] = { 'Trainer' },
+  ['mascon.nn.train.autocast'] = { 'autocast' },
+  ['mascon.nn.train.scaler'] = { 'GradScaler' },
+  ['mascon.nn.train.anomaly'] = { 'anomaly' },
 }, {
   data = 'mascon.nn.data', module = 'mascon.nn.module', step = 'mascon.nn.train.step',
-  trainer = 'mascon.nn.train.trainer', checkpoint = 'mascon.nn.train.checkpoint', init = 'mascon.nn.initial',
+  trainer = 'mascon.nn.train.trainer', events = 'mascon.nn.train.events',
+  scaler = 'mascon.nn.train.scaler', checkpoint = 'mascon.nn.train.checkpoint', init = 'mascon.nn.initial',
 })
 
 for name, row in pairs(op.rows) do

@@ -188,6 +188,10 @@ local function where(d)
   return table.concat(names, '.')
 end
 
+--- The part of a network that is being called, as names with dots; '' outside of a call.
+---@return string
+function M.place() return depth > 0 and where(depth) or '' end
+
 local function through(hooks, self, args, y)
   for _, h in ipairs(hooks) do
     local new

@@ -14,14 +14,83 @@ local function bad_scale(fname, what, t, expected, level)
   error(('%s: %s is %s; give %s'):format(fname, what, tensor.describe(t), expected), level + 1)
 end
 
---- (x - mean) / sqrt(variance + eps) over axes.
-local function standard(x, axes, eps)
+local function kept(axes)
   local keep = { keepdim = true }
   for i, a in ipairs(axes) do keep[i] = a end
-  local c = x - F.mean(x, keep)
-  keep = { keepdim = true }
-  for i, a in ipairs(axes) do keep[i] = a end
-  return c * F.rsqrt(F.mean(F.square(c), keep) + eps)
+  return keep
+end
+
+--- (x - mean) / sqrt(variance + eps) over axes, and 1 / sqrt(variance + eps).
+local function standardised(x, axes, eps)
+  local c = x - F.mean(x, kept(axes))
+  local scale = F.rsqrt(F.mean(F.square(c), kept(axes)) + eps)
+  return c * scale, scale
+end
+
+--- The same with a derivative of its own, which keeps the result instead of its steps:
+--- scale (g - mean(g) - y mean(g y)).
+local function standard(x, axes, eps)
+  local custom = require 'mascon.transform.custom'
+  return custom.custom_vjp(function(t) return (standardised(t, axes, eps)) end, {
+    forward = function(t)
+      local y, scale = standardised(t, axes, eps)
+      return y, { y, scale }
+    end,
+    backward = function(kept_of, g)
+      local y, scale = kept_of[1], kept_of[2]
+      local along = F.mean(F.multiply_no_nan(y, g), kept(axes))
+      return F.multiply_no_nan(scale, g - F.mean(g, kept(axes)) - F.multiply_no_nan(y, along))
+    end,
+  })(x)
+end
+
+--- What is standardised channel by channel: x [n, c, ...] in the dtype of its arithmetic; groups of channels of each
+--- sample, or nil: each channel over the batch.
+---
+--- Everything follows from means over the places of a channel, of x, (x - mean)^2, g and g (mean - x): numbers [n, c],
+--- so that x is read twice for the moments and once for the result, x and g once for the sums and once for the
+--- derivative A g + B x + C. m - x here and x - m there are written so that passes do not share them through memory.
+local function by_channels(x, groups, weight, bias, eps)
+  local custom = require 'mascon.transform.custom'
+  local shape, flat = x.shape, x.ndim == 2
+  local n, c = shape[1], shape[2]
+  local places = flat and 1 or x:numel() / math.max(n * c, 1)
+  local function spread(t) return flat and t or methods.expand_dims(t, 3) end
+  local function over_places(t) return flat and t or F.mean(t, 3) end
+  -- mean over the channels or samples that share moments: [n or 1, c]
+  local function shared(t)
+    if not groups then return F.mean(t, { 1, keepdim = true }) end
+    if groups == c then return t end
+    t = F.mean(methods.reshape(t, { n, groups, c / groups }), { 3, keepdim = true })
+    return methods.reshape(methods.broadcast_to(t, { n, groups, c / groups }), { n, c })
+  end
+  local function weighed(t, w)
+    if not w then return shared(t) end
+    return groups and shared(t * w) or shared(t) * w
+  end
+  local function result(a)
+    local m = shared(over_places(a.x))
+    local scale = F.rsqrt(shared(over_places(F.square(spread(m) - a.x))) + eps)
+    local y = (a.x - spread(m)) * spread(a.weight and scale * a.weight or scale)
+    if a.bias then y = y + (flat and a.bias or methods.reshape(a.bias, { 1, c, 1 })) end
+    return y, { m, scale, a }
+  end
+  local function backward(kept_of, g)
+    local m, scale, a = unpack(kept_of)
+    local mean, along = over_places(g), over_places(F.multiply_no_nan(spread(m) - a.x, g))
+    local back = {
+      bias = a.bias and F.sum(mean, 1) * places,
+      weight = a.weight and F.sum(F.multiply_no_nan(scale, along), 1) * -places,
+    }
+    local slope = F.multiply_no_nan(scale * F.square(scale), weighed(along, a.weight))
+    local level = -F.multiply_no_nan(scale, weighed(mean, a.weight)) - F.multiply_no_nan(m, slope)
+    local factor = a.weight and scale * a.weight or scale
+    back.x = F.multiply_no_nan(spread(factor), g) + F.multiply_no_nan(a.x, spread(slope)) + spread(level)
+    return back
+  end
+  local whole = { x = flat and x or methods.reshape(x, { n, c, places }), weight = weight, bias = bias }
+  local y = custom.custom_vjp(function(a) return (result(a)) end, { forward = result, backward = backward })(whole)
+  return flat and y or methods.reshape(y, shape)
 end
 
 --- y weight + bias of tensors that may be absent, in the dtype of these and of x (half.lua).
@@ -29,6 +98,12 @@ local function affine(y, weight, bias, x)
   if weight then y = y * half.wide(weight) end
   if bias then y = y + half.wide(bias) end
   return half.narrow(y, half.result(x, weight, bias))
+end
+
+--- by_channels with operands of any floating dtype, and its result in theirs.
+local function channelwise(x, groups, o)
+  local y = by_channels(half.wide(x), groups, o.weight and half.wide(o.weight), o.bias and half.wide(o.bias), o.eps)
+  return half.narrow(y, half.result(x, o.weight, o.bias))
 end
 
 --- Sizes of the last axes of x as a list, from a number or a list.
@@ -131,8 +206,11 @@ function M.group_norm(x, groups, opts)
   local weight, bias = by_channel('nn.group_norm', 'weight', o.weight, x, 2),
     by_channel('nn.group_norm', 'bias', o.bias, x, 2)
   if x:numel() == 0 then return affine(half.wide(x), weight, bias, x) end
-  local parts = methods.reshape(half.wide(x), { x.shape[1], groups, -1 })
-  return affine(methods.reshape(standard(parts, { 3 }, o.eps), x.shape), weight, bias, x)
+  if x.ndim == 2 then -- a channel is one number: groups are rows
+    local parts = methods.reshape(half.wide(x), { x.shape[1], groups, -1 })
+    return affine(methods.reshape(standard(parts, { 3 }, o.eps), x.shape), weight, bias, x)
+  end
+  return channelwise(x, groups, o)
 end
 
 --- Standardises each channel of each sample over its places, then scales.
@@ -148,11 +226,10 @@ function M.instance_norm(x, opts)
     error(('nn.instance_norm: operand is %s; it needs axes of batch, channels and places'):format(tensor.describe(x)),
       2)
   end
-  local axes = {}
-  for i = 3, x.ndim do axes[#axes + 1] = i end
-  local y = standard(half.wide(x), axes, o.eps)
-  return affine(y, by_channel('nn.instance_norm', 'weight', o.weight, x, 2),
-    by_channel('nn.instance_norm', 'bias', o.bias, x, 2), x)
+  local weight, bias = by_channel('nn.instance_norm', 'weight', o.weight, x, 2),
+    by_channel('nn.instance_norm', 'bias', o.bias, x, 2)
+  if x:numel() == 0 then return affine(half.wide(x), weight, bias, x) end
+  return channelwise(x, x.shape[2], o)
 end
 
 local BATCH = {
@@ -194,7 +271,7 @@ function M.batch_norm(x, running_mean, running_var, opts)
     tensor.describe(x), n), 2) end
   local axes = { 1 }
   for i = 3, x.ndim do axes[#axes + 1] = i end
-  local y = affine(standard(half.wide(x), axes, o.eps), weight, bias, x)
+  local y = channelwise(x, nil, o)
   if not running_mean then return y end
   local m, still = o.momentum, require 'mascon.transform.custom'.stop_gradient(half.wide(x))
   local new_mean = half.wide(running_mean) * (1 - m) + F.mean(still, axes) * m

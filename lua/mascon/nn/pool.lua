@@ -155,5 +155,21 @@ M.max_pool1d = maximum(1)
 --- Errors: as max_pool1d. Source: PyTorch nn.functional.max_pool2d.
 ---     mc.nn.max_pool2d(mc.ones{ 1, 2, 2 }, 2)  --> f64[1,1,1]@cpu { { { 1 } } }
 M.max_pool2d = maximum(2)
+--- Means over windows of three axes, as nn.avg_pool1d.
+---@param x any [batch, channels, depth, height, width] or without the batch axis
+---@param size integer|table
+---@param opts? table as avg_pool1d; integers or lists
+---@return any
+--- Errors: as avg_pool1d. Source: PyTorch nn.functional.avg_pool3d.
+---     mc.nn.avg_pool3d(mc.ones{ 1, 2, 2, 2 }, 2)  --> f64[1,1,1,1]@cpu { { { { 1 } } } }
+M.avg_pool3d = mean(3)
+--- Maxima over windows of three axes, as nn.max_pool1d.
+---@param x any [batch, channels, depth, height, width] or without the batch axis
+---@param size integer|table
+---@param opts? table as max_pool1d; integers or lists
+---@return any
+--- Errors: as max_pool1d. Source: PyTorch nn.functional.max_pool3d.
+---     mc.nn.max_pool3d(mc.ones{ 1, 2, 2, 2 }, 2)  --> f64[1,1,1,1]@cpu { { { { 1 } } } }
+M.max_pool3d = maximum(3)
 
 return M

@@ -5,7 +5,8 @@
 return require('mascon.core.lazy').table('mc.optim', {
   ['mascon.optim.train.update'] = { 'sgd', 'adam', 'adamw', 'rmsprop', 'adagrad', 'lion', 'radam', 'lamb',
     'lookahead' },
-  ['mascon.optim.train.schedule'] = { 'constant', 'step_decay', 'exponential_decay', 'cosine', 'warmup', 'one_cycle' },
+  ['mascon.optim.train.schedule'] = { 'constant', 'step_decay', 'exponential_decay', 'cosine', 'warmup', 'one_cycle',
+    'polynomial', 'plateau' },
   ['mascon.optim.train.clip'] = { 'global_norm', 'clip_norm', 'clip_value' },
   ['mascon.optim.minimize'] = { 'minimize' },
   ['mascon.optim.minimize.nelder_mead'] = { 'nelder_mead' },

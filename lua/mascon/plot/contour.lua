@@ -1,7 +1,7 @@
 -- contour.lua - lines of equal value through a grid, and outlines of cell sets.
 --
 -- Holds: marching squares ("Marching cubes", 1987, in two dimensions) with linear interpolation along cell sides, and
--- the joining of pieces into long lines. A cell with a missing corner is skipped. Knows arrays only.
+-- the joining of pieces into long lines. A cell with a missing corner is skipped.
 --
 -- Every piece ends on grid sides; a side has one number, and pieces that share it are joined. Ambiguous cells
 -- (two opposite corners high) are cut by the mean of their corners.

@@ -1,6 +1,6 @@
 -- scale.lua - from data to page and back to round numbers.
 --
--- Holds: linear and logarithmic axes, tick placement, tick labels. Pure functions of numbers; knows no figure.
+-- Holds: linear and logarithmic axes, tick placement, tick labels. Pure functions of numbers.
 --
 -- Ticks are whole multiples of 1, 2 or 5 times a power of ten, and are computed as integer times step, so that
 -- 0.3 is never 0.30000000000000004.

@@ -2,7 +2,7 @@
 --
 -- Holds: the disc of colours with its contours, the outline of head, nose and ears, the sensors and their names.
 -- Colours fill a square image; a plate with a round hole covers what lies outside the disc, so the rim is sharp at
--- any size. Knows a grid of values and points, no electrodes.
+-- any size.
 
 local heatmap = require 'mascon.plot.heatmap'
 local svg = require 'mascon.plot.svg'

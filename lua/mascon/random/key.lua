@@ -76,7 +76,10 @@ Key.__tostring = function(key)
   return ('key 0x%08x%08x'):format(key.hi, key.lo)
 end
 Key.__eq = function(a, b)
-  if M.several(a) or M.several(b) then return op.functions.array_equal(a:words(), b:words()) end
+  if M.several(a) or M.several(b) then
+    local v, w = a:words(), b:words()
+    return v.shape == w.shape and op.functions.all(op.functions.eq(v, w))
+  end
   return a.lo == b.lo and a.hi == b.hi
 end
 

@@ -11,7 +11,7 @@ local M = {}
 ---@return table[], table<string, string>
 function M.list()
   local out, missing = { { name = 'cpu', kind = 'cpu', title = machine.processor(), f64 = true, processor = true } }, {}
-  local text, numbers = ffi.new 'char[128]', ffi.new 'int64_t[3]'
+  local text, words, numbers = ffi.new 'char[128]', ffi.new 'char[512]', ffi.new 'int64_t[3]'
   for _, kind in ipairs { 'cuda', 'opencl' } do
     local n = C.mc_device_count(kind)
     if n <= 0 then missing[kind] = n < 0 and lib.text(C.mc_errmsg()) or 'its driver has no device' end
@@ -19,9 +19,10 @@ function M.list()
       local name = ('%s:%d'):format(kind, i)
       local ok, number = pcall(tensor.device_number, 'devices', name, 2)
       if ok and C.mc_device_about(number, text, 128, numbers) == 0 then
+        C.mc_device_words(number, words, 512)
         out[#out + 1] = {
           name = name, kind = kind, title = ffi.string(text), memory = numbers[0] > 0 and tonumber(numbers[0]) or nil,
-          f64 = numbers[1] ~= 0, processor = numbers[2] ~= 0,
+          f64 = numbers[1] ~= 0, processor = numbers[2] ~= 0, about = ffi.string(words),
         }
       elseif not ok then missing[name] = tostring(number) end
     end

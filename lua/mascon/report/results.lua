@@ -12,6 +12,9 @@ local manifest = require 'mascon.report.manifest'
 local C, error = lib.C, check.error
 local M = {}
 
+-- folders that M.folder found without results, by name: the files that are still not there when the set is published
+local claims = {}
+
 local Set = {}
 Set.__index = Set
 
@@ -93,13 +96,28 @@ local function stale(dir, names)
   return table.concat(out)
 end
 
+--- Refuses a set that would replace or remove what it was made from.
+local function spared(dir, record, names, old)
+  for _, input in ipairs(record and record.record and record.record.inputs or {}) do
+    local function look(name)
+      if file.same(dir .. '/' .. name, input.path) then
+        error(('results: %s/%s is an input of this run and would be replaced or removed; choose another folder'):format(
+          dir, name), 0)
+      end
+    end
+    for _, name in ipairs(names) do look(name) end
+    for name in old:gmatch '[^\n]+' do look(name) end
+  end
+end
+
 --- Writes a set of files into a folder, which is made when it is not there. Files of the set before that the manifest there names are replaced or
 --- removed; other files stay.
 ---@param dir string
 ---@param record table|nil of mc.manifest.new: the files are noted in it and it becomes the set's manifest.json
 ---@param body function body(set) with set.folder, set:path(name), set:put(name, bytes), set:try(name, write)
 ---@return string[] names of the files, in the order written
---- Errors: what body raises; a folder that cannot be written; a folder where a file should be.
+--- Errors: what body raises; a folder that cannot be written; a folder where a file should be; results that another
+--- process has put there since M.folder found none.
 function M.write(dir, record, body)
   check.arg('results.write', 'dir', dir, 'string', 3)
   local ok, why = file.make_folder(dir)
@@ -117,27 +135,82 @@ function M.write(dir, record, body)
       record:write(set.folder)
       set.names[#set.names + 1] = manifest.NAME
     end
-    if C.mc_file_set_publish(handle, manifest.NAME, stale(dir, set.names)) ~= 0 then lib.raise(2) end
+    local old = stale(dir, set.names)
+    spared(dir, record, set.names, old)
+    if C.mc_file_set_publish(handle, manifest.NAME, old, claims[dir] or '') ~= 0 then lib.raise(2) end
   end)
   C.mc_file_set_free(ffi.gc(handle, nil))
   if not done then error(trouble, 0) end
+  claims[dir] = nil -- the results there are ours
   return set.names
 end
 
---- Refuses a folder that cannot be written, before the work; with names also one that holds results.
----@param fname string for the message
----@param dir string
----@param names? string[] files that may not be there
-function M.folder(fname, dir, names)
-  local ok, why = file.make_folder(dir)
-  if not ok then error(('%s: %s'):format(fname, why), 3) end
-  M.recover(dir)
-  for _, name in ipairs(names or {}) do
-    if file.exists(dir .. '/' .. name) then
-      error(('%s: %s/%s is there already; give --overwrite to replace it, or choose another folder'):format(fname, dir,
-        name), 3)
+local FREE = { overwrite = { false, 'bool' }, resume = { nil, 'bool' }, inputs = { nil, 'table' } }
+local FOLDER = {
+  overwrite = FREE.overwrite, resume = FREE.resume, inputs = FREE.inputs, names = { { manifest.NAME }, 'table' },
+}
+
+--- The rule of all scripts for results that are there: they are replaced only when that is asked for, and what a run
+--- reads never. Refuses, before the work, when one of the files is there.
+---@param option string that names the output, such as '--out', for the message
+---@param paths string[]
+---@param opts? table overwrite (false): they may be replaced · resume: the run goes on with them (nil where the script
+---  has no such option) · inputs: files that the run reads
+function M.free(option, paths, opts)
+  check.arg('results.free', 'option', option, 'string', 3)
+  check.list('results.free', check.arg('results.free', 'paths', paths, 'table', 3))
+  local o = check.opts('results.free', opts, FREE, 3)
+  for _, path in ipairs(paths) do
+    for _, input in ipairs(o.inputs or {}) do
+      if file.same(path, input) then
+        error(('%s %s is a file that this run reads; give another %s'):format(option, path, option), 3)
+      end
     end
   end
+  if o.overwrite and o.resume then error('--resume and --overwrite exclude each other; give one', 3) end
+  if o.overwrite or o.resume then return end
+  for _, path in ipairs(paths) do
+    if file.exists(path) then
+      error(('%s is there already; use --overwrite, %sor another %s'):format(path,
+        o.resume ~= nil and '--resume, ' or '', option), 3)
+    end
+  end
+end
+
+--- Makes a folder for results, before the work. Refuses one that cannot be written, and one that holds results unless
+--- they may be replaced. write looks again, in the step that publishes: of two runs into one folder the second fails.
+---@param option string that names the folder, such as '--out', for the message
+---@param dir string
+---@param opts? table overwrite, resume as for free · names (manifest.json): the files that are looked for ·
+---  inputs: files that the run reads, refused where they are of the results that it replaces
+function M.folder(option, dir, opts)
+  check.arg('results.folder', 'option', option, 'string', 3)
+  check.arg('results.folder', 'dir', dir, 'string', 3)
+  local o = check.opts('results.folder', opts, FOLDER, 3)
+  local ok, why = file.make_folder(dir)
+  if not ok then error(('%s: %s'):format(option, why), 3) end
+  M.recover(dir)
+  local paths = {}
+  for i, name in ipairs(o.names) do paths[i] = dir .. '/' .. name end
+  M.free(option, paths, { overwrite = o.overwrite, resume = o.resume })
+  local record = manifest.read(dir)
+  for _, old in ipairs(record and record.outputs or {}) do
+    for _, input in ipairs(o.inputs or {}) do
+      if M.plain(old.name) and file.same(dir .. '/' .. old.name, input) then
+        error(('%s %s: %s is a file that this run reads and would replace or remove; give another %s'):format(option,
+          dir, old.name, option), 3)
+      end
+    end
+  end
+  local replaces = o.overwrite or o.resume
+  claims[dir] = not replaces and table.concat(o.names, '\n') .. '\n' or nil
+end
+
+--- Removes the files that the manifest of a folder names, as they were written, and the manifest.
+---@param dir string
+function M.remove(dir)
+  for name in stale(dir, {}):gmatch '[^\n]+' do os.remove(dir .. '/' .. name) end
+  os.remove(dir .. '/' .. manifest.NAME)
 end
 
 --- Completes a set whose publication was killed. Nothing to do is no error.

@@ -17,14 +17,19 @@ function M.conj(t) return M.is_complex(t) and mc.conj(t) or t end
 --- The cotangent g through a derivative d: conj(d) g, 0 where g is 0.
 function M.times(g, d) return mc.multiply_no_nan(M.conj(d), g) end
 
---- The operands of a call as derivatives take them.
+--- The operands of a call as derivatives take them; numbers beside a result on a device are brought there, since what
+--- is made of them is none any more.
 ---@param x table operands
 ---@param y any result
 ---@return table
 function M.operands(x, y)
   local out = {}
   for i, t in ipairs(x) do
-    out[i] = t.ndim == 0 and y.ndim > 0 and t.dtype ~= y.dtype and not M.is_complex(t) and t:to(y.dtype) or t
+    if t._device ~= y._device then
+      out[i] = mc.ones({}, { dtype = M.is_complex(t) and t.dtype or y.dtype, device = y.device }) * t
+    else
+      out[i] = t.ndim == 0 and y.ndim > 0 and t.dtype ~= y.dtype and not M.is_complex(t) and t:to(y.dtype) or t
+    end
   end
   return out
 end

@@ -8,21 +8,14 @@
 local op = require 'mascon.core.op'
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
+local operators = require 'mascon.core.operators'
 local scalar = require 'mascon.gen.scalar'
 local chain = require 'mascon.rules.chain'
 
 local M = {}
 local F = op.functions
 local HERE = debug.getinfo(1, 'S').source -- what is made here is the library's
-local ARITHMETIC = {
-  ['+'] = 'add', ['-'] = 'subtract', ['*'] = 'multiply', ['/'] = 'divide', ['<'] = 'lt', ['<='] = 'le', ['>'] = 'gt', ['>='] = 'ge', ['=='] = 'eq', ['!='] = 'ne',
-  ['&'] = 'logical_and', ['|'] = 'logical_or', ['^'] = 'logical_xor', ['neg'] = 'negative', ['not'] = 'logical_not', ['?'] = 'where',
-}
-local FOLD = {
-  ['+'] = function(a, b) return a + b end, ['-'] = function(a, b) return a - b end, ['*'] = function(a, b) return a * b end, ['/'] = function(a, b) return a / b end,
-  ['<'] = function(a, b) return a < b end, ['<='] = function(a, b) return a <= b end, ['>'] = function(a, b) return a > b end, ['>='] = function(a, b) return a >= b end,
-  ['=='] = function(a, b) return a == b end, ['!='] = function(a, b) return a ~= b end, neg = function(a) return -a end,
-}
+local ARITHMETIC, fold, compare = operators.conditions, operators.fold, operators.compare
 
 local LOCALS = 180 -- steps that a function keeps as local variables: LuaJIT takes 200
 
@@ -45,7 +38,11 @@ local function compiled(text)
     if o == 'var' then return e[2] end
     for i = o == 'call' and 3 or 2, #e do args[#args + 1] = value(e[i]) end
     if o == '?' and type(args[1]) == 'boolean' then return args[1] and args[2] or args[3] end
-    if FOLD[o] and type(args[1]) == 'number' and (o == 'neg' or type(args[2]) == 'number') then return FOLD[o](args[1], args[2]) end
+    if type(args[1]) == 'number' then
+      local f = type(args[2]) == 'number' and (fold[o] or compare[o])
+      if f then return f(args[1], args[2]) end
+      if o == 'neg' then return -args[1] end
+    end
     for i, v in ipairs(args) do args[i] = literal(v) end
     return name(('F.%s(%s)'):format(o == 'call' and e[2] or ARITHMETIC[o], table.concat(args, ', ')))
   end

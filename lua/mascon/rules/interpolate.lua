@@ -3,6 +3,7 @@
 -- Which piece a place lies in is constant; within it everything is differentiable: places, knots and values. Form of a
 -- rule: see init.lua.
 local mc = require 'mascon.array'
+local recording = require 'mascon.graph.recording'
 
 local R = {}
 
@@ -47,11 +48,13 @@ R.ppoly = function(g, x, _, p)
   local at, knots = x[1]:to(dtype), x[2]:to(dtype)
   local places, others = at:numel(), 1
   for i = 3, x[3].ndim do others = others * x[3].shape[i] end
-  local nu, outside = tonumber(p.raw.i[0]), p.raw.i[1] ~= 0
+  local nu = tonumber(p.raw.i[0])
   local gr = g:reshape { places, others }
   local j = piece(knots, at):reshape(-1)
   local function gx()
-    local slope = mc.interpolate.ppoly(at, knots, x[3]:to(dtype), { derivative = nu + 1, extrapolate = not outside })
+    local next_ = recording.params(p.raw)
+    next_.i[0] = nu + 1
+    local slope = recording.call(p.row, 1, { at, knots, x[3]:to(dtype) }, next_)[1]
     return mc.sum(gr * slope:reshape { places, others }, 2)
   end
   local function coefficients()
@@ -81,12 +84,12 @@ end
 local function down(t) return mc.concat({ mc.zeros_like(t['1:1']), t[':-2'] }, 1) end
 local function up(t) return mc.concat({ t['2:'], mc.zeros_like(t['1:1']) }, 1) end
 
-R.tridiagonal = function(g, x, y)
+R.tridiagonal = function(g, x, y, p)
   local bands, n = x[1], x[1].shape[2]
   if n == 0 then return {} end
   -- row i of the transposed: what stands above it in column i, the diagonal, what stands below
   local turned = mc.stack { down(bands[3]), bands[2], up(bands[1]) }
-  local h = mc.interpolate.tridiagonal(turned, g)
+  local h = recording.call(p.row, 1, { turned, g }, p.raw)[1]
   local function band(shifted)
     local t = h * shifted
     local axes = {}

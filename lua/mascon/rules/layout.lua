@@ -47,12 +47,12 @@ forward.roll = 'linear'
 
 -- ---------------------------------------------------------------- pad
 
-local MODE = { [0] = 'constant', 'edge', 'reflect', 'symmetric', 'wrap', 'empty' }
+local function mode_of(p) return p.row.modes[tonumber(p.raw.i[0]) + 1] end
 local function widths(p, axis) return tonumber(p.raw.i[2 * axis - 1]), tonumber(p.raw.i[2 * axis]) end
 
 --- Copies are added up where they came from, axis by axis: the op itself tells of 1, 2, ..., n where each stood.
 R.pad = function(g, x, _, p)
-  local mode, t = MODE[tonumber(p.raw.i[0])], x[1]
+  local mode, t = mode_of(p), x[1]
   for i = 1, t.ndim do
     local before, after = widths(p, i)
     local n = t.shape[i]
@@ -70,7 +70,7 @@ R.pad = function(g, x, _, p)
   return { g }
 end
 forward.pad = function(t, x, _, p)
-  local mode, w = MODE[tonumber(p.raw.i[0])], {}
+  local mode, w = mode_of(p), {}
   for i = 1, x[1].ndim do w[i] = { widths(p, i) } end
   return { mc.pad(t[1], w, { mode = mode == 'empty' and 'constant' or mode }) }
 end

@@ -123,7 +123,7 @@ R.least_squares = function(g, x, y, p)
   local solution = columns(y[1], b)
   if g[1] then
     local gc = columns(g[1], b)
-    local pinv = mc.linalg.pinv(a, p.rcond >= 0 and { rtol = p.rcond } or nil)
+    local pinv = stack.pinv(a, p.rcond >= 0 and p.rcond or nil)
     local back = adjoint(pinv)
     local h = back:matmul(gc)
     local rest = columns(b, b) - a:matmul(solution)

@@ -1,7 +1,6 @@
 -- fourier.lua - convolution by transforms, analytic signals.
 --
--- Makes the choice of block length (overlap-save) and the cut of the full result. Rows in, rows out; knows no filter
--- design.
+-- Makes the choice of block length (overlap-save) and the cut of the full result. Rows in, rows out.
 local tensor = require 'mascon.core.tensor'
 local op = require 'mascon.core.op'
 local create = require 'mascon.array.create'

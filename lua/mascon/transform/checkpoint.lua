@@ -37,4 +37,9 @@ function M.checkpoint(f)
   end
 end
 
+--- The same with another way to run its body: run(graph, operands) -> results.
+function Checkpoint:again(run, ins)
+  return { M.checkpoint(function(...) return unpack(run(self.graph, { ... })) end)(unpack(ins)) }
+end
+
 return M

@@ -10,6 +10,7 @@ local tensor = require 'mascon.core.tensor'
 local tree = require 'mascon.graph.tree'
 local forms = require 'mascon.transform.forms'
 local forward = require 'mascon.transform.forward'
+local recording = require 'mascon.graph.recording'
 local region = require 'mascon.transform.region'
 local reverse = require 'mascon.transform.reverse'
 local transpose = require 'mascon.transform.transpose'
@@ -174,7 +175,8 @@ local function custom(name, f, batch, rules)
   return function(...)
     local count = select('#', ...)
     local leaves, form = forms.apart({ ... }, true)
-    if not region.is_traced(leaves) then return f(...) end
+    -- what is compiled as it is has no derivatives to come: its steps are seen by the passes
+    if recording.inline or not region.is_traced(leaves) then return f(...) end
     local box = {}
     local function take(list) return unpack(forms.together(form, list), 1, count) end
     local graph, outs = region.trace(name, function(...)

@@ -49,7 +49,8 @@ function M.trace(name, f, ins, once)
   local list = {}
   for i, t in ipairs(ins) do list[i] = dense(t) end
   local aliases, since = recording.aliases(list), M.now()
-  local log, results = recording.record(aliases, { capture = true, strict = not once or recording.mode(), fixed = not once, restore = true, name = name }, function() return f(unpack(aliases)) end)
+  local log, results = recording.record(aliases, { capture = true, strict = not once or recording.mode(), fixed = not once, restore = true, name = name,
+    inline = recording.inline }, function() return f(unpack(aliases)) end)
   local outs = results[1]
   local graph = graphs.build(aliases, log, outs)
   if #graph.effects > 0 then

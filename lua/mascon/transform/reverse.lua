@@ -262,8 +262,9 @@ local BACK = { op = back_op, call = back_call, copy = back_copy, update = back_u
 ---@param cotangents table one tensor for each output, nil where there is none
 ---@param wanted? table which inputs, by position
 ---@param hooks? table by value: functions of a complete cotangent that may give another one
+---@param watch? function called after each node with it and the cotangents so far, by value
 ---@return table list tensor or nil for each input
-function M.run(graph, env, cotangents, wanted, hooks)
+function M.run(graph, env, cotangents, wanted, hooks, watch)
   local yes, sum = reached(graph, wanted), sums()
   for i, u in ipairs(graph.outputs) do
     if cotangents[i] and yes[u.value] then sum:push(u, cotangents[i]) end
@@ -274,6 +275,7 @@ function M.run(graph, env, cotangents, wanted, hooks)
       if hooks[v] and sum.of[v] then sum.of[v], sum.own[v] = hooks[v](sum.of[v]), nil end
     end
     BACK[n.kind](n, env, yes, sum)
+    if watch then watch(n, sum.of) end
     for _, v in ipairs(n.outs) do sum.of[v], sum.own[v] = nil, nil end
   end
   local out = {}

@@ -116,6 +116,9 @@ function M.fit(epochs, opts)
     g.interpolator = augment.interpolator(fname, epochs, g, o, list)
     if g.interpolator and g.interpolator.doubt then table.insert(model.warnings, g.interpolator.doubt) end
   end
+  if o.bad_channel and o.bad_channel > 1 then
+    error(('%s: bad_channel is %g; give a share of the epochs, up to 1'):format(fname, o.bad_channel), 2)
+  end
   if o.adjacency_drop and not o.adjacency then error(fname .. ': adjacency_drop counts neighbours; give adjacency = true, a radius in metres, or pairs of names', 2) end
   transform.warn_marked(epochs, model.warnings)
   run.with(o, function()

@@ -18,7 +18,11 @@ M.FILES = { 'cleaned-epo.fif', 'reject_log.npz', 'thresholds.csv', 'report.html'
 ---@param dir string
 ---@param overwrite? boolean whether results of a cleaning that are there may be replaced
 --- Errors: a folder that cannot be made; results that are there.
-function M.folder(dir, overwrite) mc.results.folder('autoreject.results', dir, not overwrite and M.FILES or nil) end
+function M.folder(dir, overwrite)
+  local names = { unpack(M.FILES) }
+  names[#names + 1] = mc.manifest.NAME
+  mc.results.folder('--out', dir, { overwrite = overwrite, names = names })
+end
 
 --- Average over epochs, block by block: f64 [#picks, T].
 ---@param epochs table

@@ -3,7 +3,18 @@
 -- Holds the rules: a cell is bad when its range is above the limit of its channel; an epoch is bad when its bad
 -- channels reach a fraction of all; the worst are repaired.
 local mc = require 'mascon'
+local check = require 'mascon.core.check'
+local error = check.error
 local M = {}
+
+local MORE = { flat = { nil, 'number' }, channels = { nil, 'table' } }
+
+--- Raises unless v is nil or one of two words.
+local function chosen(fname, what, v, a, b)
+  if v ~= nil and v ~= a and v ~= b then
+    error(('autoreject.vote.%s: %s is %s; choose %s or %s'):format(fname, what, check.show(v), a, b), 3)
+  end
+end
 
 --- Votes of all cells.
 ---@param range any f64 [E, C] peak-to-peak amplitude
@@ -12,10 +23,11 @@ local M = {}
 ---@return table vote E, C, count (list of E), worst (for each epoch its bad channels, largest range first, lower place first among equals)
 ---     mc.autoreject.vote.cast(mc.tensor{{4, 5, 6}}, mc.tensor{5, 5, 5}).count[1]  --> 1
 function M.cast(range, threshold, more)
+  more = check.opts('autoreject.vote.cast', more, MORE, 3)
   local E, C = range.shape[1], range.shape[2]
   local bad = mc.gt(range, threshold:reshape(1, C))
-  local whole = more and more.channels or {}
-  if more and more.flat then bad = mc.logical_or(bad, mc.le(range, more.flat)) end
+  local whole = more.channels or {}
+  if more.flat then bad = mc.logical_or(bad, mc.le(range, more.flat)) end
   for c in pairs(whole) do bad[{ mc.all, { c, c } }] = true end
   local vote = { E = E, C = C, count = {}, worst = {}, bad = bad }
   for e = 1, E do vote.count[e], vote.worst[e] = 0, {} end
@@ -49,6 +61,7 @@ end
 ---@param C integer channels
 ---@param partial? string 'drop': none when there are more than rho
 function M.repaired(b, rho, C, partial)
+  chosen('repaired', 'partial', partial, 'repair', 'drop')
   if partial == 'drop' and b > rho then return 0 end
   return math.min(b, rho, C - 1)
 end
@@ -60,9 +73,10 @@ function M.is_bad(b, kappa, C) return b >= kappa * C end
 --- The repair limits at which list position j works: the entry itself, or upstream's sum of the first j, since there the repairs of one entry stay for
 --- the next.
 ---@param rho integer[]
----@param compat string
+---@param compat? string native, upstream
 ---@return integer[]
 function M.limits(rho, compat)
+  chosen('limits', 'compat', compat, 'native', 'upstream')
   local out, sum = {}, 0
   for j, r in ipairs(rho) do
     sum = sum + r

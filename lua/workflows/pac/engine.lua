@@ -7,15 +7,14 @@
 -- be refused is refused in prepare(), before the first row.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
-local op = require 'mascon.core.op'
 local tensor = require 'mascon.core.tensor'
 local filters = require 'workflows.pac.filters'
 local normalize = require 'workflows.pac.normalize'
 local own = require 'workflows.pac.own'
+local raw = require 'workflows.pac.stages'.run
 local surrogate = require 'workflows.pac.surrogate'
 local error = check.error
 local M = {}
-require 'mascon.base.workflow'.native 'pac' -- the ops pac_*
 
 local NORM = { mean = 0, sum = 1, pooled = 2 }
 local BINS = { mi = 0, hr = 1 }
@@ -26,26 +25,6 @@ local WANT = { { 'value', 1 }, { 'sums', 2 }, { 'count', 4 }, { 'dist', 8 }, { '
   { 'zmax', 4096 }, { 'zvalue', 8192 }, { 'znear', 16384 } }
 
 local function none64() return mc.zeros({ 0 }, { dtype = 'i64' }) end
-
--- tables that several blocks read, on the device of the blocks
-local placed = setmetatable({}, { __mode = 'k' })
-
---- An operand on the device of the block: a copy of a table is made once.
-local function beside(t, number)
-  if t._device == number then return t end
-  local have = placed[t]
-  if not have or have._device ~= number then
-    have = mc.keep(tensor.moved(t, number, 2))
-    placed[t] = have
-  end
-  return have
-end
-
---- Results of an op of the workflow, where its first operand is.
-local function raw(name, list, values, count)
-  for i = 2, #list do list[i] = beside(list[i], list[1]._device) end
-  return op.raw(name, list, values, count)
-end
 
 --- Calls a coupling op and names its results: maps of the bands, in host memory.
 local function couple(name, list, values, want)

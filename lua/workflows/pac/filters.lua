@@ -8,11 +8,13 @@
 -- 0.89 at 128, 0.42 / 3.6 at 256, 1.6 / 17 at 512. The crossover lies near 40 samples, less than a cycle of any phase
 -- band.
 local mc = require 'mascon'
+local check = require 'mascon.core.check'
 local fft = require 'mascon.fft'
 local bands = require 'workflows.pac.bands'
 local tensor = require 'mascon.core.tensor'
+local raw = require 'workflows.pac.stages'.run
+local transforms = require 'workflows.pac.transforms'
 local M = {}
-require 'mascon.base.workflow'.native 'pac' -- the ops pac_*
 
 --- Taps of the fir1 band-pass: difference of two ideal low-passes under a symmetric Hamming window, gain 1 at the band's mean.
 ---@param order integer
@@ -99,6 +101,12 @@ end
 ---@param make table<string, function>
 ---@return table t
 function M.later(t, make)
+  for k, f in pairs(make) do
+    if type(f) ~= 'function' then
+      check.error(('pac.filters.later: %s is %s; give functions by the names of fields'):format(tostring(k),
+        check.show(f)), 2)
+    end
+  end
   return setmetatable(t, { __index = function(_, k)
     if not make[k] then return nil end
     local v = tensor.outlive(make[k]())
@@ -113,39 +121,17 @@ end
 ---@param band number[] {lo, hi} Hz
 ---@return any z c128 [R, T]
 function M.unfused(x, band, o)
-  local raw = require('mascon.core.op').raw
   local T = x.shape[2]
   local order = math.max(1, (bands.filter_order(T, o.fs, band[1], o.cycles)))
   local f = M.fused(mc.tensor { band }, mc.empty { 0, 2 }, { T = T, fs = o.fs, n_cycles = { o.cycles, o.cycles }, dtype = 'f64', pad = order })
-  local none = mc.zeros({ 0, 2 }, { dtype = 'i64', device = x.device })
-  local z = raw('pac_analytic', { x, f.table:to(x.device), f.spans:to(x.device), none },
+  local none = mc.zeros({ 0, 2 }, { dtype = 'i64' })
+  local z = raw('pac_analytic', { x, f.table, f.spans, none },
     { P = 1, A = 0, N = f.N, pad = f.pad, bins = 18, demean = 0, want = 16 }, 2)[1]
   f.table:release() -- one band is not asked for again
   return M.hilbert(mc.real(z:reshape(x.shape)), fft.next_fast_len(T))
 end
 
---- Length of the transforms that correlate rows of L samples: L itself where it has small factors, else a padded one (measured: the
---- prime 4001 takes far longer than the padded 8100).
-function M.correlation_length(L)
-  local rest = L
-  for _, f in ipairs { 2, 3, 5, 7, 11, 13 } do
-    while rest % f == 0 do rest = rest / f end
-  end
-  return rest == 1 and L or fft.next_fast_len(2 * L - 1)
-end
-
---- Analytic signal of real rows by an n-point transform, the first T points kept.
-function M.hilbert(x, n)
-  local T = x.shape[x.ndim]
-  local Z = fft.fft(x, { n = n })
-  local g = mc.zeros({ n }, { device = x.device })
-  g[1] = 1
-  if n % 2 == 0 then
-    g[n / 2 + 1] = 1
-    if n > 2 then g[{ { 2, n / 2 } }] = 2 end
-  elseif n > 1 then g[{ { 2, (n + 1) / 2 } }] = 2 end
-  return fft.ifft(Z * g)['..., 1:' .. T]
-end
+M.correlation_length, M.hilbert = transforms.correlation_length, transforms.hilbert
 
 --- The truncated impulse response of a 4th-order Butterworth band-pass, scaled to largest tap 1, from second-order sections.
 ---@param fs number Hz

@@ -201,6 +201,8 @@ function M.bonferroni(p, opts)
   return mc.minimum(rows * count, 1):reshape(p.shape)
 end
 
+local BLOCK = 2 ^ 20 -- values of kept surrogates that are compared at once
+
 --- maxstat where some surrogates are kept pair by pair: those near the observation, which hold some of its coupling. Pairs are tested from the
 --- strongest down; of the kept surrogates each is compared with those of itself and of the weaker ones, so that a strong pair does not stand
 --- in the way of the others: p_j = max over i <= j of (1 + #{far maxima >= x_i} + #{max over j >= i of near_j >= x_i})/(1 + K).
@@ -216,10 +218,16 @@ function M.step_down(x, maxima, near)
     mc.scope(function()
       local order = mc.argsort(mc.where(mc.isnan(x[g]), -math.huge, x[g]), { descending = true })
       local sorted = mc.take(x[g], order, 1)
-      local kept = mc.take(mc.permute_dims(near[g], { 2, 1, 3 }):reshape(n, N), order, 2) -- [n, N]
-      kept = mc.where(mc.isnan(kept), mc.full({ 1 }, -math.huge, { dtype = kept.dtype }), kept)
-      local top = mc.cummax(kept, -1, { reverse = true })
-      local count = mc.sum(mc.ge(top:to 'f64', sorted), 1):to 'f64'
+      local count, none = mc.zeros { N }, mc.full({ 1 }, -math.huge, { dtype = near.dtype })
+      local step = math.max(1, math.floor(BLOCK / N))
+      for first = 1, n, step do -- kept surrogates by blocks that stay in the cache
+        mc.scope(function()
+          local rows = mc.permute_dims(near[g][{ {}, { first, math.min(n, first + step - 1) } }], { 2, 1, 3 })
+          local kept = mc.take(rows:reshape(-1, N), order, 2)
+          local top = mc.cummax(mc.where(mc.isnan(kept), none, kept), -1, { reverse = true })
+          count:add_(mc.sum(mc.ge(top:to 'f64', sorted), 1):to 'f64')
+        end)
+      end
       local far = mc.sort(maxima[g])
       count = count + (K - mc.searchsorted(far, sorted, { base = 0 }):to 'f64')
       local p = mc.where(mc.isnan(sorted), 0, mc.minimum((1 + count) / (1 + K), 1))

@@ -2,6 +2,8 @@
 --
 -- Holds the table of options and the checks that need more than one of them.
 local check = require 'mascon.core.check'
+local lib = require 'mascon.core.ffi'
+local C = lib.C
 local error = check.error
 local M = {}
 
@@ -47,8 +49,11 @@ function M.bytes(v)
   return n * (f[unit:lower()] or 1)
 end
 
+local MOST_FS = 1e12 -- orders of filters stay whole numbers
+
 local function complete_numbers(o)
   if o.fs and o.fs == math.huge then fail('fs is inf; it must be finite and above 0') end
+  if o.fs and o.fs > MOST_FS then fail('fs is %g Hz; give the sampling rate in Hz, at most %g', o.fs, MOST_FS) end
   if o.n_bins > 256 then fail('n_bins is %d; it must lie in 2..256', o.n_bins) end
   if o.n_perm == 1 then fail('n_perm is 1; give 0, or at least 2 surrogates') end
   if o.p_threshold >= 1 then fail('p_threshold is %g; it must lie in (0, 1)', o.p_threshold) end
@@ -62,7 +67,8 @@ local function complete_numbers(o)
     if not b or b <= 0 then fail('max_memory is %s; give bytes, or a size such as "2GiB"', check.show(o.max_memory)) end
     o.max_memory = b
   end
-  if o.device ~= 'auto' and o.device ~= 'cpu' then fail('device %s is not there: this build runs on the CPU; use "cpu" or "auto"', check.show(o.device)) end
+  o.placed = o.device == 'cpu' and 0 or C.mc_device_find(o.device)
+  if o.placed < 0 then fail('%s', lib.message()) end
 end
 
 local function complete_compat(o, given)
@@ -100,17 +106,22 @@ local function complete_surrogates(o, given)
   o.notes = notes
 end
 
---- A measure of the user taken out of the options, for what checks choices by name.
+--- Options checked by a table of them; a measure of the user is taken out first, since choices are names.
+---@param fname string for messages
 ---@param opts table|nil
----@return table|nil opts without the function
+---@param spec? table as check.opts has it (M.SPEC)
+---@return table options with their defaults
 ---@return function|nil measure
-function M.take_own(opts)
+---@return table given without the function
+function M.take_own(fname, opts, spec)
   if opts ~= nil and type(opts) ~= 'table' then fail('options are %s; give a table', check.show(opts)) end
-  if not opts or type(opts.measure) ~= 'function' then return opts, nil end
-  local rest = {}
-  for k, v in pairs(opts) do rest[k] = v end
-  rest.measure = nil
-  return rest, opts.measure
+  local own, rest = opts and type(opts.measure) == 'function' and opts.measure or nil, opts or {}
+  if own then
+    rest = {}
+    for k, v in pairs(opts) do rest[k] = v end
+    rest.measure = nil
+  end
+  return check.opts(fname, rest, spec or M.SPEC, 5), own, rest
 end
 
 local function complete_own(o, own)
@@ -133,10 +144,8 @@ end
 ---@param phases? boolean phases and amplitudes are given, so that nothing is filtered and fs may be missing
 ---@return table
 function M.complete(opts, phases)
-  local own
-  opts, own = M.take_own(opts)
-  local o = check.opts('pac', opts, M.SPEC, 4)
-  opts = opts or {}
+  local o, own
+  o, own, opts = M.take_own('pac', opts)
   complete_own(o, own)
   if phases then
     for _, name in ipairs(FILTERING) do

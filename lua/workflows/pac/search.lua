@@ -79,7 +79,7 @@ local function block_of(x, opts, K)
 end
 
 local function check_options(opts)
-  local o = check.opts('pac.search', (options.take_own(opts)), SPEC, 4)
+  local o = options.take_own('pac.search', opts, SPEC)
   if not o.fs then error('pac.search: option fs is missing; give the sampling rate in Hz, fs = 512', 2) end
   if o.compat ~= 'native' then error(("pac.search: compat is '%s'; its maps depend on which bands share a call, a search needs compat = 'native'"):format(o.compat), 2) end
   if o.filter == 'butter_trunc' then error("pac.search: filter is 'butter_trunc'; its kernels depend on the slowest band of a call, choose fir1 or morlet", 2) end

@@ -8,8 +8,10 @@
 -- not depend on memory or threads.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
+local tensor = require 'mascon.core.tensor'
 local ceiling = require 'mascon.base.ceiling'
 local op = require 'mascon.core.op'
+local C = require 'mascon.core.ffi'.C
 local engine = require 'workflows.pac.engine'
 local filters = require 'workflows.pac.filters'
 local generate = require 'workflows.pac.generate'
@@ -32,6 +34,9 @@ local OTHER = { plv = 'the phase of an envelope', gc = 'ranks' }
 
 --- Why an analysis cannot be done in segments, or nil.
 local function obstacle(o)
+  if (o.placed or 0) > 0 and C.mc_device_hosted(o.placed) == 0 then
+    return 'segments are analysed on the CPU; leave device out, or give segment_length = 0'
+  end
   if o.own then return 'measure is a function, which needs whole rows' end
   if not SUMMED[o.measure] then
     return ('measure is %s, which needs %s of whole rows'):format(o.measure, OTHER[o.measure])
@@ -385,10 +390,12 @@ function M.run(e, read, read_amp, layout, opts)
           end
           local phases, amps, length = {}, {}, nil
           features(e, of, read, rows, g, g, want, function(i, _, phase, amp, L)
-            phases[i], amps[i], length = mc.keep(phase:copy()), mc.keep(amp:copy()), L
+            phases[i], amps[i], length = tensor.hold(phase:copy()), tensor.hold(amp:copy()), L
           end)
           if read_amp then
-            features(e, of_amp, read_amp, rows, g, g, want, function(i, _, _, amp) amps[i] = mc.keep(amp:copy()) end)
+            features(e, of_amp, read_amp, rows, g, g, want, function(i, _, _, amp)
+              amps[i] = tensor.hold(amp:copy())
+            end)
           end
           if not length then return end
           local shifts = shifts_of(e, g, length)

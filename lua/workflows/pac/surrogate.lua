@@ -38,6 +38,10 @@ function M.near(o, L, slowest, K, first, shifts)
     far = math.max(0, math.min(L - first, L - m) - math.max(first, m) + 1)
   end
   if far >= 2 then return m, far end
+  if o.null_shift then
+    error(('pac: null_shift is %g, and %d of the shifts of %d samples lie so far from 0; mean and spread need 2, ' ..
+      'give a smaller null_shift'):format(m, far, L), 2)
+  end
   return 0, K
 end
 

@@ -8,7 +8,9 @@ local M = {}
 
 local function opened(path)
   local ok, f = pcall(mc.open, path, { format = 'h5' })
-  if not ok then error(('rollout: %s cannot be read: %s'):format(path, tostring(f)), 0) end
+  if not ok then
+    error(('rollout: %s cannot be read: %s'):format(path, (tostring(f):gsub('^[^\n]-%.lua:%d+: ', ''))), 0)
+  end
   return f
 end
 

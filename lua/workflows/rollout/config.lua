@@ -45,9 +45,9 @@ M.SCHEMA = {
   metadata = { name = text(true), description = text '', author = text '', created = text '', purpose = text '' },
   parameter_space = { 'map', true },
   sampling = {
-    strategy = one('sobol_stratified', 'sobol_stratified', 'sobol', 'lhs', 'random'), total_samples = int(true, 1),
-      batch_size = int(1000, 1),
-    sobol = { scramble = flag(true), scramble_method = one('owen', 'owen', 'lms_shift'), seed = int(42, 0) },
+    strategy = one('sobol_stratified', 'sobol_stratified', 'sobol', 'lhs', 'random'),
+      total_samples = int(true, 1, 2 ^ 31 - 1), batch_size = int(1000, 1),
+    sobol = { scramble = flag(true), scramble_method = one('owen', 'owen', 'lms_shift'), seed = int(42, 0, 2 ^ 53) },
     stratification = unused 'method num_strata_per_dim min_samples_per_stratum',
     refinement = unused 'enabled pilot_fraction variance_threshold max_iterations',
     validation = { check_discrepancy = flag(true), max_discrepancy = num(0.01, { above = 0 }),
@@ -77,12 +77,12 @@ M.SCHEMA = {
     output_path = text(true), data_to_store = U,
       metadata = unused 'include_config include_sampling_metrics include_timestamps',
     storage = { backend = one('hdf5', 'hdf5', 'zarr'), compression = one('gzip', 'gzip', 'lzf', 'none'),
-      compression_level = int(4, 0, 9), chunk_size = int(1000, 1),
+      compression_level = int(4, 0, 9), chunk_size = int(1000, 1, 2 ^ 31 - 1),
       store_trajectories = flag(false) },
   },
   features = { temporal = { enabled = flag(true) }, summary = { enabled = flag(true), summary_mode = one('manual',
     'manual', 'learned', 'hybrid'), learned = U },
-    initial = U, clip = flag(false) },
+    distributional = { enabled = flag(false) }, wavelet = { enabled = flag(false) }, initial = U, clip = flag(false) },
   logging = U, cloud = U,
 }
 
@@ -111,8 +111,8 @@ local function check_value(where, path, leaf, v)
     0) end
   local low, high, above, below = leaf.low, leaf.high, leaf.above, leaf.below
   if (low and v < low) or (high and v > high) or (above and v <= above) or (below and v >= below) then
-    local from = low and ('from %g'):format(low) or above and ('above %g'):format(above) or ''
-    local to = high and (' to %g'):format(high) or below and (' and below %g'):format(below) or ''
+    local from = low and ('from %.16g'):format(low) or above and ('above %g'):format(above) or ''
+    local to = high and (' to %.16g'):format(high) or below and (' and below %g'):format(below) or ''
     error(('%s%s is %g; it must be %s%s'):format(where, path, v, from, to), 0)
   end
 end
@@ -261,8 +261,8 @@ function M.of(tree, opts)
         0) end
       order[k] = opts.order and opts.order[v] or names_of(v)
       for _, n in ipairs(order[k]) do
-        local names = space.NAMES[k]
-        local there = false
+        local names = space.NAMES[k] or {}
+        local there = k == 'own'
         for _, one_name in ipairs(names) do there = there or one_name == n end
         if not there then
           local near = check.nearest(n, names)

@@ -4,6 +4,7 @@
 -- Rows do not depend on how many steps are taken at once. Source: specification of rollouts, 2.10.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
+local tensor = require 'mascon.core.tensor'
 local spatial = require 'workflows.rollout.features.spatial'
 local spectral = require 'workflows.rollout.features.spectral'
 local cross = require 'workflows.rollout.features.cross'
@@ -43,18 +44,37 @@ local function joined(...)
   return out
 end
 
---- Names of the 63 columns per step.
-function M.temporal_names() return joined(spatial.NAMES, spectral.NAMES, cross.NAMES) end
+M.FAMILIES = { 'distributional', 'wavelet' } -- per step, opt in
+local FAMILIES = { distributional = { false, 'bool' }, wavelet = { false, 'bool' } }
+
+local function family(name) return require('workflows.rollout.features.' .. name) end
+
+--- Names of the 63 columns per step, then those of opt-in families: { distributional = true, wavelet = true }.
+---@param families? table
+function M.temporal_names(families)
+  families = check.opts('rollout.features.temporal_names', families, FAMILIES, 3)
+  local list = joined(spatial.NAMES, spectral.NAMES, cross.NAMES)
+  for _, name in ipairs(M.FAMILIES) do
+    if families[name] then list = joined(list, family(name).NAMES) end
+  end
+  return list
+end
 
 --- Names of the columns per trajectory: 110, 120 with the operator's sensitivity, then registered ones.
+---@param with_sensitivity? boolean
 function M.summary_names(with_sensitivity)
+  check.arg('rollout.features.summary_names', 'with_sensitivity', with_sensitivity or false, 'bool', 3)
   local list = joined(series.NAMES, causality.NAMES, drift.NAMES, with_sensitivity and sensitivity.NAMES or {})
   for _, e in ipairs(own) do for _, n in ipairs(e.names) do list[#list + 1] = n end end
   return list
 end
 
 --- { category = { name = index from 0 } } of both families, as the file keeps it.
-function M.registry(with_sensitivity)
+---@param with_sensitivity? boolean
+---@param families? table as temporal_names
+function M.registry(with_sensitivity, families)
+  check.arg('rollout.features.registry', 'with_sensitivity', with_sensitivity or false, 'bool', 3)
+  families = check.opts('rollout.features.registry', families, FAMILIES, 3)
   local function places(lists)
     local out, at = {}, 0
     for _, l in ipairs(lists) do
@@ -67,8 +87,11 @@ function M.registry(with_sensitivity)
   local summary = { { 'temporal', series.NAMES }, { 'causality', causality.NAMES }, { 'invariant_drift', drift.NAMES } }
   if with_sensitivity then summary[4] = { 'operator_sensitivity', sensitivity.NAMES } end
   for _, e in ipairs(own) do summary[#summary + 1] = { e.name, e.names } end
-  return places { { 'spatial', spatial.NAMES }, { 'spectral', spectral.NAMES }, { 'cross_channel', cross.NAMES } },
-    places(summary)
+  local steps = { { 'spatial', spatial.NAMES }, { 'spectral', spectral.NAMES }, { 'cross_channel', cross.NAMES } }
+  for _, name in ipairs(M.FAMILIES) do
+    if families[name] then steps[#steps + 1] = { name, family(name).NAMES } end
+  end
+  return places(steps), places(summary)
 end
 
 local BUFFER = 2 ^ 21 -- numbers of states that are looked at together
@@ -76,12 +99,19 @@ local BUFFER = 2 ^ 21 -- numbers of states that are looked at together
 local Collector = {}
 Collector.__index = Collector
 
---- A collector for trajectories of B realisations, C channels and G x G places. opts: temporal, summary (bool), dtype.
+local COLLECTOR = { temporal = { true, 'bool' }, summary = { true, 'bool' }, families = { nil, 'table' } }
+
+--- A collector for trajectories of B realisations, C channels and G x G places.
+---@param B integer
+---@param C integer
+---@param G integer
+---@param opts? table temporal, summary (true): which columns · families: as temporal_names
 function M.collector(B, C, G, opts)
-  local o = opts or {}
+  local o = check.opts('rollout.features.collector', opts, COLLECTOR, 3)
   local most = math.max(1, math.floor(BUFFER / (B * C * G * G)))
-  return setmetatable({ B = B, C = C, G = G, temporal = o.temporal ~= false, summary = o.summary ~= false, most = most,
-    waiting = {}, alive = {}, rows = {}, states = {},
+  return setmetatable({ B = B, C = C, G = G, temporal = o.temporal, summary = o.summary, most = most,
+    families = check.opts('rollout.features.collector', o.families, FAMILIES, 3), waiting = {}, alive = {}, rows = {},
+    states = {},
     drift = {}, flow = {}, moments = {}, kept = #own > 0 and {} or nil }, Collector)
 end
 
@@ -89,9 +119,9 @@ end
 function Collector:add(x, alive)
   local now = {}
   for m = 1, self.B do now[m] = alive[m] end
-  self.waiting[#self.waiting + 1] = mc.keep(x:copy())
+  self.waiting[#self.waiting + 1] = tensor.hold(x:copy())
   self.alive[#self.alive + 1] = now
-  if self.kept then self.kept[#self.kept + 1] = mc.keep(x:copy()) end
+  if self.kept then self.kept[#self.kept + 1] = tensor.hold(x:copy()) end
   if #self.waiting >= self.most then self:flush() end
 end
 
@@ -102,23 +132,27 @@ function Collector:flush()
   mc.scope(function()
     local x = mc.stack(self.waiting, 1) -- [n, B, C, G, G]
     local one = x:reshape(n * B * C, G, G)
+    local figures, norms, moments = spatial.state(one)
     if self.temporal then
-      local per = mc.concat({ spatial.columns(one), spectral.columns(one) }, 2):reshape(n, B, C, 51):mean(3)
-      local all = mc.concat({ per, cross.columns(x:reshape(n * B, C, G, G)):reshape(n, B, 12) }, 3) -- [n, B, 63]
-      self.rows[#self.rows + 1] = mc.keep(all)
+      local per = mc.concat({ figures, spectral.columns(one) }, 2):reshape(n, B, C, 51):mean(3)
+      local all = { per, cross.columns(x:reshape(n * B, C, G, G)):reshape(n, B, 12) }
+      for _, name in ipairs(M.FAMILIES) do
+        if self.families[name] then
+          all[#all + 1] = family(name).columns(one):reshape(n, B, C, -1):mean(3)
+        end
+      end
+      self.rows[#self.rows + 1] = tensor.hold(mc.concat(all, 3)) -- [n, B, 63 and more]
     end
     if self.summary then
-      local flat = one:reshape(n * B * C, -1)
-      local mean, energy, var = flat:mean(2), (flat * flat):sum(2), flat:var(2, { correction = 1 })
-      self.moments[#self.moments + 1] = mc.keep(mc.stack({ mean, energy, var }, 2):reshape(n, B * C, 3))
-      self.drift[#self.drift + 1] = mc.keep(drift.state(one):reshape(n, B * C, 15))
+      self.moments[#self.moments + 1] = tensor.hold(moments:reshape(n, B * C, 3):copy())
+      self.drift[#self.drift + 1] = tensor.hold(norms:reshape(n, B * C, 15):copy())
       local before = self.last and mc.concat({ self.last:expand_dims(1), x }, 1) or x
       local k = before.shape[1] - 1
       if k > 0 then
         local from = before[{ { 1, k } }]:reshape(k * B * C, G, G)
         local to = before[{ { 2, k + 1 } }]:reshape(k * B * C, G, G)
         local magnitude, anisotropy = causality.flow(from, to)
-        self.flow[#self.flow + 1] = mc.keep(mc.stack({ magnitude, anisotropy }, 2):reshape(k, B * C, 2))
+        self.flow[#self.flow + 1] = tensor.hold(mc.stack({ magnitude, anisotropy }, 2):reshape(k, B * C, 2))
       end
     end
   end)
@@ -154,7 +188,7 @@ function Collector:finish(extra)
         for m = 1, B do weight[t][m] = self.alive[t][m] and 1 / living or 0 end
         if living == 0 then weight[t][1] = 0 / 0 end
       end
-      out.temporal = mc.keep((all * mc.tensor(weight):to(all.dtype):reshape(T, B, 1)):sum(2))
+      out.temporal = tensor.hold((all * mc.tensor(weight):to(all.dtype):reshape(T, B, 1)):sum(2))
     end
     if self.summary then
       local m = join(self.moments):permute_dims(2, 1, 3) -- [B C, T, 3]
@@ -186,17 +220,17 @@ function Collector:finish(extra)
       local mask = {}
       for b = 1, B do mask[b] = good[b] and 1 or 0 / 0 end
       all = all * mc.tensor(mask):to(all.dtype):reshape(B, 1)
-      out.summary = mc.keep(all)
+      out.summary = tensor.hold(all)
       local keep = {}
       for b = 1, B do if good[b] then keep[#keep + 1] = b end end
       local D = all.shape[2]
       local function none() return mc.full({ D }, 0 / 0, { dtype = all.dtype }) end
-      if #keep == 0 then out.aggregated = mc.keep(mc.concat { none(), none(), none() })
+      if #keep == 0 then out.aggregated = tensor.hold(mc.concat { none(), none(), none() })
       else
         local v = mc.take(all, mc.tensor(keep, { dtype = 'i64' }), 1)
         local mu = v:mean(1)
         local sd = #keep > 1 and v:std(1, { correction = 1 }) or none()
-        out.aggregated = mc.keep(mc.concat { mu, sd, sd / (mu:abs() + 1e-8) })
+        out.aggregated = tensor.hold(mc.concat { mu, sd, sd / (mu:abs() + 1e-8) })
       end
     end
   end)

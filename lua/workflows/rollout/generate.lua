@@ -3,6 +3,7 @@
 -- A row is a function of (seed, index, configuration). Batches only say how often something is written.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
+local tensor = require 'mascon.core.tensor'
 local clock = require 'mascon.core.ffi'.clock_seconds
 local sampling = require 'workflows.rollout.sampling'
 local space = require 'workflows.rollout.space'
@@ -15,7 +16,7 @@ local store = require 'workflows.rollout.store'
 local error = check.error
 local M = {}
 
-M.VERSION = '1'
+M.VERSION = '2'
 
 local function dtype_of(config) return config.simulation.precision == 'float64' and 'f64' or 'f32' end
 
@@ -25,14 +26,18 @@ local function regime(scale) return scale < 0.01 and 'low' or scale < 0.1 and 'm
 ---@param config table
 ---@param u number[]
 function M.describe(config, u)
-  if config.simulation.operator_type ~= 'cnn' then
-    error('rollout: simulation.operator_type u_afno: this version rolls out cnn operators', 0)
-  end
   local values = space.values(config.space, u)
   local ok, arch, policy = pcall(function() return operator.architecture(values, config.simulation),
     roll.policy(values, config.simulation) end)
   if not ok then error(('%s: %s'):format(config.name, tostring(arch)), 0) end
   return arch, policy, values
+end
+
+--- Opt-in families of features that a configuration asks for, for features.temporal_names.
+function M.families(config)
+  local out = {}
+  for _, name in ipairs(features.FAMILIES) do out[name] = config.features[name].enabled end
+  return out
 end
 
 --- Rolls out one row. visit(t, x, alive): called with every state. u: its point in the space.
@@ -54,7 +59,7 @@ function M.row(config, index, u, opts)
   local f = config.features
   local wanted = o.features ~= false and (f.temporal.enabled or f.summary.enabled)
   local collector = wanted and features.collector(B, arch.channels, arch.grid, { temporal = f.temporal.enabled,
-    summary = f.summary.enabled })
+    summary = f.summary.enabled, families = M.families(config) })
   local states = o.states and {} or nil
   local x0 = input:to(dtype)
   local outcome = roll.run({ apply = apply, policy = policy, x0 = x0, realisations = B, steps = T, single = T == 1,
@@ -62,7 +67,7 @@ function M.row(config, index, u, opts)
     noise = arch.scale > 0 }, function(t, x, alive)
     if T == 1 and t == 0 then return end -- one application: its result is the trajectory
     if collector then collector:add(x, alive) end
-    if states then states[#states + 1] = mc.keep(x:to 'f32') end
+    if states then states[#states + 1] = tensor.hold(x:to 'f32') end
     if o.visit then o.visit(t, x, alive) end
   end)
   local extra
@@ -77,10 +82,7 @@ function M.row(config, index, u, opts)
     extra = mc.tensor(rows)
   end
   local r = collector and collector:finish(extra) or {}
-  for _, w in ipairs(weights) do
-    w.w:release()
-    if w.b then w.b:release() end
-  end
+  operator.release(weights)
   return { input = input, kind = kind, arch = arch, policy = policy, status = outcome.status,
     bad_step = outcome.bad_step, temporal = r.temporal, summary = r.summary,
     aggregated = r.aggregated, states = states and mc.stack(states, 2) or nil, seconds = clock() - begun }
@@ -249,7 +251,7 @@ end
 function M.about(config, first, last, quality)
   local f, sim, storage = config.features, config.simulation, config.dataset.storage
   local with = sim.extract_operator_features
-  local temporal, summary = features.registry(with)
+  local temporal, summary = features.registry(with, M.families(config))
   local now = os.date '!%Y-%m-%dT%H:%M:%SZ'
   return { first = first, last = last, chunk = storage.chunk_size, level = storage.compression == 'gzip'
     and storage.compression_level or 0, steps = sim.num_timesteps,

@@ -1,11 +1,12 @@
--- operator.lua - the convolutional operator of a row: its layers, its weights, and one application to states.
+-- operator.lua - the operator of a row: its layers, its weights, and one application to states.
 --
--- States are [B, C, G, G]. Block = convolution, normalisation, activation; up to three layers are Blocks, more are
--- residual units of two. Source: specification of rollouts, 2.1 to 2.4.
+-- States are [B, C, G, G]. The networks stand in operator/, noise stands here. Source: specification of rollouts, 2.1
+-- to 2.4.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local hold = require 'mascon.core.tensor'.outlive
 local streams = require 'workflows.rollout.streams'
+local block = require 'workflows.rollout.operator.block'
 local error = check.error
 local M = {}
 
@@ -13,7 +14,11 @@ M.NORMS = { 'instance', 'group', 'layer', 'batch', 'none' }
 M.ACTIVATIONS = { 'relu', 'gelu', 'silu', 'swish', 'tanh', 'none' }
 M.NOISES = { 'gaussian', 'multiplicative', 'laplace', 'dropout', 'none' }
 M.SCHEDULES = { 'constant', 'annealing', 'periodic' }
-local EPS = 1e-5
+
+local NETWORKS = { cnn = 'cnn', u_afno = 'u_afno' }
+local own = {} -- operators of the user, by name: { build, flops }
+
+local function network(arch) return require('workflows.rollout.operator.' .. NETWORKS[arch.type or 'cnn']) end
 
 local function member(what, v, list)
   for _, c in ipairs(list) do if c == v then return v end end
@@ -37,7 +42,8 @@ function M.architecture(values, sim)
       'circular' }), dropout_rate = a.dropout_rate or 0,
     noise = member('noise_type', s.noise_type or 'gaussian', M.NOISES), scale = s.noise_scale or 0,
       schedule = member('noise_schedule', s.noise_schedule or 'constant', M.SCHEDULES),
-    period = s.period or 100, correlation = s.spatial_correlation or 0,
+    period = s.period or 100, correlation = s.spatial_correlation or 0, type = sim.operator_type or 'cnn',
+      own = values.own,
   }
   local function whole(what, v, low)
     if type(v) ~= 'number' or v % 1 ~= 0 or v < low then
@@ -49,47 +55,71 @@ function M.architecture(values, sim)
   whole('grid_size', arch.grid, 4)
   if arch.kernel % 2 == 0 then
     error(('kernel_size is %d; an even kernel would make the field grow, give an odd one'):format(arch.kernel), 0) end
+  if arch.type == 'u_afno' then
+    local u = {}
+    arch.u_afno = u
+    for k, v in pairs(network(arch).DEFAULTS) do u[k] = v end
+    for k, v in pairs(values.u_afno or {}) do u[k] = v end
+    for _, k in ipairs { 'modes', 'encoder_levels', 'afno_blocks', 'blocks_per_level', 'hidden_dim' } do
+      if u[k] ~= nil then whole('u_afno.' .. k, u[k], 1) end
+    end
+    if arch.grid % 2 ^ u.encoder_levels ~= 0 then
+      error(('grid_size is %d, which %d levels of u_afno do not halve; give a multiple of %d, or fewer levels'):format(
+        arch.grid, u.encoder_levels, 2 ^ u.encoder_levels), 0)
+    end
+  end
   return arch
 end
 
---- The layers in the order of evaluation: { cin, cout, k, bias, unit, part } with part first, second, projection or
---- nil.
-function M.layers(arch)
-  local list, bias = {}, arch.norm == 'none'
-  local function add(cin, cout, k, with, part) list[#list + 1] = { cin = cin, cout = cout, k = k, bias = with,
-    part = part } end
-  add(arch.channels, arch.base, arch.kernel, bias, 'block')
-  local cin = arch.base
-  for i = 0, arch.layers - 1 do
-    local cout = arch.base * 2 ^ math.min(i, 2)
-    if arch.layers <= 3 then add(cin, cout, arch.kernel, bias, 'block')
-    else
-      add(cin, cout, arch.kernel, bias, 'first')
-      add(cout, cout, arch.kernel, bias, 'second')
-      if cin ~= cout then add(cin, cout, 1, false, 'projection') end
-    end
-    cin = cout
-  end
-  add(cin, arch.channels, 1, true, 'output')
-  return list
+--- Adds a type of operator of one's own: simulation.operator_type names it, its parameters stand in section `own` of
+--- the parameter space.
+---
+--- build(arch, source, dtype) is called once for a row: arch.own holds the values of the section, arch.grid and
+--- arch.channels the sizes, source gives its random numbers (uniform, normal, number, integer). It returns
+--- f(x, t) -> O(x) on states x [B, C, G, G].
+---@param name string
+---@param build fun(arch: table, source: table, dtype: string): function
+---@param flops? fun(arch: table): number operations of one application to one state, for plans (0)
+function M.register(name, build, flops)
+  if type(name) ~= 'string' or not name:find '^%a[%w_]*$' or type(build) ~= 'function' then
+    error('rollout.operator.register: give a name and a function(arch, source, dtype)', 2) end
+  if flops ~= nil and type(flops) ~= 'function' then
+    error(('rollout.operator.register: flops is %s; give a function(arch)'):format(check.show(flops)), 2) end
+  if NETWORKS[name] or own[name] then
+    error(('rollout.operator.register: there is an operator %s already'):format(name), 2) end
+  own[name] = { build = build, flops = flops }
+  local choices = require 'workflows.rollout.config'.SCHEMA.simulation.operator_type.choices
+  choices[#choices + 1] = name
 end
+
+--- The layers in the order of evaluation: { cin, cout, k, bias, part, grid }, as operator/cnn.lua and
+--- operator/u_afno.lua say; none for own operators.
+function M.layers(arch) return own[arch.type] and {} or network(arch).layers(arch) end
 
 --- Number of weights, biases and the affine pairs of normalisations.
 ---     mc.rollout.operator.parameters{ channels = 3, layers = 4, base = 64, kernel = 3, norm = 'none' }  --> 2404227
 function M.parameters(arch)
-  local n = 0
+  local n, affine = 0, { block = true, first = true, second = true, down = true, up = true }
   for _, l in ipairs(M.layers(arch)) do
-    n = n + l.cout * l.cin * l.k * l.k + (l.bias and l.cout or 0)
-    if l.part ~= 'projection' and l.part ~= 'output' and arch.norm ~= 'none' then n = n + 2 * l.cout end
+    if l.part == 'spectral' then n = n + 2 * l.cin * l.cout * l.rows * l.columns + 4 * l.cin
+    else
+      n = n + l.cout * l.cin * l.k * l.k + (l.bias and l.cout or 0)
+      if affine[l.part] and arch.norm ~= 'none' then n = n + 2 * l.cout end
+    end
   end
   return n
 end
 
 --- Multiplications and additions of one application to one state.
 function M.flops(arch)
+  if own[arch.type] then return own[arch.type].flops and own[arch.type].flops(arch) or 0 end
   local n = 0
-  for _, l in ipairs(M.layers(arch)) do n = n + 2 * l.cin * l.cout * l.k * l.k end
-  return n * arch.grid * arch.grid
+  for _, l in ipairs(M.layers(arch)) do
+    if l.part == 'spectral' then
+      n = n + 8 * l.cin * l.cout * l.rows * l.columns + 10 * l.cin * l.grid ^ 2 * math.log(l.grid) / math.log(2)
+    else n = n + 2 * l.cin * l.cout * l.k * l.k * (l.grid / (l.stride or 1)) ^ 2 end
+  end
+  return n
 end
 
 --- Weights of the operator of a row, uniform in +-1/sqrt(cin k k).
@@ -97,53 +127,37 @@ end
 ---@param seed integer
 ---@param index integer row, from 0
 ---@param dtype? string default f32
+---@return table|function per layer { w, b } or { mix }; of an own operator what its function returned
 function M.weights(arch, seed, index, dtype)
   local source, out = streams.source(seed, index, 'weights'), {}
+  if own[arch.type] then return own[arch.type].build(arch, source, dtype or 'f32') end
   for i, l in ipairs(M.layers(arch)) do
-    local bound = 1 / math.sqrt(l.cin * l.k * l.k)
-    out[i] = { w = source:uniform({ l.cout, l.cin, l.k, l.k }, -bound, bound):to(dtype or 'f32') }
-    local b = source:uniform({ l.cout }, -bound, bound) -- drawn for every layer, so that a bias moves no other weight
-    if l.bias then out[i].b = b:to(dtype or 'f32') end
+    if l.part == 'spectral' then
+      local shape = { l.cin, l.cout, l.rows, l.columns }
+      local function draw() return (source:normal(shape) / (l.cin * l.cout)):to(dtype or 'f32') end
+      local re, im = draw(), draw()
+      out[i] = { mix = network(arch).mixing(re, im) }
+    else
+      local bound = 1 / math.sqrt(l.cin * l.k * l.k)
+      out[i] = { w = source:uniform({ l.cout, l.cin, l.k, l.k }, -bound, bound):to(dtype or 'f32') }
+      local b = source:uniform({ l.cout }, -bound, bound) -- drawn for every layer, so that a bias moves no other weight
+      if l.bias then out[i].b = b:to(dtype or 'f32') end
+    end
   end
   return out
 end
 
 -- ---------------------------------------------------------------- one application
 
-local function normalise(arch, x)
-  local B, C, H, W = x.shape[1], x.shape[2], x.shape[3], x.shape[4]
-  local groups = arch.norm == 'instance' and C or arch.norm == 'layer' and 1
-  if arch.norm == 'none' then return x end
-  if arch.norm == 'batch' then return x * (1 / math.sqrt(1 + EPS)) end
-  if not groups then
-    groups = math.min(arch.groups, C)
-    while C % groups ~= 0 do groups = groups - 1 end
-  end
-  local y = x:reshape(B * groups, -1)
-  local mean = y:mean(2, { keepdim = true })
-  local var = y:var(2, { keepdim = true })
-  return ((y - mean) / (var + EPS):sqrt()):reshape(B, C, H, W)
-end
-
-local function activate(arch, x)
-  local a = arch.activation
-  if a == 'relu' then return mc.maximum(x, 0) end
-  if a == 'tanh' then return mc.tanh(x) end
-  if a == 'silu' or a == 'swish' then return x / (1 + mc.exp(-x)) end
-  if a == 'gelu' then
-    if arch.gelu == 'tanh' then return 0.5 * x * (1 + mc.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x))) end
-    return 0.5 * x * (1 + mc.special.erf(x * math.sqrt(0.5)))
-  end
-  return x
-end
-
-local function convolve(arch, x, layer, p)
-  return mc.nn.conv2d(x, p.w, { bias = p.b, padding = math.floor(layer.k / 2), padding_mode = arch.padding_mode })
-end
-
 --- The scale of the noise at step t of T.
+---@param arch table scale, schedule, period
+---@param t? integer
+---@param T? integer
 function M.scale(arch, t, T)
   local s = arch.scale
+  check.arg('rollout.operator.scale', 'arch.scale', s, 'number', 3)
+  check.arg('rollout.operator.scale', 't', t or 0, 'number', 3)
+  check.arg('rollout.operator.scale', 'T', T or 0, 'number', 3)
   if arch.schedule == 'annealing' then return s * (1 - math.min(t / T, 1)) end
   if arch.schedule == 'periodic' then return s * (1 + 0.5 * math.sin(2 * math.pi * t / arch.period)) end
   return s
@@ -176,19 +190,32 @@ local function field(arch, source, channels, law)
   return n
 end
 
---- The network as a function: apply(x, sources, t, T) with x [B, C, G, G] and a source of noise per state (nil: no
+--- The operator as a function: apply(x, sources, t, T) with x [B, C, G, G] and a source of noise per state (nil: no
 --- noise).
 ---@param arch table
 ---@param weights table of M.weights
+---@param opts? table composed (false): of ops that have derivatives, where the fused pass between convolutions has
+---   none · keep (false): intermediate tensors live to the end of the scope instead of being reused
 ---@return fun(x: mascon.Tensor, sources?: table, t?: integer, T?: integer): mascon.Tensor
-function M.build(arch, weights)
-  local layers = M.layers(arch)
-  local last = weights[#layers]
+function M.build(arch, weights, opts)
+  local o = check.opts('rollout.operator.build', opts, { composed = { false, 'bool' },
+    keep = { false, 'bool' } }, 3)
+  local noises = own[arch.type] or arch.type == 'u_afno' -- of the output, where a cnn has them before the last layer
+  local hidden, output
+  if own[arch.type] then
+    hidden = function(x, t) return weights(x, t) end
+    output = function(h) return h end
+  else
+    local layers, kit, net = M.layers(arch), block.kit(arch, o.composed, o.keep), network(arch)
+    hidden = function(x) return net.hidden(kit, layers, weights, x, arch) end
+    output = function(h) return kit.conv(h, layers[#layers], weights[#layers]) end
+  end
   -- lower triangle L with L L' = W W' of the output layer: noise of as many channels as the state has, of the same law
   local mix
   local function output_mix()
     if not mix then
-      local w = last.w:reshape(last.w.shape[1], -1):to 'f64'
+      local w = weights[#weights].w
+      w = w:reshape(w.shape[1], -1):to 'f64'
       mix = mc.linalg.cholesky(mc.matmul(w, w.T) + 1e-300 * mc.eye(w.shape[1]))
     end
     return mix
@@ -220,28 +247,20 @@ function M.build(arch, weights)
     local noisy = sources and arch.noise ~= 'none' and arch.scale > 0
     if noisy and arch.noise == 'dropout' and M.scale(arch, t, T) >= 1 then
       error('noise_scale of dropout is 1 or more: nothing would be left', 0) end
-    local h
-    local i = 1
-    while i < #layers do
-      local l = layers[i]
-      if l.part == 'block' then h = activate(arch, normalise(arch, convolve(arch, h or x, l, weights[i])))
-      elseif l.part == 'first' then
-        local skip = h
-        h = activate(arch, normalise(arch, convolve(arch, h, l, weights[i])))
-        i = i + 1
-        h = activate(arch, normalise(arch, convolve(arch, h, layers[i], weights[i])))
-        if layers[i + 1].part == 'projection' then
-          i = i + 1
-          skip = convolve(arch, skip, layers[i], weights[i])
-        end
-        h = h + skip
-      end
-      i = i + 1
-    end
-    if noisy and arch.noise ~= 'gaussian' then h = noise_on(h, sources, t, T) end
-    local y = convolve(arch, h, layers[#layers], last)
-    if noisy and arch.noise == 'gaussian' then y = gaussian_output(y, sources, t, T) end
+    local h = hidden(x, t)
+    if noisy and not noises and arch.noise ~= 'gaussian' then h = noise_on(h, sources, t, T) end
+    local y = output(h)
+    if noisy and noises then y = noise_on(y, sources, t, T)
+    elseif noisy and arch.noise == 'gaussian' then y = gaussian_output(y, sources, t, T) end
     return y
+  end
+end
+
+--- Gives back the memory of weights.
+function M.release(weights)
+  if type(weights) ~= 'table' then return end
+  for _, w in ipairs(weights) do
+    for _, k in ipairs { 'w', 'b', 'mix' } do if w[k] then w[k]:release() end end
   end
 end
 

@@ -23,7 +23,8 @@ function M.plan(config, first, last)
       4 * sim.num_realizations * arch.grid ^ 2 * (4 * widest + 6 * arch.channels) + 4 * operator.parameters(arch))
   end
   local G, D = generate.largest_grid(config), #features.summary_names(sim.extract_operator_features)
-  local row = 4 * (sim.channels * G * G + sim.num_timesteps * 63 + sim.num_realizations * D + 3 * D)
+  local columns = #features.temporal_names(generate.families(config))
+  local row = 4 * (sim.channels * G * G + sim.num_timesteps * columns + sim.num_realizations * D + 3 * D)
   if config.dataset.storage.store_trajectories then
     row = row + 4 * sim.num_realizations * sim.num_timesteps * sim.channels * G * G end
   return { ('%d operators, %d realisations, %d states each, %d coordinates'):format(n, sim.num_realizations,
@@ -60,7 +61,7 @@ end
 
 --- The page of a data set.
 ---@param path string
-function M.page(path) return (path:gsub('%.h5$', '')) .. '.html' end
+function M.page(path) return (require 'workflows.rollout.store'.page(path)) end
 
 --- Writes PATH.html: distributions of parameters, features and failures. Returns its path.
 ---@param path string data set

@@ -7,9 +7,9 @@ local check = require 'mascon.core.check'
 local error = check.error
 local M = {}
 
-M.SECTIONS = { 'architecture', 'stochastic', 'operator', 'evolution', 'u_afno' }
+M.SECTIONS = { 'architecture', 'stochastic', 'operator', 'evolution', 'u_afno', 'own' }
 
--- what a section may hold, for words when a name is not known
+-- what a section may hold, for words when a name is not known; `own` holds what operators of the user take
 M.NAMES = {
   architecture = { 'num_layers', 'base_channels', 'kernel_size', 'activation', 'dropout_rate', 'padding_mode',
     'num_groups' },

@@ -9,6 +9,13 @@ local file = require 'mascon.base.file'
 local error = check.error
 local M = {}
 
+--- The page of a data set.
+---@param path string
+function M.page(path)
+  check.arg('rollout.store.page', 'path', path, 'string', 3)
+  return (path:gsub('%.h5$', '')) .. '.html'
+end
+
 --- Folder of the parts of an output.
 function M.folder(path) return path .. '.parts' end
 
@@ -66,9 +73,7 @@ end
 function M.begin(path, hash, o)
   local parts, foreign = M.parts(path, hash)
   local there = file.exists(path)
-  if there and not o.overwrite and not o.resume then
-    error(('rollout: %s is there already; use --overwrite, --resume, or another --output'):format(path), 0)
-  end
+  mc.results.free('--output', { path }, { overwrite = o.overwrite, resume = o.resume or false })
   if there and o.resume and #parts + foreign == 0 then
     if hash_of(path) ~= hash then
       error(('rollout: %s holds rows of another configuration; use --overwrite, or another --output'):format(path), 0)
@@ -174,9 +179,29 @@ local function chunk_of(rule, shape, rows)
   return out
 end
 
+local MASKS = { temporal = '/features/temporal/mask', summary = '/features/summary/per_trajectory/mask',
+  aggregated = '/features/summary/aggregated/mask' }
+
+--- Which columns of a dataset of parts have two different finite values: u8 [columns].
+local function mask_of(parts, name)
+  local read, low, high = reader(parts, name), nil, nil
+  for _ = 1, #parts do
+    low, high = mc.scope(function()
+      local x = read()
+      x = x:reshape(-1, x.shape[x.ndim])
+      local good = mc.isfinite(x)
+      local a, b = mc.where(good, x, math.huge):min(1), mc.where(good, x, -math.huge):max(1)
+      if low then a, b = mc.minimum(a, low), mc.maximum(b, high) end
+      return a, b
+    end)
+  end
+  return mc.lt(low, high):to 'u8'
+end
+
 --- Writes a file from parts (or from whole files, which have its names); groups and attributes as the reference has
---- them.
+--- them. The page of the data that were there goes.
 function M.combine(path, parts, about, whole)
+  os.remove(M.page(path))
   local w = require('mascon.io.hdf5').create(path)
   local n = about.last - about.first + 1
   local function dataset(name, place, rule)
@@ -198,6 +223,10 @@ function M.combine(path, parts, about, whole)
       '/features/summary/aggregated/metadata' } do w:group(g) end
   end
   for _, p in ipairs(PLAN) do if about.summary or p[1] ~= 'seconds' then dataset(unpack(p)) end end
+  for _, p in ipairs(PLAN) do
+    local from = whole and p[2] or p[1]
+    if MASKS[p[1]] and shape_of(parts, from) then w:put(MASKS[p[1]], mask_of(parts, from)) end
+  end
   dataset('outputs', '/outputs/fields', about.steps > 1 and { 1, 1, 32, -1, -1, -1 } or { 1, 1, -1, -1, -1 })
   for name, place in pairs { ic_types = 'ic_types', policies = 'evolution_policies',
     regimes = 'noise_regimes' } do w:put('/metadata/' .. place, texts(parts, whole
@@ -233,6 +262,7 @@ function M.alone(path, work, ...)
   end
   local lock, why = file.lock(path)
   if not lock then error('rollout: ' .. why, 0) end
+  file.sweep(M.page(path))
   local ok, r = pcall(work, path, ...)
   lock:free()
   if not ok then error(r, 0) end
@@ -241,8 +271,7 @@ end
 
 --- join while nobody else writes the output.
 function M.join_held(paths, out, overwrite)
-  if file.exists(out) and not overwrite then
-    error(('rollout: %s is there already; use --overwrite or another --output'):format(out), 0) end
+  mc.results.free('--output', { out }, { overwrite = overwrite, inputs = paths })
   local list, hash = {}, nil
   for _, p in ipairs(paths) do
     local f = mc.open(p)

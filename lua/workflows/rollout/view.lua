@@ -1,14 +1,28 @@
--- view.lua - a row of a data set as pictures: states at a few times, a frame per state for an animation.
+-- view.lua - a row of a data set as pictures: states at a few times, or all of them as an animation.
 local mc = require 'mascon'
+local check = require 'mascon.core.check'
+local tensor = require 'mascon.core.tensor'
+local file = require 'mascon.base.file'
+local colormap = require 'mascon.plot.colormap'
+local gif = require 'mascon.plot.gif'
 local look = require 'workflows.rollout.check'
+local error = check.error
 local M = {}
+
+local SIDE, GAP = 192, 4 -- pixels of a channel of an animation at least, and between channels
+local MOST = 400 -- frames of an animation
+
+local function limits(list)
+  local low, high = math.huge, -math.huge
+  for _, e in ipairs(list) do low, high = math.min(low, e.x:min():item()), math.max(high, e.x:max():item()) end
+  if not (high > low) then high = low + 1e-6 end
+  return low, high
+end
 
 local function picture(list, title, path)
   local C = list[1].x.shape[1]
   local fig = mc.plot.figure { title = title, width = 170 * #list + 40, height = 180 * C + 40, rows = C, cols = #list }
-  local low, high = math.huge, -math.huge
-  for _, e in ipairs(list) do low, high = math.min(low, e.x:min():item()), math.max(high, e.x:max():item()) end
-  if not (high > low) then high = low + 1e-6 end
+  local low, high = limits(list)
   for k, e in ipairs(list) do
     for c = 1, C do fig:axes(c, k):heatmap(nil, nil, e.x[c]:totable(), { title = ('t = %d'):format(e.t),
       cmap = 'viridis', vmin = low, vmax = high }) end
@@ -17,20 +31,69 @@ local function picture(list, title, path)
   return path
 end
 
---- Contact sheet of a row, realisation 1, replayed from its parameters: files written. out: path of an SVG or PNG.
+--- The channels of a state side by side, each place a square of `times` pixels: bytes of palette places.
+local function frame(x, low, high, times)
+  local C, G = x.shape[1], x.shape[2]
+  local level = mc.clip((x - low) * (254 / (high - low)), 0, 254) + 0.5
+  local cells, lines, gap = level:totable(), {}, string.char(255):rep(GAP)
+  for row = 1, G do
+    local parts = {}
+    for c = 1, C do
+      local line = {}
+      for k, v in ipairs(cells[c][row]) do line[k] = string.char(math.floor(v)):rep(times) end
+      parts[c] = table.concat(line)
+    end
+    lines[row] = table.concat(parts, gap):rep(times)
+  end
+  return table.concat(lines)
+end
+
+--- Frames on one scale of colours, the length of the rollout in `seconds` or less.
+local function film(list, path)
+  local C, G = list[1].x.shape[1], list[1].x.shape[2]
+  local low, high = limits(list)
+  local times = math.max(1, math.ceil(SIDE / G))
+  local palette, frames = {}, {}
+  for i, text in ipairs(colormap.colours('viridis', 255)) do
+    local r, g, b = colormap.components(text)
+    palette[i] = { math.floor(r * 255 + 0.5), math.floor(g * 255 + 0.5), math.floor(b * 255 + 0.5) }
+  end
+  palette[256] = { 255, 255, 255 }
+  for k, e in ipairs(list) do frames[k] = frame(e.x, low, high, times) end
+  local delay = math.max(2, math.min(12, math.floor(1200 / #list)))
+  local ok, why = file.write(path, gif.animation(C * G * times + (C - 1) * GAP, G * times, frames, palette, delay))
+  if not ok then error('rollout: ' .. why, 0) end
+  return path
+end
+
+local function evenly(states, n)
+  local chosen = {}
+  n = math.min(n, #states)
+  for k = 1, n do chosen[k] = states[math.floor((k - 1) * (#states - 1) / math.max(n - 1, 1)) + 1] end
+  return chosen
+end
+
+--- Pictures of a row, realisation 1, replayed from its parameters: files written.
+---
+--- out .svg or .png: a contact sheet of eight states. out .gif: an animation of all states, of 400 at most, with the
+--- channels side by side.
 ---@param path string data set
 ---@param i integer row, from 0
----@param out? string
+---@param out? string (row-I.svg)
 ---@return string[]
 function M.row(path, i, out)
+  out = out or ('row-%d.svg'):format(i)
+  local kind = out:match '%.(%w+)$'
+  if kind ~= 'svg' and kind ~= 'png' and kind ~= 'gif' then
+    error(('rollout.view: %s must end in .svg or .png (eight states) or .gif (an animation)'):format(out), 0) end
   local states = {}
   local row, config = look.replay(path, i, { features = false, visit = function(t, x) states[#states + 1] = { t = t,
-    x = mc.keep(x[1]:to('f64'):copy()) } end })
-  local chosen, n = {}, math.min(8, #states)
-  for k = 1, n do chosen[k] = states[math.floor((k - 1) * (#states - 1) / math.max(n - 1, 1)) + 1] end
-  local title = ('row %d: L%d b%d k%d %s, %s, %s'):format(i, row.arch.layers, row.arch.base, row.arch.kernel,
-    row.arch.norm, row.policy.policy, row.kind)
-  return { picture(chosen, title, out or ('row-%d.svg'):format(i)) }, config
+    x = tensor.hold(x[1]:to('f64'):copy()) } end })
+  if kind == 'gif' then return { film(evenly(states, MOST), out) }, config end
+  local a = row.arch
+  local title = ('row %d: %s b%d %s, %s, %s'):format(i, a.type == 'cnn' and ('L%d k%d'):format(a.layers, a.kernel)
+    or a.type, a.base, a.norm, row.policy.policy, row.kind)
+  return { picture(evenly(states, 8), title, out) }, config
 end
 
 return M

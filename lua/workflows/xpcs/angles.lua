@@ -19,19 +19,20 @@ end
 ---@param phi number[] deg
 ---@param ranges? number[][] { low, high }
 ---@param warnings string[]
+---@param among? table<integer, boolean> the places that may be chosen; all of them without it
 ---@return integer[]
-function M.choose(phi, ranges, warnings)
+function M.choose(phi, ranges, warnings, among)
   local all = {}
-  for k = 1, #phi do all[k] = k end
+  for k = 1, #phi do if not among or among[k] then all[#all + 1] = k end end
   if not ranges then return all end
   if #ranges == 0 then
     table.insert(warnings, 'angle filter: no ranges are given; all angles are used')
     return all
   end
   local out = {}
-  for k, a in ipairs(phi) do
+  for _, k in ipairs(all) do
     for _, r in ipairs(ranges) do
-      if M.within(a, r[1], r[2]) then
+      if M.within(phi[k], r[1], r[2]) then
         out[#out + 1] = k
         break
       end

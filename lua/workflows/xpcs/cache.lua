@@ -46,6 +46,8 @@ local LISTS = { 'start_contrast', 'start_offset', 'sigma' }
 ---@param o table what the data are made with: n, phi, t, dtype and what describes them
 ---@return mascon.xpcs.Data|nil, string|nil why, boolean|nil foreign
 function M.read(path, key, o)
+  check.arg('xpcs.cache.read', 'key', key, 'string', 3)
+  check.arg('xpcs.cache.read', 'o', o, 'table', 3)
   if not mc.file.exists(path) then return nil end
   local ok, file = pcall(mc.open, path, { format = 'h5' })
   if not ok then return nil, 'it is damaged', false end

@@ -169,11 +169,26 @@ local function posterior_of(tree)
       end
       o.priors[parameters.get(where, name, 0).name] = { mu, width }
     end
-  elseif list ~= nil then
+  elseif list == nil then
+    -- homodyne also takes them beside the bounds
+    for i, b in ipairs(g 'parameter_space.bounds' or {}) do
+      local mu, width = type(b) == 'table' and b.prior_mu, type(b) == 'table' and b.prior_sigma
+      if type(mu) == 'number' or type(width) == 'number' then
+        if type(mu) ~= 'number' or type(width) ~= 'number' or not (width > 0) or type(b.name) ~= 'string' then
+          error(('parameter_space.bounds[%d] needs both prior_mu and prior_sigma > 0, or neither'):format(i), 0)
+        end
+        o.priors = o.priors or {}
+        o.priors[parameters.get('parameter_space.bounds', b.name, 0).name] = { mu, width }
+      end
+    end
+  else
     error('parameter_space.priors must be a list of { name, mu, sigma } or a table of { mu, sigma } by name', 0)
   end
   return o
 end
+
+-- keys of an entry of parameter_space.bounds; those of a prior are read with the priors
+local OF_BOUND = { name = true, min = true, max = true, type = true, unit = true, prior_mu = true, prior_sigma = true }
 
 --- A section without the keys that are null.
 local function section(tree, path)
@@ -242,6 +257,14 @@ local function meaning(tree)
     end
     if b.min > b.max then error(('parameter_space.bounds[%d]: %s has min %g above max %g'):format(i, b.name, b.min,
       b.max), 0) end
+    for key in pairs(b) do
+      if not OF_BOUND[key] then
+        local near = check.nearest(tostring(key), known_names(OF_BOUND))
+        error(('parameter_space.bounds[%d] holds %s%s'):format(i, tostring(key), near
+          and (', which is no key of it (did you mean %s?)'):format(near)
+          or '; its keys are ' .. table.concat(known_names(OF_BOUND), ', ')), 0)
+      end
+    end
     bounds[parameters.get('parameter_space.bounds', b.name, 0).name] = { b.min, b.max }
   end
   local fixed = {}
@@ -254,6 +277,7 @@ local function meaning(tree)
   if active and #active == 0 then active = nil end
   local n = 'optimization.nlsq.'
   local a = n .. 'anti_degeneracy.'
+  local per_angle = g(a .. 'per_angle_mode')
   local weighting
   if g(a .. 'shear_weighting.enable') then
     weighting = { alpha = g(a .. 'shear_weighting.alpha'), min_weight = g(a .. 'shear_weighting.min_weight'),
@@ -271,7 +295,8 @@ local function meaning(tree)
       ties = g 'initial_parameters.tied_parameters',
     contrast = numbers('per_angle_scaling.contrast', g 'initial_parameters.per_angle_scaling.contrast'),
       offset = numbers('per_angle_scaling.offset', g 'initial_parameters.per_angle_scaling.offset'),
-    scaling = g(a .. 'per_angle_mode'), constant_scaling_threshold = g(a .. 'constant_scaling_threshold'),
+    scaling = per_angle == 'independent' and 'individual' or per_angle,
+      constant_scaling_threshold = g(a .. 'constant_scaling_threshold'),
       fourier_order = g(a .. 'fourier_order'), shear_weighting = weighting,
     ftol = above(n .. 'tolerance', 0), xtol = above(n .. 'xtol', 0), gtol = above(n .. 'gtol', 0), loss = g(n .. 'loss')
       or 'soft_l1', f_scale = above(n .. 'f_scale', 0), sigma = sigma,

@@ -5,6 +5,7 @@
 -- keeps twice the digits; beyond that some combination of parameters is not determined, and its members get an infinite
 -- variance instead of a number.
 local mc = require 'mascon'
+local tensor = require 'mascon.core.tensor'
 local problem = require 'workflows.xpcs.problem'
 local dense = require 'workflows.xpcs.dense'
 local M = {}
@@ -90,7 +91,7 @@ local function factorised(p, point, norms)
         if r:numel() == 0 then return end
         local part = reduced.triangle(mc.matmul(mix, J), r)
         local before = triangle
-        triangle = mc.keep(before and reduced.stack(before, part) or part)
+        triangle = tensor.hold(before and reduced.stack(before, part) or part)
         if before then before:release() end
       end)
     end

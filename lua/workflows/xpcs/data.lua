@@ -6,6 +6,7 @@
 -- never more than one full matrix is in memory.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
+local tensor = require 'mascon.core.tensor'
 local error = check.error
 local M = {}
 
@@ -39,7 +40,13 @@ function M.tiles(n, F)
 end
 
 --- Bytes of the packed data.
+---@param n integer times
+---@param F integer angles
+---@param dtype? string f64, f32
 function M.bytes(n, F, dtype)
+  if dtype ~= nil and dtype ~= 'f32' and dtype ~= 'f64' then
+    error(('xpcs.data.bytes: dtype is %s; choose f64 or f32'):format(check.show(dtype)), 2)
+  end
   local _, values = M.tiles(n, F)
   return values * (dtype == 'f32' and 4 or 8)
 end
@@ -139,7 +146,7 @@ function Data:put(f, c, mask, sigma, level)
       self.sigma = self.sigma or {}
       self.sigma[f] = each
       if not self.weight then
-        self.weight = mc.keep(mc.full({ self.packed.shape[1] }, mc.nan, { dtype = self.dtype }))
+        self.weight = tensor.hold(mc.full({ self.packed.shape[1] }, mc.nan, { dtype = self.dtype }))
       end
       into(self.weight, self, f, upper(w * each, self.dtype))
     end

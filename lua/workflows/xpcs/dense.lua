@@ -4,6 +4,7 @@
 -- degenerate fits, where a QR factorisation
 -- of the columns keeps twice the digits of a normal matrix. Some rows of an angle at a time.
 local mc = require 'mascon'
+local tensor = require 'mascon.core.tensor'
 local model = require 'workflows.xpcs.model'
 local M = {}
 
@@ -48,7 +49,7 @@ function M.count(data) return data.tiles[#data.tiles].I + 1 end
 function M.angle(data, p, f)
   local r, J = {}, {}
   for I = 1, M.count(data) do
-    M.rows(data, p, f, I - 1, function(a, b) r[#r + 1], J[#J + 1] = mc.keep(a), mc.keep(b) end)
+    M.rows(data, p, f, I - 1, function(a, b) r[#r + 1], J[#J + 1] = tensor.hold(a), tensor.hold(b) end)
   end
   if #r == 1 then return r[1], J[1] end
   return mc.concat(r, 1), mc.concat(J, 2)

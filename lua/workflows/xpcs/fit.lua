@@ -45,6 +45,38 @@ local function positive(name, v, unit, low, high, warnings)
     ('%s = %g %s is outside the usual range %g .. %g; check its unit'):format(name, v, unit, low, high)) end
 end
 
+local TIE = { to = true, factor = true, shift = true }
+
+--- Ties by name of the parameter, { to, factor, shift }: from { to = name, factor = 1, shift = 0 } or by position.
+local function ties_of(given, level)
+  local out = {}
+  for name, t in pairs(given or {}) do
+    local own = parameters.get('xpcs: ties', name, level).name
+    local fname = ('xpcs: the tie of %s'):format(own)
+    if type(t) ~= 'table' then
+      error(('%s is %s; give { to = NAME, factor = 1, shift = 0 }'):format(fname, check.show(t)), level)
+    end
+    for key in pairs(t) do
+      if not TIE[key] and key ~= 1 and key ~= 2 and key ~= 3 then
+        error(('%s holds %s; give { to = NAME, factor = 1, shift = 0 }'):format(fname, check.show(key)), level)
+      end
+    end
+    local to, numbers = t.to or t[1], { factor = t.factor or t[2] or 1, shift = t.shift or t[3] or 0 }
+    if type(to) ~= 'string' then
+      error(('%s names no parameter to follow (to is %s); give { to = NAME, factor = 1, shift = 0 }'):format(fname,
+        check.show(to)), level)
+    end
+    for _, key in ipairs { 'factor', 'shift' } do
+      local v = numbers[key]
+      if type(v) ~= 'number' or v - v ~= 0 then
+        error(('%s: %s is %s; give a finite number'):format(fname, key, check.show(v)), level)
+      end
+    end
+    out[own] = { to = parameters.get(fname, to, level).name, factor = numbers.factor, shift = numbers.shift }
+  end
+  return out
+end
+
 --- sigma as a list per angle; and whether it is the default.
 local function sigmas(o, data)
   local s, F = o.sigma, data.F
@@ -152,11 +184,14 @@ local function set_up(data, o)
   local fixed, active, ties, free = named(o.fixed), o.active and named(o.active), {}, {}
   local place_of = {}
   for i, name in ipairs(names) do place_of[name] = i end
-  for name, t in pairs(o.ties or {}) do
-    local i, to = place_of[parameters.get('xpcs', name, 3).name], place_of[parameters.get('xpcs', t.to, 3).name]
-    if not i or not to or i == to or (o.ties[t.to]) then
-      error(('xpcs: %s cannot be tied to %s; tie a physical parameter to another one that is not tied itself'):format(name, tostring(t.to)), 3) end
-    ties[i] = { to = to, factor = t.factor or 1, shift = t.shift or 0 }
+  local tied = ties_of(o.ties, 4)
+  for name, t in pairs(tied) do
+    local i, to = place_of[name], place_of[t.to]
+    if not i or not to or i == to or tied[t.to] then
+      error(('xpcs: %s cannot be tied to %s; tie a physical parameter to another one that is not tied itself'):format(
+        name, t.to), 3)
+    end
+    ties[i] = { to = to, factor = t.factor, shift = t.shift }
   end
   for i, name in ipairs(names) do
     local base = i <= m and 'contrast' or i <= 2 * m and 'offset' or name
@@ -207,6 +242,8 @@ local function picked(p, list)
   return out
 end
 
+local STEPS = 30 -- closing steps at most; two or three are usual, more where the cost has a curved ridge
+
 --- Gauss-Newton steps from where the solver stopped, until a step is below 1e-6 standard errors. Numbers that lean on a
 --- bound stay there.
 local function polish(p, point, low, high, scale)
@@ -223,7 +260,7 @@ local function polish(p, point, low, high, scale)
     local moved = p:at(vectors.strictly(leaned, low, high, 0))
     if moved.cost and moved.cost <= point.cost * (1 + 1e-13) then point = moved end
   end
-  for _ = 1, 12 do
+  for _ = 1, STEPS do
     local g, H = p:normal(point)
     local inside = {}
     for k = 1, #g do
@@ -252,12 +289,19 @@ local function polish(p, point, low, high, scale)
     end
     left = math.sqrt(size) / scale
     if left < 1e-6 then return point, left end
-    local x = {}
-    for k = 1, #g do x[k] = point.x[k] end
-    for a, k in ipairs(inside) do x[k] = x[k] + step[a] end
-    x = vectors.strictly(vectors.clip(x, low, high), low, high, 0)
-    local next_point = p:at(x)
-    if not next_point.cost or next_point.cost > point.cost * (1 + 1e-13) then return point, left end
+    -- a whole step leaves a curved ridge, a shorter one follows it
+    local next_point
+    for _, share in ipairs { 1, 0.5, 0.25, 0.125 } do
+      local x = {}
+      for k = 1, #g do x[k] = point.x[k] end
+      for a, k in ipairs(inside) do x[k] = x[k] + share * step[a] end
+      x = vectors.strictly(vectors.clip(x, low, high), low, high, 0)
+      next_point = p:at(x)
+      if next_point.cost and next_point.cost <= point.cost * (1 + 1e-13) then break end
+      next_point = nil
+      if left < 1e-4 then break end
+    end
+    if not next_point then return point, left end
     point = next_point
   end
   return point, left
@@ -398,7 +442,8 @@ end
 ---  'auto'|'individual'|'constant'|'averaged'|'fourier' · initial { name = value }; without it a scan of a coarse copy
 ---  of the data finds the start (start = 'given': the defaults) ·
 ---  bounds { name = { low, high } } · fixed (names, or name = value) · active (names: all other physical ones are
----  fixed) · ties { name = { to, factor, shift } } ·
+---  fixed) · ties { name = { to = name, factor = 1, shift = 0 } }, or { name, 1, 0 } by
+---  position: this one is factor times that one plus shift ·
 ---  contrast, offset (lists per angle) · sigma (number or list per angle; 0.01) · absolute_sigma (true when sigma is
 ---  given) · loss · f_scale ·
 ---  ftol, xtol, gtol 1e-8 · x_scale 'jac', or { name = scale } · max_nfev 100 per parameter · shear_weighting · legacy_counting · legacy_abs ·
@@ -421,7 +466,8 @@ function M.fit(data, opts)
       return o.progress(point, iteration, optimality, p)
     end or nil,
   }
-  if o.start == 'auto' and next(o.initial or {}) == nil then
+  local search = o.start == 'auto' and next(o.initial or {}) == nil
+  if search then
     for place, v in pairs(require('workflows.xpcs.start').find(p)) do p.start[place] = v end
   end
   local x0 = picked(p, p.start)
@@ -438,6 +484,17 @@ function M.fit(data, opts)
         point, small, status, iterations = other, small_, status_, iterations_
       end
       if not floored(p, point) then break end
+    end
+  end
+  -- there is a valley of its own where D is cut off: what is found above the floor may lie deeper
+  if search and status >= 0 and floored(p, point) then
+    local x1 = {}
+    local found = require('workflows.xpcs.start').find(p, true)
+    for k, place in ipairs(p.free) do x1[k] = math.max(low[k], math.min(high[k], found[place] or x0[k])) end
+    settings.trust = o.trust_region_scale
+    local other, small_, status_, _, iterations_ = trf.run(p, x1, settings)
+    if other.cost and status_ >= 0 and other.cost < point.cost then
+      point, small, status, iterations = other, small_, status_, iterations_
     end
   end
   if status == -4 then

@@ -25,7 +25,7 @@ local CHECKPOINTS = {
 
 -- the posterior: what is not named here steers upstream's shards and back ends
 M.CMC = { ['*'] = U,
-  per_angle_mode = { 'auto', 'individual', 'constant', 'averaged', 'fourier' },
+  per_angle_mode = { 'auto', 'individual', 'constant', 'constant_averaged', 'averaged', 'fourier' },
   sharding = { ['*'] = U, num_shards = 'any', seed = 'any' },
   per_shard_mcmc = { ['*'] = U, num_warmup = 'any', num_samples = 'any', num_chains = 'any', target_accept_prob = 'any',
     max_tree_depth = 'any', dense_mass = 'any', seed = 'any' },
@@ -56,12 +56,13 @@ M.SCHEMA = {
   parameter_space = { model = U, bounds = 'list', priors = 'any' },
   optimization = {
     method = { 'nlsq', 'cmc' },
-    nlsq = unused('workflow goal memory_fraction verbose progress diagnostics hybrid_streaming', {
+    nlsq = unused([[workflow goal memory_fraction memory_threshold_gb use_streaming
+      verbose progress diagnostics hybrid_streaming]], {
       max_iterations = 'integer', tolerance = 'number', xtol = 'number', gtol = 'number', loss = { 'linear', 'soft_l1',
         'huber', 'cauchy', 'arctan' }, f_scale = 'number',
       trust_region_scale = 'number', x_scale_map = 'map', legacy_counting = 'bool', legacy_abs = 'bool',
       anti_degeneracy = unused('enable fourier_auto_threshold hierarchical regularization gradient_monitoring', {
-        per_angle_mode = { 'auto', 'individual', 'constant', 'averaged', 'fourier' },
+        per_angle_mode = { 'auto', 'individual', 'independent', 'constant', 'averaged', 'fourier' },
           constant_scaling_threshold = 'integer', fourier_order = 'integer',
         shear_weighting = unused('update_frequency', { enable = 'bool', alpha = 'number', min_weight = 'number',
           normalize = 'bool' }),
@@ -70,7 +71,8 @@ M.SCHEMA = {
         enable = 'bool', n_starts = 'integer', seed = 'integer', sampling_strategy = { 'latin_hypercube', 'random' },
           use_screening = 'bool', refinement_ftol = 'number',
       }),
-      cmaes = unused([[preset sigma_warmstart population_batch_size data_chunk_size memory_limit_gb auto_select
+      cmaes = unused([[preset nlsq_warmstart sigma_warmstart population_batch_size
+        data_chunk_size memory_limit_gb auto_select
         scale_threshold normalize normalization_epsilon refine_with_nlsq refinement_workflow refinement_xtol refinement_gtol
         refinement_max_nfev refinement_loss]], {
         enable = 'bool', max_generations = 'integer', sigma = 'number', warmstart_auto_skip = 'bool',

@@ -99,7 +99,68 @@ function M.read(file, path, warnings)
     NEW.matrices, OLD.q, OLD.phi, OLD.matrices), 3)
 end
 
---- The entries of one q.
+local FAR = 0.1 -- of q, by which the nearest one may miss what is asked for without a word
+local PRECISION = 1e-6 -- of q: what a file in f32 and a number that was typed may differ by and be the same
+
+--- Matrices of one q by default, and where only that very q is wanted.
+local function same_q(a, b, o) return math.abs(a - b) < (o.strict_q and math.max(1e-10, PRECISION * b) or 1e-10) end
+
+--- Says that the nearest q is far from the one that is asked for; where only that very q is wanted, refuses another.
+local function distance(path, near, wanted, all, o, warnings)
+  if math.abs(near - wanted) <= (o.strict_q and PRECISION or FAR) * near then return end
+  local words, seen = {}, {}
+  for _, v in ipairs(all) do
+    if not seen[v] and #words < 12 then words[#words + 1], seen[v] = ('%.8g'):format(v), true end
+  end
+  local text = ('q = %.8g 1/A is asked for and the nearest of %s is %.8g (it holds %s)%s'):format(wanted, path, near,
+    table.concat(words, ', '), math.abs(wanted / near / 10 - 1) < FAR and '; 1 1/nm is 0.1 1/A' or '')
+  if o.strict_q then error(('xpcs: %s; strict_q = true refuses this'):format(text), 5) end
+  table.insert(warnings, text)
+end
+
+--- The q of an .npz, and which of its matrices belong to it (nil: all).
+---@param path string
+---@param q mc.tensor|number|nil what the file holds: one q, or one per matrix
+---@param o table q, strict_q
+---@param count integer matrices
+---@param warnings string[]
+---@return number|nil q, table<integer, boolean>|nil among
+function M.q_of(path, q, o, count, warnings)
+  local all = q == nil and {} or mc.is_tensor(q) and q:to('f64'):reshape(-1):totable() or { q }
+  if #all == 0 then return o.q end
+  local least, most = math.huge, -math.huge
+  for _, v in ipairs(all) do
+    if not (v > 0 and v < math.huge) then
+      error(('xpcs: %s holds q = %s 1/A; it must be positive and finite'):format(path, check.show(v)), 4)
+    end
+    least, most = math.min(least, v), math.max(most, v)
+  end
+  if most - least < 1e-10 then
+    if o.q and math.abs(o.q - least) > PRECISION * least then
+      if o.strict_q then
+        error(('xpcs: %s holds q = %g 1/A and %g is asked for; strict_q = true refuses this'):format(path, least, o.q),
+          4)
+      end
+      table.insert(warnings, ('the file says q = %g 1/A and %g is asked for; %g is used'):format(least, o.q, o.q))
+    end
+    return o.q or least
+  end
+  if #all ~= count then
+    error(('xpcs: %s holds %d q (%g to %g 1/A) for %d matrices; give one q, or one per matrix'):format(path, #all,
+      least, most, count), 4)
+  end
+  if not o.q then
+    error(('xpcs: %s holds matrices of several q (%g to %g 1/A); say which one with q'):format(path, least, most), 4)
+  end
+  local near, among = all[1], {}
+  for _, v in ipairs(all) do if math.abs(v - o.q) < math.abs(near - o.q) then near = v end end
+  for k, v in ipairs(all) do among[k] = same_q(v, near, o) end
+  distance(path, near, o.q, all, o, warnings)
+  return near, among
+end
+
+--- The entries of one q. The APS layout takes what lies within q_tolerance_fraction of it, or else the 10 nearest;
+--- strict_q takes that very q alone.
 ---@param entries table[]
 ---@param layout string
 ---@param wanted number 1/A
@@ -107,13 +168,24 @@ end
 ---@param warnings string[]
 ---@return table[] kept, number q
 function M.select_q(entries, layout, wanted, o, warnings)
+  local good, values = {}, {}
+  for _, e in ipairs(entries) do
+    if e.q > 0 and e.q < math.huge then good[#good + 1], values[#values + 1] = e, e.q end
+  end
+  if #good < #entries then
+    table.insert(warnings, ('%d of %d matrices belong to a q that is no positive number and are left out'):format(
+      #entries - #good, #entries))
+  end
+  if #good == 0 then error('xpcs: no matrix of the file has a q that is a positive number', 3) end
+  entries = good
   local near = entries[1].q
   for _, e in ipairs(entries) do if math.abs(e.q - wanted) < math.abs(near - wanted) then near = e.q end end
   local kept = {}
-  if layout == 'APS-U' then
-    for _, e in ipairs(entries) do if math.abs(e.q - near) < 1e-10 then kept[#kept + 1] = e end end
+  if layout == 'APS-U' or o.strict_q then
+    for _, e in ipairs(entries) do if same_q(e.q, near, o) then kept[#kept + 1] = e end end
   else
-    local tolerance = (o.q_tolerance_fraction or 0.1) * near
+    local fraction = o.q_tolerance_fraction or 0.1
+    local tolerance, percent = fraction * near, ('%g %%'):format(100 * fraction)
     local mixed = false
     for _, e in ipairs(entries) do
       if math.abs(e.q - near) <= tolerance then
@@ -121,7 +193,7 @@ function M.select_q(entries, layout, wanted, o, warnings)
         mixed = mixed or math.abs(e.q - near) > 1e-10
       end
     end
-    if #kept < 5 and #kept < #entries and not o.strict_q then
+    if #kept < 5 and #kept < #entries then
       local all = {}
       for i, e in ipairs(entries) do all[i] = { e, math.abs(e.q - near), i } end
       table.sort(all, function(a, b) return a[2] < b[2] or (a[2] == b[2] and a[3] < b[3]) end)
@@ -130,14 +202,17 @@ function M.select_q(entries, layout, wanted, o, warnings)
       local least, most = math.huge, 0
       for _, e in ipairs(kept) do least, most = math.min(least, e.q), math.max(most, e.q) end
       table.insert(warnings,
-        ('fewer than 5 matrices lie within %g of q = %g 1/A; the %d nearest are taken and fitted as one q although theirs run from %g to %g 1/A. strict_q = true refuses this')
-        :format(o.q_tolerance_fraction or 0.1, near, #kept, least, most))
+        ('fewer than 5 matrices lie within %s of q = %g 1/A; the %d nearest are taken and fitted as one q ' ..
+          'although theirs run from %g to %g 1/A. strict_q = true takes that q alone')
+        :format(percent, near, #kept, least, most))
     elseif mixed then
       table.insert(warnings,
-        ('matrices of several q within %g of %g 1/A are fitted as one q'):format(o.q_tolerance_fraction or 0.1, near))
+        ('matrices of several q within %s of %g 1/A are fitted as one q. strict_q = true takes that q alone'):format(
+          percent, near))
     end
   end
   if #kept == 0 then error(('xpcs: no matrix belongs to q = %g 1/A'):format(wanted), 3) end
+  distance('the file', near, wanted, values, o, warnings)
   return kept, near
 end
 

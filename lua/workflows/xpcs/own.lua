@@ -4,6 +4,7 @@
 -- mascon itself; points are read from the packed data block by block. C2 = offset + contrast g1^2.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
+local tensor = require 'mascon.core.tensor'
 local data_of = require 'workflows.xpcs.data'
 local error = check.error
 local M = {}
@@ -59,7 +60,7 @@ local function points(data, block, sigma)
       at = at + tile.values
     end
     local out = {}
-    for c = 1, 6 do out[c] = mc.keep(#parts[c] == 1 and parts[c][1]:contiguous() or mc.concat(parts[c], 1)) end
+    for c = 1, 6 do out[c] = tensor.hold(#parts[c] == 1 and parts[c][1]:contiguous() or mc.concat(parts[c], 1)) end
     return out
   end)
 end

@@ -44,6 +44,9 @@ end
 --- Names of the physical parameters of a mode.
 ---@param mode 'static'|'laminar_flow'
 function M.names(mode)
+  if mode ~= nil and mode ~= 'static' and mode ~= 'laminar_flow' then
+    error(('xpcs.parameters.names: mode is %s; choose static or laminar_flow'):format(check.show(mode)), 2)
+  end
   local out = {}
   for i = 1, mode == 'static' and 3 or 7 do out[i] = M.LIST[i].name end
   return out

@@ -102,7 +102,7 @@ end
 --- Checkpoints of a run: when to write, and what to go on from.
 local function keeper(r, o, sizes)
   if not o.checkpoint then return nil, nil, {} end
-  local dir, warnings = o.checkpoint, {}
+  local dir, warnings, ours = o.checkpoint, {}, not mc.file.is_folder(o.checkpoint)
   local ok, why = mc.file.make_folder(dir)
   if not ok then error('xpcs: ' .. why, 4) end
   local path = dir .. '/xpcs_posterior.h5'
@@ -125,9 +125,20 @@ local function keeper(r, o, sizes)
     mc.save(path, { mark = mark, state = state() })
     last = clock()
   end
+  local function clear()
+    os.remove(path)
+    if ours then os.remove(dir) end -- refused by the system where it holds files
+  end
+  if not resume then -- what keeps it from being written is said before the work
+    local fine, trouble = pcall(mc.save, path, { mark = mark })
+    if not fine then
+      clear()
+      error(trouble, 0)
+    end
+  end
   return function(state)
     if clock() - last >= o.every then save(state) end
-  end, resume, warnings, path, save
+  end, resume, warnings, clear, save
 end
 
 --- Log density of the coordinates and its gradient, from one pass.
@@ -211,7 +222,7 @@ function M.run(r, opts)
   end
   local sizes = { o.draws, o.warmup, o.chains, o.seed, o.target_accept, o.max_depth, o.metric, mu, width, noisy, c,
     o.warm_start }
-  local notify, resume, warnings, path, save = keeper(r, o, sizes)
+  local notify, resume, warnings, clear, save = keeper(r, o, sizes)
   local latest
   local clock = require 'mascon.core.ffi'.clock_seconds
   local start = clock()
@@ -226,7 +237,7 @@ function M.run(r, opts)
     end,
   })
   if out.interrupted and latest then save(latest)
-  elseif path then os.remove(path) end
+  elseif clear then clear() end
   out.seconds = clock() - start
   out.gradients_per_second = out.gradients / math.max(out.seconds, 1e-9)
   out.resumed, out.priors, out.noise_is_free, out.warnings_of_run = resume ~= nil, o.prior, noisy, warnings

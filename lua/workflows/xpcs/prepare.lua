@@ -5,6 +5,7 @@
 -- values and what is written use it. Tensors in, tensors out.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
+local triangles = require 'workflows.xpcs.triangles'
 local error = check.error
 local M = {}
 
@@ -13,18 +14,23 @@ local M = {}
 ---@param h mc.tensor [n, n]
 ---@param where string for messages
 ---@param full? boolean
-function M.symmetric(h, where, full)
+---@param odd? table takes what is odd about full matrices; see triangles.side
+function M.symmetric(h, where, full, odd)
   check.arg('xpcs.prepare.symmetric', 'where', where, 'string', 3)
   if full ~= nil then check.arg('xpcs.prepare.symmetric', 'full', full, 'bool', 3) end
+  if odd ~= nil then check.arg('xpcs.prepare.symmetric', 'odd', odd, 'table', 3) end
   if h.ndim ~= 2 or h.shape[1] ~= h.shape[2] then
     error(('xpcs: %s is %s; a two-time matrix is square'):format(where, tostring(h.shape)), 3)
   end
   h = h:to 'f64'
-  if full then return h end
   local upper, lower = mc.triu(h, 1), mc.tril(h, -1)
-  -- NaN alone fills no triangle
-  local function filled(x) return mc.any(x) and mc.any(mc.logical_and(mc.ne(x, 0), mc.logical_not(mc.isnan(x)))) end
-  if filled(lower) and filled(upper) then
+  if full then
+    local side, even = triangles.side(upper, lower.mT, odd)
+    if even then return h end
+    local one = side == 'upper' and upper or lower.mT
+    return one + one.mT + mc.diag(mc.diagonal(h))
+  end
+  if triangles.filled(lower) and triangles.filled(upper) then
     error(('xpcs: both triangles of %s hold values; two-time matrices are stored as one triangle, and adding the two would double them. '
       .. 'When the file holds full symmetric matrices, say so with full_matrices = true'):format(where), 3)
   end
@@ -79,8 +85,8 @@ M.METHODS = { 'basic', 'median', 'mean', 'trimmed', 'interpolation' }
 function M.diagonal(c, method)
   local n = c.shape[1]
   method = method or 'basic'
-  if type(method) ~= 'string' then
-    local known = table.concat(M.METHODS, ', ')
+  local known = table.concat(M.METHODS, ', ')
+  if type(method) ~= 'string' or not (', ' .. known .. ','):find(', ' .. method .. ',', 1, true) then
     error(('xpcs.prepare.diagonal: method is %s; choose %s'):format(check.show(method), known), 2)
   end
   if n < 2 then return c end

@@ -4,6 +4,7 @@
 -- asked. NaN and infinity become null. Two side
 -- files list the angles and the q.
 local mc = require 'mascon'
+local tensor = require 'mascon.core.tensor'
 local model = require 'workflows.xpcs.model'
 local scaling = require 'workflows.xpcs.scaling'
 local M = {}
@@ -164,7 +165,7 @@ local function write_arrays(dir, r, data)
       if theory[at] then return theory[at] end
       local first, last = data:times_of(I)
       local g = M.theory(r, data, f, first, last)
-      if keeps then theory[at] = mc.keep(g) end
+      if keeps then theory[at] = tensor.hold(g) end
       return g
     end
     local function solved(f, I) return raw(f, I) * r.contrast[f] + r.offset[f] end

@@ -26,33 +26,10 @@ local function angle_list(text)
   return out
 end
 
--- options that only one command understands, and those of laminar flow
-local OF = {
-  simulate = { 'contrast', 'offset', 'phi_angles', 'frames', 'noise' }, config = { 'mode', 'output', 'overwrite' },
-  fit = { 'method', 'strict_q', 'start_frame', 'end_frame', 'full_matrices', 'sigma', 'sigma_file', 'mask', 'scaling',
-    'loss', 'f_scale', 'max_iterations', 'tolerance', 'fixed', 'multi_start', 'profile', 'legacy_counting', 'n_samples',
-    'n_warmup', 'n_chains', 'prior', 'dense_mass_matrix', 'no_nlsq_warmstart', 'nlsq_result', 'cmc_num_shards', 'model',
-    'p0', 'joint', 'shared', 'save_plots', 'output_format', 'checkpoint_dir', 'max_memory', 'pack', 'no_arrays' },
-}
-local FLOW = { 'initial_gamma_dot_t0', 'initial_beta', 'initial_gamma_dot_offset', 'initial_phi0' }
+-- options of laminar flow
+local FLOW = { 'initial_gamma_dot_t0', 'initial_beta', 'initial_gamma_dot_offset', 'initial_phi0', 'gap' }
 
 local function flag(name) return '--' .. name:gsub('_', '-') end
-
---- Raises for options that another command understands. given: names of the options on the command line.
----@param command string
----@param given table<string, boolean>
-function M.belongs(command, given)
-  check.arg('xpcs.run.belongs', 'command', command, 'string', 3)
-  for _, owner in ipairs { 'simulate', 'config', 'fit' } do
-    local apart = owner ~= command and not (command == 'plot' and owner == 'fit') -- plot reads data as a fit does
-    for _, name in ipairs(apart and OF[owner] or {}) do
-      if given[name] then
-        error(('%s belongs to the command %s and has no meaning for %s; leave it out'):format(flag(name), owner,
-          command), 0)
-      end
-    end
-  end
-end
 
 --- Raises for options that contradict each other or are out of range, before anything is read.
 ---@param o table options of the script
@@ -99,6 +76,7 @@ local function named_numbers(option, words, bare)
     if name and not (number and number - number == 0) or not name and not bare then
       error(('%s %s: give %sNAME=VALUE'):format(option, word, bare and 'NAME or ' or ''), 0)
     end
+    if out[name or word] ~= nil then error(('%s names %s twice; give it once'):format(option, name or word), 0) end
     out[name or word] = name and tonumber(v) or true
   end
   return out
@@ -147,6 +125,9 @@ function M.settings(o)
   for option, name in pairs(INITIAL) do if o[option] then s.fit.initial[name] = o[option] end end
   for _, name in ipairs { 'scaling', 'loss', 'sigma', 'f_scale', 'legacy_counting',
     'fourier_order' } do if o[name] ~= nil then s.fit[name] = o[name] end end
+  if o.f_scale and s.fit.loss == 'linear' then
+    error('--f-scale says where a loss bends and the linear one does not; add --loss soft_l1, or leave it out', 0)
+  end
   if o.sigma and #o.sigma == 1 then s.fit.sigma = o.sigma[1] end
   if o.sigma then s.open.sigma = nil end
   if o.sigma_file then s.open.sigma, s.fit.sigma = o.sigma_file, nil end
@@ -162,7 +143,9 @@ function M.settings(o)
   if o.multi_start then s.multi_start = { enable = true, n_starts = o.multi_start, seed = o.seed } end
   if o.max_memory then
     local amount, unit = o.max_memory:match '^([%d.]+)%s*([KMGkmg]?)i?[Bb]?$'
-    if not tonumber(amount) then error(('--max-memory is %q; give a size such as 2GiB'):format(o.max_memory), 0) end
+    if not (tonumber(amount) and tonumber(amount) > 0) then
+      error(('--max-memory is %q; give a size such as 2GiB'):format(o.max_memory), 0)
+    end
     s.open.max_memory = tonumber(amount) * ({ [''] = 1, k = 2 ^ 10, m = 2 ^ 20, g = 2 ^ 30 })[unit:lower()]
   elseif s.memory_gb then s.open.max_memory = s.memory_gb * 2 ^ 30 end
   s.method = o.method or s.method
@@ -174,6 +157,9 @@ function M.settings(o)
   if o.dense_mass_matrix then with.metric = 'dense' end
   if o.no_nlsq_warmstart then with.warm_start = false end
   if o.cmc_backend then table.insert(s.unused, '--cmc-backend (chains run in this process)') end
+  for _, name in ipairs { 'plotting_backend', 'parallel_plots', 'no_jit' } do
+    if o[name] then table.insert(s.unused, flag(name)) end
+  end
   if s.method == 'nlsq' then
     for _, name in ipairs { 'n_samples', 'n_warmup', 'n_chains', 'cmc_num_shards', 'cmc_backend', 'prior',
       'dense_mass_matrix', 'no_nlsq_warmstart' } do
@@ -479,7 +465,7 @@ function M.simulate(s, o)
     q = s.open.q or 0.0054, gap = s.open.gap or 2e6, phi = phi, physics = physics,
     contrast = o.contrast or 0.3, offset = o.offset or 1,
     sigma = o.noise or 0.01, seed = o.seed, first = 1 }
-  mc.results.folder('xpcs', s.dir)
+  mc.results.folder('--output-dir', s.dir, { overwrite = o.overwrite, names = { 'simulated_data.npz' } })
   local d = require('workflows.xpcs.data').of { c2 = sim.c2, phi = phi, t = sim.t }
   local fig = require('workflows.xpcs.report').experiment(d, { title = ('simulated, %s'):format(mode) })
   local names = mc.results.write(s.dir, nil, function(set)
@@ -490,10 +476,13 @@ function M.simulate(s, o)
   return ('wrote %s/%s and %s/%s'):format(s.dir, names[1], s.dir, names[2])
 end
 
+--- Name of the figure of plot.
+M.PLOT = 'experimental_data.svg'
+
 --- Heat maps of the data, no fit: DIR/experimental_data.svg.
 ---@return string path
 function M.plot(s, data)
-  local path = s.dir .. '/experimental_data.svg'
+  local path = s.dir .. '/' .. M.PLOT
   mc.plot.save(require('workflows.xpcs.report').experiment(data), path)
   return path
 end

@@ -6,6 +6,7 @@
 -- with many divergences, are left out.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
+local tensor = require 'mascon.core.tensor'
 local posterior = require 'workflows.xpcs.posterior'
 local error = check.error
 local M = {}
@@ -23,8 +24,8 @@ local function shard_of(data, k, count, seed)
     d.packed = mc.where(mine, data.packed, mc.nan):to(data.packed.dtype)
     d.points = mc.sum(mc.isfinite(d.packed):to 'f64'):item()
     d.holes = mc.ones({ #data.tiles }, { dtype = 'u8' })
-    mc.keep(d.packed)
-    mc.keep(d.holes)
+    tensor.hold(d.packed)
+    tensor.hold(d.holes)
     return d
   end)
 end

@@ -6,13 +6,17 @@
 -- packed triangle.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
+local tensor = require 'mascon.core.tensor'
 local angles = require 'workflows.xpcs.angles'
+local examine = require 'workflows.xpcs.examine'
 local layout = require 'workflows.xpcs.layout'
 local prepare = require 'workflows.xpcs.prepare'
 local scaling = require 'workflows.xpcs.scaling'
 local data = require 'workflows.xpcs.data'
 local start = require 'workflows.xpcs.start'
 local stream = require 'workflows.xpcs.stream'
+local times = require 'workflows.xpcs.times'
+local triangles = require 'workflows.xpcs.triangles'
 local uncertainty = require 'workflows.xpcs.uncertainty'
 local error = check.error
 local M = {}
@@ -32,7 +36,14 @@ local OPTS = {
 
 --- First and last frame inside N, 1-based.
 local function frames(o, N, warnings)
-  local first, last = math.max(o.start_frame, 1), o.end_frame
+  local first, last = o.start_frame, o.end_frame
+  if first < 1 then
+    table.insert(warnings, ('start_frame is %d and frames count from 1; the first one is taken'):format(first))
+    first = 1
+  end
+  if last < -1 then
+    table.insert(warnings, ('end_frame is %d; the last of %d frames is taken, as for -1'):format(last, N))
+  end
   if last < 0 then last = N end
   if last > N then
     table.insert(warnings, ('end_frame is %d and there are %d frames; the last one is taken'):format(last, N))
@@ -116,16 +127,17 @@ local function collect(o, about, count, N, read, warnings, place)
   local quality, contrast, offset, coarse = {}, {}, {}, {}
   place.count, place.n, place.drop, place.names = count, n, drop, about.names
   local given = uncertainty.of(o, place)
-  local left_out = 0
+  local left_out, odd = 0, {}
   for f = 1, count do
     local c, mask, sigma, level
     mc.scope(function()
-      c = prepare.symmetric(read(f))
+      local h, where, full = read(f)
+      c = prepare.symmetric(h, where, full, odd)
       if c.shape[1] ~= N then error(('xpcs: %s is %s; the matrices before are [%d, %d]'):format(about.names[f],
         tostring(c.shape), N, N), 4) end
       c = prepare.diagonal(c, o.diagonal)
       if drop > 0 then c = c[{ { 2, N }, { 2, N } }]:contiguous() end
-      return mc.keep(c)
+      return tensor.hold(c)
     end)
     if not d then
       d = data.new { n = n, phi = about.phi, t = mc.arange(drop, N - 1) * dt, dtype = o.dtype, q = about.q, dt = dt,
@@ -145,11 +157,12 @@ local function collect(o, about, count, N, read, warnings, place)
     end
     quality[f] = prepare.quality(c)
     contrast[f], offset[f] = scaling.start(c, masks)
-    coarse[f] = mc.keep((start.thin(c)))
+    coarse[f] = tensor.hold((start.thin(c)))
     d:put(f, c, nil, sigma, level)
     if coarse[f] ~= c then c:release() end
     if o.progress then o.progress(f, count) end
   end
+  triangles.notes(odd, count, warnings)
   local missing = 0
   for f = 1, count do
     missing = missing + quality[f].missing
@@ -206,7 +219,9 @@ local function of_hdf5(path, o)
   wanted = checked('q (wavevector_q)', wanted, '1/A')
   local kept, q = layout.select_q(entries, kind, wanted, o, warnings)
   local phi = {}
-  for k, e in ipairs(kept) do phi[k] = angles.wrap(e.phi) end
+  for k, e in ipairs(kept) do phi[k] = e.phi end
+  examine.angles(path, phi)
+  for k, a in ipairs(phi) do phi[k] = angles.wrap(a) end
   local chosen = angles.choose(phi, o.phi_ranges, warnings)
   local list, names, kept_phi, numbers = {}, {}, {}, {}
   for i, k in ipairs(chosen) do
@@ -329,36 +344,29 @@ local function of_npz(path, o)
       #phi), 3)
   end
   local q, t = find 'q', find 't'
-  local dt = o.dt
+  local dt, origin = o.dt, 0
   if t then
-    t = t:to('f64')
-    if t.ndim == 2 then t = t[{ mc.all, 1 }]:totable()[1] == t[{ 1, 1 }]:item() and mc.diagonal(t) or t[1] end
-    t = t:reshape(-1)
-    if t.shape[1] ~= c2.shape[2] then error(('xpcs: %s: there are %d times and %d rows'):format(path, t.shape[1],
-      c2.shape[2]), 3) end
-    local step = t[2]:item() - t[1]:item()
-    if dt and math.abs(dt - step) > 1e-6 * math.abs(step) then
+    local step
+    t, step = times.grid(path, t, c2.shape[2])
+    if dt and math.abs(dt - step) > 1e-6 * step then
       table.insert(warnings,
         ('the times of the file have a step of %g s and dt = %g s is asked for; %g is used'):format(
         step, dt, dt))
+      t = t * (dt / step)
     end
-    dt = dt or step
+    dt, origin = dt or step, t[1]:item()
   end
+  examine.angles(path, phi)
   for k = 1, #phi do phi[k] = angles.wrap(phi[k]) end
-  local chosen = angles.choose(phi, o.phi_ranges, warnings)
+  local of_q
+  q, of_q = layout.q_of(path, q, o, #phi, warnings)
+  local chosen = angles.choose(phi, o.phi_ranges, warnings, of_q)
   local kept, names = {}, {}
   for i, k in ipairs(chosen) do kept[i], names[i] = phi[k], ('%s: matrix %d'):format(path, k) end
-  q = q and (mc.is_tensor(q) and q:to('f64'):reshape(-1)[1]:item() or q)
-  if q and o.q and o.strict_q and math.abs(o.q - q) > 1e-6 * q then
-    error(('xpcs: %s holds q = %g 1/A and %g is asked for; strict_q = true refuses this'):format(path, q, o.q), 4)
-  end
-  if q and o.q and math.abs(o.q - q) > 1e-6 * q then table.insert(warnings,
-    ('the file says q = %g 1/A and %g is asked for; %g is used'):format(q, o.q, o.q)) end
-  q = o.q or q
   local first, last = frames(o, c2.shape[2], warnings)
   if o.shape_only then
     archive:close()
-    local late = t and t[first]:item() > 1e-12
+    local late = origin > 1e-12
     return shape_of({ dtype = o.dtype, exclude_first = not late and o.exclude_first }, { q = q, phi = kept, path = path,
       layout = 'NPZ', streamed = M.way(last - first + 1, #kept, o) == 'file' }, #kept, last - first + 1)
   end
@@ -375,9 +383,9 @@ local function of_npz(path, o)
       end
     end
   end
-  -- times that start after 0 say that the first one was dropped already
-  local earliest = t and t[first]:item() or 0
-  if t and earliest > 1e-12 then opts.exclude_first = false end
+  -- times that start after 0 say that the first one was dropped already; a range of frames begins where the file does
+  local late = origin > 1e-12
+  if late then opts.exclude_first = false end
   archive:close()
   local N = last - first + 1
   local about = { q = checked('q', q, '1/A'), phi = kept, names = names, path = path, layout = 'NPZ',
@@ -399,7 +407,7 @@ local function of_npz(path, o)
     end
     d = stream.open(about, opts, warnings)
   end
-  if earliest > 1e-12 then d.t = t[{ { first, last } }]:contiguous() end
+  if late then d.t = t[{ { 1, N } }]:contiguous() end
   return d
 end
 
@@ -408,7 +416,8 @@ end
 ---  symmetric), phi_angles_list, t1, q
 ---@param opts? table q 1/A (the nearest one is taken; not needed when the file holds one q) · dt s · gap 2e6 A ·
 ---  start_frame 1, end_frame -1 · phi_ranges list of { low, high } deg · diagonal 'basic' ·
----  full_matrices (the file holds both triangles) · exclude_first true · q_tolerance_fraction 0.1, strict_q (APS) ·
+---  full_matrices (the file holds both triangles) · exclude_first true · q_tolerance_fraction 0.1 (APS: what
+---  lies so near is one q; the 10 nearest where these are fewer than 5) · strict_q (that very q alone, in any layout) ·
 ---  dtype 'f64'|'f32' · mode · key (array of an .npz) ·
 ---  pack: a file into which the matrices are packed and from which every pass reads block by block, for data larger
 ---  than memory; kept as a cache · block_values 2^22 ·
@@ -428,6 +437,7 @@ function M.open(path, opts)
   local ext = (path:match '%.(%w+)$' or ''):lower()
   local d
   if ext == 'npz' then d = of_npz(path, o) else d = of_hdf5(path, o) end
+  for _, w in ipairs(d.quality and examine.warnings(d) or {}) do table.insert(d.warnings, w) end
   if o.copies and o.max_memory and d.packed then
     local free = o.max_memory - M.BASE - M.bytes(d)
     d.block_values = math.max(64 * 64, math.floor(free / (8 * o.copies)))

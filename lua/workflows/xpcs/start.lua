@@ -79,8 +79,10 @@ end
 
 --- Starting values of the free physical parameters (by place), from the problem of the whole data.
 ---@param p mascon.xpcs.Problem
+---@param above? boolean offsets of D and of the shear rate stay at 0 or above, so that neither is cut off at its floor
 ---@return table { [place] = value }
-function M.find(p)
+function M.find(p, above)
+  if above ~= nil then check.arg('xpcs.start.find', 'above', above, 'bool', 3) end
   local settings = on_coarse(p)
   local linear = settings
   if p.loss ~= 'linear' then
@@ -126,7 +128,12 @@ function M.find(p)
   table.sort(found, function(a, b) return a[1] < b[1] or (a[1] == b[1] and a[2] < b[2]) end)
   -- short fits from the best places
   local low, high = {}, {}
-  for a, place in ipairs(p.free) do low[a], high[a] = p.low[place], p.high[place] end
+  for a, place in ipairs(p.free) do
+    low[a], high[a] = p.low[place], p.high[place]
+    if above and (place == place_of.D_offset or place == place_of.gamma_dot_t_offset) then
+      low[a] = math.min(math.max(low[a], 0), high[a])
+    end
+  end
   local best
   local c = problem.new(settings)
   for i = 1, math.min(3, #found) do

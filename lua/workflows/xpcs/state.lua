@@ -82,9 +82,14 @@ end
 ---@return mascon.xpcs.State with engine, warnings, resumed, statistics
 function M.new(data, fit_options, opts)
   local o = check.opts('xpcs.state', opts, OPTS, 3)
+  if type(data) ~= 'table' or not data.tiles then
+    check.error(('xpcs.state: the data are %s; give those of mc.xpcs.open'):format(check.show(data)), 2)
+  end
+  local ours = not mc.file.is_folder(o.dir)
   local ok, why = mc.file.make_folder(o.dir)
   if not ok then check.error('xpcs: ' .. why, 2) end
-  local self = setmetatable({ dir = o.dir, keep = o.keep, every = o.every, share = o.share, blocks = o.blocks,
+  local self = setmetatable({ dir = o.dir, ours = ours, keep = o.keep, every = o.every, share = o.share,
+    blocks = o.blocks,
     since = 0, least_success = o.min_success_rate, log = {}, at = 0,
     number = 0, warnings = {}, written = 0, saving = 0,
     last = lib.clock_seconds(), started = lib.clock_seconds() }, State)
@@ -169,6 +174,7 @@ end
 
 --- Writes when the last writing is long enough ago, and writing has not taken more than its share.
 function State:maybe()
+  if self.closed then return end
   if self.blocks then
     if self.since >= self.blocks then self:save() end
     return
@@ -205,9 +211,43 @@ function State:save()
   return path
 end
 
---- Removes the checkpoints: the fit is done.
+--- Removes the checkpoints: the fit is done. What its engine computes from here on, such as profiles, leaves none.
 function State:clear()
+  self.closed = true
   for _, k in ipairs(numbers(self.dir)) do os.remove(path_of(self.dir, k)) end
+  self:leave()
+end
+
+--- Removes the folder where this fit made it and nothing is in it.
+function State:leave()
+  if self.free then self.free() end
+  if self.ours then os.remove(self.dir) end -- refused by the system where it holds files
+end
+
+local Hold = {}
+Hold.__index = Hold
+
+--- Lets others write checkpoints there. More than once is no error.
+function Hold:__call()
+  if self.lock then self.lock:free() end
+  self.lock = nil
+end
+
+--- Makes this process the only one with checkpoints in a folder, which is made; gives what ends that. ours: the folder
+--- was made here.
+---@param dir string
+---@return table hold
+function M.hold(dir)
+  local ours = not file.is_folder(dir)
+  local lock, why
+  for _ = 1, 3 do -- the one before may be removing the folder
+    local ok
+    ok, why = file.make_folder(dir)
+    if ok then lock, why = file.lock(dir .. '/xpcs_state') end
+    if lock or file.is_folder(dir) then break end
+  end
+  if not lock then check.error(('xpcs: --checkpoint-dir %s: %s'):format(dir, why), 2) end
+  return setmetatable({ lock = lock, ours = ours }, Hold)
 end
 
 --- A fit with checkpoints: stopped by Ctrl-C or SIGTERM it leaves one.
@@ -216,13 +256,21 @@ end
 ---@param opts? table as for new; keep_files: leave the checkpoints of a fit that ended
 ---@return table result with statistics, checkpoint_enabled, resumed, resume_batch_idx
 function M.fit(data, fit_options, opts)
-  local self = M.new(data, fit_options, opts)
+  local dir = opts and opts.dir or OPTS.dir[1]
+  local free = M.hold(dir)
+  local made, self = pcall(M.new, data, fit_options, opts)
+  if not made then
+    free()
+    error(self, 0)
+  end
+  self.ours, self.free = free.ours, free
   local with = {}
   for k, v in pairs(fit_options or {}) do with[k] = v end
   with.engine = self.engine
   local ok, r = pcall(require('workflows.xpcs.fit').fit, data, with)
   if not ok then
-    if tostring(r):find 'interrupted' or tostring(r):find 'terminated' then self:save() end
+    if tostring(r):find 'interrupted' or tostring(r):find 'terminated' then self:save() else self:leave() end
+    free()
     error(r, 0)
   end
   for _, w in ipairs(self.warnings) do table.insert(r.warnings, w) end

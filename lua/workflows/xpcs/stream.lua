@@ -10,15 +10,17 @@ local data_of = require 'workflows.xpcs.data'
 local prepare = require 'workflows.xpcs.prepare'
 local scaling = require 'workflows.xpcs.scaling'
 local start = require 'workflows.xpcs.start'
+local triangles = require 'workflows.xpcs.triangles'
 local uncertainty = require 'workflows.xpcs.uncertainty'
 local error = check.error
 local M = {}
 
-M.VERSION = 2
+M.VERSION = 3
 M.STRIP = 2 ^ 19 -- values of a matrix that are read at a time
 local T, G = data_of.TILE, data_of.GROUP
-local EXACT = 1200 -- times up to which contrast and offset start from whole matrices, where these are in memory
+local EXACT = 1200 -- times up to which contrast and offset start from whole matrices, where memory is left for one
 local QUANTILES = 300 -- times of the thinned matrices from which they start otherwise
+local FEW = { 'holes', 'quality', 'left_out', 'key' } -- what a packed file holds beside its blocks
 
 --- Size and a hash of the first and last MiB of a file.
 function M.source_key(path)
@@ -101,13 +103,16 @@ local function runs_of(tiles, blocks, n, limit, values)
   return out
 end
 
---- Which triangle a half matrix fills, seen from its first row and column.
-local function triangle_of(set, first, last, where, full)
-  if full then return 'upper' end
-  local row, column = set:read { first, { first + 1, last } }:to 'f64', set:read({ { first + 1, last },
-    first }):to 'f64'
-  local function filled(x) return mc.any(mc.logical_and(mc.ne(x, 0), mc.logical_not(mc.isnan(x)))) end
-  local up, low = filled(row), filled(column)
+--- Which triangle of a matrix counts, seen from its first row and column. odd: what is odd about full ones.
+local function triangle_of(set, first, last, where, full, odd)
+  local row, column, up, low
+  for k = first, last - 1 do -- a frame that was lost holds nothing on either side: the next one then
+    row = set:read({ k, { k + 1, last } }):to('f64'):reshape(-1)
+    column = set:read({ { k + 1, last }, k }):to('f64'):reshape(-1)
+    up, low = triangles.filled(row), triangles.filled(column)
+    if up or low then break end
+  end
+  if full and row then return (triangles.side(row, column, odd)) end
   if up and low then
     error(('xpcs: both triangles of %s hold values; two-time matrices are stored as one triangle. '
       .. 'When the file holds full symmetric matrices, say so with full_matrices = true'):format(where), 4)
@@ -115,10 +120,13 @@ local function triangle_of(set, first, last, where, full)
   return low and 'lower' or 'upper'
 end
 
---- Every k-th frame of a half matrix as a full one, its diagonal corrected; NaN where points do not count.
-local function thinned(set, about, f, k, given, full)
-  local r = { about.first + about.drop, about.last, k }
-  local h = prepare.symmetric(set:read { r, r }, about.names[f], full)
+--- Every k-th frame of a half matrix as a full one, its diagonal corrected; NaN where points do not count. The
+--- diagonal of whole matrices comes before the mask and before a frame is dropped, as in memory.
+local function thinned(set, about, f, k, given, full, method)
+  local drop = k == 1 and about.drop or 0
+  local r = { about.first + about.drop - drop, about.last, k }
+  local h = prepare.diagonal(prepare.symmetric(set:read { r, r }, about.names[f], full), method)
+  if drop > 0 then h = h[{ { 2, h.shape[1] }, { 2, h.shape[1] } }] end
   if given then
     local mask = given:rectangle(f, { 1, about.n, k }, { 1, about.n, k })
     if mask then
@@ -127,7 +135,7 @@ local function thinned(set, about, f, k, given, full)
       h = mc.where(mc.logical_and(upper, upper.mT), h, mc.nan)
     end
   end
-  return prepare.diagonal(h)
+  return h
 end
 
 --- A part of the upper triangle of matrix f as f64: rows and columns { first, last } over the times of the fit, NaN
@@ -157,7 +165,7 @@ local function pack(about, o, given, levels, sink, report)
   local sets = {}
   for f = 1, F do
     sets[f] = session.set(f)
-    triangle[f] = triangle_of(sets[f], about.first + about.drop, about.last, about.names[f], o.full_matrices)
+    triangle[f] = triangle_of(sets[f], about.first + about.drop, about.last, about.names[f], o.full_matrices, about.odd)
   end
   local holes, quality = mc.zeros({ #tiles }, { dtype = 'u8' }), {}
   for f = 1, F do
@@ -254,27 +262,85 @@ local function checked(about, quality, given)
   end
 end
 
---- A file of packed blocks.
+--- A file of packed blocks, with a hash of each.
 local function write(to, about, o, given, levels)
   local w = mc.open(to, { mode = 'w', format = 'h5' })
   local ok, why = pcall(function()
+    local hashes = {}
     local holes, quality, left_out = pack(about, o, given, levels, { put = function(b, y, weight)
+      hashes[b] = mc.manifest.hash { y, weight }
       w:put(('blocks/%06d'):format(b), y)
       if weight then w:put(('weights/%06d'):format(b), weight) end
     end }, o.progress)
     checked(about, quality, given)
     local rows = {}
     for f, q in ipairs(quality) do rows[f] = { q.points, q.good, q.missing, q.least, q.most, q.mean } end
-    w:put('holes', holes)
-    w:put('quality', mc.tensor(rows))
-    w:put('left_out', mc.tensor { left_out })
-    w:put('key', about.key)
+    local few = { holes = holes, quality = mc.tensor(rows), left_out = mc.tensor { left_out }, key = about.key }
+    for _, name in ipairs(FEW) do w:put(name, few[name]) end
+    hashes[#hashes + 1] = mc.manifest.hash(few)
+    w:put('hashes', hashes)
     w:close()
   end)
   if not ok then
     w:abort()
     error(why, 0)
   end
+end
+
+--- Whether what a packed file holds is what was written. Raises when it cannot be read.
+local function whole(file)
+  local hashes, few = file:get 'hashes', {}
+  for _, name in ipairs(FEW) do few[name] = file:get(name) end
+  if mc.manifest.hash(few) ~= hashes[#hashes] then return false end
+  for b = 1, #hashes - 1 do
+    local weights = ('weights/%06d'):format(b)
+    local good = mc.scope(function()
+      return mc.manifest.hash { file:get(('blocks/%06d'):format(b)), file:has(weights) and file:get(weights) or nil }
+        == hashes[b]
+    end)
+    if not good then return false end
+  end
+  return true
+end
+
+--- The packed file of these data, nil where it is to be made; and what is to be said about an older one. Refuses a
+--- file that is no packed file of this program: an input, a configuration.
+---@return table|nil file, string|nil note
+local function kept(path, key)
+  if not mc.file.exists(path) then return nil end
+  local ok, old = pcall(mc.open, path, { format = 'h5' })
+  local ours = ok
+  for _, name in ipairs(FEW) do ours = ours and old:has(name) end
+  if not (ours and old:has 'blocks/000001') then
+    if ok then old:close() end
+    error(('xpcs: %s is there and is no packed file of this program, or is damaged; remove it, or choose another '
+      .. '--pack'):format(path), 0)
+  end
+  local good, same, sound = pcall(function()
+    local mine = old:get 'key' == key
+    return mine, mine and whole(old)
+  end)
+  if good and same and sound then return old end
+  old:close()
+  if not good and (tostring(same):find 'interrupted' or tostring(same):find 'terminated') then error(same, 0) end
+  return nil, ('%s %s; it is made again'):format(path, good and not same
+    and 'belongs to other data, q, frames, angles or options' or 'is damaged')
+end
+
+--- Opens the packed file of these data, made where it is not there, as its only writer.
+local function packed(about, o, given, levels, warnings)
+  local known, note = kept(o.pack, about.key)
+  if known then return known end
+  local lock, why = mc.file.lock(o.pack)
+  if not lock then error('xpcs: ' .. why, 0) end
+  local ok, wrong = pcall(function()
+    known, note = kept(o.pack, about.key) -- another process may have made it meanwhile
+    if not known then write(o.pack, about, o, given, levels) end
+  end)
+  lock:free()
+  if not ok then error(wrong, 0) end
+  if note and not known then table.insert(warnings, note) end
+  return known or mc.open(o.pack, { format = 'h5' })
 end
 
 --- Warnings about points that are left out.
@@ -297,7 +363,7 @@ local function begin(d, about, o, given)
   d.coarse, d.start_contrast, d.start_offset = {}, {}, {}
   local masks
   local left = mc.ceiling.left()
-  if d.packed and about.n <= EXACT and (not o.max_memory or left and left > 12 * 8 * about.n ^ 2) then
+  if about.n <= EXACT and (not o.max_memory or left and left > 12 * 8 * about.n ^ 2) then
     masks = scaling.lags(about.n)
   end
   local session = about.session()
@@ -305,7 +371,7 @@ local function begin(d, about, o, given)
     local set = session.set(f)
     d.coarse[f] = mc.scope(function() return thinned(set, about, f, k, given, o.full_matrices) end)
     mc.scope(function()
-      local c = masks and d:matrix(f) or thinned(set, about, f, fine, given, o.full_matrices)
+      local c = thinned(set, about, f, masks and 1 or fine, given, o.full_matrices, o.diagonal)
       d.start_contrast[f], d.start_offset[f] = scaling.start(c, masks)
     end)
     set:close()
@@ -364,7 +430,7 @@ local function readers(d, about, o, given, levels)
   -- every k-th row and column, for figures; and the standard deviations over that of the angle
   d.read_thin = function(f, every)
     return with(f, function(set)
-      local c = thinned(set, about, f, every, given, o.full_matrices)
+      local c = prepare.diagonal(thinned(set, about, f, every, given, o.full_matrices))
       if not levels then return c end
       local r = { 1, about.n, every }
       local mask, sigma = given:rectangle(f, r, r)
@@ -390,6 +456,7 @@ function M.open(about, o, warnings)
   local given = uncertainty.of(o, { count = F, entries = about.entries or F, chosen = about.chosen, N = about.N,
     first = about.first, n = about.n, drop = about.drop, names = about.names })
   local levels
+  about.odd = {}
   if given and given.sigma then
     levels = {}
     for f = 1, F do levels[f] = given:level(f) end
@@ -405,20 +472,7 @@ function M.open(about, o, warnings)
     checked(about, d.quality, given)
   else
     about.key = key_of(about, o)
-    local known
-    if mc.file.exists(o.pack) then
-      local ok, old = pcall(mc.open, o.pack, { format = 'h5' })
-      if ok and old:has 'key' and old:get 'key' == about.key then known = old
-      else
-        table.insert(warnings,
-          ('%s is damaged or belongs to other data, q, frames or angles; it is made again'):format(o.pack))
-        if ok then old:close() end
-      end
-    end
-    if not known then
-      write(o.pack, about, o, given, levels)
-      known = mc.open(o.pack, { format = 'h5' })
-    end
+    local known = packed(about, o, given, levels, warnings)
     d = data_of.streamed(form)
     d.store, d.store_blocks, d.key, d.weighted = known, blocks_of(d.tiles, o.block_values), about.key, levels and true
     d.holes, left_out, d.quality = known:get 'holes', known:get('left_out')[1]:item(), {}
@@ -429,6 +483,7 @@ function M.open(about, o, warnings)
   end
   d.sigma, d.points, d.masked = levels, 0, 0
   for _, q in ipairs(d.quality) do d.points, d.masked = d.points + q.good, d.masked + q.missing end
+  triangles.notes(about.odd, F, warnings)
   notes(about, d, left_out, given, warnings)
   begin(d, about, o, given)
   return d

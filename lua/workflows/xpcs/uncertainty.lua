@@ -2,7 +2,7 @@
 --
 -- A file holds one matrix for all angles or one per angle, over the frames of the data file or over those that are
 -- kept. It is read by rectangles, so that data larger than memory take it as well. Standard deviations of the two
--- triangles are folded into one: their weights are averaged. Takes tensors and places; knows no layout of a beamline.
+-- triangles are folded into one: their weights are averaged.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local error = check.error

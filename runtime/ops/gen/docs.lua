@@ -77,7 +77,9 @@ write('ops.md', ops)
 
 local here = debug.getinfo(1, 'S').source:match '^@(.*)/[^/]*$' or '.'
 local tables = dofile(here .. '/tables.lua')
-write('support.md', tables.support(rows, require 'mascon.gen.ops'.dtypes, mc.info().devices, require 'mascon.rules'.differentiable))
+local lib = require 'mascon.core.ffi'
+local function launches(id) return lib.C.mc_op_launches(id) == 1 end
+write('support.md', tables.support(rows, require 'mascon.gen.ops'.dtypes, launches, require 'mascon.rules'.differentiable))
 index[#index + 1] = '- [support](support.md): op by dtype, device and derivative'
 write('accuracy.md', tables.accuracy(file.read(here .. '/accuracy.tsv') or '', dofile(here .. '/../../../tests/golden/accuracy_special.lua')))
 index[#index + 1] = '- [accuracy](accuracy.md): worst errors measured, by function, dtype and ISA level'

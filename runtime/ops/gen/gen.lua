@@ -356,6 +356,13 @@ do
   local o = { header 'families and their drivers; part of mc_ops.h', 'enum {\n' }
   for i, n in ipairs(list) do o[#o + 1] = ('    MCI_FAMILY_%s = %d,\n'):format(n:upper(), i - 1) end
   o[#o + 1] = ('    MCI_NFAMILY = %d\n};\n'):format(#list)
+  for _, r in ipairs(T.ops) do
+    local words = {}
+    for i, word in ipairs(r.modes or {}) do
+      words[i] = ('    MCI_%s_%s = %d,\n'):format(r.family:upper(), word:upper(), i - 1)
+    end
+    if words[1] then o[#o + 1] = 'enum {\n' .. table.concat(words) .. '};\n' end
+  end
   local VARIANTS = variants()
   for _, n in ipairs(list) do
     local words = {}
@@ -451,7 +458,8 @@ do
   local EXPORTED = { -- fields of a row that Lua sees
     'family', 'dtypes', 'promote', 'result', 'params', 'base', 'alias', 'method', 'inplace', 'namespace', 'module',
     'empty', 'accumulate', 'nout', 'results', 'internal', 'without', 'sorter', 'rules', 'by_value', 'truth', 'own_out', 'by_rows', 'joins',
-    'light', 'variant', 'compute', 'columns', 'law', 'inverse', 'batch', 'wide',
+    'light', 'variant', 'compute', 'columns', 'law', 'inverse', 'batch', 'wide', 'operator', 'plain', 'modulus',
+    'header', 'more', 'fewer', 'modes', 'mixed',
   }
   -- fields that few programs read, loaded when one is: every collection of Lua's garbage walks what is held
   local TEXT = { 'tol', 'ctol', 'doc', 'source', 'expr', 'fx', 'ix', 'cexpr', 'd', 'cd', 'hand', 'fix', 'guard', 'kernels', 'example', 'work', 'operands' }
@@ -465,6 +473,10 @@ do
     return ('L[%d]'):format(at[text])
   end
   for _, r in ipairs(composite) do T.ops[#T.ops + 1] = r end
+  local SIGN = { ['-a'] = 'neg', ['~a'] = 'not', ['a ? b : c'] = '?' }
+  for _, r in ipairs(T.ops) do
+    if r.expr then r.operator = SIGN[r.expr] or r.expr:match '^a ([^%w%s]+) b$' end
+  end
   local rows, texts = {}, {}
   for _, r in ipairs(T.ops) do
     local row, text = { lua_value(r[1]), 'id = ' .. lua_value(r.id), 'nin = ' .. lua_value(r.nin_n) }, {}

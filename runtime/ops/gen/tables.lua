@@ -14,19 +14,27 @@ local function derivative(yes, why)
   return why and 'yes, ' .. why or 'yes'
 end
 
---- The support table. devices: names of the devices of this build.
+--- Where a row runs. Sizes that depend on values are found on the host.
+local function place(row, launches)
+  if row.family == 'lua' then return 'as its parts' end
+  return launches(row.id) and not row.by_value and 'all' or 'cpu, ref'
+end
+
+--- The support table.
 ---@param rows table[] rows of the op table in order
 ---@param dtypes table[] rows of dtypes
----@param devices string[]
+---@param launches fun(id: integer): boolean whether the family of an op has a form for cards
 ---@param differentiable fun(row: table): boolean|string, string? mascon.rules' answer
 ---@return string[] lines
-function M.support(rows, dtypes, devices, differentiable)
+function M.support(rows, dtypes, launches, differentiable)
   local names = {}
   for i, d in ipairs(dtypes) do names[i] = d[1] end
   local out = {
     '# Support', '',
     'Made by `make docs` from the op table. A dot: the dtype is taken as it is; `f`: it is taken as f64 (integers) or as its float; empty: refused or promoted by the',
-    'rules of the array API. Derivative: whether `mc.grad`, `mc.jvp` and kin go through the op for its floating and complex dtypes, on every device.', '',
+    'rules of the array API. Derivative: whether `mc.grad`, `mc.jvp` and kin go through the op for its floating and complex dtypes, on every device.',
+    'Device: `all` is the processor, `ref` (tests), OpenCL and CUDA, the last two for the dtypes that they compute;',
+    'an operand elsewhere is an error that names `:to "cpu"`.', '',
     '| op | family | ' .. table.concat(names, ' | ') .. ' | device | derivative | workspace |', '|---|---|' .. ('---|'):rep(#names) .. '---|---|---|',
   }
   for _, r in ipairs(rows) do
@@ -35,7 +43,7 @@ function M.support(rows, dtypes, devices, differentiable)
     for i, d in ipairs(dtypes) do
       marks[i] = has[d[1]] and '·' or (r.promote == 'float' and d.kind ~= 'c' and has.f64) and 'f' or ' '
     end
-    out[#out + 1] = ('| `%s` | %s | %s | %s | %s | %s |'):format(r.namespace and r.namespace .. '.' .. r[1] or r[1], r.family, table.concat(marks, ' | '), table.concat(devices, ' '),
+    out[#out + 1] = ('| `%s` | %s | %s | %s | %s | %s |'):format(r.namespace and r.namespace .. '.' .. r[1] or r[1], r.family, table.concat(marks, ' | '), place(r, launches),
       cell(derivative(differentiable(r))), r.work and ('%g'):format(r.work) or '0')
   end
   return out

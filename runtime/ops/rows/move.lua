@@ -26,7 +26,7 @@ op { 'stack', family = 'layout', variant = 'join', joins = 1, nin = 'list', dtyp
 op { 'roll', family = 'layout', variant = 'roll', nin = 1, dtypes = ALL, params = { { 'shift', 'ints' }, { 'axis', 'axes' } }, tol = 'EXACT', rules = 'roll', doc = 'elements moved by shift along an axis, or by several along several; those that fall off come in on the other side', source = STD, example = "mc.roll(mc.tensor{1, 2, 3}, 1)  --> f64[3]@cpu { 3, 1, 2 }" }
 op { 'group_runs', family = 'unique', by_value = 'group outside', nin = 'list', nout = 'list', dtypes = ALL, internal = true, method = false, tol = 'EXACT', rules = 'none: positions', doc = 'a sorted row (and the positions that sorted it) -> where runs of equal elements start, their lengths, their first positions, the run of each', source = STD }
 
-op { 'pad', family = 'pad', module = 'mascon.array.pad', nin = 'list', dtypes = ALL, tol = 'ACCUM', rules = 'pad', doc = 'the tensor with elements added at the ends of its axes', source = 'NumPy pad', work = 1.3, own_out = true }
+op { 'pad', family = 'pad', modes = { 'constant', 'edge', 'reflect', 'symmetric', 'wrap', 'empty' }, module = 'mascon.array.pad', nin = 'list', dtypes = ALL, tol = 'ACCUM', rules = 'pad', doc = 'the tensor with elements added at the ends of its axes', source = 'NumPy pad', work = 1.3, own_out = true }
 
 -- ---------------------------------------------------------------- values between knots
 op { 'interp', family = 'interp', variant = 'lines', module = 'mascon.interpolate', nin = 3, dtypes = FLOAT, promote = 'float', tol = 'ULP4', rules = 'interp', doc = 'linear interpolation at x between knots xp with values fp', source = 'NumPy interp', own_out = true }

@@ -61,17 +61,17 @@ of('norm', {
   { 'group_norm', doc = 'groups of channels of each sample standardised', source = 'Group normalization, 2018',
     work = 2.1 },
   { 'instance_norm', doc = 'each channel of each sample standardised over its places',
-    source = 'Instance normalization: the missing ingredient for fast stylization, 2016', work = 2.1 },
+    source = 'Instance normalization: the missing ingredient for fast stylization, 2016', work = 3.1 },
   { 'batch_norm', nin = 3, doc = 'each channel standardised over the batch, or by running moments',
-    source = 'Batch normalization, 2015', work = 2.1 },
+    source = 'Batch normalization, 2015', work = 3.1 },
 })
 
 -- ---------------------------------------------------------------- windows and attention
 local pools = {}
-for d = 1, 2 do
+for d, places in ipairs { 'one axis', 'two axes', 'three axes' } do
   for _, r in ipairs { { 'avg', 'means' }, { 'max', 'maxima' } } do
     local name = r[1] .. '_pool' .. d .. 'd'
-    pools[#pools + 1] = { name, nin = 2, doc = r[2] .. ' over windows of ' .. (d == 1 and 'one axis' or 'two axes'),
+    pools[#pools + 1] = { name, nin = 2, doc = r[2] .. ' over windows of ' .. places,
       source = 'PyTorch nn.functional.' .. name, work = r[1] == 'avg' and 0.6 or 1.6 }
   end
 end
@@ -116,8 +116,8 @@ for _, r in ipairs {
     { 'conv_input', 'gradient of the operand of a convolution; a transposed convolution', 'input' },
   { 'conv_weight', 'gradient of the kernel of a convolution', 'weight' },
 } do
-  op { r[1], family = 'conv', internal = true, variant = r[3], nin = 2, dtypes = FLOAT, promote = 'float',
-    method = false, tol = 'ACCUM', rules = r[1], doc = r[2], source = DUMOULIN }
+  op { r[1], family = 'conv', mixed = 'low', internal = true, variant = r[3], nin = 2, dtypes = FLOAT,
+    promote = 'float', method = false, tol = 'ACCUM', rules = r[1], doc = r[2], source = DUMOULIN }
 end
 
 local list = {}
@@ -133,4 +133,7 @@ composed('mascon.nn.convolution', FLOAT, list)
 
 -- ---------------------------------------------------------------- kernels
 kernels('conv', { { 'conv_rows', { 'f32', 'f64' } }, { 'conv_dots', { 'f32', 'f64' } } })
-functions 'conv_copy_f32 conv_copy_f64 conv_fold_f32 conv_fold_f64'
+functions [[
+  conv_copy_f32 conv_copy_f64 conv_fold_f32 conv_fold_f64
+  winograd_patches winograd_gradients winograd_results winograd_weights winograd_taps
+]]

@@ -5,9 +5,9 @@ local W = ...
 local op, FC, ALL, STD, kernels, functions, ACC = W.op, W.FC, W.ALL, W.STD, W.kernels, W.functions, W.ACC
 
 -- ---------------------------------------------------------------- products
-op { 'matmul', family = 'matmul', dtypes = ALL, tol = 'ACCUM', rules = 'matmul', doc = 'matrix product over the last two axes, batched over the others; 1-D operands as vectors', source = STD, work = 1.3, example = "mc.matmul(mc.tensor{{1, 2}, {3, 4}}, mc.tensor{1, 1})  --> f64[2]@cpu { 3, 7 }" }
+op { 'matmul', family = 'matmul', mixed = 'low', dtypes = ALL, tol = 'ACCUM', rules = 'matmul', doc = 'matrix product over the last two axes, batched over the others; 1-D operands as vectors', source = STD, work = 1.3, example = "mc.matmul(mc.tensor{{1, 2}, {3, 4}}, mc.tensor{1, 1})  --> f64[2]@cpu { 3, 7 }" }
 op { 'cross_product', family = 'cross', internal = true, says = 'cross', nin = 2, dtypes = { 'f32', 'f64' }, method = false, tol = 'EXACT', rules = 'none: cross takes it where nothing is recorded', doc = 'vector products along the last axis', source = STD }
-op { 'vecdot', family = 'dot', module = 'mascon.array.products', nin = 2, dtypes = ALL, tol = 'ACCUM', rules = 'auto', doc = 'sum of conj(a) b along one axis, batched over the others', source = STD, own_out = true }
+op { 'vecdot', family = 'dot', mixed = 'low', module = 'mascon.array.products', nin = 2, dtypes = ALL, tol = 'ACCUM', rules = 'auto', doc = 'sum of conj(a) b along one axis, batched over the others', source = STD, own_out = true }
 
 -- ---------------------------------------------------------------- transforms
 local FP = { { 'n', 'int', -1 }, { 'axis', 'axis', -1 }, { 'norm', { 'backward', 'ortho', 'forward' }, 'backward' } }

@@ -98,7 +98,11 @@ composed('mascon.array.polynomial', NUM, {
   { 'polydiv', nin = 2, nout = 2, method = false, tol = 'ITERATIVE', doc = 'quotient and remainder of polynomials', source = 'NumPy polydiv', work = 347.8 },
   { 'polyder', method = false, tol = 'ULP4', doc = 'derivative of a polynomial', source = 'NumPy polyder', work = 1.1 },
   { 'polyint', method = false, tol = 'ULP4', doc = 'integral of a polynomial', source = 'NumPy polyint', work = 1.2 },
+})
+composed('mascon.linalg.polyfit', NUM, {
   { 'polyfit', nin = 2, method = false, tol = 'ITERATIVE', doc = 'polynomial that fits samples best', source = 'NumPy polyfit', work = 10.8 },
+})
+composed('mascon.array.polynomial', NUM, {
   { 'roots', method = false, tol = 'ITERATIVE', rules = 'none: an ordering of eigenvalues', doc = 'roots of a polynomial', source = 'NumPy roots; Polynomial roots from companion matrix eigenvalues, 1995', work = 131.9 },
   { 'poly', method = false, tol = 'ITERATIVE', doc = 'polynomial with given roots', source = 'NumPy poly', work = 1.7 },
   { 'chebval', nin = 2, method = false, tol = 'ACCUM', doc = 'Chebyshev series at x', source = 'NumPy chebval; A note on the summation of Chebyshev series, 1955', work = 3.1 },

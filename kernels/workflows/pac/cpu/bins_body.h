@@ -23,7 +23,7 @@ typedef struct SN(bins_work) {
     int64_t *order;             /* [K] */
     T *top, *ztop;              /* [K] */
     T *kept;                    /* [K][P][W]: surrogates of one tile, only for zmax */
-    double *run;                /* [3][K + 2 + 2 near], only for zmax */
+    double *run;                /* [2][K + 2][W], only for zmax */
     int64_t blocks;             /* of one segment */
     int64_t bytes;
 } SN(bins_work);
@@ -56,7 +56,7 @@ static SN(bins_work) SN(bins_layout)(const mck_pac_bins *a, void *base)
     w.top = pac_take(&p, k, sizeof(T));
     w.ztop = pac_take(&p, k, sizeof(T));
     w.kept = pac_take(&p, a->null.zmax ? k * a->P * W : 0, sizeof(T));
-    w.run = pac_take(&p, a->null.zmax ? 3 * (k + 2 + 2 * a->null.near) : 0, sizeof(double));
+    w.run = pac_take(&p, a->null.zmax ? 2 * (k + 2) * W : 0, sizeof(double));
     w.bytes = p.used;
     return w;
 }
@@ -450,22 +450,23 @@ static void SN(bins_drawn)(const mck_pac_bins *a, const SN(bins_work) *w, int64_
                            w->draw + p * W, sizeof(T) * (size_t)lanes);
         }
     }
-    for (int64_t p = p0; p < p1; p++)
+    for (int64_t p = p0; p < p1; p++) {
+        const int64_t first = (job * a->P + p) * a->A + tile * W, pairs = a->P * a->A;
+        if (u->zmax) {
+            T *near = u->znear ? (T *)u->znear + (job * (u->near_count - 1)) * pairs + first : NULL;
+            T mine[W];
+            SN(null_tops)(u, w->kept + p * W, a->P * W, a->L, lanes, w->value + p * W, mine, w->ztop,
+                          near, pairs, w->order, w->run);
+            if (u->zvalue)
+                memcpy((T *)u->zvalue + first, mine, sizeof(T) * (size_t)lanes);
+        }
         for (int i = 0; i < lanes; i++) {
-            const int64_t at = (job * a->P + p) * a->A + tile * W + i;
-            if (u->zmax) {
-                const int64_t pairs = a->P * a->A;
-                T *near = u->znear ? (T *)u->znear + (job * (u->near_count - 1)) * pairs + at : NULL;
-                const T top = SN(null_top)(u, w->kept + p * W + i, a->P * W, a->L,
-                                           w->value[p * W + i], w->ztop, near, pairs, w->order,
-                                           w->run);
-                if (u->zvalue)
-                    ((T *)u->zvalue)[at] = top;
-            }
+            const int64_t at = first + i;
             SN(null_store)(u, at, w->value[p * W + i], w->mean[p * W + i], w->m2[p * W + i],
                            w->exceed[p * W + i],
              a->status ? a->status + at : NULL);
         }
+    }
 }
 
 static void SN(bins_job)(const mck_pac_bins *a, const SN(bins_work) *w, int64_t job)

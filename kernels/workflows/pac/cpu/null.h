@@ -80,6 +80,30 @@ MC_INLINE double SN(null_run)(const double *run, int64_t j, int64_t n)
     return j < 0 ? run[j + n] - run[n] : j >= n ? run[j - n] + run[n] : run[j];
 }
 
+/* The same for the lanes of a tile. */
+MC_INLINE void SN(null_runs)(const double *run, int64_t j, int64_t n, double *MC_RESTRICT to)
+{
+    const double *all = run + n * W, *at = run + (j < 0 ? j + n : j >= n ? j - n : j) * W;
+    if (j >= 0 && j < n)
+        memcpy(to, at, sizeof(double) * W);
+    else if (j < 0)
+        for (int l = 0; l < W; l++)
+            to[l] = at[l] - all[l];
+    else
+        for (int l = 0; l < W; l++)
+            to[l] = at[l] + all[l];
+}
+
+/* x on the scale of the others: `rest` of them with sum a and squares b. total: squares of all. */
+MC_INLINE T SN(null_z)(double x, double a, double b, double rest, double total)
+{
+    const double m = a / rest, var = b / rest - m * m;
+    return total == 0 ? (T)-INFINITY
+           : rest < 2 ? (T)INFINITY
+           : var > 1e-13 * (b / rest) ? (T)((x - m) / sqrt(var))
+           : x > m ? (T)INFINITY : (T)-INFINITY;
+}
+
 /* Shift of point j of the circle: 0 is the value, 1 to K the surrogates in the order of shifts. */
 MC_INLINE int64_t SN(null_shift)(const mck_pac_null *u, const int64_t *order, int64_t j, int64_t L)
 {
@@ -169,11 +193,7 @@ MC_UNUSED static T SN(null_top)(const mck_pac_null *u, const T *s, int64_t step,
             a -= SN(null_run)(sum, hi, n) - SN(null_run)(sum, lo, n);
             b -= SN(null_run)(sq, hi, n) - SN(null_run)(sq, lo, n);
         }
-        const double m = a / rest, var = b / rest - m * m;
-        const T z = sq[n] == 0   ? (T)-INFINITY
-                    : rest < 2   ? (T)INFINITY
-                    : var > 1e-13 * (b / rest) ? (T)((x - m) / sqrt(var))
-                    : x > m ? (T)INFINITY : (T)-INFINITY;
+        const T z = SN(null_z)(x, a, b, rest, sq[n]);
         if (i == 0)
             mine = z;
         else if (near && !SN(null_far)(u, k, L))
@@ -182,6 +202,77 @@ MC_UNUSED static T SN(null_top)(const mck_pac_null *u, const T *s, int64_t step,
             top[k] = z > top[k] ? z : top[k];
     }
     return mine;
+}
+
+/* null_top of the lanes of one tile, s[k*step + lane]: what depends on shifts alone is found once
+ * for all of them. mine: standardised values; run: room for 2 (K + 2) W running sums. */
+MC_UNUSED static void SN(null_tops)(const mck_pac_null *u, const T *s, int64_t step, int64_t L,
+                                    int lanes, const T *value, T *mine, T *MC_RESTRICT top,
+                                    T *near, int64_t cells, const int64_t *order, double *run)
+{
+    const int64_t n = u->K + 1;
+    double *MC_RESTRICT sum = run, *MC_RESTRICT sq = run + (n + 1) * W;
+    double v[W];
+    int fine[W]; /* no surrogate is NaN or infinite */
+    for (int l = 0; l < W; l++) {
+        v[l] = (double)value[l];
+        sum[l] = sq[l] = 0;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        const T *at = s + (i == 0 ? 0 : order[i - 1]) * step;
+        double *MC_RESTRICT to = sum + i * W, *MC_RESTRICT to2 = sq + i * W;
+        for (int l = 0; l < W; l++) {
+            const double x = i == 0 ? 0 : (double)at[l] - v[l];
+            to[W + l] = to[l] + x;
+            to2[W + l] = to2[l] + x * x;
+        }
+    }
+    const double *a0 = sum + n * W, *b0 = sq + n * W;
+    for (int l = 0; l < W; l++) {
+        fine[l] = b0[l] - b0[l] == 0;
+        mine[l] = (T)NAN;
+    }
+    int64_t lo = 1 - n, hi = 1 - n, j = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t k = i == 0 ? 0 : order[i - 1], c = SN(null_shift)(u, order, i, L);
+        const T *at = s + k * step;
+        double rest = (double)n, a[W], b[W];
+        T z[W];
+        memcpy(a, a0, sizeof a);
+        memcpy(b, b0, sizeof b);
+        if (u->near > 0) {
+            for (; lo < i && SN(null_shift)(u, order, lo, L) <= c - u->near; lo++)
+                ;
+            hi = hi < lo ? lo : hi;
+            for (; hi < lo + n && SN(null_shift)(u, order, hi, L) < c + u->near; hi++)
+                ;
+            rest = (double)(n - (hi - lo));
+            double to[2][W], from[2][W];
+            SN(null_runs)(sum, hi, n, to[0]), SN(null_runs)(sum, lo, n, from[0]);
+            SN(null_runs)(sq, hi, n, to[1]), SN(null_runs)(sq, lo, n, from[1]);
+            for (int l = 0; l < W; l++) {
+                a[l] -= to[0][l] - from[0][l];
+                b[l] -= to[1][l] - from[1][l];
+            }
+        }
+        for (int l = 0; l < W; l++) {
+            const double x = i == 0 ? 0 : (double)at[l] - v[l];
+            z[l] = SN(null_z)(x, a[l], b[l], rest, b0[l]);
+        }
+        if (i == 0) {
+            for (int l = 0; l < W; l++)
+                mine[l] = fine[l] ? z[l] : (T)NAN;
+        } else if (near && !SN(null_far)(u, k, L)) {
+            for (int l = 0; l < lanes; l++)
+                near[cells * j + l] = fine[l] ? z[l] : (T)-INFINITY;
+            j++;
+        } else {
+            T most = top[k];
+            for (int l = 0; l < lanes; l++)
+                most = fine[l] && z[l] > most ? z[l] : most;
+            top[k] = most;
+        }
+    }
 }
 
 /* Folds a second group (k2 values of mean b, squares m2b) into the first (Chan's update). */

@@ -158,7 +158,7 @@ function M.list()
   if not folder then return nil, why end
   local list = entries(folder)
   for _, e in ipairs(list) do
-    local key = e.name:match '^(%x+)%.so$'
+    local key = e.name:match '^(%x+)%.so$' or e.name:match '^(%x+)%.code$' -- of devices: runtime/device/mc_code_cache.c
     if key then
       e.key = key
       local text = bytes_of(e.path)

@@ -17,6 +17,8 @@ local SHORT, BLOCK = 16, 256 -- BLOCK: elements of what one loop hands to the ne
 local by_id, by_code, by_name = lib.by_id, {}, {}
 for _, d in ipairs(lib.gen.dtypes) do by_code[d.code], by_name[d[1]] = d, d end
 M.by_code, M.by_name = by_code, by_name
+local HEADER = {} -- of functions by name
+for _, r in ipairs(lib.gen.ops) do HEADER[r[1]] = r.header end
 
 --- A leaf is one value along the rows of the result.
 ---@param leaf table shape, strides
@@ -266,7 +268,7 @@ local function headers_of(text)
   for fn, dtype in text:gmatch 'mck_([a-z0-9_]-)_([a-z]+%d+)%f[^%w_]' do
     local d = by_name[dtype]
     need.int = need.int or d and (d.kind == 'i' or d.kind == 'u')
-    need.class = need.class or d and d.kind == 'c' or fn:find '^is' or fn == 'signbit' or fn == 'fma'
+    need.class = need.class or d and d.kind == 'c' or HEADER[fn] == 'class'
     need.cast = need.cast or fn:find '_to$' or fn:find '^to_' or fn:find '^f%d+_to'
   end
   if text:find 'mck_[a-z0-9]+_to_' then need.cast = true end

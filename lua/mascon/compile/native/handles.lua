@@ -1,7 +1,6 @@
 -- handles.lua - compilers, compiled code and the folder of the cache, as plain Lua values.
 --
--- Holds the handles of running compilers (killed with their folder by the C release) and of opened code. With
--- steps.lua the only place of the compiler that touches the FFI.
+-- Holds the handles of running compilers (killed with their folder by the C release) and of opened code.
 local ffi = require 'ffi'
 local lib = require 'mascon.core.ffi'
 local tensor = require 'mascon.core.tensor'
@@ -179,8 +178,10 @@ end
 ---@param r ffi.cdata* of M.reduction
 ---@param ins string[] dtypes of the operands
 ---@param outs string[] dtypes of the results
-function M.reduction_row(name, r, ins, outs)
-  local id = C.mc_reduction_row(name, r, #ins, codes(ins), #outs, codes(outs))
+---@param program string the same for devices
+---@param lanes integer of a group there
+function M.reduction_row(name, r, ins, outs, program, lanes)
+  local id = C.mc_reduction_row(name, r, #ins, codes(ins), #outs, codes(outs), program, lanes)
   if id < 0 then return nil, lib.message() end
   return id
 end

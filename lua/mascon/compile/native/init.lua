@@ -156,7 +156,8 @@ end
 ---@param options table keep_source
 function M.attach(plan, options)
   local missing, asked = {}, {}
-  plan.native, plan.groups, plan.functions = 0, 0, {}
+  plan.native, plan.groups, plan.functions, plan.orders = 0, 0, {}, {}
+  if plan.options and plan.options.device then return end -- its groups are programs of the device
   each_group(plan, function(inner, k, f, why)
     if not f then return log.say('step %d stays in the vector machine: %s', k, why) end
     plan.groups = plan.groups + 1

@@ -8,6 +8,7 @@ local graphs = require 'mascon.graph.graph'
 local rewrite = require 'mascon.compile.rewrite'
 local mc = require 'mascon.array'
 local op = require 'mascon.core.op'
+local operators = require 'mascon.core.operators'
 local tensor = require 'mascon.core.tensor'
 
 local M = { name = 'algebra', doc = 'applies identities of elementwise ops' }
@@ -47,10 +48,10 @@ local function fits(u, n)
   return (u.dtype or u.value.dtype) == v.dtype and u.value.dtype == v.dtype and graphs.same(u.shape, v.shape) and not u.weak
 end
 
---- The node that makes what `u` shows as a whole, when it is the op `name` of a plain kind.
-local function made_by(u, name)
+--- The node that makes what `u` shows as a whole, when it is an op whose row says `what` under `key` (1: its name).
+local function made_by(u, what, key)
   local n = u.value.node
-  if n and n.kind == 'op' and n.row[1] == name and graphs.whole(u) then return n end
+  if n and n.kind == 'op' and n.row[key or 1] == what and graphs.whole(u) then return n end
 end
 
 local function real(n) return n.outs[1].dtype >= tensor.code.f16 and KIND[NAME[n.outs[1].dtype]] == 'f' end
@@ -67,7 +68,8 @@ end
 
 -- ---------------------------------------------------------------- rules of arithmetic
 
--- op name -> function(n, fast, graph) -> use of the same elements, or true when n changed; others by `law` and `inverse` of their rows
+-- operator -> function(n, fast, graph) -> use of the same elements, or true when n changed; other ops by `plain`, `law`
+-- and `inverse` of their rows
 
 local rules = {}
 
@@ -77,7 +79,7 @@ local function either(n, x)
   if is(a, x) and fits(b, n) then return b end
 end
 
-function rules.multiply(n, fast, graph)
+rules['*'] = function(n, fast, graph)
   local a, b = n.ins[1], n.ins[2]
   local one = (fast or not complex(n)) and either(n, 1)
   if one then return one end
@@ -86,7 +88,7 @@ function rules.multiply(n, fast, graph)
     if zero and fits(zero, n) then return zero end
     -- (x * p) * q
     local p = number(b) and b or number(a) and a
-    local inner = p and made_by(p == b and a or b, 'multiply')
+    local inner = p and made_by(p == b and a or b, '*', 'operator')
     local q = inner and (number(inner.ins[2]) and 2 or number(inner.ins[1]) and 1)
     if q and real(n) and graphs.same(inner.outs[1].shape, n.outs[1].shape) and #p.shape == 0 then
       n.ins = { inner.ins[3 - q], constant(graph, number(p) * number(inner.ins[q])) }
@@ -95,7 +97,7 @@ function rules.multiply(n, fast, graph)
   end
 end
 
-function rules.add(n, fast)
+rules['+'] = function(n, fast)
   if complex(n) then return fast and either(n, 0) end
   if KIND[NAME[n.outs[1].dtype]] ~= 'f' or fast then
     local x = either(n, 0)
@@ -104,7 +106,7 @@ function rules.add(n, fast)
   return either(n, -0.0)
 end
 
-function rules.subtract(n, fast)
+rules['-'] = function(n, fast)
   local a, b = n.ins[1], n.ins[2]
   if is(b, 0) and fits(a, n) and not complex(n) then return a end
   if fast and is(b, -0.0) and fits(a, n) then return a end
@@ -116,12 +118,12 @@ local function exact_inverse(c)
   return math.abs(m) == 0.5 and e > -120 and e < 120
 end
 
-function rules.divide(n, fast, graph)
+rules['/'] = function(n, fast, graph)
   local a, b = n.ins[1], n.ins[2]
   if is(b, 1) and fits(a, n) and (fast or not complex(n)) then return a end
   local c = number(b)
   if c and c ~= 0 and c == c and math.abs(c) < math.huge and real(n) and #b.shape == 0 and (fast or exact_inverse(c)) then
-    n.row = op.rows.multiply
+    n.row = op.rows[operators.arithmetic['*']]
     n.ins = { a, constant(graph, 1 / c) }
     return true
   end
@@ -140,18 +142,16 @@ function laws.idempotent(n)
   if made_by(n.ins[1], n.row[1]) and fits(n.ins[1], n) then return n.ins[1] end
 end
 
-function rules.conj(n)
-  if not complex(n) and fits(n.ins[1], n) then return n.ins[1] end
-  return laws.involution(n)
+--- What gives an operand back as it is.
+local function plainly(n)
+  return (n.row.plain == 'all' or not complex(n)) and fits(n.ins[1], n) and n.ins[1] or nil
 end
-function rules.real(n) return not complex(n) and fits(n.ins[1], n) and n.ins[1] or nil end
-function rules.positive(n) return fits(n.ins[1], n) and n.ins[1] or nil end
 
 --- The sign does not count.
 function laws.even(n)
   local kind = KIND[NAME[n.compute]]
   if kind ~= 'f' and kind ~= 'i' then return nil end -- -x of an unsigned x is another number
-  local inner = made_by(n.ins[1], 'negative') or made_by(n.ins[1], 'abs')
+  local inner = made_by(n.ins[1], true, 'modulus')
   if inner and inner.ins[1].value.dtype == inner.outs[1].dtype and graphs.same(inner.ins[1].shape, n.ins[1].shape) then
     n.ins = { inner.ins[1] }
     return true
@@ -163,7 +163,7 @@ function laws.same(n)
   if same_use(n.ins[1], n.ins[2]) and fits(n.ins[1], n) then return n.ins[1] end
 end
 
-rules['where'] = function(n)
+rules['?'] = function(n)
   local c, a, b = n.ins[1], n.ins[2], n.ins[3]
   if same_use(a, b) and fits(a, n) then return a end
   if not c.value.fixed or not c.value.const or graphs.numel(c.value.shape) ~= 1 then return nil end
@@ -178,7 +178,11 @@ local function undoes(n, fast)
 end
 
 --- The rule of a row: one of its own, or by what its row says of it.
-local function rule_of(row) return rules[row[1]] or laws[row.law] or row.inverse and undoes end
+local function rule_of(row)
+  local law = row.operator and rules[row.operator] or laws[row.law] or row.inverse and undoes
+  if not row.plain then return law end
+  return function(n, fast) return plainly(n) or law and law(n, fast) end
+end
 
 -- ---------------------------------------------------------------- conversions
 

@@ -44,7 +44,17 @@ end
 
 function RULE.inner(u) return graphs.whole(u) end
 
+--- On a device: what is made of numbers alone is computed on the host, apart from what is made there.
+local function beside_numbers(n)
+  local space, why = RULE.space(n)
+  if not space then return nil, why end
+  space.numbers = #n.ins > 0
+  for _, u in ipairs(n.ins) do space.numbers = space.numbers and u.weak == true end
+  return space
+end
+
 function RULE.meet(a, b, u)
+  if a.numbers ~= b.numbers then return nil, 'one of them is made of numbers alone' end
   if not graphs.whole(u) then return nil, 'it reads its operand as a view' end
   if not graphs.same(a.shape, b.shape) then return nil, ('its operand has another shape, [%s] and not [%s]'):format(table.concat(a.shape, ','), table.concat(b.shape, ',')) end
   if a.epoch ~= b.epoch then return nil, 'a checkpoint computes one of them anew' end
@@ -138,9 +148,15 @@ M.eligible = eligible
 
 --- Groups the elementwise nodes of a graph. Changes the graph; the values that groups keep to themselves vanish.
 ---@param graph table
+---@param options table { device: where it runs, nil for the CPU }
 ---@return table report { groups, nodes: how many nodes went into groups }
-function M.run(graph)
-  local groups_of, _, why = groups.find(graph, RULE)
+function M.run(graph, options)
+  local rule, most = RULE, OPERANDS
+  if options.device then
+    rule = { most = MOST, space = beside_numbers, inner = RULE.inner, meet = RULE.meet }
+    most = require 'mascon.compile.native.device'.OPERANDS
+  end
+  local groups_of, _, why = groups.find(graph, rule)
   local outside = groups.outside(graph, groups_of)
   local stands, report, seen = {}, { groups = 0, nodes = 0, why = why }, {}
   --- The program of these nodes; where it is too large, of the first and of the second half, which is after the first.
@@ -149,7 +165,7 @@ function M.run(graph)
     local f = program({ nodes = nodes }, outside)
     if #f.outs == 0 then -- dead code, where it is not left out
       for _, n in ipairs(nodes) do stands[n] = rewrite.NOTHING end
-    elseif #f.ins + #f.outs <= OPERANDS and f.registers <= REGISTERS then
+    elseif #f.ins + #f.outs <= most and f.registers <= REGISTERS then
       for _, n in ipairs(nodes) do stands[n] = f end
       for _, v in ipairs(f.outs) do v.node = f end
       report.groups, report.nodes = report.groups + 1, report.nodes + #nodes

@@ -93,6 +93,7 @@ local function device_lines(put)
     if d.memory then about[#about + 1] = bytes(d.memory) end
     if not d.f64 then about[#about + 1] = 'no f64' end
     if d.processor and i > 1 then about[#about + 1] = 'this machine\'s processor' end
+    if d.about and d.about ~= '' then about[#about + 1] = d.about end
     put(i == 1 and 'devices' or '', ('%s: %s'):format(d.name, table.concat(about, ', ')))
   end
   local names = {}

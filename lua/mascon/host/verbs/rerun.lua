@@ -1,7 +1,8 @@
--- rerun.lua - `mascon rerun RESULT [--out DIR]`: repeats a result from its manifest and compares.
+-- rerun.lua - `mascon rerun RESULT [--out DIR] [--overwrite]`: repeats a result from its manifest and compares.
 --
 -- Decides the order: read the record, compare inputs, versions and machine with it and say what differs, run the script
--- with the recorded arguments in its recorded folder into DIR (default: RESULT-rerun), compare stage hashes and files.
+-- with the recorded arguments in its recorded folder into DIR (RESULT-rerun, which is replaced; another folder that
+-- holds results needs --overwrite), compare stage hashes and files.
 -- Exit status 0 when identical, 1 when not.
 local host = require 'mascon.host'
 
@@ -77,7 +78,9 @@ local function parse(args)
       if not args[i + 1] then return nil, '--out needs a folder' end
       o.out, i = args[i + 1], i + 1
     elseif args[i]:match '^%-%-out=' then o.out = args[i]:sub(7)
-    elseif args[i]:sub(1, 2) == '--' then return nil, ("unknown option '%s'; there is --out DIR"):format(args[i])
+    elseif args[i] == '--overwrite' then o.overwrite = true
+    elseif args[i]:sub(1, 2) == '--' then
+      return nil, ("unknown option '%s'; there are --out DIR and --overwrite"):format(args[i])
     elseif o.result then return nil, 'one result at a time'
     else o.result = args[i] end
     i = i + 1
@@ -121,7 +124,7 @@ end
 function M.main(args)
   local o, why = parse(args)
   if not o then
-    complain('%s: mascon rerun RESULT [--out DIR]', why)
+    complain('%s: mascon rerun RESULT [--out DIR] [--overwrite]', why)
     return 2
   end
   local manifest = require 'mascon.report.manifest'
@@ -144,9 +147,17 @@ function M.main(args)
   local kept = whole(manifest, record, o.result:match '%.json$' and (o.result:match '^(.*)/' or '.') or o.result:gsub('/+$', ''))
   local base = o.result:gsub('/?manifest%.json$', ''):gsub('/+$', '')
   local dir = absolute(o.out or (base == '' and '.' or base) .. '-rerun')
-  if exists(dir .. '/manifest.json') and not os.remove(dir .. '/manifest.json') then
-    complain('%s/manifest.json cannot be replaced; choose another folder with --out DIR', dir)
-    return 1
+  local before = dir .. '/manifest.json'
+  if exists(before) then
+    if o.out and not o.overwrite then
+      complain('%s is there already; use --overwrite, or another --out', before)
+      return 2
+    end
+    require 'mascon.report.results'.remove(dir)
+    if exists(before) then
+      complain('%s cannot be removed; choose another folder with --out DIR', before)
+      return 1
+    end
   end
   local status = run(record, script, dir)
   if status ~= 0 then

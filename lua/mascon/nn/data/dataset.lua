@@ -123,6 +123,31 @@ function M.windows(tokens, length, opts)
   end }
 end
 
+--- A data set made by a module: require(name)(options). Loaders can then make its batches in processes beside the
+--- program (mc.nn.data.loader, option workers), which load the module again.
+---
+--- The module returns a function of a table of options (numbers, texts, booleans and tables of them) that gives a data
+--- set. What batches depend on has to follow from the options and from files. A field transform of the data set, a
+--- function of a batch and a random key, is applied where the batch is made.
+---@param name string as for require
+---@param options? table
+---@return mascon.Dataset
+--- Errors: a module that returns something else.
+---     type(mc.nn.data.of_module)  --> function
+function M.of_module(name, options)
+  local fname = 'nn.data.of_module'
+  check.arg(fname, 'name', name, 'string', 3)
+  local make = require(name)
+  if type(make) ~= 'function' then
+    error(('%s: the module %s gave %s; it returns a function of options that gives a data set'):format(fname, name,
+      check.show(make)), 2)
+  end
+  local inner = need(fname, make(options or {}))
+  local out = { n = inner.n, module = name, given = options or {}, transform = inner.transform }
+  function out.batch(_, at) return M.batch_of(inner, at) end
+  return new(out)
+end
+
 --- The batch at positions of any data set.
 function M.batch_of(set, at, collate)
   if set.batch and not collate then return set:batch(at) end

@@ -4,11 +4,20 @@
 -- mc.open.
 local M = {}
 
-for _, name in ipairs { 'dataset', 'loader', 'images', 'png' } do
+for _, name in ipairs { 'dataset', 'loader', 'images', 'png', 'shapes' } do
   for k, v in pairs(require('mascon.nn.data.' .. name)) do
     if type(v) == 'function' and k ~= 'is_dataset' and k ~= 'batch_of' then M[k] = v end
   end
 end
 M.methods = require 'mascon.nn.data.loader'.methods
+-- given from here, since a worker is a program with a loader of its own
+local WORKER = [[
+local ok, why = pcall(require 'mascon.nn.data.serve'.run, arg[1])
+if not ok then
+  io.stderr:write(tostring(why), '\n')
+  os.exit(1)
+end
+]]
+function M.methods._start(loader, o) return (require 'mascon.nn.data.workers'.start(loader, o, WORKER)) end
 
 return M

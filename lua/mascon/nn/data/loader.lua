@@ -21,6 +21,7 @@ local OPTS = {
   batch = { 32, 'integer >= 1' }, shuffle = { false, 'bool' }, seed = { 0, 'integer >= 0' },
     drop_last = { false, 'bool' },
   transform = { nil, 'function' }, collate = { nil, 'function' }, device = { nil, 'string' },
+  workers = { 0, 'integer >= 0' }, prefetch = { 2, 'integer >= 1' }, folder = { nil, 'string' },
 }
 
 --- Batches of a data set.
@@ -32,7 +33,10 @@ local OPTS = {
 ---@param opts? table batch: samples in one (32) · shuffle (false) · seed (0) · drop_last: leave a smaller last batch
 ---   out
 ---   (false) · transform: f(batch, key) gives what is used instead, with a random key of its own for each batch
----   (augmentation) · collate: f(list of samples) for data sets with get(i) · device (as the data)
+---   (augmentation) · collate: f(list of samples) for data sets with get(i) · device (as the data) ·
+---   workers: processes beside this one that make the batches of a data set of mc.nn.data.of_module (0); order and
+---   numbers stay the same · prefetch: batches that each worker makes ahead (2) · folder: for batches on their way (in
+---   shared memory)
 ---@return mascon.Loader
 --- Errors: an empty data set; fewer samples than one batch with drop_last.
 ---     mc.nn.data.loader(mc.nn.data.tensors{ x = mc.arange(1, 10) }, { batch = 4 }).batches  --> 3
@@ -49,8 +53,18 @@ function M.loader(set, opts)
       .. 'drop_last = false'):format(fname, set.n, o.batch), 2)
   end
   local count = o.drop_last and math.floor(set.n / o.batch) or math.ceil(set.n / o.batch)
-  return setmetatable({ set = set, n = set.n, size = o.batch, batches = count, options = o, key = random.key(o.seed) },
-    Loader)
+  local self = setmetatable({ set = set, n = set.n, size = o.batch, batches = count, options = o,
+    key = random.key(o.seed) }, Loader)
+  if o.workers > 0 then
+    if not set.module then
+      error(fname .. ': workers load the data set by the name of its module; make it with mc.nn.data.of_module, '
+        .. 'or take workers = 0', 2)
+    elseif o.collate then
+      error(fname .. ': collate is a function of this process, which workers cannot have; put it into the module', 2)
+    end
+    self.beside = Loader._start(self, o)
+  end
+  return self
 end
 
 --- The positions of an epoch in its order: i64 [n].
@@ -73,9 +87,16 @@ end
 function Loader:at(epoch, k)
   check.arg('loader:at', 'k', k, 'integer >= 1', 3)
   if k > self.batches then error(('loader:at: batch %d; an epoch has %d'):format(k, self.batches), 2) end
-  local order = self:order(epoch)
-  local places = order[{ { (k - 1) * self.size + 1, math.min(k * self.size, self.n) } }]
-  local batch = dataset.batch_of(self.set, places, self.options.collate)
+  local batch
+  if self.beside then batch = self.beside:at(epoch, k)
+  else
+    local order = self:order(epoch)
+    local places = order[{ { (k - 1) * self.size + 1, math.min(k * self.size, self.n) } }]
+    batch = dataset.batch_of(self.set, places, self.options.collate)
+    if self.set.transform then
+      batch = self.set.transform(batch, self.key:fold_in(2 * epoch + 1):fold_in(k):fold_in(1))
+    end
+  end
   if self.options.transform then
     batch = self.options.transform(batch, self.key:fold_in(2 * epoch + 1):fold_in(k))
   end
@@ -85,6 +106,12 @@ function Loader:at(epoch, k)
       batch)
   end
   return batch
+end
+
+--- Ends the workers, if there are any; batches are made in this process from here on.
+function Loader:close()
+  if self.beside then self.beside:close() end
+  self.beside = nil
 end
 
 --- An iterator over the batches of an epoch: for batch, k in loader:epoch(e) do ... end.

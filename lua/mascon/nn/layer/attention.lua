@@ -14,7 +14,7 @@ local OPTS = module.options {
   kv_heads = { nil, 'integer >= 1' }, bias = { true, 'bool' }, dropout = { 0, 'number >= 0' },
     causal = { false, 'bool' },
   head_width = { nil, 'integer >= 1' }, rope = { false, 'bool | table' }, alibi = { false, 'bool' },
-  kv_width = { nil, 'integer >= 1' },
+  kv_width = { nil, 'integer >= 1' }, relative = { false, 'bool | table' },
 }
 
 local Attention = module.Module 'MultiheadAttention'
@@ -41,6 +41,11 @@ function Attention:init(width, heads, opts)
   self.k_proj = project(2, from, kv * self.head_width)
   self.v_proj = project(3, from, kv * self.head_width)
   self.out_proj = project(4, heads * self.head_width, width)
+  if o.relative then
+    local how = { both = not o.causal, dtype = o.dtype, device = o.device, key = module.own(o, 5).key }
+    for k, v in pairs(o.relative ~= true and o.relative or {}) do how[k] = v end
+    self.relative = position.RelativePositions(heads, how)
+  end
 end
 
 --- [batch, time, heads d] as [batch, heads, time, d].
@@ -82,9 +87,15 @@ function Attention:forward(x, memory, opts)
     elseif mask.dtype == 'bool' then mask = F.logical_and(mask, seen)
     else mask = F.where(seen, mask, -math.huge) end
   end
+  local far
   if self.use_alibi then
-    local far = methods.to(position.alibi(self.heads, q.shape[3], k.shape[3], { dtype = q.dtype }),
-      { device = q.device })
+    far = methods.to(position.alibi(self.heads, q.shape[3], k.shape[3], { dtype = q.dtype }), { device = q.device })
+  end
+  if self.relative then
+    local bias = self.relative(q.shape[3], k.shape[3], start)
+    far = far and far + bias or bias
+  end
+  if far then
     if not mask then mask = far
     elseif mask.dtype == 'bool' then mask = F.where(mask, far, -math.huge)
     else mask = mask + far end
@@ -118,7 +129,8 @@ end
 ---@param heads integer
 ---@param opts? table kv_heads: heads of keys and values (heads) · head_width (width / heads) · bias (true) · dropout of
 ---   probabilities (0) · causal (false) · rope: rotations (false; true or options of nn.rope) · alibi (false) ·
----   kv_width: width of the memory (width) · dtype (f32) · device · key
+---   relative: a learned bias by distance (false; true or options of nn.RelativePositions) · kv_width: width of
+---   the memory (width) · dtype (f32) · device · key
 ---@return mascon.Module
 --- Errors: heads that do not divide the width. Source: Attention is all you need, 2017, section 3.2.2.
 ---     mc.nn.MultiheadAttention(8, 2)(mc.zeros{ 1, 3, 8, dtype = 'f32' }).shape  --> {1, 3, 8}

@@ -28,6 +28,7 @@ local function windows(name, f, spec)
 end
 local Max1, Max2 = windows('MaxPool1d', functions.max_pool1d, MAX), windows('MaxPool2d', functions.max_pool2d, MAX)
 local Avg1, Avg2 = windows('AvgPool1d', functions.avg_pool1d, AVG), windows('AvgPool2d', functions.avg_pool2d, AVG)
+local Max3, Avg3 = windows('MaxPool3d', functions.max_pool3d, MAX), windows('AvgPool3d', functions.avg_pool3d, AVG)
 
 --- nn.max_pool1d as a module.
 ---@param size integer|table
@@ -53,6 +54,18 @@ function M.AvgPool1d(size, opts) return Avg1(size, opts) end
 ---@return mascon.Module
 ---     mc.nn.AvgPool2d(2)(mc.ones{ 1, 1, 4, 4 }).shape  --> {1, 1, 2, 2}
 function M.AvgPool2d(size, opts) return Avg2(size, opts) end
+--- nn.max_pool3d as a module.
+---@param size integer|table
+---@param opts? table stride (size) · padding (0)
+---@return mascon.Module
+---     mc.nn.MaxPool3d(2)(mc.ones{ 1, 1, 4, 4, 2 }).shape  --> {1, 1, 2, 2, 1}
+function M.MaxPool3d(size, opts) return Max3(size, opts) end
+--- nn.avg_pool3d as a module.
+---@param size integer|table
+---@param opts? table stride (size) · padding (0) · count_include_pad (true)
+---@return mascon.Module
+---     mc.nn.AvgPool3d(2)(mc.ones{ 1, 1, 4, 4, 2 }).shape  --> {1, 1, 2, 2, 1}
+function M.AvgPool3d(size, opts) return Avg3(size, opts) end
 
 -- ---------------------------------------------------------------- to a size
 
@@ -71,7 +84,8 @@ local function along(x, axis, out, how)
     end
     w = methods.to(w, { dtype = x.dtype, device = x.device })
     if axis == x.ndim then return methods.matmul(x, w.mT) end
-    return methods.matmul(w, x)
+    if axis == x.ndim - 1 then return methods.matmul(w, x) end
+    return methods.moveaxis(methods.matmul(methods.moveaxis(x, axis, -1), w.mT), -1, axis)
   end
   local parts, key = {}, {}
   for k = 1, x.ndim do key[k] = { 1, -1 } end
@@ -108,6 +122,7 @@ local function adaptive(name, n, how)
 end
 local AA1, AA2 = adaptive('AdaptiveAvgPool1d', 1, 'avg'), adaptive('AdaptiveAvgPool2d', 2, 'avg')
 local AM1, AM2 = adaptive('AdaptiveMaxPool1d', 1, 'max'), adaptive('AdaptiveMaxPool2d', 2, 'max')
+local AA3, AM3 = adaptive('AdaptiveAvgPool3d', 3, 'avg'), adaptive('AdaptiveMaxPool3d', 3, 'max')
 
 --- Means over `size` windows that cover one axis: window i is floor((i - 1) n / size) + 1 .. ceil(i n / size).
 ---@param size integer
@@ -133,5 +148,17 @@ function M.AdaptiveMaxPool1d(size) return AM1(size) end
 --- Source: PyTorch nn.AdaptiveMaxPool2d.
 ---     mc.nn.AdaptiveMaxPool2d(1)(mc.ones{ 1, 2, 4, 3 }).shape  --> {1, 2, 1, 1}
 function M.AdaptiveMaxPool2d(size) return AM2(size) end
+--- Means over windows that cover three axes; size 1 is the mean of all places.
+---@param size integer|table
+---@return mascon.Module
+--- Source: PyTorch nn.AdaptiveAvgPool3d.
+---     mc.nn.AdaptiveAvgPool3d(1)(mc.ones{ 1, 2, 4, 3, 5 }).shape  --> {1, 2, 1, 1, 1}
+function M.AdaptiveAvgPool3d(size) return AA3(size) end
+--- Maxima over windows that cover three axes.
+---@param size integer|table
+---@return mascon.Module
+--- Source: PyTorch nn.AdaptiveMaxPool3d.
+---     mc.nn.AdaptiveMaxPool3d(1)(mc.ones{ 1, 2, 4, 3, 5 }).shape  --> {1, 2, 1, 1, 1}
+function M.AdaptiveMaxPool3d(size) return AM3(size) end
 
 return M

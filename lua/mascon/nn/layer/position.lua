@@ -150,4 +150,76 @@ function M.alibi(heads, queries, keys, opts)
   return methods.to(methods.reshape(op.from_table(slopes), { -1, 1, 1 }) * -far, o.dtype)
 end
 
+local BUCKETS = { buckets = { 32, 'integer >= 2' }, longest = { 128, 'integer >= 1' }, both = { true, 'bool' },
+  start = { 0, 'integer >= 0' } }
+--- Buckets of the distances of keys from queries: each near distance has one, farther ones share them by logarithm.
+---
+--- With both, half of the buckets are for keys after the query; else those count as distance 0. Distances of half the
+--- buckets (of a direction) and more grow logarithmically up to longest, beyond which all share the last.
+---@param queries integer
+---@param keys integer
+---@param opts? table buckets (32) · longest (128) · both (true) · start (0): position of the first query
+---@return any i64 [queries, keys], from 0
+--- Source: Exploring the limits of transfer learning with a unified text-to-text transformer, 2020, section 2.1.
+---     mc.nn.relative_buckets(1, 3, { buckets = 4 })  --> i64[1,3]@cpu { { 0, 3, 3 } }
+function M.relative_buckets(queries, keys, opts)
+  local fname = 'nn.relative_buckets'
+  check.arg(fname, 'queries', queries, 'integer >= 1', 3)
+  check.arg(fname, 'keys', keys, 'integer >= 1', 3)
+  local o = check.opts(fname, opts, BUCKETS, 3)
+  local many = o.both and o.buckets / 2 or o.buckets
+  if many ~= math.floor(many) then error(('%s: buckets is %d; both directions need an even number'):format(fname,
+    o.buckets), 2) end
+  local near = math.floor(many / 2)
+  if near < 1 or o.longest <= near then
+    error(('%s: %d buckets with longest = %d leave no room; give more buckets, or a larger longest than %d'):format(
+      fname, o.buckets, o.longest, near), 2)
+  end
+  -- one bucket for each distance, by numbers: the logarithm at a boundary must not depend on how it is computed
+  local of = {}
+  for d = 0, math.max(keys, queries + o.start) do
+    local b = d
+    if d >= near then
+      b = math.min(near + math.floor(math.log(d / near) / math.log(o.longest / near) * (many - near) + 1e-9), many - 1)
+    end
+    of[d + 1] = b
+  end
+  local far = create.arange(0, keys - 1, 1, { dtype = 'i64' })
+    - methods.reshape(create.arange(o.start, o.start + queries - 1, 1, { dtype = 'i64' }), { -1, 1 })
+  local table_of = op.from_table(of):to 'i64'
+  local distance = o.both and F.abs(far) or F.maximum(F.negative(far), 0)
+  local b = methods.reshape(F.take(table_of, methods.reshape(distance + 1, { -1 }), 1), { queries, keys })
+  return o.both and b + F.gt(far, 0):to 'i64' * many or b
+end
+
+local RELATIVE = module.options { buckets = { 32, 'integer >= 2' }, longest = { 128, 'integer >= 1' },
+  both = { true, 'bool' }, weight_init = { { 'normal', std = 0.02 }, 'string | table | function' } }
+local Relative = module.Module 'RelativePositions'
+function Relative:init(heads, opts)
+  local fname = 'nn.RelativePositions'
+  local o = check.opts(fname, opts, RELATIVE, 4)
+  self.heads = check.arg(fname, 'heads', heads, 'integer >= 1', 4)
+  rawset(self, 'how', { buckets = o.buckets, longest = o.longest, both = o.both })
+  self:parameter('weight', { o.buckets, heads }, o.weight_init, module.own(o, 1))
+end
+function Relative:forward(queries, keys, start)
+  local how = self.how
+  local places = M.relative_buckets(queries, keys or queries, { buckets = how.buckets, longest = how.longest,
+    both = how.both, start = start })
+  local rows = F.take(self.weight, methods.to(methods.reshape(places, { -1 }) + 1, { device = self.weight.device }), 1)
+  return methods.reshape(methods.permute_dims(rows, 2, 1), { self.heads, queries, keys or queries })
+end
+function Relative:describe() return ('%d heads, %d buckets'):format(self.heads, self.how.buckets) end
+--- A learned number for each head and bucket of distances, added to the fit of queries to keys.
+---
+--- Called as bias(queries, keys, start) with numbers; the result [heads, queries, keys] is a mask for attention.
+--- nn.MultiheadAttention has one with the option relative; a stack of layers shares one in its first layer in T5.
+---@param heads integer
+---@param opts? table buckets (32) · longest (128) · both (true; false under causal attention) ·
+---   weight_init (normal of std 0.02) · dtype (f32) · device · key
+---@return mascon.Module
+--- Source: as nn.relative_buckets.
+---     mc.nn.RelativePositions(2)(3, 5).shape  --> {2, 3, 5}
+function M.RelativePositions(heads, opts) return Relative(heads, opts) end
+
 return M

@@ -39,7 +39,7 @@ local BLOCK = module.options {
   norm_first = { true, 'bool' }, norm = { 'layer', { 'layer', 'rms' } }, eps = { nil, 'number >= 0' },
     bias = { true, 'bool' },
   causal = { false, 'bool' }, kv_heads = { nil, 'integer >= 1' }, rope = { false, 'bool | table' },
-    alibi = { false, 'bool' },
+    alibi = { false, 'bool' }, relative = { false, 'bool | table' },
 }
 
 local function normal(o, width, k)
@@ -51,7 +51,7 @@ end
 
 local function heads_of(o, k, causal)
   return { kv_heads = o.kv_heads, bias = o.bias, dropout = o.dropout, causal = causal, rope = o.rope, alibi = o.alibi,
-    dtype = o.dtype, device = o.device, key = module.own(o, k).key }
+    relative = o.relative, dtype = o.dtype, device = o.device, key = module.own(o, k).key }
 end
 
 local function feed(fname, o, width, k)
@@ -95,9 +95,8 @@ end
 ---@param heads integer
 ---@param opts? table hidden (4 width) · activation ('gelu'; 'swiglu', 'geglu': gated, without biases) · dropout (0) ·
 ---   norm_first (true) ·
----   norm ('layer', 'rms') · eps · bias (true) · causal (false) · kv_heads · rope (false) · alibi (false) · dtype (f32)
----   ·
----   device · key
+---   norm ('layer', 'rms') · eps · bias (true) · causal (false) · kv_heads · rope (false) · alibi (false) ·
+---   relative (false) · dtype (f32) · device · key
 ---@return mascon.Module
 --- Source: Attention is all you need, 2017; On layer normalization in the transformer architecture, 2020 (norm_first).
 ---     mc.nn.TransformerEncoderLayer(8, 2)(mc.zeros{ 1, 3, 8, dtype = 'f32' }).shape  --> {1, 3, 8}
@@ -112,7 +111,7 @@ function Decoder:init(width, heads, opts)
   self.self_attn = attention.MultiheadAttention(width, heads, heads_of(o, 2, true))
   self.norm2 = normal(o, width, 3)
   local cross = heads_of(o, 4, false)
-  cross.rope, cross.alibi = nil, nil
+  cross.rope, cross.alibi, cross.relative = nil, nil, nil
   self.cross_attn = attention.MultiheadAttention(width, heads, cross)
   self.norm3 = normal(o, width, 5)
   self.feed_forward = feed(fname, o, width, 6)

@@ -7,23 +7,11 @@ local tensor = require 'mascon.core.tensor'
 local json = require 'mascon.base.json'
 local file = require 'mascon.base.file'
 local io_ = require 'mascon.io'
+local bytes = require 'mascon.nn.train.bytes'
 local error = check.error
 local M = {}
 
 local FORM = 1 -- of the text
-
-local function bytes_of(text)
-  local out = tensor.empty('checkpoint', { #text }, 'u8', 3)
-  local p = tensor.pointer(out)
-  for i = 1, #text do p[i - 1] = text:byte(i) end
-  return out
-end
-
-local function text_of(bytes)
-  local out, p = {}, tensor.pointer(bytes)
-  for i = 1, bytes.shape[1] do out[i] = string.char(p[i - 1]) end
-  return table.concat(out)
-end
 
 local function named(count) return ('step-%09d.npz'):format(count) end
 
@@ -41,13 +29,23 @@ function M.list(folder)
   return out
 end
 
+--- Removes the files of a run: checkpoints, the best one, log, report and event files.
+---@param folder string
+function M.clear(folder)
+  for _, c in ipairs(M.list(folder)) do os.remove(c.path) end
+  for _, name in ipairs { 'best.npz', 'log.jsonl', 'report.html' } do os.remove(folder .. '/' .. name) end
+  for _, name in ipairs(file.names(folder)) do
+    if name:find '^events%.out%.tfevents%..*%.mascon$' then os.remove(folder .. '/' .. name) end
+  end
+end
+
 --- Writes a checkpoint.
 ---@param path string
 ---@param tensors table name -> tensor
 ---@param facts table numbers, texts and tables of them
 --- Errors: what keeps the file from being written; the old files stay.
 function M.write(path, tensors, facts)
-  local all = { ['facts.json'] = bytes_of(json.encode { form = FORM, facts = facts }) }
+  local all = { ['facts.json'] = bytes.of(json.encode { form = FORM, facts = facts }) }
   for k, t in pairs(tensors) do
     if t.dtype == 'bf16' then t = tensor.methods.to(t, 'f32') end
     all[k] = t.device == 'cpu' and t or tensor.methods.to(t, 'cpu')
@@ -66,7 +64,7 @@ function M.read(path)
   if not tensor.is(text) or text.dtype ~= 'u8' or text.ndim ~= 1 then
     error(('nn.checkpoint: %s is no checkpoint of a run'):format(path), 2)
   end
-  local facts = json.decode(text_of(text))
+  local facts = json.decode(bytes.text(text))
   if type(facts) ~= 'table' or facts.form ~= FORM then
     error(('nn.checkpoint: %s was written in another form; it cannot be read by this version'):format(path), 2)
   end

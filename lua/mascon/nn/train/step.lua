@@ -12,6 +12,9 @@ local transform = require 'mascon.transform'
 local optim = require 'mascon.optim'
 local random = require 'mascon.random'
 local module = require 'mascon.nn.module'
+local anomaly = require 'mascon.nn.train.anomaly'
+local autocast = require 'mascon.nn.train.autocast'
+local scalers = require 'mascon.nn.train.scaler'
 local error = check.error
 local is, methods, F = tensor.is, tensor.methods, op.functions
 local M = {}
@@ -24,7 +27,8 @@ local meta = { __index = Step }
 local OPTS = {
   optimizer = { nil, 'table' }, clip = { nil, 'number > 0' }, groups = { nil, 'table' }, ema = { nil, 'number > 0' },
   accumulate = { 1, 'integer >= 1' }, compile = { true, 'bool' }, key = { 0, 'any' },
-  norm = { true, 'bool' },
+  norm = { true, 'bool' }, amp = { nil, 'string | table' }, scaler = { nil, 'bool | table' },
+  plateau = { nil, 'table' }, anomaly = { true, 'bool' },
 }
 
 -- ---------------------------------------------------------------- groups
@@ -100,7 +104,7 @@ end
 --- Gradients and new buffers of one batch.
 local function gradients(self)
   local net, loss = self.net, self.loss
-  local run = transform.value_and_grad(function(params, frozen, buffers, batch, key)
+  local function forward(params, frozen, buffers, batch, key)
     local all = {}
     for k, v in pairs(frozen) do all[k] = v end
     for k, v in pairs(params) do all[k] = v end
@@ -111,18 +115,36 @@ local function gradients(self)
     if weight == nil then weight = 1 end
     if not is(weight) then weight = op.from_table(weight) end
     return value, methods.to(weight, value.dtype), after
+  end
+  self.forward = forward
+  if self.options.amp then forward = autocast.autocast(forward, self.options.amp) end
+  if not self.scaler then return transform.value_and_grad(forward, { has_aux = true }) end
+  local run = transform.value_and_grad(function(params, frozen, buffers, batch, key, scale)
+    local value, weight, after = forward(params, frozen, buffers, batch, key)
+    return F.multiply(value, scale), value, weight, after
   end, { has_aux = true })
-  return run
+  return function(params, frozen, buffers, batch, key, scale)
+    local _, g, value, weight, after = run(params, frozen, buffers, batch, key, scale)
+    local plain = {}
+    for k, v in pairs(g) do plain[k] = F.divide(v, scale) end
+    return value, plain, weight, after
+  end
 end
 
 --- New parameters, states and averages from gradients.
-local function update(self, params, states, ema, g, count)
+local function update(self, params, states, ema, g, count, factor)
   local norm
   if self.options.clip then g, norm = optim.clip_norm(g, self.options.clip)
-  else norm = self.options.norm and optim.global_norm(g) or op.from_table(0) end
+  else norm = (self.options.norm or self.scaler) and optim.global_norm(g) or op.from_table(0) end
   local new, after = {}, {}
   for i, group in ipairs(self.groups) do
-    local fresh, state = group[1].update(part(params, group[2]), part(g, group[2]), states[i])
+    local lr
+    if factor then
+      lr = group[1].options.lr
+      if type(lr) == 'function' then lr = lr(states[i].step) end
+      lr = lr * factor
+    end
+    local fresh, state = group[1].update(part(params, group[2]), part(g, group[2]), states[i], lr)
     after[i] = state
     for k, v in pairs(fresh) do new[k] = v end
   end
@@ -138,28 +160,41 @@ local function update(self, params, states, ema, g, count)
   return new, after, averages, norm
 end
 
+--- A compiled function whose call that is traced has the bits of the later ones: in 16 bits a fused group is rounded
+--- once, its operations one by one more often, and a run that goes on must not depend on where it went on.
+local function steady(f)
+  return function(...)
+    local before, out = f.traces, { f(...) }
+    if f.traces ~= before then out = { f(...) } end
+    return unpack(out, 1, 6)
+  end
+end
+
 local function functions(self)
   local run = gradients(self)
-  local function whole(params, frozen, buffers, states, ema, batch, key, count)
-    local value, g, _, after = run(params, frozen, buffers, batch, key)
-    local new, next_states, averages, norm = update(self, params, states, ema, g, count)
+  local function whole(params, frozen, buffers, states, ema, batch, key, count, scale, factor)
+    local value, g, _, after = run(params, frozen, buffers, batch, key, scale)
+    local new, next_states, averages, norm = update(self, params, states, ema, g, count, factor)
     return value, norm, new, after, next_states, averages
   end
   -- one part of a step: gradients times the weight of the batch are added up
-  local function add(params, frozen, buffers, sums, batch, key)
-    local value, g, weight, after = run(params, frozen, buffers, batch, key)
+  local function add(params, frozen, buffers, sums, batch, key, scale)
+    local value, g, weight, after = run(params, frozen, buffers, batch, key, scale)
     local out = { total = sums.total + weight, loss = sums.loss + value * weight, grads = {} }
     for k, v in pairs(g) do out.grads[k] = sums.grads[k] + v * methods.to(weight, v.dtype) end
     return out, after
   end
-  local function finish(params, states, ema, sums, count)
+  local function finish(params, states, ema, sums, count, factor)
     local g = {}
     for k, v in pairs(sums.grads) do g[k] = v / methods.to(sums.total, v.dtype) end
-    local new, next_states, averages, norm = update(self, params, states, ema, g, count)
+    local new, next_states, averages, norm = update(self, params, states, ema, g, count, factor)
     return sums.loss / sums.total, norm, new, next_states, averages
   end
   if not self.options.compile then return whole, add, finish end
-  return compile.compile(whole), compile.compile(add), compile.compile(finish)
+  self.compiled = { compile.compile(whole), compile.compile(add), compile.compile(finish) }
+  local a, b, c = unpack(self.compiled)
+  if self.options.amp then return steady(a), steady(b), steady(c) end
+  return a, b, c
 end
 
 -- ---------------------------------------------------------------- the step
@@ -170,7 +205,8 @@ end
 --- table { norm = of the gradient before clipping (0 where it is not computed), step = its number, updated = whether
 --- parameters changed }. If the
 --- loss or
---- the norm is not finite, nothing changes and the table has finite = false.
+--- the norm is not finite, nothing changes and the table has finite = false and anomaly: what made the first number
+--- that is not finite.
 --- Dropout draws from the key folded with the number of the step.
 ---@param net mascon.Module
 ---@param loss fun(net: table, batch: any): any, any gives the loss as a 0-d tensor and, for accumulation, the weight of
@@ -182,7 +218,11 @@ end
 ---   decay of running averages of the parameters, min(ema, (1 + t) / (10 + t)) · accumulate: batches in one step (1):
 ---   the
 ---   mean over all, by their weights · compile (true) · key (0): of random numbers · norm (true): compute the norm
----   without clip
+---   without clip · amp: mixed precision, 'bf16', 'f16' or options of mc.nn.autocast (none) · scaler: of the loss,
+---   true, options of mc.nn.GradScaler or one (with f16; false: none); a step whose gradient overflows is left out
+---   (overflow = true) and the scale falls · plateau: options of mc.optim.plateau; step.plateau:update(metric) then
+---   lowers the rates of all groups by a common factor ·
+---   anomaly (true): the first step that is not finite is searched for its cause, mc.nn.anomaly
 ---@return mascon.Step
 --- Errors: a loss that is no number, groups that match nothing, no parameters.
 ---     local net = mc.nn.Linear(1, 1)
@@ -204,6 +244,13 @@ function M.Step(net, loss, opts)
   local self = setmetatable({ net = net, loss = loss, options = o, count = 0, pending = 0, key = random.key(o.key) },
     meta)
   self.groups = grouped(net, optimizer, o.groups)
+  if type(o.amp) == 'string' then o.amp = { dtype = o.amp } end
+  local scaler = o.scaler
+  if scaler == nil then scaler = o.amp ~= nil and o.amp.dtype == 'f16' end
+  if scaler then
+    self.scaler = getmetatable(scaler) and scaler or scalers.GradScaler(scaler ~= true and scaler or nil)
+  end
+  if o.plateau then self.plateau = optim.plateau(1, o.plateau) end
   self.states = {}
   local params = net:parameters()
   for i, g in ipairs(self.groups) do self.states[i] = g[1].init(part(params, g[2])) end
@@ -244,21 +291,23 @@ meta.__call = function(self, batch)
   local net, many = self.net, self.options.accumulate
   local params, frozen, buffers = net:parameters(), net:frozen(), net:buffers()
   local key = self.key:fold_in(self.count * many + self.pending)
+  local scale, factor = self.scaler and self.scaler.value, self.plateau and self.plateau.rate
   local value, norm, new, after, states, averages
   if many == 1 then
     value, norm, new, after, states, averages = self.whole(params, frozen, buffers, self.states, self.averages, batch,
-      key, self.count)
+      key, self.count, scale, factor)
   else
     local sums = self.sums or nothing(params)
     local before = sums.loss:item()
     local weighed = sums.total:item()
-    sums, after = self.add(params, frozen, buffers, sums, batch, key)
+    sums, after = self.add(params, frozen, buffers, sums, batch, key, scale)
     if self.pending + 1 < many then
       local part_of = (sums.loss:item() - before) / (sums.total:item() - weighed)
       commit(self, { buffers = after, sums = sums, count = self.count, pending = self.pending + 1 })
       return part_of, { updated = false, step = self.count, finite = finite(part_of) }
     end
-    value, norm, new, states, averages = self.finish(params, self.states, self.averages, sums, self.count)
+    value, norm, new, states, averages = self.finish(params, self.states, self.averages, sums, self.count,
+      factor)
   end
   local loss, size = value:item(), norm:item()
   local good = finite(loss) and finite(size)
@@ -268,7 +317,25 @@ meta.__call = function(self, batch)
   else
     commit(self, { buffers = {}, count = self.count + 1, pending = 0 })
   end
-  return loss, { norm = size, step = self.count, updated = good, finite = good }
+  local overflow = self.scaler and not good and finite(loss) and self.scaler:can_fall() or nil
+  if self.scaler then self.scaler:update(good) end
+  local found
+  if not good and not overflow and self.options.anomaly and not self.searched then
+    self.searched = true -- once: with steps that are left out it may happen often
+    found = anomaly.anomaly(self.forward, params, frozen, buffers, batch, key)
+  end
+  return loss, { norm = size, step = self.count, updated = good, finite = good, overflow = overflow, scale = scale,
+    anomaly = found }
+end
+
+--- Bytes of activations and workspace of a step that was traced: 0 before the first one, and without compile.
+---@return integer
+function Step:arena()
+  local most = 0
+  for _, f in ipairs(self.compiled or {}) do
+    for _, form in ipairs(f.forms) do most = math.max(most, form.arena or 0) end
+  end
+  return most
 end
 
 --- Runs f with the averages of the parameters (option ema) in the network; afterwards it has its own again.
@@ -303,7 +370,8 @@ function Step:state()
   for i, s in ipairs(self.states) do walk('optimizer/' .. i, s) end
   walk('ema', self.averages)
   walk('sums', self.sums)
-  return out, { count = self.count, pending = self.pending, key = { self.key.lo, self.key.hi } }
+  return out, { count = self.count, pending = self.pending, key = { self.key.lo, self.key.hi },
+    scaler = self.scaler and self.scaler:state(), plateau = self.plateau and self.plateau:state() }
 end
 
 --- Takes what state() gave, here or in another run; the network and the options have to be the same.
@@ -335,6 +403,8 @@ function Step:restore(tensors, numbers)
   self.net:update(state)
   self.states, self.averages, self.sums = states, averages, sums
   self.count, self.pending = numbers.count, numbers.pending
+  if self.scaler and numbers.scaler then self.scaler:restore(numbers.scaler) end
+  if self.plateau and numbers.plateau then self.plateau:restore(numbers.plateau) end
   self.key = require('mascon.random.key').new(numbers.key[1], numbers.key[2])
   return self
 end

@@ -15,6 +15,8 @@ local compile = require 'mascon.compile'
 local source = require 'mascon.random.source'
 local clock = require('mascon.core.ffi').clock_seconds
 local checkpoint = require 'mascon.nn.train.checkpoint'
+local events = require 'mascon.nn.train.events'
+local manifest = require 'mascon.report.manifest'
 local steps = require 'mascon.nn.train.step'
 local module = require 'mascon.nn.module'
 local error = check.error
@@ -33,10 +35,19 @@ local OPTS = {
   compile = { true, 'bool' }, key = { 0, 'any' }, folder = { nil, 'string' }, every = { nil, 'integer >= 1' },
   keep = { 3, 'integer >= 1' }, monitor = { nil, 'string' }, patience = { nil, 'integer >= 1' },
   callbacks = { nil, 'table' }, progress = { true, 'bool' }, resume = { false, 'bool' },
-    nonfinite = { 'stop', { 'stop', 'skip' } },
-  log_every = { 1, 'integer >= 1' }, name = { 'training', 'string' },
+    overwrite = { false, 'bool' }, nonfinite = { 'stop', { 'stop', 'skip' } },
+  log_every = { 1, 'integer >= 1' }, name = { 'training', 'string' }, amp = { nil, 'string | table' },
+  scaler = { nil, 'bool | table' }, plateau = { nil, 'table' }, anomaly = { true, 'bool' },
+  tensorboard = { false, 'bool' },
 }
 local CALLBACKS = { start = true, step = true, epoch = true, checkpoint = true, finish = true }
+
+--- Options of the plateau: what is better is what the monitor says.
+local function plateau_of(given, larger)
+  local out = { larger = larger }
+  for k, v in pairs(given) do out[k] = v end
+  return out
+end
 
 local function is_loader(v) return type(v) == 'table' and type(v.batches) == 'number' and type(v.at) == 'function' end
 
@@ -60,8 +71,11 @@ local function is_loader(v) return type(v) == 'table' and type(v.batches) == 'nu
 ---   or
 ---   'loss' without valid) · patience: epochs without a better result that end the run (none) · callbacks: start, step,
 ---   epoch, checkpoint, finish: f(trainer, facts), 'stop' as a result ends the run · progress (true): a line on a
----   terminal · resume (false) · nonfinite: 'stop' with an error, or 'skip' the step, when the loss is not finite ·
----   log_every: steps between lines of the log (1) · name: title of the report
+---   terminal · resume (false) · overwrite (false): the files of a run that is there are removed · nonfinite: 'stop'
+---   with an error, or 'skip' the step, when the loss is not finite · log_every: steps between lines of
+---   the log (1) · name: title of the report · amp, scaler, anomaly as for nn.Step ·
+---   plateau: options of mc.optim.plateau, fed with the monitored number after each epoch · tensorboard (false): an
+---   event file in the folder, for tensorboard --logdir
 ---@return mascon.Trainer
 --- Errors: options that are missing or do not fit, a folder that holds another run.
 ---     local set = mc.nn.data.tensors{ x = mc.ones{ 8, 1, dtype = 'f32' }, y = mc.ones{ 8, 1, dtype = 'f32' } }
@@ -80,7 +94,9 @@ function M.Trainer(net, opts)
     end
   end
   if (o.epochs == nil) == (o.steps == nil) then error(fname .. ': give epochs or steps, one of them', 2) end
-  if (o.every or o.resume) and not o.folder then error(fname .. ': checkpoints need a folder', 2) end
+  if (o.every or o.resume or o.tensorboard) and not o.folder then
+    error(fname .. ': checkpoints and tensorboard need a folder', 2)
+  end
   for k, f in pairs(o.callbacks or {}) do
     if not CALLBACKS[k] or type(f) ~= 'function' then
       error(('%s: callback %s is %s; there are %s, functions of the trainer'):format(fname, tostring(k), check.show(f),
@@ -93,18 +109,23 @@ function M.Trainer(net, opts)
     error(('%s: monitor is %s, but there is no loader valid'):format(fname, monitor), 2)
   end
   local step = steps.Step(net, o.loss, { optimizer = o.optimizer, clip = o.clip, groups = o.groups, ema = o.ema,
-    accumulate = o.accumulate, compile = o.compile, key = o.key })
+    accumulate = o.accumulate, compile = o.compile, key = o.key, amp = o.amp, scaler = o.scaler, anomaly = o.anomaly,
+    plateau = o.plateau and plateau_of(o.plateau, larger) })
   local self = setmetatable({ net = net, options = o, step = step, monitor = monitor, larger = larger, history = {},
     best = nil, stale = 0, sums = { 0, 0 } }, Trainer)
-  if o.folder then
+  if o.folder and not manifest.planning() then
     local ok, why = file.make_folder(o.folder)
     if not ok then error(('%s: %s'):format(fname, why), 2) end
     local there = checkpoint.list(o.folder)
+    if o.resume and o.overwrite then error(fname .. ': resume and overwrite exclude each other; give one', 2) end
     if o.resume then self:restore()
-    elseif #there > 0 then
-      error(('%s: %s holds checkpoints of a run; give resume = true, or another folder'):format(fname, o.folder), 2)
+    elseif #there > 0 and not o.overwrite then
+      error(('%s: %s holds checkpoints of a run; give resume = true, overwrite = true, or another folder'):format(fname,
+        o.folder), 2)
+    elseif o.overwrite then checkpoint.clear(o.folder)
     else os.remove(o.folder .. '/log.jsonl') end
   end
+  self.first = step.count > 0 and step.count + 1 or 0
   return self
 end
 
@@ -214,6 +235,13 @@ local function log(self, entry)
   if not ok then error(('nn.Trainer: the log %s cannot be written: %s'):format(path, tostring(why)), 2) end
 end
 
+--- Numbers of the step that was made, for TensorBoard.
+local function scalars(self, values)
+  if not self.options.tensorboard then return end
+  self.events = self.events or events.open(self.options.folder, self.first)
+  self.events:scalars(self.step.count, values)
+end
+
 --- Batches taken so far: steps times accumulate and what has been accumulated.
 ---@return integer
 function Trainer:done() return self.step.count * self.options.accumulate + self.step.pending end
@@ -245,6 +273,7 @@ local function epoch_end(self, epoch, part)
   if value == nil then
     error(('nn.Trainer: monitor is %s; there are %s'):format(self.monitor, check.names(facts)), 2)
   end
+  if self.step.plateau and not part then facts.rate_factor = self.step.plateau:update(value) end
   if not part then self.sums = { 0, 0 } end
   self.history[#self.history + 1] = facts
   if better(self, value) then
@@ -262,6 +291,11 @@ local function epoch_end(self, epoch, part)
     end
     return v
   end)() })
+  local shown = { ['epoch/loss'] = facts.loss }
+  for k, v in pairs(facts) do
+    if k:find '^valid_' and type(v) == 'number' then shown['valid/' .. k:sub(7)] = v end
+  end
+  scalars(self, shown)
   local stop = self:call('epoch', facts)
   return stop or (o.patience ~= nil and self.stale >= o.patience)
 end
@@ -278,12 +312,16 @@ local function one(self, epoch, k, bar, began)
     log(self, { kind = 'step', step = self.step.count, batches = done, epoch = epoch, loss = info.finite and loss
       or tostring(loss),
       norm = info.norm and info.norm == info.norm and info.norm < math.huge and info.norm or nil,
+      scale = info.scale, anomaly = info.anomaly and tostring(info.anomaly) or nil,
       seconds = tonumber(('%.6f'):format(clock() - before)) })
+    if info.updated then
+      scalars(self, { ['train/loss'] = loss, ['train/norm'] = info.norm, ['train/scale'] = info.scale })
+    end
   end
-  if not info.finite and o.nonfinite == 'stop' then
-    error(('nn.Trainer: the loss of step %d is %s, gradient norm %s; the parameters are those before it. Lower the '
+  if not info.finite and not info.overflow and o.nonfinite == 'stop' then
+    error(('nn.Trainer: the loss of step %d is %s, gradient norm %s%s; the parameters are those before it. Lower the '
       .. 'learning rate, clip gradients, or look at the data; nonfinite = \'skip\' leaves such steps out'):format(
-      self.step.count, tostring(loss), tostring(info.norm)), 2)
+      self.step.count, tostring(loss), tostring(info.norm), info.anomaly and ': ' .. tostring(info.anomaly) or ''), 2)
   end
   if bar then
     bar.label = ('%s %d  loss %s'):format(o.name, epoch, text.significant(loss, 4))
@@ -323,11 +361,23 @@ local function loop(self, bar)
   end
 end
 
+--- What the run would cost, measured on some steps: a table that prints as a report, with bytes of parameters,
+--- gradients, state, averages, batch, arena (activations and workspace), first (the peak of the first step) and peak,
+--- and seconds of a step and in total. The trainer and its network are used up by it.
+---
+--- Under `mascon plan SCRIPT`, fit() prints it and the script ends; nothing is written.
+---@return mascon.TrainingPlan
+function Trainer:plan() return (require 'mascon.nn.train.cost'.of(self)) end
+
 --- Runs to the end and returns the history.
 ---@return table[]
 --- Errors: a loss that is not finite (nonfinite = 'stop'), files that cannot be written.
 function Trainer:fit()
   local o = self.options
+  if manifest.planning() then
+    io.stdout:write(tostring(self:plan()), '\n')
+    os.exit(0)
+  end
   local total = o.epochs and o.epochs * o.train.batches or o.steps * o.accumulate
   local bar = o.progress and progress.new(total, { label = o.name, unit = 'batches' }) or nil
   if bar then bar:update(self:done()) end

@@ -108,4 +108,86 @@ function M.one_cycle(lr, opts)
   end)
 end
 
+--- least + (lr - least) (1 - step / steps)^power, and `least` from there on; power 1 is a straight line.
+--- Source: torch.optim.lr_scheduler.PolynomialLR, which ends at 0.
+---     mc.optim.polynomial(1, { steps = 4, power = 2 })(2)  --> 0.25
+---@param lr number
+---@param opts table steps (integer >= 1, required), power (1), least (0)
+---@return fun(step: number|any): number|any
+function M.polynomial(lr, opts)
+  rate('optim.polynomial', 'lr', lr)
+  local o = check.opts('optim.polynomial', opts, { steps = { nil, 'integer >= 1' }, power = { 1, 'number > 0' },
+    least = { 0, 'number >= 0' } }, 3)
+  if not o.steps then error('optim.polynomial: option steps is missing; give the length of the way down', 2) end
+  return schedule(function(step)
+    local left = F.subtract(1, F.minimum(F.divide(step, o.steps), 1))
+    return F.add(F.multiply(F.pow(left, o.power), lr - o.least), o.least)
+  end)
+end
+
+-- ---------------------------------------------------------------- by a metric
+
+---@class mascon.Plateau
+---@field rate number the rate now
+local Plateau = {}
+Plateau.__index = Plateau
+M.plateau_methods = Plateau
+
+local PLATEAU = { factor = { 0.1, 'number > 0' }, patience = { 10, 'integer >= 0' },
+  threshold = { 1e-4, 'number >= 0' }, cooldown = { 0, 'integer >= 0' }, least = { 0, 'number >= 0' },
+  eps = { 1e-8, 'number >= 0' }, larger = { false, 'bool' } }
+
+--- A rate that falls when a metric stops getting better: an object with the field rate, called once an epoch with
+--- p:update(metric).
+---
+--- Better is below best (1 - threshold), with larger above best (1 + threshold); the signs of negative metrics are
+--- those of PyTorch. After more than `patience` calls without a better one the rate is multiplied by factor, and the
+--- next `cooldown` calls do not count. nn.Step and nn.Trainer take these options as plateau.
+--- Source: torch.optim.lr_scheduler.ReduceLROnPlateau.
+---     mc.optim.plateau(1, { patience = 0, factor = 0.5 }):update(3)  --> 1
+---@param lr number
+---@param opts? table factor (0.1) · patience (10) · threshold, relative (1e-4) · cooldown (0) · least (0) ·
+---   eps: smaller changes are not made (1e-8) · larger: larger is better (false)
+---@return mascon.Plateau
+function M.plateau(lr, opts)
+  rate('optim.plateau', 'lr', lr)
+  local o = check.opts('optim.plateau', opts, PLATEAU, 3)
+  if o.factor >= 1 then error(('optim.plateau: factor is %g; it is below 1'):format(o.factor), 2) end
+  return setmetatable({ rate = lr, options = o, bad = 0, wait = 0 }, Plateau)
+end
+
+--- Takes note of a metric and returns the rate from here on. NaN counts as not better.
+---@param metric number
+---@return number
+function Plateau:update(metric)
+  check.arg('plateau:update', 'metric', metric, 'number', 3)
+  local o, best = self.options, self.best
+  local better = best == nil and metric == metric
+  if best and o.larger then better = metric > best * (1 + o.threshold)
+  elseif best then better = metric < best * (1 - o.threshold) end
+  if better then self.best, self.bad = metric, 0 else self.bad = self.bad + 1 end
+  if self.wait > 0 then self.wait, self.bad = self.wait - 1, 0 end
+  if self.bad > o.patience then
+    local lower = math.max(self.rate * o.factor, o.least)
+    if self.rate - lower > o.eps then self.rate = lower end
+    self.wait, self.bad = o.cooldown, 0
+  end
+  return self.rate
+end
+
+--- What a checkpoint keeps: a table of numbers.
+---@return table
+function Plateau:state() return { rate = self.rate, best = self.best, bad = self.bad, wait = self.wait } end
+
+--- Takes what state() gave.
+---@param state table
+---@return mascon.Plateau self
+function Plateau:restore(state)
+  for _, k in ipairs { 'rate', 'bad', 'wait' } do
+    self[k] = check.arg('plateau:restore', k, type(state) == 'table' and state[k] or nil, 'number', 3)
+  end
+  self.best = state.best
+  return self
+end
+
 return M

@@ -1,0 +1,67 @@
+-- rollout.lua - steps of neural operators and features of their states, beside the same computation in PyTorch; what
+-- each part of the step gains.
+--
+-- Holds the shapes, which stand once more in peers/bench_rollout.py. Operators are checked against f64.
+local mc = require 'mascon'
+local rollout = mc.rollout
+local operator = rollout.operator
+
+-- name, layers, base channels, kernel, realisations; grids of 64 x 64
+local STEPS = {
+  { 'small', 2, 16, 3, 3 }, { 'deep', 4, 32, 3, 4 }, { 'wide_5', 3, 40, 5, 3 }, { 'wide_7', 2, 32, 7, 3 },
+}
+local G, C = 64, 3
+local STATES, REALISATIONS = 16, 3 -- of the row of features
+
+local function job(c, dtype, opts)
+  local arch = { type = 'cnn', channels = C, layers = c[2], base = c[3], kernel = c[4], norm = 'instance',
+    activation = 'gelu', gelu = 'exact', groups = 32, padding_mode = 'zeros', grid = G, noise = 'none', scale = 0 }
+  local x = mc.randn({ c[5], C, G, G }, { seed = 1 }):to(dtype)
+  return operator.build(arch, operator.weights(arch, 1, 0, dtype), opts), x, arch
+end
+
+local function step(bench, family, name, c, way, opts, compiled)
+  bench.both { name = name, family = family, op = 'operator' .. way, dtype = 'f32',
+    shape = ('L%d b%d k%d, %dx%dx%dx%d'):format(c[2], c[3], c[4], c[5], C, G, G), samples = 5,
+    work = { operator.flops((select(3, job(c, 'f32')))) * c[5], 'FLOP' }, setup = function()
+      local apply, x = job(c, 'f32', opts)
+      local f, y = compiled and mc.compile(apply) or apply, nil
+      return { run = function(n) for _ = 1, n do mc.scope(function()
+        if y then y:release() end
+        y = mc.keep(f(x))
+      end) end end, check = function()
+        local exact, x64 = job(c, 'f64')
+        local want = exact(x64)
+        local d = y:to 'f64' - want
+        local far = ((d * d):sum() / (want * want):sum()):sqrt():item()
+        return far < 1e-5, ('%.3g away from f64'):format(far)
+      end }
+    end }
+end
+
+local function features(bench)
+  bench.both { name = 'rollout_features', family = 'rollout', op = 'features', dtype = 'f32',
+    shape = ('%d states of %dx%dx%dx%d'):format(STATES, REALISATIONS, C, G, G), samples = 3, setup = function()
+      local x = mc.randn({ STATES, REALISATIONS, C, G, G }, { seed = 2 }):to 'f32'
+      local alive, r = {}, nil
+      for m = 1, REALISATIONS do alive[m] = true end
+      return { run = function(n) for _ = 1, n do mc.scope(function()
+        local c = rollout.features.collector(REALISATIONS, C, G)
+        for t = 1, STATES do c:add(x[t], alive) end
+        r = c:finish()
+      end) end end, check = function() return r.summary.shape[2] == 110, 'columns' end }
+    end }
+end
+
+return function(bench, family)
+  if family == 'rollout' then
+    for _, c in ipairs(STEPS) do step(bench, family, 'rollout_' .. c[1], c, '', {}) end
+    features(bench)
+    return
+  end
+  local c = STEPS[1]
+  step(bench, family, 'rollout_ablation_composed', c, ', ops one by one', { composed = true })
+  step(bench, family, 'rollout_ablation_compiled', c, ', ops compiled', { composed = true }, true)
+  step(bench, family, 'rollout_ablation_fused', c, ', one pass between convolutions', { keep = true })
+  step(bench, family, 'rollout_ablation_reused', c, ', and memory reused', {})
+end

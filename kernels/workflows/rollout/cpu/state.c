@@ -1,0 +1,35 @@
+/* state.c - figures of fields: moments, order statistics, gradients, norms at three scales.
+ *
+ * A field and its low-passed copy stay in the first two caches while all figures are taken. Sums
+ * run in f64. The body's instances. */
+#include "body.h"
+
+#define BINS 32
+#define REACH 4 /* of the low-pass filter */
+
+/* exp(-k^2 / 8), k = -4 .. 4, divided by the sum */
+static void taps(double *w)
+{
+    double sum = 0;
+    for (int k = -REACH; k <= REACH; k++) sum += w[k + REACH] = exp(-(double)(k * k) / 8);
+    for (int k = 0; k <= 2 * REACH; k++) w[k] /= sum;
+}
+
+int64_t MCK(ro_state_work)(int64_t g)
+{
+    return (int64_t)sizeof(double) * 3 * (g * g + 16);
+}
+
+typedef int32_t bits_f32 __attribute__((vector_size(32)));
+typedef int64_t bits_f64 __attribute__((vector_size(64)));
+#define all_but_sign_f32 0x7fffffff
+#define all_but_sign_f64 0x7fffffffffffffff
+
+#define T float
+#define NAME(x) x##_f32
+#include "state_body.h"
+#undef T
+#undef NAME
+#define T double
+#define NAME(x) x##_f64
+#include "state_body.h"

@@ -1,0 +1,117 @@
+-- fuse.lua - layers as one: an activation behind a product, a batch norm folded into a convolution, a layer norm folded
+-- into the linear layer behind it.
+local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
+local op = require 'mascon.core.op'
+local compile = require 'mascon.compile'
+local recording = require 'mascon.graph.recording'
+local module = require 'mascon.nn.module'
+local activation = require 'mascon.nn.layer.activation'
+local container = require 'mascon.nn.layer.container'
+local linear = require 'mascon.nn.layer.linear'
+local gated = require 'mascon.nn.activation'
+local error = check.error
+local methods, F = tensor.methods, op.functions
+local M = {}
+
+local function named(fname, act, level)
+  if act == nil or act == 'none' then return function(t) return t end end
+  if act == 'swiglu' then return gated.swiglu end
+  return activation.named(fname, act, level + 1)
+end
+
+local compiled = setmetatable({}, { __mode = 'v' }) -- by the name of the activation; made anew after a collection
+
+--- act(x weight^T + bias) in one pass: the activation works on tiles of the product while they are in cache.
+---
+--- mc.compile does the same for nn.linear and an activation in a larger function; within one, this is that.
+---@param x any f32|f64 [..., in]
+---@param weight any [out, in]
+---@param bias? any [out]
+---@param act? string 'none', 'relu', 'gelu', 'gelu_tanh', 'silu', 'swiglu' (values and gates: [..., out / 2]) or
+---   another activation's name ('none')
+---@return any
+--- Errors: as nn.linear; names that are no activation.
+---     mc.nn.fuse_linear_activation(mc.tensor{ 1, 2 }, mc.tensor{ { 3, -4 } }, nil, 'relu')  --> f64[1]@cpu { 0 }
+function M.fuse_linear_activation(x, weight, bias, act)
+  local fname = 'nn.fuse_linear_activation'
+  check.arg(fname, 'act', act or 'none', 'string', 3)
+  local f = named(fname, act, 3)
+  local function plain(a, w, b) return f(linear.linear(a, w, b)) end
+  if recording.on() then return plain(x, weight, bias) end
+  local key = act or 'none'
+  local run = compiled[key] or compile.compile(plain)
+  compiled[key] = run
+  return (run(x, weight, bias))
+end
+
+--- A convolution and the batch norm behind it as one convolution, for evaluation: weight gamma / sqrt(var + eps), bias
+--- (bias - mean) gamma / sqrt(var + eps) + beta; the activation follows.
+---@param conv mascon.Module nn.Conv1d, nn.Conv2d or nn.Conv3d
+---@param norm mascon.Module the batch norm of its results
+---@param act? string an activation's name ('none')
+---@return mascon.Module nn.Sequential of a new convolution and the activation
+--- Errors: modules of other kinds; channels that differ.
+---     local f = mc.nn.fuse_conv_bn_act(mc.nn.Conv1d(1, 2, 3), mc.nn.BatchNorm1d(2), 'relu')
+---     f(mc.ones{ 1, 1, 5, dtype = 'f32' }).shape  --> {1, 2, 3}
+function M.fuse_conv_bn_act(conv, norm, act)
+  local fname = 'nn.fuse_conv_bn_act'
+  local function class(v) return module.is(v) and rawget(v, '_class')._name or check.show(v) end
+  if not class(conv):find '^Conv%dd$' or not class(norm):find '^BatchNorm%dd$' then
+    error(('%s: the parts are %s and %s; give a convolution and a batch norm'):format(fname, class(conv),
+      class(norm)), 2)
+  end
+  local mean, var = norm:buffers().running_mean, norm:buffers().running_var
+  if not mean or mean.shape[1] ~= conv.outputs then
+    error(('%s: the convolution has %d channels, the norm %s running moments of %d; both need the same'):format(fname,
+      conv.outputs, mean and 'has' or 'keeps no', norm.channels), 2)
+  end
+  local f = named(fname, act, 3)
+  local p, q = conv:parameters { all = true }, norm:parameters { all = true }
+  local scale = F.rsqrt(var + norm.eps)
+  if q.weight then scale = scale * q.weight end
+  local shape = { conv.outputs }
+  for k = 2, p.weight.ndim do shape[k] = 1 end
+  local shift = (p.bias and p.bias - mean or -mean) * scale
+  if q.bias then shift = shift + q.bias end
+  local how = { dtype = p.weight.dtype, device = p.weight.device }
+  for k, v in pairs(conv.how) do how[k] = v end
+  local one = require 'mascon.nn.layer.convolution'[class(conv)](conv.inputs, conv.outputs, conv.taps, how)
+  one:update { weight = p.weight * methods.reshape(scale, shape), bias = shift }
+  local parts = { one }
+  if act and act ~= 'none' then parts[2] = linear.Lambda(f) end
+  return container.Sequential(parts):eval()
+end
+
+--- nn.layer_norm over the last axis followed by nn.linear, with one product: r x (gamma W)^T - r m (W gamma) + (W beta
+--- + b), m the mean and r one by the standard deviation of each row.
+---
+--- Rows whose mean is far larger than their spread lose digits in it; the two functions do not.
+---@param x any f32|f64 [..., in]
+---@param weight any [out, in] of the linear layer
+---@param opts? table bias [out] · gamma [in], beta [in]: of the norm · eps (1e-5)
+---@return any [..., out]
+--- Errors: sizes that differ.
+---     mc.nn.fuse_layernorm_linear(mc.tensor{ 1, 3 }, mc.tensor{ { 1, -1 } }, { eps = 0 })  --> f64[1]@cpu { -2 }
+function M.fuse_layernorm_linear(x, weight, opts)
+  local fname = 'nn.fuse_layernorm_linear'
+  x, weight = op.operand(fname, x, 2), op.operand(fname, weight, 2)
+  local o = check.opts(fname, opts, { bias = { nil, 'tensor' }, gamma = { nil, 'tensor' }, beta = { nil, 'tensor' },
+    eps = { 1e-5, 'number >= 0' } }, 3)
+  if x.ndim == 0 or weight.ndim ~= 2 or x.shape[x.ndim] ~= weight.shape[2] then
+    error(('%s: input is %s and weight is %s; the last axis of the input must have the size of the second of the '
+      .. 'weight'):format(fname, tensor.describe(x), tensor.describe(weight)), 2)
+  end
+  local mean = F.mean(x, { -1, keepdim = true })
+  local r = F.rsqrt(F.var(x, { -1, keepdim = true }) + o.eps)
+  local scaled = o.gamma and weight * o.gamma or weight
+  local y = (linear.linear(x, scaled) - mean * F.sum(scaled, { 2 })) * r
+  local last = o.bias
+  if o.beta then
+    local b = methods.matmul(weight, o.beta)
+    last = last and last + b or b
+  end
+  return last and y + last or y
+end
+
+return M

@@ -1,0 +1,110 @@
+-- cost.lua - what a run of training would cost: memory by kind, peak, time of a step and of the whole.
+--
+-- The plan takes real steps (the first one traces the step, the others replay it) and evaluates, so that it holds what
+-- libraries, data and the collector need as well. Bytes of parameters, gradients and states are
+-- those of their tensors; the rest of a replayed step is its arena: activations and workspace.
+local lib = require 'mascon.core.ffi'
+local tensor = require 'mascon.core.tensor'
+local text = require 'mascon.base.text'
+local clock = lib.clock_seconds
+local M = {}
+
+local STEPS = 8 -- that are made
+
+---@class mascon.TrainingPlan
+---@field parameters number bytes, frozen ones and buffers included
+---@field gradients number bytes
+---@field state number bytes of the optimiser
+---@field averages number bytes
+---@field batch number bytes
+---@field arena number bytes: activations and workspace of a replayed step
+---@field first number bytes: peak of the first step, which is traced
+---@field peak number bytes: peak of the run, at most: some of it is what waits for the collector
+---@field seconds number of a step
+---@field total number seconds of the run, from its start
+local Plan = {}
+Plan.__index = Plan
+
+local function bytes_in(v, seen)
+  seen = seen or {}
+  if tensor.is(v) then
+    if seen[v] then return 0 end
+    seen[v] = true
+    return v:numel() * tensor.size[v.dtype]
+  end
+  local n = 0
+  if type(v) == 'table' then for _, x in pairs(v) do n = n + bytes_in(x, seen) end end
+  return n
+end
+
+function Plan:__tostring()
+  local out = {}
+  local function say(what, bytes)
+    if bytes > 0 then out[#out + 1] = ('  %-24s%s'):format(what, text.bytes(bytes)) end
+  end
+  out[1] = ('%s: %d steps of %d samples'):format(self.name, self.steps, self.size)
+  say('parameters', self.parameters)
+  say('gradients', self.gradients)
+  say('state of the optimiser', self.state)
+  say('averages', self.averages)
+  say('a batch', self.batch)
+  say('activations, workspace', self.arena)
+  say('peak of the first step', self.first)
+  say('peak of the run, about', self.peak)
+  out[#out + 1] = ('  %-24s%s'):format('time of a step', text.duration(self.seconds))
+  out[#out + 1] = ('  %-24s%s'):format('time of the run', text.duration(self.total))
+  return table.concat(out, '\n')
+end
+
+--- The first batches of a loader.
+local function few(loader, n)
+  return setmetatable({ batches = math.min(n, loader.batches) }, { __index = loader })
+end
+
+--- The plan of a trainer; its network and step are used up.
+---@param trainer mascon.Trainer
+---@return mascon.TrainingPlan
+function M.of(trainer)
+  local o, step, net = trainer.options, trainer.step, trainer.net
+  local began = clock()
+  local batch = o.train:at(1, 1)
+  local loading = clock() - began
+  local self = setmetatable({ name = o.name, size = o.train.size,
+    steps = o.steps or math.ceil(o.epochs * o.train.batches / o.accumulate),
+    parameters = bytes_in(net:state_dict()), gradients = bytes_in(net:parameters()), state = bytes_in(step.states),
+    averages = bytes_in(step.averages), batch = bytes_in(batch) }, Plan)
+  collectgarbage()
+  collectgarbage()
+  lib.C.mc_memory_reset_peak()
+  local ceiling = tonumber(lib.memory_stats().soft_ceiling)
+  local function peak() return tonumber(lib.memory_stats().peak) end
+  local function whole_step()
+    local t = clock()
+    for _ = 1, o.accumulate do step(batch) end
+    return clock() - t
+  end
+  whole_step()
+  self.first = peak()
+  self.seconds = math.huge
+  for k = 2, math.min(STEPS, self.steps) do -- the least of them: the second may compile
+    local t = whole_step()
+    if k > 2 or self.steps == 2 then self.seconds = math.min(self.seconds, t) end
+  end
+  if self.steps == 1 then self.seconds = 0 end
+  self.seconds = self.seconds + loading * o.accumulate
+  self.arena = step:arena()
+  local evaluations = o.epochs or math.ceil(self.steps * o.accumulate / o.train.batches)
+  self.total = self.seconds * self.steps
+  if o.valid then
+    trainer:evaluate(few(o.valid, 1))
+    local t = clock()
+    trainer:evaluate(few(o.valid, 2))
+    self.total = self.total + (clock() - t) / math.min(2, o.valid.batches) * o.valid.batches * evaluations
+  end
+  -- what steps replace waits for the collector, which comes when so many bytes are new
+  local waiting = (self.gradients + self.state + self.averages + self.batch) * self.steps
+  self.peak = math.max(peak(), self.first + math.min(waiting, ceiling))
+  return self
+end
+
+return M

@@ -1,0 +1,140 @@
+-- rollout_surrogate.lua - a network that predicts features of rollouts from the parameters of the operator.
+--
+-- usage: mascon scripts/rollout_surrogate.lua DATA.h5 [options]; --help lists them. DATA is a file of
+-- scripts/rollout.lua generate. Trains on part of its rows, prints the share of variance that is explained on rows it
+-- has not seen, by category of features, and writes DIR/surrogate.npz (weights, scales, names), scores.csv,
+-- predictions.npz, log.jsonl and report.html.
+local mc = require 'mascon'
+local nn = mc.nn
+
+local o = mc.args.parse(arg, {
+  name = 'rollout_surrogate', usage = 'usage: mascon scripts/rollout_surrogate.lua DATA.h5 [options]', positional = 1,
+  about = 'Trains a network that predicts features of rollouts from the parameters of the operator.',
+  options = {
+    { 'out', 'string', 'folder for the results', value = 'DIR', default = 'surrogate-results' },
+    { 'epochs', 'integer', 'passes over the rows', default = 200 },
+    { 'batch', 'integer', 'rows per step', default = 32 },
+    { 'hidden', 'integer', 'hidden units', default = 96 }, { 'lr', 'number', 'learning rate', default = 3e-3 },
+    { 'dropout', 'number', 'share of hidden units left out in training', default = 0.1 },
+    { 'test', 'number', 'share of rows that are held out', default = 0.2 },
+    { 'seed', 'natural', 'seed of the split, the weights and the order', default = 1 },
+    { 'overwrite', 'flag', 'replace results that are there' }, { 'quiet', 'flag', 'no progress line' },
+  },
+})
+
+--- Rows that did not fail: coordinates x [n, P], features y [n, D] (means over realisations), their names, places of
+--- categories.
+local function read(path)
+  local f = mc.open(path, { format = 'h5' })
+  local place = '/features/summary/aggregated/features'
+  if not f:has(place) then
+    error(('%s: there is no %s; generate it with features.summary.enabled'):format(path, place), 0)
+  end
+  local x, all = f:dataset('/parameters/params'):read():to 'f32', f:dataset(place):read():to 'f64'
+  local parameters = f:dataset('/parameters/params').attributes.names
+  local registry = mc.json.decode(f:group('/features/summary').attributes.feature_registry)
+  f:close()
+  local D = all.shape[2] / 3
+  local y = all[{ mc.all, { 1, D } }]
+  local names, category = {}, {}
+  for section, list in pairs(registry) do
+    for name, at in pairs(list) do names[at + 1], category[at + 1] = name, section end
+  end
+  return x, y, names, category, parameters
+end
+
+--- Columns that can be learned: finite and not constant on the given rows, on a scale without a heavy tail:
+--- sign(v) log(1 + |v| / median |v|).
+local function prepared(y)
+  local columns, scales = {}, {}
+  for k = 1, y.shape[2] do
+    local v = y[{ mc.all, k }]
+    if mc.isfinite(v):all() then
+      local typical = mc.quantile(v:abs(), 0.5):item()
+      if typical > 0 and (v:max() - v:min()):item() > 1e-6 * typical then
+        columns[#columns + 1], scales[#scales + 1] = k, typical
+      end
+    end
+  end
+  if #columns == 0 then error('no column of features is finite and differs between rows', 0) end
+  local z = mc.take(y, mc.tensor(columns, { dtype = 'i64' }), 2) / mc.tensor(scales)
+  return mc.sign(z) * mc.log1p(z:abs()), columns, scales
+end
+
+--- 1 - sum of squared errors / that of the mean of the training rows, by column.
+local function explained(want, got, mean)
+  local rest, total = ((want - got) ^ 2):sum(1), ((want - mean) ^ 2):sum(1)
+  return 1 - rest / mc.maximum(total, 1e-12)
+end
+
+mc.args.run('rollout_surrogate', function()
+  if not o[1] then error('give a data set of scripts/rollout.lua generate', 0) end
+  if not (o.test > 0 and o.test < 1) then error(('--test %g: give a share between 0 and 1'):format(o.test), 0) end
+  local x, y, names, category, parameters = read(o[1])
+  local alive = mc.all(mc.isfinite(x), 2)
+  local good = mc.logical_and(alive, mc.logical_not(mc.all(mc.isnan(y), 2)))
+  local place = mc.arange(0, x.shape[1] - 1, 1, { dtype = 'i64' })[good]
+  x, y = x[good], y[good]
+  local n = x.shape[1]
+  local held = math.floor(n * o.test + 0.5)
+  if n - held < 8 or held < 2 then
+    error(('%s: %d rows did not fail; a surrogate needs 8 to train on and 2 to test'):format(o[1], n), 0)
+  end
+  mc.results.folder('--out', o.out, { overwrite = o.overwrite,
+    names = { 'surrogate.npz', 'scores.csv', 'predictions.npz', 'log.jsonl' } })
+  local key = mc.random.key(o.seed)
+  local order = mc.random.permutation(n, { key = key:fold_in(1) })
+  local z, columns, scales = prepared(y)
+  local test, train = order[{ { 1, held } }], order[{ { held + 1, n } }]
+  local mean = z:take(train, 1):mean(1)
+  local spread = mc.maximum(z:take(train, 1):std(1, { correction = 1 }), 1e-9)
+  local target = ((z - mean) / spread):to 'f32'
+  local function rows(at) return nn.data.tensors { x = x:take(at, 1), y = target:take(at, 1) } end
+
+  local P, D = x.shape[2], #columns
+  local net = nn.Sequential {
+    nn.Linear(P, o.hidden, { key = key:fold_in(2) }), nn.GELU(), nn.Dropout(o.dropout),
+    nn.Linear(o.hidden, o.hidden, { key = key:fold_in(3) }), nn.GELU(), nn.Dropout(o.dropout),
+    nn.Linear(o.hidden, D, { key = key:fold_in(4) }),
+  }
+  local batch = math.min(o.batch, n - held)
+  local loader = nn.data.loader(rows(train), { batch = batch, shuffle = true, seed = o.seed, drop_last = true })
+  local trainer = nn.Trainer(net, {
+    name = 'surrogate', folder = o.out, overwrite = o.overwrite, progress = not o.quiet, epochs = o.epochs,
+    train = loader, valid = nn.data.loader(rows(test), { batch = held }), key = key:fold_in(5), keep = 1,
+    optimizer = mc.optim.adamw { lr = mc.optim.one_cycle(o.lr, { steps = math.max(2, o.epochs * loader.batches) }),
+      weight_decay = 1e-2 },
+    loss = function(model, b) return mc.mean(mc.square(model(b.x) - b.y)), b.x.shape[1] end,
+  })
+  trainer:fit()
+  local guess = net:eval()(x:take(test, 1)):to 'f64' * spread + mean
+  local want = z:take(test, 1)
+  local score = explained(want, guess, mean):totable()
+
+  local by, sections = {}, {}
+  local lines = { 'feature,category,explained' }
+  for i, k in ipairs(columns) do
+    local c = category[k]
+    if not by[c] then
+      by[c] = {}
+      sections[#sections + 1] = c
+    end
+    table.insert(by[c], score[i])
+    lines[#lines + 1] = ('%s,%s,%.6g'):format(names[k], c, score[i])
+  end
+  table.sort(sections)
+  print(('%d rows to train on, %d to test; %d parameters, %d of %d features'):format(n - held, held, P, D, y.shape[2]))
+  print(('%-24s %8s %18s'):format('category', 'features', 'explained, median'))
+  for _, c in ipairs(sections) do
+    print(('%-24s %8d %18.3f'):format(c, #by[c], mc.quantile(mc.tensor(by[c]), 0.5):item()))
+  end
+  print(('%-24s %8d %18.3f'):format('all', D, mc.quantile(mc.tensor(score), 0.5):item()))
+  assert(mc.file.write(o.out .. '/scores.csv', table.concat(lines, '\n') .. '\n'))
+  local state = { mean = mean, spread = spread, scale = mc.tensor(scales),
+    column = mc.tensor(columns, { dtype = 'i64' }) - 1 }
+  for k, t in pairs(net:state_dict()) do state['net/' .. k] = t end
+  mc.save(o.out .. '/surrogate.npz', state)
+  mc.save(o.out .. '/predictions.npz', { row = place:take(test, 1), want = want, got = guess })
+  print(('results in %s: surrogate.npz  scores.csv  predictions.npz  log.jsonl  report.html; inputs are %s'):format(
+    o.out, table.concat(parameters, ', ')))
+end)

@@ -1,0 +1,100 @@
+-- network_plan_spec.lua - what a run of training would cost, before it runs, and the example scripts that ask for it.
+local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
+local script, process = support.load 'script', support.load 'process'
+local mc = require 'mascon'
+local host = require 'mascon.host'
+local nn = mc.nn
+local folder = process.folder()
+
+local W, BATCH = 300, 32
+local function made(more)
+  local x = mc.randn({ 256, W }, { seed = 1 }):to 'f32'
+  local set = nn.data.tensors { x = x, y = mc.argmax(x[':, 1:10'], 2) - 1 }
+  local o = { loss = function(m, b) return nn.cross_entropy(m(b.x), b.y) end, optimizer = mc.optim.adamw(),
+    train = nn.data.loader(set, { batch = BATCH }), valid = nn.data.loader(set, { batch = 64 }), epochs = 3,
+    progress = false }
+  for k, v in pairs(more or {}) do o[k] = v end
+  return nn.Trainer(nn.Sequential { nn.Linear(W, 2 * W), nn.ReLU(), nn.Linear(2 * W, 10) }, o)
+end
+
+describe('the plan of a run', function()
+  it('counts bytes by kind, and foretells the peak', function()
+    local t = made { ema = 0.9 }
+    local parameters = 4 * t.net:count()
+    local p = t:plan()
+    assert.equal(parameters, p.parameters)
+    assert.equal(parameters, p.gradients)
+    assert.equal(parameters, p.averages)
+    assert.equal(2 * parameters + 8, p.state)
+    assert.equal(BATCH * (W * 4 + 8), p.batch)
+    -- activations of a batch and gradients lie in the arena
+    assert(p.arena >= BATCH * 2 * W * 4 and p.arena < 40 * 2 ^ 20, p.arena)
+    assert.equal(24, p.steps)
+    assert(p.seconds > 0 and p.total > 22 * p.seconds)
+    t = nil -- luacheck: ignore
+    collectgarbage()
+    collectgarbage()
+    local other = made { ema = 0.9 }
+    collectgarbage()
+    collectgarbage()
+    mc.reset_peak_memory()
+    other:fit()
+    local peak = mc.memory().peak
+    assert(peak < 1.2 * p.peak and p.peak - peak < math.max(0.2 * p.peak, 2 ^ 26), peak .. ' ' .. p.peak)
+  end)
+
+  it('is what mascon plan prints of a script, which then writes nothing', function()
+    local out = folder .. '/planned'
+    local text = process.shell(("'%s' plan scripts/digits.lua --count 128 --out '%s'"):format(host.exe, out))
+    assert.equal(0, text.status, text.text)
+    for _, words in ipairs { 'digits: 10 steps of 64 samples', 'parameters  ', 'state of the optimiser  ',
+      'activations, workspace  ', 'peak of the run, about  ', 'time of the run  ' } do
+      assert(text.text:find(words, 1, true), text.text)
+    end
+    assert.is_false(mc.file.is_folder(out))
+  end)
+end)
+
+describe('example scripts', function()
+  local function same(a, b)
+    local p, q = mc.load(a), mc.load(b)
+    for name, v in pairs(p) do assert.is_true(mc.array_equal(v, q[name]), name) end
+  end
+
+  it('vit learns shapes, in mixed precision too, and goes on to the same bits', function()
+    local size = '--count 192 --batch 32 --width 16 --layers 1 --heads 2 --quiet'
+    local a, b = folder .. '/vit', folder .. '/vit-b'
+    local text, status = script.run('vit', ('%s --epochs 2 --out %s --tensorboard'):format(size, a))
+    assert.equal(0, status, text)
+    assert(text:find('192 images, 12 steps; best accuracy on other images 0.', 1, true), text)
+    for _, name in ipairs { 'model.npz', 'log.jsonl', 'report.html', 'best.npz' } do
+      assert.is_true(mc.file.exists(a .. '/' .. name))
+    end
+    mc.save(b .. '.npz', mc.load(a .. '/model.npz'))
+    os.remove(a .. '/step-000000012.npz')
+    text, status = script.run('vit', ('%s --epochs 2 --out %s --resume'):format(size, a))
+    assert.equal(0, status, text)
+    same(a .. '/model.npz', b .. '.npz')
+    text, status = script.run('vit', ('%s --epochs 1 --out %s --overwrite --amp f16'):format(size, a))
+    assert.equal(0, status, text)
+    text, status = script.run('vit', ('%s --epochs 1 --out %s --patch 5'):format(size, folder .. '/vit-c'))
+    assert.equal(1, status)
+    assert(text:find('vit: --patch 5 does not divide images of', 1, true), text)
+  end)
+
+  it('denoise makes images cleaner, drawn ones and those of a file', function()
+    local size = '--count 48 --batch 16 --channels 4 --levels 2 --epochs 1 --quiet'
+    local text, status = script.run('denoise', ('%s --out %s/den'):format(size, folder))
+    assert.equal(0, status, text)
+    assert(text:find('with noise %d+%.%d+ dB; best Gaussian filter %(%g*%d.*%) %d+%.%d+ dB; network'), text)
+    assert.is_true(mc.file.exists(folder .. '/den/images.png'))
+    mc.save(folder .. '/images.npy', mc.rand({ 40, 9, 11 }, { seed = 2 }):to 'f32')
+    text, status = script.run('denoise', ('%s --data %s/images.npy --out %s/den-b'):format(size, folder, folder))
+    assert.equal(0, status, text)
+    assert(text:find('32 images, 2 steps', 1, true), text)
+    text, status = script.run('denoise', ('%s --data %s/vit/model.npz --out %s/den-c'):format(size, folder, folder))
+    assert(status ~= 0 and text:find('denoise: ', 1, true), text)
+  end)
+end)
+
+teardown(function() process.remove(folder) end)
