@@ -15,100 +15,10 @@ for i = 1, #arg do
   local v = arg[i]:match '^%-(v+)$'
   words[i] = v and '--verbose=' .. #v or SHORT[arg[i]] or arg[i]
 end
--- the commands an option belongs to: `of`
-local EVERY, RUNS, READS = 'fit plot simulate config', 'fit plot simulate', 'fit plot'
 local spec = {
   name = 'xpcs', usage = 'usage: mascon scripts/xpcs.lua [fit|simulate|plot|config] [FILE] [options]', positional = 2,
   about = 'Fits diffusion and shear to two-time correlation matrices of a beamline file. Units: A^2/s, 1/A, s, degrees; the gap in A (2e6 A = 200 um).',
-  options = {
-    { 'config', 'string', 'configuration, .yaml or .json, with the keys of homodyne', value = 'FILE', of = RUNS },
-    { 'set', 'list', 'keys of the configuration, by their whole paths', value = 'KEY=VALUE,...', of = RUNS },
-    { 'data_file', 'string', 'data, instead of that of the configuration', value = 'FILE', of = 'fit plot config' },
-    { 'output_dir', 'string', 'folder for the results (./homodyne_results)', value = 'DIR', of = RUNS },
-    { 'out', 'string', 'the same', value = 'DIR', of = RUNS },
-    { 'method', { 'nlsq', 'cmc', 'both' }, 'least squares, posterior, or both', of = 'fit' },
-    { 'static_mode', 'flag', 'diffusion alone (3 parameters)', of = EVERY },
-    { 'laminar_flow', 'flag', 'diffusion and shear (7 parameters)', of = EVERY },
-    { 'q', 'number', 'wave vector, 1/A: the nearest one of the file', of = EVERY },
-    { 'dt', 'number', 'time between frames, s', of = EVERY },
-    { 'gap', 'number', 'stator-rotor gap, A', of = 'fit simulate config' },
-    { 'start_frame', 'integer', 'first frame, from 1', of = READS },
-    { 'end_frame', 'integer', 'last frame; -1: all', of = READS },
-    { 'full_matrices', 'flag', 'the file holds both triangles', of = READS },
-    { 'strict_q', 'flag', 'never take matrices of other q', of = READS },
-    { 'dtype', { 'f32', 'f64' }, 'precision in which data are kept', of = READS },
-    { 'sigma', 'numbers', 'standard deviation of C2, one number or one per angle (0.01)', of = 'fit' },
-    { 'sigma_file', 'string', 'standard deviation of every point: .npy, .npz or .h5, [n, n] or [angles, n, n]',
-      value = 'FILE', of = 'fit' },
-    { 'mask', 'string', 'which points count (not 0), in the same forms', value = 'FILE', of = READS },
-    { 'scaling', { 'auto', 'averaged', 'individual', 'constant', 'fourier' },
-      'contrast and offset: free for all angles together, for each, or fixed', of = 'fit' },
-    { 'loss', { 'linear', 'soft_l1', 'huber', 'cauchy', 'arctan' },
-      'loss of large residuals (linear; with --config soft_l1)', of = 'fit' },
-    { 'f_scale', 'number', 'residual, in sigma, from which a loss bends', of = 'fit' },
-    { 'max_iterations', 'number', 'most evaluations', of = 'fit' },
-    { 'tolerance', 'number', 'relative change that ends the fit', of = 'fit' },
-    { 'fixed', 'list', 'parameters kept', value = 'NAME=VALUE,...', of = 'fit' },
-    { 'initial_d0', 'number', 'start of D0, A^2/s', of = 'fit simulate' },
-    { 'initial_alpha', 'number', 'start of alpha', of = 'fit simulate' },
-    { 'initial_d_offset', 'number', 'start of D_offset, A^2/s', of = 'fit simulate' },
-    { 'initial_gamma_dot_t0', 'number', 'start of the shear rate, 1/s', of = 'fit simulate' },
-    { 'initial_beta', 'number', 'start of beta', of = 'fit simulate' },
-    { 'initial_gamma_dot_offset', 'number', 'start of its offset, 1/s', of = 'fit simulate' },
-    { 'initial_phi0', 'number', 'start of phi0, degrees', of = 'fit simulate' },
-    { 'multi_start', 'integer', 'also try so many starts, when the first fit is not good', of = 'fit' },
-    { 'seed', 'natural', 'seed of starts and of simulation', default = 42, of = 'fit simulate' },
-    { 'profile', 'number', 'profile likelihood intervals at this level: 0.68, 0.9, 0.95, 0.99', of = 'fit' },
-    { 'legacy_counting', 'flag', 'count both triangles, as homodyne does (errors too small by sqrt 2)', of = 'fit' },
-    { 'n_samples', 'integer', 'draws per chain of a posterior (1000)', of = 'fit' },
-    { 'n_warmup', 'integer', 'its warm-up (500)', of = 'fit' },
-    { 'n_chains', 'integer', 'its chains (4)', of = 'fit' },
-    { 'prior', { 'flat', 'normal', 'nlsq' },
-      'its prior: flat between the bounds, the table of priors, or around the fit', of = 'fit' },
-    { 'dense_mass_matrix', 'flag', 'its metric holds correlations (the default)', of = 'fit' },
-    { 'no_nlsq_warmstart', 'flag', 'chains begin at the starting values, not at the fit', of = 'fit' },
-    { 'nlsq_result', 'string', 'starting values of an earlier fit', value = 'DIR', of = 'fit' },
-    { 'cmc_num_shards', 'integer', 'also the combination of so many shards, as homodyne makes it', of = 'fit' },
-    { 'cmc_backend', 'string', 'accepted, without effect', of = 'fit' },
-    { 'model', 'string', 'fit a g1 of your own: a Lua file that returns { g1, p0, bounds }', value = 'FILE.lua',
-      of = 'fit' },
-    { 'p0', 'list', 'its starting values, instead of those of the file', value = 'NAME=VALUE,...', of = 'fit' },
-    { 'joint', 'list', 'fit further data sets at once: files, or other q (1/A) of the same file',
-      value = 'FILE|Q,...', of = 'fit' },
-    { 'shared', 'list', 'the parameters in common of a joint fit (all of the physics)', value = 'NAME,...',
-      of = 'fit' },
-    { 'save_plots', 'flag', 'heat maps of every angle', of = 'fit' },
-    { 'plot_experimental_data', 'flag', 'the same as the command plot', of = 'plot' },
-    { 'plot_simulated_data', 'flag', 'the same as the command simulate', of = 'simulate' },
-    { 'contrast', 'number', 'contrast of a simulation (0.3)', of = 'simulate' },
-    { 'offset', 'number', 'offset of a simulation (1)', of = 'simulate' },
-    { 'phi_angles', 'string', 'angles of a simulation, degrees', value = '"0,45,90"', of = 'simulate' },
-    { 'frames', 'integer', 'frames of a simulation (100)', of = 'simulate' },
-    { 'noise', 'number', 'standard deviation of its noise (0.01)', of = 'simulate' },
-    { 'mode', { 'static', 'laminar_flow' }, 'mode of a new configuration', default = 'laminar_flow', of = 'config' },
-    { 'output', 'string', 'file of a new configuration', value = 'FILE', default = 'xpcs.yaml', of = 'config' },
-    { 'overwrite', 'flag', 'replace results, or a configuration, that are there', of = EVERY },
-    { 'force', 'flag', 'the same, for a configuration', of = 'config' },
-    { 'validate', 'string', 'check a configuration and write none', value = 'FILE', of = 'config' },
-    { 'filter', { 'full', 'minimal', 'nlsq_only', 'cmc_only' }, 'accepted, without effect', of = 'config' },
-    { 'cmc_plot_diagnostics', 'flag', 'accepted: figures of a posterior are always made', of = 'fit' },
-    { 'plotting_backend', { 'auto', 'matplotlib', 'datashader' }, 'accepted, without effect', of = RUNS },
-    { 'parallel_plots', 'flag', 'accepted, without effect', of = RUNS },
-    { 'no_jit', 'flag', 'accepted, without effect', of = RUNS },
-    { 'version', 'flag', 'print the version', of = EVERY },
-    { 'output_format', { 'yaml', 'json', 'npz' }, 'beside the JSON: tables as YAML, nothing, or parameters.npz',
-      default = 'yaml', of = 'fit' },
-    { 'threads', 'integer', 'worker threads (all cores); results do not depend on it', of = RUNS },
-    { 'checkpoint_dir', 'string', 'folder of checkpoints: a fit that was stopped goes on from there', value = 'DIR',
-      of = 'fit' },
-    { 'max_memory', 'string', 'memory the data may take; larger ones are streamed from a packed file',
-      value = 'SIZE', of = READS },
-    { 'pack', 'string', 'packed file to stream from, made when it is not there; no other file is replaced',
-      value = 'FILE', of = READS },
-    { 'no_arrays', 'flag', 'no fitted_data', of = 'fit' },
-    { 'verbose', 'integer', 'more words', of = EVERY },
-    { 'quiet', 'flag', 'no progress', of = EVERY },
-  },
+  options = xpcs.options.LIST,
 }
 local o, given = mc.args.parse(words, spec)
 
@@ -143,6 +53,30 @@ end
 
 local DEFAULT = './homodyne_config.yaml' -- read where neither a configuration nor data are named, as homodyne does
 
+--- The files that a run reads.
+local function inputs_of(s)
+  local out = { s.path }
+  for _, name in ipairs { 'config', 'model', 'sigma_file', 'mask' } do out[#out + 1] = o[name] end
+  for _, entry in ipairs(s.joint or {}) do
+    if not tonumber(entry) then out[#out + 1] = entry end
+  end
+  return out
+end
+
+--- Notes on what was given and does nothing: options by their names, keys of a configuration by their number.
+local function say_unused(s)
+  local keys = 0
+  for _, name in ipairs(s.unused) do
+    if name:find '^%-%-' then print(('note: %s has no effect here'):format(name))
+    elseif (o.verbose or 0) > 1 then print('no effect here: ' .. name)
+    else keys = keys + 1 end
+  end
+  if keys > 0 then
+    print(('note: %d key%s of the configuration steer%s other programs and ha%s no effect here; -vv lists them'):format(
+      keys, keys == 1 and '' or 's', keys == 1 and 's' or '', keys == 1 and 's' or 've'))
+  end
+end
+
 --- A fit of several data sets; the exit status.
 local function joint(s, list, record)
   for i = 2, #list do
@@ -152,41 +86,60 @@ local function joint(s, list, record)
   local r = run.joint(s, list)
   record:stage('parameters', r.point.x)
   local files = run.write_joint(s, list, r, record)
+  print()
+  for _, sentence in ipairs(xpcs.joint.sentences(r)) do print(sentence) end
   io.write('\n', xpcs.joint.table(r))
   for i, data in ipairs(list) do
     for _, w in ipairs(data.warnings) do print(('note: data set %d: %s'):format(i, w)) end
     for _, w in ipairs(r.fits[i].warnings) do print(('note: data set %d: %s'):format(i, w)) end
   end
+  say_unused(s)
   print(('\nresults in %s: %s'):format(s.dir, table.concat(files, '  ')))
   if not r.success then return 3 end
+end
+
+--- Draws of the posterior; a run that is stopped before the first ones keeps its fit. The third is the word for that.
+local function draws(s, r)
+  local ok, posterior, shards = pcall(run.posterior, s, r, o.quiet)
+  if ok then return posterior, shards end
+  local word = tostring(posterior):match 'interrupted' or tostring(posterior):match 'terminated'
+  if not word then error(posterior, 0) end
+  s.method = 'nlsq' -- what is written
+  return nil, nil, word
 end
 
 --- What the bound on memory holds for; the exit status, nil for 0.
 local function work(command, s)
   if s.threads then mc.set_num_threads(s.threads) end
   if not mc.manifest.planning() then
-    mc.results.folder('--output-dir', s.dir, { overwrite = o.overwrite, inputs = { s.path, o.config, o.model },
+    mc.results.folder('--output-dir', s.dir, { overwrite = o.overwrite, inputs = inputs_of(s),
       names = command == 'plot' and { run.PLOT } or nil })
   end
   local data = run.data(s, o.quiet)
   if mc.manifest.planning() then
-    for _, line in ipairs(xpcs.plan.lines { n = data.n, F = data.F, dtype = data.dtype, mode = s.open.mode, streamed = data.streamed,
-      threads = mc.get_num_threads(), strategy = s.strategy }) do print(line) end
+    if command == 'plot' then error('plan is for fits; plot takes the time of reading', 0) end
+    local list = s.joint and run.others(s, data, o.quiet) or { data }
+    for _, line in ipairs(xpcs.plan.lines(s, list, mc.get_num_threads())) do print(line) end
+    local refused = xpcs.plan.refusal(s, list, function()
+      mc.results.free('--output-dir', { s.dir .. '/manifest.json' }, { overwrite = o.overwrite })
+    end)
+    if refused then print('the run would be refused: ' .. refused) end
     return 0
   end
   print(('%s: %d angles x %d times, q = %.6g 1/A, %d points%s'):format(s.path, data.F, data.n, data.q, data.points,
     data.masked > 0 and (', %d masked'):format(data.masked) or ''))
   if command == 'plot' then
+    say_unused(s)
     print('wrote ' .. run.plot(s, data))
     return
   end
-  local record = mc.manifest.new { options = s.fit, inputs = { s.path, o.config, o.model }, quiet = o.quiet }
+  local record = mc.manifest.new { options = s.fit, inputs = inputs_of(s), quiet = o.quiet }
   if s.joint then return joint(s, run.others(s, data, o.quiet), record) end
   local r
   if s.model then r = run.own(s, data) else r = run.fit(s, data, o.quiet) end
   record:stage('parameters', r.point.x)
   record:stage('chi2', r.chi2)
-  local posterior, shards = run.posterior(s, r, o.quiet)
+  local posterior, shards, stopped = draws(s, r)
   local files = run.write(s, data, r, record, posterior, shards)
   print()
   for _, sentence in ipairs(r.verdict.sentences) do print(sentence) end
@@ -195,19 +148,24 @@ local function work(command, s)
   print(xpcs.report.line(r))
   if posterior then
     print('\n' .. xpcs.posterior_files.text(posterior))
-    for _, list in ipairs { posterior:warnings(posterior.table), posterior.warnings_of_run,
-      shards and shards.warnings or {} } do
+    for _, list in ipairs { xpcs.posterior_files.warnings(posterior), shards and shards.warnings or {} } do
       for _, w in ipairs(list) do print('note: ' .. w) end
     end
   end
   for _, list in ipairs { data.warnings, r.warnings, r.checks.errors, r.checks.warnings } do for _,
     w in ipairs(list) do print('note: ' .. w) end end
-  if (o.verbose or 0) > 1 then for _, key in ipairs(s.unused) do print('no effect here: ' .. key) end
-  elseif #s.unused > 0 then
-    print(('note: %d keys of the configuration steer other programs and have no effect here; -vv lists them'):format(
-      #s.unused))
+  if s.seed and not posterior and not stopped and not (r.search and not r.search.skipped)
+    and #(r.recovery_actions or {}) == 0 then
+    print('note: --seed has no effect here: no random numbers were drawn (searches from other starts, retries and the '
+      .. 'posterior draw them)')
   end
+  say_unused(s)
   print(('\nresults in %s: %s'):format(s.dir, table.concat(files, '  ')))
+  if stopped then
+    io.stderr:write(('xpcs: %s before the first draws of the posterior: the fit is kept; the same command with '
+      .. '--overwrite %s\n'):format(stopped, s.checkpoints and 'goes on from the checkpoint' or 'draws again'))
+    return stopped == 'terminated' and 143 or 130
+  end
   if posterior and posterior.interrupted then
     print(posterior.interrupted .. ': the draws so far are kept; ' .. (s.checkpoints
       and 'the same command with --overwrite goes on from them'
@@ -239,6 +197,7 @@ mc.args.run('xpcs', function()
   o.data_file = o.data_file or file
   if command == 'config' then
     run.check(o)
+    if o.filter then print('note: --filter has no effect here') end
     if o.validate then
       local c = xpcs.config.read(o.validate)
       print(('%s can be read: %s, method %s, data %s'):format(o.validate, c.open.mode, c.method,
@@ -262,6 +221,7 @@ mc.args.run('xpcs', function()
   if command == 'simulate' then
     if s.threads then mc.set_num_threads(s.threads) end
     print(run.simulate(s, o))
+    say_unused(s)
     return
   end
   local status = mc.ceiling.with(s.open.max_memory or run.bound(s), work, command, s)

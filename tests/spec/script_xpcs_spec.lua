@@ -188,6 +188,73 @@ return {
     fails(line .. ' --shared contrast', 1, 'belong to a data set')
   end)
 
+  it('keeps the fit of a run that is stopped before the first draws', function()
+    local out, points = folder .. '/stopped', folder .. '/stopped_points'
+    local told = folder .. '/stopped.txt'
+    local pipe = assert(io.popen(([[
+      %s scripts/xpcs.lua %s --sigma 0.004 --static-mode --quiet --no-arrays --method cmc --n-warmup 1000000 \
+        --n-chains 1 --checkpoint-dir %s --output-dir %s >%s 2>&1 & pid=$!
+      while [ ! -e %s/xpcs_posterior.h5 ] && kill -0 $pid 2>/dev/null; do sleep 0.05; done
+      kill -TERM $pid; wait $pid; echo status $?]]):format(script.program, data, points, out, told, points)))
+    local text = pipe:read '*a'
+    pipe:close()
+    assert.is_truthy(text:find 'status 143', text)
+    assert.is_true(exists(out .. '/nlsq/parameters.json'))
+    local words = script.read(told)
+    assert.is_truthy(words:find('terminated before the first draws of the posterior: the fit is kept', 1, true), words)
+    assert.is_nil(words:find('%.lua:%d'), words)
+  end)
+
+  it('says what has no effect and which name was meant', function()
+    local text, status = run(data .. ' --static-mode --sigma 0.004 --quiet --no-arrays --no-jit --seed 3 --output-dir '
+      .. folder .. '/seed')
+    assert.equal(0, status, text)
+    assert.is_truthy(text:find('--no-jit has no effect here', 1, true), text)
+    if not text:find('other starts were tried', 1, true) then
+      assert.is_truthy(text:find('--seed has no effect here', 1, true), text)
+    end
+    fails(data .. ' --seed 3 --joint ' .. data, 1, '--seed has no meaning with --joint')
+    local function refused(o, part)
+      local ok, why = pcall(mc.xpcs.run.settings, o)
+      assert.is_false(ok)
+      assert.is_truthy(why:find(part, 1, true), why)
+    end
+    refused({ laminarflow = true }, 'there is no option laminarflow (did you mean laminar_flow?)')
+    fails('--config ' .. file('bound.yaml', ([[
+analysis_mode: static
+analyzer_parameters: {dt: 0.25}
+experimental_data: {file_path: %s}
+parameter_space:
+  bounds:
+    - {name: D0, min: 1, max: 1.0e+5}
+    - {name: aplha, min: 0, max: 1}
+]]):format(data)), 1, 'line 7: parameter_space.bounds: there is no parameter', 'did you mean alpha?')
+    fails(data .. ' --model ' .. file('nomc.lua',
+      'return { g1 = function(p, t1, t2) return mc.exp(-p.rate * (t2 - t1)) end, p0 = { rate = 0.1 } }'), 1,
+      'begin the file with: local mc = require "mascon"')
+    assert.equal(0.95, mc.xpcs.run.settings({ method = 'cmc', target_accept = 0.95 }).posterior.target_accept)
+    assert.equal(7, mc.xpcs.run.settings({ method = 'cmc', seed = 7 }).posterior.seed)
+  end)
+
+  it('plans what it would run: mode, data sets, posterior, refusals', function()
+    local plan = mc.xpcs.plan
+    local function of(o, count)
+      local s, list = mc.xpcs.run.settings(o), {}
+      for i = 1, count or 1 do list[i] = { n = 400, F = 10, points = 10 * 400 * 399 / 2, dtype = 'f64' } end
+      return plan.of_run(s, list, 1), plan.lines(s, list, 1), s, list
+    end
+    local static, laminar = of { dt = 1, q = 0.01 }, of { dt = 1, q = 0.01, laminar_flow = true }
+    assert.same({ 5, 9 }, { static.p, laminar.p })
+    assert.is_true(laminar.seconds > static.seconds)
+    assert.is_true(of({ method = 'both' }).seconds > 10 * static.seconds)
+    local two, lines = of({ laminar_flow = true, joint = { '0.02' } }, 2)
+    assert.equal(11, two.p)
+    assert.is_true(two.seconds > laminar.seconds and two.bytes > laminar.bytes)
+    assert.is_truthy(table.concat(lines, '\n'):find('laminar flow, joint', 1, true))
+    local _, _, s, list = of { sigma = { 0.1, 0.2 } }
+    assert.equal('sigma has 2 values for 10 angles', plan.refusal(s, list, function() end))
+  end)
+
   it('writes a configuration that it reads, draws data, and plans', function()
     local path = folder .. '/new.yaml'
     local text, status = run('config --mode static --output ' .. path)

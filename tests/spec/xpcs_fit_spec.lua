@@ -293,6 +293,55 @@ describe('xpcs verdict', function()
     assert.is_true(list.D0.high_open)
   end)
 
+  it('gives no number for an error beyond the range of the bounds, in no output', function()
+    local s = xpcs.simulate { n = 12, dt = 0.25, q = 0.01, phi = { 0, 60 }, physics = { 5000, 0.3, 900 }, sigma = 0.02,
+      seed = 1 }
+    local r = xpcs.fit(data_of.of(s), { sigma = 0.02, mode = 'static', bounds = { alpha = { 0.29, 0.31 } } })
+    local at
+    for k, name in ipairs(r.names) do if name == 'alpha' then at = k end end
+    assert.is_true(math.sqrt(r.covariance[at][at]) > 0.02)
+    assert.equal(math.huge, r.errors.alpha)
+    assert.is_truthy(table.concat(r.verdict.sentences, '\n'):find('do not determine [^.]*alpha'))
+    assert.is_truthy(xpcs.report.table(r):find('alpha[^\n]*not determined'))
+    local p = xpcs.results.parameters(r)
+    assert.same({ mc.json.null, false }, { p.parameters.alpha.uncertainty, p.parameters.alpha.determined })
+    assert.equal(mc.json.null, p.covariance.matrix[at][at])
+    assert.equal(math.huge, xpcs.results.arrays(r).alpha_error:item())
+    assert.equal(math.huge, xpcs.results.arrays(r).covariance[{ at, at }]:item())
+  end)
+
+  it('says at which times D is 0 or less, and what the data determine then', function()
+    local physics = { 5000, -0.5, -2500 }
+    local s = xpcs.simulate { n = 20, dt = 0.25, q = 0.01, phi = { 0, 40 }, physics = physics, sigma = 0.004, seed = 3 }
+    local d = data_of.of(s)
+    local r = xpcs.fit(d, { sigma = 0.004, mode = 'static', initial = { D0 = 5000, alpha = -0.5, D_offset = -2500 } })
+    local count, from = 0, nil
+    for i, t in ipairs(d.t:totable()) do
+      if r.values.D0 * math.max(t, 0.125) ^ r.values.alpha + r.values.D_offset <= 1e-10 then
+        count, from = count + 1, from or t
+      end
+    end
+    assert.is_true(count > 0 and count < d.n)
+    local words = table.concat(r.verdict.sentences, '\n')
+    assert.is_truthy(words:find(('D(t) = D0 t^alpha + D_offset is 0 or less at %d of %d times (%.4g to'):format(count,
+      d.n, from), 1, true), words)
+    assert.is_truthy(words:find('the data determine D(t) at the other times', 1, true), words)
+    assert.is_truthy(xpcs.report.page(r, d, { angles = 1 }):find('is 0 or less at', 1, true))
+    local fine = xpcs.simulate { n = 20, dt = 0.25, q = 0.01, phi = { 0, 40 }, physics = { 5000, -0.5, 900 },
+      sigma = 0.004, seed = 3 }
+    r = xpcs.fit(data_of.of(fine), { sigma = 0.004, mode = 'static', bounds = { D_offset = { 0, 1e5 } } })
+    assert.is_nil(table.concat(r.verdict.sentences, '\n'):find('0 or less', 1, true))
+  end)
+
+  it('names parameters of one angle one way, also where they are fixed', function()
+    local s = xpcs.simulate { n = 20, dt = 0.25, q = 0.01, phi = { 0, 40 }, physics = { 5000, 0.3, 900 }, sigma = 0.004,
+      seed = 3 }
+    local r = xpcs.fit(data_of.of(s), { sigma = 0.004, mode = 'static', fixed = { contrast_2 = 0.31 } })
+    assert.same({ 'contrast_1', 'offset_1', 'offset_2' }, { r.names[1], r.names[2], r.names[3] })
+    assert.equal(0.31, r.contrast[2])
+    assert.has_error(function() xpcs.fit(data_of.of(s), { sigma = 0.004, fixed = { 'contrast_3' } }) end)
+  end)
+
   it('names shear when there is none', function()
     local r = degenerate({ 5000, 0.3, 900, 0, 0, 0, 0 }, { 0, 45, 90 }, {})
     assert.equal('undetermined', r.verdict.level)

@@ -66,4 +66,27 @@ describe('xpcs.joint', function()
     assert.is_false(ok)
     assert.is_truthy(why:find('belong to a data set', 1, true))
   end)
+
+  it('says what the data determine, of all and of each data set, with true counts', function()
+    local two = {}
+    for k, physics in ipairs { { 5000, -0.5, -2500 }, { 5000, -0.5, -2500 } } do
+      two[k] = xpcs.data.of(xpcs.simulate { n = 20, dt = 0.25, q = 0.008 + 0.002 * k, phi = { 0, 40 },
+        physics = physics, sigma = 0.004, seed = k })
+    end
+    local r = xpcs.joint.fit(two, { sigma = 0.004, mode = 'static' })
+    assert.is_true(r.iterations > 0 and r.seconds > 0)
+    local most = 2 * 1e4 * 30 -- evaluations by points: more is no count
+    assert.is_true(r.points_per_second * r.seconds < most * 100, r.points_per_second)
+    for i, one in ipairs(r.fits) do
+      assert.equal(r.iterations, one.iterations, i)
+      assert.is_true(one.seconds > 0)
+    end
+    local words = table.concat(xpcs.joint.sentences(r), '\n')
+    for _, part in ipairs { 'Data set 1: chi2', 'Data set 2: chi2', 'Data set 2: D(t) = D0 t^alpha' } do
+      assert.is_truthy(words:find(part, 1, true), words)
+    end
+    local t = xpcs.joint.tables(r, two)
+    assert.same({ r.verdict.sentences[1], r.iterations }, { t.verdict[1], t.iterations })
+    assert.is_true(#t.data_sets[1].verdict > 0)
+  end)
 end)

@@ -58,6 +58,7 @@ function M.trace(r, opts)
 end
 
 --- A figure of all pairs of parameters: distributions on the diagonal, draws below it; divergent transitions in red.
+--- Its title says what is red and which parameters are not shown.
 ---
 --- Options: names: parameters to show, 10 numbers at most · points (2000): draws shown per panel, evenly taken. Result:
 --- a figure.
@@ -71,8 +72,18 @@ function M.corner(r, opts)
   local o = check.opts('sample.corner', opts, { names = { nil, 'table' }, points = { 2000, 'integer >= 1' } })
   local rows = picked('sample.corner', r, o, 10)
   local n = #rows
-  local fig = plot.figure { rows = n, cols = n, width = 60 + 190 * n, height = 60 + 170 * n }
-  local diverged = F.flatnonzero(everything(r.sample_stats.diverging))
+  local diverged, notes, there = F.flatnonzero(everything(r.sample_stats.diverging)), {}, {}
+  for i = 1, n do there[rows[i].label] = true end
+  if diverged:numel() > 0 then
+    notes[1] = ('red: %d divergent transition%s'):format(diverged:numel(), diverged:numel() == 1 and '' or 's')
+  end
+  local left_out = {}
+  for _, row in ipairs(results.scalars(r, 'sample.corner')) do
+    if not there[row.label] then left_out[#left_out + 1] = row.label end
+  end
+  if #left_out > 0 then notes[#notes + 1] = 'not shown: ' .. table.concat(left_out, ', ') end
+  local fig = plot.figure { rows = n, cols = n, width = 60 + 190 * n, height = 60 + 170 * n,
+    title = #notes > 0 and table.concat(notes, '; ') or nil }
   local total = rows[1].draws:numel()
   local stride = math.max(1, math.ceil(total / o.points))
   for i = 1, n do

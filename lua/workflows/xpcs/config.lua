@@ -123,7 +123,7 @@ local function numbers(what, v)
 end
 
 --- Options of the posterior: optimization.cmc, per_shard_mcmc before the keys beside it, and the priors.
-local function posterior_of(tree)
+local function posterior_of(tree, line)
   local g = function(path) return get(tree, path) end
   local c = 'optimization.cmc.'
   local function number(...)
@@ -167,7 +167,7 @@ local function posterior_of(tree)
         error(('%s.dist_type is %s; priors are normal distributions inside the bounds (TruncatedNormal)'):format(where,
           check.show(kind)), 0)
       end
-      o.priors[parameters.get(where, name, 0).name] = { mu, width }
+      o.priors[parameters.get(line(list, key) .. where, name, 0).name] = { mu, width }
     end
   elseif list == nil then
     -- homodyne also takes them beside the bounds
@@ -178,7 +178,7 @@ local function posterior_of(tree)
           error(('parameter_space.bounds[%d] needs both prior_mu and prior_sigma > 0, or neither'):format(i), 0)
         end
         o.priors = o.priors or {}
-        o.priors[parameters.get('parameter_space.bounds', b.name, 0).name] = { mu, width }
+        o.priors[parameters.get(line(b, 'name') .. 'parameter_space.bounds', b.name, 0).name] = { mu, width }
       end
     end
   else
@@ -200,8 +200,13 @@ end
 --- What a tree of keys means: options of open and fit, and the rest.
 ---@return table { path, open, fit, method, plotting, streaming, multi_start, cmaes, memory_gb, strategy, progress,
 ---  directory, posterior, threads }
-local function meaning(tree)
+local function meaning(tree, lines)
   local g = function(path) return get(tree, path) end
+  --- 'line 12: ' of a key of a mapping or an entry of a list.
+  local function line(node, key)
+    local at = type(node) == 'table' and lines[node] and lines[node][key]
+    return at and ('line %d: '):format(at) or ''
+  end
   local path = g 'experimental_data.file_path'
   if not path and g 'experimental_data.data_file_name' then
     path = joined(g 'experimental_data.data_folder_path' or '.', g 'experimental_data.data_file_name')
@@ -247,7 +252,7 @@ local function meaning(tree)
     names = names or parameters.names(mode == 'laminar_flow' and mode or 'static')
     if #names ~= #values then
       error(('initial_parameters.values holds %d numbers for %d parameter_names'):format(#values, #names), 0) end
-    for i, name in ipairs(names) do initial[parameters.get('initial_parameters', name,
+    for i, name in ipairs(names) do initial[parameters.get(line(names, i) .. 'initial_parameters', name,
       0).name] = numbers('initial_parameters.values', values)[i] end
   end
   local bounds = {}
@@ -265,16 +270,20 @@ local function meaning(tree)
           or '; its keys are ' .. table.concat(known_names(OF_BOUND), ', ')), 0)
       end
     end
-    bounds[parameters.get('parameter_space.bounds', b.name, 0).name] = { b.min, b.max }
+    bounds[parameters.get(line(b, 'name') .. 'parameter_space.bounds', b.name, 0).name] = { b.min, b.max }
   end
   local fixed = {}
   for name, v in pairs(g 'initial_parameters.fixed_parameters' or {}) do
     if type(v) ~= 'number' then error(('initial_parameters.fixed_parameters.%s is %s; give a number'):format(name,
       check.show(v)), 0) end
-    fixed[name] = v
+    fixed[parameters.key(line(g 'initial_parameters.fixed_parameters', name) .. 'initial_parameters.fixed_parameters',
+      name, 0)] = v
   end
   local active = g 'initial_parameters.active_parameters'
   if active and #active == 0 then active = nil end
+  for i, name in ipairs(active or {}) do
+    parameters.get(line(active, i) .. 'initial_parameters.active_parameters', name, 0)
+  end
   local n = 'optimization.nlsq.'
   local a = n .. 'anti_degeneracy.'
   local per_angle = g(a .. 'per_angle_mode')
@@ -313,7 +322,7 @@ local function meaning(tree)
     multi_start = section(tree, n .. 'multi_start'), cmaes = section(tree, n .. 'cmaes'),
       memory_gb = g 'performance.memory_limit_gb', strategy = g 'performance.strategy_override',
     progress = g 'performance.enable_progress' ~= false, directory = g 'output.directory',
-    posterior = posterior_of(tree), threads = type(threads) == 'number' and threads or nil, tree = tree,
+    posterior = posterior_of(tree, line), threads = type(threads) == 'number' and threads or nil, tree = tree,
   }
 end
 
@@ -328,7 +337,7 @@ function M.of(tree, lines, name, overrides)
   if type(tree) ~= 'table' or tree == null or tree[1] ~= nil then error(('%s: it holds no keys'):format(name), 2) end
   walk(tree, keys.SCHEMA, '', lines or {}, name, unused)
   override(tree, overrides)
-  local ok, out = pcall(meaning, tree)
+  local ok, out = pcall(meaning, tree, lines or {})
   if not ok then error(('%s: %s'):format(name, tostring(out)), 2) end
   table.sort(unused)
   out.unused = unused

@@ -14,6 +14,7 @@ local scaling = require 'workflows.xpcs.scaling'
 local pass = require 'workflows.xpcs.pass'
 local problem = require 'workflows.xpcs.problem'
 local covariance = require 'workflows.xpcs.covariance'
+local floor = require 'workflows.xpcs.floor'
 local verdict = require 'workflows.xpcs.verdict'
 local error = check.error
 local M = {}
@@ -113,8 +114,8 @@ end
 local function named(list)
   local out = {}
   for k, v in pairs(list or {}) do
-    if type(k) == 'number' then out[parameters.get('xpcs', v, 5).name] = true
-    else out[parameters.get('xpcs', k, 5).name] = v end
+    if type(k) == 'number' then out[parameters.key('xpcs', v, 5)] = true
+    else out[parameters.key('xpcs', k, 5)] = v end
   end
   return out
 end
@@ -184,6 +185,12 @@ local function set_up(data, o)
   local fixed, active, ties, free = named(o.fixed), o.active and named(o.active), {}, {}
   local place_of = {}
   for i, name in ipairs(names) do place_of[name] = i end
+  for name in pairs(fixed) do
+    if not place_of[name] and parameters.of_angle(name) then
+      error(('xpcs: there is no parameter %s to fix with %s scaling; the parameters are %s'):format(name, resolved,
+        table.concat(names, ', ')), 3)
+    end
+  end
   local tied = ties_of(o.ties, 4)
   for name, t in pairs(tied) do
     local i, to = place_of[name], place_of[t.to]
@@ -195,7 +202,8 @@ local function set_up(data, o)
   end
   for i, name in ipairs(names) do
     local base = i <= m and 'contrast' or i <= 2 * m and 'offset' or name
-    local v = fixed[base]
+    local v = fixed[name]
+    if v == nil then v = fixed[base] end
     if type(v) == 'number' and (i > 2 * m or resolved ~= 'fourier') then start[i] = v end
     if v == nil and low[i] == high[i] then start[i], v = low[i], true end
     if active and i > 2 * m and not active[name] then v = true end
@@ -356,6 +364,10 @@ local function describe(p, o, point, status, iterations, seconds, left)
     corr[i] = {}
     for j = 1, n do corr[i][j] = i == j and 1 or cov[i][j] / (error_of[p.free[i]] * error_of[p.free[j]]) end
   end
+  -- an error beyond the range of the bounds is none: the data do not determine the parameter
+  for _, i in ipairs(p.free) do
+    if error_of[i] > p.high[i] - p.low[i] then error_of[i] = math.huge end
+  end
   local z = p:full(point.x)
   local contrast, offset, physics = p:split(z)
   for i, t in pairs(p.ties) do error_of[i] = math.abs(t.factor) * (error_of[t.to] or 0) end
@@ -367,6 +379,7 @@ local function describe(p, o, point, status, iterations, seconds, left)
     if hit then bounds_hit = bounds_hit + 1 end
     list[i] = { name = name, unit = base.unit, about = base.about, value = z[i], error = is_free[i] and error_of[i]
       or p.ties[i] and error_of[i] or nil, low = p.low[i], high = p.high[i],
+      angle = p.mode == 'individual' and i <= 2 * p.m and data.phi[(i - 1) % p.m + 1] or nil,
       at_bound = hit, start = p.start[i], state = is_free[i] and 'free' or p.ties[i] and 'tied' or 'fixed' }
     values[name], errors[name] = z[i], list[i].error
   end
@@ -392,6 +405,7 @@ local function describe(p, o, point, status, iterations, seconds, left)
     nfev = p.nfev, iterations = iterations, seconds = seconds,
       points_per_second = p.nfev * data.points / math.max(seconds, 1e-9), last_step = left,
     geometry = p.geometry, kd = p.kd, ks = p.ks, at_bounds = bounds_hit, warnings = p.warnings, checks = checks,
+      cuts = floor.of(p.t, physics),
       problem = p, point = point,
   }
   r.quality_flag = reduced < 1.5 and bounds_hit == 0 and 'good' or reduced < 3 and bounds_hit <= 2 and 'marginal'
@@ -510,5 +524,5 @@ function M.fit(data, opts)
   return r
 end
 
-M.set_up, M.describe, M.polish, M.picked = set_up, describe, polish, picked
+M.set_up, M.describe, M.polish, M.picked, M.at_bound = set_up, describe, polish, picked, at_bound
 return M

@@ -93,13 +93,18 @@ end
 ---@param level? number 0.68, 0.6827, 0.9, 0.95 (default) or 0.99
 ---@return table name = { low, high, low_open, high_open, level }; open: the bound comes before the level
 function M.profile(r, names, level)
+  if type(r) ~= 'table' or not r.problem or r.fits then
+    error(('xpcs.intervals.profile: the first argument is %s; give the result of mc.xpcs.fit (of a model of your own: '
+      .. 'result:profile(name); a joint fit has standard errors and no profiles)'):format(check.show(r)), 2)
+  end
   level = level or 0.95
   local rise = LEVELS[level]
   if not rise then
-    error(('xpcs.profile: level %s is not tabled; choose 0.68, 0.6827, 0.9, 0.95 or 0.99'):format(tostring(level)),
-    2) end
+    error(('xpcs.intervals.profile: level %s is not tabled; choose 0.68, 0.6827, 0.9, 0.95 or 0.99'):format(
+      tostring(level)), 2)
+  end
   if r.problem.loss ~= 'linear' then
-    error('xpcs.profile: intervals need the linear loss; a robust cost is no likelihood', 2) end
+    error('xpcs.intervals.profile: intervals need the linear loss; a robust cost is no likelihood', 2) end
   local place = {}
   for k, name in ipairs(r.names) do place[name] = k end
   if not names then
@@ -109,8 +114,8 @@ function M.profile(r, names, level)
   local scale2 = r.absolute_sigma and 1 or r.reduced_chi2
   local out = {}
   for _, name in ipairs(names) do
-    local k = place[name] or place[parameters.get('xpcs.profile', name, 3).name]
-    if not k then error(('xpcs.profile: %s is not free in this fit'):format(name), 2) end
+    local k = place[name] or place[parameters.get('xpcs.intervals.profile', name, 3).name]
+    if not k then error(('xpcs.intervals.profile: %s is not free in this fit'):format(name), 2) end
     local low, low_open = end_of(r, k, -1, rise, scale2)
     local high, high_open = end_of(r, k, 1, rise, scale2)
     out[r.names[k]] = { low = low, high = high, low_open = low_open, high_open = high_open, level = level }

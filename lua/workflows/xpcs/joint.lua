@@ -5,6 +5,8 @@
 -- normal matrices, with the columns of a shared parameter in one place. Solver, closing steps and covariance are
 -- those
 -- of a single fit.
+local mc = require 'mascon'
+local lib = require 'mascon.core.ffi'
 local check = require 'mascon.core.check'
 local trf = require 'mascon.optim.fit.least_squares.trf'
 local fit = require 'workflows.xpcs.fit'
@@ -89,13 +91,14 @@ function M.fit(list, opts)
   local self = setmetatable({ problems = {}, place = {}, low = {}, high = {}, names = {}, nfev = 0, njev = 0,
     rows = 1 }, Joint)
   local settings, x0, at_name, points = {}, {}, {}, 0
-  local singles = {}
+  local singles, alone, started = {}, 0, lib.clock_seconds()
   for i, data in ipairs(list) do
     local o = {}
     for k, v in pairs(rest) do o[k] = v end
     for k, v in pairs(own.each and own.each[i] or {}) do o[k] = v end
     -- where the set alone would end: a start for what is its own
     singles[i] = fit.fit(data, o)
+    alone = alone + singles[i].nfev * data.points
     settings[i] = check.opts('xpcs.fit', o, fit.OPTS, 3)
     local p = fit.set_up(data, settings[i])
     self.problems[i], self.place[i] = p, {}
@@ -118,19 +121,23 @@ function M.fit(list, opts)
   end
   local first = settings[1]
   -- from each set's own end, the best
-  local best, small, status
+  local best, small, status, steps
   for i = 1, #list do
     local x = { unpack(x0) }
     for k, at in ipairs(self.place[i]) do x[at] = singles[i].point.x[k] end
     for a = 1, #x do x[a] = math.max(self.low[a], math.min(self.high[a], x[a])) end
-    local point, s, st = trf.run(self, x, { low = self.low, high = self.high, ftol = first.ftol, xtol = first.xtol,
+    local point, s, st, _, iterations = trf.run(self, x, { low = self.low, high = self.high,
+      ftol = first.ftol, xtol = first.xtol,
       gtol = first.gtol, max_nfev = first.max_nfev or 100 * #x, x_scale = 'jac' })
-    if s and point.cost and (not best or point.cost < best.cost) then best, small, status = point, s, st end
+    if s and point.cost and (not best or point.cost < best.cost) then
+      best, small, status, steps = point, s, st, iterations
+    end
   end
   if not small then error('xpcs.joint: the cost is not finite at any start; check the data', 2) end
   best = fit.polish(self, best, self.low, self.high, 1)
   local n = #self.low
   local values, vectors, norms = problem.spectrum(select(2, self:normal(best)))
+  local seconds = lib.clock_seconds() - started
   local dof = math.max(points - n, 1)
   local absolute = not self.problems[1].default_sigma
   local s2 = absolute and 1 or 2 * best.cost / dof
@@ -148,16 +155,24 @@ function M.fit(list, opts)
   end
   local r = { names = self.names, covariance = cov, values = {}, errors = {}, parameters = {}, fits = {}, dof = dof,
     chi2 = 2 * best.cost, reduced_chi2 = 2 * best.cost / dof, n_points = points, n_parameters = n, status = status,
-    success = status > 0, nfev = self.nfev, point = best, shared = shared }
+    success = status > 0, nfev = self.nfev, point = best, shared = shared, iterations = steps, seconds = seconds,
+    points_per_second = (self.nfev * points + alone) / math.max(seconds, 1e-9), correlation = {}, warnings = {},
+    spectrum = { values = values, vectors = vectors, norms = norms }, absolute_sigma = absolute,
+    sigma_is_default = not absolute, loss = first.loss, problem = { free = {}, low = self.low, high = self.high } }
   for a, name in ipairs(self.names) do
     local e = math.sqrt(cov[a][a])
+    if e > self.high[a] - self.low[a] then e = math.huge end
+    r.problem.free[a], r.correlation[a] = a, {}
+    for b = 1, n do r.correlation[a][b] = a == b and 1 or cov[a][b] / math.sqrt(cov[a][a] * cov[b][b]) end
     local sets = {}
     for i = 1, #list do for _, at in ipairs(self.place[i]) do if at == a then sets[#sets + 1] = i end end end
     r.values[name], r.errors[name] = best.x[a], e
-    r.parameters[a] = { name = name, value = best.x[a], error = e, low = self.low[a], high = self.high[a], sets = sets }
+    r.parameters[a] = { name = name, value = best.x[a], error = e, low = self.low[a], high = self.high[a], sets = sets,
+      state = 'free', at_bound = fit.at_bound(best.x[a], self.low[a], self.high[a]) }
   end
+  r.verdict = verdict.of(r)
   for i, p in ipairs(self.problems) do
-    local one = fit.describe(p, settings[i], best.parts[i], status, 0, 0, nil)
+    local one = fit.describe(p, settings[i], best.parts[i], status, steps, seconds, nil)
     -- errors are those of all data together
     for k, a in ipairs(self.place[i]) do
       for l, b in ipairs(self.place[i]) do
@@ -165,10 +180,11 @@ function M.fit(list, opts)
         one.correlation[k][l] = k == l and 1 or cov[a][b] / math.sqrt(cov[a][a] * cov[b][b])
       end
       local name = p.names[p.free[k]]
-      one.errors[name] = math.sqrt(cov[a][a])
+      one.errors[name] = r.errors[self.names[a]]
       for _, q in ipairs(one.parameters) do if q.name == name then q.error = one.errors[name] end end
     end
     one.covariance_by = 'normal matrix of all data sets'
+    one.nfev, one.points_per_second = r.nfev, r.points_per_second
     one.verdict = verdict.plain(one)
     r.fits[i] = one
   end
@@ -178,16 +194,24 @@ end
 --- The table of joint.json.
 function M.tables(r, list)
   local results = require 'workflows.xpcs.results'
-  local out = { chi_squared = r.chi2, reduced_chi_squared = r.reduced_chi2, total_data_points = r.n_points,
+  local warnings = mc.json.array {}
+  for i in ipairs(list) do
+    for _, w in ipairs(r.fits[i].warnings) do warnings[#warnings + 1] = ('data set %d: %s'):format(i, w) end
+  end
+  local out = { verdict = mc.json.array(r.verdict.sentences), warnings = warnings, iterations = r.iterations,
+    function_evaluations = r.nfev, execution_time = r.seconds, points_per_second = results.finite(r.points_per_second),
+    chi_squared = r.chi2, reduced_chi_squared = r.reduced_chi2, total_data_points = r.n_points,
     convergence_status = r.success and 'converged' or 'max_iter', parameters = {}, data_sets = {},
     covariance = { names = r.names, matrix = {} } }
+  local covariance = results.covariance(r)
   for a, q in ipairs(r.parameters) do
     out.parameters[q.name] = { value = q.value, uncertainty = results.finite(q.error), data_sets = q.sets }
-    out.covariance.matrix[a] = results.finite_list(r.covariance[a])
+    out.covariance.matrix[a] = results.finite_list(covariance[a])
   end
   for i, data in ipairs(list) do
     out.data_sets[i] = { file = data.path, q = data.q, n_angles = data.F, n_time_points = data.n,
-      chi_squared = r.fits[i].chi2, reduced_chi_squared = r.fits[i].reduced_chi2 }
+      chi_squared = r.fits[i].chi2, reduced_chi_squared = r.fits[i].reduced_chi2,
+      verdict = mc.json.array(r.fits[i].verdict.sentences) }
   end
   return out
 end
@@ -198,11 +222,28 @@ function M.table(r)
   local text = require 'mascon.base.text'
   for i, q in ipairs(r.parameters) do
     rows[i] = { q.name, text.significant(q.value, 7), q.error < math.huge and text.significant(q.error, 3)
-      or 'not determined', #q.sets > 1 and ('sets %s'):format(table.concat(q.sets, ', ')) or '' }
+      or 'not determined', #q.sets > 1 and ('sets %s'):format(table.concat(q.sets, ', ')) or '',
+      q.at_bound and ('at %s bound'):format(q.at_bound) or '' }
   end
-  return text.table(rows, { header = { 'parameter', 'value', 'standard error', 'shared by' } })
-    .. ('chi2 %.6g, reduced %.4g, %d points, %d parameters\n'):format(r.chi2, r.reduced_chi2, r.n_points,
-    r.n_parameters)
+  return text.table(rows, { header = { 'parameter', 'value', 'standard error', 'shared by', '' } })
+    .. ('chi2 %.6g, reduced %.4g, %d points, %d parameters, %d iterations in %.3g s, %s points/s\n'):format(r.chi2,
+    r.reduced_chi2, r.n_points, r.n_parameters, r.iterations, r.seconds, text.significant(r.points_per_second, 3))
+end
+
+--- What is said of a joint fit before its numbers: its verdict, then of each data set what is not said yet.
+---@return string[]
+function M.sentences(r)
+  local out, said = {}, {}
+  for i, s in ipairs(r.verdict.sentences) do out[i], said[s] = s, true end
+  for i, one in ipairs(r.fits) do
+    out[#out + 1] = ('Data set %d: chi2 %.6g, reduced %.4g (%s).'):format(i, one.chi2, one.reduced_chi2,
+      one.quality_flag)
+    for _, s in ipairs(one.verdict.sentences) do
+      local again = said[s] or s:find '^These are correlated' or s:find '^The data determine all'
+      if not again then out[#out + 1] = ('Data set %d: %s'):format(i, s) end
+    end
+  end
+  return out
 end
 
 return M

@@ -11,6 +11,7 @@ local M = {}
 
 local DEGREE = math.pi / 180
 local LEAST = 1e-10 -- of D, G and g1
+M.LEAST = LEAST
 
 --- kD and kS of a geometry. phase_convention 'qL/2' takes the phase pi times larger, as homodyne-analysis does.
 ---@param o table q 1/A, gap A, dt s, phase_convention
@@ -27,15 +28,23 @@ local function running(f)
   return mc.concat({ mc.zeros { 1 }, mc.cumulative_sum((f[{ { 1, n - 1 } }] + f[{ { 2, n } }]) * 0.5) }, 1)
 end
 
+--- scale t^power + shift at the times, where it is no more than the least value, t as it is taken, and t^power.
+---@param t mc.tensor f64 [n] s
+---@return mc.tensor rate, mc.tensor floored bool, mc.tensor tau, mc.tensor power
+function M.rate(t, scale, power, shift)
+  local least = math.max(t.shape[1] > 1 and math.abs(t[2]:item() - t[1]:item()) / 2 or 0, 1e-8)
+  local tau = mc.where(mc.gt(t, least), t, least)
+  local p = tau ^ power
+  local rate = p * scale + shift
+  return rate, mc.le(rate, LEAST), tau, p
+end
+
 --- Integral of scale t^power + shift over the times, and of its three derivatives; f64 [n] each.
 ---@param t mc.tensor f64 [n] s
 ---@return mc.tensor[]
 function M.integrals(t, scale, power, shift)
   local n = t.shape[1]
-  local floor = math.max(n > 1 and math.abs(t[2]:item() - t[1]:item()) / 2 or 0, 1e-8)
-  local tau = mc.where(mc.gt(t, floor), t, floor)
-  local p = tau ^ power
-  local rate = p * scale + shift
+  local rate, _, tau, p = M.rate(t, scale, power, shift)
   local above = mc.gt(rate, LEAST)
   return { running(mc.where(above, rate, LEAST)), running(mc.where(above, p, 0)), running(mc.where(above,
     p * scale * mc.log(tau), 0)),

@@ -12,6 +12,15 @@ local M = {}
 
 local FIELDS = { 'g1', 'p0', 'bounds', 'units', 'fixed', 'tied' }
 
+--- What a model's error says, with advice where it uses mascon under no name.
+local function hinted(why)
+  why = tostring(why)
+  if why:find "global 'mc'" then
+    return why .. '; begin the file with: local mc = require "mascon"'
+  end
+  return why
+end
+
 --- The model of a Lua file.
 ---@param path string
 ---@return table g1, p0, bounds, units, fixed, tied
@@ -19,7 +28,7 @@ function M.read(path)
   local chunk, why = loadfile(path)
   if not chunk then error(('xpcs: the model cannot be read: %s'):format(why), 0) end
   local ok, m = pcall(chunk)
-  if not ok then error(('xpcs: the model %s: %s'):format(path, tostring(m)), 0) end
+  if not ok then error(('xpcs: the model %s: %s'):format(path, hinted(m)), 0) end
   if type(m) ~= 'table' or type(m.g1) ~= 'function' or type(m.p0) ~= 'table' or next(m.p0) == nil then
     error(('xpcs: the model %s returns %s; it must return { g1 = function(p, t1, t2, phi) ... end, '
       .. 'p0 = { name = start } }'):format(path, check.show(m)), 0)
@@ -83,9 +92,11 @@ function M.fit(data, model, o)
   if scaling ~= 'averaged' and scaling ~= 'individual' then
     error(('--scaling %s: a model of your own takes averaged or individual'):format(scaling), 0)
   end
-  local f = own.fit(data, model.g1, { p0 = p0, bounds = bounds, fixed = next(fixed) and fixed or nil, tied = model.tied,
+  local ok, f = pcall(own.fit, data, model.g1, { p0 = p0, bounds = bounds, fixed = next(fixed) and fixed or nil,
+    tied = model.tied,
     scaling = scaling, sigma = o.sigma, loss = o.loss, f_scale = o.f_scale, ftol = o.ftol, xtol = o.xtol,
     gtol = o.gtol, max_nfev = o.max_nfev })
+  if not ok then error(hinted(f), 0) end
   local values, contrast, offset, sigma = {}, {}, {}, {}
   for name in pairs(model.p0) do values[name] = f.p[name] end
   local given = o.sigma or data.sigma or 0.01
@@ -97,6 +108,11 @@ function M.fit(data, model, o)
   for i, name in ipairs(f.free) do is_free[name], names[i] = i, name end
   local order = {}
   for _, name in ipairs(f.keys) do order[#order + 1] = name end
+  local function error_of(name, b)
+    local e = f.stderr[name] or math.huge
+    if e > b[2] - b[1] then f.stderr[name], e = math.huge, math.huge end
+    return e
+  end
   for i, name in ipairs(order) do
     local b = name:find '^contrast' and { 0, 1 } or name:find '^offset' and { 0.5, 1.5 } or bounds[name]
       or { -math.huge, math.huge }
@@ -104,7 +120,8 @@ function M.fit(data, model, o)
     if type(at) ~= 'number' then at = at:item() end
     if at ~= 0 then bounds_hit = bounds_hit + 1 end
     list[i] = { name = name, unit = model.units and model.units[name] or '', about = '', value = f.p[name],
-      error = is_free[name] and (f.stderr[name] or math.huge) or nil, low = b[1], high = b[2], start = p0[name],
+      error = is_free[name] and error_of(name, b) or nil, low = b[1], high = b[2], start = p0[name],
+      angle = scaling == 'individual' and data.phi[tonumber(name:match '^%l+_(%d+)$')] or nil,
       at_bound = at < 0 and 'lower' or at > 0 and 'upper' or nil,
       state = is_free[name] and 'free' or fixed[name] and 'fixed' or 'tied' }
   end

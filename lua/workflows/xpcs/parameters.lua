@@ -65,7 +65,23 @@ function M.get(fname, name, level)
   table.sort(all)
   local near = type(name) == 'string' and check.nearest(name, all)
   error(('%s: there is no parameter %s%s'):format(fname, check.show(name), near and (' (did you mean %s?)'):format(near)
-    or '; the names are ' .. table.concat(M.names 'laminar_flow', ', ') .. ', contrast and offset'), (level or 2) + 1)
+    or '; the names are ' .. table.concat(M.names 'laminar_flow', ', ') .. ', contrast and offset'),
+    (level or 2) <= 0 and 0 or (level or 2) + 1)
+end
+
+--- Whether a name is that of contrast or offset of one angle or term: contrast_1, offset_mean.
+function M.of_angle(name)
+  return type(name) == 'string' and (name:find '^contrast_%w' or name:find '^offset_%w') ~= nil
+end
+
+--- The name of a parameter, also of that of one angle (contrast_1) or of a Fourier series (offset_mean).
+---@param fname string for messages
+---@param level? integer
+---@return string
+function M.key(fname, name, level)
+  if M.of_angle(name) then return name end
+  local p = M.get(fname, name, level == 0 and -1 or (level or 2) + 1)
+  return p.name
 end
 
 local function text(v) return ('%.6g'):format(v) end

@@ -42,19 +42,109 @@ function M.cost(o)
     seconds_per_pass = pass, label = label, details = details, points = pairs_ }
 end
 
+-- CPU seconds, measured on the core of RATE: program, tables and report; a scan for the start; a point read and packed;
+-- a value of fitted_data written; a point of one pass of a model of the user's, of few operations
+local FIXED, SCAN, READ, WRITTEN, OWN = 0.8, 0.3, 1.5e-7, 4e-8, 2.5e-7
+local OWN_PASSES, GRADIENTS = 12, 7 -- passes of such a fit; gradients of a draw
+
+--- Free parameters of a run over a data set of F angles, as far as names tell; later: it is not the first one of a
+--- joint fit, and brings only what is not shared.
+local function free_of(s, F, later)
+  local scaling, fixed, own = s.fit.scaling or 'auto', 0, 0
+  if scaling == 'auto' then scaling = F >= (s.fit.constant_scaling_threshold or 3) and 'averaged' or 'individual' end
+  for _ in pairs(s.fit.fixed or {}) do fixed = fixed + 1 end
+  local m = scaling == 'averaged' and 1 or scaling == 'individual' and F or scaling == 'fourier'
+    and math.min(F, 2 * (s.fit.fourier_order or 2) + 1) or 0
+  if s.model then for _ in pairs(s.model.p0) do own = own + 1 end
+  else own = s.open.mode == 'laminar_flow' and 7 or 3 end
+  if later then own, fixed = s.shared and math.max(own - fixed - #s.shared, 0) or 0, 0 end
+  return math.max(own + 2 * m - fixed, 1)
+end
+
+--- What a run by the settings costs: all data sets, own models, searches, the posterior.
+---@param s table settings of run
+---@param list table[] shapes of the data sets: n, F, dtype, path, streamed
+---@param threads integer
+---@return table seconds, bytes, p, parts (words), first (cost of the first data set)
+function M.of_run(s, list, threads)
+  local mode = s.open.mode == 'laminar_flow' and 'laminar_flow' or 'static'
+  local p, points, bytes, parts, written, first = 0, 0, 0, {}, 0, nil
+  for i, d in ipairs(list) do
+    p = p + free_of(s, d.F, i > 1)
+    local c = M.cost { n = d.n, F = d.F, dtype = d.dtype, mode = mode, p = free_of(s, d.F), threads = threads,
+      streamed = d.streamed, max_memory = s.open.max_memory }
+    first = first or c
+    points, written = points + c.points, written + 7 * d.F * d.n ^ 2
+    -- an .npz is mapped: its pages count
+    local more = (d.path or ''):find '%.npz$' and 8 * d.F * (d.n + 1) ^ 2 or 0
+    if s.model then more = more + 8 * require('workflows.xpcs.own').COPIES * math.min(c.points, 2 ^ 20) end
+    bytes = i == 1 and c.bytes + more or bytes + c.packed + more
+  end
+  bytes = math.min(bytes, s.open.max_memory or math.huge)
+  local pass = points / RATE[mode] / threads
+  local fit = 25 * pass + SCAN * #list
+  if s.model then fit = OWN_PASSES * points * OWN / threads end
+  if #list > 1 then fit = fit * (1 + #list) end
+  local seconds = FIXED + READ * points + (s.arrays and WRITTEN * written or 0) + fit
+  parts[1] = ('fit %.2g s'):format(fit)
+  if s.multi_start.enable or s.cmaes.enable then
+    local most = (s.multi_start.enable and s.multi_start.n_starts or 10) * fit
+    parts[#parts + 1] = ('up to %.2g s more for other starts, when the first fit is not good'):format(most)
+  end
+  if s.level then
+    local more = 2 * 8 * fit * (mode == 'static' and 3 or 7)
+    seconds, parts[#parts + 1] = seconds + more, ('profiles %.2g s'):format(more)
+  end
+  if s.method ~= 'nlsq' then
+    local o = s.posterior
+    local gradients = GRADIENTS * ((o.draws or 1000) + (o.warmup or 500)) * (o.chains or 4)
+    local more = 2 * pass * gradients * (o.shards and 2 or 1)
+    seconds, parts[#parts + 1] = seconds + more, ('posterior %.2g s (%d gradients)'):format(more, gradients)
+  end
+  return { seconds = seconds, bytes = bytes, p = p, parts = parts, first = first, points = points }
+end
+
 --- The lines that `mascon plan` prints.
-function M.lines(o)
-  local c = M.cost(o)
-  local d = c.details
-  return {
-    ('xpcs: %d angles x %d times: %.4g pairs (%.4g published points), %d parameters'):format(o.F, o.n, c.points,
-      o.F * o.n ^ 2, o.p or 9),
-    ('time about %.2g s (%.2g s a pass, 25 passes) and the reading of the file; peak memory %.0f MiB (data %.0f MiB '
-      .. 'in %s)%s'):format(c.seconds, c.seconds_per_pass, c.bytes / 2 ^ 20, c.packed / 2 ^ 20, o.dtype or 'f64',
-      c.least < c.bytes and (', read block by block at least %.0f MiB'):format(c.least / 2 ^ 20) or ''),
-    ('strategy %s (by points %s); homodyne would estimate %.2f GB and, since 2.13, choose %s (Jacobian %.2f GB)'):format(o.strategy or c.label, d.points_label, d.upstream_gb, d.upstream_path,
-      d.upstream_jacobian_gb),
-  }
+---@param s table settings of run
+---@param list table[] shapes of the data sets
+---@param threads integer
+---@return string[]
+function M.lines(s, list, threads)
+  local c, out, published = M.of_run(s, list, threads), {}, 0
+  for i, d in ipairs(list) do
+    published = published + d.F * d.n ^ 2
+    out[i] = ('xpcs: %s%d angles x %d times'):format(#list > 1 and ('data set %d: '):format(i) or '', d.F, d.n)
+  end
+  local what = s.model and 'own model' or s.open.mode == 'laminar_flow' and 'laminar flow' or 'static'
+  local label, d = M.strategy(published, c.p)
+  out[#out + 1] = ('%s%s%s: %.4g pairs (%.4g published points), %d parameters'):format(what, #list > 1
+    and ', joint' or '', s.method ~= 'nlsq' and ', posterior' or '', c.points, published, c.p)
+  out[#out + 1] = ('time about %.2g s of %d thread%s: reading and files, %s; peak memory about %.0f MiB '
+    .. '(data %.0f MiB in %s)%s'):format(c.seconds, threads, threads == 1 and '' or 's', table.concat(c.parts, ', '), c.bytes / 2 ^ 20,
+    c.first.packed / 2 ^ 20, list[1].dtype or 'f64', c.first.least < c.bytes
+    and (', read block by block at least %.0f MiB'):format(c.first.least / 2 ^ 20) or '')
+  out[#out + 1] = ('strategy %s (by points %s); homodyne would estimate %.2f GB and, since 2.13, choose %s (Jacobian '
+    .. '%.2f GB)'):format(s.strategy or label, d.points_label, d.upstream_gb, d.upstream_path, d.upstream_jacobian_gb)
+  return out
+end
+
+--- What the run would refuse, in words; nil when nothing was found.
+---@param s table
+---@param list table[]
+---@param free fun() raises where the results may not be written
+---@return string|nil
+function M.refusal(s, list, free)
+  local ok, why = pcall(free)
+  if not ok then return (tostring(why):gsub('^[^\n:]*%.lua:%d+: ', '')) end
+  for i, d in ipairs(list) do
+    if d.points < free_of(s, d.F) then
+      return ('data set %d: %d points cannot determine %d parameters'):format(i, d.points, free_of(s, d.F))
+    end
+    local sigma = s.fit.sigma
+    if type(sigma) == 'table' and #sigma ~= d.F then
+      return ('sigma has %d values for %d angles'):format(#sigma, d.F)
+    end
+  end
 end
 
 return M

@@ -31,7 +31,7 @@ local function priors_of(r, o)
     local name = p.names[place]
     local base = place <= p.m and parameters.CONTRAST or place <= 2 * p.m and parameters.OFFSET
       or parameters.LIST[place - 2 * p.m]
-    local deviates = r.scaling == 'fourier' and place <= 2 * p.m and not name:find '%[mean%]'
+    local deviates = r.scaling == 'fourier' and place <= 2 * p.m and not name:find '_mean$'
     mu[k], width[k] = 0, math.huge
     local given = o.priors and o.priors[base.name]
     if given then mu[k], width[k] = given[1], given[2]
@@ -102,9 +102,9 @@ end
 --- Checkpoints of a run: when to write, and what to go on from.
 local function keeper(r, o, sizes)
   if not o.checkpoint then return nil, nil, {} end
-  local dir, warnings, ours = o.checkpoint, {}, not mc.file.is_folder(o.checkpoint)
-  local ok, why = mc.file.make_folder(dir)
-  if not ok then error('xpcs: ' .. why, 4) end
+  local dir, warnings = o.checkpoint, {}
+  local hold = require('workflows.xpcs.state').hold(dir)
+  local ours = hold.ours
   local path = dir .. '/xpcs_posterior.h5'
   local data = r.problem.data
   local mark = mc.manifest.hash { packed = data.packed or data.key, weight = data.weight, holes = data.holes,
@@ -127,6 +127,7 @@ local function keeper(r, o, sizes)
   end
   local function clear()
     os.remove(path)
+    hold()
     if ours then os.remove(dir) end -- refused by the system where it holds files
   end
   if not resume then -- what keeps it from being written is said before the work
@@ -138,7 +139,7 @@ local function keeper(r, o, sizes)
   end
   return function(state)
     if clock() - last >= o.every then save(state) end
-  end, resume, warnings, clear, save
+  end, resume, warnings, clear, save, hold
 end
 
 --- Log density of the coordinates and its gradient, from one pass.
@@ -183,9 +184,6 @@ local function renamed(out, to, names)
   for k, name in ipairs(names) do out.posterior[name] = x[{ mc.all, mc.all, k }]:contiguous() end
 end
 
---- Names that a file of arrays can carry: without the brackets of parameters per angle.
-local function plain(name) return (name:gsub('%[(%d+)[^%]]*%]', '_%1'):gsub('[^%w_]+', '_'):gsub('_$', '')) end
-
 --- Draws from the posterior of a fit.
 ---
 ---@param r table result of mc.xpcs.fit; a robust fit is taken with the normal likelihood
@@ -208,7 +206,7 @@ function M.run(r, opts)
   local q = problem.new(p)
   q.loss, q.watch, q.engine = 'linear', nil, pass.run
   local n, low, high, names = #p.free, {}, {}, {}
-  for k, place in ipairs(p.free) do low[k], high[k], names[k] = p.low[place], p.high[place], plain(p.names[place]) end
+  for k, place in ipairs(p.free) do low[k], high[k], names[k] = p.low[place], p.high[place], p.names[place] end
   local mu, width = priors_of(r, o)
   local noisy = o.noise == 'free' or o.noise == 'auto' and r.sigma_is_default
   local x, c = beginning(r, low, high, o)
@@ -222,12 +220,12 @@ function M.run(r, opts)
   end
   local sizes = { o.draws, o.warmup, o.chains, o.seed, o.target_accept, o.max_depth, o.metric, mu, width, noisy, c,
     o.warm_start }
-  local notify, resume, warnings, clear, save = keeper(r, o, sizes)
+  local notify, resume, warnings, clear, save, hold = keeper(r, o, sizes)
   local latest
   local clock = require 'mascon.core.ffi'.clock_seconds
   local start = clock()
   local to = coordinates.new(x, low, high, c, ridges_of(r, x, c))
-  local out = mc.sample.nuts(density(q, to, mu, width, noisy), mc.zeros { #x }, {
+  local ok, out = pcall(mc.sample.nuts, density(q, to, mu, width, noisy), mc.zeros { #x }, {
     jac = true, names = names, draws = o.draws, warmup = o.warmup, chains = o.chains, key = o.seed,
     target_accept = o.target_accept, max_depth = o.max_depth, metric = o.metric, progress = o.progress, keep = o.keep,
     resume = resume, jitter = o.warm_start and 1 or 0.1,
@@ -236,7 +234,16 @@ function M.run(r, opts)
       notify(state)
     end,
   })
-  if out.interrupted and latest then save(latest)
+  if not ok then
+    if hold then
+      if latest then save(latest) end
+      hold()
+    end
+    error(out, 0)
+  end
+  if out.interrupted and latest then
+    save(latest)
+    hold()
   elseif clear then clear() end
   out.seconds = clock() - start
   out.gradients_per_second = out.gradients / math.max(out.seconds, 1e-9)

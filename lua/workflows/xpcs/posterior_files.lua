@@ -41,6 +41,23 @@ function M.predictions(s, f, count)
   return lags, observed[{ { row + 1, #t } }]:contiguous(), y:reshape(1, y.shape[1], y.shape[2])
 end
 
+--- What speaks against the draws, by the names that options and keys have here.
+function M.warnings(s)
+  local out = {}
+  for i, w in ipairs(s:warnings(s.table)) do
+    w = w:gsub('raise target_accept, or write the model in other parameters',
+      'raise --target-accept (optimization.cmc.target_accept_prob), or fix what the data do not determine')
+    w = w:gsub('use metric = "dense", scale the parameters, or raise max_depth',
+      'raise optimization.cmc.max_tree_depth, or fix what the data do not determine')
+    w = w:gsub('write the model in other parameters', 'fix what the data do not determine')
+    w = w:gsub('draw more, with a longer warm%-up', 'raise --n-samples and --n-warmup')
+    w = w:gsub('draw more$', 'raise --n-samples')
+    out[i] = w
+  end
+  for _, w in ipairs(s.warnings_of_run) do out[#out + 1] = w end
+  return out
+end
+
 --- Tables of a posterior: parameters and diagnostics.
 function M.tables(s)
   local t, list = s.table, {}
@@ -51,8 +68,7 @@ function M.tables(s)
   end
   local stats = s.sample_stats
   local bfmi = mc.sample.bfmi(stats.energy):totable()
-  local warnings = mc.json.array(s:warnings(t))
-  for _, w in ipairs(s.warnings_of_run) do warnings[#warnings + 1] = w end
+  local warnings = mc.json.array(M.warnings(s))
   local rhat, ess = mc.max(t.rhat):item(), mc.min(t.ess_bulk):item()
   return {
     parameters = list, chains = stats.lp.shape[1], draws = stats.lp.shape[2], prior = s.priors,

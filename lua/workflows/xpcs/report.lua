@@ -22,8 +22,8 @@ local function cells(r)
   for i, q in ipairs(r.parameters) do
     local interval = r.intervals and r.intervals[q.name]
     rows[i] = { q.name, q.unit, shown(q.value, 7), q.state == 'free' and shown(q.error, 3) or q.state,
-      interval and ('%s .. %s'):format(shown(interval.low, 5), shown(interval.high, 5)) or '', q.at_bound
-        and ('at %s bound'):format(q.at_bound) or '' }
+      interval and ('%s .. %s'):format(shown(interval.low, 5), shown(interval.high, 5)) or '',
+      (q.angle and ('%g deg '):format(q.angle) or '') .. (q.at_bound and ('at %s bound'):format(q.at_bound) or '') }
   end
   return { 'parameter', 'unit', 'value', 'standard error', 'interval', '' }, rows
 end
@@ -177,8 +177,7 @@ function M.page(r, data, info)
       lines[i] = { name, at('mean', 6), at('sd', 3), at('q5', 5), at('median', 5), at('q95', 5), at('rhat', 4),
         at('ess_bulk', 4) }
     end
-    local words = s:warnings(t)
-    for _, w in ipairs(s.warnings_of_run) do words[#words + 1] = w end
+    local words = require('workflows.xpcs.posterior_files').warnings(s)
     local drawings = {}
     for i, f in ipairs(info.posterior.figures) do drawings[i] = f[2] end
     table.insert(sections, { heading = 'Posterior', table = { header = { 'parameter', 'mean', 'sd', '5 %', 'median',

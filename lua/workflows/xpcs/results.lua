@@ -34,10 +34,12 @@ end
 --- Standard errors of a mean of free numbers: from their covariance.
 local function error_of_mean(r, prefix)
   local places = {}
-  for k, name in ipairs(r.names) do if name:sub(1, #prefix) == prefix and (name == prefix or name:sub(#prefix + 1,
-    #prefix + 1) == '[') then places[#places + 1] = k end end
+  for k, name in ipairs(r.names) do
+    if name == prefix or name:sub(1, #prefix + 1) == prefix .. '_' then places[#places + 1] = k end
+  end
   if #places == 0 then return nil end
-  if r.scaling == 'fourier' then return r.errors[prefix .. '[mean]'] end
+  for _, k in ipairs(places) do if r.errors[r.names[k]] == math.huge then return math.huge end end
+  if r.scaling == 'fourier' then return r.errors[prefix .. '_mean'] end
   local s = 0
   for _, i in ipairs(places) do for _, j in ipairs(places) do s = s + r.covariance[i][j] end end
   return math.sqrt(s) / #places
@@ -45,8 +47,23 @@ end
 
 M.finite_list = finite_list
 
-local function residual_word(r) return { value = finite(r.value), uncertainty = finite(r.error), unit = r.unit,
-  at_bound = r.at_bound or null, state = r.state } end
+local function residual_word(r)
+  return { value = finite(r.value), uncertainty = finite(r.error), unit = r.unit, at_bound = r.at_bound or null,
+    state = r.state, determined = r.error ~= math.huge }
+end
+
+--- The covariance with what is not determined left out: infinite on the diagonal, NaN beside it.
+function M.covariance(r)
+  local lost, out = {}, {}
+  for k, name in ipairs(r.names) do lost[k] = r.errors[name] == math.huge end
+  for i = 1, #r.names do
+    out[i] = {}
+    for j = 1, #r.names do
+      out[i][j] = not (lost[i] or lost[j]) and r.covariance[i][j] or i == j and math.huge or 0 / 0
+    end
+  end
+  return out
+end
 
 --- The table of parameters.json.
 function M.parameters(r)
@@ -64,7 +81,7 @@ function M.parameters(r)
       per_angle = finite_list(r[what]) }
   end
   local rows = mc.json.array {}
-  for i = 1, #r.names do rows[i] = finite_list(r.covariance[i]) end
+  for i, row in ipairs(M.covariance(r)) do rows[i] = finite_list(row) end
   out.covariance = { names = mc.json.array { unpack(r.names) }, matrix = rows, method = r.covariance_by,
     condition = finite(r.condition), absolute_sigma = r.absolute_sigma }
   if r.intervals then out.intervals = r.intervals end
@@ -134,7 +151,7 @@ end
 --- covariance over free_values, chi_squared and its kin. The order of free_values is that of `covariance.names` in
 --- parameters.json.
 function M.arrays(r)
-  local out = { contrast = mc.tensor(r.contrast), offset = mc.tensor(r.offset), covariance = mc.tensor(r.covariance),
+  local out = { contrast = mc.tensor(r.contrast), offset = mc.tensor(r.offset), covariance = mc.tensor(M.covariance(r)),
     correlation = mc.tensor(r.correlation), chi_squared = mc.tensor(r.chi2), free_values = mc.tensor(r.point.x),
     reduced_chi_squared = mc.tensor(r.reduced_chi2), degrees_of_freedom = mc.tensor(r.dof),
     sigma = mc.tensor(r.sigma) }

@@ -7,6 +7,7 @@ local check = require 'mascon.core.check'
 local error = check.error
 local source = require 'workflows.xpcs.source'
 local parameters = require 'workflows.xpcs.parameters'
+local options = require 'workflows.xpcs.options'
 local M = {}
 
 local INITIAL = { initial_d0 = 'D0', initial_alpha = 'alpha', initial_d_offset = 'D_offset',
@@ -34,6 +35,7 @@ local function flag(name) return '--' .. name:gsub('_', '-') end
 --- Raises for options that contradict each other or are out of range, before anything is read.
 ---@param o table options of the script
 function M.check(o)
+  options.known(o)
   if o.static_mode and o.laminar_flow then error('--static-mode and --laminar-flow exclude each other; give one', 0) end
   if o.verbose and o.quiet then error('--verbose and --quiet exclude each other; give one', 0) end
   for _, name in ipairs { 'max_iterations', 'tolerance', 'n_samples', 'n_warmup', 'n_chains', 'threads', 'initial_d0',
@@ -49,6 +51,9 @@ function M.check(o)
   end
   if o.profile and not (o.profile > 0 and o.profile < 1) then
     error(('--profile is %g; give a level between 0 and 1, such as 0.95'):format(o.profile), 0)
+  end
+  if o.target_accept and not (o.target_accept > 0 and o.target_accept < 1) then
+    error(('--target-accept is %g; give a number between 0 and 1, such as 0.95'):format(o.target_accept), 0)
   end
   if o.frames and o.frames < 2 then error(('--frames is %d; a simulation needs at least 2'):format(o.frames), 0) end
   if o.noise and o.noise < 0 then error(('--noise is %g; it must not be negative'):format(o.noise), 0) end
@@ -123,8 +128,9 @@ function M.settings(o)
   end
   s.fit.initial = s.fit.initial or {}
   for option, name in pairs(INITIAL) do if o[option] then s.fit.initial[name] = o[option] end end
-  for _, name in ipairs { 'scaling', 'loss', 'sigma', 'f_scale', 'legacy_counting',
-    'fourier_order' } do if o[name] ~= nil then s.fit[name] = o[name] end end
+  for _, name in ipairs { 'scaling', 'loss', 'sigma', 'f_scale', 'legacy_counting' } do
+    if o[name] ~= nil then s.fit[name] = o[name] end
+  end
   if o.f_scale and s.fit.loss == 'linear' then
     error('--f-scale says where a loss bends and the linear one does not; add --loss soft_l1, or leave it out', 0)
   end
@@ -137,10 +143,10 @@ function M.settings(o)
   if o.fixed then
     s.fit.fixed = s.fit.fixed or {}
     for name, v in pairs(named_numbers('--fixed', o.fixed, true)) do
-      s.fit.fixed[o.model and name or parameters.get('--fixed', name, 0).name] = v
+      s.fit.fixed[o.model and name or parameters.key('--fixed', name, 0)] = v
     end
   end
-  if o.multi_start then s.multi_start = { enable = true, n_starts = o.multi_start, seed = o.seed } end
+  if o.multi_start then s.multi_start = { enable = true, n_starts = o.multi_start } end
   if o.max_memory then
     local amount, unit = o.max_memory:match '^([%d.]+)%s*([KMGkmg]?)i?[Bb]?$'
     if not (tonumber(amount) and tonumber(amount) > 0) then
@@ -151,18 +157,22 @@ function M.settings(o)
   s.method = o.method or s.method
   local with = s.posterior
   for option, name in pairs { n_samples = 'draws', n_warmup = 'warmup', n_chains = 'chains', cmc_num_shards = 'shards',
-    prior = 'prior' } do
+    prior = 'prior', target_accept = 'target_accept' } do
     if o[option] ~= nil then with[name] = o[option] end
+  end
+  if o.seed then
+    s.seed = o.seed
+    for _, part in ipairs { s.multi_start, s.cmaes, s.streaming, with } do part.seed = o.seed end
   end
   if o.dense_mass_matrix then with.metric = 'dense' end
   if o.no_nlsq_warmstart then with.warm_start = false end
   if o.cmc_backend then table.insert(s.unused, '--cmc-backend (chains run in this process)') end
-  for _, name in ipairs { 'plotting_backend', 'parallel_plots', 'no_jit' } do
+  for _, name in ipairs { 'plotting_backend', 'parallel_plots', 'no_jit', 'cmc_plot_diagnostics' } do
     if o[name] then table.insert(s.unused, flag(name)) end
   end
   if s.method == 'nlsq' then
     for _, name in ipairs { 'n_samples', 'n_warmup', 'n_chains', 'cmc_num_shards', 'cmc_backend', 'prior',
-      'dense_mass_matrix', 'no_nlsq_warmstart' } do
+      'dense_mass_matrix', 'no_nlsq_warmstart', 'target_accept' } do
       if o[name] then
         error(('--%s belongs to a posterior; add --method cmc or --method both'):format(name:gsub('_', '-')), 0)
       end
@@ -175,7 +185,7 @@ function M.settings(o)
   end
   if o.model then
     for _, name in ipairs { 'static_mode', 'laminar_flow', 'profile', 'multi_start', 'checkpoint_dir', 'joint',
-      'legacy_counting', 'gap' } do
+      'legacy_counting', 'gap', 'seed' } do
       if o[name] then
         error(('--%s has no meaning with --model, which fits a function of your own; leave it out'):format(
           name:gsub('_', '-')), 0)
@@ -185,7 +195,7 @@ function M.settings(o)
     s.fit.initial = named_numbers('--p0', o.p0)
   elseif o.p0 then error('--p0 names the starting values of a model of your own; name it with --model', 0) end
   if o.joint then
-    for _, name in ipairs { 'profile', 'multi_start', 'checkpoint_dir', 'sigma_file', 'mask' } do
+    for _, name in ipairs { 'profile', 'multi_start', 'checkpoint_dir', 'sigma_file', 'mask', 'seed' } do
       if o[name] then error(('--%s has no meaning with --joint; leave it out'):format(name:gsub('_', '-')), 0) end
     end
     for _, entry in ipairs(o.joint) do
@@ -247,14 +257,14 @@ function M.data(s, quiet)
   return d
 end
 
--- starts that are tried where the first fit is no fit, for so many points at most; their seed
-local STARTS, MOST, SEED = 20, 2e6, 42
+-- starts that are tried where the first fit is no fit, for so many points at most
+local STARTS, MOST = 20, 2e6
 
 --- A fit that chance does not explain may have ended in the wrong valley: others are tried unless that would take long.
 --- The search keeps no checkpoints; it follows from the first fit, so a run that was stopped in it ends the same.
-function M.again(data, o, first)
+function M.again(data, o, first, seed)
   if data.points > MOST then return first end
-  local r = require('workflows.xpcs.search').multi_start(data, o, { n_starts = STARTS, seed = SEED, first = first })
+  local r = require('workflows.xpcs.search').multi_start(data, o, { n_starts = STARTS, seed = seed, first = first })
   table.insert(r.warnings,
     ('reduced chi2 of the first fit was %.4g, which chance does not explain, so other starts were '
     .. 'tried (as with --multi-start %d); the best of %d fits has %.4g'):format(first.reduced_chi2, STARTS,
@@ -306,7 +316,7 @@ function M.fit(s, data, quiet)
     end
     local retries = c.enable_fault_tolerance == false and 0 or c.max_retries_per_batch
     r = require('workflows.xpcs.recovery').fit(data, o, { run = run, retries = retries, seed = c.seed })
-    if r.verdict.misfit and m.enable == nil then r = M.again(data, o, r) end
+    if r.verdict.misfit and m.enable == nil then r = M.again(data, o, r, s.seed) end
   end
   if s.level then
     if r.loss == 'linear' then require('workflows.xpcs.intervals').profile(r, nil, s.level)
@@ -464,7 +474,7 @@ function M.simulate(s, o)
   local sim = require('workflows.xpcs.generate').simulate { n = o.frames or 100, dt = s.open.dt or 0.1,
     q = s.open.q or 0.0054, gap = s.open.gap or 2e6, phi = phi, physics = physics,
     contrast = o.contrast or 0.3, offset = o.offset or 1,
-    sigma = o.noise or 0.01, seed = o.seed, first = 1 }
+    sigma = o.noise or 0.01, seed = o.seed or 42, first = 1 }
   mc.results.folder('--output-dir', s.dir, { overwrite = o.overwrite, names = { 'simulated_data.npz' } })
   local d = require('workflows.xpcs.data').of { c2 = sim.c2, phi = phi, t = sim.t }
   local fig = require('workflows.xpcs.report').experiment(d, { title = ('simulated, %s'):format(mode) })

@@ -90,10 +90,10 @@ function M.matrix(mode, phi, order)
     rows[f] = row
   end
   if mode == 'averaged' then names = { '' }
-  elseif mode == 'individual' then for f, angle in ipairs(phi) do names[f] = ('[%d: %g deg]'):format(f, angle) end
+  elseif mode == 'individual' then for f = 1, #phi do names[f] = '_' .. f end
   else
-    names[1] = '[mean]'
-    for k = 1, order do names[2 * k], names[2 * k + 1] = ('[cos %d phi]'):format(k), ('[sin %d phi]'):format(k) end
+    names[1] = '_mean'
+    for k = 1, order do names[2 * k], names[2 * k + 1] = '_cos_' .. k, '_sin_' .. k end
   end
   return rows, names
 end

@@ -4,6 +4,7 @@
 -- matrix without curvature), combinations whose
 -- one-standard-error range exceeds the bounds, and single parameters known worse than to half of their value or tied
 -- closely to another one.
+local floor = require 'workflows.xpcs.floor'
 local M = {}
 
 local function text(v) return ('%.4g'):format(v) end
@@ -83,6 +84,10 @@ end
 
 --- Sentences on single parameters and pairs, and one where there is nothing to say.
 local function common(r, known, out, say)
+  for _, cut in ipairs(r.cuts or {}) do
+    say('%s.', floor.sentence(cut))
+    if out.level == 'determined' then out.level = 'weak' end
+  end
   local n = #r.names
   local pairs_told = {}
   for _, q in ipairs(r.parameters) do
@@ -167,6 +172,15 @@ function M.of(r)
       out.level = 'undetermined'
       table.insert(out.undetermined, { names = { name } })
       say('The data do not determine %s: it has no effect on the model here%s.', name, reason { name })
+    end
+  end
+  for _, q in ipairs(r.parameters) do
+    if q.state == 'free' and q.error == math.huge and not known[q.name] then
+      known[q.name] = true
+      out.level = 'undetermined'
+      table.insert(out.undetermined, { names = { q.name } })
+      say('The data do not determine %s: its standard error exceeds the range between its bounds, %s to %s.', q.name,
+        text(q.low), text(q.high))
     end
   end
   -- scale t^power + shift: along its ridge chi2 is no parabola once the scale is known to a fifth only

@@ -1,0 +1,117 @@
+-- options.lua - the options of a command: name, kind, what it does; `of`: the commands it belongs to.
+--
+-- The script reads its line by this list, and settings from a table of a user's own are checked against it.
+local check = require 'mascon.core.check'
+local M = {}
+
+local EVERY, RUNS, READS = 'fit plot simulate config', 'fit plot simulate', 'fit plot'
+
+M.LIST = {
+  { 'config', 'string', 'configuration, .yaml or .json, with the keys of homodyne', value = 'FILE', of = RUNS },
+  { 'set', 'list', 'keys of the configuration, by their whole paths', value = 'KEY=VALUE,...', of = RUNS },
+  { 'data_file', 'string', 'data, instead of that of the configuration', value = 'FILE', of = 'fit plot config' },
+  { 'output_dir', 'string', 'folder for the results (./homodyne_results)', value = 'DIR', of = RUNS },
+  { 'out', 'string', 'the same', value = 'DIR', of = RUNS },
+  { 'method', { 'nlsq', 'cmc', 'both' }, 'least squares, posterior, or both', of = 'fit' },
+  { 'static_mode', 'flag', 'diffusion alone (3 parameters)', of = EVERY },
+  { 'laminar_flow', 'flag', 'diffusion and shear (7 parameters)', of = EVERY },
+  { 'q', 'number', 'wave vector, 1/A: the nearest one of the file', of = EVERY },
+  { 'dt', 'number', 'time between frames, s', of = EVERY },
+  { 'gap', 'number', 'stator-rotor gap, A', of = 'fit simulate config' },
+  { 'start_frame', 'integer', 'first frame, from 1', of = READS },
+  { 'end_frame', 'integer', 'last frame; -1: all', of = READS },
+  { 'full_matrices', 'flag', 'the file holds both triangles', of = READS },
+  { 'strict_q', 'flag', 'never take matrices of other q', of = READS },
+  { 'dtype', { 'f32', 'f64' }, 'precision in which data are kept', of = READS },
+  { 'sigma', 'numbers', 'standard deviation of C2, one number or one per angle (0.01)', of = 'fit' },
+  { 'sigma_file', 'string', 'standard deviation of every point: .npy, .npz or .h5, [n, n] or [angles, n, n]',
+    value = 'FILE', of = 'fit' },
+  { 'mask', 'string', 'which points count (not 0), in the same forms', value = 'FILE', of = READS },
+  { 'scaling', { 'auto', 'averaged', 'individual', 'constant', 'fourier' },
+    'contrast and offset: free for all angles together, for each, or fixed', of = 'fit' },
+  { 'loss', { 'linear', 'soft_l1', 'huber', 'cauchy', 'arctan' },
+    'loss of large residuals (linear; with --config soft_l1)', of = 'fit' },
+  { 'f_scale', 'number', 'residual, in sigma, from which a loss bends', of = 'fit' },
+  { 'max_iterations', 'number', 'most evaluations', of = 'fit' },
+  { 'tolerance', 'number', 'relative change that ends the fit', of = 'fit' },
+  { 'fixed', 'list', 'parameters kept', value = 'NAME=VALUE,...', of = 'fit' },
+  { 'initial_d0', 'number', 'start of D0, A^2/s', of = 'fit simulate' },
+  { 'initial_alpha', 'number', 'start of alpha', of = 'fit simulate' },
+  { 'initial_d_offset', 'number', 'start of D_offset, A^2/s', of = 'fit simulate' },
+  { 'initial_gamma_dot_t0', 'number', 'start of the shear rate, 1/s', of = 'fit simulate' },
+  { 'initial_beta', 'number', 'start of beta', of = 'fit simulate' },
+  { 'initial_gamma_dot_offset', 'number', 'start of its offset, 1/s', of = 'fit simulate' },
+  { 'initial_phi0', 'number', 'start of phi0, degrees', of = 'fit simulate' },
+  { 'multi_start', 'integer', 'also try so many starts, when the first fit is not good', of = 'fit' },
+  { 'seed', 'natural', 'seed of starts, retries, draws and simulation (42)', of = 'fit simulate' },
+  { 'profile', 'number', 'profile likelihood intervals at this level: 0.68, 0.9, 0.95, 0.99', of = 'fit' },
+  { 'legacy_counting', 'flag', 'count both triangles, as homodyne does (errors too small by sqrt 2)', of = 'fit' },
+  { 'n_samples', 'integer', 'draws per chain of a posterior (1000)', of = 'fit' },
+  { 'n_warmup', 'integer', 'its warm-up (500)', of = 'fit' },
+  { 'n_chains', 'integer', 'its chains (4)', of = 'fit' },
+  { 'prior', { 'flat', 'normal', 'nlsq' },
+    'its prior: flat between the bounds, the table of priors, or around the fit', of = 'fit' },
+  { 'target_accept', 'number', 'acceptance its steps aim at, 0 to 1 (0.85): higher for fewer divergences', of = 'fit' },
+  { 'dense_mass_matrix', 'flag', 'its metric holds correlations (the default)', of = 'fit' },
+  { 'no_nlsq_warmstart', 'flag', 'chains begin at the starting values, not at the fit', of = 'fit' },
+  { 'nlsq_result', 'string', 'starting values of an earlier fit', value = 'DIR', of = 'fit' },
+  { 'cmc_num_shards', 'integer', 'also the combination of so many shards, as homodyne makes it', of = 'fit' },
+  { 'cmc_backend', 'string', 'accepted, without effect', of = 'fit' },
+  { 'model', 'string', 'fit a g1 of your own: a Lua file that returns { g1, p0, bounds }', value = 'FILE.lua',
+    of = 'fit' },
+  { 'p0', 'list', 'its starting values, instead of those of the file', value = 'NAME=VALUE,...', of = 'fit' },
+  { 'joint', 'list', 'fit further data sets at once: files, or other q (1/A) of the same file',
+    value = 'FILE|Q,...', of = 'fit' },
+  { 'shared', 'list', 'the parameters in common of a joint fit (all of the physics)', value = 'NAME,...',
+    of = 'fit' },
+  { 'save_plots', 'flag', 'heat maps of every angle', of = 'fit' },
+  { 'plot_experimental_data', 'flag', 'the same as the command plot', of = 'plot' },
+  { 'plot_simulated_data', 'flag', 'the same as the command simulate', of = 'simulate' },
+  { 'contrast', 'number', 'contrast of a simulation (0.3)', of = 'simulate' },
+  { 'offset', 'number', 'offset of a simulation (1)', of = 'simulate' },
+  { 'phi_angles', 'string', 'angles of a simulation, degrees', value = '"0,45,90"', of = 'simulate' },
+  { 'frames', 'integer', 'frames of a simulation (100)', of = 'simulate' },
+  { 'noise', 'number', 'standard deviation of its noise (0.01)', of = 'simulate' },
+  { 'mode', { 'static', 'laminar_flow' }, 'mode of a new configuration', default = 'laminar_flow', of = 'config' },
+  { 'output', 'string', 'file of a new configuration', value = 'FILE', default = 'xpcs.yaml', of = 'config' },
+  { 'overwrite', 'flag', 'replace results, or a configuration, that are there', of = EVERY },
+  { 'force', 'flag', 'the same, for a configuration', of = 'config' },
+  { 'validate', 'string', 'check a configuration and write none', value = 'FILE', of = 'config' },
+  { 'filter', { 'full', 'minimal', 'nlsq_only', 'cmc_only' }, 'accepted, without effect', of = 'config' },
+  { 'cmc_plot_diagnostics', 'flag', 'accepted: figures of a posterior are always made', of = 'fit' },
+  { 'plotting_backend', { 'auto', 'matplotlib', 'datashader' }, 'accepted, without effect', of = RUNS },
+  { 'parallel_plots', 'flag', 'accepted, without effect', of = RUNS },
+  { 'no_jit', 'flag', 'accepted, without effect', of = RUNS },
+  { 'version', 'flag', 'print the version', of = EVERY },
+  { 'output_format', { 'yaml', 'json', 'npz' }, 'beside the JSON: tables as YAML, nothing, or parameters.npz',
+    default = 'yaml', of = 'fit' },
+  { 'threads', 'integer', 'worker threads (all cores); results do not depend on it', of = RUNS },
+  { 'checkpoint_dir', 'string', 'folder of checkpoints: a fit that was stopped goes on from there', value = 'DIR',
+    of = 'fit' },
+  { 'max_memory', 'string', 'memory the data may take; larger ones are streamed from a packed file',
+    value = 'SIZE', of = READS },
+  { 'pack', 'string', 'packed file to stream from, made when it is not there; no other file is replaced',
+    value = 'FILE', of = READS },
+  { 'no_arrays', 'flag', 'no fitted_data', of = 'fit' },
+  { 'verbose', 'integer', 'more words', of = EVERY },
+  { 'quiet', 'flag', 'no progress', of = EVERY },
+}
+
+local KNOWN = {}
+for _, option in ipairs(M.LIST) do KNOWN[option[1]] = true end
+
+--- Raises for a name that is no option.
+---@param o table
+function M.known(o)
+  for name in pairs(o) do
+    if type(name) ~= 'number' and not KNOWN[name] then
+      local all = {}
+      for _, option in ipairs(M.LIST) do all[#all + 1] = option[1] end
+      local near = type(name) == 'string' and check.nearest(name, all)
+      check.error(('xpcs.run: there is no option %s%s'):format(tostring(name), near
+        and (' (did you mean %s?)'):format(near) or '; mascon scripts/xpcs.lua --help lists them'), 0)
+    end
+  end
+end
+
+return M
