@@ -107,7 +107,8 @@ describe('.ci/run', function()
   it('names what failed at its very end', function()
     write('.ci/run', read '.ci/run')
     write('bin/make', '#!/bin/sh\ncase $1 in\n  test) mkdir -p build/tests; '
-      .. 'echo FAILED this one >build/tests/failures.txt; echo 3 passed, 1 failed; exit 2 ;;\n  *) echo the benchmarks ;;\nesac\n')
+      .. 'echo FAILED this one >build/tests/failures.txt; echo 3 passed, 1 failed; exit 2 ;;\n'
+      .. '  *) echo the benchmarks ;;\nesac\n')
     local out, status = shell(('cd %s && chmod +x bin/make && PATH=%s/bin:$PATH bash .ci/run'):format(folder, folder))
     assert.equal(2, status, out)
     assert.matches('the benchmarks\nFAILED this one\n3 passed, 1 failed\n$', out)
