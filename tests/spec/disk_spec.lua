@@ -78,8 +78,7 @@ describe('a full disk', function()
     if not there then pending 'no file system can be mounted' end
   end)
 
-  -- script, its words (AT: the folder), those of the second run, and the size of a file (512 bytes) that it may not
-  -- pass
+  -- script, its words (AT: the folder), those of the second run, the most a file may have (in 512 bytes)
   local SCRIPTS = {
     { 'autoreject', 'AT/e.npy --fs 60 --reject-by global', '--overwrite', 20 },
     { 'surrogate', '--problem branin --calls 6', '--overwrite', 5 },
