@@ -76,6 +76,43 @@ describe('tests/run.sh', function()
     assert.equal('5 passed, 2 failed', last)
     assert.equal(1, status)
   end)
+
+  it('names what failed before its last line', function()
+    local bad = 'echo row 7 differs; echo 5 passed, 2 failed; exit 1'
+    local _, _, out = run { good = 'echo 2 passed, 0 failed', bad = bad }
+    assert.matches('\nFAILED C test bad %(exit status 1%)\n    row 7 differs\n7 passed, 2 failed\n$', out)
+    _, _, out = run { good = 'echo 2 passed, 0 failed' }
+    assert.is_nil(out:find('FAILED', 1, true))
+  end)
+
+  it('names tests of specs, with the seed and the message, and a file in which the process died', function()
+    for _, name in ipairs { 'tests/run.sh', 'tests/run.lua' } do write(name, read(name)) end
+    write('tests/spec/one_spec.lua', "describe('a sum', function()\n  it('is right', function() end)\n"
+      .. "  it('is 3', function() assert.equal(3, 4, 'a text of\\ntwo lines') end)\nend)\n")
+    write('tests/spec/two_spec.lua', "describe('a process', function()\n"
+      .. "  it('dies', function() io.stderr:write 'last words' os.execute 'kill -KILL $PPID' end)\nend)\n")
+    local line = 'JOBS=1 MASCON=%s bash %s/tests/run.sh build lua'
+    local out, status = shell(line:format(require 'mascon.host'.exe, folder))
+    assert.equal(1, status)
+    local list = out:match '\n\n(FAILED .*)\n%d+ passed, %d+ failed\n$'
+    assert(list, out)
+    assert.matches('FAILED [^\n]*one_spec%.lua:3: a sum is 3 %(seed %d+%)\n'
+      .. '[^\n]*one_spec%.lua:3: a text of\n    two lines\n', list)
+    assert.matches('FAILED [^\n]*two_spec%.lua: the process ended while it ran %(exit status 137%)\n'
+      .. '.*last words', list)
+  end)
+end)
+
+describe('.ci/run', function()
+  it('names what failed at its very end', function()
+    write('.ci/run', read '.ci/run')
+    write('bin/make', '#!/bin/sh\ncase $1 in\n  test) mkdir -p build/tests; '
+      .. 'echo FAILED this one >build/tests/failures.txt; echo 3 passed, 1 failed; exit 2 ;;\n'
+      .. '  *) echo the benchmarks ;;\nesac\n')
+    local out, status = shell(('cd %s && chmod +x bin/make && PATH=%s/bin:$PATH bash .ci/run'):format(folder, folder))
+    assert.equal(2, status, out)
+    assert.matches('the benchmarks\nFAILED this one\n3 passed, 1 failed\n$', out)
+  end)
 end)
 
 describe('tests/c/build.sh', function()
