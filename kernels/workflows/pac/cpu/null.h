@@ -260,8 +260,10 @@ MC_UNUSED static void SN(null_tops)(const mck_pac_null *u, const T *s, int64_t L
         int64_t above = 0;
         for (int l = 0; l < W; l++) {
             x[l] = i == 0 ? 0 : (double)s[(i - 1) * W + l] - v[l];
-            a[l] = a0[l] - ((sum[h0 * W + l] + turn_hi * a0[l]) - (sum[l0 * W + l] + turn_lo * a0[l]));
-            b[l] = b0[l] - ((sq[h0 * W + l] + turn_hi * b0[l]) - (sq[l0 * W + l] + turn_lo * b0[l]));
+            a[l] = a0[l] - ((sum[h0 * W + l] + turn_hi * a0[l]) -
+                            (sum[l0 * W + l] + turn_lo * a0[l]));
+            b[l] = b0[l] - ((sq[h0 * W + l] + turn_hi * b0[l]) -
+                            (sq[l0 * W + l] + turn_lo * b0[l]));
             above |= live[l] & ~SN(null_below)(x[l], a[l], b[l], rest, before);
         }
         if (all) {
