@@ -192,7 +192,7 @@ busted.subscribe({ 'file', 'start' }, function(file)
 end)
 busted.subscribe({ 'file', 'end' }, function(file)
   forget(file)
-  if queue and not begun[file.name] then return nil, true end
+  if not begun[file.name] then return nil, true end
   times[#times + 1] = { file.name, clock() - times[file.name] }
   local left = tensor_bytes()
   if left > held then leaks[#leaks + 1] = ('%s leaves %d bytes of tensors'):format(file.name, left - held) end
@@ -219,29 +219,46 @@ if filter then
     tags = {}, excludeTags = {}, filter = { plain(filter) }, filterOut = {},
   })
 end
-require 'busted.modules.test_file_loader'(busted, { 'lua' })(files, { '_spec' }, { excludes = {}, recursive = true })
-
--- a file belongs to the process whose mkdir makes the folder of its name
-if queue then
+-- Files are read when their turn comes, and their code goes with them: specs that measure memory collect the whole heap
+-- many times. A file belongs to the process whose mkdir makes the folder of its name.
+local function mine(file)
+  if not queue then return true end
+  if most < 1 then return false end
   local ffi = require 'ffi'
   ffi.cdef 'int mkdir(const char *, unsigned int);'
-  for _, file in ipairs(busted.context.children(busted.context.get())) do
-    local name, run = file.name, file.run
-    local function begin(_, ...)
-      if most < 1 then return end
-      if ffi.C.mkdir(queue .. '/' .. path.basename(name), 448) ~= 0 then
-        if ffi.errno() == 17 then return end -- EEXIST
-        error(('%s cannot be written; files would be left out'):format(queue))
-      end
-      begun[name], most = true, most - 1
-      if failures then write(failures .. '.now', 'w', name .. '\n') end
-      busted.wrap(run)
-      return run(...)
-    end
-    -- a table that is called, as busted makes them: it looks for getTrace there
-    file.run = setmetatable({ getTrace = run.getTrace, rewriteMessage = run.rewriteMessage }, { __call = begin })
+  if ffi.C.mkdir(queue .. '/' .. path.basename(file), 448) ~= 0 then
+    if ffi.errno() == 17 then return false end -- EEXIST
+    error(('%s cannot be written; files would be left out'):format(queue))
   end
+  most = most - 1
+  return true
 end
+local get_trace = select(2, require 'busted.modules.files.lua'.load(busted, arg[0]))
+for _, file in ipairs(files) do
+  local function begin(_, ...)
+    if not mine(file) then return end
+    begun[file] = true
+    if failures then write(failures .. '.now', 'w', file .. '\n') end
+    local chunk = assert(loadfile(file))
+    busted.wrap(chunk)
+    return chunk(...)
+  end
+  -- a table that is called, as busted makes them: it looks for getTrace there
+  busted.executors.file(file, setmetatable({ getTrace = get_trace }, { __call = begin }))
+end
+
+-- Long files first, so that processes that divide them end together.
+local LONG = { device_matrix = 1, footprint = 1, grad_linalg = 1, memory = 1, native = 1, soak = 1,
+  xpcs_conformance = 1 }
+busted.subscribe({ 'suite', 'start' }, function(suite)
+  local children, long, short = busted.context.children(suite), {}, {}
+  for _, file in ipairs(children) do
+    local name = path.basename(file.name):gsub('_spec%.lua$', '')
+    table.insert(LONG[name] and long or short, file)
+  end
+  for k = 1, #children do children[k] = long[k] or short[k - #long] end
+  return nil, true
+end)
 
 print(('%d spec files, seed %s'):format(#files, tostring(busted.randomseed)))
 local started = clock()

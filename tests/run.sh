@@ -7,7 +7,8 @@
 # count line; one that prints none counts as one test by its exit status, one that dies as failed. Programs for an ISA
 # level this machine lacks count as skipped. Exit status 0 when nothing failed. Output of failures is shown, all of it
 # lies in BUILD/tests/*.log. A C program gets 15 minutes, the specs LIMIT seconds (default an hour). Before the last line stands what failed,
-# by name, so that the end of a log tells it; the same text lies in BUILD/tests/failures.txt.
+# by name, so that the end of a log tells it; the same text lies in BUILD/tests/failures.txt. With TREE=1 (nobody edits meanwhile: CI) files
+# that tests left or changed in the checkout count as a failure.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 B=${1:-build}
@@ -17,6 +18,8 @@ passed=0 failed=0 skipped=0
 mkdir -p "$B/tests"
 failures=$B/tests/failures.txt
 : >"$failures"
+tree() { [ -z "${TREE:-}" ] || git status --porcelain --untracked-files=all | LC_ALL=C sort; }
+before=$(tree)
 # what specs compile is kept with the build, not in the user's folder
 export MASCON_CACHE=${MASCON_CACHE:-$(realpath -m "$B")/cache}
 export POCL_CACHE_DIR=${POCL_CACHE_DIR:-$(realpath -m "$B")/pocl}
@@ -143,6 +146,11 @@ case $parts in
   all | runtime) run_c; run_lua "$@" ;;
   *) echo "run.sh: no part '$parts'; there are c, lua, all and runtime" >&2; exit 2 ;;
 esac
+left=$(LC_ALL=C comm -13 <(echo "$before") <(tree))
+if [ -n "$left" ]; then
+  failed=$((failed + 1))
+  { echo "FAILED: tests left or changed files in the checkout:"; brief 20 <<<"$left"; } >>"$failures"
+fi
 if [ "$failed" -gt 0 ]; then
   [ -s "$failures" ] || echo "FAILED: what failed has no name; see the logs in $B/tests" >"$failures"
   echo

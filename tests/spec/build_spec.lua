@@ -38,7 +38,7 @@ after_each(function() os.execute('rm -rf ' .. quote(folder)) end)
 
 describe('tests/run.sh', function()
   -- programs that stand in for C tests; the script is copied so that its tree is ours
-  local function run(programs)
+  local function run(programs, variables)
     write('tests/run.sh', read 'tests/run.sh')
     local list = {}
     for name, text in pairs(programs) do
@@ -47,7 +47,8 @@ describe('tests/run.sh', function()
     end
     table.sort(list)
     write('build/tests/list', table.concat(list, '\n') .. '\n')
-    local out, status = shell(('chmod +x %s/build/tests/* && bash %s/tests/run.sh build c'):format(folder, folder))
+    local out, status = shell(('cd %s && chmod +x build/tests/* && %s bash tests/run.sh build c'):format(folder,
+      variables or ''))
     return out:match '([^\n]*)\n$', status, out
   end
 
@@ -83,6 +84,19 @@ describe('tests/run.sh', function()
     assert.matches('\nFAILED C test bad %(exit status 1%)\n    row 7 differs\n7 passed, 2 failed\n$', out)
     _, _, out = run { good = 'echo 2 passed, 0 failed' }
     assert.is_nil(out:find('FAILED', 1, true))
+  end)
+
+  it('finds files that tests leave in the checkout, where it is told to', function()
+    write('.gitignore', 'build/\ntests/\n')
+    write('known', '')
+    assert.equal(0, select(2, shell(('cd %s && git init -q .'):format(folder))))
+    local tidy = { a = 'echo 2 passed, 0 failed' }
+    assert.equal('2 passed, 0 failed', (run(tidy, 'TREE=1')))
+    local last, status, out = run({ a = 'echo 2 passed, 0 failed; mkdir x; touch x/events' }, 'TREE=1')
+    assert.equal('2 passed, 1 failed', last)
+    assert.equal(1, status)
+    assert.matches('FAILED: tests left or changed files in the checkout:\n    %?%? x/events\n2 passed', out)
+    assert.equal('2 passed, 0 failed', (run(tidy)))
   end)
 
   it('names tests of specs, with the seed and the message, and a file in which the process died', function()
