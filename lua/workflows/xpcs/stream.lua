@@ -19,6 +19,7 @@ M.VERSION = 3
 M.STRIP = 2 ^ 19 -- values of a matrix that are read at a time
 local T, G = data_of.TILE, data_of.GROUP
 local EXACT = 1200 -- times up to which contrast and offset start from whole matrices, where memory is left for one
+local EXACT_SQUARES = 20 -- f64 matrices that this takes
 local QUANTILES = 300 -- times of the thinned matrices from which they start otherwise
 local FEW = { 'holes', 'quality', 'left_out', 'key' } -- what a packed file holds beside its blocks
 
@@ -364,7 +365,7 @@ local function begin(d, about, o, given)
   d.coarse, d.start_contrast, d.start_offset = {}, {}, {}
   local masks
   local left = mc.ceiling.left()
-  if about.n <= EXACT and (not o.max_memory or left and left > 12 * 8 * about.n ^ 2) then
+  if about.n <= EXACT and (not o.max_memory or left and left > EXACT_SQUARES * 8 * about.n ^ 2) then
     masks = scaling.lags(about.n)
   end
   local session = about.session()
@@ -381,6 +382,7 @@ local function begin(d, about, o, given)
     set:close()
   end
   session.close()
+  mc.ceiling.left() -- what reading left over goes back
 end
 
 --- What a streamed fit reads again from the source.
