@@ -8,10 +8,10 @@
 #ifndef MCK_SEQUENCE_H
 #define MCK_SEQUENCE_H
 
-#include "mck.h"
+#include "mck_points.h"
 
-#define MCK_SEQUENCE_BITS 53
-#define MCK_SEQUENCE_NUMBERS 20
+#define MCK_SEQUENCE_BITS MCK_POINTS_BITS
+#define MCK_SEQUENCE_NUMBERS MCK_POINTS_NUMBERS
 #define MCK_SEQUENCE_TABLE (2 * MCK_SEQUENCE_BITS)
 typedef struct mck_sequence {
     int64_t n, d, first;

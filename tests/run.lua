@@ -1,12 +1,13 @@
--- run.lua - runs the specs: mascon tests/run.lua [FILTER] [--seed N] [--queue FOLDER [--files N]] [--verbose]
+-- run.lua - runs the specs: mascon tests/run.lua [FILTER] [--seed N] [--queue FOLDER [--files N]] [--failures FILE]
+-- [--verbose]
 --
 -- Assembles busted from its parts instead of calling its command line, for three reasons: the last line is ours ("N
 -- passed, M failed"), failures set the exit status, and spec files share loaded modules (busted would unload and reload
 -- the library for each file, which an FFI library with registered types does not survive). Files and tests are
 -- shuffled; the seed is printed. FILTER picks the spec files whose name (or path) contains it or, when there is none,
 -- the tests whose full name does. Processes that are given one --queue FOLDER (a new, empty one) divide the files
--- among themselves: each
--- takes the next file that no other has begun, at most N of them.
+-- among themselves: each takes the next file that no other has begun, at most N of them. What fails is also written to
+-- the FILE of --failures, at once; FILE.now names the spec file that runs, until the process ends as it should.
 
 local function missing(what)
   io.stderr:write('tests need busted (', what, '); `make deps` installs it\n')
@@ -14,7 +15,7 @@ local function missing(what)
 end
 
 local folder = arg[0]:match('^(.*)/[^/]*$') or '.'
-local filter, seed, verbose, queue
+local filter, seed, verbose, queue, failures
 local most = math.huge
 do
   local i = 1
@@ -40,10 +41,18 @@ do
         io.stderr:write('--files needs a number\n')
         os.exit(2)
       end
+    elseif arg[i] == '--failures' then
+      i = i + 1
+      failures = arg[i]
+      if not failures then
+        io.stderr:write('--failures needs a file\n')
+        os.exit(2)
+      end
     elseif arg[i] == '--verbose' then
       verbose = true
     elseif arg[i]:sub(1, 1) == '-' then
-      io.stderr:write('unknown option ', arg[i], '; there are --seed N, --queue FOLDER, --files N and --verbose\n')
+      io.stderr:write('unknown option ', arg[i], '; there are --seed N, --queue FOLDER, --files N,',
+        ' --failures FILE and --verbose\n')
       os.exit(2)
     else
       filter = arg[i]:match '^.*/([^/]+_spec%.lua)$' or arg[i]
@@ -98,6 +107,34 @@ if bare then
   end)
 end
 
+-- A failure in a few lines: place, name, seed, the beginning of the message. A process that dies later leaves them.
+local LINES, COLUMNS = 8, 200
+local function write(name, mode, text)
+  if not failures then return end
+  local f = assert(io.open(name, mode))
+  f:write(text)
+  f:close()
+end
+local function note(what, message)
+  local lines = { ('FAILED %s (seed %s)'):format(what, tostring(busted.randomseed)) }
+  local text = type(message) == 'table' and message.message or message
+  for line in tostring(text or 'no message'):gmatch '[^\n]+' do
+    if line:match '^%s*stack traceback:' or #lines > LINES then break end
+    lines[#lines + 1] = '    ' .. line:sub(1, COLUMNS)
+  end
+  write(failures, 'a', table.concat(lines, '\n') .. '\n')
+end
+local function note_test(element, message)
+  local names, file, up = {}, nil, element
+  while up and up.descriptor do
+    if up.descriptor == 'file' then file = up.name break end
+    table.insert(names, 1, up.name or up.descriptor)
+    up = busted.context.parent(up)
+  end
+  local place = element.trace and element.trace.currentline or 0
+  note(('%s:%d: %s'):format(file or element.name or '?', place, table.concat(names, ' ')), message)
+end
+
 local passed, failed, skipped = 0, 0, 0
 busted.subscribe({ 'test', 'end' }, function(_, _, status)
   if status == 'success' then
@@ -114,6 +151,7 @@ end)
 local function outside_of_tests(element, _, message)
   stopped()
   met = neighbour(message) or met
+  if element and not neighbour(message) then note_test(element, message) end
   if element and element.descriptor == 'it' then return nil, true end
   if neighbour(message) then
     skipped, met = skipped + 1, nil
@@ -154,7 +192,7 @@ busted.subscribe({ 'file', 'start' }, function(file)
 end)
 busted.subscribe({ 'file', 'end' }, function(file)
   forget(file)
-  if queue and not begun[file.name] then return nil, true end
+  if not begun[file.name] then return nil, true end
   times[#times + 1] = { file.name, clock() - times[file.name] }
   local left = tensor_bytes()
   if left > held then leaks[#leaks + 1] = ('%s leaves %d bytes of tensors'):format(file.name, left - held) end
@@ -181,28 +219,46 @@ if filter then
     tags = {}, excludeTags = {}, filter = { plain(filter) }, filterOut = {},
   })
 end
-require 'busted.modules.test_file_loader'(busted, { 'lua' })(files, { '_spec' }, { excludes = {}, recursive = true })
-
--- a file belongs to the process whose mkdir makes the folder of its name
-if queue then
+-- Files are read when their turn comes, and their code goes with them: specs that measure memory collect the whole heap
+-- many times. A file belongs to the process whose mkdir makes the folder of its name.
+local function mine(file)
+  if not queue then return true end
+  if most < 1 then return false end
   local ffi = require 'ffi'
   ffi.cdef 'int mkdir(const char *, unsigned int);'
-  for _, file in ipairs(busted.context.children(busted.context.get())) do
-    local name, run = file.name, file.run
-    local function begin(_, ...)
-      if most < 1 then return end
-      if ffi.C.mkdir(queue .. '/' .. path.basename(name), 448) ~= 0 then
-        if ffi.errno() == 17 then return end -- EEXIST
-        error(('%s cannot be written; files would be left out'):format(queue))
-      end
-      begun[name], most = true, most - 1
-      busted.wrap(run)
-      return run(...)
-    end
-    -- a table that is called, as busted makes them: it looks for getTrace there
-    file.run = setmetatable({ getTrace = run.getTrace, rewriteMessage = run.rewriteMessage }, { __call = begin })
+  if ffi.C.mkdir(queue .. '/' .. path.basename(file), 448) ~= 0 then
+    if ffi.errno() == 17 then return false end -- EEXIST
+    error(('%s cannot be written; files would be left out'):format(queue))
   end
+  most = most - 1
+  return true
 end
+local get_trace = select(2, require 'busted.modules.files.lua'.load(busted, arg[0]))
+for _, file in ipairs(files) do
+  local function begin(_, ...)
+    if not mine(file) then return end
+    begun[file] = true
+    if failures then write(failures .. '.now', 'w', file .. '\n') end
+    local chunk = assert(loadfile(file))
+    busted.wrap(chunk)
+    return chunk(...)
+  end
+  -- a table that is called, as busted makes them: it looks for getTrace there
+  busted.executors.file(file, setmetatable({ getTrace = get_trace }, { __call = begin }))
+end
+
+-- Long files first, so that processes that divide them end together.
+local LONG = { device_matrix = 1, footprint = 1, grad_linalg = 1, memory = 1, native = 1, soak = 1,
+  xpcs_conformance = 1 }
+busted.subscribe({ 'suite', 'start' }, function(suite)
+  local children, long, short = busted.context.children(suite), {}, {}
+  for _, file in ipairs(children) do
+    local name = path.basename(file.name):gsub('_spec%.lua$', '')
+    table.insert(LONG[name] and long or short, file)
+  end
+  for k = 1, #children do children[k] = long[k] or short[k - #long] end
+  return nil, true
+end)
 
 print(('%d spec files, seed %s'):format(#files, tostring(busted.randomseed)))
 local started = clock()
@@ -210,10 +266,15 @@ require 'busted.execute'(busted)(1, { seed = busted.randomseed, shuffle = true }
 busted.publish { 'exit' }
 
 if filter and passed + failed + skipped == 0 then
-  print(("no spec file and no test has '%s' in its name"):format(filter))
+  local none = ("no spec file and no test has '%s' in its name"):format(filter)
+  print(none)
+  note(none, 'give a part of a name')
   failed = 1
 end
-for _, leak in ipairs(leaks) do print(leak) end
+for _, leak in ipairs(leaks) do
+  print(leak)
+  note(leak, 'release them in a teardown, or set what holds them to nil')
+end
 failed = failed + #leaks
 table.sort(times, function(a, b) return a[2] > b[2] end)
 if #times > 1 then
@@ -222,6 +283,7 @@ if #times > 1 then
     times[i][2]) end
   print(('%d files run, longest in s: %s'):format(#times, table.concat(longest, ', ')))
 end
+if failures then os.remove(failures .. '.now') end
 print(('%.1f s'):format(clock() - started))
 print(('%d passed, %d failed%s'):format(passed, failed, skipped > 0 and (', %d skipped'):format(skipped) or ''))
 os.exit(failed == 0 and 0 or 1)

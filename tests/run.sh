@@ -6,13 +6,20 @@
 # First the C tests that BUILD/tests/list names, two at a time (JOBS), then the specs inside the program, in as many processes. A C test prints its own
 # count line; one that prints none counts as one test by its exit status, one that dies as failed. Programs for an ISA
 # level this machine lacks count as skipped. Exit status 0 when nothing failed. Output of failures is shown, all of it
-# lies in BUILD/tests/*.log. A C program gets 15 minutes, the specs LIMIT seconds (default an hour).
+# lies in BUILD/tests/*.log. A C program gets 15 minutes, the specs LIMIT seconds (default an hour). Before the last line stands what failed,
+# by name, so that the end of a log tells it; the same text lies in BUILD/tests/failures.txt. With TREE=1 (nobody edits meanwhile: CI) files
+# that tests left or changed in the checkout count as a failure.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 B=${1:-build}
 parts=${2:-all}
 shift $(($# < 2 ? $# : 2))
 passed=0 failed=0 skipped=0
+mkdir -p "$B/tests"
+failures=$B/tests/failures.txt
+: >"$failures"
+tree() { [ -z "${TREE:-}" ] || git status --porcelain --untracked-files=all | LC_ALL=C sort; }
+before=$(tree)
 # what specs compile is kept with the build, not in the user's folder
 export MASCON_CACHE=${MASCON_CACHE:-$(realpath -m "$B")/cache}
 export POCL_CACHE_DIR=${POCL_CACHE_DIR:-$(realpath -m "$B")/pocl}
@@ -47,6 +54,9 @@ has_level() {
   flags=" $(sed -n 's/^flags[^:]*: //p' /proc/cpuinfo | head -n 1) "
   for f in $need; do [[ $flags == *" $f "* ]] || return 1; done
 }
+
+# Text of standard input for the list of failures: MOST lines, each cut.
+brief() { tail -n "$1" | cut -c1-200 | sed 's/^/    /'; }
 
 run_one() { # KIND NAME: leaves NAME.log and NAME.rc
   local kind=$1 name=$2 at="$B/tests/$2"
@@ -84,6 +94,7 @@ run_c() {
     if [ "$failed" -gt "$before" ]; then
       echo "  $name: FAILED (exit status $rc); the end of $B/tests/$name.log:"
       tail -n 15 "$B/tests/$name.log" | sed 's/^/    /'
+      { echo "FAILED C test $name (exit status $rc)"; grep -vE '^[0-9]+ passed' "$B/tests/$name.log" | brief 5; } >>"$failures"
     else
       line=$(grep -E '^[0-9]+ passed' "$B/tests/$name.log" | tail -n 1)
       echo "  $name: ${line:-passed}"
@@ -95,8 +106,7 @@ run_c() {
 # for the next: specs that measure memory collect the whole heap at every call, which takes long in one that grew.
 run_lua() {
   local n=${JOBS:-2} k i rc log files most="--files 8"
-  mkdir -p "$B/tests"
-  rm -f "$B"/tests/specs*.log "$B"/tests/specs*.rc
+  rm -f "$B"/tests/specs*.*
   [ $# -gt 0 ] && n=1 most=
   local queue
   queue=$(mktemp -d) || exit 1
@@ -107,17 +117,23 @@ run_lua() {
       while [ "$(find "$queue" -mindepth 1 | wc -l)" -lt "$files" ] && [ "$i" -lt "$files" ]; do
         i=$((i + 1))
         log=$B/tests/specs$k.$(printf %03d "$i")
-        timeout --foreground "${LIMIT:-3600}" "${fresh[@]}" "${MASCON:-$B/mascon}" tests/run.lua --queue "$queue" $most "$@" >"$log.log" 2>&1 </dev/null
+        timeout --foreground "${LIMIT:-3600}" "${fresh[@]}" "${MASCON:-$B/mascon}" tests/run.lua --queue "$queue" $most --failures "$log.failed" "$@" >"$log.log" 2>&1 </dev/null
         echo $? >"$log.rc"
         [ $# -gt 0 ] && break
       done
     ) &
   done
   wait
-  [ $# -gt 0 ] || [ "$(find "$queue" -mindepth 1 | wc -l)" -eq "$files" ] || { echo "  spec files were left out"; failed=$((failed + 1)); }
+  [ $# -gt 0 ] || [ "$(find "$queue" -mindepth 1 | wc -l)" -eq "$files" ] || { echo "FAILED spec files were left out" | tee -a "$failures"; failed=$((failed + 1)); }
   rm -rf "$queue"
   for log in "$B"/tests/specs*.log; do
     rc=$(cat "${log%.log}.rc")
+    cat "${log%.log}.failed" >>"$failures" 2>/dev/null
+    if [ -e "${log%.log}.failed.now" ]; then
+      { echo "FAILED $(cat "${log%.log}.failed.now"): the process ended while it ran (exit status $rc)"; brief 5 <"$log"; } >>"$failures"
+    elif [ "$rc" -ne 0 ] && ! grep -qE '^[0-9]+ passed, [0-9]+ failed' "$log"; then
+      { echo "FAILED $(basename "${log%.log}") (exit status $rc)"; brief 5 <"$log"; } >>"$failures"
+    fi
     grep -vE '^[0-9]+ passed, [0-9]+ failed' "$log"
     echo "  $(basename "${log%.log}"): $(grep -E '^[0-9]+ passed' "$log" | tail -n 1) (exit status $rc)"
     count "$log" "$rc"
@@ -130,6 +146,17 @@ case $parts in
   all | runtime) run_c; run_lua "$@" ;;
   *) echo "run.sh: no part '$parts'; there are c, lua, all and runtime" >&2; exit 2 ;;
 esac
+left=$(LC_ALL=C comm -13 <(echo "$before") <(tree))
+if [ -n "$left" ]; then
+  failed=$((failed + 1))
+  { echo "FAILED: tests left or changed files in the checkout:"; brief 20 <<<"$left"; } >>"$failures"
+fi
+if [ "$failed" -gt 0 ]; then
+  [ -s "$failures" ] || echo "FAILED: what failed has no name; see the logs in $B/tests" >"$failures"
+  echo
+  head -n 60 "$failures"
+  [ "$(wc -l <"$failures")" -le 60 ] || echo "... and more in $failures"
+fi
 if [ "$skipped" -gt 0 ]; then
   echo "$passed passed, $failed failed, $skipped skipped"
 else

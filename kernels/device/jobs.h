@@ -96,13 +96,35 @@ typedef struct mcd_dct {
     int32_t type, sine, orthogonal, unused;
 } mcd_dct;
 
-/* Elements first, first + 1, ... of a stream of random numbers. Buffers: out, guards. */
-typedef struct mcd_random {
-    int64_t at[2], n, first;
+/* n vectors of three: a and b under shape[0..nd), `step` along them; out is dense. Buffers: out, a,
+ * b. */
+typedef struct mcd_cross {
+    int64_t at[3], n, shape[MCD_RANK], stride[2][MCD_RANK], step[2];
+    int32_t nd, unused;
+} mcd_cross;
+
+/* m rows of n samples, dense, through sections of one order. Buffers: out, state, in,
+ * coefficients. */
+typedef struct mcd_filter {
+    int64_t at[4], m, n, sections, order;
+    int32_t reverse, unused;
+} mcd_filter;
+
+/* Convolutions (conv.c): n elements of the result or convolutions of `samples` samples, cg and og
+ * channels of x and y in a group; batch: from one convolution to the next in an operand. Sizes of
+ * x, y and w; first, size: places of the padded x. */
+typedef struct mcd_conv {
+    int64_t at[3], n, samples, groups, cg, og, batch[2], in[3], out[3], taps[3], stride[3],
+        dilation[3], before[3], first[3], size[3];
+    int32_t mode, unused;
+} mcd_conv;
+
+/* Points first .. of a sequence in d dimensions (sequence.c). Buffers: out, table; of a table also
+ * numbers and the key, where that is not in the job. */
+typedef struct mcd_sequence {
+    int64_t at[3], n, d, first;
     uint64_t key, stream;
-    double p[4];
-    int64_t whole[4];
-    int32_t guard, unused;
-} mcd_random;
+    int32_t scramble, keyed;
+} mcd_sequence;
 
 #endif

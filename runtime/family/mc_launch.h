@@ -92,6 +92,7 @@ mci_launches_fn mci_copy_launches, mci_ewise_launches, mci_reduce_launches, mci_
     mci_scan_launches, mci_matmul_launches, mci_dot_launches, mci_gather_launches,
     mci_take_launches, mci_layout_launches, mci_sort_launches, mci_select_launches,
     mci_segment_launches, mci_pad_launches, mci_interp_launches, mci_fft_launches, mci_dct_launches,
-    mci_put_launches, mci_recurrence_launches, mci_tridiagonal_launches, mci_added_launches;
+    mci_put_launches, mci_recurrence_launches, mci_tridiagonal_launches, mci_added_launches,
+    mci_conv_launches, mci_cross_launches, mci_filter_launches, mci_sequence_launches;
 
 #endif

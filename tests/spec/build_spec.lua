@@ -38,7 +38,7 @@ after_each(function() os.execute('rm -rf ' .. quote(folder)) end)
 
 describe('tests/run.sh', function()
   -- programs that stand in for C tests; the script is copied so that its tree is ours
-  local function run(programs)
+  local function run(programs, variables)
     write('tests/run.sh', read 'tests/run.sh')
     local list = {}
     for name, text in pairs(programs) do
@@ -47,7 +47,8 @@ describe('tests/run.sh', function()
     end
     table.sort(list)
     write('build/tests/list', table.concat(list, '\n') .. '\n')
-    local out, status = shell(('chmod +x %s/build/tests/* && bash %s/tests/run.sh build c'):format(folder, folder))
+    local out, status = shell(('cd %s && chmod +x build/tests/* && %s bash tests/run.sh build c'):format(folder,
+      variables or ''))
     return out:match '([^\n]*)\n$', status, out
   end
 
@@ -75,6 +76,56 @@ describe('tests/run.sh', function()
     local last, status = run { a = 'echo 5 passed, 2 failed; exit 1' }
     assert.equal('5 passed, 2 failed', last)
     assert.equal(1, status)
+  end)
+
+  it('names what failed before its last line', function()
+    local bad = 'echo row 7 differs; echo 5 passed, 2 failed; exit 1'
+    local _, _, out = run { good = 'echo 2 passed, 0 failed', bad = bad }
+    assert.matches('\nFAILED C test bad %(exit status 1%)\n    row 7 differs\n7 passed, 2 failed\n$', out)
+    _, _, out = run { good = 'echo 2 passed, 0 failed' }
+    assert.is_nil(out:find('FAILED', 1, true))
+  end)
+
+  it('finds files that tests leave in the checkout, where it is told to', function()
+    write('.gitignore', 'build/\ntests/\n')
+    write('known', '')
+    assert.equal(0, select(2, shell(('cd %s && git init -q .'):format(folder))))
+    local tidy = { a = 'echo 2 passed, 0 failed' }
+    assert.equal('2 passed, 0 failed', (run(tidy, 'TREE=1')))
+    local last, status, out = run({ a = 'echo 2 passed, 0 failed; mkdir x; touch x/events' }, 'TREE=1')
+    assert.equal('2 passed, 1 failed', last)
+    assert.equal(1, status)
+    assert.matches('FAILED: tests left or changed files in the checkout:\n    %?%? x/events\n2 passed', out)
+    assert.equal('2 passed, 0 failed', (run(tidy)))
+  end)
+
+  it('names tests of specs, with the seed and the message, and a file in which the process died', function()
+    for _, name in ipairs { 'tests/run.sh', 'tests/run.lua' } do write(name, read(name)) end
+    write('tests/spec/one_spec.lua', "describe('a sum', function()\n  it('is right', function() end)\n"
+      .. "  it('is 3', function() assert.equal(3, 4, 'a text of\\ntwo lines') end)\nend)\n")
+    write('tests/spec/two_spec.lua', "describe('a process', function()\n"
+      .. "  it('dies', function() io.stderr:write 'last words' os.execute 'kill -KILL $PPID' end)\nend)\n")
+    local line = 'JOBS=1 MASCON=%s bash %s/tests/run.sh build lua'
+    local out, status = shell(line:format(require 'mascon.host'.exe, folder))
+    assert.equal(1, status)
+    local list = out:match '\n\n(FAILED .*)\n%d+ passed, %d+ failed\n$'
+    assert(list, out)
+    assert.matches('FAILED [^\n]*one_spec%.lua:3: a sum is 3 %(seed %d+%)\n'
+      .. '[^\n]*one_spec%.lua:3: a text of\n    two lines\n', list)
+    assert.matches('FAILED [^\n]*two_spec%.lua: the process ended while it ran %(exit status 137%)\n'
+      .. '.*last words', list)
+  end)
+end)
+
+describe('.ci/run', function()
+  it('names what failed at its very end', function()
+    write('.ci/run', read '.ci/run')
+    write('bin/make', '#!/bin/sh\ncase $1 in\n  test) mkdir -p build/tests; '
+      .. 'echo FAILED this one >build/tests/failures.txt; echo 3 passed, 1 failed; exit 2 ;;\n'
+      .. '  *) echo the benchmarks ;;\nesac\n')
+    local out, status = shell(('cd %s && chmod +x bin/make && PATH=%s/bin:$PATH bash .ci/run'):format(folder, folder))
+    assert.equal(2, status, out)
+    assert.matches('the benchmarks\nFAILED this one\n3 passed, 1 failed\n$', out)
   end)
 end)
 

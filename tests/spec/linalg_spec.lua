@@ -13,7 +13,8 @@ local L = mc.linalg
 local DTYPES = { 'f32', 'f64', 'c64', 'c128' }
 local REAL = { f32 = 'f32', f64 = 'f64', c64 = 'f32', c128 = 'f64' }
 local COMPLEX = { f32 = 'c64', f64 = 'c128', c64 = 'c64', c128 = 'c128' }
-local SEED = os.time() % 100000
+-- MASCON_TEST_SEED=n draws other matrices; otherwise they are fixed, so that a failing suite fails again
+local SEED = tonumber(os.getenv 'MASCON_TEST_SEED' or '') or 20261
 
 local function is_complex(dtype) return dtype:sub(1, 1) == 'c' end
 
@@ -438,11 +439,14 @@ describe('many small matrices', function()
         near(sign * mc.exp(log_abs), L.det(a), dtype, 'slogdet ' .. what, 200)
         near(low, adjoint(up), dtype, 'cholesky ' .. what)
         near(low:matmul(adjoint(low)), s, dtype, 'cholesky ' .. what)
+        -- a change E of the elements moves a determinant by less than n max|E| times Hadamard's product of row norms,
+        -- even where the determinant itself is next to nothing
+        local hadamard = mc.prod(L.norm(a, { axis = -1 }), -1)
         for _, i in ipairs { 1, 19, 37 } do
           local one, one_piv = L.lu_factor(a[i])
           assert.is_true(mc.array_equal(one_piv, piv[i]), 'exchanges, ' .. what)
           near(factors[i], one, dtype, 'lu_factor ' .. what, 200)
-          near(L.det(a)[i], L.det(a[i]), dtype, 'det ' .. what, 200)
+          near(L.det(a)[i], L.det(a[i]), dtype, 'det ' .. what, 20 * n, hadamard[i]:item())
         end
       end
     end

@@ -88,7 +88,7 @@ describe('pac.uniform and pac.noise', function()
   end)
 
   it('make a million samples in well under a second', function()
-    local clock = require 'mascon.host'.clock
+    local clock = os.clock -- of the processor: other work on the machine is no fault here
     local best = math.huge
     for _ = 1, 3 do
       local start = clock()

@@ -286,7 +286,7 @@ function Terminal:expect(text)
       self.at = stop + 1
       return self
     end
-    if not self:read(10) then
+    if not self:read(60) then
       error(('the terminal never showed %q; it shows %q'):format(text, self.seen:sub(self.at)), 2)
     end
   end
@@ -299,10 +299,10 @@ end
 
 ---Reads to the end; returns the exit status and all that was shown.
 function Terminal:finish()
-  while self:read(10) do end
+  while self:read(60) do end
   local status = ffi.new('int[1]')
   local ended
-  for _ = 1, 20 do -- the terminal is closed a moment before the program ends
+  for _ = 1, 1000 do -- the terminal is closed a moment before the program ends
     ended = ffi.C.waitpid(self.pid, status, 1) == self.pid
     if ended then break end
     os.execute('sleep 0.05')

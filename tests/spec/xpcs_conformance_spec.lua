@@ -30,8 +30,9 @@
 -- | what is not determined is named | xpcs_fit_spec: verdict |
 -- | configurations of homodyne, options | xpcs_options_spec, script_xpcs_spec |
 -- Not among the tests: figures of speed (bench/xpcs.lua), upstream's own templates, which are not ours to keep.
-local script = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests')
-  .. '/support/init.lua').load 'script'
+local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
+local script, process = support.load 'script', support.load 'process'
+local host = require 'mascon.host'
 local mc = require 'mascon'
 local xpcs = mc.xpcs
 local folder = os.tmpname()
@@ -42,10 +43,8 @@ local function near(want, got, bound, what)
 end
 
 local function shell(line)
-  local p = assert(io.popen(('export MASCON_PROGRESS=0; ( %s ) 2>&1; echo "<$?>"'):format(line)))
-  local text = p:read '*a'
-  p:close()
-  return text, tonumber(text:match '<(%d+)>%s*$')
+  local r = process.shell(('export MASCON_PROGRESS=0; ( %s )'):format(line))
+  return r.text, r.status
 end
 
 describe('the conformance list', function()
@@ -143,8 +142,8 @@ describe('bad input', function()
     assert.is_truthy(text:find('ulimit', 1, true), text)
     assert.is_false(mc.file.exists(folder .. '/full/nlsq/fitted_data.npz'))
     assert.is_false(mc.file.exists(folder .. '/full/manifest.json'))
-    for name in io.popen("ls -a '" .. folder .. "/full/nlsq'"):lines() do
-      assert.is_truthy(name:find '^%.%.?$' or name:find '%.json$' or name:find '%.yaml$', name)
+    for _, name in ipairs(host.list(folder .. '/full/nlsq') or {}) do
+      assert.is_truthy(name:find '%.json$' or name:find '%.yaml$', name)
     end
   end)
 

@@ -20,10 +20,26 @@ end
 function M.slack() return calls.BYTES / 4 end
 M.rounding = 1.13
 
+-- Garbage of earlier calls must not be there: the library may collect it during the call. Collections of the whole heap
+-- are dear, so that results are released and the heap is collected where memory is not what it was before the call.
+local settled
+local function release(v, args)
+  if mc.is_tensor(v) then
+    for _, a in pairs(args) do if rawequal(a, v) then return end end
+    v:release()
+  elseif type(v) == 'table' then
+    for _, x in pairs(v) do release(x, args) end
+  end
+end
+
 function M.measure(call)
-  collectgarbage()
-  collectgarbage()
   local live = mc.memory().live
+  if live ~= settled then
+    collectgarbage()
+    collectgarbage()
+    live = mc.memory().live
+    settled = live
+  end
   collectgarbage 'stop'
   mc.reset_peak_memory()
   local results = { pcall(call.f, unpack(call.args)) }
@@ -33,6 +49,7 @@ function M.measure(call)
   table.remove(results, 1)
   local result = bytes(results, function(d) return calls.size[d] end)
   local unit = math.max(result, bytes(call.args, function(d) return WIDE[d] or calls.size[d] end))
+  release(results, call.args)
   return peak - result, unit, result
 end
 

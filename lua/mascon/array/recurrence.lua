@@ -20,9 +20,10 @@ function M.recurse(x, coef, state, reverse, level, inplace)
   return y, last._storage ~= nil and tensor.finish(last) or last
 end
 
---- States of rows that begin at rest.
+--- States of rows that begin at rest, where the coefficients are.
 function M.rest(m, coef)
-  return create.zeros { m, coef.shape[1] * (coef.shape[2] / 2 - 1) }
+  local there = coef._device ~= 0 and { device = coef.device } or nil
+  return create.zeros({ m, coef.shape[1] * (coef.shape[2] / 2 - 1) }, there)
 end
 
 --- Rows through plain taps h f64 [k], from rest.

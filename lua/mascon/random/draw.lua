@@ -29,17 +29,24 @@ function M.arguments(fname, sizes, opts, level)
   return list, given
 end
 
+--- Number of the device that the options name.
+---@param device string? option device
+---@param out mascon.Tensor? option out, which must be there
+function M.there(fname, device, out, level)
+  local number = tensor.device_number(fname, device, level + 1)
+  if number ~= 0 and out and out._device ~= number then
+    error(('%s: out is on %s and device is %s; leave device out'):format(fname, out.device, device), level + 1)
+  end
+  return number
+end
+
 --- What was drawn, on the device that the options name: numbers are drawn on the CPU, so that they are the same
 --- everywhere.
 ---@param device string? option device
 ---@param out mascon.Tensor? option out, which t then is
 function M.placed(fname, t, device, out, level)
-  if device == nil or device == 'cpu' then return t end
-  local number = tensor.device_number(fname, device, level + 1)
-  if out and out._device ~= number then
-    error(('%s: out is on %s and device is %s; leave device out'):format(fname, out.device, device), level + 1)
-  end
-  return tensor.moved(t, number, level + 1)
+  local number = M.there(fname, device, out, level + 1)
+  return number == 0 and t or tensor.moved(t, number, level + 1)
 end
 
 --- Takes the option device out of what was given, so that parts of a composed draw stay on the CPU.

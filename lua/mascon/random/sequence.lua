@@ -33,10 +33,10 @@ local function points(fname, row, n, d, o, numbers)
   if o.scramble then key, stream = source.resolve(fname, o) end
   if n + o.skip > 2 ^ 53 then error(('%s: skip and n lead past point 2^53; use another key instead'):format(fname), 3) end
   local P = lib.params()
-  local words = source.pack(P, key, stream)
+  local words, there = source.pack(P, key, stream), draw.there(fname, o.device, o.out, 3)
+  numbers, words = tensor.moved(numbers, there, 3), words and tensor.moved(words, there, 3)
   P.i[4], P.i[5], P.i[6] = o.skip, o.scramble and 1 or 0, n
-  local x = op.run(fname, 3, o, n * d * 8, function(out) return lib.op_list(row.id, out, { numbers, words }, P) end)
-  return draw.placed(fname, x, o.device, o.out, 3)
+  return op.run(fname, 3, o, n * d * 8, function(out) return lib.op_list(row.id, out, { numbers, words }, P) end)
 end
 
 -- ---------------------------------------------------------------- Sobol'

@@ -1,8 +1,8 @@
 -- filter.lua - running filters over samples: once, or forward and backward for zero phase.
 --
 -- Holds start-up states, edge extension and the choice between recursion and transforms. The recursion itself is the op
--- `iir`. Designs come from fir.lua and iir.lua. Arithmetic is f64 inside the recursion for every dtype; results keep
--- the dtype of the samples.
+-- `iir`. Designs come from fir.lua and iir.lua; coefficients on the host follow the samples. Arithmetic is f64 inside
+-- the recursion for every dtype; results keep the dtype of the samples.
 local tensor = require 'mascon.core.tensor'
 local op = require 'mascon.core.op'
 local create = require 'mascon.array.create'
@@ -23,6 +23,9 @@ local function each_part(x, f)
   if not rows.is_complex(x) then return f(x) end
   return rows.complex(f(F.real(x)), f(F.imag(x)))
 end
+
+--- Coefficients where x is, when they are on the host.
+local function beside(coef, x) return coef._device == 0 and tensor.moved(coef, x._device, 3) or coef end
 
 -- ---------------------------------------------------------------- checks
 
@@ -50,7 +53,7 @@ end
 --- One section f64 [1, 2 (order + 1)] of b and a, zero-filled to the same length.
 local function one_section(b, a)
   local q = math.max(b.shape[1], a.shape[1])
-  local coef = create.zeros { 1, 2 * q }
+  local coef = create.zeros({ 1, 2 * q }, { device = b.device })
   coef[{ 1, { 1, b.shape[1] } }] = b
   coef[{ 1, { q + 1, q + a.shape[1] } }] = a
   return coef
@@ -105,7 +108,7 @@ local function sos_states(fname, sos, level)
   if n == 1 then return z end
   -- a section sees what those before it make of the 1
   local gain = F.cumprod(cut(F.sum(b, { 2, keepdim = true }).mT / F.sum(a, { 2, keepdim = true }).mT, 1, n - 1), 2)
-  return z * F.concat({ create.ones { 1, 1 }, gain }, 2).mT
+  return z * F.concat({ create.ones({ 1, 1 }, { device = sos.device }), gain }, 2).mT
 end
 
 --- State of sosfilt for a step input of 1.
@@ -153,6 +156,7 @@ end
 
 --- y, or y and the final state when zi was given.
 local function filtered(fname, coef, x, o, lead, level)
+  coef = beside(coef, x)
   if x._ndim == 1 and o.zi == nil and o.axis == -1 and not rows.is_complex(x) then -- without a closure: see check.opts
     local n = tonumber(x._numel)
     local y = recurse(methods.reshape(x, { 1, n }), coef, rest(1, coef), false, level + 1)
@@ -213,7 +217,10 @@ function M.lfilter(b, a, x, opts)
   if a.shape[1] == 1 and o.zi == nil then
     local r, back, n = rows.of(fname, x, o.axis, 3)
     if not rows.is_short(b.shape[1], r) and n > 32 then
-      return back(each_part(r, function(part) return fourier.convolve_rows(part, methods.to(b, part.dtype), 0, n) end))
+      b = beside(b, x)
+      return back(each_part(r, function(part)
+        return fourier.convolve_rows(part, methods.to(b, part.dtype), 0, n)
+      end))
     end
   end
   local y, zf = filtered(fname, one_section(b, a), x, o, false, 3)
@@ -227,7 +234,8 @@ local TWICE = { axis = { -1, 'integer' }, padtype = { 'odd', rows.PADS }, padlen
 --- Forward and backward over real rows, blocks of rows at a time. zi f64 [states].
 local function both_ways(r, coef, zi, pad, padtype, level)
   local m, n = r.shape[1], r.shape[2]
-  local out = tensor.empty('filtfilt', { m, n }, r.dtype, level + 1)
+  local out = tensor.empty('filtfilt', { m, n }, r.dtype, level + 1, r._device)
+  coef, zi = beside(coef, r), beside(zi, r)
   rows.blocks(m, 3 * (n + 2 * pad), 8, function(r0, r1)
     local x = rows.extend(r[{ { r0, r1 }, ALL }], pad, padtype)
     local first = methods.to(cut(x, 1, 1), 'f64') * zi
@@ -293,8 +301,8 @@ function M.filtfilt(b, a, x, opts)
   if a.shape[1] == 1 and not rows.is_short(2 * k, r) and pad >= k - 1 then
     local g = fourier.convolve_rows(methods.reshape(b, { 1, k }), methods.flip(b), 0, 2 * k - 1)[1]
     return back(each_part(r, function(part)
-      local out = tensor.empty(fname, part.shape, part.dtype, 3)
-      local taps = methods.to(g, part.dtype)
+      local out = tensor.empty(fname, part.shape, part.dtype, 3, part._device)
+      local taps = methods.to(beside(g, x), part.dtype)
       rows.blocks(part.shape[1], 2 * (n + 2 * k), 1, function(r0, r1)
         local wide = rows.extend(part[{ { r0, r1 }, ALL }], k - 1, o.padtype)
         methods.copy_(out[{ { r0, r1 }, ALL }], fourier.convolve_rows(wide, taps, 2 * (k - 1), n))

@@ -90,7 +90,7 @@ end
 
 --- Complex rows from two real ones.
 function M.complex(re, im)
-  local out = tensor.empty('complex', re.shape, re.dtype == 'f32' and 'c64' or 'c128', 2)
+  local out = tensor.empty('complex', re.shape, re.dtype == 'f32' and 'c64' or 'c128', 2, re._device)
   methods.copy_(methods.view_real(out), re)
   methods.copy_(methods.view_imag(out), im)
   return out

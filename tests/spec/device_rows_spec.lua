@@ -1,0 +1,120 @@
+-- device_rows_spec.lua - convolutions, recursive filters, vector products and points of sequences on a device with
+-- programs: what the CPU gives, over strides, groups, padding, dtypes and layouts.
+local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
+local mc = require 'mascon'
+local device = support.load 'device'
+local recurse = require 'mascon.array.recurrence'.recurse
+
+local name, reason = device.name()
+local function try(what, f)
+  it(what, function()
+    if not name then return pending(reason) end
+    mc.scope(f)
+  end)
+end
+local function draw(shape, seed, dtype) return mc.randn(shape, { seed = seed }):to(dtype or 'f64') end
+local WORST = { f64 = 1e-13, f32 = 1e-5, f16 = 4e-3, bf16 = 3e-2 }
+
+--- The largest difference between a function of these operands there and here, in units of the largest value.
+local function agree(what, f, ...)
+  local here, there = { f(...) }, { f(unpack(device.moved { ... })) }
+  assert.equal(#here, #there)
+  for i, want in ipairs(here) do
+    local got = there[i]
+    assert.equal(name, got.device, what)
+    assert.same({ want.dtype, tostring(want.shape) }, { got.dtype, tostring(got.shape) }, what)
+    if want:numel() > 0 then
+      local a, b = got:to 'cpu':to 'f64', want:to 'f64'
+      local far = mc.max(mc.abs(a - b)):item() / math.max(mc.max(mc.abs(b)):item(), 1)
+      assert.is_true(far <= WORST[want.dtype], ('%s, result %d: %g'):format(what, i, far))
+    end
+  end
+end
+
+describe('convolution on a device', function()
+  local CASES = {
+    { { 2, 3, 20 }, { 4, 3, 5 }, {} },
+    { { 2, 4, 21 }, { 6, 2, 4 }, { stride = 3, padding = 2, dilation = 2, groups = 2 } },
+    { { 1, 2, 9, 8 }, { 3, 2, 3, 2 }, { stride = { 2, 1 }, padding = { 1, 2 } } },
+    { { 2, 2, 5, 6, 4 }, { 2, 1, 2, 3, 2 }, { padding = 1, groups = 2, dilation = { 1, 2, 1 } } },
+    { { 2, 3, 11 }, { 2, 3, 4 }, { padding = 3, padding_mode = 'reflect' } },
+    { { 1, 2, 7, 6 }, { 2, 2, 3, 3 }, { padding = 2, padding_mode = 'circular' } },
+    { { 1, 2, 7, 6 }, { 2, 2, 3, 3 }, { padding = 2, padding_mode = 'replicate', stride = 2 } },
+  }
+  local function both(i, c, dtype)
+    local f = mc.nn['conv' .. #c[1] - 2 .. 'd']
+    local function loss(x, w) return (mc.sin(f(x, w, c[3]):to 'f32')):sum() end
+    local x, w = draw(c[1], i, dtype), draw(c[2], i + 10, dtype)
+    agree('conv ' .. i .. dtype, function(a, b) return f(a, b, c[3]) end, x, w)
+    if dtype == 'f64' then
+      agree('gradients ' .. i, function(a, b)
+        local g = mc.grad(function(p, q) return mc.square(f(p, q, c[3])):sum() end, { argnums = { 1, 2 } })(a, b)
+        return g[1], g[2]
+      end, x, w)
+    end
+    return loss
+  end
+  for i, c in ipairs(CASES) do try('and its gradients: case ' .. i, function() both(i, c, 'f64') end) end
+  try('in other dtypes and layouts', function()
+    for _, dtype in ipairs { 'f32', 'f16', 'bf16' } do both(2, CASES[2], dtype) end
+    local x, w = draw({ 9, 20, 3 }, 1), draw({ 5, 3, 4 }, 2)
+    agree('strided', function(a, b)
+      return mc.nn.conv1d(a:permute_dims(1, 3, 2), b['::-1, :, ::2'], { stride = 2 })
+    end, x, w)
+    agree('transposed', function(a, b) return mc.nn.conv_transpose1d(a, b, { stride = 2 }) end, draw({ 2, 3, 7 }, 3),
+      draw({ 3, 4, 5 }, 4))
+    agree('no samples', mc.nn.conv1d, mc.zeros { 0, 3, 7 }, draw({ 4, 3, 2 }, 1))
+  end)
+end)
+
+describe('recursive filters on a device', function()
+  local sos = mc.signal.butter(5, { 0.1, 0.3 }, { fs = 2 })
+  local b, a = mc.tensor { 0.1, 0.3, 0.3, 0.1 }, mc.tensor { 2, -1.2, 0.7, -0.1 }
+  try('run sections and one polynomial, along any axis', function()
+    local x = draw({ 3, 70, 2 }, 1)
+    for _, axis in ipairs { 2, 1, 3 } do
+      agree('sosfilt', function(s, y) return mc.signal.sosfilt(s, y, { axis = axis }) end, sos, x)
+      agree('lfilter', function(p, q, y) return mc.signal.lfilter(p, q, y, { axis = axis }) end, b, a, x)
+    end
+    for _, dtype in ipairs { 'f32', 'f16' } do agree(dtype, mc.signal.sosfilt, sos, draw({ 4, 100 }, 2, dtype)) end
+    agree('strided', function(s, y) return mc.signal.sosfilt(s, y['::-1, ::3']) end, sos, draw({ 4, 100 }, 2))
+    agree('a design on the host', function(y) return mc.signal.sosfilt(sos, y) end, draw({ 4, 100 }, 2))
+    agree('lists', function(y) return mc.signal.lfilter({ 1, 0.5 }, { 1, -0.5 }, y) end, draw({ 100 }, 2))
+    agree('long taps', function(y) return mc.signal.lfilter(mc.ones { 200 }, 1, y) end, draw({ 2, 900 }, 2))
+  end)
+  try('both ways, from a state, and nothing', function()
+    agree('sosfiltfilt', mc.signal.sosfiltfilt, sos, draw({ 2, 300 }, 3))
+    agree('filtfilt', function(y) return mc.signal.filtfilt(b, a, y) end, draw({ 2, 300 }, 3))
+    agree('filtfilt with taps', function(y) return mc.signal.filtfilt(mc.ones { 101 }, 1, y) end, draw({ 2, 900 }, 3))
+    agree('gradients', function(c, y)
+      local state = mc.ones({ 2, 4 }, { device = y.device })
+      local g = mc.grad(function(p, x) return mc.square((recurse(x, p, state))):sum() end, { argnums = { 1, 2 } })(c, y)
+      return g[1], g[2]
+    end, sos['1:2, :'], draw({ 2, 30 }, 3))
+    local c, state = mc.tensor { { 1, 0.5, 1, -0.9 } }, mc.tensor { { 0.5 }, { -1 } }
+    agree('backwards', function(y, k, z) return recurse(y, k, z, true) end, draw({ 2, 33 }, 4), c, state)
+    agree('no samples', recurse, mc.zeros { 2, 0 }, c, state)
+  end)
+end)
+
+describe('vector products on a device', function()
+  try('broadcast and read strides', function()
+    agree('rows', mc.cross, draw({ 40, 3 }, 1), draw({ 40, 3 }, 2))
+    agree('f32', mc.cross, draw({ 2, 1, 3 }, 1, 'f32'), draw({ 5, 3 }, 2, 'f32'))
+    agree('columns', function(x, y) return mc.cross(x.T, y.T) end, draw({ 3, 7 }, 1), draw({ 3, 7 }, 2))
+  end)
+end)
+
+describe('points of sequences on a device', function()
+  try('have the bits of the CPU', function()
+    for _, f in ipairs { mc.random.sobol, mc.random.halton } do
+      for _, o in ipairs { { scramble = false, skip = 5 }, { key = 3 }, { key = 3, skip = 2 ^ 40 } } do
+        local want = f(33, 7, o)
+        o.device = name
+        local got = f(33, 7, o)
+        assert.equal(name, got.device)
+        assert.equal(0, mc.sum(mc.abs(got:to 'cpu' - want)):item())
+      end
+    end
+  end)
+end)
