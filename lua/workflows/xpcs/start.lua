@@ -2,9 +2,10 @@
 -- places.
 --
 -- The cost has several valleys: D too large and shear too small look alike. Every k-th time is enough to tell them
--- apart where the decay takes longer than that; where it is over by then, shorter windows at both ends of the data, with
--- finer steps, hold it. For each place of a grid one pass over the coarse data gives the cost with the best contrast and
--- offset in closed form, since the model is linear in them; the three best places are fitted on the coarse data.
+-- apart where the decay takes longer than that; where it is over by then, shorter windows at both ends of the data,
+-- with finer steps, hold it. For each place of a grid one pass over the coarse data gives the cost with the best
+-- contrast and offset in closed form, since the model is linear in them; the three best places are fitted on the
+-- coarse data.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local tensor = require 'mascon.core.tensor'
