@@ -416,6 +416,8 @@ MC_API int mc_file_set_recover(const char *dir);
 typedef struct mc_lock mc_lock;
 MC_API mc_lock *mc_lock_take(const char *path);
 MC_API void mc_lock_free(mc_lock *l);
+/* Whether path is the file of a lock, as it was when the lock was taken. */
+MC_API int mc_lock_is(const mc_lock *l, const char *path);
 /* Whether two names lead to one file, links followed; 0 where one of them is not there. */
 MC_API int mc_file_same(const char *a, const char *b);
 /* The program of a name as the shell finds it, links resolved. */

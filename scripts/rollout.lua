@@ -62,8 +62,14 @@ end
 
 local function dataset() return named('dataset', 'a data set') end
 
---- Refuses files that would be replaced, and what the run reads.
+--- Refuses a file that would be replaced, and what the run reads.
 local function free(path, ...) mc.results.free('--output', { path }, { overwrite = o.overwrite, inputs = { ... } }) end
+
+--- The same, and no other run may write it from here on.
+local function claim(path, ...)
+  mc.results.claim('--output', path)
+  free(path, ...)
+end
 
 --- The rows of --row, from 0.
 local function row_number()
@@ -117,7 +123,7 @@ end
 run['extract-features'] = function()
   local path, row_at = dataset(), row_number()
   local out = o.output or ('row-%d.npz'):format(row_at)
-  free(out, path)
+  claim(out, path)
   local row = rollout.check.replay(path, row_at)
   mc.save(out, { temporal = row.temporal, per_trajectory = row.summary, aggregated = row.aggregated })
   print('wrote ' .. out)
@@ -125,7 +131,7 @@ end
 
 function run.view()
   local path, row = dataset(), row_number()
-  free(o.output or ('row-%d.svg'):format(row), path)
+  claim(o.output or ('row-%d.svg'):format(row), path)
   print('wrote ' .. table.concat(rollout.view.row(path, row, o.output), '  '))
 end
 

@@ -247,6 +247,7 @@ mc.args.run('xpcs', function()
     end
     local form = mode()
     if mc.file.is_folder(o.output) then error(('--output %s is a folder; name a file in it'):format(o.output), 0) end
+    mc.results.claim('--output', o.output)
     mc.results.free('--output', { o.output }, { overwrite = o.overwrite or o.force })
     local ok, why = mc.file.write(o.output, xpcs.config.template(form, { dt = o.dt, q = o.q, gap = o.gap,
       file = o.data_file }))

@@ -35,8 +35,9 @@ static int trouble(const char *path, int err)
 static int held(const char *path, const char *who)
 {
     return mci_error(MC_EIO,
-                     "lock: %s is held by process %s; wait for it, or choose another", path,
-                     *who ? who : "(unknown)");
+                     "another run writes there: %s is held by process %s; wait for it, or choose "
+                     "another output",
+                     path, *who ? who : "(unknown)");
 }
 
 /* The words in the file; "" where there are none. */
@@ -94,7 +95,7 @@ static int attempt(const char *path)
         close(fd);
         return -2;
     }
-    if (!busy && write_words(fd, path) == MC_OK)
+    if (!busy && (write_words(fd, path) == MC_OK || taken)) /* a full disk takes no words */
         return fd;
     if (busy)
         held(path, text);
@@ -133,12 +134,23 @@ int mc_file_same(const char *a, const char *b)
     return same;
 }
 
+int mc_lock_is(const mc_lock *l, const char *path)
+{
+    const int saved = errno;
+    struct stat a, b;
+    const int same = fstat(l->fd, &a) == 0 && stat(path, &b) == 0 && a.st_dev == b.st_dev &&
+                     a.st_ino == b.st_ino;
+    errno = saved;
+    return same;
+}
+
 void mc_lock_free(mc_lock *l)
 {
     if (!l)
         return;
     const int saved = errno;
-    (void)unlink(l->path);
+    if (mc_lock_is(l, l->path)) /* the folder may have been removed, and made by others */
+        (void)unlink(l->path);
     close(l->fd);
     mci_free(l);
     errno = saved;

@@ -1,8 +1,13 @@
 -- call_spec.lua - how many calls an op takes, and that what a call is given is understood or refused with words.
 local debug, jit, math = debug, jit, math -- looking a global up is a call in the environment of a spec
 local mc = require 'mascon'
+local ffi = require 'ffi'
+local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
+local process = support.load 'process'
 local ops = require 'mascon.gen.ops'.ops
 local functions = require 'mascon.core.op'.functions
+
+ffi.cdef 'int chdir(const char *path);'
 
 --- Lua functions entered during f(), f itself apart; the least of some runs, as a result may ask for a collection.
 local function entered(f)
@@ -27,12 +32,6 @@ local function refused(text, f, ...)
 end
 
 local ALONG = { reduce = true, scan = true, softmax = true }
-
---- Removes a file, or a folder and the files in it.
-local function cleared(path)
-  for _, name in ipairs(mc.file.is_folder(path) and mc.file.names(path) or {}) do os.remove(path .. '/' .. name) end
-  os.remove(path)
-end
 
 describe('a call of an op along axes', function()
   local x = mc.randn({ 4, 5 }, { seed = 1 })
@@ -148,8 +147,26 @@ describe('every public function', function()
   local RAW = {
     'attempt to ', 'bad argument', 'cannot convert', 'is a cdata', 'has no member', 'not callable', "'for' ",
   }
-  local wrong, count
-  before_each(function() wrong, count = {}, 0 end)
+  --- The names of a fresh program: other specs may have opened workflows and made functions.
+  local function names()
+    local fresh = {}
+    local listing = [['%s' -e 'for _, e in ipairs(require("mascon.help").entries()) do print(e.name) end']]
+    local pipe = assert(io.popen(listing:format(os.getenv 'MASCON' or require 'mascon.host'.exe)))
+    for name in pipe:lines() do fresh[name] = true end
+    pipe:close()
+    return fresh
+  end
+
+  -- in a folder of their own: some write files under the names they are given
+  local wrong, count, fresh, at, back
+  before_each(function()
+    wrong, count, fresh, at, back = {}, 0, fresh or names(), process.folder(), process.shell('pwd').text:match '[^\n]+'
+    assert(ffi.C.chdir(at) == 0)
+  end)
+  after_each(function()
+    assert(ffi.C.chdir(back) == 0)
+    process.remove(at)
+  end)
 
   --- Calls f in every way; make: the object it is a method of, anew for each call.
   local function walked(name, f, make)
@@ -175,19 +192,9 @@ describe('every public function', function()
     assert(count > least, count)
   end
 
-  --- The names of a fresh program: other specs may have opened workflows and made functions.
-  local function names()
-    local fresh = {}
-    local listing = [['%s' -e 'for _, e in ipairs(require("mascon.help").entries()) do print(e.name) end']]
-    local pipe = assert(io.popen(listing:format(os.getenv 'MASCON' or require 'mascon.host'.exe)))
-    for name in pipe:lines() do fresh[name] = true end
-    pipe:close()
-    return fresh
-  end
-
   --- Calls f(name, function) for all that can be reached: functions, methods, what tables of namespaces hold.
   local function each(f)
-    local fresh, seen = names(), {}
+    local seen = {}
     local function one(name, v)
       if type(v) == 'function' and not APART[name] and not seen[name] then
         seen[name] = true
@@ -239,8 +246,6 @@ describe('every public function', function()
         end
       end
     end)
-    cleared 'a' -- a folder with event files
-    os.remove 'ab'
     judged(5000)
   end)
 
@@ -267,7 +272,6 @@ describe('every public function', function()
         end
       end
     end
-    cleared 'x' -- a figure saves itself under that name, or a folder with event files
     judged(400)
   end)
 end)

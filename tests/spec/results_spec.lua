@@ -2,6 +2,7 @@
 local mc = require 'mascon'
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local process = support.load 'process'
+local host = require 'mascon.host'
 
 local dir
 before_each(function() dir = process.folder() end)
@@ -145,7 +146,7 @@ describe('a process that is killed', function()
   it('leaves a folder that the next one removes, and the old set', function()
     write 'old'
     process.mascon(script(true))
-    assert.equal(4, #all_names())
+    assert.equal(5, #all_names()) -- the folder of the new set, and the file of its claim
     assert.equal('olda.txt', process.read(dir .. '/a.txt'))
     write 'new'
     assert.same({ 'a.txt', 'b.txt', 'manifest.json' }, all_names())
@@ -173,6 +174,64 @@ describe('a process that is killed', function()
       assert.same({ 'a.txt', 'b.txt', 'c.txt', 'fit/', 'manifest.json' }, all_names())
     end)
   end
+end)
+
+-- a run that has claimed its output and waits for a line, which may never come
+local CLAIM = [[
+local mc = require 'mascon'
+%s
+io.stdout:write('claimed\n'); io.stdout:flush()
+io.open(%q):read '*l'
+]]
+
+describe('an output that a run has claimed', function()
+  local WAYS = {
+    { 'a folder', "mc.results.folder('--out', DIR, { overwrite = true })" },
+    { 'a file', "mc.results.claim('--output', DIR .. '/a.npz')" },
+    { 'the folder of a trainer', [[
+      local set = mc.nn.data.tensors { x = mc.ones { 8, 1, dtype = 'f32' }, y = mc.ones { 8, 1, dtype = 'f32' } }
+      mc.nn.Trainer(mc.nn.Linear(1, 1), { train = mc.nn.data.loader(set, { batch = 4 }), epochs = 1, progress = false,
+        folder = DIR, overwrite = true, optimizer = mc.optim.sgd(),
+        loss = function(m, b) return mc.nn.mse_loss(m(b.x), b.y) end })]] },
+  }
+  for _, way in ipairs(WAYS) do
+    it(('is refused to the next at once, and free when the first was killed: %s'):format(way[1]), function()
+      local code = way[2]:gsub('DIR', ('%q'):format(dir))
+      local pipe = dir .. '/pipe'
+      assert.equal(0, process.shell('mkfifo ' .. pipe).status)
+      process.write(dir .. '/s.lua', CLAIM:format(code, pipe))
+      local first = assert(io.popen(('%s %s & echo $!; wait'):format(host.exe, dir .. '/s.lua')))
+      local pid = first:read '*l'
+      assert.equal('claimed', first:read '*l')
+      local second = process.mascon("local mc = require 'mascon' " .. code)
+      process.shell('kill -9 ' .. pid)
+      first:close()
+      assert.equal(1, second.status, second.text)
+      assert.truthy(second.text:find('another run writes there: ', 1, true), second.text)
+      assert.truthy(second.text:find('is held by process ' .. pid .. ' ', 1, true), second.text)
+      assert.truthy(second.text:find('; wait for it, or choose another output', 1, true), second.text)
+      local third = process.mascon("local mc = require 'mascon' " .. code)
+      assert.equal(0, third.status, third.text)
+      for _, n in ipairs(all_names()) do assert.is_nil(n:find '%.lock$') end
+    end)
+  end
+
+  it('is shared by the claims of one process, under every name, until the last is freed', function()
+    local one, two = mc.results.claim('--out', dir), mc.results.claim('--out', dir .. '/.')
+    one:free()
+    one:free()
+    assert.same({ '.mascon.lock' }, all_names())
+    two:free()
+    assert.same({}, all_names())
+    local kept = mc.results.claim('--out', dir)
+    process.remove(dir)
+    process.make(dir, '700')
+    local fresh = mc.results.claim('--out', dir) -- another folder of the same name
+    kept:free()
+    assert.same({ '.mascon.lock' }, all_names())
+    fresh:free()
+    assert.same({}, all_names())
+  end)
 end)
 
 describe('mascon rerun', function()

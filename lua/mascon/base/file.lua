@@ -146,6 +146,11 @@ function M.lock(path)
   return setmetatable({ _l = ffi.gc(l, C.mc_lock_free) }, Lock)
 end
 
+--- Whether this is the lock of an output, under whatever name.
+---@param path string
+---@return boolean
+function Lock:of(path) return self._l ~= nil and C.mc_lock_is(self._l, path .. '.lock') ~= 0 end
+
 --- Lets others write; the file goes.
 function Lock:free()
   if self._l then C.mc_lock_free(ffi.gc(self._l, nil)) end

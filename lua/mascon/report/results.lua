@@ -3,6 +3,7 @@
 -- write(dir, record, body) hands body a set; the files that it makes go to a private folder inside dir and are moved
 -- when all of them are whole, the manifest last. A failure, an interruption or a kill leaves the results that were
 -- there. Leftovers of processes that were killed are removed by the next, a publication that was killed is completed.
+-- claim keeps an output for one process, from the start of a run.
 -- Binding module: touches the FFI for the finalizer.
 local ffi = require 'ffi'
 local lib = require 'mascon.core.ffi'
@@ -12,8 +13,54 @@ local manifest = require 'mascon.report.manifest'
 local C, error = lib.C, check.error
 local M = {}
 
--- folders that M.folder found without results, by name: the files that are still not there when the set is published
-local claims = {}
+-- folders of M.folder, by name, until their set is published: claim; absent: the files that were not there
+local begun = {}
+
+-- outputs that this process has claimed: a list of { lock, count }
+local claims, watched = {}, false
+local host = type(package.loaded['mascon.host']) == 'table' and package.loaded['mascon.host'] or {}
+
+local Claim = {}
+Claim.__index = Claim
+
+--- Ends the claim. More than once is no error.
+function Claim:free()
+  local c = self.of
+  self.of = nil
+  if c then c.count = c.count - 1 end
+  if c and c.count == 0 then
+    c.lock:free()
+    for i = #claims, 1, -1 do if claims[i] == c then table.remove(claims, i) end end
+  end
+end
+
+--- Makes this process the only one that writes an output, a file or a folder that is there: from here until :free() or
+--- its end. The system keeps the claim (PATH.lock, or .mascon.lock in a folder), so that of a killed process nothing
+--- stays. Claims of one process share: the last free counts.
+---     (pcall(mc.results.claim, '--out', 'no/such/folder/a.npz'))  --> false
+---@param option string that names the output, such as '--out', for the message
+---@param path string
+---@return table claim with free
+--- Errors: another process has it; the place cannot be written.
+function M.claim(option, path)
+  check.arg('results.claim', 'option', option, 'string', 3)
+  check.arg('results.claim', 'path', path, 'string', 3)
+  local at = file.is_folder(path) and path .. '/.mascon' or path
+  local c
+  for _, held in ipairs(claims) do c = c or held.lock:of(at) and held end
+  if not c then
+    local lock, why = file.lock(at)
+    if not lock then error(('%s %s: %s'):format(option, path, why), 3) end
+    if not watched and host.on_exit then -- no lock file stays behind
+      host.on_exit(function() for _, held in ipairs(claims) do held.lock:free() end end)
+      watched = true
+    end
+    c = { lock = lock, count = 0 }
+    claims[#claims + 1] = c
+  end
+  c.count = c.count + 1
+  return setmetatable({ of = c }, Claim)
+end
 
 local Set = {}
 Set.__index = Set
@@ -116,14 +163,18 @@ end
 ---@param record table|nil of mc.manifest.new: the files are noted in it and it becomes the set's manifest.json
 ---@param body function body(set) with set.folder, set:path(name), set:put(name, bytes), set:try(name, write)
 ---@return string[] names of the files, in the order written
---- Errors: what body raises; a folder that cannot be written; a folder where a file should be; results that another
---- process has put there since M.folder found none.
+--- Errors: what body raises; a folder that cannot be written, or where another process writes; a folder where a file
+--- should be; results that something else has put there since M.folder found none.
 function M.write(dir, record, body)
   check.arg('results.write', 'dir', dir, 'string', 3)
   local ok, why = file.make_folder(dir)
   if not ok then error('results.write: ' .. why, 2) end
+  local claim, run = M.claim('results.write:', dir), begun[dir] or {}
   local handle = C.mc_file_set_new(dir)
-  if handle == nil then lib.raise(2) end
+  if handle == nil then
+    claim:free()
+    lib.raise(2)
+  end
   ffi.gc(handle, C.mc_file_set_free)
   local set = setmetatable({ folder = ffi.string(C.mc_file_set_folder(handle)), names = {}, compare = {} }, Set)
   local done, trouble = pcall(function()
@@ -137,11 +188,13 @@ function M.write(dir, record, body)
     end
     local old = stale(dir, set.names)
     spared(dir, record, set.names, old)
-    if C.mc_file_set_publish(handle, manifest.NAME, old, claims[dir] or '') ~= 0 then lib.raise(2) end
+    if C.mc_file_set_publish(handle, manifest.NAME, old, run.absent or '') ~= 0 then lib.raise(2) end
   end)
   C.mc_file_set_free(ffi.gc(handle, nil))
+  claim:free()
+  if run.claim then run.claim:free() end
   if not done then error(trouble, 0) end
-  claims[dir] = nil -- the results there are ours
+  begun[dir] = nil -- the results there are ours
   return set.names
 end
 
@@ -177,8 +230,9 @@ function M.free(option, paths, opts)
   end
 end
 
---- Makes a folder for results, before the work. Refuses one that cannot be written, and one that holds results unless
---- they may be replaced. write looks again, in the step that publishes: of two runs into one folder the second fails.
+--- Makes a folder for results, before the work, and claims it until write has published there or the process ends.
+--- Refuses one that cannot be written or that another run has claimed, and one that holds results unless they may be
+--- replaced. write looks again, in the step that publishes.
 ---@param option string that names the folder, such as '--out', for the message
 ---@param dir string
 ---@param opts? table overwrite, resume as for free · names (manifest.json): the files that are looked for ·
@@ -189,21 +243,30 @@ function M.folder(option, dir, opts)
   local o = check.opts('results.folder', opts, FOLDER, 3)
   local ok, why = file.make_folder(dir)
   if not ok then error(('%s: %s'):format(option, why), 3) end
-  M.recover(dir)
-  local paths = {}
-  for i, name in ipairs(o.names) do paths[i] = dir .. '/' .. name end
-  M.free(option, paths, { overwrite = o.overwrite, resume = o.resume })
-  local record = manifest.read(dir)
-  for _, old in ipairs(record and record.outputs or {}) do
-    for _, input in ipairs(o.inputs or {}) do
-      if M.plain(old.name) and file.same(dir .. '/' .. old.name, input) then
-        error(('%s %s: %s is a file that this run reads and would replace or remove; give another %s'):format(option,
-          dir, old.name, option), 3)
+  local claim = M.claim(option, dir)
+  local free, wrong = pcall(function()
+    M.recover(dir)
+    local paths = {}
+    for i, name in ipairs(o.names) do paths[i] = dir .. '/' .. name end
+    M.free(option, paths, { overwrite = o.overwrite, resume = o.resume })
+    local record = manifest.read(dir)
+    for _, old in ipairs(record and record.outputs or {}) do
+      for _, input in ipairs(o.inputs or {}) do
+        if M.plain(old.name) and file.same(dir .. '/' .. old.name, input) then
+          error(('%s %s: %s is a file that this run reads and would replace or remove; give another %s'):format(option,
+            dir, old.name, option), 3)
+        end
       end
     end
+  end)
+  if begun[dir] then begun[dir].claim:free() end
+  begun[dir] = nil
+  if not free then
+    claim:free()
+    error(wrong, 0)
   end
   local replaces = o.overwrite or o.resume
-  claims[dir] = not replaces and table.concat(o.names, '\n') .. '\n' or nil
+  begun[dir] = { claim = claim, absent = not replaces and table.concat(o.names, '\n') .. '\n' or nil }
 end
 
 --- Removes the files that the manifest of a folder names, as they were written, and the manifest.

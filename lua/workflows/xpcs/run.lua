@@ -457,6 +457,7 @@ end
 --- Simulated matrices: DIR/simulated_data.npz, which fit reads, and a figure.
 ---@return string what was written
 function M.simulate(s, o)
+  mc.results.folder('--output-dir', s.dir, { overwrite = o.overwrite, names = { 'simulated_data.npz' } })
   local phi = angle_list(o.phi_angles) or { 0, 45, 90 }
   local mode = s.fit.mode or 'static'
   local physics = {}
@@ -465,7 +466,6 @@ function M.simulate(s, o)
     q = s.open.q or 0.0054, gap = s.open.gap or 2e6, phi = phi, physics = physics,
     contrast = o.contrast or 0.3, offset = o.offset or 1,
     sigma = o.noise or 0.01, seed = o.seed, first = 1 }
-  mc.results.folder('--output-dir', s.dir, { overwrite = o.overwrite, names = { 'simulated_data.npz' } })
   local d = require('workflows.xpcs.data').of { c2 = sim.c2, phi = phi, t = sim.t }
   local fig = require('workflows.xpcs.report').experiment(d, { title = ('simulated, %s'):format(mode) })
   local names = mc.results.write(s.dir, nil, function(set)

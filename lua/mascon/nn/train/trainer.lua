@@ -17,6 +17,7 @@ local clock = require('mascon.core.ffi').clock_seconds
 local checkpoint = require 'mascon.nn.train.checkpoint'
 local events = require 'mascon.nn.train.events'
 local manifest = require 'mascon.report.manifest'
+local results = require 'mascon.report.results'
 local steps = require 'mascon.nn.train.step'
 local module = require 'mascon.nn.module'
 local error = check.error
@@ -51,6 +52,19 @@ end
 
 local function is_loader(v) return type(v) == 'table' and type(v.batches) == 'number' and type(v.at) == 'function' end
 
+--- Makes the folder ready: goes on with the run there, removes it, or refuses.
+local function begin(self, fname)
+  local o = self.options
+  local there = checkpoint.list(o.folder)
+  if o.resume and o.overwrite then error(fname .. ': resume and overwrite exclude each other; give one', 2) end
+  if o.resume then self:restore()
+  elseif #there > 0 and not o.overwrite then
+    error(('%s: %s holds checkpoints of a run; give resume = true, overwrite = true, or another folder'):format(fname,
+      o.folder), 2)
+  elseif o.overwrite then checkpoint.clear(o.folder)
+  else os.remove(o.folder .. '/log.jsonl') end
+end
+
 --- A run of training: nn.Step over the batches of a loader, with evaluation, checkpoints, a log and a report.
 ---
 --- trainer:fit() runs it and returns the history: a list of one table for each epoch (epoch, step, loss, and after an
@@ -77,7 +91,8 @@ local function is_loader(v) return type(v) == 'table' and type(v.batches) == 'nu
 ---   plateau: options of mc.optim.plateau, fed with the monitored number after each epoch · tensorboard (false): an
 ---   event file in the folder, for tensorboard --logdir
 ---@return mascon.Trainer
---- Errors: options that are missing or do not fit, a folder that holds another run.
+--- Errors: options that are missing or do not fit; a folder that holds another run, or that another process trains
+--- in (until its fit ends).
 ---     local set = mc.nn.data.tensors{ x = mc.ones{ 8, 1, dtype = 'f32' }, y = mc.ones{ 8, 1, dtype = 'f32' } }
 ---     local options = { train = mc.nn.data.loader(set, { batch = 4 }), epochs = 2, progress = false }
 ---     options.loss, options.optimizer = function(m, b) return mc.nn.mse_loss(m(b.x), b.y) end, mc.optim.sgd()
@@ -116,14 +131,12 @@ function M.Trainer(net, opts)
   if o.folder and not manifest.planning() then
     local ok, why = file.make_folder(o.folder)
     if not ok then error(('%s: %s'):format(fname, why), 2) end
-    local there = checkpoint.list(o.folder)
-    if o.resume and o.overwrite then error(fname .. ': resume and overwrite exclude each other; give one', 2) end
-    if o.resume then self:restore()
-    elseif #there > 0 and not o.overwrite then
-      error(('%s: %s holds checkpoints of a run; give resume = true, overwrite = true, or another folder'):format(fname,
-        o.folder), 2)
-    elseif o.overwrite then checkpoint.clear(o.folder)
-    else os.remove(o.folder .. '/log.jsonl') end
+    self.claim = results.claim(fname .. ': folder', o.folder)
+    local free, wrong = pcall(begin, self, fname)
+    if not free then
+      self.claim:free()
+      error(wrong, 0)
+    end
   end
   self.first = step.count > 0 and step.count + 1 or 0
   return self
@@ -361,6 +374,22 @@ local function loop(self, bar)
   end
 end
 
+--- The work of fit.
+local function trained(self)
+  local o = self.options
+  local total = o.epochs and o.epochs * o.train.batches or o.steps * o.accumulate
+  local bar = o.progress and progress.new(total, { label = o.name, unit = 'batches' }) or nil
+  if bar then bar:update(self:done()) end
+  local ok, why = pcall(loop, self, bar)
+  if bar then bar:done() end
+  local stopped = not ok and (tostring(why):find 'interrupted' or tostring(why):find 'terminated')
+  if o.folder and (ok or stopped) and (self.saved ~= self:done() or stopped) then self:save() end
+  if not ok then error(why, 0) end
+  if o.folder then require('mascon.nn.train.report').write(self) end
+  self:call('finish', { history = self.history, best = self.best })
+  return self.history
+end
+
 --- What the run would cost, measured on some steps: a table that prints as a report, with bytes of parameters,
 --- gradients, state, averages, batch, arena (activations and workspace), first (the peak of the first step) and peak,
 --- and seconds of a step and in total. The trainer and its network are used up by it.
@@ -378,17 +407,12 @@ function Trainer:fit()
     io.stdout:write(tostring(self:plan()), '\n')
     os.exit(0)
   end
-  local total = o.epochs and o.epochs * o.train.batches or o.steps * o.accumulate
-  local bar = o.progress and progress.new(total, { label = o.name, unit = 'batches' }) or nil
-  if bar then bar:update(self:done()) end
-  local ok, why = pcall(loop, self, bar)
-  if bar then bar:done() end
-  local stopped = not ok and (tostring(why):find 'interrupted' or tostring(why):find 'terminated')
-  if o.folder and (ok or stopped) and (self.saved ~= self:done() or stopped) then self:save() end
-  if not ok then error(why, 0) end
-  if o.folder then require('mascon.nn.train.report').write(self) end
-  self:call('finish', { history = self.history, best = self.best })
-  return self.history
+  self.claim = o.folder and (self.claim or results.claim('trainer:fit: folder', o.folder))
+  local ok, history = pcall(trained, self)
+  if self.claim then self.claim:free() end
+  self.claim = nil
+  if not ok then error(history, 0) end
+  return history
 end
 
 --- Puts the parameters and buffers of the best result (best.npz) into the network.
