@@ -119,6 +119,13 @@ typedef struct mcd_conv {
     int32_t mode, unused;
 } mcd_conv;
 
+/* n matrices of rows x cols (linalg.c): a block of `width` columns or rows from `first` on; count:
+ * pivots of a matrix, from base. */
+typedef struct mcd_linalg {
+    int64_t at[3], n, rows, cols, count, first, width, base, rs, cs;
+    int32_t guard, strict, back, conj, unit, unused;
+} mcd_linalg;
+
 /* Points first .. of a sequence in d dimensions (sequence.c). Buffers: out, table; of a table also
  * numbers and the key, where that is not in the job. */
 typedef struct mcd_sequence {

@@ -1,13 +1,18 @@
 /* matmul.c - matrix products: a group makes a tile of 64 x 64 results, a lane 4 x 4 of them.
  *
  * out[b][m][n] = a[b][m][k] b[b][k][n], with any strides. T: dtype; ZERO, MULADD(c, a, b) of it.
- * The sum over k runs in its order. */
+ * The sum over k runs in its order. SUBTRACT(a, b) = a - b: from what is there. */
 #include "jobs.h"
 #include "index.h"
 
 #define TILE 64
 #define DEEP 16
 #define OWN 4
+#if defined(SUBTRACT)
+#define STORE(to, v) to = SUBTRACT(to, v)
+#else
+#define STORE(to, v) to = v
+#endif
 
 KERNEL matmul(GLOBAL char *out, GLOBAL const char *a, GLOBAL const char *b, const mcd_matmul j)
 {
@@ -50,5 +55,5 @@ KERNEL matmul(GLOBAL char *out, GLOBAL const char *a, GLOBAL const char *b, cons
     for (int r = 0; r < OWN; r++)
         for (int c = 0; c < OWN; c++)
             if (r0 + lr + 16 * r < j.m && c0 + lc + 16 * c < j.n)
-                po[(r0 + lr + 16 * r) * j.row[0] + (c0 + lc + 16 * c) * j.col[0]] = sum[r][c];
+                STORE(po[(r0 + lr + 16 * r) * j.row[0] + (c0 + lc + 16 * c) * j.col[0]], sum[r][c]);
 }

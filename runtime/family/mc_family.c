@@ -36,7 +36,7 @@ const mci_family mci_families[MCI_FAMILIES] = {
                                  mci_tridiagonal_launches },
     [MCI_FAMILY_FFT] = { "fft", mci_fft_infer, drive, mci_fft_launches },
     [MCI_FAMILY_DCT] = { "dct", mci_dct_infer, drive, mci_dct_launches },
-    [MCI_FAMILY_LINALG] = { "linalg", mci_linalg_infer, drive, NULL },
+    [MCI_FAMILY_LINALG] = { "linalg", mci_linalg_infer, drive, mci_linalg_launches },
     [MCI_FAMILY_ADDED] = { "added", mci_added_infer, drive, mci_added_launches },
     [MCI_FAMILY_PUT] = { "put", NULL, mci_put_exec, mci_put_launches },
     /* into a result that is there: nothing to infer */
@@ -46,5 +46,6 @@ const mci_family mci_families[MCI_FAMILIES] = {
 int mc_op_launches(int op)
 {
     const mci_op *o = mci_op_at(op);
-    return o && mci_families[o->family].launches != NULL;
+    if (!o || (o->family == MCI_FAMILY_LINALG && !mci_linalg_launched(o))) return 0;
+    return mci_families[o->family].launches != NULL;
 }

@@ -8,9 +8,16 @@
 
 #define TILE 64 /* of kernels/device/matmul.c */
 
-/* conj: of the first operand. */
-static void source_of(char *text, size_t room, int dtype, int conj)
+/* conj: of the first operand; less: from what is there. */
+static void source_of(char *text, size_t room, int dtype, int conj, int less)
 {
+    int n = 0;
+    if (less && mci_kind(dtype) == 'c')
+        n = snprintf(text, room, "#define SUBTRACT mck_sub_%s\n", mc_dtype_name(dtype));
+    else if (less)
+        n = snprintf(text, room, "#define SUBTRACT(a, b) ((a) - (b))\n");
+    text += n;
+    room -= (size_t)n;
     const char *c = mci_device_types[dtype];
     const int kind = mci_kind(dtype);
     if (kind == 'c')
@@ -88,14 +95,14 @@ static int by_library(mci_bound *b, const mci_place *out, const mci_place *a, co
 
 /* out[.., m, n] = a[.., m, k] b[.., k, n], all of one dtype; batches in front broadcast. */
 static int product(mci_bound *b, const mci_place *out, const mci_place *a, const mci_place *c,
-                   int conj)
+                   int conj, int less)
 {
     char source[512];
     const mci_place *all[3] = { out, a, c };
     mcd_matmul j = { .m = out->shape[out->ndim - 2],
                      .n = out->shape[out->ndim - 1],
                      .k = a->shape[a->ndim - 1] };
-    const int nb = out->ndim - 2, done = conj ? 0 : by_library(b, out, a, c);
+    const int nb = out->ndim - 2, done = conj || less ? 0 : by_library(b, out, a, c);
     if (done) return done < 0 ? -done : MC_OK;
     memcpy(j.shape, out->shape, sizeof *j.shape * (size_t)nb);
     for (int k = 0; k < 3; k++) {
@@ -107,13 +114,19 @@ static int product(mci_bound *b, const mci_place *out, const mci_place *a, const
     }
     const int64_t batches = mci_numel(nb, j.shape);
     j.nd = mci_collapse(nb, j.shape, 3, j.batch);
-    source_of(source, sizeof source, out->dtype, conj);
+    source_of(source, sizeof source, out->dtype, conj, less);
     mc_launch *l = mci_launch_new(b, source, "matmul",
                                   batches * ((j.m + TILE - 1) / TILE) * ((j.n + TILE - 1) / TILE),
                                   256, &j, sizeof j);
     if (!l) return mc_errstatus();
     for (int k = 0; k < 3; k++) mci_launch_buffer(l, all[k]);
     return MC_OK;
+}
+
+int mci_launch_subtract(mci_bound *b, const mci_place *out, const mci_place *a, const mci_place *c,
+                        int conj)
+{
+    return product(b, out, a, c, conj && mci_kind(out->dtype) == 'c', 1);
 }
 
 /* An axis of one element at place `at`. */
@@ -141,7 +154,7 @@ static int finish(mci_bound *b, int compute, mci_place *in, mci_place view, int 
         if (rc) return rc;
     }
     if (out.dtype != compute) out = mci_place_work(b, compute, view.ndim, view.shape);
-    int rc = product(b, &out, &in[0], &in[1], conj);
+    int rc = product(b, &out, &in[0], &in[1], conj, 0);
     return rc || out.slot == view.slot ? rc : mci_launch_copy(b, &view, &out);
 }
 

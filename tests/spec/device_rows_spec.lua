@@ -13,7 +13,7 @@ local function try(what, f)
   end)
 end
 local function draw(shape, seed, dtype) return mc.randn(shape, { seed = seed }):to(dtype or 'f64') end
-local WORST = { f64 = 1e-13, f32 = 1e-5, f16 = 4e-3, bf16 = 3e-2 }
+local WORST = { f64 = 1e-13, f32 = 1e-5, f16 = 4e-3, bf16 = 3e-2, c128 = 1e-13, i64 = 0 }
 
 --- The largest difference between a function of these operands there and here, in units of the largest value.
 local function agree(what, f, ...)
@@ -24,7 +24,8 @@ local function agree(what, f, ...)
     assert.equal(name, got.device, what)
     assert.same({ want.dtype, tostring(want.shape) }, { got.dtype, tostring(got.shape) }, what)
     if want:numel() > 0 then
-      local a, b = got:to 'cpu':to 'f64', want:to 'f64'
+      local wide = want.dtype == 'c128' and 'c128' or 'f64'
+      local a, b = got:to 'cpu':to(wide), want:to(wide)
       local far = mc.max(mc.abs(a - b)):item() / math.max(mc.max(mc.abs(b)):item(), 1)
       assert.is_true(far <= WORST[want.dtype], ('%s, result %d: %g'):format(what, i, far))
     end
@@ -116,5 +117,62 @@ describe('points of sequences on a device', function()
         assert.equal(0, mc.sum(mc.abs(got:to 'cpu' - want)):item())
       end
     end
+  end)
+end)
+
+describe('systems of equations on a device', function()
+  local L = mc.linalg
+  local function matrix(shape, seed, dtype)
+    local x = draw(shape, seed)
+    return dtype == 'c128' and mc.complex(x, draw(shape, seed + 50)) or x:to(dtype)
+  end
+  for _, dtype in ipairs { 'f64', 'f32', 'c128' } do
+    for _, n in ipairs { 1, 5, 32, 70 } do
+      try(('of %d rows: %s'):format(n, dtype), function()
+        local a = (matrix({ 2, 1, n, n }, n, dtype) + mc.eye(n):to(dtype) * (n / 2 + 1)):to(dtype)
+        local b = matrix({ 3, n, 2 }, n + 1, dtype)
+        agree('solve', L.solve, a, b)
+        agree('solve of a vector', L.solve, a, b[{ 1, mc.all, 1 }])
+        agree('inv', L.inv, a)
+        agree('triangles', function(x, y)
+          local out = {}
+          for _, lower in ipairs { false, true } do
+            for _, trans in ipairs { 'none', 'transpose', 'adjoint' } do
+              out[#out + 1] = L.solve_triangular(x, y, { lower = lower, trans = trans, unit_diagonal = false })
+            end
+          end
+          out[#out + 1] = L.solve_triangular(x / n, y, { lower = true, unit_diagonal = true })
+          return unpack(out)
+        end, a, b)
+        agree('lu_solve', function(x, y)
+          local lu, piv = L.lu_factor(x)
+          return lu, piv, L.lu_solve(lu, y, piv), L.lu_solve(lu, y, piv, { trans = 'transpose' }),
+            L.lu_solve(lu, y, piv, { trans = 'adjoint' })
+        end, a, b)
+        local p = mc.matmul(a, mc.conj(a.mT))
+        agree('cholesky', L.cholesky, p)
+        agree('cholesky, upper', L.cholesky, p, { upper = true })
+      end)
+    end
+  end
+  try('with pivots, of any shape', function()
+    for _, shape in ipairs { { 40, 70 }, { 70, 40 }, { 3, 2, 2 }, { 2, 0, 0 } } do
+      agree('lu_factor', L.lu_factor, draw(shape, 5))
+    end
+    agree('exchanges', L.solve, mc.flip(mc.eye(50), 1) + draw({ 50, 50 }, 1) * 0.01, draw({ 50, 1 }, 2))
+  end)
+  try('say which matrix has no answer', function()
+    local a = mc.eye(3):reshape(1, 3, 3) * mc.tensor { 1, 0, 2 }:reshape(3, 1, 1)
+    for _, f in ipairs {
+      function(x) return L.solve(x, mc.ones({ 3, 3, 1 }, { device = x.device })) end, L.inv, L.cholesky,
+      function(x) return L.solve_triangular(x, mc.ones({ 3, 3, 1 }, { device = x.device })) end,
+    } do
+      local ok, message = pcall(function() return f(a:to(name)):to 'cpu' end)
+      assert.is_false(ok)
+      assert.matches('the matrix at flat position 2', tostring(message))
+    end
+    local ok, message = pcall(L.qr, a:to(name))
+    assert.is_false(ok)
+    assert.matches('has no form for', tostring(message))
   end)
 end)

@@ -78,6 +78,40 @@ describe('a full disk', function()
     if not there then pending 'no file system can be mounted' end
   end)
 
+  -- script, its words (AT: the folder), those of the second run, the most a file may have (in 512 bytes)
+  local SCRIPTS = {
+    { 'autoreject', 'AT/e.npy --fs 60 --reject-by global', '--overwrite', 20 },
+    { 'surrogate', '--problem branin --calls 6', '--overwrite', 5 },
+    { 'train', '--epochs 1 --hidden 64', '--overwrite', 5 },
+    { 'charlm', '--data AT/text.txt --batch 4 --length 4 --width 4 --layers 1 --heads 1 --write 2 --steps 1',
+      '--resume --steps 2', 3 },
+  }
+  for _, case in ipairs(SCRIPTS) do
+    local name, words, more, most = unpack(case)
+    it('leaves the old results of ' .. name .. ' whole, and nothing else', function()
+      local at = process.folder()
+      local out = at .. '/out'
+      mc.save(at .. '/e.npy', mc.randn { 12, 8, 60, seed = 2, dtype = 'f64' } * 1e-5)
+      process.write(at .. '/e.csv', 'name\n' .. ('Fp1 Fp2 F3 F4 C3 C4 O1 O2'):gsub(' ', '\n') .. '\n')
+      process.write(at .. '/text.txt', ('What a text says, it says in letters. '):rep(200))
+      local line = ('scripts/%s.lua %s --quiet --out %s '):format(name, words:gsub('AT', at), out)
+      local first, before = process.shell(("'%s' %s"):format(host.exe, line)), {}
+      assert.equal(0, first.status, first.text)
+      for _, n in ipairs(host.list(out)) do before[n] = process.read(out .. '/' .. n) end
+      local second = process.shell(("ulimit -f %d; '%s' %s%s"):format(most, host.exe, line, more))
+      assert.equal(1, second.status, second.text)
+      assert.matches(name .. ': .*File too large; raise the file size limit', second.text)
+      local after = host.list(out)
+      for _, n in ipairs(after) do
+        assert.truthy(before[n], n .. ' is left')
+        if n ~= 'log.jsonl' then assert.equal(before[n], process.read(out .. '/' .. n), n) end -- the log grows
+        before[n] = nil
+      end
+      assert.is_nil((next(before)))
+      process.remove(at)
+    end)
+  end
+
   it('costs the cache of compiled code only its entries', function()
     local there = recordings.small_disk('16k', function(small)
       local code = [[local mc = require 'mascon'
