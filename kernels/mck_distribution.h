@@ -32,7 +32,7 @@ MCK_HEAVY double mck_beta_density_f64(double a, double b, double x)
 enum { MCK_POISSON, MCK_BINOM, MCK_NBINOM };
 
 /* P(K <= k), or P(K > k) when upper: DLMF 8.11.. and 8.17.5. */
-MC_INLINE double mck_count_tail(int kind, double k, double a, double b, int upper)
+MCK_HEAVY double mck_count_tail(int kind, double k, double a, double b, int upper)
 {
     if (k < 0)
         return upper ? 1.0 : 0.0;

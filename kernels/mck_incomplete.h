@@ -311,7 +311,7 @@ MC_INLINE double mck_beta_far_f64(double a, double b, mck_pair x, int upper)
 }
 
 /* I_x(a, b), or its complement when upper, for 0 < x < 1 and y = 1 - x as pairs. */
-MC_INLINE double mck_beta_part_f64(double a, double b, mck_pair u0, mck_pair u1, int upper)
+MCK_HEAVY double mck_beta_part_f64(double a, double b, mck_pair u0, mck_pair u1, int upper)
 {
     const double x = u0.hi;
     if (a > MCK_BETA_LARGE && b > MCK_BETA_LARGE)

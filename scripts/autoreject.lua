@@ -6,38 +6,65 @@
 local mc = require 'mascon'
 local ar, meeg = mc.autoreject, mc.meeg
 
-local o, asked = mc.args.parse(arg, {
+local LINE = {
   name = 'autoreject', usage = 'usage: mascon scripts/autoreject.lua INPUT [options]', positional = 1,
   about = 'Epochs of EEG and MEG cleaned by limits that cross-validation finds: bad channels repaired epoch by epoch, bad epochs dropped.',
   options = {
-    { 'events', 'string', 'a file (.csv .tsv .npy .eve .txt -eve.fif), a trigger channel, "fixed", or a pattern of annotations (annotations, else triggers)', value = 'WHAT' },
-    { 'event_id', 'list', 'ids or names of the events to take' }, { 'tmin', 'number', 'start of an epoch, s from its event', default = -0.2 },
-    { 'tmax', 'number', 'end of an epoch, s', default = 0.5 }, { 'baseline', 'numbers', 'stretch whose mean is taken off, s', value = 'FROM,TO' },
-    { 'highpass', 'number', 'zero-phase high-pass of the recording, Hz' }, { 'lowpass', 'number', 'zero-phase low-pass of the recording, Hz' },
-    { 'no_proj', 'flag', 'leave projectors of a FIF file (SSP, average reference) unapplied' },
-    { 'keep_marked', 'flag', 'keep epochs in stretches annotated "bad"' }, { 'fs', 'number', 'sampling rate, Hz (files that know theirs need none)' },
-    { 'unit', 'string', 'unit of an array, such as uV (SI)' }, { 'types', 'list', 'types of channels the file does not know', value = 'NAME=TYPE,...' },
+    { 'events', 'string', 'a file (.csv .tsv .npy .eve .txt -eve.fif), a trigger channel, "fixed", or a pattern of annotations (annotations, else triggers)', value = 'WHAT',
+      of = 'recording' },
+    { 'event_id', 'list', 'ids or names of the events to take', of = 'recording' },
+    { 'tmin', 'number', 'start of an epoch, s from its event', default = -0.2, of = 'recording' },
+    { 'tmax', 'number', 'end of an epoch, s', default = 0.5, of = 'recording' },
+    { 'baseline', 'numbers', 'stretch whose mean is taken off, s', value = 'FROM,TO', of = 'recording' },
+    { 'highpass', 'number', 'zero-phase high-pass of the recording, Hz', of = 'recording' },
+    { 'lowpass', 'number', 'zero-phase low-pass of the recording, Hz', of = 'recording' },
+    { 'no_proj', 'flag', 'leave projectors of a FIF file (SSP, average reference) unapplied', of = 'fif' },
+    { 'keep_marked', 'flag', 'keep epochs in stretches annotated "bad"', of = 'recording' },
+    { 'fs', 'number', 'sampling rate, Hz (files that know theirs need none)', of = 'rate' },
+    { 'unit', 'string', 'unit of an array, such as uV (SI)', of = 'unit' },
+    { 'types', 'list', 'types of channels the file does not know', value = 'NAME=TYPE,...' },
     { 'bads', 'list', 'channels known to be bad: left alone' },
     { 'montage', 'string', 'positions by name: ' .. table.concat(meeg.montage.NAMES, ', ')
       .. ', or a file .csv .tsv .elc .sfp .elp .locs .txt (where the file has none: 10-05, or a cap whose pins are all there)', value = 'NAME' },
     { 'picks', 'list', 'channels or types to clean; others are neither read nor kept (all that can be; all are kept)' },
     { 'reject_by', { 'local', 'global', 'ransac' }, 'limits by channel with repair, one limit a type, or channels that others cannot predict', default = 'local' },
-    { 'method', { 'exact', 'bayesian_optimization', 'random_search' }, 'search of limits', default = 'exact' },
-    { 'kappa', 'numbers', 'shares of bad channels that make an epoch bad (0 to 1 in tenths)' }, { 'rho', 'numbers', 'numbers of channels repaired at most (1, 4, 32)' },
-    { 'cv', 'integer', 'folds', default = 10 }, { 'seed', 'natural', 'seed of the splits', default = 42 }, { 'compat', { 'native', 'upstream' }, 'behave as upstream', default = 'native' },
-    { 'flat', 'number', 'cells whose range is at most this many SI units are bad (a limit from above never finds them)' },
-    { 'bad_channel', 'number', 'channels bad in more than this share of epochs are bad in all', value = 'SHARE' },
-    { 'partial', { 'repair', 'drop' }, 'epochs with more than rho bad channels: repair the worst, or drop', default = 'repair' },
-    { 'adjacency', 'flag', 'bad neighbours of a repaired channel are no sources' }, { 'adjacency_drop', 'integer', 'bad channels side by side that make an epoch bad (with --adjacency)' },
-    { 'certainty', 'count', 'seeds beside the first that tell how sure each vote is: certainty.csv', value = 'SEEDS' },
-    { 'mark', 'flag', 'keep bad epochs as they are; the log tells which' },
-    { 'log', 'string', 'a reject log that was edited: it decides', value = 'FILE' }, { 'allow_empty', 'flag', 'no error when every epoch is bad' },
+    { 'method', { 'exact', 'bayesian_optimization', 'random_search' }, 'search of limits', default = 'exact',
+      of = 'local global' },
+    { 'kappa', 'numbers', 'shares of bad channels that make an epoch bad (0 to 1 in tenths)', of = 'repair' },
+    { 'rho', 'numbers', 'numbers of channels repaired at most (1, 4, 32)', of = 'repair' },
+    { 'cv', 'integer', 'folds', default = 10, of = 'local global' },
+    { 'seed', 'natural', 'seed of the splits', default = 42, of = 'local' },
+    { 'compat', { 'native', 'upstream' }, 'behave as upstream', default = 'native', of = 'local ransac' },
+    { 'flat', 'number', 'cells whose range is at most this many SI units are bad (a limit from above never finds them)',
+      of = 'repair' },
+    { 'bad_channel', 'number', 'channels bad in more than this share of epochs are bad in all', value = 'SHARE',
+      of = 'repair' },
+    { 'partial', { 'repair', 'drop' }, 'epochs with more than rho bad channels: repair the worst, or drop', default = 'repair',
+      of = 'repair' },
+    { 'adjacency', 'flag', 'bad neighbours of a repaired channel are no sources', of = 'repair' },
+    { 'adjacency_drop', 'integer', 'bad channels side by side that make an epoch bad (with --adjacency)',
+      of = 'adjacent' },
+    { 'certainty', 'count', 'seeds beside the first that tell how sure each vote is: certainty.csv', value = 'SEEDS',
+      of = 'repair' },
+    { 'mark', 'flag', 'keep bad epochs as they are; the log tells which', of = 'local' },
+    { 'log', 'string', 'a reject log that was edited: it decides', value = 'FILE', of = 'local' },
+    { 'allow_empty', 'flag', 'no error when every epoch is bad', of = 'local' },
     { 'threads', 'integer', 'worker threads (all cores); results do not depend on it' },
     { 'max_memory', 'string', 'memory the whole program may take, such as 2GiB; results do not depend on it' },
     { 'out', 'string', 'folder for the results', value = 'DIR', default = 'autoreject-results' }, { 'overwrite', 'flag', 'replace results that are there' },
     { 'quiet', 'flag', 'no progress bar' },
   },
-})
+  -- under which settings an option does something: the words of its field `of`
+  settings = {
+    recording = 'recordings, which are cut into epochs; this file holds epochs',
+    fif = 'a FIF file, which may hold projectors',
+    rate = 'arrays, and for an EDF or BDF of several rates; other files say their rate',
+    unit = 'arrays (.npy, .npz); other files say their units',
+    repair = '--reject-by local without --log, which decides', adjacent = '--adjacency with --reject-by local',
+    ['local'] = '--reject-by local', global = '--reject-by global', ransac = '--reject-by ransac',
+  },
+}
+local o, asked = mc.args.parse(arg, LINE)
 if o[1] and not (o.tmax > o.tmin) then
   io.stderr:write(('autoreject: epochs from --tmin %g to --tmax %g s have no length; tmax must be later\n'):format(o.tmin, o.tmax))
   os.exit(2)
@@ -200,20 +227,13 @@ local function cut(raw, picks)
   })
 end
 
--- options that a way of cleaning does not use
-local REPAIR = { 'kappa', 'rho', 'flat', 'bad_channel', 'partial', 'adjacency', 'adjacency_drop', 'certainty' }
-local LOCAL = { 'log', 'mark', 'allow_empty', 'compat', 'seed' }
-local UNUSED = { global = LOCAL, ransac = { 'log', 'mark', 'allow_empty', 'seed', 'cv', 'method' } }
-local RECORDING = { 'events', 'event_id', 'tmin', 'tmax', 'baseline', 'highpass', 'lowpass', 'keep_marked' }
-
 --- Refuses options without effect in this run.
 local function refuse_unused()
-  local way = UNUSED[o.reject_by]
-  if way then
-    mc.args.unused(asked, REPAIR, ('for --reject-by local, and this is --reject-by %s'):format(o.reject_by))
-    mc.args.unused(asked, way, ('without effect with --reject-by %s'):format(o.reject_by))
-  end
-  if o.log then mc.args.unused(asked, REPAIR, 'without effect with --log, which decides; leave out one of them') end
+  local way, file = o.reject_by, o[1]:lower():gsub('%.gz$', ''):match '%.(%w+)$' or ''
+  local array, repair = file == 'npy' or file == 'npz', way == 'local' and not o.log
+  mc.args.refuse(LINE, asked, { ['local'] = way == 'local', global = way == 'global', ransac = way == 'ransac',
+    repair = repair, adjacent = repair and o.adjacency or false, fif = file == 'fif',
+    rate = array or file == 'edf' or file == 'bdf', unit = array })
 end
 
 --- Everything, within --max-memory.
@@ -221,7 +241,7 @@ local function clean()
   refuse_unused()
   local x = meeg.open(o[1], { fs = o.fs, unit = o.unit, types = types_of(o.types), proj = not o.no_proj })
   for _, w in ipairs(rawget(x, 'warnings') or {}) do print('note: ' .. w) end
-  if not meeg.raw.is(x) then mc.args.unused(asked, RECORDING, ('for recordings; %s holds epochs'):format(o[1])) end
+  mc.args.refuse(LINE, asked, { recording = meeg.raw.is(x) })
   local picks = prepare(x)
   if o.log and (asked.cv or asked.method or asked.seed) then
     print 'note: --log decides; --cv, --method and --seed shape only the limits that are shown beside it'

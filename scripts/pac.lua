@@ -8,47 +8,74 @@
 local mc = require 'mascon'
 local pac = mc.pac
 
-local o, asked = mc.args.parse(arg, {
+local LINE = {
   name = 'pac', usage = 'usage: mascon scripts/pac.lua INPUT [options]', positional = 1,
   about = 'Phase-amplitude coupling with surrogate statistics for every channel of a recording (.npz, .npy, .fif, .edf, .bdf, .vhdr, .set).',
   options = {
     { 'demo', 'flag', 'make a recording with known coupling instead of reading INPUT' },
-    { 'fs', 'number', 'sampling rate, Hz (files that know theirs need none)' }, { 'key', 'string', 'array of an .npz (its largest)' },
-    { 'axes', 'string', 'axes of the array, such as CT (channels x samples), ST, TC, CST or SCT (epochs of MNE); 2 axes: CT, 3 axes: CST' },
+    { 'fs', 'number', 'sampling rate, Hz (files that know theirs need none)', of = 'rate' },
+    { 'key', 'string', 'array of an .npz (its largest)', of = 'npz' },
+    { 'axes', 'string', 'axes of the array, such as CT (channels x samples), ST, TC, CST or SCT (epochs of MNE); 2 axes: CT, 3 axes: CST',
+      of = 'array' },
     { 'pick', 'list', 'channels: names, numbers, patterns such as EEG* (all that record brain signals)' },
-    { 'types', 'list', 'types of channels the file does not know', value = 'NAME=TYPE,...' },
-    { 'from', 'number', 'first second to read' }, { 'to', 'number', 'last second to read' },
-    { 'mask', 'string', 'samples that count: .npy of true and false, [T] or [S,T]; or a table .csv of onset,duration (s) that do not count', value = 'FILE' },
-    { 'keep_marked', 'flag', 'analyse stretches annotated "bad..." too (they are masked)' },
+    { 'types', 'list', 'types of channels the file does not know', value = 'NAME=TYPE,...', of = 'marks' },
+    { 'from', 'number', 'first second to read', of = 'file' }, { 'to', 'number', 'last second to read', of = 'file' },
+    { 'mask', 'string', 'samples that count: .npy of true and false, [T] or [S,T]; or a table .csv of onset,duration (s) that do not count', value = 'FILE',
+      of = 'file' },
+    { 'keep_marked', 'flag', 'analyse stretches annotated "bad..." too (they are masked)', of = 'marks' },
     { 'pha_range', 'range', 'range of phase centres, Hz', default = { 2, 20 } }, { 'pha_bands', 'integer', 'number of phase bands', default = 10 },
     { 'amp_range', 'range', 'range of amplitude centres, Hz', default = { 60, 160 } }, { 'amp_bands', 'integer', 'number of amplitude bands', default = 10 },
     { 'spacing', { 'linear', 'log' }, 'spacing of centres', default = 'linear' },
     { 'measure', 'string', 'coupling measure: ' .. table.concat(pac.options.MEASURES, ', ') ..
       '; or a file FILE.lua that returns function(phase, amp, info)', default = 'mi' }, { 'filter', { 'fir1',
       'butter_trunc', 'morlet' }, 'band filter', default = 'fir1' },
-    { 'n_bins', 'integer', 'phase bins', default = 18 }, { 'bin_norm', { 'mean', 'sum', 'pooled' }, 'bin normalisation (mean; pooled with --compat tensorpac)' },
+    { 'n_bins', 'integer', 'phase bins', default = 18, of = 'bins' },
+    { 'bin_norm', { 'mean', 'sum', 'pooled' }, 'bin normalisation (mean; pooled with --compat tensorpac)',
+      of = 'binned' },
     { 'surrogate', pac.options.SURROGATES, 'kind of surrogates (exhaustive for mi and hr, else and in segments block_swap)' },
-    { 'n_perm', 'integer', 'number of drawn surrogates', default = 200 }, { 'min_shift', 'integer',
-      'smallest shift, samples (1)' },
+    { 'n_perm', 'integer', 'number of drawn surrogates', default = 200, of = 'drawn search' }, { 'min_shift', 'integer',
+      'smallest shift, samples (1)', of = 'shifted' },
     { 'null_shift', 'integer',
-      'mean and spread for z are those of shifts of at least so many samples (a cycle of the slowest band)' },
-    { 'norm', { 'none', 'sub', 'div', 'subdiv', 'z' }, 'normalisation', default = 'z' }, { 'mcp', { 'none', 'maxstat', 'fdr', 'bonferroni' }, 'correction of p for many pairs', default = 'maxstat' },
-    { 'mcp_scope', { 'run', 'channel' }, 'pairs that are corrected together: of all channels, or of each', default = 'run' },
-    { 'maxstat_of', { 'z', 'raw' }, 'maxima of values on the scale of their own null, or raw (z; raw with --compat)' },
-    { 'compat', { 'native', 'tensorpac', 'gpac' }, 'behave as another program', default = 'native' }, { 'segments', { 'pool', 'each' }, 'segments: one map from all, or one each', default = 'pool' },
-    { 'seed', 'natural', 'seed of drawn surrogates', default = 42 }, { 'dtype', { 'f32', 'f64' }, 'precision', default = 'f32' }, { 'device', 'string', 'cpu, gpu, cuda:0, opencl:0', default = 'auto' },
+      'mean and spread for z are those of shifts of at least so many samples (a cycle of the slowest band)', of = 'shifted' },
+    { 'norm', { 'none', 'sub', 'div', 'subdiv', 'z' }, 'normalisation', default = 'z', of = 'surrogates' },
+    { 'mcp', { 'none', 'maxstat', 'fdr', 'bonferroni' }, 'correction of p for many pairs', default = 'maxstat',
+      of = 'surrogates' },
+    { 'mcp_scope', { 'run', 'channel' }, 'pairs that are corrected together: of all channels, or of each', default = 'run',
+      of = 'corrected contrast' },
+    { 'maxstat_of', { 'z', 'raw' }, 'maxima of values on the scale of their own null, or raw (z; raw with --compat)',
+      of = 'maxstat' },
+    { 'compat', { 'native', 'tensorpac', 'gpac' }, 'behave as another program', default = 'native' },
+    { 'segments', { 'pool', 'each' }, 'segments: one map from all, or one each', default = 'pool', of = 'pooled' },
+    { 'seed', 'natural', 'seed of drawn surrogates', default = 42, of = 'drawn search contrast' },
+    { 'dtype', { 'f32', 'f64' }, 'precision', default = 'f32' },
+    { 'device', 'string', 'cpu, gpu, cuda:0, opencl:0', default = 'auto' },
     { 'threads', 'integer', 'worker threads (all cores); results do not depend on it' },
     { 'max_memory', 'string', 'memory the whole program may take, such as 2GiB; results do not depend on it' },
     { 'segment_length', 'number', 'seconds: analyse a long recording in segments, whose sums are added up (60 s and 64 cycles beyond 2^20 samples; 0: never)' },
     { 'search', 'integer', 'also find the best bands of each channel among all that a grid of so many frequencies spans (6 is a start)' },
     { 'contrast', 'string', 'epochs of a second condition: test how coupling of INPUT (A) differs from it (B)',
       value = 'FILE' },
-    { 'contrast_perm', 'count', 'permutations of the contrast', default = 1000 }, { 'paired', 'flag',
-      'trial i of INPUT belongs to trial i of --contrast' },
+    { 'contrast_perm', 'count', 'permutations of the contrast', default = 1000, of = 'contrast' }, { 'paired', 'flag',
+      'trial i of INPUT belongs to trial i of --contrast', of = 'contrast' },
     { 'top', 'count', 'rows of the table', default = 10 }, { 'out', 'string', 'folder for the results', value = 'DIR', default = 'pac-results' },
     { 'overwrite', 'flag', 'replace results that are there' }, { 'quiet', 'flag', 'no progress bar' },
   },
-})
+  -- under which settings an option does something: the words of its field `of`
+  settings = {
+    file = 'a recording, and --demo makes one', array = 'arrays (.npy, .npz); other files say their axes',
+    rate = 'arrays, and for an EDF or BDF of several rates; other files say their rate',
+    npz = 'an .npz, which holds several arrays', marks = 'recordings with marks and types; an array has none',
+    surrogates = 'p and z, which are made of surrogates (not --surrogate none, not --measure ndpac)',
+    drawn = 'drawn surrogates (--surrogate block_swap, time_lag or swap_trials)',
+    shifted = 'surrogates that are shifts (--surrogate exhaustive, block_swap or time_lag)',
+    corrected = 'corrected p (--mcp maxstat, fdr or bonferroni, with surrogates)',
+    maxstat = '--mcp maxstat with surrogates',
+    bins = 'measures with phase bins (mi, hr, or a function of a file)', binned = 'the measures mi and hr',
+    pooled = 'several segments and the measures mi and hr (--compat native, --bin-norm mean or sum)',
+    search = '--search N', contrast = '--contrast FILE',
+  },
+}
+local o, asked = mc.args.parse(arg, LINE)
 if o[1] and o.demo then
   io.stderr:write(('pac: %s is not read with --demo, which makes a recording; leave one of them out\n'):format(o[1]))
   os.exit(2)
@@ -94,24 +121,34 @@ local function measure_of(word)
 end
 
 local ARRAYS = { npy = true, npz = true }
-local function ending(path) return path and (path:match '%.(%w+)$' or ''):lower() end
+local function ending(path) return path and (path:lower():gsub('%.gz$', ''):match '%.(%w+)$' or '') end
 
---- Refuses options without effect in this run.
+--- Refuses options without effect: what the line and the names of the files say, before anything is read.
 local function refuse_unused()
-  if not o.contrast then mc.args.unused(asked, { 'paired', 'contrast_perm' }, 'for --contrast FILE') end
   local one, other = ending(o[1]), ending(o.contrast)
-  if one ~= 'npz' and other ~= 'npz' then
-    mc.args.unused(asked, { 'key' }, 'for an .npz, which holds several arrays')
-  end
-  if o.demo then
-    mc.args.unused(asked, { 'axes', 'from', 'to', 'mask', 'keep_marked', 'types', 'fs' },
-      'for a recording, and --demo makes one')
-  elseif ARRAYS[one] and (not other or ARRAYS[other]) then
-    mc.args.unused(asked, { 'keep_marked', 'types' },
-      ('for recordings with marks and types; %s is an array'):format(o[1]))
-  end
+  local function any(of) return of[one] or of[other] or false end
+  mc.args.refuse(LINE, asked, {
+    contrast = o.contrast ~= nil, search = o.search ~= nil, npz = any { npz = true }, file = not o.demo,
+    array = any(ARRAYS), rate = any { npy = true, npz = true, edf = true, bdf = true },
+    marks = not o.demo and not (ARRAYS[one] and (not other or ARRAYS[other])),
+  })
   if o.search and o.search < 2 then
     error(('--search %d: a grid needs at least 2 frequencies'):format(o.search), 0)
+  end
+end
+
+--- The same for what follows from the measure, the surrogates and the segments.
+local function refuse_useless(measure, surrogate, source)
+  local some, mi = surrogate ~= 'none' and measure ~= 'ndpac', measure == 'mi' or measure == 'hr'
+  mc.args.refuse(LINE, asked, {
+    surrogates = some, drawn = some and surrogate ~= 'exhaustive', shifted = some and surrogate ~= 'swap_trials',
+    corrected = some and o.mcp ~= 'none', maxstat = some and o.mcp == 'maxstat', search = o.search ~= nil,
+    contrast = o.contrast ~= nil, binned = mi, bins = mi or type(measure) == 'function',
+    pooled = source.segmented and source.S > 1 and (o.segments == 'each'
+      or mi and o.compat == 'native' and o.bin_norm ~= 'pooled'),
+  })
+  if o.compat == 'gpac' and asked.filter and o.filter ~= 'butter_trunc' then
+    error(('--filter is %s; --compat gpac has one filter, butter_trunc'):format(o.filter), 0)
   end
 end
 
@@ -134,6 +171,7 @@ local function analyse()
   local pooled = source.segmented and source.S > 1 and o.segments == 'pool' and bins and o.compat == 'native' and o.bin_norm ~= 'pooled'
   local long = o.segment_length and o.segment_length > 0 or not o.segment_length and source.T > pac.segments.LONG
   local surrogate = o.surrogate or (bins and o.compat == 'native' and not (long and source.S == 1) and 'exhaustive' or 'block_swap')
+  refuse_useless(measure, surrogate, source)
   -- sums for the comparison with pooled counts, as long as they are small
   local sums = o.measure == 'mi' and o.compat == 'native' and o.bin_norm ~= 'pooled' and not (source.mask and source.mask.ndim > 1)
     and 8 * source.C * (pooled and 1 or source.S) * o.pha_bands * o.amp_bands * o.n_bins <= 2 ^ 25
@@ -153,13 +191,27 @@ local function analyse()
   local second = o.contrast and pac.source.open(o.contrast, { fs = o.fs, key = o.key, axes = o.axes, pick = o.pick,
     from = o.from, to = o.to, keep_marked = o.keep_marked, types = types_of(o.types) })
   if second then pac.source.comparable(source, second, o.paired) end
+  local contrast_options = second and { fs = source.fs, pha_range_hz = o.pha_range,
+      pha_n_bands = o.pha_bands, amp_range_hz = o.amp_range, amp_n_bands = o.amp_bands, spacing = o.spacing,
+      measure = measure, measure_name = measure_name, filter = o.filter, n_bins = o.n_bins, dtype = o.dtype,
+        threads = o.threads, mcp_scope = o.mcp_scope,
+      n_perm = o.contrast_perm, paired = o.paired, seed = o.seed }
   if mc.manifest.planning() then
     local file = o[1] and io.open(o[1], 'rb')
     local size = file and file:seek 'end' or 0
+    if second then
+      local other = io.open(o.contrast, 'rb')
+      size = size + (other and other:seek 'end' or 0)
+    end
+    local bytes = pac.source.bytes(plan, source)
+    if second then bytes = math.max(bytes, pac.source.contrast_bytes(source, second, contrast_options)) end
     if measure_name then print(('pac: time without that of %s, which is not known'):format(o.measure)) end
-    print(('pac: %d channels x %d segments x %d samples, %d surrogates: about %.1f s, peak %.1f MiB'):format(source.C, source.S, source.T, plan.n_surrogates,
-      pac.source.seconds(plan, source, opts) + mc.manifest.hash_seconds(size),
-      math.min(mc.ceiling.resident() + LIBRARIES + pac.source.bytes(plan, source), limit_of(o.max_memory) or math.huge) / 2 ^ 20))
+    print(('pac: %d channels x %d segments x %d samples, %d surrogates%s: about %.1f s, peak %.1f MiB'):format(
+      source.C, source.S, source.T, plan.n_surrogates, second and (', contrast with %d segments'):format(second.S) or '',
+      pac.source.seconds(plan, source, opts)
+        + (second and pac.source.contrast_seconds(source, second, contrast_options) or 0)
+        + mc.manifest.hash_seconds(size),
+      math.min(mc.ceiling.resident() + LIBRARIES + bytes, limit_of(o.max_memory) or math.huge) / 2 ^ 20))
     os.exit(0)
   end
   local recorded, inputs = {}, { o[1] }
@@ -215,11 +267,7 @@ local function analyse()
   local contrast, contrast_figure
   if second then
     bar = not o.quiet and mc.progress.new(source.C + second.C, { label = 'contrast', unit = 'channels' }) or nil
-    contrast = pac.source.contrast(source, second, { fs = source.fs, pha_range_hz = o.pha_range,
-      pha_n_bands = o.pha_bands, amp_range_hz = o.amp_range, amp_n_bands = o.amp_bands, spacing = o.spacing,
-      measure = measure, measure_name = measure_name, filter = o.filter, n_bins = o.n_bins, dtype = o.dtype,
-        threads = o.threads, mcp_scope = o.mcp_scope,
-      n_perm = o.contrast_perm, paired = o.paired, seed = o.seed }, bar)
+    contrast = pac.source.contrast(source, second, contrast_options, bar)
     if bar then bar:done() end
     print(('\ncontrast of %s (A) with %s (B):'):format(o[1] or 'the demonstration', o.contrast))
     io.write(report.contrast_table(contrast, source.names, o.top))

@@ -1,18 +1,16 @@
 /* hdf5.c - the HDF5 neighbour, its reading half: objects, their shapes, numbers and texts.
  *
- * Holds libhdf5's ids, each behind an object with its label for messages, and the lock: libhdf5
- * as distributions build it knows no threads. A file stays open as long as an object of it.
- * Links to other places and files are followed by libhdf5. Reading goes in slabs of whole
- * chunks, between which Ctrl-C is looked at. What remains: memory that libhdf5 takes for chunks
- * and names is its own, not counted; and it trusts the bytes of a file more than our own parsers
- * do: changed bytes in its heaps and headers can end the process (seen with 1.10.8), while a
- * file that is cut short, or of another kind, is an error; therefore the host reads files of
- * others with it in a process of their own. */
+ * Holds libhdf5's ids, each behind an object with its label for messages. A file stays open as
+ * long as an object of it. Links to other places and files are followed by libhdf5. Reading goes
+ * in slabs of whole chunks, between which Ctrl-C is looked at. What remains: memory that libhdf5
+ * takes for chunks and names is its own, not counted; and it trusts the bytes of a file more than
+ * our own parsers do: changed bytes in its heaps and headers can end the process (seen with
+ * 1.10.8), while a file that is cut short, or of another kind, is an error; therefore the host
+ * reads files of others with it in a process of their own. */
 #include "parts.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -30,64 +28,6 @@ typedef struct object {
     int64_t text_count;
     char label[]; /* FILE or FILE:/where */
 } object;
-
-const mc_host_api *hdf5_host;
-
-/* ---- the lock and what libhdf5 says ---- */
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-/* guarded by the lock: the way of printing errors that a program around us may have set */
-static H5E_auto2_t others_print;
-static void *others_data;
-static char why[240];
-static int starved;
-
-void *hdf5_alloc(size_t bytes)
-{
-    void *p = hdf5_host->alloc(bytes);
-    if (!p) starved = 1;
-    return p;
-}
-
-int hdf5_starved(const char *label)
-{
-    return starved ? hdf5_host->error(
-                         STATUS_NOMEM,
-                         "hdf5: %s: no memory; release tensors, or read and write less at a time",
-                         label)
-                   : 0;
-}
-
-void hdf5_enter(void)
-{
-    pthread_mutex_lock(&lock);
-    (void)H5Eget_auto2(H5E_DEFAULT, &others_print, &others_data);
-    (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-    (void)H5Eclear2(H5E_DEFAULT);
-    why[0] = 0;
-    starved = 0;
-}
-
-void hdf5_leave(void)
-{
-    (void)H5Eclear2(H5E_DEFAULT);
-    (void)H5Eset_auto2(H5E_DEFAULT, others_print, others_data);
-    pthread_mutex_unlock(&lock);
-}
-
-static herr_t innermost(unsigned n, const H5E_error2_t *e, void *data)
-{
-    (void)data;
-    if (n == 0 && e->desc)
-        (void)snprintf(why, sizeof why, "%.*s", (int)strcspn(e->desc, "\n"), e->desc);
-    return 0;
-}
-
-const char *hdf5_why(void)
-{
-    (void)H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, innermost, NULL);
-    return why[0] ? why : "no reason given";
-}
 
 static int damaged(const char *label, const char *what)
 {

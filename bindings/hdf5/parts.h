@@ -1,7 +1,7 @@
 /* parts.h - what the parts of the HDF5 neighbour share: the lock, the types, the errors, the driver.
  *
- * hdf5.c reads, hdf5_write.c writes, hdf5_types.c knows types, hdf5_drive.c is the file below
- * all. */
+ * hdf5.c reads, hdf5_write.c writes, hdf5_types.c knows types, hdf5_drive.c is the file below all,
+ * hdf5_lock.c the lock. */
 #ifndef MC_BINDINGS_HDF5_PARTS_H
 #define MC_BINDINGS_HDF5_PARTS_H
 

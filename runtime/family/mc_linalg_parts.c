@@ -27,16 +27,12 @@ void mci_linalg_result(mci_linalg *j, int k, int rank, int dtype, int64_t rows, 
 int mci_linalg_wrong(const mci_linalg *j, int status, const char *what, const char *advice)
 {
     char text[3 * MCI_TEXT], one[MCI_TEXT];
-    const int toeplitz = j->op->variant == MCI_LINALG_LEVINSON; /* solve_toeplitz(c, b, r) */
-    const char *const names[] = { toeplitz ? "c" : "a", toeplitz ? "r" : "b",
-                                  toeplitz ? "b" : "c" };
     size_t used = 0;
     text[0] = 0;
     for (int i = 0; i < j->nin && used < sizeof text - MCI_TEXT; i++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s is %s", i ? " and " : "",
-                                 names[i], mci_tensor_text(one, sizeof one, j->t[i]));
-    return mci_error(status, "%s: %s, %s; %s", toeplitz ? "solve_toeplitz" : j->op->name, what,
-                     text, advice);
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%c is %s", i ? " and " : "",
+                                 j->op->operands[i], mci_tensor_text(one, sizeof one, j->t[i]));
+    return mci_error(status, "%s: %s, %s; %s", j->op->name, what, text, advice);
 }
 
 int mci_linalg_fits(const mci_linalg *j, double elements)

@@ -90,6 +90,7 @@ struct mci_op {
     uint8_t variant;        /* MCI_<FAMILY>_<VARIANT>, 0 where rows have none */
     double fill, nothing;   /* reductions: stands for NaN that is left out; the value over nothing */
     uint8_t by_value;       /* the sizes of its results may depend on elements: CPU only */
+    const char *operands;   /* linear algebra: one letter for each, as messages name them */
 };
 
 extern const mci_op mci_ops[];

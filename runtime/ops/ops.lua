@@ -48,7 +48,8 @@
 --   by_value the size of the result depends on the values of the operands (where num_segments is not given): what to do instead under tracing
 --   own_out  the Lua function takes out= itself (else the result is copied into it)
 --   by_rows  fused native code calls the kernel along rows
---   operands names of the operands in the reference, where they are not x or a, b, c
+--   operands names of the operands in the reference, where they are not x or a, b, c; in linear algebra one letter
+--            each, for messages, too
 --   truth    over everything the result is a Lua boolean
 --   module   for rows of any family: the Lua file whose function of the op's name stands in front of the C driver
 -- Family 'lua': a composition of other ops; module = the Lua file whose function of the op's name it is. No C, no kernel; derivatives by its

@@ -3,7 +3,9 @@
 -- A file may name what stands on its own floor or below it: in C by #include and by the functions it calls, in Lua by every quoted module name,
 -- whether it is required at once, at the first call, or stands in a table of files to load, and by every op whose row
 -- names a module (F.lstsq, mc.linalg.pinv, x:tile(2)). rooms.lua checks, draw.lua draws.
+local files = dofile((arg[0]:match '^(.*)/[^/]*$' or '.') .. '/code.lua')
 local M = {}
+M.code = files
 
 -- runtime/<folder>
 M.C = {
@@ -78,16 +80,29 @@ local function places(floors)
 end
 M.place_c, M.place_lua = places(M.C), places(M.LUA)
 
---- Whether <header> is one of this tree: its include paths are runtime, kernels and what the build writes.
-function M.is_ours(header)
-  for _, root in ipairs { 'runtime/', 'kernels/', 'build/gen/' } do
-    local f = io.open(root .. header)
-    if f then
-      f:close()
-      return true
-    end
+local function there(path)
+  local file = io.open(path)
+  if file then file:close() end
+  return file ~= nil
+end
+
+--- Folder and header as one path below the top of the tree, without . and ..
+local function joined(folder, header)
+  local parts = {}
+  for part in (folder .. '/' .. header):gmatch '[^/]+' do
+    if part == '..' then table.remove(parts) elseif part ~= '.' then parts[#parts + 1] = part end
   end
-  return false
+  return table.concat(parts, '/')
+end
+
+--- The file of this tree that an #include of a file means, or nil: beside it if `near`, in runtime, kernels, or written
+--- by the build.
+function M.included(path, header, near)
+  if near and there(joined(path:match '^(.*)/', header)) then return joined(path:match '^(.*)/', header) end
+  for _, root in ipairs { 'runtime', 'kernels', 'build/gen' } do
+    if there(root .. '/' .. header) then return joined(root, header) end
+  end
+  return header:find '^mc_gen_' and 'build/gen/' .. header or nil
 end
 
 --- Floor of a path below runtime/ or lua/mascon/: the longest folder that is one, or nil.
@@ -128,15 +143,17 @@ end
 --- Quoted module names of a line of Lua: name, and whether the line begins at the margin and requires it (then it is loaded with the file).
 --- package.loaded['mascon.host'] is no module but the table of C functions of the program, where there is one.
 local function modules(line)
-  local code = line:gsub('%-%-.*$', ''):gsub("package%.loaded%[?%s*['\"]mascon%.host['\"]", '')
-  local out = {}
+  local code = line:gsub("package%.loaded%[?%s*['\"]mascon%.host['\"]", '')
+  local out, eager = {}, (code:find '^local[^()]*=%s*require' or code:find '^require') ~= nil
   for _, q in ipairs { "'", '"' } do
     for name in code:gmatch(q .. '([%l_]+%.[%w_.]*[%w_])' .. q) do
-      if name:find '^mascon%.' or name:find '^workflows%.' then out[#out + 1] = { name, (code:find '^local[^()]*=%s*require' or code:find '^require') ~= nil } end
+      if name:find '^mascon%.' or name:find '^workflows%.' then out[#out + 1] = { name, eager } end
     end
   end
   code = code:gsub("package%.loaded%[%s*['\"]mascon['\"]", 'package.loaded.mascon ')
-  if code:find "require%s*%(?%s*['\"]mascon['\"]" or code:find 'package%.loaded%.mascon%f[^%w_]' then out[#out + 1] = { 'mascon', (code:find '^local[^()]*=%s*require' or code:find '^require') ~= nil } end
+  if code:find "require%s*%(?%s*['\"]mascon['\"]" or code:find 'package%.loaded%.mascon%f[^%w_]' then
+    out[#out + 1] = { 'mascon', eager }
+  end
   return out
 end
 
@@ -147,9 +164,7 @@ function M.lua_arrows()
   for _, path in ipairs(paths) do is[module_of(path)] = path end
   local public = aliases()
   for _, path in ipairs(paths) do
-    local at = 0
-    for line in io.lines(path) do
-      at = at + 1
+    for at, line in ipairs(files.of(path).lines) do
       for _, m in ipairs(modules(line)) do
         local name = m[1]:gsub('%.init$', '') -- X.init is X
         local to = not is[name] and public[name] or name
@@ -190,23 +205,28 @@ function M.op_arrows()
   local functions, methods = composed()
   local out = {}
   for _, path in ipairs(list [[find lua/mascon -name '*.lua']]) do
-    local known, own, at, lines = { functions = '' }, {}, 0, {}
-    for line in io.lines(path) do
-      lines[#lines + 1] = line:gsub('%-%-.*$', '')
+    local known, own, lines = { functions = '' }, {}, files.of(path).lines
+    for _, line in ipairs(lines) do
       local name = line:match '^%s*function%s+[%w_.]+[.:]([%w_]+)'
       if name then own[name] = true end
     end
-    for _, code in ipairs(lines) do
-      at = at + 1
+    for at, code in ipairs(lines) do
       local function note(name, module)
         if module then out[#out + 1] = { path = path, line = at, from = module_of(path), to = module, name = name } end
       end
       local names, values = code:match '^%s*local%s+([%w_,%s]-)%s*=%s*(.*)$'
+      if not names then names, values = (' ' .. code):match '[%s;]([%a_][%w_]*)%s*=%s*([^=].*)$' end -- assigned later
       if names then
         local next_value = (values .. ','):gmatch '([^,]*),'
         for name in names:gmatch '[%w_]+' do known[name] = meaning(next_value() or '', known) or known[name] end
       end
-      code = code:gsub("%[%s*['\"]([%a_][%w_]*)['\"]%s*%]", '.%1')
+      for head, name, first in code:gmatch '%f[%w_.]([%a_][%w_]*)%.([%l_][%w_]*)%(%s*([%w_]+)' do -- x.tile(x, 2)
+        if head == first and not known[head] then note(head .. '.' .. name, methods[name]) end
+      end
+      code = code:gsub("([%w_]*)%[%s*['\"]([%a_][%w_]*)['\"]%s*%]", function(head, name)
+        if not known[head] and not own[name] then note(head .. "['" .. name .. "']", methods[name]) end
+        return head .. '.' .. name
+      end)
       for head, rest in code:gmatch '%f[%w_.]([%a_][%w_]*)%.([%a_][%w_.]*)' do
         local through = (head .. '.' .. rest):match '[.]functions%.([%w_.]+)$'
         local prefix = through and '' or known[head]
@@ -231,35 +251,42 @@ function M.module_floor(module)
   return M.lua_floor(path .. '.lua') or M.lua_floor(path .. '/init.lua')
 end
 
---- Folder and header as one path below the top of the tree, without . and ..
-local function joined(folder, header)
-  local parts = {}
-  for part in (folder .. '/' .. header):gmatch '[^/]+' do
-    if part == '..' then table.remove(parts) elseif part ~= '.' then parts[#parts + 1] = part end
-  end
-  return table.concat(parts, '/')
-end
-
---- The floor of what a file of runtime/ includes: as the path says from the folder of the file, else from runtime/.
-local function included(path, header)
-  local near = joined(path:match '^(.*)/' or '.', header)
-  local file = near:match '^runtime/(.*)'
-  return file and floor_of(M.place_c, file) and io.open(near) and floor_of(M.place_c, file)
-    or floor_of(M.place_c, joined('', header)) or file and floor_of(M.place_c, file)
-end
-
 --- Arrows of C between the folders of runtime/: { path, line, from (floor), to (floor), header }.
 function M.c_arrows()
   local out = {}
   for _, path in ipairs(list [[find runtime -name '*.[ch]']]) do
-    local from, at = floor_of(M.place_c, path:gsub('^runtime/', '')), 0
-    for line in io.lines(path) do
-      at = at + 1
-      local header = line:gsub('/%*.-%*/', ''):match '^%s*#%s*include%s*"([^"]+)"'
-      if header then
-        local to = header:find '/' and included(path, header) or from
-        if header == 'mascon.h' or header == 'mc_lua.h' or header:find '^mc_gen_' or header:find 'mck' then to = nil end
-        out[#out + 1] = { path = path, line = at, from = from, to = to, header = header }
+    local from = floor_of(M.place_c, path:gsub('^runtime/', ''))
+    for at, line in ipairs(files.of(path).lines) do
+      local header = line:match '^%s*#%s*include%s*"([^"]+)"'
+      local file = header and (M.included(path, header, true) or ''):match '^runtime/(.*)'
+      if file then
+        out[#out + 1] = { path = path, line = at, from = from, to = floor_of(M.place_c, file), header = header }
+      end
+    end
+  end
+  return out
+end
+
+--- Calls between the files of each folder of bindings/ and of a workflow's kernels, as text: functions begin at the
+--- margin. { from, to, name, target }, with files as both.
+function M.part_calls()
+  local out, defined, users = {}, {}, {}
+  for _, path in ipairs(list [[find bindings kernels/workflows -name '*.c' 2>/dev/null]]) do
+    local folder = path:match '^bindings/[^/]*' or path:match '^kernels/workflows/[^/]*'
+    users[#users + 1] = { path, folder }
+    defined[folder] = defined[folder] or {}
+    for head in ('\n' .. files.of(path).text):gmatch '\n(%a[^\n;{}=#]*%b()%s*){' do
+      local name = not head:find '^static' and head:match '([%a_][%w_]*)%s*%b()%s*$'
+      if name then defined[folder][name] = path end
+    end
+  end
+  for _, u in ipairs(users) do
+    local seen = {}
+    for name in files.of(u[1]).bare_text:gmatch '%f[%w_][%a_][%w_]*' do
+      local to = defined[u[2]][name]
+      if to and to ~= u[1] and not seen[name] then
+        seen[name] = true
+        out[#out + 1] = { from = u[1], to = to, name = name, target = to }
       end
     end
   end
@@ -268,18 +295,17 @@ end
 
 --- Calls of C from floor to floor, read from the objects where they are built: { from, to, file, name, target }.
 function M.c_calls()
-  local defined, wanted = {}, {}
-  for _, path in ipairs(list [[find build/obj/runtime -name '*.o' 2>/dev/null]]) do
-    local file = path:gsub('^build/obj/runtime/', '')
-    local source = io.open('runtime/' .. file:gsub('%.o$', '.c')) -- an object may outlive its source
-    if source then source:close() end
-    local from = source and floor_of(M.place_c, file)
-    for _, line in ipairs(from and list(('nm -g %s 2>/dev/null'):format(path)) or {}) do
-      local kind, name = line:match '%s(%a)%s+([%w_]+)$'
-      if kind == 'U' then wanted[#wanted + 1] = { from = from, file = file:gsub('%.o$', '.c'), name = name }
-      elseif kind and kind:find '%u' and not name:find '^pow' then -- C's own, which host/power.c defines
-        defined[name] = { from, (file:gsub('%.o$', '.c')) }
-      end
+  local defined, wanted, floor = {}, {}, {}
+  for _, line in ipairs(list [[find build/obj/runtime -name '*.o' 2>/dev/null | xargs -r nm -A -g 2>/dev/null]]) do
+    local file, kind, name = line:match '^build/obj/runtime/(.-)%.o:.*%s(%a)%s+([%w_]+)$'
+    file = file and file .. '.c'
+    if file and floor[file] == nil then -- an object may outlive its source
+      floor[file] = there('runtime/' .. file) and floor_of(M.place_c, file) or false
+    end
+    local from = file and floor[file]
+    if from and kind == 'U' then wanted[#wanted + 1] = { from = from, file = file, name = name }
+    elseif from and kind:find '%u' and not name:find '^pow' then -- C's own, which host/power.c defines
+      defined[name] = { from, file }
     end
   end
   local out = {}

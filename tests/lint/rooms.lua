@@ -1,46 +1,50 @@
 -- rooms.lua - knowledge flows one way: an include or a require against the arrow fails.
 --
 -- usage: luajit tests/lint/rooms.lua   (from the top of the tree)
--- Between rooms: the table C below and the rules for scripts, workflows and the FFI. Inside runtime/ and lua/: the floors of floors.lua, by
--- include, by quoted module name, by op and, where objects are built, by the functions that C files call; files that
--- call one another in a circle fail on one floor too.
+-- Between rooms: the table C below and the rules for scripts, workflows and the FFI. Inside runtime/ and lua/: the
+-- floors of floors.lua, by include, by quoted module name, by op and, where objects are built, by the functions that C
+-- files call; files that include or call one another in a circle fail on one floor too. ops.lua finds lists of ops,
+-- calls.lua words and functions that a folder may not use.
 
--- C: files that match a pattern may include headers whose base name matches one of these. First match wins.
+-- C: files that match the pattern may include the files of this tree that match one of these; %1 is what the pattern
+-- found. First match wins.
+local NEIGHBOUR = { '^runtime/device/mc_backend%.h$', '^runtime/base/mc_def%.h$', '^kernels/mck%.h$', '^bindings/%1/' }
+local DEVICE = { '^runtime/device/mc_device_api%.h$', '^runtime/base/mc_def%.h$', '^bindings/%1/' }
 local C = {
-  { '^kernels/workflows/', { '^mc_plugin%.h$', '^mck', '^mc_def%.h$', '^[^m][%w_]*%.h$', '^m[^ac][%w_]*%.h$', '^%.%./[%w_]+%.h$' }, 'a workflow knows mc_plugin.h, kernels/mck*.h and its own headers' },
-  { '^kernels/device/', { '^mck', '^[^m][%w_]*%.h$' },
+  { '^kernels/workflows/([%w_]+)/', { '^runtime/mc_plugin%.h$', '^kernels/mck', '^kernels/workflows/%1/' },
+    'a workflow knows mc_plugin.h, kernels/mck*.h and its own headers' },
+  { '^kernels/device/', { '^kernels/mck', '^kernels/device/' },
     'device kernels know kernels/mck*.h and their own headers' },
-  { '^kernels/', { '^mck', '^mc_def%.h$', '^mc_gen_kernels%.h$', '_body%.h$', '^fft_', '^sort_', '^random_' }, 'kernels know kernels/mck*.h and mc_def.h' },
-  { '^bindings/openblas/', { '^mc_backend%.h$', '^mck%.h$', '^parts%.h$' }, 'openblas knows its own parts.h' },
-  { '^bindings/fftw/', { '^mc_backend%.h$', '^mc_def%.h$', '^parts%.h$' }, 'fftw knows its own parts.h' },
-  { '^bindings/hdf5/', { '^mc_backend%.h$', '^mc_def%.h$', '^parts%.h$' }, 'the HDF5 neighbour knows mc_backend.h and its own parts.h' },
-  { '^bindings/cuda/', { '^mc_device_api%.h$', '^mc_def%.h$', '^parts%.h$' },
-    'the binding of CUDA knows its own parts.h' },
-  { '^bindings/', { '^mc_backend%.h$', '^mc_device_api%.h$', '^mc_def%.h$', '^mck%.h$' }, 'neighbours know mc_backend.h or mc_device_api.h, and mck.h' },
-  { '^runtime/host/', { '^host%.h$', '^mc_backend%.h$', '^mc_def%.h$' }, 'the program knows host.h and, for the line editor, mc_backend.h' },
-  { '^tests/c/', { '^mascon%.h$', '^mc_lua%.h$', '^mc_def%.h$', '^mc_backend%.h$', '^mc_formats%.h$', '^mck', '_check%.h$', '^%.%./%.%./kernels/workflows/' }, 'C tests know the public headers, what a neighbour implements, or kernels' },
-  { '^tests/fuzz/host%.c$', { '^mc_' }, 'the stand-in runtime of the fuzz targets knows the runtime' },
-  { '^tests/fuzz/', { '^mc_lua%.h$' }, 'fuzz targets know the header of the Lua side' },
-  { '^runtime/family/mc_launch', { '^mc_', '^mck', '/device/jobs%.h$', '^jobs%.h$' },
+  { '^kernels/cpu/', { '^kernels/mck', '^kernels/cpu/', '^runtime/base/mc_def%.h$', '^build/gen/mc_gen_kernels%.h$' },
+    'kernels know kernels/mck*.h, their own headers and mc_def.h' },
+  { '^kernels/', { '^kernels/mck', '^runtime/base/mc_def%.h$', '^build/gen/mc_gen_kernels%.h$' },
+    'headers of kernels know kernels/mck*.h and mc_def.h' },
+  { '^bindings/(cuda)/', DEVICE, 'a device knows mc_device_api.h and its own headers' },
+  { '^bindings/(opencl)/', DEVICE, 'a device knows mc_device_api.h and its own headers' },
+  { '^bindings/([%w_]+)/', NEIGHBOUR, 'a neighbour knows mc_backend.h, mck.h and its own headers' },
+  { '^runtime/host/', { '^runtime/host/', '^runtime/device/mc_backend%.h$', '^runtime/base/mc_def%.h$' },
+    'the program knows host.h and, for the line editor, mc_backend.h' },
+  { '^tests/c/', { '^runtime/mascon%.h$', '^runtime/mc_lua%.h$', '^runtime/base/mc_def%.h$',
+    '^runtime/device/mc_backend%.h$', '^runtime/formats/mc_formats%.h$', '^kernels/mck', '^tests/c/', '^kernels/workflows/' },
+    'C tests know the public headers, what a neighbour implements, or kernels' },
+  { '^tests/fuzz/host%.c$', { '^runtime/' }, 'the stand-in runtime of the fuzz targets knows the runtime' },
+  { '^tests/fuzz/', { '^runtime/mc_lua%.h$' }, 'fuzz targets know the header of the Lua side' },
+  { '^tests/standin/', { '^bindings/cuda/parts%.h$', '^tests/standin/' }, 'the stand-in knows the binding it stands behind' },
+  { '^runtime/family/mc_launch', { '^runtime/', '^kernels/mck', '^build/gen/', '^kernels/device/jobs%.h$' },
     'launches know the jobs of device kernels' },
-  { '^runtime/formats/', { '^mc_files%.h$', '^mc_formats%.h$', '^mc_hdf5_apart%.h$', '^mc_error%.h$', '^mc_memory%.h$', '^mc_context%.h$', '^mc_backend%.h$', '^mc_def%.h$', '^mc_gen_enums%.h$' }, 'formats know errors, memory and the door to zlib, no tensors' },
-  { '^runtime/mascon%.h$', { '^base/mc_types%.h$', '^formats/mc_files%.h$' },
+  { '^runtime/formats/', { '^runtime/formats/', '^runtime/base/mc_error%.h$', '^runtime/base/mc_memory%.h$',
+    '^runtime/base/mc_def%.h$', '^runtime/device/mc_context%.h$', '^runtime/device/mc_backend%.h$',
+    '^build/gen/mc_gen_enums%.h$' }, 'formats know errors, memory and the door to zlib, no tensors' },
+  { '^runtime/mascon%.h$', { '^runtime/base/mc_types%.h$', '^runtime/formats/mc_files%.h$' },
     'the public header knows the types and the files it shows' },
-  { '^runtime/mc_lua%.h$', { '^mascon%.h$', '^mc_formats%.h$' },
+  { '^runtime/mc_lua%.h$', { '^runtime/mascon%.h$', '^runtime/formats/mc_formats%.h$' },
     'the header of the Lua side knows the public one and the formats' },
-  { '^runtime/mc_plugin%.h$', { '^base/mc_types%.h$' }, 'the header of workflows knows the types' },
-  { '^runtime/base/mc_error%.h$', { '^mc_lua%.h$', '^mc_def%.h$' }, 'errors know no tensors' },
-  { '^runtime/', { '^mc_', '^formats/', '^mck' }, 'the runtime knows itself and the kernels as table entries' },
+  { '^runtime/mc_plugin%.h$', { '^runtime/base/mc_types%.h$' }, 'the header of workflows knows the types' },
+  { '^runtime/base/mc_error%.h$', { '^runtime/mc_lua%.h$', '^runtime/base/mc_def%.h$' }, 'errors know no tensors' },
+  { '^runtime/', { '^runtime/', '^kernels/mck', '^build/gen/' }, 'the runtime knows itself and the kernels as table entries' },
 }
 
--- C that names single ops (MC_OP_*), with the reason; elsewhere what a driver knows of a row is a field of the row.
-local NAMES_OPS = {
-  ['runtime/mascon.h'] = 'the example and the words of the public interface',
-  ['runtime/family/mc_pick.c'] = 'sums at positions are additions: it runs add',
-  ['runtime/family/mc_matmul.c'] = 'products within other ops are its own',
-}
-
--- Lua modules that touch the FFI, with the reason. Files named *native*.lua are those of a workflow's own kernels.
+-- Lua modules that touch the FFI, with the reason.
 local FFI = {
   ['report/results.lua'] = 'a finalizer', ['core/ffi.lua'] = 'opens libmascon', ['core/tensor.lua'] = 'the handle', ['core/index.lua'] = 'index triples handed to C', ['core/view.lua'] = 'shapes handed to C',
   ['core/dlpack.lua'] = 'finalizers of pointers', ['report/devices.lua'] = 'what devices say of themselves',
@@ -50,11 +54,20 @@ local FFI = {
   ['compile/call.lua'] = 'calls of compiled functions', ['compile/native/handles.lua'] = 'compilers and compiled code',
 }
 
+-- Lua modules that require what no quoted name of theirs says, with the reason. Elsewhere a name is one quoted word, a
+-- part of the file's own folder, or stands quoted in a table of capitals: require(PARTS[name]).
+local NAMES = {
+  ['core/op.lua'] = 'the module of a row', ['base/workflow.lua'] = 'workflows', ['nn/data/dataset.lua'] = 'a module of the user',
+  ['init.lua'] = 'registers the public names', ['compile/outside.lua'] = 'the tables of LuaJIT itself',
+}
+
 -- Lua modules of LuaJIT itself, free for all.
 local PLAIN = { ['bit'] = true, ['jit'] = true, ['table.new'] = true, ['table.clear'] = true, ['jit.opt'] = true, ['jit.util'] = true }
 
 local floors = dofile((arg[0]:match '^(.*)/[^/]*$' or '.') .. '/floors.lua')
-local list = floors.list
+local list, code = floors.list, floors.code
+local HERE = arg[0]:match '^(.*)/[^/]*$' or '.'
+local ops, calls = dofile(HERE .. '/ops.lua'), dofile(HERE .. '/calls.lua')
 
 local failures, files = 0, 0
 local function complain(path, line, text)
@@ -62,163 +75,136 @@ local function complain(path, line, text)
   io.stderr:write(('%s:%d: %s\n'):format(path, line, text))
 end
 
-local function any(text, patterns)
-  for _, p in ipairs(patterns) do if text:find(p) then return true end end
-  return false
+local workflows = {} -- by name
+for _, path in ipairs(list [[ls -d lua/workflows/*/ kernels/workflows/*/ 2>/dev/null]]) do
+  workflows[path:match '([%w_]+)/$'] = true
 end
 
-local function check_names(path)
-  local at, named = 0, false
-  for line in io.lines(path) do
-    at = at + 1
-    local name = line:match '%f[%w_]MC_OP_[%u%d_]+'
-    named = named or name ~= nil
-    local word = line:match "strcmp%s*%([^,]*%->%s*name%s*,%s*\"" or line:match '%->%s*id%s*[=!]=%s*%d'
-    if word then complain(path, at, ('asks for a single op (%s); make what it asks for a field of the row'):format(word)) end
-    if name and not NAMES_OPS[path] then
-      complain(path, at, ('names %s; make what it asks for a field of the row'):format(name))
-    end
-  end
-  if NAMES_OPS[path] and not named then
-    complain('tests/lint/rooms.lua', 1, ('NAMES_OPS lists %s, which names no op; take it off the list'):format(path))
-  end
-end
+-- Headers that the FFI of Lua reads; what it could not.
+local PLAIN_C = {
+  ['runtime/mascon.h'] = true, ['runtime/mc_lua.h'] = true, ['runtime/base/mc_types.h'] = true,
+  ['runtime/formats/mc_files.h'] = true,
+}
+local UNREAD = { ['static inline'] = '%f[%w_]inline%f[^%w_]', ['a variadic function'] = ',%s*%.%.%.%s*%)',
+  ['a bit-field'] = '^%s*[%w_ ]+:%s*%d+%s*;' }
 
+local includes = {} -- arrows from file to file
 local function check_c(path)
-  local rule
+  local rule, found
   for _, r in ipairs(C) do
-    if path:find(r[1]) then
-      rule = r
-      break
-    end
+    if not rule and path:find(r[1]) then rule, found = r, path:match(r[1]) end
   end
-  if not rule then return end
-  local at = 0
-  for line in io.lines(path) do
-    at = at + 1
-    line = line:gsub('/%*.-%*/', '')
-    local header = line:match '^%s*#%s*include%s*"([^"]+)"'
-    if line:find '^%s*#%s*include%s+[%a_]' and path:find '^runtime/' then
-      complain(path, at, 'includes a name that the lint cannot read; write it in quotes')
+  local outside = path:find '^kernels/' or path:find '^bindings/'
+  local own = path:match '^kernels/workflows/([%w_]+)/'
+  for at, line in ipairs(code.of(path).lines) do
+    local word = line:match '^%s*#%s*([%a_]*)' or line:match '^%s*%%:' or line:match '^%s*%?%?='
+    local quoted, angled = line:match '^%s*#%s*include%s*"([^"]+)"', line:match '^%s*#%s*include%s*<([^>]+)>'
+    local ours = angled and floors.included(path, angled)
+    local file = quoted and floors.included(path, quoted, true)
+    if word and not quoted and not angled and (word:find '^i[nm][cp]' or word:find '%p' or line:find '^%s*#%s*%a*\\$') then
+      complain(path, at, 'includes a name that the lint cannot read; write #include and the name in quotes on one line')
+    elseif ours then complain(path, at, ('includes <%s>; quote what is in this tree'):format(angled))
+    elseif quoted and not file then
+      complain(path, at, ('includes "%s", which is not in this tree; write <%s>'):format(quoted, quoted))
+    elseif rule and file then
+      local fine = false
+      for _, p in ipairs(rule[2]) do fine = fine or file:find((p:gsub('%%1', found))) ~= nil end
+      local other = file:match '^kernels/workflows/([%w_]+)'
+      if other and not own and not path:find '^tests/' then
+        complain(path, at, ('includes "%s"; the library names no workflow'):format(quoted))
+      elseif other and own and other ~= own then
+        complain(path, at, ('includes "%s"; a workflow includes nothing of another folder'):format(quoted))
+      elseif not fine then complain(path, at, ('includes "%s"; %s'):format(quoted, rule[3])) end
     end
-    local ours = line:match '^%s*#%s*include%s*<([%w_./]+)>'
-    if ours and floors.is_ours(ours) then
-      complain(path, at, ('includes <%s>; quote what is in this tree'):format(ours))
+    includes[#includes + 1] = file and { from = path, to = file, target = true }
+    for what, pattern in pairs(PLAIN_C[path] and UNREAD or {}) do
+      if line:find(pattern) then complain(path, at, ('has %s, which the FFI of Lua does not read'):format(what)) end
     end
-    if header and not any(header:match '[^/]*$', rule[2]) and not any(header, rule[2]) then
-      complain(path, at, ('includes "%s"; %s'):format(header, rule[3]))
-    end
-    local own = path:match '^kernels/workflows/([%w_]+)/'
-    local other = header and header:match '^%.%./.*%f[%w_]([%w_]+)/[^/]*$'
-    if own and other and other ~= own then
-      complain(path, at, ('includes "%s"; a workflow includes nothing of another folder'):format(header))
-    elseif not own and not path:find '^tests/' and header and header:find 'workflows/' then
-      complain(path, at, ('includes "%s"; the library names no workflow'):format(header))
-    end
+    local inner = outside and line:match '%f[%w_]mci_[%w_]*'
+    if inner then complain(path, at, ('names %s; what begins with mci_ is known in runtime/ alone'):format(inner)) end
+    local name = not own and not path:find '^tests/' and line:match '"([%l_]+)"'
+    if name and workflows[name] then complain(path, at, ('names %s; the library names no workflow'):format(name)) end
   end
 end
 
 --- A script sees the library as a whole, so that it is an example of the public interface.
 local function script_may(name) return name == 'mascon' or name:find '^mascon%.[%w_]+$' ~= nil end
 
+local touched = {}
 local function library_may(path, name)
   if name == 'ffi' then
     local file = path:gsub('^lua/mascon/', '')
-    return FFI[file] ~= nil or file:find 'native[%w_]*%.lua$' ~= nil, 'touches the FFI; only the modules listed in tests/lint/rooms.lua do'
+    touched[file] = true
+    return FFI[file] ~= nil, 'touches the FFI; only the modules listed in tests/lint/rooms.lua do'
   end
   if path:find '^lua/mascon/host/' then return true end
   if PLAIN[name] or name:find '^mascon' or name:find '^workflows%.' then return true end
   return false, 'the library needs nothing but itself and LuaJIT'
 end
 
--- Names of ops, for lists of them: what the library knows of single ops stands in their rows.
-local HERE = arg[0]:match '^(.*)/[^/]*$' or '.'
-local is_op = {}
-local ROWS = dofile(HERE .. '/../../runtime/ops/ops.lua').ops
-for _, r in ipairs(ROWS) do is_op[r[1]] = true end
-for _, r in ipairs(ROWS) do is_op[r.family] = nil end
-local LISTS, SHARE = 3, 0.75 -- so many names, and so great a part of a table, are a list of ops
+--- Whether what follows the word require says in this file what is required.
+local function is_plain(after, folder)
+  if after:find '^%s*%(?%s*\'[%w_.]+\'' or after:find '^%s*%(?%s*"[%w_.]+"' then
+    return not after:find '^%s*%(%s*[\'"][^\'"]*[\'"]%s*%.%.' or after:match '[\'"]([^\'"]*)':sub(1, #folder) == folder
+  end
+  return after:find '^%s*,%s*[\'"][%w_.]+[\'"]%s*%)' or after:find '^%s*%(%s*%u[%u%d_]*%[[^%[%]]*%][%w_.]*%s*%)'
+end
 
--- Tables of names that users write, of which many are ops.
-local PUBLIC = {
-  ['array/statistics.lua'] = 'the option reduce', ['nn/layer/activation.lua'] = 'the option activation',
-  ['optim/fit/curve_fit/expression.lua'] = 'functions of formulas', ['help/deviations.lua'] = 'what documents name',
-  ['fft/init.lua'] = 'names of mc.fft', ['integrate/init.lua'] = 'names of mc.integrate', ['linalg/init.lua'] = 'names of mc.linalg',
-  ['interpolate/init.lua'] = 'names of mc.interpolate', ['random/init.lua'] = 'names of mc.random',
-  ['special/init.lua'] = 'names of mc.special', ['stats/init.lua'] = 'names of mc.stats',
-}
-
---- Tables that list ops: positions, keys with any value, over one line or several.
-local function check_lists(path, text)
-  text = text:gsub('%-%-[^\n]*', '')
-  local listed = PUBLIC[path:match '^lua/mascon/(.*)']
-  local met = false
-  for at, body in text:gmatch '(){([^{}]*)}' do
-    local ops, all = 0, 0
-    for item in (body .. ','):gmatch '([^,;]*)[,;]' do
-      local name = item:match '^%s*([%a_][%w_]*)%s*=[^=]' or item:match "^%s*%[%s*['\"]([%w_]+)['\"]%s*%]%s*=[^=]"
-        or item:match "^%s*['\"]([%w_]+)['\"]%s*$"
-      if item:find '%S' then all = all + 1 end
-      if name and is_op[name] then ops = ops + 1 end
-    end
-    if ops >= LISTS and ops >= SHARE * all then
-      met = true
-      local _, before = text:sub(1, at):gsub('\n', '')
-      if not listed then complain(path, before + 1, 'lists ops by name; make what they share a field of their rows') end
+--- Ways to name a module past the lint.
+local function check_words(path, at, line, bare)
+  local folder, file = path:match '^lua/(.*/)':gsub('/', '.'), path:gsub('^lua/mascon/', '')
+  if path:find '^lua/mascon/host/' then return end
+  local free, said = false, false
+  for to in bare:gmatch '%f[%w_.:]require()%f[^%w_]' do
+    if not is_plain(line:sub(to), folder) and bare:find('^%s*=[^=]', to) == nil then
+      free, said = true, not NAMES[file]
+      if said then complain(path, at, 'requires a name that the lint cannot read; write it as one quoted word') end
     end
   end
-  if listed and not met then
-    complain('tests/lint/rooms.lua', 1, ('PUBLIC has %s, which lists no ops; take it off the list'):format(path))
+  for name in line:gmatch '[\'"](%l+%.[%w_.%%]*)[\'"]' do
+    if (name:find '^mascon%.' or name:find '^workflows%.') and (name:find '%.$' or name:find '%%') then
+      free = free or name:sub(1, #folder) ~= folder
+      if not said and not NAMES[file] and name:sub(1, #folder) ~= folder then
+        complain(path, at, ('makes a name of %q; write modules as one quoted word'):format(name))
+      end
+    end
+  end
+  for _, what in ipairs { 'preload', 'loaders', 'searchers', 'loadlib', 'loaded%s*%[' } do
+    local after = bare:match('package%.' .. what .. '()')
+    if after and (what:find '^loade[rd]' == nil or what == 'loaders' or not line:find('^%s*[\'"]', after)) then
+      free = true
+      if not NAMES[file] then complain(path, at, 'reaches modules past require; write require and one quoted word') end
+    end
+  end
+  if free then touched[file .. ' names'] = true end
+  if line:find 'package%.loaded%.ffi' or line:find 'package%.loaded%[%s*[\'"]ffi[\'"]' or line:find 'require%s*,%s*[\'"]ffi[\'"]' then
+    complain(path, at, 'takes the FFI past require; only the modules listed in tests/lint/rooms.lua touch it')
   end
 end
 
-local function check_ops(path, at, code)
-  local name = code:match "row%[1%]%s*[~=]=%s*['\"]([%w_]+)['\"]"
-    or code:match "['\"]([%w_]+)['\"]%s*[~=]=%s*[%w_.]*row%[1%]"
-  if name then complain(path, at, ('asks for the op %s by name; make what it asks for a field of the row'):format(name)) end
-end
-
---- Ways to name a module past the lint. A composed name is fine where its beginning is the folder of the file.
-local function check_words(path, at, code)
-  local prefix = code:match 'require%s*%(?%s*[\'"]([^\'"]*)[\'"]%s*%.%.'
-  local folder = path:match '^lua/(.*/)':gsub('/', '.')
-  if code:find 'require%s*%(?%s*%[%[' or prefix and prefix:sub(1, #folder) ~= folder then
-    complain(path, at, 'requires a name that the lint cannot read; write it as one quoted word')
-  end
-  if code:find 'pcall%s*%(%s*require%s*,%s*[\'"]ffi[\'"]' then
-    complain(path, at, 'takes the FFI through pcall; only the modules listed in tests/lint/rooms.lua touch it')
-  end
-end
-
-local workflows = {} -- by name
-for _, path in ipairs(list [[ls -d lua/workflows/*/ 2>/dev/null]]) do workflows[path:match '([%w_]+)/$'] = true end
-
---- A workflow reached through the public table: mc.pac.
-local function check_public(path, at, code)
+--- A workflow reached through the public table or as native code: mc.pac, mc['pac'], workflow.native 'pac'.
+local function check_public(path, at, line, bare)
   local own = path:match '^lua/workflows/([%w_]+)'
-  for name in code:gsub("'[^']*'", "''"):gsub('"[^"]*"', '""'):gmatch '%f[%w_.]mc%.([%l_]+)%f[^%w_]' do
+  local function named(name, as)
     if workflows[name] and name ~= own then
-      complain(path, at, ('names mc.%s; %s'):format(name, own and 'a workflow knows the library and itself'
+      complain(path, at, ('names %s; %s'):format(as:format(name), own and 'a workflow knows the library and itself'
         or 'the library names no workflow'))
     end
   end
+  for name in bare:gmatch '%f[%w_.]mc%.([%l_]+)%f[^%w_]' do named(name, 'mc.%s') end
+  for name in line:gmatch "%[%s*['\"]([%l_]+)['\"]%s*%]" do named(name, "['%s']") end
+  for name in line:gmatch "%f[%w_]native%s*%(?%s*['\"]([%l_]+)['\"]" do named(name, "native '%s'") end
+  for name in not own and line:gmatch "['\"]([%l_]+)['\"]" or function() end do named(name, "'%s'") end
 end
 
 local function check_lua(path)
-  local at = 0
-  if path:find '^lua/mascon/' then
-    local file = assert(io.open(path))
-    check_lists(path, file:read '*a')
-    file:close()
-  end
-  for line in io.lines(path) do
-    at = at + 1
-    local code = line:gsub('%-%-.*$', '')
+  local f = code.of(path)
+  for at, line in ipairs(f.lines) do
     if path:find '^lua/' then
-      check_words(path, at, code)
-      check_public(path, at, code)
+      check_words(path, at, line, f.bare[at])
+      check_public(path, at, line, f.bare[at])
     end
-    for name in code:gmatch 'require%s*%(?%s*[\'"]([%w_.]+)[\'"]' do
+    for name in line:gmatch 'require%s*%(?%s*[\'"]([%w_.]+)[\'"]' do
       if path:find '^scripts/' then
         if not script_may(name) then complain(path, at, ('requires %s; a script sees mascon and its public modules'):format(name)) end
       elseif path:find '^lua/' then
@@ -226,8 +212,7 @@ local function check_lua(path)
         if not fine then complain(path, at, ('requires %s: %s'):format(name, why)) end
       end
     end
-    if path:find '^lua/mascon/' then check_ops(path, at, code) end
-    if path:find '^lua/mascon/' and not path:find '^lua/mascon/host/' and code:find 'ffi%.C%f[^%w_]' then
+    if path:find '^lua/mascon/' and not path:find '^lua/mascon/host/' and line:find 'ffi%.C%f[^%w_]' then
       complain(path, at, 'uses ffi.C; the library is reached through mascon.core.ffi')
     end
   end
@@ -236,11 +221,30 @@ end
 for _, path in ipairs(list [[find kernels runtime bindings tests -name '*.[ch]']]) do
   files = files + 1
   check_c(path)
-  if not path:find '^tests/' then check_names(path) end
+  if not path:find '^tests/' then
+    ops.check(path, complain)
+    calls.check(path, complain)
+  end
 end
-for _, path in ipairs(list [[find lua scripts -name '*.lua']]) do
+for _, path in ipairs(list [[find lua scripts runtime/ops runtime/host -name '*.lua' -not -path '*/rows/*' 2>/dev/null]]) do
   files = files + 1
-  check_lua(path)
+  ops.check(path, complain)
+  calls.check(path, complain)
+  if not path:find '^runtime/' then check_lua(path) end
+end
+calls.finish(complain)
+for _, circle in ipairs(floors.circles(includes, function() return true end)) do
+  complain(circle:match '^%S+', 1, ('includes in a circle: %s'):format(circle))
+end
+for file in pairs(FFI) do
+  if not touched[file] and io.open('lua/mascon/' .. file) then
+    complain('tests/lint/rooms.lua', 1, ('FFI lists %s, which does not touch it; take it off the list'):format(file))
+  end
+end
+for file in pairs(NAMES) do
+  if not touched[file .. ' names'] and io.open('lua/mascon/' .. file) then
+    complain('tests/lint/rooms.lua', 1, ('NAMES lists %s, which requires quoted names alone; take it off the list'):format(file))
+  end
 end
 
 -- ---------------------------------------------------------------- floors
@@ -278,8 +282,8 @@ for _, a in ipairs(arrows) do
     end
   end
 end
-local ops = floors.op_arrows()
-for _, a in ipairs(ops) do
+local op_arrows = floors.op_arrows()
+for _, a in ipairs(op_arrows) do
   local from, to = floors.lua_floor(a.path), floors.module_floor(a.to)
   if from and to and floors.place_lua[to] > floors.place_lua[from] then
     complain(a.path, a.line, ('calls %s of %s: %s stands above %s'):format(a.name, a.to, to, from))
@@ -290,18 +294,20 @@ for _, a in ipairs(floors.c_arrows()) do
     complain(a.path, a.line, ('includes "%s": %s stands above %s'):format(a.header, a.to, a.from))
   end
 end
-local calls = floors.c_calls()
-for _, c in ipairs(calls) do
+local c_calls = floors.c_calls()
+for _, c in ipairs(c_calls) do
   if floors.place_c[c.to] > floors.place_c[c.from] then
     complain('runtime/' .. c.file, 1, ('calls %s of %s: %s stands above %s'):format(c.name, c.target, c.to, c.from))
   end
 end
-for _, c in ipairs(calls) do c.from, c.to = c.file, c.target end
-for _, circle in ipairs(floors.circles(calls, function() return true end)) do
+for _, c in ipairs(c_calls) do c.from, c.to, c.target = 'runtime/' .. c.file, 'runtime/' .. c.target, true end
+local part_calls = floors.part_calls()
+for _, c in ipairs(part_calls) do c_calls[#c_calls + 1] = c end
+for _, circle in ipairs(floors.circles(c_calls, function() return true end)) do
   local text = 'calls in a circle: %s; give what they share a file of its own'
-  complain('runtime/' .. circle:match '^%S+', 1, text:format(circle))
+  complain(circle:match '^%S+', 1, text:format(circle))
 end
-for _, a in ipairs(ops) do
+for _, a in ipairs(op_arrows) do
   a.target = is[a.to]
   arrows[#arrows + 1] = a
 end
@@ -326,5 +332,5 @@ for circle in pairs(floors.CIRCLES) do
 end
 
 print(('rooms: %d files, %s, %d against the arrow'):format(
-  files, calls[1] and #calls .. ' calls of C' or 'calls of C not read (nothing is built)', failures))
+  files, #c_calls > #part_calls and #c_calls .. ' calls of C' or 'calls of C not read (nothing is built)', failures))
 os.exit(failures == 0 and 0 or 1)

@@ -155,14 +155,23 @@ describe('tests/lint', function()
     return shell(('cd %s && luajit %s/tests/lint/%s.lua'):format(quote(folder), quote(top), name))
   end
 
-  it('finds includes and requires against the arrow', function()
-    if not sources then return pending 'no sources in this folder' end
-    for _, room in ipairs { 'kernels/cpu', 'runtime/base', 'runtime/tensor', 'bindings', 'tests', 'scripts', 'lua/mascon/core', 'lua/mascon/fft', 'lua/mascon/stats', 'lua/mascon/host',
-      'lua/workflows/one', 'lua/workflows/two', 'build/obj/runtime/base', 'build/obj/runtime/tensor' } do os.execute('mkdir -p ' .. quote(folder .. '/' .. room)) end
-    write('kernels/cpu/good.c', '/* x */\n#include "mck.h"\n#include <math.h>\n')
+  --- A tree in which nothing is wrong, a function that plants files in it, and one that runs the lint and compares.
+  local function tree()
+    for _, room in ipairs { 'kernels/cpu', 'runtime/base', 'runtime/tensor', 'bindings', 'tests', 'scripts',
+      'lua/mascon/core', 'lua/mascon/fft', 'lua/mascon/stats', 'lua/mascon/host', 'lua/workflows/one',
+      'lua/workflows/two', 'build/obj/runtime/base', 'build/obj/runtime/tensor' } do
+      os.execute('mkdir -p ' .. quote(folder .. '/' .. room))
+    end
+    for _, header in ipairs { 'kernels/mck.h', 'runtime/mascon.h', 'runtime/tensor/mc_tensor.h', 'runtime/base/mc_def.h',
+      'runtime/base/mc_there.h', 'runtime/mc_plugin.h', 'kernels/device/jobs.h', 'bindings/zlib/parts.h',
+      'kernels/workflows/one/own.h', 'kernels/workflows/two/two.h' } do write(header, '/* x */\n') end
+    write('runtime/base/mc_def.h', '/* x */\n#define MC_API __attribute__((visibility("default")))\n')
+    write('kernels/cpu/good.c', '/* x */\n#include "mck.h"\n#include <math.h>\n#include "../../runtime/base/mc_def.h"\n')
+    write('kernels/workflows/one/good.c', '/* x */\n#include "mc_plugin.h"\n#include "own.h"\n')
     write('runtime/tensor/good.c', '/* x */\n#include "base/mc_def.h"\n')
     write('lua/mascon/stats/good.lua', "-- x\nlocal tensor = require 'mascon.core.tensor'\nlocal function f() return require('mascon.fft') end\n")
-    write('lua/mascon/core/tensor.lua', "-- x\nlocal host = package.loaded['mascon.host']\n-- see require 'mascon.stats.good'\n")
+    write('lua/mascon/core/tensor.lua', "-- x\nlocal host = package.loaded['mascon.host']\n"
+      .. "-- see require 'mascon.stats.good'\nlocal ffi = require 'ffi'\n")
     write('lua/mascon/fft/init.lua', "-- x\nlocal NAMES = { 'ifft', 'rfft', 'irfft' }\n")
     write('lua/mascon/host/repl.lua', '-- x\n')
     write('lua/workflows/one/init.lua', "-- x\nlocal part = require 'workflows.one.part'\nlocal fft = require 'mascon.fft'\n")
@@ -175,6 +184,18 @@ describe('tests/lint', function()
       write(path, text)
       planted[#planted + 1] = complaint
     end
+    local function found()
+      out, status = lint 'rooms'
+      assert.equal(1, status)
+      for _, complaint in ipairs(planted) do assert.is_truthy(out:find(complaint, 1, true), complaint .. '\n' .. out) end
+      assert.is_truthy(out:find(#planted .. ' against the arrow', 1, true), out)
+    end
+    return plant, found, planted
+  end
+
+  it('finds includes and requires against the arrow', function()
+    if not sources then return pending 'no sources in this folder' end
+    local plant, found, planted = tree()
     plant('kernels/cpu/bad.c', '/* x */\n#include "mc_tensor.h"\n', 'kernels/cpu/bad.c:2: includes "mc_tensor.h"')
     plant('bindings/fftw/fftw.c', '/* x */\n#include "mascon.h"\n', 'bindings/fftw/fftw.c:2: includes "mascon.h"')
     plant('scripts/bad.lua', "-- x\nlocal lib = require 'mascon.core.ffi'\n", 'scripts/bad.lua:2: requires mascon.core.ffi')
@@ -189,7 +210,7 @@ describe('tests/lint', function()
     plant('runtime/base/bad.c', '/* x */\n#include "tensor/mc_tensor.h"\n', 'runtime/base/bad.c:2: includes "tensor/mc_tensor.h": tensor stands above base')
     write('runtime/base/low.c', '/* x */\nvoid above(void);\nvoid below(void);\nvoid below(void) { above(); }\n')
     write('runtime/tensor/high.c', '/* x */\nvoid above(void);\nvoid above(void) {}\n')
-    out, status = shell(('cd %s && for o in base/low tensor/high; do cc -c runtime/$o.c -o build/obj/runtime/$o.o || exit 1; done'):format(quote(folder)))
+    local out, status = shell(('cd %s && for o in base/low tensor/high; do cc -c runtime/$o.c -o build/obj/runtime/$o.o || exit 1; done'):format(quote(folder)))
     assert.equal(0, status, out)
     plant('note.txt', '', 'runtime/base/low.c:1: calls above of tensor/high.c: tensor stands above base')
     -- floors of Lua: at once, at the first call, in a table, the program, no floor
@@ -203,7 +224,6 @@ describe('tests/lint', function()
     plant('lua/mascon/stats/two.lua', "-- x\nlocal two = require 'workflows.two'\n", 'lua/mascon/stats/two.lua:2: names workflows.two; the library names no workflow')
     plant('lua/workflows/two/init.lua', "-- x\nlocal one = require 'workflows.one'\n", 'lua/workflows/two/init.lua:2: names workflows.one; a workflow knows the library and itself')
     -- ways around the words above
-    write('runtime/base/mc_there.h', '/* x */\n')
     plant('kernels/cpu/angle.c', '/* x */\n#include <base/mc_there.h>\n',
       'kernels/cpu/angle.c:2: includes <base/mc_there.h>')
     plant('kernels/workflows/one/one.c', '/* x */\n#include "../two/two.h"\n',
@@ -219,7 +239,7 @@ describe('tests/lint', function()
     plant('lua/mascon/core/long.lua', '-- x\nlocal fft = require [[mascon.fft]]\n',
       'lua/mascon/core/long.lua:2: requires a name that the lint cannot read')
     plant('lua/mascon/stats/tried.lua', "-- x\nlocal ok, ffi = pcall(require, 'ffi')\n",
-      'lua/mascon/stats/tried.lua:2: takes the FFI through pcall')
+      'lua/mascon/stats/tried.lua:2: takes the FFI past require')
     plant('lua/workflows/one/host.lua', "-- x\nlocal host = require 'mascon.host'\n",
       'lua/workflows/one/host.lua:2: names mascon.host; a workflow does not know the program')
     -- ops whose rows name a module above: under F, mc and a namespace, under another name, as a method
@@ -245,7 +265,8 @@ describe('tests/lint', function()
     plant('lua/mascon/core/op_of.lua', "-- x\nlocal function f(t) return t:tile(2) end\n",
       'lua/mascon/core/op_of.lua:2: calls :tile')
     -- modules by other names: loaded ones, public ones, workflows
-    write('lua/mascon/init.lua', "-- x\nlocal LAZY = { json = 'mascon.base.json' }\n")
+    write('lua/mascon/init.lua', "-- x\nlocal LAZY = { json = 'mascon.base.json' }\n"
+      .. "local function f(at) return require(at) end\n")
     write('lua/mascon/base/json.lua', '-- x\n')
     plant('lua/mascon/core/loaded.lua', "-- x\nlocal function f() return package.loaded['mascon.fft'].rfft end\n",
       'lua/mascon/core/loaded.lua:2: names mascon.fft: fft stands above core')
@@ -273,17 +294,178 @@ describe('tests/lint', function()
       .. 'cc -c $o.c -o ../../build/obj/runtime/tensor/$o.o || exit 1; done'
     out, status = shell(compile:format(quote(folder)))
     assert.equal(0, status, out)
-    plant('note.txt', '', 'runtime/tensor/one.c:1: calls in a circle: tensor/one.c tensor/two.c')
+    plant('note.txt', '', 'runtime/tensor/one.c:1: calls in a circle: runtime/tensor/one.c runtime/tensor/two.c')
     -- circles: of files loaded at once (which are also circles), of files loaded later
     write('lua/mascon/fft/a.lua', "-- x\nlocal function f() return require 'mascon.fft.b' end\n")
     plant('lua/mascon/fft/b.lua', "-- x\nlocal function f() return require 'mascon.fft.a' end\n", 'stands in a circle: mascon.fft.a mascon.fft.b')
     planted[#planted + 1] = 'stands in a circle: mascon.stats.a mascon.stats.b'
     write('lua/mascon/stats/a.lua', "-- x\nlocal b = require 'mascon.stats.b'\n")
     plant('lua/mascon/stats/b.lua', "-- x\nlocal a = require 'mascon.stats.a'\n", 'is loaded in a circle: mascon.stats.a mascon.stats.b')
-    out, status = lint 'rooms'
-    assert.equal(1, status)
-    for _, complaint in ipairs(planted) do assert.is_truthy(out:find(complaint, 1, true), complaint .. '\n' .. out) end
-    assert.is_truthy(out:find(#planted .. ' against the arrow', 1, true), out)
+    found()
+  end)
+
+  it('finds modules that are named in other words', function()
+    if not sources then return pending 'no sources in this folder' end
+    local plant, found, planted = tree()
+    local unread = ':2: requires a name that the lint cannot read'
+    plant('lua/mascon/core/variable.lua', "-- x\nlocal function f(name) return require(name) end\n",
+      'lua/mascon/core/variable.lua' .. unread)
+    plant('lua/mascon/core/composed.lua', "-- x\nlocal function f(x) return require('mascon.' .. x) end\n",
+      'lua/mascon/core/composed.lua' .. unread)
+    plant('lua/mascon/core/format.lua', "-- x\nlocal NAME = ('mascon.%s.init'):format 'fft'\n",
+      'lua/mascon/core/format.lua:2: makes a name of "mascon.%s.init"')
+    plant('lua/mascon/core/other.lua', "-- x\nlocal load_module = require\n", 'lua/mascon/core/other.lua' .. unread)
+    plant('lua/mascon/core/pcall.lua', "-- x\nlocal function f(name) return pcall(require, name) end\n",
+      'lua/mascon/core/pcall.lua' .. unread)
+    plant('lua/mascon/core/two_lines.lua', "-- x\nlocal fft = require(\n  'mascon.fft')\n",
+      'lua/mascon/core/two_lines.lua' .. unread)
+    planted[#planted + 1] = 'lua/mascon/core/two_lines.lua:3: names mascon.fft: fft stands above core'
+    write('lua/mascon/fft/parts.lua',
+      "-- x\nlocal PARTS = { a = 'mascon.fft' }\nlocal function f(k) return require(PARTS[k]) end\n"
+      .. "local function g(k) return require('mascon.fft.' .. k) end\nlocal text = 'require(name) -- no code'\n")
+    -- behind a string that holds the mark of a comment, behind a comment within the line
+    plant('lua/mascon/core/dashes.lua', "-- x\nlocal a, b = '--', require('mascon.fft')\n",
+      'lua/mascon/core/dashes.lua:2: names mascon.fft: fft stands above core')
+    plant('lua/mascon/core/block.lua', "-- x\nlocal a = --[[ here ]] require('mascon.fft')\n",
+      'lua/mascon/core/block.lua:2: names mascon.fft: fft stands above core')
+    -- past require
+    plant('lua/mascon/core/dofile.lua', "-- x\nlocal fft = dofile 'lua/mascon/fft/init.lua'\n",
+      'lua/mascon/core/dofile.lua:2: uses dofile')
+    plant('lua/mascon/core/loadfile.lua', "-- x\nlocal fft = loadfile('lua/mascon/fft/init.lua')()\n",
+      'lua/mascon/core/loadfile.lua:2: uses loadfile')
+    plant('lua/mascon/core/load.lua', "-- x\nlocal fft = load(io.open('lua/mascon/fft/init.lua'):read '*a')()\n",
+      'lua/mascon/core/load.lua:2: uses load')
+    plant('lua/mascon/core/loadstring.lua', "-- x\nlocal make = loadstring\n",
+      'lua/mascon/core/loadstring.lua:2: uses loadstring')
+    plant('lua/mascon/core/global.lua', "-- x\nlocal fft = _G['require']\n", 'lua/mascon/core/global.lua:2: uses _G')
+    plant('lua/mascon/core/any_loaded.lua', "-- x\nlocal function f(name) return package.loaded[name] end\n",
+      'lua/mascon/core/any_loaded.lua:2: reaches modules past require')
+    plant('lua/mascon/core/preload.lua', "-- x\nlocal function f() return package.preload.x end\n",
+      'lua/mascon/core/preload.lua:2: reaches modules past require')
+    plant('scripts/dofile.lua', "-- x\nlocal op = dofile 'lua/mascon/core/op.lua'\n",
+      'scripts/dofile.lua:2: uses dofile')
+    plant('scripts/loaded.lua', "-- x\nlocal op = package.loaded['mascon.core.op']\n",
+      'scripts/loaded.lua:2: uses package')
+    -- the FFI: by the name of the file, past require
+    plant('lua/mascon/stats/native.lua', "-- x\nlocal ffi = require 'ffi'\n",
+      'lua/mascon/stats/native.lua:2: requires ffi')
+    plant('lua/workflows/one/native.lua', "-- x\nlocal ffi = require 'ffi'\n",
+      'lua/workflows/one/native.lua:2: requires ffi')
+    plant('lua/mascon/stats/ffi_loaded.lua', "-- x\nlocal ffi = package.loaded.ffi\n",
+      'lua/mascon/stats/ffi_loaded.lua:2: takes the FFI past require')
+    -- ops of modules above
+    plant('lua/mascon/core/op_later.lua',
+      "-- x\nlocal F\nF = op.functions\nlocal function f(a) return F.lstsq(a, a) end\n",
+      'lua/mascon/core/op_later.lua:4: calls F.lstsq')
+    plant('lua/mascon/core/op_field.lua', "-- x\nlocal function f(x) return x['tile'](x, 2) end\n",
+      "lua/mascon/core/op_field.lua:2: calls x['tile']")
+    plant('lua/mascon/core/op_dot.lua', "-- x\nlocal function f(x) return x.tile(x, 2) end\n",
+      'lua/mascon/core/op_dot.lua:2: calls x.tile')
+    -- workflows: native parts, fields, words
+    plant('lua/workflows/two/other.lua', "-- x\nworkflow.native 'one'\n",
+      "lua/workflows/two/other.lua:2: names native 'one'")
+    plant('lua/workflows/two/key.lua', "-- x\nlocal function f(mc) return mc['one'].run end\n",
+      "lua/workflows/two/key.lua:2: names ['one']")
+    plant('lua/mascon/stats/word.lua', "-- x\nlocal function f(find) return find 'two' end\n",
+      "lua/mascon/stats/word.lua:2: names 'two'; the library names no workflow")
+    -- printing, the clock, global random numbers
+    plant('lua/mascon/stats/print.lua', '-- x\nlocal function f(x) print(x) end\n',
+      'lua/mascon/stats/print.lua:2: uses print')
+    plant('lua/mascon/stats/stop.lua', '-- x\nlocal function f() os.exit(1) end\n',
+      'lua/mascon/stats/stop.lua:2: uses os.exit')
+    plant('lua/mascon/stats/clock.lua', '-- x\nlocal function f() return os.time() end\n',
+      'lua/mascon/stats/clock.lua:2: uses os.time')
+    plant('lua/mascon/stats/draw.lua', '-- x\nlocal function f() return math.random() end\n',
+      'lua/mascon/stats/draw.lua:2: uses math.random')
+    found()
+  end)
+
+  it('finds includes, calls and words of C that a folder may not have', function()
+    if not sources then return pending 'no sources in this folder' end
+    local plant, found = tree()
+    plant('kernels/cpu/near.c', '/* x */\n#include "../device/jobs.h"\n',
+      'kernels/cpu/near.c:2: includes "../device/jobs.h"')
+    plant('bindings/fftw/other.c', '/* x */\n#include "../zlib/parts.h"\n',
+      'bindings/fftw/other.c:2: includes "../zlib/parts.h"')
+    plant('bindings/fftw/none.c', '/* x */\n#include "fftw3.h"\n',
+      'bindings/fftw/none.c:2: includes "fftw3.h", which is not')
+    for _, room in ipairs { 'kernels/cpu', 'bindings/fftw', 'kernels/workflows/one' } do
+      plant(room .. '/macro.c', '/* x */\n#include UP\n', room .. '/macro.c:2: includes a name that')
+      plant(room .. '/inner.c', '/* x */\nint mci_error(int, const char *);\n',
+        room .. '/inner.c:2: names mci_error')
+    end
+    plant('runtime/base/broken.c', '/* x */\n#inclu\\\nde "tensor/mc_tensor.h"\n',
+      'runtime/base/broken.c:2: includes a name that')
+    plant('runtime/base/digraph.c', '/* x */\n%:include "tensor/mc_tensor.h"\n',
+      'runtime/base/digraph.c:2: includes a name that')
+    plant('runtime/base/lines.c', '/* x */\n/* x\n*/ #include "tensor/mc_tensor.h"\n',
+      'runtime/base/lines.c:3: includes "tensor/mc_tensor.h": tensor stands above base')
+    plant('runtime/tensor/work.c', '/* x */\n#include "../../kernels/workflows/one/own.h"\n',
+      'runtime/tensor/work.c:2: includes "../../kernels/workflows/one/own.h"; the library names no workflow')
+    plant('runtime/tensor/word.c', '/* x */\nconst char *name(void) { return "two"; }\n',
+      'runtime/tensor/word.c:2: names two; the library names no workflow')
+    plant('runtime/tensor/ring_a.h', '/* x */\n#include "ring_b.h"\n',
+      'runtime/tensor/ring_a.h:1: includes in a circle: runtime/tensor/ring_a.h runtime/tensor/ring_b.h')
+    write('runtime/tensor/ring_b.h', '/* x */\n#include "ring_a.h"\n')
+    -- files of a binding that call one another
+    write('bindings/fftw/one.c', '/* x */\nvoid two(void);\nvoid one(void)\n{\n    two();\n}\n')
+    plant('bindings/fftw/two.c', '/* x */\nvoid one(void);\nvoid two(void)\n{\n    one();\n}\n',
+      'bindings/fftw/one.c:1: calls in a circle: bindings/fftw/one.c bindings/fftw/two.c')
+    -- memory, printing, ends, words that C11 has and this tree has not
+    plant('kernels/cpu/room.c', '/* x */\nvoid *f(void) { return malloc(8); }\n', 'kernels/cpu/room.c:2: uses malloc')
+    plant('runtime/tensor/room.c', '/* x */\nvoid *f(void) { return calloc(1, 8); } /* free(p) */\n',
+      'runtime/tensor/room.c:2: uses calloc')
+    plant('runtime/tensor/print.c', '/* x */\nvoid f(void) { puts("free(p)"); }\n',
+      'runtime/tensor/print.c:2: uses puts')
+    plant('bindings/fftw/stop.c', '/* x */\nvoid f(void) { abort(); }\n', 'bindings/fftw/stop.c:2: uses abort')
+    plant('runtime/tensor/jump.c', '/* x */\nint f(void) { return setjmp(b); }\n',
+      'runtime/tensor/jump.c:2: uses setjmp')
+    plant('runtime/tensor/thread.c', '/* x */\nstatic _Thread_local int x;\n',
+      'runtime/tensor/thread.c:2: uses _Thread_local')
+    plant('runtime/tensor/gnu.c', '/* x */\n__attribute__((cold)) void f(void);\n',
+      'runtime/tensor/gnu.c:2: uses __attribute__')
+    plant('kernels/cpu/lanes.c', '/* x */\n#include <immintrin.h>\n', 'kernels/cpu/lanes.c:2: uses immintrin.h')
+    -- what the Lua FFI could not read
+    plant('runtime/mc_lua.h', '/* x */\nstatic inline int f(int x) { return x; }\n',
+      'runtime/mc_lua.h:2: has static inline')
+    found()
+  end)
+
+  it('finds lists of ops in any words', function()
+    if not sources then return pending 'no sources in this folder' end
+    local plant, found = tree()
+    local listed, compares = ':2: lists ops by name', ':2: compares with names of ops'
+    os.execute('mkdir -p ' .. quote(folder .. '/runtime/ops/gen'))
+    for _, path in ipairs { 'lua/mascon/stats', 'lua/workflows/one', 'scripts', 'runtime/ops/gen' } do
+      plant(path .. '/nested.lua', "-- x\nlocal T = { { 'sqrt', 1 }, { 'floor', 2 }, { 'exp', 1 } }\n",
+        path .. '/nested.lua' .. listed)
+      plant(path .. '/chain.lua', "-- x\nlocal function f(name) return name == 'add' or name == 'subtract' end\n",
+        path .. '/chain.lua' .. compares)
+    end
+    plant('lua/mascon/stats/keyed.lua', '-- x\nlocal T = { sqrt = { 1 }, floor = { 2 }, exp = { 3 } }\n',
+      'lua/mascon/stats/keyed.lua' .. listed)
+    plant('lua/mascon/stats/mapped.lua', "-- x\nlocal T = { a = 'sqrt', b = 'floor', c = 'exp' }\n",
+      'lua/mascon/stats/mapped.lua' .. listed)
+    plant('runtime/tensor/array.c', '/* x */\nstatic const char *const T[] = { "sqrt", "floor", "exp" };\n',
+      'runtime/tensor/array.c' .. listed)
+    plant('runtime/tensor/structs.c',
+      '/* x */\nstatic const struct s T[] = { { "sqrt", 1 }, { "floor", 2 }, { "exp", 3 } };\n',
+      'runtime/tensor/structs.c' .. listed)
+    plant('runtime/tensor/compare.c',
+      '/* x */\nint f(const char *s) { return !strcmp(s, "sqrt") || !strcmp(s, "exp"); }\n',
+      'runtime/tensor/compare.c' .. compares)
+    plant('runtime/tensor/turned.c', '/* x */\nint f(const op *o) { return !strcmp("sqrt", o->name); }\n',
+      'runtime/tensor/turned.c:2: asks for a single op')
+    plant('runtime/tensor/switch.c', '/* x */\nint f(const op *o) { switch (o->id) { default: return 0; } }\n',
+      'runtime/tensor/switch.c:2: asks for a single op')
+    plant('runtime/tensor/below.c', '/* x */\nint f(const op *o) { return o->id < 12; }\n',
+      'runtime/tensor/below.c:2: asks for a single op')
+    -- no lists: statistics that a workflow reports, options, a few among other words
+    write('lua/workflows/one/report.lua', "-- x\nlocal T = { mean = 1, std = 2, max = 3, min = 4 }\n")
+    write('lua/mascon/stats/option.lua',
+      "-- x\nlocal function f(o) return o.reduce == 'sum' or o.reduce == 'mean' end\n")
+    write('lua/mascon/stats/few.lua', "-- x\nlocal T = { 'linear', 'cubic', 'floor', 'ceil', 'sign' }\n")
+    found()
   end)
 
   it('finds files that bear a word with another meaning, and files that documents name in vain', function()

@@ -160,7 +160,7 @@ describe('scripts/autoreject.lua', function()
     assert.truthy(read(folder .. '/h/report.html'):find('Certainty of the votes', 1, true))
     said, rc = run(file .. ' --adjacency-drop 4 --out ' .. folder .. '/k')
     assert.equal(1, rc)
-    assert.truthy(said:find('adjacency_drop counts neighbours; give adjacency', 1, true), said)
+    assert.truthy(said:find('--adjacency-drop is for --adjacency with --reject-by local', 1, true), said)
   end)
 
   it('leaves marked channels and gives back results only where asked to replace them', function()
@@ -208,9 +208,10 @@ describe('scripts/autoreject.lua', function()
       [epochs_file .. ' --reject-by global --rho 1 --kappa 0.5 --adjacency --certainty 2 --bad-channel 0.5 '
         .. '--partial drop'] = {
           '--kappa, --rho, --bad-channel, --partial, --adjacency and --certainty are for --reject-by local' },
-      [epochs_file .. ' --reject-by global --seed 1'] = { '--seed is without effect' },
-      [epochs_file .. ' --reject-by ransac --cv 3'] = { '--cv is without effect' },
-      [epochs_file .. ' --rho 1 --log ' .. folder .. '/a/reject_log.npz'] = { '--rho is without effect with --log' },
+      [epochs_file .. ' --reject-by global --seed 1'] = { '--seed is for --reject-by local; without effect' },
+      [epochs_file .. ' --reject-by ransac --cv 3'] = { '--cv is for --reject-by local, or for --reject-by global' },
+      [epochs_file .. ' --rho 1 --log ' .. folder .. '/a/reject_log.npz'] = {
+        '--rho is for --reject-by local without --log' },
       [fixed .. ' --metod exact'] = { '--metod', '--method' },
       [array_file .. ' --fs 250 --events nothing'] = { 'has no event "nothing"; give --events' },
       [''] = { '--help' },

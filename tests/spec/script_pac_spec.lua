@@ -59,6 +59,9 @@ describe('scripts/pac.lua', function()
     assert.equal(0, rc, said)
     assert.same({ 1, 1, 10, 10 }, { mc.load(folder .. '-2/pac.npz').pac:size() })
     assert.truthy(said:find('ch2', 1, true))
+    said, rc = run(('%s-in/x.npy --fs 512 --contrast %s-in/x.npy --out %s-6'):format(folder, folder, folder))
+    assert.equal(1, rc)
+    assert.truthy(said:find('a contrast compares trials, give epochs, or --axes ST', 1, true), said)
   end)
 
   it('searches the best bands of each channel', function()
@@ -102,6 +105,11 @@ describe('scripts/pac.lua', function()
     assert.truthy(script.read(folder .. '-4/report.html'):find('Contrast of two conditions', 1, true))
     assert.truthy(script.read(folder .. '-4/pac.csv'):find('length', 1, true))
     assert.truthy(script.read(folder .. '-4/manifest.json'):find('length.lua', 1, true))
+    local pipe = assert(io.popen((
+      '%s plan scripts/pac.lua %s --surrogate block_swap --contrast %s-in/2.npy 2>&1'):format(script.program, line,
+      folder)))
+    assert.matches('40 surrogates, contrast with 12 segments: about %d+%.%d s', pipe:read '*a')
+    pipe:close()
     -- the same as the built-in measure of that formula
     said, rc = run(('%s --measure mvl --surrogate block_swap --out %s-5'):format(line, folder))
     assert.equal(0, rc, said)
@@ -148,7 +156,7 @@ describe('scripts/pac.lua', function()
   it('refuses options that would have no effect', function()
     local x = folder .. '-in/none.npy' -- refused before it is looked for
     for line, words in pairs {
-      [x .. ' --paired --contrast-perm 5'] = '--paired and --contrast-perm are for --contrast FILE',
+      [x .. ' --paired --contrast-perm 5'] = '--contrast-perm and --paired are for --contrast FILE',
       [x .. ' --paired'] = '--paired is for --contrast FILE',
       [x .. ' --key zz'] = '--key is for an .npz',
       [x .. ' --keep-marked'] = '--keep-marked is for recordings with marks and types',
@@ -157,7 +165,22 @@ describe('scripts/pac.lua', function()
       [x .. ' --search 0'] = '--search 0: a grid needs at least 2 frequencies',
       [x .. ' --search -1'] = '--search -1: a grid needs at least 2 frequencies',
       [x .. ' --demo'] = 'is not read with --demo, which makes a recording',
-      ['--demo --fs 100'] = '--fs is for a recording, and --demo makes one',
+      ['--demo --fs 100'] = '--fs is for arrays',
+      ['--demo --mask m.npy --from 1'] = '--from and --mask are for a recording, and --demo makes one',
+      [folder .. '-in/none.fif --fs 100 --axes CT'] = '--fs is for arrays',
+      ['--demo --pick Fz --n-perm 20 --seed 3'] = '--n-perm is for drawn surrogates',
+      ['--demo --pick Fz --seed 3'] = '--seed is for drawn surrogates',
+      ['--demo --pick Fz --surrogate none --mcp fdr --norm sub'] = '--norm and --mcp are for p and z',
+      ['--demo --pick Fz --surrogate none --min-shift 5'] = '--min-shift is for surrogates that are shifts',
+      ['--demo --pick Fz --measure ndpac --mcp fdr'] =
+        '--mcp is for p and z, which are made of surrogates (not',
+      ['--demo --pick Fz --measure mvl --n-bins 9'] = '--n-bins is for measures with phase bins',
+      ['--demo --pick Fz --measure mvl --bin-norm sum'] = '--bin-norm is for the measures mi and hr',
+      ['--demo --pick Fz --measure mvl --segments pool'] =
+        '--segments is for several segments and the measures mi and hr',
+      ['--demo --pick Fz --mcp fdr --maxstat-of z'] = '--maxstat-of is for --mcp maxstat',
+      ['--demo --pick Fz --mcp none --mcp-scope run'] = '--mcp-scope is for corrected p',
+      ['--demo --pick Fz --compat gpac --filter morlet'] = '--filter is morlet; --compat gpac has one filter',
       ['--demo --pick Fz --null-shift 1e9'] = 'null_shift is 1e+09',
     } do
       local said, rc = run(line .. ' --quiet --out ' .. folder .. '-refused')

@@ -170,6 +170,35 @@ function M.unused(given, names, why)
     or ('%s and %s are %s'):format(table.concat(list, ', '), last, why), 0)
 end
 
+--- Refuses options that stand on the line and have no effect under the settings of this run.
+---
+--- An option names the settings under which it does something (`of = 'drawn search'`: any of them), spec.settings says
+--- in words what each is, and facts which hold. A setting that facts leave out is not known yet and refuses nothing.
+---     local spec = { options = { { 'top', 'count', 'rows', of = 'table' } }, settings = { table = '--table' } }
+---     mc.args.refuse(spec, {}, { table = false })  --> nothing
+---@param spec table as for parse, with settings
+---@param given table<string, boolean> as parse gives it
+---@param facts table<string, boolean> settings of this run
+function M.refuse(spec, given, facts)
+  local groups, order = {}, {}
+  for _, o in ipairs(spec.options) do
+    local holds, words = not o.of, {}
+    for name in (o.of or ''):gmatch '%S+' do
+      holds = holds or facts[name] ~= false
+      words[#words + 1] = spec.settings[name]
+    end
+    if not holds and given[o[1]] then
+      local why = 'for ' .. table.concat(words, ', or for ')
+      if not groups[why] then
+        groups[why] = {}
+        order[#order + 1] = why
+      end
+      table.insert(groups[why], o[1])
+    end
+  end
+  for _, why in ipairs(order) do M.unused(given, groups[why], why .. '; without effect here') end
+end
+
 --- Runs a script's body: an error becomes one line on stderr and exit status 1; Ctrl-C and SIGTERM go on to the host.
 --- MASCON_TRACEBACK=full shows where.
 ---@param name string of the script, for the message

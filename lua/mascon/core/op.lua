@@ -572,12 +572,15 @@ local function list_maker(row)
   end
 end
 
+--- The Lua function that a row's module has for it, or nil where it names none.
+function M.composed(row) return row.module and require(row.module)[row[1]] end
+
 --- A composition of other ops, or a C op with a Lua function in front of it: the module is loaded at the first call.
 function maker.lua(row)
   local name, module, f = row[1], row.module, nil
   local function composed(...)
     if not f then
-      f = require(module)[name]
+      f = M.composed(row)
       if type(f) ~= 'function' then error(('%s: the op table names %s, which has no such function'):format(name, module)) end
       f = into.guard and into.guard(row.namespace and row.namespace .. '.' .. name or name, f) or f
     end

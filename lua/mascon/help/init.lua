@@ -136,8 +136,11 @@ end
 --- The function behind a name: a composed op's stub stands for the function of the row's module, one that takes out= for the one it calls.
 local function behind(f)
   local row = row_of[f]
-  local ok, module = pcall(require, row and row.module or 'mascon')
-  local g = ok and row and row.module and module[row[1]] or f
+  local g = f
+  if row then
+    local ok, composed = pcall(op.composed, row)
+    g = ok and composed or f
+  end
   return into.behind[g] or g
 end
 

@@ -20,7 +20,7 @@ local IDENTIFIER = '^[%a_][%w_]*$'
 local PARAMS = { { 'rank', 'int' }, { 'range', 'int' } }
 
 --- The compiled function of a text; nil and what the compiler says of it.
-local function load(fname, source)
+local function made(fname, source)
   local f
   local code, why = native.load(source, fname)
   if code then f, why = handles.range(code, 'k') end
@@ -97,7 +97,7 @@ function M.make(k, text, opts)
       fname, nin = 255, nout = #results, dtypes = dtypes, params = PARAMS,
       rules = { batch = batch, none = 'it is C of your own; give its derivative as vjp, a function' },
     }, function(name)
-      local f, trouble = load(fname, source)
+      local f, trouble = made(fname, source)
       if not f then return nil, trouble end
       return handles.range_row(name, f, opts.grain, dtypes, #values, results)
     end)

@@ -18,7 +18,7 @@ local M = {}
 
 for name, row in pairs(op.rows) do
   if row.namespace == 'linalg' and op.functions[name] then
-    M[name] = row.module and require(row.module)[name] or op.functions[name]
+    M[name] = op.composed(row) or op.functions[name]
     for _, alias in ipairs(row.alias or {}) do M[alias] = M[name] end
   end
 end

@@ -7,7 +7,7 @@ local lazy = require 'mascon.core.lazy'
 local M = {}
 
 for name, row in pairs(op.rows) do
-  if row.namespace == 'stats' and op.functions[name] then M[name] = row.module and require(row.module)[name] or op.functions[name] end
+  if row.namespace == 'stats' and op.functions[name] then M[name] = op.composed(row) or op.functions[name] end
 end
 -- order statistics and covariances live among mc's own names
 for _, name in ipairs { 'median', 'quantile', 'nanquantile', 'percentile', 'nanmedian', 'histogram', 'cov', 'corrcoef' } do M[name] = op.functions[name] end

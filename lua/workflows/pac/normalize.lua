@@ -216,22 +216,25 @@ function M.step_down(x, maxima, near)
   local out = mc.empty { G, N }
   for g = 1, G do
     mc.scope(function()
-      local order = mc.argsort(mc.where(mc.isnan(x[g]), -math.huge, x[g]), { descending = true })
+      -- from the weakest up, so that a running maximum goes forward
+      local order = mc.argsort(mc.where(mc.isnan(x[g]), -math.huge, x[g]))
       local sorted = mc.take(x[g], order, 1)
       local count, none = mc.zeros { N }, mc.full({ 1 }, -math.huge, { dtype = near.dtype })
+      local line = sorted:to(near.dtype) -- of the dtype of what it is compared with, where that loses nothing
+      if not mc.all(mc.logical_or(mc.eq(line:to 'f64', sorted), mc.isnan(sorted))) then line = sorted end
       local step = math.max(1, math.floor(BLOCK / N))
       for first = 1, n, step do -- kept surrogates by blocks that stay in the cache
         mc.scope(function()
           local rows = mc.permute_dims(near[g][{ {}, { first, math.min(n, first + step - 1) } }], { 2, 1, 3 })
           local kept = mc.take(rows:reshape(-1, N), order, 2)
-          local top = mc.cummax(mc.where(mc.isnan(kept), none, kept), -1, { reverse = true })
-          count:add_(mc.sum(mc.ge(top:to 'f64', sorted), 1):to 'f64')
+          if mc.any(mc.isnan(kept)) then kept = mc.where(mc.isnan(kept), none, kept) end
+          count:add_(mc.sum(mc.where(mc.ge(mc.cummax(kept, -1), line), 1, 0), 1))
         end)
       end
       local far = mc.sort(maxima[g])
       count = count + (K - mc.searchsorted(far, sorted, { base = 0 }):to 'f64')
       local p = mc.where(mc.isnan(sorted), 0, mc.minimum((1 + count) / (1 + K), 1))
-      p = mc.where(mc.isnan(sorted), mc.nan, mc.cummax(p))
+      p = mc.where(mc.isnan(sorted), mc.nan, mc.cummax(p, -1, { reverse = true }))
       out[g] = mc.put_along_axis(mc.zeros { N }, order, p)
     end)
   end

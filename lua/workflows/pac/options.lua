@@ -94,7 +94,9 @@ local function complete_surrogates(o, given)
   if o.permutations then o.surrogate = 'swap_trials' end
   local drawn = o.n_perm > 0 or o.shifts or o.permutations
   if o.measure == 'ndpac' then
-    if drawn or o.surrogate == 'exhaustive' then notes[1] = 'ndpac carries its own threshold (ndpac_p), so no surrogates are made' end
+    if drawn or o.surrogate == 'exhaustive' then
+      notes[1] = 'ndpac carries its own threshold (ndpac_p), so no surrogates are made and there are no z and p'
+    end
     o.surrogate = 'none'
   elseif o.surrogate ~= 'exhaustive' and not drawn then
     if given.surrogate and given.surrogate ~= 'none' then

@@ -359,6 +359,9 @@ function M.open(path, opts)
   end
   local s = from_tensor(x, { axes = o.axes, pick = o.pick, fs = o.fs or fs, from = o.from, to = o.to, found = found })
   s.path = path
+  if found and found.fs and o.fs and found.fs ~= o.fs then
+    s.notes[#s.notes + 1] = ('%s says %g Hz, and --fs %g decides'):format(path, found.fs, o.fs)
+  end
   if not s.fs then fail('%s does not say its sampling rate; give --fs in Hz', path) end
   return with_mask(s, o.mask)
 end
@@ -510,10 +513,18 @@ function M.comparable(a, b, paired)
   if a.fs ~= b.fs or a.T ~= b.T then fail('the conditions have segments of %d samples at %g Hz and of %d at %g Hz; ' ..
     'both must be equal', a.T, a.fs, b.T, b.fs) end
   for _, s in ipairs { a, b } do
-    if s.S < 2 then fail('%s has one segment; a contrast compares trials, give epochs', s.path or 'a condition') end
+    if s.S < 2 then fail('%s has one segment; a contrast compares trials, give epochs%s', s.path or 'a condition',
+      s.C > 1 and not s.segmented and ', or --axes ST where the rows of an array are trials of one channel' or '') end
     if s.mask or s.windows then fail('%s is masked; a contrast takes whole segments', s.path or 'a condition') end
   end
   if paired and a.S ~= b.S then fail('--paired with %d and %d segments; pairs need as many of each', a.S, b.S) end
+end
+
+--- The parts of a contrast: plan and options of the maps, options of the test.
+local function contrast_plan(a, opts)
+  local compute, test = require('workflows.pac.contrast').split(opts)
+  compute.axes = 'CST'
+  return require('workflows.pac').plan(a.T, compute), compute, test
 end
 
 --- The contrast of two sources (pac.contrast) with the same channels: values of each segment, a few channels at a time.
@@ -524,14 +535,38 @@ end
 ---@return table result of pac.contrast [C, P, A]
 function M.contrast(a, b, opts, progress)
   M.comparable(a, b, opts.paired)
-  local contrast, pac = require 'workflows.pac.contrast', require 'workflows.pac'
-  local compute, test = contrast.split(opts)
-  compute.axes = 'CST'
-  local plan = pac.plan(a.T, compute)
+  local contrast = require 'workflows.pac.contrast'
+  local plan, _, test = contrast_plan(a, opts)
   local function values(s)
     return contrast.observations(M.run(plan, s, { progress = progress }).pac)
   end
   return contrast.finish(contrast.maps(values(a), values(b), test), plan)
+end
+
+--- Seconds that M.contrast should take here: the maps of both conditions, and a few permutations that are timed.
+---@param a table source of condition A
+---@param b table source of condition B
+---@param opts table options of pac.contrast
+---@return number
+function M.contrast_seconds(a, b, opts)
+  local contrast = require 'workflows.pac.contrast'
+  local plan, compute, test = contrast_plan(a, opts)
+  local P, A, C = plan.engine.P, plan.engine.A, math.min(a.C, 4)
+  local some = {}
+  for k, v in pairs(test) do some[k] = v end
+  some.n_perm = math.max(2, math.ceil((test.n_perm or 1000) / 10))
+  local maps = { mc.randn({ a.S, C, P, A }, { seed = 1 }), mc.randn({ b.S, C, P, A }, { seed = 2 }) }
+  local took = clock(function() contrast.maps(maps[1], maps[2], some) end)
+  return M.seconds(plan, a, compute) + M.seconds(plan, b, compute) - 2 * OUTPUT
+    + took * a.C / C * (test.n_perm or 1000) / some.n_perm
+end
+
+--- Bytes that M.contrast takes at its peak: its larger condition, and the maps of both in f64 with what is tested of
+--- them.
+function M.contrast_bytes(a, b, opts)
+  local plan = contrast_plan(a, opts)
+  local cells = a.C * plan.engine.P * plan.engine.A
+  return math.max(M.bytes(plan, a), M.bytes(plan, b)) + 24 * (a.S + b.S) * cells + 8 * 2 ^ 22
 end
 
 --- The best pair of bands of each channel (pac.search.best), over all its segments.

@@ -404,12 +404,13 @@ do
       if p[2] == 'int' or p[2] == 'bool' then ints = ints + 1 end
       if p[1] == 'reverse' and ints == 1 then reverse = 1 end
     end
-    o[#o + 1] = ('    {"%s", %d, MCI_FAMILY_%s, mci_%s_run, %d, %d, %d, %d, %d, %d, %d, %s, {%s}, %d, %s, %s, %d, %d, %d, %s, %s, %d},\n'):format(
+    o[#o + 1] = ('    {"%s", %d, MCI_FAMILY_%s, mci_%s_run, %d, %d, %d, %d, %d, %d, %d, %s, {%s}, %d, %s, %s, %d, %d, %d, %s, %s, %d, %s},\n'):format(
       r.says or r[1], r.id, family:upper(), family, nin, r.nout == 'list' and 255 or r.nout or 1,
       PROMOTE[r.promote or 'numeric'], RES[r.result or 'same'], kn, (r.family == 'where') and 1 or 0, r.empty == 'error' and 1 or 0,
       r.guard_text and ('"%s"'):format(r.guard_text) or '0', table.concat(comp, ', '),
       pieces, field(r, 'skip', 'fill hold count kernel'), field(r, 'finish', 'mean var std skew kurtosis log nan refuse'), reverse,
-      r.joins or 0, r.variant and VARIANTS[r.family][r.variant] or 0, r.fill or '0', r.nothing or '0', r.by_value and 1 or 0)
+      r.joins or 0, r.variant and VARIANTS[r.family][r.variant] or 0, r.fill or '0', r.nothing or '0', r.by_value and 1 or 0,
+      family == 'linalg' and ('"%s"'):format(table.concat(r.operands or { 'a', 'b', 'c' })) or '0')
   end
   o[#o + 1] = ('};\nconst int mci_nop = %d;\n\nconst int32_t mci_itemsize_table[] = {'):format(#T.ops)
   for _, d in ipairs(DT) do o[#o + 1] = d.size .. ', ' end

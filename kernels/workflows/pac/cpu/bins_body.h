@@ -21,8 +21,9 @@ typedef struct SN(bins_work) {
     double *mean, *m2, *exceed; /* [P][W] */
     double *centre;             /* [2][B] */
     int64_t *order;             /* [K] */
+    int64_t *around;            /* [2][K + 1]: surroundings of the points, only for zmax */
     T *top, *ztop;              /* [K] */
-    T *kept;                    /* [K][P][W]: surrogates of one tile, only for zmax */
+    T *kept;                    /* [P][K][W]: surrogates of one tile by shift, only for zmax */
     double *run;                /* [2][K + 2][W], only for zmax */
     int64_t blocks;             /* of one segment */
     int64_t bytes;
@@ -53,6 +54,7 @@ static SN(bins_work) SN(bins_layout)(const mck_pac_bins *a, void *base)
     w.exceed = pac_take(&p, a->P * W, sizeof(double));
     w.centre = pac_take(&p, 2 * a->bins, sizeof(double));
     w.order = pac_take(&p, k, sizeof(int64_t));
+    w.around = pac_take(&p, a->null.zmax ? 2 * (k + 1) : 0, sizeof(int64_t));
     w.top = pac_take(&p, k, sizeof(T));
     w.ztop = pac_take(&p, k, sizeof(T));
     w.kept = pac_take(&p, a->null.zmax ? k * a->P * W : 0, sizeof(T));
@@ -441,9 +443,8 @@ static void SN(bins_drawn)(const mck_pac_bins *a, const SN(bins_work) *w, int64_
             SN(null_feed)(&z, w->draw + p0 * W, SN(null_far)(u, which, a->L));
             if (u->max)
                 w->top[which] = SN(null_max)(w->draw + p0 * W, p1 - p0, lanes, w->top[which]);
-            if (u->zmax)
-                memcpy(w->kept + (which * a->P + p0) * W, w->draw + p0 * W,
-                       sizeof(T) * (size_t)n);
+            for (int64_t p = p0; u->zmax && p < p1; p++)
+                memcpy(w->kept + (p * u->K + k + i) * W, w->draw + p * W, sizeof(T) * W);
             if (u->all)
                 for (int64_t p = p0; p < p1; p++)
                     memcpy((T *)u->all + ((job * u->K + which) * a->P + p) * a->A + tile * W,
@@ -455,8 +456,8 @@ static void SN(bins_drawn)(const mck_pac_bins *a, const SN(bins_work) *w, int64_
         if (u->zmax) {
             T *near = u->znear ? (T *)u->znear + (job * (u->near_count - 1)) * pairs + first : NULL;
             T mine[W];
-            SN(null_tops)(u, w->kept + p * W, a->P * W, a->L, lanes, w->value + p * W, mine, w->ztop,
-                          near, pairs, w->order, w->run);
+            SN(null_tops)(u, w->kept + p * u->K * W, a->L, lanes, w->value + p * W, mine, w->ztop,
+                          near, pairs, w->order, w->around, w->around + u->K + 1, w->run);
             if (u->zvalue)
                 memcpy((T *)u->zvalue + first, mine, sizeof(T) * (size_t)lanes);
         }
@@ -517,6 +518,8 @@ void FN(bins)(const mck_pac_bins *a, int64_t begin, int64_t end, void *work)
     memset(w.draw, 0, sizeof(T) * (size_t)(a->P * W));
     if (a->null.K > 0)
         SN(order_shifts)(a->null.shift, w.order, a->null.K);
+    if (a->null.K > 0 && a->null.zmax)
+        SN(null_surroundings)(&a->null, a->L, w.order, w.around, w.around + a->null.K + 1);
     for (int64_t job = begin; job < end; job++)
         SN(bins_job)(a, &w, job);
 }

@@ -80,28 +80,13 @@ MC_INLINE double SN(null_run)(const double *run, int64_t j, int64_t n)
     return j < 0 ? run[j + n] - run[n] : j >= n ? run[j - n] + run[n] : run[j];
 }
 
-/* The same for the lanes of a tile. */
-MC_INLINE void SN(null_runs)(const double *run, int64_t j, int64_t n, double *MC_RESTRICT to)
-{
-    const double *all = run + n * W, *at = run + (j < 0 ? j + n : j >= n ? j - n : j) * W;
-    if (j >= 0 && j < n)
-        memcpy(to, at, sizeof(double) * W);
-    else if (j < 0)
-        for (int l = 0; l < W; l++)
-            to[l] = at[l] - all[l];
-    else
-        for (int l = 0; l < W; l++)
-            to[l] = at[l] + all[l];
-}
-
 /* x on the scale of the others: `rest` of them with sum a and squares b. total: squares of all. */
-MC_INLINE T SN(null_z)(double x, double a, double b, double rest, double total)
+MC_INLINE double SN(null_z)(double x, double a, double b, double rest, double total)
 {
-    const double m = a / rest, var = b / rest - m * m;
-    return total == 0 ? (T)-INFINITY
-           : rest < 2 ? (T)INFINITY
-           : var > 1e-13 * (b / rest) ? (T)((x - m) / sqrt(var))
-           : x > m ? (T)INFINITY : (T)-INFINITY;
+    const double m = a / rest, square = b / rest, var = square - m * m, d = x - m;
+    const double none = d > 0 ? (double)INFINITY : (double)-INFINITY;
+    const double z = var > 1e-13 * square ? d / sqrt(var) : none;
+    return total == 0 ? (double)-INFINITY : rest < 2 ? (double)INFINITY : z;
 }
 
 /* Shift of point j of the circle: 0 is the value, 1 to K the surrogates in the order of shifts. */
@@ -193,7 +178,7 @@ MC_UNUSED static T SN(null_top)(const mck_pac_null *u, const T *s, int64_t step,
             a -= SN(null_run)(sum, hi, n) - SN(null_run)(sum, lo, n);
             b -= SN(null_run)(sq, hi, n) - SN(null_run)(sq, lo, n);
         }
-        const T z = SN(null_z)(x, a, b, rest, sq[n]);
+        const T z = (T)SN(null_z)(x, a, b, rest, sq[n]);
         if (i == 0)
             mine = z;
         else if (near && !SN(null_far)(u, k, L))
@@ -204,73 +189,99 @@ MC_UNUSED static T SN(null_top)(const mck_pac_null *u, const T *s, int64_t step,
     return mine;
 }
 
-/* null_top of the lanes of one tile, s[k*step + lane]: what depends on shifts alone is found once
- * for all of them. mine: standardised values; run: room for 2 (K + 2) W running sums. */
-MC_UNUSED static void SN(null_tops)(const mck_pac_null *u, const T *s, int64_t step, int64_t L,
-                                    int lanes, const T *value, T *mine, T *MC_RESTRICT top,
-                                    T *near, int64_t cells, const int64_t *order, double *run)
+/* Points [lo[i], hi[i]) of the circle are closer than `near` to point i: the same for all pairs. */
+MC_UNUSED static void SN(null_surroundings)(const mck_pac_null *u, int64_t L, const int64_t *order,
+                                            int64_t *MC_RESTRICT lo, int64_t *MC_RESTRICT hi)
+{
+    const int64_t n = u->K + 1;
+    int64_t a = 1 - n, b = 1 - n;
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t c = SN(null_shift)(u, order, i, L);
+        for (; u->near > 0 && a < i && SN(null_shift)(u, order, a, L) <= c - u->near; a++)
+            ;
+        b = b < a ? a : b;
+        for (; u->near > 0 && b < a + n && SN(null_shift)(u, order, b, L) < c + u->near; b++)
+            ;
+        lo[i] = u->near > 0 ? a : 0;
+        hi[i] = u->near > 0 ? b : 0;
+    }
+}
+
+/* Whether a point is at most `top` on the scale of the others, told without a division: with room
+ * for the rounding of null_z, and not where its spread is lost in that of its squares. */
+MC_INLINE int64_t SN(null_below)(double x, double a, double b, double rest, double top)
+{
+    const double d = x * rest - a, square = b * rest, var = square - a * a;
+    return (top > 1e-3) & (var > 1e-6 * square) & ((d <= 0) | (d * d < 0.999999 * top * top * var));
+}
+
+/* null_top of the lanes of one tile: s holds the surrogates by shift, [K][W]; lo and hi as
+ * null_surroundings gives them. Few points raise a maximum, so what is divided is little. mine:
+ * standardised values; run: room for 2 (K + 2) W running sums. */
+MC_UNUSED static void SN(null_tops)(const mck_pac_null *u, const T *s, int64_t L, int lanes,
+                                    const T *value, T *mine, T *MC_RESTRICT top, T *near,
+                                    int64_t cells, const int64_t *order, const int64_t *lo,
+                                    const int64_t *hi, double *run)
 {
     const int64_t n = u->K + 1;
     double *MC_RESTRICT sum = run, *MC_RESTRICT sq = run + (n + 1) * W;
     double v[W];
-    int fine[W]; /* no surrogate is NaN or infinite */
+    int64_t live[W]; /* some surrogate differs and none is NaN or infinite */
     for (int l = 0; l < W; l++) {
         v[l] = (double)value[l];
-        sum[l] = sq[l] = 0;
+        sum[l] = sq[l] = sum[W + l] = sq[W + l] = 0;
     }
-    for (int64_t i = 0; i < n; i++) {
-        const T *at = s + (i == 0 ? 0 : order[i - 1]) * step;
+    for (int64_t i = 1; i < n; i++) {
+        const T *at = s + (i - 1) * W;
         double *MC_RESTRICT to = sum + i * W, *MC_RESTRICT to2 = sq + i * W;
         for (int l = 0; l < W; l++) {
-            const double x = i == 0 ? 0 : (double)at[l] - v[l];
+            const double x = (double)at[l] - v[l];
             to[W + l] = to[l] + x;
             to2[W + l] = to2[l] + x * x;
         }
     }
     const double *a0 = sum + n * W, *b0 = sq + n * W;
+    int plain = 0; /* squares so large or small that products of them would not hold */
     for (int l = 0; l < W; l++) {
-        fine[l] = b0[l] - b0[l] == 0;
-        mine[l] = (T)NAN;
+        live[l] = l < lanes && b0[l] - b0[l] == 0 && b0[l] != 0;
+        plain |= live[l] && (b0[l] > 1e140 || b0[l] < 1e-140);
     }
-    int64_t lo = 1 - n, hi = 1 - n, j = 0;
+    int64_t j = 0;
     for (int64_t i = 0; i < n; i++) {
-        const int64_t k = i == 0 ? 0 : order[i - 1], c = SN(null_shift)(u, order, i, L);
-        const T *at = s + k * step;
-        double rest = (double)n, a[W], b[W];
-        T z[W];
-        memcpy(a, a0, sizeof a);
-        memcpy(b, b0, sizeof b);
-        if (u->near > 0) {
-            for (; lo < i && SN(null_shift)(u, order, lo, L) <= c - u->near; lo++)
-                ;
-            hi = hi < lo ? lo : hi;
-            for (; hi < lo + n && SN(null_shift)(u, order, hi, L) < c + u->near; hi++)
-                ;
-            rest = (double)(n - (hi - lo));
-            double to[2][W], from[2][W];
-            SN(null_runs)(sum, hi, n, to[0]), SN(null_runs)(sum, lo, n, from[0]);
-            SN(null_runs)(sq, hi, n, to[1]), SN(null_runs)(sq, lo, n, from[1]);
-            for (int l = 0; l < W; l++) {
-                a[l] -= to[0][l] - from[0][l];
-                b[l] -= to[1][l] - from[1][l];
-            }
-        }
+        const int64_t k = i == 0 ? 0 : order[i - 1];
+        const int64_t l0 = lo[i] < 0 ? lo[i] + n : lo[i] >= n ? lo[i] - n : lo[i],
+                      h0 = hi[i] < 0 ? hi[i] + n : hi[i] >= n ? hi[i] - n : hi[i];
+        const double rest = (double)(n - (hi[i] - lo[i])),
+                     turn_lo = lo[i] < 0 ? -1 : lo[i] >= n ? 1 : 0,
+                     turn_hi = hi[i] < 0 ? -1 : hi[i] >= n ? 1 : 0;
+        const int keeps = i > 0 && near && !SN(null_far)(u, k, L), all = i == 0 || keeps;
+        const double before = all || plain || rest < 2 ? -1 : (double)top[k];
+        double x[W], a[W], b[W], z[W];
+        int64_t above = 0;
         for (int l = 0; l < W; l++) {
-            const double x = i == 0 ? 0 : (double)at[l] - v[l];
-            z[l] = SN(null_z)(x, a[l], b[l], rest, b0[l]);
+            x[l] = i == 0 ? 0 : (double)s[(i - 1) * W + l] - v[l];
+            a[l] = a0[l] - ((sum[h0 * W + l] + turn_hi * a0[l]) -
+                            (sum[l0 * W + l] + turn_lo * a0[l]));
+            b[l] = b0[l] - ((sq[h0 * W + l] + turn_hi * b0[l]) -
+                            (sq[l0 * W + l] + turn_lo * b0[l]));
+            above |= live[l] & ~SN(null_below)(x[l], a[l], b[l], rest, before);
         }
-        if (i == 0) {
+        if (all) {
             for (int l = 0; l < W; l++)
-                mine[l] = fine[l] ? z[l] : (T)NAN;
-        } else if (near && !SN(null_far)(u, k, L)) {
-            for (int l = 0; l < lanes; l++)
-                near[cells * j + l] = fine[l] ? z[l] : (T)-INFINITY;
-            j++;
-        } else {
-            T most = top[k];
-            for (int l = 0; l < lanes; l++)
-                most = fine[l] && z[l] > most ? z[l] : most;
-            top[k] = most;
+                z[l] = SN(null_z)(x[l], a[l], b[l], rest, b0[l]);
+            for (int l = 0; i == 0 && l < W; l++)
+                mine[l] = b0[l] - b0[l] == 0 ? (T)z[l] : (T)NAN;
+            for (int l = 0; keeps && l < lanes; l++)
+                near[cells * j + l] = b0[l] - b0[l] == 0 ? (T)z[l] : (T)-INFINITY;
+            j += keeps;
+            continue;
+        }
+        for (int l = 0; above && l < lanes; l++) {
+            if (!live[l] || (!plain && rest >= 2 &&
+                             SN(null_below)(x[l], a[l], b[l], rest, (double)top[k])))
+                continue;
+            const T t = (T)SN(null_z)(x[l], a[l], b[l], rest, b0[l]);
+            top[k] = t > top[k] ? t : top[k];
         }
     }
 }

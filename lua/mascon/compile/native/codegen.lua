@@ -164,7 +164,7 @@ end
 ---@return string|nil reason
 function M.emit(group, leaves, results)
   if not group.code then return nil, 'no elementwise group' end
-  local one, register, head, load, list, alone = {}, {}, {}, {}, {}, {} -- alone: leaves of one value, by name
+  local one, register, head, loads, list, alone = {}, {}, {}, {}, {}, {} -- alone: leaves of one value, by name
   for k, h in ipairs(leaves) do
     local v, from, want = ('v%d'):format(k), by_code[h.dtype], by_code[group.want[k]]
     one[k] = M.is_one(h, results[1].shape)
@@ -175,7 +175,7 @@ function M.emit(group, leaves, results)
     else
       head[#head + 1] = ('const %s *const x%d = in[%d];'):format(from.c, k, k - 1)
       local x = ('x%d[first + i]'):format(k)
-      load[v] = ('const %s %s = %s;'):format(want.c, v, from == want and x or E.cast(x, from, want))
+      loads[v] = ('const %s %s = %s;'):format(want.c, v, from == want and x or E.cast(x, from, want))
     end
   end
   local special, ops = false, {}
@@ -191,7 +191,7 @@ function M.emit(group, leaves, results)
     local a = alone['v' .. k]
     if a and spread['v' .. k] then
       head[#head + 1] = ('%s p%d[BLOCK];\nfor (int64_t i = 0; i < BLOCK && i < n; i++)\n    p%d[i] = %s;'):format(a.c, k, k, a.text)
-      load['v' .. k] = ('const %s v%d = p%d[i];'):format(a.c, k, k)
+      loads['v' .. k] = ('const %s v%d = p%d[i];'):format(a.c, k, k)
     elseif a then
       head[#head + 1] = ('const %s v%d = %s;'):format(a.c, k, a.text)
     end
@@ -208,9 +208,9 @@ function M.emit(group, leaves, results)
   local function loop(stage, k, slow)
     local lines, loaded = {}, {}
     local function leaf(v)
-      if load[v] and not loaded[v] then
+      if loads[v] and not loaded[v] then
         loaded[v] = true
-        lines[#lines + 1] = load[v]
+        lines[#lines + 1] = loads[v]
       end
     end
     for _, e in ipairs(stage) do for _, v in ipairs(e.uses) do leaf(v) end end

@@ -53,7 +53,7 @@ function M.minimize(f, x0, opts)
     local near = type(given) == 'string' and check.nearest(given, NAMES)
     error(('optim.minimize: option method is %s; choose %s%s'):format(check.show(given), table.concat(NAMES, ', '), near and (' (did you mean %q?)'):format(near) or ''), 2)
   end
-  local module = require(method.module)
+  local module = require(METHODS[name].module)
   local spec = { method = { nil, 'string' } }
   for _, from in ipairs { objective.OPTS, module[method.opts] } do
     for k, v in pairs(from) do spec[k] = v end

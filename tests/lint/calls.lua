@@ -1,0 +1,115 @@
+-- calls.lua - functions and words of C and Lua that only some files may use, each with the files and the reason.
+--
+-- A file is listed by its path or the beginning of it. What is listed and uses none of the words fails, so that the
+-- lists stay short. check(path, complain) reads a file; finish(complain) is called after the last.
+local code = dofile((arg[0]:match '^(.*)/[^/]*$' or '.') .. '/code.lua')
+local M = {}
+
+-- { where, words, complaint, files = { path = reason } }; calls: only where a ( follows
+local C = {
+  { '^kernels/', 'malloc calloc realloc free printf fprintf puts abort exit getenv pthread_create pthread_mutex_lock',
+    'a kernel neither allocates nor prints, locks or ends', calls = true },
+  { '^runtime/', 'printf puts fputs fprintf perror abort exit _exit', 'the library neither prints nor ends the program',
+    calls = true, files = { ['runtime/host/'] = 'the program', ['runtime/base/mc_error.c'] = 'assertions' } },
+  { '^bindings/', 'printf puts perror abort exit _exit', 'a neighbour neither prints nor ends the program',
+    calls = true, files = { ['bindings/libedit/libedit.c'] = 'the line editor' } },
+  { '^runtime/', 'malloc calloc realloc free strdup aligned_alloc posix_memalign', 'memory comes from mci_alloc',
+    calls = true, files = {
+      ['runtime/host/'] = 'the program', ['runtime/base/mc_memory.c'] = 'it stands below',
+      ['runtime/base/mc_error.c'] = 'the record of errors must not fail with what it reports',
+      ['runtime/device/mc_context.c'] = 'room for libraries to load',
+    } },
+  { '', 'alloca setjmp longjmp _Generic _Thread_local thread_local __thread',
+    'no alloca, setjmp, _Generic or thread-local variables of the compiler (docs/STYLE.md)' },
+  { '^runtime/', '__attribute__ __typeof__ typeof', 'GNU syntax stands in mc_def.h and in kernels', files = {
+    ['runtime/base/mc_def.h'] = 'its place', ['runtime/base/mc_hash.c'] = 'instructions of the machine',
+    ['runtime/base/mc_compiler.c'] = 'what ends with the process', ['runtime/host/power.c'] = 'a name that C has, too',
+  } },
+  { '^bindings/', '__attribute__ __typeof__ typeof', 'GNU syntax stands in mc_def.h and in kernels' },
+  { '', 'immintrin.h _mm[%w_]* __m%d+%w*', 'intrinsics stand in kernels/mck_lanes.h and files of one level', files = {
+    ['runtime/base/mc_hash.c'] = 'checksums', ['runtime/tensor/mc_blocks.c'] = 'stores past the cache',
+    ['kernels/mck_lanes.h'] = 'their place', ['kernels/cpu/sort_v3.c'] = 'of one level',
+    ['kernels/cpu/sort_v3_body.h'] = 'of one level', ['kernels/cpu/random_v3.c'] = 'of one level',
+    ['kernels/workflows/'] = 'kernels of an analysis',
+  } },
+}
+
+local LUA = {
+  { '^lua/', 'dofile loadfile setfenv getfenv', 'code is loaded by require, from a quoted name', files = {
+    ['lua/workflows/xpcs/model_file.lua'] = "a user's model",
+  } },
+  { '^scripts/', 'dofile loadfile load loadstring setfenv getfenv package',
+    'a script sees mascon and its public modules', files = { ['scripts/pac.lua'] = "a user's measure" } },
+  { '^lua/', 'load loadstring', 'code is loaded by require, from a quoted name', files = {
+    ['lua/mascon/host/'] = 'the program runs text of users',
+    ['lua/mascon/core/call.lua'] = 'functions of rows, made as text',
+    ['lua/mascon/core/check.lua'] = 'functions of rows, made as text',
+    ['lua/mascon/core/guard.lua'] = 'functions of rows, made as text',
+    ['lua/mascon/core/op.lua'] = 'functions of rows, made as text',
+    ['lua/mascon/compile/outside.lua'] = 'comparisons of variables, made as text',
+    ['lua/mascon/rules/formula.lua'] = 'derivatives, made as text',
+    ['lua/mascon/optim/fit/curve_fit/expression.lua'] = 'formulas of users',
+  } },
+  { '^lua/', '_G', 'there are no global variables', files = {
+    ['lua/mascon/host/'] = 'the program', ['lua/mascon/report/manifest.lua'] = 'the command line of a script',
+  } },
+  { '^lua/mascon/', 'print io.write io.stdout io.stderr os.exit', 'the library neither prints nor ends the program',
+    files = {
+      ['lua/mascon/host/'] = 'the program', ['lua/mascon/base/args.lua'] = 'command lines: usage and mistakes',
+      ['lua/mascon/base/progress.lua'] = 'progress', ['lua/mascon/base/format.lua'] = 'mc.printf',
+      ['lua/mascon/help/init.lua'] = 'mc.help prints', ['lua/mascon/compile/log.lua'] = 'the log that a user asks for',
+      ['lua/mascon/nn/train/trainer.lua'] = 'a forecast that the command line asks for',
+    } },
+  { '^lua/mascon/', 'os.time os.clock os.date math.random math.randomseed',
+    'the library reads neither the clock nor the global random state', files = {
+      ['lua/mascon/host/'] = 'the program', ['lua/mascon/base/progress.lua'] = 'progress',
+      ['lua/mascon/nn/train/events.lua'] = 'event files have times',
+      ['lua/mascon/report/manifest.lua'] = 'when a run began',
+      ['lua/mascon/compile/native/cache.lua'] = 'age of what is kept', ['lua/mascon/meeg/date.lua'] = 'dates as text',
+    } },
+}
+
+local function listed(path, files)
+  if files and files[path] then return path end
+  for prefix in pairs(files or {}) do
+    if prefix:sub(-1) == '/' and path:sub(1, #prefix) == prefix then return prefix end
+  end
+end
+
+local used = {}
+
+--- Words as patterns: a dot is a dot, the rest is one already.
+local function pattern_of(word) return '%f[%w_.:>]' .. word:gsub('%.', '%%.') .. '%f[^%w_]%s*(.?.?)' end
+
+function M.check(path, complain)
+  local f, lua = code.of(path), path:match '%.lua$'
+  for _, rule in ipairs(lua and LUA or C) do
+    local entry = path:find(rule[1]) and listed(path, rule.files)
+    for word in (path:find(rule[1]) and rule[2] or ''):gmatch '%S+' do
+      local pattern = pattern_of(word)
+      for at, line in ipairs(f.bare_text:find(word:match '^[%w_.]+', 1, true) and f.bare or {}) do
+        for after in line:gmatch(pattern) do
+          local own = lua and (after:find '^=[^=]?$' or f.bare_text:find('local function ' .. word .. '%f[^%w_]'))
+          -- not: a key, a function of the file
+          local uses = not own and (not rule.calls or after:sub(1, 1) == '(')
+          if uses and entry then used[entry .. rule[2]] = true
+          elseif uses then complain(path, at, ('uses %s: %s'):format(word:match '^[%w_.]+', rule[3])) end
+        end
+      end
+    end
+  end
+end
+
+function M.finish(complain)
+  for _, rules in ipairs { C, LUA } do
+    for _, rule in ipairs(rules) do
+      for entry in pairs(rule.files or {}) do
+        if not used[entry .. rule[2]] and entry:sub(-1) ~= '/' and io.open(entry) then
+          complain('tests/lint/calls.lua', 1, ('lists %s for %s; take it off the list'):format(entry, rule[2]))
+        end
+      end
+    end
+  end
+end
+
+return M
