@@ -157,6 +157,29 @@ describe('xpcs.fit', function()
     end
   end)
 
+  it('finds a decay that is over within a step of the coarse copy of all times', function()
+    local physics = { 3000, -0.2, 500, 2e-3, 0.1, 1e-4, 3 }
+    local d, truth = data_of.of(generate.simulate { n = 240, q = 0.01, phi = { -90, 0, 90 }, physics = physics }), {}
+    for i, name in ipairs(xpcs.parameters.names 'laminar_flow') do truth[name] = physics[i] end
+    local best = xpcs.fit(d, { sigma = 0.01, initial = truth })
+    near(best.chi2, xpcs.fit(d, { sigma = 0.01 }).chi2, 0.1, 'chi2')
+  end)
+
+  it('starts again inside where a scale vanished or a power ran to its bound', function()
+    local r = xpcs.fit(b, { sigma = B.sigma, initial = START_B })
+    local p, x = r.problem, { unpack(r.point.x) }
+    local function at_bound(v, low, high) return v <= low and 'lower' or v >= high and 'upper' or nil end
+    assert.same({}, xpcs.start.off_bounds(p, x, at_bound))
+    x[6], x[7] = 1e-6, -2 -- gamma_dot_t0, beta
+    local list, time = xpcs.start.off_bounds(p, x, at_bound), math.sqrt(0.25 * 7)
+    assert.equals(2, #list)
+    for _, y in ipairs(list) do
+      near(x[6] * time ^ x[7] + x[8], y[6] * time ^ y[7] + y[8], 1e-15, 'shear rate at the middle')
+      assert.is_nil(at_bound(y[6], 1e-6, 0.5) or at_bound(y[7], -2, 2))
+      for _, k in ipairs { 1, 2, 3, 4, 5, 9 } do assert.equals(x[k], y[k]) end
+    end
+  end)
+
   it('is the same to the bit when it is run again and on other threads', function()
     local threads, first = mc.get_num_threads(), nil
     for _, n in ipairs { 1, 1, 2, 4 } do

@@ -6,10 +6,11 @@
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local data_of = require 'workflows.xpcs.data'
+local start = require 'workflows.xpcs.start'
 local error = check.error
 local M = {}
 
-M.VERSION = 1
+M.VERSION = 2
 M.TEMPLATE = 'cached_c2_q{wavevector_q:.4f}_frames_{start_frame}_{end_frame}.h5'
 local MARK = 'mascon xpcs cache'
 
@@ -62,7 +63,8 @@ function M.read(path, key, o)
     d.points, d.masked, d.coarse, d.quality = counts[1], counts[2], {}, {}
     local quality = file:get('quality'):totable()
     for f = 1, d.F do
-      d.coarse[f] = file:get(('coarse/%05d'):format(f))
+      d.coarse[f] = {}
+      for i = 1, #start.windows(d.n) do d.coarse[f][i] = file:get(('coarse/%05d/%02d'):format(f, i)) end
       local q = quality[f]
       d.quality[f] = { points = q[1], good = q[2], missing = q[3], least = q[4], most = q[5], mean = q[6] }
     end
@@ -97,7 +99,7 @@ function M.write(path, key, d, o)
     local rows = {}
     for f, q in ipairs(d.quality) do
       rows[f] = { q.points, q.good, q.missing, q.least, q.most, q.mean }
-      w:put(('coarse/%05d'):format(f), d.coarse[f])
+      for i, c in ipairs(d.coarse[f]) do w:put(('coarse/%05d/%02d'):format(f, i), c) end
     end
     w:put('quality', mc.tensor(rows))
     w:close()

@@ -489,14 +489,18 @@ function M.fit(data, opts)
   settings.trust = o.trust_region_scale
   if type(o.x_scale) == 'table' then settings.x_scale = scales(p, o.x_scale) end
   local point, small, status, _, iterations = trf.run(p, x0, settings)
+  --- The solver from elsewhere, or with another first step; its end is kept where it lies deeper.
+  local function try(x, trust)
+    settings.trust = o.trust_region_scale * trust
+    local other, small_, status_, _, iterations_ = trf.run(p, x, settings)
+    if other.cost and status_ >= 0 and other.cost < point.cost then
+      point, small, status, iterations = other, small_, status_, iterations_
+    end
+  end
   -- a first step too long may end where D or G is floored and nothing changes any more: again with short ones
   if status >= 0 and floored(p, point) then
     for _, trust in ipairs { 0.03, 0.001 } do
-      settings.trust = o.trust_region_scale * trust
-      local other, small_, status_, _, iterations_ = trf.run(p, x0, settings)
-      if other.cost and status_ >= 0 and other.cost < point.cost then
-        point, small, status, iterations = other, small_, status_, iterations_
-      end
+      try(x0, trust)
       if not floored(p, point) then break end
     end
   end
@@ -505,11 +509,7 @@ function M.fit(data, opts)
     local x1 = {}
     local found = require('workflows.xpcs.start').find(p, true)
     for k, place in ipairs(p.free) do x1[k] = math.max(low[k], math.min(high[k], found[place] or x0[k])) end
-    settings.trust = o.trust_region_scale
-    local other, small_, status_, _, iterations_ = trf.run(p, x1, settings)
-    if other.cost and status_ >= 0 and other.cost < point.cost then
-      point, small, status, iterations = other, small_, status_, iterations_
-    end
+    try(x1, 1)
   end
   if status == -4 then
     error('xpcs: the cost is not finite at the start; check the data for overflow and the starting values', 2) end
@@ -519,6 +519,12 @@ function M.fit(data, opts)
   local scale = absolute and 1 or math.sqrt(math.max(2 * point.cost / math.max(data.points - #x0, 1), 1e-300))
   local left
   if status >= 0 then point, left = polish(p, point, low, high, scale) end
+  -- a power that ran to its bound, or a scale that vanished, may hide a deeper valley inside the bounds
+  if search and status >= 0 then
+    local ended = point
+    for _, x in ipairs(require('workflows.xpcs.start').off_bounds(p, point.x, at_bound)) do try(x, 1) end
+    if point ~= ended then point, left = polish(p, point, low, high, scale) end
+  end
   if status == 0 and left and left < 1e-3 then status = 3 end
   local r = describe(p, o, point, status, iterations or iterations_shown or 0, lib.clock_seconds() - start, left)
   return r

@@ -127,6 +127,7 @@ function M.fit(data, g1, opts)
   end
   data.block_values = data.block_values or 2 ^ 20
   local function source()
+    mc.ceiling.left() -- what compiling and the pass before left over goes back
     local next_block = data:blocks()
     return function()
       local block = next_block()

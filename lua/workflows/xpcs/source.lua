@@ -8,6 +8,7 @@ local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local tensor = require 'mascon.core.tensor'
 local angles = require 'workflows.xpcs.angles'
+local cache = require 'workflows.xpcs.cache'
 local examine = require 'workflows.xpcs.examine'
 local layout = require 'workflows.xpcs.layout'
 local prepare = require 'workflows.xpcs.prepare'
@@ -71,7 +72,7 @@ M.BASE, M.SQUARES, M.BESIDE, M.COPIES, M.STRIPS, M.WHOLE = 96 * 2 ^ 20, 14, 8, 4
 ---@param F integer angles
 function M.least(n, F)
   local tables = (2 * F + 40) * n * 8 + 2 * math.min(n, 64) * n * 8 * 12
-  local coarse = (F * start.TIMES ^ 2 + 6 * 300 ^ 2) * 8
+  local coarse = (#start.windows(n) * F * start.TIMES ^ 2 + 6 * 300 ^ 2) * 8
   return M.BASE + tables + coarse + M.COPIES * 64 * 64 * F * 8
 end
 
@@ -157,9 +158,9 @@ local function collect(o, about, count, N, read, warnings, place)
     end
     quality[f] = prepare.quality(c)
     contrast[f], offset[f] = scaling.start(c, masks)
-    coarse[f] = tensor.hold((start.thin(c)))
+    coarse[f] = start.thin(c)
     d:put(f, c, nil, sigma, level)
-    if coarse[f] ~= c then c:release() end
+    if coarse[f][1] ~= c then c:release() end
     if o.progress then o.progress(f, count) end
   end
   triangles.notes(odd, count, warnings)
@@ -184,8 +185,8 @@ end
 local function cache_key(path, about, list, o, first, last)
   local names = {}
   for i, e in ipairs(list) do names[i] = e.name end
-  return mc.manifest.hash { version = 1, source = stream.source_key(path), q = about.q, phi = about.phi, first = first,
-    last = last, names = names, dtype = o.dtype, full = o.full_matrices, diagonal = o.diagonal,
+  return mc.manifest.hash { version = cache.VERSION, source = stream.source_key(path), q = about.q, phi = about.phi,
+    first = first, last = last, names = names, dtype = o.dtype, full = o.full_matrices, diagonal = o.diagonal,
     exclude_first = o.exclude_first, zero = o.zero_sigma_is_mask, beside = stream.beside(o) }
 end
 
@@ -279,7 +280,6 @@ local function of_hdf5(path, o)
   end
   local d, cached, key
   if o.cache and way ~= 'file' then
-    local cache = require 'workflows.xpcs.cache'
     cached = cache.path(o.cache, { q = q, first = first, last = last })
     key = cache_key(path, about, list, o, first, last)
     local drop = o.exclude_first and 1 or 0
@@ -303,7 +303,7 @@ local function of_hdf5(path, o)
     else
       d = collect(o, about, F, n, read, warnings, { entries = #entries, chosen = numbers, N = shape[1], first = first })
     end
-    if cached then require('workflows.xpcs.cache').write(cached, key, d, o.cache) end
+    if cached then cache.write(cached, key, d, o.cache) end
   end
   d.q_list = {}
   for i, e in ipairs(list) do d.q_list[i] = e.q end

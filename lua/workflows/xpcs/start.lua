@@ -1,37 +1,68 @@
--- start.lua - where a fit begins when nobody says: a scan of a coarse copy of the data, then short fits of the best
+-- start.lua - where a fit begins when nobody says: a scan of coarse copies of the data, then short fits of the best
 -- places.
 --
 -- The cost has several valleys: D too large and shear too small look alike. Every k-th time is enough to tell them
--- apart. For each place of a grid one pass over the
--- coarse data gives the cost with the best contrast and offset in closed form, since the model is linear in them; the
--- three best places are fitted on the coarse data.
+-- apart where the decay takes longer than that; where it is over by then, shorter windows at both ends of the data,
+-- with finer steps, hold it. For each place of a grid one pass over the coarse data gives the cost with the best
+-- contrast and offset in closed form, since the model is linear in them; the three best places are fitted on the
+-- coarse data.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
+local tensor = require 'mascon.core.tensor'
 local trf = require 'mascon.optim.fit.least_squares.trf'
 local parameters = require 'workflows.xpcs.parameters'
+local pass = require 'workflows.xpcs.pass'
 local problem = require 'workflows.xpcs.problem'
 local data_of = require 'workflows.xpcs.data'
 local error = check.error
 local M = {}
 
-M.TIMES = 40 -- of the coarse copy, at most
+M.TIMES = 40 -- of a coarse copy, at most
+local SHORTER = 4 -- a window lasts so much less than the one before
 
---- Every k-th row and column of a matrix, so that at most TIMES are left; k.
-function M.thin(c)
-  local n = c.shape[1]
-  local k = math.ceil(n / M.TIMES)
-  return k == 1 and c or c[{ { 1, n, k }, { 1, n, k } }]:contiguous(), k
+--- The coarse copies of n times: { first, last, step } each. The first spans all times; the others lie at both ends,
+--- ever shorter, until two times of a copy are at most two apart.
+---@param n integer
+---@return integer[][]
+function M.windows(n)
+  if type(n) ~= 'number' or n < 1 then
+    error(('xpcs.start.windows: n is %s; give the number of times'):format(check.show(n)), 2)
+  end
+  local out, size = {}, n
+  while true do
+    local step = math.ceil(size / M.TIMES)
+    out[#out + 1] = { 1, size, step }
+    if size < n then out[#out + 1] = { n - size + 1, n, step } end
+    if step <= 2 then return out end
+    size = math.ceil(size / SHORTER)
+  end
 end
 
---- The coarse copy of data, and how many times further apart its times are.
+--- The coarse copies of a matrix, one per window.
+---@param c mc.tensor f64 [n, n]
+---@return mc.tensor[]
+function M.thin(c)
+  local out = {}
+  if c.shape[1] <= M.TIMES then return { c } end
+  for i, w in ipairs(M.windows(c.shape[1])) do out[i] = tensor.hold(c[{ w, w }]:contiguous()) end
+  return out
+end
+
+--- The coarse copies of data: { data, step } each.
 local function coarse(data)
-  if data.n <= M.TIMES then return data, 1 end
-  local list, k = data.coarse, math.ceil(data.n / M.TIMES)
+  if data.n <= M.TIMES then return { { data = data, step = 1 } } end
+  local list = data.coarse
   if not list then
     list = {}
-    for f = 1, data.F do list[f] = mc.scope(function() return (M.thin(data:matrix(f))) end) end
+    for f = 1, data.F do mc.scope(function() list[f] = M.thin(data:matrix(f)) end) end
   end
-  return data_of.of { c2 = mc.stack(list, 1), phi = data.phi, t = data.t[{ { 1, data.n, k } }]:contiguous() }, k
+  local out = {}
+  for i, w in ipairs(M.windows(data.n)) do
+    local c2 = {}
+    for f = 1, data.F do c2[f] = list[f][i] end
+    out[i] = { step = w[3], data = data_of.of { c2 = mc.stack(c2, 1), phi = data.phi, t = data.t[{ w }]:contiguous() } }
+  end
+  return out
 end
 
 local LEVELS = { D0 = { 150, 400, 1000, 2500, 6000, 15000, 40000 }, alpha = { -1, -0.3, 0.3 }, gamma_dot_t0 = { 3e-6,
@@ -60,17 +91,25 @@ function M.projected(p, point)
   return left == left and left or math.huge
 end
 
---- The fields of a problem on a coarse copy of its data.
+--- The fields of a problem on the coarse copies of its data. Its sums are those over all of them.
 local function on_coarse(p)
-  local data, k = coarse(p.data)
+  local parts = coarse(p.data)
   local settings = {}
   for key, v in pairs(p) do settings[key] = v end
-  settings.data, settings.t, settings.kd, settings.ks, settings.watch, settings.weights, settings.engine = data, data.t,
-    p.kd * k, p.ks * k, nil, nil, nil
+  settings.data, settings.watch, settings.weights = parts[1].data, nil, nil
+  function settings.engine(_, at, kind)
+    local sums
+    for _, part in ipairs(parts) do
+      at.kd, at.ks, at.t = p.kd * part.step, p.ks * part.step, part.data.t
+      local s = pass.run(part.data, at, kind)
+      if sums then for k = 1, #s do sums[k] = sums[k] + s[k] end else sums = s end
+    end
+    return sums
+  end
   return settings
 end
 
---- A problem on a coarse copy of the data, with the linear loss.
+--- A problem on the coarse copies of the data, with the linear loss.
 function M.coarse_problem(p)
   local settings = on_coarse(p)
   settings.loss = 'linear'
@@ -144,6 +183,38 @@ function M.find(p, above)
   end
   local out = {}
   if best then for a, place in ipairs(p.free) do out[place] = best.x[a] end end
+  return out
+end
+
+local RIDGES = { { 'D0', 'alpha', 'D_offset' }, { 'gamma_dot_t0', 'beta', 'gamma_dot_t_offset' } }
+local POWERS = { 0.3, -0.3 }
+
+--- Starts for a fit that ended at a bound of scale t^power + shift: the same value at the middle time, half of it from
+--- the scale, with a growing and a falling power. None where scale, power and shift are free and inside.
+---@param p mascon.xpcs.Problem
+---@param x number[] the free numbers where it ended
+---@param at_bound fun(v: number, low: number, high: number): string|nil
+---@return number[][]
+function M.off_bounds(p, x, at_bound)
+  local index, out = {}, {}
+  for k, place in ipairs(p.free) do index[p.names[place]] = k end
+  local time = math.sqrt(math.max(p.t[1]:item(), p.geometry.dt / 2) * p.t[p.t.shape[1]]:item())
+  for _, three in ipairs(RIDGES) do
+    local a, b, c = index[three[1]], index[three[2]], index[three[3]]
+    if a and b and c then
+      local hit = false
+      for _, k in ipairs { a, b, c } do
+        hit = hit or at_bound(x[k], p.low[p.free[k]], p.high[p.free[k]]) ~= nil
+      end
+      local level = x[a] * time ^ x[b] + x[c]
+      for _, power in ipairs(hit and level > 0 and POWERS or {}) do
+        local y = { unpack(x) }
+        y[a], y[b], y[c] = level / 2 / time ^ power, power, level / 2
+        for k, place in ipairs(p.free) do y[k] = math.max(p.low[place], math.min(p.high[place], y[k])) end
+        out[#out + 1] = y
+      end
+    end
+  end
   return out
 end
 

@@ -19,6 +19,7 @@ M.VERSION = 3
 M.STRIP = 2 ^ 19 -- values of a matrix that are read at a time
 local T, G = data_of.TILE, data_of.GROUP
 local EXACT = 1200 -- times up to which contrast and offset start from whole matrices, where memory is left for one
+local EXACT_SQUARES = 20 -- f64 matrices that this takes
 local QUANTILES = 300 -- times of the thinned matrices from which they start otherwise
 local FEW = { 'holes', 'quality', 'left_out', 'key' } -- what a packed file holds beside its blocks
 
@@ -120,15 +121,16 @@ local function triangle_of(set, first, last, where, full, odd)
   return low and 'lower' or 'upper'
 end
 
---- Every k-th frame of a half matrix as a full one, its diagonal corrected; NaN where points do not count. The
---- diagonal of whole matrices comes before the mask and before a frame is dropped, as in memory.
-local function thinned(set, about, f, k, given, full, method)
-  local drop = k == 1 and about.drop or 0
-  local r = { about.first + about.drop - drop, about.last, k }
+--- Times { first, last, step } of a half matrix as a full one, its diagonal corrected; NaN where points do not count.
+--- The diagonal of whole matrices comes before the mask and before a frame is dropped, as in memory.
+local function thinned(set, about, f, window, given, full, method)
+  local drop = window[1] == 1 and window[3] == 1 and about.drop or 0
+  local r0 = about.first + about.drop - 1
+  local r = { r0 + window[1] - drop, r0 + window[2], window[3] }
   local h = prepare.diagonal(prepare.symmetric(set:read { r, r }, about.names[f], full), method)
   if drop > 0 then h = h[{ { 2, h.shape[1] }, { 2, h.shape[1] } }] end
   if given then
-    local mask = given:rectangle(f, { 1, about.n, k }, { 1, about.n, k })
+    local mask = given:rectangle(f, window, window)
     if mask then
       local m = h.shape[1]
       local upper = mc.logical_or(mask, mc.eq(mc.triu(mc.ones { m, m }, 1), 0))
@@ -359,24 +361,28 @@ end
 
 --- Starting values and the coarse copy, from thinned matrices.
 local function begin(d, about, o, given)
-  local k, fine = math.ceil(about.n / start.TIMES), math.ceil(about.n / QUANTILES)
+  local windows, fine = start.windows(about.n), math.ceil(about.n / QUANTILES)
   d.coarse, d.start_contrast, d.start_offset = {}, {}, {}
   local masks
   local left = mc.ceiling.left()
-  if about.n <= EXACT and (not o.max_memory or left and left > 12 * 8 * about.n ^ 2) then
+  if about.n <= EXACT and (not o.max_memory or left and left > EXACT_SQUARES * 8 * about.n ^ 2) then
     masks = scaling.lags(about.n)
   end
   local session = about.session()
   for f = 1, d.F do
     local set = session.set(f)
-    d.coarse[f] = mc.scope(function() return thinned(set, about, f, k, given, o.full_matrices) end)
+    d.coarse[f] = {}
+    for i, w in ipairs(windows) do
+      d.coarse[f][i] = mc.scope(function() return thinned(set, about, f, w, given, o.full_matrices) end)
+    end
     mc.scope(function()
-      local c = thinned(set, about, f, masks and 1 or fine, given, o.full_matrices, o.diagonal)
+      local c = thinned(set, about, f, { 1, about.n, masks and 1 or fine }, given, o.full_matrices, o.diagonal)
       d.start_contrast[f], d.start_offset[f] = scaling.start(c, masks)
     end)
     set:close()
   end
   session.close()
+  mc.ceiling.left() -- what reading left over goes back
 end
 
 --- What a streamed fit reads again from the source.
@@ -430,9 +436,9 @@ local function readers(d, about, o, given, levels)
   -- every k-th row and column, for figures; and the standard deviations over that of the angle
   d.read_thin = function(f, every)
     return with(f, function(set)
-      local c = prepare.diagonal(thinned(set, about, f, every, given, o.full_matrices))
-      if not levels then return c end
       local r = { 1, about.n, every }
+      local c = prepare.diagonal(thinned(set, about, f, r, given, o.full_matrices))
+      if not levels then return c end
       local mask, sigma = given:rectangle(f, r, r)
       local m = sigma.shape[1]
       local inside = mc.gt(mc.triu(mc.ones { m, m }, 1), 0)
