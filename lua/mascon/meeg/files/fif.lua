@@ -360,8 +360,9 @@ local function open_epochs(files, head)
   warnings[#warnings + 1] = fif_info.idle(head.info.projs, 'they are applied where the epochs are read, as in MNE')
   return epochs.over('meeg.open', {
     path = files[1].path, fs = head.fs, tmin = one.first / head.fs, samples = samples, channels = head.channels,
-    bads = head.bads, baseline = one.baseline, events = #event_rows > 0 and require(
-      'mascon.core.op').functions.concat(event_rows) or one.events, event_id = ids, selection = selection,
+    bads = head.bads, baseline = one.baseline,
+    events = #event_rows > 0 and require 'mascon.core.op'.functions.concat(event_rows) or one.events,
+    event_id = ids, selection = selection,
     drop_log = selection and joined_log(parts), metadata = metadata, info = head.info,
     warnings = warnings,
   }, {
