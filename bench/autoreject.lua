@@ -1,5 +1,5 @@
--- autoreject.lua - epoch rejection: the local analysis, its transform, RANSAC, repair; what each trick of it gains; memory against the plan; files larger than
--- memory.
+-- autoreject.lua - epoch rejection: the local analysis, its transform, RANSAC, repair; what each trick of it gains;
+-- memory against the plan; files larger than memory.
 --
 -- Holds the jobs. The samples are sums of SplitMix64 uniforms, written down once more in peers/bench_autoreject.py. The
 -- ablation goes from the way other programs take to ours, step by step, on part of the channels where the slow steps
@@ -19,7 +19,8 @@ local function epochs_of(C, E, T)
   local k = mc.arange(0, C - 1):to 'f64'
   local height, turn = 1 - (k + 0.5) / C, 2.399963229728653 * k
   local ring = mc.sqrt(1 - height * height)
-  return mc.meeg.epochs.new { data = x, fs = 500, positions = 0.09 * mc.stack({ ring * mc.cos(turn), ring * mc.sin(turn), height }, 2) }
+  return mc.meeg.epochs.new { data = x, fs = 500,
+    positions = 0.09 * mc.stack({ ring * mc.cos(turn), ring * mc.sin(turn), height }, 2) }
 end
 
 local kept = {}
@@ -35,7 +36,8 @@ local FIT = { random_state = 42, verbose = false }
 local function case(bench, c)
   local C, E, T = unpack(c.size)
   bench.case {
-    name = c.name, family = c.family or 'autoreject', op = 'autoreject', dtype = 'f64', shape = ('%dx%dx%d'):format(C, E, T), threads = c.threads, least = c.least,
+    name = c.name, family = c.family or 'autoreject', op = 'autoreject', dtype = 'f64',
+    shape = ('%dx%dx%d'):format(C, E, T), threads = c.threads, least = c.least,
     setup = function()
       local kit = c.setup(get(C, E, T))
       local result
@@ -66,24 +68,28 @@ local function jobs(bench)
         return { run = function() return (ar.fit(e, FIT)) end, check = function(m) return fit_fine(e, m) end }
       end })
       case(bench, { name = 'ar_ransac_' .. name .. tail, size = size, threads = threads, setup = function(e)
-        return { run = function() return (ar.ransac(e)) end, check = function(r) return mc.all(mc.le(mc.abs(r.corr), 1 + 1e-12)), 'a correlation above 1' end }
+        return { run = function() return (ar.ransac(e)) end,
+          check = function(r) return mc.all(mc.le(mc.abs(r.corr), 1 + 1e-12)), 'a correlation above 1' end }
       end })
     end
     case(bench, { name = 'ar_transform_' .. name, size = size, setup = function(e)
       local m = ar.fit(e, FIT)
-      return { run = function() return (m:transform(e)) end, check = function(c) return c:count() > 0, 'nothing is left' end }
+      return { run = function() return (m:transform(e)) end,
+        check = function(c) return c:count() > 0, 'nothing is left' end }
     end })
     case(bench, { name = 'ar_repair_' .. name, size = size, note = 'five channels of every epoch', setup = function(e)
       local m = ar.fit(e, FIT)
       local labels = mc.zeros { size[2], size[1] }
       labels[{ mc.all, mc.tensor({ 3, 11, 20, 31, 44 }, { dtype = 'i64' }) }] = 2
       local log = ar.log.new(labels, mc.zeros({ size[2] }, { dtype = 'bool' }), e:names())
-      return { run = function() return (m:transform(e, { reject_log = log })) end, check = function(c) return not mc.array_equal(c.data, e.data), 'nothing changed' end }
+      return { run = function() return (m:transform(e, { reject_log = log })) end,
+        check = function(c) return not mc.array_equal(c.data, e.data), 'nothing changed' end }
     end })
   end
 end
 
---- A hundred sets of one to eight bad channels out of C, the same in the peer's script: 0-based places (37 k + 11 i) mod C.
+--- A hundred sets of one to eight bad channels out of C, the same in the peer's script: 0-based places (37 k + 11 i)
+--- mod C.
 local function bad_sets(C)
   local out = {}
   for k = 1, 100 do
@@ -98,12 +104,17 @@ end
 local function weights(bench)
   for _, name in ipairs { '64', '128' } do
     local size = SIZES[name]
-    local function row(what, note, setup) case(bench, { name = ('ar_%s_%s'):format(what, name), size = size, threads = 1, note = note, setup = setup }) end
+    local function row(what, note, setup)
+      case(bench, { name = ('ar_%s_%s'):format(what, name), size = size, threads = 1, note = note, setup = setup })
+    end
     row('loo_weights', 'each channel from the others', function(e)
       local p, keep = e:positions(), mc.arange(2, size[1], { dtype = 'i64' })
       local first = mc.meeg.spline.weights(mc.take(p, keep, 1), p[{ { 1, 1 } }])
       return { run = function() return mc.meeg.spline.leave_one_out(p) end,
-        check = function(W) return mc.max(mc.abs(W[{ { 1, 1 }, { 2, size[1] } }] - first)):item() < 1e-9, 'other weights than those of a system of its own' end }
+        check = function(W)
+          return mc.max(mc.abs(W[{ { 1, 1 }, { 2, size[1] } }] - first)):item() < 1e-9,
+            'other weights than those of a system of its own'
+        end }
     end)
     row('set_weights', 'a hundred sets of bad channels', function(e)
       local p, sets = e:positions(), bad_sets(size[1])
@@ -118,11 +129,14 @@ end
 
 --- The default analysis while epochs, channels and samples double in turn.
 local function growth(bench)
-  for _, g in ipairs { { 'base', 64, 100, 500 }, { 'epochs_x2', 64, 200, 500 }, { 'epochs_x4', 64, 400, 500 }, { 'channels_x2', 128, 100, 500 }, { 'samples_x2', 64, 100, 1000 },
+  for _, g in ipairs { { 'base', 64, 100, 500 }, { 'epochs_x2', 64, 200, 500 }, { 'epochs_x4', 64, 400, 500 },
+    { 'channels_x2', 128, 100, 500 }, { 'samples_x2', 64, 100, 1000 },
     { 'samples_x4', 64, 100, 2000 } } do
-    case(bench, { name = 'ar_grow_' .. g[1], family = 'autoreject_growth', size = { g[2], g[3], g[4] }, threads = 1, setup = function(e)
-      return { run = function() return (ar.fit(e, FIT)) end, check = function(m) return m.n_interpolate.eeg ~= nil, 'no choice' end }
-    end })
+    case(bench, { name = 'ar_grow_' .. g[1], family = 'autoreject_growth', size = { g[2], g[3], g[4] }, threads = 1,
+      setup = function(e)
+        return { run = function() return (ar.fit(e, FIT)) end,
+          check = function(m) return m.n_interpolate.eeg ~= nil, 'no choice' end }
+      end })
   end
 end
 
@@ -138,9 +152,12 @@ local function rows_of(e)
   local W = mc.meeg.spline.leave_one_out(e:positions())
   local picks = {}
   for c = 1, C do picks[c] = c end
-  local more = op.raw('ar_mix', { e.data, ar.curves.picks(picks), W, mc.zeros({ 0 }, { dtype = 'i64' }) }, { want = 1 }, 1)[1]
+  local more =
+    op.raw('ar_mix', { e.data, ar.curves.picks(picks), W, mc.zeros({ 0 }, { dtype = 'i64' }) }, { want = 1 }, 1)[1]
   local folds = {}
-  for f, s in ipairs(ar.folds.stratified({ E, E }, { seed = 42 })) do folds[f] = { train = i64(s.train), test = i64(s.test) } end
+  for f, s in ipairs(ar.folds.stratified({ E, E }, { seed = 42 })) do
+    folds[f] = { train = i64(s.train), test = i64(s.test) }
+  end
   return function(c) return mc.concat({ e.data[{ mc.all, c }], more[c] }, 1) end, folds, W
 end
 
@@ -167,7 +184,8 @@ end
 local function ablation(bench)
   local size = SIZES['64']
   local function step(name, note, o)
-    case(bench, { name = 'ar_' .. name, family = 'autoreject_ablation', size = size, threads = o.threads or 1, note = note, scaled = o.part and size[1] / o.part or nil, setup = o.setup })
+    case(bench, { name = 'ar_' .. name, family = 'autoreject_ablation', size = size, threads = o.threads or 1,
+      note = note, scaled = o.part and size[1] / o.part or nil, setup = o.setup })
   end
   local fine = function() return true end
   local function candidates(shared)
@@ -188,9 +206,11 @@ local function ablation(bench)
   end
   step('search_1_each_candidate', '41 candidates, median and mean of each anew, as tensors', candidates(false))
   step('search_2_median_once', 'medians once a fold', candidates(true))
-  step('search_3_running_sums', 'all candidates from one running sum a fold, in tiles', search({}, { random_state = 42 }))
+  step('search_3_running_sums', 'all candidates from one running sum a fold, in tiles',
+    search({}, { random_state = 42 }))
   step('search_4_threads', 'channels dealt to threads', search({ threads = bench.threads }, { random_state = 42 }))
-  step('search_small_blocks', 'interpolated rows made twice, a block of time at a time', search({}, { random_state = 42, max_memory = 16 * 2 ^ 20 }))
+  step('search_small_blocks', 'interpolated rows made twice, a block of time at a time',
+    search({}, { random_state = 42, max_memory = 16 * 2 ^ 20 }))
   step('weights_1_system_each', 'leave-one-out weights: a system for each channel', { setup = function(e)
     local p, C = e:positions(), size[1]
     return { check = fine, run = function()
@@ -241,7 +261,8 @@ local x = mc.zeros({ E, C, T }, { dtype = '%s' })
 for e = 1, E do x[e] = mc.scope(function() return (1e-5 * mc.randn({ C, T }, { seed = e })):to(x.dtype) end) end
 local epochs = mc.meeg.epochs.new { data = x, fs = 500, positions = 0.09 * mc.randn({ C, 3 }, { seed = 1 }) }
 mc.autoreject.fit(epochs, { random_state = 1, verbose = false })
-io.write(mc.autoreject.plan { epochs = E, channels = C, samples = T, dtype = x.dtype }.bytes, ' ', x.nbytes, ' ', peak(), '\n')
+local plan = mc.autoreject.plan { epochs = E, channels = C, samples = T, dtype = x.dtype }
+io.write(plan.bytes, ' ', x.nbytes, ' ', peak(), '\n')
 ]]
 
 --- What a process that runs a script says.
@@ -257,10 +278,12 @@ end
 
 --- Peak memory of a process that runs one analysis: 1.3 times what input and plan say, and 64 MiB, are allowed.
 local function memory(bench)
-  for _, m in ipairs { { 'ar_memory_64', SIZES['64'], 'f64' }, { 'ar_memory_128', SIZES['128'], 'f64' }, { 'ar_memory_128_f32', SIZES['128'], 'f32' } } do
+  for _, m in ipairs { { 'ar_memory_64', SIZES['64'], 'f64' }, { 'ar_memory_128', SIZES['128'], 'f64' },
+    { 'ar_memory_128_f32', SIZES['128'], 'f32' } } do
     bench.case { name = m[1], family = 'autoreject_memory', measure = function()
       local C, E, T = unpack(m[2])
-      local row = { name = m[1], family = 'autoreject_memory', op = 'autoreject', dtype = m[3], shape = ('%dx%dx%d'):format(C, E, T), threads = bench.threads }
+      local row = { name = m[1], family = 'autoreject_memory', op = 'autoreject', dtype = m[3],
+        shape = ('%dx%dx%d'):format(C, E, T), threads = bench.threads }
       local text = child(PEAK:format(E, C, T, bench.threads, m[3]))
       local planned, input, peak = text:match '^(%d+) (%d+) (%d+)\n$'
       if not planned then
@@ -269,7 +292,10 @@ local function memory(bench)
       end
       row.planned, row.peak = planned + input, tonumber(peak)
       row.allowed = 1.3 * row.planned + 64 * 2 ^ 20
-      if row.peak > row.allowed then row.failed = ('peak %.0f MiB, 1.3 x (input and plan) + 64 MiB is %.0f MiB'):format(row.peak / 2 ^ 20, row.allowed / 2 ^ 20) end
+      if row.peak > row.allowed then
+        row.failed =
+          ('peak %.0f MiB, 1.3 x (input and plan) + 64 MiB is %.0f MiB'):format(row.peak / 2 ^ 20, row.allowed / 2 ^ 20)
+      end
       return row
     end }
   end
@@ -328,7 +354,8 @@ local function stream(bench)
   end
   for _, E in ipairs(STREAMS) do
     bench.case { name = 'ar_stream_' .. E, family = 'autoreject_stream', measure = function()
-      local row = { name = 'ar_stream_' .. E, family = 'autoreject_stream', op = 'autoreject', dtype = 'f64', shape = ('%dx%dx%d'):format(C, E, T), threads = bench.threads, epochs = E }
+      local row = { name = 'ar_stream_' .. E, family = 'autoreject_stream', op = 'autoreject', dtype = 'f64',
+        shape = ('%dx%dx%d'):format(C, E, T), threads = bench.threads, epochs = E }
       if not made then
         made = ('%s/mascon-stream-%d.npy'):format(os.getenv 'TMPDIR' or '/var/tmp', os.time())
         local trouble = child(WRITE:format(most, C, T, made))
@@ -337,9 +364,12 @@ local function stream(bench)
       local said = row.failed or child(STREAM:format(E, bench.threads, made))
       local seconds, cpu, peak, planned, scratch, passes = said:match '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+)\n$'
       if seconds then
-        row.seconds, row.cpu, row.peak, row.planned, row.scratch, row.passes = tonumber(seconds), tonumber(cpu), tonumber(peak), tonumber(planned), tonumber(scratch), tonumber(passes)
+        row.seconds, row.cpu, row.peak, row.planned, row.scratch, row.passes = tonumber(seconds), tonumber(cpu),
+          tonumber(peak), tonumber(planned), tonumber(scratch), tonumber(passes)
         row.allowed = 1.3 * row.planned
-        if row.peak > row.allowed then row.failed = ('peak %.0f MiB, 1.3 x plan is %.0f MiB'):format(row.peak / 2 ^ 20, row.allowed / 2 ^ 20) end
+        if row.peak > row.allowed then
+          row.failed = ('peak %.0f MiB, 1.3 x plan is %.0f MiB'):format(row.peak / 2 ^ 20, row.allowed / 2 ^ 20)
+        end
       else
         row.failed = said
       end

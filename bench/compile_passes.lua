@@ -63,12 +63,16 @@ local function layer_norm(x, w, b)
 end
 
 local EXAMPLES = {
-  { 'MLP forward, 1024 x 256, 512 hidden, 10 classes', mlp, { draw({ 1024, 256 }, 1), draw({ 256, 512 }, 2), draw({ 512 }, 3), draw({ 512, 10 }, 4), draw({ 10 }, 5) } },
-  { 'softmax attention by hand, 8 heads, 256 x 64', attention, { draw({ 8, 256, 64 }, 1), draw({ 8, 256, 64 }, 2), draw({ 8, 256, 64 }, 3) } },
+  { 'MLP forward, 1024 x 256, 512 hidden, 10 classes', mlp,
+    { draw({ 1024, 256 }, 1), draw({ 256, 512 }, 2), draw({ 512 }, 3), draw({ 512, 10 }, 4), draw({ 10 }, 5) } },
+  { 'softmax attention by hand, 8 heads, 256 x 64', attention,
+    { draw({ 8, 256, 64 }, 1), draw({ 8, 256, 64 }, 2), draw({ 8, 256, 64 }, 3) } },
   { 'layer norm, 4096 x 768', layer_norm, { draw({ 4096, 768 }, 1), draw({ 768 }, 2), draw({ 768 }, 3) } },
-  { 'Black-Scholes, 10^6 options', black_scholes, { mc.exp(draw({ 1000000 }, 1)), mc.exp(draw({ 1000000 }, 2)), mc.exp(draw({ 1000000 }, 3)) } },
+  { 'Black-Scholes, 10^6 options', black_scholes,
+    { mc.exp(draw({ 1000000 }, 1)), mc.exp(draw({ 1000000 }, 2)), mc.exp(draw({ 1000000 }, 3)) } },
   { 'N-body step, 512 bodies', nbody, { draw({ 512, 3 }, 1), draw({ 512, 3 }, 2), mc.exp(draw({ 512 }, 3)) } },
-  { 'Gaussian mixture log-likelihood, 10^5 points, 16 parts', mixture, { draw({ 100000 }, 1), draw({ 16 }, 2), mc.exp(draw({ 16 }, 3)), mc.softmax(draw({ 16 }, 4), -1) } },
+  { 'Gaussian mixture log-likelihood, 10^5 points, 16 parts', mixture,
+    { draw({ 100000 }, 1), draw({ 16 }, 2), mc.exp(draw({ 16 }, 3)), mc.softmax(draw({ 16 }, 4), -1) } },
 }
 
 -- ---------------------------------------------------------------- the table
@@ -90,21 +94,28 @@ local function compiled(f, args, opts)
 end
 
 local lines = {
-  '| example | ops recorded | steps | arena without / with | plain | replayed, no pass | all passes | and compiled |', '|---|---|---|---|---|---|---|---|',
+  '| example | ops recorded | steps | arena without / with | plain | replayed, no pass | all passes | and compiled |',
+  '|---|---|---|---|---|---|---|---|',
 }
 for _, e in ipairs(EXAMPLES) do
   local name, f, args = e[1], e[2], e[3]
-  local without, with, native = compiled(f, args, { passes = OFF, tier = 'vm' }), compiled(f, args, { tier = 'vm' }), compiled(f, args, { tier = 'native' })
+  local without, with, native = compiled(f, args, { passes = OFF, tier = 'vm' }), compiled(f, args, { tier = 'vm' }),
+    compiled(f, args, { tier = 'native' })
   local a, b, c = { f(unpack(args)) }, { with(unpack(args)) }, { native(unpack(args)) }
-  for i in ipairs(a) do assert(mc.array_equal(a[i], b[i]) and mc.array_equal(a[i], c[i]), name .. ': the results differ') end
+  for i in ipairs(a) do
+    assert(mc.array_equal(a[i], b[i]) and mc.array_equal(a[i], c[i]), name .. ': the results differ')
+  end
   local r, s = without:explain(), with:explain()
   local plain, none, all, best = time(f, args), time(without, args), time(with, args), time(native, args)
-  lines[#lines + 1] = ('| %s | %d | %d | %s / %s | %s | %s | %s, %.1fx | %s, %.1fx |'):format(name, s.nodes, s.steps, size(r.memory.arena), size(s.memory.arena), measure.time(plain), measure.time(none),
+  lines[#lines + 1] = ('| %s | %d | %d | %s / %s | %s | %s | %s, %.1fx | %s, %.1fx |'):format(name, s.nodes, s.steps,
+    size(r.memory.arena), size(s.memory.arena), measure.time(plain), measure.time(none),
     measure.time(all), plain / all, measure.time(best), plain / best)
 end
 local text = table.concat(lines, '\n')
 print(text)
 if arg[1] == '--save' then
-  local ok, why = file.write(folder .. '/stored/compile_passes.md', ('f32, %d threads, %s; ratios to plain Lua. Results are the same bits in all columns.\n\n%s\n'):format(mc.get_num_threads(), mc.info().processor, text))
+  local ok, why = file.write(folder .. '/stored/compile_passes.md',
+    ('f32, %d threads, %s; ratios to plain Lua. Results are the same bits in all columns.\n\n%s\n'):format(
+      mc.get_num_threads(), mc.info().processor, text))
   if not ok then error(why, 0) end
 end

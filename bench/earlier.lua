@@ -28,8 +28,11 @@ function M.read(path)
   local text = f:read '*a'
   f:close()
   local date, commit = text:match 'Written by [^\n]- on (%S+);.-commit (%w+)'
-  local page = { stamp = date and ('From the run of %s at commit %s.'):format(date, commit), peers = text:match '\nPeers: ([^\n]-)%.\n', sections = {} }
-  for title, body in (text .. '\n## '):gmatch '%f[^\n%z]## ([^\n]*)\n(.-)%f[#]%f[^\n%z]' do page.sections[title] = body:match '^%s*(.-)%s*$' end
+  local page = { stamp = date and ('From the run of %s at commit %s.'):format(date, commit),
+    peers = text:match '\nPeers: ([^\n]-)%.\n', sections = {} }
+  for title, body in (text .. '\n## '):gmatch '%f[^\n%z]## ([^\n]*)\n(.-)%f[#]%f[^\n%z]' do
+    page.sections[title] = body:match '^%s*(.-)%s*$'
+  end
   return page
 end
 

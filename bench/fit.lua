@@ -1,4 +1,5 @@
--- fit.lua - least squares and fits of models on the same data as SciPy: the NIST suite, a million points, a thousand small fits, a surrogate.
+-- fit.lua - least squares and fits of models on the same data as SciPy: the NIST suite, a million points, a thousand
+-- small fits, a surrogate.
 --
 -- Holds data and starts; the names are those of the peers' bench (`op_<name>`). A row holds evaluations and, as its
 -- value, the sum of squares or the number of NIST runs (of 54) that reach six digits.
@@ -6,7 +7,9 @@ local mc = require 'mascon'
 local HERE = debug.getinfo(1, 'S').source:match '^@(.*)/[^/]*$' or 'bench'
 
 local list = {}
-local function add(name, text, setup, threads) list[#list + 1] = { name = name, text = text, setup = setup, threads = threads } end
+local function add(name, text, setup, threads)
+  list[#list + 1] = { name = name, text = text, setup = setup, threads = threads }
+end
 
 --- All problems of NIST from both starts.
 local function suite(options)
@@ -32,7 +35,8 @@ local function suite(options)
   end
 end
 for _, method in ipairs { 'trf', 'lm' } do
-  add('nist_' .. method, ('least_squares, NIST suite, %s, xtol 1e-12'):format(method), suite { method = method, jac = '3-point', xtol = 1e-12, ftol = 1e-15, gtol = method == 'lm' and 1e-15 or false, max_nfev = 2000 }, 1)
+  add('nist_' .. method, ('least_squares, NIST suite, %s, xtol 1e-12'):format(method), suite { method = method,
+    jac = '3-point', xtol = 1e-12, ftol = 1e-15, gtol = method == 'lm' and 1e-15 or false, max_nfev = 2000 }, 1)
 end
 
 --- Numbers between 0 and 1 that every language has: fractional parts of multiples of the golden ratio.
@@ -46,7 +50,9 @@ local function points(n)
   return x, 2.5 * mc.exp(x * -1.3) + 0.5 + 0.2 * (fractions(n, 2) + fractions(n, 3) - 1)
 end
 local START = { a = 1, k = 1, c = 1 }
-for _, way in ipairs { { '', 'as it comes', {} }, { '_block', 'in blocks', { block = 65536 } }, { '_exact', 'in blocks; the peer is given derivatives', { block = 65536 } }, { '_differences', 'differences', { jac = '3-point' } } } do
+for _, way in ipairs { { '', 'as it comes', {} }, { '_block', 'in blocks', { block = 65536 } },
+  { '_exact', 'in blocks; the peer is given derivatives', { block = 65536 } },
+  { '_differences', 'differences', { jac = '3-point' } } } do
   add('curve_fit_1M' .. way[1], 'curve_fit, 3 parameters, 10^6 points, ' .. way[2], function()
     local x, y = points(1e6)
     local o = { p0 = START }
@@ -71,7 +77,9 @@ add('small_fits', '1000 fits of 3 parameters to 50 points', function()
   local t = mc.arange(0, m - 1):to 'f64' * (4 / (m - 1))
   local a, k = fractions(b, 1):reshape { b, 1 } * 3 + 1, fractions(b, 2):reshape { b, 1 } * 2 + 0.3
   local y = a * mc.exp(-k * t) + 0.5 + 0.02 * (fractions(b * m, 3):reshape { b, m } - 0.5)
-  local function f(x) return x[{ mc.all, { 1, 1 } }] * mc.exp(-x[{ mc.all, { 2, 2 } }] * t) + x[{ mc.all, { 3, 3 } }] - y end
+  local function f(x)
+    return x[{ mc.all, { 1, 1 } }] * mc.exp(-x[{ mc.all, { 2, 2 } }] * t) + x[{ mc.all, { 3, 3 } }] - y
+  end
   return function()
     local r = mc.optim.least_squares_batch(f, mc.ones { b, 3 }, { jac = '2-point' })
     return { nfev = r.nfev, fun = 2 * mc.sum(r.cost):item() }
@@ -92,15 +100,16 @@ end)
 
 return function(bench)
   for _, p in ipairs(list) do
-    bench.case { name = 'op_' .. p.name, family = 'optim', op = p.text, dtype = 'f64', shape = '', threads = p.threads, samples = 5, setup = function()
-      local once = p.setup()
-      local kit = { values = {} }
-      function kit.run(n) for _ = 1, n do kit.result = once() end end
-      function kit.check()
-        kit.values.nfev, kit.values.fun = kit.result.nfev, kit.result.fun
-        return kit.result.fun == kit.result.fun
-      end
-      return kit
-    end }
+    bench.case { name = 'op_' .. p.name, family = 'optim', op = p.text, dtype = 'f64', shape = '', threads = p.threads,
+      samples = 5, setup = function()
+        local once = p.setup()
+        local kit = { values = {} }
+        function kit.run(n) for _ = 1, n do kit.result = once() end end
+        function kit.check()
+          kit.values.nfev, kit.values.fun = kit.result.nfev, kit.result.fun
+          return kit.result.fun == kit.result.fun
+        end
+        return kit
+      end }
   end
 end

@@ -1,4 +1,5 @@
--- handle.lua - what the lifetime of a handle costs: the alternatives behind the layout of mc_tensor (see runtime/mascon.h).
+-- handle.lua - what the lifetime of a handle costs: the alternatives behind the layout of mc_tensor (see
+-- runtime/mascon.h).
 --
 -- Each case is c = a + b on 16 f64 through the same C entry point; only how the result's header and payload live
 -- differs. With 10 and with 1e5 handles alive, compiled by LuaJIT and interpreted. Holds the alternatives; they are
@@ -51,8 +52,8 @@ return function(bench)
     for _, n in ipairs { 10, 100000 } do
       for _, how in ipairs { 'traced', 'interpreted' } do
         bench.case {
-          name = ('handle_%s_%d_live_%s'):format(name, n, how), family = 'handle', op = 'add', dtype = 'f64', shape = '16', threads = 1,
-          interpreted = how == 'interpreted',
+          name = ('handle_%s_%d_live_%s'):format(name, n, how), family = 'handle', op = 'add', dtype = 'f64',
+          shape = '16', threads = 1, interpreted = how == 'interpreted',
           setup = function()
             local a, b = mc.ones { 16 }, mc.ones { 16 }
             local make, run, undo = setup(a, b)

@@ -13,7 +13,8 @@ void limit_triad(int threads, float *d, const float *a, const float *b, int64_t 
 float limit_read(int threads, const float *a, int64_t n);
 void limit_blas_threads(int threads);
 void limit_gemm(int is_double, int64_t m, int64_t n, int64_t k, const void *a, const void *b, void *c);
-void limit_gemm_batch(int threads, int64_t batch, int64_t m, int64_t n, int64_t k, const float *a, const float *b, float *c);
+void limit_gemm_batch(int threads, int64_t batch, int64_t m, int64_t n, int64_t k, const float *a, const float *b,
+                      float *c);
 void *limit_fft_plan(int kind, int64_t n);
 void limit_fft_rows(int kind, void *plan, int threads, int64_t rows, int64_t n, void *in, void *out);
 void limit_fft_drop(int kind, void *plan);
@@ -31,7 +32,9 @@ function M.path() return lib.libdir .. '/bench/liblimits.so' end
 local function open()
   if L then return L end
   local found, so = pcall(ffi.load, M.path())
-  if not found then error('bench: liblimits.so is not there; run `make bench`, or `make build/bench/liblimits.so`', 0) end
+  if not found then
+    error('bench: liblimits.so is not there; run `make bench`, or `make build/bench/liblimits.so`', 0)
+  end
   L = so
   return L
 end
@@ -64,7 +67,8 @@ function M.read(threads, a)
   return holding(function(times) for _ = 1, times do C.limit_read(threads, pa, n) end end, a)
 end
 
---- One call of cblas_sgemm or cblas_dgemm over the whole product. OpenBLAS is back at one thread after each call of the function.
+--- One call of cblas_sgemm or cblas_dgemm over the whole product. OpenBLAS is back at one thread after each call of the
+--- function.
 function M.gemm(threads, c, a, b)
   local C, double, m, k, n = open(), a.dtype == 'f64' and 1 or 0, a.shape[1], a.shape[2], b.shape[2]
   local pa, pb, pc = memory(a, 'void *'), memory(b, 'void *'), memory(c, 'void *')
@@ -77,7 +81,9 @@ end
 function M.gemm_batch(threads, c, a, b)
   local C, batch, m, k, n = open(), a.shape[1], a.shape[2], a.shape[3], b.shape[3]
   local pa, pb, pc = memory(a), memory(b), memory(c)
-  return holding(function(times) for _ = 1, times do C.limit_gemm_batch(threads, batch, m, n, k, pa, pb, pc) end end, c, a, b)
+  return holding(function(times)
+    for _ = 1, times do C.limit_gemm_batch(threads, batch, m, n, k, pa, pb, pc) end
+  end, c, a, b)
 end
 
 local FFT = { c64 = 0, f32 = 1, c128 = 2 }
@@ -89,7 +95,9 @@ function M.fft(threads, d, a, back)
   local plan = C.limit_fft_plan(kind, n)
   if plan == nil then error('bench: FFTW has no plan for ' .. n .. ' points', 0) end
   local pa, pd = memory(a, 'void *'), memory(d, 'void *')
-  return holding(function(times) for _ = 1, times do C.limit_fft_rows(kind, plan, threads, rows, n, pa, pd) end end, d, a),
+  return holding(function(times)
+    for _ = 1, times do C.limit_fft_rows(kind, plan, threads, rows, n, pa, pd) end
+  end, d, a),
     function() C.limit_fft_drop(kind, plan) end
 end
 

@@ -37,7 +37,8 @@ local function once(f, n)
   return (C.mc_clock() - t) / n
 end
 
---- Repetitions per sample, found by doubling; the doubling is the warm-up. first: seconds of a run that was made before.
+--- Repetitions per sample, found by doubling; the doubling is the warm-up. first: seconds of a run that was made
+--- before.
 local function repetitions(f, first)
   local n = 1
   while true do
@@ -48,8 +49,9 @@ local function repetitions(f, first)
   end
 end
 
---- Times `run`, and `limit` in turn with it, until both had `least` seconds and enough samples. rest: seconds of sleep between the two,
---- for neighbours whose threads spin on after their work; an untimed warm-up follows it. first: seconds of a warm-up run that was made before.
+--- Times `run`, and `limit` in turn with it, until both had `least` seconds and enough samples. rest: seconds of sleep
+--- between the two, for neighbours whose threads spin on after their work; an untimed warm-up follows it. first:
+--- seconds of a warm-up run that was made before.
 ---@return table ours summary, table|nil limit summary, number|nil share
 function M.pairs_of(run, limit, least, rest, first, samples)
   local n = repetitions(run, first)
@@ -85,11 +87,13 @@ function M.pairs_of(run, limit, least, rest, first, samples)
   return M.summary(ours), limit and M.summary(theirs) or nil, limit and M.summary(share).median or nil
 end
 
---- Runs one case and returns its row. The case: name, family, op, dtype, shape, threads, work = { amount, unit }, interpreted, least, samples, warm (seconds untimed), and
---- setup(threads) -> { run, limit, limit_name, check, rest, close, note, scaled, values }. `check` returns true, or false and what is wrong; `scaled`
---- is the factor from the part that is run to the job; `values` are further fields of the row. An error becomes a row with `failed`.
+--- Runs one case and returns its row. The case: name, family, op, dtype, shape, threads, work = { amount, unit },
+--- interpreted, least, samples, warm (seconds untimed), and setup(threads) -> { run, limit, limit_name, check, rest,
+--- close, note, scaled, values }. `check` returns true, or false and what is wrong; `scaled` is the factor from the
+--- part that is run to the job; `values` are further fields of the row. An error becomes a row with `failed`.
 function M.case(c, threads)
-  local row = { name = c.name, family = c.family, op = c.op, dtype = c.dtype, shape = c.shape, threads = c.threads or threads }
+  local row = { name = c.name, family = c.family, op = c.op, dtype = c.dtype, shape = c.shape,
+    threads = c.threads or threads }
   mc.set_num_threads(row.threads)
   collectgarbage()
   collectgarbage()
@@ -144,10 +148,14 @@ end
 --- One line of the table.
 function M.line(r)
   if r.failed then return ('%-34s FAILED  %s'):format(r.name, (r.failed:gsub('\n.*', ''))) end
-  if r.peak then return ('%-34s %dt peak %.0f MiB, planned %.0f MiB, allowed %.0f MiB'):format(r.name, r.threads, r.peak / 2 ^ 20, r.planned / 2 ^ 20, r.allowed / 2 ^ 20) end
+  if r.peak then
+    return ('%-34s %dt peak %.0f MiB, planned %.0f MiB, allowed %.0f MiB'):format(r.name, r.threads, r.peak / 2 ^ 20,
+      r.planned / 2 ^ 20, r.allowed / 2 ^ 20)
+  end
   local spread = M.time(r.p10) .. ' - ' .. M.time(r.p90)
   local rate = r.rate and ('%.3g %s'):format(r.rate, r.unit) or ''
-  local share = r.share and ('%.2f of %s%s'):format(r.share, r.limit, r.limit_rate and (' (%.3g)'):format(r.limit_rate) or '') or r.note or ''
+  local share = r.share and ('%.2f of %s%s'):format(r.share, r.limit,
+    r.limit_rate and (' (%.3g)'):format(r.limit_rate) or '') or r.note or ''
   return ('%-34s %dt %10s  %-22s %14s  %s'):format(r.name, r.threads, M.time(r.seconds), spread, rate, share)
 end
 

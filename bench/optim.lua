@@ -1,4 +1,5 @@
--- optim.lua - minimisers, roots, integrals and differential equations on the same problems as SciPy; a training step beside PyTorch.
+-- optim.lua - minimisers, roots, integrals and differential equations on the same problems as SciPy; a training step
+-- beside PyTorch.
 --
 -- Holds the problems and starts; the names are those of the peers' bench (`op_<name>`), ours also with _compiled where
 -- mc.compile takes the function. A row holds the evaluations of f and the value reached beside the time.
@@ -25,7 +26,10 @@ local function start(n)
   return mc.tensor(x)
 end
 local function rastrigin(x) return mc.sum(mc.square(x) - mc.cos(x * (2 * math.pi)) * 10 + 10) end
-local function ackley(x) return mc.exp(mc.sqrt(mc.mean(mc.square(x))) * -0.2) * -20 - mc.exp(mc.mean(mc.cos(x * (2 * math.pi)))) + (20 + math.exp(1)) end
+local function ackley(x)
+  return mc.exp(mc.sqrt(mc.mean(mc.square(x))) * -0.2) * -20 - mc.exp(mc.mean(mc.cos(x * (2 * math.pi))))
+    + (20 + math.exp(1))
+end
 local function box(n, side)
   local b = {}
   for i = 1, n do b[i] = { -side, side } end
@@ -33,7 +37,9 @@ local function box(n, side)
 end
 local function tridiagonal(n)
   local z = mc.zeros { 1 }
-  return function(x) return (3 - x * 2) * x + 1 - mc.concat { z, part(x, 1, n - 1) } - mc.concat { part(x, 2, n), z } * 2 end
+  return function(x)
+    return (3 - x * 2) * x + 1 - mc.concat { z, part(x, 1, n - 1) } - mc.concat { part(x, 2, n), z } * 2
+  end
 end
 local function predators(_, y)
   local l = y:totable()
@@ -45,16 +51,25 @@ local list = {}
 local function add(name, text, run) list[#list + 1] = { name = name, text = text, run = run } end
 
 for _, n in ipairs { 2, 10, 100 } do
-  add('lbfgs_' .. n, ('L-BFGS, Rosenbrock in %d dimensions, gradient given'):format(n), function() return mc.optim.minimize(rosenbrock, start(n), { jac = rosenbrock_gradient }) end)
-  add('lbfgs_' .. n .. '_compiled', ('the same, gradient by mc.compile(mc.value_and_grad(f))'), function() return mc.optim.minimize(rosenbrock, start(n), { compile = true }) end)
+  add('lbfgs_' .. n, ('L-BFGS, Rosenbrock in %d dimensions, gradient given'):format(n),
+    function() return mc.optim.minimize(rosenbrock, start(n), { jac = rosenbrock_gradient }) end)
+  add('lbfgs_' .. n .. '_compiled', ('the same, gradient by mc.compile(mc.value_and_grad(f))'),
+    function() return mc.optim.minimize(rosenbrock, start(n), { compile = true }) end)
 end
-add('cg_10', 'conjugate gradients, 10 dimensions, gradient given', function() return mc.optim.minimize(rosenbrock, start(10), { method = 'cg', jac = rosenbrock_gradient }) end)
-add('newton_10', 'Newton-CG, 10 dimensions, gradient given', function() return mc.optim.minimize(rosenbrock, start(10), { method = 'newton-cg', jac = rosenbrock_gradient }) end)
-add('nelder_mead_5', 'Nelder-Mead, 5 dimensions', function() return mc.optim.minimize(rosenbrock, start(5), { method = 'nelder-mead' }) end)
-add('nelder_mead_5_compiled', 'the same, f by mc.compile', function() return mc.optim.minimize(rosenbrock, start(5), { method = 'nelder-mead', compile = true }) end)
-add('evolution_rastrigin_3', 'differential evolution, Rastrigin in 3 dimensions', function() return mc.optim.differential_evolution(rastrigin, box(3, 5.12), { seed = 1, polish = false }) end)
-add('evolution_ackley_5', 'differential evolution, Ackley in 5 dimensions', function() return mc.optim.differential_evolution(ackley, box(5, 32), { seed = 1, polish = false }) end)
-add('cma_rosenbrock_10', 'CMA-ES, Rosenbrock in 10 dimensions', function() return mc.optim.minimize(rosenbrock, start(10), { method = 'cma-es', sigma = 0.5, seed = 1 }) end)
+add('cg_10', 'conjugate gradients, 10 dimensions, gradient given',
+  function() return mc.optim.minimize(rosenbrock, start(10), { method = 'cg', jac = rosenbrock_gradient }) end)
+add('newton_10', 'Newton-CG, 10 dimensions, gradient given',
+  function() return mc.optim.minimize(rosenbrock, start(10), { method = 'newton-cg', jac = rosenbrock_gradient }) end)
+add('nelder_mead_5', 'Nelder-Mead, 5 dimensions',
+  function() return mc.optim.minimize(rosenbrock, start(5), { method = 'nelder-mead' }) end)
+add('nelder_mead_5_compiled', 'the same, f by mc.compile',
+  function() return mc.optim.minimize(rosenbrock, start(5), { method = 'nelder-mead', compile = true }) end)
+add('evolution_rastrigin_3', 'differential evolution, Rastrigin in 3 dimensions',
+  function() return mc.optim.differential_evolution(rastrigin, box(3, 5.12), { seed = 1, polish = false }) end)
+add('evolution_ackley_5', 'differential evolution, Ackley in 5 dimensions',
+  function() return mc.optim.differential_evolution(ackley, box(5, 32), { seed = 1, polish = false }) end)
+add('cma_rosenbrock_10', 'CMA-ES, Rosenbrock in 10 dimensions',
+  function() return mc.optim.minimize(rosenbrock, start(10), { method = 'cma-es', sigma = 0.5, seed = 1 }) end)
 for _, n in ipairs { 10, 100 } do
   add('root_' .. n, ("Powell's hybrid, tridiagonal system of %d equations, differences"):format(n), function()
     local r = mc.optim.root(tridiagonal(n), mc.full({ n }, -1), { jac = '2-point' })
@@ -98,23 +113,27 @@ end)
 
 return function(bench)
   for _, p in ipairs(list) do
-    bench.case { name = 'op_' .. p.name, family = 'optim', op = p.text, dtype = 'f64', shape = '', threads = 1, samples = 5, setup = function()
-      local kit = { values = {} }
-      function kit.run(n) for _ = 1, n do kit.result = p.run() end end
-      function kit.check()
-        kit.values.nfev, kit.values.fun = kit.result.nfev, kit.result.fun
-        return kit.result.success ~= false, kit.result.message
-      end
-      return kit
-    end }
+    bench.case { name = 'op_' .. p.name, family = 'optim', op = p.text, dtype = 'f64', shape = '', threads = 1,
+      samples = 5, setup = function()
+        local kit = { values = {} }
+        function kit.run(n) for _ = 1, n do kit.result = p.run() end end
+        function kit.check()
+          kit.values.nfev, kit.values.fun = kit.result.nfev, kit.result.fun
+          return kit.result.success ~= false, kit.result.message
+        end
+        return kit
+      end }
   end
   for _, form in ipairs { '', '_compiled' } do
-    bench.case { name = 'op_adamw_1M' .. form, family = 'optim', op = 'AdamW step, 10^6 parameters' .. (form == '' and '' or ', compiled'), dtype = 'f32', shape = '', setup = function()
-      local opt = mc.optim.adamw()
-      local p, g = mc.randn({ 1e6 }, { dtype = 'f32', seed = 1 }), mc.randn({ 1e6 }, { dtype = 'f32', seed = 2 })
-      local state = opt.init(p)
-      local update = form == '' and opt.update or mc.compile(opt.update)
-      return { run = function(n) for _ = 1, n do p, state = update(p, g, state) end end, check = function() return mc.isfinite(p):all() end, values = {} }
-    end }
+    bench.case { name = 'op_adamw_1M' .. form, family = 'optim', op = 'AdamW step, 10^6 parameters' .. (form == ''
+      and '' or ', compiled'), dtype = 'f32', shape = '', setup = function()
+        local opt = mc.optim.adamw()
+        local p, g = mc.randn({ 1e6 }, { dtype = 'f32', seed = 1 }), mc.randn({ 1e6 }, { dtype = 'f32', seed = 2 })
+        local state = opt.init(p)
+        local update = form == '' and opt.update or mc.compile(opt.update)
+        return { run = function(n)
+          for _ = 1, n do p, state = update(p, g, state) end
+        end, check = function() return mc.isfinite(p):all() end, values = {} }
+      end }
   end
 end

@@ -1,4 +1,5 @@
--- pac.lua - the coupling job: 512 rows of 2048 samples, 16 x 16 bands; alone (w1), with 200 drawn shifts (w2), with all 2047 (w3).
+-- pac.lua - the coupling job: 512 rows of 2048 samples, 16 x 16 bands; alone (w1), with 200 drawn shifts (w2), with all
+-- 2047 (w3).
 --
 -- Then the ablation: each trick of the coupling engine that can be switched from outside, cumulatively from the way
 -- other programs go, and what each alternative costs at the end of that road; and peak memory against what the plan
@@ -44,12 +45,14 @@ local function options(more)
   return o
 end
 
---- A case: the plan is made outside the clock, as is usual for repeated calls; `rows` of the 512 are run and the time scaled.
+--- A case: the plan is made outside the clock, as is usual for repeated calls; `rows` of the 512 are run and the time
+--- scaled.
 local function job(bench, family, name, more, c)
   c = c or {}
   local part = c.rows or ROWS
   bench.case {
-    name = name, family = family, op = 'pac', dtype = more.dtype or 'f32', shape = ('%dx%d, 16x16'):format(ROWS, T), threads = c.threads, least = c.least,
+    name = name, family = family, op = 'pac', dtype = more.dtype or 'f32', shape = ('%dx%d, 16x16'):format(ROWS, T),
+    threads = c.threads, least = c.least,
     setup = function()
       if c.before then c.before() end
       local x = samples()[{ { 1, part } }]:contiguous()
@@ -66,7 +69,8 @@ local function job(bench, family, name, more, c)
         end,
         check = function()
           if c.check then return c.check(r, x) end
-          local exact = mc.pac.compute(x[{ { 1, 1 } }], options { dtype = 'f64', pairs = c.shape and { { 1, 1 } } or nil })
+          local exact =
+            mc.pac.compute(x[{ { 1, 1 } }], options { dtype = 'f64', pairs = c.shape and { { 1, 1 } } or nil })
           return near(r.pac[{ { 1, 1 } }]:reshape(16, 16), exact.pac:reshape(16, 16), c.tol or 1e-6)
         end,
         close = c.after,
@@ -109,28 +113,43 @@ local function ablation(bench)
   -- w1, cumulative: each step keeps the ones above it
   job(bench, 'ablation', 'w1_1_two_filters', { compat = 'tensorpac', bin_norm = 'mean', dtype = 'f64', demean = true },
     { threads = 1, rows = 32, tol = 2e-3, note = 'zero-phase filter, then Hilbert transform, band by band' })
-  job(bench, 'ablation', 'w1_2_fused_filter', { pairs = PAIR, dtype = 'f64' }, { threads = 1, rows = 128, shape = single, note = 'filter and analytic signal in one transform per band' })
-  job(bench, 'ablation', 'w1_3_row_in_cache', { dtype = 'f64' }, { threads = 1, note = 'a row goes through all stages before the next' })
+  job(bench, 'ablation', 'w1_2_fused_filter', { pairs = PAIR, dtype = 'f64' },
+    { threads = 1, rows = 128, shape = single, note = 'filter and analytic signal in one transform per band' })
+  job(bench, 'ablation', 'w1_3_row_in_cache', { dtype = 'f64' },
+    { threads = 1, note = 'a row goes through all stages before the next' })
   job(bench, 'ablation', 'w1_4_f32', {}, { threads = 1, note = 'single precision' })
   job(bench, 'ablation', 'w1_5_threads', {}, { threads = all, least = 1, note = 'rows dealt to threads' })
-  job(bench, 'ablation', 'w1_6_measured_plans', {}, { threads = all, least = 1, before = measured(true), after = measured(false), note = 'FFTW plans by measurement; not the default' })
+  job(bench, 'ablation', 'w1_6_measured_plans', {}, { threads = all, least = 1, before = measured(true),
+    after = measured(false), note = 'FFTW plans by measurement; not the default' })
   -- one switch off, the rest on
-  job(bench, 'ablation', 'w1_without_row_route', { pairs = PAIR }, { shape = single, note = 'staged: phases and amplitudes of the block go through memory' })
+  job(bench, 'ablation', 'w1_without_row_route', { pairs = PAIR },
+    { shape = single, note = 'staged: phases and amplitudes of the block go through memory' })
   job(bench, 'ablation', 'w1_without_f32', { dtype = 'f64' }, { note = 'f64' })
-  job(bench, 'ablation', 'w1_without_fftw', {}, { before = engine 'mascon', after = engine 'auto', note = 'our own mixed-radix transform' })
-  if best ~= 'v2' then job(bench, 'ablation', 'w1_without_' .. best, {}, { before = isa 'v2', after = isa(best), note = 'kernels for x86-64-v2' }) end
+  job(bench, 'ablation', 'w1_without_fftw', {},
+    { before = engine 'mascon', after = engine 'auto', note = 'our own mixed-radix transform' })
+  if best ~= 'v2' then
+    job(bench, 'ablation', 'w1_without_' .. best, {},
+      { before = isa 'v2', after = isa(best), note = 'kernels for x86-64-v2' })
+  end
   -- surrogates
-  job(bench, 'ablation', 'w2_1_shift_the_rows', { pairs = PAIR }, { rows = 32, shape = single, check = fine, x_amp = function(x) return mc.roll(x, { 77, axis = 3 }) end,
+  job(bench, 'ablation', 'w2_1_shift_the_rows', { pairs = PAIR }, { rows = 32, shape = single, check = fine,
+    x_amp = function(x) return mc.roll(x, { 77, axis = 3 }) end,
     note = 'one surrogate computed afresh from the rolled row; 200 take 200 times this' })
-  job(bench, 'ablation', 'w2_2_staged_shifts', { pairs = PAIR, n_perm = 200 }, { rows = 64, shape = single, check = fine, note = 'bins and amplitudes kept, 200 shifts of them' })
-  job(bench, 'ablation', 'w2_3_row_in_cache', { n_perm = 200 }, { rows = 128, check = fine, note = 'the same inside the row' })
-  job(bench, 'ablation', 'w2_4_keep_all_surrogates', { n_perm = 200, return_surrogates = true }, { rows = 128, check = fine, note = 'every surrogate returned instead of running statistics' })
+  job(bench, 'ablation', 'w2_2_staged_shifts', { pairs = PAIR, n_perm = 200 },
+    { rows = 64, shape = single, check = fine, note = 'bins and amplitudes kept, 200 shifts of them' })
+  job(bench, 'ablation', 'w2_3_row_in_cache', { n_perm = 200 },
+    { rows = 128, check = fine, note = 'the same inside the row' })
+  job(bench, 'ablation', 'w2_4_keep_all_surrogates', { n_perm = 200, return_surrogates = true },
+    { rows = 128, check = fine, note = 'every surrogate returned instead of running statistics' })
   job(bench, 'ablation', 'w2_5_f64', { n_perm = 200, dtype = 'f64' }, { rows = 128, check = fine, note = 'f64' })
   local every = {}
   for i = 1, T - 1 do every[i] = i end
-  job(bench, 'ablation', 'w3_1_every_shift_directly', { shifts = every }, { rows = 32, check = fine, note = 'all 2047 shifts added up one by one' })
-  job(bench, 'ablation', 'w3_2_fft_correlation', { surrogate = 'exhaustive' }, { rows = 64, check = fine, note = 'all 2047 shifts by FFT correlation' })
-  job(bench, 'ablation', 'w3_3_measured_plans', { surrogate = 'exhaustive' }, { rows = 64, check = fine, before = measured(true), after = measured(false), note = 'FFTW plans by measurement; not the default' })
+  job(bench, 'ablation', 'w3_1_every_shift_directly', { shifts = every },
+    { rows = 32, check = fine, note = 'all 2047 shifts added up one by one' })
+  job(bench, 'ablation', 'w3_2_fft_correlation', { surrogate = 'exhaustive' },
+    { rows = 64, check = fine, note = 'all 2047 shifts by FFT correlation' })
+  job(bench, 'ablation', 'w3_3_measured_plans', { surrogate = 'exhaustive' }, { rows = 64, check = fine,
+    before = measured(true), after = measured(false), note = 'FFTW plans by measurement; not the default' })
 end
 
 local PEAK = [[
@@ -142,16 +161,20 @@ local function peak()
   end
 end
 local x = mc.randn({ %d, %d }, { dtype = 'f32', seed = 1 })
-local plan = mc.pac.plan(%d, { fs = %d, min_shift = 1, pha_range_hz = { 2, 30 }, pha_n_bands = 16, amp_range_hz = { 30, 230 }, amp_n_bands = 16, %s })
+local plan = mc.pac.plan(%d, { fs = %d, min_shift = 1, pha_range_hz = { 2, 30 }, pha_n_bands = 16,
+  amp_range_hz = { 30, 230 }, amp_n_bands = 16, %s })
 plan:run(x)
 io.write(plan:bytes(%d, plan:block_rows(%d, 1)) + x.nbytes, ' ', peak(), '\n')
 ]]
 
---- Peak memory of a process that runs one job, against what its plan says with its input: 1.3 times that and 64 MiB are allowed.
+--- Peak memory of a process that runs one job, against what its plan says with its input: 1.3 times that and 64 MiB are
+--- allowed.
 local function memory(bench)
-  for _, m in ipairs { { 'memory_w1', '' }, { 'memory_w2_all', 'n_perm = 200, return_surrogates = true, return_dist = true' } } do
+  for _, m in ipairs { { 'memory_w1', '' },
+    { 'memory_w2_all', 'n_perm = 200, return_surrogates = true, return_dist = true' } } do
     bench.case { name = m[1], family = 'memory', measure = function()
-      local row = { name = m[1], family = 'memory', op = 'pac', dtype = 'f32', shape = ROWS .. 'x' .. T, threads = bench.threads }
+      local row = { name = m[1], family = 'memory', op = 'pac', dtype = 'f32', shape = ROWS .. 'x' .. T,
+        threads = bench.threads }
       local file = os.tmpname()
       mc.file.write(file, PEAK:format(ROWS, T, T, FS, m[2], ROWS, ROWS))
       local pipe = io.popen(("'%s/mascon' '%s' 2>&1"):format(lib.libdir, file))
@@ -165,7 +188,9 @@ local function memory(bench)
       end
       row.planned, row.peak = tonumber(planned), tonumber(peak)
       row.allowed = 1.3 * row.planned + 64 * 2 ^ 20
-      if row.peak > row.allowed then row.failed = ('peak %.0f MiB, 1.3 x plan + 64 MiB is %.0f MiB'):format(row.peak / 2 ^ 20, row.allowed / 2 ^ 20) end
+      if row.peak > row.allowed then
+        row.failed = ('peak %.0f MiB, 1.3 x plan + 64 MiB is %.0f MiB'):format(row.peak / 2 ^ 20, row.allowed / 2 ^ 20)
+      end
       return row
     end }
   end

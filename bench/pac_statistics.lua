@@ -31,7 +31,8 @@ local function bursts(seed, coupled)
   local t = mc.arange(0, n - 1) / FS
   local phase = 2 * math.pi * mc.cumsum(FP * (1 + 0.05 * pink(n, seed + 31))) / FS
   -- a burst wherever noise below 1 Hz is high, a third of the time
-  local slow = mc.fft.irfft(mc.fft.rfft(g.noise(n, seed + 57)) * mc.lt(mc.fft.rfftfreq(n, 1 / FS), 1):to 'f64', { n = n })
+  local slow =
+    mc.fft.irfft(mc.fft.rfft(g.noise(n, seed + 57)) * mc.lt(mc.fft.rfftfreq(n, 1 / FS), 1):to 'f64', { n = n })
   local on = mc.gt(slow, 0.43 * mc.std(slow)):to 'f64'
   local gate = on * (coupled and mc.exp(3 * (mc.cos(phase) - 1)) or 0.24)
   return 0.6 * mc.cos(phase) + 1.2 * gate * mc.sin(2 * math.pi * FA * t) + pink(n, seed) + 0.3 * g.noise(n, seed + 93)
@@ -39,13 +40,16 @@ end
 
 local GENERATORS = {
   { 'wavelet driver, white noise (g3)', function(seed, coupled)
-    return g.g3 { seconds = SECONDS, fs = FS, fp = FP, fa = FA, strength = coupled and 0.5 or 0, sigma = 0.9, driver_seed = seed, noise_seed = seed + 17 }
+    return g.g3 { seconds = SECONDS, fs = FS, fp = FP, fa = FA, strength = coupled and 0.5 or 0, sigma = 0.9,
+      driver_seed = seed, noise_seed = seed + 17 }
   end },
   { 'band driver, lag, 1/f noise (g4)', function(seed, coupled)
     local n = FS * SECONDS
-    local x = g.g4 { seconds = SECONDS, fs = FS, fp = FP, bandwidth = 3, fa = FA, phi0 = 1, delay = 0.01, sigma = 0, driver_seed = seed, noise_seed = seed + 17 }
+    local x = g.g4 { seconds = SECONDS, fs = FS, fp = FP, bandwidth = 3, fa = FA, phi0 = 1, delay = 0.01, sigma = 0,
+      driver_seed = seed, noise_seed = seed + 17 }
     if not coupled then -- the envelope of another driver
-      local other = g.g4 { seconds = SECONDS, fs = FS, fp = FP, bandwidth = 3, fa = FA, phi0 = 1, sigma = 0, driver_seed = seed + 71, noise_seed = seed + 17 }
+      local other = g.g4 { seconds = SECONDS, fs = FS, fp = FP, bandwidth = 3, fa = FA, phi0 = 1, sigma = 0,
+        driver_seed = seed + 71, noise_seed = seed + 17 }
       local cut = mc.greater(mc.abs(mc.fft.rfftfreq(n, 1 / FS)), 50):to 'f64'
       x = mc.fft.irfft(mc.fft.rfft(x) * (1 - cut) + mc.fft.rfft(other) * cut, { n = n })
     end
@@ -55,10 +59,12 @@ local GENERATORS = {
 }
 
 local WAYS = {
-  { 'none', { mcp = 'none' } }, { 'maxstat of z, run (default)', { mcp = 'maxstat' } }, { 'maxstat of z, channel', { mcp = 'maxstat', mcp_scope = 'channel' } },
-  { 'maxstat raw, run', { mcp = 'maxstat' }, 'raw' }, { 'maxstat raw, channel', { mcp = 'maxstat', mcp_scope = 'channel' }, 'raw' },
+  { 'none', { mcp = 'none' } }, { 'maxstat of z, run (default)', { mcp = 'maxstat' } },
+  { 'maxstat of z, channel', { mcp = 'maxstat', mcp_scope = 'channel' } }, { 'maxstat raw, run', { mcp = 'maxstat' },
+    'raw' }, { 'maxstat raw, channel', { mcp = 'maxstat', mcp_scope = 'channel' }, 'raw' },
   { 'fdr, run', { mcp = 'fdr' } }, { 'fdr, channel', { mcp = 'fdr', mcp_scope = 'channel' } },
-  { 'bonferroni, run', { mcp = 'bonferroni' } }, { 'bonferroni, channel', { mcp = 'bonferroni', mcp_scope = 'channel' } },
+  { 'bonferroni, run', { mcp = 'bonferroni' } },
+  { 'bonferroni, channel', { mcp = 'bonferroni', mcp_scope = 'channel' } },
 }
 
 --- Pairs whose bands hold both frequencies: bool [P, A].
@@ -78,7 +84,9 @@ local function measure(make)
         for c = 1, CHANNELS do rows[c] = make(1e6 * n + 1000 * c, coupled and c == 1) end
         local x = mc.stack(rows)
         local result = {}
-        for _, of in ipairs { 'z', 'raw' } do result[of] = pac.compute(x, { fs = FS, surrogate = 'exhaustive', maxstat_of = of }) end
+        for _, of in ipairs { 'z', 'raw' } do
+          result[of] = pac.compute(x, { fs = FS, surrogate = 'exhaustive', maxstat_of = of })
+        end
         local hit = target(result.z)
         for w, way in ipairs(WAYS) do
           local low = mc.lt(pac.correct(result[way[3] or 'z'], way[2]), LEVEL)

@@ -12,31 +12,43 @@ local earlier = require 'earlier'
 local functions = require 'functions'
 
 local o = mc.args.parse({ ... }, {
-  name = 'peers', usage = 'mascon bench/peers.lua [options]', about = 'Runs our benchmarks and those of NumPy, SciPy, PyTorch, JAX, Tensorpac and gPAC in turn.', positional = 0,
+  name = 'peers', usage = 'mascon bench/peers.lua [options]',
+  about = 'Runs our benchmarks and those of NumPy, SciPy, PyTorch, JAX, Tensorpac and gPAC in turn.', positional = 0,
   options = {
-    { 'threads', 'integer', 'worker threads on both sides', default = mc.get_num_threads() }, { 'rounds', 'integer', 'turns of each family', default = 2 },
-    { 'venv', 'string', 'folder of the Python environment, made when missing', default = 'build/peers' }, { 'out', 'string', 'the page', default = 'bench/RESULTS.md' },
-    { 'skip_ablation', 'flag', 'leave the ablation, the handles and the memory out' }, { 'render', 'flag', 'only write the page from the rows of the last run' },
-    { 'only', 'list', 'families of ours to run, as bench/run.lua names them; the rows of an earlier run, or the page as it is, stand for the others' },
+    { 'threads', 'integer', 'worker threads on both sides', default = mc.get_num_threads() },
+    { 'rounds', 'integer', 'turns of each family', default = 2 },
+    { 'venv', 'string', 'folder of the Python environment, made when missing', default = 'build/peers' },
+    { 'out', 'string', 'the page', default = 'bench/RESULTS.md' },
+    { 'skip_ablation', 'flag', 'leave the ablation, the handles and the memory out' },
+    { 'render', 'flag', 'only write the page from the rows of the last run' },
+    { 'only', 'list', 'families of ours to run, as bench/run.lua names them; the rows of an earlier run, or the page '
+        .. 'as it is, stand for the others' },
     { 'without', 'string', 'leave out families whose name begins so; their rows of an earlier run stay' },
-    { 'wait_load', 'number', 'wait up to 20 minutes for a load below this before each turn; 0: do not wait', default = 0 },
+    { 'wait_load', 'number',
+      'wait up to 20 minutes for a load below this before each turn; 0: do not wait', default = 0 },
   },
 })
 
 -- ours, theirs: families of bench/run.lua and the call of the peers' bench that does the same; the end of the name of
 -- an environment of their own
 local FAMILIES = {
-  { 'start', 'bench_ops.py', '--family start' }, { 'small', 'bench_ops.py', '--family small' }, { 'limit,ewise,reduce', 'bench_ops.py', '--family big' },
-  { nil, 'bench_ops.py', '--family elementwise' }, { 'matmul', 'bench_ops.py', '--family matmul' }, { 'fft', 'bench_ops.py', '--family fft' },
-  { 'order', 'bench_ops.py', '--family order' }, { nil, 'bench_ops.py', '--family compiled' }, { 'pac', 'bench_pac.py', '' },
-  { 'autoreject', 'bench_autoreject.py', '' }, { 'transform', 'bench_transforms.py', '' }, { 'optim', 'bench_optim.py', '' }, { nil, 'bench_fit.py', '' },
-  { nil, 'bench_sample.py', '' }, { 'networks', 'bench_networks.py', '--plan %NETWORKS%' }, { 'rollout', 'bench_rollout.py', '' },
+  { 'start', 'bench_ops.py', '--family start' }, { 'small', 'bench_ops.py', '--family small' },
+  { 'limit,ewise,reduce', 'bench_ops.py', '--family big' }, { nil, 'bench_ops.py', '--family elementwise' },
+  { 'matmul', 'bench_ops.py', '--family matmul' }, { 'fft', 'bench_ops.py', '--family fft' },
+  { 'order', 'bench_ops.py', '--family order' }, { nil, 'bench_ops.py', '--family compiled' },
+  { 'pac', 'bench_pac.py', '' }, { 'autoreject', 'bench_autoreject.py', '' },
+  { 'transform', 'bench_transforms.py', '' }, { 'optim', 'bench_optim.py', '' }, { nil, 'bench_fit.py', '' },
+  { nil, 'bench_sample.py', '' }, { 'networks', 'bench_networks.py', '--plan %NETWORKS%' },
+  { 'rollout', 'bench_rollout.py', '' },
   { 'xpcs', 'bench_xpcs.py', '--threads 1', '-xpcs' }, -- as ours
 }
 -- the table of functions reads its rows from a file, so that shapes and values stand once
-for _, name in ipairs(functions.families()) do table.insert(FAMILIES, #FAMILIES, { name, 'bench_functions.py', '--plan %PLAN% --family ' .. name }) end
+for _, name in ipairs(functions.families()) do
+  table.insert(FAMILIES, #FAMILIES, { name, 'bench_functions.py', '--plan %PLAN% --family ' .. name })
+end
 local FOLDER = require('mascon.core.ffi').libdir .. '/bench'
-local OURS, THEIRS, FACTS, PLAN = FOLDER .. '/peers-ours.jsonl', FOLDER .. '/peers-theirs.jsonl', FOLDER .. '/peers-facts.json', FOLDER .. '/functions.jsonl'
+local OURS, THEIRS, FACTS, PLAN = FOLDER .. '/peers-ours.jsonl', FOLDER .. '/peers-theirs.jsonl',
+  FOLDER .. '/peers-facts.json', FOLDER .. '/functions.jsonl'
 local NETWORKS = FOLDER .. '/networks.jsonl'
 
 local function quote(s) return "'" .. s:gsub("'", "'\\''") .. "'" end
@@ -54,14 +66,16 @@ local function rows_of(text)
     local row = line:sub(1, 1) == '{' and mc.json.decode(line)
     if row then
       list[#list + 1] = row
-      print(row.skipped and ('%-40s skipped: %s'):format(row.name, row.skipped) or ('%-40s %s'):format(row.name, measure.time(row.seconds)))
+      print(row.skipped and ('%-40s skipped: %s'):format(row.name, row.skipped)
+        or ('%-40s %s'):format(row.name, measure.time(row.seconds)))
     end
   end
   pipe:close()
   return list
 end
 
---- Rows of several rounds as one row per name and jobs: median of medians, lowest p10, highest p90, the medians of the rounds.
+--- Rows of several rounds as one row per name and jobs: median of medians, lowest p10, highest p90, the medians of the
+--- rounds.
 local function merge(list)
   local by, order = {}, {}
   for _, r in ipairs(list) do
@@ -83,7 +97,9 @@ local function merge(list)
   for i, key in ipairs(order) do
     local m = by[key]
     m.row.rounds = mc.json.array(m.seconds)
-    for _, f in ipairs { 'seconds', 'share', 'rate', 'limit_rate' } do if #m[f] > 0 then m.row[f] = measure.summary(m[f]).median end end
+    for _, f in ipairs { 'seconds', 'share', 'rate', 'limit_rate' } do
+      if #m[f] > 0 then m.row[f] = measure.summary(m[f]).median end
+    end
     order[i] = m.row
   end
   return order
@@ -99,7 +115,8 @@ end
 
 local TABLES = 'stored/tables.md' -- beside the page
 local tables = (o.out:match '^(.*/)' or '') .. TABLES
-local before = earlier.read(tables) -- once: later writes of the page would otherwise take their own text for an earlier run
+-- once: later writes of the page would otherwise take their own text for an earlier run
+local before = earlier.read(tables)
 
 --- Writes the page from the rows on disk.
 local function page()
@@ -121,7 +138,9 @@ local function run()
     error('peers: the Python environment in ' .. o.venv .. ' could not be made; the lines above say why', 0)
   end
   local python, program = o.venv .. '/bin/python', require('mascon.core.ffi').libdir .. '/mascon'
-  if not command(('%s %s/peers/bench_pac.py --write %s'):format(quote(python), folder, quote(FOLDER))) then error('peers: the samples could not be written', 0) end
+  if not command(('%s %s/peers/bench_pac.py --write %s'):format(quote(python), folder, quote(FOLDER))) then
+    error('peers: the samples could not be written', 0)
+  end
   rows.save(PLAN, functions.plan())
   rows.save(NETWORKS, require('networks').plan())
   local wanted, old_ours, old_theirs
@@ -142,7 +161,8 @@ local function run()
   local function keep(round)
     rows.save(OURS, joined(old_ours, merge(ours)))
     rows.save(THEIRS, joined(old_theirs, merge(theirs)))
-    facts.threads, facts.rounds, facts.date, facts.load = o.threads, round, os.date '!%Y-%m-%d', measure.summary(loads).median
+    facts.threads, facts.rounds, facts.date, facts.load = o.threads, round, os.date '!%Y-%m-%d',
+      measure.summary(loads).median
     facts.load_high = math.max(unpack(loads))
     rows.save(FACTS, { facts })
     page()
@@ -152,7 +172,8 @@ local function run()
     loads[#loads + 1] = rows.load()
     local file = FOLDER .. '/peers-turn.jsonl'
     os.remove(file)
-    command(('MASCON_BENCH_PAC=%s %s %s/run.lua %s --threads %d --family %s --save %s'):format(quote(FOLDER .. '/samples.npy'), quote(program), folder, name or '', o.threads, families, quote(file)))
+    command(('MASCON_BENCH_PAC=%s %s %s/run.lua %s --threads %d --family %s --save %s')
+      :format(quote(FOLDER .. '/samples.npy'), quote(program), folder, name or '', o.threads, families, quote(file)))
     for _, r in ipairs(rows.load_rows(file) or {}) do ours[#ours + 1] = r end
   end
   --- The environment of a family: its own one, when it was made (setup.sh makes it where there is a Python 3.12).
@@ -166,7 +187,8 @@ local function run()
     for name in names:gmatch '[^,]+' do if wanted and wanted[name] then return true end end
     return not wanted
   end
-  for _, name in ipairs { 'handle', 'ablation', 'memory', 'autoreject_growth', 'autoreject_ablation', 'autoreject_memory' } do
+  for _, name in ipairs { 'handle', 'ablation', 'memory', 'autoreject_growth', 'autoreject_ablation',
+    'autoreject_memory' } do
     if not o.skip_ablation and chosen(name) then our_turn(name) end
   end
   for _, name in ipairs { 'autoreject_stream', 'xpcs_stream' } do -- by name only

@@ -19,9 +19,11 @@ local function table_of(header, body)
 end
 
 local JOBS = {
-  { 'fit', 'default analysis', '50x (100x for the larger)', '300x (500x)' }, { 'transform', 'its transform', '', '' }, { 'ransac', 'RANSAC', '20x', '' },
+  { 'fit', 'default analysis', '50x (100x for the larger)', '300x (500x)' }, { 'transform', 'its transform', '', '' },
+  { 'ransac', 'RANSAC', '20x', '' },
   { 'repair', 'five channels of every epoch repaired, against autoreject\'s neighbour MNE', '', '' },
-  { 'loo_weights', 'weights that give each channel from all others, against MNE', '', '' }, { 'set_weights', 'weights for a hundred sets of bad channels, against MNE', '', '' },
+  { 'loo_weights', 'weights that give each channel from all others, against MNE', '', '' },
+  { 'set_weights', 'weights for a hundred sets of bad channels, against MNE', '', '' },
 }
 
 local function against(ours, theirs)
@@ -30,11 +32,13 @@ local function against(ours, theirs)
     for _, j in ipairs(JOBS) do
       local a, b = ours[('ar_%s_%s'):format(j[1], size[1])], theirs[('ar_%s_%s_upstream'):format(j[1], size[1])]
       if a and a.seconds and b and b.seconds then
-        body[#body + 1] = { j[2], size[2], measure.time(a.seconds), measure.time(b.seconds), ('%d / %d'):format(a.threads, b.jobs or 1), ('%.3gx'):format(b.seconds / a.seconds), j[3], j[4] }
+        body[#body + 1] = { j[2], size[2], measure.time(a.seconds), measure.time(b.seconds),
+          ('%d / %d'):format(a.threads, b.jobs or 1), ('%.3gx'):format(b.seconds / a.seconds), j[3], j[4] }
       end
     end
   end
-  return #body > 0 and table_of({ 'job', 'channels x epochs x samples', 'ours', 'upstream', 'threads / jobs', 'ratio', 'floor', 'goal' }, body)
+  return #body > 0 and table_of({ 'job', 'channels x epochs x samples', 'ours', 'upstream', 'threads / jobs', 'ratio',
+    'floor', 'goal' }, body)
 end
 
 local function rows_of(list, family, header, row)
@@ -49,22 +53,29 @@ end
 function M.section(ours, theirs)
   local parts = {}
   local function add(title, text) if text then parts[#parts + 1] = title .. '\n\n' .. text end end
-  add('Each side with its own search of thresholds: all candidates here, at most 51 there.', against(by_name(ours), by_name(theirs)))
-  add('Growth, one thread:', rows_of(ours, 'autoreject_growth', { 'row', 'channels x epochs x samples', 'seconds', 'per sample' }, function(r)
-    return { '`' .. r.name .. '`', r.shape, measure.time(r.seconds), measure.time(r.seconds / r.cells) }
-  end))
-  add('Ablation, 64 x 100 x 500; the slow steps on four channels, scaled:', rows_of(ours, 'autoreject_ablation', { 'row', 'what', 'threads', 'seconds' }, function(r)
-    return { '`' .. r.name .. '`', r.note or '', tostring(r.threads), measure.time(r.seconds) }
-  end))
-  add('Peak memory of a process with one analysis:', rows_of(ours, 'autoreject_memory', { 'row', 'peak', 'input and plan', 'allowed' }, function(r)
-    local function mib(b) return ('%.0f MiB'):format(b / 2 ^ 20) end
-    return { '`' .. r.name .. '`', mib(r.peak), mib(r.planned), mib(r.allowed) }
-  end))
-  add('Epochs in a file, 1 GiB allowed:', rows_of(ours, 'autoreject_stream', { 'row', 'channels x epochs x samples', 'threads', 'seconds', 'per epoch', 'processor per epoch', 'passes over the file', 'temporary file', 'peak', 'planned' }, function(r)
-    local function mib(b) return ('%.0f MiB'):format(b / 2 ^ 20) end
-    return { '`' .. r.name .. '`', r.shape, tostring(r.threads), measure.time(r.seconds), measure.time(r.seconds / r.epochs), measure.time(r.cpu / r.epochs), ('%d'):format(r.passes), mib(r.scratch), mib(r.peak),
-      mib(r.planned) }
-  end))
+  add('Each side with its own search of thresholds: all candidates here, at most 51 there.',
+    against(by_name(ours), by_name(theirs)))
+  add('Growth, one thread:',
+    rows_of(ours, 'autoreject_growth', { 'row', 'channels x epochs x samples', 'seconds', 'per sample' }, function(r)
+      return { '`' .. r.name .. '`', r.shape, measure.time(r.seconds), measure.time(r.seconds / r.cells) }
+    end))
+  add('Ablation, 64 x 100 x 500; the slow steps on four channels, scaled:',
+    rows_of(ours, 'autoreject_ablation', { 'row', 'what', 'threads', 'seconds' }, function(r)
+      return { '`' .. r.name .. '`', r.note or '', tostring(r.threads), measure.time(r.seconds) }
+    end))
+  add('Peak memory of a process with one analysis:',
+    rows_of(ours, 'autoreject_memory', { 'row', 'peak', 'input and plan', 'allowed' }, function(r)
+      local function mib(b) return ('%.0f MiB'):format(b / 2 ^ 20) end
+      return { '`' .. r.name .. '`', mib(r.peak), mib(r.planned), mib(r.allowed) }
+    end))
+  add('Epochs in a file, 1 GiB allowed:', rows_of(ours, 'autoreject_stream',
+    { 'row', 'channels x epochs x samples', 'threads', 'seconds', 'per epoch', 'processor per epoch',
+      'passes over the file', 'temporary file', 'peak', 'planned' }, function(r)
+        local function mib(b) return ('%.0f MiB'):format(b / 2 ^ 20) end
+        return { '`' .. r.name .. '`', r.shape, tostring(r.threads), measure.time(r.seconds), measure.time(
+          r.seconds / r.epochs), measure.time(r.cpu / r.epochs), ('%d'):format(r.passes), mib(r.scratch), mib(r.peak),
+          mib(r.planned) }
+      end))
   return #parts > 0 and table.concat(parts, '\n\n') or nil
 end
 

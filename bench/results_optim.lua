@@ -6,7 +6,9 @@ local M = {}
 
 local function ratio(theirs, ours)
   local list = {}
-  for i = 1, math.min(theirs.rounds and #theirs.rounds or 0, ours.rounds and #ours.rounds or 0) do list[i] = theirs.rounds[i] / ours.rounds[i] end
+  for i = 1, math.min(theirs.rounds and #theirs.rounds or 0, ours.rounds and #ours.rounds or 0) do
+    list[i] = theirs.rounds[i] / ours.rounds[i]
+  end
   return #list > 0 and measure.summary(list).median or theirs.seconds / ours.seconds
 end
 
@@ -18,13 +20,17 @@ function M.section(ours, theirs)
     if r.family == 'optim' and r.seconds then
       local base = r.name:gsub('_compiled$', '')
       local t = by[base .. '_scipy'] or by[base .. '_torch'] or by[base .. '_numpyro']
-      lines[#lines + 1] = ('| %s | %s | %s | %s | %s | %s | %s | %s |'):format(r.op, measure.time(r.seconds), r.nfev and ('%d'):format(r.nfev) or '', r.fun and ('%.6g'):format(r.fun) or '',
-        t and measure.time(t.seconds) or '', t and t.nfev and ('%d'):format(t.nfev) or '', t and t.fun and ('%.6g'):format(t.fun) or '', t and ('%.2f'):format(ratio(t, r)) or '')
+      lines[#lines + 1] = ('| %s | %s | %s | %s | %s | %s | %s | %s |'):format(r.op, measure.time(r.seconds),
+        r.nfev and ('%d'):format(r.nfev) or '', r.fun and ('%.6g'):format(r.fun) or '',
+        t and measure.time(t.seconds) or '', t and t.nfev and ('%d'):format(t.nfev) or '',
+        t and t.fun and ('%.6g'):format(t.fun) or '', t and ('%.2f'):format(ratio(t, r)) or '')
     end
   end
   if #lines == 0 then return nil end
-  return 'The same problems from the same starts in SciPy (the training step: PyTorch); the function itself is Lua tensors here, NumPy there. Evaluations count every call of f, also for '
-    .. 'differences. The ratio is theirs over ours.\n\n| problem | ours | evaluations | value | theirs | evaluations | value | ratio |\n|---|---|---|---|---|---|---|---|\n' .. table.concat(lines, '\n')
+  return 'The same problems from the same starts in SciPy (the training step: PyTorch); the function itself is Lua '
+    .. 'tensors here, NumPy there. Evaluations count every call of f, also for '
+    .. 'differences. The ratio is theirs over ours.\n\n| problem | ours | evaluations | value | theirs | evaluations | '
+    .. 'value | ratio |\n|---|---|---|---|---|---|---|---|\n' .. table.concat(lines, '\n')
 end
 
 return M

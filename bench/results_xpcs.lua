@@ -78,8 +78,8 @@ local function files(by)
   if #lines == 2 then return nil end
   local r = by.xpcs_file_1e8 or s or b
   return ('Files of 100 angles x 1000 x 1000 points (10^8 published ones), diffusion and shear, APS-U layout; '
-    .. 'mascon %s, %d threads, load of the machine %.1f when it began. The last two rows compare least processor times, '
-    .. 'one thread.\n\n%s'):format(r.version, r.threads, r.load, table.concat(lines, '\n'))
+    .. 'mascon %s, %d threads, load of the machine %.1f when it began. The last two rows compare least processor '
+    .. 'times, one thread.\n\n%s'):format(r.version, r.threads, r.load, table.concat(lines, '\n'))
 end
 
 --- The section of the page, or nil when nothing was measured. load: of the machine during the run.

@@ -20,7 +20,8 @@ function M.machine()
   local info = mc.info()
   local commit = shell 'git rev-parse --short HEAD' or 'unknown'
   if shell 'git status --porcelain -- runtime kernels bindings lua Makefile' then commit = commit .. '+' end
-  return { machine = ('%s, %d cores'):format(info.processor, info.cores), isa = info.isa, version = info.version, commit = commit }
+  return { machine = ('%s, %d cores'):format(info.processor, info.cores), isa = info.isa,
+    version = info.version, commit = commit }
 end
 
 --- Load of the machine over the last minute.
@@ -62,7 +63,8 @@ function M.compare(path, now)
         elsewhere = elsewhere + 1
       elseif r.p10 > LOSS * b.p90 then
         losses = losses + 1
-        lines[#lines + 1] = ('  LOSS  %-34s %.2f times the time it took (p10 %.3g s against p90 %.3g s)'):format(r.name, r.seconds / b.seconds, r.p10, b.p90)
+        lines[#lines + 1] = ('  LOSS  %-34s %.2f times the time it took (p10 %.3g s against p90 %.3g s)'):format(r.name,
+          r.seconds / b.seconds, r.p10, b.p90)
       elseif b.p10 > LOSS * r.p90 then
         gains = gains + 1
         lines[#lines + 1] = ('  gain  %-34s %.2f times the time it took'):format(r.name, r.seconds / b.seconds)

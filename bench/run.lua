@@ -9,22 +9,28 @@ local measure = require 'measure'
 local rows = require 'rows'
 
 local FAMILIES = {
-  { 'start', 'small' }, { 'small', 'small' }, { 'handle', 'handle' }, { 'limit', 'ewise' }, { 'ewise', 'ewise' }, { 'reduce', 'ewise' }, { 'matmul', 'linear' },
-  { 'fft', 'linear' }, { 'order', 'order' }, { 'pac', 'pac' }, { 'ablation', 'pac' }, { 'memory', 'pac' }, { 'xpcs', 'xpcs' }, { 'xpcs_stream', 'xpcs_stream', asked = true },
-  { 'autoreject', 'autoreject' }, { 'autoreject_growth', 'autoreject' }, { 'autoreject_ablation', 'autoreject' }, { 'autoreject_memory', 'autoreject' }, { 'autoreject_stream', 'autoreject', asked = true },
+  { 'start', 'small' }, { 'small', 'small' }, { 'handle', 'handle' }, { 'limit', 'ewise' }, { 'ewise', 'ewise' },
+  { 'reduce', 'ewise' }, { 'matmul', 'linear' }, { 'fft', 'linear' }, { 'order', 'order' }, { 'pac', 'pac' },
+  { 'ablation', 'pac' }, { 'memory', 'pac' }, { 'xpcs', 'xpcs' },
+  { 'xpcs_stream', 'xpcs_stream', asked = true },
+  { 'autoreject', 'autoreject' }, { 'autoreject_growth', 'autoreject' }, { 'autoreject_ablation', 'autoreject' },
+  { 'autoreject_memory', 'autoreject' }, { 'autoreject_stream', 'autoreject', asked = true },
   { 'transform', 'transforms' }, { 'optim', 'optim' }, { 'optim', 'fit' },
   { 'optim', 'sample' }, { 'networks', 'networks' }, { 'rollout', 'rollout' }, { 'rollout_ablation', 'rollout' },
 }
 for _, name in ipairs(require('functions').families()) do FAMILIES[#FAMILIES + 1] = { name, 'functions' } end
 
 local o = mc.args.parse({ ... }, {
-  name = 'bench', usage = 'mascon bench/run.lua [FILTER] [options]', about = 'Times operations and workflows, each beside what the machine can do.', positional = 1,
+  name = 'bench', usage = 'mascon bench/run.lua [FILTER] [options]',
+  about = 'Times operations and workflows, each beside what the machine can do.', positional = 1,
   options = {
     { 'threads', 'integer', 'worker threads', default = mc.get_num_threads() }, { 'family', 'list', 'families to run' },
-    { 'save', 'string', 'write the rows to this file, one JSON object per line' }, { 'compare', 'string', 'rows of an earlier run; a loss beyond 5 % and the spread fails' },
+    { 'save', 'string', 'write the rows to this file, one JSON object per line' },
+    { 'compare', 'string', 'rows of an earlier run; a loss beyond 5 % and the spread fails' },
     { 'report', 'string', 'the same as a list, rows of other machines too; no loss fails' },
     { 'within', 'number', 'seconds after which no further case begins' },
-    { 'least', 'number', 'seconds that each side of a case is timed for', default = measure.LEAST }, { 'list', 'flag', 'names of the cases, nothing is run' },
+    { 'least', 'number', 'seconds that each side of a case is timed for', default = measure.LEAST },
+    { 'list', 'flag', 'names of the cases, nothing is run' },
   },
 })
 
@@ -63,7 +69,8 @@ function bench.row(r)
   if o.save then rows.save(o.save, done) end
 end
 
---- Runs a case that is wanted; with --list only its name is printed. A case that times itself gives `measure`, which returns its row.
+--- Runs a case that is wanted; with --list only its name is printed. A case that times itself gives `measure`, which
+--- returns its row.
 function bench.case(c)
   if not bench.wants(c.name, c.family) then return end
   if o.within and measure.clock() - began > o.within then
@@ -87,7 +94,8 @@ function bench.both(c)
 end
 
 if not o.list then
-  print(('mascon %s, commit %s, %s, kernels %s, %d threads, load %.1f'):format(here.version, here.commit, here.machine, here.isa, o.threads, rows.load()))
+  print(('mascon %s, commit %s, %s, kernels %s, %d threads, load %.1f'):format(here.version, here.commit, here.machine,
+    here.isa, o.threads, rows.load()))
 end
 for _, f in ipairs(FAMILIES) do
   if wanted and wanted[f[1]] or not wanted and not f.asked then -- gigabytes of files, minutes: only by name

@@ -1,4 +1,5 @@
--- small.lua - small operations and the start: where the handle, the call and the process are the cost, not the arithmetic.
+-- small.lua - small operations and the start: where the handle, the call and the process are the cost, not the
+-- arithmetic.
 --
 -- Holds shapes of 16 and 1000 elements, compiled and interpreted, with 10 and 1e5 results alive, and new processes. The
 -- names are those of the peers' bench.
@@ -20,7 +21,10 @@ local function twice(bench, case)
 end
 
 local function adds(bench, dtype)
-  local function case(tail, setup) twice(bench, { name = 'add_16_' .. dtype .. '_' .. tail, family = 'small', op = 'add', dtype = dtype, shape = '16', threads = 1, setup = setup }) end
+  local function case(tail, setup)
+    twice(bench, { name = 'add_16_' .. dtype .. '_' .. tail, family = 'small', op = 'add', dtype = dtype, shape = '16',
+      threads = 1, setup = setup })
+  end
   local function operands()
     return mc.randn({ 16 }, { dtype = dtype, seed = 1 }), mc.randn({ 16 }, { dtype = dtype, seed = 2 })
   end
@@ -58,7 +62,8 @@ end
 --- A new process: `seconds` of one start is what is timed, so run(n) starts n of them.
 local function starts(bench)
   local program = require('mascon.core.ffi').libdir .. '/mascon'
-  for _, s in ipairs { { 'start_mascon', '' }, { 'start_mascon_require', "require 'mascon'" }, { 'start_mascon_add', "local mc = require 'mascon' print(mc.ones{3} + 1)" } } do
+  for _, s in ipairs { { 'start_mascon', '' }, { 'start_mascon_require', "require 'mascon'" },
+    { 'start_mascon_add', "local mc = require 'mascon' print(mc.ones{3} + 1)" } } do
     bench.case {
       name = s[1], family = 'start', op = 'start', threads = 1, setup = function()
         local good = true
@@ -77,26 +82,28 @@ return function(bench)
   starts(bench)
   adds(bench, 'f32')
   adds(bench, 'f64')
-  twice(bench, { name = 'index_row_64x64', family = 'small', op = 'index', dtype = 'f32', shape = '64x64', threads = 1, setup = function()
-    local a, row = mc.randn({ 64, 64 }, { dtype = 'f32', seed = 3 }), nil
-    return {
-      run = function(n)
-        local r
-        for _ = 1, n do r = a[6] end
-        row = r
-      end,
-      check = function() return row[7]:item() == a[{ 6, 7 }]:item() end,
-    }
-  end })
-  twice(bench, { name = 'sum_1000_f32', family = 'small', op = 'sum', dtype = 'f32', shape = '1000', threads = 1, setup = function()
-    local a, s = mc.ones({ 1000 }, { dtype = 'f32' }), nil
-    return {
-      run = function(n)
-        local r
-        for _ = 1, n do r = a:sum() end
-        s = r
-      end,
-      check = function() return s:item() == 1000 end,
-    }
-  end })
+  twice(bench, { name = 'index_row_64x64', family = 'small', op = 'index', dtype = 'f32', shape = '64x64', threads = 1,
+    setup = function()
+      local a, row = mc.randn({ 64, 64 }, { dtype = 'f32', seed = 3 }), nil
+      return {
+        run = function(n)
+          local r
+          for _ = 1, n do r = a[6] end
+          row = r
+        end,
+        check = function() return row[7]:item() == a[{ 6, 7 }]:item() end,
+      }
+    end })
+  twice(bench, { name = 'sum_1000_f32', family = 'small', op = 'sum', dtype = 'f32', shape = '1000', threads = 1,
+    setup = function()
+      local a, s = mc.ones({ 1000 }, { dtype = 'f32' }), nil
+      return {
+        run = function(n)
+          local r
+          for _ = 1, n do r = a:sum() end
+          s = r
+        end,
+        check = function() return s:item() == 1000 end,
+      }
+    end })
 end

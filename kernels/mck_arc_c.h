@@ -114,13 +114,16 @@ MC_INLINE mck_c128 mck_acosh_c128(mck_c128 a)
     return mck_make_c128(mck_abs_f64(w.im), a.im != a.im ? w.re : mck_copysign_f64(w.re, a.im));
 }
 
-/* re = log(1 + 4 x / ((1 - x)^2 + y^2)) / 4 and im = atan2(2 y, (1 - x)(1 + x) - y^2) / 2 for x >= 0:
- * Branch cuts for complex elementary functions, 1987. */
+/* re = log(1 + 4 x / ((1 - x)^2 + y^2)) / 4 and im = atan2(2 y, (1 - x)(1 + x) - y^2) / 2 for x >=
+ * 0: Branch cuts for complex elementary functions, 1987. */
 MC_INLINE mck_c128 mck_atanh_c128(mck_c128 a)
 {
     double x = mck_abs_f64(a.re), y = mck_abs_f64(a.im), re, im;
     if (y != y) {
-        return mck_make_c128(x == MCK_INF_F64 ? mck_copysign_f64(0.0, a.re) : x == 0.0 ? a.re : MCK_NAN_F64, MCK_NAN_F64);
+        return mck_make_c128(x == MCK_INF_F64 ? mck_copysign_f64(0.0, a.re)
+                             : x == 0.0       ? a.re
+                                              : MCK_NAN_F64,
+                             MCK_NAN_F64);
     } else if (x != x && y != MCK_INF_F64) {
         return mck_make_c128(MCK_NAN_F64, MCK_NAN_F64);
     } else if (x == MCK_INF_F64 || y == MCK_INF_F64 || x >= MCK_ARC_FAR || y >= MCK_ARC_FAR) {
@@ -157,7 +160,8 @@ MC_INLINE mck_c128 mck_log10_c128(mck_c128 a)
     return mck_make_c128(w.re * scale, w.im * scale);
 }
 
-/* |1 + z|^2 - 1 = x (2 + x) + y^2 for small z; where that cancels, the angle y is the larger part. */
+/* |1 + z|^2 - 1 = x (2 + x) + y^2 for small z; where that cancels, the angle y is the larger
+ * part. */
 MC_INLINE mck_c128 mck_log1p_c128(mck_c128 a)
 {
     double u = 1.0 + a.re;
@@ -170,8 +174,9 @@ MC_INLINE mck_c128 mck_log1p_c128(mck_c128 a)
 /* (e^x - 1) cos y - 2 sin(y / 2)^2 */
 MC_INLINE mck_c128 mck_expm1_c128(mck_c128 a)
 {
+    /* +0 for -0: the array API's special case */
     if (a.im == 0.0)
-        return mck_make_c128(mck_expm1_f64(a.re) + 0.0, a.im); /* +0 for -0: the array API's special case */
+        return mck_make_c128(mck_expm1_f64(a.re) + 0.0, a.im);
     if (!mck_finite_c128(a) || mck_abs_f64(a.re) > 40.0) {
         mck_c128 w = mck_exp_c128(a);
         return mck_make_c128(w.re - 1.0, w.im);

@@ -29,8 +29,8 @@ MC_INLINE void mck_temme_gamma(double m, double *plus, double *minus, double *g1
     *g2 = 1.0 + 0.5 * m * (p - q);
 }
 
-/* Even and odd terms of sum U_k(p) / v^k of Debye's expansions. turn: p stands for i p, and the sums are the real parts that DLMF 10.19.6
- * combines, (-1)^floor(k / 2) |U_k(i p)| / v^k. */
+/* Even and odd terms of sum U_k(p) / v^k of Debye's expansions. turn: p stands for i p, and the
+ * sums are the real parts that DLMF 10.19.6 combines, (-1)^floor(k / 2) |U_k(i p)| / v^k. */
 MC_INLINE void mck_debye_sums(double v, double p, int turn, double *even, double *odd)
 {
     const double p2 = turn ? -p * p : p * p;
@@ -69,9 +69,12 @@ MC_INLINE mck_two mck_hankel_order(double v, double x)
             break;
         term = next;
     }
-    const double w = 0.5 * v + 0.25, cv = mck_cospi_f64(w), sv = mck_sinpi_f64(w), s = sin(x), c = cos(x);
-    const double cc = MC_PRODUCT(c, cv) + MC_PRODUCT(s, sv), ss = MC_PRODUCT(s, cv) - MC_PRODUCT(c, sv), f = sqrt(2.0 / (MCK_PI * x));
-    return MC_MAKE(mck_two){f * (MC_PRODUCT(p, cc) - MC_PRODUCT(q, ss)), f * (MC_PRODUCT(p, ss) + MC_PRODUCT(q, cc))};
+    const double w = 0.5 * v + 0.25, cv = mck_cospi_f64(w), sv = mck_sinpi_f64(w), s = sin(x),
+                 c = cos(x);
+    const double cc = MC_PRODUCT(c, cv) + MC_PRODUCT(s, sv),
+                 ss = MC_PRODUCT(s, cv) - MC_PRODUCT(c, sv), f = sqrt(2.0 / (MCK_PI * x));
+    return MC_MAKE(mck_two){ f * (MC_PRODUCT(p, cc) - MC_PRODUCT(q, ss)),
+                             f * (MC_PRODUCT(p, ss) + MC_PRODUCT(q, cc)) };
 }
 
 /* Debye's expansions away from the turning point: DLMF 10.19.3 and 10.19.6. */
@@ -92,10 +95,12 @@ MC_INLINE mck_two mck_debye_order(double v, mck_pair w, double t, double y)
     const double f = sqrt(1.0 / (MCK_PI * v * t)), s0 = sin(w.hi), c0 = cos(w.hi);
     const double sl = sin(w.lo), cl = cos(w.lo), s1 = s0 * cl + c0 * sl, c1 = c0 * cl - s0 * sl;
     const double s = s1 - c1, c = c1 + s1; /* of w - pi / 4, times the root of 2 */
-    return MC_MAKE(mck_two){f * (MC_PRODUCT(even, c) + MC_PRODUCT(odd, s)), f * (MC_PRODUCT(even, s) - MC_PRODUCT(odd, c))};
+    return MC_MAKE(mck_two){ f * (MC_PRODUCT(even, c) + MC_PRODUCT(odd, s)),
+                             f * (MC_PRODUCT(even, s) - MC_PRODUCT(odd, c)) };
 }
 
-/* J'/J at order v by the modified method of Lentz on DLMF 10.10.1; *sign: of J, from the denominators. */
+/* J'/J at order v by the modified method of Lentz on DLMF 10.10.1; *sign: of J, from the
+ * denominators. */
 MC_INLINE double mck_j_fraction(double v, double x, int *sign)
 {
     const double xi = 1.0 / x;
@@ -127,8 +132,10 @@ MC_INLINE mck_two mck_y_series(double m, double x)
     mck_temme_gamma(m, &plus, &minus, &g1, &g2);
     const double x2 = 0.5 * x, pm = MCK_PI * m, l = -log(x2), e = m * l;
     const double a = fabs(pm) < 1e-12 ? 1.0 : pm / sin(pm), s = fabs(e) < 1e-8 ? 1.0 : sinh(e) / e;
-    const double ex = exp(e), half = 0.5 * pm, r0 = fabs(half) < 1e-12 ? 1.0 : sin(half) / half, r = MCK_PI * half * r0 * r0;
-    double f = MCK_2_PI * a * (g1 * cosh(e) + g2 * s * l), p = ex / (plus * MCK_PI), q = 1.0 / (ex * MCK_PI * minus);
+    const double ex = exp(e), half = 0.5 * pm, r0 = fabs(half) < 1e-12 ? 1.0 : sin(half) / half,
+                 r = MCK_PI * half * r0 * r0;
+    double f = MCK_2_PI * a * (g1 * cosh(e) + g2 * s * l), p = ex / (plus * MCK_PI),
+           q = 1.0 / (ex * MCK_PI * minus);
     double w = 1.0, sum = f + r * q, sum1 = p;
     for (int i = 1; i < 200; i++) {
         f = (i * f + p + q) / (i * (double)i - m * m);
@@ -149,9 +156,11 @@ MC_INLINE mck_two mck_hankel_fraction(double m, double x)
 {
     const double xi = 1.0 / x;
     double a = 0.25 - m * m, p = -0.5 * xi, q = 1.0, br = 2.0 * x, bi = 2.0;
-    double fact = a * xi / (p * p + q * q), cr = br + MC_PRODUCT(q, fact), ci = bi + MC_PRODUCT(p, fact), den = br * br + bi * bi, dr = br / den, di = -bi / den;
+    double fact = a * xi / (p * p + q * q), cr = br + MC_PRODUCT(q, fact),
+           ci = bi + MC_PRODUCT(p, fact), den = br * br + bi * bi, dr = br / den, di = -bi / den;
     for (int i = 2; i < MCK_BESSEL_STEPS; i++) {
-        const double lr = MC_PRODUCT(cr, dr) - MC_PRODUCT(ci, di), li = MC_PRODUCT(cr, di) + MC_PRODUCT(ci, dr),
+        const double lr = MC_PRODUCT(cr, dr) - MC_PRODUCT(ci, di),
+                     li = MC_PRODUCT(cr, di) + MC_PRODUCT(ci, dr),
                      t = MC_PRODUCT(p, lr) - MC_PRODUCT(q, li);
         q = MC_PRODUCT(p, li) + MC_PRODUCT(q, lr);
         p = t;
@@ -173,7 +182,8 @@ MC_INLINE mck_two mck_hankel_fraction(double m, double x)
 
 /* J and Y at order v >= 0, x > 0 by recurrence. Below the turning point both come up from an order
  * m in [-1/2, 1/2], where that recurrence is stable;
- * past it Y still does, and J follows from the continued fraction and the Wronskian (DLMF 10.5.2). */
+ * past it Y still does, and J follows from the continued fraction and the Wronskian (DLMF
+ * 10.5.2). */
 MCK_HEAVY mck_two mck_jy_recurrence(double v, double x)
 {
     const int n = (int)(v + 0.5), up = v <= x;
@@ -192,14 +202,16 @@ MCK_HEAVY mck_two mck_jy_recurrence(double v, double x)
     } else if (x < 2.0) {
         y = mck_y_series(m, x);
         if (up) {
-            const double h = mck_j_fraction(m + 1.0, x, &sign), r = (m + 1.0) * xi + h; /* J_m / J_{m+1} */
+            /* J_m / J_{m+1} */
+            const double h = mck_j_fraction(m + 1.0, x, &sign), r = (m + 1.0) * xi + h;
             j.b = MCK_2_PI * xi / (y.a - r * y.b);
             j.a = r * j.b;
         }
     } else {
         const double f = mck_j_fraction(m, x, &sign);
         const mck_two h = mck_hankel_fraction(m, x);
-        const double g = (h.a - f) / h.b, jm = sign * sqrt(MCK_2_PI * xi / ((h.a - f) * g + h.b)), ym = jm * g;
+        const double g = (h.a - f) / h.b, jm = sign * sqrt(MCK_2_PI * xi / ((h.a - f) * g + h.b)),
+                     ym = jm * g;
         const double dy = g == 0 ? jm * h.b : ym * (h.a + h.b / g);
         j = MC_MAKE(mck_two){jm, (m * xi - f) * jm};
         y = MC_MAKE(mck_two){ym, m * xi * ym - dy};
@@ -211,7 +223,8 @@ MCK_HEAVY mck_two mck_jy_recurrence(double v, double x)
     }
     if (!up) {
         const double h = mck_j_fraction(v, x, &sign);
-        j.a = y.a > -MCK_INF_F64 && y.b > -MCK_INF_F64 ? MCK_2_PI * xi / ((v * xi - h) * y.a - y.b) : 0.0;
+        j.a = y.a > -MCK_INF_F64 && y.b > -MCK_INF_F64 ? MCK_2_PI * xi / ((v * xi - h) * y.a - y.b)
+                                                       : 0.0;
     }
     return MC_MAKE(mck_two){j.a, y.a > -MCK_INF_F64 ? y.a : -MCK_INF_F64};
 }
@@ -275,7 +288,8 @@ MCK_HEAVY mck_two mck_jy(double v, double x)
     return mck_jy_recurrence(v, x);
 }
 
-/* J (want 0) or Y (want 1) for any real order and argument: reflections DLMF 10.2.2, 10.2.3 and the parity of whole orders. */
+/* J (want 0) or Y (want 1) for any real order and argument: reflections DLMF 10.2.2, 10.2.3 and the
+ * parity of whole orders. */
 MC_INLINE double mck_jy_any(double v, double x, int want)
 {
     const int whole = mck_is_whole_f64(v);
@@ -291,7 +305,8 @@ MC_INLINE double mck_jy_any(double v, double x, int want)
     if (isinf(ax))
         return 0;
     if (a <= 1.0 && whole) {
-        y = want ? (a == 0 ? mck_y0_f64_any(ax) : mck_y1_f64_any(ax)) : (a == 0 ? mck_j0_f64_any(ax) : mck_j1_f64_any(ax));
+        y = want ? (a == 0 ? mck_y0_f64_any(ax) : mck_y1_f64_any(ax))
+                 : (a == 0 ? mck_j0_f64_any(ax) : mck_j1_f64_any(ax));
         y = v < 0 ? -y : y;
     } else {
         const mck_two r = mck_jy(a, ax);
@@ -300,7 +315,10 @@ MC_INLINE double mck_jy_any(double v, double x, int want)
             y = mck_is_odd_f64(v) ? -y : y;
         else if (v < 0) {
             const double c = mck_cospi_f64(a), s = mck_sinpi_f64(a);
-            y = want ? (c == 0 ? s * r.a : s * r.a + c * r.b) : (s == 0 ? c * r.a : c == 0 ? -s * r.b : c * r.a - s * r.b);
+            y = want ? (c == 0 ? s * r.a : s * r.a + c * r.b)
+                     : (s == 0   ? c * r.a
+                        : c == 0 ? -s * r.b
+                                 : c * r.a - s * r.b);
         }
     }
     return x < 0 && mck_is_odd_f64(v) ? -y : y;
@@ -360,7 +378,8 @@ MCK_HEAVY mck_two mck_ik_recurrence(double v, double x, int scaled)
             if (fabs(term) < 1e-17)
                 break;
         }
-        return MC_MAKE(mck_two){mck_times_exp(i / sqrt(2.0 * MCK_PI * x), up), mck_times_exp(k * sqrt(0.5 * MCK_PI / x), -up)};
+        return MC_MAKE(mck_two){ mck_times_exp(i / sqrt(2.0 * MCK_PI * x), up),
+                                 mck_times_exp(k * sqrt(0.5 * MCK_PI / x), -up) };
     }
     const double xi = 1.0 / x;
     const int n = (int)(v + 0.5);
@@ -390,13 +409,15 @@ MCK_HEAVY mck_two mck_ik_recurrence(double v, double x, int scaled)
             above *= 1e-200;
         }
     }
-    const double ratio = n > 0 ? above / l : h - m * xi; /* I_{m+1} / I_m: I'/I - m / x, which cancels for m < 0 */
+    /* I_{m+1} / I_m: I'/I - m / x, which cancels for m < 0 */
+    const double ratio = n > 0 ? above / l : h - m * xi;
     double km, k1;
     if (x < 2.0) {
         double plus, minus, g1, g2;
         mck_temme_gamma(m, &plus, &minus, &g1, &g2);
         const double x2 = 0.5 * x, pm = MCK_PI * m, t = -log(x2), e = m * t;
-        const double a = fabs(pm) < 1e-12 ? 1.0 : pm / sin(pm), s = fabs(e) < 1e-8 ? 1.0 : sinh(e) / e;
+        const double a = fabs(pm) < 1e-12 ? 1.0 : pm / sin(pm),
+                     s = fabs(e) < 1e-8 ? 1.0 : sinh(e) / e;
         double ff = a * (g1 * cosh(e) + g2 * s * t), sum = ff;
         const double ex = exp(e);
         double p = 0.5 * ex / plus, q = 0.5 / (ex * minus), w = 1.0, z = x2 * x2, sum1 = p;
@@ -452,21 +473,31 @@ MCK_HEAVY mck_two mck_ik_recurrence(double v, double x, int scaled)
 MCK_HEAVY mck_two mck_ik(double v, double x, int scaled)
 {
     const double up = scaled ? 0.0 : x; /* exponent that is missing in scaled functions */
-    if (v > 50.0) { /* DLMF 10.41.3, 10.41.4; the exponent r - x + v log(x / (v + r)), r^2 = v^2 + x^2, in pairs while that pays */
+    if (v > 50.0) {
+        /* DLMF 10.41.3, 10.41.4; the exponent r - x + v log(x / (v + r)), r^2 = v^2 + x^2, in pairs
+         * while that pays */
         if (x > 1e150)
-            return MC_MAKE(mck_two){mck_times_exp(1.0 / sqrt(2.0 * MCK_PI * x), up), mck_times_exp(sqrt(0.5 * MCK_PI / x), -up)};
+            return MC_MAKE(mck_two){ mck_times_exp(1.0 / sqrt(2.0 * MCK_PI * x), up),
+                                     mck_times_exp(sqrt(0.5 * MCK_PI / x), -up) };
         const double v2 = v * v, x2 = x * x;
-        mck_pair s = mck_pair_add(MC_MAKE(mck_pair){v2, mck_prod_err_f64(v, v, v2)}, MC_MAKE(mck_pair){x2, mck_prod_err_f64(x, x, x2)});
-        const double r = sqrt(s.hi), r2 = r * r, low = ((s.hi - r2) - mck_prod_err_f64(r, r, r2) + s.lo) / (2.0 * r), p = v / r;
-        mck_pair w = mck_pair_add(MC_MAKE(mck_pair){r, low}, MC_MAKE(mck_pair){v, 0}), lw = mck_pair_log2(w.hi, w.lo);
+        mck_pair s = mck_pair_add(MC_MAKE(mck_pair){ v2, mck_prod_err_f64(v, v, v2) },
+                                  MC_MAKE(mck_pair){ x2, mck_prod_err_f64(x, x, x2) });
+        const double r = sqrt(s.hi), r2 = r * r,
+                     low = ((s.hi - r2) - mck_prod_err_f64(r, r, r2) + s.lo) / (2.0 * r), p = v / r;
+        mck_pair w = mck_pair_add(MC_MAKE(mck_pair){ r, low }, MC_MAKE(mck_pair){ v, 0 }),
+                 lw = mck_pair_log2(w.hi, w.lo);
         const mck_pair d = mck_pair_add(MC_MAKE(mck_pair){r, low}, MC_MAKE(mck_pair){up - x, 0});
         mck_pair e = mck_pair_scale(MC_MAKE(mck_pair){MCK_LOG2E, MCK_LOG2E_LO}, d.hi);
         e.lo += d.lo * MCK_LOG2E;
-        e = mck_pair_add(e, mck_pair_scale(mck_pair_add(mck_pair_log2(x, 0), MC_MAKE(mck_pair){-lw.hi, -lw.lo}), v));
+        e = mck_pair_add(
+            e, mck_pair_scale(
+                   mck_pair_add(mck_pair_log2(x, 0), MC_MAKE(mck_pair){ -lw.hi, -lw.lo }), v));
         double even, odd;
         mck_debye_sums(v, p, 0, &even, &odd);
         const double f = 1.0 / sqrt(r);
-        return MC_MAKE(mck_two){mck_pair_exp2(e) * f / sqrt(2.0 * MCK_PI) * (even + odd), mck_pair_exp2(MC_MAKE(mck_pair){-e.hi, -e.lo}) * f * sqrt(0.5 * MCK_PI) * (even - odd)};
+        return MC_MAKE(mck_two){ mck_pair_exp2(e) * f / sqrt(2.0 * MCK_PI) * (even + odd),
+                                 mck_pair_exp2(MC_MAKE(mck_pair){ -e.hi, -e.lo }) * f *
+                                     sqrt(0.5 * MCK_PI) * (even - odd) };
     }
     return mck_ik_recurrence(v, x, scaled);
 }

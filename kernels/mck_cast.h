@@ -40,7 +40,8 @@ MC_INLINE uint16_t mck_f32_to_bf16(float x)
     return (uint16_t)(nan ? (u >> 16 | 0x40u) : r >> 16);
 }
 
-/* The magnitude is scaled by 2^112 as a float, which also normalises subnormal halves; infinities and NaN are put back. */
+/* The magnitude is scaled by 2^112 as a float, which also normalises subnormal halves; infinities
+ * and NaN are put back. */
 MC_INLINE float mck_f16_to_f32(uint16_t h)
 {
     uint32_t mag = (uint32_t)(h & 0x7fffu) << 13, sign = (uint32_t)(h & 0x8000u) << 16;
@@ -50,11 +51,13 @@ MC_INLINE float mck_f16_to_f32(uint16_t h)
     return mck_from_bits_f32(u | sign);
 }
 
-/* Normal results round on the bits; subnormal results by adding 2^-1 scaled so that the unit in the last place is 2^-24. */
+/* Normal results round on the bits; subnormal results by adding 2^-1 scaled so that the unit in the
+ * last place is 2^-24. */
 MC_INLINE uint16_t mck_f32_to_f16(float x)
 {
     uint32_t u = mck_bits_f32(x), sign = u >> 16 & 0x8000u, mag = u & 0x7fffffffu;
-    uint32_t normal = (mag + 0xc8000fffu + (mag >> 13 & 1u)) >> 13; /* exponent re-biased by -112, ties to even */
+    /* exponent re-biased by -112, ties to even */
+    uint32_t normal = (mag + 0xc8000fffu + (mag >> 13 & 1u)) >> 13;
     uint32_t tiny = mck_bits_f32(mck_from_bits_f32(mag) + 0.5f) - 0x3f000000u;
     uint32_t r = mag < 0x38800000u ? tiny : normal;
     r = mag >= 0x477ff000u ? 0x7c00u : r; /* at or past 65520: infinity */

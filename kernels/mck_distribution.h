@@ -43,8 +43,9 @@ MCK_HEAVY double mck_count_tail(int kind, double k, double a, double b, int uppe
     return mck_beta_regular_f64(a, k + 1.0, b, upper);
 }
 
-/* Smallest k with P(K <= k) >= p, or with P(K > k) <= p when upper: from the expansion of Cornish and Fisher (Moments and cumulants in
- * the specification of distributions, 1937) outwards by doubled steps, then by halving. -1 where p asks for nothing. */
+/* Smallest k with P(K <= k) >= p, or with P(K > k) <= p when upper: from the expansion of Cornish
+ * and Fisher (Moments and cumulants in the specification of distributions, 1937) outwards by
+ * doubled steps, then by halving. -1 where p asks for nothing. */
 MC_INLINE double mck_count_quantile(int kind, double p, double a, double b, int upper)
 {
     if (!(p >= 0 && p <= 1))
@@ -56,7 +57,9 @@ MC_INLINE double mck_count_quantile(int kind, double p, double a, double b, int 
         mean = var = a;
         skew = 1.0;
     } else {
-        if (!(b >= 0 && b <= 1) || !(a >= 0 && a < MCK_INF_F64) || (kind == MCK_BINOM && !mck_is_whole_f64(a)) || (kind == MCK_NBINOM && (a == 0 || b == 0)))
+        if (!(b >= 0 && b <= 1) || !(a >= 0 && a < MCK_INF_F64) ||
+            (kind == MCK_BINOM && !mck_is_whole_f64(a)) ||
+            (kind == MCK_NBINOM && (a == 0 || b == 0)))
             return MCK_NAN_F64;
         const double q = 1.0 - b;
         mean = kind == MCK_BINOM ? a * b : a * q / b;
@@ -71,12 +74,15 @@ MC_INLINE double mck_count_quantile(int kind, double p, double a, double b, int 
     const double z0 = mck_normal_start_f64(p < 1e-300 ? 1e-300 : p), z = upper ? -z0 : z0;
     double k = floor(mean + sqrt(var) * z + skew * (z * z - 1.0) / 6.0), low, high;
     k = k < 0 ? 0 : k > end ? end : k;
-    const double unit = k < 0x1p53 ? 1.0 : k * 0x1p-52; /* beyond 2^53 the whole numbers that there are lie further apart */
+    /* beyond 2^53 the whole numbers that there are lie further apart */
+    const double unit = k < 0x1p53 ? 1.0 : k * 0x1p-52;
     double step = unit;
-#define MCK_REACHED(k) (upper ? mck_count_tail(kind, (k), a, b, 1) <= p : mck_count_tail(kind, (k), a, b, 0) >= p)
+#define MCK_REACHED(k) \
+    (upper ? mck_count_tail(kind, (k), a, b, 1) <= p : mck_count_tail(kind, (k), a, b, 0) >= p)
     if (MCK_REACHED(k)) {
         high = k;
-        for (low = k - unit; low >= 0 && MCK_REACHED(low); low = low - step < -1.0 ? -1.0 : low - step) {
+        for (low = k - unit; low >= 0 && MCK_REACHED(low);
+             low = low - step < -1.0 ? -1.0 : low - step) {
             high = low;
             step *= 2.0;
         }
@@ -104,17 +110,36 @@ MC_INLINE double mck_count_quantile(int kind, double p, double a, double b, int 
     return high;
 }
 
-MCK_HEAVY double mck_poisson_ppf_f64(double p, double mu) { return mck_count_quantile(MCK_POISSON, p, mu, 0, 0); }
-MCK_HEAVY double mck_poisson_isf_f64(double q, double mu) { return mck_count_quantile(MCK_POISSON, q, mu, 0, 1); }
-MCK_HEAVY double mck_binom_ppf_f64(double p, double n, double r) { return mck_count_quantile(MCK_BINOM, p, n, r, 0); }
-MCK_HEAVY double mck_binom_isf_f64(double q, double n, double r) { return mck_count_quantile(MCK_BINOM, q, n, r, 1); }
-MCK_HEAVY double mck_nbinom_ppf_f64(double p, double n, double r) { return mck_count_quantile(MCK_NBINOM, p, n, r, 0); }
-MCK_HEAVY double mck_nbinom_isf_f64(double q, double n, double r) { return mck_count_quantile(MCK_NBINOM, q, n, r, 1); }
+MCK_HEAVY double mck_poisson_ppf_f64(double p, double mu)
+{
+    return mck_count_quantile(MCK_POISSON, p, mu, 0, 0);
+}
+MCK_HEAVY double mck_poisson_isf_f64(double q, double mu)
+{
+    return mck_count_quantile(MCK_POISSON, q, mu, 0, 1);
+}
+MCK_HEAVY double mck_binom_ppf_f64(double p, double n, double r)
+{
+    return mck_count_quantile(MCK_BINOM, p, n, r, 0);
+}
+MCK_HEAVY double mck_binom_isf_f64(double q, double n, double r)
+{
+    return mck_count_quantile(MCK_BINOM, q, n, r, 1);
+}
+MCK_HEAVY double mck_nbinom_ppf_f64(double p, double n, double r)
+{
+    return mck_count_quantile(MCK_NBINOM, p, n, r, 0);
+}
+MCK_HEAVY double mck_nbinom_isf_f64(double q, double n, double r)
+{
+    return mck_count_quantile(MCK_NBINOM, q, n, r, 1);
+}
 
 /* ---- von Mises ---- */
 
-/* P(X <= x) for mean 0 and concentration kappa: the density integrated from -pi by two Gauss-Legendre panels, cut where it has fallen to e^-40 of
- * its largest value; whole turns add 1. */
+/* P(X <= x) for mean 0 and concentration kappa: the density integrated from -pi by two
+ * Gauss-Legendre panels, cut where it has fallen to e^-40 of its largest value; whole turns add
+ * 1. */
 MCK_HEAVY double mck_vonmises_cdf_f64(double kappa, double x)
 {
     if (!(kappa >= 0) || x != x || isinf(kappa))
@@ -123,14 +148,19 @@ MCK_HEAVY double mck_vonmises_cdf_f64(double kappa, double x)
         return x > 0 ? 1.0 : 0.0;
     if (x == 0)
         return 0.5;
-    const double turns = rint(x / (2.0 * MCK_PI)), t = MC_MULADD(-turns, 2.0 * MCK_PI_LO, MC_MULADD(-turns, 2.0 * MCK_PI_HI, x)), end = -fabs(t);
-    const double top = cos(end), low = kappa == 0 ? -1.0 : top - 40.0 / kappa, first = low <= -1.0 ? -MCK_PI : -acos(low), half = 0.25 * (end - first);
+    const double turns = rint(x / (2.0 * MCK_PI)),
+                 t = MC_MULADD(-turns, 2.0 * MCK_PI_LO, MC_MULADD(-turns, 2.0 * MCK_PI_HI, x)),
+                 end = -fabs(t);
+    const double top = cos(end), low = kappa == 0 ? -1.0 : top - 40.0 / kappa,
+                 first = low <= -1.0 ? -MCK_PI : -acos(low), half = 0.25 * (end - first);
     double sum = 0;
     for (int panel = 0; panel < 2; panel++) {
         const double mid = first + (2 * panel + 1) * half;
         for (int k = 0; k < MCK_GAUSS_HALF; k++) { /* cos u - 1 = -2 sin^2(u / 2) */
-            const double u = half * mck_gauss_f64[k][0], s1 = mck_sin_f64(0.5 * (mid - u)), s2 = mck_sin_f64(0.5 * (mid + u));
-            sum += mck_gauss_f64[k][1] * (mck_exp_f64(-2.0 * kappa * s1 * s1) + mck_exp_f64(-2.0 * kappa * s2 * s2));
+            const double u = half * mck_gauss_f64[k][0], s1 = mck_sin_f64(0.5 * (mid - u)),
+                         s2 = mck_sin_f64(0.5 * (mid + u));
+            sum += mck_gauss_f64[k][1] *
+                   (mck_exp_f64(-2.0 * kappa * s1 * s1) + mck_exp_f64(-2.0 * kappa * s2 * s2));
         }
     }
     const double tail = half > 0 ? half * sum / (2.0 * MCK_PI * mck_i0e_f64(kappa)) : 0.0;

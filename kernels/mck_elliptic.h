@@ -39,7 +39,9 @@ MCK_HEAVY double mck_elliprf_f64(double x, double y, double z)
         z = 0.25 * (z + l);
     }
     const double e2 = dx * dy - dz * dz, e3 = dx * dy * dz;
-    const double s = e2 * (-0.1 + e2 * (1.0 / 24.0 - 5.0 / 208.0 * e2 + e3 / 16.0) - 3.0 / 44.0 * e3) + e3 * (1.0 / 14.0 + 3.0 / 104.0 * e3);
+    const double s =
+        e2 * (-0.1 + e2 * (1.0 / 24.0 - 5.0 / 208.0 * e2 + e3 / 16.0) - 3.0 / 44.0 * e3) +
+        e3 * (1.0 / 14.0 + 3.0 / 104.0 * e3);
     return (1.0 + s) / sqrt(a);
 }
 
@@ -67,9 +69,12 @@ MCK_HEAVY double mck_elliprd_f64(double x, double y, double z)
         y = 0.25 * (y + l);
         z = 0.25 * (z + l);
     }
-    const double p = dx * dy, q = dz * dz, e2 = p - 6.0 * q, e3 = (3.0 * p - 8.0 * q) * dz, e4 = 3.0 * (p - q) * q, e5 = p * q * dz;
-    const double s = e2 * (-3.0 / 14.0 + 9.0 / 88.0 * e2 - 9.0 / 52.0 * e3 - e2 * e2 / 16.0 + 3.0 / 20.0 * e4 + 45.0 / 272.0 * e2 * e3 - 9.0 / 68.0 * e5) +
-                     e3 * (1.0 / 6.0 + 3.0 / 40.0 * e3 - 9.0 / 68.0 * e4) - 3.0 / 22.0 * e4 + 3.0 / 26.0 * e5;
+    const double p = dx * dy, q = dz * dz, e2 = p - 6.0 * q, e3 = (3.0 * p - 8.0 * q) * dz,
+                 e4 = 3.0 * (p - q) * q, e5 = p * q * dz;
+    const double s = e2 * (-3.0 / 14.0 + 9.0 / 88.0 * e2 - 9.0 / 52.0 * e3 - e2 * e2 / 16.0 +
+                           3.0 / 20.0 * e4 + 45.0 / 272.0 * e2 * e3 - 9.0 / 68.0 * e5) +
+                     e3 * (1.0 / 6.0 + 3.0 / 40.0 * e3 - 9.0 / 68.0 * e4) - 3.0 / 22.0 * e4 +
+                     3.0 / 26.0 * e5;
     return 3.0 * sum + f * (1.0 + s) / (a * sqrt(a));
 }
 
@@ -107,10 +112,14 @@ MCK_HEAVY double mck_elliprg_f64(double x, double y, double z)
     const double low = fmin(x, fmin(y, z)), high = fmax(x, fmax(y, z));
     if (isinf(high))
         return MCK_INF_F64;
-    const double mid = x == low ? (y == high ? z : y) : y == low ? (x == high ? z : x) : (x == high ? y : x);
+    const double mid = x == low   ? (y == high ? z : y)
+                       : y == low ? (x == high ? z : x)
+                                  : (x == high ? y : x);
     if (mid == 0)
         return 0.5 * sqrt(high);
-    return 0.5 * (mid * mck_elliprf_f64(low, high, mid) + (mid - low) * (high - mid) * mck_elliprd_f64(low, high, mid) / 3.0 + sqrt(low) * sqrt(high / mid));
+    return 0.5 * (mid * mck_elliprf_f64(low, high, mid) +
+                  (mid - low) * (high - mid) * mck_elliprd_f64(low, high, mid) / 3.0 +
+                  sqrt(low) * sqrt(high / mid));
 }
 
 /* K(m) = pi / (2 agm(1, sqrt(1 - m))), DLMF 19.8.5; p = 1 - m. */
@@ -151,11 +160,12 @@ MC_INLINE double mck_ellipk_f64_slow(double m) { return mck_ellipkm1_f64_slow(1.
 MC_INLINE float mck_ellipkm1_f32_slow(float p) { return (float)mck_ellipkm1_f64_slow((double)p); }
 MC_INLINE float mck_ellipk_f32_slow(float m) { return (float)mck_ellipk_f64_slow((double)m); }
 
-/* E(m): by the means for moderate m (DLMF 19.8.6), by Jacobi's imaginary modulus below 0. From 1 - m = 0.01 on five steps bring the means
- * to within 1e-17 of each other. */
+/* E(m): by the means for moderate m (DLMF 19.8.6), by Jacobi's imaginary modulus below 0. From 1 -
+ * m = 0.01 on five steps bring the means to within 1e-17 of each other. */
 MC_INLINE double mck_ellipe_f64(double m)
 {
-    const double scale = m < 0 ? sqrt(1.0 - m) : 1.0, r = 1.0 / (1.0 - m), p = m < 0 ? r : 1.0 - m, q = m < 0 ? -m * r : m;
+    const double scale = m < 0 ? sqrt(1.0 - m) : 1.0, r = 1.0 / (1.0 - m), p = m < 0 ? r : 1.0 - m,
+                 q = m < 0 ? -m * r : m;
     double a = 1.0, b = sqrt(p), f = 0.5, sum = 1.0 - 0.5 * q;
     for (int k = 0; k < 5; k++) {
         const double c = 0.5 * (a - b), t = 0.5 * (a + b);
@@ -181,14 +191,18 @@ MCK_HEAVY double mck_ellipe_f64_slow(double m)
     const double scale = m < 0 ? sqrt(1.0 - m) : 1.0, p = m < 0 ? 1.0 / (1.0 - m) : 1.0 - m;
     return scale * p * (mck_elliprd_f64(0, p, 1.0) + mck_elliprd_f64(0, 1.0, p)) / 3.0;
 }
-MC_INLINE double mck_ellipe_f64_any(double m) { return MCK_NEEDS_FIX_ellipe_f64(m) ? mck_ellipe_f64_slow(m) : mck_ellipe_f64(m); }
+MC_INLINE double mck_ellipe_f64_any(double m)
+{
+    return MCK_NEEDS_FIX_ellipe_f64(m) ? mck_ellipe_f64_slow(m) : mck_ellipe_f64(m);
+}
 MC_INLINE float mck_ellipe_f32_slow(float m) { return (float)mck_ellipe_f64_any((double)m); }
 
 /* phi = n pi + r with |r| <= pi / 2. */
 MC_INLINE double mck_amplitude_reduce(double phi, double *n)
 {
     *n = rint(phi / MCK_PI);
-    return fabs(phi) < 1.5 ? (*n = 0, phi) : MC_MULADD(-*n, MCK_PI_LO, MC_MULADD(-*n, MCK_PI_HI, phi));
+    return fabs(phi) < 1.5 ? (*n = 0, phi)
+                           : MC_MULADD(-*n, MCK_PI_LO, MC_MULADD(-*n, MCK_PI_HI, phi));
 }
 
 /* F(phi, m) = s RF(c^2, 1 - m s^2, 1) (DLMF 19.25.5) plus whole periods 2 K. */
@@ -204,7 +218,8 @@ MCK_HEAVY double mck_ellipkinc_f64(double phi, double m)
     const double r = mck_amplitude_reduce(phi, &n), s = sin(r), c = cos(r);
     if (m == 1.0 && fabs(phi) >= 0.5 * MCK_PI)
         return mck_copysign_f64(MCK_INF_F64, phi);
-    const double q = m > 0.5 ? c * c + (1.0 - m) * s * s : 1.0 - m * s * s, y = s * mck_elliprf_f64(c * c, q, 1.0);
+    const double q = m > 0.5 ? c * c + (1.0 - m) * s * s : 1.0 - m * s * s,
+                 y = s * mck_elliprf_f64(c * c, q, 1.0);
     return n == 0 ? y : y + 2.0 * n * mck_ellipk_f64_slow(m);
 }
 
@@ -228,11 +243,15 @@ MCK_HEAVY double mck_ellipeinc_f64(double phi, double m)
     else if (m <= 0)
         y = s * (mck_elliprf_f64(c * c, q, 1.0) - m * s * s * mck_elliprd_f64(c * c, q, 1.0) / 3.0);
     else
-        y = p * s * (mck_elliprf_f64(c * c, q, 1.0) + m * s * s * mck_elliprd_f64(c * c, 1.0, q) / 3.0) + m * s * c / sqrt(q);
+        y = p * s *
+                (mck_elliprf_f64(c * c, q, 1.0) +
+                 m * s * s * mck_elliprd_f64(c * c, 1.0, q) / 3.0) +
+            m * s * c / sqrt(q);
     return n == 0 ? y : y + 2.0 * n * mck_ellipe_f64_any(m);
 }
 
-/* Jacobi's amplitude am(u, m) for 0 <= m <= 1 by the descending scale of means, DLMF 22.20.3 to 22.20.5. */
+/* Jacobi's amplitude am(u, m) for 0 <= m <= 1 by the descending scale of means, DLMF 22.20.3 to
+ * 22.20.5. */
 MC_INLINE double mck_jacobi_am(double u, double m)
 {
     double a[24], c[24], b = sqrt(1.0 - m);

@@ -12,9 +12,21 @@
 
 /* A function too large to stand in a loop more than once. */
 #define MCK_HEAVY static MC_NOINLINE MC_UNUSED
-#define MCK_F32_OF_1(fn) MC_INLINE float mck_##fn##_f32(float x) { return (float)mck_##fn##_f64((double)x); }
-#define MCK_F32_OF_2(fn) MC_INLINE float mck_##fn##_f32(float a, float b) { return (float)mck_##fn##_f64((double)a, (double)b); }
-#define MCK_F32_OF_3(fn) MC_INLINE float mck_##fn##_f32(float a, float b, float c) { return (float)mck_##fn##_f64((double)a, (double)b, (double)c); }
+#define MCK_F32_OF_1(fn)                         \
+    MC_INLINE float mck_##fn##_f32(float x)      \
+    {                                            \
+        return (float)mck_##fn##_f64((double)x); \
+    }
+#define MCK_F32_OF_2(fn)                                    \
+    MC_INLINE float mck_##fn##_f32(float a, float b)        \
+    {                                                       \
+        return (float)mck_##fn##_f64((double)a, (double)b); \
+    }
+#define MCK_F32_OF_3(fn)                                               \
+    MC_INLINE float mck_##fn##_f32(float a, float b, float c)          \
+    {                                                                  \
+        return (float)mck_##fn##_f64((double)a, (double)b, (double)c); \
+    }
 
 #define MCK_PI 3.14159265358979323846
 #define MCK_EULER 0.57721566490153286061
@@ -103,7 +115,8 @@ MC_INLINE int mck_is_odd_f64(double x)
 
 /* ---- gamma ---- */
 
-/* log Gamma(x) - ((x - 1/2) log x - x + log(2 pi) / 2) for x >= 10: Stirling's series, DLMF 5.11.1. */
+/* log Gamma(x) - ((x - 1/2) log x - x + log(2 pi) / 2) for x >= 10: Stirling's series, DLMF
+ * 5.11.1. */
 MC_INLINE double mck_stirling_f64(double x)
 {
     const double r = 1.0 / x, z = r * r;
@@ -119,7 +132,9 @@ MC_INLINE double mck_stirling_f64(double x)
 /* log2 Gamma(x + low) for x >= 10. */
 MC_INLINE mck_pair mck_gamma_log2(double x, double low)
 {
-    const mck_pair e = {MCK_LOG2E, MCK_LOG2E_LO}, half = {0x1.536439a4c6efcp0, -0x1.49e49a361efebp-54}; /* log2(2 pi) / 2 */
+    /* log2(2 pi) / 2 */
+    const mck_pair e = { MCK_LOG2E, MCK_LOG2E_LO },
+                   half = { 0x1.536439a4c6efcp0, -0x1.49e49a361efebp-54 };
     mck_pair r = mck_pair_scale(mck_pair_log2(x, low), x - 0.5);
     mck_pair q = mck_pair_scale(e, -x);
     r = mck_pair_add(mck_pair_add(r, q), half);
@@ -141,8 +156,8 @@ MC_INLINE double mck_gamma_row(double x)
     return MC_MULADD(o, t, e);
 }
 
-/* Gamma(x + low_x) or its reciprocal (low_x: the rounding of a positive x). From 10 on Stirling's series in pairs, below -10 by reflection
- * (DLMF 5.5.3), up to 2 by the recurrence. */
+/* Gamma(x + low_x) or its reciprocal (low_x: the rounding of a positive x). From 10 on Stirling's
+ * series in pairs, below -10 by reflection (DLMF 5.5.3), up to 2 by the recurrence. */
 MC_INLINE double mck_gamma_core_f64(double x, double low_x, int inverse)
 {
     if (!(fabs(x) < MCK_INF_F64))
@@ -156,7 +171,8 @@ MC_INLINE double mck_gamma_core_f64(double x, double low_x, int inverse)
     if (x <= 0 && mck_is_whole_f64(x))
         return inverse ? 0.0 : x == 0 ? mck_copysign_f64(MCK_INF_F64, x) : MCK_NAN_F64;
     if (x <= -10.0) {
-        const double top = -x < 1e300 ? -x : 1e300, s = mck_sinpi_f64(x) / MCK_PI * -x; /* 1 / Gamma(x) = s Gamma(-x) */
+        /* 1 / Gamma(x) = s Gamma(-x) */
+        const double top = -x < 1e300 ? -x : 1e300, s = mck_sinpi_f64(x) / MCK_PI * -x;
         const mck_pair g = mck_gamma_log2(top, 0);
         if (inverse) /* Gamma(-x) may overflow where the product does not */
             return mck_pair_exp2(mck_pair_add(g, MC_MAKE(mck_pair){-64.0, 0})) * s * 0x1p64;
@@ -165,10 +181,12 @@ MC_INLINE double mck_gamma_core_f64(double x, double low_x, int inverse)
     }
     if (x >= 2.0) {
         const double g = mck_gamma_row(x);
-        const double y = low_x == 0 ? g : g + g * low_x * (log(x) - 0.5 / x); /* digamma, to the digits that low_x deserves */
+        /* digamma, to the digits that low_x deserves */
+        const double y = low_x == 0 ? g : g + g * low_x * (log(x) - 0.5 / x);
         return inverse ? 1.0 / y : y;
     }
-    double y = x, rest = low_x, p = 1.0, low = 0; /* product of the factors, exact where they are, in a pair */
+    /* product of the factors, exact where they are, in a pair */
+    double y = x, rest = low_x, p = 1.0, low = 0;
     while (y < 2.0) {
         const double t = p * y;
         low = low * y + mck_prod_err_f64(p, y, t) + p * rest;
@@ -178,7 +196,8 @@ MC_INLINE double mck_gamma_core_f64(double x, double low_x, int inverse)
         rest += s.lo;
     }
     double g = mck_gamma_row(y);
-    g = g + g * rest * (0.42 + 0.5 * (y - 2.0)); /* digamma(y), to the two digits that the rest deserves */
+    /* digamma(y), to the two digits that the rest deserves */
+    g = g + g * rest * (0.42 + 0.5 * (y - 2.0));
     if (inverse)
         return p / g + low / g;
     const double q = g / p;
@@ -206,7 +225,8 @@ MC_INLINE double mck_log1pmx_f64(double d, double a)
 
 enum { MCK_PAIR_LIMIT = 1000 }; /* up to here x log2 x in a pair leaves 2^-52 */
 
-/* log2(Gamma(x) / Gamma(x + d)) for x >= 10, d > 0, as a pair. Large x by differences: the large terms cancel on paper. */
+/* log2(Gamma(x) / Gamma(x + d)) for x >= 10, d > 0, as a pair. Large x by differences: the large
+ * terms cancel on paper. */
 MC_INLINE mck_pair mck_gamma_ratio_log2(double x, double d)
 {
     const mck_pair s = mck_pair_sum(x, d);
@@ -215,7 +235,8 @@ MC_INLINE mck_pair mck_gamma_ratio_log2(double x, double d)
         return mck_pair_add(a, MC_MAKE(mck_pair){-b.hi, -b.lo});
     }
     mck_pair r = mck_pair_scale(mck_pair_log2(s.hi, s.lo), -d);
-    const double e = (d - (x - 0.5) * log1p(d / x)) + (mck_stirling_f64(x) - mck_stirling_f64(s.hi));
+    const double e =
+        (d - (x - 0.5) * log1p(d / x)) + (mck_stirling_f64(x) - mck_stirling_f64(s.hi));
     return mck_pair_add(r, mck_pair_scale(MC_MAKE(mck_pair){MCK_LOG2E, MCK_LOG2E_LO}, e));
 }
 
@@ -247,7 +268,8 @@ MCK_HEAVY double mck_beta_f64(double a, double b)
     if (a > 0 && b > 0)
         return mck_beta_positive_f64(a, b);
     double sign = 1.0;
-    if (a <= 0 && mck_is_whole_f64(a)) { /* finite where Gamma(a + b) has the same pole: (-1)^b B(1 - a - b, b) */
+    if (a <= 0 && mck_is_whole_f64(a)) {
+        /* finite where Gamma(a + b) has the same pole: (-1)^b B(1 - a - b, b) */
         if (!mck_is_whole_f64(b) || !(1.0 - a - b > 0) || b <= 0)
             return MCK_INF_F64;
         sign = mck_is_odd_f64(b) ? -1.0 : 1.0;
@@ -261,7 +283,8 @@ MCK_HEAVY double mck_beta_f64(double a, double b)
     }
     const double s = a + b;
     if (fabs(a) < 150 && fabs(b) < 150 && fabs(s) < 150)
-        return mck_gamma_f64(a) * mck_gamma_core_f64(s, s > 0 ? mck_pair_sum(a, b).lo : 0.0, 1) * mck_gamma_f64(b);
+        return mck_gamma_f64(a) * mck_gamma_core_f64(s, s > 0 ? mck_pair_sum(a, b).lo : 0.0, 1) *
+               mck_gamma_f64(b);
     if (s <= 0 && mck_is_whole_f64(s))
         return 0;
     sign = mck_gammasgn_f64(a) * mck_gammasgn_f64(b) * mck_gammasgn_f64(s);
@@ -345,10 +368,12 @@ MCK_HEAVY double mck_binom_f64(double n, double k)
         if (j < 0)
             return 0;
         if (j <= 40) {
-            const mck_pair p = mck_rising_pair(n - j + 1.0, (int)j), q = mck_rising_pair(1.0, (int)j);
+            const mck_pair p = mck_rising_pair(n - j + 1.0, (int)j),
+                           q = mck_rising_pair(1.0, (int)j);
             if (p.hi < MCK_INF_F64) {
                 const double r = p.hi / q.hi, t = r * q.hi;
-                const double y = r + (((p.hi - t) - mck_prod_err_f64(r, q.hi, t)) + p.lo - r * q.lo) / q.hi;
+                const double y =
+                    r + (((p.hi - t) - mck_prod_err_f64(r, q.hi, t)) + p.lo - r * q.lo) / q.hi;
                 return mck_is_whole_f64(n) && fabs(y) < 0x1p52 ? rint(y) : y;
             }
         }
@@ -376,8 +401,8 @@ MCK_HEAVY double mck_factorial_f64(double n)
 
 /* ---- digamma, zeta, polygamma ---- */
 
-/* Derivative of log Gamma: DLMF 5.11.2 from 10 on, a polynomial about the root on [1, 2] with the recurrence between, reflection (5.5.4)
- * below 0; poles give NaN. */
+/* Derivative of log Gamma: DLMF 5.11.2 from 10 on, a polynomial about the root on [1, 2] with the
+ * recurrence between, reflection (5.5.4) below 0; poles give NaN. */
 MCK_HEAVY double mck_digamma_f64(double x)
 {
     double add = 0;
@@ -387,7 +412,8 @@ MCK_HEAVY double mck_digamma_f64(double x)
         const double whole = floor(x);
         if (whole == x || isinf(x))
             return MCK_NAN_F64;
-        const double d = x - rint(x); /* exact: the distance from the nearer pole, which cot(pi x) depends on alone */
+        /* exact: the distance from the nearer pole, which cot(pi x) depends on alone */
+        const double d = x - rint(x);
         add = fabs(d) < 1e-9 ? -1.0 / d : -MCK_PI / tan(MCK_PI * d);
         x = 1.0 - x;
     }
@@ -415,8 +441,8 @@ MCK_HEAVY double mck_digamma_f64(double x)
     return add + (sum + d * mck_fit_digamma_f64(x));
 }
 
-/* Hurwitz' zeta function sum (q + k)^-s for s > 1, q > 0: terms up to q + k >= max(10, s), then the formula of Euler and Maclaurin
- * (DLMF 25.11.5 with 2.10.1). */
+/* Hurwitz' zeta function sum (q + k)^-s for s > 1, q > 0: terms up to q + k >= max(10, s), then the
+ * formula of Euler and Maclaurin (DLMF 25.11.5 with 2.10.1). */
 MC_INLINE double mck_zeta_positive_f64(double s, double q)
 {
     const double reach = s > 10.0 ? s : 10.0;
@@ -440,8 +466,8 @@ MC_INLINE double mck_zeta_positive_f64(double s, double q)
     return sum + (t * a / (s - 1.0) + 0.5 * t + rest);
 }
 
-/* zeta(s, q): poles at q = 0, -1, ... give inf; negative q needs a whole s, where the sum over all integers splits it into
- * functions of positive arguments. */
+/* zeta(s, q): poles at q = 0, -1, ... give inf; negative q needs a whole s, where the sum over all
+ * integers splits it into functions of positive arguments. */
 MCK_HEAVY double mck_hurwitz_zeta_f64(double s, double q)
 {
     if (s != s || q != q)
@@ -474,7 +500,9 @@ MC_INLINE double mck_zeta_far_f64(double s)
 {
     if (s > 60.0)
         return 1.0;
-    return 1.0 + mck_exp2_f64(-s) * (s < 5.0 ? mck_fit_zeta_0_f64(s) : s < 14.0 ? mck_fit_zeta_1_f64(s) : mck_fit_zeta_2_f64(s));
+    return 1.0 + mck_exp2_f64(-s) * (s < 5.0    ? mck_fit_zeta_0_f64(s)
+                                     : s < 14.0 ? mck_fit_zeta_1_f64(s)
+                                                : mck_fit_zeta_2_f64(s));
 }
 
 /* Riemann's zeta function of a real argument; reflection (DLMF 25.4.1) below 0. */
@@ -493,7 +521,8 @@ MCK_HEAVY double mck_riemann_zeta_f64(double s)
     if (s != s)
         return s;
     /* 2 (2 pi)^(s-1) sin(pi s / 2) Gamma(1 - s) zeta(1 - s) */
-    const double p = 1.0 - s, sine = mck_sinpi_f64(0.5 * s), z = p > 2.0 ? mck_zeta_far_f64(p) : mck_fit_zeta_f64(p) - 1.0 / s;
+    const double p = 1.0 - s, sine = mck_sinpi_f64(0.5 * s),
+                 z = p > 2.0 ? mck_zeta_far_f64(p) : mck_fit_zeta_f64(p) - 1.0 / s;
     if (p < 10.0)
         return 2.0 * pow(2.0 * MCK_PI, -p) * sine * mck_gamma_f64(p) * z;
     const mck_pair l = {0x1.536439a4c6efcp1, -0x1.49e49a361efebp-53}, rest = mck_pair_sum(1.0, -s);
@@ -502,7 +531,8 @@ MCK_HEAVY double mck_riemann_zeta_f64(double s)
     return 2.0 * sine * z * mck_pair_exp2(e);
 }
 
-/* n-th derivative of digamma, n a whole number >= 0: (-1)^(n+1) n! zeta(n + 1, x), DLMF 25.11.12. */
+/* n-th derivative of digamma, n a whole number >= 0: (-1)^(n+1) n! zeta(n + 1, x), DLMF
+ * 25.11.12. */
 MCK_HEAVY double mck_polygamma_f64(double n, double x)
 {
     if (n == 0)

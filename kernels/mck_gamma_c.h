@@ -36,9 +36,11 @@ MC_INLINE mck_c128 mck_loggamma_two(mck_c128 w)
 /* |z| >= 7 or so, away from the negative reals. */
 MC_INLINE mck_c128 mck_loggamma_far(mck_c128 z)
 {
-    MC_TABLE_LOCAL double c[] = {1.0 / 12.0, -1.0 / 360.0, 1.0 / 1260.0, -1.0 / 1680.0, 1.0 / 1188.0,
-                               -691.0 / 360360.0, 1.0 / 156.0, -3617.0 / 122400.0, 43867.0 / 244188.0};
-    const mck_c128 r = mck_div_c128(mck_make_c128(1.0, 0), z), rr = mck_mul_c128(r, r), l = mck_log_c128(z);
+    MC_TABLE_LOCAL double c[] = { 1.0 / 12.0,    -1.0 / 360.0,       1.0 / 1260.0,
+                                  -1.0 / 1680.0, 1.0 / 1188.0,       -691.0 / 360360.0,
+                                  1.0 / 156.0,   -3617.0 / 122400.0, 43867.0 / 244188.0 };
+    const mck_c128 r = mck_div_c128(mck_make_c128(1.0, 0), z), rr = mck_mul_c128(r, r),
+                   l = mck_log_c128(z);
     mck_c128 y = mck_make_c128(c[8], 0);
     for (int k = 7; k >= 0; k--) {
         y = mck_mul_c128(y, rr);
@@ -59,7 +61,8 @@ MC_INLINE mck_c128 mck_loggamma_right(mck_c128 z)
     double turns = 0;
     for (z.re += 1.0; z.re < MCK_LOGGAMMA_FAR; z.re += 1.0) {
         p = mck_mul_c128(p, z);
-        const int b = p.im < 0; /* the angle grows by less than pi a step: it passed pi where the sign turns to minus */
+        /* the angle grows by less than pi a step: it passed pi where the sign turns to minus */
+        const int b = p.im < 0;
         turns += b && !below;
         below = b;
     }
@@ -79,11 +82,15 @@ MC_INLINE mck_c128 mck_loggamma_upper(mck_c128 z)
         return mck_sub_c128(mck_sub_c128(mck_loggamma_two(z), mck_log1p_c128(z)), mck_log_c128(z));
     if (z.re >= 0.1 || z.im >= MCK_LOGGAMMA_FAR)
         return mck_loggamma_right(z);
-    /* log pi - log sin(pi z) + 2 pi i floor(x / 2 + 1/4) - log Gamma(1 - z), whose argument lies below the reals */
+    /* log pi - log sin(pi z) + 2 pi i floor(x / 2 + 1/4) - log Gamma(1 - z), whose argument lies
+     * below the reals */
     const double e = MCK_PI * z.im;
-    const mck_c128 s = mck_make_c128(mck_sinpi_f64(z.re) * mck_cosh_f64(e), mck_cospi_f64(z.re) * mck_sinh_f64(e)), l = mck_log_c128(s);
+    const mck_c128 s = mck_make_c128(mck_sinpi_f64(z.re) * mck_cosh_f64(e),
+                                     mck_cospi_f64(z.re) * mck_sinh_f64(e)),
+                   l = mck_log_c128(s);
     const mck_c128 w = mck_loggamma_right(mck_make_c128(1.0 - z.re, z.im));
-    return mck_make_c128((1.14472988584940017414 - l.re) - w.re, (2.0 * MCK_PI * floor(0.5 * z.re + 0.25) - l.im) + w.im);
+    return mck_make_c128((1.14472988584940017414 - l.re) - w.re,
+                         (2.0 * MCK_PI * floor(0.5 * z.re + 0.25) - l.im) + w.im);
 }
 
 MCK_HEAVY mck_c128 mck_loggamma_c128(mck_c128 z)

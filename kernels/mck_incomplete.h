@@ -29,7 +29,9 @@ MC_INLINE double mck_gamma_front_f64(double a, double x)
     if (a < 10.0)
         return exp(a * log(x) - x) * mck_rgamma_f64(a);
     const double u = (x - a) / a;
-    return sqrt(a / (2.0 * MCK_PI)) * exp(a * (u > -0.5 && u < 0.5 ? mck_log1pmx_f64(x - a, a) : log(x / a) - u) - mck_stirling_f64(a));
+    return sqrt(a / (2.0 * MCK_PI)) *
+           exp(a * (u > -0.5 && u < 0.5 ? mck_log1pmx_f64(x - a, a) : log(x / a) - u) -
+               mck_stirling_f64(a));
 }
 
 /* Temme's uniform expansion for large a near x = a: DLMF 8.12.3, 8.12.4 with 8.12.7. */
@@ -49,7 +51,8 @@ MC_INLINE double mck_gamma_temme_f64(double a, double x, int upper)
         scale /= a;
     }
     const double rest = exp(-y) / sqrt(2.0 * MCK_PI * a) * sum, s = sqrt(y);
-    return upper ? 0.5 * mck_erfc_f64(u < 0 ? -s : s) + rest : 0.5 * mck_erfc_f64(u < 0 ? s : -s) - rest;
+    return upper ? 0.5 * mck_erfc_f64(u < 0 ? -s : s) + rest
+                 : 0.5 * mck_erfc_f64(u < 0 ? s : -s) - rest;
 }
 
 /* P(a, x) by its power series, DLMF 8.11.4. */
@@ -63,7 +66,8 @@ MC_INLINE double mck_gamma_series_f64(double a, double x)
     return mck_gamma_front_f64(a, x) * sum / a;
 }
 
-/* Q(a, x) for small a and x <= 1.1: 1 - x^a / Gamma(1 + a) (1 + a sum (-x)^n / (n! (n + a))), the leading 1 - x^a / Gamma(1 + a) in one. */
+/* Q(a, x) for small a and x <= 1.1: 1 - x^a / Gamma(1 + a) (1 + a sum (-x)^n / (n! (n + a))), the
+ * leading 1 - x^a / Gamma(1 + a) in one. */
 MC_INLINE double mck_gamma_small_f64(double a, double x)
 {
     double term = 1.0, sum = 0;
@@ -74,11 +78,13 @@ MC_INLINE double mck_gamma_small_f64(double a, double x)
         if (fabs(part) < 1e-17 * fabs(sum))
             break;
     }
-    const double log1 = a <= 0.5 ? a * mck_fit_lgamma1_f64(a) : lgamma(1.0 + a), e = a * log(x) - log1;
+    const double log1 = a <= 0.5 ? a * mck_fit_lgamma1_f64(a) : lgamma(1.0 + a),
+                 e = a * log(x) - log1;
     return -expm1(e) - exp(e) * a * sum;
 }
 
-/* Q(a, x) by Legendre's continued fraction, DLMF 8.9.2 in its even form, by the modified method of Lentz. */
+/* Q(a, x) by Legendre's continued fraction, DLMF 8.9.2 in its even form, by the modified method of
+ * Lentz. */
 MC_INLINE double mck_gamma_fraction_f64(double a, double x)
 {
     double b = x + 1.0 - a, c = 1e300, d = 1.0 / b, h = d;
@@ -123,18 +129,22 @@ MC_INLINE double mck_gamma_part_f64(double a, double x, int upper)
 MCK_HEAVY double mck_gammainc_f64(double a, double x) { return mck_gamma_part_f64(a, x, 0); }
 MCK_HEAVY double mck_gammaincc_f64(double a, double x) { return mck_gamma_part_f64(a, x, 1); }
 
-/* Quantile of a standard normal variable to a few digits: start of the inverses. Handbook of mathematical functions, 1964, 26.2.23. */
+/* Quantile of a standard normal variable to a few digits: start of the inverses. Handbook of
+ * mathematical functions, 1964, 26.2.23. */
 MC_INLINE double mck_normal_start_f64(double p)
 {
     const double tail = p < 0.5 ? p : 1.0 - p, t = sqrt(-2.0 * log(tail));
-    const double z = t - (2.515517 + t * (0.802853 + t * 0.010328)) / (1.0 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
+    const double z = t - (2.515517 + t * (0.802853 + t * 0.010328)) /
+                             (1.0 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
     return p < 0.5 ? -z : z;
 }
 
-/* Halley's step for log tail = log goal from Newton's: change is the relative slope of the density, r = density / tail. */
+/* Halley's step for log tail = log goal from Newton's: change is the relative slope of the density,
+ * r = density / tail. */
 MC_INLINE double mck_log_newton(double newton, double change, double r, int upper)
 {
-    const double step = upper ? -newton : newton, half = 1.0 + 0.5 * step * (upper ? change + r : change - r);
+    const double step = upper ? -newton : newton,
+                 half = 1.0 + 0.5 * step * (upper ? change + r : change - r);
     return step / (half > 0.6 ? half : half == half ? 0.6 : half);
 }
 
@@ -142,12 +152,17 @@ MC_INLINE double mck_log_newton(double newton, double change, double r, int uppe
 MC_INLINE double mck_gamma_inverse_f64(double a, double p, double q)
 {
     const int upper = q < p;
-    const double goal = upper ? q : p, log1 = a < 0.5 ? a * mck_fit_lgamma1_f64(a) : lgamma(1.0 + a);
+    const double goal = upper ? q : p,
+                 log1 = a < 0.5 ? a * mck_fit_lgamma1_f64(a) : lgamma(1.0 + a);
     double t = (log(p) + log1) / a; /* log x: exact for small x */
     if (a > 0.5 || t > -1.0) {
-        /* the cube root of a gamma variable is nearly normal: The distribution of chi-square, 1931 */
-        const double z = mck_normal_start_f64(p < 1e-300 ? 1e-300 : p < 0.5 ? p : 1.0 - (q < 1e-300 ? 1e-300 : q));
-        const double zz = upper ? -mck_normal_start_f64(q < 1e-300 ? 1e-300 : q) : z, w = 1.0 - 1.0 / (9.0 * a) + zz / (3.0 * sqrt(a));
+        /* the cube root of a gamma variable is nearly normal: The distribution of chi-square,
+         * 1931 */
+        const double z = mck_normal_start_f64(p < 1e-300 ? 1e-300
+                                              : p < 0.5  ? p
+                                                         : 1.0 - (q < 1e-300 ? 1e-300 : q));
+        const double zz = upper ? -mck_normal_start_f64(q < 1e-300 ? 1e-300 : q) : z,
+                     w = 1.0 - 1.0 / (9.0 * a) + zz / (3.0 * sqrt(a));
         if (w > 0.3 && a > 0.5)
             t = log(a * w * w * w);
         else if (upper && a < 1.0) { /* Q ~ x^(a-1) e^-x / Gamma(a) */
@@ -166,8 +181,11 @@ MC_INLINE double mck_gamma_inverse_f64(double a, double p, double q)
         else
             high = t < high ? t : high;
         const double slope = mck_gamma_front_f64(a, x); /* d P / d log x */
-        const double r = y > 0 ? slope / y : 0, step = mck_log_newton(r > 0 ? log(goal / y) / r : MCK_NAN_F64, a - x, r, upper);
-        if (fabs(step * step * step) * (1.0 + a) * sqrt(1.0 + a) < 1e-17) /* cubic: the last step acts on x itself */
+        const double r = y > 0 ? slope / y : 0,
+                     step =
+                         mck_log_newton(r > 0 ? log(goal / y) / r : MCK_NAN_F64, a - x, r, upper);
+        /* cubic: the last step acts on x itself */
+        if (fabs(step * step * step) * (1.0 + a) * sqrt(1.0 + a) < 1e-17)
             return x + x * (step + 0.5 * step * step);
         double next = t + step;
         if (!(next > low) || !(next < high))
@@ -195,7 +213,8 @@ MCK_HEAVY double mck_gammainccinv_f64(double a, double q)
 
 /* ---- beta ---- */
 
-/* log2 of a positive number as a pair, also where the low part of its products would underflow: there it is scaled first. */
+/* log2 of a positive number as a pair, also where the low part of its products would underflow:
+ * there it is scaled first. */
 MC_INLINE mck_pair mck_pair_log2_small(mck_pair u)
 {
     const int tiny = u.hi < 1e-250;
@@ -217,9 +236,11 @@ MC_INLINE double mck_beta_front_f64(double a, double b, mck_pair u0, mck_pair u1
 {
     const double x = u0.hi, y = u1.hi, s = a + b, small = a < b ? a : b, large = a < b ? b : a;
     if (s < MCK_PAIR_LIMIT && x > 0 && y > 0) {
-        mck_pair p = mck_pair_add(mck_pair_scale(mck_pair_log2_small(u0), a), mck_pair_scale(mck_pair_log2_small(u1), b));
+        mck_pair p = mck_pair_add(mck_pair_scale(mck_pair_log2_small(u0), a),
+                                  mck_pair_scale(mck_pair_log2_small(u1), b));
+        /* 1 / B(a, b) as a, b -> 0 or a -> 0 */
         if (small < 1e-200)
-            return mck_pair_exp2(p) * (small * (large / s)); /* 1 / B(a, b) as a, b -> 0 or a -> 0 */
+            return mck_pair_exp2(p) * (small * (large / s));
         if (large >= 10.0) {
             const mck_pair g = mck_beta_log2(small, large);
             const double e = mck_pair_exp2(mck_pair_add(p, MC_MAKE(mck_pair){-g.hi, -g.lo}));
@@ -231,20 +252,26 @@ MC_INLINE double mck_beta_front_f64(double a, double b, mck_pair u0, mck_pair u1
     if (small >= 10.0) { /* about the mean the large terms cancel on paper */
         const double d = mck_beta_distance(a, b, u0, u1);
         const double u = d / a, v = -d / b; /* x s / a - 1, y s / b - 1: a u + b v = 0 */
-        const double left = u > -0.5 && u < 0.5 ? a * mck_log1pmx_f64(d, a) : a * (log(x * (s / a)) - u);
-        const double right = v > -0.5 && v < 0.5 ? b * mck_log1pmx_f64(-d, b) : b * (log(y * (s / b)) - v);
-        return sqrt(a / s * b / (2.0 * MCK_PI)) * exp(left + right + mck_stirling_f64(s) - mck_stirling_f64(a) - mck_stirling_f64(b));
+        const double left =
+            u > -0.5 && u < 0.5 ? a * mck_log1pmx_f64(d, a) : a * (log(x * (s / a)) - u);
+        const double right =
+            v > -0.5 && v < 0.5 ? b * mck_log1pmx_f64(-d, b) : b * (log(y * (s / b)) - v);
+        return sqrt(a / s * b / (2.0 * MCK_PI)) *
+               exp(left + right + mck_stirling_f64(s) - mck_stirling_f64(a) - mck_stirling_f64(b));
     }
     const double lx = x > 0.5 ? log1p(-(y + u1.lo)) : log(x), ly = y > 0.5 ? log1p(-x) : log(y);
     const mck_pair g = mck_gamma_ratio_log2(large, small);
     return exp(a * lx + b * ly - (g.hi + g.lo) * MCK_LN2) * mck_rgamma_f64(small);
 }
 
-/* I_x(a, b) B(a, b) / (x^a y^b) left of the mean: the even part of the continued fraction DLMF 8.17.22, in which x and y = 1 - x both stand, so that
- * neither end loses digits (Significant digit computation of the incomplete beta function ratios, 1992, equation 9). */
+/* I_x(a, b) B(a, b) / (x^a y^b) left of the mean: the even part of the continued fraction DLMF
+ * 8.17.22, in which x and y = 1 - x both stand, so that neither end loses digits (Significant digit
+ * computation of the incomplete beta function ratios, 1992, equation 9). */
 MC_INLINE double mck_beta_fraction_f64(double a, double b, mck_pair x, mck_pair y)
 {
-    const double lead = ((a * y.hi - b * x.hi) + (mck_prod_err_f64(a, y.hi, a * y.hi) - mck_prod_err_f64(b, x.hi, b * x.hi))) + (a * y.lo - b * x.lo);
+    const double lead = ((a * y.hi - b * x.hi) + (mck_prod_err_f64(a, y.hi, a * y.hi) -
+                                                  mck_prod_err_f64(b, x.hi, b * x.hi))) +
+                        (a * y.lo - b * x.lo);
     const double two = 1.0 + y.hi; /* 2 - x */
     const int large = a > 1e100 || b > 1e100;
     double f = large ? a / (a + 1.0) * (lead + 1.0) : a * (lead + 1.0) / (a + 1.0), c, d = 0;
@@ -322,13 +349,15 @@ MCK_HEAVY double mck_beta_part_f64(double a, double b, mck_pair u0, mck_pair u1,
         return mck_beta_far_f64(b, a, u1, !upper);
     const int swap = x > (a + 1.0) / (a + b + 2.0);
     const double front = mck_beta_front_f64(a, b, u0, u1);
-    const double v = front * (swap ? mck_beta_fraction_f64(b, a, u1, u0) : mck_beta_fraction_f64(a, b, u0, u1));
+    const double v =
+        front * (swap ? mck_beta_fraction_f64(b, a, u1, u0) : mck_beta_fraction_f64(a, b, u0, u1));
     return swap == upper ? v : 1.0 - v;
 }
 
 MC_INLINE double mck_beta_regular_f64(double a, double b, double x, int upper)
 {
-    if (!(a >= 0) || !(b >= 0) || !(x >= 0 && x <= 1) || (a == 0 && b == 0) || (isinf(a) && isinf(b)))
+    if (!(a >= 0) || !(b >= 0) || !(x >= 0 && x <= 1) || (a == 0 && b == 0) ||
+        (isinf(a) && isinf(b)))
         return MCK_NAN_F64;
     double edge = -1.0;
     if (x == 0 || x == 1)
@@ -342,11 +371,19 @@ MC_INLINE double mck_beta_regular_f64(double a, double b, double x, int upper)
     return mck_beta_part_f64(a, b, MC_MAKE(mck_pair){x, 0}, mck_pair_sum(1.0, -x), upper);
 }
 
-MCK_HEAVY double mck_betainc_f64(double a, double b, double x) { return mck_beta_regular_f64(a, b, x, 0); }
-MCK_HEAVY double mck_betaincc_f64(double a, double b, double x) { return mck_beta_regular_f64(a, b, x, 1); }
+MCK_HEAVY double mck_betainc_f64(double a, double b, double x)
+{
+    return mck_beta_regular_f64(a, b, x, 0);
+}
+MCK_HEAVY double mck_betaincc_f64(double a, double b, double x)
+{
+    return mck_beta_regular_f64(a, b, x, 1);
+}
 
-/* x with I_x(a, b) = p and complement q, p + q = 1, the smaller of the two exact; *y is 1 - x to full accuracy. */
-MC_INLINE double mck_beta_inverse_from_f64(double a, double b, double p, double q, double start, double *y)
+/* x with I_x(a, b) = p and complement q, p + q = 1, the smaller of the two exact; *y is 1 - x to
+ * full accuracy. */
+MC_INLINE double mck_beta_inverse_from_f64(double a, double b, double p, double q, double start,
+                                           double *y)
 {
     const int upper = q < p;
     const double goal = upper ? q : p;
@@ -354,22 +391,30 @@ MC_INLINE double mck_beta_inverse_from_f64(double a, double b, double p, double 
     if (start == start)
         t = start;
     else if (a > 1.0 && b > 1.0) { /* Handbook of mathematical functions, 1964, 26.5.22 */
-        const double g = goal < 1e-300 ? 1e-300 : goal, z0 = mck_normal_start_f64(g), z = upper ? z0 : -z0;
-        const double l = (z * z - 3.0) / 6.0, h = 2.0 / (1.0 / (2.0 * a - 1.0) + 1.0 / (2.0 * b - 1.0)), r = h + l;
-        const double w = (r > 0 ? z * sqrt(r) / h : 0) - (1.0 / (2.0 * b - 1.0) - 1.0 / (2.0 * a - 1.0)) * (l + 5.0 / 6.0 - 2.0 / (3.0 * h));
+        const double g = goal < 1e-300 ? 1e-300 : goal, z0 = mck_normal_start_f64(g),
+                     z = upper ? z0 : -z0;
+        const double l = (z * z - 3.0) / 6.0,
+                     h = 2.0 / (1.0 / (2.0 * a - 1.0) + 1.0 / (2.0 * b - 1.0)), r = h + l;
+        const double w =
+            (r > 0 ? z * sqrt(r) / h : 0) -
+            (1.0 / (2.0 * b - 1.0) - 1.0 / (2.0 * a - 1.0)) * (l + 5.0 / 6.0 - 2.0 / (3.0 * h));
         t = log(a / b) - 2.0 * w;
     } else { /* the power law of the nearer end */
-        const double left = (log(p) + log(a) + mck_betaln_f64(a, b)) / a, right = (log(q) + log(b) + mck_betaln_f64(a, b)) / b;
+        const double left = (log(p) + log(a) + mck_betaln_f64(a, b)) / a,
+                     right = (log(q) + log(b) + mck_betaln_f64(a, b)) / b;
         t = left < -0.7 ? left : right < -0.7 ? -right : log(a / b);
     }
     double low = -MCK_INF_F64, high = MCK_INF_F64, x = 0.5, z = 0.5;
     for (int k = 0; k < 100; k++) {
         t = t < -745.0 ? -745.0 : t > 745.0 ? 745.0 : t;
         const double e = exp(-fabs(t));
-        const mck_pair small = {e / (1.0 + e), 0}, large = mck_pair_sum(1.0, -small.hi), u0 = t < 0 ? small : large, u1 = t < 0 ? large : small;
+        const mck_pair small = { e / (1.0 + e), 0 }, large = mck_pair_sum(1.0, -small.hi),
+                       u0 = t < 0 ? small : large, u1 = t < 0 ? large : small;
         x = u0.hi;
         z = u1.hi;
-        const double v = mck_beta_part_f64(a, b, u0, u1, upper), slope = mck_beta_front_f64(a, b, u0, u1); /* d I / d logit */
+        /* d I / d logit */
+        const double v = mck_beta_part_f64(a, b, u0, u1, upper),
+                     slope = mck_beta_front_f64(a, b, u0, u1);
         const double more = upper ? v - goal : goal - v;
         if (more == 0)
             break;
@@ -377,8 +422,11 @@ MC_INLINE double mck_beta_inverse_from_f64(double a, double b, double p, double 
             low = t > low ? t : low;
         else
             high = t < high ? t : high;
-        const double r = v > 0 ? slope / v : 0, step = mck_log_newton(r > 0 ? log(goal / v) / r : MCK_NAN_F64, a * z - b * x, r, upper);
-        if (fabs(step * step * step) * (1.0 + a + b) * sqrt(1.0 + a + b) < 1e-17) { /* the last step acts on x and 1 - x themselves */
+        const double r = v > 0 ? slope / v : 0,
+                     step = mck_log_newton(r > 0 ? log(goal / v) / r : MCK_NAN_F64, a * z - b * x,
+                                           r, upper);
+        if (fabs(step * step * step) * (1.0 + a + b) * sqrt(1.0 + a + b) < 1e-17) {
+            /* the last step acts on x and 1 - x themselves */
             const double d = x * z * (step + 0.5 * step * step * (z - x));
             *y = z - d;
             return x + d;
@@ -419,10 +467,17 @@ MC_INLINE double mck_beta_quantile_f64(double a, double b, double p, double q)
     return q == 0 ? 1.0 : mck_beta_inverse_f64(a, b, p, q, &y);
 }
 
-MCK_HEAVY double mck_betaincinv_f64(double a, double b, double p) { return mck_beta_quantile_f64(a, b, p, 1.0 - p); }
-MCK_HEAVY double mck_betainccinv_f64(double a, double b, double q) { return mck_beta_quantile_f64(a, b, 1.0 - q, q); }
+MCK_HEAVY double mck_betaincinv_f64(double a, double b, double p)
+{
+    return mck_beta_quantile_f64(a, b, p, 1.0 - p);
+}
+MCK_HEAVY double mck_betainccinv_f64(double a, double b, double q)
+{
+    return mck_beta_quantile_f64(a, b, 1.0 - q, q);
+}
 
-/* Odds x / (1 - x) of the quantile: what the F and t distributions need, without the rounding of x near 1. */
+/* Odds x / (1 - x) of the quantile: what the F and t distributions need, without the rounding of x
+ * near 1. */
 MC_INLINE double mck_beta_odds_core_f64(double a, double b, double p, double q)
 {
     double y;
@@ -436,12 +491,19 @@ MC_INLINE double mck_beta_odds_core_f64(double a, double b, double p, double q)
     return x / y;
 }
 
-MCK_HEAVY double mck_beta_odds_f64(double a, double b, double p) { return mck_beta_odds_core_f64(a, b, p, 1.0 - p); }
-MCK_HEAVY double mck_beta_oddsc_f64(double a, double b, double q) { return mck_beta_odds_core_f64(a, b, 1.0 - q, q); }
+MCK_HEAVY double mck_beta_odds_f64(double a, double b, double p)
+{
+    return mck_beta_odds_core_f64(a, b, p, 1.0 - p);
+}
+MCK_HEAVY double mck_beta_oddsc_f64(double a, double b, double q)
+{
+    return mck_beta_odds_core_f64(a, b, 1.0 - q, q);
+}
 
 /* ---- Student's t ---- */
 
-/* P(T <= t) with df degrees of freedom: I_{df / (df + t^2)}(df / 2, 1 / 2) / 2 on the small side (DLMF 8.17.1). */
+/* P(T <= t) with df degrees of freedom: I_{df / (df + t^2)}(df / 2, 1 / 2) / 2 on the small side
+ * (DLMF 8.17.1). */
 MCK_HEAVY double mck_stdtr_f64(double df, double t)
 {
     if (!(df > 0) || t != t)
@@ -458,7 +520,8 @@ MCK_HEAVY double mck_stdtr_f64(double df, double t)
         const double a = fabs(t), s = a / sqrt(df);
         const int big = a > 1e120 || df < 1e-120 || df > 1e120;
         const double z = big ? s * s : a * a, v = big ? 1.0 : df;
-        const mck_pair d = mck_pair_sum(z, v), x0 = mck_pair_quotient(v, 0, d), y0 = mck_pair_quotient(z, big ? 0 : mck_prod_err_f64(a, a, z), d);
+        const mck_pair d = mck_pair_sum(z, v), x0 = mck_pair_quotient(v, 0, d),
+                       y0 = mck_pair_quotient(z, big ? 0 : mck_prod_err_f64(a, a, z), d);
         if (z < 1e-280 * v || !(z < MCK_INF_F64))
             tail = z < 1.0 ? 0.5 : exp(-df * log(s)) / (df * mck_beta_positive_f64(0.5 * df, 0.5));
         else
@@ -468,7 +531,8 @@ MCK_HEAVY double mck_stdtr_f64(double df, double t)
 }
 
 /* Quantile of Student's t: t^2 / df is the odds of a beta variable. */
-/* t^2 / df of the quantile beyond which `tail` lies on each side, to three digits and more: Algorithm 396: Student's t-quantiles, 1970. df >= 1. */
+/* t^2 / df of the quantile beyond which `tail` lies on each side, to three digits and more:
+ * Algorithm 396: Student's t-quantiles, 1970. df >= 1. */
 MC_INLINE double mck_student_start_f64(double df, double tail)
 {
     const double a = 1.0 / (df - 0.5), b = 48.0 / (a * a);
@@ -483,7 +547,12 @@ MC_INLINE double mck_student_start_f64(double df, double tail)
         y = (((((0.4 * y + 6.3) * y + 36.0) * y + 94.5) / c - y - 3.0) / b + 1.0) * x;
         return expm1(a * y * y);
     }
-    return ((1.0 / (((df + 6.0) / (df * y) - 0.089 * d - 0.822) * (df + 2.0) * 3.0) + 0.5 / (df + 4.0)) * y - 1.0) * (df + 1.0) / (df + 2.0) + 1.0 / y;
+    return ((1.0 / (((df + 6.0) / (df * y) - 0.089 * d - 0.822) * (df + 2.0) * 3.0) +
+             0.5 / (df + 4.0)) *
+                y -
+            1.0) *
+               (df + 1.0) / (df + 2.0) +
+           1.0 / y;
 }
 
 MCK_HEAVY double mck_stdtrit_f64(double df, double p)
@@ -498,13 +567,19 @@ MCK_HEAVY double mck_stdtrit_f64(double df, double p)
     if (isinf(df) || df > 1e18)
         return mck_ndtri_f64(p);
     double y;
-    if (df == 1.0 || df == 2.0) { /* Handbook of mathematical functions, 1964, 26.7.3, 26.7.4 with A = 1 - 2 tail */
+    if (df == 1.0 || df == 2.0) {
+        /* Handbook of mathematical functions, 1964, 26.7.3, 26.7.4 with A = 1 - 2 tail */
         const double half = 0.5 - tail;
-        const double t = df == 2.0 ? half / sqrt(0.5 * tail * (1.0 - tail)) : tail > 0.25 ? tan(MCK_PI * half) : 1.0 / tan(MCK_PI * tail);
+        const double t = df == 2.0     ? half / sqrt(0.5 * tail * (1.0 - tail))
+                         : tail > 0.25 ? tan(MCK_PI * half)
+                                       : 1.0 / tan(MCK_PI * tail);
         return p < 0.5 ? -t : t;
     }
-    const double ratio = df >= 1.0 ? mck_student_start_f64(df, tail) : MCK_NAN_F64; /* x / (1 - x) */
-    const double x = mck_beta_inverse_from_f64(0.5, 0.5 * df, 1.0 - 2.0 * tail, 2.0 * tail, ratio > 0 && ratio < MCK_INF_F64 ? log(ratio) : MCK_NAN_F64, &y);
+    /* x / (1 - x) */
+    const double ratio = df >= 1.0 ? mck_student_start_f64(df, tail) : MCK_NAN_F64;
+    const double x =
+        mck_beta_inverse_from_f64(0.5, 0.5 * df, 1.0 - 2.0 * tail, 2.0 * tail,
+                                  ratio > 0 && ratio < MCK_INF_F64 ? log(ratio) : MCK_NAN_F64, &y);
     const double t = sqrt(df) * sqrt(x / y);
     return p < 0.5 ? -t : t;
 }

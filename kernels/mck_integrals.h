@@ -29,9 +29,12 @@ MC_INLINE double mck_half_square_f64(double x)
 /* exp(x^2) erfc(x): DLMF 7.2.3; beyond 28 the asymptotic series 7.12.1. */
 MC_INLINE double mck_erfcx_f64(double x)
 {
-    const double a = fabs(x), near = mck_erfcx_core_f64(a < 28.0 ? a : 28.0), w = 1.0 / (a > 28.0 ? a : 28.0), z = 0.5 * w * w;
-    const double far = 0.56418958354775628695 * w * (1.0 + z * (-1.0 + z * (3.0 + z * (-15.0 + z * (105.0 - 945.0 * z)))));
-    const double y = a < 28.0 ? near : far, up = mck_exp_square_f64(a, 1.0), neg = 2.0 * up - near, mid = up * (1.0 - mck_erf_near_f64(a < 0.5 ? x : 0.5));
+    const double a = fabs(x), near = mck_erfcx_core_f64(a < 28.0 ? a : 28.0),
+                 w = 1.0 / (a > 28.0 ? a : 28.0), z = 0.5 * w * w;
+    const double far = 0.56418958354775628695 * w *
+                       (1.0 + z * (-1.0 + z * (3.0 + z * (-15.0 + z * (105.0 - 945.0 * z)))));
+    const double y = a < 28.0 ? near : far, up = mck_exp_square_f64(a, 1.0), neg = 2.0 * up - near,
+                 mid = up * (1.0 - mck_erf_near_f64(a < 0.5 ? x : 0.5));
     return x != x ? x : a < 0.5 ? mid : x < 0 ? (a > 26.7 ? MCK_INF_F64 : neg) : y;
 }
 
@@ -77,12 +80,15 @@ MCK_HEAVY double mck_exp1_f64(double x)
     if (x <= 1.0)
         return mck_fit_e1_near_f64(x) - log(x);
     const double w = 1.0 / x;
-    const double y = x < 2.0 ? mck_fit_e1_0_f64(w) : x < 4.0 ? mck_fit_e1_1_f64(w) : x < 10.0 ? mck_fit_e1_2_f64(w) : mck_fit_e1_3_f64(w);
+    const double y = x < 2.0    ? mck_fit_e1_0_f64(w)
+                     : x < 4.0  ? mck_fit_e1_1_f64(w)
+                     : x < 10.0 ? mck_fit_e1_2_f64(w)
+                                : mck_fit_e1_3_f64(w);
     return exp(-x) * w * y;
 }
 
-/* Ei(x): the principal value, DLMF 6.2.5; -E1(-x) below 0. Near the zero 0.3725... of the sum of logarithm and series, the
- * series of Ei about it is not used: there the error is absolute. */
+/* Ei(x): the principal value, DLMF 6.2.5; -E1(-x) below 0. Near the zero 0.3725... of the sum of
+ * logarithm and series, the series of Ei about it is not used: there the error is absolute. */
 MCK_HEAVY double mck_expi_f64(double x)
 {
     if (x <= 0)
@@ -90,10 +96,12 @@ MCK_HEAVY double mck_expi_f64(double x)
     if (!(x < MCK_INF_F64))
         return x;
     if (x <= 6.0) {
-        const double root = 0.37250741078136663446, root_lo = 1.3140183414386028e-17, d = (x - root) - root_lo;
+        const double root = 0.37250741078136663446, root_lo = 1.3140183414386028e-17,
+                     d = (x - root) - root_lo;
         if (fabs(d) < 0.02) { /* Taylor about the zero: Ei' = e^x / x */
             const double e = exp(root) / root, r = 1.0 / root;
-            /* derivatives of e^t / t over e^root / root: 1, 1 - r, 1 - 2r + 2r^2, ... (n-th: D_n = 1 - n r D_(n-1)) */
+            /* derivatives of e^t / t over e^root / root: 1, 1 - r, 1 - 2r + 2r^2, ... (n-th: D_n =
+             * 1 - n r D_(n-1)) */
             double dn = 1.0, term = d, sum = d;
             for (int n = 1; n < 14; n++) {
                 dn = 1.0 - n * r * dn;
@@ -105,14 +113,18 @@ MCK_HEAVY double mck_expi_f64(double x)
         return log(x) + MCK_EULER + x * mck_fit_ei_near_f64(x);
     }
     const double w = 1.0 / x;
-    const double y = x < 12.0 ? mck_fit_ei_0_f64(w) : x < 24.0 ? mck_fit_ei_1_f64(w) : x < 48.0 ? mck_fit_ei_2_f64(w) : mck_fit_ei_3_f64(w);
+    const double y = x < 12.0   ? mck_fit_ei_0_f64(w)
+                     : x < 24.0 ? mck_fit_ei_1_f64(w)
+                     : x < 48.0 ? mck_fit_ei_2_f64(w)
+                                : mck_fit_ei_3_f64(w);
     if (x < 700.0)
         return exp(x) * w * y;
     const double h = exp(0.5 * x);
     return h * w * y * h;
 }
 
-/* E_n(x), n = 0, 1, ...: the series DLMF 8.19.8 up to 1, the continued fraction 8.19.17 beyond, from below: all its terms are positive. */
+/* E_n(x), n = 0, 1, ...: the series DLMF 8.19.8 up to 1, the continued fraction 8.19.17 beyond,
+ * from below: all its terms are positive. */
 MCK_HEAVY double mck_expn_f64(double n, double x)
 {
     if (!(n >= 0) || !mck_is_whole_f64(n) || !(x >= 0))
@@ -126,7 +138,8 @@ MCK_HEAVY double mck_expn_f64(double n, double x)
     if (n == 0)
         return exp(-x) / x;
     if (x <= 1.0) {
-        /* the logarithmic term (-x)^(n-1) / (n-1)! (psi(n) - log x), and the sum without k = n - 1 */
+        /* the logarithmic term (-x)^(n-1) / (n-1)! (psi(n) - log x), and the sum without k = n -
+         * 1 */
         double term = 1.0, sum = 0, lead = 0;
         for (int k = 0; k < 40; k++) {
             if (k > 0)
@@ -140,7 +153,8 @@ MCK_HEAVY double mck_expn_f64(double n, double x)
         }
         return lead == 0 ? sum : sum + lead * (mck_digamma_f64(n) - log(x));
     }
-    /* 1 / (x + n / (1 + 1 / (x + (n + 1) / (1 + 2 / (x + ..))))), from a depth at which the rest, about exp(-4 sqrt(k x)), is gone */
+    /* 1 / (x + n / (1 + 1 / (x + (n + 1) / (1 + 2 / (x + ..))))), from a depth at which the rest,
+     * about exp(-4 sqrt(k x)), is gone */
     const int depth = 12 + (int)(100.0 / x);
     double f = x;
     for (int k = depth; k > 0; k--)
@@ -211,7 +225,8 @@ MCK_HEAVY double mck_chi_f64(double x)
 
 /* ---- Fresnel ---- */
 
-/* S (want 0) and C (want 1) with pi t^2 / 2 inside: DLMF 7.2.7, 7.2.8; beyond 1.6 by f and g, 7.5.3, 7.5.4. */
+/* S (want 0) and C (want 1) with pi t^2 / 2 inside: DLMF 7.2.7, 7.2.8; beyond 1.6 by f and g,
+ * 7.5.3, 7.5.4. */
 MC_INLINE double mck_fresnel_f64(double x, int want)
 {
     const double a = fabs(x), z = a * a;
@@ -220,10 +235,13 @@ MC_INLINE double mck_fresnel_f64(double x, int want)
     double y = 0.5;
     if (a < 1e8) { /* beyond, f is below half a unit */
         const double low = mck_prod_err_f64(a, a, z), w = 1.0 / (z * z);
-        const double f = (w > 1.0 / 81.0 ? mck_fit_fresnel_f0_f64(w) : mck_fit_fresnel_f1_f64(w)) / (MCK_PI * a);
-        const double g = (w > 1.0 / 81.0 ? mck_fit_fresnel_g0_f64(w) : mck_fit_fresnel_g1_f64(w)) / (MCK_PI * MCK_PI * a * z);
+        const double f =
+            (w > 1.0 / 81.0 ? mck_fit_fresnel_f0_f64(w) : mck_fit_fresnel_f1_f64(w)) / (MCK_PI * a);
+        const double g = (w > 1.0 / 81.0 ? mck_fit_fresnel_g0_f64(w) : mck_fit_fresnel_g1_f64(w)) /
+                         (MCK_PI * MCK_PI * a * z);
         /* sine and cosine of pi z / 2, z = x^2 in two parts */
-        const double r = (0.5 * z - 2.0 * rint(0.25 * z)) + 0.5 * low, s = mck_sinpi_f64(r), c = mck_cospi_f64(r);
+        const double r = (0.5 * z - 2.0 * rint(0.25 * z)) + 0.5 * low, s = mck_sinpi_f64(r),
+                     c = mck_cospi_f64(r);
         y = want ? 0.5 + f * s - g * c : 0.5 - f * c - g * s;
     }
     return x < 0 ? -y : y;
@@ -237,12 +255,13 @@ MCK_HEAVY double mck_fresnel_c_f64(double x) { return mck_fresnel_f64(x, 1); }
 /* p = sqrt(2 (e x + 1)), with 1/e in two parts. */
 MC_INLINE double mck_lambert_p(double x)
 {
-    const double d = (x + 0x1.78b56362cef38p-2) - 0x1.ca8a4270fadf5p-57; /* x + 1/e, 1/e = hi - lo */
+    /* x + 1/e, 1/e = hi - lo */
+    const double d = (x + 0x1.78b56362cef38p-2) - 0x1.ca8a4270fadf5p-57;
     return d > 0 ? sqrt(2.0 * 2.71828182845904523536 * d) : d > -3e-17 ? 0.0 : MCK_NAN_F64;
 }
 
-/* Principal branch, x >= -1/e: the fitted series about the branch point, then Halley's method on w - x e^-w, or Newton's on
- * w + log w - log x where that is better conditioned. */
+/* Principal branch, x >= -1/e: the fitted series about the branch point, then Halley's method on w
+ * - x e^-w, or Newton's on w + log w - log x where that is better conditioned. */
 MCK_HEAVY double mck_lambertw0_f64(double x)
 {
     const double p = x < 0 ? mck_lambert_p(x) : 1.0;
@@ -253,7 +272,8 @@ MCK_HEAVY double mck_lambertw0_f64(double x)
     if (fabs(x) < 1e-10)
         return x - x * x;
     if (x < 3.0) {
-        double w = x < 0 ? -1.0 + p * (1.0 - p * (1.0 / 3.0 - p * (11.0 / 72.0))) : log1p(x) * (1.0 - 0.2 * log1p(log1p(x)));
+        double w = x < 0 ? -1.0 + p * (1.0 - p * (1.0 / 3.0 - p * (11.0 / 72.0)))
+                         : log1p(x) * (1.0 - 0.2 * log1p(log1p(x)));
         for (int k = 0; k < 8; k++) {
             const double e = x * exp(-w), f = w - e, s = f / ((1.0 + e) + 0.5 * f * e / (1.0 + e));
             w -= s;
@@ -296,20 +316,23 @@ MCK_HEAVY double mck_lambertwm1_f64(double x)
 
 /* ---- Owen's T ---- */
 
-/* (1 / 2 pi) int_0^a exp(-h^2 (1 + t^2) / 2) / (1 + t^2) dt for h >= 0, 0 <= a <= 1: Gauss-Legendre, cut where the integrand is below 2^-60. */
+/* (1 / 2 pi) int_0^a exp(-h^2 (1 + t^2) / 2) / (1 + t^2) dt for h >= 0, 0 <= a <= 1:
+ * Gauss-Legendre, cut where the integrand is below 2^-60. */
 MC_INLINE double mck_owens_near(double h, double a)
 {
     const double end = h * a > 9.2 ? 9.2 / h : a, half = 0.5 * end;
     double sum = 0;
     for (int k = 0; k < MCK_GAUSS_HALF; k++) {
         const double u = half * mck_gauss_f64[k][0], t1 = half - u, t2 = half + u;
-        const double e1 = mck_exp_f64(-0.5 * (h * t1) * (h * t1)) / (1.0 + t1 * t1), e2 = mck_exp_f64(-0.5 * (h * t2) * (h * t2)) / (1.0 + t2 * t2);
+        const double e1 = mck_exp_f64(-0.5 * (h * t1) * (h * t1)) / (1.0 + t1 * t1),
+                     e2 = mck_exp_f64(-0.5 * (h * t2) * (h * t2)) / (1.0 + t2 * t2);
         sum += mck_gauss_f64[k][1] * (e1 + e2);
     }
     return half * sum * mck_half_square_f64(h) / (2.0 * MCK_PI);
 }
 
-/* T(h, a): Tables for computing bivariate normal probabilities, 1956; a > 1 by its relation to T(a h, 1 / a) in upper tails. */
+/* T(h, a): Tables for computing bivariate normal probabilities, 1956; a > 1 by its relation to T(a
+ * h, 1 / a) in upper tails. */
 MCK_HEAVY double mck_owens_t_f64(double h, double a)
 {
     if (h != h || a != a)
@@ -322,7 +345,9 @@ MCK_HEAVY double mck_owens_t_f64(double h, double a)
         t = x == 0 ? atan(y) / (2.0 * MCK_PI) : mck_owens_near(x, y);
     else {
         const double z = x * y, n = mck_ndtr_f64(-x), m = x == 0 ? 0.5 : mck_ndtr_f64(-z);
-        const double far = x == 0 ? atan(1.0 / y) / (2.0 * MCK_PI) : isinf(y) ? 0.0 : mck_owens_near(z, 1.0 / y);
+        const double far = x == 0     ? atan(1.0 / y) / (2.0 * MCK_PI)
+                           : isinf(y) ? 0.0
+                                      : mck_owens_near(z, 1.0 / y);
         t = x == 0 ? 0.25 - far : 0.5 * (n + m) - n * m - far;
     }
     return a < 0 ? -t : t;

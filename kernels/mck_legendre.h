@@ -36,11 +36,13 @@ MCK_HEAVY double mck_eval_legendre_f64(double n, double x)
     return x < 0 && mck_is_odd_f64(n) ? -p : p;
 }
 
-/* P_v^m(x) on [-1, 1] for whole v and m: DLMF 14.7.15 for v = m with (-1)^m, then 14.10.3; negative m by 14.9.3. */
+/* P_v^m(x) on [-1, 1] for whole v and m: DLMF 14.7.15 for v = m with (-1)^m, then 14.10.3; negative
+ * m by 14.9.3. */
 MCK_HEAVY double mck_lpmv_f64(double m, double v, double x)
 {
     v = v < 0 ? -v - 1.0 : v;
-    if (!(v <= MCK_LEGENDRE_LIMIT) || !mck_is_whole_f64(v) || !mck_is_whole_f64(m) || !(fabs(x) <= 1.0))
+    if (!(v <= MCK_LEGENDRE_LIMIT) || !mck_is_whole_f64(v) || !mck_is_whole_f64(m) ||
+        !(fabs(x) <= 1.0))
         return MCK_NAN_F64;
     const double o = fabs(m);
     if (o > v)
@@ -57,15 +59,18 @@ MCK_HEAVY double mck_lpmv_f64(double m, double v, double x)
     }
     if (m >= 0 || o == 0)
         return p;
-    const double f = mck_gamma_f64(v + o + 1.0) < MCK_INF_F64 ? p / mck_poch_f64(v - o + 1.0, 2.0 * o) : p * exp(lgamma(v - o + 1.0) - lgamma(v + o + 1.0));
+    const double f = mck_gamma_f64(v + o + 1.0) < MCK_INF_F64
+                         ? p / mck_poch_f64(v - o + 1.0, 2.0 * o)
+                         : p * exp(lgamma(v - o + 1.0) - lgamma(v + o + 1.0));
     return mck_is_odd_f64(o) ? -f : f;
 }
 
-/* sqrt((2 n + 1) / (4 pi) (n - m)! / (n + m)!) P_n^m(cos theta): the spherical harmonic at azimuth 0, DLMF 14.30.1. The
- * normalised recurrence neither overflows nor loses digits with the order. */
+/* sqrt((2 n + 1) / (4 pi) (n - m)! / (n + m)!) P_n^m(cos theta): the spherical harmonic at azimuth
+ * 0, DLMF 14.30.1. The normalised recurrence neither overflows nor loses digits with the order. */
 MCK_HEAVY double mck_sph_legendre_p_f64(double n, double m, double theta)
 {
-    if (!(n >= 0 && n <= MCK_LEGENDRE_LIMIT) || !mck_is_whole_f64(n) || !mck_is_whole_f64(m) || !(fabs(theta) < MCK_INF_F64))
+    if (!(n >= 0 && n <= MCK_LEGENDRE_LIMIT) || !mck_is_whole_f64(n) || !mck_is_whole_f64(m) ||
+        !(fabs(theta) < MCK_INF_F64))
         return MCK_NAN_F64;
     const double o = fabs(m), x = cos(theta), s = fabs(sin(theta));
     if (o > n)
@@ -76,7 +81,10 @@ MCK_HEAVY double mck_sph_legendre_p_f64(double n, double m, double theta)
     double below = 0;
     for (double k = o + 1.0; k <= n; k += 1.0) {
         const double d = (k - o) * (k + o), a = sqrt((2.0 * k - 1.0) * (2.0 * k + 1.0) / d);
-        const double b = k - 1.0 > o ? sqrt((2.0 * k + 1.0) * (k - 1.0 - o) * (k - 1.0 + o) / ((2.0 * k - 3.0) * d)) : 0.0;
+        const double b =
+            k - 1.0 > o
+                ? sqrt((2.0 * k + 1.0) * (k - 1.0 - o) * (k - 1.0 + o) / ((2.0 * k - 3.0) * d))
+                : 0.0;
         const double t = a * x * p - b * below;
         below = p;
         p = t;

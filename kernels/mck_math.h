@@ -39,7 +39,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* MCK_NO_FMA, set before the include: products and sums apart, so that all levels give the same bits (the random family). */
+/* MCK_NO_FMA, set before the include: products and sums apart, so that all levels give the same
+ * bits (the random family). */
 /* Function macros that libm leaves undefined when a CUDA file asks for none of its headers. */
 #define MCK_INF_F64 ((double)(1e300 * 1e300))
 #define MCK_INF_F32 ((float)(1e300 * 1e300))
@@ -146,7 +147,8 @@ MC_INLINE double mck_floor_divide_f64_slow(double x, double y)
     double d = x / y;
     if (y == 0.0 || !(fabs(d) < MCK_INF_F64))
         return isinf(x) && y != 0.0 ? MCK_NAN_F64 : floor(d);
-    if (fabs(d) >= 0x1p52) { /* d is whole; the rest x - d y, which is exact, says where the quotient lies beside it */
+    if (fabs(d) >= 0x1p52) {
+        /* d is whole; the rest x - d y, which is exact, says where the quotient lies beside it */
         const double rest = fma(-d, y, x), below = floor(rest / y);
         return d + (fma(-below, y, rest) / y < 0.0 ? below - 1.0 : below);
     }

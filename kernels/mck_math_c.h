@@ -61,7 +61,8 @@ MC_INLINE mck_c128 mck_conj_c128(mck_c128 a)
 
 MC_INLINE mck_c128 mck_mul_c128(mck_c128 a, mck_c128 b)
 {
-    return mck_make_c128(MC_PRODUCT(a.re, b.re) - MC_PRODUCT(a.im, b.im), MC_PRODUCT(a.re, b.im) + MC_PRODUCT(a.im, b.re));
+    return mck_make_c128(MC_PRODUCT(a.re, b.re) - MC_PRODUCT(a.im, b.im),
+                         MC_PRODUCT(a.re, b.im) + MC_PRODUCT(a.im, b.re));
 }
 
 /* 2^-e for |x| in [2^e, 2^(e+1)), held within 2^-1022..2^1022. */
@@ -122,7 +123,8 @@ MC_INLINE mck_c64 mck_conj_c64(mck_c64 a)
 
 MC_INLINE mck_c64 mck_mul_c64(mck_c64 a, mck_c64 b)
 {
-    return mck_make_c64(MC_PRODUCT(a.re, b.re) - MC_PRODUCT(a.im, b.im), MC_PRODUCT(a.re, b.im) + MC_PRODUCT(a.im, b.re));
+    return mck_make_c64(MC_PRODUCT(a.re, b.re) - MC_PRODUCT(a.im, b.im),
+                        MC_PRODUCT(a.re, b.im) + MC_PRODUCT(a.im, b.re));
 }
 
 /* By the textbook formula in f64, where squares of f32 neither overflow nor vanish. */

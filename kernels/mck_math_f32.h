@@ -72,14 +72,16 @@ MC_INLINE float mck_rsqrt_f32(float x)
 /* NaN if either is NaN; -0 counts as less than +0, so that the order of operands never shows. */
 MC_INLINE float mck_minimum_f32(float a, float b)
 {
-    float p = a < b ? a : b, q = b < a ? b : a; /* differ for zeros of two signs only, and for NaN */
+    /* differ for zeros of two signs only, and for NaN */
+    float p = a < b ? a : b, q = b < a ? b : a;
     float m = mck_from_bits_f32(mck_bits_f32(p) | mck_bits_f32(q));
     return ((a != a) | (b != b)) ? a + b : m;
 }
 
 MC_INLINE float mck_maximum_f32(float a, float b)
 {
-    float p = a > b ? a : b, q = b > a ? b : a; /* differ for zeros of two signs only, and for NaN */
+    /* differ for zeros of two signs only, and for NaN */
+    float p = a > b ? a : b, q = b > a ? b : a;
     float m = mck_from_bits_f32(mck_bits_f32(p) & mck_bits_f32(q));
     return ((a != a) | (b != b)) ? a + b : m;
 }
@@ -499,7 +501,8 @@ MC_INLINE float mck_erf_near_f32(float x)
     return MC_MULADDF(x, q, x);
 }
 
-/* [1.22 0.99]. erfc(c) = 2^(q - 3), q a polynomial in c - 1: where erfc is large q is small, and its rounding with it. */
+/* [1.22 0.99]. erfc(c) = 2^(q - 3), q a polynomial in c - 1: where erfc is large q is small, and
+ * its rounding with it. */
 MC_INLINE float mck_erf_f32(float x)
 {
     float a = mck_abs_f32(x), t = (a > 4.0f ? 4.0f : a) - 1.0f;
@@ -520,14 +523,15 @@ MC_INLINE float mck_erf_f32(float x)
     return mck_copysign_f32(a < 1.0f ? mck_erf_near_f32(a) : far, x);
 }
 
-/* [3.34 2.43]. exp(-c^2), c^2 in two parts without error, times Q((c - 2) / (c + 2)) / (c + 2); what rounding takes off the sum, the quotient and
- * the product goes into the last sum. */
+/* [3.34 2.43]. exp(-c^2), c^2 in two parts without error, times Q((c - 2) / (c + 2)) / (c + 2);
+ * what rounding takes off the sum, the quotient and the product goes into the last sum. */
 MC_INLINE float mck_erfc_f32(float x)
 {
     float a = mck_abs_f32(x), c = a > 10.2f ? 10.2f : a;
     float h = mck_from_bits_f32(mck_bits_f32(c) & 0xfffff000u);
     float n = rintf(-c * c * MCK_LOG2E_F);
-    float r = MC_MULADDF(-n, MCK_LN2_LO_F, MC_MULADDF(-n, MCK_LN2_HI_F, -h * h)) - (c - h) * (c + h);
+    float r =
+        MC_MULADDF(-n, MCK_LN2_LO_F, MC_MULADDF(-n, MCK_LN2_HI_F, -h * h)) - (c - h) * (c + h);
     float d = c + 2.0f, two = d - c, d_low = (c - (d - two)) + (2.0f - two);
     float v = 1.0f / d, t = (c - 2.0f) * v;
     float q = 0x1.5cf566p-16f;
@@ -652,12 +656,13 @@ MC_INLINE float mck_hypot_f32(float x, float y)
     return ((a == MCK_INF_F32) | (b == MCK_INF_F32)) ? MCK_INF_F32 : r;
 }
 
-/* [1.07 1.07]. x > 0: log of Stirling's series at x + 10, less that of the ten factors between (DLMF 5.5.1, 5.11.1), in f64, whose digits
- * are enough for the zeros at 1 and 2. */
+/* [1.07 1.07]. x > 0: log of Stirling's series at x + 10, less that of the ten factors between
+ * (DLMF 5.5.1, 5.11.1), in f64, whose digits are enough for the zeros at 1 and 2. */
 MC_INLINE float mck_lgamma_f32(float x)
 {
     double a = (double)x, up = a < 10.0 ? a + 10.0 : a, r = 1.0 / up, z = r * r;
-    double s = a * (a + 9.0), b = (s + 8.0) * (s + 14.0) * s * ((s + 18.0) * (s + 20.0)); /* a (a + 1) ... (a + 9) */
+    /* a (a + 1) ... (a + 9) */
+    double s = a * (a + 9.0), b = (s + 8.0) * (s + 14.0) * s * ((s + 18.0) * (s + 20.0));
     double q = -0x1.f6ab0d9993c7dp-10;
     q = MC_MULADD(q, z, 0x1.b951e2b18ff23p-11);
     q = MC_MULADD(q, z, -0x1.3813813813814p-11);

@@ -77,14 +77,16 @@ MC_INLINE double mck_rsqrt_f64(double x)
 /* NaN if either is NaN; -0 counts as less than +0, so that the order of operands never shows. */
 MC_INLINE double mck_minimum_f64(double a, double b)
 {
-    double p = a < b ? a : b, q = b < a ? b : a; /* differ for zeros of two signs only, and for NaN */
+    /* differ for zeros of two signs only, and for NaN */
+    double p = a < b ? a : b, q = b < a ? b : a;
     double m = mck_from_bits_f64(mck_bits_f64(p) | mck_bits_f64(q));
     return ((a != a) | (b != b)) ? a + b : m;
 }
 
 MC_INLINE double mck_maximum_f64(double a, double b)
 {
-    double p = a > b ? a : b, q = b > a ? b : a; /* differ for zeros of two signs only, and for NaN */
+    /* differ for zeros of two signs only, and for NaN */
+    double p = a > b ? a : b, q = b > a ? b : a;
     double m = mck_from_bits_f64(mck_bits_f64(p) & mck_bits_f64(q));
     return ((a != a) | (b != b)) ? a + b : m;
 }

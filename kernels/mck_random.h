@@ -1,11 +1,13 @@
 /* mck_random.h - entry points of the random family (kernels/cpu/random*.c) and what they share.
  *
- * The layout of a stream stands in mck_philox.h. Elements are numbered from `first`; 32-bit and 64-bit draws number the same counter space, so use one distribution per stream.
+ * The layout of a stream stands in mck_philox.h. Elements are numbered from `first`; 32-bit and
+ * 64-bit draws number the same counter space, so use one distribution per stream.
  *   random_bits_u32, random_bits_u64     raw words
  *   random_uniform_f32, _f64             low <= high: low <= x < high (x = low where low == high)
  *   random_normal_f32, _f64              mean, standard deviation
  *   random_integers_i64                  low <= high, both included, i64
- * The others give f64; their parameters stand beside their laws in random_inverse.c, random_reject.c and random_count.c. */
+ * The others give f64; their parameters stand beside their laws in random_inverse.c,
+ * random_reject.c and random_count.c. */
 #ifndef MCK_RANDOM_H
 #define MCK_RANDOM_H
 
@@ -29,7 +31,8 @@ typedef struct mck_random {
 } mck_random;
 typedef void (*mck_random_fn)(const mck_random *a);
 
-/* Kernels drawn word by word: random_ref_* draw element by element; the others block by block, with the same bits. */
+/* Kernels drawn word by word: random_ref_* draw element by element; the others block by block, with
+ * the same bits. */
 #define MCK_RANDOM_KERNELS(X) \
     X(bits_u32) \
     X(bits_u64) \

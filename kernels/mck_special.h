@@ -8,12 +8,15 @@
 
 #include "mck_gamma.h"
 
-/* Standard normal distribution function, Phi(x) = erfc(-x / sqrt(2)) / 2. The division is carried to twice the precision: its
- * rounding would cost x^2 ulp in the tail, where d log erfc(u) = -2 u du. */
+/* Standard normal distribution function, Phi(x) = erfc(-x / sqrt(2)) / 2. The division is carried
+ * to twice the precision: its rounding would cost x^2 ulp in the tail, where d log erfc(u) = -2 u
+ * du. */
 MC_INLINE double mck_ndtr_f64(double x)
 {
-    const double h = 0.70710678118654752440, low = -4.8336466567264567e-17; /* 1/sqrt(2) = h + low */
-    double a = mck_abs_f64(x), top = a < 40.0 ? a : 40.0; /* NaN takes the second way, and comes back through x below */
+    /* 1/sqrt(2) = h + low */
+    const double h = 0.70710678118654752440, low = -4.8336466567264567e-17;
+    /* NaN takes the second way, and comes back through x below */
+    double a = mck_abs_f64(x), top = a < 40.0 ? a : 40.0;
     double u = top * h, du = mck_prod_err_f64(top, h, u) + top * low;
     double t = 0.5 * mck_erfc_f64(u);
     t = t - t * (2.0 * u * du);
@@ -21,8 +24,9 @@ MC_INLINE double mck_ndtr_f64(double x)
     return x == x ? y : x;
 }
 
-/* Quantile of the standard normal distribution: rational approximations of Wichura, "Algorithm AS 241: the percentage points of
- * the normal distribution", 1988 (PPND16). q = p - 1/2, tail = min(p, 1 - p). */
+/* Quantile of the standard normal distribution: rational approximations of Wichura, "Algorithm AS
+ * 241: the percentage points of the normal distribution", 1988 (PPND16). q = p - 1/2, tail = min(p,
+ * 1 - p). */
 MC_INLINE double mck_ndtri_core_f64(double q, double tail)
 {
     double r = 0.180625 - q * q;
@@ -64,7 +68,8 @@ MC_INLINE double mck_ndtri_core_f64(double q, double tail)
     return tail >= 0 ? y : MCK_NAN_F64;
 }
 
-/* The number below which a standard normal variable lies with probability p. 0 gives -inf, 1 gives inf, outside NaN. */
+/* The number below which a standard normal variable lies with probability p. 0 gives -inf, 1 gives
+ * inf, outside NaN. */
 MC_INLINE double mck_ndtri_f64(double p)
 {
     return mck_ndtri_core_f64(p - 0.5, p < 0.5 ? p : 1.0 - p);
@@ -106,7 +111,8 @@ MC_INLINE float mck_erfinv_f32(float x)
 /* Inverse of erfc: the tail x / 2 is at hand, whatever its size. */
 MC_INLINE double mck_erfcinv_f64(double x)
 {
-    return -0.70710678118654752440 * mck_ndtri_core_f64(0.5 * x - 0.5, x < 1.0 ? 0.5 * x : 1.0 - 0.5 * x);
+    return -0.70710678118654752440 *
+           mck_ndtri_core_f64(0.5 * x - 0.5, x < 1.0 ? 0.5 * x : 1.0 - 0.5 * x);
 }
 
 /* ---- elementary combinations, with the conventions of information theory: 0 log 0 = 0 ---- */
@@ -114,7 +120,11 @@ MC_INLINE double mck_erfcinv_f64(double x)
 /* sin(pi x) / (pi x) */
 MC_INLINE double mck_sinc_f64(double x)
 {
-    const double r0 = x - 2.0 * rint(0.5 * x), r = r0 > 0.5 ? 1.0 - r0 : r0 < -0.5 ? -1.0 - r0 : r0, d = x == 0 ? 1.0 : x;
+    const double r0 = x - 2.0 * rint(0.5 * x),
+                 r = r0 > 0.5    ? 1.0 - r0
+                     : r0 < -0.5 ? -1.0 - r0
+                                 : r0,
+                 d = x == 0 ? 1.0 : x;
     const double y = mck_sin_f64(3.14159265358979323846 * r) / (3.14159265358979323846 * d);
     return x == 0 ? 1.0 : fabs(x) < MCK_INF_F64 ? y : x == x ? 0.0 : x;
 }
@@ -141,20 +151,25 @@ MC_INLINE double mck_entr_f64(double x)
 /* log(x / y) for x, y > 0, by log1p where they are near. */
 MC_INLINE double mck_log_quotient_f64(double x, double y)
 {
-    const double q = x / y, near = mck_log1p_f64((x - y) / y), far = mck_log_f64(q), wide = mck_log_f64(x) - mck_log_f64(y);
+    const double q = x / y, near = mck_log1p_f64((x - y) / y), far = mck_log_f64(q),
+                 wide = mck_log_f64(x) - mck_log_f64(y);
     return q > 0.5 && q < 2.0 ? near : q > 0x1p-1000 && q < MCK_INF_F64 ? far : wide;
 }
 
 MC_INLINE double mck_rel_entr_f64(double x, double y)
 {
     const double t = x * mck_log_quotient_f64(x, y);
-    return x != x || y != y ? MCK_NAN_F64 : x > 0 && y > 0 ? t : x == 0 && y >= 0 ? 0.0 : MCK_INF_F64;
+    return x != x || y != y   ? MCK_NAN_F64
+           : x > 0 && y > 0   ? t
+           : x == 0 && y >= 0 ? 0.0
+                              : MCK_INF_F64;
 }
 
 /* x log(x / y) - x + y >= 0: near x = y the difference log1p(u) - u keeps its digits. */
 MC_INLINE double mck_kl_div_f64(double x, double y)
 {
-    const double u = (y - x) / x, near = -x * mck_log_rest_f64(u > -0.29 && u < 0.41 ? u : 0.0), far = x * mck_log_quotient_f64(x, y) - x + y;
+    const double u = (y - x) / x, near = -x * mck_log_rest_f64(u > -0.29 && u < 0.41 ? u : 0.0),
+                 far = x * mck_log_quotient_f64(x, y) - x + y;
     const double t = u > -0.29 && u < 0.41 ? near : far;
     return x != x || y != y ? MCK_NAN_F64 : x > 0 && y > 0 ? t : x == 0 && y >= 0 ? y : MCK_INF_F64;
 }
@@ -162,7 +177,8 @@ MC_INLINE double mck_kl_div_f64(double x, double y)
 /* log(p / (1 - p)); about 1/2 from the exact 2 p - 1. */
 MC_INLINE double mck_logit_f64(double p)
 {
-    const double near = 2.0 * mck_atanh_f64(2.0 * p - 1.0), far = mck_log_f64(p / (1.0 - p)), y = p > 0.25 && p < 0.75 ? near : far;
+    const double near = 2.0 * mck_atanh_f64(2.0 * p - 1.0), far = mck_log_f64(p / (1.0 - p)),
+                 y = p > 0.25 && p < 0.75 ? near : far;
     return p >= 0 && p <= 1.0 ? (p == 1.0 ? MCK_INF_F64 : y) : MCK_NAN_F64;
 }
 

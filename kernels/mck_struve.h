@@ -26,7 +26,8 @@ MC_INLINE double mck_struve_front(double a, double x)
         const double h = mck_pow_f64(0.5 * x, 0.5 * a); /* half the power at a time */
         return h * r * h;
     }
-    const mck_pair power = mck_pair_scale(mck_pair_log2(0.5 * x, 0), a), l = mck_gamma_log2(g > 0 ? g : 1.0 - g, 0);
+    const mck_pair power = mck_pair_scale(mck_pair_log2(0.5 * x, 0), a),
+                   l = mck_gamma_log2(g > 0 ? g : 1.0 - g, 0);
     if (g > 0)
         return mck_pair_exp2(mck_pair_add(power, MC_MAKE(mck_pair){-l.hi, -l.lo}));
     return mck_sinpi_f64(g) / MCK_PI * mck_pair_exp2(mck_pair_add(power, l)); /* DLMF 5.5.3 */
@@ -44,13 +45,16 @@ MC_INLINE double mck_struve_series(double v, double x, double sign)
         term = mck_pair_quotient(t.hi, t.lo, mck_pair_scale(mck_pair_sum(v, n + 1.5), n + 1.5));
         sum = mck_pair_add(sum, term);
         sum = mck_pair_sum(sum.hi, sum.lo);
-        if (n + v > -1.0 && !(fabs(term.hi) > 1e-33 * fabs(sum.hi))) /* past the orders where terms grow again */
+        /* past the orders where terms grow again */
+        if (n + v > -1.0 && !(fabs(term.hi) > 1e-33 * fabs(sum.hi)))
             break;
     }
-    return n < MCK_STRUVE_STEPS ? mck_struve_front(v + 1.0, x) * (2.0 / MCK_ROOT_PI) * sum.hi : MCK_NAN_F64;
+    return n < MCK_STRUVE_STEPS ? mck_struve_front(v + 1.0, x) * (2.0 / MCK_ROOT_PI) * sum.hi
+                                : MCK_NAN_F64;
 }
 
-/* sum_k of DLMF 11.6.1 over its first term, up to the smallest; sign: 1 for H, -1 for L. *rest: the first term left out. */
+/* sum_k of DLMF 11.6.1 over its first term, up to the smallest; sign: 1 for H, -1 for L. *rest: the
+ * first term left out. */
 MC_INLINE double mck_struve_tail(double v, double x, double sign, double *rest)
 {
     const double q = sign * (2.0 / x) * (2.0 / x);
@@ -67,7 +71,8 @@ MC_INLINE double mck_struve_tail(double v, double x, double sign, double *rest)
     return sum;
 }
 
-/* H (modified 0) or L (modified 1). Reflection: DLMF 11.4.16, 11.4.17; half odd orders below zero: 11.4.3, 11.4.4. */
+/* H (modified 0) or L (modified 1). Reflection: DLMF 11.4.16, 11.4.17; half odd orders below zero:
+ * 11.4.3, 11.4.4. */
 MC_INLINE double mck_struve_any(double v, double x, int modified)
 {
     const int whole = mck_is_whole_f64(v);
@@ -76,17 +81,24 @@ MC_INLINE double mck_struve_any(double v, double x, int modified)
         return MCK_NAN_F64;
     double y;
     if (n > 0 && mck_is_whole_f64(n))
-        return modified ? mck_iv_any(-v, x, 0) : mck_is_odd_f64(n) ? -mck_jy_any(-v, x, 0) : mck_jy_any(-v, x, 0);
+        return modified            ? mck_iv_any(-v, x, 0)
+               : mck_is_odd_f64(n) ? -mck_jy_any(-v, x, 0)
+                                   : mck_jy_any(-v, x, 0);
     if (ax == 0)
-        y = v > -1.0 ? 0.0 : v == -1.0 ? 2.0 / MCK_PI : mck_sinpi_f64(v + 1.5) > 0 ? MCK_INF_F64 : -MCK_INF_F64;
+        y = v > -1.0                     ? 0.0
+            : v == -1.0                  ? 2.0 / MCK_PI
+            : mck_sinpi_f64(v + 1.5) > 0 ? MCK_INF_F64
+                                         : -MCK_INF_F64;
     else if (isinf(ax))
         y = modified || v > 1.0 ? MCK_INF_F64 : v == 1.0 ? 2.0 / MCK_PI : 0.0;
     else {
         double rest = MCK_INF_F64, size = 0;
         y = 0;
         if (ax > MCK_STRUVE_FAR && (v <= ax || !modified)) {
-            const double front = mck_struve_front(v, ax) * (2.0 / MCK_ROOT_PI) / ax, s = front * mck_struve_tail(v, ax, modified ? -1.0 : 1.0, &rest);
-            /* past the turning point what is beside the series is as small as J, and Y cancels with the rest of the integral */
+            const double front = mck_struve_front(v, ax) * (2.0 / MCK_ROOT_PI) / ax,
+                         s = front * mck_struve_tail(v, ax, modified ? -1.0 : 1.0, &rest);
+            /* past the turning point what is beside the series is as small as J, and Y cancels with
+             * the rest of the integral */
             y = modified ? mck_iv_any(-v, ax, 0) - s : v <= ax ? mck_jy_any(v, ax, 1) + s : s;
             rest *= fabs(front);
             size = modified || v > ax ? fabs(y) : fabs(y) + 0.3 / sqrt(ax); /* the amplitude of Y */

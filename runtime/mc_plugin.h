@@ -7,11 +7,16 @@
  * both and gives the functions; a row has the fields of the op table (runtime/ops/ops.lua). In C:
  *
  *   #include "mc_plugin.h"
- *   static void half(const void *args, int64_t begin, int64_t end, void *work)  // [begin, end) of the tasks
- *   { const double *const *a = args; (void)work; for (int64_t i = begin; i < end; i++) ((double *)a[1])[i] = a[0][i] / 2; }
+ *   // tasks [begin, end)
+ *   static void half(const void *args, int64_t begin, int64_t end, void *work)
+ *   {
+ *       const double *const *a = args;
+ *       (void)work;
+ *       for (int64_t i = begin; i < end; i++) ((double *)a[1])[i] = a[0][i] / 2;
+ *   }
  *   static int infer_half(const mc_call *c)                // what headers say: dtypes and shapes
  *   {
- *       int rc = mc_operand(c, 0, MC_F64, 0);              // contiguous f64, or the error says what it is
+ *       int rc = mc_operand(c, 0, MC_F64, 0);              // contiguous f64, or an error
  *       return rc ? rc : mc_shape(c, 0, MC_F64, c->in[0]->ndim, c->in[0]->shape);
  *   }
  *   static int run_half(const mc_call *c)                  // elements
@@ -21,7 +26,8 @@
  *   }
  *   MC_PLUGIN({"moon_half", infer_half, run_half})
  *
- *   gcc -std=c11 -O3 -march=x86-64-v3 -ffp-contract=off -fPIC -fvisibility=hidden -shared -I INCLUDE -o mc_wf_moon.so moon.c
+ *   gcc -std=c11 -O3 -march=x86-64-v3 -ffp-contract=off -fPIC -fvisibility=hidden -shared \
+ *     -I INCLUDE -o mc_wf_moon.so moon.c
  *
  * INCLUDE: include/mascon of an installation. The shared object never links libmascon: it receives
  * a table of functions. Kernels that exist for several instruction levels are compiled once for
@@ -40,7 +46,8 @@ extern "C" {
 #define MC_PLUGIN_ABI 2
 #define MC_TEXT 128 /* bytes that describe a tensor in a message */
 
-/* One call of a row: operands as they were given (any layout), results, parameters in the order of the row. */
+/* One call of a row: operands as they were given (any layout), results, parameters in the order of
+ * the row. */
 typedef struct mc_call {
     const char *name; /* of the row */
     int nin, nout;
@@ -65,10 +72,12 @@ typedef struct mc_plugin_row {
 
 /* fn(arg, begin, end, worker): tasks [begin, end) by the worker of this number. */
 typedef void (*mc_parallel_fn)(void *arg, int64_t begin, int64_t end, int worker);
-/* fn(args, begin, end, work): tasks [begin, end) with a workspace of the worker's own, 64-byte aligned. */
+/* fn(args, begin, end, work): tasks [begin, end) with a workspace of the worker's own, 64-byte
+ * aligned. */
 typedef void (*mc_tasks_fn)(const void *args, int64_t begin, int64_t end, void *work);
 
-/* A plan of one transform of length n: execute(plan, in, out) on rows that start at multiples of `align` bytes. Give back with mc_fft_done. */
+/* A plan of one transform of length n: execute(plan, in, out) on rows that start at multiples of
+ * `align` bytes. Give back with mc_fft_done. */
 typedef struct mc_fft_use {
     void *plan;
     void (*execute)(void *plan, const void *in, void *out);
@@ -99,7 +108,8 @@ typedef struct mc_host_table {
     int (*cancelled)(void);
     int (*isa)(void);
     double (*clock)(void);
-    void (*assert_failed)(const char *cond, const char *file, int line); /* of a debug build, else NULL */
+    /* of a debug build, else NULL */
+    void (*assert_failed)(const char *cond, const char *file, int line);
     /* tensors */
     char *(*text)(char *buf, size_t n, const mc_tensor *t);
     const char *(*dtype_name)(int dtype);
@@ -122,17 +132,19 @@ typedef struct mc_host_table {
     void *(*wanted)(mc_results *r, int64_t bit, int dtype, int ndim, const int64_t *shape);
     int (*finish)(mc_results *r, int rc);
     /* other ops, transforms, products */
-    int (*op)(const char *name, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p);
+    int (*op)(const char *name, int nout, mc_tensor **out, int nin, const mc_tensor *const *in,
+              const mc_params *p);
     int (*fft_plan)(mc_fft_use *use, int kind, int prec, int64_t n);
     void (*fft_done)(mc_fft_use *use);
-    int (*gemm)(int type, int transa, int transb, int64_t m, int64_t n, int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb, void *c,
-                int64_t ldc);
+    int (*gemm)(int type, int transa, int transb, int64_t m, int64_t n, int64_t k, const void *a,
+                int64_t lda, const void *b, int64_t ldb, void *c, int64_t ldc);
 } mc_host_table;
 
 extern const mc_host_table *mc_host_;
 
 /* ---- errors ---- */
-/* Writes the text of the error and gives back the status: return mc_error(MC_ESHAPE, "%s: ...", c->name, ...). */
+/* Writes the text of the error and gives back the status: return mc_error(MC_ESHAPE, "%s: ...",
+ * c->name, ...). */
 #define mc_error(...) (mc_host_->error(__VA_ARGS__))
 /* Status of the last failing call of this thread. */
 static inline int mc_status(void) { return mc_host_->status(); }
@@ -141,16 +153,25 @@ static inline int mc_status(void) { return mc_host_->status(); }
 static inline void *mc_alloc(size_t bytes) { return mc_host_->alloc(bytes); }
 static inline void mc_free(void *p) { mc_host_->free(p); }
 /* *product = a b; an error when it does not fit. */
-static inline int mc_size(int64_t a, int64_t b, int64_t *product) { return mc_host_->size(a, b, product); }
+static inline int mc_size(int64_t a, int64_t b, int64_t *product)
+{
+    return mc_host_->size(a, b, product);
+}
 
 /* ---- work ---- */
-/* Tasks 0 .. tasks - 1 on the worker threads. Cut by shapes alone, never by the number of threads: then neither do the bits depend on it.
- * MC_ECANCELLED after Ctrl-C. */
-static inline int mc_parallel(int64_t tasks, mc_parallel_fn fn, void *arg) { return mc_host_->parallel(tasks, fn, arg); }
+/* Tasks 0 .. tasks - 1 on the worker threads. Cut by shapes alone, never by the number of threads:
+ * then neither do the bits depend on it. MC_ECANCELLED after Ctrl-C. */
+static inline int mc_parallel(int64_t tasks, mc_parallel_fn fn, void *arg)
+{
+    return mc_host_->parallel(tasks, fn, arg);
+}
 /* Workers that it may use. */
 static inline int mc_workers(int64_t tasks) { return mc_host_->workers(tasks); }
 /* The same with `work` bytes for each worker. */
-static inline int mc_tasks(mc_tasks_fn fn, const void *args, int64_t tasks, int64_t work) { return mc_host_->tasks(fn, args, tasks, work); }
+static inline int mc_tasks(mc_tasks_fn fn, const void *args, int64_t tasks, int64_t work)
+{
+    return mc_host_->tasks(fn, args, tasks, work);
+}
 /* Whether Ctrl-C was pressed: long work between calls of mc_parallel asks. */
 static inline int mc_cancelled(void) { return mc_host_->cancelled(); }
 /* Instruction level in use: 0 v2, 1 v3, 2 v4. */
@@ -159,7 +180,10 @@ static inline double mc_seconds(void) { return mc_host_->clock(); }
 
 /* ---- tensors ---- */
 /* `dtype[shape]@device` for messages, into buf of MC_TEXT bytes. Returns buf. */
-static inline char *mc_text(char *buf, size_t n, const mc_tensor *t) { return mc_host_->text(buf, n, t); }
+static inline char *mc_text(char *buf, size_t n, const mc_tensor *t)
+{
+    return mc_host_->text(buf, n, t);
+}
 static inline const char *mc_dtype_text(int dtype) { return mc_host_->dtype_name(dtype); }
 static inline int mc_dtype_bytes(int dtype) { return mc_host_->dtype_size(dtype); }
 /* 'b' 'u' 'i' 'f' 'c' */
@@ -167,26 +191,56 @@ static inline int mc_dtype_kind(int dtype) { return mc_host_->dtype_kind(dtype);
 /* Elements in row-major order without gaps. */
 static inline int mc_is_dense(const mc_tensor *t) { return mc_host_->contiguous(t); }
 /* -1: no element in common; 0: the same elements in the same places; 1: some. */
-static inline int mc_overlap(const mc_tensor *a, const mc_tensor *b) { return mc_host_->overlap(a, b); }
-/* A number of an axis of operand k, from the end when negative (0-based, as parameters are), made 0-based; an error when there is none. */
-static inline int mc_axis(const mc_call *c, int k, int64_t given, int *axis) { return mc_host_->axis(c, k, given, axis); }
+static inline int mc_overlap(const mc_tensor *a, const mc_tensor *b)
+{
+    return mc_host_->overlap(a, b);
+}
+/* A number of an axis of operand k, from the end when negative (0-based, as parameters are), made
+ * 0-based; an error when there is none. */
+static inline int mc_axis(const mc_call *c, int k, int64_t given, int *axis)
+{
+    return mc_host_->axis(c, k, given, axis);
+}
 /* Shape that all operands are broadcast to, and the strides of one under it. */
-static inline int mc_broadcast(const mc_call *c, int *ndim, int64_t *shape) { return mc_host_->broadcast(c, ndim, shape); }
-static inline void mc_broadcast_strides(const mc_tensor *t, int ndim, int64_t *strides) { mc_host_->broadcast_strides(t, ndim, strides); }
+static inline int mc_broadcast(const mc_call *c, int *ndim, int64_t *shape)
+{
+    return mc_host_->broadcast(c, ndim, shape);
+}
+static inline void mc_broadcast_strides(const mc_tensor *t, int ndim, int64_t *strides)
+{
+    mc_host_->broadcast_strides(t, ndim, strides);
+}
 /* dtype in which the operands meet; an error when the row is not defined for it. */
 static inline int mc_promoted(const mc_call *c, int *dtype) { return mc_host_->promoted(c, dtype); }
 /* A dense copy of t in dtype (zero `copy` before, mc_drop it after). */
-static inline int mc_dense(mc_tensor *copy, const mc_tensor *t, int dtype) { return mc_host_->dense(copy, t, dtype); }
+static inline int mc_dense(mc_tensor *copy, const mc_tensor *t, int dtype)
+{
+    return mc_host_->dense(copy, t, dtype);
+}
 /* `count` elements from flat place `first` on, converted, out of t into buf or back. */
-static inline void mc_gather(const mc_tensor *t, int64_t first, int64_t count, int dtype, void *buf) { mc_host_->gather(t, first, count, dtype, buf); }
-static inline void mc_scatter(const mc_tensor *t, int64_t first, int64_t count, int dtype, const void *buf) { mc_host_->scatter(t, first, count, dtype, buf); }
+static inline void mc_gather(const mc_tensor *t, int64_t first, int64_t count, int dtype, void *buf)
+{
+    mc_host_->gather(t, first, count, dtype, buf);
+}
+static inline void mc_scatter(const mc_tensor *t, int64_t first, int64_t count, int dtype,
+                              const void *buf)
+{
+    mc_host_->scatter(t, first, count, dtype, buf);
+}
 /* A tensor of one's own in a zeroed header, contiguous, its elements not set; mc_drop it after. */
-static inline int mc_make(mc_tensor *t, int dtype, int ndim, const int64_t *shape) { return mc_host_->create(t, dtype, ndim, shape); }
+static inline int mc_make(mc_tensor *t, int dtype, int ndim, const int64_t *shape)
+{
+    return mc_host_->create(t, dtype, ndim, shape);
+}
 static inline void mc_give_back(mc_tensor *t) { mc_host_->drop(t); }
 
 /* ---- operands and results of a call ---- */
-/* Operand k (from 0) must be contiguous, of dtype (any when < 0), with at least `least` elements. */
-static inline int mc_operand(const mc_call *c, int k, int dtype, int64_t least) { return mc_host_->operand(c, k, dtype, least); }
+/* Operand k (from 0) must be contiguous, of dtype (any when < 0), with at least `least`
+ * elements. */
+static inline int mc_operand(const mc_call *c, int k, int dtype, int64_t least)
+{
+    return mc_host_->operand(c, k, dtype, least);
+}
 /* In infer: result k (from 0) has this dtype and shape. */
 static inline int mc_shape(const mc_call *c, int k, int dtype, int ndim, const int64_t *shape)
 {
@@ -199,26 +253,37 @@ static inline void *mc_result(const mc_call *c, int k)
 }
 /* The next result when this bit is wanted, else NULL: in infer as mc_shape (NULL, too), in run its
  * memory. NULL once r->rc is set. */
-static inline void *mc_wanted(mc_results *r, int64_t bit, int dtype, int ndim, const int64_t *shape) { return mc_host_->wanted(r, bit, dtype, ndim, shape); }
+static inline void *mc_wanted(mc_results *r, int64_t bit, int dtype, int ndim, const int64_t *shape)
+{
+    return mc_host_->wanted(r, bit, dtype, ndim, shape);
+}
 /* rc, else r->rc, or an error when not all results were handed out. */
 static inline int mc_finish(mc_results *r, int rc) { return mc_host_->finish(r, rc); }
 
 /* ---- other ops, transforms, products ---- */
 /* An op of the library, by its name in the op table, into zeroed headers. */
-static inline int mc_op_call(const char *name, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p)
+static inline int mc_op_call(const char *name, int nout, mc_tensor **out, int nin,
+                             const mc_tensor *const *in, const mc_params *p)
 {
     return mc_host_->op(name, nout, out, nin, in, p);
 }
-/* kind: 0 forward, 1 backward, 2 real to complex (n / 2 + 1 bins), 3 back (its input is spoiled); not normalised. prec: 4 f32, 8 f64. */
-static inline int mc_fft_plan(mc_fft_use *use, int kind, int prec, int64_t n) { return mc_host_->fft_plan(use, kind, prec, n); }
+/* kind: 0 forward, 1 backward, 2 real to complex (n / 2 + 1 bins), 3 back (its input is spoiled);
+ * not normalised. prec: 4 f32, 8 f64. */
+static inline int mc_fft_plan(mc_fft_use *use, int kind, int prec, int64_t n)
+{
+    return mc_host_->fft_plan(use, kind, prec, n);
+}
 static inline void mc_fft_done(mc_fft_use *use) { mc_host_->fft_done(use); }
 /* C = A B, row-major, one thread. type: 's' f32, 'd' f64, 'c' c64, 'z' c128. */
-static inline int mc_gemm(int type, int transa, int transb, int64_t m, int64_t n, int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb, void *c, int64_t ldc)
+static inline int mc_gemm(int type, int transa, int transb, int64_t m, int64_t n, int64_t k,
+                          const void *a, int64_t lda, const void *b, int64_t ldb, void *c,
+                          int64_t ldc)
 {
     return mc_host_->gemm(type, transa, transb, m, n, k, a, lda, b, ldb, c, ldc);
 }
 
-/* x where the plug-in was compiled with kernels of the level (-DMC_HAS_v3), else 0: static const ops *const t[3] = {MC_LEVELS(my_ops)}; t[mc_isa()] */
+/* x where the plug-in was compiled with kernels of the level (-DMC_HAS_v3), else 0: static const
+ * ops *const t[3] = {MC_LEVELS(my_ops)}; t[mc_isa()] */
 #ifdef MC_HAS_v2
 #define MC_LEVEL_v2(x) &x##_v2
 #else
@@ -236,13 +301,14 @@ static inline int mc_gemm(int type, int transa, int transb, int64_t m, int64_t n
 #endif
 #define MC_LEVELS(x) MC_LEVEL_v2(x), MC_LEVEL_v3(x), MC_LEVEL_v4(x)
 
-/* What the library looks for: the rows by name, { "moon_half", infer_half, run_half }, ... Stands once, in one file of the plug-in. */
+/* What the library looks for: the rows by name, { "moon_half", infer_half, run_half }, ... Stands
+ * once, in one file of the plug-in. */
 typedef const mc_plugin_row *(*mc_plugin_rows_fn)(const mc_host_table *host);
 #ifdef MC_DEBUG /* what mc_assert calls */
-#define MC_PLUGIN_ASSERT                                                                                                    \
-    void mci_assert_failed(const char *cond, const char *file, int line)                                                    \
-    {                                                                                                                       \
-        mc_host_->assert_failed(cond, file, line);                                                                          \
+#define MC_PLUGIN_ASSERT                                                 \
+    void mci_assert_failed(const char *cond, const char *file, int line) \
+    {                                                                    \
+        mc_host_->assert_failed(cond, file, line);                       \
     }
 #else
 #define MC_PLUGIN_ASSERT

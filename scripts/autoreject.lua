@@ -8,9 +8,11 @@ local ar, meeg = mc.autoreject, mc.meeg
 
 local LINE = {
   name = 'autoreject', usage = 'usage: mascon scripts/autoreject.lua INPUT [options]', positional = 1,
-  about = 'Epochs of EEG and MEG cleaned by limits that cross-validation finds: bad channels repaired epoch by epoch, bad epochs dropped.',
+  about = 'Epochs of EEG and MEG cleaned by limits that cross-validation finds: bad channels repaired epoch by epoch, '
+    .. 'bad epochs dropped.',
   options = {
-    { 'events', 'string', 'a file (.csv .tsv .npy .eve .txt -eve.fif), a trigger channel, "fixed", or a pattern of annotations (annotations, else triggers)', value = 'WHAT',
+    { 'events', 'string', 'a file (.csv .tsv .npy .eve .txt -eve.fif), a trigger channel, "fixed", or a pattern of '
+        .. 'annotations (annotations, else triggers)', value = 'WHAT',
       of = 'recording' },
     { 'event_id', 'list', 'ids or names of the events to take', of = 'recording' },
     { 'tmin', 'number', 'start of an epoch, s from its event', default = -0.2, of = 'recording' },
@@ -25,9 +27,11 @@ local LINE = {
     { 'types', 'list', 'types of channels the file does not know', value = 'NAME=TYPE,...' },
     { 'bads', 'list', 'channels known to be bad: left alone' },
     { 'montage', 'string', 'positions by name: ' .. table.concat(meeg.montage.NAMES, ', ')
-      .. ', or a file .csv .tsv .elc .sfp .elp .locs .txt (where the file has none: 10-05, or a cap whose pins are all there)', value = 'NAME' },
+      .. ', or a file .csv .tsv .elc .sfp .elp .locs .txt (where the file has none: 10-05, or a cap whose pins are '
+        .. 'all there)', value = 'NAME' },
     { 'picks', 'list', 'channels or types to clean; others are neither read nor kept (all that can be; all are kept)' },
-    { 'reject_by', { 'local', 'global', 'ransac' }, 'limits by channel with repair, one limit a type, or channels that others cannot predict', default = 'local' },
+    { 'reject_by', { 'local', 'global', 'ransac' },
+      'limits by channel with repair, one limit a type, or channels that others cannot predict', default = 'local' },
     { 'method', { 'exact', 'bayesian_optimization', 'random_search' }, 'search of limits', default = 'exact',
       of = 'local global' },
     { 'kappa', 'numbers', 'shares of bad channels that make an epoch bad (0 to 1 in tenths)', of = 'repair' },
@@ -39,7 +43,8 @@ local LINE = {
       of = 'repair' },
     { 'bad_channel', 'number', 'channels bad in more than this share of epochs are bad in all', value = 'SHARE',
       of = 'repair' },
-    { 'partial', { 'repair', 'drop' }, 'epochs with more than rho bad channels: repair the worst, or drop', default = 'repair',
+    { 'partial', { 'repair', 'drop' }, 'epochs with more than rho bad channels: repair the worst, or drop',
+      default = 'repair',
       of = 'repair' },
     { 'adjacency', 'flag', 'bad neighbours of a repaired channel are no sources', of = 'repair' },
     { 'adjacency_drop', 'integer', 'bad channels side by side that make an epoch bad (with --adjacency)',
@@ -51,7 +56,8 @@ local LINE = {
     { 'allow_empty', 'flag', 'no error when every epoch is bad', of = 'local' },
     { 'threads', 'integer', 'worker threads (all cores); results do not depend on it' },
     { 'max_memory', 'string', 'memory the whole program may take, such as 2GiB; results do not depend on it' },
-    { 'out', 'string', 'folder for the results', value = 'DIR', default = 'autoreject-results' }, { 'overwrite', 'flag', 'replace results that are there' },
+    { 'out', 'string', 'folder for the results', value = 'DIR', default = 'autoreject-results' },
+    { 'overwrite', 'flag', 'replace results that are there' },
     { 'quiet', 'flag', 'no progress bar' },
   },
   -- under which settings an option does something: the words of its field `of`
@@ -66,7 +72,8 @@ local LINE = {
 }
 local o, asked = mc.args.parse(arg, LINE)
 if o[1] and not (o.tmax > o.tmin) then
-  io.stderr:write(('autoreject: epochs from --tmin %g to --tmax %g s have no length; tmax must be later\n'):format(o.tmin, o.tmax))
+  io.stderr:write(
+    ('autoreject: epochs from --tmin %g to --tmax %g s have no length; tmax must be later\n'):format(o.tmin, o.tmax))
   os.exit(2)
 elseif not o[1] then
   io.stderr:write 'autoreject: give a recording or epochs; --help shows the options\n'
@@ -101,7 +108,8 @@ local function known_names(x, montage, eeg)
     #odd > 4 and ', ...' or ''), 0)
 end
 
---- Channels marked bad and with positions: those of the file, or by name. Returns the channels to clean where some have no place.
+--- Channels marked bad and with positions: those of the file, or by name. Returns the channels to clean where some have
+--- no place.
 local function prepare(x)
   for _, name in ipairs(o.bads or {}) do
     x:picks(name) -- an unknown name is said with the nearest one
@@ -119,7 +127,9 @@ local function prepare(x)
     x.channels, report = meeg.montage.join(x.channels, m)
     print('positions: ' .. report.text)
     if m == '10-05' or m == '10-10' or m == '10-20' then
-      print 'note: these positions follow from the definition on a sphere; those of the digitised head that MNE calls standard_1005 lie up to 31 mm away, and decisions can differ (--montage FILE takes those: help of mc.meeg.montage.read)'
+      print('note: these positions follow from the definition on a sphere; those of the digitised head that MNE '
+        .. 'calls standard_1005 lie up to 31 mm away, and decisions can differ (--montage FILE takes those: help of '
+        .. 'mc.meeg.montage.read)')
     end
     placed = report.matched
   end
@@ -129,7 +139,8 @@ local function prepare(x)
     local c = x.channels[i]
     table.insert((c.position or c.type ~= 'eeg') and chosen or left, c.name)
   end
-  print(('left alone, since they have no place: %s; --types, --montage and --picks say otherwise'):format(table.concat(left, ', ')))
+  print(('left alone, since they have no place: %s; --types, --montage and --picks say otherwise')
+    :format(table.concat(left, ', ')))
   return chosen
 end
 
@@ -140,7 +151,8 @@ local LIBRARIES = 16 * 2 ^ 20
 
 local function limit_of(word)
   if not word then return nil end
-  return mc.ceiling.bytes(word) or error(('--max-memory: %q is no size; give bytes, or a size such as 2GiB'):format(word), 0)
+  return mc.ceiling.bytes(word)
+    or error(('--max-memory: %q is no size; give bytes, or a size such as 2GiB'):format(word), 0)
 end
 
 local function plural(n, what) return ('%d %s%s'):format(n, what, n == 1 and '' or 's') end
@@ -201,7 +213,8 @@ local function cut(raw, picks)
   local events, ids = events_of(raw)
   if o.events then print(('events: %s of --events %s'):format(plural(events.shape[1], 'event'), o.events)) end
   if events.shape[1] == 0 then
-    error(('%s has no event%s%s; give --events, or --events fixed for stretches of equal length'):format(o[1], o.events and (' %q'):format(o.events) or '', o.events and sources_of(raw) or ''), 0)
+    error(('%s has no event%s%s; give --events, or --events fixed for stretches of equal length'):format(o[1],
+      o.events and (' %q'):format(o.events) or '', o.events and sources_of(raw) or ''), 0)
   end
   if picks then raw = raw:pick(picks) end
   local wanted
@@ -253,7 +266,8 @@ local function clean()
   local opts = {
     picks = only and epochs:names() or picks, random_state = o.seed, compat = o.compat, threads = o.threads,
     verbose = not o.quiet, method = o.method, consensus = o.kappa,
-    n_interpolate = o.rho, cv = o.cv, allow_empty = o.allow_empty, reject_log = o.log and ar.log.read(o.log), flat = o.flat, bad_channel = o.bad_channel, partial = o.partial,
+    n_interpolate = o.rho, cv = o.cv, allow_empty = o.allow_empty, reject_log = o.log and ar.log.read(o.log),
+    flat = o.flat, bad_channel = o.bad_channel, partial = o.partial,
     adjacency = o.adjacency, adjacency_drop = o.adjacency_drop, certainty = o.certainty, mark = o.mark,
   }
   if mc.manifest.planning() then
@@ -277,11 +291,14 @@ local function clean()
   local total = ar.report.counts(r.log)
   local cells = total.good + total.bad + total.repaired
   if cells > 0 and (total.bad + total.repaired) / cells > 0.25 then
-    table.insert(r.warnings, ('%.0f %% of the cells are bad; with so many the limits say more about the recording than about single channels: check its unit, reference, filter and montage, or drop the channels that are bad throughout'):format(
-      100 * (total.bad + total.repaired) / cells))
+    table.insert(r.warnings,
+      ('%.0f %% of the cells are bad; with so many the limits say more about the recording than about single channels: '
+        .. 'check its unit, reference, filter and montage, or drop the channels that are bad throughout'):format(
+          100 * (total.bad + total.repaired) / cells))
   end
   for _, w in ipairs(r.warnings) do print('note: ' .. w) end
-  r.marked, r.settings, r.subtitle = o.mark, { { 'input', o[1] }, { 'epochs', E }, { 'samples', T }, { 'sampling rate, Hz', epochs.fs }, { 'from, s', epochs.tmin } }, o[1]:match '[^/]*$'
+  r.marked, r.settings, r.subtitle = o.mark, { { 'input', o[1] }, { 'epochs', E }, { 'samples', T },
+    { 'sampling rate, Hz', epochs.fs }, { 'from, s', epochs.tmin } }, o[1]:match '[^/]*$'
   for _, k in ipairs { 'reject_by', 'method', 'cv', 'seed', 'compat' } do table.insert(r.settings, { k, o[k] }) end
   local names = ar.results.write(o.out, r, record)
   print(('\nresults in %s: %s'):format(o.out, table.concat(names, '  ')))

@@ -10,21 +10,26 @@ local pac = mc.pac
 
 local LINE = {
   name = 'pac', usage = 'usage: mascon scripts/pac.lua INPUT [options]', positional = 1,
-  about = 'Phase-amplitude coupling with surrogate statistics for every channel of a recording (.npz, .npy, .fif, .edf, .bdf, .vhdr, .set).',
+  about = 'Phase-amplitude coupling with surrogate statistics for every channel of a recording (.npz, .npy, .fif, '
+    .. '.edf, .bdf, .vhdr, .set).',
   options = {
     { 'demo', 'flag', 'make a recording with known coupling instead of reading INPUT' },
     { 'fs', 'number', 'sampling rate, Hz (files that know theirs need none)', of = 'rate' },
     { 'key', 'string', 'array of an .npz (its largest)', of = 'npz' },
-    { 'axes', 'string', 'axes of the array, such as CT (channels x samples), ST, TC, CST or SCT (epochs of MNE); 2 axes: CT, 3 axes: CST',
+    { 'axes', 'string',
+      'axes of the array, such as CT (channels x samples), ST, TC, CST or SCT (epochs of MNE); 2 axes: CT, 3 axes: CST',
       of = 'array' },
     { 'pick', 'list', 'channels: names, numbers, patterns such as EEG* (all that record brain signals)' },
     { 'types', 'list', 'types of channels the file does not know', value = 'NAME=TYPE,...', of = 'marks' },
     { 'from', 'number', 'first second to read', of = 'file' }, { 'to', 'number', 'last second to read', of = 'file' },
-    { 'mask', 'string', 'samples that count: .npy of true and false, [T] or [S,T]; or a table .csv of onset,duration (s) that do not count', value = 'FILE',
+    { 'mask', 'string', 'samples that count: .npy of true and false, [T] or [S,T]; or a table .csv of onset,duration '
+        .. '(s) that do not count', value = 'FILE',
       of = 'file' },
     { 'keep_marked', 'flag', 'analyse stretches annotated "bad..." too (they are masked)', of = 'marks' },
-    { 'pha_range', 'range', 'range of phase centres, Hz', default = { 2, 20 } }, { 'pha_bands', 'integer', 'number of phase bands', default = 10 },
-    { 'amp_range', 'range', 'range of amplitude centres, Hz', default = { 60, 160 } }, { 'amp_bands', 'integer', 'number of amplitude bands', default = 10 },
+    { 'pha_range', 'range', 'range of phase centres, Hz', default = { 2, 20 } },
+    { 'pha_bands', 'integer', 'number of phase bands', default = 10 },
+    { 'amp_range', 'range', 'range of amplitude centres, Hz', default = { 60, 160 } },
+    { 'amp_bands', 'integer', 'number of amplitude bands', default = 10 },
     { 'spacing', { 'linear', 'log' }, 'spacing of centres', default = 'linear' },
     { 'measure', 'string', 'coupling measure: ' .. table.concat(pac.options.MEASURES, ', ') ..
       '; or a file FILE.lua that returns function(phase, amp, info)', default = 'mi' }, { 'filter', { 'fir1',
@@ -32,15 +37,18 @@ local LINE = {
     { 'n_bins', 'integer', 'phase bins', default = 18, of = 'bins' },
     { 'bin_norm', { 'mean', 'sum', 'pooled' }, 'bin normalisation (mean; pooled with --compat tensorpac)',
       of = 'binned' },
-    { 'surrogate', pac.options.SURROGATES, 'kind of surrogates (exhaustive for mi and hr, else and in segments block_swap)' },
+    { 'surrogate', pac.options.SURROGATES,
+      'kind of surrogates (exhaustive for mi and hr, else and in segments block_swap)' },
     { 'n_perm', 'integer', 'number of drawn surrogates', default = 200, of = 'drawn search' }, { 'min_shift', 'integer',
       'smallest shift, samples (1)', of = 'shifted' },
     { 'null_shift', 'integer',
-      'mean and spread for z are those of shifts of at least so many samples (a cycle of the slowest band)', of = 'shifted' },
+      'mean and spread for z are those of shifts of at least so many samples (a cycle of the slowest band)',
+      of = 'shifted' },
     { 'norm', { 'none', 'sub', 'div', 'subdiv', 'z' }, 'normalisation', default = 'z', of = 'surrogates' },
     { 'mcp', { 'none', 'maxstat', 'fdr', 'bonferroni' }, 'correction of p for many pairs', default = 'maxstat',
       of = 'surrogates' },
-    { 'mcp_scope', { 'run', 'channel' }, 'pairs that are corrected together: of all channels, or of each', default = 'run',
+    { 'mcp_scope', { 'run', 'channel' },
+      'pairs that are corrected together: of all channels, or of each', default = 'run',
       of = 'corrected contrast' },
     { 'maxstat_of', { 'z', 'raw' }, 'maxima of values on the scale of their own null, or raw (z; raw with --compat)',
       of = 'maxstat' },
@@ -51,13 +59,16 @@ local LINE = {
     { 'device', 'string', 'cpu, gpu, cuda:0, opencl:0', default = 'auto' },
     { 'threads', 'integer', 'worker threads (all cores); results do not depend on it' },
     { 'max_memory', 'string', 'memory the whole program may take, such as 2GiB; results do not depend on it' },
-    { 'segment_length', 'number', 'seconds: analyse a long recording in segments, whose sums are added up (60 s and 64 cycles beyond 2^20 samples; 0: never)' },
-    { 'search', 'integer', 'also find the best bands of each channel among all that a grid of so many frequencies spans (6 is a start)' },
+    { 'segment_length', 'number', 'seconds: analyse a long recording in segments, whose sums are added up (60 s and 64 '
+        .. 'cycles beyond 2^20 samples; 0: never)' },
+    { 'search', 'integer',
+      'also find the best bands of each channel among all that a grid of so many frequencies spans (6 is a start)' },
     { 'contrast', 'string', 'epochs of a second condition: test how coupling of INPUT (A) differs from it (B)',
       value = 'FILE' },
     { 'contrast_perm', 'count', 'permutations of the contrast', default = 1000, of = 'contrast' }, { 'paired', 'flag',
       'trial i of INPUT belongs to trial i of --contrast', of = 'contrast' },
-    { 'top', 'count', 'rows of the table', default = 10 }, { 'out', 'string', 'folder for the results', value = 'DIR', default = 'pac-results' },
+    { 'top', 'count', 'rows of the table', default = 10 },
+    { 'out', 'string', 'folder for the results', value = 'DIR', default = 'pac-results' },
     { 'overwrite', 'flag', 'replace results that are there' }, { 'quiet', 'flag', 'no progress bar' },
   },
   -- under which settings an option does something: the words of its field `of`
@@ -102,7 +113,8 @@ local LIBRARIES = 16 * 2 ^ 20
 
 local function limit_of(word)
   if not word then return nil end
-  return mc.ceiling.bytes(word) or error(('--max-memory: %q is no size; give bytes, or a size such as 2GiB'):format(word), 0)
+  return mc.ceiling.bytes(word)
+    or error(('--max-memory: %q is no size; give bytes, or a size such as 2GiB'):format(word), 0)
 end
 
 --- The measure: a name, or the function that a Lua file returns, with the file's name.
@@ -115,8 +127,10 @@ local function measure_of(word)
   local chunk, why = loadfile(word)
   if not chunk then error(('--measure: %s'):format(why), 0) end
   local f = chunk()
-  if type(f) ~= 'function' then error(('--measure: %s returns a %s; it must return function(phase, amp, info), which ' ..
-    'returns coupling [n, P, A]'):format(word, type(f)), 0) end
+  if type(f) ~= 'function' then
+    error(('--measure: %s returns a %s; it must return function(phase, amp, info), which ' ..
+      'returns coupling [n, P, A]'):format(word, type(f)), 0)
+  end
   return f, word:match '([^/]+)%.lua$'
 end
 
@@ -162,31 +176,39 @@ local function analyse()
   end
   if o.demo then
     local rec = pac.generate.recording { seed = 1 }
-    source, truth = pac.source.wrap(rec.x, { fs = rec.fs, names = rec.channels, axes = 'CST', pick = o.pick }), rec.truth
+    source, truth =
+      pac.source.wrap(rec.x, { fs = rec.fs, names = rec.channels, axes = 'CST', pick = o.pick }), rec.truth
   else
-    source = pac.source.open(o[1], { fs = o.fs, key = o.key, axes = o.axes, pick = o.pick, from = o.from, to = o.to, mask = o.mask, keep_marked = o.keep_marked, types = types_of(o.types) })
+    source = pac.source.open(o[1], { fs = o.fs, key = o.key, axes = o.axes, pick = o.pick, from = o.from, to = o.to,
+      mask = o.mask, keep_marked = o.keep_marked, types = types_of(o.types) })
   end
 
   local bins = o.measure == 'mi' or o.measure == 'hr'
-  local pooled = source.segmented and source.S > 1 and o.segments == 'pool' and bins and o.compat == 'native' and o.bin_norm ~= 'pooled'
+  local pooled = source.segmented and source.S > 1 and o.segments == 'pool' and bins and o.compat == 'native'
+    and o.bin_norm ~= 'pooled'
   local long = o.segment_length and o.segment_length > 0 or not o.segment_length and source.T > pac.segments.LONG
-  local surrogate = o.surrogate or (bins and o.compat == 'native' and not (long and source.S == 1) and 'exhaustive' or 'block_swap')
+  local surrogate = o.surrogate
+    or (bins and o.compat == 'native' and not (long and source.S == 1) and 'exhaustive' or 'block_swap')
   refuse_useless(measure, surrogate, source)
   -- sums for the comparison with pooled counts, as long as they are small
-  local sums = o.measure == 'mi' and o.compat == 'native' and o.bin_norm ~= 'pooled' and not (source.mask and source.mask.ndim > 1)
+  local sums = o.measure == 'mi' and o.compat == 'native' and o.bin_norm ~= 'pooled'
+    and not (source.mask and source.mask.ndim > 1)
     and 8 * source.C * (pooled and 1 or source.S) * o.pha_bands * o.amp_bands * o.n_bins <= 2 ^ 25
   local opts = {
     fs = source.fs, pha_range_hz = o.pha_range, pha_n_bands = o.pha_bands, amp_range_hz = o.amp_range,
       amp_n_bands = o.amp_bands, spacing = o.spacing, measure = measure, measure_name = measure_name,
     filter = o.filter, n_bins = o.n_bins, bin_norm = o.bin_norm, surrogate = surrogate, n_perm = surrogate == 'none'
       and 0 or o.n_perm, min_shift = o.min_shift, null_shift = o.null_shift, norm = o.norm,
-    mcp = surrogate ~= 'none' and o.mcp or nil, mcp_scope = o.mcp_scope, maxstat_of = o.maxstat_of, windows = source.windows, mask = source.mask, compat = o.compat, seed = o.seed, dtype = o.dtype, device = o.device, threads = o.threads, pool_segments = pooled, axes = 'CST',
+    mcp = surrogate ~= 'none' and o.mcp or nil, mcp_scope = o.mcp_scope, maxstat_of = o.maxstat_of,
+    windows = source.windows, mask = source.mask, compat = o.compat, seed = o.seed, dtype = o.dtype, device = o.device,
+    threads = o.threads, pool_segments = pooled, axes = 'CST',
     segment_length = o.segment_length, return_sums = sums or nil,
   }
   if o.compat == 'gpac' then opts.filter = 'butter_trunc' end
   local plan = pac.plan(source.T, opts)
   if plan.engine.segment and o.search then
-    error('--search needs whole rows, and these are analysed in segments; name a part with --from and --to, or --segment-length 0', 0)
+    error('--search needs whole rows, and these are analysed in segments; name a part with --from and --to, or '
+      .. '--segment-length 0', 0)
   end
   local second = o.contrast and pac.source.open(o.contrast, { fs = o.fs, key = o.key, axes = o.axes, pick = o.pick,
     from = o.from, to = o.to, keep_marked = o.keep_marked, types = types_of(o.types) })
@@ -207,7 +229,8 @@ local function analyse()
     if second then bytes = math.max(bytes, pac.source.contrast_bytes(source, second, contrast_options)) end
     if measure_name then print(('pac: time without that of %s, which is not known'):format(o.measure)) end
     print(('pac: %d channels x %d segments x %d samples, %d surrogates%s: about %.1f s, peak %.1f MiB'):format(
-      source.C, source.S, source.T, plan.n_surrogates, second and (', contrast with %d segments'):format(second.S) or '',
+      source.C, source.S, source.T, plan.n_surrogates,
+      second and (', contrast with %d segments'):format(second.S) or '',
       pac.source.seconds(plan, source, opts)
         + (second and pac.source.contrast_seconds(source, second, contrast_options) or 0)
         + mc.manifest.hash_seconds(size),
@@ -277,11 +300,14 @@ local function analyse()
     record:stage('contrast', contrast.z)
   end
 
-  local arrays = { pac = r.pac, z = r.z, p = r.p, surr_mean = r.surr_mean, surr_std = r.surr_std, pref_phase = r.pref_phase, status = r.status, bin_centers = r.bin_centers,
+  local arrays = { pac = r.pac, z = r.z, p = r.p, surr_mean = r.surr_mean, surr_std = r.surr_std,
+    pref_phase = r.pref_phase, status = r.status, bin_centers = r.bin_centers,
     pha_bands_hz = r.pha_bands_hz, amp_bands_hz = r.amp_bands_hz, dist = r.dist, normalized = r.normalized }
-  local como, channels, preferred = report.comodulogram(r, 'Phase-amplitude coupling'), report.channels(r, source.names), report.preferred(best)
+  local como, channels, preferred = report.comodulogram(r, 'Phase-amplitude coupling'),
+    report.channels(r, source.names), report.preferred(best)
   r.notes = source.notes
-  local settings = { { 'input', o[1] or 'demonstration' }, { 'channels', source.C }, { 'segments', source.S }, { 'samples', source.T } }
+  local settings = { { 'input', o[1] or 'demonstration' }, { 'channels', source.C }, { 'segments', source.S },
+    { 'samples', source.T } }
   local png, why
   local names = mc.results.write(dir, record, function(set)
     mc.save(set:path 'pac.npz', arrays)
@@ -304,13 +330,17 @@ local function analyse()
        strongest = best, comodulogram = como, channels = channels, preferred = preferred, pooled = note,
          bands = bands, band_pairs = band_pairs, settings = settings,
       subtitle = ('%s, %d channels'):format(o[1] and o[1]:match '[^/]*$' or 'demonstration recording', source.C),
-      summary = (pooled and 'Amplitudes of all segments are binned together.' or source.S > 1 and 'Values of segments are averaged.' or '') .. ' ' .. report.family(r) }), { compare = false })
+      summary = (pooled and 'Amplitudes of all segments are binned together.' or source.S > 1
+        and 'Values of segments are averaged.' or '') .. ' ' .. report.family(r) }), { compare = false })
     png, why = set:try('comodulogram.png', function(path) return mc.plot.save(como, path, { required = false }) end,
       { compare = false })
   end)
   if truth then
     print '\ncouplings put into the demonstration recording:'
-    for _, t in ipairs(truth) do print(('  %-4s %s'):format(t.channel, t.coupled and ('%g Hz -> %g Hz, preferred phase %.0f deg'):format(t.fp, t.fa, t.preferred_phase * 180 / math.pi) or 'none')) end
+    for _, t in ipairs(truth) do
+      print(('  %-4s %s'):format(t.channel, t.coupled and ('%g Hz -> %g Hz, preferred phase %.0f deg'):format(t.fp,
+        t.fa, t.preferred_phase * 180 / math.pi) or 'none'))
+    end
   end
   print(('\nresults in %s: %s'):format(dir, table.concat(names, '  ')))
   if not png then print('no PNG: ' .. tostring(why)) end

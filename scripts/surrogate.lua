@@ -5,11 +5,14 @@
 -- state.json (--resume goes on from it) and manifest.json.
 local mc = require 'mascon'
 
--- ---------------------------------------------------------------- problems: ranges, a function of a table of values, the least value if known
+-- ---------------------------------------------------------------- problems: ranges, a function of a table of values,
+-- the least value if known
 
-local OMEGA, ZETA, NOISE = 2 * math.pi * 1.3, 0.06, 0.05 -- the oscillator that was measured: rad/s, damping ratio, noise of the sensor
+-- the oscillator that was measured: rad/s, damping ratio, noise of the sensor
+local OMEGA, ZETA, NOISE = 2 * math.pi * 1.3, 0.06, 0.05
 
---- Displacement of x'' + 2 zeta omega x' + omega^2 x = 0 from x = 1 at rest, `n` samples `dt` seconds apart, by Runge-Kutta steps.
+--- Displacement of x'' + 2 zeta omega x' + omega^2 x = 0 from x = 1 at rest, `n` samples `dt` seconds apart, by
+--- Runge-Kutta steps.
 local function oscillator(omega, zeta, n, dt)
   local function slope(x, v) return v, -2 * zeta * omega * v - omega * omega * x end
   local x, v, out, h = 1, 0, {}, dt / 4
@@ -28,28 +31,44 @@ end
 
 local PROBLEMS = {
   branin = { space = { x = { -5, 10 }, y = { 0, 15 } }, least = 0.39788735772973816, make = function()
-    return function(p) return (p.y - 5.1 / (4 * math.pi ^ 2) * p.x ^ 2 + 5 / math.pi * p.x - 6) ^ 2 + 10 * (1 - 1 / (8 * math.pi)) * math.cos(p.x) + 10 end
+    return function(p)
+      return (p.y - 5.1 / (4 * math.pi ^ 2) * p.x ^ 2 + 5 / math.pi * p.x - 6) ^ 2
+        + 10 * (1 - 1 / (8 * math.pi)) * math.cos(p.x) + 10
+    end
   end },
-  hartmann = { space = { x1 = { 0, 1 }, x2 = { 0, 1 }, x3 = { 0, 1 }, x4 = { 0, 1 }, x5 = { 0, 1 }, x6 = { 0, 1 } }, least = -3.32236801141551, make = function()
-    local A = mc.tensor { { 10, 3, 17, 3.5, 1.7, 8 }, { 0.05, 10, 17, 0.1, 8, 14 }, { 3, 3.5, 1.7, 10, 17, 8 }, { 17, 8, 0.05, 10, 0.1, 14 } }
-    local P = mc.tensor { { 1312, 1696, 5569, 124, 8283, 5886 }, { 2329, 4135, 8307, 3736, 1004, 9991 }, { 2348, 1451, 3522, 2883, 3047, 6650 }, { 4047, 8828, 8732, 5743, 1091, 381 } } * 1e-4
-    local alpha = mc.tensor { 1, 1.2, 3, 3.2 }
-    return function(p) return -mc.sum(alpha * mc.exp(-mc.sum(A * (mc.tensor { p.x1, p.x2, p.x3, p.x4, p.x5, p.x6 } - P) ^ 2, 2))):item() end
-  end },
+  hartmann = { space = { x1 = { 0, 1 }, x2 = { 0, 1 }, x3 = { 0, 1 }, x4 = { 0, 1 }, x5 = { 0, 1 }, x6 = { 0, 1 } },
+    least = -3.32236801141551, make = function()
+      local A = mc.tensor { { 10, 3, 17, 3.5, 1.7, 8 }, { 0.05, 10, 17, 0.1, 8, 14 }, { 3, 3.5, 1.7, 10, 17, 8 },
+        { 17, 8, 0.05, 10, 0.1, 14 } }
+      local P = mc.tensor { { 1312, 1696, 5569, 124, 8283, 5886 }, { 2329, 4135, 8307, 3736, 1004, 9991 },
+        { 2348, 1451, 3522, 2883, 3047, 6650 }, { 4047, 8828, 8732, 5743, 1091, 381 } } * 1e-4
+      local alpha = mc.tensor { 1, 1.2, 3, 3.2 }
+      return function(p)
+        return -mc.sum(
+          alpha * mc.exp(-mc.sum(A * (mc.tensor { p.x1, p.x2, p.x3, p.x4, p.x5, p.x6 } - P) ^ 2, 2))):item()
+      end
+    end },
   -- which oscillator gave this record: root mean square misfit of a simulation
-  oscillator = { space = { frequency_hz = { 0.2, 5, log = true }, damping = { 0.005, 0.5, log = true } }, make = function(seed)
+  oscillator =
+  { space = { frequency_hz = { 0.2, 5, log = true }, damping = { 0.005, 0.5, log = true } }, make = function(seed)
     local n, dt = 200, 0.02
     local record = oscillator(OMEGA, ZETA, n, dt) + NOISE * mc.random.normal({ n }, { key = seed })
-    return function(p) return mc.sqrt(mc.mean((oscillator(2 * math.pi * p.frequency_hz, p.damping, n, dt) - record) ^ 2)):item() end
+    return function(p)
+      return mc.sqrt(mc.mean((oscillator(2 * math.pi * p.frequency_hz, p.damping, n, dt) - record) ^ 2)):item()
+    end
   end },
 }
 
 local o = mc.args.parse(arg, {
-  name = 'surrogate', usage = 'usage: mascon scripts/surrogate.lua [options]', positional = 0, about = 'Finds the least value of an expensive function with few evaluations.',
+  name = 'surrogate', usage = 'usage: mascon scripts/surrogate.lua [options]', positional = 0,
+  about = 'Finds the least value of an expensive function with few evaluations.',
   options = {
-    { 'problem', { 'branin', 'hartmann', 'oscillator' }, 'function to minimise', default = 'oscillator' }, { 'calls', 'integer', 'evaluations in all', default = 40 },
-    { 'acquisition', { 'ei', 'lcb', 'pi' }, 'what makes a point promising', default = 'ei' }, { 'seed', 'natural', 'seed of the search (and of the noise of the record)', default = 1 },
-    { 'resume', 'string', 'state.json of an earlier run to go on from', value = 'FILE' }, { 'out', 'string', 'folder for the results', value = 'DIR', default = 'surrogate-results' },
+    { 'problem', { 'branin', 'hartmann', 'oscillator' }, 'function to minimise', default = 'oscillator' },
+    { 'calls', 'integer', 'evaluations in all', default = 40 },
+    { 'acquisition', { 'ei', 'lcb', 'pi' }, 'what makes a point promising', default = 'ei' },
+    { 'seed', 'natural', 'seed of the search (and of the noise of the record)', default = 1 },
+    { 'resume', 'string', 'state.json of an earlier run to go on from', value = 'FILE' },
+    { 'out', 'string', 'folder for the results', value = 'DIR', default = 'surrogate-results' },
     { 'overwrite', 'flag', 'replace results that are there' }, { 'quiet', 'flag', 'no progress bar' },
   },
 })
@@ -93,11 +112,13 @@ mc.args.run('surrogate', function()
   mc.results.folder('--out', dir, { overwrite = o.overwrite, inputs = { o.resume } })
   local f = problem.make(o.seed)
   local state = o.resume and mc.json.decode(assert(mc.file.read(o.resume)))
-  local record = mc.manifest.new { options = { problem = o.problem, calls = o.calls, acquisition = o.acquisition, seed = o.seed },
+  local record = mc.manifest.new { options = { problem = o.problem, calls = o.calls,
+    acquisition = o.acquisition, seed = o.seed },
     inputs = o.resume and { o.resume } or nil, seed = o.seed, quiet = o.quiet }
 
   local bar = not o.quiet and mc.progress.new(o.calls, { label = o.problem, unit = 'evaluations' }) or nil
-  local r = mc.optim.bayes(f, problem.space, { n_calls = o.calls, acquisition = o.acquisition, seed = not state and o.seed or nil, state = state, progress = bar })
+  local r = mc.optim.bayes(f, problem.space, { n_calls = o.calls, acquisition = o.acquisition,
+    seed = not state and o.seed or nil, state = state, progress = bar })
   if bar then bar:done() end
   record:stage('history', r.history.y)
 
@@ -106,7 +127,9 @@ mc.args.run('surrogate', function()
   local baseline = even(f, r.search, r.n, o.seed)
   print(('%s after %d evaluations: %.6g at %s'):format(o.problem, r.n, r.fun, table.concat(parts, ', ')))
   if problem.least then print(('  %.3g above the least value there is'):format(r.fun - problem.least)) end
-  if o.problem == 'oscillator' then print(('  measured: frequency_hz = %.5g, damping = %.5g'):format(OMEGA / (2 * math.pi), ZETA)) end
+  if o.problem == 'oscillator' then
+    print(('  measured: frequency_hz = %.5g, damping = %.5g'):format(OMEGA / (2 * math.pi), ZETA))
+  end
   print(('  an even design of as many points reaches %.6g'):format(baseline[#baseline]))
   print('  ' .. tostring(r.search:model()))
 
@@ -117,7 +140,8 @@ mc.args.run('surrogate', function()
     for i, v in ipairs(list) do y[i] = problem.least and math.max(v - shift, 1e-12) or v end
     return y
   end
-  local left = fig:axes(1, 1, { xlabel = 'Evaluation', ylabel = problem.least and 'Best value above the least' or 'Best value', yscale = 'log', legend = 'top right' })
+  local left = fig:axes(1, 1, { xlabel = 'Evaluation',
+    ylabel = problem.least and 'Best value above the least' or 'Best value', yscale = 'log', legend = 'top right' })
   left:line(gaps(r.history.best), { label = 'surrogate', step = true })
   left:line(gaps(baseline), { label = 'even design', step = true, dash = 'dashed' })
   local xs, ys, z = surface(r.search, r.x, 48)

@@ -6,13 +6,17 @@
 local mc = require 'mascon'
 
 local o = mc.args.parse(arg, {
-  name = 'train', usage = 'usage: mascon scripts/train.lua [INPUT.npz] [options]', positional = 1, about = 'Trains a two-layer network on labelled samples.',
+  name = 'train', usage = 'usage: mascon scripts/train.lua [INPUT.npz] [options]', positional = 1,
+  about = 'Trains a two-layer network on labelled samples.',
   options = {
-    { 'hidden', 'integer', 'hidden units', default = 128 }, { 'epochs', 'integer', 'passes over the samples', default = 200 }, { 'batch', 'integer', 'samples per step', default = 256 },
-    { 'lr', 'number', 'learning rate', default = 1e-2 }, { 'weight_decay', 'number', 'decay of the weights', default = 1e-2 }, { 'test', 'number', 'share of samples held out', default = 0.2 },
+    { 'hidden', 'integer', 'hidden units', default = 128 }, { 'epochs', 'integer', 'passes over the samples',
+      default = 200 }, { 'batch', 'integer', 'samples per step', default = 256 }, { 'lr', 'number', 'learning rate',
+        default = 1e-2 }, { 'weight_decay', 'number', 'decay of the weights', default = 1e-2 },
+    { 'test', 'number', 'share of samples held out', default = 0.2 },
     { 'seed', 'natural', 'seed of the weights, of the order of samples and of the spirals', default = 1 },
     { 'out', 'string', 'folder for the results', value = 'DIR', default = 'train-results' },
-    { 'overwrite', 'flag', 'replace results that are there' }, { 'eager', 'flag', 'do not compile the step' }, { 'quiet', 'flag', 'no progress bar' },
+    { 'overwrite', 'flag', 'replace results that are there' }, { 'eager', 'flag', 'do not compile the step' },
+    { 'quiet', 'flag', 'no progress bar' },
   },
 })
 
@@ -25,11 +29,14 @@ local function spirals(n, seed)
 end
 
 local function layer(key, rows, columns)
-  return { w = (mc.random.normal({ rows, columns }, { key = key }) * math.sqrt(2 / rows)):to 'f32', b = mc.zeros({ columns }, { dtype = 'f32' }) }
+  return { w = (mc.random.normal({ rows, columns }, { key = key }) * math.sqrt(2 / rows)):to 'f32',
+    b = mc.zeros({ columns }, { dtype = 'f32' }) }
 end
 
 local function logits(p, x) return mc.maximum(x:matmul(p[1].w) + p[1].b, 0):matmul(p[2].w) + p[2].b end
-local function cross_entropy(p, x, y) return -mc.mean(mc.take_along_axis(mc.log_softmax(logits(p, x), 2), y:reshape(-1, 1), 2)) end
+local function cross_entropy(p, x, y)
+  return -mc.mean(mc.take_along_axis(mc.log_softmax(logits(p, x), 2), y:reshape(-1, 1), 2))
+end
 local function accuracy(p, x, y) return mc.mean(mc.eq(mc.argmax(logits(p, x), 2), y):to 'f32'):item() end
 
 mc.args.run('train', function()
@@ -37,9 +44,14 @@ mc.args.run('train', function()
   local x, y
   if o[1] then
     local file = mc.load(o[1])
-    if type(file) ~= 'table' or not file.x or not file.y then error(o[1] .. ': holds no arrays x and y; save x (samples x features) and y (classes)', 0) end
+    if type(file) ~= 'table' or not file.x or not file.y then
+      error(o[1] .. ': holds no arrays x and y; save x (samples x features) and y (classes)', 0)
+    end
     x, y = file.x:to 'f32', file.y:to 'i64'
-    if x.ndim ~= 2 or y.ndim ~= 1 or x.shape[1] ~= y.shape[1] then error(('%s: x is %s and y is %s; give x [samples, features] and y [samples]'):format(o[1], tostring(x.shape), tostring(y.shape)), 0) end
+    if x.ndim ~= 2 or y.ndim ~= 1 or x.shape[1] ~= y.shape[1] then
+      error(('%s: x is %s and y is %s; give x [samples, features] and y [samples]'):format(o[1], tostring(x.shape),
+        tostring(y.shape)), 0)
+    end
     y = y - mc.min(y) + 1
   else
     x, y = spirals(3000, o.seed)
@@ -52,7 +64,9 @@ mc.args.run('train', function()
   local keys = mc.random.key(o.seed):split(3)
   local order = mc.random.permutation(n, { key = keys[3] })
   local held = math.floor(n * o.test)
-  local function pick(first, last) return x:take(order[{ { first, last } }], 1), y:take(order[{ { first, last } }], 1) end
+  local function pick(first, last)
+    return x:take(order[{ { first, last } }], 1), y:take(order[{ { first, last } }], 1)
+  end
   local test_x, test_y = pick(1, math.max(held, 1))
   local train_x, train_y = pick(held + 1, n)
   local many = train_x.shape[1]
@@ -86,18 +100,22 @@ mc.args.run('train', function()
   end
   if bar then bar:done() end
   local best = history[o.epochs]
-  print(('%s: %d samples, %d features, %d classes; %d epochs of %d steps'):format(o[1] or 'three spirals', n, x.shape[2], classes, o.epochs, steps))
-  print(('loss %.4f, accuracy on held-out samples %.3f%s'):format(best[2], best[3], o.eager and '' or (', step traced %d time%s'):format(train.traces, train.traces == 1 and '' or 's')))
+  print(('%s: %d samples, %d features, %d classes; %d epochs of %d steps'):format(o[1] or 'three spirals', n,
+    x.shape[2], classes, o.epochs, steps))
+  print(('loss %.4f, accuracy on held-out samples %.3f%s'):format(best[2], best[3],
+    o.eager and '' or (', step traced %d time%s'):format(train.traces, train.traces == 1 and '' or 's')))
 
   local table_of = mc.tensor(history)
-  local loss = mc.plot.line(table_of[':, 1'], table_of[':, 2'], { title = 'Training', xlabel = 'epoch', ylabel = 'cross entropy' })
+  local loss =
+    mc.plot.line(table_of[':, 1'], table_of[':, 2'], { title = 'Training', xlabel = 'epoch', ylabel = 'cross entropy' })
   local map
   if x.shape[2] == 2 then
     local low, high = mc.min(x):item(), mc.max(x):item()
     local side = mc.linspace(low, high, 160, { dtype = 'f32' })
     local across, up = mc.meshgrid(side, side, { indexing = 'xy' })
     local at = mc.stack({ across:reshape(-1), up:reshape(-1) }, 2)
-    map = mc.plot.heatmap(side, side, mc.argmax(logits(params, at), 2):reshape(160, 160), { title = 'Decision', xlabel = 'first feature', ylabel = 'second feature' })
+    map = mc.plot.heatmap(side, side, mc.argmax(logits(params, at), 2):reshape(160, 160),
+      { title = 'Decision', xlabel = 'first feature', ylabel = 'second feature' })
   end
   local png, no_png
   local names = mc.results.write(o.out, record, function(set)

@@ -17,7 +17,8 @@ for i = 1, #arg do
 end
 local spec = {
   name = 'xpcs', usage = 'usage: mascon scripts/xpcs.lua [fit|simulate|plot|config] [FILE] [options]', positional = 2,
-  about = 'Fits diffusion and shear to two-time correlation matrices of a beamline file. Units: A^2/s, 1/A, s, degrees; the gap in A (2e6 A = 200 um).',
+  about = 'Fits diffusion and shear to two-time correlation matrices of a beamline file. Units: A^2/s, 1/A, s, '
+    .. 'degrees; the gap in A (2e6 A = 200 um).',
   options = xpcs.options.LIST,
 }
 local o, given = mc.args.parse(words, spec)

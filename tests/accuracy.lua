@@ -1,6 +1,7 @@
 -- accuracy.lua - measures the accuracy table: worst error per function, dtype and ISA level.
 --
--- usage: mascon tests/accuracy.lua LOGS OUT   (run by `make accuracy`; LOGS holds ulp.LEVEL.log as tests/c/ulp.c prints them)
+-- usage: mascon tests/accuracy.lua LOGS OUT   (run by `make accuracy`; LOGS holds ulp.LEVEL.log as tests/c/ulp.c prints
+--   them)
 -- Two sources. Elementwise functions of the scalar language: the sweeps of tests/c/ulp.c against a wider libm.
 -- Everything else: the golden cases. Units: `ulp`, units in the last place of the correct result, for elementwise ops;
 -- `eps`, errors over the largest magnitude of the answer in units of the dtype's eps, for all others, whose elements
@@ -30,7 +31,9 @@ end
 
 local EWISE = { unary = true, binary = true, ternary = true, where = true }
 local function apart(got, want)
-  if type(want) == 'table' and type(got) == 'table' then return math.max(math.abs(got.re - want.re), math.abs(got.im - want.im)) end
+  if type(want) == 'table' and type(got) == 'table' then
+    return math.max(math.abs(got.re - want.re), math.abs(got.im - want.im))
+  end
   if type(want) == 'table' or type(got) == 'table' then return nil end
   return math.abs(got - want)
 end
@@ -39,7 +42,8 @@ for _, part in ipairs(cases.parts()) do
   local file = cases.load(part)
   for _, case in ipairs(file.cases) do
     local row = cases.row(case.op)
-    -- exact ops and stated bounds of cases that cannot be met better (ill-conditioned by intent) say nothing about a function
+    -- exact ops and stated bounds of cases that cannot be met better (ill-conditioned by intent) say nothing about a
+    -- function
     if row and (case.tol or row.tol) ~= 'EXACT' then
       for _, level in ipairs(support.levels()) do
         support.restoring(function()
@@ -51,7 +55,8 @@ for _, part in ipairs(cases.parts()) do
               local round = sample.round[dt]
               if type(want) == 'number' and round and math.abs(round(want)) == math.huge then return end
               local elementwise = EWISE[row.family]
-              local magnitude = type(want) == 'table' and math.max(math.abs(want.re), math.abs(want.im)) or math.abs(want)
+              local magnitude = type(want) == 'table' and math.max(math.abs(want.re), math.abs(want.im))
+                or math.abs(want)
               local e = elementwise and d / tol.ulp(dt, magnitude) or size > 0 and d / (size * tol.kind[dt].eps) or 0
               note(case.op, dt, level, e, elementwise and 'ulp' or 'eps', 'golden', 1)
             end)

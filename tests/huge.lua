@@ -1,6 +1,8 @@
--- huge.lua - tensors of more than 2^31 elements: ops whose counts, positions or offsets would overflow 32 bits show it here.
+-- huge.lua - tensors of more than 2^31 elements: ops whose counts, positions or offsets would overflow 32 bits show it
+-- here.
 --
--- usage: mascon tests/huge.lua   (run by `make long`). Each check says what memory it needs; one that does not fit into what is available is skipped with a word.
+-- usage: mascon tests/huge.lua   (run by `make long`). Each check says what memory it needs; one that does not fit into
+--   what is available is skipped with a word.
 -- Prints `N passed, M failed, K skipped`.
 local mc = require 'mascon'
 local host = require 'mascon.host'

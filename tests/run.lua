@@ -83,8 +83,8 @@ local function stopped()
   os.exit(128 + number)
 end
 
--- Without the optional neighbours (MASCON_TEST_BARE=1) what meets one is pending, if the error names the plug-in and the
--- package: in a test, before it, or while a file is read.
+-- Without the optional neighbours (MASCON_TEST_BARE=1) what meets one is pending, if the error names the plug-in and
+-- the package: in a test, before it, or while a file is read.
 local bare = os.getenv 'MASCON_TEST_BARE' == '1'
 local met -- a plug-in that the running test met
 local function neighbour(message)

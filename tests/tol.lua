@@ -6,12 +6,14 @@
 --
 -- EXACT      the same value; in `more.zero` also the same sign of zero
 -- ULP4       at most 4 units in the last place of the dtype (of the larger part for complex numbers)
--- ACCUM      c eps (2 + sqrt n) S: n terms whose magnitudes add up to more.scale = S; errors of a sum taken in lanes grow like a
---            random walk, sqrt n, with S as the unit (Accuracy and stability of numerical algorithms, 2002, section 4.2)
--- PRODUCT    n eps S: n factors, each rounding of which may go the same way, since lanes that meet the same factors round alike (Accuracy and
---            stability of numerical algorithms, 2002, section 3.1)
--- FFT        c eps log2(n) times more.scale, the Euclidean norm of the row: the root mean square error of a fast transform grows
---            like sqrt(log n) for it (Accuracy of the discrete Fourier transform and the fast Fourier transform, 1996); log n bounds the worst element
+-- ACCUM      c eps (2 + sqrt n) S: n terms whose magnitudes add up to more.scale = S; errors of a sum taken in lanes
+--            grow like a random walk, sqrt n, with S as the unit (Accuracy and stability of numerical algorithms, 2002,
+--            section 4.2)
+-- PRODUCT    n eps S: n factors, each rounding of which may go the same way, since lanes that meet the same factors
+--            round alike (Accuracy and stability of numerical algorithms, 2002, section 3.1)
+-- FFT        c eps log2(n) times more.scale, the Euclidean norm of the row: the root mean square error of a fast
+--            transform grows like sqrt(log n) for it (Accuracy of the discrete Fourier transform and the fast Fourier
+--            transform, 1996); log n bounds the worst element
 -- ITERATIVE  more.bound, from the stopping rule of the method
 -- STAT       a z-score of at most 5: one false alarm in 1.7 million
 local ffi = require 'ffi'
@@ -53,7 +55,9 @@ end
 local function slack_of(class, dtype, size, more)
   local k = KIND[dtype]
   if class == 'ULP4' then return 4 * ulp(dtype, size) end
-  if class == 'ACCUM' then return k.eps * (2 + math.sqrt(more.n)) * more.scale + k.tiny + 4 * ulp(dtype, size) * (more.wide or 0) end
+  if class == 'ACCUM' then
+    return k.eps * (2 + math.sqrt(more.n)) * more.scale + k.tiny + 4 * ulp(dtype, size) * (more.wide or 0)
+  end
   if class == 'PRODUCT' then return k.eps * (2 + more.n) * more.scale + k.tiny end
   if class == 'FFT' then return 2 * k.eps * (1 + math.log(more.n) / math.log(2)) * more.scale + k.tiny end
   if class == 'ITERATIVE' then return more.bound end
@@ -70,9 +74,13 @@ function M.compare(class, dtype, got, want, more)
   local k = KIND[dtype]
   local fine
   if not k then -- bool and integers
-    if type(got) == 'boolean' or type(want) == 'boolean' then fine = got == want
-    elseif type(got) == 'cdata' or type(want) == 'cdata' then fine = ffi.cast('int64_t', got) == ffi.cast('int64_t', want)
-    else fine = got == want end
+    if type(got) == 'boolean' or type(want) == 'boolean' then
+      fine = got == want
+    elseif type(got) == 'cdata' or type(want) == 'cdata' then
+      fine = ffi.cast('int64_t', got) == ffi.cast('int64_t', want)
+    else
+      fine = got == want
+    end
   elseif type(want) == 'table' then
     if class == 'EXACT' then fine = real(got.re, want.re, 0) and real(got.im, want.im, 0)
     else
@@ -109,7 +117,8 @@ function M.near(want, got, what, bound)
   want, got = mc.tensor(want):reshape { -1 }:totable(), mc.tensor(got):reshape { -1 }:totable()
   if #want ~= #got then error(('%s: %d elements, want %d'):format(what, #got, #want), 2) end
   for i = 1, #want do
-    local wrong = M.compare('ITERATIVE', 'f64', got[i], want[i], { bound = (bound or 1e-7) * math.max(1, math.abs(want[i])) })
+    local wrong =
+      M.compare('ITERATIVE', 'f64', got[i], want[i], { bound = (bound or 1e-7) * math.max(1, math.abs(want[i])) })
     if wrong then error(('%s, element %d: %s'):format(what, i, wrong), 2) end
   end
 end

@@ -222,8 +222,10 @@ int mc_plugin_open(const mc_host_api *h, void *api)
     _Alignas(64) char probe[64]; /* both precisions share the smallest step that keeps alignment */
     fft->align = 64;
     for (int a = 32; a >= 8; a /= 2)
-        if (fftw_alignment_of((double *)(void *)(probe + a)) == fftw_alignment_of((double *)(void *)probe) &&
-            fftwf_alignment_of((float *)(void *)(probe + a)) == fftwf_alignment_of((float *)(void *)probe))
+        if (fftw_alignment_of((double *)(void *)(probe + a)) ==
+                fftw_alignment_of((double *)(void *)probe) &&
+            fftwf_alignment_of((float *)(void *)(probe + a)) ==
+                fftwf_alignment_of((float *)(void *)probe))
             fft->align = a;
     fft->name = name;
     fft->plan = plan;

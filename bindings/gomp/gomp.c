@@ -43,7 +43,8 @@ static int elsewhere(int cpu, cpu_set_t *set)
     return CPU_COUNT(set) > 0;
 }
 
-/* Moves the workers known so far out of the caller's way, when it has moved since the last region. */
+/* Moves the workers known so far out of the caller's way, when it has moved since the last
+ * region. */
 static void separate(team *t)
 {
     const int cpu = sched_getcpu();
@@ -147,7 +148,8 @@ int mc_plugin_open(const mc_host_api *host, void *api)
     const char *places = getenv("OMP_PLACES");
     bound = omp_get_proc_bind() != omp_proc_bind_false || (places && *places);
     if (pthread_key_create(&own, free) || pthread_key_create(&joined, NULL))
-        return host->error(4, "threads: the system has no key for thread data; close other programs");
+        return host->error(4,
+                           "threads: the system has no key for thread data; close other programs");
     t->run = run;
     return 0;
 }

@@ -1,4 +1,5 @@
-/* parts.h - what the parts of the HDF5 neighbour share: the lock, the types, the errors, the driver.
+/* parts.h - what the parts of the HDF5 neighbour share: the lock, the types, the errors, the
+ * driver.
  *
  * hdf5.c reads, hdf5_write.c writes, hdf5_types.c knows types, hdf5_drive.c is the file below all,
  * hdf5_lock.c the lock. */
@@ -36,18 +37,20 @@ void hdf5_enter(void);
 void hdf5_leave(void);
 
 /* The host's memory. Between hdf5_enter and hdf5_leave it is remembered when there was none, since
- * libhdf5 hands failures of our driver and callbacks on as its own: then a status, with the record. */
+ * libhdf5 hands failures of our driver and callbacks on as its own: then a status, with the
+ * record. */
 void *hdf5_alloc(size_t bytes);
 int hdf5_starved(const char *label);
 
-/* What libhdf5 said about the last failure since hdf5_enter, from its innermost call. Every call into it
- * forgets the failure before: ask at once, the text is kept. */
+/* What libhdf5 said about the last failure since hdf5_enter, from its innermost call. Every call
+ * into it forgets the failure before: ask at once, the text is kept. */
 const char *hdf5_why(void);
 
 /* The type in memory of what is delivered or handed over; owned, negative on failure. */
 hid_t hdf5_memory_type(int type, int size);
 
-/* What is delivered of a type in a file, and the type in memory for it: owned, negative when unknown. */
+/* What is delivered of a type in a file, and the type in memory for it: owned, negative when
+ * unknown. */
 typedef struct hdf5_content {
     int holds, type, size; /* as in mc_hdf5_about */
     hid_t memory;

@@ -252,7 +252,8 @@ static int gesdd(int type, char jobz, int m, int n, void *a, int lda, void *sv, 
     scratch s;
     mc_lapack_work *q = query(w, &s);
     const int64_t least = m < n ? m : n, most = m < n ? n : m;
-    const int64_t full = 5 * least * least + 5 * least, wide = 2 * most * least + 2 * least * least + least;
+    const int64_t full = 5 * least * least + 5 * least,
+                  wide = 2 * most * least + 2 * least * least + least;
     if (is_real(type)) {
         CALL_REAL(gesdd, &jobz, &m, &n, a, &lda, sv, u, &ldu, vt, &ldvt, q->work, &q->lwork,
                   q->iwork, &info, 1);

@@ -173,7 +173,8 @@ done:
     return status;
 }
 
-/* On a machine without fonts, those that a relocatable folder carries (fonts/fonts.conf beside the folder of plug-ins). */
+/* On a machine without fonts, those that a relocatable folder carries (fonts/fonts.conf beside the
+ * folder of plug-ins). */
 static void own_fonts(void)
 {
     Dl_info about;
@@ -182,7 +183,8 @@ static void own_fonts(void)
     if (!dladdr((void *)(uintptr_t)&svg_to_png, &about) || !about.dli_fname) return;
     const char *slash = strrchr(about.dli_fname, '/');
     const int n = slash ? (int)(slash - about.dli_fname) : 1;
-    const int wrote = snprintf(path, sizeof path, "%.*s/../fonts/fonts.conf", n, slash ? about.dli_fname : ".");
+    const int wrote =
+        snprintf(path, sizeof path, "%.*s/../fonts/fonts.conf", n, slash ? about.dli_fname : ".");
     if (wrote > 0 && (size_t)wrote < sizeof path && access(path, R_OK) == 0)
         (void)setenv("FONTCONFIG_FILE", path, 0);
 }

@@ -24,17 +24,24 @@ static const char *text(const yaml_char_t *s)
 static int refuse(const yaml_parser_t *p)
 {
     const size_t line = p->problem_mark.line + 1, column = p->problem_mark.column + 1;
-    if (p->error == YAML_MEMORY_ERROR) return host->error(STATUS_NOMEM, "yaml: no memory to read the text");
+    if (p->error == YAML_MEMORY_ERROR)
+        return host->error(STATUS_NOMEM, "yaml: no memory to read the text");
     if (p->error == YAML_READER_ERROR)
-        return host->error(STATUS_INVALID, "yaml: byte %zu: %s; the text must be UTF-8", p->problem_offset, p->problem ? p->problem : "not readable");
-    return host->error(STATUS_INVALID, "yaml: line %zu, column %zu: %s%s%s", line, column, p->problem ? p->problem : "not readable",
-                       p->context ? ", " : "", p->context ? p->context : "");
+        return host->error(STATUS_INVALID, "yaml: byte %zu: %s; the text must be UTF-8",
+                           p->problem_offset, p->problem ? p->problem : "not readable");
+    return host->error(STATUS_INVALID, "yaml: line %zu, column %zu: %s%s%s", line, column,
+                       p->problem ? p->problem : "not readable", p->context ? ", " : "",
+                       p->context ? p->context : "");
 }
 
 /* Hands one event on. 0, or what the sink answered. */
 static int pass(const yaml_event_t *e, mc_yaml_sink sink, void *arg)
 {
-    mc_yaml_event out = {.line = (int64_t)e->start_mark.line + 1, .column = (int64_t)e->start_mark.column + 1, .anchor = "", .tag = "", .value = ""};
+    mc_yaml_event out = { .line = (int64_t)e->start_mark.line + 1,
+                          .column = (int64_t)e->start_mark.column + 1,
+                          .anchor = "",
+                          .tag = "",
+                          .value = "" };
     switch (e->type) {
     case YAML_DOCUMENT_START_EVENT: out.kind = 'D'; break;
     case YAML_MAPPING_START_EVENT:
@@ -70,7 +77,8 @@ static int run_parse(const char *bytes, int64_t n, mc_yaml_sink sink, void *arg)
     yaml_parser_t parser;
     yaml_event_t event;
     int status = 0, more = 1;
-    if (!yaml_parser_initialize(&parser)) return host->error(STATUS_NOMEM, "yaml: no memory to read the text");
+    if (!yaml_parser_initialize(&parser))
+        return host->error(STATUS_NOMEM, "yaml: no memory to read the text");
     yaml_parser_set_input_string(&parser, (const unsigned char *)bytes, (size_t)n);
     while (!status && more) {
         if (!yaml_parser_parse(&parser, &event)) {
@@ -93,7 +101,9 @@ int mc_plugin_open(const mc_host_api *h, void *api)
     int major, minor, patch;
     mc_yaml_api *y = api;
     if (h->abi != MC_BACKEND_ABI || y->abi != MC_BACKEND_ABI)
-        return h->error(STATUS_UNSUPPORTED, "yaml: the plug-in belongs to another version of mascon; build both together");
+        return h->error(
+            STATUS_UNSUPPORTED,
+            "yaml: the plug-in belongs to another version of mascon; build both together");
     host = h;
     yaml_get_version(&major, &minor, &patch);
     (void)snprintf(name, sizeof name, "libyaml %d.%d.%d", major, minor, patch);

@@ -48,8 +48,9 @@ void MCK(dct_ref)(const mck_dct *a)
     }
 }
 
-/* table[2 i], table[2 i + 1] = e^(-i pi j / (4 n)) with j = first + i step for i < count. The low and high parts of j come from two
- * tables of about sqrt(4 n) entries that stand behind the 2 count numbers of the result: at most 12 sqrt(n) + 16 doubles more. */
+/* table[2 i], table[2 i + 1] = e^(-i pi j / (4 n)) with j = first + i step for i < count. The low
+ * and high parts of j come from two tables of about sqrt(4 n) entries that stand behind the 2 count
+ * numbers of the result: at most 12 sqrt(n) + 16 doubles more. */
 void MCK(dct_table)(const mck_dct *a);
 void MCK(dct_table)(const mck_dct *a)
 {

@@ -43,7 +43,8 @@ void NAME(dct_before)(const mck_dct *a)
         }
     } else if (n % 2 == 0) { /* (x[2 i] + i x[n - 1 - 2 i]) w[i] */
         for (int64_t i = 0; i < n / 2; i++) {
-            const double re = (double)(sine ? x[n - 1 - 2 * i] : x[2 * i]), im = (double)(sine ? x[2 * i] : x[n - 1 - 2 * i]);
+            const double re = (double)(sine ? x[n - 1 - 2 * i] : x[2 * i]),
+                         im = (double)(sine ? x[2 * i] : x[n - 1 - 2 * i]);
             z[2 * i] = (T)(MC_PRODUCT(re, w[2 * i]) - MC_PRODUCT(im, w[2 * i + 1]));
             z[2 * i + 1] = (T)(MC_PRODUCT(re, w[2 * i + 1]) + MC_PRODUCT(im, w[2 * i]));
         }
@@ -79,16 +80,20 @@ void NAME(dct_after)(const mck_dct *a)
         if (sine) {
             y[n - 1] = (T)(edge * (double)z[0]);
             for (int64_t k = 1; k <= n / 2; k++) {
-                const double re = MC_PRODUCT((double)z[2 * k], w[2 * k]) - MC_PRODUCT((double)z[2 * k + 1], w[2 * k + 1]);
-                const double im = MC_PRODUCT((double)z[2 * k], w[2 * k + 1]) + MC_PRODUCT((double)z[2 * k + 1], w[2 * k]);
+                const double re = MC_PRODUCT((double)z[2 * k], w[2 * k]) -
+                                  MC_PRODUCT((double)z[2 * k + 1], w[2 * k + 1]);
+                const double im = MC_PRODUCT((double)z[2 * k], w[2 * k + 1]) +
+                                  MC_PRODUCT((double)z[2 * k + 1], w[2 * k]);
                 y[k - 1] = (T)(-d * im);
                 y[n - 1 - k] = (T)(d * re);
             }
         } else {
             y[0] = (T)(edge * (double)z[0]);
             for (int64_t k = 1; k <= n / 2; k++) {
-                const double re = MC_PRODUCT((double)z[2 * k], w[2 * k]) - MC_PRODUCT((double)z[2 * k + 1], w[2 * k + 1]);
-                const double im = MC_PRODUCT((double)z[2 * k], w[2 * k + 1]) + MC_PRODUCT((double)z[2 * k + 1], w[2 * k]);
+                const double re = MC_PRODUCT((double)z[2 * k], w[2 * k]) -
+                                  MC_PRODUCT((double)z[2 * k + 1], w[2 * k + 1]);
+                const double im = MC_PRODUCT((double)z[2 * k], w[2 * k + 1]) +
+                                  MC_PRODUCT((double)z[2 * k + 1], w[2 * k]);
                 y[n - k] = (T)(-d * im);
                 y[k] = (T)(d * re);
             }
@@ -101,15 +106,18 @@ void NAME(dct_after)(const mck_dct *a)
     } else if (n % 2 == 0) { /* the factors behind follow those in front in the table */
         const double *u = w + n, d = 2 * s, odd = sine ? d : -d;
         for (int64_t k = 0; k < n / 2; k++) {
-            const double re = MC_PRODUCT((double)z[2 * k], u[2 * k]) - MC_PRODUCT((double)z[2 * k + 1], u[2 * k + 1]);
-            const double im = MC_PRODUCT((double)z[2 * k], u[2 * k + 1]) + MC_PRODUCT((double)z[2 * k + 1], u[2 * k]);
+            const double re = MC_PRODUCT((double)z[2 * k], u[2 * k]) -
+                              MC_PRODUCT((double)z[2 * k + 1], u[2 * k + 1]);
+            const double im = MC_PRODUCT((double)z[2 * k], u[2 * k + 1]) +
+                              MC_PRODUCT((double)z[2 * k + 1], u[2 * k]);
             y[2 * k] = (T)(d * re);
             y[n - 1 - 2 * k] = (T)(odd * im);
         }
     } else {
         const double *u = w + 2 * n, d = 2 * s;
         for (int64_t k = 0; k < n; k++) {
-            const double re = MC_PRODUCT((double)z[2 * k], u[2 * k]) - MC_PRODUCT((double)z[2 * k + 1], u[2 * k + 1]);
+            const double re = MC_PRODUCT((double)z[2 * k], u[2 * k]) -
+                              MC_PRODUCT((double)z[2 * k + 1], u[2 * k + 1]);
             y[k] = (T)((sine && k % 2 ? -d : d) * re);
         }
     }

@@ -16,7 +16,8 @@ void MCK(dot_ref)(const mck_dot *k)
     for (int64_t i = 0; i < k->m; i++) {
         double acc = 0;
         for (int64_t j = 0; j < k->n; j++)
-            acc += ((const double *)k->a)[i * k->a_row + j * k->a_elem] * ((const double *)k->b)[i * k->b_row + j * k->b_elem];
+            acc += ((const double *)k->a)[i * k->a_row + j * k->a_elem] *
+                   ((const double *)k->b)[i * k->b_row + j * k->b_elem];
         ((double *)k->out)[i] = acc;
     }
 }

@@ -12,7 +12,8 @@ static void CAT3(dot_row, NAME)(ACC *out, const T *a, const T *b, int64_t n, ACC
     int64_t j = 0;
     for (; j + LANES <= n; j += LANES)
         for (int l = 0; l < LANES; l++) {
-            const ACC ar = a[2 * (j + l)], ai = sign * (ACC)a[2 * (j + l) + 1], br = b[2 * (j + l)], bi = b[2 * (j + l) + 1];
+            const ACC ar = a[2 * (j + l)], ai = sign * (ACC)a[2 * (j + l) + 1], br = b[2 * (j + l)],
+                      bi = b[2 * (j + l) + 1];
             re[l] += MC_PRODUCT(ar, br) - MC_PRODUCT(ai, bi);
             im[l] += MC_PRODUCT(ar, bi) + MC_PRODUCT(ai, br);
         }
@@ -30,7 +31,8 @@ static void CAT3(dot_row, NAME)(ACC *out, const T *a, const T *b, int64_t n, ACC
     out[1] = im[0];
 }
 
-static void CAT3(dot_columns, NAME)(ACC *out, const T *a, const T *b, const mck_dot *k, int64_t m, ACC sign)
+static void CAT3(dot_columns, NAME)(ACC *out, const T *a, const T *b, const mck_dot *k, int64_t m,
+                                    ACC sign)
 {
     ACC re[BLOCK] = {0}, im[BLOCK] = {0};
     for (int64_t j = 0; j < k->n; j++) {
@@ -65,7 +67,8 @@ static void CAT3(dot_row, NAME)(ACC *out, const T *a, const T *b, int64_t n, ACC
     *out = lane[0];
 }
 
-static void CAT3(dot_columns, NAME)(ACC *out, const T *a, const T *b, const mck_dot *k, int64_t m, ACC sign)
+static void CAT3(dot_columns, NAME)(ACC *out, const T *a, const T *b, const mck_dot *k, int64_t m,
+                                    ACC sign)
 {
     ACC acc[BLOCK] = {0};
     const int side = k->a_row == 1 && k->b_row == 1, one = k->a_row == 1 && k->b_row == 0;
@@ -96,15 +99,19 @@ void MCK(CAT3(vecdot, NAME))(const mck_dot *k)
     ACC *out = k->out;
     const T *a = k->a, *b = k->b;
     const ACC sign = k->conj ? (ACC)-1 : (ACC)1;
-    /* one vector against windows that slide by one: a convolution, which goes window beside window */
+    /* one vector against windows that slide by one: a convolution, which goes window beside
+     * window */
     const int slides = k->a_elem == 1 && k->a_row == 1 && k->b_row == 0 && k->m >= BLOCK;
     if (k->a_elem == 1 && k->b_elem == 1 && !slides) {
         for (int64_t i = 0; i < k->m; i++)
-            CAT3(dot_row, NAME)(out + i * WIDTH, a + i * k->a_row * WIDTH, b + i * k->b_row * WIDTH, k->n, sign);
+            CAT3(dot_row, NAME)
+            (out + i * WIDTH, a + i * k->a_row * WIDTH, b + i * k->b_row * WIDTH, k->n, sign);
         return;
     }
     for (int64_t i = 0; i < k->m; i += BLOCK)
-        CAT3(dot_columns, NAME)(out + i * WIDTH, a + i * k->a_row * WIDTH, b + i * k->b_row * WIDTH, k, k->m - i < BLOCK ? k->m - i : BLOCK, sign);
+        CAT3(dot_columns, NAME)
+        (out + i * WIDTH, a + i * k->a_row * WIDTH, b + i * k->b_row * WIDTH, k,
+         k->m - i < BLOCK ? k->m - i : BLOCK, sign);
 }
 
 #undef WIDTH

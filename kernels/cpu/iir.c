@@ -3,11 +3,13 @@
  *
  * One section of order q with b[0..q], a[0..q], a[0] = 1 and states z[0..q-1]:
  *     y = b0 x + z0,   z[i] = b[i+1] x + z[i+1] - a[i+1] y,   z[q-1] = b[q] x - a[q] y.
- * A recursion waits for its own last sample, so rows run side by side in lanes: a tile of TILE samples of LANES rows is transposed
- * into a buffer and every section passes over it with its states in registers. Up to three rows left over go sample by sample
- * through 8 sections at once, which overlap in the processor's window. Both ways round alike: the bits of a row do not depend on
- * its neighbours. Arithmetic is f64 for every dtype, fused by name. Measured on Zen 3, four sections, ns a row and sample: 8 lanes
- * 2.0, 16 lanes 3.5 (registers run out), plain loops over 8 or 12 lanes 5 (gcc 12 leaves the states in memory), one row 5.0. */
+ * A recursion waits for its own last sample, so rows run side by side in lanes: a tile of TILE
+ * samples of LANES rows is transposed into a buffer and every section passes over it with its
+ * states in registers. Up to three rows left over go sample by sample through 8 sections at once,
+ * which overlap in the processor's window. Both ways round alike: the bits of a row do not depend
+ * on its neighbours. Arithmetic is f64 for every dtype, fused by name. Measured on Zen 3, four
+ * sections, ns a row and sample: 8 lanes 2.0, 16 lanes 3.5 (registers run out), plain loops over 8
+ * or 12 lanes 5 (gcc 12 leaves the states in memory), one row 5.0. */
 #include "../mck_filter.h"
 #include "../mck_math.h"
 #include "../mck_lanes.h"
@@ -15,7 +17,8 @@
 enum { LANES = MCK_FILTER_LANES, TILE = 64, TOGETHER = 8 };
 
 /* tile[n][LANES] through one section of order 2; z[2][LANES]. */
-static void lanes_biquad(int64_t n, double *MC_RESTRICT tile, const double *MC_RESTRICT c, double *MC_RESTRICT z)
+static void lanes_biquad(int64_t n, double *MC_RESTRICT tile, const double *MC_RESTRICT c,
+                         double *MC_RESTRICT z)
 {
     enum { V = LANES / MCK_VL64 };
     const mck_vec64 b0 = mck_set_64(c[0]), b1 = mck_set_64(c[1]), b2 = mck_set_64(c[2]);
@@ -41,7 +44,8 @@ static void lanes_biquad(int64_t n, double *MC_RESTRICT tile, const double *MC_R
 }
 
 /* The same for any order; z[order][LANES]. */
-static void lanes_section(int64_t n, int64_t order, double *MC_RESTRICT tile, const double *MC_RESTRICT c, double *MC_RESTRICT z)
+static void lanes_section(int64_t n, int64_t order, double *MC_RESTRICT tile,
+                          const double *MC_RESTRICT c, double *MC_RESTRICT z)
 {
     enum { V = LANES / MCK_VL64 };
     const double *b = c, *a = c + order + 1;
@@ -51,14 +55,18 @@ static void lanes_section(int64_t n, int64_t order, double *MC_RESTRICT tile, co
         mck_vec64 v[V], y[V];
         for (int l = 0; l < V; l++) {
             v[l] = mck_load_64(x + l * MCK_VL64);
-            y[l] = order > 0 ? mck_muladd_64(b0, v[l], mck_load_64(z + l * MCK_VL64)) : mck_mul_64(b0, v[l]);
+            y[l] = order > 0 ? mck_muladd_64(b0, v[l], mck_load_64(z + l * MCK_VL64))
+                             : mck_mul_64(b0, v[l]);
             mck_store_64(x + l * MCK_VL64, y[l]);
         }
         for (int64_t k = 1; k < order; k++) {
             const mck_vec64 bk = mck_set_64(b[k]), ak = mck_set_64(-a[k]);
             double *w = z + (k - 1) * LANES;
             for (int l = 0; l < V; l++)
-                mck_store_64(w + l * MCK_VL64, mck_muladd_64(ak, y[l], mck_muladd_64(bk, v[l], mck_load_64(w + LANES + l * MCK_VL64))));
+                mck_store_64(
+                    w + l * MCK_VL64,
+                    mck_muladd_64(ak, y[l],
+                                  mck_muladd_64(bk, v[l], mck_load_64(w + LANES + l * MCK_VL64))));
         }
         if (order > 0) {
             const mck_vec64 bk = mck_set_64(b[order]), ak = mck_set_64(-a[order]);
@@ -69,8 +77,10 @@ static void lanes_section(int64_t n, int64_t order, double *MC_RESTRICT tile, co
     }
 }
 
-/* row[n] through `count` sections of order 2 at once; z[count][2]. count is a constant where this is inlined. */
-MC_INLINE void row_biquads(const int count, int64_t n, double *MC_RESTRICT row, const double *MC_RESTRICT c, double *MC_RESTRICT z)
+/* row[n] through `count` sections of order 2 at once; z[count][2]. count is a constant where this
+ * is inlined. */
+MC_INLINE void row_biquads(const int count, int64_t n, double *MC_RESTRICT row,
+                           const double *MC_RESTRICT c, double *MC_RESTRICT z)
 {
     double s0[TOGETHER], s1[TOGETHER];
     for (int s = 0; s < count; s++) {
@@ -94,7 +104,8 @@ MC_INLINE void row_biquads(const int count, int64_t n, double *MC_RESTRICT row, 
     }
 }
 
-static void row_cascade(int64_t n, int64_t sections, double *MC_RESTRICT row, const double *MC_RESTRICT c, double *MC_RESTRICT z)
+static void row_cascade(int64_t n, int64_t sections, double *MC_RESTRICT row,
+                        const double *MC_RESTRICT c, double *MC_RESTRICT z)
 {
     for (int64_t s = 0; s < sections; s += TOGETHER, c += 6 * TOGETHER, z += 2 * TOGETHER) {
         switch (sections - s) {
@@ -110,7 +121,8 @@ static void row_cascade(int64_t n, int64_t sections, double *MC_RESTRICT row, co
     }
 }
 
-static void row_section(int64_t n, int64_t order, double *MC_RESTRICT row, const double *MC_RESTRICT c, double *z)
+static void row_section(int64_t n, int64_t order, double *MC_RESTRICT row,
+                        const double *MC_RESTRICT c, double *z)
 {
     const double *b = c, *a = c + order + 1;
     for (int64_t i = 0; i < n; i++) {

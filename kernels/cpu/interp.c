@@ -18,7 +18,8 @@
 #define NAME f64
 #include "interp_body.h"
 
-/* Rows 1..n of L D U x = rhs, given the pivots: forward elimination, then back substitution, for m columns side by side. */
+/* Rows 1..n of L D U x = rhs, given the pivots: forward elimination, then back substitution, for m
+ * columns side by side. */
 void MCK(tridiagonal_f64)(const mck_tridiagonal *a);
 void MCK(tridiagonal_f64)(const mck_tridiagonal *a)
 {

@@ -2,7 +2,8 @@
 #define CAT3_(a, b) a##_##b
 #define CAT3(a, b) CAT3_(a, b)
 
-/* The largest j in [0, k - 1) with knot[j] <= x, 0 when there is none; near: a guess. x is not NaN. */
+/* The largest j in [0, k - 1) with knot[j] <= x, 0 when there is none; near: a guess. x is not
+ * NaN. */
 static int64_t CAT3(interval, NAME)(const T *knot, int64_t k, T x, int64_t near)
 {
     if (near < k - 1 && knot[near] <= x) {
@@ -18,13 +19,17 @@ static int64_t CAT3(interval, NAME)(const T *knot, int64_t k, T x, int64_t near)
     return lo;
 }
 
-/* The same for BLOCK queries, the guess first: ascending queries find theirs there; others are searched for in step. */
+/* The same for BLOCK queries, the guess first: ascending queries find theirs there; others are
+ * searched for in step. */
 static void CAT3(intervals, NAME)(const T *knot, int64_t k, const T *x, int64_t *at, int64_t near)
 {
     int i = 0;
     for (; i < BLOCK; i++) {
-        if (near < k - 1 && knot[near] <= x[i] && (near == k - 2 || x[i] < knot[near + 1])) at[i] = near;
-        else if (near < k - 2 && knot[near + 1] <= x[i] && (near + 1 == k - 2 || x[i] < knot[near + 2])) at[i] = ++near;
+        if (near < k - 1 && knot[near] <= x[i] && (near == k - 2 || x[i] < knot[near + 1]))
+            at[i] = near;
+        else if (near < k - 2 && knot[near + 1] <= x[i] &&
+                 (near + 1 == k - 2 || x[i] < knot[near + 2]))
+            at[i] = ++near;
         else break;
     }
     if (i == BLOCK) return;
@@ -44,7 +49,8 @@ MC_INLINE T CAT3(between, NAME)(const mck_interp *a, T q, int64_t j)
     if (q > knot[k - 1]) return a->right_given ? (T)a->right : v[k - 1];
     if (k == 1 || q == knot[k - 1]) return v[k - 1];
     if (knot[j] == q) return v[j];
-    const double slope = ((double)v[j + 1] - (double)v[j]) / ((double)knot[j + 1] - (double)knot[j]);
+    const double slope =
+        ((double)v[j + 1] - (double)v[j]) / ((double)knot[j + 1] - (double)knot[j]);
     double r = slope * ((double)q - (double)knot[j]) + (double)v[j];
     if (r != r) r = slope * ((double)q - (double)knot[j + 1]) + (double)v[j + 1];
     if (r != r && v[j] == v[j + 1]) r = (double)v[j];
@@ -68,8 +74,8 @@ void MCK(CAT3(interp, NAME))(const mck_interp *a)
     }
 }
 
-/* sum_p coef[p][j][:] d^nu/dx^nu (x - knot[j])^(c - 1 - p); values: coef[c][k - 1][m]. outside: NaN beyond the
- * knots instead of the outermost pieces. */
+/* sum_p coef[p][j][:] d^nu/dx^nu (x - knot[j])^(c - 1 - p); values: coef[c][k - 1][m]. outside: NaN
+ * beyond the knots instead of the outermost pieces. */
 MC_INLINE void CAT3(pieces, NAME)(const mck_interp *a, T q, int64_t j, T *out)
 {
     const T *knot = a->knots, *coef = a->values;
@@ -90,7 +96,8 @@ MC_INLINE void CAT3(pieces, NAME)(const mck_interp *a, T q, int64_t j, T *out)
     }
 }
 
-/* BLOCK queries of one polynomial of which there is only one: Horner's rule in lanes, the same operations. */
+/* BLOCK queries of one polynomial of which there is only one: Horner's rule in lanes, the same
+ * operations. */
 MC_INLINE void CAT3(horner, NAME)(const mck_interp *a, const T *x, T *out)
 {
     const T *coef = a->values;

@@ -14,7 +14,8 @@ enum { LANES = 8 };
 void MCK(levinson_f64)(const mck_levinson *a);
 void MCK(levinson_c128)(const mck_levinson *a);
 
-/* sum of t[i] x[n - 1 - i]: a stretch of diagonals against a vector, the diagonals run with the columns */
+/* sum of t[i] x[n - 1 - i]: a stretch of diagonals against a vector, the diagonals run with the
+ * columns */
 static double product(int64_t n, const double *t, const double *x)
 {
     double lane[LANES] = { 0 };
@@ -22,10 +23,12 @@ static double product(int64_t n, const double *t, const double *x)
     for (; i + LANES <= n; i += LANES)
         for (int l = 0; l < LANES; l++) lane[l] += t[i + l] * x[n - 1 - i - l];
     for (; i < n; i++) lane[0] += t[i] * x[n - 1 - i];
-    return ((lane[0] + lane[1]) + (lane[2] + lane[3])) + ((lane[4] + lane[5]) + (lane[6] + lane[7]));
+    return ((lane[0] + lane[1]) + (lane[2] + lane[3])) +
+           ((lane[4] + lane[5]) + (lane[6] + lane[7]));
 }
 
-/* Row m of T, columns 0..m-1, is t[n - 1 + m] down to t[n]; row 0, columns 1..m, is t[n - 2] down to t[n - 1 - m]. */
+/* Row m of T, columns 0..m-1, is t[n - 1 + m] down to t[n]; row 0, columns 1..m, is t[n - 2] down
+ * to t[n - 1 - m]. */
 void MCK(levinson_f64)(const mck_levinson *a)
 {
     const int64_t n = a->n;
@@ -67,7 +70,8 @@ typedef mck_c128 Z;
 
 MC_INLINE Z times(Z a, Z b)
 {
-    return (Z){ MC_PRODUCT(a.re, b.re) - MC_PRODUCT(a.im, b.im), MC_PRODUCT(a.re, b.im) + MC_PRODUCT(a.im, b.re) };
+    return (Z){ MC_PRODUCT(a.re, b.re) - MC_PRODUCT(a.im, b.im),
+                MC_PRODUCT(a.re, b.im) + MC_PRODUCT(a.im, b.re) };
 }
 
 MC_INLINE Z over(Z a, Z b)
@@ -106,7 +110,8 @@ void MCK(levinson_c128)(const mck_levinson *a)
     f[0] = g[0] = over(one, t[n - 1]);
     for (int64_t c = 0; c < a->k; c++) x[c * a->ld] = over(b[c * a->ld], t[n - 1]);
     for (int64_t m = 1; m < n; m++) {
-        const Z ef = product_complex(m, t + n, f), eb = product_complex(m, t + n - 1 - m, g), both = times(ef, eb);
+        const Z ef = product_complex(m, t + n, f), eb = product_complex(m, t + n - 1 - m, g),
+                both = times(ef, eb);
         const Z rest = { 1.0 - both.re, -both.im };
         if (rest.re == 0 && rest.im == 0) {
             *a->status = 1;
@@ -118,7 +123,8 @@ void MCK(levinson_c128)(const mck_levinson *a)
         for (int64_t i = 0; i <= m; i++) {
             const Z fi = f[i], gi = before;
             if (i < m) before = g[i];
-            const Z f1 = times(scale, fi), f2 = times(cf, gi), g1 = times(scale, gi), g2 = times(cb, fi);
+            const Z f1 = times(scale, fi), f2 = times(cf, gi), g1 = times(scale, gi),
+                    g2 = times(cb, fi);
             f[i] = (Z){ f1.re - f2.re, f1.im - f2.im };
             g[i] = (Z){ g1.re - g2.re, g1.im - g2.im };
         }

@@ -68,7 +68,8 @@ void MCK(moments_fold_f64)(const mck_reduce *k);
 void MCK(moments_fold_f64)(const mck_reduce *k)
 {
     for (int64_t i = 0; i < k->m; i++)
-        ((mck_moments *)k->out)[i] = tree((const mck_moments *)k->in + i * k->row_stride, k->n, k->elem_stride);
+        ((mck_moments *)k->out)[i] =
+            tree((const mck_moments *)k->in + i * k->row_stride, k->n, k->elem_stride);
 }
 
 /* a = a and b together, third and fourth powers too */
@@ -80,8 +81,10 @@ static void join4(mck_moments4 *a, const mck_moments4 *b)
         *a = *b;
         return;
     }
-    const double n = a->n + b->n, p = a->n / n, q = b->n / n, d = (b->mean - a->mean) + (b->low - a->low), d2 = d * d;
-    a->m4 += b->m4 + d2 * d2 * (a->n * q * (p * p - p * q + q * q)) + 6 * d2 * (p * p * b->m2 + q * q * a->m2) + 4 * d * (p * b->m3 - q * a->m3);
+    const double n = a->n + b->n, p = a->n / n, q = b->n / n,
+                 d = (b->mean - a->mean) + (b->low - a->low), d2 = d * d;
+    a->m4 += b->m4 + d2 * d2 * (a->n * q * (p * p - p * q + q * q)) +
+             6 * d2 * (p * p * b->m2 + q * q * a->m2) + 4 * d * (p * b->m3 - q * a->m3);
     a->m3 += b->m3 + d2 * d * (a->n * q * (p - q)) + 3 * d * (p * b->m2 - q * a->m2);
     mck_moments low = {a->n, a->mean, a->low, a->m2};
     const mck_moments other = {b->n, b->mean, b->low, b->m2};
@@ -97,7 +100,12 @@ static mck_moments4 settled4(double n, double shift, double s1, double s2, doubl
 {
     const mck_moments low = settled(n, shift, s1, s2);
     const double off = s1 / n;
-    mck_moments4 r = {n, low.mean, low.low, low.m2, s3 - off * (3 * s2 - 2 * s1 * off), s4 - off * (4 * s3 - off * (6 * s2 - 3 * s1 * off))};
+    mck_moments4 r = { n,
+                       low.mean,
+                       low.low,
+                       low.m2,
+                       s3 - off * (3 * s2 - 2 * s1 * off),
+                       s4 - off * (4 * s3 - off * (6 * s2 - 3 * s1 * off)) };
     return r;
 }
 
@@ -114,7 +122,8 @@ void MCK(moments4_fold_f64)(const mck_reduce *k);
 void MCK(moments4_fold_f64)(const mck_reduce *k)
 {
     for (int64_t i = 0; i < k->m; i++)
-        ((mck_moments4 *)k->out)[i] = tree4((const mck_moments4 *)k->in + i * k->row_stride, k->n, k->elem_stride);
+        ((mck_moments4 *)k->out)[i] =
+            tree4((const mck_moments4 *)k->in + i * k->row_stride, k->n, k->elem_stride);
 }
 
 #define T float

@@ -18,7 +18,8 @@ static double NAME(rough_mean)(const T *x, int64_t n)
     double mean = (double)rest / (double)n;
     for (int l = 0; l < 16; l++)
         mean += (double)lane[l] / (double)n;
-    return !(fabs(mean) <= 1e300) || fabs(mean - (double)x[0]) <= NEAR * fabs(mean) ? (double)x[0] : mean;
+    return !(fabs(mean) <= 1e300) || fabs(mean - (double)x[0]) <= NEAR * fabs(mean) ? (double)x[0]
+                                                                                    : mean;
 }
 
 /* s[0 .. most - 1] = sums of the powers of x[n] - shift, in 16 lanes */
@@ -68,7 +69,8 @@ static mck_moments NAME(around)(const T *x, int64_t n, double shift)
     return settled((double)n, shift, s[0], s[1]);
 }
 
-/* guess: a number that may lie near the mean. Where it does not, within a spread, the block is taken again around its own mean. */
+/* guess: a number that may lie near the mean. Where it does not, within a spread, the block is
+ * taken again around its own mean. */
 static mck_moments NAME(block)(const T *x, int64_t n, double guess)
 {
     mck_moments b = NAME(around)(x, n, guess);
@@ -77,7 +79,8 @@ static mck_moments NAME(block)(const T *x, int64_t n, double guess)
 
 #define KEPT(v, ref) (skip && (v) != (v) ? 0.0 : (double)(v) - (ref))
 /* shift[m] = numbers near the means of n rows, and how many numbers there are */
-MC_INLINE void NAME(column_means)(const T *x, int64_t m, int64_t n, int64_t stride, double *shift, double *count, int skip)
+MC_INLINE void NAME(column_means)(const T *x, int64_t m, int64_t n, int64_t stride, double *shift,
+                                  double *count, int skip)
 {
     for (int64_t i = 0; i < m; i++)
         shift[i] = count[i] = 0;
@@ -91,13 +94,17 @@ MC_INLINE void NAME(column_means)(const T *x, int64_t m, int64_t n, int64_t stri
         for (int64_t r = 1; skip && r < n && first != first; r++)
             first = (double)x[r * stride + i];
         shift[i] = count[i] > 0 ? shift[i] / count[i] : 0.0;
-        if (count[i] > 0 && (!(fabs(shift[i]) <= 1e300) || fabs(shift[i] - first) <= NEAR * fabs(shift[i])))
+        if (count[i] > 0 &&
+            (!(fabs(shift[i]) <= 1e300) || fabs(shift[i] - first) <= NEAR * fabs(shift[i])))
             shift[i] = first;
     }
 }
 
-/* The same sums around shift[m]; four rows at a time, so that sums are read and written less often. Skipping counts too. */
-MC_INLINE void NAME(columns_around)(const T *x, int64_t m, int64_t n, int64_t stride, const double *shift, double *s1, double *s2, double *count, int skip)
+/* The same sums around shift[m]; four rows at a time, so that sums are read and written less often.
+ * Skipping counts too. */
+MC_INLINE void NAME(columns_around)(const T *x, int64_t m, int64_t n, int64_t stride,
+                                    const double *shift, double *s1, double *s2, double *count,
+                                    int skip)
 {
     for (int64_t i = 0; i < m; i++) {
         s1[i] = s2[i] = 0;
@@ -107,12 +114,14 @@ MC_INLINE void NAME(columns_around)(const T *x, int64_t m, int64_t n, int64_t st
     for (; r + 4 <= n; r += 4) {
         const T *a = x + r * stride, *b = a + stride, *c = b + stride, *d = c + stride;
         for (int64_t i = 0; i < m; i++) {
-            const double p = KEPT(a[i], shift[i]), q = KEPT(b[i], shift[i]), u = KEPT(c[i], shift[i]), v = KEPT(d[i], shift[i]);
+            const double p = KEPT(a[i], shift[i]), q = KEPT(b[i], shift[i]),
+                         u = KEPT(c[i], shift[i]), v = KEPT(d[i], shift[i]);
             s1[i] += (p + q) + (u + v);
             s2[i] += (p * p + q * q) + (u * u + v * v);
         }
         for (int64_t i = 0; skip && i < m; i++)
-            count[i] += ((a[i] == a[i] ? 1.0 : 0.0) + (b[i] == b[i] ? 1.0 : 0.0)) + ((c[i] == c[i] ? 1.0 : 0.0) + (d[i] == d[i] ? 1.0 : 0.0));
+            count[i] += ((a[i] == a[i] ? 1.0 : 0.0) + (b[i] == b[i] ? 1.0 : 0.0)) +
+                        ((c[i] == c[i] ? 1.0 : 0.0) + (d[i] == d[i] ? 1.0 : 0.0));
     }
     for (; r < n; r++)
         for (int64_t i = 0; i < m; i++) {
@@ -123,10 +132,13 @@ MC_INLINE void NAME(columns_around)(const T *x, int64_t m, int64_t n, int64_t st
         }
 }
 
-/* m columns of n rows, at most COLUMN_BLOCK of them, joined to out; what out holds already says where the means may lie */
-MC_INLINE void NAME(column_block)(const T *x, int64_t m, int64_t n, int64_t stride, mck_moments *out, int first, int skip)
+/* m columns of n rows, at most COLUMN_BLOCK of them, joined to out; what out holds already says
+ * where the means may lie */
+MC_INLINE void NAME(column_block)(const T *x, int64_t m, int64_t n, int64_t stride,
+                                  mck_moments *out, int first, int skip)
 {
-    double shift[MCK_REDUCE_COLUMNS], s1[MCK_REDUCE_COLUMNS], s2[MCK_REDUCE_COLUMNS], count[MCK_REDUCE_COLUMNS];
+    double shift[MCK_REDUCE_COLUMNS], s1[MCK_REDUCE_COLUMNS], s2[MCK_REDUCE_COLUMNS],
+        count[MCK_REDUCE_COLUMNS];
     int again = first;
     if (!first) {
         for (int64_t i = 0; i < m; i++)
@@ -156,7 +168,9 @@ MC_INLINE void NAME(all_moments)(const mck_reduce *k, int skip)
         for (int64_t i = 0; i < k->m; i++)
             out[i] = (mck_moments){0, 0, 0, 0};
         for (int64_t r = 0; r < k->n; r += COLUMN_BLOCK)
-            NAME(column_block)(x + r * k->elem_stride, k->m, k->n - r < COLUMN_BLOCK ? k->n - r : COLUMN_BLOCK, k->elem_stride, out, r == 0, skip);
+            NAME(column_block)
+            (x + r * k->elem_stride, k->m, k->n - r < COLUMN_BLOCK ? k->n - r : COLUMN_BLOCK,
+             k->elem_stride, out, r == 0, skip);
         return;
     }
     T buf[ROW_BLOCK];
@@ -187,7 +201,8 @@ MC_INLINE void NAME(all_moments)(const mck_reduce *k, int skip)
             if (n == 0)
                 continue;
             const T *row = moved ? buf : p;
-            const mck_moments b = NAME(block)(row, n, out[i].n > 0 ? out[i].mean : NAME(rough_mean)(row, n));
+            const mck_moments b =
+                NAME(block)(row, n, out[i].n > 0 ? out[i].mean : NAME(rough_mean)(row, n));
             join(out + i, &b);
         }
     }

@@ -104,8 +104,10 @@ MC_INLINE float uniform_f32(float u, double a, double b, double none)
 
 #define SHIFT_F64(z, mean, deviation, c) ((void)(c), (mean) + (deviation) * (z))
 #define SHIFT_F32(z, mean, deviation, c) ((void)(c), (float)(mean) + (float)(deviation) * (z))
-#define SPREAD_F64(mean, deviation, c) ((void)(c), FINITE_F64(mean) && (deviation) >= 0 && FINITE_F64(deviation))
-#define SPREAD_F32(mean, deviation, c) ((void)(c), FINITE_F32(mean) && (deviation) >= 0 && FINITE_F32(deviation))
+#define SPREAD_F64(mean, deviation, c) \
+    ((void)(c), FINITE_F64(mean) && (deviation) >= 0 && FINITE_F64(deviation))
+#define SPREAD_F32(mean, deviation, c) \
+    ((void)(c), FINITE_F32(mean) && (deviation) >= 0 && FINITE_F32(deviation))
 
 #define T float
 #define DRAWS 4
@@ -127,12 +129,14 @@ MC_INLINE float uniform_f32(float u, double a, double b, double none)
 
 enum { PIECE = 256 };
 
-/* Element i from its word x: low + the high half of x (high - low + 1), drawn again where that would favour some numbers. */
+/* Element i from its word x: low + the high half of x (high - low + 1), drawn again where that
+ * would favour some numbers. */
 MC_INLINE int64_t integer(const mck_random *a, uint64_t i, uint64_t x, int64_t low, int64_t high)
 {
     const uint64_t count = (uint64_t)high - (uint64_t)low + 1; /* 0: all of them */
     uint64_t rest, value = mck_philox_scale(x, count, &rest);
-    if (MC_UNLIKELY(rest < count)) { /* may be thrown away: only now is 2^64 mod count worth its division */
+    if (MC_UNLIKELY(rest < count)) {
+        /* may be thrown away: only now is 2^64 mod count worth its division */
         const uint64_t reject = (0 - count) % count;
         if (rest < reject)
             value = mck_philox_redraw(a->key, a->stream, i, count, reject);
@@ -167,21 +171,27 @@ void MCK(random_integers_i64)(const mck_random *a)
             if (a->status && !*a->status) *a->status = i + 1;
             return;
         }
-    MCK(random_bits_u64)(&(mck_random){ .n = a->n, .out = out, .key = a->key, .stream = a->stream, .first = a->first });
-    const int64_t low = a->n ? whole_param(a, 0, 0) : 0, span = a->n ? whole_param(a, 1, 0) - low : 0;
+    MCK(random_bits_u64)
+    (&(mck_random){ .n = a->n, .out = out, .key = a->key, .stream = a->stream, .first = a->first });
+    const int64_t low = a->n ? whole_param(a, 0, 0) : 0,
+                  span = a->n ? whole_param(a, 1, 0) - low : 0;
     const int narrow = fixed && a->n && (uint64_t)span < 0xffffffffu;
     for (int64_t begin = 0; begin < a->n; begin += PIECE) {
         const int64_t m = a->n - begin < PIECE ? a->n - begin : PIECE;
         uint64_t *const x = (uint64_t *)out + begin;
         uint64_t close = !narrow;
-        if (narrow) { /* 64 by 32 bits; a first draw that may be thrown away has 32 zeros in its low half */
+        if (narrow) {
+            /* 64 by 32 bits; a first draw that may be thrown away has 32 zeros in its low half */
             const uint64_t count = (uint64_t)span + 1;
             for (int64_t i = 0; i < m; i++)
-                close |= (uint32_t)((x[i] >> 32) * count + ((x[i] & 0xffffffffu) * count >> 32)) == 0;
+                close |=
+                    (uint32_t)((x[i] >> 32) * count + ((x[i] & 0xffffffffu) * count >> 32)) == 0;
             for (int64_t i = 0; i < m && !close; i++)
-                x[i] = (uint64_t)low + (((x[i] >> 32) * count + ((x[i] & 0xffffffffu) * count >> 32)) >> 32);
+                x[i] = (uint64_t)low +
+                       (((x[i] >> 32) * count + ((x[i] & 0xffffffffu) * count >> 32)) >> 32);
         }
         for (int64_t i = begin; i < begin + m && close; i++)
-            out[i] = integer(a, (uint64_t)(a->first + i), (uint64_t)out[i], whole_param(a, 0, i), whole_param(a, 1, i));
+            out[i] = integer(a, (uint64_t)(a->first + i), (uint64_t)out[i], whole_param(a, 0, i),
+                             whole_param(a, 1, i));
     }
 }

@@ -25,7 +25,8 @@ void NAME(random)(const mck_random *a)
     const int fixed = mck_random_fixed(a);
     T *out = a->out;
     for (int64_t i = 0; i < a->n && (i == 0 || !fixed); i++)
-        if (!CHECK(mck_random_param(a, 0, i), mck_random_param(a, 1, i), mck_random_param(a, 2, i))) {
+        if (!CHECK(mck_random_param(a, 0, i), mck_random_param(a, 1, i),
+                   mck_random_param(a, 2, i))) {
             if (a->status && !*a->status) *a->status = i + 1;
             return;
         }

@@ -74,8 +74,8 @@ static double log_binomial(double k, double n, double p, double q)
 {
     if (k == 0) return p < 0.1 ? -deviance(n, n * q) - n * p : n * mck_log_f64(q);
     if (k == n) return q < 0.1 ? -deviance(n, n * p) - n * q : n * mck_log_f64(p);
-    return stirling(n) - stirling(k) - stirling(n - k) - deviance(k, n * p) - deviance(n - k, n * q) -
-           0.5 * (LOG_TWO_PI + mck_log_f64(k) + mck_log_f64((n - k) / n));
+    return stirling(n) - stirling(k) - stirling(n - k) - deviance(k, n * p) -
+           deviance(n - k, n * q) - 0.5 * (LOG_TWO_PI + mck_log_f64(k) + mck_log_f64((n - k) / n));
 }
 
 /* ---- Poisson ---- */
@@ -115,8 +115,8 @@ MC_INLINE int poisson_quick(const poisson_hat *h, double mean, double u, double 
     return (rest >= 0.07) & (v <= h->quick);
 }
 
-static MC_NOINLINE double poisson_again(const group *g, int l, unsigned part, const poisson_hat *h, double mean, double u,
-                                        double v, double k)
+static MC_NOINLINE double poisson_again(const group *g, int l, unsigned part, const poisson_hat *h,
+                                        double mean, double u, double v, double k)
 {
     for (unsigned attempt = 1; attempt <= ATTEMPTS; attempt++) {
         const double rest = 0.5 - mck_abs_f64(u - 0.5);
@@ -147,7 +147,8 @@ static void poisson_group(const group *g, const double *mean, unsigned part, dou
         large |= mean[l] >= SMALL_MEAN;
     }
     if (large) {
-        for (int l = 0; l < LANES; l++) hat[l] = poisson_setup(mean[l] < SMALL_MEAN ? SMALL_MEAN : mean[l]);
+        for (int l = 0; l < LANES; l++)
+            hat[l] = poisson_setup(mean[l] < SMALL_MEAN ? SMALL_MEAN : mean[l]);
         for (int l = 0; l < LANES; l++)
             settled[l] = (int8_t)poisson_quick(&hat[l], mean[l], u[l], v[l], &out[l]);
         for (int l = 0; l < g->m; l++)
@@ -205,7 +206,8 @@ static binomial_hat binomial_setup(double n, double p)
 }
 
 /* The count of lane l (of stream place l) from the words of its first attempt. */
-static double binomial_one(const group *g, int l, unsigned part, const binomial_hat *h, const uint32_t *words)
+static double binomial_one(const group *g, int l, unsigned part, const binomial_hat *h,
+                           const uint32_t *words)
 {
     double u = mck_philox_open_f64(words[0], words[1]), k = 0;
     if (h->n * h->p < SMALL_MEAN) {
@@ -223,7 +225,8 @@ static double binomial_one(const group *g, int l, unsigned part, const binomial_
             k = mck_floor_f64((2.0 * h->a / rest + h->b) * side + h->c);
             if (rest >= 0.07 && v <= h->quick) break;
             if (k >= 0 && k <= h->n &&
-                mck_log_f64(v * h->alpha / (h->a / (rest * rest) + h->b)) <= log_binomial(k, h->n, h->p, h->q) - h->top)
+                mck_log_f64(v * h->alpha / (h->a / (rest * rest) + h->b)) <=
+                    log_binomial(k, h->n, h->p, h->q) - h->top)
                 break;
             uint32_t c[4];
             lane_words(g, l, part, attempt, c);
@@ -259,7 +262,8 @@ static int binomial_fine(double a, double b, double c, double d)
 }
 GROUP_LAW(binomial_f64, binomial_law, binomial_fine)
 
-/* ---- negative binomial: failures before success a (a > 0 need not be whole), success with probability b ---- */
+/* ---- negative binomial: failures before success a (a > 0 need not be whole), success with
+ * probability b ---- */
 
 static void negative_binomial_law(const group *g, double *out)
 {
@@ -289,12 +293,13 @@ MC_INLINE double log_factorial(double n)
 
 #define CANCELS 1e9 /* below, factorials of the counts lose less than 10^-5 of a probability */
 
-/* log probability of k but for a term that does not depend on it: through factorials, or where they cancel through binomials with
- * p = drawn / all (Loader). */
+/* log probability of k but for a term that does not depend on it: through factorials, or where they
+ * cancel through binomials with p = drawn / all (Loader). */
 static double log_hypergeometric(double k, double good, double bad, double drawn)
 {
     if (good + bad < CANCELS)
-        return -(log_factorial(k) + log_factorial(good - k)) - (log_factorial(drawn - k) + log_factorial(bad - drawn + k));
+        return -(log_factorial(k) + log_factorial(good - k)) -
+               (log_factorial(drawn - k) + log_factorial(bad - drawn + k));
     const double p = drawn / (good + bad), q = 1.0 - p;
     return log_binomial(k, good, p, q) + log_binomial(drawn - k, bad, p, q);
 }
@@ -303,7 +308,8 @@ static double log_hypergeometric(double k, double good, double bad, double drawn
 static double log_none(double good, double bad, double drawn)
 {
     const double p = drawn / (good + bad), q = 1.0 - p;
-    return log_binomial(0, good, p, q) + log_binomial(drawn, bad, p, q) - log_binomial(drawn, good + bad, p, q);
+    return log_binomial(0, good, p, q) + log_binomial(drawn, bad, p, q) -
+           log_binomial(drawn, good + bad, p, q);
 }
 
 typedef struct urn {
@@ -324,7 +330,8 @@ static urn urn_setup(double good, double bad, double drawn)
         h.start = h.drawn == 0 || h.good == 0 ? 1.0 : mck_exp_f64(log_none(h.good, h.bad, h.drawn));
         return h;
     }
-    const double p = h.good / all, variance = (all - h.drawn) / (all - 1.0) * h.drawn * p * (1.0 - p);
+    const double p = h.good / all,
+                 variance = (all - h.drawn) / (all - 1.0) * h.drawn * p * (1.0 - p);
     h.centre = h.drawn * p + 0.5;
     h.width = mck_sqrt_f64(variance + 0.5);
     const double mode = mck_floor_f64((h.drawn + 1.0) * (h.good + 1.0) / (all + 2.0));
@@ -348,7 +355,8 @@ static double urn_one(const group *g, int l, const urn *h, uint32_t *c)
         }
         return k;
     }
-    const double height = 1.7155277699214135 * h->width + 0.8989161620588988; /* 2 sqrt(2/e), 3 - 2 sqrt(3/e) */
+    /* 2 sqrt(2/e), 3 - 2 sqrt(3/e) */
+    const double height = 1.7155277699214135 * h->width + 0.8989161620588988;
     for (unsigned attempt = 1; attempt <= ATTEMPTS; attempt++) {
         const double x = h->centre + height * (mck_philox_open_f64(c[2], c[3]) - 0.5) / u;
         k = mck_floor_f64(x);
@@ -386,15 +394,17 @@ static int hypergeometric_fine(double a, double b, double c, double d)
 }
 GROUP_LAW(hypergeometric_f64, hypergeometric_law, hypergeometric_fine)
 
-/* ---- multinomial: a trials over width categories with the weights p[1]; out[n][width]. Category after category is a binomial count of
- * what is left; the place of a count in the stream is its place in the result. ---- */
+/* ---- multinomial: a trials over width categories with the weights p[1]; out[n][width]. Category
+ * after category is a binomial count of what is left; the place of a count in the stream is its
+ * place in the result. ---- */
 
 void MCK(random_multinomial_f64)(const mck_random *a)
 {
     double *const out = a->out;
     const double *const all = a->p[1];
     for (int64_t i = 0; i < a->n; i++) {
-        const double trials = mck_random_param(a, 0, i), *const weight = all + i * a->stride[1] * a->width;
+        const double trials = mck_random_param(a, 0, i), *const weight =
+                                                             all + i * a->stride[1] * a->width;
         double left = trials, sum = 0;
         int fine = is_count(trials);
         for (int64_t j = 0; j < a->width; j++) {
@@ -419,7 +429,8 @@ void MCK(random_multinomial_f64)(const mck_random *a)
             left -= count;
             sum -= weight[j];
         }
-        /* rounding of the running sum may leave a few over: they belong to the last category that has weight */
+        /* rounding of the running sum may leave a few over: they belong to the last category that
+         * has weight */
         for (int64_t j = a->width - 1; left > 0 && j >= 0; j--)
             if (weight[j] > 0) {
                 out[i * a->width + j] += left;

@@ -32,7 +32,8 @@ MC_INLINE int gamma_accepts(double d, double z, double v, double u)
 }
 
 /* v of lane l, which the quick test of attempt 0 did not settle. */
-static MC_NOINLINE double gamma_again(const group *g, int l, unsigned part, double d, double z, double v, double u)
+static MC_NOINLINE double gamma_again(const group *g, int l, unsigned part, double d, double z,
+                                      double v, double u)
 {
     for (unsigned attempt = 1; attempt < ATTEMPTS && !gamma_accepts(d, z, v, u); attempt++) {
         uint32_t c[4];
@@ -44,9 +45,10 @@ static MC_NOINLINE double gamma_again(const group *g, int l, unsigned part, doub
     return v > 0 ? v : 1.0;
 }
 
-/* out[l]: gamma number of shape a[l] > 0, scale 1, from parts part and part + 1; its logarithm when `logarithm` (which does not
- * underflow where a is small). */
-MC_INLINE void gamma_group(const group *g, const double *a, unsigned part, int logarithm, double *out)
+/* out[l]: gamma number of shape a[l] > 0, scale 1, from parts part and part + 1; its logarithm when
+ * `logarithm` (which does not underflow where a is small). */
+MC_INLINE void gamma_group(const group *g, const double *a, unsigned part, int logarithm,
+                           double *out)
 {
     uint32_t w[4][LANES];
     double d[LANES], z[LANES], v[LANES], u[LANES];

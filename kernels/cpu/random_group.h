@@ -28,10 +28,12 @@ MC_INLINE void group_words(const group *g, unsigned part, uint32_t w[4][LANES])
 /* The words of one lane of a later attempt. */
 MC_INLINE void lane_words(const group *g, int lane, unsigned part, unsigned attempt, uint32_t *c)
 {
-    mck_philox_block(g->key, g->stream, mck_philox_place(g->first + (uint64_t)lane, part, attempt), c);
+    mck_philox_block(g->key, g->stream, mck_philox_place(g->first + (uint64_t)lane, part, attempt),
+                     c);
 }
 
-enum { ATTEMPTS = 256 }; /* a law accepts half of its attempts or more: the last one is reached never */
+/* a law accepts half of its attempts or more: the last one is reached never */
+enum { ATTEMPTS = 256 };
 
 MC_INLINE void each_group(const mck_random *a, group_law law, group_check fine)
 {

@@ -82,12 +82,14 @@ MC_INLINE double laplace(double u, double a, double b, double c)
 #define CHECK SHAPE_SCALE
 #include "random_body.h"
 
-/* location a, scale b: a + b tan(pi (u - 1/2)); near the ends by the cotangent of the distance to the end, which is exact */
+/* location a, scale b: a + b tan(pi (u - 1/2)); near the ends by the cotangent of the distance to
+ * the end, which is exact */
 MC_INLINE double cauchy(double u, double a, double b, double c)
 {
     (void)c;
     const double near = u < 0.5 ? u : 1.0 - u, pi = 3.14159265358979323846;
-    const double t = mck_tan_f64(pi * (near < 0.25 ? near : 0.5 - near)), x = near < 0.25 ? 1.0 / t : t;
+    const double t = mck_tan_f64(pi * (near < 0.25 ? near : 0.5 - near)),
+                 x = near < 0.25 ? 1.0 / t : t;
     return a + b * (u < 0.5 ? -x : x);
 }
 #define T double

@@ -49,7 +49,8 @@ static void loggamma_law(const group *g, double *out)
 }
 GROUP_LAW(loggamma_f64, loggamma_law, one_shape)
 
-/* ---- beta: x / (x + y) of gamma numbers of shapes a and b, through logarithms: small shapes underflow ---- */
+/* ---- beta: x / (x + y) of gamma numbers of shapes a and b, through logarithms: small shapes
+ * underflow ---- */
 
 static void beta_law(const group *g, double *out)
 {
@@ -67,7 +68,8 @@ static void beta_law(const group *g, double *out)
         out[l] = (x[l] < y[l] ? e : 1.0) / (1.0 + e);
     }
 }
-/* Whether logarithms are taken must not depend on the neighbours: groups of mixed shapes are drawn lane by lane. */
+/* Whether logarithms are taken must not depend on the neighbours: groups of mixed shapes are drawn
+ * lane by lane. */
 static void beta_alone(const group *g, double *out)
 {
     int small = 0, large = 0;
@@ -85,7 +87,8 @@ static void beta_alone(const group *g, double *out)
     for (int pass = 0; pass < 2; pass++) {
         for (int l = 0; l < LANES; l++) {
             const int s = (g->p[0][l] < 1.0) | (g->p[1][l] < 1.0);
-            one.p[0][l] = s == pass ? g->p[0][l] : pass ? 0.5 : 1.0; /* lanes of the other kind: anything of this kind */
+            /* lanes of the other kind: anything of this kind */
+            one.p[0][l] = s == pass ? g->p[0][l] : pass ? 0.5 : 1.0;
             one.p[1][l] = s == pass ? g->p[1][l] : 1.0;
         }
         beta_law(&one, both[pass]);
@@ -137,15 +140,18 @@ static void f_law(const group *g, double *out)
 }
 GROUP_LAW(f_f64, f_law, two_shapes)
 
-/* ---- von Mises: mean direction a, concentration b, in [-pi, pi). Best and Fisher, "Efficient simulation of the von Mises distribution",
- * 1979; below 1e-8 it is uniform, above 1e6 a wrapped normal to the last digits that 1/b leaves. ---- */
+/* ---- von Mises: mean direction a, concentration b, in [-pi, pi). Best and Fisher, "Efficient
+ * simulation of the von Mises distribution", 1979; below 1e-8 it is uniform, above 1e6 a wrapped
+ * normal to the last digits that 1/b leaves. ---- */
 
 #define TURN 6.28318530717958647693
 
-/* s = (1 + rho^2) / (2 rho) with rho = (r - sqrt(2 r)) / (2 b), r = 1 + sqrt(1 + 4 b^2); below 1e-5 its series */
+/* s = (1 + rho^2) / (2 rho) with rho = (r - sqrt(2 r)) / (2 b), r = 1 + sqrt(1 + 4 b^2); below 1e-5
+ * its series */
 MC_INLINE double von_mises_s(double b)
 {
-    const double r = 1.0 + mck_sqrt_f64(1.0 + 4.0 * b * b), rho = (r - mck_sqrt_f64(2.0 * r)) / (2.0 * b);
+    const double r = 1.0 + mck_sqrt_f64(1.0 + 4.0 * b * b),
+                 rho = (r - mck_sqrt_f64(2.0 * r)) / (2.0 * b);
     return b < 1e-5 ? 1.0 / b + b : (1.0 + rho * rho) / (2.0 * rho);
 }
 
@@ -154,7 +160,8 @@ MC_INLINE int von_mises_try(double b, double s, const uint32_t *c, double *angle
 {
     double cosine, sine;
     mck_philox_turn_f64(c[0], c[1], &cosine, &sine);
-    const double f = (1.0 + s * cosine) / (s + cosine), y = b * (s - f), v = mck_philox_open_word(c[2]);
+    const double f = (1.0 + s * cosine) / (s + cosine), y = b * (s - f),
+                 v = mck_philox_open_word(c[2]);
     const double size = mck_acos_f64(f < -1.0 ? -1.0 : f > 1.0 ? 1.0 : f);
     *angle = c[3] & 0x80000000u ? -size : size;
     return y * (2.0 - y) - v > 0 || mck_log_f64(y / v) + 1.0 - y >= 0;
@@ -178,7 +185,8 @@ static void von_mises_law(const group *g, double *out)
         } else {
             if (b != of) s = von_mises_s(b);
             of = b;
-            for (unsigned attempt = 1; !von_mises_try(b, s, c, &angle) && attempt < ATTEMPTS; attempt++)
+            for (unsigned attempt = 1; !von_mises_try(b, s, c, &angle) && attempt < ATTEMPTS;
+                 attempt++)
                 lane_words(g, l, 0, attempt, c);
         }
         angle += g->p[0][l];
@@ -194,9 +202,10 @@ static int von_mises_fine(double a, double b, double c, double d)
 }
 GROUP_LAW(von_mises_f64, von_mises_law, von_mises_fine)
 
-/* ---- normal with mean c, standard deviation d, given that it lies in [a, b]. By inversion, from the side where the distribution
- * function is small, so that tails keep their digits; beyond 37 deviations, where it underflows, by rejection from an exponential or,
- * for narrow intervals, a uniform number: Robert, "Simulation of truncated normal variables", 1995. ---- */
+/* ---- normal with mean c, standard deviation d, given that it lies in [a, b]. By inversion, from
+ * the side where the distribution function is small, so that tails keep their digits; beyond 37
+ * deviations, where it underflows, by rejection from an exponential or, for narrow intervals, a
+ * uniform number: Robert, "Simulation of truncated normal variables", 1995. ---- */
 
 /* Standard normal given that it lies in [low, high], 37 < low. */
 static double far_tail(const group *g, int l, double low, double high, uint32_t *c)
@@ -205,7 +214,8 @@ static double far_tail(const group *g, int l, double low, double high, uint32_t 
     const int narrow = (high - low) * rate < 1.0;
     double x = low;
     for (unsigned attempt = 1; attempt <= ATTEMPTS; attempt++) {
-        const double u = mck_philox_open_f64(c[0], c[1]), v = mck_log_f64(mck_philox_open_f64(c[2], c[3]));
+        const double u = mck_philox_open_f64(c[0], c[1]),
+                     v = mck_log_f64(mck_philox_open_f64(c[2], c[3]));
         x = narrow ? low + u * (high - low) : low - mck_log_f64(u) / rate;
         const double test = narrow ? 0.5 * (low - x) * (low + x) : -0.5 * (x - rate) * (x - rate);
         if (x <= high && v < test) return x;
@@ -221,7 +231,8 @@ static void truncated_normal_law(const group *g, double *out)
     int8_t turned[LANES], far[LANES];
     group_words(g, 0, w);
     for (int l = 0; l < g->m; l++) {
-        const double a = (g->p[0][l] - g->p[2][l]) / g->p[3][l], b = (g->p[1][l] - g->p[2][l]) / g->p[3][l];
+        const double a = (g->p[0][l] - g->p[2][l]) / g->p[3][l],
+                     b = (g->p[1][l] - g->p[2][l]) / g->p[3][l];
         const int turn = a > 0; /* the interval mirrored to negative numbers */
         if (l == 0 || a != from || b != to) {
             low = turn ? -b : a;

@@ -21,10 +21,12 @@ void MCK(sum_ref)(const mck_reduce *k)
 #define PROTO(op, name) void MCK(op##_##name)(const mck_reduce *k);
 #define PROTO_SUM(name) PROTO(sum, name) PROTO(prod, name)
 #define PROTO_ORDER(name) PROTO(max, name) PROTO(min, name) PROTO(argmax, name) PROTO(argmin, name)
-PROTO_SUM(i64) PROTO_SUM(f32) PROTO_SUM(f64) PROTO_SUM(c64) PROTO_SUM(c128)
-PROTO_ORDER(u8) PROTO_ORDER(i8) PROTO_ORDER(i16) PROTO_ORDER(i32) PROTO_ORDER(i64) PROTO_ORDER(f32) PROTO_ORDER(f64)
-PROTO(nansum, f32) PROTO(nansum, f64) PROTO(nanfill, f32) PROTO(nanfill, f64) PROTO(nanfill, c64) PROTO(nanfill, c128) PROTO(nanhold, f32) PROTO(nanhold, f64)
-PROTO(any, u8) PROTO(all, u8) PROTO(count, u8)
+PROTO_SUM(i64)
+PROTO_SUM(f32) PROTO_SUM(f64) PROTO_SUM(c64) PROTO_SUM(c128) PROTO_ORDER(u8) PROTO_ORDER(i8)
+    PROTO_ORDER(i16) PROTO_ORDER(i32) PROTO_ORDER(i64) PROTO_ORDER(f32) PROTO_ORDER(f64)
+        PROTO(nansum, f32) PROTO(nansum, f64) PROTO(nanfill, f32) PROTO(nanfill, f64)
+            PROTO(nanfill, c64) PROTO(nanfill, c128) PROTO(nanhold, f32) PROTO(nanhold, f64)
+                PROTO(any, u8) PROTO(all, u8) PROTO(count, u8)
 
 #define T float
 #define NAME f32
@@ -118,8 +120,9 @@ PROTO(any, u8) PROTO(all, u8) PROTO(count, u8)
 #define WANT_ORDER
 #include "reduce_body.h"
 
-/* booleans: any is the maximum of 0/1, all the minimum; an empty row is handled by the runtime */
-void MCK(any_u8)(const mck_reduce *k) { MCK(max_u8)(k); }
+    /* booleans: any is the maximum of 0/1, all the minimum; an empty row is handled by the
+     * runtime */
+    void MCK(any_u8)(const mck_reduce *k) { MCK(max_u8)(k); }
 void MCK(all_u8)(const mck_reduce *k) { MCK(min_u8)(k); }
 
 /* how many bytes of 0/1 are set: rows and columns as in the sums */

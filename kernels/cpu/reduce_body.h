@@ -48,35 +48,33 @@ MC_INLINE const T *BESIDE(const T *x, int64_t i, int64_t n, int64_t stride, T *b
 #else
 #define TERM(v) (v)
 #endif
-/* n elements (pairs for complex) -> acc[WIDTH] in LANES lanes that take two at a time, in the order of memory: read in another one (eight
- * terms as a tree), the hardware reads ahead half as fast. skip: NaN count as UNIT. */
-#define FOLD_ROW(op, UNIT, JOIN, PAIR)                                                                      \
-    MC_INLINE void CAT3(op##_row, NAME)(ACC *acc, const T *x, int64_t n, int64_t stride, int skip)          \
-    {                                                                                                       \
-        (void)skip;                                                                                         \
-        MC_ALIGNED(64) T buf[BLOCK];                                                                        \
-        ACC lane[LANES];                                                                                    \
-        for (int l = 0; l < LANES; l++)                                                                     \
-            lane[l] = UNIT;                                                                                 \
-        for (int64_t i = 0; i < n; i += BLOCK / WIDTH) {                                                    \
-            const int64_t most = n - i < BLOCK / WIDTH ? n - i : BLOCK / WIDTH, len = most * WIDTH;         \
-            const T *v = BESIDE(x, i, most, stride, buf);                                                   \
-            int64_t j = 0;                                                                                  \
-            MC_UNROLL(1)                                                                                    \
-            for (; j + 2 * LANES <= len; j += 2 * LANES)                                                    \
-                for (int l = 0; l < LANES; l++)                                                             \
-                    lane[l] = JOIN(lane[l], PAIR(TERM(v[j + l]), TERM(v[j + LANES + l])));                  \
-            for (; j + LANES <= len; j += LANES)                                                            \
-                for (int l = 0; l < LANES; l++)                                                             \
-                    lane[l] = JOIN(lane[l], (ACC)TERM(v[j + l]));                                           \
-            for (int l = 0; j < len; j++, l++)                                                              \
-                lane[l] = JOIN(lane[l], (ACC)TERM(v[j]));                                                   \
-        }                                                                                                   \
-        for (int h = LANES / 2; h >= WIDTH; h /= 2)                                                         \
-            for (int l = 0; l < h; l++)                                                                     \
-                lane[l] = JOIN(lane[l], lane[l + h]);                                                       \
-        for (int w = 0; w < WIDTH; w++)                                                                     \
-            acc[w] = lane[w];                                                                               \
+/* n elements (pairs for complex) -> acc[WIDTH] in LANES lanes that take two at a time, in the order
+ * of memory: read in another one (eight terms as a tree), the hardware reads ahead half as fast.
+ * skip: NaN count as UNIT. */
+#define FOLD_ROW(op, UNIT, JOIN, PAIR)                                                        \
+    MC_INLINE void CAT3(op##_row, NAME)(ACC *acc, const T *x, int64_t n, int64_t stride,     \
+                                        int skip)                                             \
+    {                                                                                         \
+        (void)skip;                                                                           \
+        MC_ALIGNED(64) T buf[BLOCK];                                                          \
+        ACC lane[LANES];                                                                      \
+        for (int l = 0; l < LANES; l++) lane[l] = UNIT;                                       \
+        for (int64_t i = 0; i < n; i += BLOCK / WIDTH) {                                      \
+            const int64_t most = n - i < BLOCK / WIDTH ? n - i : BLOCK / WIDTH,               \
+                          len = most * WIDTH;                                                 \
+            const T *v = BESIDE(x, i, most, stride, buf);                                     \
+            int64_t j = 0;                                                                    \
+            MC_UNROLL(1)                                                                      \
+            for (; j + 2 * LANES <= len; j += 2 * LANES)                                      \
+                for (int l = 0; l < LANES; l++)                                               \
+                    lane[l] = JOIN(lane[l], PAIR(TERM(v[j + l]), TERM(v[j + LANES + l])));    \
+            for (; j + LANES <= len; j += LANES)                                              \
+                for (int l = 0; l < LANES; l++) lane[l] = JOIN(lane[l], (ACC)TERM(v[j + l])); \
+            for (int l = 0; j < len; j++, l++) lane[l] = JOIN(lane[l], (ACC)TERM(v[j]));      \
+        }                                                                                     \
+        for (int h = LANES / 2; h >= WIDTH; h /= 2)                                           \
+            for (int l = 0; l < h; l++) lane[l] = JOIN(lane[l], lane[l + h]);                 \
+        for (int w = 0; w < WIDTH; w++) acc[w] = lane[w];                                     \
     }
 #define ADD(a, b) ((a) + (b))
 #define ADD_PAIR(a, b) ((ACC)(T)((a) + (b)))
@@ -85,7 +83,8 @@ FOLD_ROW(sum, 0, ADD, ADD_PAIR)
 #undef ADD
 
 #if KIND == 1
-/* Rows of n <= 8 neighbours, n known to the compiler: sum_row without the lanes that hold zeros, the same bits. */
+/* Rows of n <= 8 neighbours, n known to the compiler: sum_row without the lanes that hold zeros,
+ * the same bits. */
 MC_INLINE void CAT3(sum_short, NAME)(ACC *out, const T *x, int64_t m, int64_t row, int n, int skip)
 {
     (void)skip;
@@ -116,7 +115,8 @@ MC_INLINE void CAT3(sums, NAME)(const mck_reduce *k, int skip)
 #undef SHORT
 #endif
         for (int64_t i = 0; i < k->m; i++)
-            CAT3(sum_row, NAME)(out + i * WIDTH, x + i * k->row_stride * WIDTH, k->n, k->elem_stride, skip);
+            CAT3(sum_row, NAME)
+            (out + i * WIDTH, x + i * k->row_stride * WIDTH, k->n, k->elem_stride, skip);
         return;
     }
     const int64_t m = k->m * WIDTH, s = k->elem_stride * WIDTH;
@@ -211,30 +211,30 @@ void FN(prod)(const mck_reduce *k)
 #endif
 /* The extreme of n neighbours; a NaN wins. */
 #if KIND == 1
-#define BLOCK_OF(op, BETTER)                                                                                \
-    MC_INLINE T CAT3(op##_block, NAME)(const T *x, int64_t n)                                               \
-    {                                                                                                       \
-        return MCK_CAT(mck_##op##_of, NAME)(x, n);                                                          \
+#define BLOCK_OF(op, BETTER)                                  \
+    MC_INLINE T CAT3(op##_block, NAME)(const T *x, int64_t n) \
+    {                                                         \
+        return MCK_CAT(mck_##op##_of, NAME)(x, n);            \
     }
 #else
-#define BLOCK_OF(op, BETTER)                                                                                \
-    MC_INLINE T CAT3(op##_block, NAME)(const T *x, int64_t n)                                               \
-    {                                                                                                       \
-        T m = x[0];                                                                                         \
-        int64_t i = 0;                                                                                      \
-        if (n >= 2 * LANES) {                                                                               \
-            T lane[LANES];                                                                                  \
-            for (int l = 0; l < LANES; l++)                                                                 \
-                lane[l] = x[l];                                                                             \
-            for (i = LANES; i + LANES <= n; i += LANES)                                                     \
-                for (int l = 0; l < LANES; l++)                                                             \
-                    lane[l] = BETTER(x[i + l], lane[l]) ? x[i + l] : lane[l];                               \
-            for (int l = 0; l < LANES; l++)                                                                 \
-                m = m == m && BETTER(lane[l], m) ? lane[l] : m;                                             \
-        }                                                                                                   \
-        for (; i < n; i++)                                                                                  \
-            m = m == m && BETTER(x[i], m) ? x[i] : m;                                                       \
-        return m;                                                                                           \
+#define BLOCK_OF(op, BETTER)                                                  \
+    MC_INLINE T CAT3(op##_block, NAME)(const T *x, int64_t n)                 \
+    {                                                                         \
+        T m = x[0];                                                           \
+        int64_t i = 0;                                                        \
+        if (n >= 2 * LANES) {                                                 \
+            T lane[LANES];                                                    \
+            for (int l = 0; l < LANES; l++)                                   \
+                lane[l] = x[l];                                               \
+            for (i = LANES; i + LANES <= n; i += LANES)                       \
+                for (int l = 0; l < LANES; l++)                               \
+                    lane[l] = BETTER(x[i + l], lane[l]) ? x[i + l] : lane[l]; \
+            for (int l = 0; l < LANES; l++)                                   \
+                m = m == m && BETTER(lane[l], m) ? lane[l] : m;               \
+        }                                                                     \
+        for (; i < n; i++)                                                    \
+            m = m == m && BETTER(x[i], m) ? x[i] : m;                         \
+        return m;                                                             \
     }
 #endif
 BLOCK_OF(max, BETTER_MAX)
@@ -266,33 +266,35 @@ MC_INLINE int64_t CAT3(place, NAME)(const T *x, int64_t n, int64_t stride, T bes
 
 /* Columns: o = the better of o and x[0..rows - 1][i], rows apart by s. */
 #if KIND == 1 && !defined(MCK_PLAIN)
-#define COLUMNS_OF(op, BETTER)                                                                              \
-    MC_INLINE void CAT3(op##_columns, NAME)(T *out, const T *x, int64_t m, int64_t s, int64_t rows)         \
-    {                                                                                                       \
-        int64_t i = 0;                                                                                      \
-        for (; i + VL <= m; i += VL) {                                                                      \
-            VEC o = MCK_CAT(mck_load, BITS)(out + i);                                                       \
-            for (int64_t r = 0; r < rows; r++) {                                                            \
-                const VEC v = MCK_CAT(mck_load, BITS)(x + r * s + i), b = MCK_CAT(mck_##op, BITS)(v, o);    \
-                const __typeof__(v != v) nan = v != v;                                                      \
-                o = (VEC)(((__typeof__(nan))v & nan) | ((__typeof__(nan))b & ~nan));                        \
-            }                                                                                               \
-            MCK_CAT(mck_store, BITS)(out + i, o);                                                           \
-        }                                                                                                   \
-        for (; i < m; i++)                                                                                  \
-            for (int64_t r = 0; r < rows; r++)                                                              \
-                out[i] = BETTER(x[r * s + i], out[i]) ? x[r * s + i] : out[i];                              \
+#define COLUMNS_OF(op, BETTER)                                                         \
+    MC_INLINE void CAT3(op##_columns, NAME)(T *out, const T *x, int64_t m, int64_t s, \
+                                            int64_t rows)                              \
+    {                                                                                  \
+        int64_t i = 0;                                                                 \
+        for (; i + VL <= m; i += VL) {                                                 \
+            VEC o = MCK_CAT(mck_load, BITS)(out + i);                                  \
+            for (int64_t r = 0; r < rows; r++) {                                       \
+                const VEC v = MCK_CAT(mck_load, BITS)(x + r * s + i),                  \
+                          b = MCK_CAT(mck_##op, BITS)(v, o);                           \
+                const __typeof__(v != v) nan = v != v;                                 \
+                o = (VEC)(((__typeof__(nan))v & nan) | ((__typeof__(nan))b & ~nan));   \
+            }                                                                          \
+            MCK_CAT(mck_store, BITS)(out + i, o);                                      \
+        }                                                                              \
+        for (; i < m; i++)                                                             \
+            for (int64_t r = 0; r < rows; r++)                                         \
+                out[i] = BETTER(x[r * s + i], out[i]) ? x[r * s + i] : out[i];         \
     }
 #else
-#define COLUMNS_OF(op, BETTER)                                                                              \
-    MC_INLINE void CAT3(op##_columns, NAME)(T *out, const T *x, int64_t m, int64_t s, int64_t rows)         \
-    {                                                                                                       \
-        for (int64_t r = 0; r < rows; r++) {                                                                \
-            const T *row = x + r * s;                                                                       \
-            MC_IVDEP                                                                                        \
-            for (int64_t i = 0; i < m; i++)                                                                 \
-                out[i] = BETTER(row[i], out[i]) ? row[i] : out[i];                                          \
-        }                                                                                                   \
+#define COLUMNS_OF(op, BETTER)                                                                 \
+    MC_INLINE void CAT3(op##_columns, NAME)(T *out, const T *x, int64_t m, int64_t s,         \
+                                            int64_t rows)                                      \
+    {                                                                                          \
+        for (int64_t r = 0; r < rows; r++) {                                                   \
+            const T *row = x + r * s;                                                          \
+            MC_IVDEP                                                                           \
+            for (int64_t i = 0; i < m; i++) out[i] = BETTER(row[i], out[i]) ? row[i] : out[i]; \
+        }                                                                                      \
     }
 #endif
 COLUMNS_OF(max, BETTER_MAX)
@@ -300,48 +302,52 @@ COLUMNS_OF(min, BETTER_MIN)
 #undef COLUMNS_OF
 
 /* The extreme of a row; *first: where the block of BLOCK elements begins that holds it first. */
-#define ORDER(op, BETTER)                                                                                   \
-    MC_INLINE T CAT3(op##_row, NAME)(const T *x, int64_t n, int64_t stride, int64_t *first)                 \
-    {                                                                                                       \
-        MC_ALIGNED(64) T buf[BLOCK];                                                                        \
-        T m = x[0];                                                                                         \
-        *first = 0;                                                                                         \
-        for (int64_t i = 0; i < n; i += BLOCK) {                                                            \
-            const int64_t len = n - i < BLOCK ? n - i : BLOCK;                                              \
-            const T *v = BESIDE(x, i, len, stride, buf);                                                    \
-            const T best = CAT3(op##_block, NAME)(v, len);                                                  \
-            if (m == m && BETTER(best, m)) {                                                                \
-                m = best;                                                                                   \
-                *first = i;                                                                                 \
-            }                                                                                               \
-        }                                                                                                   \
-        return m;                                                                                           \
-    }                                                                                                       \
-    void FN(op)(const mck_reduce *k)                                                                        \
-    {                                                                                                       \
-        T *out = k->out;                                                                                    \
-        const T *x = k->in;                                                                                 \
-        if (!COLUMNS(k)) {                                                                                  \
-            int64_t first;                                                                                  \
-            for (int64_t i = 0; i < k->m; i++)                                                              \
-                out[i] = k->elem_stride == 1 ? CAT3(op##_block, NAME)(x + i * k->row_stride, k->n)          \
-                                             : CAT3(op##_row, NAME)(x + i * k->row_stride, k->n, k->elem_stride, &first); \
-            return;                                                                                         \
-        }                                                                                                   \
-        for (int64_t i = 0; i < k->m; i++)                                                                  \
-            out[i] = x[i];                                                                                  \
-        for (int64_t r = 1; r < k->n; r += 8)                                                               \
-            CAT3(op##_columns, NAME)(out, x + r * k->elem_stride, k->m, k->elem_stride, k->n - r < 8 ? k->n - r : 8); \
-    }                                                                                                       \
-    void FN(arg##op)(const mck_reduce *k)                                                                   \
-    {                                                                                                       \
-        int64_t *out = k->out;                                                                              \
-        for (int64_t i = 0; i < k->m; i++) {                                                                \
-            const T *x = (const T *)k->in + i * k->row_stride;                                              \
-            int64_t first;                                                                                  \
-            const T best = CAT3(op##_row, NAME)(x, k->n, k->elem_stride, &first);                           \
-            out[i] = first + CAT3(place, NAME)(x + first * k->elem_stride, k->n - first, k->elem_stride, best) + k->base; \
-        }                                                                                                   \
+#define ORDER(op, BETTER)                                                                          \
+    MC_INLINE T CAT3(op##_row, NAME)(const T *x, int64_t n, int64_t stride, int64_t *first)        \
+    {                                                                                              \
+        MC_ALIGNED(64) T buf[BLOCK];                                                               \
+        T m = x[0];                                                                                \
+        *first = 0;                                                                                \
+        for (int64_t i = 0; i < n; i += BLOCK) {                                                   \
+            const int64_t len = n - i < BLOCK ? n - i : BLOCK;                                     \
+            const T *v = BESIDE(x, i, len, stride, buf);                                           \
+            const T best = CAT3(op##_block, NAME)(v, len);                                         \
+            if (m == m && BETTER(best, m)) {                                                       \
+                m = best;                                                                          \
+                *first = i;                                                                        \
+            }                                                                                      \
+        }                                                                                          \
+        return m;                                                                                  \
+    }                                                                                              \
+    void FN(op)(const mck_reduce *k)                                                               \
+    {                                                                                              \
+        T *out = k->out;                                                                           \
+        const T *x = k->in;                                                                        \
+        if (!COLUMNS(k)) {                                                                         \
+            int64_t first;                                                                         \
+            for (int64_t i = 0; i < k->m; i++)                                                     \
+                out[i] = k->elem_stride == 1 ? CAT3(op##_block, NAME)(x + i * k->row_stride, k->n) \
+                                             : CAT3(op##_row, NAME)(x + i * k->row_stride, k->n,   \
+                                                                    k->elem_stride, &first);       \
+            return;                                                                                \
+        }                                                                                          \
+        for (int64_t i = 0; i < k->m; i++) out[i] = x[i];                                          \
+        for (int64_t r = 1; r < k->n; r += 8)                                                      \
+            CAT3(op##_columns, NAME)                                                               \
+            (out, x + r * k->elem_stride, k->m, k->elem_stride, k->n - r < 8 ? k->n - r : 8);      \
+    }                                                                                              \
+    void FN(arg##op)(const mck_reduce *k)                                                          \
+    {                                                                                              \
+        int64_t *out = k->out;                                                                     \
+        for (int64_t i = 0; i < k->m; i++) {                                                       \
+            const T *x = (const T *)k->in + i * k->row_stride;                                     \
+            int64_t first;                                                                         \
+            const T best = CAT3(op##_row, NAME)(x, k->n, k->elem_stride, &first);                  \
+            out[i] = first +                                                                       \
+                     CAT3(place, NAME)(x + first * k->elem_stride, k->n - first, k->elem_stride,   \
+                                       best) +                                                     \
+                     k->base;                                                                      \
+        }                                                                                          \
     }
 ORDER(max, BETTER_MAX)
 ORDER(min, BETTER_MIN)
@@ -352,7 +358,8 @@ ORDER(min, BETTER_MIN)
 
 #if defined(WANT_NAN)
 #define NOT_NAN(v) ((v)[0] == (v)[0] && (v)[WIDTH - 1] == (v)[WIDTH - 1])
-/* Copies with NaN replaced by p[0] (+ i p[1]): [m][n] for rows, [n][m] for columns. status[m]: how many elements are numbers. */
+/* Copies with NaN replaced by p[0] (+ i p[1]): [m][n] for rows, [n][m] for columns. status[m]: how
+ * many elements are numbers. */
 void FN(nanfill)(const mck_reduce *k)
 {
     T *out = k->out;
@@ -396,8 +403,9 @@ void FN(nanfill)(const mck_reduce *k)
     }
 }
 #if KIND == 1
-/* One row whose NaN become the number before them, which never wins as the first extreme; those in front become the first number.
- * status: how many elements are numbers, and where the first stands (n when there is none). */
+/* One row whose NaN become the number before them, which never wins as the first extreme; those in
+ * front become the first number. status: how many elements are numbers, and where the first stands
+ * (n when there is none). */
 void FN(nanhold)(const mck_reduce *k)
 {
     T *out = k->out;

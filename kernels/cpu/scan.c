@@ -62,7 +62,8 @@ SCAN_REAL(cumprod, i64, uint64_t, uint64_t, 1, *)
 SCAN_COMPLEX(c64, mck_c64, float)
 SCAN_COMPLEX(c128, mck_c128, double)
 
-#define NAN_BLOCK 256 /* elements that are looked through for NaN first: without any, a step is one instruction */
+/* elements that are looked through for NaN first: without any, a step is one instruction */
+#define NAN_BLOCK 256
 
 /* running extremes and the positions of the first of them; NaN wins and stays */
 #define SCAN_ORDER(op, sign, name, T)                                               \
@@ -111,7 +112,8 @@ SCAN_ORDERS(i64, int64_t)
 SCAN_ORDERS(f32, float)
 SCAN_ORDERS(f64, double)
 
-/* log of the running sum of exponentials: sum (in f64) is relative to the running maximum, which rescales it when it moves */
+/* log of the running sum of exponentials: sum (in f64) is relative to the running maximum, which
+ * rescales it when it moves */
 #define SCAN_LSE(name, T)                                                           \
     void MCK(logcumsumexp_##name)(const mck_reduce *k);                             \
     void MCK(logcumsumexp_##name)(const mck_reduce *k)                              \

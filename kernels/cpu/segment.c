@@ -4,17 +4,17 @@
  * Extremes keep NaN. Letters: n rows of `inner` elements. */
 #include "../mck_segment.h"
 
-#define SEGMENT(op, name, T, step)                                                                          \
-    void MCK(segment_##op##_##name)(const mck_segment *k);                                                  \
-    void MCK(segment_##op##_##name)(const mck_segment *k)                                                   \
-    {                                                                                                       \
-        for (int64_t i = 0; i < k->n; i++) {                                                                \
-            T *MC_RESTRICT d = (T *)k->out + k->id[i] * k->inner;                                           \
-            const T *MC_RESTRICT x = (const T *)k->in + i * k->inner;                                       \
-            for (int64_t c = 0; c < k->inner; c++) {                                                        \
-                step;                                                                                       \
-            }                                                                                               \
-        }                                                                                                   \
+#define SEGMENT(op, name, T, step)                                    \
+    void MCK(segment_##op##_##name)(const mck_segment *k);            \
+    void MCK(segment_##op##_##name)(const mck_segment *k)             \
+    {                                                                 \
+        for (int64_t i = 0; i < k->n; i++) {                          \
+            T *MC_RESTRICT d = (T *)k->out + k->id[i] * k->inner;     \
+            const T *MC_RESTRICT x = (const T *)k->in + i * k->inner; \
+            for (int64_t c = 0; c < k->inner; c++) {                  \
+                step;                                                 \
+            }                                                         \
+        }                                                             \
     }
 
 #define ADD d[c] = d[c] + x[c]
@@ -31,4 +31,5 @@ SEGMENT(prod, i64, uint64_t, MULTIPLY)
 SEGMENT(max, i64, int64_t, d[c] = x[c] > d[c] ? x[c] : d[c])
 SEGMENT(min, i64, int64_t, d[c] = x[c] < d[c] ? x[c] : d[c])
 SEGMENT(sum, c128, mck_c128, (d[c].re += x[c].re, d[c].im += x[c].im))
-SEGMENT(prod, c128, mck_c128, const mck_c128 v = d[c]; d[c].re = v.re * x[c].re - v.im * x[c].im; d[c].im = v.re * x[c].im + v.im * x[c].re)
+SEGMENT(prod, c128, mck_c128, const mck_c128 v = d[c]; d[c].re = v.re * x[c].re - v.im * x[c].im;
+        d[c].im = v.re * x[c].im + v.im * x[c].re)

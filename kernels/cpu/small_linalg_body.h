@@ -10,7 +10,8 @@
 #define CAT_(a, b) a##_##b
 #define CAT(a, b) CAT_(a, b)
 #define FN(name) CAT(name, NAME)
-/* A loop of constant length up to 16 is unrolled by gcc 12 before it is vectorised, and then taken apart into scalars: hence MC_UNROLL. */
+/* A loop of constant length up to 16 is unrolled by gcc 12 before it is vectorised, and then taken
+ * apart into scalars: hence MC_UNROLL. */
 #define EACH(l) MC_UNROLL(1) for (int l = 0; l < LANES; l++)
 
 /* d -= x y */
@@ -43,14 +44,17 @@ MC_INLINE void FN(mulsub_conj)(T *MC_RESTRICT d, const T *x, const T *y)
 #endif
 }
 
-/* d /= x; the divisor of complex numbers is scaled by its larger part, so that its square neither over- nor underflows */
+/* d /= x; the divisor of complex numbers is scaled by its larger part, so that its square neither
+ * over- nor underflows */
 MC_INLINE void FN(divide)(T *MC_RESTRICT d, const T *x)
 {
 #if PLANES == 2
     EACH(l)
     {
-        T re = x[l], im = x[l + LANES], a = re < 0 ? -re : re, b = im < 0 ? -im : im, most = a > b ? a : b;
-        T pr = re / most, pi = im / most, size = MULADD(re, pr, im * pi), dr = d[l], di = d[l + LANES];
+        T re = x[l], im = x[l + LANES], a = re < 0 ? -re : re, b = im < 0 ? -im : im,
+          most = a > b ? a : b;
+        T pr = re / most, pi = im / most, size = MULADD(re, pr, im * pi), dr = d[l],
+          di = d[l + LANES];
         d[l] = MULADD(dr, pr, di * pi) / size;
         d[l + LANES] = MULADD(di, pr, -dr * pi) / size;
     }
@@ -72,7 +76,8 @@ MC_INLINE void FN(magnitude)(T *MC_RESTRICT m, const T *x)
     }
 }
 
-/* x becomes y where at[l] == row. Both are read before the choice, which is then a blend and no masked load or store. */
+/* x becomes y where at[l] == row. Both are read before the choice, which is then a blend and no
+ * masked load or store. */
 MC_INLINE void FN(pick)(T *MC_RESTRICT x, const T *MC_RESTRICT y, const T *MC_RESTRICT at, T row)
 {
     for (int p = 0; p < PLANES; p++)
@@ -114,8 +119,10 @@ static void FN(scatter)(const T *tile, void *const *to, int64_t count, int64_t e
     }
 }
 
-/* Row c takes the elements of each lane's pivot row at[l] > c; what stood there goes to kept, for pick() to put into the pivot rows. */
-MC_INLINE void FN(raise)(int64_t n, int64_t c, int64_t first, int64_t cols, T *x, T *kept, const T *at)
+/* Row c takes the elements of each lane's pivot row at[l] > c; what stood there goes to kept, for
+ * pick() to put into the pivot rows. */
+MC_INLINE void FN(raise)(int64_t n, int64_t c, int64_t first, int64_t cols, T *x, T *kept,
+                         const T *at)
 {
     memcpy(kept, x + c * cols * W, sizeof *kept * (size_t)(cols * W));
     for (int64_t j = first; j < cols; j++)
@@ -123,8 +130,9 @@ MC_INLINE void FN(raise)(int64_t n, int64_t c, int64_t first, int64_t cols, T *x
             FN(pick)(x + (c * cols + j) * W, x + (r * cols + j) * W, at, (T)r);
 }
 
-/* a[n][n] = P L U in place with partial pivoting; b[n][k] suffers the same operations. pivot[c]: the row (a number of type T) that row c
- * changed places with. Lanes without a pivot are marked in bad. all: the columns left of the pivot are exchanged too. */
+/* a[n][n] = P L U in place with partial pivoting; b[n][k] suffers the same operations. pivot[c]:
+ * the row (a number of type T) that row c changed places with. Lanes without a pivot are marked in
+ * bad. all: the columns left of the pivot are exchanged too. */
 MC_INLINE void FN(eliminate)(int64_t n, int64_t k, T *a, T *b, T *pivot, int32_t *bad, int all)
 {
     T kept[MCK_SMALL * W], kept_b[MCK_SMALL * W];

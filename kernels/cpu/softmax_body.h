@@ -43,7 +43,8 @@ static double NAME(lane_sum)(const T *e, int64_t n)
     return (((a[0] + a[4]) + (a[2] + a[6])) + ((a[1] + a[5]) + (a[3] + a[7]))) + rest;
 }
 
-/* e[n] = exp(p[n] - ref) for a multiple of LANES. Not inlined: where the compiler sees a count of LANES it unrolls instead of vectorising. */
+/* e[n] = exp(p[n] - ref) for a multiple of LANES. Not inlined: where the compiler sees a count of
+ * LANES it unrolls instead of vectorising. */
 static __attribute__((noinline)) void NAME(exp_lanes)(T *e, const T *p, int64_t n, T ref)
 {
     MC_IVDEP
@@ -51,7 +52,8 @@ static __attribute__((noinline)) void NAME(exp_lanes)(T *e, const T *p, int64_t 
         e[i] = NAME(below)(p[i] - ref);
 }
 
-/* The same for any n: the last elements are computed in lanes like the others, with some before them again, or in a buffer. */
+/* The same for any n: the last elements are computed in lanes like the others, with some before
+ * them again, or in a buffer. */
 MC_INLINE void NAME(exps)(T *e, const T *p, int64_t n, T ref)
 {
     const int64_t whole = n & ~(int64_t)(LANES - 1);
@@ -94,8 +96,10 @@ static mck_lse NAME(row_block)(const T *x, int64_t n)
     return r;
 }
 
-/* largest and sum of exp(x - largest) of m columns of n rows; out (may be NULL or in) keeps the terms */
-MC_INLINE void NAME(column_sums)(const T *x, int64_t in_elem, T *y, int64_t out_elem, int64_t m, int64_t n, T *max, double *sum)
+/* largest and sum of exp(x - largest) of m columns of n rows; out (may be NULL or in) keeps the
+ * terms */
+MC_INLINE void NAME(column_sums)(const T *x, int64_t in_elem, T *y, int64_t out_elem, int64_t m,
+                                 int64_t n, T *max, double *sum)
 {
     for (int64_t i = 0; i < m; i++) {
         max[i] = x[i];
@@ -136,7 +140,9 @@ void MCK(NAME(lse))(const mck_reduce *k)
         for (int64_t i = 0; i < k->m; i++)
             out[i] = (mck_lse){-INFINITY, 0};
         for (int64_t r = 0; r < k->n; r += COLUMN_BLOCK) {
-            NAME(column_sums)(x + r * k->elem_stride, k->elem_stride, NULL, 0, k->m, k->n - r < COLUMN_BLOCK ? k->n - r : COLUMN_BLOCK, max, sum);
+            NAME(column_sums)
+            (x + r * k->elem_stride, k->elem_stride, NULL, 0, k->m,
+             k->n - r < COLUMN_BLOCK ? k->n - r : COLUMN_BLOCK, max, sum);
             for (int64_t i = 0; i < k->m; i++) {
                 const mck_lse b = {(double)max[i], sum[i]};
                 join(out + i, &b);
@@ -167,7 +173,9 @@ static void NAME(softmax_row)(const mck_softmax *k, const T *x, T *y, const mck_
     const double max = given ? given->max : (double)NAME(mck_max_of)(x, n);
     if (k->log) {
         const T ref = (T)anchor(max);
-        const T low = (T)mck_log_f64(given ? given->sum : max == INFINITY ? max : NAME(exp_sum)(x, NULL, n, ref));
+        const T low = (T)mck_log_f64(given             ? given->sum
+                                     : max == INFINITY ? max
+                                                       : NAME(exp_sum)(x, NULL, n, ref));
         MC_IVDEP
         for (int64_t j = 0; j < n; j++)
             y[j] = (x[j] - ref) - low;
@@ -232,7 +240,9 @@ void MCK(NAME(softmax))(const mck_softmax *k)
         return;
     }
     for (int64_t i = 0; i < k->m; i++)
-        NAME(softmax_row)(k, (const T *)k->in + i * k->in_row, (T *)k->out + i * k->out_row, k->given ? k->given + i : NULL);
+        NAME(softmax_row)
+        (k, (const T *)k->in + i * k->in_row, (T *)k->out + i * k->out_row,
+         k->given ? k->given + i : NULL);
 }
 
 #undef LARGER

@@ -87,14 +87,16 @@ enum {
     TOPK_LEAST = 256
 };
 
-/* Candidates a row of topk has room for: enough that thinning is rare, never more than the row and a block. */
+/* Candidates a row of topk has room for: enough that thinning is rare, never more than the row and
+ * a block. */
 static int64_t topk_room(int64_t n, int64_t k)
 {
     const int64_t want = 4 * k > TOPK_LEAST ? 4 * k : TOPK_LEAST;
     return (want < n ? want : n) + TOPK_BLOCK;
 }
 
-/* topk: positions and their order, keys and their copy, values, 8 bytes each at most; partition: two keys or two positions. */
+/* topk: positions and their order, keys and their copy, values, 8 bytes each at most; partition:
+ * two keys or two positions. */
 size_t MCK(topk_work)(int elem_bytes, int64_t n, int64_t k)
 {
     (void)elem_bytes;

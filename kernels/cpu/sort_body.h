@@ -270,8 +270,9 @@ static K NAME(kth_key)(K *key, K *tmp, int64_t n, int64_t kth)
     return key[kth];
 }
 
-/* in[m,n] -> out[m,n], index[m,n]: elements before, like and behind the kth, each in the order of the row: three streams, written without
- * a branch. out may be in: the first stream never passes the reading. */
+/* in[m,n] -> out[m,n], index[m,n]: elements before, like and behind the kth, each in the order of
+ * the row: three streams, written without a branch. out may be in: the first stream never passes
+ * the reading. */
 void NAME(partition)(const mck_sort *a)
 {
     const B flip = a->descending ? (B)-1 : 0;
@@ -282,7 +283,8 @@ void NAME(partition)(const mck_sort *a)
         for (int64_t i = 0; i < n; i++) key[i] = NAME(tie_key)(in[i], flip);
         const K t = NAME(kth_key)(key, key + n, n, a->kth);
         if (a->index) {
-            int64_t *first = a->index + r * n, *equal = a->work, *last = equal + n, at[3] = { 0, 0, 0 };
+            int64_t *first = a->index + r * n, *equal = a->work, *last = equal + n,
+                    at[3] = { 0, 0, 0 };
             for (int64_t i = 0; i < n; i++) {
                 const K k = NAME(tie_key)(in[i], flip);
                 first[at[0]] = equal[at[1]] = last[at[2]] = i + a->base;
@@ -310,7 +312,8 @@ void NAME(partition)(const mck_sort *a)
     }
 }
 
-/* Keeps the k first of the order among c candidates, in the order they stand in; returns the key of the last of them. */
+/* Keeps the k first of the order among c candidates, in the order they stand in; returns the key of
+ * the last of them. */
 static K NAME(thin)(B *value, int64_t *at, int64_t c, int64_t k, B flip, K *key, K *tmp)
 {
     for (int64_t i = 0; i < c; i++) key[i] = NAME(tie_key)(value[i], flip);
@@ -328,8 +331,9 @@ static K NAME(thin)(B *value, int64_t *at, int64_t c, int64_t k, B flip, K *key,
     return t;
 }
 
-/* in[m,n] -> out[m,k], index[m,k], k = kth + 1. Candidates better than the k-th so far are collected; when their room is full, the k
- * best stay. After the first rounds few elements pass, so a row costs little more than reading it. */
+/* in[m,n] -> out[m,k], index[m,k], k = kth + 1. Candidates better than the k-th so far are
+ * collected; when their room is full, the k best stay. After the first rounds few elements pass, so
+ * a row costs little more than reading it. */
 void NAME(topk)(const mck_sort *a)
 {
     const B flip = a->descending ? (B)-1 : 0;

@@ -81,9 +81,12 @@ function M.complete(v)
 end
 
 local LAZY = {
-  fft = 'mascon.fft', signal = 'mascon.signal', stats = 'mascon.stats', plot = 'mascon.plot', progress = 'mascon.base.progress',
-  report = 'mascon.report', args = 'mascon.base.args', file = 'mascon.base.file', manifest = 'mascon.report.manifest', results = 'mascon.report.results', interpolate = 'mascon.interpolate', json = 'mascon.base.json',
-  text = 'mascon.base.text', random = 'mascon.random', linalg = 'mascon.linalg', special = 'mascon.special', help = 'mascon.help', tree = 'mascon.graph.tree', optim = 'mascon.optim',
+  fft = 'mascon.fft', signal = 'mascon.signal', stats = 'mascon.stats', plot = 'mascon.plot',
+  progress = 'mascon.base.progress', report = 'mascon.report', args = 'mascon.base.args', file = 'mascon.base.file',
+  manifest = 'mascon.report.manifest', results = 'mascon.report.results', interpolate = 'mascon.interpolate',
+  json = 'mascon.base.json',
+  text = 'mascon.base.text', random = 'mascon.random', linalg = 'mascon.linalg', special = 'mascon.special',
+  help = 'mascon.help', tree = 'mascon.graph.tree', optim = 'mascon.optim',
   integrate = 'mascon.integrate', ceiling = 'mascon.base.ceiling', sample = 'mascon.sample', meeg = 'mascon.meeg',
   nn = 'mascon.nn',
 }
@@ -93,11 +96,15 @@ for name in ('args ceiling file manifest progress results json text random tree 
   PLAIN[name] = true
 end
 local FROM = {
-  compile = 'mascon.compile', kernel = 'mascon.kernel', grad = 'mascon.transform', value_and_grad = 'mascon.transform', vjp = 'mascon.transform', jvp = 'mascon.transform',
-  vmap = 'mascon.transform', jacrev = 'mascon.transform', jacfwd = 'mascon.transform', hessian = 'mascon.transform', hvp = 'mascon.transform',
-  cond = 'mascon.transform.branch', switch = 'mascon.transform.branch', while_loop = 'mascon.transform.loop', fori_loop = 'mascon.transform.loop', scan = 'mascon.transform.scan',
-  custom_vjp = 'mascon.transform.custom', custom_jvp = 'mascon.transform.custom', stop_gradient = 'mascon.transform.custom', checkpoint = 'mascon.transform.checkpoint', no_grad = 'mascon.transform.tape',
-  load = 'mascon.meeg.load', open = 'mascon.meeg.load', save = 'mascon.meeg.load', info = 'mascon.report.info', printf = 'mascon.base.format', format = 'mascon.base.format',
+  compile = 'mascon.compile', kernel = 'mascon.kernel', grad = 'mascon.transform', value_and_grad = 'mascon.transform',
+  vjp = 'mascon.transform', jvp = 'mascon.transform', vmap = 'mascon.transform', jacrev = 'mascon.transform',
+  jacfwd = 'mascon.transform', hessian = 'mascon.transform', hvp = 'mascon.transform',
+  cond = 'mascon.transform.branch', switch = 'mascon.transform.branch', while_loop = 'mascon.transform.loop',
+  fori_loop = 'mascon.transform.loop', scan = 'mascon.transform.scan', custom_vjp = 'mascon.transform.custom',
+  custom_jvp = 'mascon.transform.custom', stop_gradient = 'mascon.transform.custom',
+  checkpoint = 'mascon.transform.checkpoint', no_grad = 'mascon.transform.tape',
+  load = 'mascon.meeg.load', open = 'mascon.meeg.load', save = 'mascon.meeg.load', info = 'mascon.report.info',
+  printf = 'mascon.base.format', format = 'mascon.base.format',
 }
 
 -- What has a public name is a module of that name, wherever its file lies: require 'mascon.base.json' is mc.json.

@@ -42,7 +42,8 @@ int mc_folder_temporary(char *path, int64_t room)
     const char *base = getenv("TMPDIR");
     int n = snprintf(path, (size_t)room, "%s/mascon-XXXXXX", base && *base ? base : "/tmp");
     if (n >= room || n >= PATH_ROOM)
-        return mci_error(MC_EINVAL, "compiler: the name of the folder for temporary files is too long; set TMPDIR to a shorter one");
+        return mci_error(MC_EINVAL, "compiler: the name of the folder for temporary files is too "
+                                    "long; set TMPDIR to a shorter one");
     if (!mkdtemp(path))
         return mci_error_io("compiler", path, errno, "set TMPDIR to a folder that can be written");
     return MC_OK;
@@ -83,7 +84,8 @@ mc_compiler *mc_compiler_start(const char *const *argv, const char *folder, doub
     posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&files, 1, log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     posix_spawn_file_actions_adddup2(&files, 1, 2);
-    posix_spawnattr_setpgroup(&how, 0); /* Ctrl-C is for us alone, and what it starts can be killed with it */
+    /* Ctrl-C is for us alone, and what it starts can be killed with it */
+    posix_spawnattr_setpgroup(&how, 0);
     posix_spawnattr_setsigmask(&how, &none);
     posix_spawnattr_setflags(&how, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
     extern char **environ;
@@ -91,7 +93,8 @@ mc_compiler *mc_compiler_start(const char *const *argv, const char *folder, doub
     posix_spawn_file_actions_destroy(&files);
     posix_spawnattr_destroy(&how);
     if (err) {
-        mci_error_io("compiler", argv[0], err, "set MASCON_CC to a C compiler that understands gcc's options");
+        mci_error_io("compiler", argv[0], err,
+                     "set MASCON_CC to a C compiler that understands gcc's options");
         mci_free(c);
         return NULL;
     }
@@ -168,8 +171,9 @@ static int complete(const unsigned char *p, size_t n)
     if (n < sizeof h)
         return 0;
     memcpy(&h, p, sizeof h);
-    if (memcmp(h.e_ident, ELFMAG, SELFMAG) != 0 || h.e_ident[EI_CLASS] != ELFCLASS64 || h.e_type != ET_DYN || h.e_phentsize != sizeof(Elf64_Phdr) ||
-        h.e_phoff > n || (size_t)h.e_phnum * sizeof(Elf64_Phdr) > n - h.e_phoff || h.e_shoff > n ||
+    if (memcmp(h.e_ident, ELFMAG, SELFMAG) != 0 || h.e_ident[EI_CLASS] != ELFCLASS64 ||
+        h.e_type != ET_DYN || h.e_phentsize != sizeof(Elf64_Phdr) || h.e_phoff > n ||
+        (size_t)h.e_phnum * sizeof(Elf64_Phdr) > n - h.e_phoff || h.e_shoff > n ||
         (size_t)h.e_shnum * h.e_shentsize > n - h.e_shoff)
         return 0;
     for (int i = 0; i < h.e_phnum; i++) {

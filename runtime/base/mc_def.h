@@ -21,8 +21,9 @@
 /* Before a loop: how often it is to be unrolled. */
 #define MC_UNROLL_(text) _Pragma(#text)
 #define MC_UNROLL(n) MC_UNROLL_(GCC unroll n)
-/* a b, rounded. GCC 12 makes vfmaddsub of neighbouring a b - c d, a d + c b in vector loops in spite of -ffp-contract=off (and in the loop's tail
- * not, so that an element's bits would depend on its place); it leaves products behind this barrier alone. */
+/* a b, rounded. GCC 12 makes vfmaddsub of neighbouring a b - c d, a d + c b in vector loops in
+ * spite of -ffp-contract=off (and in the loop's tail not, so that an element's bits would depend on
+ * its place); it leaves products behind this barrier alone. */
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_assoc_barrier)
 #define MC_PRODUCT(a, b) __builtin_assoc_barrier((a) * (b))

@@ -65,7 +65,8 @@ int mci_error(int status, const char *fmt, ...)
 
 int mci_error_io(const char *what, const char *path, int err, const char *advice)
 {
-    return mci_error(err == ENOMEM ? MC_ENOMEM : MC_EIO, "%s: %s: %s; %s", what, path, strerror(err), advice);
+    return mci_error(err == ENOMEM ? MC_ENOMEM : MC_EIO, "%s: %s: %s; %s", what, path,
+                     strerror(err), advice);
 }
 
 void mci_error_prefix(const char *prefix)

@@ -15,7 +15,8 @@
  * Text: `op: what is wrong, each operand as dtype[shape]@device; what to do`. */
 int mci_error(int status, const char *fmt, ...) MC_PRINTF(2, 3);
 
-/* The record of an errno: `what: path: strerror; advice`. Returns MC_EIO, or MC_ENOMEM for ENOMEM. */
+/* The record of an errno: `what: path: strerror; advice`. Returns MC_EIO, or MC_ENOMEM for
+ * ENOMEM. */
 int mci_error_io(const char *what, const char *path, int err, const char *advice);
 
 /* Puts `prefix: ` before the text of the current record (adds the op's name on the way up). */

@@ -19,7 +19,10 @@
 #define PATH_ROOM 1024
 
 /* Whether st is ours and nobody else can write it. */
-static int ours(const struct stat *st) { return st->st_uid == geteuid() && (st->st_mode & (S_IWGRP | S_IWOTH)) == 0; }
+static int ours(const struct stat *st)
+{
+    return st->st_uid == geteuid() && (st->st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
 
 int mc_folder_private(const char *path)
 {
@@ -33,15 +36,21 @@ int mc_folder_private(const char *path)
             continue;
         memcpy(part, path, i);
         part[i] = 0;
-        if (mkdir(part, 0700) != 0 && errno != EEXIST && errno != EROFS && errno != EACCES && errno != EPERM)
-            return mci_error_io("cache", part, errno, "set MASCON_CACHE to another folder, or to off");
+        if (mkdir(part, 0700) != 0 && errno != EEXIST && errno != EROFS && errno != EACCES &&
+            errno != EPERM)
+            return mci_error_io("cache", part, errno,
+                                "set MASCON_CACHE to another folder, or to off");
     }
     if (lstat(path, &st) != 0)
         return mci_error_io("cache", path, errno, "set MASCON_CACHE to another folder, or to off");
     if (!S_ISDIR(st.st_mode))
-        return mci_error(MC_EIO, "cache: %s is no folder; set MASCON_CACHE to another one, or to off", path);
+        return mci_error(
+            MC_EIO, "cache: %s is no folder; set MASCON_CACHE to another one, or to off", path);
     if (!ours(&st) || (st.st_mode & (S_IRWXG | S_IRWXO)) != 0)
-        return mci_error(MC_EIO, "cache: %s is open to other users or belongs to one; close it (chmod 700) or set MASCON_CACHE to another folder", path);
+        return mci_error(MC_EIO,
+                         "cache: %s is open to other users or belongs to one; close it (chmod 700) "
+                         "or set MASCON_CACHE to another folder",
+                         path);
     return MC_OK;
 }
 
@@ -79,7 +88,9 @@ int mc_file_private(const char *path, const void *bytes, int64_t n)
 
 int mc_file_touch(const char *path)
 {
-    return utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW) == 0 ? MC_OK : mci_error_io("cache", path, errno, "");
+    return utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW) == 0
+               ? MC_OK
+               : mci_error_io("cache", path, errno, "");
 }
 
 int mc_file_program(const char *name, char *found, int64_t room)
@@ -88,9 +99,12 @@ int mc_file_program(const char *name, char *found, int64_t room)
     char path[PATH_ROOM], real[PATH_MAX];
     for (const char *p = list ? list : "/usr/bin:/bin";; p++) {
         size_t n = strcspn(p, ":");
-        int m = strchr(name, '/') ? snprintf(path, sizeof path, "%s", name) : snprintf(path, sizeof path, "%.*s/%s", (int)n, n ? p : ".", name);
+        int m = strchr(name, '/')
+                    ? snprintf(path, sizeof path, "%s", name)
+                    : snprintf(path, sizeof path, "%.*s/%s", (int)n, n ? p : ".", name);
         struct stat st;
-        if (m > 0 && (size_t)m < sizeof path && access(path, X_OK) == 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode) && realpath(path, real)) {
+        if (m > 0 && (size_t)m < sizeof path && access(path, X_OK) == 0 && stat(path, &st) == 0 &&
+            S_ISREG(st.st_mode) && realpath(path, real)) {
             snprintf(found, (size_t)room, "%s", real);
             return MC_OK;
         }

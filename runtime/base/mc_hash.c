@@ -46,7 +46,8 @@ static void compress_plain(uint32_t h[8], const unsigned char *p)
     }
     uint32_t a = h[0], b = h[1], c = h[2], d = h[3], e = h[4], f = h[5], g = h[6], k = h[7];
     for (int t = 0; t < 64; t++) {
-        uint32_t t1 = k + (rotr(e, 6) ^ rotr(e, 11) ^ rotr(e, 25)) + ((e & f) ^ (~e & g)) + K[t] + w[t];
+        uint32_t t1 =
+            k + (rotr(e, 6) ^ rotr(e, 11) ^ rotr(e, 25)) + ((e & f) ^ (~e & g)) + K[t] + w[t];
         uint32_t t2 = (rotr(a, 2) ^ rotr(a, 13) ^ rotr(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
         k = g, g = f, f = e, e = d + t1;
         d = c, c = b, b = a, a = t1 + t2;
@@ -152,7 +153,8 @@ int mc_sha256(const void *data, int64_t bytes, char *hex)
 {
     mci_sha256 c;
     if (bytes < 0)
-        return mci_error(MC_EINVAL, "sha256: %lld bytes; the count is at least 0", (long long)bytes);
+        return mci_error(MC_EINVAL, "sha256: %lld bytes; the count is at least 0",
+                         (long long)bytes);
     mci_sha256_start(&c);
     mci_sha256_update(&c, data, (size_t)bytes);
     mci_sha256_finish(&c, hex);

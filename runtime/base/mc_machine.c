@@ -51,8 +51,10 @@ static int first_line(const char *path, char *out, int room)
     return ok;
 }
 
-/* Calls use(line) for a control file in each folder of the process's cgroup (version 2), innermost first. */
-static void each_group(const char *file, void (*use)(const char *line, double *least), double *least)
+/* Calls use(line) for a control file in each folder of the process's cgroup (version 2), innermost
+ * first. */
+static void each_group(const char *file, void (*use)(const char *line, double *least),
+                       double *least)
 {
     char line[ROOM], group[ROOM] = "", path[2 * ROOM + 64];
     FILE *f = fopen("/proc/self/cgroup", "re");
@@ -82,7 +84,8 @@ static void use_bytes(const char *line, double *least)
 static void use_quota(const char *line, double *least)
 {
     char *end;
-    double quota = strtod(line, &end), period = quota > 0 ? number(end) : 0, v = period > 0 ? quota / period : 0;
+    double quota = strtod(line, &end), period = quota > 0 ? number(end) : 0,
+           v = period > 0 ? quota / period : 0;
     if (v > 0 && (*least == 0 || v < *least))
         *least = v;
 }
@@ -107,7 +110,8 @@ int mci_machine_threads(const char **source)
         *source = "SLURM_CPUS_PER_TASK";
     }
     each_group("cpu.max", use_quota, &group);
-    if (group == 0 && first_line(ROOT "/cpu/cpu.cfs_quota_us", line, sizeof line) && number(line) > 0) {
+    if (group == 0 && first_line(ROOT "/cpu/cpu.cfs_quota_us", line, sizeof line) &&
+        number(line) > 0) {
         double quota = number(line);
         if (first_line(ROOT "/cpu/cpu.cfs_period_us", line, sizeof line) && number(line) > 0)
             group = quota / number(line);
@@ -126,7 +130,8 @@ int64_t mci_machine_memory(const char **source)
     *source = "MASCON_MEMORY_LIMIT";
     if (own > 0)
         return own;
-    double least = 0, node = number(getenv("SLURM_MEM_PER_NODE")) * 1048576.0, cpu = number(getenv("SLURM_MEM_PER_CPU")) * 1048576.0, group = 0;
+    double least = 0, node = number(getenv("SLURM_MEM_PER_NODE")) * 1048576.0,
+           cpu = number(getenv("SLURM_MEM_PER_CPU")) * 1048576.0, group = 0;
     *source = "none";
     if (cpu > 0) {
         double cpus = number(getenv("SLURM_CPUS_ON_NODE"));
@@ -139,7 +144,8 @@ int64_t mci_machine_memory(const char **source)
         *source = "SLURM_MEM_PER_NODE";
     }
     each_group("memory.max", use_bytes, &group);
-    if (group == 0 && first_line(ROOT "/memory/memory.limit_in_bytes", line, sizeof line) && number(line) < 1e15)
+    if (group == 0 && first_line(ROOT "/memory/memory.limit_in_bytes", line, sizeof line) &&
+        number(line) < 1e15)
         group = number(line);
     if (group > 0 && (least == 0 || group < least)) {
         least = group;

@@ -29,14 +29,18 @@
 
 #define PREFIX 64
 #define MAGIC 0x6d6173636f6e2121ULL
-#define CLASS_MIN_SHIFT 7 /* 128 bytes: owners of memory are as small; malloc gives freed pages back to the system and faults them in again */
+/* 128 bytes: owners of memory are as small; malloc gives freed pages back to the system and faults
+ * them in again */
+#define CLASS_MIN_SHIFT 7
 #define CLASSES (8 * 42)
-#define STEP_SMALL ((int64_t)8 << 20) /* growth between collections while results are small: fits a last-level cache */
+/* growth between collections while results are small: fits a last-level cache */
+#define STEP_SMALL ((int64_t)8 << 20)
 #define STEP_LARGE ((int64_t)128 << 20)
 #define LARGE ((int64_t)512 << 10)
 #define HUGE ((int64_t)24 << 20)
 #define PAGE ((size_t)2 << 20) /* a large page, where the system has them */
-#define HEAP 4194304.0 /* Lua heap that a collection walks in 1 ms; a larger one stretches the steps */
+/* Lua heap that a collection walks in 1 ms; a larger one stretches the steps */
+#define HEAP 4194304.0
 
 typedef struct block {
     uint64_t magic;
@@ -107,7 +111,8 @@ static int cache_room(int64_t bytes)
     return pool.cache_on && pool.cached + bytes <= cap;
 }
 
-/* A block of the system, on large pages from two of them on; what follows the last whole one stays on small pages. */
+/* A block of the system, on large pages from two of them on; what follows the last whole one stays
+ * on small pages. */
 static block *fresh(int64_t size)
 {
     const size_t total = ((size_t)size + PREFIX + 63) & ~(size_t)63;
@@ -116,8 +121,9 @@ static block *fresh(int64_t size)
     if (posix_memalign(&b, large ? PAGE : 64, total)) /* aligned_alloc takes whole pages only */
         return NULL;
 #ifdef MADV_HUGEPAGE
+    /* a hint: its failure changes nothing */
     if (large)
-        (void)madvise(b, total & ~(PAGE - 1), MADV_HUGEPAGE); /* a hint: its failure changes nothing */
+        (void)madvise(b, total & ~(PAGE - 1), MADV_HUGEPAGE);
 #endif
     return b;
 }
@@ -126,7 +132,8 @@ void *mci_alloc(size_t bytes)
 {
     int64_t size;
     if (bytes > (size_t)1 << 46) {
-        mci_error(MC_ENOMEM, "memory: %.3g GiB asked for in one block; check the shape", (double)bytes / 1073741824.0);
+        mci_error(MC_ENOMEM, "memory: %.3g GiB asked for in one block; check the shape",
+                  (double)bytes / 1073741824.0);
         return NULL;
     }
     int klass = size_class(bytes ? bytes : 1, &size);
@@ -144,7 +151,9 @@ void *mci_alloc(size_t bytes)
         pool.list[klass] = b->next;
         pool.cached -= b->bytes;
     }
-    if (!b && !forced && ((limit && pool.live + pool.cached + size > limit) || (pool.room && pool.live + pool.cached + size > pool.room)))
+    if (!b && !forced &&
+        ((limit && pool.live + pool.cached + size > limit) ||
+         (pool.room && pool.live + pool.cached + size > pool.room)))
         trim_locked();
     int over = limit && pool.live + size > limit;
     if (b && over) { /* the limit was lowered while the block lay in the cache */
@@ -169,18 +178,25 @@ void *mci_alloc(size_t bytes)
             pool.peak = pool.live;
         if (b->bytes < LARGE || b->bytes >= HUGE)
             pool.small += b->bytes;
-        if ((double)pool.small > pool.stretch * (double)STEP_SMALL || (double)(pool.live - pool.kept) > pool.stretch * (double)(pool.room ? STEP_SMALL : STEP_LARGE))
+        if ((double)pool.small > pool.stretch * (double)STEP_SMALL ||
+            (double)(pool.live - pool.kept) >
+                pool.stretch * (double)(pool.room ? STEP_SMALL : STEP_LARGE))
             pressure = 1;
     }
     pthread_mutex_unlock(&pool.lock);
     if (!b) {
         if (over)
-            mci_error(MC_ENOMEM, "memory: %.1f MiB more would pass the limit of %.1f MiB (%.1f MiB are live); "
+            mci_error(MC_ENOMEM,
+                      "memory: %.1f MiB more would pass the limit of %.1f MiB (%.1f MiB are live); "
                       "release tensors, work in blocks or raise MASCON_MEMORY_LIMIT",
-                      (double)size / 1048576.0, (double)limit / 1048576.0, (double)live / 1048576.0);
+                      (double)size / 1048576.0, (double)limit / 1048576.0,
+                      (double)live / 1048576.0);
         else
-            mci_error(MC_ENOMEM, "memory: the system has no block of %.1f MiB (%.1f MiB are live); release tensors or "
-                      "work in blocks", (double)size / 1048576.0, (double)live / 1048576.0);
+            mci_error(MC_ENOMEM,
+                      "memory: the system has no block of %.1f MiB (%.1f MiB are live); release "
+                      "tensors or "
+                      "work in blocks",
+                      (double)size / 1048576.0, (double)live / 1048576.0);
         return NULL;
     }
     return (char *)b + PREFIX;
@@ -242,7 +258,8 @@ int mci_size_mul(int64_t a, int64_t b, int64_t *out)
 {
     *out = 0;
     if (a < 0 || b < 0 || __builtin_mul_overflow(a, b, out) || *out > (int64_t)1 << 46)
-        return mci_error(MC_ENOMEM, "memory: %lld x %lld bytes are more than any machine has; check the shape",
+        return mci_error(MC_ENOMEM,
+                         "memory: %lld x %lld bytes are more than any machine has; check the shape",
                          (long long)a, (long long)b);
     return MC_OK;
 }
@@ -304,7 +321,9 @@ int mc_memory_cache_enable(int on)
 int mc_memory_limit_set(int64_t bytes)
 {
     if (bytes < 0)
-        return mci_error(MC_EINVAL, "memory limit: %lld bytes; give a positive number, or 0 for none", (long long)bytes);
+        return mci_error(MC_EINVAL,
+                         "memory limit: %lld bytes; give a positive number, or 0 for none",
+                         (long long)bytes);
     pthread_mutex_lock(&pool.lock);
     pool_ready();
     pool.limit = bytes;

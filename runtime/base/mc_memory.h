@@ -8,8 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Uninitialised block of at least `bytes`, 64-byte aligned; never NULL for 0 bytes. NULL with the error record
- * set (MC_ENOMEM) when the limit or the machine refuses. Owns; give back with mci_free. */
+/* Uninitialised block of at least `bytes`, 64-byte aligned; never NULL for 0 bytes. NULL with the
+ * error record set (MC_ENOMEM) when the limit or the machine refuses. Owns; give back with
+ * mci_free. */
 void *mci_alloc(size_t bytes);
 /* The same, zero filled. */
 void *mci_calloc(size_t count, size_t size);
@@ -26,7 +27,8 @@ uint32_t mci_crc32(uint32_t crc, const void *p, size_t n);
 /* Counters for mc_memory_stats: live, cached, peak, calls, soft, limit, blocks. */
 void mci_memory_counts(int64_t out[7]);
 void mci_memory_peak_reset(void);
-/* Asks the caller's language for a collection, as mc_memory_pressure; and how many there were, for pools that count on their own. */
+/* Asks the caller's language for a collection, as mc_memory_pressure; and how many there were, for
+ * pools that count on their own. */
 void mci_memory_nudge(void);
 int mci_memory_epoch(void);
 

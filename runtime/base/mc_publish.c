@@ -40,7 +40,10 @@ static int trouble(const char *path, int err) { return mci_error_io("results", p
 
 /* ---- folders ---- */
 
-static int open_folder(int at, const char *name) { return openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); }
+static int open_folder(int at, const char *name)
+{
+    return openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
 
 /* The next name but "." and ".."; NULL at the end. */
 static const char *next_name(DIR *d)
@@ -74,7 +77,8 @@ static void remove_folder(int at, const char *name, int depth)
     (void)unlinkat(at, name, AT_REMOVEDIR);
 }
 
-/* One process at a time works on the names of a folder; a file system without locks goes without. */
+/* One process at a time works on the names of a folder; a file system without locks goes
+ * without. */
 static void hold(int fd, int on)
 {
     while (flock(fd, on ? LOCK_EX : LOCK_UN) != 0 && errno == EINTR)
@@ -154,7 +158,8 @@ static void remove_stale(int dir, char *name)
     }
 }
 
-/* Moves what a publication left to its place. The journal: the vouching file, then files of the old set that go, a line each. */
+/* Moves what a publication left to its place. The journal: the vouching file, then files of the old
+ * set that go, a line each. */
 static int complete(int dir, const char *target)
 {
     int at = open_folder(dir, PUBLISH), rc = MC_OK;
@@ -163,7 +168,8 @@ static int complete(int dir, const char *target)
     char *text = NULL;
     int fd = openat(at, JOURNAL, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     struct stat st = {0};
-    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size < (1 << 20) && (text = mci_calloc(1, (size_t)st.st_size + 1)) != NULL) {
+    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size < (1 << 20) &&
+        (text = mci_calloc(1, (size_t)st.st_size + 1)) != NULL) {
         ssize_t n = read(fd, text, (size_t)st.st_size);
         text[n > 0 ? n : 0] = 0;
     }
@@ -215,7 +221,8 @@ static int make_folder(mc_file_set *s)
         if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
             return trouble(s->target, errno);
         memcpy(s->name, PREFIX, strlen(PREFIX));
-        for (int i = 0; i < LETTERS; i++) s->name[strlen(PREFIX) + (size_t)i] = digits[random[i] % 36];
+        for (int i = 0; i < LETTERS; i++)
+            s->name[strlen(PREFIX) + (size_t)i] = digits[random[i] % 36];
         s->name[strlen(PREFIX) + LETTERS] = 0;
         if (mkdirat(s->dir, s->name, 0777) == 0)
             break;
@@ -329,7 +336,8 @@ int mc_file_set_publish(mc_file_set *s, const char *last, const char *stale, con
     int fd = rc ? -1 : openat(at, JOURNAL, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (rc == MC_OK) {
         const int64_t n = (int64_t)strlen(last), m = (int64_t)strlen(stale);
-        if (fd < 0 || write(fd, last, (size_t)n) != n || write(fd, "\n", 1) != 1 || write(fd, stale, (size_t)m) != m || fsync(fd) != 0 || fsync(at) != 0)
+        if (fd < 0 || write(fd, last, (size_t)n) != n || write(fd, "\n", 1) != 1 ||
+            write(fd, stale, (size_t)m) != m || fsync(fd) != 0 || fsync(at) != 0)
             rc = trouble(s->folder, errno);
     }
     if (fd >= 0)

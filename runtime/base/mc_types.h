@@ -22,8 +22,11 @@ typedef struct mc_tensor {
     int64_t numel;
     int32_t dtype, ndim;
     int32_t flags, device; /* device: a number of mc_device_find, 0 cpu */
-    int32_t small;         /* bytes of all elements when at most MC_INLINE_BYTES, else 0: sizes results without 64-bit boxes */
-    int32_t capacity;      /* bytes of payload behind this header that a result may use; 0 once it has storage */
+    /* bytes of all elements when at most MC_INLINE_BYTES, else 0: sizes results without 64-bit
+     * boxes */
+    int32_t small;
+    /* bytes of payload behind this header that a result may use; 0 once it has storage */
+    int32_t capacity;
     int64_t shape[8];
     int64_t strides[8];    /* in elements */
 #ifndef __cplusplus
@@ -33,12 +36,15 @@ typedef struct mc_tensor {
 
 enum {
     MC_FLAG_RELEASED = 1, /* x:release() was called */
-    MC_FLAG_READONLY = 2, /* memory-mapped file or broadcast view: not a target of in-place writes */
-    MC_FLAG_OUT = 4       /* set by callers on a result header that must keep its shape and memory (out=) */
+    /* memory-mapped file or broadcast view: not a target of in-place writes */
+    MC_FLAG_READONLY = 2,
+    /* set by callers on a result header that must keep its shape and memory (out=) */
+    MC_FLAG_OUT = 4
 };
 
-/* Parameters of an op, packed by the generated wrappers: `i` and `d` hold the row's parameters in order, `axes` a list of
- * 0-based axes (naxes < 0: not given). base: index base of positions, 0 or 1. */
+/* Parameters of an op, packed by the generated wrappers: `i` and `d` hold the row's parameters in
+ * order, `axes` a list of 0-based axes (naxes < 0: not given). base: index base of positions, 0 or
+ * 1. */
 typedef struct mc_params {
     int32_t naxes, keepdim;
     int32_t dtype, base; /* dtype: result dtype asked for, -1 none */

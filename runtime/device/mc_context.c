@@ -1,4 +1,5 @@
-/* mc_context.c - the process-wide state: neighbours opened at first use, ISA level, number of threads, cancel flag.
+/* mc_context.c - the process-wide state: neighbours opened at first use, ISA level, number of
+ * threads, cancel flag.
  *
  * Holds dlopen of the plug-ins and the table of host functions they receive. */
 #include "device/mc_context.h"
@@ -42,15 +43,27 @@ typedef struct plugin {
 } plugin;
 
 static plugin plugins[] = {
-    {"mc_zlib.so", "install zlib (Debian: zlib1g) to read and write compressed files", 0, 0, ""},
-    {"mc_openblas.so", "install OpenBLAS (Debian: libopenblas0-pthread) for matrix products and linear algebra", 0, 0, ""},
-    {"mc_rsvg.so", "install librsvg (Debian: librsvg2-2) for PNG figures, or write .svg", 0, 0, ""},
-    {"mc_gomp.so", "install libgomp (Debian: libgomp1) to use more than one thread", 0, 0, ""},
-    {"mc_fftw.so", "install FFTW (Debian: libfftw3-double3 libfftw3-single3), or use engine \"mascon\"", 0, 0, ""},
-    {"mc_hdf5.so", "install HDF5 (Debian: libhdf5-103-1) to read and write .h5 files and MAT-files of version 7.3", 0, 0, ""},
-    {"mc_yaml.so", "install libyaml (Debian: libyaml-0-2) to read .yaml files, or write the same as .json", 0, 0, ""},
-    {"mc_cuda.so", "install the NVIDIA driver and NVRTC", 0, 0, ""},
-    {"mc_opencl.so", "install an OpenCL loader and driver (Debian: ocl-icd-libopencl1 and pocl-opencl-icd)", 0, 0, ""},
+    { "mc_zlib.so", "install zlib (Debian: zlib1g) to read and write compressed files", 0, 0, "" },
+    { "mc_openblas.so",
+      "install OpenBLAS (Debian: libopenblas0-pthread) for matrix products and linear algebra", 0,
+      0, "" },
+    { "mc_rsvg.so", "install librsvg (Debian: librsvg2-2) for PNG figures, or write .svg", 0, 0,
+      "" },
+    { "mc_gomp.so", "install libgomp (Debian: libgomp1) to use more than one thread", 0, 0, "" },
+    { "mc_fftw.so",
+      "install FFTW (Debian: libfftw3-double3 libfftw3-single3), or use engine \"mascon\"", 0, 0,
+      "" },
+    { "mc_hdf5.so",
+      "install HDF5 (Debian: libhdf5-103-1) to read and write .h5 files and MAT-files of version "
+      "7.3",
+      0, 0, "" },
+    { "mc_yaml.so",
+      "install libyaml (Debian: libyaml-0-2) to read .yaml files, or write the same as .json", 0, 0,
+      "" },
+    { "mc_cuda.so", "install the NVIDIA driver and NVRTC", 0, 0, "" },
+    { "mc_opencl.so",
+      "install an OpenCL loader and driver (Debian: ocl-icd-libopencl1 and pocl-opencl-icd)", 0, 0,
+      "" },
 };
 
 static void default_dir(void)
@@ -112,17 +125,17 @@ static void refuse(const plugin *p)
         mci_error(MC_EUNSUPPORTED, "%s: cannot be opened (%s); %s", p->file, p->text, p->advice);
 }
 
-#define NEIGHBOUR(type, name, k)                                                                                          \
-    static type name##_api;                                                                                               \
-    static const type *name##_open(void)                                                                                  \
-    {                                                                                                                     \
-        pthread_mutex_lock(&ctx.lock);                                                                                    \
-        int ok = open_locked(k, &name##_api);                                                                             \
-        pthread_mutex_unlock(&ctx.lock);                                                                                  \
-        if (ok)                                                                                                           \
-            return &name##_api;                                                                                           \
-        refuse(&plugins[k]);                                                                                              \
-        return NULL;                                                                                                      \
+#define NEIGHBOUR(type, name, k)              \
+    static type name##_api;                   \
+    static const type *name##_open(void)      \
+    {                                         \
+        pthread_mutex_lock(&ctx.lock);        \
+        int ok = open_locked(k, &name##_api); \
+        pthread_mutex_unlock(&ctx.lock);      \
+        if (ok)                               \
+            return &name##_api;               \
+        refuse(&plugins[k]);                  \
+        return NULL;                          \
     }
 
 NEIGHBOUR(mc_zlib_api, zlib, 0)
@@ -153,7 +166,10 @@ const mc_lapack_api *mci_lapack(void)
 
 const mc_hdf5_api *mci_hdf5(void) { return hdf5_open(); }
 const mc_yaml_api *mci_yaml(void) { return yaml_open(); }
-const mc_device_api *mci_device_driver(const char *kind) { return strcmp(kind, "cuda") == 0 ? cuda_open() : opencl_open(); }
+const mc_device_api *mci_device_driver(const char *kind)
+{
+    return strcmp(kind, "cuda") == 0 ? cuda_open() : opencl_open();
+}
 const mc_fft_api *mci_fftw(void) { return fftw_open(); }
 
 const char *mci_neighbour(const char *kind)
@@ -176,7 +192,8 @@ const char *mci_neighbour(const char *kind)
 int mc_plugin_dir_set(const char *path)
 {
     if (strlen(path) >= sizeof ctx.dir)
-        return mci_error(MC_EINVAL, "plug-in folder: the path is longer than %d bytes", (int)sizeof ctx.dir - 1);
+        return mci_error(MC_EINVAL, "plug-in folder: the path is longer than %d bytes",
+                         (int)sizeof ctx.dir - 1);
     pthread_mutex_lock(&ctx.lock);
     memcpy(ctx.dir, path, strlen(path) + 1);
     pthread_mutex_unlock(&ctx.lock);
@@ -190,9 +207,11 @@ static const char *const isa_names[] = {"v2", "v3", "v4"};
 static int isa_best(void)
 {
     __builtin_cpu_init();
-    int v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+    int v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+             __builtin_cpu_supports("bmi2");
     int v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-             __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+             __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+             __builtin_cpu_supports("avx512vl");
     int best = v4 ? 2 : v3 ? 1 : 0;
     while (best > 0 && !mck_kernel_tables[best]) /* a build for developers may leave levels out */
         best--;
@@ -204,9 +223,11 @@ int mc_isa_set(const char *name)
     for (int i = 0; i < 3; i++)
         if (!strcmp(name, isa_names[i])) {
             if (i > isa_best())
-                return mci_error(MC_EUNSUPPORTED, "isa: this machine has no %s; choose up to %s", name, isa_names[isa_best()]);
+                return mci_error(MC_EUNSUPPORTED, "isa: this machine has no %s; choose up to %s",
+                                 name, isa_names[isa_best()]);
             if (!mck_kernel_tables[i])
-                return mci_error(MC_EUNSUPPORTED, "isa: this build has no %s; build without LEVELS=", name);
+                return mci_error(MC_EUNSUPPORTED,
+                                 "isa: this build has no %s; build without LEVELS=", name);
             ctx.isa = i;
             mci_sha256_instructions(i > 0);
             return MC_OK;
@@ -271,7 +292,8 @@ typedef struct job {
 static void run_task(void *arg, int64_t begin, int64_t end, int worker)
 {
     const job *j = arg;
-    (void)mc_errstatus(); /* the thread gets its error record now, not when there is no memory left */
+    /* the thread gets its error record now, not when there is no memory left */
+    (void)mc_errstatus();
     if (!mc_cancel_pending())
         j->fn(j->arg, begin, end, worker);
 }

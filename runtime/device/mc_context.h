@@ -1,7 +1,7 @@
 /* mc_context.h - what the process has: plug-ins, ISA level, threads, cancel flag.
  *
- * Owns opening neighbours at first use and the choice of kernels. One context per process; its lock is named beside the fields
- * it guards (mc_context.c). */
+ * Owns opening neighbours at first use and the choice of kernels. One context per process; its lock
+ * is named beside the fields it guards (mc_context.c). */
 #ifndef MC_CONTEXT_H
 #define MC_CONTEXT_H
 
@@ -41,8 +41,9 @@ typedef void (*mci_cast_fn)(int64_t n, void *out, int64_t so, const void *in, in
 mci_cast_fn mci_cast(int to, int from);
 int mci_isa(void); /* 0 v2, 1 v3, 2 v4 */
 
-/* The one parallel driver: fn(arg, begin, end, worker) over [0, tasks). The cut into tasks must depend on shapes only. Serial for
- * one task or one thread. Returns MC_OK or MC_ECANCELLED (tasks not yet started are skipped after Ctrl-C). */
+/* The one parallel driver: fn(arg, begin, end, worker) over [0, tasks). The cut into tasks must
+ * depend on shapes only. Serial for one task or one thread. Returns MC_OK or MC_ECANCELLED (tasks
+ * not yet started are skipped after Ctrl-C). */
 int mci_parallel(int64_t tasks, mc_range_fn fn, void *arg);
 /* Number of workers mci_parallel may use: workspaces are sized by it. */
 int mci_workers(int64_t tasks);

@@ -1,9 +1,10 @@
 /* mc_device.c - the table of opened devices, their names and their memory.
  *
- * Blocks come from a pool per device: free lists by size class (four steps to an octave), small ones carved out of slabs where the device
- * wants that. Work of the one compute stream runs in order, so a freed block can go to the next tensor at once; memory goes back to the
- * device only after its stream is done. Out of memory: the pool gives back what it has cached, waits, and asks once more; the caller's
- * language collects and tries again. */
+ * Blocks come from a pool per device: free lists by size class (four steps to an octave), small
+ * ones carved out of slabs where the device wants that. Work of the one compute stream runs in
+ * order, so a freed block can go to the next tensor at once; memory goes back to the device only
+ * after its stream is done. Out of memory: the pool gives back what it has cached, waits, and asks
+ * once more; the caller's language collects and tries again. */
 #include "device/mc_device.h"
 #include "device/mc_context.h"
 #include "device/mc_events.h"
@@ -78,7 +79,8 @@ static int open_kind(const char *name, const char *kind, int index)
     if (!api) {
         char why[512];
         snprintf(why, sizeof why, "%s", mc_errmsg());
-        return -mci_error(MC_EUNSUPPORTED, "device \"%s\" is not there: %s; use \"cpu\"", name, why);
+        return -mci_error(MC_EUNSUPPORTED, "device \"%s\" is not there: %s; use \"cpu\"", name,
+                          why);
     }
     int n = api->count();
     if (n < 0 || index >= n) {
@@ -87,10 +89,12 @@ static int open_kind(const char *name, const char *kind, int index)
             snprintf(why, sizeof why, "%s", mc_errmsg());
         else
             snprintf(why, sizeof why, "there %s %d", n == 1 ? "is" : "are", n);
-        return -mci_error(MC_EUNSUPPORTED, "device \"%s\" is not there: %s; use \"cpu\"", name, why);
+        return -mci_error(MC_EUNSUPPORTED, "device \"%s\" is not there: %s; use \"cpu\"", name,
+                          why);
     }
     if (ndevices == MCI_DEVICES)
-        return -mci_error(MC_EUNSUPPORTED, "device \"%s\": %d devices are open, which is the most", name, MCI_DEVICES);
+        return -mci_error(MC_EUNSUPPORTED, "device \"%s\": %d devices are open, which is the most",
+                          name, MCI_DEVICES);
     device *d = &devices[ndevices];
     memset(d, 0, sizeof *d);
     d->api = api;
@@ -168,7 +172,10 @@ static int open_locked(const char *name)
     if (!strcmp(name, "gpu"))
         return open_gpu();
     if (!split(name, kind, sizeof kind, &index))
-        return -mci_error(MC_EINVAL, "device \"%s\" is unknown; use \"cpu\", \"cuda:0\", \"opencl:0\", \"gpu\" or \"auto\"", name);
+        return -mci_error(
+            MC_EINVAL,
+            "device \"%s\" is unknown; use \"cpu\", \"cuda:0\", \"opencl:0\", \"gpu\" or \"auto\"",
+            name);
     return open_kind(name, kind, index);
 }
 
@@ -253,11 +260,13 @@ static mci_mem *segment_new(device *d, int64_t bytes)
     if (m->handle && d->api->show) {
         m->base = d->api->show(d->handle, m->handle);
     } else if (m->handle) {
-        m->base = mmap(NULL, (size_t)bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        m->base = mmap(NULL, (size_t)bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                       -1, 0);
         if (m->base == MAP_FAILED) {
             d->api->segment_free(d->handle, m->handle);
             m->handle = NULL;
-            mci_error(MC_ENOMEM, "memory: no addresses for %.1f MiB of %s; raise ulimit -v", (double)bytes / 1048576.0, d->text);
+            mci_error(MC_ENOMEM, "memory: no addresses for %.1f MiB of %s; raise ulimit -v",
+                      (double)bytes / 1048576.0, d->text);
         }
     }
     if (!m->handle) {
@@ -335,7 +344,9 @@ mci_block *mci_device_alloc(int number, int64_t bytes)
     int64_t size, exact = bytes > 0 ? bytes : 1;
     int klass = size_class(exact, &size);
     mci_block *b = NULL;
-    if (d->api->reach && d->caps.slab == 0) { /* blocks end where their memory ends, so that an overrun faults: nothing is rounded up or kept */
+    if (d->api->reach && d->caps.slab == 0) {
+        /* blocks end where their memory ends, so that an overrun faults: nothing is rounded up or
+         * kept */
         klass = -1;
         size = exact;
     }
@@ -356,8 +367,11 @@ mci_block *mci_device_alloc(int number, int64_t bytes)
             b = block_new(d, klass, size);
     }
     if (over)
-        mci_error(MC_ENOMEM, "memory: %.1f MiB more on %s would pass its %.1f MiB (%.1f MiB are live); release tensors or work in blocks",
-                  (double)size / 1048576.0, d->text, (double)limit / 1048576.0, (double)d->live / 1048576.0);
+        mci_error(MC_ENOMEM,
+                  "memory: %.1f MiB more on %s would pass its %.1f MiB (%.1f MiB are live); "
+                  "release tensors or work in blocks",
+                  (double)size / 1048576.0, d->text, (double)limit / 1048576.0,
+                  (double)d->live / 1048576.0);
     if (b) {
         d->live += b->bytes;
         d->blocks++;
@@ -397,7 +411,8 @@ void mci_device_free(mci_block *b)
 mci_mem *mci_device_at(int number, const void *address)
 {
     const uintptr_t at = (uintptr_t)address;
-    mci_mem *m, *end = NULL; /* end: the address is just behind it, where an empty tensor may begin */
+    /* end: the address is just behind it, where an empty tensor may begin */
+    mci_mem *m, *end = NULL;
     pthread_mutex_lock(&lock);
     for (m = devices[number].segments; m; m = m->next) {
         const uintptr_t lo = (uintptr_t)m->base, hi = lo + (uintptr_t)m->bytes;
@@ -416,7 +431,9 @@ int mc_device_memory(int number, int64_t out[9])
         return mci_error(MC_EINVAL, "device %d is not open", number);
     pthread_mutex_lock(&lock);
     const device *d = &devices[number];
-    const int64_t v[9] = {d->live, d->cached, d->peak, d->calls, d->kept + STEP, d->limit ? d->limit : d->caps.memory, d->blocks, d->live, d->peak};
+    const int64_t v[9] = { d->live,   d->cached,      d->peak,
+                           d->calls,  d->kept + STEP, d->limit ? d->limit : d->caps.memory,
+                           d->blocks, d->live,        d->peak };
     memcpy(out, v, sizeof v);
     pthread_mutex_unlock(&lock);
     return MC_OK;
@@ -425,7 +442,10 @@ int mc_device_memory(int number, int64_t out[9])
 int mc_device_limit_set(int number, int64_t bytes)
 {
     if (number < 1 || number >= ndevices || number >= MCI_DEVICES || bytes < 0)
-        return mci_error(MC_EINVAL, "memory limit: device %d, %lld bytes; give an open device and a positive number, or 0 for none", number, (long long)bytes);
+        return mci_error(MC_EINVAL,
+                         "memory limit: device %d, %lld bytes; give an open device and a positive "
+                         "number, or 0 for none",
+                         number, (long long)bytes);
     pthread_mutex_lock(&lock);
     devices[number].limit = bytes;
     (void)trim(&devices[number]);
@@ -525,5 +545,7 @@ int mci_device_get(void *to, mci_ref from, int64_t bytes)
 int mci_device_copy(mci_ref to, mci_ref from, int64_t bytes)
 {
     const device *d = &devices[to.mem->device];
-    return bytes > 0 ? d->api->copy(d->handle, d->stream, to.mem->handle, to.at, from.mem->handle, from.at, bytes) : MC_OK;
+    return bytes > 0 ? d->api->copy(d->handle, d->stream, to.mem->handle, to.at, from.mem->handle,
+                                    from.at, bytes)
+                     : MC_OK;
 }

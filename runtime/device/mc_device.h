@@ -1,8 +1,9 @@
 /* mc_device.h - devices as the runtime sees them: names, memory, transfers.
  *
- * Devices have numbers: 0 is the CPU, so that a zeroed header is a CPU header; others get the next one when their name is first used, for
- * the life of the process. Memory comes in blocks of segments; tensors show addresses of a range without access rights, so that host code
- * that reads device memory by mistake faults. */
+ * Devices have numbers: 0 is the CPU, so that a zeroed header is a CPU header; others get the next
+ * one when their name is first used, for the life of the process. Memory comes in blocks of
+ * segments; tensors show addresses of a range without access rights, so that host code that reads
+ * device memory by mistake faults. */
 #ifndef MC_DEVICE_H
 #define MC_DEVICE_H
 
@@ -28,15 +29,16 @@ typedef struct mci_block {
     struct mci_block *next;
 } mci_block;
 
-/* An operand as a launch sees it: bytes from the start of a segment. number: a value in host memory instead (mem is NULL). */
+/* An operand as a launch sees it: bytes from the start of a segment. number: a value in host memory
+ * instead (mem is NULL). */
 typedef struct mci_ref {
     mci_mem *mem;
     int64_t at;
     const void *number;
 } mci_ref;
 
-/* Number of the device of a name (cpu, ref:N, cuda:N, opencl:N, gpu, auto; the number may be left out), opened if need be; negative with the
- * error record on failure. Same as mc_device_find. */
+/* Number of the device of a name (cpu, ref:N, cuda:N, opencl:N, gpu, auto; the number may be left
+ * out), opened if need be; negative with the error record on failure. Same as mc_device_find. */
 int mci_device_open(const char *name);
 const char *mci_device_text(int device); /* "cpu", "ref:0" */
 const mc_device_api *mci_device_api(int device);
@@ -49,14 +51,16 @@ int mci_device_hosted(int device);
 void mci_device_at_exit(void);
 char *mci_device_reach(mci_ref r);
 
-/* Memory of a device. NULL with MC_ENOMEM in the record after the device gave back what it had cached and finished its work. */
+/* Memory of a device. NULL with MC_ENOMEM in the record after the device gave back what it had
+ * cached and finished its work. */
 mci_block *mci_device_alloc(int device, int64_t bytes);
 void mci_device_free(mci_block *b); /* accepts NULL */
 static inline char *mci_block_data(const mci_block *b) { return b->mem->base + b->at; }
 /* The segment that an address shown by a tensor of the device lies in. */
 mci_mem *mci_device_at(int device, const void *address);
 
-/* Between host memory and a device, and on one device. get waits; put has read `from` when it returns. */
+/* Between host memory and a device, and on one device. get waits; put has read `from` when it
+ * returns. */
 int mci_device_put(mci_ref to, const void *from, int64_t bytes);
 int mci_device_get(void *to, mci_ref from, int64_t bytes);
 int mci_device_copy(mci_ref to, mci_ref from, int64_t bytes);

@@ -1,12 +1,14 @@
-/* mc_device_api.h - what a kind of device implements: the one header that a binding for CUDA, OpenCL or another interface includes.
+/* mc_device_api.h - what a kind of device implements: the one header that a binding for CUDA,
+ * OpenCL or another interface includes.
  *
- * A binding is a plug-in (build/plugins/mc_<kind>.so) that exports mc_plugin_open and fills an mc_device_api, or it is built in (mc_ref.c).
- * It knows memory, streams and programs; tensors, pools and ops stay in the runtime. Functions that return int return 0, or a status with
- * the error record written through host->error; those that return a pointer return NULL with the record.
+ * A binding is a plug-in (build/plugins/mc_<kind>.so) that exports mc_plugin_open and fills an
+ * mc_device_api, or it is built in (mc_ref.c). It knows memory, streams and programs; tensors,
+ * pools and ops stay in the runtime. Functions that return int return 0, or a status with the error
+ * record written through host->error; those that return a pointer return NULL with the record.
  *
- * Rules. All calls of one device come from one thread at a time. put has read its source when it returns. get and sync wait; nothing else
- * does. Work of a stream runs in order; a freed segment is not in use any more (the runtime synchronises first). Copies of 0 bytes are not
- * asked for. */
+ * Rules. All calls of one device come from one thread at a time. put has read its source when it
+ * returns. get and sync wait; nothing else does. Work of a stream runs in order; a freed segment is
+ * not in use any more (the runtime synchronises first). Copies of 0 bytes are not asked for. */
 #ifndef MC_DEVICE_API_H
 #define MC_DEVICE_API_H
 
@@ -16,8 +18,11 @@
 typedef struct mc_device_caps {
     char name[128];        /* as its maker calls it */
     int64_t memory;        /* bytes that may be taken in all, 0: unknown */
-    int64_t slab;          /* small blocks are carved out of segments of this many bytes; 0: every block is a segment of its own */
-    int32_t align;         /* bytes, a power of two, at most 4096: where blocks begin within a segment */
+    /* small blocks are carved out of segments of this many bytes; 0: every block is a segment of
+     * its own */
+    int64_t slab;
+    /* bytes, a power of two, at most 4096: where blocks begin within a segment */
+    int32_t align;
     int32_t f64, f16;      /* whether kernels can compute in them */
     int32_t group;         /* most lanes of a group */
     int32_t group_bytes;   /* memory of a group */
@@ -27,9 +32,10 @@ typedef struct mc_device_caps {
 
 #define MC_LAUNCH_BUFFERS 16
 #define MC_LAUNCH_RAW 768
-/* One launch. Arguments of the kernel: nbuf buffers, then one struct by value of nraw bytes. The struct begins with nbuf int64_t: how many
- * bytes into its segment each operand begins, written by the runtime at every run. slot[k]: which of the call's operands (inputs, then
- * results, then the workspace) buffer k is; off[k]: bytes from its start. grid counts groups. */
+/* One launch. Arguments of the kernel: nbuf buffers, then one struct by value of nraw bytes. The
+ * struct begins with nbuf int64_t: how many bytes into its segment each operand begins, written by
+ * the runtime at every run. slot[k]: which of the call's operands (inputs, then results, then the
+ * workspace) buffer k is; off[k]: bytes from its start. grid counts groups. */
 typedef struct mc_launch {
     void *kernel;
     uint32_t grid[3], group[3], group_bytes;
@@ -55,20 +61,24 @@ typedef struct mc_device_api {
     int abi;
     const char *kind;                                   /* "cuda", "opencl", "ref" */
     /* devices */
-    int (*count)(void);                                 /* how many there are; negative: a status, with the record */
+    /* how many there are; negative: a status, with the record */
+    int (*count)(void);
     void *(*open)(int index, mc_device_caps *caps);
     void (*close)(void *dev);
     /* memory: a segment is one allocation of the interface. at, bytes: a range of it. */
-    void *(*segment_new)(void *dev, int64_t bytes);     /* MC_ENOMEM in the record when there is none: the runtime trims and asks again */
+    /* MC_ENOMEM in the record when there is none: the runtime trims and asks again */
+    void *(*segment_new)(void *dev, int64_t bytes);
     void (*segment_free)(void *dev, void *segment);
     int (*put)(void *dev, void *stream, void *segment, int64_t at, const void *from, int64_t bytes);
     int (*get)(void *dev, void *stream, void *to, const void *segment, int64_t at, int64_t bytes);
-    int (*copy)(void *dev, void *stream, void *to, int64_t at, const void *from, int64_t from_at, int64_t bytes);
+    int (*copy)(void *dev, void *stream, void *to, int64_t at, const void *from, int64_t from_at,
+                int64_t bytes);
     /* streams and events */
     void *(*stream_new)(void *dev);
     void (*stream_free)(void *dev, void *stream);
     void *(*event)(void *dev, void *stream);            /* after all that the stream holds now */
-    int (*wait)(void *dev, void *stream, void *event);  /* the stream goes on after the event; the host does not wait */
+    /* the stream goes on after the event; the host does not wait */
+    int (*wait)(void *dev, void *stream, void *event);
     int (*done)(void *dev, void *event);                /* 1, 0 not yet, negative: a status */
     void (*event_free)(void *dev, void *event);
     int (*sync)(void *dev, void *stream);
@@ -82,18 +92,21 @@ typedef struct mc_device_api {
     void *(*load)(void *dev, const void *code, int64_t bytes);
     void (*program_free)(void *dev, void *program);
     void *(*kernel)(void *dev, void *program, const char *name); /* borrowed from the program */
-    int (*launch)(void *dev, void *stream, const mc_launch *l, void *const *segment); /* segment[nbuf] */
+    /* segment[nbuf] */
+    int (*launch)(void *dev, void *stream, const mc_launch *l, void *const *segment);
     /* Whether a library of the interface does this product (1; no record); NULL: there is none. */
     int (*gemm)(void *dev, const mc_product_job *g);
     /* lists of launches made once; NULL: the runtime launches one by one */
     void *(*graph_new)(void *dev, int n, const mc_launch *const *l, void *const *const *segment);
     int (*graph_run)(void *dev, void *stream, void *graph);
     void (*graph_free)(void *dev, void *graph);
-    /* Host memory behind a segment, for devices that run the CPU's kernels (ref); NULL on all others. */
+    /* Host memory behind a segment, for devices that run the CPU's kernels (ref); NULL on all
+     * others. */
     char *(*reach)(void *dev, void *segment);
     /* Versions and abilities, in words: "capability 9.0, driver 13.0"; NULL: it says nothing. */
     void (*about)(void *dev, char *text, int64_t room);
-    /* Addresses that tensors show, chosen by the device; NULL: the runtime reserves a range without access rights. */
+    /* Addresses that tensors show, chosen by the device; NULL: the runtime reserves a range without
+     * access rights. */
     char *(*show)(void *dev, void *segment);
 } mc_device_api;
 

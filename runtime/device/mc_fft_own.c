@@ -35,19 +35,24 @@ static int64_t largest_prime(int64_t n)
     return n > 1 ? n : most;
 }
 
-/* Shapes for which this transform is faster than FFTW 3.3.10 with estimated plans; the same rule on every machine, so that bits are the same too.
- * Measured over 166 lengths from 3 to 2^20 of each kind, one core, rows of 256 KiB in all, best of six (bench/fft_engines.lua repeats it; AMD EPYC with
- * AVX2): time of ours over FFTW's has, within these classes, the geometric mean that stands beside them, and no length above 1.1 from 71 on. */
+/* Shapes for which this transform is faster than FFTW 3.3.10 with estimated plans; the same rule on
+ * every machine, so that bits are the same too. Measured over 166 lengths from 3 to 2^20 of each
+ * kind, one core, rows of 256 KiB in all, best of six (bench/fft_engines.lua repeats it; AMD EPYC
+ * with AVX2): time of ours over FFTW's has, within these classes, the geometric mean that stands
+ * beside them, and no length above 1.1 from 71 on. */
 int mci_fft_own_suits(int kind, int prec, int64_t n)
 {
     if (n < 35)
         return 0;
     const int real = kind == 2 || kind == 3;
     const int64_t p = largest_prime(n);
+    /* FFTW goes by Rader and Bluestein, both through short transforms: 0.55 (f32); in f64 they are
+     * equal */
     if (p >= 43)
-        return prec == 4 && n >= 67; /* FFTW goes by Rader and Bluestein, both through short transforms: 0.55 (f32); in f64 they are equal */
+        return prec == 4 && n >= 67;
+    /* odd lengths: 0.70 (f32 real), 0.84 (f64 real), 0.76 (c64) */
     if (n % 2 && p <= 7)
-        return real || (prec == 4 && n >= 343); /* odd lengths: 0.70 (f32 real), 0.84 (f64 real), 0.76 (c64) */
+        return real || (prec == 4 && n >= 343);
     return !real && prec == 4 && n >= 1 << 18 && p == 2; /* passes over memory: 0.60 */
 }
 
@@ -61,7 +66,8 @@ static void own_drop(void *plan)
     mci_free(p);
 }
 
-static void *own_new(int kind, int prec, int64_t n, int64_t howmany, int64_t idist, int64_t odist, int measure)
+static void *own_new(int kind, int prec, int64_t n, int64_t howmany, int64_t idist, int64_t odist,
+                     int measure)
 {
     (void)measure;
     own_plan *p = mci_calloc(1, sizeof *p);
@@ -101,6 +107,7 @@ static void own_execute(void *plan, const void *in, void *out)
 
 const mc_fft_api *mci_fft_own(void)
 {
-    static const mc_fft_api api = {MC_BACKEND_ABI, "mascon", own_new, own_execute, own_drop, NULL, NULL, 4};
+    static const mc_fft_api api = { MC_BACKEND_ABI, "mascon", own_new, own_execute,
+                                    own_drop,       NULL,     NULL,    4 };
     return &api;
 }

@@ -9,7 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-#define COPY_GRAIN 65536 /* elements per task: about 20 us of copying, well above the 2 us of starting a team */
+/* elements per task: about 20 us of copying, well above the 2 us of starting a team */
+#define COPY_GRAIN 65536
 
 typedef struct copy_job {
     int nd;
@@ -20,9 +21,13 @@ typedef struct copy_job {
     int plain, stream; /* no conversion; written past the caches */
 } copy_job;
 
-#define COPY_NARROW 8  /* rows of at most this length are copied column by column: a call per row would cost more than its elements */
-#define COPY_TILE 64   /* columns at a time of a transpose: as many cache lines stay in the first cache */
-#define COPY_RUN 1024  /* rows at a time, which stay in the first cache while their columns are walked */
+/* rows of at most this length are copied column by column: a call per row would cost more than its
+ * elements */
+#define COPY_NARROW 8
+/* columns at a time of a transpose: as many cache lines stay in the first cache */
+#define COPY_TILE 64
+/* rows at a time, which stay in the first cache while their columns are walked */
+#define COPY_RUN 1024
 
 static void copy_narrow(const copy_job *j, int64_t r0, int64_t r1)
 {
@@ -58,12 +63,14 @@ static void copy_stream(const copy_job *j, int64_t lo, int64_t hi)
         n = hi - at < n ? hi - at : n;
         j->fn(n, buf, 1, j->src + at * ss * j->ssize, ss);
         const char *next = j->src + (ss < 0 ? at + 2 * n : at + n) * ss * j->ssize;
-        mci_stream(j->dst + at * j->dsize, buf, n * j->dsize, (ss == 1 || ss == -1) && at + 2 * n < hi, &next);
+        mci_stream(j->dst + at * j->dsize, buf, n * j->dsize,
+                   (ss == 1 || ss == -1) && at + 2 * n < hi, &next);
     }
 }
 
-/* One task: flat range of the collapsed index space, rows along the last axis; the last two axes are walked in tiles when the
- * source runs fastest along the other one (a transpose touches each cache line once per tile). */
+/* One task: flat range of the collapsed index space, rows along the last axis; the last two axes
+ * are walked in tiles when the source runs fastest along the other one (a transpose touches each
+ * cache line once per tile). */
 static void copy_task(void *arg, int64_t begin, int64_t end, int worker)
 {
     const copy_job *j = arg;
@@ -88,9 +95,11 @@ static void copy_task(void *arg, int64_t begin, int64_t end, int worker)
         copy_narrow(j, r0, r1);
         return;
     }
-    const int64_t block = ss == 1 || ds != 1 || inner <= 2 * COPY_TILE ? inner : COPY_TILE, *d = j->strides[0], *s = j->strides[1];
+    const int64_t block = ss == 1 || ds != 1 || inner <= 2 * COPY_TILE ? inner : COPY_TILE,
+                  *d = j->strides[0], *s = j->strides[1];
     for (int64_t c = 0; c < inner; c += block) {
-        int64_t n = inner - c < block ? inner - c : block, idx[MC_MAX_RANK], rest = r0, od = c * ds, os = c * ss;
+        int64_t n = inner - c < block ? inner - c : block, idx[MC_MAX_RANK], rest = r0, od = c * ds,
+                os = c * ss;
         for (int i = nd - 2; i >= 0; i--) {
             idx[i] = rest % j->shape[i];
             rest /= j->shape[i];
@@ -136,12 +145,14 @@ static int copy_run(mci_copy_fn on_device, mc_tensor *dst, const mc_tensor *src)
     if (dst->device != src->device && !(src->flags & MCI_WEAK))
         return mc_mixed_devices("copy", src, dst);
     if (dst->flags & MC_FLAG_READONLY)
-        return mci_error(MC_EINVAL, "copy: the destination is read-only (a mapped file or a broadcast view); copy it first");
+        return mci_error(MC_EINVAL, "copy: the destination is read-only (a mapped file or a "
+                                    "broadcast view); copy it first");
     const mc_tensor *both[2] = {dst, src};
     if (mci_broadcast("copy", both, 2, &nd, shape))
         return mc_errstatus();
     if (nd != dst->ndim || memcmp(shape, dst->shape, sizeof *shape * (size_t)nd) != 0)
-        return mci_error(MC_ESHAPE, "copy: %s does not fit into %s; shapes must be equal or broadcast",
+        return mci_error(MC_ESHAPE,
+                         "copy: %s does not fit into %s; shapes must be equal or broadcast",
                          mci_tensor_text(a, sizeof a, src), mci_tensor_text(b, sizeof b, dst));
     if (dst->numel == 0)
         return MC_OK;
@@ -170,8 +181,12 @@ static inline int copy_elements(mc_tensor *dst, const mc_tensor *src)
             return rc;
         src = &tmp;
     }
-    copy_job j = {.dst = dst->data, .src = src->data, .dsize = MCI_SIZE(dst->dtype), .ssize = MCI_SIZE(src->dtype),
-                  .total = dst->numel, .fn = mci_cast(dst->dtype, src->dtype)};
+    copy_job j = { .dst = dst->data,
+                   .src = src->data,
+                   .dsize = MCI_SIZE(dst->dtype),
+                   .ssize = MCI_SIZE(src->dtype),
+                   .total = dst->numel,
+                   .fn = mci_cast(dst->dtype, src->dtype) };
     memcpy(j.shape, dst->shape, sizeof j.shape);
     memcpy(j.strides[0], dst->strides, sizeof j.strides[0]);
     mci_broadcast_strides(src, nd, j.strides[1]);
@@ -203,9 +218,13 @@ int mci_materialize(mc_tensor *t, const mc_tensor *src, int dtype)
 int mci_fill_by(mci_copy_fn on_device, mc_tensor *dst, double re, double im)
 {
     double v[2] = {re, im};
-    mc_tensor one = {.data = v, .numel = 1, .dtype = im != 0 || signbit(im) ? MC_C128 : MC_F64, .flags = dst->device ? MCI_WEAK : 0};
+    mc_tensor one = { .data = v,
+                      .numel = 1,
+                      .dtype = im != 0 || signbit(im) ? MC_C128 : MC_F64,
+                      .flags = dst->device ? MCI_WEAK : 0 };
     int64_t whole = (int64_t)re;
-    if (im == 0 && mci_kind(dst->dtype) != 'f' && mci_kind(dst->dtype) != 'c' && re == (double)whole) {
+    if (im == 0 && mci_kind(dst->dtype) != 'f' && mci_kind(dst->dtype) != 'c' &&
+        re == (double)whole) {
         memcpy(v, &whole, sizeof whole); /* integers travel exactly */
         one.dtype = MC_I64;
     }

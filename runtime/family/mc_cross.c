@@ -59,21 +59,28 @@ int mci_cross_infer(const mci_job *job, mci_result *r)
     if (rc)
         return rc;
     if (in[0]->dtype != r->compute || in[1]->dtype != r->compute)
-        return mci_error(MC_EINTERNAL, "%s: operands of one dtype and a new result are needed", op->name);
+        return mci_error(MC_EINTERNAL, "%s: operands of one dtype and a new result are needed",
+                         op->name);
     for (int i = 0; i < 2; i++)
         if (in[i]->ndim < 1 || in[i]->shape[in[i]->ndim - 1] != 3)
-            return mci_error(MC_ESHAPE, "%s: operands are %s and %s; the axis must have size 3", op->name, mci_tensor_text(s1, sizeof s1, in[0]), mci_tensor_text(s2, sizeof s2, in[1]));
+            return mci_error(MC_ESHAPE, "%s: operands are %s and %s; the axis must have size 3",
+                             op->name, mci_tensor_text(s1, sizeof s1, in[0]),
+                             mci_tensor_text(s2, sizeof s2, in[1]));
     outer(in, lead, elem);
     const mc_tensor *both[2] = {&lead[0], &lead[1]};
     if (mci_broadcast(op->name, both, 2, &r->ndim[0], r->shape[0]))
-        return mci_error(MC_ESHAPE, "%s: outer sizes do not broadcast, a is %s and b is %s; they must be equal or 1", op->name,
-                         mci_tensor_text(s1, sizeof s1, in[0]), mci_tensor_text(s2, sizeof s2, in[1]));
+        return mci_error(
+            MC_ESHAPE,
+            "%s: outer sizes do not broadcast, a is %s and b is %s; they must be equal or 1",
+            op->name, mci_tensor_text(s1, sizeof s1, in[0]), mci_tensor_text(s2, sizeof s2, in[1]));
     r->shape[0][r->ndim[0]++] = 3; /* one axis less than the larger operand has */
     return MC_OK;
 }
 
-/* Both operands have one dtype with a kernel and three elements along the last axis; the result is contiguous and apart from them. */
-int mci_cross_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
+/* Both operands have one dtype with a kernel and three elements along the last axis; the result is
+ * contiguous and apart from them. */
+int mci_cross_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in,
+                  const mc_params *p)
 {
     (void)nout;
     mc_tensor *out = outs[0], lead[2];
@@ -83,8 +90,10 @@ int mci_cross_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const m
     int rc = mci_cross_infer(&(mci_job){ op, p, nin, in, nout }, &r);
     if (rc)
         return rc;
-    if (given && (!mci_contiguous(out) || mci_overlap(out, in[0]) >= 0 || mci_overlap(out, in[1]) >= 0))
-        return mci_error(MC_EINTERNAL, "%s: operands of one dtype and a new result are needed", op->name);
+    if (given &&
+        (!mci_contiguous(out) || mci_overlap(out, in[0]) >= 0 || mci_overlap(out, in[1]) >= 0))
+        return mci_error(MC_EINTERNAL, "%s: operands of one dtype and a new result are needed",
+                         op->name);
     if ((rc = mci_out(op->name, out, r.dtype[0], r.ndim[0], r.shape[0])) != 0 || out->numel == 0)
         return rc;
     outer(in, lead, elem);
@@ -92,12 +101,19 @@ int mci_cross_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const m
     const int64_t *shape = r.shape[0];
     for (int i = 0; i < 2; i++)
         mci_broadcast_strides(&lead[i], nd, strides[i]);
-    cross_job j = {.size = MCI_SIZE(compute), .fn = (mck_dot_fn)mci_kernel_get(MCK_K_CROSS_PRODUCT, compute)};
+    cross_job j = { .size = MCI_SIZE(compute),
+                    .fn = (mck_dot_fn)mci_kernel_get(MCK_K_CROSS_PRODUCT, compute) };
     memcpy(j.shape, shape, sizeof j.shape);
     j.nd = mci_collapse(nd, j.shape, 2, strides);
     memcpy(j.sa, strides[0], sizeof j.sa);
     memcpy(j.sb, strides[1], sizeof j.sb);
-    j.k = (mck_dot){.m = 1, .n = 3, .out = out->data, .a = in[0]->data, .b = in[1]->data, .a_elem = elem[0], .b_elem = elem[1]};
+    j.k = (mck_dot){ .m = 1,
+                     .n = 3,
+                     .out = out->data,
+                     .a = in[0]->data,
+                     .b = in[1]->data,
+                     .a_elem = elem[0],
+                     .b_elem = elem[1] };
     if (j.nd > 0) { /* the last outer axis counts the rows of a call */
         j.nd--;
         j.k.m = j.shape[j.nd];

@@ -33,7 +33,8 @@ static void dct_task(void *arg, int64_t begin, int64_t end, int worker)
 {
     const dct_job *j = arg;
     const int64_t n = j->k.n, r0 = begin * j->rows, r1 = r0 + j->rows < j->m ? r0 + j->rows : j->m;
-    char *a = j->buf + (int64_t)worker * j->bufsize, *b = a + padded(j->plan_in), *row = b + padded(j->plan_out);
+    char *a = j->buf + (int64_t)worker * j->bufsize, *b = a + padded(j->plan_in),
+         *row = b + padded(j->plan_out);
     (void)end;
     for (int64_t r = r0; r < r1; r++) {
         mck_dct k = j->k;
@@ -60,7 +61,8 @@ static int as_pairs(const mci_op *op, mc_tensor *v, const mc_tensor *t)
     if (mci_kind(t->dtype) != 'c')
         return MC_OK;
     if (t->ndim == MC_MAX_RANK)
-        return mci_error(MC_ESHAPE, "%s: operand is %s; complex operands may have 7 axes", op->name, mci_tensor_text(s, sizeof s, t));
+        return mci_error(MC_ESHAPE, "%s: operand is %s; complex operands may have 7 axes", op->name,
+                         mci_tensor_text(s, sizeof s, t));
     for (int i = 0; i < t->ndim; i++)
         v->strides[i] = 2 * t->strides[i];
     v->dtype = t->dtype == MC_C64 ? MC_F32 : MC_F64;
@@ -76,7 +78,11 @@ static double *factors(mck_dct *k)
 {
     const dct_fn fill = (dct_fn)mci_function(MCK_FN_DCT_TABLE);
     const int64_t n = k->n, root = (int64_t)sqrt((double)n) + 1;
-    const int64_t first_count = k->type == 1 ? 0 : k->type < 4 ? n / 2 + 1 : n % 2 ? n : n / 2, second_count = k->type == 4 ? first_count : 0;
+    const int64_t first_count = k->type == 1  ? 0
+                                : k->type < 4 ? n / 2 + 1
+                                : n % 2       ? n
+                                              : n / 2,
+                  second_count = k->type == 4 ? first_count : 0;
     double *t = mci_alloc((size_t)(2 * (first_count + second_count) + 12 * root + 16) * sizeof *t);
     if (!t || k->type == 1)
         return t;
@@ -95,7 +101,8 @@ static double *factors(mck_dct *k)
     return t;
 }
 
-/* params: i[0] type 1..4, i[1] n (-1: as given), axes[0], i[2] norm: 0 backward, 1 ortho, 2 forward, i[3] orthogonal */
+/* params: i[0] type 1..4, i[1] n (-1: as given), axes[0], i[2] norm: 0 backward, 1 ortho, 2
+ * forward, i[3] orthogonal */
 int mci_dct_describe(const mci_job *job, mci_dct_call *c, mci_result *r)
 {
     const mci_op *op = job->op;
@@ -106,7 +113,8 @@ int mci_dct_describe(const mci_job *job, mci_dct_call *c, mci_result *r)
     if (rc)
         return rc;
     if (t->ndim == 0)
-        return mci_error(MC_ESHAPE, "%s: operand is %s; it needs at least one axis", op->name, mci_tensor_text(s, sizeof s, t));
+        return mci_error(MC_ESHAPE, "%s: operand is %s; it needs at least one axis", op->name,
+                         mci_tensor_text(s, sizeof s, t));
     if ((rc = mci_axis(op->name, t, p->naxes < 1 ? -1 : p->axes[0], &c->axis)) != 0) return rc;
     const int inverse = op->variant == MCI_DCT_IDCT || op->variant == MCI_DCT_IDST;
     c->sine = op->variant == MCI_DCT_DST || op->variant == MCI_DCT_IDST;

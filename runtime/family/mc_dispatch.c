@@ -9,7 +9,8 @@
 
 static const mc_params no_params = {.naxes = -1, .dtype = -1};
 
-int mc_op(int op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p)
+int mc_op(int op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in,
+          const mc_params *p)
 {
     const mci_op *o = mci_op_at(op);
     if (!o)
@@ -23,7 +24,8 @@ int mc_op(int op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in
     for (int i = 0; i < nout; i++)
         device |= out[i]->device;
     if ((o->nin != 255 && nin != o->nin) || (o->nout != 255 && nout != o->nout))
-        return mci_error(MC_EINVAL, "%s: %d operands and %d results given, it takes %d and %d", o->name, nin, nout, o->nin, o->nout);
+        return mci_error(MC_EINVAL, "%s: %d operands and %d results given, it takes %d and %d",
+                         o->name, nin, nout, o->nin, o->nout);
     if (MC_UNLIKELY(mci_recording))
         return mci_record_op(mci_op_run, &mci_families[o->family], o, nout, out, nin, in,
                              p ? p : &no_params);
@@ -48,7 +50,8 @@ static inline int same_shape(const mc_tensor *a, const mc_tensor *b)
     return same;
 }
 
-/* Contiguous blocks of `no` and `ni` bytes that overlap without being the same elements of the same size. */
+/* Contiguous blocks of `no` and `ni` bytes that overlap without being the same elements of the same
+ * size. */
 static inline int collides(const void *o, int64_t no, const void *x, int64_t ni)
 {
     uintptr_t p = (uintptr_t)o, q = (uintptr_t)x;
@@ -59,20 +62,24 @@ static inline int collides(const void *o, int64_t no, const void *x, int64_t ni)
 
 #define SHORT_BYTES 8192 /* above, the general driver's 200 ns do not show */
 
-/* Same dtype, same shape (or b one element, stride 0; or no b), contiguous, kernel at hand: straight to the kernel. swapped: b is the
- * first operand. 1 when it was done. */
-static int short_way(const mci_op *o, mc_tensor *out, const mc_tensor *a, const mc_tensor *b, int64_t sb, int swapped)
+/* Same dtype, same shape (or b one element, stride 0; or no b), contiguous, kernel at hand:
+ * straight to the kernel. swapped: b is the first operand. 1 when it was done. */
+static int short_way(const mci_op *o, mc_tensor *out, const mc_tensor *a, const mc_tensor *b,
+                     int64_t sb, int swapped)
 {
     if (MC_UNLIKELY(mci_recording))
         return 0;
     int64_t n = a->numel;
     int dt = a->dtype;
-    if (n * MCI_SIZE(dt) > SHORT_BYTES || o->compute[dt] != dt || o->kernel < 0 || o->guard || o->promote == MCI_PROMOTE_BOOL || o->where || !a->data || (a->device | (b ? b->device : 0)) || !plain(a))
+    if (n * MCI_SIZE(dt) > SHORT_BYTES || o->compute[dt] != dt || o->kernel < 0 || o->guard ||
+        o->promote == MCI_PROMOTE_BOOL || o->where || !a->data ||
+        (a->device | (b ? b->device : 0)) || !plain(a))
         return 0;
     int rdt = mci_result_dtype(o, dt);
     if (out->flags & MC_FLAG_OUT) {
         int64_t no = n * MCI_SIZE(rdt), ni = n * MCI_SIZE(dt);
-        if (out->dtype != rdt || !out->data || out->device || (out->flags & MC_FLAG_READONLY) || !plain(out) || !same_shape(out, a))
+        if (out->dtype != rdt || !out->data || out->device || (out->flags & MC_FLAG_READONLY) ||
+            !plain(out) || !same_shape(out, a))
             return 0;
         if (collides(out->data, no, a->data, ni) || (sb && collides(out->data, no, b->data, ni)))
             return 0;
@@ -94,7 +101,9 @@ static int short_way(const mci_op *o, mc_tensor *out, const mc_tensor *a, const 
             stride *= a->shape[i] > 0 ? a->shape[i] : 1;
         }
     }
-    mck_ewise k = {.n = n, .out = out->data, .in = {a->data, b ? b->data : NULL}, .stride = {1, sb}};
+    mck_ewise k = {
+        .n = n, .out = out->data, .in = { a->data, b ? b->data : NULL }, .stride = { 1, sb }
+    };
     if (swapped)
         k = (mck_ewise){.n = n, .out = out->data, .in = {b->data, a->data}, .stride = {sb, 1}};
     ((mck_ewise_fn)mci_kernel_get(o->kernel, dt))(&k);
@@ -114,13 +123,15 @@ int mc_op2(int op, mc_tensor *out, const mc_tensor *a, const mc_tensor *b)
     const mci_op *o = mci_op_at(op);
     if (!o)
         return mci_error(MC_EINVAL, "op %d is unknown", op);
-    if (o->family == MCI_FAMILY_EWISE && o->nin == 2 && a->dtype == b->dtype && b->data && same_shape(a, b) && plain(b) && short_way(o, out, a, b, 1, 0))
+    if (o->family == MCI_FAMILY_EWISE && o->nin == 2 && a->dtype == b->dtype && b->data &&
+        same_shape(a, b) && plain(b) && short_way(o, out, a, b, 1, 0))
         return MC_OK;
     const mc_tensor *in[2] = {a, b};
     return mc_op(op, 1, &out, 2, in, NULL);
 }
 
-/* A result of small operands goes into the header when it can be no larger than they are: integers may become f64. */
+/* A result of small operands goes into the header when it can be no larger than they are: integers
+ * may become f64. */
 enum { STORED = -1, UNSUITABLE = -2 };
 
 static void begin_new(mc_tensor *out, int32_t bytes)
@@ -129,9 +140,15 @@ static void begin_new(mc_tensor *out, int32_t bytes)
     out->dtype = -1;
 }
 
-static int end_new(int rc, const mc_tensor *out) { return rc == MC_OK && out->storage ? STORED : rc; }
+static int end_new(int rc, const mc_tensor *out)
+{
+    return rc == MC_OK && out->storage ? STORED : rc;
+}
 
-static int floating(const mc_tensor *t) { return mci_kind(t->dtype) == 'f' || mci_kind(t->dtype) == 'c'; }
+static int floating(const mc_tensor *t)
+{
+    return mci_kind(t->dtype) == 'f' || mci_kind(t->dtype) == 'c';
+}
 
 int mc_op1_new(int op, mc_tensor *out, int32_t bytes, const mc_tensor *a)
 {
@@ -155,7 +172,8 @@ int mc_op2_new(int op, mc_tensor *out, int32_t bytes, const mc_tensor *a, const 
     return end_new(mc_op2(op, out, a, b), out);
 }
 
-int mc_op2_scalar_new(int op, mc_tensor *out, int32_t bytes, const mc_tensor *a, double s, int swapped)
+int mc_op2_scalar_new(int op, mc_tensor *out, int32_t bytes, const mc_tensor *a, double s,
+                      int swapped)
 {
     if (!floating(a))
         return UNSUITABLE;
@@ -180,7 +198,9 @@ int mc_op2_into(int op, mc_tensor *out, const mc_tensor *a, const mc_tensor *b)
 int mc_op2_complex(int op, mc_tensor *out, const mc_tensor *a, double re, double im, int swapped)
 {
     double v[2] = {re, im};
-    mc_tensor num = {.data = v, .numel = 1, .dtype = im != 0 || signbit(im) ? MC_C128 : MC_F64, .flags = MCI_WEAK};
+    mc_tensor num = {
+        .data = v, .numel = 1, .dtype = im != 0 || signbit(im) ? MC_C128 : MC_F64, .flags = MCI_WEAK
+    };
     const mc_tensor *in[2] = {swapped ? &num : a, swapped ? a : &num};
     return mc_op(op, 1, &out, 2, in, NULL);
 }
@@ -190,9 +210,12 @@ int mc_op2_scalar(int op, mc_tensor *out, const mc_tensor *a, double s, int swap
     const mci_op *o = &mci_ops[op];
     if (op < 0 || op >= mci_nop)
         return mci_error(MC_EINVAL, "op %d is unknown", op);
-    if (o->family == MCI_FAMILY_EWISE && o->nin == 2 && (a->dtype == MC_F64 || a->dtype == MC_F32)) {
+    if (o->family == MCI_FAMILY_EWISE && o->nin == 2 &&
+        (a->dtype == MC_F64 || a->dtype == MC_F32)) {
         float f = (float)s;
-        mc_tensor num = {.data = a->dtype == MC_F64 ? (void *)&s : (void *)&f, .numel = 1, .dtype = a->dtype};
+        mc_tensor num = { .data = a->dtype == MC_F64 ? (void *)&s : (void *)&f,
+                          .numel = 1,
+                          .dtype = a->dtype };
         if (short_way(o, out, a, &num, 0, swapped))
             return MC_OK;
     }

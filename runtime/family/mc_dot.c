@@ -13,20 +13,24 @@
 
 typedef struct dot_job {
     mck_dot_fn fn;
-    mck_dot k;              /* m, n: rows side by side in one call and elements of a row; out, a, b: first */
+    /* m, n: rows side by side in one call and elements of a row; out, a, b: first */
+    mck_dot k;
     int nd;                 /* outer axes beyond the rows side by side */
     int64_t shape[MC_MAX_RANK], sa[MC_MAX_RANK], sb[MC_MAX_RANK];
-    int64_t groups, parts, blocks, rows; /* outer positions; pieces of a row; blocks of `rows` rows */
+    /* outer positions; pieces of a row; blocks of `rows` rows */
+    int64_t groups, parts, blocks, rows;
     int64_t size, acc;      /* bytes of an operand's element and of a sum */
 } dot_job;
 
-/* Task = (outer position, block of rows, piece). Partial sums lie as [rows of the result][parts]. */
+/* Task = (outer position, block of rows, piece). Partial sums lie as [rows of the
+ * result][parts]. */
 static void dot_task(void *arg, int64_t begin, int64_t end, int worker)
 {
     const dot_job *j = arg;
     (void)end;
     (void)worker;
-    const int64_t part = begin % j->parts, block = begin / j->parts % j->blocks, group = begin / j->parts / j->blocks;
+    const int64_t part = begin % j->parts, block = begin / j->parts % j->blocks,
+                  group = begin / j->parts / j->blocks;
     int64_t oa = 0, ob = 0, rest = group;
     for (int i = j->nd - 1; i >= 0; i--) {
         const int64_t x = rest % j->shape[i];
@@ -35,7 +39,8 @@ static void dot_task(void *arg, int64_t begin, int64_t end, int worker)
         ob += x * j->sb[i];
     }
     const int64_t r0 = block * j->rows, m = j->k.m - r0 < j->rows ? j->k.m - r0 : j->rows;
-    const int64_t e0 = part * MCK_REDUCE_CHUNK, n = j->k.n - e0 < MCK_REDUCE_CHUNK ? j->k.n - e0 : MCK_REDUCE_CHUNK;
+    const int64_t e0 = part * MCK_REDUCE_CHUNK,
+                  n = j->k.n - e0 < MCK_REDUCE_CHUNK ? j->k.n - e0 : MCK_REDUCE_CHUNK;
     mck_dot k = j->k;
     k.m = m;
     k.n = j->parts > 1 ? n : j->k.n;
@@ -46,7 +51,8 @@ static void dot_task(void *arg, int64_t begin, int64_t end, int worker)
     j->fn(&k);
 }
 
-/* params: axes[0] < 0, counted from the end of either operand; i[0] 1: without the conjugate (dot) */
+/* params: axes[0] < 0, counted from the end of either operand; i[0] 1: without the conjugate
+ * (dot) */
 int mci_dot_infer(const mci_job *job, mci_result *r)
 {
     const mci_op *op = job->op;
@@ -61,11 +67,14 @@ int mci_dot_infer(const mci_job *job, mci_result *r)
         return rc;
     for (int k = 0; k < 2; k++)
         if (axis >= 0 || axis + in[k]->ndim < 0)
-            return mci_error(MC_ESHAPE, "%s: the axis is outside an operand, a is %s and b is %s; both need it", op->name,
-                             mci_tensor_text(s1, sizeof s1, in[0]), mci_tensor_text(s2, sizeof s2, in[1]));
+            return mci_error(
+                MC_ESHAPE, "%s: the axis is outside an operand, a is %s and b is %s; both need it",
+                op->name, mci_tensor_text(s1, sizeof s1, in[0]),
+                mci_tensor_text(s2, sizeof s2, in[1]));
     if (in[0]->shape[axis + in[0]->ndim] != in[1]->shape[axis + in[1]->ndim])
-        return mci_error(MC_ESHAPE, "%s: sizes differ on the axis, a is %s and b is %s; they must be equal", op->name,
-                         mci_tensor_text(s1, sizeof s1, in[0]), mci_tensor_text(s2, sizeof s2, in[1]));
+        return mci_error(
+            MC_ESHAPE, "%s: sizes differ on the axis, a is %s and b is %s; they must be equal",
+            op->name, mci_tensor_text(s1, sizeof s1, in[0]), mci_tensor_text(s2, sizeof s2, in[1]));
     for (int k = 0; k < 2; k++) { /* the outer axes */
         lead[k] = *in[k];
         for (int i = (int)(axis + lead[k].ndim); i + 1 < lead[k].ndim; i++)
@@ -74,13 +83,16 @@ int mci_dot_infer(const mci_job *job, mci_result *r)
     }
     const mc_tensor *both[2] = {&lead[0], &lead[1]};
     if (mci_broadcast(op->name, both, 2, &r->ndim[0], r->shape[0]))
-        return mci_error(MC_ESHAPE, "%s: outer sizes do not broadcast, a is %s and b is %s; they must be equal or 1", op->name,
-                         mci_tensor_text(s1, sizeof s1, in[0]), mci_tensor_text(s2, sizeof s2, in[1]));
+        return mci_error(
+            MC_ESHAPE,
+            "%s: outer sizes do not broadcast, a is %s and b is %s; they must be equal or 1",
+            op->name, mci_tensor_text(s1, sizeof s1, in[0]), mci_tensor_text(s2, sizeof s2, in[1]));
     r->dtype[0] = mci_kind(r->compute) == 'i' ? MC_I64 : dtype;
     return MC_OK;
 }
 
-int mci_dot_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
+int mci_dot_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in,
+                const mc_params *p)
 {
     (void)nout;
     mc_tensor *out = outs[0], tmp[2] = {{0}}, v[2] = {*in[0], *in[1]}, lead[2], flat = {0};
@@ -91,7 +103,10 @@ int mci_dot_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_
     int rc = mci_dot_infer(&(mci_job){ op, p, nin, in, nout }, &r);
     if (rc || (rc = mci_out(op->name, out, r.dtype[0], r.ndim[0], r.shape[0])) != 0)
         return rc;
-    const int compute = r.compute, nd = r.ndim[0], kind = mci_kind(compute), acc = kind == 'c' ? MC_C128 : kind == 'f' ? MC_F64 : MC_I64;
+    const int compute = r.compute, nd = r.ndim[0], kind = mci_kind(compute),
+              acc = kind == 'c'   ? MC_C128
+                    : kind == 'f' ? MC_F64
+                                  : MC_I64;
     const int64_t n = v[0].shape[axis + v[0].ndim], *shape = r.shape[0];
     const int64_t total = out->numel;
     if (total == 0)
@@ -123,7 +138,13 @@ int mci_dot_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_
     memcpy(j.sa, strides[0], sizeof j.sa);
     memcpy(j.sb, strides[1], sizeof j.sb);
     j.fn = (mck_dot_fn)mci_kernel_get(MCK_K_VECDOT, compute);
-    j.k = (mck_dot){.m = 1, .n = n, .a = v[0].data, .b = v[1].data, .a_elem = elem[0], .b_elem = elem[1], .conj = kind == 'c' && p->i[0] == 0};
+    j.k = (mck_dot){ .m = 1,
+                     .n = n,
+                     .a = v[0].data,
+                     .b = v[1].data,
+                     .a_elem = elem[0],
+                     .b_elem = elem[1],
+                     .conj = kind == 'c' && p->i[0] == 0 };
     if (j.nd > 0) { /* the last outer axis counts the rows of a call */
         j.nd--;
         j.k.m = j.shape[j.nd];
@@ -148,7 +169,12 @@ int mci_dot_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_
         folded = mci_alloc((size_t)(total * j.acc));
         rc = folded ? MC_OK : mc_errstatus();
         if (!rc) {
-            mck_reduce k = {.m = total, .n = j.parts, .out = folded, .in = sums, .row_stride = 1, .elem_stride = total};
+            mck_reduce k = { .m = total,
+                             .n = j.parts,
+                             .out = folded,
+                             .in = sums,
+                             .row_stride = 1,
+                             .elem_stride = total };
             ((mck_reduce_fn)mci_kernel_get(MCK_K_SUM, acc))(&k);
         }
     }

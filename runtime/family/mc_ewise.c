@@ -32,7 +32,8 @@ static void ewise_task(void *arg, int64_t begin, int64_t end, int worker)
     ewise_job *j = arg;
     (void)worker;
     MC_ALIGNED(64) char buf[MAXIN + 1][BLOCK * 16];
-    int64_t lo = begin * MCI_GRAIN, hi = end * MCI_GRAIN < j->s.total ? end * MCI_GRAIN : j->s.total;
+    int64_t lo = begin * MCI_GRAIN,
+            hi = end * MCI_GRAIN < j->s.total ? end * MCI_GRAIN : j->s.total;
     int64_t osize = MCI_SIZE(j->out->dtype), so = j->s.nd ? j->strides[0][j->s.nd - 1] : 1;
     int direct = j->out->dtype == j->rdtype && so == 1;
     int64_t status = 0;
@@ -43,9 +44,11 @@ static void ewise_task(void *arg, int64_t begin, int64_t end, int worker)
         mck_ewise k = {.n = n, .status = &status};
         int to_buf = !direct || crosses || j->stream;
         k.out = to_buf ? (void *)buf[MAXIN] : (void *)dst;
-        int single = n > 1 && j->nin < 3; /* kernels of one and two operands want one that runs along */
+        /* kernels of one and two operands want one that runs along */
+        int single = n > 1 && j->nin < 3;
         for (int i = 0; i < j->nin; i++) {
-            k.in[i] = mci_block_load(&j->s, j->in[i], j->strides[i + 1], j->in_dtype[i], at, n, buf[i], &k.stride[i]);
+            k.in[i] = mci_block_load(&j->s, j->in[i], j->strides[i + 1], j->in_dtype[i], at, n,
+                                     buf[i], &k.stride[i]);
             single = single && k.stride[i] == 0;
         }
         if (single) {
@@ -87,7 +90,8 @@ static inline int infer(const mci_job *job, mci_result *r)
 
 int mci_ewise_infer(const mci_job *job, mci_result *r) { return infer(job, r); }
 
-/* Whether the result may not be written while operands are read: they share elements, but not as the same ones of one dtype. */
+/* Whether the result may not be written while operands are read: they share elements, but not as
+ * the same ones of one dtype. */
 static int apart(const mci_job *job, const mc_tensor *out, int computed)
 {
     for (int i = 0; i < job->nin; i++) {
@@ -110,7 +114,12 @@ static inline int exec(const mci_job *job, const mci_result *r, mc_tensor *const
             return rc;
         target = &tmp;
     }
-    ewise_job j = {.op = op, .nin = nin, .dtype = compute, .rdtype = mci_result_dtype(op, compute), .out = target, .s.total = target->numel};
+    ewise_job j = { .op = op,
+                    .nin = nin,
+                    .dtype = compute,
+                    .rdtype = mci_result_dtype(op, compute),
+                    .out = target,
+                    .s.total = target->numel };
     j.fn = (mck_ewise_fn)mci_kernel_get(op->kernel, compute);
     memcpy(j.s.shape, r->shape[0], sizeof *r->shape[0] * (size_t)nd);
     mci_broadcast_strides(target, nd, j.strides[0]);
@@ -138,12 +147,15 @@ static inline int exec(const mci_job *job, const mci_result *r, mc_tensor *const
         int64_t bytes = j.s.total * MCI_SIZE(target->dtype);
         if (j.block == MCI_GRAIN && bytes >= MCI_STREAM) {
             j.stream = 1;
-            j.block = BLOCK * 8 / MCI_SIZE(target->dtype); /* 8 KiB: what is read ahead meanwhile stays in the first cache */
+            /* 8 KiB: what is read ahead meanwhile stays in the first cache */
+            j.block = BLOCK * 8 / MCI_SIZE(target->dtype);
         }
         rc = mci_parallel((j.s.total + MCI_GRAIN - 1) / MCI_GRAIN, ewise_task, &j);
     }
     if (!rc && j.bad)
-        rc = mci_error(MC_EINVAL, "%s: %s at flat position %lld (from 1); mask such elements out first", op->name, op->guard, (long long)j.bad);
+        rc = mci_error(MC_EINVAL,
+                       "%s: %s at flat position %lld (from 1); mask such elements out first",
+                       op->name, op->guard, (long long)j.bad);
     if (!rc && target == &tmp)
         rc = mci_copy(out, &tmp);
     if (target == &tmp)
@@ -151,9 +163,13 @@ static inline int exec(const mci_job *job, const mci_result *r, mc_tensor *const
     return rc;
 }
 
-int mci_ewise_exec(const mci_job *job, const mci_result *r, mc_tensor *const *outs) { return exec(job, r, outs); }
+int mci_ewise_exec(const mci_job *job, const mci_result *r, mc_tensor *const *outs)
+{
+    return exec(job, r, outs);
+}
 
-int mci_ewise_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
+int mci_ewise_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in,
+                  const mc_params *p)
 {
     mc_tensor *out = outs[0];
     const mci_job job = { op, p, nin, in, nout };

@@ -7,8 +7,8 @@
 
 #include "ops/mc_ops.h"
 
-/* dtype in which operands meet, by the array API lattice; *compute is the dtype of the arithmetic. Weak operands (flag
- * MCI_WEAK) only decide between kinds. Errors name the operands. */
+/* dtype in which operands meet, by the array API lattice; *compute is the dtype of the arithmetic.
+ * Weak operands (flag MCI_WEAK) only decide between kinds. Errors name the operands. */
 int mci_resolve(const mci_op *op, int nin, const mc_tensor *const *in, int *dtype, int *compute);
 /* dtype of the result of an op whose operands met in `dtype`. */
 static inline int mci_result_dtype(const mci_op *op, int dtype)
@@ -21,7 +21,8 @@ static inline int mci_result_dtype(const mci_op *op, int dtype)
     }
 }
 
-/* infer of the families that are split, and exec where it is apart from the driver (mc_family.c). */
+/* infer of the families that are split, and exec where it is apart from the driver
+ * (mc_family.c). */
 int mci_ewise_infer(const mci_job *job, mci_result *r);
 int mci_ewise_exec(const mci_job *job, const mci_result *r, mc_tensor *const *out);
 int mci_reduce_infer(const mci_job *job, mci_result *r);
@@ -59,7 +60,8 @@ int mci_by_value(const mci_op *op);
 /* The error of an op that a device has no launches for. */
 int mci_no_launch(const mci_op *op, int device);
 /* The same on a device other than the CPU (mc_bind.c). */
-int mci_device_run(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p);
+int mci_device_run(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in,
+                   const mc_params *p);
 
 /* Copies with broadcasting and conversion, recorded as writes are. on_device: what copies where
  * dst is on a device. */
@@ -81,10 +83,12 @@ static inline int mci_fill(mc_tensor *dst, double re, double im)
     return mci_fill_by(NULL, dst, re, im);
 }
 
-/* A temporary on the C stack: header `t` becomes a contiguous copy of src in `dtype`; mc_drop when done. */
+/* A temporary on the C stack: header `t` becomes a contiguous copy of src in `dtype`; mc_drop when
+ * done. */
 int mci_materialize(mc_tensor *t, const mc_tensor *src, int dtype);
 
-/* Maximum and sum of exp(x - maximum) over the masked axes of a tensor that is not empty (owns: mci_free). */
+/* Maximum and sum of exp(x - maximum) over the masked axes of a tensor that is not empty (owns:
+ * mci_free). */
 struct mck_lse;
 int mci_reduce_lse(const mc_tensor *t, unsigned mask, int compute, struct mck_lse **pairs);
 
@@ -93,21 +97,27 @@ typedef struct mci_source {
     void (*load)(void *arg, int64_t first, int64_t n, void *buf, int worker);
     void *arg;
 } mci_source;
-/* A reduction of it, to the bits of the reduction of the tensor. like: its header, dense, without data. The reduced axes are its last ones, or
- * neighbours with at least four elements behind them; its dtype is that of the arithmetic. */
-int mci_reduce_from(const mci_op *op, mc_tensor *out, const mc_tensor *like, const mci_source *source, const mc_params *p);
+/* A reduction of it, to the bits of the reduction of the tensor. like: its header, dense, without
+ * data. The reduced axes are its last ones, or neighbours with at least four elements behind them;
+ * its dtype is that of the arithmetic. */
+int mci_reduce_from(const mci_op *op, mc_tensor *out, const mc_tensor *like,
+                    const mci_source *source, const mc_params *p);
 
-/* An op along the last axes of contiguous rows whose layouts were looked at once: `run` does it for operands that lie as those did, at other
- * addresses, to the bits of the op. Each returns 0 where the op is to be run as any other. state: of the family (owns: mci_free). */
+/* An op along the last axes of contiguous rows whose layouts were looked at once: `run` does it for
+ * operands that lie as those did, at other addresses, to the bits of the op. Each returns 0 where
+ * the op is to be run as any other. state: of the family (owns: mci_free). */
 typedef struct mci_row_op {
     void (*run)(const struct mci_row_op *r, void *out, const void *in);
     void *state;
 } mci_row_op;
-int mci_reduce_rows(mci_row_op *r, const mci_op *op, const mc_tensor *out, const mc_tensor *in, const mc_params *p);
-int mci_softmax_rows(mci_row_op *r, const mci_op *op, const mc_tensor *out, const mc_tensor *in, const mc_params *p);
+int mci_reduce_rows(mci_row_op *r, const mci_op *op, const mc_tensor *out, const mc_tensor *in,
+                    const mc_params *p);
+int mci_softmax_rows(mci_row_op *r, const mci_op *op, const mc_tensor *out, const mc_tensor *in,
+                     const mc_params *p);
 
-/* Positions as contiguous i64 in the caller's base, checked against an axis of size n: the tensor itself where it already lies so (then
- * borrowed), else a copy. MCI_PLACE turns one into a 0-based place. */
+/* Positions as contiguous i64 in the caller's base, checked against an axis of size n: the tensor
+ * itself where it already lies so (then borrowed), else a copy. MCI_PLACE turns one into a 0-based
+ * place. */
 typedef struct mci_places {
     mc_tensor tmp;
     const int64_t *v;
@@ -116,7 +126,8 @@ typedef struct mci_places {
 #define MCI_PLACE(k, n, base) ((k) < 0 ? (k) + (n) : (k) - (base))
 int mci_places_of(const char *op, const mc_tensor *index, int64_t n, int base, mci_places *p);
 void mci_places_drop(mci_places *p);
-int mci_take(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_tensor *index, const mc_params *p);
+int mci_take(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_tensor *index,
+             const mc_params *p);
 /* A contiguous i64 copy of positions, made 0-based and checked against an axis of size n. */
 int mci_positions(const char *op, const mc_tensor *index, int64_t n, int base, mc_tensor *pos);
 
@@ -127,8 +138,8 @@ int mci_join_of(const mci_op *op, const mc_params *p);
 int mci_join_self(const mci_op *op, const mc_params *p);
 void mci_join_identity(int how, int dtype, int wide, int64_t n, void *v);
 
-/* A matrix product that hands its result over in ranges of flat elements, tile by tile, as soon as they are done. *done: it did; else the
- * result is complete and nothing was handed over. */
+/* A matrix product that hands its result over in ranges of flat elements, tile by tile, as soon as
+ * they are done. *done: it did; else the result is complete and nothing was handed over. */
 typedef struct mci_after {
     void (*range)(void *arg, int64_t lo, int64_t hi, int worker);
     void *arg;

@@ -38,11 +38,13 @@ int mci_fft_plan(mci_fft_use *use, int kind, int prec, int64_t n)
     int at = -1, oldest = -1;
     for (int i = 0; i < PLANS; i++) {
         plan_slot *s = &cache.slot[i];
-        if (s->plan && s->api == api && s->kind == kind && s->prec == prec && s->n == n && s->measure == measure) {
+        if (s->plan && s->api == api && s->kind == kind && s->prec == prec && s->n == n &&
+            s->measure == measure) {
             at = i;
             break;
         }
-        if (!s->users && (oldest < 0 || !s->plan || (cache.slot[oldest].plan && s->stamp < cache.slot[oldest].stamp)))
+        if (!s->users && (oldest < 0 || !s->plan ||
+                          (cache.slot[oldest].plan && s->stamp < cache.slot[oldest].stamp)))
             oldest = i;
     }
     int rc = MC_OK;
@@ -50,7 +52,10 @@ int mci_fft_plan(mci_fft_use *use, int kind, int prec, int64_t n)
         int64_t nc = n / 2 + 1, in = kind == 3 ? nc : n, out = kind == 2 ? nc : n;
         void *plan = oldest < 0 ? NULL : api->plan(kind, prec, n, 1, in, out, measure);
         if (!plan) {
-            rc = mci_error(MC_ENOMEM, "fft: %s has no plan for %lld points, which may be a want of memory; release tensors or choose another length", api->name, (long long)n);
+            rc = mci_error(MC_ENOMEM,
+                           "fft: %s has no plan for %lld points, which may be a want of memory; "
+                           "release tensors or choose another length",
+                           api->name, (long long)n);
         } else {
             plan_slot *s = &cache.slot[oldest];
             if (s->plan)
@@ -87,7 +92,8 @@ typedef struct fft_job {
     const char *in;
     char *out, *buf;
     int64_t m, rows;
-    int64_t have, take, ilen, olen;  /* elements per row given, used, wanted by the plan, produced */
+    /* elements per row given, used, wanted by the plan, produced */
+    int64_t have, take, ilen, olen;
     int64_t isize, osize, bufsize;
     int copy_in, prec, reals_out;
     double scale;
@@ -99,20 +105,24 @@ static void fft_task(void *arg, int64_t begin, int64_t end, int worker)
     (void)end;
     uintptr_t last = (uintptr_t)j->use.align - 1;
     int64_t r0 = begin * j->rows, r1 = r0 + j->rows < j->m ? r0 + j->rows : j->m;
-    char *bin = j->buf + (int64_t)worker * j->bufsize, *bout = bin + ((j->ilen * j->isize + 63) & ~(int64_t)63);
+    char *bin = j->buf + (int64_t)worker * j->bufsize,
+         *bout = bin + ((j->ilen * j->isize + 63) & ~(int64_t)63);
     for (int64_t r = r0; r < r1; r++) {
         const char *src = j->in + r * j->have * j->isize;
         char *dst = j->out + r * j->olen * j->osize;
-        int move_in = j->copy_in || ((uintptr_t)src & last), move_out = ((uintptr_t)dst & last) != 0;
+        int move_in = j->copy_in || ((uintptr_t)src & last),
+            move_out = ((uintptr_t)dst & last) != 0;
         if (move_in) {
             memcpy(bin, src, (size_t)(j->take * j->isize));
             memset(bin + j->take * j->isize, 0, (size_t)((j->ilen - j->take) * j->isize));
             src = bin;
         }
-        /* a result that lies badly is computed a few bytes further on, over the start of the next row of this task, and moved back:
-         * half the memory traffic of a buffer */
+        /* a result that lies badly is computed a few bytes further on, over the start of the next
+         * row of this task, and moved back: half the memory traffic of a buffer */
         int64_t ahead = j->use.align - (int64_t)((uintptr_t)dst & last);
-        char *res = !move_out ? dst : r + 1 < r1 && ahead <= j->olen * j->osize ? dst + ahead : bout;
+        char *res = !move_out                                   ? dst
+                    : r + 1 < r1 && ahead <= j->olen * j->osize ? dst + ahead
+                                                                : bout;
         j->use.execute(j->use.plan, src, res);
         int64_t reals = j->olen * j->reals_out;
         if (j->scale != 1) {
@@ -144,11 +154,13 @@ int mci_fft_describe(const mci_job *job, mci_fft_call *c, mci_result *r)
     if (rc)
         return rc;
     if (t->ndim == 0)
-        return mci_error(MC_ESHAPE, "%s: operand is %s; it needs at least one axis", op->name, mci_tensor_text(s, sizeof s, t));
+        return mci_error(MC_ESHAPE, "%s: operand is %s; it needs at least one axis", op->name,
+                         mci_tensor_text(s, sizeof s, t));
     if ((rc = mci_axis(op->name, t, p->naxes < 1 ? -1 : p->axes[0], &c->axis)) != 0) return rc;
     c->kind = op->variant; /* fft, ifft, rfft, irfft: as mck_fft counts */
     if (c->kind == 2 && mci_kind(compute) == 'c')
-        return mci_error(MC_EDTYPE, "rfft: operand is %s; take its real part, or use fft", mci_tensor_text(s, sizeof s, t));
+        return mci_error(MC_EDTYPE, "rfft: operand is %s; take its real part, or use fft",
+                         mci_tensor_text(s, sizeof s, t));
     c->prec = compute == MC_F32 || compute == MC_C64 ? 4 : 8;
     const int ct = c->prec == 4 ? MC_C64 : MC_C128, rt = c->prec == 4 ? MC_F32 : MC_F64;
     c->idt = c->kind == 2 ? rt : ct;
@@ -213,7 +225,8 @@ int mci_fft_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_
         j.out = res.data;
         j.rows = 16384 / n > 1 ? 16384 / n : 1;
         int64_t tasks = (j.m + j.rows - 1) / j.rows;
-        j.bufsize = ((j.ilen * j.isize + 63) & ~(int64_t)63) + ((j.olen * j.osize + 63) & ~(int64_t)63);
+        j.bufsize =
+            ((j.ilen * j.isize + 63) & ~(int64_t)63) + ((j.olen * j.osize + 63) & ~(int64_t)63);
         j.buf = mci_alloc((size_t)(j.bufsize * mci_workers(tasks)));
         rc = j.buf ? mci_parallel(tasks, fft_task, &j) : mc_errstatus();
         mci_free(j.buf);

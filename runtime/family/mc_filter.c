@@ -63,20 +63,29 @@ int mci_filter_infer(const mci_job *job, mci_result *r)
     if (rc)
         return rc;
     if (x->ndim == 0)
-        return mci_error(MC_ESHAPE, "%s: operand is %s; it needs an axis to run along", op->name, mci_tensor_text(s, sizeof s, x));
-    if ((rc = mci_axis(op->name, x, job->params->naxes < 1 ? -1 : job->params->axes[0], &axis)) != 0)
+        return mci_error(MC_ESHAPE, "%s: operand is %s; it needs an axis to run along", op->name,
+                         mci_tensor_text(s, sizeof s, x));
+    if ((rc = mci_axis(op->name, x, job->params->naxes < 1 ? -1 : job->params->axes[0], &axis)) !=
+        0)
         return rc;
-    if (coef->ndim != 2 || coef->dtype != MC_F64 || coef->shape[1] < 2 || coef->shape[1] % 2 || coef->shape[0] < 1)
-        return mci_error(MC_ESHAPE, "%s: coefficients are %s; give f64[sections,2 (order + 1)] with at least one section", op->name,
-                         mci_tensor_text(s, sizeof s, coef));
+    if (coef->ndim != 2 || coef->dtype != MC_F64 || coef->shape[1] < 2 || coef->shape[1] % 2 ||
+        coef->shape[0] < 1)
+        return mci_error(
+            MC_ESHAPE,
+            "%s: coefficients are %s; give f64[sections,2 (order + 1)] with at least one section",
+            op->name, mci_tensor_text(s, sizeof s, coef));
     int64_t *shape = r->shape[1];
     for (int i = 0, k = 0; i < x->ndim; i++)
         if (i != axis)
             shape[k++] = x->shape[i];
     shape[x->ndim - 1] = coef->shape[0] * (coef->shape[1] / 2 - 1);
-    if (state->dtype != MC_F64 || state->ndim != x->ndim || memcmp(state->shape, shape, sizeof *shape * (size_t)x->ndim) != 0)
-        return mci_error(MC_ESHAPE, "%s: the state is %s for samples %s; give f64 with the other axes, then sections times order", op->name,
-                         mci_tensor_text(s, sizeof s, state), mci_tensor_text(s2, sizeof s2, x));
+    if (state->dtype != MC_F64 || state->ndim != x->ndim ||
+        memcmp(state->shape, shape, sizeof *shape * (size_t)x->ndim) != 0)
+        return mci_error(MC_ESHAPE,
+                         "%s: the state is %s for samples %s; give f64 with the other axes, then "
+                         "sections times order",
+                         op->name, mci_tensor_text(s, sizeof s, state),
+                         mci_tensor_text(s2, sizeof s2, x));
     r->nout = 2;
     r->dtype[1] = MC_F64;
     r->ndim[0] = r->ndim[1] = x->ndim;
@@ -84,12 +93,14 @@ int mci_filter_infer(const mci_job *job, mci_result *r)
     return MC_OK;
 }
 
-int mci_filter_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
+int mci_filter_run(const mci_op *op, int nout, mc_tensor **outs, int nin,
+                   const mc_tensor *const *in, const mc_params *p)
 {
     (void)nout;
     const mc_tensor *x = in[0], *coef = in[1], *state = in[2];
     mc_tensor *out = outs[0], *last = outs[1];
-    int axis, given = (out->flags & MC_FLAG_OUT) != 0, given_last = (last->flags & MC_FLAG_OUT) != 0;
+    int axis, given = (out->flags & MC_FLAG_OUT) != 0,
+              given_last = (last->flags & MC_FLAG_OUT) != 0;
     mci_result r;
     int rc = mci_filter_infer(&(mci_job){ op, p, nin, in, nout }, &r);
     if (rc || (rc = mci_axis(op->name, x, p->naxes < 1 ? -1 : p->axes[0], &axis)) != 0)
@@ -113,8 +124,14 @@ int mci_filter_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const 
         if (!rc)
             rc = mci_rows_open(&res, out, axis, compute);
         if (!rc) {
-            filter_job j = {.fn = (mck_filter_fn)mci_kernel_get(op->kernel, compute), .size = MCI_SIZE(compute), .states = sections * order};
-            j.k = (mck_filter){.sections = sections, .order = order, .coef = c.data, .state = last->data, .reverse = p->i[0] != 0};
+            filter_job j = { .fn = (mck_filter_fn)mci_kernel_get(op->kernel, compute),
+                             .size = MCI_SIZE(compute),
+                             .states = sections * order };
+            j.k = (mck_filter){ .sections = sections,
+                                .order = order,
+                                .coef = c.data,
+                                .state = last->data,
+                                .reverse = p->i[0] != 0 };
             rc = filter_rows(&j, rows.m, rows.n, rows.data, res.data);
         }
         if (!rc)

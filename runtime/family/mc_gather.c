@@ -21,8 +21,10 @@ static void copy_element(char *dst, const char *src, int64_t size)
     }
 }
 
-/* offset (elements) of the row-major position `flat` of shape under strides, with one axis left out */
-static int64_t offset_without(const mc_tensor *index, const int64_t *strides, int axis, int64_t flat)
+/* offset (elements) of the row-major position `flat` of shape under strides, with one axis left
+ * out */
+static int64_t offset_without(const mc_tensor *index, const int64_t *strides, int axis,
+                              int64_t flat)
 {
     int64_t off = 0;
     for (int i = index->ndim - 1; i >= 0; i--) {
@@ -34,7 +36,8 @@ static int64_t offset_without(const mc_tensor *index, const int64_t *strides, in
     return off;
 }
 
-/* Rows of a read or write along the last axis: x is [m, n], index and values are [m, k], all contiguous. */
+/* Rows of a read or write along the last axis: x is [m, n], index and values are [m, k], all
+ * contiguous. */
 typedef struct along_job {
     char *out;
     const char *in;
@@ -56,7 +59,8 @@ typedef struct along_job {
 static void along_task(void *arg, int64_t begin, int64_t end, int worker)
 {
     const along_job *j = arg;
-    const int64_t n = j->pos->n, base = j->pos->base, last = end * j->rows < j->m ? end * j->rows : j->m, k = j->k;
+    const int64_t n = j->pos->n, base = j->pos->base,
+                  last = end * j->rows < j->m ? end * j->rows : j->m, k = j->k;
     const int writes = j->writes;
     (void)worker;
     for (int64_t r = begin * j->rows; r < last; r++) {
@@ -100,14 +104,17 @@ static int along_infer(const mci_job *job, int writes, mci_result *r)
         return rc;
     int ok = index->ndim == t->ndim;
     for (int i = 0; ok && i < t->ndim; i++)
-        ok = i == axis || index->shape[i] == t->shape[i] || (!writes && t->shape[i] == 1) || (writes && index->shape[i] <= t->shape[i]);
+        ok = i == axis || index->shape[i] == t->shape[i] || (!writes && t->shape[i] == 1) ||
+             (writes && index->shape[i] <= t->shape[i]);
     if (!ok)
-        return mci_error(MC_ESHAPE, "%s: index must match x off the axis, x is %s and index is %s", op->name, mci_tensor_text(s1, sizeof s1, t),
+        return mci_error(MC_ESHAPE, "%s: index must match x off the axis, x is %s and index is %s",
+                         op->name, mci_tensor_text(s1, sizeof s1, t),
                          mci_tensor_text(s2, sizeof s2, index));
     return mci_result_one(r, t->dtype, like->ndim, like->shape);
 }
 
-static int along(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_tensor *index, const mc_tensor *values, const mc_params *p)
+static int along(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_tensor *index,
+                 const mc_tensor *values, const mc_params *p)
 {
     const int given = (out->flags & MC_FLAG_OUT) != 0, writes = values != NULL;
     int axis;
@@ -128,11 +135,19 @@ static int along(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_
         int64_t strides[MC_MAX_RANK];
         int rows = along_rows(t, index, axis);
         if (!rc && rows)
-            rc = run_along(&(along_job){.out = tmp.data, .in = t->data, .pos = &pos, .m = pos.n ? t->numel / pos.n : 0, .k = index->shape[axis], .size = size});
+            rc = run_along(&(along_job){ .out = tmp.data,
+                                         .in = t->data,
+                                         .pos = &pos,
+                                         .m = pos.n ? t->numel / pos.n : 0,
+                                         .k = index->shape[axis],
+                                         .size = size });
         for (int i = 0; i < t->ndim; i++)
             strides[i] = t->shape[i] == 1 ? 0 : t->strides[i];
         for (int64_t i = 0; !rc && !rows && i < pos.count; i++)
-            copy_element((char *)tmp.data + i * size, mci_at(t, offset_without(index, strides, axis, i) + MCI_PLACE(pos.v[i], pos.n, pos.base) * t->strides[axis]), size);
+            copy_element((char *)tmp.data + i * size,
+                         mci_at(t, offset_without(index, strides, axis, i) +
+                                       MCI_PLACE(pos.v[i], pos.n, pos.base) * t->strides[axis]),
+                         size);
         if (!rc)
             rc = mci_copy(out, &tmp);
     } else {
@@ -147,9 +162,17 @@ static int along(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_
         const char *w = vb.data;
         int rows = along_rows(&tmp, index, axis);
         if (!rc && rows)
-            rc = run_along(&(along_job){.out = tmp.data, .in = w, .pos = &pos, .m = pos.n ? t->numel / pos.n : 0, .k = index->shape[axis], .size = size, .writes = 1});
+            rc = run_along(&(along_job){ .out = tmp.data,
+                                         .in = w,
+                                         .pos = &pos,
+                                         .m = pos.n ? t->numel / pos.n : 0,
+                                         .k = index->shape[axis],
+                                         .size = size,
+                                         .writes = 1 });
         for (int64_t i = 0; !rc && !rows && i < pos.count; i++)
-            copy_element(mci_at(&tmp, offset_without(index, tmp.strides, axis, i) + MCI_PLACE(pos.v[i], pos.n, pos.base) * tmp.strides[axis]), w + i * size, size);
+            copy_element(mci_at(&tmp, offset_without(index, tmp.strides, axis, i) +
+                                          MCI_PLACE(pos.v[i], pos.n, pos.base) * tmp.strides[axis]),
+                         w + i * size, size);
         mc_drop(&vb);
         if (!rc)
             rc = mci_copy(out, &tmp);
@@ -181,13 +204,15 @@ static void nonzero_count(void *arg, int64_t begin, int64_t end, int worker)
     }
 }
 
-/* count[b] is now the place of the block's first position, count[b + 1] its end. No branch on the flag: what is not set is written over. */
+/* count[b] is now the place of the block's first position, count[b + 1] its end. No branch on the
+ * flag: what is not set is written over. */
 static void nonzero_write(void *arg, int64_t begin, int64_t end, int worker)
 {
     const nonzero_job *j = arg;
     (void)worker;
     for (int64_t b = begin; b < end; b++) {
-        int64_t last = (b + 1) * NONZERO_BLOCK < j->n ? (b + 1) * NONZERO_BLOCK : j->n, k = j->count[b], stop = j->count[b + 1];
+        int64_t last = (b + 1) * NONZERO_BLOCK < j->n ? (b + 1) * NONZERO_BLOCK : j->n,
+                k = j->count[b], stop = j->count[b + 1];
         for (int64_t i = b * NONZERO_BLOCK; k < stop && i < last; i++) {
             j->v[k] = i + j->base;
             k += j->m[i];
@@ -195,7 +220,8 @@ static void nonzero_write(void *arg, int64_t begin, int64_t end, int worker)
     }
 }
 
-/* How many flags each block has, turned into where its first one goes; count[blocks] is their number. */
+/* How many flags each block has, turned into where its first one goes; count[blocks] is their
+ * number. */
 static int flag_places(nonzero_job *j, int64_t blocks)
 {
     int64_t n = 0;
@@ -220,14 +246,14 @@ typedef struct masked_job {
 } masked_job;
 
 /* As in nonzero_write, with the element in the place of its position. */
-#define MASKED(T)                                                                                                          \
-    do {                                                                                                                   \
-        const T *x = (const T *)(const void *)j->in;                                                                       \
-        T *o = (T *)(void *)j->out;                                                                                        \
-        for (int64_t i = b * NONZERO_BLOCK; k < stop && i < last; i++) {                                                   \
-            o[k] = x[i * s];                                                                                               \
-            k += m[i];                                                                                                     \
-        }                                                                                                                  \
+#define MASKED(T)                                                        \
+    do {                                                                 \
+        const T *x = (const T *)(const void *)j->in;                     \
+        T *o = (T *)(void *)j->out;                                      \
+        for (int64_t i = b * NONZERO_BLOCK; k < stop && i < last; i++) { \
+            o[k] = x[i * s];                                             \
+            k += m[i];                                                   \
+        }                                                                \
     } while (0)
 
 static void masked_task(void *arg, int64_t begin, int64_t end, int worker)
@@ -237,7 +263,9 @@ static void masked_task(void *arg, int64_t begin, int64_t end, int worker)
     const int64_t s = j->stride;
     (void)worker;
     for (int64_t b = begin; b < end; b++) {
-        const int64_t last = (b + 1) * NONZERO_BLOCK < j->flags.n ? (b + 1) * NONZERO_BLOCK : j->flags.n, stop = j->flags.count[b + 1];
+        const int64_t last = (b + 1) * NONZERO_BLOCK < j->flags.n ? (b + 1) * NONZERO_BLOCK
+                                                                  : j->flags.n,
+                      stop = j->flags.count[b + 1];
         int64_t k = j->flags.count[b];
         switch (j->size) {
         case 1: MASKED(uint8_t); break;
@@ -253,12 +281,16 @@ int mc_masked(mc_tensor *out, const mc_tensor *t, const mc_tensor *mask)
 {
     if (mci_check_released("index", t) || mci_check_released("index", mask)) return mc_errstatus();
     if (t->device || mask->device) return -2;
-    int same = !mci_recording && mask->dtype == MC_BOOL && t->ndim > 0 && t->ndim == mask->ndim && mci_contiguous(mask);
+    int same = !mci_recording && mask->dtype == MC_BOOL && t->ndim > 0 && t->ndim == mask->ndim &&
+               mci_contiguous(mask);
     for (int i = 0; same && i < t->ndim; i++)
         same = t->shape[i] == mask->shape[i];
     if (!same || (t->ndim > 1 && !mci_contiguous(t)))
         return -2;
-    masked_job j = {.flags = {.m = mask->data, .n = t->numel}, .in = t->data, .size = MCI_SIZE(t->dtype), .stride = t->ndim > 1 ? 1 : t->strides[0]};
+    masked_job j = { .flags = { .m = mask->data, .n = t->numel },
+                     .in = t->data,
+                     .size = MCI_SIZE(t->dtype),
+                     .stride = t->ndim > 1 ? 1 : t->strides[0] };
     int64_t blocks = (t->numel + NONZERO_BLOCK - 1) / NONZERO_BLOCK;
     int rc = flag_places(&j.flags, blocks);
     if (!rc)
@@ -340,7 +372,8 @@ static void search_task(void *arg, int64_t begin, int64_t end, int worker)
     const search_job *j = arg;
     (void)end;
     (void)worker;
-    int64_t i0 = begin * SEARCH_TASK, i1 = i0 + SEARCH_TASK < j->total ? i0 + SEARCH_TASK : j->total, lo[SEARCH_LANES];
+    int64_t i0 = begin * SEARCH_TASK,
+            i1 = i0 + SEARCH_TASK < j->total ? i0 + SEARCH_TASK : j->total, lo[SEARCH_LANES];
     for (int64_t i = i0, n; i < i1; i += n) {
         int64_t row = i / j->per_row, left = (row + 1) * j->per_row - i, q[SEARCH_LANES] = {0};
         n = i1 - i < left ? i1 - i : left;
@@ -364,17 +397,23 @@ static int search_infer(const mci_job *job, mci_result *r)
     const mc_tensor *sorted = job->in[0], *values = job->in[1];
     char s1[MCI_TEXT], s2[MCI_TEXT];
     if (sorted->ndim == 0)
-        return mci_error(MC_ESHAPE, "searchsorted: the sorted tensor is %s; give it at least one axis", mci_tensor_text(s1, sizeof s1, sorted));
+        return mci_error(MC_ESHAPE,
+                         "searchsorted: the sorted tensor is %s; give it at least one axis",
+                         mci_tensor_text(s1, sizeof s1, sorted));
     int fits = sorted->ndim == 1 || sorted->ndim == values->ndim;
     for (int i = 0; fits && sorted->ndim > 1 && i < sorted->ndim - 1; i++)
         fits = sorted->shape[i] == values->shape[i];
     if (!fits)
-        return mci_error(MC_ESHAPE, "searchsorted: the sorted tensor is %s and the values are %s; give one sorted row, or one for each row of values",
-                         mci_tensor_text(s1, sizeof s1, sorted), mci_tensor_text(s2, sizeof s2, values));
+        return mci_error(MC_ESHAPE,
+                         "searchsorted: the sorted tensor is %s and the values are %s; give one "
+                         "sorted row, or one for each row of values",
+                         mci_tensor_text(s1, sizeof s1, sorted),
+                         mci_tensor_text(s2, sizeof s2, values));
     return mci_result_one(r, MC_I64, values->ndim, values->shape);
 }
 
-static int searchsorted(const mci_op *op, mc_tensor *out, const mc_tensor *sorted, const mc_tensor *values, const mc_params *p)
+static int searchsorted(const mci_op *op, mc_tensor *out, const mc_tensor *sorted,
+                        const mc_tensor *values, const mc_params *p)
 {
     mc_tensor a = {0}, b = {0}, tmp = {0};
     const int given = (out->flags & MC_FLAG_OUT) != 0, last = sorted->ndim - 1;
@@ -383,7 +422,8 @@ static int searchsorted(const mci_op *op, mc_tensor *out, const mc_tensor *sorte
         search_infer(&(mci_job){ op, p, 2, (const mc_tensor *const[]){ sorted, values }, 1 }, &r);
     if (rc)
         return rc;
-    int integers = mci_kind(sorted->dtype) != 'f' && mci_kind(values->dtype) != 'f', dt = integers ? MC_I64 : MC_F64;
+    int integers = mci_kind(sorted->dtype) != 'f' && mci_kind(values->dtype) != 'f',
+        dt = integers ? MC_I64 : MC_F64;
     rc = mci_materialize(&a, sorted, dt);
     if (!rc)
         rc = mci_materialize(&b, values, dt);
@@ -392,8 +432,15 @@ static int searchsorted(const mci_op *op, mc_tensor *out, const mc_tensor *sorte
     if (!rc)
         rc = mci_out(op->name, out, MC_I64, values->ndim, values->shape);
     if (!rc && b.numel > 0) {
-        search_job j = {a.data, b.data, tmp.data, sorted->shape[last], sorted->ndim == 1 ? b.numel : values->shape[last], b.numel, integers, (int)p->i[0],
-                        p->base};
+        search_job j = { a.data,
+                         b.data,
+                         tmp.data,
+                         sorted->shape[last],
+                         sorted->ndim == 1 ? b.numel : values->shape[last],
+                         b.numel,
+                         integers,
+                         (int)p->i[0],
+                         p->base };
         rc = mci_parallel((b.numel + SEARCH_TASK - 1) / SEARCH_TASK, search_task, &j);
         if (!rc)
             rc = mci_copy(out, &tmp);
@@ -406,8 +453,8 @@ static int searchsorted(const mci_op *op, mc_tensor *out, const mc_tensor *sorte
     return rc;
 }
 
-/* Values in pieces: their range first, then how often each occurs, in one table a worker. Counts are whole numbers: the sum of the tables
- * does not depend on who counted what. */
+/* Values in pieces: their range first, then how often each occurs, in one table a worker. Counts
+ * are whole numbers: the sum of the tables does not depend on who counted what. */
 typedef struct count_job {
     const int64_t *x;
     int64_t total, n, *table; /* [workers][n] */
@@ -415,7 +462,8 @@ typedef struct count_job {
 } count_job;
 
 #define COUNT_TASK 262144
-#define COUNT_TABLE 65536 /* longer tables are made once: each worker's own would cost more than they save */
+/* longer tables are made once: each worker's own would cost more than they save */
+#define COUNT_TABLE 65536
 
 static void widen(_Atomic int64_t *at, int64_t v, int up)
 {
@@ -427,7 +475,8 @@ static void widen(_Atomic int64_t *at, int64_t v, int up)
 static void range_task(void *arg, int64_t begin, int64_t end, int worker)
 {
     count_job *j = arg;
-    int64_t last = end * COUNT_TASK < j->total ? end * COUNT_TASK : j->total, low = INT64_MAX, high = -1;
+    int64_t last = end * COUNT_TASK < j->total ? end * COUNT_TASK : j->total, low = INT64_MAX,
+            high = -1;
     (void)worker;
     for (int64_t i = begin * COUNT_TASK; i < last; i++) {
         low = j->x[i] < low ? j->x[i] : low;
@@ -440,7 +489,8 @@ static void range_task(void *arg, int64_t begin, int64_t end, int worker)
 static void count_task(void *arg, int64_t begin, int64_t end, int worker)
 {
     count_job *j = arg;
-    int64_t *table = j->table + worker * j->n, last = end * COUNT_TASK < j->total ? end * COUNT_TASK : j->total;
+    int64_t *table = j->table + worker * j->n,
+            last = end * COUNT_TASK < j->total ? end * COUNT_TASK : j->total;
     for (int64_t i = begin * COUNT_TASK; i < last; i++)
         table[j->x[i]]++;
 }
@@ -448,7 +498,8 @@ static void count_task(void *arg, int64_t begin, int64_t end, int worker)
 static int count(const int64_t *x, int64_t total, mc_tensor *out)
 {
     count_job j = {.x = x, .total = total, .n = out->numel, .table = out->data};
-    int64_t tasks = (total + COUNT_TASK - 1) / COUNT_TASK, workers = j.n <= COUNT_TABLE ? mci_workers(tasks) : 1;
+    int64_t tasks = (total + COUNT_TASK - 1) / COUNT_TASK,
+            workers = j.n <= COUNT_TABLE ? mci_workers(tasks) : 1;
     memset(out->data, 0, (size_t)j.n * sizeof *j.table);
     if (workers <= 1) {
         for (int64_t t = 0; t < tasks && !mc_cancel_pending(); t++)
@@ -466,15 +517,18 @@ static int count(const int64_t *x, int64_t total, mc_tensor *out)
     return rc;
 }
 
-static int bincount(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_tensor *weights, const mc_params *p)
+static int bincount(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_tensor *weights,
+                    const mc_params *p)
 {
     char s1[MCI_TEXT], s2[MCI_TEXT];
     mc_tensor v = {0}, w = {0};
     int kind = mci_kind(t->dtype), rc = MC_OK;
     if (t->ndim != 1 || (kind != 'i' && kind != 'u'))
-        return mci_error(MC_ESHAPE, "bincount: x is %s; give integers along one axis", mci_tensor_text(s1, sizeof s1, t));
+        return mci_error(MC_ESHAPE, "bincount: x is %s; give integers along one axis",
+                         mci_tensor_text(s1, sizeof s1, t));
     if (weights && (weights->ndim != 1 || weights->shape[0] != t->shape[0]))
-        return mci_error(MC_ESHAPE, "bincount: weights must match x, x is %s and weights is %s", mci_tensor_text(s1, sizeof s1, t),
+        return mci_error(MC_ESHAPE, "bincount: weights must match x, x is %s and weights is %s",
+                         mci_tensor_text(s1, sizeof s1, t),
                          mci_tensor_text(s2, sizeof s2, weights));
     const mc_tensor *values = t;
     if (t->dtype != MC_I64 || !mci_contiguous(t)) {
@@ -491,7 +545,9 @@ static int bincount(const mci_op *op, mc_tensor *out, const mc_tensor *t, const 
     if (!rc && total > 0 && range.low < 0)
         for (int64_t i = 0; !rc; i++)
             if (x[i] < 0)
-                rc = mci_error(MC_EINVAL, "bincount: value %lld is negative; shift the values first", (long long)x[i]);
+                rc =
+                    mci_error(MC_EINVAL, "bincount: value %lld is negative; shift the values first",
+                              (long long)x[i]);
     n = range.high >= n ? range.high + 1 : n;
     mc_tensor tmp = {0};
     int dt = weights ? MC_F64 : MC_I64, direct = !(out->flags & MC_FLAG_OUT);
@@ -531,7 +587,8 @@ int mci_gather_infer(const mci_job *job, mci_result *r)
     }
 }
 
-int mci_gather_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
+int mci_gather_run(const mci_op *op, int nout, mc_tensor **outs, int nin,
+                   const mc_tensor *const *in, const mc_params *p)
 {
     (void)nout;
     switch (op->variant) {

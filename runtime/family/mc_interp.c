@@ -31,8 +31,10 @@ static void interp_task(void *arg, int64_t begin, int64_t end, int worker)
 static int ascending(const mc_tensor *t, int strictly)
 {
     for (int64_t i = 0; i + 1 < t->numel; i++) {
-        const double a = t->dtype == MC_F32 ? (double)((const float *)t->data)[i] : ((const double *)t->data)[i];
-        const double b = t->dtype == MC_F32 ? (double)((const float *)t->data)[i + 1] : ((const double *)t->data)[i + 1];
+        const double a =
+            t->dtype == MC_F32 ? (double)((const float *)t->data)[i] : ((const double *)t->data)[i];
+        const double b = t->dtype == MC_F32 ? (double)((const float *)t->data)[i + 1]
+                                            : ((const double *)t->data)[i + 1];
         if (strictly ? !(a < b) : !(a <= b))
             return 0;
     }
@@ -49,8 +51,9 @@ static int contiguous_in(mc_tensor *tmp, const mc_tensor *t, int dtype, const mc
     return mci_materialize(tmp, t, dtype);
 }
 
-/* operands: queries, knots[k], values. interp: values[k]; i[0], i[1]: left, right are given; d[0], d[1]: their values.
- * ppoly: values[c, k - 1, ...], i[0] order of the derivative, i[1] NaN outside. */
+/* operands: queries, knots[k], values. interp: values[k]; i[0], i[1]: left, right are given; d[0],
+ * d[1]: their values. ppoly: values[c, k - 1, ...], i[0] order of the derivative, i[1] NaN
+ * outside. */
 int mci_interp_infer(const mci_job *job, mci_result *r)
 {
     const mci_op *op = job->op;
@@ -61,10 +64,14 @@ int mci_interp_infer(const mci_job *job, mci_result *r)
     if (rc)
         return rc;
     if (knots->ndim != 1 || knots->numel < (poly ? 2 : 1))
-        return mci_error(MC_ESHAPE, "%s: knots are %s; give one axis with at least %s", op->name, mci_tensor_text(s1, sizeof s1, knots), poly ? "two" : "one");
-    if (poly ? values->ndim < 2 || values->shape[0] < 1 || values->shape[1] != knots->numel - 1 : values->ndim != 1 || values->numel != knots->numel)
-        return mci_error(MC_ESHAPE, "%s: values are %s for knots %s; give %s", op->name, mci_tensor_text(s1, sizeof s1, values),
-                         mci_tensor_text(s2, sizeof s2, knots), poly ? "coefficients [c, knots - 1, ...]" : "one value per knot");
+        return mci_error(MC_ESHAPE, "%s: knots are %s; give one axis with at least %s", op->name,
+                         mci_tensor_text(s1, sizeof s1, knots), poly ? "two" : "one");
+    if (poly ? values->ndim < 2 || values->shape[0] < 1 || values->shape[1] != knots->numel - 1
+             : values->ndim != 1 || values->numel != knots->numel)
+        return mci_error(MC_ESHAPE, "%s: values are %s for knots %s; give %s", op->name,
+                         mci_tensor_text(s1, sizeof s1, values),
+                         mci_tensor_text(s2, sizeof s2, knots),
+                         poly ? "coefficients [c, knots - 1, ...]" : "one value per knot");
     const int more = poly ? values->ndim - 2 : 0;
     if (x->ndim + more > MC_MAX_RANK)
         return mci_error(
@@ -92,7 +99,8 @@ int mci_interp_run(const mci_op *op, int nout, mc_tensor **outs, int nin,
     for (int k = 0; k < 3 && !rc; k++)
         rc = contiguous_in(&tmp[k], in[k], compute, &use[k]);
     if (!rc && !ascending(use[1], poly))
-        rc = mci_error(MC_EINVAL, "%s: knots %s do not ascend%s; sort them first", op->name, mci_tensor_text(s1, sizeof s1, knots), poly ? " strictly" : "");
+        rc = mci_error(MC_EINVAL, "%s: knots %s do not ascend%s; sort them first", op->name,
+                       mci_tensor_text(s1, sizeof s1, knots), poly ? " strictly" : "");
     if (!rc)
         rc = mci_out(op->name, out, dtype, nd, shape);
     if (rc) {
@@ -107,9 +115,15 @@ int mci_interp_run(const mci_op *op, int nout, mc_tensor **outs, int nin,
     if (!direct && out->numel > 0)
         rc = mc_create(&res, compute, nd, shape);
     if (!rc && out->numel > 0) {
-        interp_job j = {.fn = (mck_interp_fn)mci_kernel_get(op->kernel, compute), .size = MCI_SIZE(compute)};
-        j.k = (mck_interp){.n = use[0]->numel, .k = knots->numel, .m = m, .out = direct ? out->data : res.data, .in = use[0]->data,
-                           .knots = use[1]->data, .values = use[2]->data};
+        interp_job j = { .fn = (mck_interp_fn)mci_kernel_get(op->kernel, compute),
+                         .size = MCI_SIZE(compute) };
+        j.k = (mck_interp){ .n = use[0]->numel,
+                            .k = knots->numel,
+                            .m = m,
+                            .out = direct ? out->data : res.data,
+                            .in = use[0]->data,
+                            .knots = use[1]->data,
+                            .values = use[2]->data };
         if (poly) {
             j.k.c = values->shape[0];
             j.k.nu = p->i[0];

@@ -17,7 +17,8 @@
 
 typedef struct reduction {
     const mc_reduction *r;
-    int64_t m, n, chunks, group; /* rows, their length, chunks of a row, rows of a task when a row is one chunk */
+    /* rows, their length, chunks of a row, rows of a task when a row is one chunk */
+    int64_t m, n, chunks, group;
     int nin, nout;
     const mc_tensor *const *in;
     mc_tensor *const *out;
@@ -58,7 +59,8 @@ static void chunks(void *arg, int64_t begin, int64_t end, int worker)
     (void)worker;
     for (int64_t k = begin; k < end; k++) {
         int64_t first = k % j->chunks * CHUNK;
-        part(j, k / j->chunks, first, first + CHUNK < j->n ? CHUNK : j->n - first, j->states + k * j->r->bytes);
+        part(j, k / j->chunks, first, first + CHUNK < j->n ? CHUNK : j->n - first,
+             j->states + k * j->r->bytes);
     }
 }
 
@@ -295,8 +297,8 @@ int mc_range_row(const char *name, mc_range_kernel fn, int64_t grain, int nin, c
     if (nin < 1 || nin > MOST_RANGE || nout < 1 || nout > MOST_RANGE || nvalues > MOST_VALUES ||
         grain < 1) {
         mci_error(MC_EINVAL,
-                  "%s: at most %d inputs, %d outputs and %d values, and a grain of at least 1", name,
-                  MOST_RANGE, MOST_RANGE, MOST_VALUES);
+                  "%s: at most %d inputs, %d outputs and %d values, and a grain of at least 1",
+                  name, MOST_RANGE, MOST_RANGE, MOST_VALUES);
         return -1;
     }
     range_row *u = mci_calloc(1, sizeof *u + strlen(name) + 1);

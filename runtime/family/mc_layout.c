@@ -24,10 +24,13 @@ static int join_infer(const mci_job *job, mci_result *r)
         return mci_error(MC_ESHAPE, "%s: the list is empty; give at least one tensor", op->name);
     int dtype = in[0]->dtype, nd = in[0]->ndim + stack;
     if (nd < 1 || nd > MC_MAX_RANK)
-        return mci_error(MC_ESHAPE, "%s: the result would have %d axes; reshape the operands first", op->name, nd);
+        return mci_error(MC_ESHAPE, "%s: the result would have %d axes; reshape the operands first",
+                         op->name, nd);
     const int axis = join_axis(job, nd);
     if (axis < 0 || axis >= nd)
-        return mci_error(MC_ESHAPE, "%s: the axis is outside a result of %d axes; first operand is %s", op->name, nd, mci_tensor_text(s1, sizeof s1, in[0]));
+        return mci_error(MC_ESHAPE,
+                         "%s: the axis is outside a result of %d axes; first operand is %s",
+                         op->name, nd, mci_tensor_text(s1, sizeof s1, in[0]));
     int64_t total = 0;
     for (int k = 0; k < nin; k++) {
         const mc_tensor *t = in[k];
@@ -35,8 +38,10 @@ static int join_infer(const mci_job *job, mci_result *r)
         for (int i = 0; ok && i < t->ndim; i++)
             ok = t->shape[i] == in[0]->shape[i] || (!stack && i == axis);
         if (!ok)
-            return mci_error(MC_ESHAPE, "%s: shapes differ off the axis, operand 1 is %s and operand %d is %s", op->name,
-                             mci_tensor_text(s1, sizeof s1, in[0]), k + 1, mci_tensor_text(s2, sizeof s2, t));
+            return mci_error(MC_ESHAPE,
+                             "%s: shapes differ off the axis, operand 1 is %s and operand %d is %s",
+                             op->name, mci_tensor_text(s1, sizeof s1, in[0]), k + 1,
+                             mci_tensor_text(s2, sizeof s2, t));
         dtype = mc_promote_types(dtype, t->dtype);
         total += stack ? 1 : t->shape[axis];
     }
@@ -47,7 +52,8 @@ static int join_infer(const mci_job *job, mci_result *r)
     return MC_OK;
 }
 
-static int join(const mci_op *op, mc_tensor *out, int nin, const mc_tensor *const *in, const mc_params *p)
+static int join(const mci_op *op, mc_tensor *out, int nin, const mc_tensor *const *in,
+                const mc_params *p)
 {
     const int stack = op->joins, given = (out->flags & MC_FLAG_OUT) != 0;
     const mci_job job = { op, p, nin, in, 1 };
@@ -58,7 +64,9 @@ static int join(const mci_op *op, mc_tensor *out, int nin, const mc_tensor *cons
     const int nd = r.ndim[0], axis = join_axis(&job, nd);
     for (int k = 0; given && k < nin; k++)
         if (mci_overlap(out, in[k]) >= 0)
-            return mci_error(MC_EINVAL, "%s: out shares memory with operand %d; give a tensor of its own", op->name, k + 1);
+            return mci_error(MC_EINVAL,
+                             "%s: out shares memory with operand %d; give a tensor of its own",
+                             op->name, k + 1);
     int64_t at = 0;
     for (int k = 0; k < nin && !rc; k++) {
         mc_tensor v = *out;
@@ -82,8 +90,8 @@ static int join(const mci_op *op, mc_tensor *out, int nin, const mc_tensor *cons
     return rc;
 }
 
-/* Shifts of a roll per axis, reduced to [0, size): i[0] of them from i[1] on, one for each named axis or one for all. Without axes the
- * tensor is one row, which all shifts move. */
+/* Shifts of a roll per axis, reduced to [0, size): i[0] of them from i[1] on, one for each named
+ * axis or one for all. Without axes the tensor is one row, which all shifts move. */
 int mci_roll_shifts(const mci_op *op, const mc_tensor *t, const mc_params *p, int64_t *shift)
 {
     char s[MCI_TEXT];
@@ -95,8 +103,9 @@ int mci_roll_shifts(const mci_op *op, const mc_tensor *t, const mc_params *p, in
         return MC_OK;
     }
     if (given != 1 && given != p->naxes)
-        return mci_error(MC_ESHAPE, "%s: %lld shifts for %d axes of %s; give one shift, or one for each axis", op->name, (long long)given, p->naxes,
-                         mci_tensor_text(s, sizeof s, t));
+        return mci_error(MC_ESHAPE,
+                         "%s: %lld shifts for %d axes of %s; give one shift, or one for each axis",
+                         op->name, (long long)given, p->naxes, mci_tensor_text(s, sizeof s, t));
     for (int k = 0; k < p->naxes; k++) {
         int axis;
         int rc = mci_axis(op->name, t, p->axes[k], &axis);
@@ -133,7 +142,8 @@ static int roll(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_p
         src.shape[0] = dst.shape[0] = t->numel;
         src.strides[0] = dst.strides[0] = 1;
     }
-    /* each moved axis falls into two parts: one copy per combination; bit i of `part`: the part of axis i that comes in at its front */
+    /* each moved axis falls into two parts: one copy per combination; bit i of `part`: the part of
+     * axis i that comes in at its front */
     for (unsigned part = 0; part < 1u << src.ndim && !rc; part++) {
         mc_tensor a = src, b = dst;
         int64_t from = 0, to = 0;
@@ -164,7 +174,8 @@ static int roll(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_p
 typedef struct triangle_job {
     mc_tensor out, in;
     mci_cast_fn fn;
-    int64_t rows, cols, k, size, step; /* rows of one matrix; rows of all of them that make a task */
+    /* rows of one matrix; rows of all of them that make a task */
+    int64_t rows, cols, k, size, step;
     int lower;
 } triangle_job;
 
@@ -186,7 +197,8 @@ static void triangle_task(void *arg, int64_t begin, int64_t end, int worker)
         char *row = (char *)j->out.data + r * j->cols * j->size;
         const int64_t from = j->lower ? 0 : cut, to = j->lower ? cut : j->cols;
         memset(row, 0, (size_t)(from * j->size));
-        j->fn(to - from, row + from * j->size, 1, mci_at(&j->in, off + from * j->in.strides[nd - 1]), j->in.strides[nd - 1]);
+        j->fn(to - from, row + from * j->size, 1,
+              mci_at(&j->in, off + from * j->in.strides[nd - 1]), j->in.strides[nd - 1]);
         memset(row + to * j->size, 0, (size_t)((j->cols - to) * j->size));
     }
 }
@@ -200,8 +212,13 @@ int mc_triangle(mc_tensor *out, const mc_tensor *t, int64_t k, int lower)
     int rc = mc_create(out, t->dtype, t->ndim, t->shape);
     if (rc || t->numel == 0)
         return rc;
-    triangle_job j = {.out = *out, .in = *t, .fn = mci_cast(t->dtype, t->dtype), .rows = t->shape[t->ndim - 2], .cols = t->shape[t->ndim - 1],
-                      .size = MCI_SIZE(t->dtype), .lower = lower != 0};
+    triangle_job j = { .out = *out,
+                       .in = *t,
+                       .fn = mci_cast(t->dtype, t->dtype),
+                       .rows = t->shape[t->ndim - 2],
+                       .cols = t->shape[t->ndim - 1],
+                       .size = MCI_SIZE(t->dtype),
+                       .lower = lower != 0 };
     int64_t most = j.rows + j.cols + 1;
     j.k = k > most ? most : k < -most ? -most : k;
     j.step = TRIANGLE_TASK / j.cols > 1 ? TRIANGLE_TASK / j.cols : 1;
@@ -225,7 +242,8 @@ int mci_layout_infer(const mci_job *job, mci_result *r)
     return mci_roll_shifts(job->op, t, job->params, shift);
 }
 
-int mci_layout_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
+int mci_layout_run(const mci_op *op, int nout, mc_tensor **outs, int nin,
+                   const mc_tensor *const *in, const mc_params *p)
 {
     (void)nout;
     if (op->variant == MCI_LAYOUT_ROLL)

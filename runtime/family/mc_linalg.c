@@ -46,15 +46,18 @@ static const struct {
 static const struct {
     const char *what, *advice;
 } reasons[] = {
-    [MCI_NOT_FINITE] = {"holds NaN or infinity", "find them with isfinite"},
-    [MCI_SINGULAR] = {"is singular", "use lstsq or pinv, or add a small multiple of eye"},
-    [MCI_NOT_DEFINITE] = {"is not positive definite", "use lu or eigh, or add a small multiple of eye"},
-    [MCI_B_NOT_DEFINITE] = {"of b is not positive definite", "use eig of solve(b, a)"},
-    [MCI_NO_CONVERGENCE] = {"did not converge", "scale it, or use another dtype"},
-    [MCI_NO_ROOT] = {"is singular and has no such function", "add a small multiple of eye"},
-    [MCI_BAD_PIVOT] = {"has positions outside its rows", "hand lu_solve both results of lu_factor as they are"},
-    [MCI_SINGULAR_BLOCK] = {"has a leading block that is singular", "use solve(toeplitz(c, r), b), which exchanges rows"},
-    [MCI_REFUSED] = {"was refused by LAPACK", "please report it"},
+    [MCI_NOT_FINITE] = { "holds NaN or infinity", "find them with isfinite" },
+    [MCI_SINGULAR] = { "is singular", "use lstsq or pinv, or add a small multiple of eye" },
+    [MCI_NOT_DEFINITE] = { "is not positive definite",
+                           "use lu or eigh, or add a small multiple of eye" },
+    [MCI_B_NOT_DEFINITE] = { "of b is not positive definite", "use eig of solve(b, a)" },
+    [MCI_NO_CONVERGENCE] = { "did not converge", "scale it, or use another dtype" },
+    [MCI_NO_ROOT] = { "is singular and has no such function", "add a small multiple of eye" },
+    [MCI_BAD_PIVOT] = { "has positions outside its rows",
+                        "hand lu_solve both results of lu_factor as they are" },
+    [MCI_SINGULAR_BLOCK] = { "has a leading block that is singular",
+                             "use solve(toeplitz(c, r), b), which exchanges rows" },
+    [MCI_REFUSED] = { "was refused by LAPACK", "please report it" },
 };
 
 /* ---- copies in and out ---- */
@@ -66,7 +69,8 @@ static void store(const mci_part_out *x, const char *src, char *dst)
     mci_linalg_turn(fn, x->cols, x->rows, dst, size, x->cols, src, size, x->ld, 1);
 }
 
-/* Every real number in n of them is finite: x * 0 is NaN for those that are not, and a sum keeps it. */
+/* Every real number in n of them is finite: x * 0 is NaN for those that are not, and a sum keeps
+ * it. */
 static int all_finite(int type, const void *a, int64_t n)
 {
     const float *f = a;
@@ -195,10 +199,12 @@ static int run_batch(mci_linalg *j, mci_batch *b, int threads)
         int why = (int)(bad & 255);
         char what[160];
         if (b->count > 1)
-            snprintf(what, sizeof what, "matrix %lld of %lld %s", (long long)(bad >> 8) + 1, (long long)b->count, reasons[why].what);
+            snprintf(what, sizeof what, "matrix %lld of %lld %s", (long long)(bad >> 8) + 1,
+                     (long long)b->count, reasons[why].what);
         else
             snprintf(what, sizeof what, "the matrix %s", reasons[why].what);
-        rc = mci_linalg_wrong(j, why == MCI_REFUSED ? MC_EINTERNAL : MC_ENUMERIC, what, reasons[why].advice);
+        rc = mci_linalg_wrong(j, why == MCI_REFUSED ? MC_EINTERNAL : MC_ENUMERIC, what,
+                              reasons[why].advice);
     }
     return rc;
 }
@@ -218,12 +224,15 @@ static int take_operands(mci_linalg *j)
         x->dtype = k < j->floats ? j->dtype : t->dtype;
         x->into = MCI_OWN;
         if (t->ndim < x->rank)
-            return mci_linalg_wrong(j, MC_ESHAPE, x->rank == 2 ? "an operand is no matrix" : "an operand is no vector",
-                                    x->rank == 2 ? "give at least two axes" : "give at least one axis");
+            return mci_linalg_wrong(
+                j, MC_ESHAPE, x->rank == 2 ? "an operand is no matrix" : "an operand is no vector",
+                x->rank == 2 ? "give at least two axes" : "give at least one axis");
         x->rows = t->shape[t->ndim - x->rank];
         x->cols = x->rank == 2 ? t->shape[t->ndim - 1] : 1;
         if (x->rows > INT_MAX || x->cols > INT_MAX || x->rows * x->cols > INT_MAX)
-            return mci_linalg_wrong(j, MC_EUNSUPPORTED, "a matrix has more than 2147483647 elements", "LAPACK counts with 32 bits; use blocks");
+            return mci_linalg_wrong(j, MC_EUNSUPPORTED,
+                                    "a matrix has more than 2147483647 elements",
+                                    "LAPACK counts with 32 bits; use blocks");
     }
     return MC_OK;
 }

@@ -48,7 +48,8 @@ typedef struct mci_part_out {
     int rank;                /* 2, 1 or 0 */
     int dtype;
     int64_t rows, cols;
-    int from;                /* MCI_PLACE, MCI_OWN (a column-major buffer), or the operand whose copy becomes the result */
+    /* MCI_PLACE, MCI_OWN (a column-major buffer), or the operand whose copy becomes the result */
+    int from;
     int64_t ld, offset;
 } mci_part_out;
 
@@ -73,8 +74,10 @@ struct mci_linalg {
     mci_part_in in[3];
     mci_part_out out[3];
     mc_lapack_work w;        /* sizes */
-    int64_t extra, cost;     /* bytes of the work area of the op itself; arithmetic of one problem */
-    int small;               /* kernel for many small matrices, with the reason of those it marks bad; 0: none */
+    /* bytes of the work area of the op itself; arithmetic of one problem */
+    int64_t extra, cost;
+    /* kernel for many small matrices, with the reason of those it marks bad; 0: none */
+    int small;
     int small_reason;
     int (*solve)(const mci_linalg *j, mci_problem *q); /* one of the reasons above */
 };
@@ -103,21 +106,25 @@ char *mci_linalg_place(const mci_batch *b, int k, int64_t at);
 void mci_linalg_load(const mci_batch *b, int k, int64_t at, char *dst);
 /* Notes that problem `at` has no answer. */
 void mci_linalg_bad(mci_batch *b, int64_t at, int why);
-/* The kernels for many small matrices: 1 when they did it (*rc is the status), 0 when LAPACK is to. */
+/* The kernels for many small matrices: 1 when they did it (*rc is the status), 0 when LAPACK is
+ * to. */
 int mci_linalg_small(mci_batch *b, int *rc);
 /* Determinant (or its sign and logarithm) from LU factors, n apart, and exchanges from 1. */
-void mci_linalg_product(const mci_linalg *j, const void *lu, const int *ipiv, void *out, void *log_out);
+void mci_linalg_product(const mci_linalg *j, const void *lu, const int *ipiv, void *out,
+                        void *log_out);
 
 /* Room in the work area: offset from mci_problem.extra, 64-byte aligned. */
 int64_t mci_linalg_extra(mci_linalg *j, int64_t count, int64_t size);
 /* Results: rank 2 (rows x cols), 1 (rows), 0. */
-void mci_linalg_result(mci_linalg *j, int k, int rank, int dtype, int64_t rows, int64_t cols, int from);
-/* Operand k is the right-hand side of `equations` equations; its copy becomes result 0 with `rows` rows. */
+void mci_linalg_result(mci_linalg *j, int k, int rank, int dtype, int64_t rows, int64_t cols,
+                       int from);
+/* Operand k is the right-hand side of `equations` equations; its copy becomes result 0 with `rows`
+ * rows. */
 int mci_linalg_right_hand_side(mci_linalg *j, int k, int64_t equations, int64_t rows);
 /* MC_ESHAPE unless the matrices of operand k are square. */
 int mci_linalg_square(const mci_linalg *j, int k);
-/* MC_EUNSUPPORTED when a routine would count this many elements of its work area, more than 32 bits hold: LAPACK's own sum wraps
- * around and is no use. */
+/* MC_EUNSUPPORTED when a routine would count this many elements of its work area, more than 32 bits
+ * hold: LAPACK's own sum wraps around and is no use. */
 int mci_linalg_fits(const mci_linalg *j, double elements);
 /* The error that names all operands. */
 int mci_linalg_wrong(const mci_linalg *j, int status, const char *what, const char *advice);

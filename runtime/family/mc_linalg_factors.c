@@ -6,8 +6,10 @@
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* Rows of the upper trapezium (from `below` diagonals under the main one) of a column-major copy into a result by rows. */
-static void upper_rows(const char *a, int64_t ld, char *out, int64_t rows, int64_t cols, int64_t below, int64_t size)
+/* Rows of the upper trapezium (from `below` diagonals under the main one) of a column-major copy
+ * into a result by rows. */
+static void upper_rows(const char *a, int64_t ld, char *out, int64_t rows, int64_t cols,
+                       int64_t below, int64_t size)
 {
     memset(out, 0, (size_t)(rows * cols * size));
     for (int64_t r = 0; r < rows; r++)
@@ -15,12 +17,14 @@ static void upper_rows(const char *a, int64_t ld, char *out, int64_t rows, int64
             memcpy(out + (r * cols + c) * size, a + (c * ld + r) * size, (size_t)size);
 }
 
-/* ---- Cholesky: i[1] upper. The memory of a lower factor by rows is an upper factor by columns. ---- */
+/* ---- Cholesky: i[1] upper. The memory of a lower factor by rows is an upper factor by columns.
+ * ---- */
 
 static int cholesky_one(const mci_linalg *j, mci_problem *q)
 {
     int64_t n = j->in[0].rows, size = MCI_SIZE(j->dtype);
-    int upper = j->p->i[1] != 0, info = j->lapack->potrf(j->type, upper ? 'L' : 'U', (int)n, q->in[0], mci_ld(n));
+    int upper = j->p->i[1] != 0,
+        info = j->lapack->potrf(j->type, upper ? 'L' : 'U', (int)n, q->in[0], mci_ld(n));
     char *a = q->in[0];
     for (int64_t r = 0; r < n; r++) {
         double d[2];
@@ -49,7 +53,8 @@ int mci_method_cholesky(mci_linalg *j)
     return MC_OK;
 }
 
-/* ---- LDL: i[1] hermitian. Results L, block-diagonal D, the order P of the rows of L in which it is unit lower triangular ---- */
+/* ---- LDL: i[1] hermitian. Results L, block-diagonal D, the order P of the rows of L in which it
+ * is unit lower triangular ---- */
 
 /* Step k exchanged rows i and other of what was left: earlier columns of L follow now. */
 static void exchange_rows(char *a, int64_t ld, int64_t cols, int64_t i, int64_t other, int64_t size)
@@ -65,7 +70,8 @@ static void exchange_rows(char *a, int64_t ld, int64_t cols, int64_t i, int64_t 
 
 static int ldl_one(const mci_linalg *j, mci_problem *q)
 {
-    int n = (int)j->in[0].rows, ld = mci_ld(n), hermitian = j->p->i[1] != 0, *ipiv = (int *)(void *)q->extra;
+    int n = (int)j->in[0].rows, ld = mci_ld(n), hermitian = j->p->i[1] != 0,
+        *ipiv = (int *)(void *)q->extra;
     int64_t size = MCI_SIZE(j->dtype), *order = q->out[2], bytes = (int64_t)n * n * size;
     char *a = q->in[0], *l = q->out[0], *d = q->out[1];
     if (j->lapack->hetrf(j->type, hermitian, 'L', n, a, ld, ipiv, &q->w) < 0)
@@ -125,7 +131,8 @@ int mci_method_ldl(mci_linalg *j)
     return MC_OK;
 }
 
-/* ---- QR: i[1] mode (reduced, complete, r), i[2] pivoting. Results Q (not for mode r), R, then the order of the columns ---- */
+/* ---- QR: i[1] mode (reduced, complete, r), i[2] pivoting. Results Q (not for mode r), R, then the
+ * order of the columns ---- */
 
 /* Work area of the op: coefficients of the reflectors, then the order of the columns. */
 static int64_t order_at(const mci_linalg *j)
@@ -135,8 +142,10 @@ static int64_t order_at(const mci_linalg *j)
 
 static int qr_one(const mci_linalg *j, mci_problem *q)
 {
-    int m = (int)j->in[0].rows, n = (int)j->in[0].cols, k = m < n ? m : n, ld = mci_ld(m), pivoting = j->p->i[2] != 0, info;
-    int at = j->p->i[1] != 2, rows = (int)j->out[at].rows, *jpvt = (int *)(void *)(q->extra + order_at(j));
+    int m = (int)j->in[0].rows, n = (int)j->in[0].cols, k = m < n ? m : n, ld = mci_ld(m),
+        pivoting = j->p->i[2] != 0, info;
+    int at = j->p->i[1] != 2, rows = (int)j->out[at].rows,
+        *jpvt = (int *)(void *)(q->extra + order_at(j));
     void *tau = q->extra;
     if (pivoting) {
         memset(jpvt, 0, (size_t)n * sizeof *jpvt);
@@ -159,7 +168,9 @@ int mci_method_qr(mci_linalg *j)
     int mode = (int)j->p->i[1], pivoting = j->p->i[2] != 0, unused = 0;
     int64_t rows = mode == 1 ? m : k;
     if (j->nout != (mode != 2) + 1 + pivoting)
-        return mci_linalg_wrong(j, MC_EINVAL, "the number of results does not fit the mode", "Q unless the mode is r, R, then the order of the columns with pivoting");
+        return mci_linalg_wrong(
+            j, MC_EINVAL, "the number of results does not fit the mode",
+            "Q unless the mode is r, R, then the order of the columns with pivoting");
     mci_linalg_result(j, mode != 2, 2, j->dtype, rows, n, MCI_PLACE);
     if (mode != 2)
         mci_linalg_result(j, 0, 2, j->dtype, m, rows, 0);

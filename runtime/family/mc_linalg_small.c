@@ -12,7 +12,8 @@
 #define FEW 8           /* below, tiles run half empty */
 #define TASK_TILES 64   /* about 50 us for matrices of 4 rows */
 
-/* Most rows for which a kernel was worth it (see the head of small_linalg.c), by type s, d, c, z. */
+/* Most rows for which a kernel was worth it (see the head of small_linalg.c), by type s, d, c,
+ * z. */
 static const struct {
     int kernel;
     int8_t most[4];
@@ -44,16 +45,23 @@ static void small_tile(const small_job *job, int64_t first, char *area)
 {
     mci_batch *b = job->b;
     const mci_linalg *j = b->j;
-    int64_t left = b->count - first, count = left < job->lanes ? left : job->lanes, n = j->in[0].rows;
+    int64_t left = b->count - first, count = left < job->lanes ? left : job->lanes,
+            n = j->in[0].rows;
     int64_t pivots[MCK_SMALL_LANES][MCK_SMALL];
     int32_t bad[MCK_SMALL_LANES] = {0};
-    int here[2] = {in_place(j, 0), j->nin == 2 && in_place(j, 1)}, det = j->op->variant == MCI_LINALG_DET;
-    mck_small s = {.count = count, .n = n, .k = j->nin == 2 ? j->in[1].cols : n, .bad = bad, .upper = (int)j->p->i[1]};
+    int here[2] = { in_place(j, 0), j->nin == 2 && in_place(j, 1) },
+        det = j->op->variant == MCI_LINALG_DET;
+    mck_small s = { .count = count,
+                    .n = n,
+                    .k = j->nin == 2 ? j->in[1].cols : n,
+                    .bad = bad,
+                    .upper = (int)j->p->i[1] };
     for (int64_t l = 0; l < count; l++) {
         for (int k = 0; k < j->nin; k++) {
             const void **from = k ? s.b : s.a;
             if (here[k]) {
-                from[l] = (const char *)j->t[k]->data + mci_linalg_offset(b, k, first + l) * MCI_SIZE(j->dtype);
+                from[l] = (const char *)j->t[k]->data +
+                          mci_linalg_offset(b, k, first + l) * MCI_SIZE(j->dtype);
             } else {
                 mci_linalg_load(b, k, first + l, area);
                 from[l] = area;
@@ -72,7 +80,8 @@ static void small_tile(const small_job *job, int64_t first, char *area)
             int ipiv[MCK_SMALL];
             for (int64_t i = 0; i < n; i++)
                 ipiv[i] = (int)pivots[l][i] + 1;
-            mci_linalg_product(j, s.out[l], ipiv, mci_linalg_place(b, 0, first + l), j->nout == 2 ? mci_linalg_place(b, 1, first + l) : NULL);
+            mci_linalg_product(j, s.out[l], ipiv, mci_linalg_place(b, 0, first + l),
+                               j->nout == 2 ? mci_linalg_place(b, 1, first + l) : NULL);
         } else if (j->op->variant == MCI_LINALG_LU_FACTOR) {
             int64_t *out = (int64_t *)(void *)mci_linalg_place(b, 1, first + l);
             for (int64_t i = 0; i < n; i++)
@@ -84,7 +93,8 @@ static void small_tile(const small_job *job, int64_t first, char *area)
 static void small_task(void *arg, int64_t begin, int64_t end, int worker)
 {
     const small_job *job = arg;
-    int64_t first = begin * TASK_TILES, last = end * TASK_TILES < job->tiles ? end * TASK_TILES : job->tiles;
+    int64_t first = begin * TASK_TILES,
+            last = end * TASK_TILES < job->tiles ? end * TASK_TILES : job->tiles;
     for (int64_t i = first; i < last && !mc_cancel_pending(); i++)
         small_tile(job, i * job->lanes, job->b->areas + worker * job->b->area);
 }
@@ -108,7 +118,9 @@ int mci_linalg_small(mci_batch *b, int *rc)
         j.in[i].as_is = 1;
         j.in[i].ld = j.in[i].cols;
     }
-    small_job job = {.b = b, .fn = (mck_small_fn)mci_kernel_get(j.small, j.dtype), .bytes = MCI_SIZE(j.dtype)};
+    small_job job = { .b = b,
+                      .fn = (mck_small_fn)mci_kernel_get(j.small, j.dtype),
+                      .bytes = MCI_SIZE(j.dtype) };
     const mci_linalg *given = b->j;
     b->j = &j;
     job.lanes = MCK_SMALL_TILE(MCI_SIZE(j.real));

@@ -17,7 +17,9 @@ static void identity(int type, void *a, int64_t n, int64_t size)
         mci_linalg_set(type, a, i * n + i, one);
 }
 
-/* ---- svd: i[1] full. Work areas grow like 7 k k, k the smaller side, or 2 m n + 2 k k (documentation of gesdd). Results U, S, Vh, or S alone. a = U S Vh read as its transpose is Vh^T S U^T: what LAPACK calls u is Vh in our memory. ---- */
+/* ---- svd: i[1] full. Work areas grow like 7 k k, k the smaller side, or 2 m n + 2 k k
+ * (documentation of gesdd). Results U, S, Vh, or S alone. a = U S Vh read as its transpose is Vh^T
+ * S U^T: what LAPACK calls u is Vh in our memory. ---- */
 
 static int svd_one(const mci_linalg *j, mci_problem *q)
 {
@@ -30,7 +32,11 @@ static int svd_one(const mci_linalg *j, mci_problem *q)
         }
         return MCI_FINE;
     }
-    return why(j->lapack->gesdd(j->type, !vectors ? 'N' : full ? 'A' : 'S', n, m, q->in[0], n, q->out[vectors], vectors ? q->out[2] : NULL, n,
+    return why(j->lapack->gesdd(j->type,
+                                !vectors ? 'N'
+                                : full   ? 'A'
+                                         : 'S',
+                                n, m, q->in[0], n, q->out[vectors], vectors ? q->out[2] : NULL, n,
                                 vectors ? q->out[0] : NULL, full ? m : k, &q->w));
 }
 
@@ -38,7 +44,8 @@ int mci_method_svd(mci_linalg *j)
 {
     int64_t m = j->in[0].rows, n = j->in[0].cols, k = m < n ? m : n;
     int vectors = j->nout > 1, full = vectors && j->p->i[1];
-    int rc = mci_linalg_fits(j, (vectors ? 7.0 : 0.0) * (double)k * (double)k + 200.0 * (double)(m + n));
+    int rc =
+        mci_linalg_fits(j, (vectors ? 7.0 : 0.0) * (double)k * (double)k + 200.0 * (double)(m + n));
     if (!rc && vectors)
         rc = mci_linalg_fits(j, 2.0 * (double)m * (double)n + 2.0 * (double)k * (double)k);
     if (rc)
@@ -51,7 +58,11 @@ int mci_method_svd(mci_linalg *j)
     j->in[0].as_is = 1;
     if (k > 0) {
         j->w.lwork = -1;
-        j->lapack->gesdd(j->type, !vectors ? 'N' : full ? 'A' : 'S', (int)n, (int)m, NULL, (int)n, NULL, NULL, (int)n, NULL,
+        j->lapack->gesdd(j->type,
+                         !vectors ? 'N'
+                         : full   ? 'A'
+                                  : 'S',
+                         (int)n, (int)m, NULL, (int)n, NULL, NULL, (int)n, NULL,
                          full ? (int)m : (int)k, &j->w);
     }
     j->finite = 1;
@@ -60,15 +71,17 @@ int mci_method_svd(mci_linalg *j)
     return MC_OK;
 }
 
-/* ---- eigh: i[1] which triangle is read (0 lower), i[2] the kind of a generalised problem with b, from 0. Results values, vectors.
- * The memory of a by rows is conj(a) by columns: same values, conjugate vectors. ---- */
+/* ---- eigh: i[1] which triangle is read (0 lower), i[2] the kind of a generalised problem with b,
+ * from 0. Results values, vectors. The memory of a by rows is conj(a) by columns: same values,
+ * conjugate vectors. ---- */
 
 static int eigh_one(const mci_linalg *j, mci_problem *q)
 {
     int n = (int)j->in[0].rows, ld = mci_ld(n), vectors = j->nout == 2, info;
     char jobz = vectors ? 'V' : 'N', uplo = j->p->i[1] ? 'L' : 'U';
     if (j->nin == 2)
-        info = j->lapack->hegvd(j->type, (int)j->p->i[2] + 1, jobz, uplo, n, q->in[0], ld, q->in[1], ld, q->out[0], &q->w);
+        info = j->lapack->hegvd(j->type, (int)j->p->i[2] + 1, jobz, uplo, n, q->in[0], ld, q->in[1],
+                                ld, q->out[0], &q->w);
     else
         info = j->lapack->heevd(j->type, jobz, uplo, n, q->in[0], ld, q->out[0], &q->w);
     if (vectors)
@@ -83,10 +96,12 @@ int mci_method_eigh(mci_linalg *j)
         return rc;
     int n = (int)j->in[0].rows, vectors = j->nout == 2;
     char jobz = vectors ? 'V' : 'N';
-    if ((rc = mci_linalg_fits(j, (vectors ? 3.0 : 0.0) * n * n + 200.0 * n)) != 0) /* heevd: 2 n n + 6 n + 1 */
+    /* heevd: 2 n n + 6 n + 1 */
+    if ((rc = mci_linalg_fits(j, (vectors ? 3.0 : 0.0) * n * n + 200.0 * n)) != 0)
         return rc;
     if (j->nin == 2 && (j->in[1].rows != n || j->in[1].cols != n))
-        return mci_linalg_wrong(j, MC_ESHAPE, "the matrices of b differ in size", "give b the last two axes of a");
+        return mci_linalg_wrong(j, MC_ESHAPE, "the matrices of b differ in size",
+                                "give b the last two axes of a");
     mci_linalg_result(j, 0, 1, j->real, n, 1, MCI_PLACE);
     if (vectors)
         mci_linalg_result(j, 1, 2, j->dtype, n, n, 0);
@@ -103,9 +118,11 @@ int mci_method_eigh(mci_linalg *j)
     return MC_OK;
 }
 
-/* ---- eig: i[1] left. Results values, vectors, left vectors, always complex. A real routine gives a pair of conjugate vectors as two real columns. ---- */
+/* ---- eig: i[1] left. Results values, vectors, left vectors, always complex. A real routine gives
+ * a pair of conjugate vectors as two real columns. ---- */
 
-/* Column c of the real form of vectors as the complex column it stands for; im: the imaginary part of its eigenvalue. */
+/* Column c of the real form of vectors as the complex column it stands for; im: the imaginary part
+ * of its eigenvalue. */
 static void widen(int real, int both, const char *from, void *to, int n, int ld, int c, double im)
 {
     int pair = im > 0 && c + 1 < n, second = im < 0 && c > 0;
@@ -125,12 +142,16 @@ static int64_t aligned(int64_t bytes) { return (bytes + 63) & ~(int64_t)63; }
 
 static int eig_one(const mci_linalg *j, mci_problem *q)
 {
-    int n = (int)j->in[0].rows, ld = mci_ld(n), vectors = j->nout > 1, left = j->nout == 3, complex = mci_is_complex(j);
+    int n = (int)j->in[0].rows, ld = mci_ld(n), vectors = j->nout > 1, left = j->nout == 3,
+        complex = mci_is_complex(j);
     int single = j->real == MC_F32, real = single ? 's' : 'd', both = single ? 'c' : 'z';
     int64_t size = MCI_SIZE(j->real);
-    char *wr = q->extra, *wi = wr + aligned(n * size), *vr = wi + aligned(n * size), *vl = vr + aligned((int64_t)n * n * size);
-    int info = j->lapack->geev(j->type, left ? 'V' : 'N', vectors ? 'V' : 'N', n, q->in[0], ld, complex ? q->out[0] : wr, wi,
-                               left ? (complex ? q->out[2] : vl) : NULL, ld, vectors ? (complex ? q->out[1] : vr) : NULL, ld, &q->w);
+    char *wr = q->extra, *wi = wr + aligned(n * size), *vr = wi + aligned(n * size),
+         *vl = vr + aligned((int64_t)n * n * size);
+    int info =
+        j->lapack->geev(j->type, left ? 'V' : 'N', vectors ? 'V' : 'N', n, q->in[0], ld,
+                        complex ? q->out[0] : wr, wi, left ? (complex ? q->out[2] : vl) : NULL, ld,
+                        vectors ? (complex ? q->out[1] : vr) : NULL, ld, &q->w);
     if (info || complex)
         return why(info);
     for (int c = 0; c < n; c++) {
@@ -152,9 +173,11 @@ int mci_method_eig(mci_linalg *j)
     int rc = mci_linalg_square(j, 0);
     if (rc)
         return rc;
-    int n = (int)j->in[0].rows, vectors = j->nout > 1, left = j->nout == 3, dtype = j->real == MC_F32 ? MC_C64 : MC_C128;
+    int n = (int)j->in[0].rows, vectors = j->nout > 1, left = j->nout == 3,
+        dtype = j->real == MC_F32 ? MC_C64 : MC_C128;
     if (j->op->nout != 1 && left != (j->p->i[1] != 0))
-        return mci_linalg_wrong(j, MC_EINVAL, "the number of results does not fit the option left", "values and vectors, and with left the left vectors");
+        return mci_linalg_wrong(j, MC_EINVAL, "the number of results does not fit the option left",
+                                "values and vectors, and with left the left vectors");
     mci_linalg_result(j, 0, 1, dtype, n, 1, MCI_PLACE);
     if (vectors)
         mci_linalg_result(j, 1, 2, dtype, n, n, MCI_OWN);
@@ -165,14 +188,16 @@ int mci_method_eig(mci_linalg *j)
     for (int k = 0; k < vectors + left && !mci_is_complex(j); k++)
         mci_linalg_extra(j, (int64_t)n * n, MCI_SIZE(j->real));
     j->w.lwork = -1;
-    j->lapack->geev(j->type, left ? 'V' : 'N', vectors ? 'V' : 'N', n, NULL, mci_ld(n), NULL, NULL, NULL, mci_ld(n), NULL, mci_ld(n), &j->w);
+    j->lapack->geev(j->type, left ? 'V' : 'N', vectors ? 'V' : 'N', n, NULL, mci_ld(n), NULL, NULL,
+                    NULL, mci_ld(n), NULL, mci_ld(n), &j->w);
     j->finite = 1;
     j->cost = 25 * (int64_t)n * n * n;
     j->solve = eig_one;
     return MC_OK;
 }
 
-/* ---- Schur form: a = Z T Z^H; i[2]: which eigenvalues come first, then how many there are is a third result. Results T, Z ---- */
+/* ---- Schur form: a = Z T Z^H; i[2]: which eigenvalues come first, then how many there are is a
+ * third result. Results T, Z ---- */
 
 enum { ANY_ORDER, LEFT_HALF, RIGHT_HALF, INSIDE, OUTSIDE };
 
@@ -189,8 +214,10 @@ static int comes_first(int order, double re, double im)
 static int schur_one(const mci_linalg *j, mci_problem *q)
 {
     int n = (int)j->in[0].rows, ld = mci_ld(n);
-    char *w = q->extra, *wi = w + aligned(n * MCI_SIZE(j->dtype)), *select = wi + aligned(n * MCI_SIZE(j->real));
-    int info = j->lapack->gees(j->type, 'V', n, q->in[0], ld, w, wi, q->out[1], ld, &q->w), first = 0;
+    char *w = q->extra, *wi = w + aligned(n * MCI_SIZE(j->dtype)),
+         *select = wi + aligned(n * MCI_SIZE(j->real));
+    int info = j->lapack->gees(j->type, 'V', n, q->in[0], ld, w, wi, q->out[1], ld, &q->w),
+        first = 0;
     if (info || j->nout < 3)
         return why(info);
     for (int i = 0; i < n; i++) {
@@ -202,7 +229,8 @@ static int schur_one(const mci_linalg *j, mci_problem *q)
         }
         ((int *)select)[i] = comes_first((int)j->p->i[2], z[0], z[1]);
     }
-    info = j->lapack->trsen(j->type, (int *)select, n, q->in[0], ld, q->out[1], ld, w, wi, &first, select + aligned(n * (int64_t)sizeof(int)));
+    info = j->lapack->trsen(j->type, (int *)select, n, q->in[0], ld, q->out[1], ld, w, wi, &first,
+                            select + aligned(n * (int64_t)sizeof(int)));
     *(int64_t *)q->out[2] = first;
     return why(info);
 }
@@ -218,7 +246,8 @@ int mci_method_schur(mci_linalg *j)
     mci_linalg_extra(j, n, MCI_SIZE(j->dtype));
     mci_linalg_extra(j, n, MCI_SIZE(j->real));
     if ((j->nout == 3) != (j->p->i[2] != ANY_ORDER))
-        return mci_linalg_wrong(j, MC_EINVAL, "the number of results does not fit the order", "T and Z, and with an order how many eigenvalues come first");
+        return mci_linalg_wrong(j, MC_EINVAL, "the number of results does not fit the order",
+                                "T and Z, and with an order how many eigenvalues come first");
     if (j->nout == 3) {
         mci_linalg_result(j, 2, 0, MC_I64, 1, 1, MCI_PLACE);
         mci_linalg_extra(j, n, (int64_t)sizeof(int));

@@ -12,7 +12,9 @@ int mci_linalg_right_hand_side(mci_linalg *j, int k, int64_t equations, int64_t 
 {
     mci_part_in *b = &j->in[k];
     if (b->rows != equations)
-        return mci_linalg_wrong(j, MC_ESHAPE, "the right-hand side has another number of rows", b->rank == 1 ? "a vector needs as many elements as a has rows" : "its last axis but one must be that of a");
+        return mci_linalg_wrong(j, MC_ESHAPE, "the right-hand side has another number of rows",
+                                b->rank == 1 ? "a vector needs as many elements as a has rows"
+                                             : "its last axis but one must be that of a");
     mci_linalg_result(j, 0, b->rank, j->dtype, rows, b->cols, k);
     if (b->cols == 1 && rows == b->rows) { /* one column: its own memory */
         j->out[0].from = MCI_PLACE;
@@ -37,7 +39,8 @@ static int64_t cube(const mci_linalg *j)
 
 static int solve_one(const mci_linalg *j, mci_problem *q)
 {
-    int n = (int)j->in[0].rows, ld = mci_ld(n), k = (int)j->in[1].cols, *ipiv = (int *)(void *)q->extra;
+    int n = (int)j->in[0].rows, ld = mci_ld(n), k = (int)j->in[1].cols,
+        *ipiv = (int *)(void *)q->extra;
     int info = j->lapack->getrf(j->type, n, n, q->in[0], ld, ipiv);
     if (!info)
         info = j->lapack->getrs(j->type, 'T', n, k, q->in[0], ld, ipiv, q->in[1], ld);
@@ -102,8 +105,10 @@ static void times(const mci_linalg *j, const void *lu, const int *ipiv, int64_t 
     z[1] = sign * im;
 }
 
-/* The product of the diagonal; as mantissa and power of two where it leaves the range in which plain products are exact to rounding. */
-void mci_linalg_product(const mci_linalg *j, const void *lu, const int *ipiv, void *out, void *log_out)
+/* The product of the diagonal; as mantissa and power of two where it leaves the range in which
+ * plain products are exact to rounding. */
+void mci_linalg_product(const mci_linalg *j, const void *lu, const int *ipiv, void *out,
+                        void *log_out)
 {
     int64_t n = j->in[0].rows, power = 0;
     double z[2] = {1, 0}, most = 1;
@@ -118,7 +123,8 @@ void mci_linalg_product(const mci_linalg *j, const void *lu, const int *ipiv, vo
         for (i = 0; i < n; i++) {
             int e = 0;
             double d[2];
-            mci_linalg_get(j->type, lu, i * (n + 1), d); /* a factor near the limits goes in two steps */
+            /* a factor near the limits goes in two steps */
+            mci_linalg_get(j->type, lu, i * (n + 1), d);
             (void)frexp(fmax(fabs(d[0]), fabs(d[1])), &e);
             e = e > 500 ? 500 : e < -500 ? -500 : 0;
             z[0] = ldexp(z[0], -e);
@@ -179,7 +185,8 @@ int mci_method_det(mci_linalg *j)
 
 static int lu_factor_one(const mci_linalg *j, mci_problem *q)
 {
-    int m = (int)j->in[0].rows, n = (int)j->in[0].cols, k = m < n ? m : n, *ipiv = (int *)(void *)q->extra;
+    int m = (int)j->in[0].rows, n = (int)j->in[0].cols, k = m < n ? m : n,
+        *ipiv = (int *)(void *)q->extra;
     int info = j->lapack->getrf(j->type, m, n, q->in[0], mci_ld(m), ipiv);
     int64_t *out = q->out[1];
     for (int i = 0; i < k; i++)
@@ -217,7 +224,8 @@ static int lu_solve_one(const mci_linalg *j, mci_problem *q)
         if (d[0] == 0 && d[1] == 0)
             return MCI_SINGULAR;
     }
-    int info = j->lapack->getrs(j->type, trans[j->p->i[1]], n, (int)j->in[1].cols, q->in[0], mci_ld(n), ipiv, q->in[1], mci_ld(n));
+    int info = j->lapack->getrs(j->type, trans[j->p->i[1]], n, (int)j->in[1].cols, q->in[0],
+                                mci_ld(n), ipiv, q->in[1], mci_ld(n));
     return info ? MCI_REFUSED : MCI_FINE;
 }
 
@@ -227,7 +235,8 @@ int mci_method_lu_solve(mci_linalg *j)
     if (!rc)
         rc = right_hand_side(j, j->in[0].cols);
     if (!rc && (j->in[2].rows != j->in[0].rows || j->t[2]->dtype != MC_I64))
-        rc = mci_linalg_wrong(j, MC_ESHAPE, "the exchanges do not fit the factors", "give both results of lu_factor");
+        rc = mci_linalg_wrong(j, MC_ESHAPE, "the exchanges do not fit the factors",
+                              "give both results of lu_factor");
     mci_linalg_extra(j, j->in[0].rows, (int64_t)sizeof(int));
     j->cost = 2 * j->in[0].rows * j->in[0].rows * (j->in[1].cols + 1);
     j->solve = lu_solve_one;
@@ -237,7 +246,8 @@ int mci_method_lu_solve(mci_linalg *j)
 /* results: P (real, rows x rows), L, U with a = P L U */
 static int lu_one(const mci_linalg *j, mci_problem *q)
 {
-    int m = (int)j->in[0].rows, n = (int)j->in[0].cols, k = m < n ? m : n, *ipiv = (int *)(void *)q->extra, *row = ipiv + k;
+    int m = (int)j->in[0].rows, n = (int)j->in[0].cols, k = m < n ? m : n,
+        *ipiv = (int *)(void *)q->extra, *row = ipiv + k;
     int ld = mci_ld(m);
     if (j->lapack->getrf(j->type, m, n, q->in[0], ld, ipiv) < 0)
         return MCI_REFUSED;
@@ -259,11 +269,13 @@ static int lu_one(const mci_linalg *j, mci_problem *q)
     memset(u, 0, (size_t)k * (size_t)n * (size_t)size);
     for (int c = 0; c < n; c++) {
         const char *col = a + (int64_t)c * ld * size;
-        memcpy(u + (int64_t)c * mci_ld(k) * size, col, (size_t)((c + 1 < k ? c + 1 : k) * (int64_t)size));
+        memcpy(u + (int64_t)c * mci_ld(k) * size, col,
+               (size_t)((c + 1 < k ? c + 1 : k) * (int64_t)size));
         if (c < k) {
             char *to = l + (int64_t)c * ld * size;
             mci_linalg_set(j->type, to, c, one);
-            memcpy(to + ((int64_t)c + 1) * size, col + ((int64_t)c + 1) * size, (size_t)(m - c - 1) * (size_t)size);
+            memcpy(to + ((int64_t)c + 1) * size, col + ((int64_t)c + 1) * size,
+                   (size_t)(m - c - 1) * (size_t)size);
         }
     }
     return MCI_FINE;
@@ -288,8 +300,9 @@ static int triangular_one(const mci_linalg *j, mci_problem *q)
     static const char same[] = {'N', 'T', 'C'}, turned[] = {'T', 'N', 'N'};
     int n = (int)j->in[0].rows, as_is = j->in[0].as_is, trans = (int)j->p->i[2];
     char uplo = (j->p->i[1] != 0) != as_is ? 'L' : 'U';
-    int info = j->lapack->trtrs(j->type, uplo, as_is ? turned[trans] : same[trans], j->p->i[3] ? 'U' : 'N', n, (int)j->in[1].cols,
-                                q->in[0], mci_ld(n), q->in[1], mci_ld(n));
+    int info =
+        j->lapack->trtrs(j->type, uplo, as_is ? turned[trans] : same[trans], j->p->i[3] ? 'U' : 'N',
+                         n, (int)j->in[1].cols, q->in[0], mci_ld(n), q->in[1], mci_ld(n));
     return info > 0 ? MCI_SINGULAR : info ? MCI_REFUSED : MCI_FINE;
 }
 
@@ -298,20 +311,23 @@ int mci_method_solve_triangular(mci_linalg *j)
     int rc = mci_linalg_square(j, 0);
     if (!rc)
         rc = right_hand_side(j, j->in[0].cols);
-    j->in[0].as_is = j->p->i[2] != 2 || !mci_is_complex(j); /* a conjugate transpose needs the columns themselves */
+    /* a conjugate transpose needs the columns themselves */
+    j->in[0].as_is = j->p->i[2] != 2 || !mci_is_complex(j);
     j->cost = j->in[0].rows * j->in[0].rows * (j->in[1].cols + 1);
     j->solve = triangular_one;
     return rc;
 }
 
-/* ---- least squares: d[0] rcond, negative for the precision of the dtype; results x, rank, singular values ---- */
+/* ---- least squares: d[0] rcond, negative for the precision of the dtype; results x, rank,
+ * singular values ---- */
 
 static int lstsq_one(const mci_linalg *j, mci_problem *q)
 {
     int m = (int)j->in[0].rows, n = (int)j->in[0].cols, rank = 0, ld = (int)j->in[1].ld;
-    int info = m > 0 && n > 0 ? j->lapack->gelsd(j->type, m, n, (int)j->in[1].cols, q->in[0], mci_ld(m), q->in[1], ld, q->out[2],
-                                                 j->p->d[0], &rank, &q->w)
-                              : 0;
+    int info = m > 0 && n > 0
+                   ? j->lapack->gelsd(j->type, m, n, (int)j->in[1].cols, q->in[0], mci_ld(m),
+                                      q->in[1], ld, q->out[2], j->p->d[0], &rank, &q->w)
+                   : 0;
     if (m == 0) /* nothing is asked for: the shortest solution is 0 */
         memset(q->in[1], 0, (size_t)(j->in[1].elements * MCI_SIZE(j->dtype)));
     *(int64_t *)q->out[1] = rank;
@@ -323,8 +339,11 @@ int mci_method_least_squares(mci_linalg *j)
     mci_part_in *b = &j->in[1];
     int64_t m = j->in[0].rows, n = j->in[0].cols, k = m < n ? m : n, most = m < n ? n : m;
     int rc = right_hand_side(j, n), rank = 0;
-    if (!rc) /* gelsd: 12 k + 2 k 25 + 8 k levels + k columns + 26 26, and the solution beside the right-hand side */
-        rc = mci_linalg_fits(j, (double)(most + 400) * (double)(b->cols + 1) + 400.0 * (double)most);
+    /* gelsd: 12 k + 2 k 25 + 8 k levels + k columns + 26 26, and the solution beside the right-hand
+     * side */
+    if (!rc)
+        rc =
+            mci_linalg_fits(j, (double)(most + 400) * (double)(b->cols + 1) + 400.0 * (double)most);
     if (rc)
         return rc;
     b->into = MCI_OWN;
@@ -334,7 +353,8 @@ int mci_method_least_squares(mci_linalg *j)
     mci_linalg_result(j, 1, 0, MC_I64, 1, 1, MCI_PLACE);
     mci_linalg_result(j, 2, 1, j->real, k, 1, MCI_PLACE);
     j->w.lwork = -1;
-    j->lapack->gelsd(j->type, (int)m, (int)n, (int)b->cols, NULL, mci_ld(m), NULL, mci_ld(most), NULL, j->p->d[0], &rank, &j->w);
+    j->lapack->gelsd(j->type, (int)m, (int)n, (int)b->cols, NULL, mci_ld(m), NULL, mci_ld(most),
+                     NULL, j->p->d[0], &rank, &j->w);
     j->finite = 3;
     j->cost = 4 * cube(j) + m * n * b->cols;
     j->solve = lstsq_one;

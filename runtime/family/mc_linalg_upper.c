@@ -14,17 +14,20 @@
 #include <string.h>
 
 #define NODES 7
-#define NEAR 0.264  /* 1-norm of the rest at which 7 nodes reach the precision of f64: Higham 2008, table 11.1 */
+/* 1-norm of the rest at which 7 nodes reach the precision of f64: Higham 2008, table 11.1 */
+#define NEAR 0.264
 #define ROOTS 100   /* a matrix that is not near 1 after so many roots has entries beyond any f64 */
 
 static const double node[NODES] = {-0.9491079123427585, -0.7415311855993945, -0.4058451513773972, 0,
                                    0.4058451513773972,  0.7415311855993945,  0.9491079123427585};
-static const double weight[NODES] = {0.1294849661688697, 0.2797053914892766, 0.3818300505051189, 0.4179591836734694,
-                                     0.3818300505051189, 0.2797053914892766, 0.1294849661688697};
+static const double weight[NODES] = { 0.1294849661688697, 0.2797053914892766, 0.3818300505051189,
+                                      0.4179591836734694, 0.3818300505051189, 0.2797053914892766,
+                                      0.1294849661688697 };
 
 typedef double complex number;
 
-/* r r = t, both by rows; column: n numbers. r may be t: an element of t is read before its place in r is written. */
+/* r r = t, both by rows; column: n numbers. r may be t: an element of t is read before its place in
+ * r is written. */
 static int root(int64_t n, const number *t, number *r, number *column)
 {
     for (int64_t c = 0; c < n; c++) {
@@ -80,7 +83,8 @@ static number log_beside(number a, number b, number x)
     if (cabs(difference) > cabs(a + b) / 2)
         return x * (lb - la) / difference;
     double turns = ceil((cimag(lb - la) - 3.141592653589793) / 6.283185307179586);
-    return x * 2 * (catanh(difference / (a + b)) + CMPLX(0, 3.141592653589793 * turns)) / difference;
+    return x * 2 * (catanh(difference / (a + b)) + CMPLX(0, 3.141592653589793 * turns)) /
+           difference;
 }
 
 static double distance_from_one(int64_t n, const number *r)
@@ -114,7 +118,8 @@ static int logarithm(const mci_linalg *j, int64_t n, const number *t, number *ou
     for (int64_t i = 0; i < n; i++)
         r[i * n + i] = root_minus_one(t[i * n + i], roots);
     memset(out, 0, (size_t)(n * n) * sizeof *out);
-    for (int q = 0; q < NODES; q++) { /* all factors are functions of r and commute: the transposes that LAPACK sees do as well */
+    for (int q = 0; q < NODES; q++) {
+        /* all factors are functions of r and commute: the transposes that LAPACK sees do as well */
         double x = (1 + node[q]) / 2, w = weight[q] / 2;
         for (int64_t i = 0; i < n * n; i++)
             system[i] = x * r[i];

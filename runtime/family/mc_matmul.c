@@ -27,17 +27,19 @@ typedef struct matmul_job {
     const mc_blas_api *blas;
     mck_matmul_fn plain;
     int type, nb;
-    int64_t m, n, k, size, row_tiles, col_tiles, rows, cols; /* the grid of tiles and the size of one */
+    /* the grid of tiles and the size of one */
+    int64_t m, n, k, size, row_tiles, col_tiles, rows, cols;
     int64_t bshape[MC_MAX_RANK];
     operand a, b;
     char *c;
     mci_after *after;
 } matmul_job;
 
-/* Tiles of one result, by the number of real multiplications. Measured with OpenBLAS 0.3.21, AVX-512, two cores, against its own threads:
- * up to 10^6 a product runs without packing and 1.1 to 1.5 times faster, so medium products are cut down to that (128^3 f32: 1.6, whole:
- * 0.77); above 200^3 each tile packs again, which rows of full width repay best (512^3: two tiles 0.99, four 0.95; one thread at 1024^3:
- * four tiles of 256 rows 0.96, eight with half the columns 0.89). */
+/* Tiles of one result, by the number of real multiplications. Measured with OpenBLAS 0.3.21,
+ * AVX-512, two cores, against its own threads: up to 10^6 a product runs without packing and 1.1 to
+ * 1.5 times faster, so medium products are cut down to that (128^3 f32: 1.6, whole: 0.77); above
+ * 200^3 each tile packs again, which rows of full width repay best (512^3: two tiles 0.99, four
+ * 0.95; one thread at 1024^3: four tiles of 256 rows 0.96, eight with half the columns 0.89). */
 static const struct {
     double work;        /* up to this many multiplications */
     double grain;       /* wanted of a tile; 0: two tiles */
@@ -45,11 +47,12 @@ static const struct {
 } cuts[] = {{1e6, 1e6, 1, 1}, {8e6, 1e6, 4, 16}, {64e6, 0, 8, 64}, {INFINITY, 32e6, 192, 2048}};
 enum { PAIR = 2 };
 
-/* A matrix of at least so many elements times a vector is rows of products: it is read once, in order, where gemm packs it first
- * (3000 x 3000 f64: 5.2 ms against 2.0). */
+/* A matrix of at least so many elements times a vector is rows of products: it is read once, in
+ * order, where gemm packs it first (3000 x 3000 f64: 5.2 ms against 2.0). */
 #define DOTS 65536
 
-/* Halves the grid where that repeats less packing (of b for each row of tiles, of a for each column), as long as tiles stay large. */
+/* Halves the grid where that repeats less packing (of b for each row of tiles, of a for each
+ * column), as long as tiles stay large. */
 static void cut(matmul_job *j, int is_complex)
 {
     double work = (double)j->m * (double)j->n * (double)j->k * (is_complex ? 4 : 1);
@@ -59,7 +62,8 @@ static void cut(matmul_job *j, int is_complex)
     double want = cuts[i].grain > 0 ? work / cuts[i].grain : 2;
     int64_t gm = 1, gn = 1;
     while ((double)gm * (double)gn < want) {
-        int rows = j->m / (2 * gm) >= cuts[i].rows, cols = j->blas && j->n / (2 * gn) >= cuts[i].cols;
+        int rows = j->m / (2 * gm) >= cuts[i].rows,
+            cols = j->blas && j->n / (2 * gn) >= cuts[i].cols;
         if (rows && (!cols || gm * j->n <= gn * j->m)) {
             gm *= 2;
         } else if (cols) {
@@ -92,7 +96,8 @@ static void matmul_task(void *arg, int64_t begin, int64_t end, int worker)
 {
     const matmul_job *j = arg;
     (void)end;
-    int64_t tiles = j->row_tiles * j->col_tiles, batch = begin / tiles, tile = begin % tiles, oa = 0, ob = 0, rest = batch;
+    int64_t tiles = j->row_tiles * j->col_tiles, batch = begin / tiles, tile = begin % tiles,
+            oa = 0, ob = 0, rest = batch;
     for (int i = j->nb - 1; i >= 0; i--) {
         int64_t x = rest % j->bshape[i];
         rest /= j->bshape[i];
@@ -100,7 +105,8 @@ static void matmul_task(void *arg, int64_t begin, int64_t end, int worker)
         ob += x * j->b.batch[i];
     }
     int64_t r0 = tile / j->col_tiles * j->rows, c0 = tile % j->col_tiles * j->cols;
-    int64_t m = j->m - r0 < j->rows ? j->m - r0 : j->rows, n = j->n - c0 < j->cols ? j->n - c0 : j->cols;
+    int64_t m = j->m - r0 < j->rows ? j->m - r0 : j->rows,
+            n = j->n - c0 < j->cols ? j->n - c0 : j->cols;
     const char *a = j->a.data + (oa + (j->a.trans ? r0 : r0 * j->a.ld)) * j->size;
     const char *b = j->b.data + (ob + (j->b.trans ? c0 * j->b.ld : c0)) * j->size;
     char *c = j->c + ((batch * j->m + r0) * j->n + c0) * j->size;
@@ -116,15 +122,18 @@ static void matmul_task(void *arg, int64_t begin, int64_t end, int worker)
         piece = (piece / 2 + WIDE - 1) / WIDE * WIDE;
     for (int64_t at = 0; at < n && !mc_cancel_pending(); at += piece) {
         int64_t wide = n - at < piece ? n - at : piece;
-        j->blas->gemm(j->type, j->a.trans, j->b.trans, m, wide, j->k, a, j->a.ld, b + (j->b.trans ? at * j->b.ld : at) * j->size, j->b.ld,
-                      c + at * j->size, j->n);
+        j->blas->gemm(j->type, j->a.trans, j->b.trans, m, wide, j->k, a, j->a.ld,
+                      b + (j->b.trans ? at * j->b.ld : at) * j->size, j->b.ld, c + at * j->size,
+                      j->n);
     }
     if (j->after && !mc_cancel_pending())
         hand_over(j, (batch * j->m + r0) * j->n + c0, m, n, worker);
 }
 
-/* Matrix axes of t (rows r, columns c with strides) usable by BLAS as they are? Else a contiguous copy. */
-static int prepare(operand *o, const mc_tensor *t, int dtype, int nb, int64_t rows, int64_t cols, int plain)
+/* Matrix axes of t (rows r, columns c with strides) usable by BLAS as they are? Else a contiguous
+ * copy. */
+static int prepare(operand *o, const mc_tensor *t, int dtype, int nb, int64_t rows, int64_t cols,
+                   int plain)
 {
     int64_t rs = t->strides[t->ndim - 2], cs = t->strides[t->ndim - 1];
     int row_major = (cs == 1 || cols == 1) && (rs >= (cols > 1 ? cols : 1) || rows == 1);
@@ -170,7 +179,8 @@ static void matrices(const mc_tensor *const *in, mc_tensor *a, mc_tensor *b)
 }
 
 /* a, b: of matrices; their outer axes broadcast to shape[nb]. */
-static int infer(const mc_tensor *const *in, mci_result *r, mc_tensor *a, mc_tensor *b, int *nb, int64_t *shape)
+static int infer(const mc_tensor *const *in, mci_result *r, mc_tensor *a, mc_tensor *b, int *nb,
+                 int64_t *shape)
 {
     char s1[MCI_TEXT], s2[MCI_TEXT];
     int dtype;
@@ -179,19 +189,25 @@ static int infer(const mc_tensor *const *in, mci_result *r, mc_tensor *a, mc_ten
     if (rc)
         return rc;
     if (in[0]->ndim == 0 || in[1]->ndim == 0)
-        return mci_error(MC_ESHAPE, "matmul: operands need at least one axis, a is %s and b is %s; use multiply for scalars",
-                         mci_tensor_text(s1, sizeof s1, in[0]), mci_tensor_text(s2, sizeof s2, in[1]));
+        return mci_error(MC_ESHAPE,
+                         "matmul: operands need at least one axis, a is %s and b is %s; use "
+                         "multiply for scalars",
+                         mci_tensor_text(s1, sizeof s1, in[0]),
+                         mci_tensor_text(s2, sizeof s2, in[1]));
     matrices(in, a, b);
     if (a->shape[a->ndim - 1] != b->shape[b->ndim - 2])
-        return mci_error(MC_ESHAPE, "matmul: inner sizes differ, a is %s and b is %s; transpose b or reshape a",
-                         mci_tensor_text(s1, sizeof s1, in[0]), mci_tensor_text(s2, sizeof s2, in[1]));
+        return mci_error(
+            MC_ESHAPE, "matmul: inner sizes differ, a is %s and b is %s; transpose b or reshape a",
+            mci_tensor_text(s1, sizeof s1, in[0]), mci_tensor_text(s2, sizeof s2, in[1]));
     mc_tensor oa = *a, ob = *b;
     oa.ndim -= 2;
     ob.ndim -= 2;
     const mc_tensor *outer[2] = {&oa, &ob};
     if (mci_broadcast("matmul", outer, 2, nb, shape))
-        return mci_error(MC_ESHAPE, "matmul: batch sizes do not broadcast, a is %s and b is %s; they must be equal or 1",
-                         mci_tensor_text(s1, sizeof s1, in[0]), mci_tensor_text(s2, sizeof s2, in[1]));
+        return mci_error(
+            MC_ESHAPE,
+            "matmul: batch sizes do not broadcast, a is %s and b is %s; they must be equal or 1",
+            mci_tensor_text(s1, sizeof s1, in[0]), mci_tensor_text(s2, sizeof s2, in[1]));
     int nd = *nb;
     memcpy(r->shape[0], shape, sizeof *shape * (size_t)nd);
     if (in[0]->ndim > 1)
@@ -222,14 +238,17 @@ static int matmul(mc_tensor *out, const mc_tensor *const *in, mci_after *after)
     if (rc)
         return rc;
     const int compute = r.compute, nd = r.ndim[0];
-    const int64_t m = a.shape[a.ndim - 2], k = a.shape[a.ndim - 1], n = b.shape[b.ndim - 1], batches = mci_numel(nb, shape), *full = r.shape[0];
-    if (vb && !va && !after && (r.dtype[0] == MC_F32 || r.dtype[0] == MC_F64) && a.strides[a.ndim - 1] == 1 && (double)m * (double)k >= DOTS) {
+    const int64_t m = a.shape[a.ndim - 2], k = a.shape[a.ndim - 1], n = b.shape[b.ndim - 1],
+                  batches = mci_numel(nb, shape), *full = r.shape[0];
+    if (vb && !va && !after && (r.dtype[0] == MC_F32 || r.dtype[0] == MC_F64) &&
+        a.strides[a.ndim - 1] == 1 && (double)m * (double)k >= DOTS) {
         const mc_params last = {.naxes = 1, .axes = {-1}};
         return mci_dot_run(&mci_ops[MC_OP_MATMUL], 1, &out, 2, in, &last);
     }
     if ((rc = mci_out("matmul", out, r.dtype[0], nd, full)) != 0)
         return rc;
-    int direct = out->dtype == compute && mci_contiguous(out) && mci_overlap(out, in[0]) < 0 && mci_overlap(out, in[1]) < 0;
+    int direct = out->dtype == compute && mci_contiguous(out) && mci_overlap(out, in[0]) < 0 &&
+                 mci_overlap(out, in[1]) < 0;
     mc_tensor *target = out;
     if (!direct) {
         rc = mc_create(&res, compute, nd, full);
@@ -239,7 +258,11 @@ static int matmul(mc_tensor *out, const mc_tensor *const *in, mci_after *after)
         rc = mci_fill(target, 0, 0);
     matmul_job j = {.m = m, .n = n, .k = k, .nb = nb, .size = MCI_SIZE(compute)};
     if (!rc && target->numel > 0 && k > 0) {
-        j.type = compute == MC_F32 ? 's' : compute == MC_F64 ? 'd' : compute == MC_C64 ? 'c' : compute == MC_C128 ? 'z' : 0;
+        j.type = compute == MC_F32    ? 's'
+                 : compute == MC_F64  ? 'd'
+                 : compute == MC_C64  ? 'c'
+                 : compute == MC_C128 ? 'z'
+                                      : 0;
         j.blas = j.type ? mci_blas() : NULL;
         j.plain = (mck_matmul_fn)mci_kernel_get(MCK_K_MATMUL, compute);
         memcpy(j.bshape, shape, sizeof j.bshape);
@@ -268,7 +291,8 @@ static int matmul(mc_tensor *out, const mc_tensor *const *in, mci_after *after)
     return rc;
 }
 
-int mci_matmul_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
+int mci_matmul_run(const mci_op *op, int nout, mc_tensor **outs, int nin,
+                   const mc_tensor *const *in, const mc_params *p)
 {
     (void)op;
     (void)nout;

@@ -49,11 +49,14 @@ static void move_run(char *dst, const char *src, int64_t count, int64_t stride, 
             memcpy(dst + size * i, src + size * i * stride, (size_t)size);
 }
 
-/* Places [from, to) of one row of the result; src: its row of the operand, or NULL where the row is made of `constant`. */
-static void pad_row(const pad_job *j, char *dst, const char *src, const char *constant, int64_t from, int64_t to)
+/* Places [from, to) of one row of the result; src: its row of the operand, or NULL where the row is
+ * made of `constant`. */
+static void pad_row(const pad_job *j, char *dst, const char *src, const char *constant,
+                    int64_t from, int64_t to)
 {
     const int last = j->nd - 1;
-    const int64_t n = j->x->shape[last], b = j->before[last], step = j->x->strides[last], size = j->size;
+    const int64_t n = j->x->shape[last], b = j->before[last], step = j->x->strides[last],
+                  size = j->size;
     const int64_t lo = from > b ? from : b, hi = to < b + n ? to : b + n;
     if (lo < hi && constant)
         move_run(dst + lo * size, constant, hi - lo, 0, size);
@@ -64,7 +67,8 @@ static void pad_row(const pad_job *j, char *dst, const char *src, const char *co
         if (first >= end || j->mode == MCK_PAD_EMPTY)
             continue;
         if (j->mode == MCK_PAD_CONSTANT)
-            move_run(dst + first * size, j->values + (2 * last + side) * size, end - first, 0, size);
+            move_run(dst + first * size, j->values + (2 * last + side) * size, end - first, 0,
+                     size);
         else
             for (int64_t i = first; i < end; i++)
                 memcpy(dst + i * size, src + mck_pad_source(j->mode, i, b, n) * step * size,
@@ -77,7 +81,8 @@ static void pad_task(void *arg, int64_t begin, int64_t end, int worker)
     const pad_job *j = arg;
     const mc_tensor *x = j->x;
     const int last = j->nd - 1;
-    const int64_t len = j->shape[last], from = begin % j->pieces * j->piece, to = from + j->piece < len ? from + j->piece : len;
+    const int64_t len = j->shape[last], from = begin % j->pieces * j->piece,
+                  to = from + j->piece < len ? from + j->piece : len;
     (void)end;
     (void)worker;
     begin /= j->pieces;
@@ -98,7 +103,8 @@ static void pad_task(void *arg, int64_t begin, int64_t end, int worker)
     }
 }
 
-/* operands: x, and for the mode constant values[ndim, 2] in its dtype. i[0] mode, i[1 + 2 axis], i[2 + 2 axis] widths */
+/* operands: x, and for the mode constant values[ndim, 2] in its dtype. i[0] mode, i[1 + 2 axis],
+ * i[2 + 2 axis] widths */
 int mci_pad_infer(const mci_job *job, mci_result *r)
 {
     const mci_op *op = job->op;
@@ -108,23 +114,30 @@ int mci_pad_infer(const mci_job *job, mci_result *r)
     const int nd = x->ndim, mode = (int)p->i[0];
     mci_result_one(r, x->dtype, nd, x->shape);
     if (nd == 0)
-        return mci_error(MC_ESHAPE, "%s: operand is %s; it needs at least one axis", op->name, mci_tensor_text(s, sizeof s, x));
+        return mci_error(MC_ESHAPE, "%s: operand is %s; it needs at least one axis", op->name,
+                         mci_tensor_text(s, sizeof s, x));
     for (int i = 0; i < nd; i++) {
         const int64_t before = p->i[1 + 2 * i], after = p->i[2 + 2 * i];
         if (before < 0 || after < 0 || before > INT64_MAX / 4 || after > INT64_MAX / 4)
-            return mci_error(MC_EINVAL, "%s: widths %lld and %lld of %s are not both whole numbers from 0", op->name, (long long)before,
-                             (long long)after, mci_tensor_text(s, sizeof s, x));
+            return mci_error(
+                MC_EINVAL, "%s: widths %lld and %lld of %s are not both whole numbers from 0",
+                op->name, (long long)before, (long long)after, mci_tensor_text(s, sizeof s, x));
         r->shape[0][i] = x->shape[i] + before + after;
         const int none = mode == MCK_PAD_CONSTANT || mode == MCK_PAD_EMPTY;
         if (x->shape[i] == 0 && before + after > 0 && !none)
-            return mci_error(MC_ESHAPE, "%s: an axis of %s is empty and has nothing to repeat; use the mode constant", op->name, mci_tensor_text(s, sizeof s, x));
+            return mci_error(
+                MC_ESHAPE,
+                "%s: an axis of %s is empty and has nothing to repeat; use the mode constant",
+                op->name, mci_tensor_text(s, sizeof s, x));
     }
     if (mode == MCK_PAD_CONSTANT && (job->nin < 2 || job->in[1]->numel != 2 * nd))
-        return mci_error(MC_EINVAL, "%s: values are missing; give two for each axis of %s", op->name, mci_tensor_text(s, sizeof s, x));
+        return mci_error(MC_EINVAL, "%s: values are missing; give two for each axis of %s",
+                         op->name, mci_tensor_text(s, sizeof s, x));
     return MC_OK;
 }
 
-int mci_pad_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
+int mci_pad_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in,
+                const mc_params *p)
 {
     (void)nout;
     const mc_tensor *x = in[0];
@@ -147,7 +160,12 @@ int mci_pad_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_
     if (!rc && !maps)
         rc = mc_errstatus();
     if (!rc) {
-        pad_job j = {.x = x, .out = direct ? out->data : res.data, .values = values.data, .nd = nd, .mode = mode, .size = MCI_SIZE(x->dtype)};
+        pad_job j = { .x = x,
+                      .out = direct ? out->data : res.data,
+                      .values = values.data,
+                      .nd = nd,
+                      .mode = mode,
+                      .size = MCI_SIZE(x->dtype) };
         memcpy(j.shape, shape, sizeof j.shape);
         int64_t *at = maps;
         for (int i = 0; i < nd; i++) {

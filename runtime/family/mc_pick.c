@@ -23,7 +23,8 @@ static void check_task(void *arg, int64_t begin, int64_t end, int worker)
     check_job *j = arg;
     int64_t last = end * CHECK_TASK < j->count ? end * CHECK_TASK : j->count, bad = 0;
     (void)worker;
-    const uint64_t n = (uint64_t)j->n, count = 2 * n + (j->base == 1); /* [-n, n - 1], or [-n, n] without 0 */
+    /* [-n, n - 1], or [-n, n] without 0 */
+    const uint64_t n = (uint64_t)j->n, count = 2 * n + (j->base == 1);
     const int64_t never = j->base == 0 ? INT64_MIN : 0;
     for (int64_t i = begin * CHECK_TASK; i < last; i++)
         bad |= ((uint64_t)j->v[i] + n >= count) | (j->v[i] == never);
@@ -39,7 +40,8 @@ int mci_places_of(const char *op, const mc_tensor *index, int64_t n, int base, m
     int kind = mci_kind(index->dtype), rc = MC_OK;
     *p = (mci_places){.v = index->data, .count = index->numel, .n = n, .base = base};
     if (kind != 'i' && kind != 'u')
-        return mci_error(MC_EDTYPE, "%s: positions are %s; give an integer tensor", op, mci_tensor_text(s, sizeof s, index));
+        return mci_error(MC_EDTYPE, "%s: positions are %s; give an integer tensor", op,
+                         mci_tensor_text(s, sizeof s, index));
     if (index->dtype != MC_I64 || !mci_contiguous(index)) {
         if ((rc = mci_materialize(&p->tmp, index, MC_I64)) != 0)
             return rc;
@@ -50,7 +52,9 @@ int mci_places_of(const char *op, const mc_tensor *index, int64_t n, int base, m
     for (int64_t i = 0; !rc && j.bad; i++) {
         int64_t k = p->v[i], at = MCI_PLACE(k, n, base);
         if (at < 0 || at >= n)
-            rc = mci_error(MC_ESHAPE, "%s: position %lld is outside an axis of size %lld (positions count from %d, negative ones from the end)",
+            rc = mci_error(MC_ESHAPE,
+                           "%s: position %lld is outside an axis of size %lld (positions count "
+                           "from %d, negative ones from the end)",
                            op, (long long)k, (long long)n, base);
     }
     if (rc)
@@ -74,7 +78,8 @@ int mci_positions(const char *op, const mc_tensor *index, int64_t n, int base, m
     return rc;
 }
 
-/* Slabs of `bytes` picked at positions v[0..k) of an axis of n: t is [outer, n, bytes], the result [outer, k, bytes]. */
+/* Slabs of `bytes` picked at positions v[0..k) of an axis of n: t is [outer, n, bytes], the result
+ * [outer, k, bytes]. */
 typedef struct slab_job {
     char *out;
     const char *in;
@@ -82,20 +87,21 @@ typedef struct slab_job {
     int64_t n, base, k, bytes, total, step; /* total = outer * k slabs, in tasks of `step` */
 } slab_job;
 
-#define PICK(T)                                                                                            \
-    do {                                                                                                   \
-        T *o = (T *)(void *)j->out;                                                                        \
-        const T *x = (const T *)(const void *)j->in + row * j->n;                                          \
-        const int64_t *v = j->v - row * j->k;                                                              \
-        for (; at < stop; at++)                                                                            \
-            o[at] = x[MCI_PLACE(v[at], n, base)];                                                          \
+#define PICK(T)                                                   \
+    do {                                                          \
+        T *o = (T *)(void *)j->out;                               \
+        const T *x = (const T *)(const void *)j->in + row * j->n; \
+        const int64_t *v = j->v - row * j->k;                     \
+        for (; at < stop; at++)                                   \
+            o[at] = x[MCI_PLACE(v[at], n, base)];                 \
     } while (0)
 
 static void pick_task(void *arg, int64_t begin, int64_t end, int worker)
 {
     const slab_job *j = arg;
     int64_t at = begin * j->step, last = end * j->step < j->total ? end * j->step : j->total;
-    const int64_t n = j->n, base = j->base; /* locals, since what is written might be the job itself for all the compiler knows */
+    /* locals, since what is written might be the job itself for all the compiler knows */
+    const int64_t n = j->n, base = j->base;
     (void)worker;
     while (at < last) {
         int64_t row = at / j->k, stop = (row + 1) * j->k < last ? (row + 1) * j->k : last;
@@ -107,13 +113,16 @@ static void pick_task(void *arg, int64_t begin, int64_t end, int worker)
         default:
             for (; at < stop; at++) {
                 int64_t k = j->v[at - row * j->k];
-                memcpy(j->out + at * j->bytes, j->in + (row * j->n + MCI_PLACE(k, j->n, j->base)) * j->bytes, (size_t)j->bytes);
+                memcpy(j->out + at * j->bytes,
+                       j->in + (row * j->n + MCI_PLACE(k, j->n, j->base)) * j->bytes,
+                       (size_t)j->bytes);
             }
         }
     }
 }
 
-#define SLAB_TASK_BYTES 65536 /* several tasks from 128 KiB on, each long enough to hide its start (about 2 us) */
+/* several tasks from 128 KiB on, each long enough to hide its start (about 2 us) */
+#define SLAB_TASK_BYTES 65536
 
 static int pick(slab_job *j)
 {
@@ -132,18 +141,21 @@ int mci_take_infer(const mci_job *job, mci_result *r)
     if (rc)
         return rc;
     if (t->ndim - 1 + index->ndim > MC_MAX_RANK)
-        return mci_error(MC_ESHAPE, "take: the result of %s would have more than %d axes", mci_tensor_text(s, sizeof s, t), MC_MAX_RANK);
+        return mci_error(MC_ESHAPE, "take: the result of %s would have more than %d axes",
+                         mci_tensor_text(s, sizeof s, t), MC_MAX_RANK);
     r->nout = 1;
     r->compute = -1;
     r->dtype[0] = t->dtype;
     r->ndim[0] = t->ndim - 1 + index->ndim;
     memcpy(r->shape[0], t->shape, sizeof *t->shape * (size_t)axis);
     memcpy(r->shape[0] + axis, index->shape, sizeof *index->shape * (size_t)index->ndim);
-    memcpy(r->shape[0] + axis + index->ndim, t->shape + axis + 1, sizeof *t->shape * (size_t)(t->ndim - axis - 1));
+    memcpy(r->shape[0] + axis + index->ndim, t->shape + axis + 1,
+           sizeof *t->shape * (size_t)(t->ndim - axis - 1));
     return MC_OK;
 }
 
-int mci_take(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_tensor *index, const mc_params *p)
+int mci_take(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_tensor *index,
+             const mc_params *p)
 {
     const int given = (out->flags & MC_FLAG_OUT) != 0;
     int axis;
@@ -158,7 +170,8 @@ int mci_take(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_tens
     if ((rc = mci_places_of(op->name, index, t->shape[axis], p->base, &pos)) != 0)
         return rc;
     rc = mci_out(op->name, out, t->dtype, nd, shape);
-    if (!rc && given && (mci_overlap(out, t) >= 0 || mci_overlap(out, index) >= 0 || !mci_contiguous(out))) {
+    if (!rc && given &&
+        (mci_overlap(out, t) >= 0 || mci_overlap(out, index) >= 0 || !mci_contiguous(out))) {
         rc = mc_create(&tmp, t->dtype, nd, shape);
         target = &tmp;
     }
@@ -170,8 +183,14 @@ int mci_take(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_tens
         for (int i = 0; i < axis; i++)
             outer *= t->shape[i];
         if (mci_contiguous(t)) {
-            slab_job j = {.out = target->data, .in = t->data, .v = pos.v, .n = pos.n, .base = pos.base, .k = pos.count, .bytes = inner * size,
-                          .total = outer * pos.count};
+            slab_job j = { .out = target->data,
+                           .in = t->data,
+                           .v = pos.v,
+                           .n = pos.n,
+                           .base = pos.base,
+                           .k = pos.count,
+                           .bytes = inner * size,
+                           .total = outer * pos.count };
             rc = pick(&j);
         } else {
             for (int64_t k = 0; k < pos.count && !rc; k++) {
@@ -209,9 +228,10 @@ int mci_take(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_tens
 
 #define PUT_BLOCK 1048576 /* positions between two looks at Ctrl-C: a few ms */
 
-/* Sums at positions k0..k1 of one row; single elements of the common dtypes in a loop of their own, integers in the unsigned type, so that
- * they wrap around. */
-static void put_sums(char *base, const char *from, const mci_places *pos, int64_t k0, int64_t k1, int dtype, int64_t inner, mck_ewise_fn add)
+/* Sums at positions k0..k1 of one row; single elements of the common dtypes in a loop of their own,
+ * integers in the unsigned type, so that they wrap around. */
+static void put_sums(char *base, const char *from, const mci_places *pos, int64_t k0, int64_t k1,
+                     int dtype, int64_t inner, mck_ewise_fn add)
 {
     const int64_t *v = pos->v, n = pos->n, first = pos->base;
     int64_t bytes = inner * MCI_SIZE(dtype);
@@ -232,8 +252,10 @@ static void put_sums(char *base, const char *from, const mci_places *pos, int64_
     }
 }
 
-/* Values [outer, k, inner] at positions of dst [outer, n, inner], all contiguous. add: NULL to write. */
-static int put_contiguous(mc_tensor *dst, int axis, const mci_places *pos, const char *values, mck_ewise_fn add)
+/* Values [outer, k, inner] at positions of dst [outer, n, inner], all contiguous. add: NULL to
+ * write. */
+static int put_contiguous(mc_tensor *dst, int axis, const mci_places *pos, const char *values,
+                          mck_ewise_fn add)
 {
     int64_t inner = 1, outer = 1, size = MCI_SIZE(dst->dtype);
     const int64_t *v = pos->v, n = pos->n, first = pos->base, count = pos->count;
@@ -246,7 +268,8 @@ static int put_contiguous(mc_tensor *dst, int axis, const mci_places *pos, const
     int64_t bytes = inner * size;
     int64_t blocks = (count + PUT_BLOCK - 1) / PUT_BLOCK;
     for (int64_t task = 0; task < outer * blocks; task++) {
-        int64_t o = task / blocks, k0 = task % blocks * PUT_BLOCK, k1 = k0 + PUT_BLOCK < count ? k0 + PUT_BLOCK : count;
+        int64_t o = task / blocks, k0 = task % blocks * PUT_BLOCK,
+                k1 = k0 + PUT_BLOCK < count ? k0 + PUT_BLOCK : count;
         char *base = (char *)dst->data + o * n * bytes;
         const char *from = values + o * count * bytes;
         if (add) {
@@ -270,7 +293,8 @@ static int put_contiguous(mc_tensor *dst, int axis, const mci_places *pos, const
 }
 
 /* The same for any layout and for dtypes whose sums run in another: slab by slab. */
-static int put_slabs(mc_tensor *dst, int axis, const mci_places *pos, const mc_tensor *val, int accumulate)
+static int put_slabs(mc_tensor *dst, int axis, const mci_places *pos, const mc_tensor *val,
+                     int accumulate)
 {
     const mci_op *op = &mci_ops[MC_OP_ADD];
     int64_t inner = 1;
@@ -309,8 +333,10 @@ static int put_slabs(mc_tensor *dst, int axis, const mci_places *pos, const mc_t
     return rc;
 }
 
-/* Through a contiguous copy of dst in the dtype of the arithmetic: for many positions cheaper than a slab each. */
-static int put_through_copy(mc_tensor *dst, int axis, const mci_places *pos, const mc_tensor *values, int wide, mck_ewise_fn add)
+/* Through a contiguous copy of dst in the dtype of the arithmetic: for many positions cheaper than
+ * a slab each. */
+static int put_through_copy(mc_tensor *dst, int axis, const mci_places *pos,
+                            const mc_tensor *values, int wide, mck_ewise_fn add)
 {
     mc_tensor tmp = {0}, val = {0};
     int rc = mci_materialize(&tmp, dst, wide);
@@ -327,7 +353,9 @@ static int put_through_copy(mc_tensor *dst, int axis, const mci_places *pos, con
     return rc;
 }
 
-#define SLAB_SHARE 64 /* below this share of dst its slabs are written one by one (100 ns each, against 1 ns per element of a copy) */
+/* below this share of dst its slabs are written one by one (100 ns each, against 1 ns per element
+ * of a copy) */
+#define SLAB_SHARE 64
 
 /* dst along one axis at positions (1-based) = or += values, broadcast to the shape of taking. */
 static int put_run(mci_put_fn on_device, mc_tensor *dst, int axis, const mc_tensor *index,
@@ -366,14 +394,20 @@ static int put_run(mci_put_fn on_device, mc_tensor *dst, int axis, const mc_tens
         mci_check_devices("index", 3, all, 0, NULL, &device))
         return mc_errstatus();
     if (axis < 0 || axis >= dst->ndim)
-        return mci_error(MC_ESHAPE, "index: the axis is outside %s", mci_tensor_text(s1, sizeof s1, dst));
+        return mci_error(MC_ESHAPE, "index: the axis is outside %s",
+                         mci_tensor_text(s1, sizeof s1, dst));
     int nd = dst->ndim - 1 + index->ndim;
     if (nd > MC_MAX_RANK || values->ndim > nd)
-        return mci_error(MC_ESHAPE, "index: values %s do not fit positions %s", mci_tensor_text(s1, sizeof s1, values), mci_tensor_text(s2, sizeof s2, index));
+        return mci_error(MC_ESHAPE, "index: values %s do not fit positions %s",
+                         mci_tensor_text(s1, sizeof s1, values),
+                         mci_tensor_text(s2, sizeof s2, index));
     if (dst->flags & MC_FLAG_READONLY)
-        return mci_error(MC_EINVAL, "index: the tensor is read-only (a mapped file or a broadcast view); copy it first");
+        return mci_error(
+            MC_EINVAL,
+            "index: the tensor is read-only (a mapped file or a broadcast view); copy it first");
     if (accumulate && op->compute[dst->dtype] < 0)
-        return mci_error(MC_EDTYPE, "index: %s has no sums; convert it with :to first", mci_tensor_text(s1, sizeof s1, dst));
+        return mci_error(MC_EDTYPE, "index: %s has no sums; convert it with :to first",
+                         mci_tensor_text(s1, sizeof s1, dst));
     mc_tensor val = {0};
     mci_places pos;
     int64_t shape[MC_MAX_RANK];
@@ -384,9 +418,13 @@ static int put_run(mci_put_fn on_device, mc_tensor *dst, int axis, const mc_tens
     for (int i = axis + 1; i < dst->ndim; i++)
         shape[i - 1 + index->ndim] = dst->shape[i];
     for (int i = 1; i <= values->ndim; i++)
-        if (values->shape[values->ndim - i] != 1 && values->shape[values->ndim - i] != shape[nd - i])
-            return mci_error(MC_ESHAPE, "index: values %s do not fit the shape [%s] of what the key takes; shapes must be equal or broadcast",
-                             mci_tensor_text(s1, sizeof s1, values), mci_shape_text(s2, sizeof s2, nd, shape));
+        if (values->shape[values->ndim - i] != 1 &&
+            values->shape[values->ndim - i] != shape[nd - i])
+            return mci_error(MC_ESHAPE,
+                             "index: values %s do not fit the shape [%s] of what the key takes; "
+                             "shapes must be equal or broadcast",
+                             mci_tensor_text(s1, sizeof s1, values),
+                             mci_shape_text(s2, sizeof s2, nd, shape));
     if (dst->device)
         return on_device ? on_device(dst, axis, index, values, accumulate)
                          : mci_error(MC_EINTERNAL, "index: a driver was given memory of a device");
@@ -394,7 +432,8 @@ static int put_run(mci_put_fn on_device, mc_tensor *dst, int axis, const mc_tens
     if (rc)
         return rc;
     /* values as they are where they lie contiguous in dst's dtype and apart from it */
-    int ready = values->dtype == dst->dtype && values->ndim == nd && mci_contiguous(values) && mci_overlap(dst, values) < 0;
+    int ready = values->dtype == dst->dtype && values->ndim == nd && mci_contiguous(values) &&
+                mci_overlap(dst, values) < 0;
     for (int i = 0; ready && i < nd; i++)
         ready = values->shape[i] == shape[i];
     if (!ready) {
@@ -403,7 +442,8 @@ static int put_run(mci_put_fn on_device, mc_tensor *dst, int axis, const mc_tens
             rc = mci_copy(&val, values);
         values = &val;
     }
-    if (!rc && !pos.tmp.data && mci_overlap(dst, index) >= 0) { /* positions that are being written */
+    if (!rc && !pos.tmp.data && mci_overlap(dst, index) >= 0) {
+        /* positions that are being written */
         rc = mci_materialize(&pos.tmp, index, MC_I64);
         pos.v = pos.tmp.data;
     }

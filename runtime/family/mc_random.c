@@ -21,10 +21,12 @@
 typedef struct random_job {
     mck_random_fn fn;
     mck_random k;
-    int dtype, ptype, nparam, direct; /* dtype of the kernel's results and parameters; direct: straight into the result */
+    /* dtype of the kernel's results and parameters; direct: straight into the result */
+    int dtype, ptype, nparam, direct;
     int64_t total, task, block;       /* elements: all, per task, per block */
     int64_t row;                      /* elements that share a key */
-    mc_tensor keys, firsts;           /* i64, one for each row; without memory: those of k serve all */
+    /* i64, one for each row; without memory: those of k serve all */
+    mc_tensor keys, firsts;
     mc_tensor param[MCK_RANDOM_PARAMS];
     unsigned tensors;
     mc_tensor *out;
@@ -59,12 +61,14 @@ static void random_task(void *arg, int64_t begin, int64_t end, int worker)
         k.first += within;
         k.n = n;
         k.status = &status;
-        k.out = j->direct ? (char *)j->out->data + at * k.width * MCI_SIZE(j->dtype) : (void *)results;
+        k.out =
+            j->direct ? (char *)j->out->data + at * k.width * MCI_SIZE(j->dtype) : (void *)results;
         for (int p = 0; p < j->nparam; p++) {
             int per = p == 1 && k.width > 1; /* the weights of a multinomial */
             if (j->tensors >> p & 1) {
                 if (per) {
-                    k.p[p] = (char *)j->param[p].data + (j->param[p].strides[0] ? at * k.width * MCI_SIZE(j->ptype) : 0);
+                    k.p[p] = (char *)j->param[p].data +
+                             (j->param[p].strides[0] ? at * k.width * MCI_SIZE(j->ptype) : 0);
                     k.stride[p] = j->param[p].strides[0] != 0;
                 } else {
                     mci_gather(&j->param[p], at, n, j->ptype, params[p]);
@@ -72,7 +76,8 @@ static void random_task(void *arg, int64_t begin, int64_t end, int worker)
                     k.stride[p] = 1;
                 }
             } else {
-                k.p[p] = j->ptype == MC_I64 ? (const void *)&j->whole[p] : (const void *)&j->scalar[p];
+                k.p[p] =
+                    j->ptype == MC_I64 ? (const void *)&j->whole[p] : (const void *)&j->scalar[p];
                 k.stride[p] = 0;
             }
         }
@@ -113,15 +118,19 @@ static int refused(const mci_op *op, const random_job *j)
             mci_gather(&j->param[p], j->bad - 1, 1, MC_F64, &v);
         v = isnan(v) ? (double)NAN : v; /* printed without a sign */
         const char *sep = p ? ", " : "";
-        int wrote = p == 1 && j->k.width > 1 ? snprintf(values + used, sizeof values - used, "%sthe weights", sep)
-                    : j->ptype == MC_I64     ? snprintf(values + used, sizeof values - used, "%s%lld", sep, (long long)whole)
-                                             : snprintf(values + used, sizeof values - used, "%s%.17g", sep, v);
+        int wrote =
+            p == 1 && j->k.width > 1
+                ? snprintf(values + used, sizeof values - used, "%sthe weights", sep)
+            : j->ptype == MC_I64
+                ? snprintf(values + used, sizeof values - used, "%s%lld", sep, (long long)whole)
+                : snprintf(values + used, sizeof values - used, "%s%.17g", sep, v);
         used += wrote > 0 ? (size_t)wrote : 0;
     }
     char place[64] = "";
     if (j->tensors)
         snprintf(place, sizeof place, " at position %lld (from 1)", (long long)j->bad);
-    return mci_error(MC_EINVAL, "%s: parameters (%s)%s are refused; %s", public_name(op, name, sizeof name), values, place,
+    return mci_error(MC_EINVAL, "%s: parameters (%s)%s are refused; %s",
+                     public_name(op, name, sizeof name), values, place,
                      op->guard ? op->guard : "they make no distribution");
 }
 
@@ -134,12 +143,16 @@ static int check_param(const mci_op *op, const random_job *j, int p, const mc_te
     for (int i = 0; fits && i < own; i++)
         fits = t->shape[i] == 1 || t->shape[i] == shape[nd - own + i];
     if (!fits)
-        return mci_error(MC_ESHAPE, "%s: a parameter is %s, the result has the sizes %s; they must broadcast", public_name(op, name, sizeof name),
-                         mci_tensor_text(s, sizeof s, t), mci_shape_text(w, sizeof w, nd, shape));
+        return mci_error(MC_ESHAPE,
+                         "%s: a parameter is %s, the result has the sizes %s; they must broadcast",
+                         public_name(op, name, sizeof name), mci_tensor_text(s, sizeof s, t),
+                         mci_shape_text(w, sizeof w, nd, shape));
     if (mci_kind(t->dtype) == 'c')
-        return mci_error(MC_EDTYPE, "%s: a parameter is %s; give real numbers", public_name(op, name, sizeof name), mci_tensor_text(s, sizeof s, t));
+        return mci_error(MC_EDTYPE, "%s: a parameter is %s; give real numbers",
+                         public_name(op, name, sizeof name), mci_tensor_text(s, sizeof s, t));
     if (j->ptype == MC_I64 && mci_kind(t->dtype) == 'f')
-        return mci_error(MC_EDTYPE, "%s: a parameter is %s; give whole numbers (x:to 'i64')", public_name(op, name, sizeof name), mci_tensor_text(s, sizeof s, t));
+        return mci_error(MC_EDTYPE, "%s: a parameter is %s; give whole numbers (x:to 'i64')",
+                         public_name(op, name, sizeof name), mci_tensor_text(s, sizeof s, t));
     return MC_OK;
 }
 
@@ -172,7 +185,8 @@ static int take_param(random_job *j, int p, const mc_tensor *t, int nd, const in
     return rc;
 }
 
-/* An operand that says where the stream is read: one number for all rows, or one for each. floats: whole numbers may stand in floats. */
+/* An operand that says where the stream is read: one number for all rows, or one for each. floats:
+ * whole numbers may stand in floats. */
 static int check_source(const mci_op *op, random_job *j, const mc_tensor *t, int nd,
                         const int64_t *shape, int floats)
 {
@@ -184,12 +198,16 @@ static int check_source(const mci_op *op, random_job *j, const mc_tensor *t, int
         rows *= t->shape[i];
     }
     if (!fits)
-        return mci_error(MC_ESHAPE, "%s: keys or their numbers are %s, the result has the sizes %s; give integers, one for each of its first rows",
-                         public_name(op, name, sizeof name), mci_tensor_text(s, sizeof s, t), mci_shape_text(w, sizeof w, nd, shape));
+        return mci_error(MC_ESHAPE,
+                         "%s: keys or their numbers are %s, the result has the sizes %s; give "
+                         "integers, one for each of its first rows",
+                         public_name(op, name, sizeof name), mci_tensor_text(s, sizeof s, t),
+                         mci_shape_text(w, sizeof w, nd, shape));
     if (t->ndim > 0) {
         int64_t row = rows > 0 ? j->total / rows : 1;
         if (j->row != j->total && j->row != row)
-            return mci_error(MC_EINTERNAL, "%s: keys and their numbers are of different ranks", public_name(op, name, sizeof name));
+            return mci_error(MC_EINTERNAL, "%s: keys and their numbers are of different ranks",
+                             public_name(op, name, sizeof name));
         j->row = row;
     }
     return MC_OK;
@@ -205,7 +223,8 @@ static int whole_numbers(const mc_tensor *t, mc_tensor *out)
     for (int64_t i = 0; !rc && i < out->numel; i++) {
         double v = ((const double *)values.data)[i];
         if (!(v >= 0 && v < 0x1p53 && v == floor(v)))
-            rc = mci_error(MC_EINVAL, "key:fold_in: i is %.17g; give a whole number, 0 <= i < 2^53", v);
+            rc = mci_error(MC_EINVAL, "key:fold_in: i is %.17g; give a whole number, 0 <= i < 2^53",
+                           v);
         else
             ((int64_t *)out->data)[i] = (int64_t)v;
     }
@@ -213,7 +232,8 @@ static int whole_numbers(const mc_tensor *t, mc_tensor *out)
     return rc;
 }
 
-/* All that headers say of a call: the kernel, dtypes, numbers, which operand is what, the result. */
+/* All that headers say of a call: the kernel, dtypes, numbers, which operand is what, the
+ * result. */
 static int describe(const mci_job *job, random_job *j, mci_result *r)
 {
     const mci_op *op = job->op;
@@ -283,7 +303,8 @@ static int take_operands(random_job *j, const mc_tensor *const *in, const mc_par
     return rc;
 }
 
-int mci_random_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
+int mci_random_run(const mci_op *op, int nout, mc_tensor **outs, int nin,
+                   const mc_tensor *const *in, const mc_params *p)
 {
     (void)nout;
     mc_tensor *out = outs[0], rows = {0}, tmp = {0};
@@ -312,7 +333,8 @@ int mci_random_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const 
         j.direct = j.out->dtype == j.dtype && mci_contiguous(j.out);
         j.task = GRAIN / j.k.width > 1 ? GRAIN / j.k.width : 1;
         j.block = j.direct && !j.tensors ? j.task : BLOCK / j.k.width;
-        if (j.k.width > BLOCK && !j.direct) { /* a row that no buffer holds goes straight into a whole temporary */
+        if (j.k.width > BLOCK && !j.direct) {
+            /* a row that no buffer holds goes straight into a whole temporary */
             mc_drop(&tmp);
             rc = mc_create(&tmp, j.dtype, nd, shape);
             j.out = &tmp;

@@ -18,7 +18,11 @@ static void recurrence_task(void *arg, int64_t begin, int64_t end, int worker)
     (void)end;
     (void)worker;
     const int64_t r0 = begin * j->rows, at = r0 * j->n * j->size;
-    mck_recurrence k = {.m = j->m - r0 < j->rows ? j->m - r0 : j->rows, .n = j->n, .out = j->out + at, .a = j->a + at, .b = j->b + at};
+    mck_recurrence k = { .m = j->m - r0 < j->rows ? j->m - r0 : j->rows,
+                         .n = j->n,
+                         .out = j->out + at,
+                         .a = j->a + at,
+                         .b = j->b + at };
     j->fn(&k);
 }
 
@@ -41,15 +45,20 @@ int mci_recurrence_infer(const mci_job *job, mci_result *r)
     if (rc)
         return rc;
     if (in[0]->ndim != in[1]->ndim || mci_broadcast(op->name, in, 2, &r->ndim[0], r->shape[0]))
-        return mci_error(MC_ESHAPE, "%s: the shapes do not fit, a is %s and b is %s; give as many axes, of equal sizes or 1", op->name,
-                         mci_tensor_text(s1, sizeof s1, in[0]), mci_tensor_text(s2, sizeof s2, in[1]));
+        return mci_error(MC_ESHAPE,
+                         "%s: the shapes do not fit, a is %s and b is %s; give as many axes, of "
+                         "equal sizes or 1",
+                         op->name, mci_tensor_text(s1, sizeof s1, in[0]),
+                         mci_tensor_text(s2, sizeof s2, in[1]));
     if (p->naxes < 1 && r->ndim[0] != 1)
-        return mci_error(MC_ESHAPE, "%s: operands are %s and %s; name the axis to run along", op->name, mci_tensor_text(s1, sizeof s1, in[0]),
+        return mci_error(MC_ESHAPE, "%s: operands are %s and %s; name the axis to run along",
+                         op->name, mci_tensor_text(s1, sizeof s1, in[0]),
                          mci_tensor_text(s2, sizeof s2, in[1]));
     return mci_axis(op->name, in[0], p->naxes < 1 ? 0 : p->axes[0], &axis);
 }
 
-int mci_recurrence_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
+int mci_recurrence_run(const mci_op *op, int nout, mc_tensor **outs, int nin,
+                       const mc_tensor *const *in, const mc_params *p)
 {
     (void)nout;
     mc_tensor *out = outs[0], v[2];
@@ -81,7 +90,14 @@ int mci_recurrence_run(const mci_op *op, int nout, mc_tensor **outs, int nin, co
     if (!rc)
         rc = mci_rows_open(&res, &to, axis, compute);
     if (!rc) {
-        recurrence_job j = {(mck_recurrence_fn)mci_kernel_get(op->kernel, compute), rows[0].data, rows[1].data, res.data, rows[0].m, rows[0].n, 1, MCI_SIZE(compute)};
+        recurrence_job j = { (mck_recurrence_fn)mci_kernel_get(op->kernel, compute),
+                             rows[0].data,
+                             rows[1].data,
+                             res.data,
+                             rows[0].m,
+                             rows[0].n,
+                             1,
+                             MCI_SIZE(compute) };
         j.rows = 32768 / j.n > 4 ? 32768 / j.n / 4 * 4 : 4;
         rc = mci_parallel((j.m + j.rows - 1) / j.rows, recurrence_task, &j);
     }

@@ -21,7 +21,8 @@
 #define TASK 65536 /* elements a task should have at least */
 #define PIECES (TASK / CHUNK) /* of a long row in one task */
 
-/* How an op is computed: kernel and the kernel that joins its partial results, what a NaN is replaced by where they are left out. */
+/* How an op is computed: kernel and the kernel that joins its partial results, what a NaN is
+ * replaced by where they are left out. */
 typedef struct reduce_form {
     int kernel, fold, positions;
     int skip;               /* how NaN is left out: MCI_SKIP_* */
@@ -43,9 +44,12 @@ typedef struct reduce_job {
     int64_t rows;            /* rows: rows per task when parts == 1; columns: blocks of columns */
     int direct;
     char *out;               /* [m][parts] (rows) or [parts][m] (columns) partial results */
-    char *buf;               /* twice `room` elements of compute per worker: a gathered piece, and what is left of one without NaN */
+    /* twice `room` elements of compute per worker: a gathered piece, and what is left of one
+     * without NaN */
+    char *buf;
     int64_t room;
-    int64_t *numbers;        /* MCI_SKIP_FILL, MCI_SKIP_HOLD, MCI_SKIP_COUNT: elements that are numbers, as out */
+    /* MCI_SKIP_FILL, MCI_SKIP_HOLD, MCI_SKIP_COUNT: elements that are numbers, as out */
+    int64_t *numbers;
 } reduce_job;
 
 static int64_t kept_offset(const reduce_job *j, int64_t row)
@@ -63,7 +67,8 @@ static char *buffer(const reduce_job *j, int worker, int which)
     return j->buf + ((int64_t)worker * 2 + which) * j->room * MCI_SIZE(j->compute);
 }
 
-/* The kernel on rows or columns that are set up in k, by way of a copy without NaN where these are left out. at: of the first result. */
+/* The kernel on rows or columns that are set up in k, by way of a copy without NaN where these are
+ * left out. at: of the first result. */
 static void apply(const reduce_job *j, mck_reduce *k, int64_t at, int worker)
 {
     k->out = j->out + at * j->plan.size;
@@ -84,7 +89,8 @@ static void apply(const reduce_job *j, mck_reduce *k, int64_t at, int worker)
     k->row_stride = columns ? 1 : k->n;
     k->elem_stride = columns ? k->m : 1;
     j->fn(k);
-    if (j->plan.skip == MCI_SKIP_HOLD) { /* one row; a NaN in front took the value of the first number */
+    if (j->plan.skip == MCI_SKIP_HOLD) {
+        /* one row; a NaN in front took the value of the first number */
         int64_t *best = k->out;
         j->numbers[at] = count[0];
         if (*best < count[1])
@@ -106,7 +112,9 @@ static void row_piece(const reduce_job *j, int64_t row, int64_t part, int worker
         k.in = base + first * rs * MCI_SIZE(j->t->dtype);
         k.elem_stride = rs;
     } else {
-        mc_tensor sub = {.data = (char *)(uintptr_t)base, .dtype = j->t->dtype, .ndim = j->rd, .numel = j->n};
+        mc_tensor sub = {
+            .data = (char *)(uintptr_t)base, .dtype = j->t->dtype, .ndim = j->rd, .numel = j->n
+        };
         memcpy(sub.shape, j->rshape, sizeof sub.shape);
         memcpy(sub.strides, j->rstr, sizeof sub.strides);
         char *buf = buffer(j, worker, 0);
@@ -122,7 +130,8 @@ static void rows_task(void *arg, int64_t begin, int64_t end, int worker)
     (void)end;
     if (j->parts > 1) {
         const int64_t per = (j->parts + PIECES - 1) / PIECES, first = begin % per * PIECES;
-        for (int64_t part = first; part < first + PIECES && part < j->parts && !mc_cancel_pending(); part++)
+        for (int64_t part = first; part < first + PIECES && part < j->parts && !mc_cancel_pending();
+             part++)
             row_piece(j, begin / per, part, worker);
         return;
     }
@@ -131,7 +140,11 @@ static void rows_task(void *arg, int64_t begin, int64_t end, int worker)
     if (j->source && j->plan.skip != MCI_SKIP_HOLD) { /* as many rows as a piece holds */
         int64_t most = CHUNK / j->n;
         for (int64_t r = r0; r < r1 && !mc_cancel_pending(); r += most) {
-            mck_reduce k = {.m = r1 - r < most ? r1 - r : most, .n = j->n, .in = buffer(j, worker, 0), .row_stride = j->n, .elem_stride = 1};
+            mck_reduce k = { .m = r1 - r < most ? r1 - r : most,
+                             .n = j->n,
+                             .in = buffer(j, worker, 0),
+                             .row_stride = j->n,
+                             .elem_stride = 1 };
             j->source->load(j->source->arg, r * j->n, k.m * j->n, buffer(j, worker, 0), worker);
             apply(j, &k, r, worker);
         }
@@ -141,7 +154,11 @@ static void rows_task(void *arg, int64_t begin, int64_t end, int worker)
     if (j->direct && j->kd <= 1 && !(ks == 1 && rs != 1) && j->plan.skip != MCI_SKIP_HOLD) {
         int64_t most = j->plan.skip == MCI_SKIP_FILL ? CHUNK / j->n : r1 - r0;
         for (int64_t r = r0; r < r1; r += most) {
-            mck_reduce k = {.m = r1 - r < most ? r1 - r : most, .n = j->n, .in = mci_at(j->t, kept_offset(j, r)), .row_stride = ks, .elem_stride = rs};
+            mck_reduce k = { .m = r1 - r < most ? r1 - r : most,
+                             .n = j->n,
+                             .in = mci_at(j->t, kept_offset(j, r)),
+                             .row_stride = ks,
+                             .elem_stride = rs };
             apply(j, &k, r, worker);
         }
         return;
@@ -158,7 +175,8 @@ static void columns_task(void *arg, int64_t begin, int64_t end, int worker)
     int64_t part = rest % j->parts;
     rest /= j->parts;
     int64_t c0 = rest % j->rows * MCK_REDUCE_COLUMNS, outer = rest / j->rows;
-    int64_t nc = cols - c0 < MCK_REDUCE_COLUMNS ? cols - c0 : MCK_REDUCE_COLUMNS, first = part * j->step;
+    int64_t nc = cols - c0 < MCK_REDUCE_COLUMNS ? cols - c0 : MCK_REDUCE_COLUMNS,
+            first = part * j->step;
     int64_t row = outer * cols + c0, n = j->n - first < j->step ? j->n - first : j->step;
     mck_reduce k = {.m = nc, .n = n, .row_stride = 1, .elem_stride = j->rstr[0]};
     if (j->source) {
@@ -168,7 +186,8 @@ static void columns_task(void *arg, int64_t begin, int64_t end, int worker)
             j->source->load(j->source->arg, (outer * j->n + first) * cols, n * cols, buf, worker);
         else
             for (int64_t i = 0; i < n; i++)
-                j->source->load(j->source->arg, (outer * j->n + first + i) * cols + c0, nc, buf + i * pitch * MCI_SIZE(j->compute), worker);
+                j->source->load(j->source->arg, (outer * j->n + first + i) * cols + c0, nc,
+                                buf + i * pitch * MCI_SIZE(j->compute), worker);
         k.in = buf;
         k.elem_stride = pitch;
     } else {
@@ -177,7 +196,8 @@ static void columns_task(void *arg, int64_t begin, int64_t end, int worker)
     apply(j, &k, part * j->m + row, worker);
 }
 
-/* A kernel and what joins its results. A kernel of a row's own gives pieces in f64, c128 or i64 that are joined by addition. */
+/* A kernel and what joins its results. A kernel of a row's own gives pieces in f64, c128 or i64
+ * that are joined by addition. */
 static reduce_form plan_by(int kernel, int compute)
 {
     const int wide = compute == MC_F32 ? MC_F64 : compute == MC_C64 ? MC_C128 : compute;
@@ -204,7 +224,8 @@ static reduce_form plan_by(int kernel, int compute)
 /* The plan of an op in a dtype: its kernel, unless another one leaves NaN out on the way. */
 static reduce_form form_of(const mci_op *op, int compute)
 {
-    int kernel = op->pieces, skip = mci_kind(compute) == 'f' || mci_kind(compute) == 'c' ? op->skip : MCI_SKIP_NONE;
+    int kernel = op->pieces,
+        skip = mci_kind(compute) == 'f' || mci_kind(compute) == 'c' ? op->skip : MCI_SKIP_NONE;
     if (skip == MCI_SKIP_COUNT) {
         if (compute == MC_F32 || compute == MC_F64)
             kernel = MCK_K_NANSUM;
@@ -217,7 +238,8 @@ static reduce_form form_of(const mci_op *op, int compute)
     return p;
 }
 
-/* Positions over several pieces: the values at the partial positions decide. idx [m][parts] -> idx [m]. */
+/* Positions over several pieces: the values at the partial positions decide. idx [m][parts] -> idx
+ * [m]. */
 static int fold_positions(reduce_job *j, int64_t *idx)
 {
     int64_t es = MCI_SIZE(j->compute);
@@ -245,7 +267,9 @@ static int fold_positions(reduce_job *j, int64_t *idx)
                 mci_gather(&sub, from[count], 1, j->compute, vals + count * es);
             count++;
         }
-        mck_reduce k = {.m = 1, .n = count, .out = &best, .in = vals, .row_stride = 1, .elem_stride = 1};
+        mck_reduce k = {
+            .m = 1, .n = count, .out = &best, .in = vals, .row_stride = 1, .elem_stride = 1
+        };
         if (count > 0)
             j->fn(&k);
         idx[r] = count > 0 ? from[best] : 0;
@@ -265,11 +289,17 @@ static int fold(reduce_job *j, int columns)
     if (!folded)
         return mc_errstatus();
     int dtype = j->plan.dtype == MC_BOOL ? MC_U8 : j->plan.dtype;
-    mck_reduce k = {.m = j->m, .n = j->parts, .out = folded, .in = j->out, .row_stride = columns ? 1 : j->parts, .elem_stride = columns ? j->m : 1};
+    mck_reduce k = { .m = j->m,
+                     .n = j->parts,
+                     .out = folded,
+                     .in = j->out,
+                     .row_stride = columns ? 1 : j->parts,
+                     .elem_stride = columns ? j->m : 1 };
     ((mck_reduce_fn)mci_kernel_get(j->plan.fold, dtype))(&k);
     mci_free(j->out);
     j->out = folded;
-    for (int64_t r = 0; j->numbers && r < j->m; r++) { /* row r is written after it was read, and before those behind it */
+    for (int64_t r = 0; j->numbers && r < j->m; r++) {
+        /* row r is written after it was read, and before those behind it */
         int64_t total = 0;
         for (int64_t p = 0; p < j->parts; p++)
             total += j->numbers[columns ? p * j->m + r : r * j->parts + p];
@@ -278,17 +308,21 @@ static int fold(reduce_job *j, int columns)
     return MC_OK;
 }
 
-/* Reduces t into fresh arrays of plan.size [m] and, where NaN are filled in, counts of numbers [m] (owns: mci_free). n must be positive. */
-static int reduce_kernel(const mc_tensor *t, const mci_source *source, unsigned mask, reduce_form plan, int compute, void **result, int64_t **numbers)
+/* Reduces t into fresh arrays of plan.size [m] and, where NaN are filled in, counts of numbers [m]
+ * (owns: mci_free). n must be positive. */
+static int reduce_kernel(const mc_tensor *t, const mci_source *source, unsigned mask,
+                         reduce_form plan, int compute, void **result, int64_t **numbers)
 {
     reduce_job j = {.t = t, .source = source, .compute = compute, .plan = plan, .room = CHUNK};
     *result = NULL;
     *numbers = NULL;
-    int kdtype = compute == MC_BOOL ? MC_U8 : compute, copies = plan.skip == MCI_SKIP_FILL || plan.skip == MCI_SKIP_HOLD;
+    int kdtype = compute == MC_BOOL ? MC_U8 : compute,
+        copies = plan.skip == MCI_SKIP_FILL || plan.skip == MCI_SKIP_HOLD;
     int counts = copies || plan.skip == MCI_SKIP_COUNT;
     j.fn = (mck_reduce_fn)mci_kernel_get(plan.kernel, kdtype);
     if (copies)
-        j.copy = (mck_reduce_fn)mci_kernel_get(plan.skip == MCI_SKIP_FILL ? MCK_K_NANFILL : MCK_K_NANHOLD, kdtype);
+        j.copy = (mck_reduce_fn)mci_kernel_get(
+            plan.skip == MCI_SKIP_FILL ? MCK_K_NANFILL : MCK_K_NANHOLD, kdtype);
     mc_assert(j.fn != NULL && (!copies || j.copy != NULL));
     int64_t ks[1][MC_MAX_RANK], rs[1][MC_MAX_RANK];
     for (int i = 0; i < t->ndim; i++) {
@@ -307,13 +341,14 @@ static int reduce_kernel(const mc_tensor *t, const mci_source *source, unsigned 
     memcpy(j.kstr, ks[0], sizeof j.kstr);
     memcpy(j.rstr, rs[0], sizeof j.rstr);
     j.direct = t->dtype == compute && j.rd <= 1;
-    int columns = j.direct && plan.kernel != MCK_K_PROD && !plan.positions && j.rd == 1 && j.kd > 0 && j.kstr[j.kd - 1] == 1 && j.rstr[0] != 1 &&
-                  j.kshape[j.kd - 1] >= 4;
+    int columns = j.direct && plan.kernel != MCK_K_PROD && !plan.positions && j.rd == 1 &&
+                  j.kd > 0 && j.kstr[j.kd - 1] == 1 && j.rstr[0] != 1 && j.kshape[j.kd - 1] >= 4;
     if (source && (t->dtype != compute || (!columns && j.rd > 0 && j.rstr[j.rd - 1] != 1)))
         return mci_error(MC_EINTERNAL, "reduce: the source does not give rows");
     int64_t tasks;
     if (columns) {
-        int64_t cols = j.kshape[j.kd - 1], width = cols < MCK_REDUCE_COLUMNS ? cols : MCK_REDUCE_COLUMNS;
+        int64_t cols = j.kshape[j.kd - 1],
+                width = cols < MCK_REDUCE_COLUMNS ? cols : MCK_REDUCE_COLUMNS;
         j.rows = (cols + MCK_REDUCE_COLUMNS - 1) / MCK_REDUCE_COLUMNS;
         j.step = copies ? CHUNK / width : TASK / width > 64 ? TASK / width : 64;
         j.parts = (j.n + j.step - 1) / j.step;
@@ -337,7 +372,9 @@ static int reduce_kernel(const mc_tensor *t, const mci_source *source, unsigned 
         j.numbers = mci_alloc((size_t)slots * sizeof(int64_t));
     if (j.out && need)
         j.buf = mci_alloc((size_t)(2 * mci_workers(tasks) * j.room * MCI_SIZE(compute)));
-    int rc = !j.out || (need && !j.buf) || (counts && !j.numbers) ? mc_errstatus() : mci_parallel(tasks, columns ? columns_task : rows_task, &j);
+    int rc = !j.out || (need && !j.buf) || (counts && !j.numbers)
+                 ? mc_errstatus()
+                 : mci_parallel(tasks, columns ? columns_task : rows_task, &j);
     mci_free(j.buf);
     if (!rc && j.parts > 1)
         rc = fold(&j, columns);
@@ -367,8 +404,10 @@ static void fill_identity(const mci_op *op, int dtype, int64_t m, void *v)
     mci_cast(dtype, MC_C128)(m, v, 1, x, 0);
 }
 
-/* From partial results [m] to results in plan.dtype, in place. count: elements of a row, or numbers[row] of them. */
-static int finish(const mci_op *op, const reduce_form *plan, int64_t m, double n, void *v, const int64_t *numbers, const mc_params *p)
+/* From partial results [m] to results in plan.dtype, in place. count: elements of a row, or
+ * numbers[row] of them. */
+static int finish(const mci_op *op, const reduce_form *plan, int64_t m, double n, void *v,
+                  const int64_t *numbers, const mc_params *p)
 {
     double *d = v;
     switch (op->finish) {
@@ -414,7 +453,10 @@ static int finish(const mci_op *op, const reduce_form *plan, int64_t m, double n
     case MCI_FINISH_REFUSE:
         for (int64_t i = 0; numbers && i < m; i++)
             if (numbers[i] == 0)
-                return mci_error(MC_EINVAL, "%s: there is nothing but NaN to choose from in one place of the result; mask such rows first", op->name);
+                return mci_error(MC_EINVAL,
+                                 "%s: there is nothing but NaN to choose from in one place of the "
+                                 "result; mask such rows first",
+                                 op->name);
         break;
     }
     if (plan->positions)
@@ -436,21 +478,26 @@ int mci_reduce_infer(const mci_job *job, mci_result *r)
     if (rc || (rc = mci_axes_mask(op->name, t, p, &mask)) != 0)
         return rc;
     int compute = r->compute;
-    r->dtype[0] = op->result == MCI_RESULT_SAME && mci_kind(compute) != 'f' && mci_kind(compute) != 'c' ? compute : mci_result_dtype(op, dtype);
+    r->dtype[0] =
+        op->result == MCI_RESULT_SAME && mci_kind(compute) != 'f' && mci_kind(compute) != 'c'
+            ? compute
+            : mci_result_dtype(op, dtype);
     if (p->dtype >= 0) { /* the arithmetic runs in the dtype asked for, where the op has it */
         r->dtype[0] = p->dtype;
         if (op->result == MCI_RESULT_SAME && op->compute[p->dtype] >= 0)
             r->compute = op->compute[p->dtype];
     }
     if (p->naxes > 1 && form_of(op, r->compute).positions)
-        return mci_error(MC_ESHAPE, "%s: takes one axis, or none for everything; operand is %s", op->name, mci_tensor_text(s, sizeof s, t));
+        return mci_error(MC_ESHAPE, "%s: takes one axis, or none for everything; operand is %s",
+                         op->name, mci_tensor_text(s, sizeof s, t));
     mci_reduced_shape(t, mask, p->keepdim, &r->ndim[0], r->shape[0]);
     int64_t n = 1;
     for (int i = 0; i < t->ndim; i++)
         if (mask >> i & 1)
             n *= t->shape[i];
     if (op->empty_error && n == 0 && mci_numel(r->ndim[0], r->shape[0]) > 0)
-        return mci_error(MC_ESHAPE, "%s: nothing to reduce in %s; give it at least one element", op->name, mci_tensor_text(s, sizeof s, t));
+        return mci_error(MC_ESHAPE, "%s: nothing to reduce in %s; give it at least one element",
+                         op->name, mci_tensor_text(s, sizeof s, t));
     return MC_OK;
 }
 
@@ -499,9 +546,13 @@ static int reduce(const mci_job *job, const mci_result *r, mc_tensor *out, const
     return rc;
 }
 
-int mci_reduce_exec(const mci_job *job, const mci_result *r, mc_tensor *const *out) { return reduce(job, r, out[0], NULL); }
+int mci_reduce_exec(const mci_job *job, const mci_result *r, mc_tensor *const *out)
+{
+    return reduce(job, r, out[0], NULL);
+}
 
-static int reduce_op(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mci_source *source, const mc_params *p)
+static int reduce_op(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mci_source *source,
+                     const mc_params *p)
 {
     mci_job job = { op, p, 1, &t, 1 };
     mci_result r;
@@ -513,13 +564,15 @@ static int reduce_op(const mci_op *op, mc_tensor *out, const mc_tensor *t, const
     return rc;
 }
 
-int mci_reduce_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
+int mci_reduce_run(const mci_op *op, int nout, mc_tensor **outs, int nin,
+                   const mc_tensor *const *in, const mc_params *p)
 {
     (void)nout, (void)nin;
     return reduce_op(op, outs[0], in[0], NULL, p);
 }
 
-int mci_reduce_from(const mci_op *op, mc_tensor *out, const mc_tensor *like, const mci_source *source, const mc_params *p)
+int mci_reduce_from(const mci_op *op, mc_tensor *out, const mc_tensor *like,
+                    const mci_source *source, const mc_params *p)
 {
     return reduce_op(op, out, like, source, p);
 }
@@ -545,21 +598,29 @@ static void run_rows(const mci_row_op *r, void *out, const void *in)
     q->cast(q->k.m, out, 1, q->partial, 1);
 }
 
-int mci_reduce_rows(mci_row_op *r, const mci_op *op, const mc_tensor *out, const mc_tensor *in, const mc_params *p)
+int mci_reduce_rows(mci_row_op *r, const mci_op *op, const mc_tensor *out, const mc_tensor *in,
+                    const mc_params *p)
 {
     int dtype, compute;
     int64_t m, n;
-    if (mci_resolve(op, 1, &in, &dtype, &compute) || compute != in->dtype || p->dtype >= 0 || !mci_last_axes(in, p, &m, &n) || m * n == 0 || n > CHUNK ||
-        !mci_contiguous(out))
+    if (mci_resolve(op, 1, &in, &dtype, &compute) || compute != in->dtype || p->dtype >= 0 ||
+        !mci_last_axes(in, p, &m, &n) || m * n == 0 || n > CHUNK || !mci_contiguous(out))
         return 0;
     reduce_form plan = form_of(op, compute);
-    int rdtype = op->result == MCI_RESULT_SAME && mci_kind(compute) != 'f' && mci_kind(compute) != 'c' ? compute : mci_result_dtype(op, dtype);
+    int rdtype =
+        op->result == MCI_RESULT_SAME && mci_kind(compute) != 'f' && mci_kind(compute) != 'c'
+            ? compute
+            : mci_result_dtype(op, dtype);
     if (plan.positions || plan.skip != MCI_SKIP_NONE || rdtype != out->dtype)
         return 0;
     row_reduce *q = mci_alloc(sizeof *q + (size_t)(m * plan.size));
     if (!q)
         return 0;
-    *q = (row_reduce){.op = op, .plan = plan, .kdtype = compute == MC_BOOL ? MC_U8 : compute, .params = *p, .cast = mci_cast(rdtype, plan.dtype)};
+    *q = (row_reduce){ .op = op,
+                       .plan = plan,
+                       .kdtype = compute == MC_BOOL ? MC_U8 : compute,
+                       .params = *p,
+                       .cast = mci_cast(rdtype, plan.dtype) };
     q->k = (mck_reduce){.m = m, .n = n, .out = q->partial, .row_stride = n, .elem_stride = 1};
     *r = (mci_row_op){run_rows, q};
     return 1;

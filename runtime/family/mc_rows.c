@@ -40,7 +40,8 @@ int mci_rows_in(mci_rows *r, const mc_tensor *t, unsigned mask, int dtype)
     return rows_in(r, t, mask, dtype, 0);
 }
 
-int mci_rows_apart(mci_rows *r, const mc_tensor *t, unsigned mask, int dtype, const mc_tensor *out, int in_place)
+int mci_rows_apart(mci_rows *r, const mc_tensor *t, unsigned mask, int dtype, const mc_tensor *out,
+                   int in_place)
 {
     int overlap = mci_overlap(out, t);
     return rows_in(r, t, mask, dtype, overlap > 0 || (overlap == 0 && !in_place));
@@ -95,7 +96,8 @@ int mci_axes_mask(const char *op, const mc_tensor *t, const mc_params *p, unsign
         if (rc)
             return rc;
         if (*mask >> axis & 1)
-            return mci_error(MC_ESHAPE, "%s: an axis of %s is named twice; name each once", op, mci_tensor_text(s, sizeof s, t));
+            return mci_error(MC_ESHAPE, "%s: an axis of %s is named twice; name each once", op,
+                             mci_tensor_text(s, sizeof s, t));
         *mask |= 1u << axis;
     }
     return MC_OK;

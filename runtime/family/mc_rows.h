@@ -15,13 +15,14 @@ typedef struct mci_rows {
 
 /* Rows of t in dtype; mask: bit i set = axis i belongs to the row (in order). */
 int mci_rows_in(mci_rows *r, const mc_tensor *t, unsigned mask, int dtype);
-/* The same for a family whose result goes to `out` while rows are still read: a copy when out overlaps t in other places than its own
- * (or at all, unless in_place). */
-int mci_rows_apart(mci_rows *r, const mc_tensor *t, unsigned mask, int dtype, const mc_tensor *out, int in_place);
+/* The same for a family whose result goes to `out` while rows are still read: a copy when out
+ * overlaps t in other places than its own (or at all, unless in_place). */
+int mci_rows_apart(mci_rows *r, const mc_tensor *t, unsigned mask, int dtype, const mc_tensor *out,
+                   int in_place);
 void mci_rows_drop(mci_rows *r);
 
-/* Where rows of a result go: `out` itself when its axis lies last and contiguous in dtype, else a temporary that
- * mci_rows_store writes back. axis < 0: out is contiguous as it is. */
+/* Where rows of a result go: `out` itself when its axis lies last and contiguous in dtype, else a
+ * temporary that mci_rows_store writes back. axis < 0: out is contiguous as it is. */
 typedef struct mci_rows_out {
     mc_tensor tmp;
     mc_tensor *out;
@@ -29,7 +30,8 @@ typedef struct mci_rows_out {
     void *data;
 } mci_rows_out;
 int mci_rows_open(mci_rows_out *r, mc_tensor *out, int axis, int dtype);
-int mci_rows_store(mci_rows_out *r); /* MC_OK, or the status of the copy; drops the temporary either way */
+/* MC_OK, or the status of the copy; drops the temporary either way */
+int mci_rows_store(mci_rows_out *r);
 void mci_rows_abandon(mci_rows_out *r);
 
 /* The axes of a reduction as a bit mask, checked; naxes < 0 means all. */

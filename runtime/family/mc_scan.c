@@ -18,7 +18,11 @@ static void scan_task(void *arg, int64_t begin, int64_t end, int worker)
     (void)end;
     (void)worker;
     int64_t r0 = begin * j->rows, m = j->m - r0 < j->rows ? j->m - r0 : j->rows;
-    mck_reduce k = {.m = m, .n = j->n, .out = j->out + r0 * j->n * j->osize, .in = j->in + r0 * j->n * j->size, .base = j->base};
+    mck_reduce k = { .m = m,
+                     .n = j->n,
+                     .out = j->out + r0 * j->n * j->osize,
+                     .in = j->in + r0 * j->n * j->size,
+                     .base = j->base };
     j->fn(&k);
 }
 
@@ -36,10 +40,13 @@ int mci_scan_infer(const mci_job *job, mci_result *r)
     if (rc)
         return rc;
     if (p->naxes < 1 && t->ndim != 1)
-        return mci_error(MC_ESHAPE, "%s: operand is %s; name the axis to run along", op->name, mci_tensor_text(s, sizeof s, t));
+        return mci_error(MC_ESHAPE, "%s: operand is %s; name the axis to run along", op->name,
+                         mci_tensor_text(s, sizeof s, t));
     if ((rc = mci_axis(op->name, t, p->naxes < 1 ? 0 : p->axes[0], &axis)) != 0)
         return rc;
-    r->dtype[0] = op->result == MCI_RESULT_I64 ? MC_I64 : mci_kind(r->compute) == 'i' ? r->compute : dtype;
+    r->dtype[0] = op->result == MCI_RESULT_I64  ? MC_I64
+                  : mci_kind(r->compute) == 'i' ? r->compute
+                                                : dtype;
     if (p->dtype >= 0) {
         r->dtype[0] = p->dtype;
         if (op->compute[p->dtype] >= 0 && (mci_kind(p->dtype) == 'f' || mci_kind(p->dtype) == 'c'))
@@ -48,7 +55,8 @@ int mci_scan_infer(const mci_job *job, mci_result *r)
     return MC_OK;
 }
 
-int mci_scan_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
+int mci_scan_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in,
+                 const mc_params *p)
 {
     (void)nout;
     const mc_tensor *t = in[0];
@@ -62,7 +70,10 @@ int mci_scan_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc
     if ((rc = mci_out(op->name, out, r.dtype[0], r.ndim[0], r.shape[0])) != 0 || t->numel == 0)
         return rc;
     const int compute = r.compute, kdt = compute == MC_BOOL ? MC_U8 : compute;
-    const int written = positions && !(p->dtype >= 0 && op->compute[p->dtype] >= 0 && (mci_kind(p->dtype) == 'f' || mci_kind(p->dtype) == 'c')) ? MC_I64 : compute;
+    const int written = positions && !(p->dtype >= 0 && op->compute[p->dtype] >= 0 &&
+                                       (mci_kind(p->dtype) == 'f' || mci_kind(p->dtype) == 'c'))
+                            ? MC_I64
+                            : compute;
     mci_rows rows = {0};
     mci_rows_out res = {0};
     mc_tensor from = *t, to = *out;
@@ -77,7 +88,15 @@ int mci_scan_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc
     if (!rc)
         rc = mci_rows_open(&res, &to, axis, written);
     if (!rc) {
-        scan_job j = {(mck_reduce_fn)mci_kernel_get(op->kernel, kdt), rows.data, res.data, rows.m, rows.n, 1, MCI_SIZE(compute), MCI_SIZE(written), p->base};
+        scan_job j = { (mck_reduce_fn)mci_kernel_get(op->kernel, kdt),
+                       rows.data,
+                       res.data,
+                       rows.m,
+                       rows.n,
+                       1,
+                       MCI_SIZE(compute),
+                       MCI_SIZE(written),
+                       p->base };
         j.rows = 32768 / rows.n > 1 ? 32768 / rows.n : 1;
         rc = mci_parallel((rows.m + j.rows - 1) / j.rows, scan_task, &j);
     }

@@ -28,13 +28,15 @@ _Static_assert(MCI_SEGMENT_MEAN - MCI_SEGMENT_SUM == MEAN, "rows of segments sta
 
 static mck_segment_fn kernel_of(int how, int wide)
 {
-    static const int kernel[] = {MCK_K_SEGMENT_SUM, MCK_K_SEGMENT_PROD, MCK_K_SEGMENT_MAX, MCK_K_SEGMENT_MIN, MCK_K_SEGMENT_SUM};
+    static const int kernel[] = { MCK_K_SEGMENT_SUM, MCK_K_SEGMENT_PROD, MCK_K_SEGMENT_MAX,
+                                  MCK_K_SEGMENT_MIN, MCK_K_SEGMENT_SUM };
     return (mck_segment_fn)mci_kernel_get(kernel[how], wide);
 }
 
 void mci_join_identity(int how, int dtype, int wide, int64_t n, void *v)
 {
-    static const double low[] = {0, 0, -128, -32768, -2147483648.0}, high[] = {1, 255, 127, 32767, 2147483647.0};
+    static const double low[] = { 0, 0, -128, -32768, -2147483648.0 },
+                        high[] = { 1, 255, 127, 32767, 2147483647.0 };
     if (wide == MC_I64 && (how == MAX || how == MIN)) {
         int64_t x = how == MAX ? INT64_MIN : INT64_MAX;
         if (dtype < MC_I64)
@@ -71,7 +73,8 @@ static void segment_task(void *arg, int64_t begin, int64_t end, int worker)
     const segment_job *j = arg;
     (void)end;
     int64_t strip = begin % j->strips, block = begin / j->strips, c0 = strip * j->width;
-    int64_t inner = j->columns - c0 < j->width ? j->columns - c0 : j->width, rows = PIECE / inner > 1 ? PIECE / inner : 1;
+    int64_t inner = j->columns - c0 < j->width ? j->columns - c0 : j->width,
+            rows = PIECE / inner > 1 ? PIECE / inner : 1;
     int64_t first = block * j->step, last = first + j->step < j->n ? first + j->step : j->n;
     char *acc = j->acc + (block * j->segments * j->columns + c0 * j->segments) * j->size;
     char *buf = j->buf + (int64_t)worker * (j->width > PIECE ? j->width : PIECE) * j->size;
@@ -91,7 +94,8 @@ static void segment_task(void *arg, int64_t begin, int64_t end, int worker)
 }
 
 /* Ids as numbers from 0, contiguous; *segments grows to hold them when it is negative. */
-static int segment_ids(const mci_op *op, const mc_tensor *ids, int base, int64_t *segments, mc_tensor *id)
+static int segment_ids(const mci_op *op, const mc_tensor *ids, int base, int64_t *segments,
+                       mc_tensor *id)
 {
     const int open = *segments < 0;
     int rc = mci_materialize(id, ids, MC_I64);
@@ -101,8 +105,11 @@ static int segment_ids(const mci_op *op, const mc_tensor *ids, int base, int64_t
     for (int64_t i = 0; i < id->numel; i++) {
         v[i] -= base;
         if (v[i] < 0 || (!open && v[i] >= most)) {
-            rc = mci_error(MC_ESHAPE, "%s: segment %lld of element %lld is outside %d..%lld; segments count from %d", op->name, (long long)(v[i] + base),
-                           (long long)(i + base), base, open ? (long long)INT64_MAX : (long long)(most - 1 + base), base);
+            rc = mci_error(
+                MC_ESHAPE,
+                "%s: segment %lld of element %lld is outside %d..%lld; segments count from %d",
+                op->name, (long long)(v[i] + base), (long long)(i + base), base,
+                open ? (long long)INT64_MAX : (long long)(most - 1 + base), base);
             mc_drop(id);
             return rc;
         }
@@ -124,8 +131,9 @@ static int segment_shape(const mci_job *job, int how, int *axis, mci_result *r)
         (rc = mci_axis(op->name, t, job->params->naxes < 1 ? 0 : job->params->axes[0], axis)) != 0)
         return rc;
     if (ids->ndim != 1 || ids->shape[0] != t->shape[*axis])
-        return mci_error(MC_ESHAPE, "%s: segments are %s; give one for each element of the axis of %s", op->name, mci_tensor_text(s1, sizeof s1, ids),
-                         mci_tensor_text(s2, sizeof s2, t));
+        return mci_error(
+            MC_ESHAPE, "%s: segments are %s; give one for each element of the axis of %s", op->name,
+            mci_tensor_text(s1, sizeof s1, ids), mci_tensor_text(s2, sizeof s2, t));
     if (kind != 'i' && kind != 'u')
         return mci_error(MC_EDTYPE, "%s: segments are %s; give an integer tensor", op->name,
                          mci_tensor_text(s1, sizeof s1, ids));
@@ -186,7 +194,8 @@ static int segment(const mci_op *op, int how, mc_tensor *out, const mc_tensor *t
     j.strips = nr == 1 && j.columns > STRIP ? (j.columns + STRIP - 1) / STRIP : 1;
     j.width = j.strips > 1 ? STRIP : j.columns;
     j.blocks = j.strips >= BLOCKS / 2 ? 1 : j.n * j.columns / BLOCK;
-    int64_t most = j.n / (4 * j.segments); /* the partial results are at most a quarter of the operand */
+    /* the partial results are at most a quarter of the operand */
+    int64_t most = j.n / (4 * j.segments);
     j.blocks = j.blocks < most ? j.blocks : most;
     j.blocks = j.blocks > BLOCKS ? BLOCKS : j.blocks < 1 ? 1 : j.blocks;
     j.step = (j.n + j.blocks - 1) / j.blocks;
@@ -202,11 +211,13 @@ static int segment(const mci_op *op, int how, mc_tensor *out, const mc_tensor *t
     j.buf = mci_alloc((size_t)(mci_workers(tasks) * (j.width > PIECE ? j.width : PIECE) * j.size));
     if (how == MEAN)
         count = mci_alloc((size_t)j.segments * sizeof(double));
-    rc = !j.acc || !j.buf || (how == MEAN && !count) ? mc_errstatus() : mci_parallel(tasks, segment_task, &j);
+    rc = !j.acc || !j.buf || (how == MEAN && !count) ? mc_errstatus()
+                                                     : mci_parallel(tasks, segment_task, &j);
     if (!rc) {
         static const int64_t zero = 0;
         for (int64_t b = 1; b < j.blocks; b++) {
-            mck_segment k = {1, j.segments * j.columns, j.acc, j.acc + b * j.segments * j.columns * j.size, &zero};
+            mck_segment k = { 1, j.segments * j.columns, j.acc,
+                              j.acc + b * j.segments * j.columns * j.size, &zero };
             j.fn(&k);
         }
         if (count) {
@@ -278,7 +289,12 @@ static mc_tensor line_of(const scatter_job *j, const mc_tensor *t, int64_t line,
         off += line % j->pos->shape[i] * t->strides[i];
         line /= j->pos->shape[i];
     }
-    mc_tensor v = {.data = mci_at(t, off), .dtype = t->dtype, .ndim = 1, .numel = n, .shape = {n}, .strides = {t->strides[j->axis]}};
+    mc_tensor v = { .data = mci_at(t, off),
+                    .dtype = t->dtype,
+                    .ndim = 1,
+                    .numel = n,
+                    .shape = { n },
+                    .strides = { t->strides[j->axis] } };
     return v;
 }
 
@@ -286,12 +302,15 @@ static void scatter_task(void *arg, int64_t begin, int64_t end, int worker)
 {
     const scatter_job *j = arg;
     (void)end;
-    int64_t l0 = begin * j->per_task, l1 = l0 + j->per_task < j->lines ? l0 + j->per_task : j->lines, slot = 2 * j->n + 2 * j->k;
+    int64_t l0 = begin * j->per_task,
+            l1 = l0 + j->per_task < j->lines ? l0 + j->per_task : j->lines,
+            slot = 2 * j->n + 2 * j->k;
     char *acc = j->buf + (int64_t)worker * slot * 16, *in = acc + j->n * 16;
     int64_t *id = (int64_t *)(void *)(in + j->k * 16);
     double *count = (double *)(void *)(id + j->k);
     for (int64_t l = l0; l < l1 && !mc_cancel_pending(); l++) {
-        mc_tensor to = line_of(j, j->out, l, j->n), from = line_of(j, j->values, l, j->k), at = line_of(j, j->pos, l, j->k);
+        mc_tensor to = line_of(j, j->out, l, j->n), from = line_of(j, j->values, l, j->k),
+                  at = line_of(j, j->pos, l, j->k);
         mci_gather(&to, 0, j->n, j->wide, acc);
         mci_gather(&from, 0, j->k, j->wide, in);
         mci_gather(&at, 0, j->k, MC_I64, id);
@@ -323,14 +342,18 @@ static int scatter_infer(const mci_job *job, int how, mci_result *r)
         return rc;
     const int wide = r->compute;
     if (how == MEAN && mci_kind(wide) == 'i')
-        return mci_error(MC_EDTYPE, "%s: a mean of integers is no integer, x is %s; convert it to f64 first", op->name, mci_tensor_text(s1, sizeof s1, t));
+        return mci_error(MC_EDTYPE,
+                         "%s: a mean of integers is no integer, x is %s; convert it to f64 first",
+                         op->name, mci_tensor_text(s1, sizeof s1, t));
     if (how != SUM && how != PROD && mci_kind(wide) == 'c' && how != MEAN)
-        return mci_error(MC_EDTYPE, "%s: complex numbers have no order, x is %s; take :abs() first", op->name, mci_tensor_text(s1, sizeof s1, t));
+        return mci_error(MC_EDTYPE, "%s: complex numbers have no order, x is %s; take :abs() first",
+                         op->name, mci_tensor_text(s1, sizeof s1, t));
     int ok = index->ndim == t->ndim;
     for (int i = 0; ok && i < t->ndim; i++)
         ok = i == axis || index->shape[i] <= t->shape[i];
     if (!ok)
-        return mci_error(MC_ESHAPE, "%s: index must match x off the axis, x is %s and index is %s", op->name, mci_tensor_text(s1, sizeof s1, t),
+        return mci_error(MC_ESHAPE, "%s: index must match x off the axis, x is %s and index is %s",
+                         op->name, mci_tensor_text(s1, sizeof s1, t),
                          mci_tensor_text(s2, sizeof s2, index));
     mci_result_one(r, t->dtype, t->ndim, t->shape);
     r->compute = wide;
@@ -404,8 +427,10 @@ int mci_segment_infer(const mci_job *job, mci_result *r)
     return rc;
 }
 
-/* Segments: i[0] their number, negative: as many as the ids name. scatter_reduce: i[0] SUM.., i[1] the elements of x take part. */
-int mci_segment_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
+/* Segments: i[0] their number, negative: as many as the ids name. scatter_reduce: i[0] SUM.., i[1]
+ * the elements of x take part. */
+int mci_segment_run(const mci_op *op, int nout, mc_tensor **outs, int nin,
+                    const mc_tensor *const *in, const mc_params *p)
 {
     (void)nout;
     const int how = mci_join_of(op, p), self = mci_join_self(op, p);

@@ -40,7 +40,8 @@ int mci_sequence_infer(const mci_job *job, mci_result *r)
     return mci_result_one(r, MC_F64, 2, shape);
 }
 
-int mci_sequence_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
+int mci_sequence_run(const mci_op *op, int nout, mc_tensor **outs, int nin,
+                     const mc_tensor *const *in, const mc_params *p)
 {
     (void)nout;
     mc_tensor *out = outs[0], numbers = {0}, table = {0}, tmp = {0};
@@ -61,9 +62,15 @@ int mci_sequence_run(const mci_op *op, int nout, mc_tensor **outs, int nin, cons
         target = &tmp;
     }
     if (!rc) {
-        sequence_job j = {.fn = (mck_sequence_fn)mci_kernel_get(op->kernel, MC_F64), .total = p->i[6]};
+        sequence_job j = { .fn = (mck_sequence_fn)mci_kernel_get(op->kernel, MC_F64),
+                           .total = p->i[6] };
         j.task = GRAIN / d > 1 ? GRAIN / d : 1;
-        j.k = (mck_sequence){.d = d, .first = p->i[4], .out = target->data, .table = table.data, .numbers = numbers.data, .scramble = p->i[5] != 0};
+        j.k = (mck_sequence){ .d = d,
+                              .first = p->i[4],
+                              .out = target->data,
+                              .table = table.data,
+                              .numbers = numbers.data,
+                              .scramble = p->i[5] != 0 };
         j.k.key = (uint64_t)key;
         j.k.stream = (uint64_t)(uint32_t)p->i[2] | (uint64_t)(uint32_t)p->i[3] << 32;
         ((mck_sequence_fn)mci_function(sobol ? MCK_FN_SOBOL_TABLE : MCK_FN_HALTON_TABLE))(&j.k);

@@ -30,12 +30,29 @@ static void sort_task(void *arg, int64_t begin, int64_t end, int worker)
     int64_t r0 = begin * j->rows, m = j->m - r0 < j->rows ? j->m - r0 : j->rows;
     void *work = j->work + (size_t)worker * j->work_bytes;
     if (j->select) {
-        mck_select k = {m, j->n, j->q, j->out + r0 * j->q * j->size, j->in + r0 * j->n * j->size, j->prob, j->method, j->nan_skip, work};
+        mck_select k = { m,
+                         j->n,
+                         j->q,
+                         j->out + r0 * j->q * j->size,
+                         j->in + r0 * j->n * j->size,
+                         j->prob,
+                         j->method,
+                         j->nan_skip,
+                         work };
         j->select(&k);
         return;
     }
-    mck_sort k = {m, j->n, j->out ? j->out + r0 * j->q * j->size : NULL, j->index ? j->index + r0 * j->q : NULL,
-                  j->in + r0 * j->n * j->size, j->base, j->descending, 1, work, j->kth, j->ordered};
+    mck_sort k = { m,
+                   j->n,
+                   j->out ? j->out + r0 * j->q * j->size : NULL,
+                   j->index ? j->index + r0 * j->q : NULL,
+                   j->in + r0 * j->n * j->size,
+                   j->base,
+                   j->descending,
+                   1,
+                   work,
+                   j->kth,
+                   j->ordered };
     j->sort(&k);
 }
 
@@ -57,13 +74,17 @@ static int place(const mci_op *op, const mc_tensor *t, int axis, const mc_params
     int64_t n = t->shape[axis], given = p->i[0];
     *kth = given < 0 ? given + n : given - p->base;
     if (*kth < 0 || *kth >= n)
-        return mci_error(MC_ESHAPE, "%s: place %lld is outside an axis of size %lld of %s (places count from %d, negative ones from the end)", op->name,
-                         (long long)given, (long long)n, mci_tensor_text(s, sizeof s, t), p->base);
+        return mci_error(MC_ESHAPE,
+                         "%s: place %lld is outside an axis of size %lld of %s (places count from "
+                         "%d, negative ones from the end)",
+                         op->name, (long long)given, (long long)n, mci_tensor_text(s, sizeof s, t),
+                         p->base);
     return MC_OK;
 }
 
-/* Parameters: i[0] of sort and argsort: descending; of partition and argpartition: the place; of topk: how many, i[1] the largest,
- * i[2] in order. topk gives values and positions, the others one of them. */
+/* Parameters: i[0] of sort and argsort: descending; of partition and argpartition: the place; of
+ * topk: how many, i[1] the largest, i[2] in order. topk gives values and positions, the others one
+ * of them. */
 int mci_sort_infer(const mci_job *job, mci_result *r)
 {
     const mci_op *op = job->op;
@@ -77,14 +98,17 @@ int mci_sort_infer(const mci_job *job, mci_result *r)
     if (rc)
         return rc;
     if (t->ndim == 0)
-        return mci_error(MC_ESHAPE, "%s: operand is %s; it needs at least one axis", op->name, mci_tensor_text(s, sizeof s, t));
+        return mci_error(MC_ESHAPE, "%s: operand is %s; it needs at least one axis", op->name,
+                         mci_tensor_text(s, sizeof s, t));
     if ((rc = mci_axis(op->name, t, p->naxes < 1 ? -1 : p->axes[0], &axis)) != 0)
         return rc;
     if (part && t->numel > 0 && (rc = place(op, t, axis, p, &kth)) != 0)
         return rc;
     if (topk && (p->i[0] < 0 || p->i[0] > t->shape[axis]))
-        return mci_error(MC_ESHAPE, "topk: %lld elements are asked of an axis of size %lld of %s; ask for 0 to that many", (long long)p->i[0],
-                         (long long)t->shape[axis], mci_tensor_text(s, sizeof s, t));
+        return mci_error(
+            MC_ESHAPE,
+            "topk: %lld elements are asked of an axis of size %lld of %s; ask for 0 to that many",
+            (long long)p->i[0], (long long)t->shape[axis], mci_tensor_text(s, sizeof s, t));
     r->nout = topk ? 2 : 1;
     for (int k = 0; k < r->nout; k++) {
         r->dtype[k] = op->result == MCI_RESULT_I64 || k ? MC_I64 : dtype;
@@ -96,11 +120,14 @@ int mci_sort_infer(const mci_job *job, mci_result *r)
     return MC_OK;
 }
 
-int mci_sort_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
+int mci_sort_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in,
+                 const mc_params *p)
 {
     const mc_tensor *t = in[0];
     const int topk = op->variant == MCI_SORT_TOP, part = op->variant == MCI_SORT_PART;
-    mc_tensor *values = op->result == MCI_RESULT_I64 ? NULL : outs[0], *index = topk ? outs[1] : values ? NULL : outs[0];
+    mc_tensor *values = op->result == MCI_RESULT_I64 ? NULL : outs[0], *index = topk     ? outs[1]
+                                                                                : values ? NULL
+                                                                                         : outs[0];
     int axis, made = 0, given[2] = {0, 0};
     int64_t kth = 0;
     mci_result r;
@@ -127,14 +154,25 @@ int mci_sort_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc
             rc = mci_rows_open(&pos, index, axis, MC_I64);
         if (!rc) {
             int kdt = compute == MC_BOOL ? MC_U8 : compute;
-            sort_job j = {.sort = (mck_sort_fn)mci_kernel_get(topk ? MCK_K_TOPK : part ? MCK_K_PARTITION : MCK_K_SORT, kdt), .in = rows.data, .m = rows.m,
-                          .n = rows.n, .q = shape[axis], .size = MCI_SIZE(compute), .base = p->base, .kth = kth};
+            sort_job j = { .sort = (mck_sort_fn)mci_kernel_get(topk   ? MCK_K_TOPK
+                                                               : part ? MCK_K_PARTITION
+                                                                      : MCK_K_SORT,
+                                                               kdt),
+                           .in = rows.data,
+                           .m = rows.m,
+                           .n = rows.n,
+                           .q = shape[axis],
+                           .size = MCI_SIZE(compute),
+                           .base = p->base,
+                           .kth = kth };
             j.descending = topk ? (int)p->i[1] : part ? 0 : (int)p->i[0];
             j.ordered = (int)p->i[2];
             j.out = values ? res.data : NULL;
             j.index = index ? pos.data : NULL;
-            j.work_bytes = topk || part ? ((select_work_fn)mci_function(MCK_FN_TOPK_WORK))((int)j.size, j.n, topk ? kth + 1 : 0)
-                                        : ((sort_work_fn)mci_function(MCK_FN_SORT_WORK))((int)j.size, j.n, index != NULL);
+            j.work_bytes = topk || part ? ((select_work_fn)mci_function(MCK_FN_TOPK_WORK))(
+                                              (int)j.size, j.n, topk ? kth + 1 : 0)
+                                        : ((sort_work_fn)mci_function(MCK_FN_SORT_WORK))(
+                                              (int)j.size, j.n, index != NULL);
             rc = run_rows(&j);
         }
         if (values && !rc)
@@ -152,8 +190,9 @@ int mci_sort_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc
     return rc;
 }
 
-/* Parameters: i[0] method, i[1] skip NaN, i[2] number of probabilities q (0: one, without an axis of its own), d[0..] or a second
- * operand would carry them: up to 16 in d. The axis of probabilities comes first in the result, as in NumPy. */
+/* Parameters: i[0] method, i[1] skip NaN, i[2] number of probabilities q (0: one, without an axis
+ * of its own), d[0..] or a second operand would carry them: up to 16 in d. The axis of
+ * probabilities comes first in the result, as in NumPy. */
 int mci_select_infer(const mci_job *job, mci_result *r)
 {
     const mci_op *op = job->op;
@@ -170,23 +209,27 @@ int mci_select_infer(const mci_job *job, mci_result *r)
     const int lead = op->variant != MCI_SELECT_MEDIAN && p->i[2] >= 1;
     mci_reduced_shape(t, mask, p->keepdim, &nd, shape);
     if (nd + lead > MC_MAX_RANK)
-        return mci_error(MC_ESHAPE, "%s: the result would have more than %d axes", op->name, MC_MAX_RANK);
+        return mci_error(MC_ESHAPE, "%s: the result would have more than %d axes", op->name,
+                         MC_MAX_RANK);
     r->ndim[0] = nd + lead;
     r->shape[0][0] = p->i[2];
     for (int i = 0; i < nd; i++)
         r->shape[0][i + lead] = shape[i];
     if (mci_numel(nd, shape) > 0 && t->numel == 0)
-        return mci_error(MC_ESHAPE, "%s: nothing to order in %s; give it at least one element", op->name, mci_tensor_text(s, sizeof s, t));
+        return mci_error(MC_ESHAPE, "%s: nothing to order in %s; give it at least one element",
+                         op->name, mci_tensor_text(s, sizeof s, t));
     return MC_OK;
 }
 
-int mci_select_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
+int mci_select_run(const mci_op *op, int nout, mc_tensor **outs, int nin,
+                   const mc_tensor *const *in, const mc_params *p)
 {
     (void)nout;
     const mc_tensor *t = in[0];
     mc_tensor *out = outs[0], tmp = {0};
     double half = 0.5;
-    const int given = (out->flags & MC_FLAG_OUT) != 0, median = op->variant == MCI_SELECT_MEDIAN, lead = !median && p->i[2] >= 1;
+    const int given = (out->flags & MC_FLAG_OUT) != 0, median = op->variant == MCI_SELECT_MEDIAN,
+              lead = !median && p->i[2] >= 1;
     const int64_t q = lead ? p->i[2] : 1;
     unsigned mask;
     mci_result r;
@@ -205,9 +248,16 @@ int mci_select_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const 
     if (!rc)
         rc = mc_create(&tmp, compute, 2, mq);
     if (!rc) {
-        sort_job j = {.select = (mck_select_fn)mci_kernel_get(MCK_K_SELECT, compute), .in = rows.data, .out = tmp.data, .m = rows.m, .n = rows.n,
-                      .size = MCI_SIZE(compute), .q = q, .method = median ? 0 : (int)p->i[0], .nan_skip = median ? 0 : (int)p->i[1],
-                      .prob = median ? &half : p->d};
+        sort_job j = { .select = (mck_select_fn)mci_kernel_get(MCK_K_SELECT, compute),
+                       .in = rows.data,
+                       .out = tmp.data,
+                       .m = rows.m,
+                       .n = rows.n,
+                       .size = MCI_SIZE(compute),
+                       .q = q,
+                       .method = median ? 0 : (int)p->i[0],
+                       .nan_skip = median ? 0 : (int)p->i[1],
+                       .prob = median ? &half : p->d };
         j.work_bytes = ((select_work_fn)mci_function(MCK_FN_SELECT_WORK))((int)j.size, j.n, q);
         rc = run_rows(&j);
     }

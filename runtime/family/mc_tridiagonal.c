@@ -30,7 +30,8 @@ static void solve_task(void *arg, int64_t begin, int64_t end, int worker)
     j->fn(&k);
 }
 
-/* operands: bands [3, n] (below the diagonal from its second entry, the diagonal, above it up to the last but one), right sides [n, ...] */
+/* operands: bands [3, n] (below the diagonal from its second entry, the diagonal, above it up to
+ * the last but one), right sides [n, ...] */
 int mci_tridiagonal_infer(const mci_job *job, mci_result *r)
 {
     const mc_tensor *bands = job->in[0], *rhs = job->in[1];
@@ -45,7 +46,8 @@ int mci_tridiagonal_infer(const mci_job *job, mci_result *r)
     return mci_result_one(r, dtype, rhs->ndim, rhs->shape);
 }
 
-int mci_tridiagonal_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
+int mci_tridiagonal_run(const mci_op *op, int nout, mc_tensor **outs, int nin,
+                        const mc_tensor *const *in, const mc_params *p)
 {
     (void)nout;
     mc_tensor *out = outs[0], bands = {0}, rhs = {0}, res = {0};
@@ -74,13 +76,21 @@ int mci_tridiagonal_run(const mci_op *op, int nout, mc_tensor **outs, int nin, c
         for (int64_t i = 0; i < n && !rc; i++) {
             const double d = i ? diagonal[i] - lower[i] * ratio[i - 1] : diagonal[i];
             if (d == 0)
-                rc = mci_error(MC_ENUMERIC, "%s: a pivot of bands %s is zero; the system is singular or needs exchanges of rows", op->name,
-                               mci_tensor_text(s1, sizeof s1, in[0]));
+                rc = mci_error(MC_ENUMERIC,
+                               "%s: a pivot of bands %s is zero; the system is singular or needs "
+                               "exchanges of rows",
+                               op->name, mci_tensor_text(s1, sizeof s1, in[0]));
             pivot[i] = d;
             ratio[i] = i + 1 < n ? upper[i] / d : 0;
         }
         if (!rc) {
-            solve_job j = {.k = {.n = n, .m = out->numel / n, .out = res.data, .rhs = rhs.data, .lower = lower, .pivot = pivot, .ratio = ratio}};
+            solve_job j = { .k = { .n = n,
+                                   .m = out->numel / n,
+                                   .out = res.data,
+                                   .rhs = rhs.data,
+                                   .lower = lower,
+                                   .pivot = pivot,
+                                   .ratio = ratio } };
             j.fn = (mck_tridiagonal_fn)mci_kernel_get(op->kernel, MC_F64);
             rc = mci_parallel((j.k.m + BLOCK - 1) / BLOCK, solve_task, &j);
         }

@@ -6,7 +6,8 @@
  * (lua/mascon/array/sets.lua). Letters: n elements, u runs. */
 #include "family/mc_family.h"
 
-/* begins[i] = 1 where element i differs from the one before; the type is that of one part, `parts` of them make an element */
+/* begins[i] = 1 where element i differs from the one before; the type is that of one part, `parts`
+ * of them make an element */
 #define BEGINS(T, parts)                                                                   \
     do {                                                                                   \
         const T *x = v;                                                                    \
@@ -48,9 +49,11 @@ static void mark(void *arg, int64_t begin, int64_t end, int worker)
     }
 }
 
-/* in: the sorted row [n] and, for results 3 and 4, the positions [n] that sorted it. out: first position of each run in the sorted row
- * [u], counts [u], smallest original position of each run [u], run of each original element [n]; positions count from p->base. */
-int mci_unique_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc_tensor *const *in, const mc_params *p)
+/* in: the sorted row [n] and, for results 3 and 4, the positions [n] that sorted it. out: first
+ * position of each run in the sorted row [u], counts [u], smallest original position of each run
+ * [u], run of each original element [n]; positions count from p->base. */
+int mci_unique_run(const mci_op *op, int nout, mc_tensor **outs, int nin,
+                   const mc_tensor *const *in, const mc_params *p)
 {
     char s1[MCI_TEXT], s2[MCI_TEXT];
     const mc_tensor *t = in[0], *order = nin > 1 ? in[1] : NULL;
@@ -58,10 +61,16 @@ int mci_unique_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const 
     uint8_t *begins = NULL;
     int given[4] = {0}, made = 0, wanted = order ? 4 : 2;
     if (nout != wanted)
-        return mci_error(MC_EINVAL, "%s: %d results from %d operands; it gives 2 from one and 4 from two", op->name, nout, nin);
-    if (t->ndim != 1 || (order && (order->ndim != 1 || order->numel != t->numel || order->dtype != MC_I64)))
-        return mci_error(MC_ESHAPE, "%s: operands must be one sorted row and i64 positions of its length, they are %s and %s", op->name,
-                         mci_tensor_text(s1, sizeof s1, t), order ? mci_tensor_text(s2, sizeof s2, order) : "none");
+        return mci_error(MC_EINVAL,
+                         "%s: %d results from %d operands; it gives 2 from one and 4 from two",
+                         op->name, nout, nin);
+    if (t->ndim != 1 ||
+        (order && (order->ndim != 1 || order->numel != t->numel || order->dtype != MC_I64)))
+        return mci_error(MC_ESHAPE,
+                         "%s: operands must be one sorted row and i64 positions of its length, "
+                         "they are %s and %s",
+                         op->name, mci_tensor_text(s1, sizeof s1, t),
+                         order ? mci_tensor_text(s2, sizeof s2, order) : "none");
     int64_t n = t->numel, u = 0;
     int rc = mci_materialize(&v, t, op->compute[t->dtype]);
     if (!rc && order)
@@ -69,7 +78,8 @@ int mci_unique_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const 
     const int64_t *from = perm.data;
     for (int64_t i = 0; !rc && order && i < n; i++)
         if (from[i] < p->base || from[i] >= n + p->base)
-            rc = mci_error(MC_ESHAPE, "%s: position %lld is outside %s", op->name, (long long)from[i], mci_tensor_text(s1, sizeof s1, t));
+            rc = mci_error(MC_ESHAPE, "%s: position %lld is outside %s", op->name,
+                           (long long)from[i], mci_tensor_text(s1, sizeof s1, t));
     if (!rc && !(begins = mci_alloc((size_t)(n > 0 ? n : 1))))
         rc = mc_errstatus();
     if (!rc) {

@@ -17,7 +17,9 @@ int mc_numbers(const mc_tensor *t, int64_t first, int64_t count, double *out)
     if (mci_check_released("numbers", t) || (mci_recording && mci_record_check_value("numbers", t)))
         return mc_errstatus();
     if (first < 0 || count < 0 || first > t->numel - count || !mc_is_contiguous(t))
-        return mci_error(MC_EINVAL, "numbers: elements outside the tensor, or one that is not contiguous; check the call");
+        return mci_error(
+            MC_EINVAL,
+            "numbers: elements outside the tensor, or one that is not contiguous; check the call");
     int width = mci_kind(t->dtype) == 'c' ? 2 : 1;
     const mci_cast_fn cast = mci_cast(width == 2 ? MC_C128 : MC_F64, t->dtype);
     if (t->device) {
@@ -53,8 +55,8 @@ int mc_item(const mc_tensor *t, double v[2], int64_t *exact)
     if (mci_check_released("item", t) || (mci_recording && mci_record_check_value("item", t)))
         return mc_errstatus();
     if (t->numel != 1)
-        return mci_error(MC_ESHAPE, "item: %s has %lld elements; index one of them first", mci_tensor_text(s, sizeof s, t),
-                         (long long)t->numel);
+        return mci_error(MC_ESHAPE, "item: %s has %lld elements; index one of them first",
+                         mci_tensor_text(s, sizeof s, t), (long long)t->numel);
     v[1] = 0;
     if (MC_UNLIKELY(t->device != 0))
         return fetched(t, v, exact);

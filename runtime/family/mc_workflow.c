@@ -42,9 +42,15 @@ static int tasks(mc_tasks_fn fn, const void *args, int64_t n, int64_t work)
 
 static int dtype_size(int dtype) { return (int)MCI_SIZE(dtype); }
 
-static int axis(const mc_call *c, int k, int64_t given, int *at) { return mci_axis(c->name, c->in[k], given, at); }
+static int axis(const mc_call *c, int k, int64_t given, int *at)
+{
+    return mci_axis(c->name, c->in[k], given, at);
+}
 
-static int broadcast(const mc_call *c, int *ndim, int64_t *shape) { return mci_broadcast(c->name, c->in, c->nin, ndim, shape); }
+static int broadcast(const mc_call *c, int *ndim, int64_t *shape)
+{
+    return mci_broadcast(c->name, c->in, c->nin, ndim, shape);
+}
 
 static int promoted(const mc_call *c, int *dtype)
 {
@@ -59,10 +65,14 @@ static int operand(const mc_call *c, int k, int dtype, int64_t least)
         return mci_error(MC_EINVAL, "%s: operand %d is missing", c->name, k + 1);
     const mc_tensor *t = c->in[k];
     if ((dtype < 0 || t->dtype == dtype) && t->numel >= least && !mci_contiguous(t))
-        return mci_error(MC_EDTYPE, "%s: operand %d is %s, which is not contiguous; give x:contiguous()", c->name, k + 1, mci_tensor_text(s, sizeof s, t));
+        return mci_error(MC_EDTYPE,
+                         "%s: operand %d is %s, which is not contiguous; give x:contiguous()",
+                         c->name, k + 1, mci_tensor_text(s, sizeof s, t));
     if ((dtype >= 0 && t->dtype != dtype) || !mci_contiguous(t) || t->numel < least)
-        return mci_error(MC_EDTYPE, "%s: operand %d is %s; it must be contiguous %s with at least %lld elements", c->name, k + 1,
-                         mci_tensor_text(s, sizeof s, t), mc_dtype_name(dtype), (long long)least);
+        return mci_error(
+            MC_EDTYPE, "%s: operand %d is %s; it must be contiguous %s with at least %lld elements",
+            c->name, k + 1, mci_tensor_text(s, sizeof s, t), mc_dtype_name(dtype),
+            (long long)least);
     return MC_OK;
 }
 
@@ -71,7 +81,8 @@ static void *wanted(mc_results *r, int64_t bit, int dtype, int ndim, const int64
     if (r->rc || !(r->want & bit))
         return NULL;
     if (r->next >= r->call->nout) {
-        r->rc = mci_error(MC_EINVAL, "%s: %d results are not enough for what is wanted", r->call->name, r->call->nout);
+        r->rc = mci_error(MC_EINVAL, "%s: %d results are not enough for what is wanted",
+                          r->call->name, r->call->nout);
         return NULL;
     }
     const int k = r->next++;
@@ -83,14 +94,17 @@ static int finish(mc_results *r, int rc)
 {
     rc = rc ? rc : r->rc;
     if (!rc && r->next != r->call->nout)
-        return mci_error(MC_EINVAL, "%s: %d results given, %d wanted", r->call->name, r->call->nout, r->next);
+        return mci_error(MC_EINVAL, "%s: %d results given, %d wanted", r->call->name, r->call->nout,
+                         r->next);
     return rc;
 }
 
-static int run_named(const char *name, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p)
+static int run_named(const char *name, int nout, mc_tensor **out, int nin,
+                     const mc_tensor *const *in, const mc_params *p)
 {
     const mci_op *op = mci_op_named(name);
-    return op ? mc_op(op->id, nout, out, nin, in, p) : mci_error(MC_EINVAL, "there is no op %s", name);
+    return op ? mc_op(op->id, nout, out, nin, in, p)
+              : mci_error(MC_EINVAL, "there is no op %s", name);
 }
 
 static int fft_plan(mc_fft_use *use, int kind, int prec, int64_t n)
@@ -108,8 +122,8 @@ static void fft_done(mc_fft_use *use)
     use->held = own.held;
 }
 
-static int gemm(int type, int transa, int transb, int64_t m, int64_t n, int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb, void *c,
-                int64_t ldc)
+static int gemm(int type, int transa, int transb, int64_t m, int64_t n, int64_t k, const void *a,
+                int64_t lda, const void *b, int64_t ldb, void *c, int64_t ldc)
 {
     const mc_blas_api *blas = mci_blas();
     if (!blas)
@@ -167,7 +181,8 @@ struct mc_workflow {
     char path[];
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the list of those that are open */
+/* guards the list of those that are open */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static mc_workflow *opened;
 
 static mc_workflow *open_locked(const char *path)
@@ -185,9 +200,12 @@ static mc_workflow *open_locked(const char *path)
     const mc_plugin_row *rows = rows_of ? rows_of(&host) : NULL;
     mc_workflow *w = rows ? mci_alloc(sizeof *w + strlen(path) + 1) : NULL;
     if (!rows_of)
-        mci_error(MC_EUNSUPPORTED, "%s is no native part of a workflow: it has no MC_PLUGIN(...)", path);
+        mci_error(MC_EUNSUPPORTED, "%s is no native part of a workflow: it has no MC_PLUGIN(...)",
+                  path);
     else if (!rows)
-        mci_error(MC_EUNSUPPORTED, "%s was built for another version of mc_plugin.h than %d; compile it again", path, MC_PLUGIN_ABI);
+        mci_error(MC_EUNSUPPORTED,
+                  "%s was built for another version of mc_plugin.h than %d; compile it again", path,
+                  MC_PLUGIN_ABI);
     if (!w) {
         dlclose(lib);
         return NULL;

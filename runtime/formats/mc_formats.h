@@ -209,8 +209,8 @@ MC_API mc_samples *mc_samples_from_memory(const void *bytes, int64_t n);
 /* Bytes of the file to out[0]. */
 MC_API int mc_samples_size(const mc_samples *f, int64_t *out);
 /* Samples [first, first + count) of n channels to rows of `out`, row r starting at element r *
- * row_stride, times scale[r] (NULL: 1). The number of channel c and sample t lies at byte base + c *
- * channel_step + t * sample_step. MC_EINVAL when the file does not hold them all. Memory beyond
+ * row_stride, times scale[r] (NULL: 1). The number of channel c and sample t lies at byte base + c
+ * * channel_step + t * sample_step. MC_EINVAL when the file does not hold them all. Memory beyond
  * `out` is bounded by 256 KiB or one sample of all channels, whichever is more. */
 MC_API int mc_samples_read(const mc_samples *f, int type, int64_t base, int64_t channel_step,
                            int64_t sample_step, const int *channels, int n, int64_t first,
@@ -289,8 +289,8 @@ enum {
     MC_MAT_ARRAY_LEN = 16
 };
 
-/* Opens a MAT-file of version 5 (MATLAB 5 to 7.2) and reads the tree of its arrays; packed variables
- * are unpacked to memory, numbers of others stay in the file. Owns. MC_EIO, MC_EFORMAT,
+/* Opens a MAT-file of version 5 (MATLAB 5 to 7.2) and reads the tree of its arrays; packed
+ * variables are unpacked to memory, numbers of others stay in the file. Owns. MC_EIO, MC_EFORMAT,
  * MC_EUNSUPPORTED for version 7.3 (HDF5) and version 4, with what to do. */
 MC_API mc_mat *mc_mat_open(const char *path);
 /* The same over n bytes in memory, which must outlive the handle (borrows them). */
@@ -302,7 +302,8 @@ MC_API int mc_mat_variable(const mc_mat *f, int64_t k, int64_t *out);
 MC_API int mc_mat_array(const mc_mat *f, int64_t i, int64_t *out);
 /* Array index of child k of array i to out[0]. */
 MC_API int mc_mat_child(const mc_mat *f, int64_t i, int64_t k, int64_t *out);
-/* Name of a variable, and of field k of a struct; NULL outside. Borrows: valid until mc_mat_free. */
+/* Name of a variable, and of field k of a struct; NULL outside. Borrows: valid until
+ * mc_mat_free. */
 MC_API const char *mc_mat_name(const mc_mat *f, int64_t i);
 MC_API const char *mc_mat_field(const mc_mat *f, int64_t i, int64_t k);
 /* Numbers or characters [first, first + count) of array i in stored order, every NaN as the plain
@@ -388,8 +389,9 @@ MC_API void mc_hdf5_writer_free(mc_hdf5_writer *w);
 
 /* ---- public: YAML, through its plug-in ---- */
 
-/* The events of a text: per event a line "kind line column anchor tag value", the last three as lengths in bytes,
- * then these texts. Kinds: D document, { } mapping, [ ] sequence, p plain scalar, q quoted one, * alias. */
+/* The events of a text: per event a line "kind line column anchor tag value", the last three as
+ * lengths in bytes, then these texts. Kinds: D document, { } mapping, [ ] sequence, p plain scalar,
+ * q quoted one, * alias. */
 typedef struct mc_yaml mc_yaml;
 /* Owns. MC_EINVAL names line and column; MC_EUNSUPPORTED without the plug-in. */
 MC_API mc_yaml *mc_yaml_parse(const char *text, int64_t bytes);
@@ -416,8 +418,8 @@ mci_infile *mci_infile_memory(const char *op, const void *bytes, int64_t n);
 mci_infile *mci_infile_adopt(const char *op, const char *name, void *bytes, int64_t n);
 mci_infile *mci_infile_share(mci_infile *f);
 void mci_infile_release(mci_infile *f);
-/* The pages of a mapping that hold n bytes at `from` leave the process; they are read again when they are
- * touched. Nothing happens to what is not mapped. */
+/* The pages of a mapping that hold n bytes at `from` leave the process; they are read again when
+ * they are touched. Nothing happens to what is not mapped. */
 void mci_infile_forget(const mci_infile *f, const void *from, int64_t n);
 int64_t mci_infile_size(const mci_infile *f);
 const char *mci_infile_name(const mci_infile *f);
@@ -523,8 +525,8 @@ void mci_sample_decode(const unsigned char *p, int64_t step, int64_t n, int type
 /* Makes every NaN the plain one: Lua would take the bits of others for values of other types. */
 void mci_one_nan(double *v, int64_t n);
 /* limit: the byte behind the last that may be read. */
-int mci_grid_read(const mci_infile *src, const mci_grid *g, int64_t limit, const int *channels, int n,
-                  int64_t first, int64_t count, const double *scale, double *out,
+int mci_grid_read(const mci_infile *src, const mci_grid *g, int64_t limit, const int *channels,
+                  int n, int64_t first, int64_t count, const double *scale, double *out,
                   int64_t row_stride);
 
 /* One signal of an EDF header. Texts are offsets into mc_edf.text. */

@@ -167,9 +167,12 @@ void mci_infile_release(mci_infile *f)
 void mci_infile_forget(const mci_infile *f, const void *from, int64_t n)
 {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), base = (uintptr_t)f->mapping;
-    uintptr_t lo = (uintptr_t)from & ~(page - 1), hi = ((uintptr_t)from + (uintptr_t)n + page - 1) & ~(page - 1);
-    if (f->mapping && n > 0 && (uintptr_t)from >= base && (uintptr_t)from + (uintptr_t)n <= base + (uintptr_t)f->size)
-        (void)madvise((void *)lo, hi - lo, MADV_DONTNEED); /* a hint; the mapping is never written, so nothing is lost */
+    uintptr_t lo = (uintptr_t)from & ~(page - 1),
+              hi = ((uintptr_t)from + (uintptr_t)n + page - 1) & ~(page - 1);
+    /* a hint; the mapping is never written, so nothing is lost */
+    if (f->mapping && n > 0 && (uintptr_t)from >= base &&
+        (uintptr_t)from + (uintptr_t)n <= base + (uintptr_t)f->size)
+        (void)madvise((void *)lo, hi - lo, MADV_DONTNEED);
 }
 
 int64_t mci_infile_size(const mci_infile *f)

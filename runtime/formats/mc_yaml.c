@@ -36,10 +36,16 @@ static int take(void *arg, const mc_yaml_event *e)
     mc_yaml *y = arg;
     const size_t anchor = strlen(e->anchor), tag = strlen(e->tag), value = (size_t)e->length;
     char head[128];
-    const int n = snprintf(head, sizeof head, "%c %lld %lld %zu %zu %zu\n", e->kind, (long long)e->line, (long long)e->column, anchor, tag, value);
+    const int n = snprintf(head, sizeof head, "%c %lld %lld %zu %zu %zu\n", e->kind,
+                           (long long)e->line, (long long)e->column, anchor, tag, value);
     const int rc = grow(y, n + (int64_t)(anchor + tag + value));
     if (rc) return rc;
-    const struct { const char *p; size_t n; } parts[4] = {{head, (size_t)n}, {e->anchor, anchor}, {e->tag, tag}, {e->value, value}};
+    const struct {
+        const char *p;
+        size_t n;
+    } parts[4] = {
+        { head, (size_t)n }, { e->anchor, anchor }, { e->tag, tag }, { e->value, value }
+    };
     for (int k = 0; k < 4; k++) {
         memcpy(y->bytes + y->size, parts[k].p, parts[k].n);
         y->size += (int64_t)parts[k].n;

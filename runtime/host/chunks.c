@@ -59,8 +59,8 @@ static size_t number(const bytes *b, size_t *at)
 
 enum { BIG_ENDIAN_FLAG = 1, STRIP_FLAG = 2 };
 
-/* Start of the first instruction of the next prototype and their count; *end is where the one after it begins.
- * 0 at the end of the dump or when its form is unknown. */
+/* Start of the first instruction of the next prototype and their count; *end is where the one after
+ * it begins. 0 at the end of the dump or when its form is unknown. */
 static size_t next_prototype(const bytes *b, size_t *end, int strip, size_t *count)
 {
     size_t at = *end, size = number(b, &at);
@@ -110,7 +110,8 @@ static void find_opcodes(lua_State *L)
     int strip = 0, found = 0;
     if (!dumped(L, "for k in pairs(t) do end", &a) && !dumped(L, "for k in parts(t) do end", &b)) {
         size_t ea = first_prototype(&a, &strip), eb = first_prototype(&b, &strip), na = 0, nb = 0;
-        size_t pa = ea ? next_prototype(&a, &ea, strip, &na) : 0, pb = eb ? next_prototype(&b, &eb, strip, &nb) : 0;
+        size_t pa = ea ? next_prototype(&a, &ea, strip, &na) : 0,
+               pb = eb ? next_prototype(&b, &eb, strip, &nb) : 0;
         for (size_t i = 0; pa && pb && na == nb && i < na; i++) {
             unsigned char x = a.data[pa + 4 * i], y = b.data[pb + 4 * i];
             if (x != y && found < 2) {
@@ -125,7 +126,8 @@ static void find_opcodes(lua_State *L)
     free(b.data);
 }
 
-/* The Lua function on top of the stack gives way to one with plain loops, if it has specialised ones. */
+/* The Lua function on top of the stack gives way to one with plain loops, if it has specialised
+ * ones. */
 static void despecialise(lua_State *L)
 {
     bytes b = { 0 };
@@ -179,8 +181,9 @@ static int chunks_dofile(lua_State *L)
     return lua_gettop(L) - 1;
 }
 
-/* next and pairs as C functions, which the compiler leaves alone: the version of Debian 12 compiles the builtin next to a call that returns two
- * values, and now and then moves the second, an address, as 32 bits (seen as crashes at the low half of the stack's address in long runs).
+/* next and pairs as C functions, which the compiler leaves alone: the version of Debian 12 compiles
+ * the builtin next to a call that returns two values, and now and then moves the second, an
+ * address, as 32 bits (seen as crashes at the low half of the stack's address in long runs).
  * jit.next stays the builtin one, for single calls on paths that are counted in nanoseconds. */
 static int plain_next(lua_State *L)
 {

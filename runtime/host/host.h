@@ -32,8 +32,8 @@ int mci_place_find(mci_place *place, char *tried, size_t tried_bytes);
  * any other start. */
 int mci_serve(int argc, char **argv, const mci_place *place);
 
-/* chunks.c: load, loadstring, loadfile, dofile and require give chunks with plain loops over next(); modules of
- * the library see base functions that no global replaces. */
+/* chunks.c: load, loadstring, loadfile, dofile and require give chunks with plain loops over
+ * next(); modules of the library see base functions that no global replaces. */
 void mci_chunks_install(lua_State *L, const mci_place *place);
 
 /* bundle.c: the file of bytecode of this installation, where it has one; the chunk of a module on

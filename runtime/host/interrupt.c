@@ -324,7 +324,8 @@ static void on_tick(int sig, siginfo_t *info, void *context)
         tick(0);
     } else if (!elsewhere(sig) && !stepping) {
         set_hook(); /* again: a finalizer that was running at the signal puts the old hooks back */
-        if (!library_works || !library_works()) /* kernels end soon; stepping through one makes it 10^4 times slower */
+        /* kernels end soon; stepping through one makes it 10^4 times slower */
+        if (!library_works || !library_works())
             start_stepping(context);
     }
     errno = saved;
@@ -395,7 +396,8 @@ void mci_interrupt_install(lua_State *L)
     install(SIGTERM, on_signal);
     install(SIGHUP, on_signal);
     install(SIGPIPE, on_signal);
-    signal(SIGXFSZ, SIG_IGN); /* a file size limit is an error of the write, not the end of the process */
+    /* a file size limit is an error of the write, not the end of the process */
+    signal(SIGXFSZ, SIG_IGN);
 }
 
 int mci_interrupt_status(void)
@@ -447,8 +449,8 @@ static int host_signal(lua_State *L)
     return 2;
 }
 
-/* set_cancel(request, clear, works): the addresses, as numbers, of the library's cancel functions and of the one that says
- * whether kernels are running. */
+/* set_cancel(request, clear, works): the addresses, as numbers, of the library's cancel functions
+ * and of the one that says whether kernels are running. */
 static int host_set_cancel(lua_State *L)
 {
     uintptr_t request = (uintptr_t)luaL_checknumber(L, 1);

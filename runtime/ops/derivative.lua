@@ -1,9 +1,11 @@
 -- derivative.lua - derivatives of formulas of the scalar language, as formulas.
 --
--- A row with an expression is differentiated by the rules of sums, products, quotients, choices and chains. What its functions contribute stands in the
--- rows of those functions: `d`, a formula for each operand in terms of the operands a, b, c and the result y; or 'none: why'. A row that gives d itself
--- (the functions of the language must; others do where the plain derivation loses digits) has those formulas as they stand.
--- The generator calls this at build time; the answers are text, so that the library, the reference and later device code read one thing.
+-- A row with an expression is differentiated by the rules of sums, products, quotients, choices and chains. What its
+-- functions contribute stands in the rows of those functions: `d`, a formula for each operand in terms of the operands
+-- a, b, c and the result y; or 'none: why'. A row that gives d itself (the functions of the language must; others do
+-- where the plain derivation loses digits) has those formulas as they stand.
+-- The generator calls this at build time; the answers are text, so that the library, the reference and later device
+-- code read one thing.
 local scalar = require 'mascon.gen.scalar'
 
 local M = {}
@@ -15,7 +17,9 @@ local function same(a, b) return text(a) == text(b) end
 
 -- ---------------------------------------------------------------- trees made simple as they are made
 
-local function num(v) return { 'num', v == math.floor(v) and math.abs(v) < 1e15 and ('%d'):format(v) or ('%.17g'):format(v) } end
+local function num(v)
+  return { 'num', v == math.floor(v) and math.abs(v) < 1e15 and ('%d'):format(v) or ('%.17g'):format(v) }
+end
 local ZERO, ONE = num(0), num(1)
 local function value(e) return e[1] == 'num' and tonumber(e[2]) or nil end
 
@@ -92,7 +96,8 @@ local function put(e, by)
   return out
 end
 
---- Derivative of a tree with respect to a variable. known(name, i): formula of the derivative of a function by its operand i; it raises where there is none.
+--- Derivative of a tree with respect to a variable. known(name, i): formula of the derivative of a function by its
+--- operand i; it raises where there is none.
 local function derive(e, v, known, whole)
   local o, y = e[1], e == whole and { 'var', 'y' } or e
   if o == 'var' then return e[2] == v and ONE or ZERO end
@@ -134,7 +139,9 @@ function M.of(formula, n, of)
   local function known(name, i)
     local d = of(name)
     if not d then error(('%s: the function %s has no derivative; give its row d'):format(formula, name), 0) end
-    if d[i]:find '^none: ' then error(('%s: %s has no derivative by operand %d (%s)'):format(formula, name, i, d[i]:sub(7)), 0) end
+    if d[i]:find '^none: ' then
+      error(('%s: %s has no derivative by operand %d (%s)'):format(formula, name, i, d[i]:sub(7)), 0)
+    end
     return parse(d[i])
   end
   for i = 1, n do out[i] = text(through_result(derive(whole, LETTERS[i], known, whole), whole)) end

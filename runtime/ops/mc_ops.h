@@ -43,12 +43,12 @@ static inline int mci_result_one(mci_result *r, int dtype, int ndim, const int64
 struct mci_bound;  /* family/mc_bind.h */
 struct mci_row_op; /* family/mc_family.h */
 
-/* A family of ops. infer: dtypes and shapes from headers, all checks that need no elements. exec: the
- * CPU's form; computes into results that are there, of those shapes and dtypes, contiguous or not,
- * whatever they overlap. launches: the form of a device with programs; fills launches, patches and
- * workspace of b, from headers alone. rows: the CPU's form along the last axes of contiguous rows,
- * looked up once (mci_row_op); 0 where the op is to be run as any other. NULL: there is none; without
- * infer the family's driver does all at once. */
+/* A family of ops. infer: dtypes and shapes from headers, all checks that need no elements. exec:
+ * the CPU's form; computes into results that are there, of those shapes and dtypes, contiguous or
+ * not, whatever they overlap. launches: the form of a device with programs; fills launches, patches
+ * and workspace of b, from headers alone. rows: the CPU's form along the last axes of contiguous
+ * rows, looked up once (mci_row_op); 0 where the op is to be run as any other. NULL: there is none;
+ * without infer the family's driver does all at once. */
 typedef struct mci_family {
     const char *name;
     int (*infer)(const mci_job *job, mci_result *r);
@@ -59,17 +59,25 @@ typedef struct mci_family {
                 const mc_params *p);
 } mci_family;
 
-typedef int (*mci_run_fn)(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p);
+typedef int (*mci_run_fn)(const mci_op *op, int nout, mc_tensor **out, int nin,
+                          const mc_tensor *const *in, const mc_params *p);
 
 enum { MCI_PROMOTE_NUMERIC, MCI_PROMOTE_FLOAT, MCI_PROMOTE_BOOL };
 enum { MCI_RESULT_SAME, MCI_RESULT_BOOL, MCI_RESULT_REAL, MCI_RESULT_I64 };
-/* How a reduction leaves NaN out: not at all, a copy with `fill`, a copy that holds the number before, a kernel that does it and counts, one
- * whose results hold the count. */
+/* How a reduction leaves NaN out: not at all, a copy with `fill`, a copy that holds the number
+ * before, a kernel that does it and counts, one whose results hold the count. */
 enum { MCI_SKIP_NONE, MCI_SKIP_FILL, MCI_SKIP_HOLD, MCI_SKIP_COUNT, MCI_SKIP_KERNEL };
 /* What is made of the joined pieces of a row: nothing, a mean, a spread or shape from moments,
  * a logarithm, NaN or an error without numbers. */
 enum {
-    MCI_FINISH_NONE, MCI_FINISH_MEAN, MCI_FINISH_VAR, MCI_FINISH_STD, MCI_FINISH_SKEW, MCI_FINISH_KURTOSIS, MCI_FINISH_LOG, MCI_FINISH_NAN,
+    MCI_FINISH_NONE,
+    MCI_FINISH_MEAN,
+    MCI_FINISH_VAR,
+    MCI_FINISH_STD,
+    MCI_FINISH_SKEW,
+    MCI_FINISH_KURTOSIS,
+    MCI_FINISH_LOG,
+    MCI_FINISH_NAN,
     MCI_FINISH_REFUSE
 };
 
@@ -82,13 +90,15 @@ struct mci_op {
     uint8_t where;          /* the first operand is a condition */
     uint8_t empty_error;    /* nothing to reduce is an error */
     const char *guard;      /* what a kernel's status means */
-    int8_t compute[MC_NDTYPE]; /* dtype of the arithmetic for operands of a dtype, -1: not supported */
+    /* dtype of the arithmetic for operands of a dtype, -1: not supported */
+    int8_t compute[MC_NDTYPE];
     int16_t pieces;         /* reductions: kernel of the pieces, -1 none */
     uint8_t skip, finish;   /* reductions: MCI_SKIP_*, MCI_FINISH_* */
     uint8_t reverse;        /* the first parameter of kind int or bool is `reverse` */
     uint8_t joins;          /* axes a result has more than the operands that are joined */
     uint8_t variant;        /* MCI_<FAMILY>_<VARIANT>, 0 where rows have none */
-    double fill, nothing;   /* reductions: stands for NaN that is left out; the value over nothing */
+    /* reductions: stands for NaN that is left out; the value over nothing */
+    double fill, nothing;
     uint8_t by_value;       /* the sizes of its results may depend on elements: CPU only */
     const char *operands;   /* linear algebra: one letter for each, as messages name them */
 };
@@ -96,15 +106,19 @@ struct mci_op {
 extern const mci_op mci_ops[];
 extern const int mci_nop; /* how many */
 
-/* Ops that were added while the program runs (mc_registry.c): their number, at least mci_nop, is given by _add; they are never taken away. An op
- * of a number or name, NULL when there is none. */
+/* Ops that were added while the program runs (mc_registry.c): their number, at least mci_nop, is
+ * given by _add; they are never taken away. An op of a number or name, NULL when there is none. */
 int mci_op_add(mci_op *op);
 const mci_op *mci_op_added(int id);
 const mci_op *mci_op_named(const char *name);
-static inline const mci_op *mci_op_at(int id) { return id >= 0 && id < mci_nop ? &mci_ops[id] : mci_op_added(id); }
+static inline const mci_op *mci_op_at(int id)
+{
+    return id >= 0 && id < mci_nop ? &mci_ops[id] : mci_op_added(id);
+}
 
 /* Runs an op where its operands are (mc_bind.c): nothing is recorded. */
-int mci_op_run(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p);
+int mci_op_run(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in,
+               const mc_params *p);
 
 /* MCI_FAMILY_*, MCI_<FAMILY>_<VARIANT> where rows say `variant`, and mci_<family>_run of every
  * family in the table, one per mc_<family>.c. */

@@ -31,9 +31,12 @@ int mci_op_add(mci_op *op)
     int rc = MC_OK;
     pthread_mutex_lock(&lock);
     if (mci_op_named(op->name))
-        rc = mci_error(MC_EINVAL, "%s: there is an op of this name already; give the row another name", op->name);
+        rc = mci_error(MC_EINVAL,
+                       "%s: there is an op of this name already; give the row another name",
+                       op->name);
     else if (count == MOST)
-        rc = mci_error(MC_EINVAL, "%s: %d ops were added already, which is the most", op->name, MOST);
+        rc = mci_error(MC_EINVAL, "%s: %d ops were added already, which is the most", op->name,
+                       MOST);
     else {
         op->id = (int16_t)(mci_nop + count);
         op->family = MCI_FAMILY_ADDED;

@@ -1,11 +1,12 @@
--- words.lua - the vocabulary of the rows: lists of dtypes, sources that are named often, and how a row is put into the table.
+-- words.lua - the vocabulary of the rows: lists of dtypes, sources that are named often, and how a row is put into the
+-- table.
 local T = ...
 local W = {}
 
 --- Puts a row into the table.
 function W.op(row) T.ops[#T.ops + 1] = row end
---- Kernels written by hand in kernels/cpu/<family>.c as mck_<name>_<dtype>, { name, dtypes } each; signature: of which family. (Elementwise kernels
---- are generated from expr under the op's name.)
+--- Kernels written by hand in kernels/cpu/<family>.c as mck_<name>_<dtype>, { name, dtypes } each; signature: of which
+--- family. (Elementwise kernels are generated from expr under the op's name.)
 function W.kernels(signature, list)
   for _, k in ipairs(list) do T.kernels[#T.kernels + 1] = { k[1], k[2], signature } end
 end
@@ -41,7 +42,8 @@ W.BOOL, W.INT = { 'bool' }, { 'u8', 'i8', 'i16', 'i32', 'i64' }
 W.FLOAT, W.CPLX = { 'f16', 'bf16', 'f32', 'f64' }, { 'c64', 'c128' }
 W.REAL, W.FC, W.NUM = join(W.INT, W.FLOAT), join(W.FLOAT, W.CPLX), join(W.INT, W.FLOAT, W.CPLX)
 W.ALL, W.ORD, W.IB = join(W.BOOL, W.NUM), join(W.BOOL, W.REAL), join(W.BOOL, W.INT)
-W.ACC, W.CMP = { 'i64', 'f32', 'f64', 'c64', 'c128' }, join(W.INT, { 'f32', 'f64' }) -- what sums, and what comparisons are computed in
+-- what sums, and what comparisons are computed in
+W.ACC, W.CMP = { 'i64', 'f32', 'f64', 'c64', 'c128' }, join(W.INT, { 'f32', 'f64' })
 W.MATRIX, W.DRAWN = { 'f32', 'f64', 'c64', 'c128' }, { 'f64', 'f32' } -- of matrices, and of random numbers
 
 W.AX = { { 'axis', 'axes' }, { 'keepdim', 'bool', false } } -- parameters of a reduction
@@ -58,7 +60,8 @@ function W.gamma_slope(x)
 end
 function W.beta_slope(x)
   local inside = '(X == 0 | X == 1 ? 0.5 : X)'
-  return (('(X == 0 ? b * pow(X == 0 ? X : 1, a - 1) : X == 1 ? a * pow(X == 1 ? 1 - X : 1, b - 1) : beta_density(a, b, I) / (I * (1 - I)))'):gsub('I', inside):gsub('X', x))
+  return (('(X == 0 ? b * pow(X == 0 ? X : 1, a - 1) : X == 1 ? a * pow(X == 1 ? 1 - X : 1, b - 1) : beta_density(a, '
+    .. 'b, I) / (I * (1 - I)))'):gsub('I', inside):gsub('X', x))
 end
 
 return W

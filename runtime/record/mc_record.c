@@ -85,14 +85,18 @@ int mc_record_begin(int flags)
     if (mci_log_depth > 0 && !pthread_equal(pthread_self(), owner))
         return mci_error(MC_EINVAL, "record: another thread is recording; one at a time");
     if (mci_log_depth == MCI_DEEPEST)
-        return mci_error(MC_EINVAL, "record: %d recordings are nested; a compiled function calls itself without end", MCI_DEEPEST);
+        return mci_error(
+            MC_EINVAL,
+            "record: %d recordings are nested; a compiled function calls itself without end",
+            MCI_DEEPEST);
     owner = pthread_self();
     int before = mci_recording;
     mci_log_depth++;
     memset(&rec, 0, sizeof rec);
     rec.before = before;
     rec.id = ++made;
-    rec.strict = (flags & MC_RECORD_STRICT) || (mci_log_depth > 1 && mci_logs[mci_log_depth - 2].strict);
+    rec.strict =
+        (flags & MC_RECORD_STRICT) || (mci_log_depth > 1 && mci_logs[mci_log_depth - 2].strict);
     rec.keep = (flags & MC_RECORD_KEEP) != 0;
     rec.capture = (flags & MC_RECORD_CAPTURE) != 0;
     rec.fixed = (flags & MC_RECORD_FIXED) != 0;
@@ -136,11 +140,15 @@ int mc_record_flags(void)
 {
     if (!mci_log_depth || mci_recording != ON)
         return 0;
-    return (rec.strict ? MC_RECORD_STRICT : 0) | (rec.keep ? MC_RECORD_KEEP : 0) | (rec.capture ? MC_RECORD_CAPTURE : 0);
+    return (rec.strict ? MC_RECORD_STRICT : 0) | (rec.keep ? MC_RECORD_KEEP : 0) |
+           (rec.capture ? MC_RECORD_CAPTURE : 0);
 }
 
 int64_t mc_record_count(void) { return mci_log_depth ? rec.n : 0; }
-const mc_record_entry *mc_record_at(int64_t k) { return mci_log_depth && k >= 0 && k < rec.n ? &rec.entries[k] : NULL; }
+const mc_record_entry *mc_record_at(int64_t k)
+{
+    return mci_log_depth && k >= 0 && k < rec.n ? &rec.entries[k] : NULL;
+}
 
 int mc_record_trace(mc_tensor *t, int on)
 {
@@ -159,7 +167,10 @@ int mc_record_trace(mc_tensor *t, int on)
     return MC_OK;
 }
 
-int mc_record_written(int k) { return mci_log_depth && k >= 0 && k < rec.narguments && rec.arguments[k].before; }
+int mc_record_written(int k)
+{
+    return mci_log_depth && k >= 0 && k < rec.narguments && rec.arguments[k].before;
+}
 int mc_record_crossed(void) { return mci_log_depth && rec.crossed; }
 int mc_record_outside(void) { return mci_log_depth ? rec.outside : 0; }
 
@@ -172,7 +183,8 @@ int mc_record_before(mc_tensor *out, const mc_tensor *t, int k)
     memcpy(out, t, sizeof *out);
     out->storage = rec.arguments[k].before;
     mci_storage_ref(out->storage);
-    out->data = (char *)out->storage->data + ((const char *)t->data - (const char *)t->storage->data);
+    out->data =
+        (char *)out->storage->data + ((const char *)t->data - (const char *)t->storage->data);
     out->capacity = 0;
     return MC_OK;
 }
@@ -181,7 +193,10 @@ int mc_record_restore(void)
 {
     int rc = MC_OK;
     for (int i = 0; mci_log_depth && i < rec.narguments; i++) {
-        int bad = rec.arguments[i].before ? mci_storage_copy(rec.arguments[i].s, rec.arguments[i].before, rec.arguments[i].s->bytes) : MC_OK;
+        int bad = rec.arguments[i].before
+                      ? mci_storage_copy(rec.arguments[i].s, rec.arguments[i].before,
+                                         rec.arguments[i].s->bytes)
+                      : MC_OK;
         rc = rc ? rc : bad;
     }
     return rc;
@@ -202,12 +217,15 @@ int mc_record_version(const mc_tensor *t) { return t->storage ? t->storage->vers
 
 int mc_record_whole(const mc_tensor *t)
 {
-    return t->storage && t->data == t->storage->data && t->numel * MCI_SIZE(t->dtype) == t->storage->bytes && mci_contiguous(t);
+    return t->storage && t->data == t->storage->data &&
+           t->numel * MCI_SIZE(t->dtype) == t->storage->bytes && mci_contiguous(t);
 }
 
 int64_t mc_record_offset(const mc_tensor *t)
 {
-    return t->storage ? ((const char *)t->data - (const char *)t->storage->data) / MCI_SIZE(t->dtype) : 0;
+    return t->storage
+               ? ((const char *)t->data - (const char *)t->storage->data) / MCI_SIZE(t->dtype)
+               : 0;
 }
 
 int mc_record_readable(const mc_tensor *t)
@@ -221,8 +239,12 @@ int mci_record_check_value(const char *op, const mc_tensor *t)
     char s[MCI_TEXT];
     if (mc_record_readable(t))
         return MC_OK;
-    return mci_error(MC_EINVAL, "%s: %s depends on the arguments of a function that is being compiled, so its value is not known yet; choose with mc.where "
-                                "or mc.cond, repeat with mc.while_loop or mc.scan, or take the decision outside", op, mci_tensor_text(s, sizeof s, t));
+    return mci_error(
+        MC_EINVAL,
+        "%s: %s depends on the arguments of a function that is being compiled, so its value is not "
+        "known yet; choose with mc.where "
+        "or mc.cond, repeat with mc.while_loop or mc.scan, or take the decision outside",
+        op, mci_tensor_text(s, sizeof s, t));
 }
 
 /* A header as the log of a level keeps it. 0 on success. */
@@ -273,8 +295,12 @@ static int reserve(mci_log *r)
     if (r->n < r->room)
         return MC_OK;
     if (r->strict && r->n >= LONGEST)
-        return mci_error(MC_EINVAL, "record: the function that is being compiled or batched has done %d ops and goes on; it calls itself without end, or "
-                                    "repeats so often that mc.scan, mc.fori_loop or mc.while_loop should do it", LONGEST);
+        return mci_error(
+            MC_EINVAL,
+            "record: the function that is being compiled or batched has done %d ops and goes on; "
+            "it calls itself without end, or "
+            "repeats so often that mc.scan, mc.fori_loop or mc.while_loop should do it",
+            LONGEST);
     int64_t room = r->room ? 2 * r->room : 64;
     mc_record_entry *grown = mci_alloc(sizeof *grown * (size_t)room);
     if (!grown)
@@ -288,8 +314,8 @@ static int reserve(mci_log *r)
 }
 
 /* o: of operands_of; it becomes the entry's. */
-static void append(int level, int kind, int op, int nout, mc_tensor *const *out, int nin, mc_record_operand *o, const mc_params *p, int axis,
-                   int accumulate, int compute)
+static void append(int level, int kind, int op, int nout, mc_tensor *const *out, int nin,
+                   mc_record_operand *o, const mc_params *p, int axis, int accumulate, int compute)
 {
     mc_record_entry *e = &mci_logs[level].entries[mci_logs[level].n++];
     memset(e, 0, sizeof *e);
@@ -314,7 +340,8 @@ static void append(int level, int kind, int op, int nout, mc_tensor *const *out,
 /* Copies of the operands before the write, since it may change them, with room for the results. */
 static mc_record_operand *operands_of(int nin, const mc_tensor *const *in, int nout, int level)
 {
-    mc_record_operand *o = reserve(&mci_logs[level]) ? NULL : mci_calloc((size_t)(nin + nout + 1), sizeof *o);
+    mc_record_operand *o =
+        reserve(&mci_logs[level]) ? NULL : mci_calloc((size_t)(nin + nout + 1), sizeof *o);
     for (int i = 0; o && i < nin; i++)
         if (operand(&o[i], in[i], 0, level)) {
             mci_operands_free(o, i);
@@ -328,16 +355,21 @@ static int target(const char *op, const mc_tensor *t)
 {
     char s[MCI_TEXT];
     if (mci_known(t->storage)->leaf)
-        return mci_error(MC_EINVAL, "%s: %s requires a gradient and is written in place; do it within mc.no_grad(function() ... end), or use the new value",
+        return mci_error(MC_EINVAL,
+                         "%s: %s requires a gradient and is written in place; do it within "
+                         "mc.no_grad(function() ... end), or use the new value",
                          op, mci_tensor_text(s, sizeof s, t));
     if (t->storage)
         return MC_OK;
-    return mci_error(MC_EINVAL, "record: %s is a small tensor from outside the function and is written inside it; return the new value instead",
+    return mci_error(MC_EINVAL,
+                     "record: %s is a small tensor from outside the function and is written inside "
+                     "it; return the new value instead",
                      mci_tensor_text(s, sizeof s, t));
 }
 
-/* The contents of a buffer before it is written, in a tensor of their own, which the log of a level reads from now on where it read the
- * buffer as a constant. What the tape holds of older contents stays: backward() refuses it. */
+/* The contents of a buffer before it is written, in a tensor of their own, which the log of a level
+ * reads from now on where it read the buffer as a constant. What the tape holds of older contents
+ * stays: backward() refuses it. */
 static int set_aside(mc_storage *s, int level, mc_tensor *copy)
 {
     const mci_log *r = &mci_logs[level];
@@ -380,8 +412,8 @@ static int argument_within(const mc_storage *s, int level)
     return 0;
 }
 
-/* Memory from `lo` up to `hi` is about to be written through the buffer s: arguments keep what they hold, and each recording learns of writes
- * that its log does not tell. */
+/* Memory from `lo` up to `hi` is about to be written through the buffer s: arguments keep what they
+ * hold, and each recording learns of writes that its log does not tell. */
 static int guard_level(int d, const mc_storage *s, const char *lo, const char *hi)
 {
     mci_log *r = &mci_logs[d];
@@ -411,8 +443,11 @@ static int guard_level(int d, const mc_storage *s, const char *lo, const char *h
         return MC_OK;
     r->outside++;
     if (r->fixed)
-        return mci_error(MC_EINVAL, "record: the function of a batch or a loop writes to a tensor of %lld elements from outside; return the new value "
-                                    "instead, or pass the tensor as an argument", (long long)(s->bytes / MCI_SIZE(s->dtype)));
+        return mci_error(MC_EINVAL,
+                         "record: the function of a batch or a loop writes to a tensor of %lld "
+                         "elements from outside; return the new value "
+                         "instead, or pass the tensor as an argument",
+                         (long long)(s->bytes / MCI_SIZE(s->dtype)));
     return MC_OK;
 }
 
@@ -434,8 +469,8 @@ static int guard(const mc_tensor *t)
     return MC_OK;
 }
 
-/* A buffer is about to be written: recordings that read it as a constant go on with what it holds now. Not the one at `level`, which logs the
- * write, and not the tape, which counts versions. */
+/* A buffer is about to be written: recordings that read it as a constant go on with what it holds
+ * now. Not the one at `level`, which logs the write, and not the tape, which counts versions. */
 static int keep_read(const mc_tensor *t, int level)
 {
     if (guard(t))
@@ -451,7 +486,8 @@ static int keep_read(const mc_tensor *t, int level)
     return MC_OK;
 }
 
-/* The contents of a buffer that a level does not trace, before it is first written with traced values: an entry of its own. */
+/* The contents of a buffer that a level does not trace, before it is first written with traced
+ * values: an entry of its own. */
 static int snapshot(const mc_tensor *t, int level)
 {
     char s[MCI_TEXT];
@@ -461,10 +497,18 @@ static int snapshot(const mc_tensor *t, int level)
         return mc_errstatus();
     int outer = level_of(t);
     if (outer >= 0 && t->storage->serial <= mci_logs[level].since)
-        return mci_error(MC_EINVAL, "record: %s belongs to the enclosing function and is written inside an inner one; return the new value instead",
+        return mci_error(MC_EINVAL,
+                         "record: %s belongs to the enclosing function and is written inside an "
+                         "inner one; return the new value instead",
                          mci_tensor_text(s, sizeof s, t));
-    const int dtype = t->storage->dtype; /* what the buffer was made for: t may be a real view of complex numbers */
-    mc_tensor whole = {.storage = t->storage, .data = t->storage->data, .dtype = dtype, .device = t->device, .ndim = 1, .strides = {1}};
+    /* what the buffer was made for: t may be a real view of complex numbers */
+    const int dtype = t->storage->dtype;
+    mc_tensor whole = { .storage = t->storage,
+                        .data = t->storage->data,
+                        .dtype = dtype,
+                        .device = t->device,
+                        .ndim = 1,
+                        .strides = { 1 } };
     mc_tensor copy, *out = &whole;
     whole.numel = whole.shape[0] = t->storage->bytes / MCI_SIZE(dtype);
     mc_record_operand *o = NULL;
@@ -500,7 +544,8 @@ static void written(int nout, mc_tensor **out)
             out[i]->storage->version++;
 }
 
-/* Without a log: while recording pauses, or by a thread that does not record, which leaves the state alone. */
+/* Without a log: while recording pauses, or by a thread that does not record, which leaves the
+ * state alone. */
 static int run_counting(mci_run_fn run, const mci_op *op, int nout, mc_tensor **out, int nin,
                         const mc_tensor *const *in, const mc_params *p)
 {
@@ -522,7 +567,9 @@ int mci_record_op(mci_run_fn run, const mci_family *family, const mci_op *op, in
 {
     if (!ours())
         return run_counting(run, op, nout, out, nin, in, p);
-    int level = op->family == MCI_FAMILY_RANDOM && !mci_logs[mci_log_depth - 1].tape ? mci_log_depth - 1 : -1;
+    int level = op->family == MCI_FAMILY_RANDOM && !mci_logs[mci_log_depth - 1].tape
+                    ? mci_log_depth - 1
+                    : -1;
     for (int i = 0; i < nin; i++)
         level = later(level, level_of(in[i]));
     for (int i = 0; i < nout; i++) {
@@ -541,7 +588,9 @@ int mci_record_op(mci_run_fn run, const mci_family *family, const mci_op *op, in
         compute = r.compute;
     }
     for (int i = 0; i < nout; i++)
-        if ((out[i]->flags & MC_FLAG_OUT) && ((log && (target(op->name, out[i]) || snapshot(out[i], level))) || keep_read(out[i], level)))
+        if ((out[i]->flags & MC_FLAG_OUT) &&
+            ((log && (target(op->name, out[i]) || snapshot(out[i], level))) ||
+             keep_read(out[i], level)))
             return mc_errstatus();
     if (log && !(o = operands_of(nin, in, nout, level)))
         return mc_errstatus();
@@ -556,7 +605,8 @@ int mci_record_op(mci_run_fn run, const mci_family *family, const mci_op *op, in
         for (int i = 0; i < nin; i++)
             weak &= (in[i]->flags & MCI_WEAK) != 0;
         for (int i = 0; i < nout && !rc; i++) {
-            if (!out[i]->storage && (rc = mc_promote(out[i])) != 0) /* no elements need no memory, but a serial */
+            /* no elements need no memory, but a serial */
+            if (!out[i]->storage && (rc = mc_promote(out[i])) != 0)
                 break;
             if ((rc = mark(out[i]->storage, level)) != 0)
                 break;
@@ -602,14 +652,16 @@ int mci_record_write_begin(const mc_tensor *dst, int nin, const mc_tensor *const
     return 1 + (level >= 0);
 }
 
-int mci_record_write_end(int logged, int kind, mc_tensor *dst, int nin, const mc_tensor *const *in, int axis, int accumulate, int rc)
+int mci_record_write_end(int logged, int kind, mc_tensor *dst, int nin, const mc_tensor *const *in,
+                         int axis, int accumulate, int rc)
 {
     (void)in;
     mci_recording = ON;
     if (logged != 2)
         return rc;
     if (!rc) {
-        mci_note_of(dst->storage)->traced[pending_level] = mci_logs[pending_level].id; /* it has a note since it was looked at before the write */
+        /* it has a note since it was looked at before the write */
+        mci_note_of(dst->storage)->traced[pending_level] = mci_logs[pending_level].id;
         append(pending_level, kind, -1, 1, &dst, nin, pending, NULL, axis, accumulate, -1);
     } else {
         mci_operands_free(pending, nin);
@@ -618,7 +670,8 @@ int mci_record_write_end(int logged, int kind, mc_tensor *dst, int nin, const mc
     return rc;
 }
 
-int mc_record_call(int number, int nout, mc_tensor *const *out, int nin, const mc_tensor *const *in, int32_t *level)
+int mc_record_call(int number, int nout, mc_tensor *const *out, int nin, const mc_tensor *const *in,
+                   int32_t *level)
 {
     int at = -1;
     for (int i = 0; i < nin && ours(); i++)
@@ -650,8 +703,10 @@ int mc_record_alias(mc_tensor *out, const mc_tensor *t)
     if (!t->storage)
         return mci_error(MC_EINTERNAL, "record: the operand has no buffer");
     int64_t all[1] = {t->storage->bytes / MCI_SIZE(t->dtype)};
-    int rc = mci_contiguous(t) ? mc_wrap(out, t->data, t->dtype, t->ndim, t->shape, t->strides, t->storage, give_back, 0)
-                               : mc_wrap(out, t->storage->data, t->dtype, 1, all, NULL, t->storage, give_back, 0);
+    int rc = mci_contiguous(t)
+                 ? mc_wrap(out, t->data, t->dtype, t->ndim, t->shape, t->strides, t->storage,
+                           give_back, 0)
+                 : mc_wrap(out, t->storage->data, t->dtype, 1, all, NULL, t->storage, give_back, 0);
     if (rc)
         return rc;
     mci_storage_ref(t->storage);

@@ -136,7 +136,8 @@ static int scan(mci_loop *l, mc_tensor *const *in, mc_tensor *const *out)
         return move(l, out, now);
     memcpy(l->in, in, sizeof *in * (size_t)s->fixed);
     for (int i = 0; i < s->rows + s->made; i++) {
-        row_of(&l->rows[i], i < s->rows ? in[s->fixed + s->state + i] : out[s->state + i - s->rows]);
+        row_of(&l->rows[i],
+               i < s->rows ? in[s->fixed + s->state + i] : out[s->state + i - s->rows]);
         if (i < s->rows)
             l->in[s->fixed + s->state + i] = &l->rows[i].t;
         else
@@ -147,13 +148,15 @@ static int scan(mci_loop *l, mc_tensor *const *in, mc_tensor *const *out)
         if (mc_cancel_pending())
             return mci_error(MC_ECANCELLED, "scan: interrupted");
         for (int i = 0; i < s->rows + s->made; i++) {
-            const mc_tensor *t = i < s->rows ? in[s->fixed + s->state + i] : out[s->state + i - s->rows];
+            const mc_tensor *t =
+                i < s->rows ? in[s->fixed + s->state + i] : out[s->state + i - s->rows];
             l->rows[i].t.data = (char *)t->data + k * t->strides[0] * MCI_SIZE(t->dtype);
         }
         mc_tensor *const *next = sets[(s->length - 1 - turn) & 1];
         bind_state(l, now);
         memcpy(l->out, next, sizeof *next * (size_t)s->state);
-        int rc = l->run(l->parts[0], l->in, s->fixed + s->state + s->rows, l->out, s->state + s->made);
+        int rc =
+            l->run(l->parts[0], l->in, s->fixed + s->state + s->rows, l->out, s->state + s->made);
         if (rc)
             return rc;
         now = next;

@@ -21,7 +21,8 @@ struct mci_native {
     int gathers;   /* some leaf needs a buffer */
     int64_t block, room;
     mci_space s;
-    int32_t one[MCI_NATIVE_OPERANDS], size[MCI_NATIVE_OPERANDS], buffer[MCI_NATIVE_OPERANDS]; /* buffer: byte in the room, -1 none */
+    /* buffer: byte in the room, -1 none */
+    int32_t one[MCI_NATIVE_OPERANDS], size[MCI_NATIVE_OPERANDS], buffer[MCI_NATIVE_OPERANDS];
     int32_t given[MCI_NATIVE_OPERANDS]; /* bytes of an element of each result */
     int64_t strides[MCI_NATIVE_OPERANDS][MC_MAX_RANK]; /* leaves, then the results (all alike) */
 };
@@ -35,10 +36,12 @@ typedef struct mci_native_job {
     int64_t bad;
 } native_job;
 
-mci_native *mci_native_new(mc_native_fn fn, int nleaves, mc_tensor *const *leaves, const int32_t *one, int nresults, mc_tensor *const *results)
+mci_native *mci_native_new(mc_native_fn fn, int nleaves, mc_tensor *const *leaves,
+                           const int32_t *one, int nresults, mc_tensor *const *results)
 {
     if (nleaves + nresults > MCI_NATIVE_OPERANDS || nresults < 1) {
-        mci_error(MC_EINVAL, "native: %d operands and %d results; at most %d together", nleaves, nresults, MCI_NATIVE_OPERANDS);
+        mci_error(MC_EINVAL, "native: %d operands and %d results; at most %d together", nleaves,
+                  nresults, MCI_NATIVE_OPERANDS);
         return NULL;
     }
     mci_native *k = mci_calloc(1, sizeof *k);
@@ -68,7 +71,8 @@ mci_native *mci_native_new(mc_native_fn fn, int nleaves, mc_tensor *const *leave
         if (!one[i])
             continue;
         if (nd && k->strides[i][nd - 1] != 0 && k->s.inner > 1) {
-            mci_error(MC_EINTERNAL, "native: operand %d runs along a row and is bound as one value", i + 1);
+            mci_error(MC_EINTERNAL, "native: operand %d runs along a row and is bound as one value",
+                      i + 1);
             mci_free(k);
             return NULL;
         }
@@ -103,7 +107,8 @@ void mci_native_free(mci_native *k) { mci_free(k); }
 int mci_native_fits(const mci_native *k) { return k->isa == mci_isa(); }
 
 /* Elements [at, at + n); to[i]: where element `first` of result i goes. */
-static int call(native_job *j, int64_t at, int64_t n, const void *const *in, char *const *to, int64_t first)
+static int call(native_job *j, int64_t at, int64_t n, const void *const *in, char *const *to,
+                int64_t first)
 {
     const mci_native *k = j->k;
     void *out[MCI_NATIVE_OPERANDS];
@@ -152,7 +157,8 @@ static void walk_rows(native_job *j, int64_t lo, int64_t hi, char *const *to, ch
     const mci_native *k = j->k;
     const int nd = k->s.nd;
     const void *in[MCI_NATIVE_OPERANDS];
-    int64_t offset[MCI_NATIVE_OPERANDS], index[MC_MAX_RANK], rest = lo / k->s.inner, place = lo % k->s.inner;
+    int64_t offset[MCI_NATIVE_OPERANDS], index[MC_MAX_RANK], rest = lo / k->s.inner,
+                                                             place = lo % k->s.inner;
     for (int i = 0; i < k->nleaves; i++)
         offset[i] = 0;
     for (int d = nd - 2; d >= 0; d--) {
@@ -203,7 +209,8 @@ static void native_task(void *arg, int64_t begin, int64_t end, int worker)
 {
     native_job *j = arg;
     char *out[MCI_NATIVE_OPERANDS];
-    int64_t lo = begin * MCI_GRAIN, hi = end * MCI_GRAIN < j->k->s.total ? end * MCI_GRAIN : j->k->s.total;
+    int64_t lo = begin * MCI_GRAIN,
+            hi = end * MCI_GRAIN < j->k->s.total ? end * MCI_GRAIN : j->k->s.total;
     for (int i = 0; i < j->k->nresults; i++)
         out[i] = (char *)j->results[i]->data + lo * j->k->given[i];
     mci_native_range(j, lo, hi, out, worker);
@@ -214,9 +221,11 @@ int mci_native_status(int64_t bad, int32_t op)
     if (!bad)
         return MC_OK;
     if (op < 0)
-        return mci_error(MC_EINVAL, "kernel: status at flat position %lld (from 1)", (long long)bad);
-    return mci_error(MC_EINVAL, "%s: %s at flat position %lld (from 1); mask such elements out first", mci_ops[op].name, mci_ops[op].guard,
-                     (long long)bad);
+        return mci_error(MC_EINVAL, "kernel: status at flat position %lld (from 1)",
+                         (long long)bad);
+    return mci_error(MC_EINVAL,
+                     "%s: %s at flat position %lld (from 1); mask such elements out first",
+                     mci_ops[op].name, mci_ops[op].guard, (long long)bad);
 }
 
 int mci_native_run(const mci_native *k, mc_tensor *const *leaves, mc_tensor *const *results)
@@ -245,7 +254,8 @@ mci_native_job *mci_native_open(const mci_native *k, mc_tensor *const *leaves)
     return j;
 }
 
-mci_native_job *mci_native_open_part(const mci_native *k, mc_tensor *const *leaves, int nresults, mc_tensor *const *results)
+mci_native_job *mci_native_open_part(const mci_native *k, mc_tensor *const *leaves, int nresults,
+                                     mc_tensor *const *results)
 {
     mci_native *part = mci_native_new(k->fn, k->nleaves, leaves, k->one, nresults, results);
     native_job *j = part ? mci_native_open(part, leaves) : NULL;

@@ -16,9 +16,11 @@ struct mci_native_rows {
     mc_native_fn fn;
     int nleaves, nresults, nops, isa, nd;
     int64_t rows, task;                                  /* rows of all, of a task */
-    int64_t shape[MC_MAX_RANK];                          /* leading axes, collapsed; a run of rows lies along the last */
+    /* leading axes, collapsed; a run of rows lies along the last */
+    int64_t shape[MC_MAX_RANK];
     int64_t strides[MCI_NATIVE_OPERANDS][MC_MAX_RANK];   /* bytes; leaves, then results */
-    int64_t tail[MCI_NATIVE_OPERANDS + MCI_TILE_SLOTS];  /* lengths and places of buffers, as the function wants them */
+    /* lengths and places of buffers, as the function wants them */
+    int64_t tail[MCI_NATIVE_OPERANDS + MCI_TILE_SLOTS];
     int ntail;
     int64_t room;
     mci_row_step ops[MCI_ROW_OPS];
@@ -33,13 +35,17 @@ typedef struct rows_job {
     int32_t bad_op;
 } rows_job;
 
-mci_native_rows *mci_native_rows_new(mc_native_fn fn, int k, const int64_t *lead, int nleaves, int nresults, mc_tensor *const *operands,
-                                     const mci_tile_view *views, int nlengths, const int64_t *lengths, int nslots, const int64_t *slot_bytes, int nops,
-                                     const mci_row_step *ops)
+mci_native_rows *mci_native_rows_new(mc_native_fn fn, int k, const int64_t *lead, int nleaves,
+                                     int nresults, mc_tensor *const *operands,
+                                     const mci_tile_view *views, int nlengths,
+                                     const int64_t *lengths, int nslots, const int64_t *slot_bytes,
+                                     int nops, const mci_row_step *ops)
 {
     int n = nleaves + nresults;
-    if (n > MCI_NATIVE_OPERANDS || nlengths + nslots > MCI_NATIVE_OPERANDS + MCI_TILE_SLOTS || nops > MCI_ROW_OPS) {
-        mci_error(MC_EINTERNAL, "native: %d operands, %d lengths, %d buffers, %d ops along rows", n, nlengths, nslots, nops);
+    if (n > MCI_NATIVE_OPERANDS || nlengths + nslots > MCI_NATIVE_OPERANDS + MCI_TILE_SLOTS ||
+        nops > MCI_ROW_OPS) {
+        mci_error(MC_EINTERNAL, "native: %d operands, %d lengths, %d buffers, %d ops along rows", n,
+                  nlengths, nslots, nops);
         return NULL;
     }
     mci_native_rows *r = mci_calloc(1, sizeof *r);
@@ -56,7 +62,8 @@ mci_native_rows *mci_native_rows_new(mc_native_fn fn, int k, const int64_t *lead
         const mc_tensor *t = operands[i];
         for (int d = 0; d < k; d++) {
             int at = d + views[i].shift;
-            r->strides[i][d] = at >= 0 && t->shape[at] > 1 ? t->strides[at] * MCI_SIZE(t->dtype) : 0;
+            r->strides[i][d] =
+                at >= 0 && t->shape[at] > 1 ? t->strides[at] * MCI_SIZE(t->dtype) : 0;
         }
     }
     r->nd = mci_collapse(k, r->shape, n, r->strides);
@@ -140,7 +147,12 @@ static int open_ops(const mci_native_rows *r, mci_row_op *ops)
         const mci_row_step *s = &r->ops[i];
         const mci_op *op = &mci_ops[s->op];
         int softmax = op->family == MCI_FAMILY_SOFTMAX;
-        mc_tensor in = {.dtype = s->in_dtype, .ndim = 2, .numel = s->n, .shape = {1, s->n}, .strides = {s->n, 1}}, out = in;
+        mc_tensor in = { .dtype = s->in_dtype,
+                         .ndim = 2,
+                         .numel = s->n,
+                         .shape = { 1, s->n },
+                         .strides = { s->n, 1 } },
+                  out = in;
         out.dtype = s->out_dtype;
         if (!softmax) {
             out.numel = 1;

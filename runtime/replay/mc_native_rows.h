@@ -16,11 +16,14 @@ typedef struct mci_row_step {
 } mci_row_step;
 
 typedef struct mci_native_rows mci_native_rows;
-/* lead[k]: the leading axes. Operands are headers of the tiles' list with their views: leaves, then results (contiguous). lengths: of rows,
- * handed to the function; slot_bytes: of a row of each buffer. NULL on failure. */
-mci_native_rows *mci_native_rows_new(mc_native_fn fn, int k, const int64_t *lead, int nleaves, int nresults, mc_tensor *const *operands,
-                                     const mci_tile_view *views, int nlengths, const int64_t *lengths, int nslots, const int64_t *slot_bytes, int nops,
-                                     const mci_row_step *ops);
+/* lead[k]: the leading axes. Operands are headers of the tiles' list with their views: leaves, then
+ * results (contiguous). lengths: of rows, handed to the function; slot_bytes: of a row of each
+ * buffer. NULL on failure. */
+mci_native_rows *mci_native_rows_new(mc_native_fn fn, int k, const int64_t *lead, int nleaves,
+                                     int nresults, mc_tensor *const *operands,
+                                     const mci_tile_view *views, int nlengths,
+                                     const int64_t *lengths, int nslots, const int64_t *slot_bytes,
+                                     int nops, const mci_row_step *ops);
 void mci_native_rows_free(mci_native_rows *r);
 int mci_native_rows_fits(const mci_native_rows *r);
 int mci_native_rows_run(const mci_native_rows *r, mc_tensor *const *operands);

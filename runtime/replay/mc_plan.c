@@ -25,7 +25,8 @@ struct mc_plan {
     mc_tensor **pointers; /* refs resolved */
     mc_tensor *form;      /* arguments, then results */
     int nin, nout;
-    int32_t *written; /* arguments that it writes to: they share memory with nothing else it reads */
+    /* arguments that it writes to: they share memory with nothing else it reads */
+    int32_t *written;
     int nwritten;
     int device;
     mci_device_plan *bound; /* the same on another device */
@@ -127,7 +128,8 @@ static mci_step *add(mc_plan *p, int kind, int nout, const int32_t *out, int nin
     return s;
 }
 
-int mc_plan_op(mc_plan *p, int op, int nout, const int32_t *out, int nin, const int32_t *in, const mc_params *params)
+int mc_plan_op(mc_plan *p, int op, int nout, const int32_t *out, int nin, const int32_t *in,
+               const mc_params *params)
 {
     mci_step *s = add(p, MCI_STEP_OP, nout, out, nin, in);
     if (!s)
@@ -156,8 +158,8 @@ int mc_plan_put(mc_plan *p, int dst, int axis, int index, int values, int accumu
     return MC_OK;
 }
 
-int mc_plan_fused(mc_plan *p, int nleaves, const int32_t *leaves, const int32_t *want, int nout, const int32_t *out, const int32_t *result,
-                  int ninstr, const mc_vm_instr *instr)
+int mc_plan_fused(mc_plan *p, int nleaves, const int32_t *leaves, const int32_t *want, int nout,
+                  const int32_t *out, const int32_t *result, int ninstr, const mc_vm_instr *instr)
 {
     mci_vm *vm = mci_vm_new(nleaves, want, nout, result, ninstr, instr);
     mci_step *s = vm ? add(p, MCI_STEP_GROUP, nout, out, nleaves, leaves) : NULL;
@@ -176,8 +178,9 @@ int mc_plan_program(mc_plan *p, const char *text, int nguards, const int32_t *gu
     return mci_step_program_set(&p->steps[p->nsteps - 1], text, nguards, guards, want);
 }
 
-int mc_plan_reduced(mc_plan *p, int op, const mc_params *params, int out, int like, int nleaves, const int32_t *leaves, const int32_t *want,
-                    int32_t result, int ninstr, const mc_vm_instr *instr)
+int mc_plan_reduced(mc_plan *p, int op, const mc_params *params, int out, int like, int nleaves,
+                    const int32_t *leaves, const int32_t *want, int32_t result, int ninstr,
+                    const mc_vm_instr *instr)
 {
     int32_t outs[2] = {out, like};
     mci_vm *vm = mci_vm_new(nleaves, want, 1, &result, ninstr, instr);
@@ -192,8 +195,9 @@ int mc_plan_reduced(mc_plan *p, int op, const mc_params *params, int out, int li
     return s->op ? MC_OK : mci_error(MC_EINVAL, "op %d is unknown", op);
 }
 
-int mc_plan_product(mc_plan *p, int product, int a, int b, int nleaves, const int32_t *leaves, const int32_t *want, int nout, const int32_t *out,
-                    const int32_t *result, int ninstr, const mc_vm_instr *instr)
+int mc_plan_product(mc_plan *p, int product, int a, int b, int nleaves, const int32_t *leaves,
+                    const int32_t *want, int nout, const int32_t *out, const int32_t *result,
+                    int ninstr, const mc_vm_instr *instr)
 {
     int32_t refs[2 * MCI_VM_REGISTERS + 3];
     mci_vm *vm = mci_vm_new(nleaves, want, nout, result, ninstr, instr);
@@ -213,7 +217,8 @@ int mc_plan_product(mc_plan *p, int product, int a, int b, int nleaves, const in
     return MC_OK;
 }
 
-int mc_plan_tiles(mc_plan *p, int count, int k, const int64_t *lead, int nslots, const int64_t *row_bytes, int64_t extra)
+int mc_plan_tiles(mc_plan *p, int count, int k, const int64_t *lead, int nslots,
+                  const int64_t *row_bytes, int64_t extra)
 {
     mci_step *s = add(p, MCI_STEP_TILES, 0, NULL, 0, NULL);
     if (!s || !(s->tiles = mci_tiles_new(k, lead, nslots, row_bytes, extra)))
@@ -240,7 +245,8 @@ int mc_plan_views(mc_plan *p, int n, const int32_t *shift, const int32_t *slot)
             s->views[p->steps[i].first - s->first + k].result = 1;
     for (int i = at + 1; i < p->nsteps; i++) /* axes of a tile: without those it fixes */
         for (int a = 0; a < p->steps[i].params.naxes; a++)
-            if (p->steps[i].kind == MCI_STEP_OP && p->steps[i].op->id >= 0 && p->steps[i].params.axes[a] >= 0)
+            if (p->steps[i].kind == MCI_STEP_OP && p->steps[i].op->id >= 0 &&
+                p->steps[i].params.axes[a] >= 0)
                 p->steps[i].params.axes[a] -= mci_tiles_dropped(s->tiles);
     return MC_OK;
 }
@@ -255,22 +261,28 @@ int mc_plan_native(mc_plan *p, int at, mc_native_fn fn, const int32_t *one)
     s->native = NULL;
     for (int i = 0; i < s->nin + s->nout; i++)
         operands[i] = &p->headers[p->refs[s->first + i]].t;
-    /* a reduction's program makes what the second header shows; a product's has three headers between results and leaves */
-    mc_tensor **results = s->kind == MCI_STEP_REDUCED ? operands + 1 : operands, **leaves = operands + s->nout + (s->kind == MCI_STEP_PRODUCT ? 3 : 0);
-    int nleaves = s->nin - (s->kind == MCI_STEP_PRODUCT ? 3 : 0), nresults = s->kind == MCI_STEP_REDUCED ? 1 : s->nout;
+    /* a reduction's program makes what the second header shows; a product's has three headers
+     * between results and leaves */
+    mc_tensor **results = s->kind == MCI_STEP_REDUCED ? operands + 1 : operands,
+              **leaves = operands + s->nout + (s->kind == MCI_STEP_PRODUCT ? 3 : 0);
+    int nleaves = s->nin - (s->kind == MCI_STEP_PRODUCT ? 3 : 0),
+        nresults = s->kind == MCI_STEP_REDUCED ? 1 : s->nout;
     if (fn && !(s->native = mci_native_new(fn, nleaves, leaves, one, nresults, results)))
         return mc_errstatus();
     return MC_OK;
 }
 
-int mc_plan_rows(mc_plan *p, int at, mc_native_fn fn, int nleaves, const int32_t *leaves, int nresults, const int32_t *results, int nlengths,
-                 const int64_t *lengths, int nslots, const int64_t *slot_bytes, int nops, const int32_t *members, const int32_t *member_lengths)
+int mc_plan_rows(mc_plan *p, int at, mc_native_fn fn, int nleaves, const int32_t *leaves,
+                 int nresults, const int32_t *results, int nlengths, const int64_t *lengths,
+                 int nslots, const int64_t *slot_bytes, int nops, const int32_t *members,
+                 const int32_t *member_lengths)
 {
     mc_tensor *operands[MCI_NATIVE_OPERANDS];
     mci_tile_view views[MCI_NATIVE_OPERANDS];
     mci_row_step ops[MCI_ROW_OPS];
     int64_t lead[MC_MAX_RANK];
-    mci_step *s = at >= 0 && at < p->nsteps && p->steps[at].kind == MCI_STEP_TILES ? &p->steps[at] : NULL;
+    mci_step *s =
+        at >= 0 && at < p->nsteps && p->steps[at].kind == MCI_STEP_TILES ? &p->steps[at] : NULL;
     if (!s || nleaves + nresults > MCI_NATIVE_OPERANDS || nops > MCI_ROW_OPS)
         return mci_error(MC_EINVAL, "plan: step %d has no tiles", at + 1);
     mci_native_rows_free(s->rows); /* it reads the operands that are listed anew */
@@ -288,16 +300,23 @@ int mc_plan_rows(mc_plan *p, int at, mc_native_fn fn, int nleaves, const int32_t
     }
     for (int i = 0; i < nops; i++) {
         const mci_step *m = members[i] >= 0 && members[i] < s->count ? s + 1 + members[i] : NULL;
-        if (!m || m->kind != MCI_STEP_OP || m->op->id < 0 || m->nin != 1 || m->nout != 1 || member_lengths[i] < 0 || member_lengths[i] >= nlengths)
-            return mci_error(MC_EINVAL, "plan: step %d of the tiles is no op along rows", members[i]);
-        ops[i] = (mci_row_step){m->op->id, p->headers[p->refs[m->first + 1]].t.dtype, p->headers[p->refs[m->first]].t.dtype, lengths[member_lengths[i]], m->params};
+        if (!m || m->kind != MCI_STEP_OP || m->op->id < 0 || m->nin != 1 || m->nout != 1 ||
+            member_lengths[i] < 0 || member_lengths[i] >= nlengths)
+            return mci_error(MC_EINVAL, "plan: step %d of the tiles is no op along rows",
+                             members[i]);
+        ops[i] = (mci_row_step){ m->op->id, p->headers[p->refs[m->first + 1]].t.dtype,
+                                 p->headers[p->refs[m->first]].t.dtype, lengths[member_lengths[i]],
+                                 m->params };
     }
-    s->rows = mci_native_rows_new(fn, mci_tiles_lead(s->tiles, lead), lead, nleaves, nresults, operands, views, nlengths, lengths, nslots, slot_bytes, nops, ops);
+    s->rows =
+        mci_native_rows_new(fn, mci_tiles_lead(s->tiles, lead), lead, nleaves, nresults, operands,
+                            views, nlengths, lengths, nslots, slot_bytes, nops, ops);
     s->noperands = nleaves + nresults;
     return s->rows ? MC_OK : mc_errstatus();
 }
 
-int mc_plan_loop(mc_plan *p, const mc_loop_spec *spec, mc_plan *const *parts, int nout, const int32_t *out, int nin, const int32_t *in)
+int mc_plan_loop(mc_plan *p, const mc_loop_spec *spec, mc_plan *const *parts, int nout,
+                 const int32_t *out, int nin, const int32_t *in)
 {
     mci_loop *loop = mci_loop_new(spec, parts, mc_plan_run, nout, nin);
     mci_step *s = loop ? add(p, MCI_STEP_LOOP, nout, out, nin, in) : NULL;
@@ -404,7 +423,8 @@ int mc_plan_run(mc_plan *p, mc_tensor *const *in, int nin, mc_tensor *const *out
             int n = h->where == MC_PLAN_INPUT ? nin : nout;
             mc_tensor *t = h->index < n ? (h->where == MC_PLAN_INPUT ? in : out)[h->index] : NULL;
             if (!t)
-                rc = mci_error(MC_EINVAL, "plan: argument %lld is missing", (long long)h->index + 1);
+                rc =
+                    mci_error(MC_EINVAL, "plan: argument %lld is missing", (long long)h->index + 1);
             else if (!(rc = mci_check_live("plan", t)))
                 h->t.data = (char *)t->data + first;
         }
@@ -443,7 +463,8 @@ int mc_plan_writes(mc_plan *p, int n, const int32_t *which)
     return MC_OK;
 }
 
-/* Whether an argument that is written shares memory with another one or with a constant: that is another form. */
+/* Whether an argument that is written shares memory with another one or with a constant: that is
+ * another form. */
 static int entangled(const mc_plan *p, mc_tensor *const *in)
 {
     for (int k = 0; k < p->nwritten; k++) {
@@ -487,7 +508,8 @@ int mc_plan_call(mc_plan *p, mc_tensor *const *in, mc_tensor *const *out)
     return rc;
 }
 
-/* Whether result t can be written while the plan still reads: it is contiguous and nothing the plan reads. */
+/* Whether result t can be written while the plan still reads: it is contiguous and nothing the plan
+ * reads. */
 static int free_of(const mc_plan *p, const mc_tensor *t, mc_tensor *const *in)
 {
     int ok = mci_contiguous(t);
@@ -505,21 +527,31 @@ static int check_results(const mc_plan *p, mc_tensor *const *out)
     char s1[MCI_TEXT], s2[MCI_TEXT];
     for (int i = 0; i < p->nout; i++) {
         const mc_tensor *t = out[i], *like = &p->form[p->nin + i];
-        int rc = mci_check_released("compile", t), other = t->dtype != like->dtype || t->ndim != like->ndim;
+        int rc = mci_check_released("compile", t),
+            other = t->dtype != like->dtype || t->ndim != like->ndim;
         for (int d = 0; !other && d < t->ndim; d++)
             other = t->shape[d] != like->shape[d];
         if (rc)
             return rc;
         if (other)
-            return mci_error(MC_ESHAPE, "compile: result %d is %s and out is %s; give a tensor of that dtype and shape", i + 1,
-                             mci_tensor_text(s1, sizeof s1, like), mci_tensor_text(s2, sizeof s2, t));
+            return mci_error(
+                MC_ESHAPE,
+                "compile: result %d is %s and out is %s; give a tensor of that dtype and shape",
+                i + 1, mci_tensor_text(s1, sizeof s1, like), mci_tensor_text(s2, sizeof s2, t));
         if (t->device != like->device)
-            return mci_error(MC_EINVAL, "compile: result %d is on %s and out is %s; give a tensor there", i + 1, mci_device_text(like->device), mci_tensor_text(s2, sizeof s2, t));
+            return mci_error(
+                MC_EINVAL, "compile: result %d is on %s and out is %s; give a tensor there", i + 1,
+                mci_device_text(like->device), mci_tensor_text(s2, sizeof s2, t));
         if (t->flags & MC_FLAG_READONLY)
-            return mci_error(MC_EINVAL, "compile: out %d is read-only; give it a tensor of its own, x:copy()", i + 1);
+            return mci_error(MC_EINVAL,
+                             "compile: out %d is read-only; give it a tensor of its own, x:copy()",
+                             i + 1);
         for (int k = 0; k < i; k++)
             if (mci_overlap(t, out[k]) >= 0)
-                return mci_error(MC_EINVAL, "compile: out %d and %d share memory; give each result its own tensor", k + 1, i + 1);
+                return mci_error(
+                    MC_EINVAL,
+                    "compile: out %d and %d share memory; give each result its own tensor", k + 1,
+                    i + 1);
     }
     return MC_OK;
 }
@@ -529,7 +561,8 @@ int mc_plan_into(mc_plan *p, mc_tensor *const *in, mc_tensor *const *out)
     if (!matches(p, in))
         return -1;
     int rc = check_results(p, out);
-    mc_tensor *tmp = mci_calloc((size_t)p->nout + 1, sizeof *tmp), **to = mci_calloc((size_t)p->nout + 1, sizeof *to);
+    mc_tensor *tmp = mci_calloc((size_t)p->nout + 1, sizeof *tmp),
+              **to = mci_calloc((size_t)p->nout + 1, sizeof *to);
     if (!rc && (!tmp || !to))
         rc = mc_errstatus();
     for (int i = 0; i < p->nout && !rc; i++) {

@@ -21,8 +21,10 @@ struct mci_device_plan {
     int device, nslots, nsteps;
     mci_slot *slots;
     char *host;       /* per slot: it lies in host memory */
+    /* per slot: a step other than a loop reads it; parts of loops say themselves where a number
+     * goes */
     char *
-        read; /* per slot: a step other than a loop reads it; parts of loops say themselves where a number goes */
+        read;
     bound_step *steps;
     mci_ref *refs;    /* per slot, of this call */
     mci_block **sent; /* per slot: a number that steps of this call read on the device */
@@ -51,7 +53,10 @@ void mci_device_plan_free(mci_device_plan *p)
     mci_free(p);
 }
 
-static int same_place(const mci_slot *a, const mci_slot *b) { return a->where == b->where && a->where != MC_PLAN_CONST && a->index == b->index; }
+static int same_place(const mci_slot *a, const mci_slot *b)
+{
+    return a->where == b->where && a->where != MC_PLAN_CONST && a->index == b->index;
+}
 
 /* Every slot of the place that a step on the host writes lies in host memory. */
 static void mark_host(mci_device_plan *p, int slot)
@@ -60,7 +65,8 @@ static void mark_host(mci_device_plan *p, int slot)
         p->host[i] |= (char)same_place(&p->slots[i], &p->slots[slot]);
 }
 
-/* A place that is written on the device again later belongs to it from there on: places are shared over time. */
+/* A place that is written on the device again later belongs to it from there on: places are shared
+ * over time. */
 static void mark_device(mci_device_plan *p, int slot)
 {
     for (int i = 0; i < p->nslots; i++)
@@ -232,7 +238,8 @@ static void sent_free(mci_device_plan *p)
 }
 
 /* Where each slot lies in this call. */
-static int place(mci_device_plan *p, mc_tensor *const *in, int nin, mc_tensor *const *out, int nout, const mci_block *arena, char *numbers)
+static int place(mci_device_plan *p, mc_tensor *const *in, int nin, mc_tensor *const *out, int nout,
+                 const mci_block *arena, char *numbers)
 {
     for (int i = 0; i < p->nslots; i++) {
         const mci_slot *s = &p->slots[i];
@@ -248,7 +255,9 @@ static int place(mci_device_plan *p, mc_tensor *const *in, int nin, mc_tensor *c
         if (s->where == MC_PLAN_TILE)
             continue;
         int n = s->where == MC_PLAN_INPUT ? nin : nout;
-        const mc_tensor *t = s->where == MC_PLAN_CONST ? s->t : s->index < n ? (s->where == MC_PLAN_INPUT ? in : out)[s->index] : NULL;
+        const mc_tensor *t = s->where == MC_PLAN_CONST ? s->t
+                             : s->index < n ? (s->where == MC_PLAN_INPUT ? in : out)[s->index]
+                                            : NULL;
         if (!t)
             return mci_error(MC_EINVAL, "plan: argument %lld is missing", (long long)s->index + 1);
         if (mci_check_released("plan", t))
@@ -263,7 +272,8 @@ static int place(mci_device_plan *p, mc_tensor *const *in, int nin, mc_tensor *c
             continue;
         }
         if (p->host[i] ? t->device != 0 : t->device != p->device) return mixed(p, t, in, nin);
-        const int64_t offset = s->where == MC_PLAN_CONST ? 0 : s->offset; /* a constant's header shows its place */
+        /* a constant's header shows its place */
+        const int64_t offset = s->where == MC_PLAN_CONST ? 0 : s->offset;
         if (p->host[i]) {
             *r = (mci_ref){.number = (const char *)t->data + offset};
         } else {
@@ -296,11 +306,14 @@ static int run_host(mci_device_plan *p, const bound_step *b)
                  &s->params);
 }
 
-int mci_device_plan_run(mci_device_plan *p, mc_tensor *const *in, int nin, mc_tensor *const *out, int nout)
+int mci_device_plan_run(mci_device_plan *p, mc_tensor *const *in, int nin, mc_tensor *const *out,
+                        int nout)
 {
     mci_block *arena = p->arena ? mci_device_alloc(p->device, p->arena) : NULL;
     char *numbers = p->numbers && p->arena ? mci_alloc((size_t)p->arena) : NULL;
-    int rc = (p->arena && !arena) || (p->numbers && p->arena && !numbers) ? mc_errstatus() : place(p, in, nin, out, nout, arena, numbers);
+    int rc = (p->arena && !arena) || (p->numbers && p->arena && !numbers)
+                 ? mc_errstatus()
+                 : place(p, in, nin, out, nout, arena, numbers);
     for (int k = 0; k < p->nsteps && !rc; k++) {
         bound_step *b = &p->steps[k];
         const mci_step *s = b->step;

@@ -14,7 +14,8 @@
 
 #include <string.h>
 
-static int64_t cache_bytes = 24576; /* for the registers of a worker; half of the first-level cache and less */
+/* for the registers of a worker; half of the first-level cache and less */
+static int64_t cache_bytes = 24576;
 #define CACHE cache_bytes
 #define SMALLEST 128
 #define LARGEST 2048
@@ -32,7 +33,8 @@ struct mci_vm {
     int32_t want[MCI_VM_REGISTERS], result[MCI_VM_REGISTERS], dtype[MCI_VM_REGISTERS];
     int32_t given[MCI_VM_REGISTERS]; /* dtype of each result */
     int64_t bytes; /* of one element of every register */
-    int direct;    /* the result that the last instruction makes, which goes to its place at once; -1 none */
+    /* the result that the last instruction makes, which goes to its place at once; -1 none */
+    int direct;
     mc_vm_instr instr[];
 };
 
@@ -47,10 +49,12 @@ struct mci_vm_job {
     int64_t bad;
 };
 
-mci_vm *mci_vm_new(int nleaves, const int32_t *want, int nresults, const int32_t *result, int ninstr, const mc_vm_instr *instr)
+mci_vm *mci_vm_new(int nleaves, const int32_t *want, int nresults, const int32_t *result,
+                   int ninstr, const mc_vm_instr *instr)
 {
     if (nleaves + nresults > MCI_VM_REGISTERS || nresults < 1) {
-        mci_error(MC_EINVAL, "vm: %d leaves and %d results; at most %d together", nleaves, nresults, MCI_VM_REGISTERS);
+        mci_error(MC_EINVAL, "vm: %d leaves and %d results; at most %d together", nleaves, nresults,
+                  MCI_VM_REGISTERS);
         return NULL;
     }
     mci_vm *vm = mci_calloc(1, sizeof *vm + sizeof *instr * (size_t)ninstr);
@@ -102,7 +106,8 @@ mci_vm *mci_vm_new(int nleaves, const int32_t *want, int nresults, const int32_t
 void mci_vm_free(mci_vm *vm) { mci_free(vm); }
 
 /* A leaf of one value as n of them. */
-static void spread(const mci_vm *vm, int leaf, int64_t n, char *const *home, const void **reg, int64_t *stride)
+static void spread(const mci_vm *vm, int leaf, int64_t n, char *const *home, const void **reg,
+                   int64_t *stride)
 {
     MC_ALIGNED(16) char one[16];
     memcpy(one, reg[leaf], (size_t)MCI_SIZE(vm->want[leaf]));
@@ -126,11 +131,13 @@ void mci_vm_range(mci_vm_job *j, int64_t lo, int64_t hi, char *const *out, int w
         int crosses;
         n = mci_block_size(&j->s, at, hi - at, j->block, &crosses);
         for (int i = 0; i < vm->nleaves; i++) {
-            reg[i] = mci_block_load(&j->s, j->leaves[i], j->strides[i], vm->want[i], at, n, home[i], &stride[i]);
+            reg[i] = mci_block_load(&j->s, j->leaves[i], j->strides[i], vm->want[i], at, n, home[i],
+                                    &stride[i]);
             if (n == 1)
                 stride[i] = 1;
         }
-        char *last = vm->direct < 0 ? NULL : out[vm->direct] + (at - lo) * MCI_SIZE(vm->given[vm->direct]);
+        char *last =
+            vm->direct < 0 ? NULL : out[vm->direct] + (at - lo) * MCI_SIZE(vm->given[vm->direct]);
         for (int i = 0; i < vm->ninstr; i++) {
             const mc_vm_instr *q = &vm->instr[i];
             char *to = last && i == vm->ninstr - 1 ? last : home[q->dst];
@@ -138,7 +145,8 @@ void mci_vm_range(mci_vm_job *j, int64_t lo, int64_t hi, char *const *out, int w
                 mci_cast(q->rdtype, q->dtype)(n, to, 1, reg[q->src[0]], stride[q->src[0]]);
             } else {
                 mck_ewise k = {.n = n, .out = to, .status = &status};
-                int along = q->nsrc > 2; /* kernels of one and two operands want one that runs along */
+                /* kernels of one and two operands want one that runs along */
+                int along = q->nsrc > 2;
                 for (int m = 0; m < q->nsrc; m++)
                     along |= stride[q->src[m]] == 1;
                 if (!along)
@@ -174,13 +182,15 @@ static void vm_task(void *arg, int64_t begin, int64_t end, int worker)
 {
     mci_vm_job *j = arg;
     char *out[MCI_VM_REGISTERS];
-    int64_t lo = begin * MCI_GRAIN, hi = end * MCI_GRAIN < j->s.total ? end * MCI_GRAIN : j->s.total;
+    int64_t lo = begin * MCI_GRAIN,
+            hi = end * MCI_GRAIN < j->s.total ? end * MCI_GRAIN : j->s.total;
     for (int i = 0; i < j->vm->nresults; i++)
         out[i] = (char *)j->results[i]->data + lo * MCI_SIZE(j->results[i]->dtype);
     mci_vm_range(j, lo, hi, out, worker);
 }
 
-static int open(mci_vm_job *j, const mci_vm *vm, mc_tensor *const *leaves, const mc_tensor *like, int workers)
+static int open(mci_vm_job *j, const mci_vm *vm, mc_tensor *const *leaves, const mc_tensor *like,
+                int workers)
 {
     int nd = like->ndim, both = vm->nleaves + 1;
     j->vm = vm;
@@ -206,8 +216,9 @@ static int open(mci_vm_job *j, const mci_vm *vm, mc_tensor *const *leaves, const
 static int close_job(mci_vm_job *j)
 {
     mci_free(j->memory);
-    return j->bad ? mci_error(MC_EINVAL, "%s: %s at flat position %lld (from 1); mask such elements out first", mci_ops[j->bad_op].name,
-                              mci_ops[j->bad_op].guard, (long long)j->bad)
+    return j->bad ? mci_error(MC_EINVAL,
+                              "%s: %s at flat position %lld (from 1); mask such elements out first",
+                              mci_ops[j->bad_op].name, mci_ops[j->bad_op].guard, (long long)j->bad)
                   : MC_OK;
 }
 

@@ -23,8 +23,10 @@ void mci_stream(void *dst, const void *src, int64_t bytes, int n, const char *co
     for (int64_t at = 0; bytes >= 64; bytes -= 64, to += 64, from += 64, at += 64) {
         for (int i = 0; i < n; i++)
             _mm_prefetch(ahead[i] + at, _MM_HINT_T0);
-        const __m128i a = _mm_loadu_si128((const void *)from), b = _mm_loadu_si128((const void *)(from + 16));
-        const __m128i c = _mm_loadu_si128((const void *)(from + 32)), d = _mm_loadu_si128((const void *)(from + 48));
+        const __m128i a = _mm_loadu_si128((const void *)from),
+                      b = _mm_loadu_si128((const void *)(from + 16));
+        const __m128i c = _mm_loadu_si128((const void *)(from + 32)),
+                      d = _mm_loadu_si128((const void *)(from + 48));
         _mm_stream_si128((void *)to, a);
         _mm_stream_si128((void *)(to + 16), b);
         _mm_stream_si128((void *)(to + 32), c);
@@ -41,7 +43,8 @@ void mci_stream(void *dst, const void *src, int64_t bytes, int n, const char *co
 
 /* ---- rows too short for a call each ---- */
 
-/* m rows of n elements, row r from x + r * sr, elements s0 apart, next to each other into y. n is a literal where rows are shortest. */
+/* m rows of n elements, row r from x + r * sr, elements s0 apart, next to each other into y. n is a
+ * literal where rows are shortest. */
 #define COPY_ROWS(T, n)                                   \
     for (int64_t r = 0; r < m; r++, x += sr)              \
         for (int64_t i = 0; i < (n); i++)                 \
@@ -59,16 +62,17 @@ void mci_stream(void *dst, const void *src, int64_t bytes, int n, const char *co
     case 4: what(T, 4); break;                            \
     default: what(T, n); break;                           \
     }
-#define ROWS(T, NAME)                                                                              \
-    static void rows_##NAME(char *to, const char *from, int64_t m, int64_t sr, int64_t n, int64_t s0) \
-    {                                                                                              \
-        T *y = (T *)(void *)to;                                                                    \
-        const T *x = (const T *)(const void *)from;                                                \
-        if (s0 == 0) {                                                                             \
-            BY_WIDTH(T, EXPAND_ROWS)                                                               \
-        } else {                                                                                   \
-            BY_WIDTH(T, COPY_ROWS)                                                                 \
-        }                                                                                          \
+#define ROWS(T, NAME)                                                                     \
+    static void rows_##NAME(char *to, const char *from, int64_t m, int64_t sr, int64_t n, \
+                            int64_t s0)                                                   \
+    {                                                                                     \
+        T *y = (T *)(void *)to;                                                           \
+        const T *x = (const T *)(const void *)from;                                       \
+        if (s0 == 0) {                                                                    \
+            BY_WIDTH(T, EXPAND_ROWS)                                                      \
+        } else {                                                                          \
+            BY_WIDTH(T, COPY_ROWS)                                                        \
+        }                                                                                 \
     }
 typedef struct sixteen {
     uint64_t half[2];
@@ -79,8 +83,10 @@ ROWS(uint32_t, 4)
 ROWS(uint64_t, 8)
 ROWS(sixteen, 16)
 
-/* The same for elements of `size` bytes; rows that lie next to each other, or are one row again and again, are moved as they lie. */
-static void copy_rows(char *to, const char *from, int64_t m, int64_t sr, int64_t n, int64_t s0, int64_t size)
+/* The same for elements of `size` bytes; rows that lie next to each other, or are one row again and
+ * again, are moved as they lie. */
+static void copy_rows(char *to, const char *from, int64_t m, int64_t sr, int64_t n, int64_t s0,
+                      int64_t size)
 {
     int64_t row = n * size, all = m * row;
     if (s0 == 1 && sr == n) {
@@ -109,8 +115,8 @@ static int64_t run_length(const mci_space *s, const int64_t *strides, int64_t fl
     return run - flat % run;
 }
 
-const void *mci_block_load(const mci_space *s, const mc_tensor *t, const int64_t *strides, int want, int64_t flat, int64_t n, void *buffer,
-                           int64_t *stride)
+const void *mci_block_load(const mci_space *s, const mc_tensor *t, const int64_t *strides, int want,
+                           int64_t flat, int64_t n, void *buffer, int64_t *stride)
 {
     char *buf = buffer;
     mci_cast_fn cast = mci_cast(want, t->dtype);
@@ -125,7 +131,8 @@ const void *mci_block_load(const mci_space *s, const mc_tensor *t, const int64_t
     }
     const char *p = (const char *)t->data + (off + at * si) * size;
     *stride = 1;
-    if (at + n <= s->inner || (si == 1 && run_length(s, strides, flat) >= n)) { /* inside one row, or rows that follow each other */
+    if (at + n <= s->inner || (si == 1 && run_length(s, strides, flat) >= n)) {
+        /* inside one row, or rows that follow each other */
         if (si == 0 || n == 1) {
             *stride = 0;
             if (t->dtype == want)
@@ -142,7 +149,8 @@ const void *mci_block_load(const mci_space *s, const mc_tensor *t, const int64_t
     while (done < n) {
         int64_t m = s->inner - at < n - done ? s->inner - at : n - done, rows = 1;
         const char *from = (const char *)t->data + (off + at * si) * size;
-        if (t->dtype == want && at == 0 && m == s->inner) { /* whole rows, as far as the next axis goes */
+        if (t->dtype == want && at == 0 && m == s->inner) {
+            /* whole rows, as far as the next axis goes */
             int64_t left = s->shape[nd - 2] - idx[nd - 2], most = (n - done) / m;
             rows = left < most ? left : most;
             copy_rows(buf + done * wsize, from, rows, strides[nd - 2], m, si, size);

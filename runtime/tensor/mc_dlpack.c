@@ -10,7 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DL_CPU = 1, DL_INT = 0, DL_UINT = 1, DL_FLOAT = 2, DL_BFLOAT = 4, DL_COMPLEX = 5, DL_BOOL = 6 };
+enum {
+    DL_CPU = 1,
+    DL_INT = 0,
+    DL_UINT = 1,
+    DL_FLOAT = 2,
+    DL_BFLOAT = 4,
+    DL_COMPLEX = 5,
+    DL_BOOL = 6
+};
 
 typedef struct dl_tensor {
     void *data;
@@ -31,9 +39,10 @@ struct DLManagedTensor {
 static const struct {
     uint8_t code, bits;
 } TYPES[MC_NDTYPE] = {
-    [MC_BOOL] = {DL_BOOL, 8},  [MC_U8] = {DL_UINT, 8},     [MC_I8] = {DL_INT, 8},    [MC_I16] = {DL_INT, 16},
-    [MC_I32] = {DL_INT, 32},   [MC_I64] = {DL_INT, 64},    [MC_F16] = {DL_FLOAT, 16}, [MC_BF16] = {DL_BFLOAT, 16},
-    [MC_F32] = {DL_FLOAT, 32}, [MC_F64] = {DL_FLOAT, 64}, [MC_C64] = {DL_COMPLEX, 64}, [MC_C128] = {DL_COMPLEX, 128},
+    [MC_BOOL] = { DL_BOOL, 8 },  [MC_U8] = { DL_UINT, 8 },      [MC_I8] = { DL_INT, 8 },
+    [MC_I16] = { DL_INT, 16 },   [MC_I32] = { DL_INT, 32 },     [MC_I64] = { DL_INT, 64 },
+    [MC_F16] = { DL_FLOAT, 16 }, [MC_BF16] = { DL_BFLOAT, 16 }, [MC_F32] = { DL_FLOAT, 32 },
+    [MC_F64] = { DL_FLOAT, 64 }, [MC_C64] = { DL_COMPLEX, 64 }, [MC_C128] = { DL_COMPLEX, 128 },
 };
 
 /* ---- handed over ---- */
@@ -59,7 +68,9 @@ struct DLManagedTensor *mc_dlpack_give(mc_tensor *t)
         return NULL;
     if (t->flags & MC_FLAG_READONLY) {
         char text[MCI_TEXT];
-        mci_error(MC_EINVAL, "dlpack: %s may only be read (a mapped file or a broadcast view), and DLPack cannot say so; copy it first",
+        mci_error(MC_EINVAL,
+                  "dlpack: %s may only be read (a mapped file or a broadcast view), and DLPack "
+                  "cannot say so; copy it first",
                   mci_tensor_text(text, sizeof text, t));
         return NULL;
     }
@@ -124,19 +135,27 @@ int mc_dlpack_take(mc_tensor *out, struct DLManagedTensor *m)
         return mci_error(MC_EINVAL, "from_dlpack: the pointer is NULL; give a DLManagedTensor");
     const dl_tensor *t = &m->t;
     if (t->device_type != DL_CPU)
-        return mci_error(MC_EDEVICE, "from_dlpack: the tensor lies on a device of DLPack's type %d; copy it to the CPU (type 1) first", (int)t->device_type);
+        return mci_error(MC_EDEVICE,
+                         "from_dlpack: the tensor lies on a device of DLPack's type %d; copy it to "
+                         "the CPU (type 1) first",
+                         (int)t->device_type);
     if (t->ndim < 0 || t->ndim > MC_MAX_RANK)
-        return mci_error(MC_ESHAPE, "from_dlpack: the tensor has %d axes; at most %d are supported", (int)t->ndim, MC_MAX_RANK);
+        return mci_error(MC_ESHAPE, "from_dlpack: the tensor has %d axes; at most %d are supported",
+                         (int)t->ndim, MC_MAX_RANK);
     int dtype = 0;
     while (dtype < MC_NDTYPE && (TYPES[dtype].code != t->code || TYPES[dtype].bits != t->bits))
         dtype++;
     if (dtype == MC_NDTYPE || t->lanes != 1)
-        return mci_error(MC_EDTYPE, "from_dlpack: elements of DLPack's type code %d with %d bits and %d lanes have no dtype here; convert them first (unsigned integers of 16 bits and more to signed ones)",
-                         (int)t->code, (int)t->bits, (int)t->lanes);
+        return mci_error(
+            MC_EDTYPE,
+            "from_dlpack: elements of DLPack's type code %d with %d bits and %d lanes have no "
+            "dtype here; convert them first (unsigned integers of 16 bits and more to signed ones)",
+            (int)t->code, (int)t->bits, (int)t->lanes);
     int64_t numel = 1;
     for (int i = 0; i < t->ndim; i++) {
         if (t->shape[i] < 0)
-            return mci_error(MC_ESHAPE, "from_dlpack: a size is %lld; sizes are 0 or more", (long long)t->shape[i]);
+            return mci_error(MC_ESHAPE, "from_dlpack: a size is %lld; sizes are 0 or more",
+                             (long long)t->shape[i]);
         if (t->shape[i] == 0)
             numel = 0;
     }
@@ -151,7 +170,10 @@ int mc_dlpack_take(mc_tensor *out, struct DLManagedTensor *m)
     char *data = (char *)t->data + t->byte_offset;
     const int64_t unit = t->code == DL_COMPLEX ? mc_itemsize(dtype) / 2 : mc_itemsize(dtype);
     if ((uintptr_t)data % (uintptr_t)unit)
-        return mci_error(MC_EINVAL, "from_dlpack: the first element does not lie at a multiple of its %lld bytes; copy the tensor first", (long long)unit);
+        return mci_error(MC_EINVAL,
+                         "from_dlpack: the first element does not lie at a multiple of its %lld "
+                         "bytes; copy the tensor first",
+                         (long long)unit);
     const int read_only = t->strides && overlaps(t->ndim, t->shape, t->strides);
     return mc_wrap(out, data, dtype, t->ndim, t->shape, t->strides, m, drop, read_only);
 }

@@ -12,12 +12,16 @@
 
 int mci_recording;
 
-static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER; /* guards the list and the two counters */
+/* guards the list and the two counters */
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static mc_storage *list_head;
 static int64_t tensor_bytes, tensor_peak;
 
 int64_t mc_itemsize(int dtype) { return dtype >= 0 && dtype < MC_NDTYPE ? MCI_SIZE(dtype) : 0; }
-const char *mc_dtype_name(int dtype) { return dtype >= 0 && dtype < MC_NDTYPE ? mci_dtype_names[dtype] : "?"; }
+const char *mc_dtype_name(int dtype)
+{
+    return dtype >= 0 && dtype < MC_NDTYPE ? mci_dtype_names[dtype] : "?";
+}
 int mci_kind(int dtype) { return mci_dtype_kinds[dtype]; }
 
 /* ---- text ---- */
@@ -34,7 +38,8 @@ char *mci_shape_text(char *buf, size_t n, int ndim, const int64_t *shape)
 char *mci_tensor_text(char *buf, size_t n, const mc_tensor *t)
 {
     char s[MCI_TEXT - 24];
-    snprintf(buf, n, "%s[%s]@%s", mc_dtype_name(t->dtype), mci_shape_text(s, sizeof s, t->ndim, t->shape), mci_device_text(t->device));
+    snprintf(buf, n, "%s[%s]@%s", mc_dtype_name(t->dtype),
+             mci_shape_text(s, sizeof s, t->ndim, t->shape), mci_device_text(t->device));
     return buf;
 }
 
@@ -43,8 +48,10 @@ int mci_refuse(const char *op, const mc_tensor *t)
     char s[MCI_TEXT];
     if (mci_check_released(op, t))
         return mc_errstatus();
-    return mci_error(MC_EUNSUPPORTED, "%s: it has no form for %s yet, an operand is %s; move it with :to \"cpu\" first", op, mci_device_text(t->device),
-                     mci_tensor_text(s, sizeof s, t));
+    return mci_error(
+        MC_EUNSUPPORTED,
+        "%s: it has no form for %s yet, an operand is %s; move it with :to \"cpu\" first", op,
+        mci_device_text(t->device), mci_tensor_text(s, sizeof s, t));
 }
 
 int mc_mixed_devices(const char *op, const mc_tensor *a, const mc_tensor *b)
@@ -56,7 +63,8 @@ int mc_mixed_devices(const char *op, const mc_tensor *a, const mc_tensor *b)
                      mci_device_text(a->device ? a->device : b->device));
 }
 
-int mci_check_devices(const char *op, int n, const mc_tensor *const *t, int nout, mc_tensor *const *out, int *device)
+int mci_check_devices(const char *op, int n, const mc_tensor *const *t, int nout,
+                      mc_tensor *const *out, int *device)
 {
     const mc_tensor *first = NULL;
     *device = 0;
@@ -74,14 +82,18 @@ int mci_check_devices(const char *op, int n, const mc_tensor *const *t, int nout
 int mci_refuse_released(const char *op, const mc_tensor *t)
 {
     (void)t;
-    return mci_error(MC_ERELEASED, "%s: a tensor was released and cannot be used; return it from its scope or keep it with mc.keep", op);
+    return mci_error(MC_ERELEASED,
+                     "%s: a tensor was released and cannot be used; return it from its scope or "
+                     "keep it with mc.keep",
+                     op);
 }
 
 /* ---- storage ---- */
 
 static int64_t serials; /* guarded by list_lock */
 
-static mc_storage *storage_new(int device, int dtype, int ndim, const int64_t *shape, int64_t bytes, void *data)
+static mc_storage *storage_new(int device, int dtype, int ndim, const int64_t *shape, int64_t bytes,
+                               void *data)
 {
     mc_storage *s = mci_alloc(sizeof *s);
     if (!s)
@@ -171,7 +183,8 @@ void mc_memory_reset_peak(void)
 
 int mc_memory_largest(int k, int64_t out[11])
 {
-    /* k-th in order of (bytes, address): one pass per rank, the list is only walked when memory ran out */
+    /* k-th in order of (bytes, address): one pass per rank, the list is only walked when memory ran
+     * out */
     int found = 0;
     int64_t last_bytes = INT64_MAX;
     uintptr_t last_at = UINTPTR_MAX;
@@ -180,7 +193,8 @@ int mc_memory_largest(int k, int64_t out[11])
         const mc_storage *best = NULL;
         for (const mc_storage *s = list_head; s; s = s->next) {
             int below = s->bytes < last_bytes || (s->bytes == last_bytes && (uintptr_t)s < last_at);
-            if (below && (!best || s->bytes > best->bytes || (s->bytes == best->bytes && (uintptr_t)s > (uintptr_t)best)))
+            if (below && (!best || s->bytes > best->bytes ||
+                          (s->bytes == best->bytes && (uintptr_t)s > (uintptr_t)best)))
                 best = s;
         }
         found = best != NULL;
@@ -279,13 +293,17 @@ int mci_create_on(int device, mc_tensor *out, int dtype, int ndim, const int64_t
     return MC_OK;
 }
 
-int mc_create_on(mc_tensor *out, int device, int dtype, int ndim, const int64_t *shape) { return mci_create_on(device, out, dtype, ndim, shape); }
+int mc_create_on(mc_tensor *out, int device, int dtype, int ndim, const int64_t *shape)
+{
+    return mci_create_on(device, out, dtype, ndim, shape);
+}
 
 mci_ref mci_ref_of(const mc_tensor *t)
 {
     if (t->flags & MCI_WEAK)
         return (mci_ref){.number = t->data};
-    mci_mem *mem = t->storage && t->storage->block ? t->storage->block->mem : mci_device_at(t->device, t->data);
+    mci_mem *mem = t->storage && t->storage->block ? t->storage->block->mem
+                                                   : mci_device_at(t->device, t->data);
     return (mci_ref){.mem = mem, .at = (char *)t->data - mem->base};
 }
 
@@ -298,7 +316,9 @@ int mci_storage_copy(mc_storage *to, const mc_storage *from, int64_t bytes)
         return MC_OK;
     }
     const mc_tensor a = {.data = to->data, .storage = to, .device = to->device};
-    const mc_tensor b = {.data = from->data, .storage = (mc_storage *)(uintptr_t)from, .device = from->device};
+    const mc_tensor b = { .data = from->data,
+                          .storage = (mc_storage *)(uintptr_t)from,
+                          .device = from->device };
     return mci_device_copy(mci_ref_of(&a), mci_ref_of(&b), bytes);
 }
 
@@ -345,8 +365,8 @@ int mc_promote(mc_tensor *t)
     return MC_OK;
 }
 
-int mc_wrap(mc_tensor *out, void *data, int dtype, int ndim, const int64_t *shape, const int64_t *strides, void *owner,
-            void (*release)(void *), int readonly)
+int mc_wrap(mc_tensor *out, void *data, int dtype, int ndim, const int64_t *shape,
+            const int64_t *strides, void *owner, void (*release)(void *), int readonly)
 {
     int64_t bytes;
     int rc = header_fill(out, dtype, ndim, shape, &bytes);
@@ -402,7 +422,10 @@ static void extent(const mc_tensor *t, uintptr_t *lo, uintptr_t *hi)
     *hi = (uintptr_t)t->data + (uintptr_t)((above + 1) * MCI_SIZE(t->dtype));
 }
 
-void mc_unload_by(mc_tensor *t, void (*unload)(const void *owner, const void *from, int64_t n)) { t->storage->unload = unload; }
+void mc_unload_by(mc_tensor *t, void (*unload)(const void *owner, const void *from, int64_t n))
+{
+    t->storage->unload = unload;
+}
 
 void mc_unload(const mc_tensor *t)
 {
@@ -433,7 +456,8 @@ int mci_axis(const char *op, const mc_tensor *t, int64_t given, int *axis)
     char s[MCI_TEXT];
     int64_t k = given < 0 ? given + t->ndim : given;
     if (k < 0 || k >= t->ndim)
-        return mci_error(MC_ESHAPE, "%s: the axis is outside %s; it has %d axes", op, mci_tensor_text(s, sizeof s, t), t->ndim);
+        return mci_error(MC_ESHAPE, "%s: the axis is outside %s; it has %d axes", op,
+                         mci_tensor_text(s, sizeof s, t), t->ndim);
     *axis = (int)k;
     return MC_OK;
 }
@@ -443,10 +467,12 @@ int mci_out(const char *op, mc_tensor *out, int dtype, int ndim, const int64_t *
     return mci_out_on(0, op, out, dtype, ndim, shape);
 }
 
-int mci_out_on(int device, const char *op, mc_tensor *out, int dtype, int ndim, const int64_t *shape)
+int mci_out_on(int device, const char *op, mc_tensor *out, int dtype, int ndim,
+               const int64_t *shape)
 {
     if (!(out->flags & MC_FLAG_OUT))
-        return device ? mci_create_on(device, out, dtype, ndim, shape) : mc_create(out, dtype, ndim, shape);
+        return device ? mci_create_on(device, out, dtype, ndim, shape)
+                      : mc_create(out, dtype, ndim, shape);
     char a[MCI_TEXT], b[MCI_TEXT];
     if (device ? mci_check_released(op, out) : mci_check_live(op, out))
         return mc_errstatus();
@@ -454,10 +480,15 @@ int mci_out_on(int device, const char *op, mc_tensor *out, int dtype, int ndim, 
     for (int i = 0; same && i < ndim; i++)
         same = out->shape[i] == shape[i];
     if (!same)
-        return mci_error(MC_ESHAPE, "%s: out is %s but the result is %s[%s]; give a tensor of that shape and dtype", op,
-                         mci_tensor_text(a, sizeof a, out), mc_dtype_name(dtype), mci_shape_text(b, sizeof b, ndim, shape));
+        return mci_error(
+            MC_ESHAPE,
+            "%s: out is %s but the result is %s[%s]; give a tensor of that shape and dtype", op,
+            mci_tensor_text(a, sizeof a, out), mc_dtype_name(dtype),
+            mci_shape_text(b, sizeof b, ndim, shape));
     if (out->flags & MC_FLAG_READONLY)
-        return mci_error(MC_EINVAL, "%s: out is read-only (a mapped file or a broadcast view); copy it first", op);
+        return mci_error(MC_EINVAL,
+                         "%s: out is read-only (a mapped file or a broadcast view); copy it first",
+                         op);
     return MC_OK;
 }
 
@@ -487,11 +518,15 @@ int mci_broadcast(const char *op, const mc_tensor *const *t, int n, int *ndim, i
                 text[0] = 0;
                 for (int q = 0; q < n && used < sizeof text - MCI_TEXT; q++) {
                     char one[MCI_TEXT];
-                    used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", q ? " and " : "",
-                                             mci_tensor_text(one, sizeof one, t[q]));
+                    used +=
+                        (size_t)snprintf(text + used, sizeof text - used, "%s%s", q ? " and " : "",
+                                         mci_tensor_text(one, sizeof one, t[q]));
                 }
-                return mci_error(MC_ESHAPE, "%s: shapes do not broadcast, %s; sizes must be equal or 1 from the last axis "
-                                 "backwards", op, text);
+                return mci_error(
+                    MC_ESHAPE,
+                    "%s: shapes do not broadcast, %s; sizes must be equal or 1 from the last axis "
+                    "backwards",
+                    op, text);
             }
             size = s;
         }
@@ -534,7 +569,8 @@ int mci_collapse(int ndim, int64_t *shape, int nop, int64_t (*strides)[MC_MAX_RA
 
 /* ---- element copies ---- */
 
-/* Walks `count` elements of t from flat position `first` in runs along the last axis; to != 0 copies out of t. */
+/* Walks `count` elements of t from flat position `first` in runs along the last axis; to != 0
+ * copies out of t. */
 static void walk(const mc_tensor *t, int64_t first, int64_t count, int dtype, char *buf, int to)
 {
     int64_t shape[MC_MAX_RANK], strides[1][MC_MAX_RANK], idx[MC_MAX_RANK];
@@ -543,7 +579,8 @@ static void walk(const mc_tensor *t, int64_t first, int64_t count, int dtype, ch
     int nd = mci_collapse(t->ndim, shape, 1, strides);
     int64_t tsize = MCI_SIZE(t->dtype), bsize = MCI_SIZE(dtype);
     mci_cast_fn fn = to ? mci_cast(dtype, t->dtype) : mci_cast(t->dtype, dtype);
-    int64_t inner = nd ? shape[nd - 1] : 1, si = nd ? strides[0][nd - 1] : 1, rest = first / inner, off = 0;
+    int64_t inner = nd ? shape[nd - 1] : 1, si = nd ? strides[0][nd - 1] : 1, rest = first / inner,
+            off = 0;
     int64_t at = first % inner;
     for (int i = nd - 2; i >= 0; i--) {
         idx[i] = rest % shape[i];

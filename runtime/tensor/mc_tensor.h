@@ -15,17 +15,23 @@
 struct mc_storage {
     _Atomic int32_t refs;
     int32_t version;           /* writes so far while something was being recorded */
-    void *note;                /* of the recorder (mc_record.c), NULL as long as it has nothing to say; freed with the storage */
+    /* of the recorder (mc_record.c), NULL as long as it has nothing to say; freed with the
+     * storage */
+    void *note;
     int64_t serial;            /* never used twice in a process */
     int32_t dtype, ndim;       /* of the tensor it was made for: shown in the out-of-memory table */
     int64_t bytes;
     int64_t shape[MC_MAX_RANK];
-    void *data;                /* on a device: the address that tensors show, without access rights */
+    /* on a device: the address that tensors show, without access rights */
+    void *data;
     int32_t device;            /* where the memory is */
-    mci_block *block;          /* memory of a device; NULL on the CPU, and where another storage holds it (owner) */
-    void *owner;               /* foreign memory: release(owner) at the end; else NULL and data is ours */
+    /* memory of a device; NULL on the CPU, and where another storage holds it (owner) */
+    mci_block *block;
+    /* foreign memory: release(owner) at the end; else NULL and data is ours */
+    void *owner;
     void (*release)(void *);
-    void (*unload)(const void *owner, const void *from, int64_t n); /* foreign memory: its pages may leave the process */
+    /* foreign memory: its pages may leave the process */
+    void (*unload)(const void *owner, const void *from, int64_t n);
     mc_storage *prev, *next;   /* list of live storages, guarded by its lock in mc_tensor.c */
 };
 
@@ -46,14 +52,17 @@ static inline int mci_check_released(const char *op, const mc_tensor *t)
 {
     return MC_LIKELY(t->data != NULL) ? MC_OK : mci_refuse_released(op, t);
 }
-/* The same, and MC_EUNSUPPORTED when the memory is that of another device than the CPU: for all code that reads or writes elements. */
+/* The same, and MC_EUNSUPPORTED when the memory is that of another device than the CPU: for all
+ * code that reads or writes elements. */
 int mci_refuse(const char *op, const mc_tensor *t);
 static inline int mci_check_live(const char *op, const mc_tensor *t)
 {
     return MC_LIKELY(t->data != NULL && t->device == 0) ? MC_OK : mci_refuse(op, t);
 }
-/* The device of operands and of results that are given or asked for on one (numbers, MCI_WEAK, belong to any); an error when there are several. */
-int mci_check_devices(const char *op, int n, const mc_tensor *const *t, int nout, mc_tensor *const *out, int *device);
+/* The device of operands and of results that are given or asked for on one (numbers, MCI_WEAK,
+ * belong to any); an error when there are several. */
+int mci_check_devices(const char *op, int n, const mc_tensor *const *t, int nout,
+                      mc_tensor *const *out, int *device);
 
 /* Where the elements of a tensor on a device begin; of a number: its value. */
 mci_ref mci_ref_of(const mc_tensor *t);
@@ -69,8 +78,10 @@ int64_t mci_storage_latest(void);
 void mci_storage_ref(mc_storage *s);
 void mci_storage_unref(mc_storage *s);
 
-/* Result header of an op: an empty header gets dtype, shape and memory; an out= header is checked against them. */
-int mci_out_on(int device, const char *op, mc_tensor *out, int dtype, int ndim, const int64_t *shape);
+/* Result header of an op: an empty header gets dtype, shape and memory; an out= header is checked
+ * against them. */
+int mci_out_on(int device, const char *op, mc_tensor *out, int dtype, int ndim,
+               const int64_t *shape);
 int mci_out(const char *op, mc_tensor *out, int dtype, int ndim, const int64_t *shape);
 /* Undoes mci_out after a failure in a header it had just filled. */
 void mci_out_fail(mc_tensor *out, int was_out);
@@ -84,14 +95,17 @@ void mci_broadcast_strides(const mc_tensor *t, int ndim, int64_t *strides);
 int mci_collapse(int ndim, int64_t *shape, int nop, int64_t (*strides)[MC_MAX_RANK]);
 int64_t mci_numel(int ndim, const int64_t *shape);
 int mci_contiguous(const mc_tensor *t);
-/* A view of another shape, whose sizes come into size[MC_MAX_RANK]; -1 where strides do not allow one. */
-int mci_view_reshape(mc_tensor *out, const mc_tensor *t, int ndim, const int64_t *shape, int64_t *size);
+/* A view of another shape, whose sizes come into size[MC_MAX_RANK]; -1 where strides do not allow
+ * one. */
+int mci_view_reshape(mc_tensor *out, const mc_tensor *t, int ndim, const int64_t *shape,
+                     int64_t *size);
 /* -1: no overlap; 0: exactly the same elements in the same places; 1: partial overlap. */
 int mci_overlap(const mc_tensor *a, const mc_tensor *b);
 /* Axis argument: 0-based, negative from the end. Writes it to *axis. */
 int mci_axis(const char *op, const mc_tensor *t, int64_t given, int *axis);
 
-/* Copies `count` elements starting at flat position `first` (row-major) of src, converted to dtype, into buf. */
+/* Copies `count` elements starting at flat position `first` (row-major) of src, converted to dtype,
+ * into buf. */
 void mci_gather(const mc_tensor *src, int64_t first, int64_t count, int dtype, void *buf);
 void mci_scatter(const mc_tensor *dst, int64_t first, int64_t count, int dtype, const void *buf);
 
@@ -100,7 +114,8 @@ static inline char *mci_at(const mc_tensor *t, int64_t offset)
     return (char *)t->data + offset * MCI_SIZE(t->dtype);
 }
 
-#define MCI_WEAK 256 /* flag of a 0-d operand that came from a plain number: its one element lies in host memory */
+/* flag of a 0-d operand that came from a plain number: its one element lies in host memory */
+#define MCI_WEAK 256
 
 /* dtype classes, from the generated table */
 int mci_kind(int dtype); /* 'b' 'u' 'i' 'f' 'c' */

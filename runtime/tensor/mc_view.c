@@ -6,13 +6,16 @@
 
 #include <string.h>
 
-/* Starts a view: same storage, dtype and flags; the caller sets shape, strides and first element. */
+/* Starts a view: same storage, dtype and flags; the caller sets shape, strides and first
+ * element. */
 static int view_begin(const char *op, mc_tensor *out, const mc_tensor *t)
 {
     if (mci_check_released(op, t))
         return mc_errstatus();
     if (!t->storage)
-        return mci_error(MC_EINTERNAL, "%s: an inline tensor must be promoted before it is viewed; call mc_promote", op);
+        return mci_error(
+            MC_EINTERNAL,
+            "%s: an inline tensor must be promoted before it is viewed; call mc_promote", op);
     memset(out, 0, sizeof *out);
     out->storage = t->storage;
     out->data = t->data;
@@ -49,15 +52,19 @@ int mc_view_alias(mc_tensor *out, const mc_tensor *t)
     return view_end(out);
 }
 
-int mc_view_strided(mc_tensor *out, const mc_tensor *t, int ndim, const int64_t *shape, const int64_t *strides, int64_t offset)
+int mc_view_strided(mc_tensor *out, const mc_tensor *t, int ndim, const int64_t *shape,
+                    const int64_t *strides, int64_t offset)
 {
     char s[MCI_TEXT];
     int rc = view_begin("as_strided", out, t);
     if (rc)
         return rc;
     if (ndim < 0 || ndim > MC_MAX_RANK)
-        return view_fail(out, mci_error(MC_ESHAPE, "as_strided: rank %d; at most %d", ndim, MC_MAX_RANK));
-    int64_t first = ((const char *)t->data - (const char *)t->storage->data) / MCI_SIZE(t->dtype) + offset, low = first, high = first;
+        return view_fail(
+            out, mci_error(MC_ESHAPE, "as_strided: rank %d; at most %d", ndim, MC_MAX_RANK));
+    int64_t first = ((const char *)t->data - (const char *)t->storage->data) / MCI_SIZE(t->dtype) +
+                    offset,
+            low = first, high = first;
     int64_t size = t->storage->bytes / MCI_SIZE(t->dtype);
     int empty = 0;
     for (int i = 0; i < ndim; i++) {
@@ -73,8 +80,10 @@ int mc_view_strided(mc_tensor *out, const mc_tensor *t, int ndim, const int64_t 
         out->strides[i] = strides[i];
     }
     if (!empty && (low < 0 || high >= size))
-        return view_fail(out, mci_error(MC_ESHAPE, "as_strided: the layout leaves the %lld elements of the buffer of %s", (long long)size,
-                                        mci_tensor_text(s, sizeof s, t)));
+        return view_fail(
+            out, mci_error(MC_ESHAPE,
+                           "as_strided: the layout leaves the %lld elements of the buffer of %s",
+                           (long long)size, mci_tensor_text(s, sizeof s, t)));
     out->ndim = ndim;
     out->data = mci_at(t, offset);
     return view_end(out);
@@ -91,21 +100,25 @@ int mc_view_index(mc_tensor *out, const mc_tensor *t, int nspec, const int64_t *
     for (int k = 0; k < nspec; k++) {
         const int64_t *e = spec + 4 * k;
         if (nd >= MC_MAX_RANK)
-            return view_fail(out, mci_error(MC_ESHAPE, "index: the result would have more than %d axes", MC_MAX_RANK));
+            return view_fail(out,
+                             mci_error(MC_ESHAPE, "index: the result would have more than %d axes",
+                                       MC_MAX_RANK));
         if (e[0] == 2) {
             out->shape[nd] = 1;
             out->strides[nd++] = 0;
             continue;
         }
         if (axis >= t->ndim)
-            return view_fail(out, mci_error(MC_ESHAPE, "index: more indices than the %d axes of %s", t->ndim,
-                                            mci_tensor_text(s, sizeof s, t)));
+            return view_fail(out, mci_error(MC_ESHAPE, "index: more indices than the %d axes of %s",
+                                            t->ndim, mci_tensor_text(s, sizeof s, t)));
         int64_t n = t->shape[axis], stride = t->strides[axis];
         int64_t last = e[0] == 0 ? e[1] : e[1] + (e[2] - 1) * e[3];
         int empty = e[0] == 1 && e[2] == 0;
         if (!empty && (e[1] < 0 || e[1] >= n || last < 0 || last >= n || (e[0] == 1 && e[2] < 0)))
-            return view_fail(out, mci_error(MC_ESHAPE, "index: a position lies outside %s; each axis runs over its size",
-                                            mci_tensor_text(s, sizeof s, t)));
+            return view_fail(
+                out, mci_error(MC_ESHAPE,
+                               "index: a position lies outside %s; each axis runs over its size",
+                               mci_tensor_text(s, sizeof s, t)));
         if (!empty)
             offset += e[1] * stride;
         if (e[0] == 1) {
@@ -116,7 +129,9 @@ int mc_view_index(mc_tensor *out, const mc_tensor *t, int nspec, const int64_t *
     }
     for (; axis < t->ndim; axis++, nd++) {
         if (nd >= MC_MAX_RANK)
-            return view_fail(out, mci_error(MC_ESHAPE, "index: the result would have more than %d axes", MC_MAX_RANK));
+            return view_fail(out,
+                             mci_error(MC_ESHAPE, "index: the result would have more than %d axes",
+                                       MC_MAX_RANK));
         out->shape[nd] = t->shape[axis];
         out->strides[nd] = t->strides[axis];
     }
@@ -133,8 +148,11 @@ int mc_view_permute(mc_tensor *out, const mc_tensor *t, const int64_t *axes)
         return rc;
     for (int i = 0; i < t->ndim; i++) {
         if (axes[i] < 0 || axes[i] >= t->ndim || (seen >> axes[i] & 1))
-            return view_fail(out, mci_error(MC_ESHAPE, "permute_dims: the axes are no permutation of those of %s; name each once",
-                                            mci_tensor_text(s, sizeof s, t)));
+            return view_fail(
+                out, mci_error(
+                         MC_ESHAPE,
+                         "permute_dims: the axes are no permutation of those of %s; name each once",
+                         mci_tensor_text(s, sizeof s, t)));
         seen |= 1 << axes[i];
         out->shape[i] = t->shape[axes[i]];
         out->strides[i] = t->strides[axes[i]];
@@ -160,14 +178,18 @@ int mc_view_expand(mc_tensor *out, const mc_tensor *t, int ndim, const int64_t *
             out->flags |= MC_FLAG_READONLY; /* elements appear many times */
     }
     if (!ok)
-        return view_fail(out, mci_error(MC_ESHAPE, "broadcast_to: %s does not broadcast to [%s]; only axes of size 1 grow",
-                                        mci_tensor_text(s, sizeof s, t), mci_shape_text(want, sizeof want, ndim, shape)));
+        return view_fail(
+            out, mci_error(MC_ESHAPE,
+                           "broadcast_to: %s does not broadcast to [%s]; only axes of size 1 grow",
+                           mci_tensor_text(s, sizeof s, t),
+                           mci_shape_text(want, sizeof want, ndim, shape)));
     out->ndim = ndim;
     return view_end(out);
 }
 
-/* Strides of `shape` over the memory of t without moving elements; 0 when there are none. Groups of old axes are matched with
- * groups of new axes of equal size; inside a group the old axes must be jointly contiguous. */
+/* Strides of `shape` over the memory of t without moving elements; 0 when there are none. Groups of
+ * old axes are matched with groups of new axes of equal size; inside a group the old axes must be
+ * jointly contiguous. */
 static int reshape_strides(const mc_tensor *t, int ndim, const int64_t *shape, int64_t *strides)
 {
     int64_t old[MC_MAX_RANK], olds[MC_MAX_RANK];
@@ -208,7 +230,8 @@ static int reshape_strides(const mc_tensor *t, int ndim, const int64_t *shape, i
     return 1;
 }
 
-int mci_view_reshape(mc_tensor *out, const mc_tensor *t, int ndim, const int64_t *shape, int64_t *size)
+int mci_view_reshape(mc_tensor *out, const mc_tensor *t, int ndim, const int64_t *shape,
+                     int64_t *size)
 {
     char s[MCI_TEXT], want[MCI_TEXT];
     int64_t strides[MC_MAX_RANK] = {0}, known = 1;
@@ -230,8 +253,11 @@ int mci_view_reshape(mc_tensor *out, const mc_tensor *t, int ndim, const int64_t
         ok = known == t->numel;
     }
     if (!ok)
-        return mci_error(MC_ESHAPE, "reshape: %s does not have the elements of [%s]; sizes must multiply to %lld",
-                         mci_tensor_text(s, sizeof s, t), mci_shape_text(want, sizeof want, ndim, shape), (long long)t->numel);
+        return mci_error(
+            MC_ESHAPE,
+            "reshape: %s does not have the elements of [%s]; sizes must multiply to %lld",
+            mci_tensor_text(s, sizeof s, t), mci_shape_text(want, sizeof want, ndim, shape),
+            (long long)t->numel);
     if (t->numel == 0 || !reshape_strides(t, ndim, size, strides))
         return -1;
     int rc = view_begin("reshape", out, t);
@@ -249,9 +275,11 @@ int mc_view_windows(mc_tensor *out, const mc_tensor *t, int axis, int64_t size, 
     int rc = view_begin("windows", out, t);
     if (rc)
         return rc;
-    if (axis < 0 || axis >= t->ndim || t->ndim + 1 > MC_MAX_RANK || size < 1 || step < 1 || size > t->shape[axis])
-        return view_fail(out, mci_error(MC_ESHAPE, "windows: size %lld step %lld does not fit an axis of %s", (long long)size,
-                                        (long long)step, mci_tensor_text(s, sizeof s, t)));
+    if (axis < 0 || axis >= t->ndim || t->ndim + 1 > MC_MAX_RANK || size < 1 || step < 1 ||
+        size > t->shape[axis])
+        return view_fail(
+            out, mci_error(MC_ESHAPE, "windows: size %lld step %lld does not fit an axis of %s",
+                           (long long)size, (long long)step, mci_tensor_text(s, sizeof s, t)));
     out->ndim = t->ndim + 1;
     memcpy(out->shape, t->shape, sizeof t->shape);
     memcpy(out->strides, t->strides, sizeof t->strides);
@@ -271,9 +299,12 @@ int mc_view_diagonal(mc_tensor *out, const mc_tensor *t, int first, int second, 
     if (rc)
         return rc;
     if (first < 0 || second < 0 || first >= t->ndim || second >= t->ndim || first == second)
-        return view_fail(out, mci_error(MC_ESHAPE, "diagonal: two different axes are needed, the operand is %s", mci_tensor_text(s, sizeof s, t)));
+        return view_fail(
+            out, mci_error(MC_ESHAPE, "diagonal: two different axes are needed, the operand is %s",
+                           mci_tensor_text(s, sizeof s, t)));
     const int64_t down = offset < 0 ? -offset : 0, right = offset > 0 ? offset : 0;
-    int64_t rows = t->shape[first] - down, cols = t->shape[second] - right, n = rows < cols ? rows : cols;
+    int64_t rows = t->shape[first] - down, cols = t->shape[second] - right,
+            n = rows < cols ? rows : cols;
     int nd = 0;
     for (int i = 0; i < t->ndim; i++)
         if (i != first && i != second) {
@@ -295,7 +326,8 @@ int mc_view_part(mc_tensor *out, const mc_tensor *t, int part)
     if (rc)
         return rc;
     if (mci_kind(t->dtype) != 'c' || part < 0 || part > 1)
-        return view_fail(out, mci_error(MC_EDTYPE, "part: %s is not complex", mci_tensor_text(s, sizeof s, t)));
+        return view_fail(
+            out, mci_error(MC_EDTYPE, "part: %s is not complex", mci_tensor_text(s, sizeof s, t)));
     out->dtype = t->dtype == MC_C64 ? MC_F32 : MC_F64;
     out->ndim = t->ndim;
     for (int i = 0; i < t->ndim; i++) {

@@ -43,8 +43,11 @@ MC_UNUSED static int report(void)
 MC_UNUSED static int level_runs(void)
 {
     const char *level = LEVEL_TEXT(MC_ISA);
-    int has = !strcmp(level, "v4") ? __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")
-                                   : strcmp(level, "v3") != 0 || (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"));
+    int has = !strcmp(level, "v4")
+                  ? __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+                        __builtin_cpu_supports("avx512vl")
+                  : strcmp(level, "v3") != 0 ||
+                        (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"));
     if (!has)
         printf("0 passed, 0 failed: this machine lacks level %s\n", level);
     return has;

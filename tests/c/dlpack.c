@@ -8,8 +8,19 @@
 /* as dlpack.h 0.8 has it */
 typedef struct { int32_t device_type, device_id; } DLDevice;
 typedef struct { uint8_t code, bits; uint16_t lanes; } DLDataType;
-typedef struct { void *data; DLDevice device; int32_t ndim; DLDataType dtype; int64_t *shape, *strides; uint64_t byte_offset; } DLTensor;
-typedef struct DLManagedTensor { DLTensor dl_tensor; void *manager_ctx; void (*deleter)(struct DLManagedTensor *self); } DLManagedTensor;
+typedef struct {
+    void *data;
+    DLDevice device;
+    int32_t ndim;
+    DLDataType dtype;
+    int64_t *shape, *strides;
+    uint64_t byte_offset;
+} DLTensor;
+typedef struct DLManagedTensor {
+    DLTensor dl_tensor;
+    void *manager_ctx;
+    void (*deleter)(struct DLManagedTensor *self);
+} DLManagedTensor;
 
 static int deleted;
 
@@ -29,7 +40,8 @@ static DLManagedTensor *produce(void)
         for (int j = 0; j < 4; j++)
             a->v[2 + 3 * j + i] = 10 * i + j;
     a->shape[0] = 3, a->shape[1] = 4, a->strides[0] = 1, a->strides[1] = 3;
-    m->dl_tensor = (DLTensor){a->v, {1, 0}, 2, {0, 32, 1}, a->shape, a->strides, 2 * sizeof(int32_t)};
+    m->dl_tensor =
+        (DLTensor){ a->v, { 1, 0 }, 2, { 0, 32, 1 }, a->shape, a->strides, 2 * sizeof(int32_t) };
     m->manager_ctx = a;
     m->deleter = drop_array;
     return m;
@@ -42,7 +54,9 @@ int main(void)
     memset(&view, 0, sizeof view);
     DLManagedTensor *m = produce();
     check(mc_dlpack_take(&t, m) == MC_OK, "take: %s", mc_errmsg());
-    check(t.dtype == MC_I32 && t.ndim == 2 && t.shape[0] == 3 && t.shape[1] == 4 && t.strides[0] == 1 && t.strides[1] == 3, "layout");
+    check(t.dtype == MC_I32 && t.ndim == 2 && t.shape[0] == 3 && t.shape[1] == 4 &&
+              t.strides[0] == 1 && t.strides[1] == 3,
+          "layout");
     const int64_t swap[2] = {1, 0};
     check(mc_view_permute(&view, &t, swap) == MC_OK, "view: %s", mc_errmsg());
     double re[2];
@@ -65,14 +79,18 @@ int main(void)
     m = produce();
     m->dl_tensor.device.device_type = 2;
     memset(&t, 0, sizeof t);
-    check(mc_dlpack_take(&t, m) == MC_EDEVICE && deleted == 1, "another device is refused and the struct left alone");
+    check(mc_dlpack_take(&t, m) == MC_EDEVICE && deleted == 1,
+          "another device is refused and the struct left alone");
     m->deleter(m);
 
     const int64_t shape[2] = {2, 5};
     mc_tensor *own = mc_tensor_new(MC_F32, 2, shape);
     check(own && mc_fill(own, 3, 0) == MC_OK, "a tensor: %s", mc_errmsg());
     m = mc_dlpack_give(own);
-    check(m && m->dl_tensor.dtype.code == 2 && m->dl_tensor.dtype.bits == 32 && m->dl_tensor.shape[1] == 5 && m->dl_tensor.strides[0] == 5 && m->dl_tensor.byte_offset == 0, "given");
+    check(m && m->dl_tensor.dtype.code == 2 && m->dl_tensor.dtype.bits == 32 &&
+              m->dl_tensor.shape[1] == 5 && m->dl_tensor.strides[0] == 5 &&
+              m->dl_tensor.byte_offset == 0,
+          "given");
     mc_tensor_free(own);
     check(m && ((const float *)m->dl_tensor.data)[9] == 3.0f, "the memory outlives the tensor");
     m->deleter(m);

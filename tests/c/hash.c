@@ -20,7 +20,8 @@ static void known(const char *text, const char *want)
     expect(text, want, hex);
 }
 
-/* Every length around the block size: a file, the same bytes in memory and the same as a tensor agree. */
+/* Every length around the block size: a file, the same bytes in memory and the same as a tensor
+ * agree. */
 static void lengths(void)
 {
     char path[] = "/tmp/mascon-hash-XXXXXX", a[65], b[65], c[65], what[40];
@@ -36,7 +37,8 @@ static void lengths(void)
         mc_tensor *t = mc_tensor_new(MC_U8, 1, &shape);
         if (ftruncate(fd, 0) || pwrite(fd, bytes, (size_t)n, 0) != n) perror(path);
         memcpy(t->data, bytes, (size_t)n);
-        if (mc_sha256(bytes, n, a) || mc_sha256_file(path, b) || mc_sha256_tensor(t, c)) printf("%s\n", mc_errmsg());
+        if (mc_sha256(bytes, n, a) || mc_sha256_file(path, b) || mc_sha256_tensor(t, c))
+            printf("%s\n", mc_errmsg());
         snprintf(what, sizeof what, "file of %d bytes", (int)n);
         expect(what, a, b);
         snprintf(what, sizeof what, "tensor of %d bytes", (int)n);
@@ -57,7 +59,8 @@ static void views(void)
     memset(&view, 0, sizeof view);
     view.dtype = -1;
     for (int i = 0; i < 300 * 70; i++) x[i] = i;
-    if (mc_view_permute(&view, t, axes) || mc_copy(copy, &view) || mc_sha256_tensor(&view, a) || mc_sha256_tensor(copy, b))
+    if (mc_view_permute(&view, t, axes) || mc_copy(copy, &view) || mc_sha256_tensor(&view, a) ||
+        mc_sha256_tensor(copy, b))
         printf("%s\n", mc_errmsg());
     expect("transposed view", b, a);
     mc_drop(&view);
@@ -73,7 +76,8 @@ static void all(void)
     known("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     known("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
           "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
-    known("abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmnhijklmnoijklmnopjklmnopqklmnopqrlmnopqrsmnopqrstnopqrstu",
+    known("abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmnhijklmnoijklmnopjklmnopqklmnopqr"
+          "lmnopqrsmnopqrstnopqrstu",
           "cf5b16a778af8380036ce59e7b0492370b249b11e8f07a51afac45037afee9d1");
     char *million = malloc(1000000);
     memset(million, 'a', 1000000);
@@ -90,6 +94,7 @@ int main(void)
     all();
     if (mc_isa_set("v2") == MC_OK)
         all();
-    expect("a missing file is an error", "1", mc_sha256_file("/nonexistent/file", hex) == MC_EIO ? "1" : "0");
+    expect("a missing file is an error", "1",
+           mc_sha256_file("/nonexistent/file", hex) == MC_EIO ? "1" : "0");
     return report();
 }

@@ -50,7 +50,8 @@ static void known_answers(void)
 
 typedef struct kernel {
     const char *name;
-    mck_random_fn fast, ref; /* ref: NULL where an element owns a block, and the loop is the plain one */
+    /* ref: NULL where an element owns a block, and the loop is the plain one */
+    mck_random_fn fast, ref;
     size_t bytes;
     double p[4];
     uint64_t digest; /* of 10000 elements, key 7, stream 9, from 3: the same on every level and
@@ -100,9 +101,16 @@ static const kernel kernels[] = {
 };
 
 /* The call of a kernel with parameters that all elements share. */
-static mck_random call(int64_t n, void *out, uint64_t key, uint64_t stream, int64_t first, const double *p)
+static mck_random call(int64_t n, void *out, uint64_t key, uint64_t stream, int64_t first,
+                       const double *p)
 {
-    return (mck_random){ .n = n, .out = out, .key = key, .stream = stream, .first = first, .width = 1, .p = { p, p + 1, p + 2, p + 3 } };
+    return (mck_random){ .n = n,
+                         .out = out,
+                         .key = key,
+                         .stream = stream,
+                         .first = first,
+                         .width = 1,
+                         .p = { p, p + 1, p + 2, p + 3 } };
 }
 
 static uint64_t digest(const unsigned char *p, size_t n)
@@ -128,7 +136,8 @@ static void streams(void)
         a.out = part;
         if (q->ref) {
             q->ref(&a);
-            check(memcmp(whole, part, N * q->bytes) == 0, "%s: differs from the plain form", q->name);
+            check(memcmp(whole, part, N * q->bytes) == 0, "%s: differs from the plain form",
+                  q->name);
         }
         static double each[4][N]; /* the same parameters, one by one */
         for (int j = 0; j < 4; j++)
@@ -136,7 +145,8 @@ static void streams(void)
         mck_random one = a;
         for (int j = 0; j < 4; j++) one.p[j] = each[j], one.stride[j] = 1;
         q->fast(&one);
-        check(memcmp(whole, part, N * q->bytes) == 0, "%s: differs when every element has parameters of its own", q->name);
+        check(memcmp(whole, part, N * q->bytes) == 0,
+              "%s: differs when every element has parameters of its own", q->name);
         for (size_t c = 0; c < sizeof cut / sizeof *cut; c++) {
             a.first = 3 + cut[c][0];
             a.n = cut[c][1];
@@ -154,8 +164,8 @@ static void streams(void)
         a.out = whole;
         if (q->ref) {
             q->ref(&a);
-            check(memcmp(whole, part, 1000 * q->bytes) == 0, "%s: differs from the plain form far out",
-                  q->name);
+            check(memcmp(whole, part, 1000 * q->bytes) == 0,
+                  "%s: differs from the plain form far out", q->name);
         }
         a.n = 0;
         part[0] = 0x5a;
@@ -286,7 +296,8 @@ static void integers(void)
     enum { N = 1 << 20, FACES = 6 };
     int64_t *x = malloc(sizeof(int64_t) * N);
     if (!x) exit(2);
-    const int64_t die[2] = { 1, 6 }, one[2] = { -4, -4 }, wide[2] = { -2251799813685248, 4503599627370495 },
+    const int64_t die[2] = { 1, 6 }, one[2] = { -4, -4 },
+                  wide[2] = { -2251799813685248, 4503599627370495 },
                   whole[2] = { INT64_MIN, INT64_MAX };
     mck_random a = { .n = N, .out = x, .key = 3, .stream = 8, .p = { &die[0], &die[1] } };
     MCK(random_integers_i64)(&a);
@@ -324,13 +335,16 @@ static void integers(void)
     if (!y) exit(2);
     a.out = y;
     MCK(random_ref_integers_i64)(&a);
-    check(memcmp(x, y, sizeof(int64_t) * N) == 0, "integers of a wide range differ from the plain form");
-    const int64_t tight[2] = { 0, 4294967293 }; /* 2^32 - 2 numbers: the quick way for narrow ranges, at its end */
+    check(memcmp(x, y, sizeof(int64_t) * N) == 0,
+          "integers of a wide range differ from the plain form");
+    /* 2^32 - 2 numbers: the quick way for narrow ranges, at its end */
+    const int64_t tight[2] = { 0, 4294967293 };
     a.p[0] = &tight[0], a.p[1] = &tight[1];
     MCK(random_ref_integers_i64)(&a);
     a.out = x;
     MCK(random_integers_i64)(&a);
-    check(memcmp(x, y, sizeof(int64_t) * N) == 0, "integers of a narrow range differ from the plain form");
+    check(memcmp(x, y, sizeof(int64_t) * N) == 0,
+          "integers of a narrow range differ from the plain form");
     a.p[0] = &whole[0], a.p[1] = &whole[1];
     MCK(random_integers_i64)(&a);
     a.out = y;
@@ -345,13 +359,20 @@ static void integers(void)
     free(x);
 }
 
-/* Parameters that make no distribution: the first bad element is named, and nothing after it matters. */
+/* Parameters that make no distribution: the first bad element is named, and nothing after it
+ * matters. */
 static void refused(void)
 {
     const double shapes[5] = { 1, 2, -1, 0, 3 }, scale = 1;
     double out[5];
     int64_t status = 0;
-    mck_random a = { .n = 5, .out = out, .key = 1, .width = 1, .p = { shapes, &scale }, .stride = { 1, 0 }, .status = &status };
+    mck_random a = { .n = 5,
+                     .out = out,
+                     .key = 1,
+                     .width = 1,
+                     .p = { shapes, &scale },
+                     .stride = { 1, 0 },
+                     .status = &status };
     MCK(random_gamma_f64)(&a);
     check(status == 3, "gamma: the third shape is refused, got %lld", (long long)status);
     status = 0;

@@ -1,11 +1,13 @@
 /* neighbours.c - the plug-ins of threads, matrix products and transforms, opened as the library
  * opens them.
  *
- * usage: neighbours [FOLDER]   with mc_gomp.so, mc_openblas.so and mc_fftw.so; one that is missing is
+ * usage: neighbours [FOLDER]   with mc_gomp.so, mc_openblas.so and mc_fftw.so; one that is missing
+ *   is
  * skipped with a word. FOLDER is by default ../plugins beside the program.
  * build: -ldl -lm
- * Prints `N passed, M failed`; exit status 1 when something failed. Knows mc_backend.h only: it brings a
- * host table of its own, which counts blocks, can refuse memory and keeps the last error. */
+ * Prints `N passed, M failed`; exit status 1 when something failed. Knows mc_backend.h only: it
+ * brings a host table of its own, which counts blocks, can refuse memory and keeps the last
+ * error. */
 #include "../../runtime/device/mc_backend.h"
 #include "count_check.h"
 #include <dlfcn.h>
@@ -199,7 +201,8 @@ static void try_systems(const mc_lapack_api *lapack)
     check(lapack->getrf('d', 2, 2, singular, 2, ipiv) == 2, "a zero pivot is named");
     check(lapack->potrf('d', 'L', 1, negative, 1) == 1, "a negative pivot is named");
     last_status = 0;
-    check(lapack->getrf('d', 2, 2, a, 1, ipiv) < 0 && last_status != 0 && strstr(last_text, "refuses"),
+    check(lapack->getrf('d', 2, 2, a, 1, ipiv) < 0 && last_status != 0 &&
+              strstr(last_text, "refuses"),
           "a bad argument of LAPACK gives an error record, no output, no exit");
 }
 

@@ -279,7 +279,8 @@ static void test_bins(const bins_case *b)
     free(idx), free(amp), free(angle), free(idx_at), free(amp_at_), free(shift), free(divisor);
     free(a.value), free(a.sums), free(a.count), free(a.dist), free(a.best), free(a.pref),
         free(a.status);
-    free(a.null.mean), free(a.null.m2), free(a.null.exceed), free(a.null.max), free(a.null.zmax), free(a.null.zvalue), free(a.null.all);
+    free(a.null.mean), free(a.null.m2), free(a.null.exceed), free(a.null.max), free(a.null.zmax),
+        free(a.null.zvalue), free(a.null.all);
     free(s), free(n), free(p);
 }
 

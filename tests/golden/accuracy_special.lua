@@ -1,7 +1,8 @@
 -- accuracy_special.lua - worst error of the special functions in ULP of f64, by instruction level, against mpmath.
 --
--- Written by measure_special.lua over points of make_special.py. Where a function oscillates the unit is that of its amplitude. points: how many were
--- measured. v4 computes what v3 does. f32, f16 and bf16 are the f64 result rounded once, so that their error is half a unit and what stands here.
+-- Written by measure_special.lua over points of make_special.py. Where a function oscillates the unit is that of its
+-- amplitude. points: how many were measured. v4 computes what v3 does. f32, f16 and bf16 are the f64 result rounded
+-- once, so that their error is half a unit and what stands here.
 return {
   beta = { v2 = 34, v3 = 34, v4 = 34, points = 840 },
   beta_density = { v2 = 30, v3 = 29, v4 = 29, points = 800 },

@@ -1,7 +1,9 @@
 -- measure_special.lua - writes accuracy_special.lua: the worst error of every special function, by instruction level.
 --
--- usage: mascon tests/golden/measure_special.lua FOLDER...     (files of make_special.py, the committed ones and denser sets)
--- Figures are ULP of f64, rounded up; f32 (and f16, bf16 before their own rounding) is f64 rounded once, which special_spec checks bit by bit.
+-- usage: mascon tests/golden/measure_special.lua FOLDER...     (files of make_special.py, the committed ones and denser
+--   sets)
+-- Figures are ULP of f64, rounded up; f32 (and f16, bf16 before their own rounding) is f64 rounded once, which
+-- special_spec checks bit by bit.
 local root = debug.getinfo(1, 'S').source:match '^@(.*)/golden/[^/]*$' or 'tests'
 local support = dofile(root .. '/support/init.lua')
 local mc = require 'mascon'
@@ -32,9 +34,13 @@ end
 local names = {}
 for name in pairs(rows) do names[#names + 1] = name end
 table.sort(names)
-local out = { '-- accuracy_special.lua: worst error of the special functions in ULP of f64, by instruction level, against mpmath.', '--',
-  '-- Written by measure_special.lua over points of make_special.py. Where a function oscillates the unit is that of its amplitude. points: how many were',
-  '-- measured. v4 computes what v3 does. f32, f16 and bf16 are the f64 result rounded once, so that their error is half a unit and what stands here.', 'return {' }
+local out = {
+  '-- accuracy_special.lua: worst error of the special functions in ULP of f64, by instruction level, against mpmath.',
+  '--',
+  '-- Written by measure_special.lua over points of make_special.py. Where a function oscillates the unit is that of '
+    .. 'its amplitude. points: how many were',
+  '-- measured. v4 computes what v3 does. f32, f16 and bf16 are the f64 result rounded once, so that their error is '
+    .. 'half a unit and what stands here.', 'return {' }
 for _, name in ipairs(names) do
   local r = rows[name]
   local list = {}

@@ -1,13 +1,15 @@
 -- draw.lua - the floors of runtime/ and lua/ as text, from includes, calls and module names.
 --
 -- usage: luajit tests/lint/draw.lua   (from the top of the tree; calls of C are read where objects are built)
--- Highest floor first. Behind each floor: its files and lines, then the floors it names and how often. An arrow up is marked with a !.
+-- Highest floor first. Behind each floor: its files and lines, then the floors it names and how often. An arrow up is
+-- marked with a !.
 local floors = dofile((arg[0]:match '^(.*)/[^/]*$' or '.') .. '/floors.lua')
 
 local function size(folder, at, floor)
   local files, lines = 0, 0
   for _, path in ipairs(floors.list(("find %s -name '*.[ch]' -o -name '*.lua' 2>/dev/null"):format(folder))) do
-    local own = at == floors.place_c and floors.floor_of(at, (path:gsub('^runtime/', ''))) or at == floors.place_lua and floors.lua_floor(path)
+    local own = at == floors.place_c and floors.floor_of(at, (path:gsub('^runtime/', '')))
+      or at == floors.place_lua and floors.lua_floor(path)
     if own == floor then
       files = files + 1
       for _ in io.lines(path) do lines = lines + 1 end

@@ -1,8 +1,8 @@
 -- floors.lua - the floors of runtime/ and lua/ from the ground up, and every arrow between them.
 --
--- A file may name what stands on its own floor or below it: in C by #include and by the functions it calls, in Lua by every quoted module name,
--- whether it is required at once, at the first call, or stands in a table of files to load, and by every op whose row
--- names a module (F.lstsq, mc.linalg.pinv, x:tile(2)). rooms.lua checks, draw.lua draws.
+-- A file may name what stands on its own floor or below it: in C by #include and by the functions it calls, in Lua by
+-- every quoted module name, whether it is required at once, at the first call, or stands in a table of files to load,
+-- and by every op whose row names a module (F.lstsq, mc.linalg.pinv, x:tile(2)). rooms.lua checks, draw.lua draws.
 local files = dofile((arg[0]:match '^(.*)/[^/]*$' or '.') .. '/code.lua')
 local M = {}
 M.code = files
@@ -53,13 +53,16 @@ M.LUA = {
   { 'help', 'documentation of every public name' },
   { 'host', 'the program in Lua: runner, prompt, verbs' },
 }
--- public tables of a floor in parts know the parts, and these alone; the public table of all knows everything but the program
+-- public tables of a floor in parts know the parts, and these alone; the public table of all knows everything but the
+-- program
 M.TABLES = { ['optim/init.lua'] = 'optim/search', ['optim/minimize/init.lua'] = 'optim/search', ['init.lua'] = 'help' }
 
--- Files that name each other, because the methods of one object load their parts when called. Every other circle is an error.
+-- Files that name each other, because the methods of one object load their parts when called. Every other circle is an
+-- error.
 M.CIRCLES = {
   ['mascon mascon.help'] = 'help describes the public table, which holds help',
-  ['mascon.meeg.cut mascon.meeg.epochs mascon.meeg.events mascon.meeg.files mascon.meeg.files.arrays mascon.meeg.files.fif mascon.meeg.raw'] =
+  ['mascon.meeg.cut mascon.meeg.epochs mascon.meeg.events mascon.meeg.files mascon.meeg.files.arrays '
+      .. 'mascon.meeg.files.fif mascon.meeg.raw'] =
     'a recording can be cut, filtered and saved, a file opened is a recording',
 }
 
@@ -125,8 +128,8 @@ end
 local function module_of(path) return (path:gsub('^lua/', ''):gsub('%.lua$', ''):gsub('/init$', ''):gsub('/', '.')) end
 M.module_of = module_of
 
---- Public names of modules, as lua/mascon/init.lua lists them: mascon.json is mascon.base.json. A workflow may go by its
---- name alone.
+--- Public names of modules, as lua/mascon/init.lua lists them: mascon.json is mascon.base.json. A workflow may go by
+--- its name alone.
 local function aliases()
   local known, file = {}, io.open 'lua/mascon/init.lua'
   for line in file and file:lines() or function() end do
@@ -140,8 +143,9 @@ local function aliases()
   return known
 end
 
---- Quoted module names of a line of Lua: name, and whether the line begins at the margin and requires it (then it is loaded with the file).
---- package.loaded['mascon.host'] is no module but the table of C functions of the program, where there is one.
+--- Quoted module names of a line of Lua: name, and whether the line begins at the margin and requires it (then it is
+--- loaded with the file). package.loaded['mascon.host'] is no module but the table of C functions of the program, where
+--- there is one.
 local function modules(line)
   local code = line:gsub("package%.loaded%[?%s*['\"]mascon%.host['\"]", '')
   local out, eager = {}, (code:find '^local[^()]*=%s*require' or code:find '^require') ~= nil

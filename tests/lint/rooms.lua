@@ -25,11 +25,13 @@ local C = {
   { '^runtime/host/', { '^runtime/host/', '^runtime/device/mc_backend%.h$', '^runtime/base/mc_def%.h$' },
     'the program knows host.h and, for the line editor, mc_backend.h' },
   { '^tests/c/', { '^runtime/mascon%.h$', '^runtime/mc_lua%.h$', '^runtime/base/mc_def%.h$',
-    '^runtime/device/mc_backend%.h$', '^runtime/formats/mc_formats%.h$', '^kernels/mck', '^tests/c/', '^kernels/workflows/' },
+    '^runtime/device/mc_backend%.h$', '^runtime/formats/mc_formats%.h$', '^kernels/mck', '^tests/c/',
+    '^kernels/workflows/' },
     'C tests know the public headers, what a neighbour implements, or kernels' },
   { '^tests/fuzz/host%.c$', { '^runtime/' }, 'the stand-in runtime of the fuzz targets knows the runtime' },
   { '^tests/fuzz/', { '^runtime/mc_lua%.h$' }, 'fuzz targets know the header of the Lua side' },
-  { '^tests/standin/', { '^bindings/cuda/parts%.h$', '^tests/standin/' }, 'the stand-in knows the binding it stands behind' },
+  { '^tests/standin/', { '^bindings/cuda/parts%.h$', '^tests/standin/' },
+    'the stand-in knows the binding it stands behind' },
   { '^runtime/family/mc_launch', { '^runtime/', '^kernels/mck', '^build/gen/', '^kernels/device/jobs%.h$' },
     'launches know the jobs of device kernels' },
   { '^runtime/formats/', { '^runtime/formats/', '^runtime/base/mc_error%.h$', '^runtime/base/mc_memory%.h$',
@@ -41,28 +43,36 @@ local C = {
     'the header of the Lua side knows the public one and the formats' },
   { '^runtime/mc_plugin%.h$', { '^runtime/base/mc_types%.h$' }, 'the header of workflows knows the types' },
   { '^runtime/base/mc_error%.h$', { '^runtime/mc_lua%.h$', '^runtime/base/mc_def%.h$' }, 'errors know no tensors' },
-  { '^runtime/', { '^runtime/', '^kernels/mck', '^build/gen/' }, 'the runtime knows itself and the kernels as table entries' },
+  { '^runtime/', { '^runtime/', '^kernels/mck', '^build/gen/' },
+    'the runtime knows itself and the kernels as table entries' },
 }
 
 -- Lua modules that touch the FFI, with the reason.
 local FFI = {
-  ['report/results.lua'] = 'a finalizer', ['core/ffi.lua'] = 'opens libmascon', ['core/tensor.lua'] = 'the handle', ['core/index.lua'] = 'index triples handed to C', ['core/view.lua'] = 'shapes handed to C',
+  ['report/results.lua'] = 'a finalizer', ['core/ffi.lua'] = 'opens libmascon', ['core/tensor.lua'] = 'the handle',
+  ['core/index.lua'] = 'index triples handed to C', ['core/view.lua'] = 'shapes handed to C',
   ['core/dlpack.lua'] = 'finalizers of pointers', ['report/devices.lua'] = 'what devices say of themselves',
   ['host/profile.lua'] = 'calls of the library, seen from outside',
   ['base/file.lua'] = 'the writer of files in pieces', ['base/child.lua'] = 'a process',
-  ['io/npy.lua'] = 'readers and writers of arrays', ['io/edf.lua'] = 'reader of recordings', ['io/samples.lua'] = 'reader of recordings', ['io/scratch.lua'] = 'rows turned on disk', ['io/fif.lua'] = 'reader and writer of recordings', ['io/mat.lua'] = 'reader of MATLAB files', ['io/hdf5_file.lua'] = 'reader and writer of HDF5 objects', ['graph/recording.lua'] = 'recordings', ['compile/steps.lua'] = 'plans of compiled functions',
+  ['io/npy.lua'] = 'readers and writers of arrays', ['io/edf.lua'] = 'reader of recordings',
+  ['io/samples.lua'] = 'reader of recordings', ['io/scratch.lua'] = 'rows turned on disk',
+  ['io/fif.lua'] = 'reader and writer of recordings', ['io/mat.lua'] = 'reader of MATLAB files',
+  ['io/hdf5_file.lua'] = 'reader and writer of HDF5 objects', ['graph/recording.lua'] = 'recordings',
+  ['compile/steps.lua'] = 'plans of compiled functions',
   ['compile/call.lua'] = 'calls of compiled functions', ['compile/native/handles.lua'] = 'compilers and compiled code',
 }
 
 -- Lua modules that require what no quoted name of theirs says, with the reason. Elsewhere a name is one quoted word, a
 -- part of the file's own folder, or stands quoted in a table of capitals: require(PARTS[name]).
 local NAMES = {
-  ['core/op.lua'] = 'the module of a row', ['base/workflow.lua'] = 'workflows', ['nn/data/dataset.lua'] = 'a module of the user',
+  ['core/op.lua'] = 'the module of a row', ['base/workflow.lua'] = 'workflows',
+  ['nn/data/dataset.lua'] = 'a module of the user',
   ['init.lua'] = 'registers the public names', ['compile/outside.lua'] = 'the tables of LuaJIT itself',
 }
 
 -- Lua modules of LuaJIT itself, free for all.
-local PLAIN = { ['bit'] = true, ['jit'] = true, ['table.new'] = true, ['table.clear'] = true, ['jit.opt'] = true, ['jit.util'] = true }
+local PLAIN = { ['bit'] = true, ['jit'] = true, ['table.new'] = true, ['table.clear'] = true, ['jit.opt'] = true,
+  ['jit.util'] = true }
 
 local floors = dofile((arg[0]:match '^(.*)/[^/]*$' or '.') .. '/floors.lua')
 local list, code = floors.list, floors.code
@@ -101,7 +111,8 @@ local function check_c(path)
     local quoted, angled = line:match '^%s*#%s*include%s*"([^"]+)"', line:match '^%s*#%s*include%s*<([^>]+)>'
     local ours = angled and floors.included(path, angled)
     local file = quoted and floors.included(path, quoted, true)
-    if word and not quoted and not angled and (word:find '^i[nm][cp]' or word:find '%p' or line:find '^%s*#%s*%a*\\$') then
+    if word and not quoted and not angled
+      and (word:find '^i[nm][cp]' or word:find '%p' or line:find '^%s*#%s*%a*\\$') then
       complain(path, at, 'includes a name that the lint cannot read; write #include and the name in quotes on one line')
     elseif ours then complain(path, at, ('includes <%s>; quote what is in this tree'):format(angled))
     elseif quoted and not file then
@@ -177,7 +188,8 @@ local function check_words(path, at, line, bare)
     end
   end
   if free then touched[file .. ' names'] = true end
-  if line:find 'package%.loaded%.ffi' or line:find 'package%.loaded%[%s*[\'"]ffi[\'"]' or line:find 'require%s*,%s*[\'"]ffi[\'"]' then
+  if line:find 'package%.loaded%.ffi' or line:find 'package%.loaded%[%s*[\'"]ffi[\'"]'
+    or line:find 'require%s*,%s*[\'"]ffi[\'"]' then
     complain(path, at, 'takes the FFI past require; only the modules listed in tests/lint/rooms.lua touch it')
   end
 end
@@ -206,7 +218,9 @@ local function check_lua(path)
     end
     for name in line:gmatch 'require%s*%(?%s*[\'"]([%w_.]+)[\'"]' do
       if path:find '^scripts/' then
-        if not script_may(name) then complain(path, at, ('requires %s; a script sees mascon and its public modules'):format(name)) end
+        if not script_may(name) then
+          complain(path, at, ('requires %s; a script sees mascon and its public modules'):format(name))
+        end
       elseif path:find '^lua/' then
         local fine, why = library_may(path, name)
         if not fine then complain(path, at, ('requires %s: %s'):format(name, why)) end
@@ -226,7 +240,8 @@ for _, path in ipairs(list [[find kernels runtime bindings tests -name '*.[ch]']
     calls.check(path, complain)
   end
 end
-for _, path in ipairs(list [[find lua scripts runtime/ops runtime/host -name '*.lua' -not -path '*/rows/*' 2>/dev/null]]) do
+for _, path in ipairs(
+  list [[find lua scripts runtime/ops runtime/host -name '*.lua' -not -path '*/rows/*' 2>/dev/null]]) do
   files = files + 1
   ops.check(path, complain)
   calls.check(path, complain)
@@ -243,7 +258,8 @@ for file in pairs(FFI) do
 end
 for file in pairs(NAMES) do
   if not touched[file .. ' names'] and io.open('lua/mascon/' .. file) then
-    complain('tests/lint/rooms.lua', 1, ('NAMES lists %s, which requires quoted names alone; take it off the list'):format(file))
+    complain('tests/lint/rooms.lua', 1,
+      ('NAMES lists %s, which requires quoted names alone; take it off the list'):format(file))
   end
 end
 
@@ -257,26 +273,37 @@ for _, path in ipairs(list [[find lua -name '*.lua']]) do
   end
 end
 for _, path in ipairs(list [[find lua/mascon -name '*.lua']]) do
-  if not floors.lua_floor(path) then complain(path, 1, 'stands on no floor; put it into a folder of lua/mascon (tests/lint/floors.lua lists them)') end
+  if not floors.lua_floor(path) then
+    complain(path, 1, 'stands on no floor; put it into a folder of lua/mascon (tests/lint/floors.lua lists them)')
+  end
 end
 for _, path in ipairs(list [[find runtime -name '*.[ch]']]) do
   local file = path:gsub('^runtime/', '')
-  if not TOP[file] and not floors.floor_of(floors.place_c, file) then complain(path, 1, 'stands on no floor; the folders of runtime/ are those of tests/lint/floors.lua') end
+  if not TOP[file] and not floors.floor_of(floors.place_c, file) then
+    complain(path, 1, 'stands on no floor; the folders of runtime/ are those of tests/lint/floors.lua')
+  end
 end
 
 --- What a file of a workflow may name: the library and itself.
 local function check_workflow(a)
   local own, other = a.path:match '^lua/workflows/([%w_]+)', a.to:match '^workflows%.([%w_]+)'
-  if other and own ~= other then complain(a.path, a.line, ('names %s; a workflow knows the library and itself'):format(a.to)) end
-  if a.to:find '^mascon%.host%.' or a.to == 'mascon.host' then complain(a.path, a.line, ('names %s; a workflow does not know the program'):format(a.to)) end
+  if other and own ~= other then
+    complain(a.path, a.line, ('names %s; a workflow knows the library and itself'):format(a.to))
+  end
+  if a.to:find '^mascon%.host%.' or a.to == 'mascon.host' then
+    complain(a.path, a.line, ('names %s; a workflow does not know the program'):format(a.to))
+  end
 end
 
 for _, a in ipairs(arrows) do
-  if a.path:find '^lua/workflows/' then check_workflow(a)
-  elseif a.to:find '^workflows%.' then complain(a.path, a.line, ('names %s; the library names no workflow'):format(a.to))
+  if a.path:find '^lua/workflows/' then
+    check_workflow(a)
+  elseif a.to:find '^workflows%.' then
+    complain(a.path, a.line, ('names %s; the library names no workflow'):format(a.to))
   else
     local from = floors.lua_floor(a.path)
-    local to = a.to == 'mascon' and floors.TABLES['init.lua'] or a.target and floors.lua_floor(a.target) or a.to:match '^mascon%.(gen)%.'
+    local to = a.to == 'mascon' and floors.TABLES['init.lua'] or a.target and floors.lua_floor(a.target)
+      or a.to:match '^mascon%.(gen)%.'
     if from and to and floors.place_lua[to] > floors.place_lua[from] then
       complain(a.path, a.line, ('names %s: %s stands above %s'):format(a.to, to, from))
     end
@@ -325,9 +352,13 @@ end
 
 for circle in pairs(floors.CIRCLES) do
   local there = true
-  for m in circle:gmatch '%S+' do there = there and io.open('lua/' .. m:gsub('%.', '/') .. '.lua') ~= nil or io.open('lua/' .. m:gsub('%.', '/') .. '/init.lua') ~= nil end
+  for m in circle:gmatch '%S+' do
+    there = there and io.open('lua/' .. m:gsub('%.', '/') .. '.lua') ~= nil
+      or io.open('lua/' .. m:gsub('%.', '/') .. '/init.lua') ~= nil
+  end
   if there and not seen[circle] then
-    complain('tests/lint/floors.lua', 1, ('CIRCLES lists %s, which is none any more; take it off the list'):format(circle))
+    complain('tests/lint/floors.lua', 1,
+      ('CIRCLES lists %s, which is none any more; take it off the list'):format(circle))
   end
 end
 

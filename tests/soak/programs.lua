@@ -1,4 +1,5 @@
--- programs.lua - random functions with writes, aliases, objects and captured tables: plain against compiled, batched and differentiated.
+-- programs.lua - random functions with writes, aliases, objects and captured tables: plain against compiled, batched
+-- and differentiated.
 --
 --     mascon tests/soak/programs.lua [--count N] [--seed N] [--seconds N] [--state FILE]
 --
@@ -30,19 +31,25 @@ function Net:run(t) return mc.tanh(t * self.w + self.b) * self.scale end
 local function world(seed)
   local function t(k, ...) return mc.randn { seed = seed * 100 + k, ... } end
   local size = seed % 3 == 0 and 200 or 3 -- small tensors lie within their handles, large ones do not
-  local w = { size = size, x = t(1, size), y = t(2, size), held = t(3, size), net = setmetatable({ w = t(4, size), b = t(5, size), scale = 1.5, name = 'net' }, Net) }
-  w.box = { w = t(6, size), k = 0.5, deep = { v = t(7, size), list = { t(8, size), 2 } }, mode = 'a', net = setmetatable({ w = t(9, size), b = t(10, size), scale = 0.5 }, Net) }
+  local w = { size = size, x = t(1, size), y = t(2, size), held = t(3, size),
+    net = setmetatable({ w = t(4, size), b = t(5, size), scale = 1.5, name = 'net' }, Net) }
+  w.box = { w = t(6, size), k = 0.5, deep = { v = t(7, size), list = { t(8, size), 2 } }, mode = 'a',
+    net = setmetatable({ w = t(9, size), b = t(10, size), scale = 0.5 }, Net) }
   return w
 end
 
 --- All tensors of a world, by name.
 local function state_of(w)
-  return { x = w.x, y = w.y, held = w.held, w = w.net.w, b = w.net.b, ['box.w'] = w.box.w, ['box.deep.v'] = w.box.deep.v, ['box.deep.list'] = w.box.deep.list[1], ['box.net.w'] = w.box.net.w }
+  return {
+    x = w.x, y = w.y, held = w.held, w = w.net.w, b = w.net.b, ['box.w'] = w.box.w, ['box.deep.v'] = w.box.deep.v,
+    ['box.deep.list'] = w.box.deep.list[1], ['box.net.w'] = w.box.net.w,
+  }
 end
 
 -- ---------------------------------------------------------------- steps
 
--- Each: function(values, world) that reads and writes values[a], values[b]; writes: what it may write to ('value', 'outside').
+-- Each: function(values, world) that reads and writes values[a], values[b]; writes: what it may write to ('value',
+-- 'outside').
 local STEPS = {
   { 'add', function(v, a, b) v[#v + 1] = v[a] + v[b] end },
   { 'times', function(v, a, b) v[#v + 1] = mc.tanh(v[a]) * v[b] end },
@@ -105,7 +112,8 @@ end
 -- ---------------------------------------------------------------- checks
 
 local function close(want, got, what, tolerance)
-  assert(tostring(want.shape) == tostring(got.shape), ('%s: %s and %s'):format(what, tostring(want.shape), tostring(got.shape)))
+  assert(tostring(want.shape) == tostring(got.shape),
+    ('%s: %s and %s'):format(what, tostring(want.shape), tostring(got.shape)))
   local far = mc.max(mc.abs(want - got) / (mc.abs(want) + 1)):item()
   assert(far <= (tolerance or 1e-12), ('%s: off by %g'):format(what, far))
 end
@@ -223,7 +231,8 @@ local function main(args)
   while args[i] do
     local name = args[i]:match '^%-%-(%a+)$'
     if not (name == 'count' or name == 'seed' or name == 'seconds' or name == 'state') or not args[i + 1] then
-      io.stderr:write('programs.lua: ', args[i], ' is not understood; there are --count N, --seed N, --seconds N and --state FILE\n')
+      io.stderr:write('programs.lua: ', args[i],
+        ' is not understood; there are --count N, --seed N, --seconds N and --state FILE\n')
       os.exit(2)
     end
     o[name] = name == 'state' and args[i + 1] or assert(tonumber(args[i + 1]), args[i] .. ' needs a number')

@@ -1,7 +1,9 @@
--- arrayapi_spec.lua - the names of the Python array API standard 2023.12, and what its functions promise beyond single values.
+-- arrayapi_spec.lua - the names of the Python array API standard 2023.12, and what its functions promise beyond single
+-- values.
 --
--- Names come from the standard's own stubs (tests/golden/array_api_names.json); what is not there must stand in lua/mascon/help/deviations.lua.
--- Special values are in special_cases_spec, golden answers in cases_spec, index expressions in index_numpy_spec.
+-- Names come from the standard's own stubs (tests/golden/array_api_names.json); what is not there must stand in
+-- lua/mascon/help/deviations.lua. Special values are in special_cases_spec, golden answers in cases_spec, index
+-- expressions in index_numpy_spec.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local BEFORE = support.tensor_bytes() -- specs that ran earlier may hold some
 local mc = require 'mascon'
@@ -60,9 +62,13 @@ describe('the names of the standard', function()
     look(mc, 'mc.', set(standard.dtypes))
     local x = mc.ones { 2, 2 }
     look(x, 'x.', set(standard.fields))
-    local operators = { __add__ = '__add', __sub__ = '__sub', __mul__ = '__mul', __truediv__ = '__div', __mod__ = '__mod', __pow__ = '__pow', __neg__ = '__unm', __getitem__ = '__index', __setitem__ = '__newindex' }
+    local operators = {
+      __add__ = '__add', __sub__ = '__sub', __mul__ = '__mul', __truediv__ = '__div', __mod__ = '__mod',
+      __pow__ = '__pow', __neg__ = '__unm', __getitem__ = '__index', __setitem__ = '__newindex',
+    }
     for name in pairs(standard.methods) do
-      local there = operators[name] and require 'mascon.core.tensor'.meta[operators[name]] or (not name:match '^__' and has(x, name))
+      local there = operators[name] and require 'mascon.core.tensor'.meta[operators[name]]
+        or (not name:match '^__' and has(x, name))
       if not there and not absent[name] then missing[#missing + 1] = 'x.' .. name end
     end
     table.sort(missing)
@@ -71,8 +77,12 @@ describe('the names of the standard', function()
 
   it('that are listed as absent are absent, and all others of the list are names of the standard', function()
     local known = {}
-    for _, part in ipairs { 'main', 'fft', 'linalg', 'methods' } do for n in pairs(standard[part]) do known[n] = true end end
-    for _, part in ipairs { 'constants', 'dtypes', 'fields' } do for _, n in ipairs(standard[part]) do known[n] = true end end
+    for _, part in ipairs { 'main', 'fft', 'linalg', 'methods' } do
+      for n in pairs(standard[part]) do known[n] = true end
+    end
+    for _, part in ipairs { 'constants', 'dtypes', 'fields' } do
+      for _, n in ipairs(standard[part]) do known[n] = true end
+    end
     for n in pairs(listed) do assert.is_true(known[n], n .. ' is no name of the standard') end
     for n in pairs(absent) do assert.is_false(has(mc, n), n .. ' is there, but listed as absent') end
   end)
@@ -86,21 +96,36 @@ describe('the names of the standard', function()
   it('take the keywords of the standard', function()
     local x, m = mc.tensor { { 3, 1 }, { 2, 4 } }, mc.tensor { 1, 2, 3 }
     for _, f in ipairs {
-      function() return mc.sum(x, { axis = 1, dtype = 'f32', keepdims = true }) end, function() return mc.prod(x, { axis = 1, dtype = 'f32', keepdims = true }) end,
-      function() return mc.std(x, { axis = 1, correction = 1, keepdims = true }) end, function() return mc.var(x, { axis = 1, correction = 1, keepdims = true }) end,
-      function() return mc.mean(x, { axis = 1, keepdims = true }) end, function() return mc.max(x, { axis = 1, keepdims = true }) end, function() return mc.min(x, { axis = 1, keepdims = true }) end,
-      function() return mc.all(x, { axis = 1, keepdims = true }) end, function() return mc.any(x, { axis = 1, keepdims = true }) end,
-      function() return mc.argmax(x, { axis = 1, keepdims = true }) end, function() return mc.argmin(x, { axis = 1, keepdims = true }) end,
+      function() return mc.sum(x, { axis = 1, dtype = 'f32', keepdims = true }) end,
+      function() return mc.prod(x, { axis = 1, dtype = 'f32', keepdims = true }) end,
+      function() return mc.std(x, { axis = 1, correction = 1, keepdims = true }) end,
+      function() return mc.var(x, { axis = 1, correction = 1, keepdims = true }) end,
+      function() return mc.mean(x, { axis = 1, keepdims = true }) end,
+      function() return mc.max(x, { axis = 1, keepdims = true }) end,
+      function() return mc.min(x, { axis = 1, keepdims = true }) end,
+      function() return mc.all(x, { axis = 1, keepdims = true }) end,
+      function() return mc.any(x, { axis = 1, keepdims = true }) end,
+      function() return mc.argmax(x, { axis = 1, keepdims = true }) end,
+      function() return mc.argmin(x, { axis = 1, keepdims = true }) end,
     } do assert.equal('1,2', table.concat(f().shape, ',')) end
     for _, f in ipairs {
-      function() return mc.sort(x, { axis = 1, descending = true, stable = true }) end, function() return mc.argsort(x, { axis = 1, descending = true, stable = true }) end,
-      function() return mc.flip(x, { axis = 2 }) end, function() return mc.roll(x, 1, { axis = 2 }) end, function() return mc.concat({ x[{ { 1, 1 } }], x[{ { 2, 2 } }] }, { axis = 1 }) end,
-      function() return mc.take(x, i64 { 1, 2 }, { axis = 2 }) end, function() return mc.reshape(x, { 2, 2 }, { copy = true }) end, function() return mc.asarray(x, { dtype = 'f64', device = 'cpu', copy = true }) end,
-      function() return mc.astype(x, 'f64', { copy = true, device = 'cpu' }) end, function() return mc.full_like(x, 1, { dtype = 'f64', device = 'cpu' }) end, function() return mc.empty_like(x, { dtype = 'f64', device = 'cpu' }) end,
+      function() return mc.sort(x, { axis = 1, descending = true, stable = true }) end,
+      function() return mc.argsort(x, { axis = 1, descending = true, stable = true }) end,
+      function() return mc.flip(x, { axis = 2 }) end, function() return mc.roll(x, 1, { axis = 2 }) end,
+      function() return mc.concat({ x[{ { 1, 1 } }], x[{ { 2, 2 } }] }, { axis = 1 }) end,
+      function() return mc.take(x, i64 { 1, 2 }, { axis = 2 }) end,
+      function() return mc.reshape(x, { 2, 2 }, { copy = true }) end,
+      function() return mc.asarray(x, { dtype = 'f64', device = 'cpu', copy = true }) end,
+      function() return mc.astype(x, 'f64', { copy = true, device = 'cpu' }) end,
+      function() return mc.full_like(x, 1, { dtype = 'f64', device = 'cpu' }) end,
+      function() return mc.empty_like(x, { dtype = 'f64', device = 'cpu' }) end,
     } do assert.equal('2,2', table.concat(f().shape, ',')) end
     for _, f in ipairs {
-      function() return mc.arange(1, 3, 1, { dtype = 'f32', device = 'cpu' }) end, function() return mc.linspace(0, 1, 3, { dtype = 'f32', device = 'cpu', endpoint = true }) end,
-      function() return mc.empty({ 3 }, { dtype = 'f32', device = 'cpu' }) end, function() return mc.full({ 3 }, 1, { dtype = 'f32', device = 'cpu' }) end, function() return mc.zeros({ 3 }, { dtype = 'f32', device = 'cpu' }) end,
+      function() return mc.arange(1, 3, 1, { dtype = 'f32', device = 'cpu' }) end,
+      function() return mc.linspace(0, 1, 3, { dtype = 'f32', device = 'cpu', endpoint = true }) end,
+      function() return mc.empty({ 3 }, { dtype = 'f32', device = 'cpu' }) end,
+      function() return mc.full({ 3 }, 1, { dtype = 'f32', device = 'cpu' }) end,
+      function() return mc.zeros({ 3 }, { dtype = 'f32', device = 'cpu' }) end,
       function() return mc.cumulative_sum(m, { axis = 1, dtype = 'f32', include_initial = false }) end,
     } do assert.equal('f32[3]', f().dtype .. '[' .. table.concat(f().shape, ',') .. ']') end
   end)
@@ -142,7 +167,8 @@ describe('unique', function()
         assert.is_true(mc.array_equal(u.values[u.inverse_indices], x), what)
         assert.is_true(mc.array_equal(x[u.indices], u.values), what)
         assert.equal(n, u.counts:sum():item(), what)
-        assert.is_true(mc.array_equal(mc.bincount(u.inverse_indices, { minlength = u.counts:numel() + 1 })['2:'], u.counts), what)
+        assert.is_true(
+          mc.array_equal(mc.bincount(u.inverse_indices, { minlength = u.counts:numel() + 1 })['2:'], u.counts), what)
         local first = {}
         for i, p in ipairs(u.inverse_indices:totable()) do first[p] = first[p] or i end
         same(first, u.indices, what)
@@ -151,7 +177,9 @@ describe('unique', function()
         a, b = mc.unique_inverse(x)
         assert.is_true(mc.array_equal(a, u.values) and mc.array_equal(b, u.inverse_indices), what)
         assert.is_true(mc.array_equal(mc.unique_values(x), u.values), what)
-        if dtype:sub(1, 1) ~= 'c' and dtype ~= 'bool' and u.values:numel() > 1 then assert.is_true(mc.all(mc.gt(u.values['2:'], u.values[':-2'])), what) end
+        if dtype:sub(1, 1) ~= 'c' and dtype ~= 'bool' and u.values:numel() > 1 then
+          assert.is_true(mc.all(mc.gt(u.values['2:'], u.values[':-2'])), what)
+        end
       end
     end
   end)
@@ -172,7 +200,9 @@ describe('unique', function()
     local x = mc.randint(0, 9, { 40, 30 }, { seed = 4 })
     for _, v in ipairs { x.T, x['::-2, 3:20:3'], x[{ mc.all, 1 }] } do
       local a, b = mc.unique_all(v), mc.unique_all(v:copy())
-      for _, k in ipairs { 'values', 'indices', 'inverse_indices', 'counts' } do assert.is_true(mc.array_equal(a[k], b[k]), k) end
+      for _, k in ipairs { 'values', 'indices', 'inverse_indices', 'counts' } do
+        assert.is_true(mc.array_equal(a[k], b[k]), k)
+      end
     end
   end)
 
@@ -180,9 +210,12 @@ describe('unique', function()
     local out = op.raw('group_runs', { mc.tensor { 1, 1, 2, 5, 5, 5 } }, {}, 2)
     same({ 1, 3, 4 }, out[1])
     same({ 2, 1, 3 }, out[2])
-    assert.matches('group_runs: operands must be one sorted row', support.message(op.raw, 'group_runs', { mc.ones { 2, 2 } }, {}, 2))
-    assert.matches('group_runs: position 9 is outside', support.message(op.raw, 'group_runs', { mc.ones { 2 }, i64 { 1, 9 } }, {}, 4))
-    assert.matches('group_runs: 4 results from 1 operands', support.message(op.raw, 'group_runs', { mc.ones { 2 } }, {}, 4))
+    assert.matches('group_runs: operands must be one sorted row',
+      support.message(op.raw, 'group_runs', { mc.ones { 2, 2 } }, {}, 2))
+    assert.matches('group_runs: position 9 is outside',
+      support.message(op.raw, 'group_runs', { mc.ones { 2 }, i64 { 1, 9 } }, {}, 4))
+    assert.matches('group_runs: 4 results from 1 operands',
+      support.message(op.raw, 'group_runs', { mc.ones { 2 } }, {}, 4))
   end)
 end)
 
@@ -250,7 +283,8 @@ describe('shapes', function()
       mc.roll(y, shifts, { axis = axes, out = y })
       assert.is_true(mc.array_equal(y, want), 'in place, seed ' .. seed)
     end
-    fails('roll: 2 shifts for 1 axes of f64%[3%]@cpu; give one shift, or one for each axis', mc.roll, mc.ones { 3 }, { 1, 2 }, { axis = { 1 } })
+    fails('roll: 2 shifts for 1 axes of f64%[3%]@cpu; give one shift, or one for each axis', mc.roll, mc.ones { 3 },
+      { 1, 2 }, { axis = { 1 } })
     fails('roll: shift is .*; give a whole number or a list', mc.roll, mc.ones { 3 }, 'a')
     same({ 3, 1, 2 }, mc.roll(mc.tensor { 1, 2, 3 }, 1, 1))
     assert.equal(0, mc.roll(mc.zeros { 0 }, 1):numel())
@@ -263,8 +297,10 @@ describe('shapes', function()
 
   it('repeat_each and tile refuse bad counts', function()
     fails('repeat_each: a count is %-1', mc.repeat_each, mc.ones { 2 }, i64 { 1, -1 })
-    fails('repeat_each: repeats are i64%[3%]@cpu for axis 1 of f64%[2%]@cpu', mc.repeat_each, mc.ones { 2 }, i64 { 1, 1, 1 })
-    fails('repeat_each: repeats are f64%[2%]@cpu; give whole numbers', mc.repeat_each, mc.ones { 2 }, mc.tensor { 1, 1.5 })
+    fails('repeat_each: repeats are i64%[3%]@cpu for axis 1 of f64%[2%]@cpu', mc.repeat_each,
+      mc.ones { 2 }, i64 { 1, 1, 1 })
+    fails('repeat_each: repeats are f64%[2%]@cpu; give whole numbers', mc.repeat_each, mc.ones { 2 },
+      mc.tensor { 1, 1.5 })
     fails('repeat_each: repeats is %-2', mc.repeat_each, mc.ones { 2 }, -2)
     fails('tile: reps is 1.5', mc.tile, mc.ones { 2 }, 1.5)
     fails('tile: 9 repetitions', mc.tile, mc.ones { 2 }, { 1, 1, 1, 1, 1, 1, 1, 1, 2 })
@@ -280,7 +316,8 @@ describe('dtypes', function()
     assert.is_true(rawequal(x, mc.asarray(x)))
     assert.is_false(mc.asarray(x, { copy = true }):shares_memory(x))
     assert.equal('f64', mc.asarray(x, { dtype = 'f64' }).dtype)
-    fails('asarray: copy = false, but f32%[2%]@cpu has to be converted to f64', mc.asarray, x, { dtype = 'f64', copy = false })
+    fails('asarray: copy = false, but f32%[2%]@cpu has to be converted to f64', mc.asarray, x,
+      { dtype = 'f64', copy = false })
     fails('asarray: copy = false, but a table has to be copied', mc.asarray, { 1 }, { copy = false })
     assert.is_false(rawequal(x, mc.astype(x, 'f32')))
     assert.is_true(rawequal(x, x:astype('f32', { copy = false })))
@@ -297,11 +334,14 @@ describe('dtypes', function()
         local t = mc.result_type(a, b)
         assert.equal(t, mc.result_type(b, a))
         assert.equal(t == b, mc.can_cast(a, b))
-        assert.equal(t, mc.where(mc.tensor(true), mc.ones({}, { dtype = a }), mc.ones({}, { dtype = b })).dtype, a .. ' ' .. b)
+        assert.equal(t,
+          mc.where(mc.tensor(true), mc.ones({}, { dtype = a }), mc.ones({}, { dtype = b })).dtype, a .. ' ' .. b)
       end
       if a ~= 'bool' then
         local x = mc.ones({ 2 }, { dtype = a })
-        for _, s in ipairs { 2, 0.5, mc.complex(0, 1) } do assert.equal((x + s).dtype, mc.result_type(x, s), a .. ' ' .. tostring(s)) end
+        for _, s in ipairs { 2, 0.5, mc.complex(0, 1) } do
+          assert.equal((x + s).dtype, mc.result_type(x, s), a .. ' ' .. tostring(s))
+        end
       end
     end
     assert.equal('f64', mc.result_type(1, 2.5))
@@ -334,14 +374,22 @@ describe('empty and 0-d tensors', function()
   -- a call and the shapes of its results; '' is 0-d
   local e, o, p = { 0, 3 }, {}, { 0 }
   local CALLS = {
-    { 'flip', o, '' }, { 'flip', e, '0,3' }, { 'squeeze', o, '' }, { 'expand_dims', e, '1,0,3', 1 }, { 'tile', p, '0', 3 }, { 'tile', o, '2,2', { 2, 2 } }, { 'tile', e, '0,0', { 2, 0 } },
-    { 'roll', o, '', 1 }, { 'roll', e, '0,3', 1 }, { 'repeat_each', p, '0', 2 }, { 'repeat_each', o, '2', 2 }, { 'repeat_each', e, '0,3', 2, 1 }, { 'unstack', e, '0 0 0', 2 }, { 'unstack', e, nil, 1 },
-    { 'sort', e, '0,3' }, { 'argsort', p, '0' }, { 'unique_values', e, '0' }, { 'unique_counts', o, '1 1' }, { 'unique_inverse', e, '0 0,3' }, { 'nonzero', e, '0 0' },
-    { 'take', e, '0,3', i64 {}, { axis = 1 } }, { 'take', e, '0,2', i64 { 1, 3 }, { axis = 2 } }, { 'searchsorted', p, '2', mc.ones { 2 } }, { 'cumulative_sum', p, '0' }, { 'cumulative_sum', e, '0,3', 1 },
-    { 'cumulative_sum', p, '1', { include_initial = true } }, { 'cumulative_prod', e, '1,3', 1, { include_initial = true } }, { 'permute_dims', o, '', {} }, { 'permute_dims', e, '3,0', { 2, 1 } },
-    { 'reshape', e, '3,0', { 3, 0 } }, { 'reshape', o, '1,1', { 1, 1 } }, { 'broadcast_to', o, '2,2', { 2, 2 } }, { 'broadcast_to', p, '3,0', { 3, 0 } }, { 'moveaxis', e, '3,0', 1, 2 }, { 'matrix_transpose', e, '3,0' },
-    { 'broadcast_arrays', o, '0 0', mc.zeros { 0 } }, { 'matmul', e, '0,2', mc.zeros { 3, 2 } }, { 'argmax', o, '' }, { 'std', p, '' }, { 'prod', e, '3', 1 }, { 'max', e, '0', 2 }, { 'min', o, '' }, { 'clip', p, '0', 0, 1 },
-    { 'astype', e, '0,3', 'i32' }, { 'index_add', p, '0', i64 {}, 1 }, { 'put', e, '0,3', i64 {}, 1 }, { 'put', o, '', mc.tensor(true), 1 }, { 'where', p, '0', mc.zeros { 0 }, 1 },
+    { 'flip', o, '' }, { 'flip', e, '0,3' }, { 'squeeze', o, '' }, { 'expand_dims', e, '1,0,3', 1 },
+    { 'tile', p, '0', 3 }, { 'tile', o, '2,2', { 2, 2 } }, { 'tile', e, '0,0', { 2, 0 } }, { 'roll', o, '', 1 },
+    { 'roll', e, '0,3', 1 }, { 'repeat_each', p, '0', 2 }, { 'repeat_each', o, '2', 2 },
+    { 'repeat_each', e, '0,3', 2, 1 }, { 'unstack', e, '0 0 0', 2 }, { 'unstack', e, nil, 1 },
+    { 'sort', e, '0,3' }, { 'argsort', p, '0' }, { 'unique_values', e, '0' }, { 'unique_counts', o, '1 1' },
+    { 'unique_inverse', e, '0 0,3' }, { 'nonzero', e, '0 0' }, { 'take', e, '0,3', i64 {}, { axis = 1 } },
+    { 'take', e, '0,2', i64 { 1, 3 }, { axis = 2 } }, { 'searchsorted', p, '2', mc.ones { 2 } },
+    { 'cumulative_sum', p, '0' }, { 'cumulative_sum', e, '0,3', 1 },
+    { 'cumulative_sum', p, '1', { include_initial = true } }, { 'cumulative_prod', e, '1,3', 1,
+      { include_initial = true } }, { 'permute_dims', o, '', {} }, { 'permute_dims', e, '3,0', { 2, 1 } },
+    { 'reshape', e, '3,0', { 3, 0 } }, { 'reshape', o, '1,1', { 1, 1 } }, { 'broadcast_to', o, '2,2', { 2, 2 } },
+    { 'broadcast_to', p, '3,0', { 3, 0 } }, { 'moveaxis', e, '3,0', 1, 2 }, { 'matrix_transpose', e, '3,0' },
+    { 'broadcast_arrays', o, '0 0', mc.zeros { 0 } }, { 'matmul', e, '0,2', mc.zeros { 3, 2 } }, { 'argmax', o, '' },
+    { 'std', p, '' }, { 'prod', e, '3', 1 }, { 'max', e, '0', 2 }, { 'min', o, '' }, { 'clip', p, '0', 0, 1 },
+    { 'astype', e, '0,3', 'i32' }, { 'index_add', p, '0', i64 {}, 1 }, { 'put', e, '0,3', i64 {}, 1 },
+    { 'put', o, '', mc.tensor(true), 1 }, { 'where', p, '0', mc.zeros { 0 }, 1 },
   }
   teardown(function() -- the operands go with the tests
     for _, c in ipairs(CALLS) do for k = 4, 6 do c[k] = nil end end
@@ -362,7 +410,8 @@ describe('empty and 0-d tensors', function()
     assert.equal('2', table.concat(mc.concat({ mc.zeros { 0 }, mc.ones { 2 } }).shape, ','))
     assert.equal('2', table.concat(mc.stack({ mc.tensor(1), mc.tensor(2) }).shape, ','))
     same({ { 0, 0 }, { 0, 0 } }, mc.matmul(mc.zeros { 2, 0 }, mc.zeros { 0, 2 }))
-    fails('concat: axis 1 is outside a result of 0 axes', function() return mc.concat { mc.tensor(1), mc.tensor(2) } end)
+    fails('concat: axis 1 is outside a result of 0 axes',
+      function() return mc.concat { mc.tensor(1), mc.tensor(2) } end)
   end)
 end)
 
@@ -449,7 +498,8 @@ describe('statistics', function()
     assert.equal(300 * 16777217, mc.sum(x, { dtype = 'f64' }):item())
     assert.equal('f32', mc.sum(x, { dtype = 'f32' }).dtype)
     local tenth = mc.full({ 1000 }, 0.1, { dtype = 'f32' })
-    assert.is_true(math.abs(mc.sum(tenth, { dtype = 'f64' }):item() - 1000 * mc.full({}, 0.1, { dtype = 'f32' }):item()) < 1e-10)
+    assert.is_true(
+      math.abs(mc.sum(tenth, { dtype = 'f64' }):item() - 1000 * mc.full({}, 0.1, { dtype = 'f32' }):item()) < 1e-10)
     assert.equal(2, mc.sum(mc.tensor { 1.7, 1.7 }, { dtype = 'i32' }):item())
     assert.equal('i64', mc.sum(mc.ones({ 2 }, { dtype = 'u8' })).dtype)
     assert.equal('f64', mc.cumulative_sum(mc.ones({ 2 }, { dtype = 'i32' }), { dtype = 'f64' }).dtype)
@@ -462,7 +512,8 @@ describe('statistics', function()
     assert.is_true(rawequal(out, mc.cumulative_sum(x, { axis = 2, include_initial = true, out = out })))
     same({ { 0, 1, 2, 3 }, { 0, 1, 2, 3 } }, out)
     fails('cumulative_sum: operand is f64%[2,3%]@cpu; name the axis', mc.cumulative_sum, x)
-    fails('cumulative_sum: out is f64%[2,3%]@cpu, the result is f64%[2,4%]', mc.cumulative_sum, x, { axis = 2, include_initial = true, out = mc.zeros { 2, 3 } })
+    fails('cumulative_sum: out is f64%[2,3%]@cpu, the result is f64%[2,4%]', mc.cumulative_sum, x,
+      { axis = 2, include_initial = true, out = mc.zeros { 2, 3 } })
     same({ { 0, 1 }, { 0, 1 }, { 0, 1 } }, mc.cumulative_sum(x.T['::, :1'], 2, { include_initial = true }))
   end)
 end)

@@ -12,7 +12,9 @@ local ar = mc.autoreject
 -- losses of S1 relative, thresholds relative, weights and correlations absolute
 local LOSS, LIMIT, CORR = 1e-10, 1e-9, 1e-9
 
-local function list(t) return mc.is_tensor(t) and t:to('f64'):flatten():totable() or type(t) == 'table' and t or { t } end
+local function list(t)
+  return mc.is_tensor(t) and t:to('f64'):flatten():totable() or type(t) == 'table' and t or { t }
+end
 
 local function close(want, got, bound, absolute)
   local w, g = list(want), list(got)
@@ -135,7 +137,8 @@ describe('autoreject, without samples', function()
     local e = sets.random(1, 8, 4)
     local cells = repair.cells(1, 8)
     cells:want(1, { 3, 7 })
-    local W = cells:number():weights(augment.interpolator('x', e, { type = 'eeg', picks = { 1, 2, 3, 4, 5, 6, 7, 8 } }, { alpha = 1e-5, centre = 'none' }))
+    local W = cells:number():weights(augment.interpolator('x', e, { type = 'eeg', picks = { 1, 2, 3, 4, 5, 6, 7, 8 } },
+      { alpha = 1e-5, centre = 'none' }))
     assert.same({ 2, 8 }, { unpack(W.shape) })
     assert.is_true(math.abs(W[{ 1, 6 }]:item()) > 0)
     assert.same({ 0, 0, 0, 0 }, { W[{ 1, 3 }]:item(), W[{ 1, 7 }]:item(), W[{ 2, 3 }]:item(), W[{ 2, 7 }]:item() })
@@ -223,11 +226,13 @@ describe('autoreject ransac', function()
   it('19: equal channels, a flat one, one upside down, sizes of subsets', function()
     local one = mc.randn({ 6, 1, 80 }, { seed = 5 })
     local e = sets.random(6, 32, 80)
-    local same = bad(sets.of(mc.concat({ one, one, one, one, one, one, one, one }, 2), { positions = e:positions { 1, 2, 3, 4, 5, 6, 7, 8 } }))
+    local same = bad(sets.of(mc.concat({ one, one, one, one, one, one, one, one }, 2),
+      { positions = e:positions { 1, 2, 3, 4, 5, 6, 7, 8 } }))
     close(mc.ones { 6, 8 }, same.corr, 1e-14, true)
     assert.same({}, same.bad_channels)
     -- a smooth field: neighbours know each channel
-    local field = mc.matmul(mc.concat({ e:positions(), mc.full({ 32, 1 }, 0.1) }, 2), mc.randn({ 6, 4, 80 }, { seed = 6 }))
+    local field =
+      mc.matmul(mc.concat({ e:positions(), mc.full({ 32, 1 }, 0.1) }, 2), mc.randn({ 6, 4, 80 }, { seed = 6 }))
     local turned = field:copy()
     turned[{ mc.all, 9 }] = -field[{ mc.all, 9 }]
     local r = bad(sets.of(turned, { positions = e:positions() }))
@@ -247,7 +252,8 @@ describe('autoreject ransac', function()
     local r = bad(s1)
     assert.same({ 0, 6, 12, 13 }, zero_based(r.subsets[1]))
     assert.same({ 9, 4, 13, 1 }, zero_based(r.subsets[50]))
-    close({ 0.99553323650, 0.46518011309, 0.99537123770 }, { r.corr[{ 1, 6 }]:item(), r.corr[{ 2, 6 }]:item(), r.corr[{ 30, 1 }]:item() }, CORR, true)
+    close({ 0.99553323650, 0.46518011309, 0.99537123770 },
+      { r.corr[{ 1, 6 }]:item(), r.corr[{ 2, 6 }]:item(), r.corr[{ 30, 1 }]:item() }, CORR, true)
     close(456.1870135276, r.corr:sum():item(), CORR)
     assert.same({ 1, 2, 1, 2, 0, 17, 2, 0, 0, 1, 0, 2, 0, 0, 1, 0 }, list(mc.sum(r.bad_log:to 'i64', 1)))
     assert.same({ 'ch05' }, r.bad_channels)
@@ -276,7 +282,8 @@ describe('autoreject on S1', function()
 
   it('23: what the others predict', function()
     local W = require('mascon.meeg.spline').leave_one_out(s1:positions())
-    close({ 0.5257052688958, 1.2191998478161, 0.2567695759819, 0.6058794493043 }, { W[{ 1, 2 }]:item(), W[{ 1, 5 }]:item(), W[{ 6, 7 }]:item(), W[{ 6, 10 }]:item() }, CORR, true)
+    close({ 0.5257052688958, 1.2191998478161, 0.2567695759819, 0.6058794493043 },
+      { W[{ 1, 2 }]:item(), W[{ 1, 5 }]:item(), W[{ 6, 7 }]:item(), W[{ 6, 10 }]:item() }, CORR, true)
     local picks = ar.curves.picks { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 }
     local out = raw('ar_mix', { s1.data, picks, W, mc.zeros({ 0 }, { dtype = 'i64' }) }, { want = 3 }, 2)
     close(-6.42246099042e-06, out[1][{ 1, 1, 1 }]:item(), LOSS)
@@ -294,17 +301,21 @@ describe('autoreject on S1', function()
     local _, d = thresholds()
     local t = d.eeg
     close({ 1.97974822556832e-05, 1.12554107998843e-05, 9.45712215277411e-06, 1.29865230127778e-05 },
-      { t.losses[{ 6, 1 }]:item(), t.losses[{ 6, 11 }]:item(), t.losses[{ 6, 31 }]:item(), t.losses[{ 6, 60 }]:item() }, LOSS)
+      { t.losses[{ 6, 1 }]:item(), t.losses[{ 6, 11 }]:item(), t.losses[{ 6, 31 }]:item(),
+        t.losses[{ 6, 60 }]:item() }, LOSS)
     assert.same({ 29, 30, 39, 18, 27, 30, 26, 56, 56, 34, 56, 56, 18, 9, 55, 33 }, zero_based(t.index))
-    close({ 6.698296819395, 6.736801604001, 6.541610529592, 4.754761789554, 5.997358670437, 6.863217960336, 7.471075279729, 21.62435712562, 20.23314264392, 7.205692038899, 19.94966444152,
+    close({ 6.698296819395, 6.736801604001, 6.541610529592, 4.754761789554, 5.997358670437, 6.863217960336,
+      7.471075279729, 21.62435712562, 20.23314264392, 7.205692038899, 19.94966444152,
       25.07896815524, 4.766241490437, 4.109909895170, 19.41425708699, 6.160763590031 }, t.threshold * 1e5, LIMIT)
-    close({ 9.270136165290, 7.117540122325, 6.592219138430, 8.283541637251, 9.138879809926, 9.457122152774, 8.395039223826, 8.260409110227, 9.143974845639, 9.159416018085, 9.118165510223,
+    close({ 9.270136165290, 7.117540122325, 6.592219138430, 8.283541637251, 9.138879809926, 9.457122152774,
+      8.395039223826, 8.260409110227, 9.143974845639, 9.159416018085, 9.118165510223,
       6.704992383765, 8.602115219087, 7.603313199949, 5.844117883142, 6.856623207540 }, t.loss * 1e6, LOSS)
   end)
 
   it('27: random search', function()
     local _, d = thresholds { method = 'random_search', compat = 'upstream' }
-    close({ 7.350621290264, 6.824633767051, 6.496476175748, 11.20970223138, 6.158310247025, 9.589286228402, 8.591659791524, 22.66648211123, 21.66299596473, 9.052905054043, 19.98658650380,
+    close({ 7.350621290264, 6.824633767051, 6.496476175748, 11.20970223138, 6.158310247025, 9.589286228402,
+      8.591659791524, 22.66648211123, 21.66299596473, 9.052905054043, 19.98658650380,
       25.53201912375, 3.977646360442, 4.377537757358, 24.30586024259, 28.17316356404 }, d.eeg.threshold * 1e5, LIMIT)
   end)
 
@@ -312,7 +323,8 @@ describe('autoreject on S1', function()
     local _, d = thresholds { method = 'bayesian_optimization', compat = 'upstream' }
     local _, best = thresholds()
     local want = best.eeg.threshold:totable()
-    want[1], want[8], want[9], want[11], want[12] = 6.732603219849e-5, 22.38169367382e-5, 4.359023061756e-5, 7.476365062754e-5, 11.85736929573e-5
+    want[1], want[8], want[9], want[11], want[12] = 6.732603219849e-5, 22.38169367382e-5, 4.359023061756e-5,
+      7.476365062754e-5, 11.85736929573e-5
     close(want, d.eeg.threshold, LIMIT)
     local excess = d.eeg.loss / best.eeg.loss - 1
     assert.is_true(mc.all(mc.ge(excess, 0)))
@@ -332,7 +344,8 @@ describe('autoreject on S1', function()
     for _, c in ipairs { { 'native', 1.70730590495e-05 }, { 'upstream', 1.71093026229e-05 } } do
       local m = fit { thresholds = limits, compat = c[1] }
       local l = m.types.eeg.mean_loss
-      close({ 1.70435993751e-05, 1.70286648415e-05, c[2], 1.88831003485e-05 }, { l[{ 4, 1 }]:item(), l[{ 4, 2 }]:item(), l[{ 5, 2 }]:item(), l[{ 11, 3 }]:item() }, LOSS)
+      close({ 1.70435993751e-05, 1.70286648415e-05, c[2], 1.88831003485e-05 },
+        { l[{ 4, 1 }]:item(), l[{ 4, 2 }]:item(), l[{ 5, 2 }]:item(), l[{ 11, 3 }]:item() }, LOSS)
       assert.same({ 4, 2 }, { m.types.eeg.consensus_index, m.types.eeg.n_interpolate_index })
       local log = m:log(s1)
       assert.same({ [0] = 374, 26, 80, 0 }, log:counts())
@@ -341,7 +354,8 @@ describe('autoreject on S1', function()
   end)
 
   it('31: the default analysis', function()
-    for _, c in ipairs { { 'native', 1.70067305248e-05, 1.70993271050e-05 }, { 'upstream', 1.70159385631e-05, 1.71185111042e-05 } } do
+    for _, c in ipairs { { 'native', 1.70067305248e-05, 1.70993271050e-05 },
+      { 'upstream', 1.70159385631e-05, 1.71185111042e-05 } } do
       local m = fit { compat = c[1] }
       assert.same({ eeg = 0.5 }, m.consensus)
       assert.same({ eeg = 4 }, m.n_interpolate)
@@ -352,7 +366,8 @@ describe('autoreject on S1', function()
       assert.same({ '2001022000002100', '1111121101211122', '2102021000000200' }, { row(1), row(7), row(26) })
       assert.same({ [0] = 343, 48, 89, 0 }, log:counts())
       assert.same({ 2, 7, 18 }, zero_based(log:bad_list()))
-      assert.same({ 2, 6, 8, 2, 7, 5, 0, 15, 7, 7, 1, 2, 2, 1, 3, 3, 3, 6, 15, 6, 6, 4, 5, 2, 2, 2, 6, 5, 2, 2 }, list(mc.sum(mc.ge(log.labels, 1):to 'i64', 2)))
+      assert.same({ 2, 6, 8, 2, 7, 5, 0, 15, 7, 7, 1, 2, 2, 1, 3, 3, 3, 6, 15, 6, 6, 4, 5, 2, 2, 2, 6, 5, 2, 2 },
+        list(mc.sum(mc.ge(log.labels, 1):to 'i64', 2)))
       assert.same({ 27, 16, 50 }, { unpack(clean.data.shape) })
       close(0.3267368693850, mc.abs(clean.data):sum():item(), 1e-11)
     end
@@ -370,7 +385,8 @@ describe('autoreject on S1', function()
       local _, d = ar.compute_thresholds(epochs, opts)
       return d.eeg.threshold
     end
-    for _, o in ipairs { { random_state = 42 }, { random_state = 42, method = 'random_search', compat = 'upstream' } } do
+    for _, o in ipairs { { random_state = 42 },
+      { random_state = 42, method = 'random_search', compat = 'upstream' } } do
       assert.is_true(mc.array_equal(limits(s1, o) * 2 ^ 20, limits(big, o)))
     end
     assert.is_true(mc.array_equal(ar.ransac(s1).corr, ar.ransac(big).corr))

@@ -1,4 +1,5 @@
--- autoreject_errors_spec.lua - what the autoreject workflow says about input that cannot be right, line by line of the table of bad input.
+-- autoreject_errors_spec.lua - what the autoreject workflow says about input that cannot be right, line by line of the
+-- table of bad input.
 --
 -- Every message names the thing, its value and what to do, and blames the line that made the call.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
@@ -40,7 +41,8 @@ describe('bad input to autoreject:', function()
 
   it('an unknown method, option or kind of progress', function()
     refuses({ "thresh_method 'exakt' is not known", '"exact"' }, fit(small, { thresh_method = 'exakt' }))
-    refuses({ "method 'grid'", 'exact, bayesian_optimization, random_search' }, function() ar.compute_thresholds(small, { method = 'grid' }) end)
+    refuses({ "method 'grid'", 'exact, bayesian_optimization, random_search' },
+      function() ar.compute_thresholds(small, { method = 'grid' }) end)
     refuses({ '"n_interpolat" is unknown', 'n_interpolate' }, fit(small, { n_interpolat = { 1 } }))
     refuses({ 'verbose is 3', 'boolean' }, fit(small, { verbose = 3 }))
     refuses({ "verbose is 'blah'", 'boolean' }, fit(small, { verbose = 'blah' }))
@@ -51,7 +53,9 @@ describe('bad input to autoreject:', function()
 
   it('positions that are missing, not finite or at the origin', function()
     local e = sets.random(8, 6, 20, { positions = false })
-    for _, f in ipairs { fit(e), function() ar.compute_thresholds(e) end, function() ar.ransac(e) end } do refuses({ 'valid positions needed', '6 of 6 are NaN', 'montage' }, f) end
+    for _, f in ipairs { fit(e), function() ar.compute_thresholds(e) end, function() ar.ransac(e) end } do
+      refuses({ 'valid positions needed', '6 of 6 are NaN', 'montage' }, f)
+    end
     local near = sets.of(small.data, { positions = mc.full({ 6, 3 }, 1e-10) })
     refuses({ 'valid positions needed', 'origin' }, fit(near))
     local p = small:positions():copy()
@@ -70,12 +74,15 @@ describe('bad input to autoreject:', function()
   end)
 
   it('types that cannot take part', function()
-    local e = sets.of(small.data, { types = { 'eeg', 'eeg', 'eeg', 'eeg', 'eog', 'stim' }, positions = small:positions() })
+    local e =
+      sets.of(small.data, { types = { 'eeg', 'eeg', 'eeg', 'eeg', 'eog', 'stim' }, positions = small:positions() })
     refuses({ 'type eog, stim are picked', 'ecog, eeg, grad, hbo, hbr, mag, seeg' }, fit(e, { picks = { 1, 5, 6 } }))
     refuses({ 'no channel is picked' }, fit(sets.of(small.data, { types = 'misc' })))
     refuses({ 'picks is an empty list' }, fit(e, { picks = {} }))
-    refuses({ 'types eeg, mag', 'one of eeg, mag, grad' }, function() ar.ransac(sets.of(small.data, { types = { 'eeg', 'eeg', 'eeg', 'mag', 'mag', 'mag' } })) end)
-    refuses({ 'type ecog are picked', 'supported types are eeg, grad, mag' }, function() ar.ransac(sets.of(small.data, { types = 'ecog' }), { picks = 'ecog' }) end)
+    refuses({ 'types eeg, mag', 'one of eeg, mag, grad' },
+      function() ar.ransac(sets.of(small.data, { types = { 'eeg', 'eeg', 'eeg', 'mag', 'mag', 'mag' } })) end)
+    refuses({ 'type ecog are picked', 'supported types are eeg, grad, mag' },
+      function() ar.ransac(sets.of(small.data, { types = 'ecog' }), { picks = 'ecog' }) end)
     refuses({ 'ch_types[1] is', 'eeg' }, function() ar.get_rejection_threshold(small, { ch_types = { 'eegs' } }) end)
     refuses({ 'ch_types is 3' }, function() ar.get_rejection_threshold(small, { ch_types = 3 }) end)
     assert.same({}, (ar.get_rejection_threshold(small, { ch_types = 'mag' })))
@@ -109,9 +116,11 @@ describe('bad input to autoreject:', function()
     refuses({ 'channel ch6 was there at fit', 'fit again' }, function() m:transform(small:pick { 1, 2, 3, 4, 5 }) end)
     local more = sets.random(8, 7, 20)
     refuses({ 'channel ch7 was not present at fit' }, function() m:transform(more) end)
-    local renamed = sets.of(small.data, { channels = { 'a', 'ch2', 'ch3', 'ch4', 'ch5', 'ch6' }, positions = small:positions() })
+    local renamed =
+      sets.of(small.data, { channels = { 'a', 'ch2', 'ch3', 'ch4', 'ch5', 'ch6' }, positions = small:positions() })
     refuses({ 'channel ch1 was there at fit' }, function() m:transform(renamed) end)
-    local turned = sets.of(small.data, { types = { 'ecog', 'eeg', 'eeg', 'eeg', 'eeg', 'eeg' }, positions = small:positions() })
+    local turned =
+      sets.of(small.data, { types = { 'ecog', 'eeg', 'eeg', 'eeg', 'eeg', 'eeg' }, positions = small:positions() })
     refuses({ 'was of type eeg at fit and is ecog here' }, function() m:transform(turned) end)
   end)
 
@@ -128,7 +137,8 @@ describe('bad input to autoreject:', function()
     refuses({ 'calls channel 1 a', 'ch1' }, function() m:transform(small, { reject_log = other }) end)
     local all = ar.log.new(mc.full({ 8, 6 }, 2), mc.zeros({ 8 }, { dtype = 'bool' }), small:names())
     refuses({ 'all 6 eeg channels of epoch 1' }, function() m:transform(small, { reject_log = all }) end)
-    refuses({ 'labels are f64[2,3]@cpu for 2 epochs and 2 names' }, function() ar.log.new(mc.zeros { 2, 3 }, { true, false }, { 'a', 'b' }) end)
+    refuses({ 'labels are f64[2,3]@cpu for 2 epochs and 2 names' },
+      function() ar.log.new(mc.zeros { 2, 3 }, { true, false }, { 'a', 'b' }) end)
   end)
 
   it('files that are there, or are something else', function()
@@ -168,13 +178,15 @@ describe('bad input to autoreject:', function()
     local clean, log = m:transform(small, { allow_empty = true })
     assert.equal(0, clean:count())
     local none = ar.fit(small, { n_interpolate = { 6 }, cv = 3 })
-    refuses({ 'every pair of consensus and n_interpolate is ruled out for eeg', 'times 6 channels' }, function() none:transform(small) end)
+    refuses({ 'every pair of consensus and n_interpolate is ruled out for eeg', 'times 6 channels' },
+      function() none:transform(small) end)
     assert.equal(8, #log:bad_list())
   end)
 
   it('ransac with fewer good channels than a subset needs', function()
     local e = sets.random(5, 8, 20, { bads = { 'ch1', 'ch2', 'ch3', 'ch4', 'ch5', 'ch6', 'ch7' } })
-    refuses({ '1 channels are not marked bad', 'needs 2' }, function() ar.ransac(e, { picks = { 1, 2, 3, 4, 5, 6, 7, 8 } }) end)
+    refuses({ '1 channels are not marked bad', 'needs 2' },
+      function() ar.ransac(e, { picks = { 1, 2, 3, 4, 5, 6, 7, 8 } }) end)
     refuses({ 'is no channel' }, function() ar.ransac(small, { min_channels = 0.01 }) end)
   end)
 
@@ -186,7 +198,8 @@ describe('bad input to autoreject:', function()
   it('samples that are not finite, with epoch and channel', function()
     for _, v in ipairs { mc.nan, mc.inf, -mc.inf } do
       local e = with(small, function(x) x[{ 3, 2, 7 }] = v end)
-      for _, f in ipairs { fit(e), function() ar.compute_thresholds(e) end, function() ar.get_rejection_threshold(e) end, function() ar.ransac(e) end,
+      for _, f in ipairs { fit(e), function() ar.compute_thresholds(e) end,
+        function() ar.get_rejection_threshold(e) end, function() ar.ransac(e) end,
         function() ar.validation_curve(e) end } do refuses({ 'epoch 3, channel ch2', 'NaN or infinite' }, f) end
       refuses({ 'epoch 3, channel ch2' }, function() ar.fit(small, { cv = 3 }):transform(e) end)
     end
@@ -197,7 +210,8 @@ describe('bad input to autoreject:', function()
     local m = ar.fit(e, { cv = 3, random_state = 1 })
     assert.is_truthy(table.concat(m.warnings, ' '):find('channel ch3 is flat', 1, true))
     local several = with(sets.random(8, 14, 20), function(x) x[{ mc.all, { 3, 12 } }] = 0 end)
-    assert.same({ '10 channels are flat in all 8 epochs (ch3, ch4, ch5, ch6, ch7, ch8, ch9, ch10, ...); no correlation tells that, mark them bad' }, ar.ransac(several).warnings)
+    assert.same({ '10 channels are flat in all 8 epochs (ch3, ch4, ch5, ch6, ch7, ch8, ch9, ch10, ...); no correlation '
+      .. 'tells that, mark them bad' }, ar.ransac(several).warnings)
     local log = m:log(e)
     assert.equal(0, mc.sum(log.labels[{ mc.all, 3 }]):item())
     local found = ar.fit(e, { cv = 3, random_state = 1, flat = 0 }):log(e)

@@ -1,4 +1,5 @@
--- autoreject_golden_spec.lua - decisions compared with those of upstream (golden files autoreject, autoreject_recording).
+-- autoreject_golden_spec.lua - decisions compared with those of upstream (golden files autoreject,
+-- autoreject_recording).
 --
 -- One set is S1, the other a recording of 26 EEG channels with 16-bit steps, freed of ties by a dither. What must be
 -- equal: everything compat = 'upstream' reproduces. What must not be worse: the loss of the exact limits.
@@ -21,7 +22,8 @@ local function set(name)
     local names = {}
     for n in string.char(unpack(g.names:totable())):gmatch '%S+' do names[#names + 1] = n end
     local dither = require('workflows.pac.generate').uniform(g.counts:numel(), 1):reshape(unpack(g.counts.shape))
-    e = sets.of(g.counts:to 'f64' * 0.5e-6 + 1e-9 * dither, { channels = names, positions = g.positions, fs = g.rate:item() })
+    e = sets.of(g.counts:to 'f64' * 0.5e-6 + 1e-9 * dither,
+      { channels = names, positions = g.positions, fs = g.rate:item() })
   end
   cache[name] = { g, e }
   return g, e
@@ -78,7 +80,8 @@ for _, name in ipairs { 'autoreject', 'autoreject_recording' } do
 
     it('local cross-validation, choice, labels and cleaned samples with compat', function()
       local g, e = set(name)
-      local m = ar.fit(e, { random_state = 42, thresh_method = 'bayesian_optimization', compat = 'upstream', verbose = false })
+      local m =
+        ar.fit(e, { random_state = 42, thresh_method = 'bayesian_optimization', compat = 'upstream', verbose = false })
       close(g.cv_loss, m.loss.eeg, LOSS)
       assert.same(g.choice:totable(), { m.consensus.eeg, m.n_interpolate.eeg })
       local clean, log = m:transform(e)
@@ -89,7 +92,8 @@ for _, name in ipairs { 'autoreject', 'autoreject_recording' } do
 
     it('losses of fresh labels', function()
       local g, e = set(name)
-      local m = ar.fit(e, { random_state = 42, thresholds = (limits(e, 'bayesian_optimization', 'upstream')), verbose = false })
+      local m =
+        ar.fit(e, { random_state = 42, thresholds = (limits(e, 'bayesian_optimization', 'upstream')), verbose = false })
       close(g.fresh_loss, m.loss.eeg, LOSS)
     end)
 
@@ -102,7 +106,8 @@ for _, name in ipairs { 'autoreject', 'autoreject_recording' } do
       assert.same(g.ransac_bad:totable(), bad)
       if #bad > 0 then
         local x = r:transform(e).data[{ { 1, 3 } }]
-        close(g.ransac_repaired, mc.take(x, mc.tensor(r.bad_places, { dtype = 'i64' }), 2), VALUE * mc.max(mc.abs(e.data)):item(), true)
+        close(g.ransac_repaired, mc.take(x, mc.tensor(r.bad_places, { dtype = 'i64' }), 2),
+          VALUE * mc.max(mc.abs(e.data)):item(), true)
       end
     end)
   end)

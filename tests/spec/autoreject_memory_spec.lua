@@ -1,4 +1,5 @@
--- autoreject_memory_spec.lua - what cleaning takes of memory and of files: passes, peaks against the plan, the scratch file.
+-- autoreject_memory_spec.lua - what cleaning takes of memory and of files: passes, peaks against the plan, the scratch
+-- file.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local sets = support.load 'epochs'
 local few = support.load 'ceiling'
@@ -16,7 +17,8 @@ describe('a scratch file', function()
       s:put(1, y['1:2'])
       s:put(10, y['4:7'])
       s:put(7, y['3'])
-      for _, span in ipairs { { 1, 64 }, { 65, 128 }, { 129, 150 }, { 1, 128 }, { 65, 150 }, { 1, 150 }, { 65, 100 } } do
+      for _, span in ipairs { { 1, 64 }, { 65, 128 }, { 129, 150 }, { 1, 128 }, { 65, 150 },
+        { 1, 150 }, { 65, 100 } } do
         assert.is_true(mc.array_equal(y[{ mc.all, mc.all, span }], s:get(span[1], span[2], { 7, 3 })))
       end
       s:close()
@@ -26,7 +28,9 @@ describe('a scratch file', function()
   it('refuses other sizes, types and places', function()
     local s = scratch.new(4, 100, 64, 'f64')
     for word, f in pairs {
-      ['do not fit'] = function() s:put(4, mc.zeros { 2, 100 }) end, ['contiguous f64'] = function() s:put(1, mc.zeros({ 2, 100 }, { dtype = 'f32' })) end,
+      ['do not fit'] = function()
+        s:put(4, mc.zeros { 2, 100 })
+      end, ['contiguous f64'] = function() s:put(1, mc.zeros({ 2, 100 }, { dtype = 'f32' })) end,
       ['not a stretch'] = function() s:get(2, 65, { 4 }) end, ['of 5 rows'] = function() s:get(1, 64, { 5 }) end,
     } do assert.is_truthy(support.message(f):find(word, 1, true), word) end
     s:close()
@@ -41,13 +45,17 @@ describe('a scratch file', function()
     assert.is_truthy(support.message(scratch.new, 10, 100, 64, 'f64', folder .. '/no'):find(folder .. '/no', 1, true))
     if process.tiny(folder .. '/full') then
       local text = support.message(scratch.new, 1000, 1000, 64, 'f64', folder .. '/full')
-      assert.is_truthy(text:find('7.6 MiB', 1, true) and text:find('full: No space left', 1, true) and text:find('set TMPDIR', 1, true), text)
+      assert.is_truthy(text:find('7.6 MiB', 1, true) and text:find('full: No space left', 1, true)
+        and text:find('set TMPDIR', 1, true), text)
       local said = process.mascon([[
         local mc = require 'mascon'
         local x = mc.randn({ 40, 8, 400 }, { seed = 1 })
         require('mascon.base.ceiling').left = function() return 6e5 end
-        local e = require('mascon.meeg.epochs').over('x', { fs = 1, tmin = 0, samples = 400, channels = mc.meeg.epochs.new { data = x, fs = 1, types = 'ecog' }.channels },
-          { count = 40, dtype = 'f64', read = function(rows) return mc.take(x, mc.tensor(rows, { dtype = 'i64' }), 1) end })
+        local channels = mc.meeg.epochs.new { data = x, fs = 1, types = 'ecog' }.channels
+        local e = require('mascon.meeg.epochs').over('x', { fs = 1, tmin = 0, samples = 400, channels = channels }, {
+          count = 40, dtype = 'f64',
+          read = function(rows) return mc.take(x, mc.tensor(rows, { dtype = 'i64' }), 1) end,
+        })
         mc.autoreject.fit(e, { augment = false, n_interpolate = { 0 }, verbose = false })
       ]], { TMPDIR = folder .. '/full' }).text
       assert.is_truthy(said:find('full: No space left', 1, true), said)
@@ -65,7 +73,9 @@ describe('samples in a file', function()
       local far, reads = sets.behind(e)
       local m = few.left(limit, function() return ar.fit(far, { random_state = 5, cv = 4 }) end)
       assert.equal(40, reads.rows)
-      for _, f in ipairs { 'threshold', 'losses', 'loss' } do assert.is_true(mc.array_equal(near.types.eeg[f], m.types.eeg[f])) end
+      for _, f in ipairs { 'threshold', 'losses', 'loss' } do
+        assert.is_true(mc.array_equal(near.types.eeg[f], m.types.eeg[f]))
+      end
     end
   end)
 end)
@@ -177,13 +187,15 @@ describe('peak memory', function()
     mc.save(folder .. '/epochs.npy', 1e-5 * mc.randn({ E, C, T }, { seed = 1 }))
     local planned, peak, turned = measured(24 * 2 ^ 20, 'fit')
     assert.equal(8 * E * C * T, turned)
-    assert.is_true(peak <= 1.125 * planned + 16 * 2 ^ 20, ('%.1f MiB, planned %.1f'):format(peak / 2 ^ 20, planned / 2 ^ 20))
+    assert.is_true(peak <= 1.125 * planned + 16 * 2 ^ 20,
+      ('%.1f MiB, planned %.1f'):format(peak / 2 ^ 20, planned / 2 ^ 20))
   end)
 
   it('of a filter, a fit and its report is the one planned', function()
     mc.save(folder .. '/raw.npy', 1e-5 * mc.randn({ C, (E + 2) * T }, { seed = 1 }))
     local planned, peak = measured(64 * 2 ^ 20, 'clean')
-    assert.is_true(peak <= 1.125 * planned + 16 * 2 ^ 20, ('%.1f MiB, planned %.1f'):format(peak / 2 ^ 20, planned / 2 ^ 20))
+    assert.is_true(peak <= 1.125 * planned + 16 * 2 ^ 20,
+      ('%.1f MiB, planned %.1f'):format(peak / 2 ^ 20, planned / 2 ^ 20))
   end)
 
   it('of the script is the one planned: only what is picked is read, and what is cleaned passes through', function()

@@ -1,4 +1,5 @@
--- autoreject_pipeline_spec.lua - the sequence as one call gives what its steps give one after the other, and a page of it.
+-- autoreject_pipeline_spec.lua - the sequence as one call gives what its steps give one after the other, and a page of
+-- it.
 local mc = require 'mascon'
 
 local NAMES = { 'Fp1', 'Fp2', 'F3', 'F4', 'C3', 'C4', 'P3', 'P4', 'O1', 'O2', 'Fz', 'Cz' }
@@ -17,7 +18,8 @@ local FIT = { random_state = 42, verbose = false }
 describe('mc.autoreject.pipeline', function()
   it('filters, places, cuts, fits and transforms as the steps by hand do', function()
     local raw, events = recording()
-    local r = mc.autoreject.pipeline(raw, { highpass = 2, events = events, tmin = -0.2, tmax = 0.5, fit = FIT, report = false })
+    local r =
+      mc.autoreject.pipeline(raw, { highpass = 2, events = events, tmin = -0.2, tmax = 0.5, fit = FIT, report = false })
     assert.is_nil(r.html)
     local filtered = raw:filter { highpass = 2 }
     filtered.channels = mc.meeg.montage.join(filtered.channels, '10-05')
@@ -42,7 +44,8 @@ describe('mc.autoreject.pipeline', function()
   it('says what is wrong', function()
     local raw = recording()
     assert.error_matches(function() mc.autoreject.pipeline(5) end, 'give a path or a Raw')
-    assert.error_matches(function() mc.autoreject.pipeline(raw, { random_state = 1 }) end, 'option "random_state" is unknown')
+    assert.error_matches(function() mc.autoreject.pipeline(raw, { random_state = 1 }) end,
+      'option "random_state" is unknown')
     assert.has_error(function() mc.autoreject.pipeline(raw, { events = { { 399999, 0, 1 } }, fit = FIT }) end)
   end)
 end)

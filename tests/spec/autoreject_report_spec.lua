@@ -10,13 +10,16 @@ local NAMES = { 'Fp1', 'Fp2', 'C3', 'C4', 'EOG' }
 --- 4 epochs of 5 channels, the last not considered.
 local function log()
   return {
-    labels = mc.tensor { { 0, 0, 0, 0, NAN }, { 1, 2, 0, 0, NAN }, { 1, 1, 2, 1, NAN }, { 0, 0, 0, 2, NAN } }, bad_epochs = { false, false, true, false }, names = NAMES,
+    labels = mc.tensor { { 0, 0, 0, 0, NAN }, { 1, 2, 0, 0, NAN }, { 1, 1, 2, 1, NAN }, { 0, 0, 0, 2, NAN } },
+    bad_epochs = { false, false, true, false }, names = NAMES,
   }
 end
 
 local function channels()
   local m, list = mc.meeg.montage.standard '10-20', {}
-  for i, n in ipairs(NAMES) do list[i] = { name = n, type = n == 'EOG' and 'eog' or 'eeg', position = m.positions[n] } end
+  for i, n in ipairs(NAMES) do
+    list[i] = { name = n, type = n == 'EOG' and 'eog' or 'eeg', position = m.positions[n] }
+  end
   return list
 end
 
@@ -24,7 +27,8 @@ local function eeg()
   local curves = {}
   for k = 1, 4 do curves[k] = { tau = { 1e-5, 2e-5, 3e-5 * k }, loss = { 5e-6, 3e-6, k == 2 and INF or 4e-6 } } end
   return {
-    type = 'eeg', channels = { 'Fp1', 'Fp2', 'C3', 'C4' }, thresholds = { 2e-5, 2.5e-5, 3e-5, 4e-5 }, curves = curves, consensus = { 0, 0.5, 1 }, n_interpolate = { 1, 2 },
+    type = 'eeg', channels = { 'Fp1', 'Fp2', 'C3', 'C4' }, thresholds = { 2e-5, 2.5e-5, 3e-5, 4e-5 }, curves = curves,
+    consensus = { 0, 0.5, 1 }, n_interpolate = { 1, 2 },
     loss = { { INF, INF }, { 6e-6, INF }, { 5e-6, 5.5e-6 } }, chosen = { consensus = 1, n_interpolate = 1 },
   }
 end
@@ -33,7 +37,8 @@ describe('mc.autoreject.report.counts', function()
   it('counts epochs, cells and shares of the channels considered', function()
     local c = report.counts(log())
     assert.same({ 4, 1, 9, 4, 3 }, { c.epochs, c.bad_epochs, c.good, c.bad, c.repaired })
-    assert.same({ { name = 'Fp1', place = 1, bad = 0.5, repaired = 0 }, { name = 'Fp2', place = 2, bad = 0.25, repaired = 0.25 }, { name = 'C3', place = 3, bad = 0, repaired = 0.25 },
+    assert.same({ { name = 'Fp1', place = 1, bad = 0.5, repaired = 0 },
+      { name = 'Fp2', place = 2, bad = 0.25, repaired = 0.25 }, { name = 'C3', place = 3, bad = 0, repaired = 0.25 },
       { name = 'C4', place = 4, bad = 0.25, repaired = 0.25 } }, c.channels)
     local beside = log()
     beside.labels[{ 1, 1 }] = 3
@@ -115,7 +120,10 @@ describe('mc.autoreject.report figures', function()
   end)
 
   it('show a validation curve, without limits that keep no epoch', function()
-    local v = { range = mc.tensor { 1e-5, 2e-5, 3e-5 }, train = mc.tensor { { -INF, -4e-6 }, { -2e-6, -4e-6 }, { -1e-6, -3e-6 } }, test = mc.tensor { { -INF, -INF }, { -5e-6, -7e-6 }, { -4e-6, -6e-6 } } }
+    local v = {
+      range = mc.tensor { 1e-5, 2e-5, 3e-5 }, train = mc.tensor { { -INF, -4e-6 }, { -2e-6, -4e-6 }, { -1e-6, -3e-6 } },
+      test = mc.tensor { { -INF, -INF }, { -5e-6, -7e-6 }, { -4e-6, -6e-6 } },
+    }
     local fig = report.validation_figure(v, 'eeg')
     local marks = fig.panels[1].marks
     assert.equal(6, #marks)
@@ -133,22 +141,26 @@ describe('mc.autoreject.report tables and page', function()
     local csv = report.csv({ eeg() }, report.counts(log()))
     assert.matches('^type,channel,threshold,unit,share_bad,share_repaired\neeg,Fp1,2e%-5,V,0.5,0\n', csv)
     assert.equal(5, select(2, csv:gsub('\n', '')))
-    assert.matches('3 of 4 epochs kept, 1 dropped; 3 cells repaired, 4 bad and left', report.text({ eeg() }, report.counts(log())))
-    assert.matches('3 of 4 epochs good, 1 bad and kept as they were; 3 cells repaired', report.text({ eeg() }, report.counts(log()), true))
+    assert.matches('3 of 4 epochs kept, 1 dropped; 3 cells repaired, 4 bad and left',
+      report.text({ eeg() }, report.counts(log())))
+    assert.matches('3 of 4 epochs good, 1 bad and kept as they were; 3 cells repaired',
+      report.text({ eeg() }, report.counts(log()), true))
   end)
 
   it('make one page with every figure, equal in two runs', function()
     local x = mc.randn { 4, 60, seed = 1, dtype = 'f64' } * 1e-6
     local function page()
       return report.page {
-        log = log(), types = { eeg() }, channels = channels(), evoked = { { type = 'eeg', before = x, after = x, times = mc.linspace(0, 1, 60) } }, settings = { { 'cv', 10 } },
+        log = log(), types = { eeg() }, channels = channels(), evoked = { { type = 'eeg', before = x, after = x,
+          times = mc.linspace(0, 1, 60) } }, settings = { { 'cv', 10 } },
         warnings = { 'a <warning>' }, subtitle = 'x & y',
       }
     end
     local html = page()
     assert.equal(html, page())
     assert.equal(5, select(2, html:gsub('<figure>', '')))
-    for _, word in ipairs { 'Summary', 'Log', 'Thresholds', 'Choice of kappa and rho', 'Average before and after', 'Bad channels', 'Dropped epochs', 'a &lt;warning&gt;', 'x &amp; y', 'kappa 1, rho 1' } do
+    for _, word in ipairs { 'Summary', 'Log', 'Thresholds', 'Choice of kappa and rho', 'Average before and after',
+      'Bad channels', 'Dropped epochs', 'a &lt;warning&gt;', 'x &amp; y', 'kappa 1, rho 1' } do
       assert.truthy(html:find(word, 1, true), word)
     end
     assert.truthy(html:find('<p>3</p>', 1, true), 'the third epoch is named')

@@ -80,7 +80,8 @@ describe('repair of MEG', function()
     for i = 1, 40 do all[i] = i end
     for i = 1, 20 do mags[i] = 2 * i - 1 end
     for compat, case in pairs { native = { mags, { 3, 5 } }, upstream = { all, { 5, 9 } } } do
-      local model = mc.autoreject.fit(e, { thresholds = limit, compat = compat, cv = 3, n_interpolate = { 1 }, verbose = false, random_state = 1 })
+      local model = mc.autoreject.fit(e,
+        { thresholds = limit, compat = compat, cv = 3, n_interpolate = { 1 }, verbose = false, random_state = 1 })
       local clean = model:transform(e, { reject_log = log })
       local W = mc.meeg.field.repairer(e.channels, case[1]):weights(case[2])
       local want = mc.matmul(W, mc.take(e.data[2], mc.tensor(case[1], { dtype = 'i64' }), 1))
@@ -114,7 +115,8 @@ describe('mc.autoreject.results', function()
       results.folder(dir)
       local record = mc.manifest.new { seed = 42 }
       local names = results.write(dir, r, record)
-      assert.same({ 'cleaned-epo.fif', 'reject_log.npz', 'thresholds.csv', 'log.svg', 'thresholds.svg', 'loss.svg', 'evoked.svg', 'bad_channels.svg', 'report.html', mc.manifest.NAME }, names)
+      assert.same({ 'cleaned-epo.fif', 'reject_log.npz', 'thresholds.csv', 'log.svg', 'thresholds.svg', 'loss.svg',
+        'evoked.svg', 'bad_channels.svg', 'report.html', mc.manifest.NAME }, names)
       names[#names] = nil -- the record has times in it
       assert.equal(#names, #mc.manifest.read(dir).outputs)
       bytes[k] = {}
@@ -133,7 +135,8 @@ describe('mc.autoreject.results', function()
 
   it('leaves out averages where no epoch is left', function()
     local e = s1()
-    local r = ways.clean(e, 'local', { random_state = 42, verbose = false, consensus = { 0 }, n_interpolate = { 1 }, allow_empty = true })
+    local r = ways.clean(e, 'local',
+      { random_state = 42, verbose = false, consensus = { 0 }, n_interpolate = { 1 }, allow_empty = true })
     assert.equal(0, r.clean:count())
     results.folder(folder)
     local names = results.write(folder, r)

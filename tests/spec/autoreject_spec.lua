@@ -1,5 +1,5 @@
--- autoreject_spec.lua - what the autoreject workflow promises beside its numbers: the same results whatever threads, blocks, storage and files, and what
--- each option does.
+-- autoreject_spec.lua - what the autoreject workflow promises beside its numbers: the same results whatever threads,
+-- blocks, storage and files, and what each option does.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local sets = support.load 'epochs'
 local few = support.load 'ceiling'
@@ -209,7 +209,8 @@ describe('autoreject.fit', function()
   end)
 
   it('fits types apart and joins their verdicts', function()
-    local two = sets.of(e.data, { types = { 'eeg', 'ecog', 'eeg', 'ecog', 'eeg', 'eeg', 'ecog', 'eeg' }, positions = e:positions() })
+    local two = sets.of(e.data,
+      { types = { 'eeg', 'ecog', 'eeg', 'ecog', 'eeg', 'eeg', 'ecog', 'eeg' }, positions = e:positions() })
     local m = ar.fit(two, { cv = 4, random_state = 2 })
     assert.same({ 'eeg', 'ecog' }, m.order)
     assert.same({ 0 }, m.types.ecog.n_interpolate_grid)
@@ -294,7 +295,8 @@ describe('a model', function()
   it('applies to other epochs, in another order of channels', function()
     local other = sets.random(6, 8, 70, { seed = 7 })
     local log = m:log(other)
-    local turned = sets.of(mc.flip(other.data, 2), { channels = { 'ch8', 'ch7', 'ch6', 'ch5', 'ch4', 'ch3', 'ch2', 'ch1' }, positions = mc.flip(other:positions(), 1) })
+    local turned = sets.of(mc.flip(other.data, 2), { channels = { 'ch8', 'ch7', 'ch6', 'ch5', 'ch4', 'ch3', 'ch2',
+      'ch1' }, positions = mc.flip(other:positions(), 1) })
     assert.is_true(mc.array_equal(mc.flip(log.labels, 2), m:log(turned).labels))
   end)
 end)
@@ -448,7 +450,8 @@ describe('magnetometers', function()
   local list = helmet()
   local place = {}
   for i, c in ipairs(list) do place[i] = { c.loc[10], c.loc[11], c.loc[12], 1 } end
-  local x = 1e-13 * mc.matmul(mc.tensor(place), mc.cumsum(mc.randn({ E, 4, T }, { seed = 1 }), 3)) + 2e-14 * mc.randn({ E, C, T }, { seed = 2 })
+  local x = 1e-13 * mc.matmul(mc.tensor(place), mc.cumsum(mc.randn({ E, 4, T }, { seed = 1 }), 3))
+    + 2e-14 * mc.randn({ E, C, T }, { seed = 2 })
 
   it('are searched and repaired by field mapping', function()
     local loud = x:copy()
@@ -463,7 +466,9 @@ describe('magnetometers', function()
     local W = mc.meeg.field.repairer(e.channels, e:picks 'mag'):weights(bad)
     local kept = mc.nonzero(mc.logical_not(log.bad_epochs)):totable()
     for row, i in ipairs(kept) do
-      if i == 4 then tol.near(mc.matmul(W, loud[4]) * 1e13, mc.take(clean.data[row], i64(bad), 1) * 1e13, 'repaired', 1e-8) end
+      if i == 4 then
+        tol.near(mc.matmul(W, loud[4]) * 1e13, mc.take(clean.data[row], i64(bad), 1) * 1e13, 'repaired', 1e-8)
+      end
     end
   end)
 
@@ -489,6 +494,8 @@ describe('weights of subsets', function()
     local p = sets.random(2, 12, 4):positions()
     local list = { { 3, 1, 7, 5 }, { 12, 11, 2, 6 }, { 1, 2, 3, 4 } }
     local all = mc.meeg.spline.subsets(p, mc.tensor(list, { dtype = 'i64' }))
-    for s, places in ipairs(list) do tol.near(mc.meeg.spline.weights(mc.take(p, i64(places), 1), p), all[s], 'subset', 1e-9) end
+    for s, places in ipairs(list) do
+      tol.near(mc.meeg.spline.weights(mc.take(p, i64(places), 1), p), all[s], 'subset', 1e-9)
+    end
   end)
 end)

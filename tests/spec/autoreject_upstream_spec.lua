@@ -1,4 +1,5 @@
--- autoreject_upstream_spec.lua - models that Python's autoreject saved: what they hold, what they judge, files that are none.
+-- autoreject_upstream_spec.lua - models that Python's autoreject saved: what they hold, what they judge, files that are
+-- none.
 --
 -- The model, its epochs and upstream's labels come from a golden (make_hdf5.py).
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
@@ -18,7 +19,9 @@ after_each(function() recordings.remove(folder) end)
 
 local function epochs()
   local list = {}
-  for i, name in ipairs(want.names) do list[i] = { name = name, type = 'eeg', position = g.arrays.locs[i]:totable() } end
+  for i, name in ipairs(want.names) do
+    list[i] = { name = name, type = 'eeg', position = g.arrays.locs[i]:totable() }
+  end
   return mc.meeg.epochs.new { data = g.arrays.data, fs = 100, channels = list }
 end
 
@@ -64,7 +67,8 @@ describe('mc.autoreject.load of a file of autoreject', function()
     refused({ autoreject = 1 }, nil, 'holds a model that was not fitted')
     refused({ autoreject = { key_cv = 3 } }, { autoreject = dict }, 'holds a model that was not fitted')
     local inner = { autoreject = { key_local_reject_ = { key_eeg = { key_threshes_ = { key_Cz = 'much' } } } } }
-    local titles = { autoreject = dict, ['autoreject/key_local_reject_'] = dict, ['autoreject/key_local_reject_/key_eeg'] = dict, ['autoreject/key_local_reject_/key_eeg/key_threshes_'] = dict }
+    local titles = { autoreject = dict, ['autoreject/key_local_reject_'] = dict,
+      ['autoreject/key_local_reject_/key_eeg'] = dict, ['autoreject/key_local_reject_/key_eeg/key_threshes_'] = dict }
     refused(inner, titles, 'has no usable threshold of Cz')
     inner.autoreject.key_local_reject_.key_eeg.key_threshes_ = {}
     refused(inner, titles, 'lacks the thresholds of eeg')

@@ -15,7 +15,8 @@ local function near(want, got, bound, what)
 end
 local function branin(x)
   local a, b = x[1]:item(), x[2]:item()
-  return (b - 5.1 / (4 * math.pi ^ 2) * a ^ 2 + 5 / math.pi * a - 6) ^ 2 + 10 * (1 - 1 / (8 * math.pi)) * math.cos(a) + 10
+  return (b - 5.1 / (4 * math.pi ^ 2) * a ^ 2 + 5 / math.pi * a - 6) ^ 2
+    + 10 * (1 - 1 / (8 * math.pi)) * math.cos(a) + 10
 end
 local BRANIN = { { -5, 10 }, { 0, 15 } }
 
@@ -32,14 +33,17 @@ describe('bayes', function()
   end)
 
   it('finds the least value of Hartmann 6 (-3.32237)', function()
-    local A = mc.tensor { { 10, 3, 17, 3.5, 1.7, 8 }, { 0.05, 10, 17, 0.1, 8, 14 }, { 3, 3.5, 1.7, 10, 17, 8 }, { 17, 8, 0.05, 10, 0.1, 14 } }
-    local P = mc.tensor { { 1312, 1696, 5569, 124, 8283, 5886 }, { 2329, 4135, 8307, 3736, 1004, 9991 }, { 2348, 1451, 3522, 2883, 3047, 6650 }, { 4047, 8828, 8732, 5743, 1091, 381 } } * 1e-4
+    local A = mc.tensor { { 10, 3, 17, 3.5, 1.7, 8 }, { 0.05, 10, 17, 0.1, 8, 14 }, { 3, 3.5, 1.7, 10, 17, 8 },
+      { 17, 8, 0.05, 10, 0.1, 14 } }
+    local P = mc.tensor { { 1312, 1696, 5569, 124, 8283, 5886 }, { 2329, 4135, 8307, 3736, 1004, 9991 },
+      { 2348, 1451, 3522, 2883, 3047, 6650 }, { 4047, 8828, 8732, 5743, 1091, 381 } } * 1e-4
     local alpha, cube = mc.tensor { 1, 1.2, 3, 3.2 }, {}
     for i = 1, 6 do cube[i] = { 0, 1 } end
     -- a run may end in the second valley (-3.2); one of three does not
     local best = math.huge
     for seed = 1, 3 do
-      local r = bayes(function(x) return -mc.sum(alpha * mc.exp(-mc.sum(A * (x - P) ^ 2, 2))) end, cube, { n_calls = 55, seed = seed, target = -3.3 })
+      local r = bayes(function(x) return -mc.sum(alpha * mc.exp(-mc.sum(A * (x - P) ^ 2, 2))) end, cube,
+        { n_calls = 55, seed = seed, target = -3.3 })
       best = math.min(best, r.fun)
       if best <= -3.3 then break end
     end
@@ -132,7 +136,8 @@ describe('bayes', function()
 
   it('ends on request, at its target, and moves a bar', function()
     local shown = 0
-    local r = bayes(branin, BRANIN, { n_calls = 30, seed = 1, progress = { update = function(_, n) shown = n end }, callback = function(s) return s:result().n == 5 end })
+    local r = bayes(branin, BRANIN, { n_calls = 30, seed = 1, progress = { update = function(_, n) shown = n end },
+      callback = function(s) return s:result().n == 5 end })
     assert.equal(5, r.n)
     assert.equal(5, shown)
     assert.is_true(bayes(branin, BRANIN, { n_calls = 30, seed = 1, target = 100 }).n < 30)
@@ -147,8 +152,10 @@ describe('bayes', function()
     says('bayes: the function gave nil; it must give a number', bayes, function() end, BRANIN)
     says('bayes_search: the space is nil; give a range', search_of)
     says('bayes_search: the range of 1 is { 3, 1 }; give { low, high }', search_of, { { 3, 1 } })
-    says('bayes_search: the range of a starts at 0; a logarithmic one starts above 0', search_of, { a = { 0, 1, log = true } })
-    says('bayes_search: the range of 1 is one of whole numbers; its ends are 0.5 and 2', search_of, { { 0.5, 2, integer = true } })
+    says('bayes_search: the range of a starts at 0; a logarithmic one starts above 0', search_of,
+      { a = { 0, 1, log = true } })
+    says('bayes_search: the range of 1 is one of whole numbers; its ends are 0.5 and 2', search_of,
+      { { 0.5, 2, integer = true } })
     says('option "logg" is unknown; did you mean "log"', search_of, { { 1, 2, logg = true } })
     says('bayes_search: the space mixes names and positions', search_of, { { 0, 1 }, a = { 0, 1 } })
     says('bayes_search: option acquisition is .eii.; choose ei, lcb, pi', search_of, BRANIN, { acquisition = 'eii' })
@@ -180,13 +187,15 @@ describe('the acquisitions', function()
     assert.is_true(mc.all(mc.isfinite(v)))
     local fall = v[{ { 1, 4000 } }] - v[{ { 2, 4001 } }]
     assert.is_true(mc.all(mc.gt(fall, 0)))
-    assert.is_true(mc.all(mc.ge(fall[{ { 2, 4000 } }] - fall[{ { 1, 3999 } }], -1e-3))) -- the slope grows, over the seam of the two formulas too
+    -- the slope grows, over the seam of the two formulas too
+    assert.is_true(mc.all(mc.ge(fall[{ { 2, 4000 } }] - fall[{ { 1, 3999 } }], -1e-3)))
   end)
 end)
 
 describe('the maps of a space', function()
   it('go to the cube and back', function()
-    local s = space_of.new('test', { { -2, 5 }, { 1e-3, 10, log = true }, { 3, 9, integer = true }, { 1, 1000, integer = true, log = true } })
+    local s = space_of.new('test',
+      { { -2, 5 }, { 1e-3, 10, log = true }, { 3, 9, integer = true }, { 1, 1000, integer = true, log = true } })
     for k = 0, 50 do
       local u = mc.random.uniform({ 4 }, { key = k }):totable()
       local v = s:values(u)
@@ -199,7 +208,8 @@ describe('the maps of a space', function()
       for i = 1, 4 do v[i] = tonumber(('%.10g'):format(v[i])) end
       return v
     end)())
-    assert.same({ 5, 9, 1000 }, { s:values({ 1, 0, 1, 1 })[1], s:values({ 1, 0, 1, 1 })[3], s:values({ 1, 0, 1, 1 })[4] })
+    assert.same({ 5, 9, 1000 },
+      { s:values({ 1, 0, 1, 1 })[1], s:values({ 1, 0, 1, 1 })[3], s:values({ 1, 0, 1, 1 })[4] })
   end)
 end)
 

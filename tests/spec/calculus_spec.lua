@@ -1,5 +1,5 @@
--- calculus_spec.lua - laws and messages of differences, integrals, interpolation, polynomials, cosine transforms, chirp-z (golden answers:
--- cases_spec).
+-- calculus_spec.lua - laws and messages of differences, integrals, interpolation, polynomials, cosine transforms,
+-- chirp-z (golden answers: cases_spec).
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local ffi_lib = require 'mascon.core.ffi'
@@ -45,8 +45,10 @@ describe('differences and integrals', function()
     equal(x, mc.diff(mc.concat({ mc.zeros({ x.shape[1], 1 }, { dtype = 'i64' }), mc.cumsum(x, 2) }, 2)))
     equal(mc.diff(mc.diff(x)), mc.diff(x, { n = 2 }))
     local y = x:to 'f64'
-    close('ACCUM', mc.cumulative_trapezoid(y, { dx = 0.5 })[{ mc.all, m - 1 }], mc.trapezoid(y, { dx = 0.5 }), { n = m, scale = l1(y) })
-    close('ACCUM', mc.diff(mc.cumulative_trapezoid(y, { initial = 0 })), (y['..., 2:'] + y['..., :-2']) * 0.5, { n = m, scale = l1(y) })
+    close('ACCUM', mc.cumulative_trapezoid(y, { dx = 0.5 })[{ mc.all, m - 1 }], mc.trapezoid(y, { dx = 0.5 }),
+      { n = m, scale = l1(y) })
+    close('ACCUM', mc.diff(mc.cumulative_trapezoid(y, { initial = 0 })), (y['..., 2:'] + y['..., :-2']) * 0.5,
+      { n = m, scale = l1(y) })
   end)
 
   law('are exact for polynomials up to their order, also at uneven positions', function(draw)
@@ -58,7 +60,8 @@ describe('differences and integrals', function()
     close('ACCUM', mc.simpson(mc.polyval(p, x), x), integral(mc.polyint(p)), { n = m, scale = size })
     close('ACCUM', mc.cumulative_simpson(mc.polyval(p, x), x)[m - 1], integral(mc.polyint(p)), { n = m, scale = size })
     close('ACCUM', mc.trapezoid(mc.polyval(p['2:'], x), x), integral(mc.polyint(p['2:'])), { n = m, scale = size })
-    close('ACCUM', mc.gradient(mc.polyval(p, x), { spacing = x, edge_order = 2 }), mc.polyval(mc.polyder(p), x), { n = m, scale = size })
+    close('ACCUM', mc.gradient(mc.polyval(p, x), { spacing = x, edge_order = 2 }), mc.polyval(mc.polyder(p), x),
+      { n = m, scale = size })
   end)
 
   law('are linear in the samples and the same along any axis', function(draw)
@@ -83,8 +86,10 @@ describe('differences and integrals', function()
   it('explain what does not fit', function()
     local x = mc.zeros { 2, 3 }
     fails('gradient: axis 1 of f64[2,3]@cpu has 2 samples; edge_order 2 needs 3', mc.gradient, x, { edge_order = 2 })
-    fails('gradient: spacing of axis 2 is f64[2]@cpu; give a number or its 3 positions', mc.gradient, x, { axis = 2, spacing = mc.zeros { 2 } })
-    fails('trapezoid: positions are f64[2]@cpu for samples f64[2,3]@cpu; the sizes on the axis differ', mc.trapezoid, x, mc.zeros { 2 })
+    fails('gradient: spacing of axis 2 is f64[2]@cpu; give a number or its 3 positions', mc.gradient, x,
+      { axis = 2, spacing = mc.zeros { 2 } })
+    fails('trapezoid: positions are f64[2]@cpu for samples f64[2,3]@cpu; the sizes on the axis differ', mc.trapezoid,
+      x, mc.zeros { 2 })
     fails('simpson: samples are f64[2,0]@cpu; the axis is empty', mc.simpson, mc.zeros { 2, 0 })
     fails('romb: samples are f64[2,4]@cpu; the axis must have 2^k + 1 of them', mc.romb, mc.zeros { 2, 4 })
     fails('unwrap: operand is c128[1]@cpu; give real phases', mc.unwrap, mc.zeros({ 1 }, { dtype = 'c128' }))
@@ -120,7 +125,8 @@ describe('interpolation', function()
     close('ACCUM', s(q, { derivative = 1 }), mc.polyval(mc.polyder(p), q), size)
     close('ACCUM', s:derivative(2)(q), mc.polyval(mc.polyder(p, 2), q), size)
     local whole = mc.polyint(p)
-    close('ACCUM', s:integrate(q[1], q[2]), mc.polyval(whole, q[2]) - mc.polyval(whole, q[1]), { n = 64, scale = size.scale * 20 })
+    close('ACCUM', s:integrate(q[1], q[2]), mc.polyval(whole, q[2]) - mc.polyval(whole, q[1]),
+      { n = 64, scale = size.scale * 20 })
     close('ACCUM', s:antiderivative():derivative()(q), s(q), size)
   end)
 
@@ -186,35 +192,43 @@ describe('interpolation', function()
     fails('interp: values are f64[2]@cpu for knots f64[3]@cpu; give one value per knot', mc.interp, 1, x, x['2:'])
     fails('interp: knots are f64[0]@cpu; give one axis with at least one', mc.interp, 1, mc.zeros { 0 }, mc.zeros { 0 })
     fails('interp: period is 0', mc.interp, 1, x, x, { period = 0 })
-    fails('ppoly: values are f64[2]@cpu for knots f64[3]@cpu; give coefficients [c, knots - 1, ...]', I.ppoly, 1, x, mc.zeros { 2 })
+    fails('ppoly: values are f64[2]@cpu for knots f64[3]@cpu; give coefficients [c, knots - 1, ...]', I.ppoly, 1,
+      x, mc.zeros { 2 })
     fails('ppoly: knots f64[2]@cpu do not ascend strictly', I.ppoly, 1, mc.zeros { 2 }, mc.zeros { 1, 1 })
-    fails('tridiagonal: bands are f64[2,3]@cpu and right sides f64[3]@cpu; give [3, n] and [n, ...]', I.tridiagonal, mc.zeros { 2, 3 }, x)
+    fails('tridiagonal: bands are f64[2,3]@cpu and right sides f64[3]@cpu; give [3, n] and [n, ...]', I.tridiagonal,
+      mc.zeros { 2, 3 }, x)
     fails('tridiagonal: a pivot of bands f64[3,3]@cpu is zero', I.tridiagonal, mc.zeros { 3, 3 }, x)
     fails('interpolate.interp1d: places outside [1, 3]', I.interp1d, x, x, 4)
     fails('interpolate.interp1d: positions f64[3]@cpu do not ascend strictly', I.interp1d, -x, x, 1)
-    fails('interpolate.interp1d: samples are f64[2]@cpu at f64[3]@cpu; the sizes on the axis differ', I.interp1d, x, mc.zeros { 2 }, 1)
+    fails('interpolate.interp1d: samples are f64[2]@cpu at f64[3]@cpu; the sizes on the axis differ', I.interp1d, x,
+      mc.zeros { 2 }, 1)
     fails('did you mean "nearest"', I.interp1d, x, x, 1, { kind = 'nearst' })
     fails('interpolate.cubic_spline: option bc is ', I.cubic_spline, x, x, { bc = 'naturel' })
     fails('first and last samples differ', I.cubic_spline, x, x, { bc = 'periodic' })
     fails('a periodic spline is periodic at both ends', I.cubic_spline, x, x, { bc = { 'periodic', 'natural' } })
     fails('interpolate.regular_grid: places are f64[3]@cpu for 2 axes', I.regular_grid, { x, x }, mc.zeros { 3, 3 }, x)
     fails('interpolate.regular_grid: places outside the grid', I.regular_grid, { x }, x, mc.tensor { { 9 } })
-    fails('interpolate.regular_grid: points of axis 1 are f64[3]@cpu for values f64[2]@cpu', I.regular_grid, { x }, mc.zeros { 2 }, mc.tensor { { 1 } })
+    fails('interpolate.regular_grid: points of axis 1 are f64[3]@cpu for values f64[2]@cpu', I.regular_grid, { x },
+      mc.zeros { 2 }, mc.tensor { { 1 } })
   end)
 end)
 
 describe('polynomials', function()
   law('multiply, divide and derive as numbers do', function(draw)
     local a = mc.randint(-5, 5, { draw(1, 6) }, { seed = draw(1, 1e6) })
-    local b = mc.concat { mc.tensor({ draw(1, 3) }, { dtype = 'i64' }), mc.randint(-5, 5, { draw(1, 4) }, { seed = draw(1, 1e6) }) }
+    local b = mc.concat { mc.tensor({ draw(1, 3) }, { dtype = 'i64' }),
+      mc.randint(-5, 5, { draw(1, 4) }, { seed = draw(1, 1e6) }) }
     local x = mc.randint(-4, 4, { 7 }, { seed = draw(1, 1e6) })
     equal(mc.polyval(mc.polymul(a, b), x), mc.polyval(a, x) * mc.polyval(b, x))
     equal(mc.polyval(mc.polyadd(a, b), x), mc.polyval(a, x) + mc.polyval(b, x))
     local q, r = mc.polydiv(mc.polymul(a, b), b)
     local one, two = mc.polyadd(mc.polymul(q, b), r):to 'f64', mc.polymul(a, b):to 'f64'
-    close('ACCUM', one[{ { one:numel() - two:numel() + 1, one:numel() } }], two, { n = 32, scale = 4 ^ 6 * (1 + largest(two)) })
-    equal(mc.polyadd(mc.polymul(mc.polyder(a), b), mc.polymul(a, mc.polyder(b))) * 1, mc.pad(mc.polyder(mc.polymul(a, b)), {
-      math.max(0, math.max(mc.polymul(mc.polyder(a), b):numel(), mc.polymul(a, mc.polyder(b)):numel()) - mc.polyder(mc.polymul(a, b)):numel()), 0 }))
+    close('ACCUM', one[{ { one:numel() - two:numel() + 1, one:numel() } }], two,
+      { n = 32, scale = 4 ^ 6 * (1 + largest(two)) })
+    equal(mc.polyadd(mc.polymul(mc.polyder(a), b), mc.polymul(a, mc.polyder(b))) * 1,
+      mc.pad(mc.polyder(mc.polymul(a, b)), {
+        math.max(0, math.max(mc.polymul(mc.polyder(a), b):numel(), mc.polymul(a, mc.polyder(b)):numel()) - mc.polyder(
+          mc.polymul(a, b)):numel()), 0 }))
     equal(mc.polyder(mc.polyint(a)), a:to 'f64')
   end)
 
@@ -251,7 +265,8 @@ describe('polynomials', function()
     fails('polyval: coefficients are f64[0]@cpu', mc.polyval, mc.zeros { 0 }, 1)
     fails('polydiv: the first coefficient of b, f64[2]@cpu, is 0', mc.polydiv, { 1 }, { 0, 1 })
     fails('polyfit: samples are f64[2]@cpu at f64[3]@cpu', mc.polyfit, mc.zeros { 3 }, mc.zeros { 2 }, 1)
-    fails('polyfit: weights are f64[2]@cpu for 3 samples', mc.polyfit, mc.zeros { 3 }, mc.zeros { 3 }, 1, { w = { 1, 2 } })
+    fails('polyfit: weights are f64[2]@cpu for 3 samples', mc.polyfit, mc.zeros { 3 }, mc.zeros { 3 },
+      1, { w = { 1, 2 } })
     fails('poly: operand is f64[2,3]@cpu; give roots [n] or a square matrix', mc.poly, mc.zeros { 2, 3 })
     fails('convolve: operands are f64[0]@cpu and f64[1]@cpu', mc.convolve, mc.zeros { 0 }, mc.zeros { 1 })
     fails('option mode is', mc.convolve, { 1 }, { 1 }, 'ful')
@@ -268,7 +283,8 @@ describe('cosine and sine transforms', function()
     for _, name in ipairs { 'dct', 'dst' } do
       for kind = 1, 4 do
         for _, norm in ipairs { 'backward', 'ortho', 'forward' } do
-          close('FFT', mc.fft['i' .. name](mc.fft[name](x, { type = kind, norm = norm }), { type = kind, norm = norm }), x, more)
+          close('FFT',
+            mc.fft['i' .. name](mc.fft[name](x, { type = kind, norm = norm }), { type = kind, norm = norm }), x, more)
         end
         local y = mc.fft[name](x, { type = kind, norm = 'ortho' }) -- an orthogonal matrix keeps lengths
         if not (name == 'dct' and kind == 1 and n == 2) then

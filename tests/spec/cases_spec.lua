@@ -37,9 +37,13 @@ describe('golden cases', function()
           support.restoring(function()
             assert(C.mc_isa_set(isa) == 0)
             for _, dtype in ipairs(cases.dtypes(file, case)) do
-              for _, layout in ipairs(case.layouts or support.gc and { 'strided' } or isa == levels[#levels] and cases.layouts or { 'contiguous' }) do
+              for _, layout in ipairs(case.layouts or support.gc and { 'strided' }
+                or isa == levels[#levels] and cases.layouts or { 'contiguous' }) do
                 local wrong = cases.run(file, case, dtype, layout)
-                if wrong then error(('%s, case %d%s, %s %s %s: %s'):format(key, entry.at, case.note and ' (' .. case.note .. ')' or '', dtype, layout, isa, wrong), 0) end
+                if wrong then
+                  error(('%s, case %d%s, %s %s %s: %s'):format(key, entry.at,
+                    case.note and ' (' .. case.note .. ')' or '', dtype, layout, isa, wrong), 0)
+                end
               end
             end
           end)

@@ -19,15 +19,19 @@ describe('a checkpoint', function()
 
   it('changes no value and no derivative: reverse, forward, second order, compiled, batched, nested', function()
     local plain = net(same, 4)
-    for name, f in pairs { checkpoint = net(mc.checkpoint, 4), nested = mc.checkpoint(net(function(g) return mc.checkpoint(mc.checkpoint(g)) end, 4)) } do
+    for name, f in pairs { checkpoint = net(mc.checkpoint, 4),
+      nested = mc.checkpoint(net(function(g) return mc.checkpoint(mc.checkpoint(g)) end, 4)) } do
       d.same(plain(w), f(w), name)
       d.close(mc.grad(plain)(w), mc.grad(f)(w), name .. ': grad', 1e-12)
       d.check(name, f, w)
       local batch = mc.randn { 3, 4, 4, seed = 2 }
       d.close(mc.vmap(mc.grad(plain))(batch), mc.vmap(mc.grad(f))(batch), name .. ': vmap of grad', 1e-12)
-      d.close(mc.grad(function(b) return mc.sum(mc.vmap(plain)(b)) end)(batch), mc.grad(function(b) return mc.sum(mc.vmap(f)(b)) end)(batch), name .. ': grad of vmap', 1e-12)
+      d.close(mc.grad(function(b) return mc.sum(mc.vmap(plain)(b)) end)(batch),
+        mc.grad(function(b) return mc.sum(mc.vmap(f)(b)) end)(batch), name .. ': grad of vmap', 1e-12)
     end
-    local looped = mc.checkpoint(function(t) return mc.sum((mc.scan(function(c) return mc.sin(c) + t, nil end, t, nil, { length = 3 }))) end)
+    local looped = mc.checkpoint(function(t)
+      return mc.sum((mc.scan(function(c) return mc.sin(c) + t, nil end, t, nil, { length = 3 })))
+    end)
     d.check('around a scan', looped, mc.tensor { 1, 2 })
     local decides = mc.checkpoint(function(t) return t:sum():item() > 0 and mc.sum(t * t) or mc.sum(-t) end)
     d.close(mc.tensor { 2, 4 }, mc.grad(decides)(mc.tensor { 1, 2 }), 'decides by values')

@@ -1,7 +1,9 @@
--- chunks_spec.lua - loops over pairs and next run to their end, however often they are compiled and given up (runtime/host/chunks.c).
+-- chunks_spec.lua - loops over pairs and next run to their end, however often they are compiled and given up
+-- (runtime/host/chunks.c).
 local program = os.getenv 'MASCON' or require 'mascon.host'.exe
 
--- One loop becomes hot with an inner loop that cannot join it: LuaJIT gives the compiled form up in the middle of a round.
+-- One loop becomes hot with an inner loop that cannot join it: LuaJIT gives the compiled form up in the middle of a
+-- round.
 local BODY = [[
 local t = { 1, 2, 3, 4, 5 }
 local outer = { a = t, b = t, c = t, d = t, e = t }
@@ -57,7 +59,8 @@ describe('a loop over a table', function()
   end)
 
   it('keeps names, lines, environments and messages of chunks', function()
-    local chunk = load('for k in pairs(t) do seen = k end\nerror "here"', '=named', 't', { t = { x = 1 }, pairs = pairs, error = error })
+    local chunk = load('for k in pairs(t) do seen = k end\nerror "here"', '=named', 't',
+      { t = { x = 1 }, pairs = pairs, error = error })
     local ok, why = pcall(chunk)
     assert.is_false(ok)
     assert.equal('named:2: here', why)
@@ -83,7 +86,8 @@ describe('pairs and next', function()
     assert.is_nil(next({ 7 }, 1))
     assert.has_error(function() pairs(3) end)
     assert.has_error(function() next({}, 'gone') end)
-    local t = setmetatable({}, { __pairs = function() return function(_, k) return not k and 'once' or nil end, nil, nil end })
+    local t =
+      setmetatable({}, { __pairs = function() return function(_, k) return not k and 'once' or nil end, nil, nil end })
     for k in pairs(t) do assert.equal('once', k) end
     assert.has_error(function() pairs(require 'mascon'.ones { 2 }) end)
   end)

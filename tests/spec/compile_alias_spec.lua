@@ -1,4 +1,5 @@
--- compile_alias_spec.lua - memory that arguments, captures and results share, objects of classes, and tables found outside. Plain against compiled.
+-- compile_alias_spec.lua - memory that arguments, captures and results share, objects of classes, and tables found
+-- outside. Plain against compiled.
 local here = (debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/'
 local support, d = dofile(here .. 'init.lua'), dofile(here .. 'derivative.lua')
 local mc = require 'mascon'
@@ -92,7 +93,9 @@ end)
 
 local Net = {}
 Net.__index = Net
-function Net.new(seed, scale) return setmetatable({ w = x(seed, 3), b = x(seed + 1, 3), scale = scale, name = 'net' }, Net) end
+function Net.new(seed, scale)
+  return setmetatable({ w = x(seed, 3), b = x(seed + 1, 3), scale = scale, name = 'net' }, Net)
+end
 function Net:forward(t) return mc.tanh(self.w * t + self.b) * self.scale end
 
 describe('objects of a class', function()
@@ -102,7 +105,8 @@ describe('objects of a class', function()
   it('are trees: gradients, batches and compiled functions see their fields', function()
     local net = Net.new(1, 2)
     local g = mc.grad(loss)(net, t)
-    local want = mc.grad(function(p) return mc.sum((mc.tanh(p.w * t + p.b) * p.scale) ^ 2) end)({ w = net.w, b = net.b, scale = 2 })
+    local want = mc.grad(function(p) return mc.sum((mc.tanh(p.w * t + p.b) * p.scale) ^ 2) end)({ w = net.w,
+      b = net.b, scale = 2 })
     assert.equal(Net, getmetatable(g))
     d.close(want.w, g.w, 'w')
     d.close(want.b, g.b, 'b')
@@ -114,13 +118,15 @@ describe('objects of a class', function()
       d.close(loss(net, t), f(net, t), 'argument, call ' .. k)
     end
     assert.equal(1, f.traces)
-    local step = mc.compile(function(n) return mc.tree.map(function(p) return type(p) == 'cdata' and p * 2 or p end, n) end)
+    local step =
+      mc.compile(function(n) return mc.tree.map(function(p) return type(p) == 'cdata' and p * 2 or p end, n) end)
     for _ = 1, 2 do
       local twice = step(net)
       assert.equal(Net, getmetatable(twice))
       d.close(net.w * 2, twice.w, 'a class comes back')
     end
-    local many = mc.vmap(function(n) return loss(n, t) end)(setmetatable({ w = x(5, 2, 3), b = x(6, 2, 3), scale = 2 }, Net))
+    local many =
+      mc.vmap(function(n) return loss(n, t) end)(setmetatable({ w = x(5, 2, 3), b = x(6, 2, 3), scale = 2 }, Net))
     assert.equal(2, many:numel())
     assert.matches('tree: a table holds itself', support.message(function()
       local loop = Net.new(1, 2)
@@ -145,41 +151,42 @@ describe('objects of a class', function()
 end)
 
 describe('tables outside', function()
-  it('are read at each call: tensors written and replaced, numbers, strings, functions, deep and through functions', function()
-    local function make()
-      local p = { w = mc.ones { 3 }, lr = 0.5, deep = { list = { mc.zeros { 3 }, 2 } }, mode = 'plus', act = mc.tanh }
-      p.self = p
-      local tool = { scaled = function(t) return t * p.lr end }
-      local function f(t)
-        local y = p.act(t * p.w + p.deep.list[1]) * p.deep.list[2]
-        return p.mode == 'plus' and tool.scaled(y) or y
+  it('are read at each call: tensors written and replaced, numbers, strings, functions, deep and through functions',
+    function()
+      local function make()
+        local p = { w = mc.ones { 3 }, lr = 0.5, deep = { list = { mc.zeros { 3 }, 2 } }, mode = 'plus', act = mc.tanh }
+        p.self = p
+        local tool = { scaled = function(t) return t * p.lr end }
+        local function f(t)
+          local y = p.act(t * p.w + p.deep.list[1]) * p.deep.list[2]
+          return p.mode == 'plus' and tool.scaled(y) or y
+        end
+        return p, f
       end
-      return p, f
-    end
-    local p, plain = make()
-    local q, g = make()
-    g = mc.compile(g)
-    local steps = {
-      function() end,
-      function(s) s.w:mul_(3) end,
-      function(s) s.w = s.w * 2 - 1 end,
-      function(s) s.lr = 0.25 end,
-      function(s) s.lr = 3 end,
-      function(s) s.deep.list[1] = mc.full({ 3 }, 0.5) end,
-      function(s) s.deep.list[2] = 7 end,
-      function(s) s.mode = 'minus' end,
-      function(s) s.act = mc.sin end,
-      function(s) s.deep = { list = { mc.ones { 3 }, 1.5 } } end,
-      function(s) s.w = s.w * 0.5 end,
-    }
-    local t = x(50, 3)
-    for k, step in ipairs(steps) do
-      step(p)
-      step(q)
-      for call = 1, 2 do d.close(plain(t), g(t), ('step %d, call %d'):format(k, call)) end
-    end
-    assert.truthy(g.traces <= 5)
-  end)
+      local p, plain = make()
+      local q, g = make()
+      g = mc.compile(g)
+      local steps = {
+        function() end,
+        function(s) s.w:mul_(3) end,
+        function(s) s.w = s.w * 2 - 1 end,
+        function(s) s.lr = 0.25 end,
+        function(s) s.lr = 3 end,
+        function(s) s.deep.list[1] = mc.full({ 3 }, 0.5) end,
+        function(s) s.deep.list[2] = 7 end,
+        function(s) s.mode = 'minus' end,
+        function(s) s.act = mc.sin end,
+        function(s) s.deep = { list = { mc.ones { 3 }, 1.5 } } end,
+        function(s) s.w = s.w * 0.5 end,
+      }
+      local t = x(50, 3)
+      for k, step in ipairs(steps) do
+        step(p)
+        step(q)
+        for call = 1, 2 do d.close(plain(t), g(t), ('step %d, call %d'):format(k, call)) end
+      end
+      assert.truthy(g.traces <= 5)
+    end)
 
   it('are read at each call where a number is a size, and in modules', function()
     package.loaded['compile alias settings'] = { width = 2, gain = mc.ones { 3 } }
@@ -194,9 +201,10 @@ describe('tables outside', function()
     package.loaded['compile alias settings'] = nil
     local big = {}
     for i = 1, 20000 do big[i] = i end
-    assert.matches('compile: the function reads the table big, which holds more than 10000 values; make it a tensor', support.message(function()
-      mc.compile(function(t) return t * big[1] end)(x(1, 3))
-    end))
+    assert.matches('compile: the function reads the table big, which holds more than 10000 values; make it a tensor',
+      support.message(function()
+        mc.compile(function(t) return t * big[1] end)(x(1, 3))
+      end))
   end)
 
   it('refuses a function that puts other tensors into them', function()
@@ -205,7 +213,8 @@ describe('tables outside', function()
       state.w = state.w * 0.5 + t
       return state.w
     end)
-    assert.matches('compile: the function changes state.w, which was f64%[3%]@cpu; a replay would not do that', support.message(f, x(1, 3)))
+    assert.matches('compile: the function changes state.w, which was f64%[3%]@cpu; a replay would not do that',
+      support.message(f, x(1, 3)))
     local sum = { total = mc.zeros { 3 } }
     local g = mc.compile(function(t)
       sum.total:add_(t)

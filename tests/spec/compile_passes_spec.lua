@@ -1,4 +1,5 @@
--- compile_passes_spec.lua - any subset of the passes gives the bits of the plain function; each pass does what it says and no more.
+-- compile_passes_spec.lua - any subset of the passes gives the bits of the plain function; each pass does what it says
+-- and no more.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local property, programs = support.load 'property', support.load 'programs'
@@ -83,12 +84,14 @@ end)
 
 describe('cse', function()
   it('computes the same op on the same operands once', function()
-    local g, did = tried('twice', function(a, b) return (a + b):matmul(a) * (a + b):matmul(a) end, { x(1, { 4, 4 }), x(2, { 4, 4 }) }, { passes = { fuse = false, epilogue = false } }, 'cse')
+    local g, did = tried('twice', function(a, b) return (a + b):matmul(a) * (a + b):matmul(a) end,
+      { x(1, { 4, 4 }), x(2, { 4, 4 }) }, { passes = { fuse = false, epilogue = false } }, 'cse')
     assert.equal(2, did.removed)
     assert.equal('add matmul multiply', ops(g))
   end)
   it('tells parameters and layouts apart, and draws of random numbers', function()
-    local _, did = tried('apart', function(a) return a:sum(1) + a:sum(2) + a.T:sum(1) end, { x(1, { 4, 4 }) }, nil, 'cse')
+    local _, did =
+      tried('apart', function(a) return a:sum(1) + a:sum(2) + a.T:sum(1) end, { x(1, { 4, 4 }) }, nil, 'cse')
     assert.equal(0, did.removed)
     local g = mc.compile(function(a) return a + mc.randn { 3 }, mc.randn { 3 } end)
     local p, q = g(mc.zeros { 3 })
@@ -210,7 +213,9 @@ describe('algebra', function()
     assert.equal('', left(function(a) return a * 1 end))
     assert.equal('', left(function(a) return -(-(a - 0)) / 1 end))
     assert.equal('', left(function(a) return mc.where(mc.gt(a, 0), a, a) end))
-    assert.equal('where', left(function(a) return mc.where(mc.tensor { true, false, true, false, true, false, true, false }, a, 1) end):gsub('copy ', ''))
+    assert.equal('where', left(function(a)
+      return mc.where(mc.tensor { true, false, true, false, true, false, true, false }, a, 1)
+    end):gsub('copy ', ''))
     assert.equal('', left(function(a) return mc.where(mc.tensor { true }, a, 1) end):gsub('where', ''))
     assert.equal('', left(function(a) return mc.maximum(a, a) end))
     assert.equal('abs', left(function(a) return mc.abs(-mc.abs(a)) end))
@@ -225,7 +230,8 @@ describe('algebra', function()
     assert.equal('subtract', left(function(a) return a - a end))
     assert.equal('divide', left(function(a) return a / 3 end))
     assert.equal('log exp', left(function(a) return mc.exp(mc.log(a)) end))
-    local g = tried('complex', function(a) return a * 1 end, { mc.tensor { mc.complex(1, 1 / 0), mc.complex(-0.0, 2) } }, alone)
+    local g =
+      tried('complex', function(a) return a * 1 end, { mc.tensor { mc.complex(1, 1 / 0), mc.complex(-0.0, 2) } }, alone)
     assert.equal('multiply', ops(g))
   end)
   it('does more when numbers may be taken for numbers', function()
@@ -242,11 +248,16 @@ describe('algebra', function()
     assert.equal('', fast(function(a) return mc.exp(mc.log(a)) end))
   end)
   it('goes straight through conversions that lose nothing', function()
-    assert.equal('', ops((tried('there and back', function(a) return a:to 'f64':to 'f32' end, { x(1, { 2, 3 }, 'f32') }, alone))))
-    assert.equal('to_f32 to_f64', ops((tried('narrow', function(a) return a:to 'f32':to 'f64' end, { x(1, { 2, 3 }) }, alone))))
-    assert.equal('to_i32 to_f64', ops((tried('whole numbers', function(a) return a:to 'i32':to 'f64' end, { mc.full({ 2, 2 }, 1.5) }, alone))))
-    tried('sizes of unsigned numbers', function(a) return mc.abs(-a) end, { mc.tensor({ 1, 2, 255 }, { dtype = 'u8' }) })
-    tried('sizes of signed numbers', function(a) return mc.abs(-a) end, { mc.tensor({ 1, -128, 127 }, { dtype = 'i8' }) })
+    assert.equal('',
+      ops((tried('there and back', function(a) return a:to 'f64':to 'f32' end, { x(1, { 2, 3 }, 'f32') }, alone))))
+    assert.equal('to_f32 to_f64',
+      ops((tried('narrow', function(a) return a:to 'f32':to 'f64' end, { x(1, { 2, 3 }) }, alone))))
+    assert.equal('to_i32 to_f64',
+      ops((tried('whole numbers', function(a) return a:to 'i32':to 'f64' end, { mc.full({ 2, 2 }, 1.5) }, alone))))
+    tried('sizes of unsigned numbers', function(a) return mc.abs(-a) end,
+      { mc.tensor({ 1, 2, 255 }, { dtype = 'u8' }) })
+    tried('sizes of signed numbers', function(a) return mc.abs(-a) end,
+      { mc.tensor({ 1, -128, 127 }, { dtype = 'i8' }) })
   end)
 end)
 
@@ -279,9 +290,12 @@ end)
 describe('epilogue', function()
   it('works on tiles of products of any shape, dtype and batch', function()
     for _, dtype in ipairs { 'f32', 'f64' } do
-      for _, s in ipairs { { 3, 5, 7 }, { 64, 64, 64 }, { 300, 200, 500 }, { 700, 30, 40 }, { 1, 100, 9 }, { 200, 0, 3 } } do
-        local a, b, bias = x(1, { s[1], s[2] }, dtype), x(2, { s[2], s[3] }, dtype), mc.randn { s[3], seed = 3, dtype = dtype }
-        local _, did = tried('linear', function(p, q, c) return mc.tanh(p:matmul(q) + c) * 2 end, { a, b, bias }, nil, 'epilogue')
+      for _, s in ipairs { { 3, 5, 7 }, { 64, 64, 64 }, { 300, 200, 500 }, { 700, 30, 40 }, { 1, 100, 9 },
+        { 200, 0, 3 } } do
+        local a, b, bias = x(1, { s[1], s[2] }, dtype), x(2, { s[2], s[3] }, dtype),
+          mc.randn { s[3], seed = 3, dtype = dtype }
+        local _, did =
+          tried('linear', function(p, q, c) return mc.tanh(p:matmul(q) + c) * 2 end, { a, b, bias }, nil, 'epilogue')
         assert.equal(1, did.groups)
         tried('residual and product', function(p, q, c)
           local h = p:matmul(q)
@@ -289,8 +303,10 @@ describe('epilogue', function()
         end, { a, b, bias })
       end
     end
-    tried('batch', function(p, q) return mc.exp(p:matmul(q) * 0.1) end, { mc.randn { 3, 1, 20, 30, seed = 1 }, mc.randn { 4, 30, 25, seed = 2 } })
-    tried('vectors', function(p, q) return p:matmul(q) * 2 + 1 end, { mc.randn { 30, seed = 1 }, mc.randn { 30, 25, seed = 2 } })
+    tried('batch', function(p, q) return mc.exp(p:matmul(q) * 0.1) end,
+      { mc.randn { 3, 1, 20, 30, seed = 1 }, mc.randn { 4, 30, 25, seed = 2 } })
+    tried('vectors', function(p, q) return p:matmul(q) * 2 + 1 end,
+      { mc.randn { 30, seed = 1 }, mc.randn { 30, 25, seed = 2 } })
     tried('half', function(p, q) return p:matmul(q) end, { x(1, { 8, 30 }):to 'f16', x(2, { 30, 25 }):to 'f16' })
   end)
   it('leaves a product alone whose other readers are needed first', function()
@@ -305,7 +321,8 @@ end)
 describe('prologue', function()
   it('keeps the bits of every reduction, whole, along rows and down columns', function()
     for _, dtype in ipairs { 'f32', 'f64' } do
-      for _, name in ipairs { 'sum', 'mean', 'prod', 'max', 'min', 'argmax', 'argmin', 'var', 'std', 'logsumexp', 'nansum', 'nanmax', 'nanvar' } do
+      for _, name in ipairs { 'sum', 'mean', 'prod', 'max', 'min', 'argmax', 'argmin', 'var', 'std', 'logsumexp',
+        'nansum', 'nanmax', 'nanvar' } do
         for _, s in ipairs { { 3, 40000 }, { 300, 5 }, { 600, 513 }, { 3, 1 } } do
           local a, f = x(1, s, dtype), mc[name]
           for _, axis in ipairs { 0, 1, 2 } do
@@ -318,7 +335,8 @@ describe('prologue', function()
         end
       end
     end
-    local g, did = tried('truth', function(p) return mc.count_nonzero(mc.gt(p, 0.5)) end, { x(1, { 200, 100 }) }, nil, 'prologue')
+    local g, did =
+      tried('truth', function(p) return mc.count_nonzero(mc.gt(p, 0.5)) end, { x(1, { 200, 100 }) }, nil, 'prologue')
     assert.equal(1, did.groups)
     assert.equal('reduced greater', (ops(g):gsub('gt', 'greater'):gsub(' count_nonzero', '')))
   end)
@@ -351,24 +369,29 @@ describe('rows', function()
             return c / mc.sqrt(mc.square(c):mean { -1, keepdim = true } + 1e-5) * q + 1
           end, { a, w }, nil, 'rows')
           assert.equal(1, did.groups)
-          tried('rms norm without kept axis', function(p, q) return p * mc.rsqrt(mc.square(p):mean(-1) + 1e-5):reshape(-1, 1) * q end, { a, w })
-          tried('softmax', function(p, q) return mc.softmax(p * 2 + q, -1) * 3, mc.log_softmax(p, -1):max(-1) end, { a, w })
+          tried('rms norm without kept axis',
+            function(p, q) return p * mc.rsqrt(mc.square(p):mean(-1) + 1e-5):reshape(-1, 1) * q end, { a, w })
+          tried('softmax',
+            function(p, q) return mc.softmax(p * 2 + q, -1) * 3, mc.log_softmax(p, -1):max(-1) end, { a, w })
         end)
       end
     end
   end)
   it('cuts several leading axes', function()
     local a = mc.randn { 5, 40, 60, 70, seed = 1, dtype = 'f32' }
-    local _, did = tried('attention weights', function(p) return mc.softmax(p * 0.125 - 1, -1) * 2 end, { a }, nil, 'rows')
+    local _, did =
+      tried('attention weights', function(p) return mc.softmax(p * 0.125 - 1, -1) * 2 end, { a }, nil, 'rows')
     assert.equal(1, did.groups)
     tried('two axes in a row', function(p) return p - p:mean { 3, 4, keepdim = true } end, { a })
-    tried('broadcast along the first axes', function(p, q) return mc.softmax(p + q, -1) - 1 end, { a, mc.randn { 40, 1, 70, seed = 2, dtype = 'f32' } })
+    tried('broadcast along the first axes', function(p, q) return mc.softmax(p + q, -1) - 1 end,
+      { a, mc.randn { 40, 1, 70, seed = 2, dtype = 'f32' } })
   end)
   it('takes every reduction and dtype along', function()
     local a = mc.randn { 301, 77, seed = 1 } * 3
     a[{ 7, 5 }] = 0 / 0
     for _, dtype in ipairs { 'f64', 'f32', 'i32', 'f16', 'c64' } do
-      for _, name in ipairs { 'sum', 'mean', 'max', 'prod', 'argmin', 'var', 'logsumexp', 'nansum', 'nanmax', 'count_nonzero', 'any' } do
+      for _, name in ipairs { 'sum', 'mean', 'max', 'prod', 'argmin', 'var', 'logsumexp', 'nansum', 'nanmax',
+        'count_nonzero', 'any' } do
         if not (dtype == 'c64' and not ('sum mean prod'):find(name)) then
           with_tiles(function()
             tried(name .. ' ' .. dtype, function(p)
@@ -383,7 +406,8 @@ describe('rows', function()
   end)
   it('writes large results past the caches, also when something reads them', function()
     local a, w = mc.randn { 4099, 1030, seed = 1, dtype = 'f32' }, mc.randn { 1030, seed = 2, dtype = 'f32' }
-    local _, did = tried('one result', function(p, q) return (p - p:mean { 2, keepdim = true }) * q end, { a, w }, nil, 'rows')
+    local _, did =
+      tried('one result', function(p, q) return (p - p:mean { 2, keepdim = true }) * q end, { a, w }, nil, 'rows')
     assert.equal(1, did.groups)
     tried('a result that is read inside', function(p, q)
       local d = p - p:mean { 2, keepdim = true }
@@ -401,17 +425,23 @@ describe('rows', function()
       local function wave(...) return mc.randn({ ... }, { seed = select('#', ...), dtype = dtype }) end
       for _, tier in ipairs { 'vm', 'native' } do
         with_tiles(function()
-          local g = tried('attention', attention, { wave(4, 8, 40, 16), wave(4, 8, 50, 16), wave(4, 8, 50, 24), wave(40, 50) }, { tier = tier }, 'rows')
+          local g = tried('attention', attention,
+            { wave(4, 8, 40, 16), wave(4, 8, 50, 16), wave(4, 8, 50, 24), wave(40, 50) }, { tier = tier }, 'rows')
           assert.same({ 3 }, members(g)) -- the product with what is made of it, softmax, the other product
-          tried('heads that share their keys', attention, { wave(4, 8, 40, 16), wave(8, 50, 16), wave(50, 24), wave(8, 1, 50) }, { tier = tier })
-          tried('layers', function(a, w, b) return mc.maximum(a:matmul(w) + b, 0):matmul(w.mT) - a:sum { 3, keepdim = true } end, { wave(20, 30, 8), wave(8, 12), wave(12) }, { tier = tier })
-          tried('a gradient', mc.grad(function(...) return mc.sum(mc.square(attention(...))) end, { argnums = { 1, 2, 3 } }),
+          tried('heads that share their keys', attention,
+            { wave(4, 8, 40, 16), wave(8, 50, 16), wave(50, 24), wave(8, 1, 50) }, { tier = tier })
+          tried('layers', function(a, w, b)
+            return mc.maximum(a:matmul(w) + b, 0):matmul(w.mT) - a:sum { 3, keepdim = true }
+          end, { wave(20, 30, 8), wave(8, 12), wave(12) }, { tier = tier })
+          tried('a gradient',
+            mc.grad(function(...) return mc.sum(mc.square(attention(...))) end, { argnums = { 1, 2, 3 } }),
             { wave(3, 6, 20, 8), wave(3, 6, 30, 8), wave(3, 6, 30, 8), wave(30) }, { tier = tier })
         end)
       end
     end
     local large = mc.randn { 16, 400, 420, seed = 1, dtype = 'f32' }
-    local g = tried('large ones', function(a, b) return mc.softmax(a:matmul(b) * 2, -1) - 1 end, { large, mc.randn { 16, 420, 500, seed = 2, dtype = 'f32' } }, nil, 'rows')
+    local g = tried('large ones', function(a, b) return mc.softmax(a:matmul(b) * 2, -1) - 1 end,
+      { large, mc.randn { 16, 420, 500, seed = 2, dtype = 'f32' } }, nil, 'rows')
     assert.same({ 2 }, members(g)) -- softmax and the subtraction
   end)
   it('hands on what goes wrong in a tile', function()
@@ -452,7 +482,19 @@ describe('a large graph', function()
       local b = a
       for i = 1, n do
         local k = i % 6
-        if k == 0 then a = mc.sin(a) elseif k == 1 then b = a + b elseif k == 2 then a = a * 0.5 elseif k == 3 then b = b - b:mean() elseif k == 4 then a = mc.maximum(a, b) else a = a:matmul(b) / 16 end
+        if k == 0 then
+          a = mc.sin(a)
+        elseif k == 1 then
+          b = a + b
+        elseif k == 2 then
+          a = a * 0.5
+        elseif k == 3 then
+          b = b - b:mean()
+        elseif k == 4 then
+          a = mc.maximum(a, b)
+        else
+          a = a:matmul(b) / 16
+        end
       end
       return a, b
     end
@@ -487,7 +529,8 @@ describe('MASCON_PASSES', function()
     print((tostring(f:explain()):gsub('%s+', ' ')))]]
   it('switches passes off, and names those it does not know', function()
     local text = process.mascon(script, { MASCON_PASSES = '-cse,-fuse' }).text
-    assert.truthy(text:find('cse off', 1, true) and text:find('fuse off', 1, true) and not text:find('algebra off', 1, true), text)
+    assert.truthy(
+      text:find('cse off', 1, true) and text:find('fuse off', 1, true) and not text:find('algebra off', 1, true), text)
     text = process.mascon(script, { MASCON_PASSES = '-czze' }).text
     assert.truthy(text:find("compile: MASCON_PASSES names no pass, 'czze'; did you mean cse?", 1, true), text)
   end)
@@ -520,7 +563,8 @@ describe('f:graph and f:explain', function()
     local dot = f:read '*a'
     f:close()
     os.remove(path)
-    assert.truthy(dot:find('digraph mascon {', 1, true) and dot:find('product: matmul multiply tanh multiply', 1, true), dot)
+    assert.truthy(dot:find('digraph mascon {', 1, true) and dot:find('product: matmul multiply tanh multiply', 1, true),
+      dot)
     local opened, closed = select(2, dot:gsub('{', '')), select(2, dot:gsub('}', ''))
     assert.equal(opened, closed)
   end)
@@ -537,12 +581,15 @@ describe('f:graph and f:explain', function()
     assert.truthy(from['1.5']:find 'compile_passes_spec%.lua:%d+$')
     assert.truthy(r.cost.operations > 2 * 300 * 300 * 200)
     local text = tostring(r)
-    for _, part in ipairs { 'passes', 'put together', 'alone', 'constants', 'memory', 'cost of a call', 'frozen' } do assert.truthy(text:find(part, 1, true), part) end
+    for _, part in ipairs { 'passes', 'put together', 'alone', 'constants', 'memory', 'cost of a call', 'frozen' } do
+      assert.truthy(text:find(part, 1, true), part)
+    end
     assert.equal('first call', r.why)
     g(x(1, { 30, 20 }), x(2, { 20, 30 }))
     assert.equal('shape of argument 1 is {30, 20}, was {300, 200}', g:explain().why)
     assert.equal('first call', g:explain { form = 1 }.why)
-    assert.truthy(g:explain().seconds > 0 and tostring(g:explain()):find 'traced in [%d.]+ ms: shape of argument 1', 1, true)
+    assert.truthy(g:explain().seconds > 0 and tostring(g:explain()):find 'traced in [%d.]+ ms: shape of argument 1', 1,
+      true)
     local off = tostring(compiled { passes = { cse = false } }:explain())
     assert.truthy(off:find('cse       off', 1, true), off)
   end)
@@ -551,11 +598,13 @@ describe('f:graph and f:explain', function()
     local g = mc.compile(function(t) return mc.sum(t * (factor * 2), axis), unused end)
     local a = mc.tensor { { 1, 2, 3 }, { 4, 5, 6 } }
     g(a)
-    assert.same({ { name = 'factor', value = 3 }, { name = 'axis', value = 2 }, { name = 'unused', value = 'text' } }, g:explain().outside)
+    assert.same({ { name = 'factor', value = 3 }, { name = 'axis', value = 2 }, { name = 'unused', value = 'text' } },
+      g:explain().outside)
     assert.truthy(tostring(g:explain()):find('factor = 3: with another value the function is traced again', 1, true))
     factor = 4
     assert.equal(8 * 21, mc.sum((g(a))):item())
-    assert.same({ { name = 'axis', value = 2 }, { name = 'unused', value = 'text' }, { name = 'factor', given = true } }, g:explain().outside)
+    assert.same({ { name = 'axis', value = 2 }, { name = 'unused', value = 'text' },
+      { name = 'factor', given = true } }, g:explain().outside)
     assert.truthy(tostring(g:explain()):find('factor, read at each call', 1, true))
     axis = 1
     g(a)
@@ -566,12 +615,16 @@ describe('f:graph and f:explain', function()
   end)
   it('say what they cannot do', function()
     local function message(...) return support.message(...) end
-    assert.truthy(message(function() mc.compile(model):explain() end):find('explain: nothing is compiled yet; call the function once', 1, true))
+    assert.truthy(message(function() mc.compile(model):explain() end)
+      :find('explain: nothing is compiled yet; call the function once', 1, true))
     local g = compiled()
-    assert.truthy(message(function() g:graph { pass = 'fuze' } end):find('graph: pass "fuze" is unknown; did you mean "fuse"?', 1, true))
+    assert.truthy(message(function() g:graph { pass = 'fuze' } end)
+      :find('graph: pass "fuze" is unknown; did you mean "fuse"?', 1, true))
     assert.truthy(message(function() g:graph { form = 3 } end):find('graph: form is 3 and there are 1', 1, true))
-    assert.truthy(message(function() mc.compile(model, { passes = { cze = false } }) end):find("compile: option passes names no pass, 'cze'; did you mean cse?", 1, true))
-    assert.truthy(message(function() mc.compile(model, { passes = { cse = 1 } }) end):find('compile: option passes.cse is 1; give true or false', 1, true))
+    assert.truthy(message(function() mc.compile(model, { passes = { cze = false } }) end)
+      :find("compile: option passes names no pass, 'cze'; did you mean cse?", 1, true))
+    assert.truthy(message(function() mc.compile(model, { passes = { cse = 1 } }) end)
+      :find('compile: option passes.cse is 1; give true or false', 1, true))
     assert.truthy(message(function() mc.compile(model, { math = 'loose' }) end):find('compile: option math', 1, true))
   end)
 end)

@@ -1,4 +1,5 @@
--- compile_spec.lua - compiled functions give what the plain ones give, bit by bit, fused or not, and say what they cannot do.
+-- compile_spec.lua - compiled functions give what the plain ones give, bit by bit, fused or not, and say what they
+-- cannot do.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 
@@ -7,7 +8,8 @@ local function same(want, got, what)
     assert(mc.is_tensor(got), what .. ': no tensor')
     assert.equal(want.dtype, got.dtype, what)
     assert.equal(tostring(want.shape), tostring(got.shape), what)
-    assert(mc.array_equal(mc.isnan(want), mc.isnan(got)) and mc.array_equal(mc.where(mc.isnan(want), 0, want), mc.where(mc.isnan(got), 0, got)), what .. ' differs')
+    assert(mc.array_equal(mc.isnan(want), mc.isnan(got)) and mc.array_equal(mc.where(mc.isnan(want), 0, want),
+      mc.where(mc.isnan(got), 0, got)), what .. ' differs')
   elseif type(want) == 'table' then
     for k, v in pairs(want) do same(v, got[k], what .. '.' .. tostring(k)) end
   else
@@ -21,7 +23,9 @@ local function agrees(what, f, ...)
     local g = mc.compile(f, { fuse = fuse })
     for k, args in ipairs { ... } do
       local want = f(unpack(args))
-      for again = 1, 2 do same(want, g(unpack(args)), ('%s, arguments %d, call %d, fuse %s'):format(what, k, again, tostring(fuse))) end
+      for again = 1, 2 do
+        same(want, g(unpack(args)), ('%s, arguments %d, call %d, fuse %s'):format(what, k, again, tostring(fuse)))
+      end
     end
   end
 end
@@ -37,12 +41,14 @@ describe('a compiled function', function()
     for _, dtype in ipairs { 'f32', 'i32', 'c64' } do
       agrees('mixed ' .. dtype, function(a) return (a + 1) * a - mc.abs(a) end, { (x(5, { 3, 4 }) * 5):to(dtype) })
     end
-    agrees('large', function(a) return mc.tanh(a) * 2 + mc.square(a):sum { 2, keepdim = true } end, { x(6, { 300, 700 }, 'f32') })
+    agrees('large', function(a) return mc.tanh(a) * 2 + mc.square(a):sum { 2, keepdim = true } end,
+      { x(6, { 300, 700 }, 'f32') })
   end)
 
   it('keeps constants apart that print alike', function()
     local near = 1 - 0.999 -- 0.001 but for its last bits
-    agrees('constants', function(a) return { a * near, a * 0.001, (a * near) - (a * 0.001) } end, { x(1, { 2, 3 }) }, { x(2, { 2, 3 }) })
+    agrees('constants', function(a) return { a * near, a * 0.001, (a * near) - (a * 0.001) } end, { x(1, { 2, 3 }) },
+      { x(2, { 2, 3 }) })
   end)
 
   it('keeps groups apart that a view or a write leads out of and back into', function()
@@ -58,7 +64,8 @@ describe('a compiled function', function()
       return h + w, v - u, h * u + v
     end, { x(1, { 3, 3 }), x(2, { 3, 3 }) })
     local y, t = mc.tensor { 1, 2, 4, 3, 5 }, mc.tensor { 0, 0.4, 1.1, 1.5, 2.5 }
-    agrees('gradients of writes', mc.grad(function(a, b) return mc.simpson(a, { x = b }) end, { argnums = { 1, 2 } }), { y, t })
+    agrees('gradients of writes',
+      mc.grad(function(a, b) return mc.simpson(a, { x = b }) end, { argnums = { 1, 2 } }), { y, t })
   end)
 
   it('follows views, writes into parts, and aliases', function()
@@ -83,7 +90,8 @@ describe('a compiled function', function()
   it('runs ops of every kind', function()
     agrees('kinds', function(a)
       local q = mc.linalg.solve(a:matmul(a.T) + mc.eye(4), a)
-      return { q = q, f = mc.real(mc.fft.ifft(mc.fft.fft(a))), s = a:sort(), c = a:cumsum(1), m = a:median(2), v = a:var(1), k = mc.concat({ a, q }, 1), l = mc.softmax(a, { axis = 2 }) }
+      return { q = q, f = mc.real(mc.fft.ifft(mc.fft.fft(a))), s = a:sort(), c = a:cumsum(1), m = a:median(2),
+        v = a:var(1), k = mc.concat({ a, q }, 1), l = mc.softmax(a, { axis = 2 }) }
     end, { x(1, { 4, 4 }) }, { x(2, { 4, 4 }) })
   end)
 
@@ -127,14 +135,18 @@ describe('a compiled function', function()
       if a:sum():item() > 0 then return a end
       return -a
     end)
-    assert.truthy(support.message(function() g(mc.ones { 2 }) end):find('item: f64[]@cpu depends on the arguments of a function that is being compiled', 1, true))
+    assert.truthy(support.message(function() g(mc.ones { 2 }) end)
+      :find('item: f64[]@cpu depends on the arguments of a function that is being compiled', 1, true))
     assert.truthy(support.message(function() g(mc.ones { 2 }) end):find('mc.where', 1, true))
     local list = mc.compile(function(a) return a * a:totable()[1] end)
     local function compares(f) return support.message(function() mc.compile(f)(mc.tensor(1), mc.tensor(2)) end) end
-    assert.truthy(compares(function(a, b) return a < b and a or b end):find('<: f64[]@cpu and f64[]@cpu are compared while a function is compiled or vectorised, where values are not known yet; a:lt(b) gives a tensor: '
+    assert.truthy(compares(function(a, b) return a < b and a or b end):find('<: f64[]@cpu and f64[]@cpu are compared '
+      .. 'while a function is compiled or vectorised, where values are not known yet; a:lt(b) gives a tensor: '
       .. 'choose with mc.where(a:lt(b), x, y), or mc.cond(a:lt(b), f, g)', 1, true))
-    assert.truthy(compares(function(a) return 3 >= a and a or -a end):find('<=: f64[]@cpu and f64[]@cpu are compared', 1, true))
-    assert.truthy(support.message(function() list(mc.ones { 2 }) end):find('totable: f64[2]@cpu depends on the arguments of a function that is being compiled', 1, true))
+    assert.truthy(
+      compares(function(a) return 3 >= a and a or -a end):find('<=: f64[]@cpu and f64[]@cpu are compared', 1, true))
+    assert.truthy(support.message(function() list(mc.ones { 2 }) end)
+      :find('totable: f64[2]@cpu depends on the arguments of a function that is being compiled', 1, true))
     assert.truthy(support.message(function() mc.compile(3) end):find('compile: the first argument is', 1, true))
     same(mc.ones { 2 } + 1, mc.ones { 2 } + 1, 'eager after a failed trace')
     assert.equal(2, (mc.ones { 2 }):sum():item())
@@ -223,8 +235,10 @@ describe('into', function()
     local p = x(1, { 3, 4 })
     local function out(n) return { mc.zeros { 3, 4 }, { top = mc.zeros { n }, flipped = mc.zeros { 3, 4 } } } end
     for _ = 1, 3 do
-      assert.matches('out holds 1 tensor and the function returns 3', support.message(function() g:into(mc.zeros { 3, 4 }, p, 1) end))
-      assert.matches('result 3 is f64.3.* and out is f64.2.*; give a tensor of that dtype and shape', support.message(function() g:into(out(2), p, 1) end))
+      assert.matches('out holds 1 tensor and the function returns 3',
+        support.message(function() g:into(mc.zeros { 3, 4 }, p, 1) end))
+      assert.matches('result 3 is f64.3.* and out is f64.2.*; give a tensor of that dtype and shape',
+        support.message(function() g:into(out(2), p, 1) end))
       g(p, 1)
     end
     local twice = out(3)

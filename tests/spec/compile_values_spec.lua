@@ -1,4 +1,5 @@
--- compile_values_spec.lua - what depends on values in a compiled function: dtypes of numbers, errors, conditions, sizes, clocks and chance.
+-- compile_values_spec.lua - what depends on values in a compiled function: dtypes of numbers, errors, conditions,
+-- sizes, clocks and chance.
 local here = (debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/'
 local support, d = dofile(here .. 'init.lua'), dofile(here .. 'derivative.lua')
 local mc = require 'mascon'
@@ -18,13 +19,15 @@ end
 describe('a number argument', function()
   it('decides the dtype beside integers as it does in the plain function', function()
     local t, b = i64 { 1, 2, 3 }, mc.gt(i64 { 1, 2, 3 }, 1)
-    local g = agrees('times', function(x, s) return x * s end, { t, 2 }, { t, 2.5 }, { t, 3 }, { t, -0.5 }, { t, -4 }, { t, 1 / 0 })
+    local g = agrees('times', function(x, s) return x * s end, { t, 2 }, { t, 2.5 }, { t, 3 }, { t, -0.5 },
+      { t, -4 }, { t, 1 / 0 })
     assert.equal(2, g.traces)
     agrees('of one computed', function(x, s) return x + s * 2 end, { t, 2.5 }, { t, 2 }, { t, 0.3 }, { t, 0.5 })
     agrees('a choice', function(x, s) return mc.where(b, x, s) end, { t, 2.5 }, { t, 2 })
     agrees('in a table', function(x, o) return x - o.s end, { t, { s = 1 } }, { t, { s = 1.5 } }, { t, { s = 2 } })
     agrees('truth values', function(x, s) return mc.eq(x, 2) * s end, { t, 1 }, { t, 1.5 })
-    local f = agrees('reals', function(x, s) return x * s + mc.where(b, x, s) end, { t:to 'f32', 2 }, { t:to 'f32', 2.5 })
+    local f =
+      agrees('reals', function(x, s) return x * s + mc.where(b, x, s) end, { t:to 'f32', 2 }, { t:to 'f32', 2.5 })
     assert.equal(1, f.traces)
   end)
 
@@ -78,7 +81,8 @@ end)
 describe('a condition', function()
   it('may compare with <, and, or, not in while_loop', function()
     local function f(last, most)
-      return mc.while_loop(function(s) return s.i < last and not (s.x > most) or s.i < 2 end, function(s) return { i = s.i + 1, x = s.x * 2 } end,
+      return mc.while_loop(function(s) return s.i < last and not (s.x > most) or s.i < 2 end,
+        function(s) return { i = s.i + 1, x = s.x * 2 } end,
         { i = 0, x = mc.tensor(1) }).x
     end
     local g = mc.compile(f)
@@ -88,7 +92,10 @@ describe('a condition', function()
     local lasts = mc.tensor { 1, 4, 9 }
     local function one(last) return f(last, mc.tensor(60)) end
     d.same(mc.stack({ one(mc.tensor(1)), one(mc.tensor(4)), one(mc.tensor(9)) }, 1), mc.vmap(one)(lasts), 'vmap')
-    local help = mc.compile(function() return mc.while_loop(function(s) return s.i < 5 end, function(s) return { i = s.i + 1, x = s.x * 2 } end, { i = 0, x = 1 }).x end)
+    local help = mc.compile(function()
+      return mc.while_loop(function(s) return s.i < 5 end, function(s) return { i = s.i + 1, x = s.x * 2 } end,
+        { i = 0, x = 1 }).x
+    end)
     assert.equal(32, help():item())
     assert.equal(32, help():item())
     assert.matches('more than 64 ways to come out', support.message(mc.compile(function(t)
@@ -101,7 +108,9 @@ describe('a condition', function()
   end)
 
   it('may be a function in cond', function()
-    local function f(x) return mc.cond(function() return x > 1 and x < 3 end, function(t) return t * 10 end, function(t) return -t end, x) end
+    local function f(x)
+      return mc.cond(function() return x > 1 and x < 3 end, function(t) return t * 10 end, function(t) return -t end, x)
+    end
     local g = mc.compile(f)
     for _, v in ipairs { 0, 2, 3, 1 } do
       for _ = 1, 2 do d.same(f(mc.tensor(v)), g(mc.tensor(v)), 'value ' .. v) end
@@ -121,7 +130,8 @@ describe('chance and clocks', function()
       ['os.date'] = function(t) return t + #os.date() end,
     } do
       local text = support.message(mc.compile(f), mc.ones { 2 })
-      assert(text:find(('compile: the function calls %s, whose result a replay would repeat'):format(name), 1, true), text)
+      assert(text:find(('compile: the function calls %s, whose result a replay would repeat'):format(name), 1, true),
+        text)
     end
     local text = support.message(mc.compile(function(t) return t * draw() end), mc.ones { 2 })
     assert(text:find('draw with mc.random and a key (mc.random.key), and pass the value as an argument', 1, true), text)

@@ -1,4 +1,5 @@
--- conventions_spec.lua - exact integers, signed zeros of complex numbers and the conventions of the array API that no other spec holds.
+-- conventions_spec.lua - exact integers, signed zeros of complex numbers and the conventions of the array API that no
+-- other spec holds.
 local mc = require 'mascon'
 local BIG = 9007199254740993LL -- 2^53 + 1: no double holds it
 
@@ -9,7 +10,8 @@ describe('boxed 64-bit integers', function()
     assert.equal(BIG, t[2]:item())
     t[1] = BIG + 2
     t[mc.tensor({ 2, 3 }, { dtype = 'i64' })] = BIG + 4
-    assert.same({ tostring(BIG + 2), tostring(BIG + 4), tostring(BIG + 4) }, { tostring(t[1]:item()), tostring(t[2]:item()), tostring(t[3]:item()) })
+    assert.same({ tostring(BIG + 2), tostring(BIG + 4), tostring(BIG + 4) },
+      { tostring(t[1]:item()), tostring(t[2]:item()), tostring(t[3]:item()) })
     assert.equal(BIG, mc.full({ 2 }, BIG)[2]:item())
     local r = mc.arange(BIG, BIG + 3)
     assert.equal('i64', r.dtype)
@@ -33,7 +35,8 @@ describe('complex numbers', function()
     assert.same({ -math.huge, -math.huge }, { signs(t[1]) })
     assert.same({ -math.huge, -math.huge }, { signs(mc.where(mc.tensor { true }, minus, minus)) })
     -- the wrong side of the branch cut otherwise
-    assert.is_true(mc.imag(mc.log(mc.multiply(mc.tensor { mc.complex(1, 0) }, 1) * 1 + mc.complex(-2, -0.0) - mc.complex(0, 0.0))):item() > -4)
+    assert.is_true(mc.imag(mc.log(mc.multiply(mc.tensor { mc.complex(1, 0) }, 1) * 1 + mc.complex(-2,
+      -0.0) - mc.complex(0, 0.0))):item() > -4)
     assert.is_true(mc.imag(mc.sqrt(mc.subtract(mc.complex(-1, -0.0), mc.zeros({ 1 }, { dtype = 'c128' })))):item() < 0)
   end)
 
@@ -62,7 +65,8 @@ describe('conventions', function()
   end)
 
   it('tolerances of pinv and matrix_rank may be tensors', function()
-    local a = mc.stack { mc.linalg.diagonal and mc.tensor { { 1, 0 }, { 0, 1e-4 } } or nil, mc.tensor { { 2, 0 }, { 0, 1e-4 } } }
+    local a = mc.stack { mc.linalg.diagonal and mc.tensor { { 1, 0 }, { 0, 1e-4 } } or nil,
+      mc.tensor { { 2, 0 }, { 0, 1e-4 } } }
     local rtol = mc.tensor { 1e-3, 1e-6 }
     assert.same({ 1, 2 }, mc.linalg.matrix_rank(a, { rtol = rtol }):totable())
     local p = mc.linalg.pinv(a, { rtol = rtol })

@@ -1,5 +1,5 @@
--- curve_fit_spec.lua - mc.optim.curve_fit: standard errors against SciPy and NIST; parameters that are named, fixed, tied, bounded; streams;
--- intervals, bands, report; messages.
+-- curve_fit_spec.lua - mc.optim.curve_fit: standard errors against SciPy and NIST; parameters that are named, fixed,
+-- tied, bounded; streams; intervals, bands, report; messages.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local tol = support.load 'tol'
@@ -29,14 +29,16 @@ end
 describe('curve_fit', function()
   it('gives the parameters and covariances of SciPy, for both meanings of sigma', function()
     local g = golden()
-    local cases = { plain = {}, relative = { sigma = g.fit_sigma }, absolute = { sigma = g.fit_sigma, absolute_sigma = true },
+    local cases = { plain = {}, relative = { sigma = g.fit_sigma },
+      absolute = { sigma = g.fit_sigma, absolute_sigma = true },
       band = { sigma = g.fit_band, absolute_sigma = true } }
     for name, o in pairs(cases) do
       for _, method in ipairs { 'trf', 'lm', 'dogbox' } do
         o.method = method
         local r = fit(decay, g.decay_t, g.fit_y, options(o))
         near(g['fit_' .. name .. '_p'], r.x, name .. ' ' .. method)
-        near(g['fit_' .. name .. '_cov'] / g['fit_' .. name .. '_cov'], r.covariance / g['fit_' .. name .. '_cov'], name .. ' covariance', 1e-5)
+        near(g['fit_' .. name .. '_cov'] / g['fit_' .. name .. '_cov'], r.covariance / g['fit_' .. name .. '_cov'],
+          name .. ' covariance', 1e-5)
       end
     end
     local r = fit(decay, g.decay_t, g.fit_y, options { bounds = { a = { 0, 1.9 }, k = { 0, 5 }, c = { 0, 1 } } })
@@ -46,7 +48,8 @@ describe('curve_fit', function()
 
   it('gives the certified standard deviations of NIST', function()
     local all = nist.load(support.folder .. '/golden/nist.npz')
-    for _, name in ipairs { 'Misra1a', 'Thurber', 'Gauss1', 'Hahn1', 'Rat43', 'Eckerle4', 'MGH09', 'Kirby2', 'ENSO', 'Nelson', 'Chwirut1' } do
+    for _, name in ipairs { 'Misra1a', 'Thurber', 'Gauss1', 'Hahn1', 'Rat43', 'Eckerle4', 'MGH09', 'Kirby2', 'ENSO',
+      'Nelson', 'Chwirut1' } do
       local p = all[name]
       local r = fit(p.model, p.x, p.y, { p0 = p.starts[2], xtol = 1e-12, ftol = 1e-15, gtol = false, max_nfev = 2000 })
       for i = 1, #p.sd do near(1, r.stderr[i] / p.sd[i], ('%s, deviation %d'):format(name, i), 1e-5) end
@@ -57,7 +60,8 @@ describe('curve_fit', function()
 
   it('takes names or numbers, in tables and tensors, with the same answer', function()
     local t, y = data(60, 1)
-    local named, by_position = fit(decay, t, y, options()), fit(numbered, t, y, { p0 = { 1, 1, 0 }, xtol = 1e-13, ftol = 1e-13, gtol = 1e-13 })
+    local named, by_position = fit(decay, t, y, options()),
+      fit(numbered, t, y, { p0 = { 1, 1, 0 }, xtol = 1e-13, ftol = 1e-13, gtol = 1e-13 })
     assert.is_true(mc.array_equal(named.x, by_position.x))
     assert.equal(named.p.k, by_position.p[2])
     assert.equal(named.stderr.k, by_position.stderr[2])
@@ -79,7 +83,8 @@ describe('curve_fit', function()
     local tied = fit(decay, t, y, options { tied = { c = function(p) return p.a / 5 end } })
     assert.equal(tied.p.a / 5, tied.p.c)
     near(tied.stderr.a / 5, tied.stderr.c, 'error of a tie', 1e-9)
-    local again = fit(function(x, p) return p.a * mc.exp(-p.k * x) + p.a / 5 end, t, y, options { p0 = { a = 1, k = 1 }, names = { 'a', 'k' } })
+    local again = fit(function(x, p) return p.a * mc.exp(-p.k * x) + p.a / 5 end, t, y,
+      options { p0 = { a = 1, k = 1 }, names = { 'a', 'k' } })
     near(again.x, tied.x, 'tied', 1e-8)
     assert.same({ 'a', 'k' }, tied.free)
     local third = fit(numbered, t, y, { p0 = { 1, 1, 0 }, fixed = { 3 } })
@@ -174,13 +179,15 @@ describe('curve_fit', function()
     end
     near(whole.x, fit(model, chunks(5), o).x, 'predictors [2, m]', 1e-8)
     local parts = 6
-    assert.matches('curve_fit: the source gave 400 points, and 500 before; it must begin anew', support.message(function()
-      fit(model, function()
-        parts = parts - 1
-        return chunks(parts)()
-      end, o)
-    end))
-    assert.matches('curve_fit: the source gave no data', support.message(function() fit(model, function() return function() end end, o) end))
+    assert.matches('curve_fit: the source gave 400 points, and 500 before; it must begin anew',
+      support.message(function()
+        fit(model, function()
+          parts = parts - 1
+          return chunks(parts)()
+        end, o)
+      end))
+    assert.matches('curve_fit: the source gave no data',
+      support.message(function() fit(model, function() return function() end end, o) end))
     assert.matches('curve_fit: a chunk has y f64%[3%]@cpu and x with 2 points', support.message(function()
       fit(model, function() return function() return mc.zeros { 2 }, mc.zeros { 3 } end end, o)
     end))
@@ -275,19 +282,22 @@ describe('curve_fit', function()
     local t, y = data(60, 21)
     local with_nan = y:copy()
     with_nan[5], with_nan[17] = mc.nan, mc.inf
-    assert.matches("y is f64%[60%]@cpu and holds NaN or infinity; .*nan = 'omit'", support.message(function() fit(decay, t, with_nan, options()) end))
+    assert.matches("y is f64%[60%]@cpu and holds NaN or infinity; .*nan = 'omit'",
+      support.message(function() fit(decay, t, with_nan, options()) end))
     local r = fit(decay, t, with_nan, options { nan = 'omit', sigma = mc.full({ 60 }, 0.1) })
     assert.equal(58, r.n)
     local spoilt = y:copy()
     spoilt[8] = 40
-    local plain, robust = fit(decay, t, spoilt, options()), fit(decay, t, spoilt, options { loss = 'soft_l1', f_scale = 0.1 })
+    local plain, robust = fit(decay, t, spoilt, options()),
+      fit(decay, t, spoilt, options { loss = 'soft_l1', f_scale = 0.1 })
     assert.is_true(math.abs(robust.p.k - 1.3) < 0.2 and math.abs(plain.p.k - 1.3) > 0.2)
   end)
 
   it('fits surfaces: y of any shape', function()
     local x, y = mc.linspace(0, 1, 6):reshape { 6, 1 }, mc.linspace(0, 1, 5)
     local z = (1 + 2 * x + 3 * y):to 'f32'
-    local r = fit(function(v, p) return p.a + p.b * v.x + p.c * v.y end, { x = x, y = y }, z, { p0 = { a = 0, b = 0, c = 0 } })
+    local r =
+      fit(function(v, p) return p.a + p.b * v.x + p.c * v.y end, { x = x, y = y }, z, { p0 = { a = 0, b = 0, c = 0 } })
     near({ 1, 2, 3 }, { r.p.a, r.p.b, r.p.c }, 'surface', 1e-6)
     assert.equal(30, r.n)
   end)
@@ -302,26 +312,34 @@ describe('curve_fit', function()
     says('curve_fit: option p0 is nil; give a start', decay, t, y, {})
     says('curve_fit: parameter 1 among named ones', decay, t, y, { p0 = { a = 1 }, fixed = { 1 } })
     says('curve_fit: the start of a is inf; give a finite number', decay, t, y, { p0 = { a = inf, k = 1, c = 1 } })
-    says('curve_fit: the start of a is 5, outside of its bounds 0 and 2', decay, t, y, options { p0 = { a = 5, k = 1, c = 1 }, bounds = { a = { 0, 2 } } })
+    says('curve_fit: the start of a is 5, outside of its bounds 0 and 2', decay, t, y,
+      options { p0 = { a = 5, k = 1, c = 1 }, bounds = { a = { 0, 2 } } })
     says('curve_fit: the bounds of a are 2 and 1', decay, t, y, options { bounds = { a = { 2, 1 } } })
-    says('curve_fit: option bounds has .aa., which is no parameter; did you mean "a"', decay, t, y, options { bounds = { aa = { 0, 2 } } })
-    says('curve_fit: c is both fixed and tied', decay, t, y, options { fixed = { 'c' }, tied = { c = function() return 1 end } })
+    says('curve_fit: option bounds has .aa., which is no parameter; did you mean "a"', decay, t, y,
+      options { bounds = { aa = { 0, 2 } } })
+    says('curve_fit: c is both fixed and tied', decay, t, y,
+      options { fixed = { 'c' }, tied = { c = function() return 1 end } })
     says('curve_fit: c is tied to 3; give a function', decay, t, y, options { tied = { c = 3 } })
-    says('curve_fit: the tie of c gave .x.; it must give a number', decay, t, y, options { tied = { c = function() return 'x' end } })
+    says('curve_fit: the tie of c gave .x.; it must give a number', decay, t, y,
+      options { tied = { c = function() return 'x' end } })
     says('curve_fit: no parameter is free', decay, t, y, options { fixed = { 'a', 'k', 'c' } })
     says('curve_fit: option names leaves out c', decay, t, y, options { names = { 'a', 'k' } })
     says('curve_fit: the model gave nil; it must give a tensor', function() end, t, y, options())
-    says('curve_fit: the model gave f64%[3%]@cpu for y f64%[10%]@cpu', function() return mc.zeros { 3 } end, t, y, options())
+    says('curve_fit: the model gave f64%[3%]@cpu for y f64%[10%]@cpu',
+      function() return mc.zeros { 3 } end, t, y, options())
     says('curve_fit: the model is not finite at p0', function(x, p) return p.a * x / 0 end, t, y, options())
     says('curve_fit: sigma is f64%[3%]@cpu for y f64%[10%]@cpu', decay, t, y, options { sigma = mc.ones { 3 } })
     says('curve_fit: sigma is not positive', decay, t, y, options { sigma = 0 })
     says('curve_fit: method lm takes no bounds', decay, t, y, options { method = 'lm', bounds = { a = { 0, 2 } } })
     says('curve_fit: jac gave 1; it must give a table', decay, t, y, options { jac = function() return 1 end })
-    says('curve_fit: jac gave nil for k; it must give a tensor', decay, t, y, options { jac = function(x) return { a = x } end })
+    says('curve_fit: jac gave nil for k; it must give a tensor', decay, t, y,
+      options { jac = function(x) return { a = x } end })
     says('curve_fit: x is a source of chunks and y .*; the source gives y too', decay, function() end, y, options())
     local r = fit(decay, t, y, options { fixed = { 'c' } })
-    assert.matches("curve_fit.profile: 'c' is fixed; the free ones are a, k", support.message(function() r:profile 'c' end))
+    assert.matches("curve_fit.profile: 'c' is fixed; the free ones are a, k",
+      support.message(function() r:profile 'c' end))
     assert.matches("curve_fit.profile: 'z' is no parameter", support.message(function() r:profile 'z' end))
-    assert.matches('curve_fit.profile: option level is 1; give a share below 1', support.message(function() r:profile('a', { level = 1 }) end))
+    assert.matches('curve_fit.profile: option level is 1; give a share below 1',
+      support.message(function() r:profile('a', { level = 1 }) end))
   end)
 end)

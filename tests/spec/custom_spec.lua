@@ -23,19 +23,23 @@ describe('custom_vjp', function()
     local loop = {}
     for i = 1, 3 do loop[i] = mc.grad(f)(rows[i], y) end
     d.close(mc.stack(loop, 1), mc.vmap(mc.grad(f), { in_axes = { 1, false } })(rows, y), 'vmap of grad', 1e-12)
-    d.close(mc.stack(loop, 1), mc.grad(function(r) return mc.sum(mc.vmap(f, { in_axes = { 1, false } })(r, y)) end)(rows), 'grad of vmap', 1e-12)
+    d.close(mc.stack(loop, 1),
+      mc.grad(function(r) return mc.sum(mc.vmap(f, { in_axes = { 1, false } })(r, y)) end)(rows), 'grad of vmap', 1e-12)
     local sum = mc.zeros { 3 }
     for i = 1, 3 do sum = sum + mc.grad(f, { argnums = 2 })(rows[i], y) end
-    d.close(sum, mc.grad(function(a) return mc.sum(mc.vmap(f, { in_axes = { 1, false } })(rows, a)) end)(y), 'shared over the batch', 1e-12)
+    d.close(sum, mc.grad(function(a) return mc.sum(mc.vmap(f, { in_axes = { 1, false } })(rows, a)) end)(y),
+      'shared over the batch', 1e-12)
     assert.equal(f(x, y):item(), mc.sum(mc.sin(x * y)):item())
   end)
 
   it('has derivatives of higher order, those of forward and backward', function()
-    local cube = mc.custom_vjp(function(t) return t ^ 3 end, { forward = function(t) return t ^ 3, t end, backward = function(t, g) return g * 3 * t * t end })
+    local cube = mc.custom_vjp(function(t) return t ^ 3 end,
+      { forward = function(t) return t ^ 3, t end, backward = function(t, g) return g * 3 * t * t end })
     local function h(t) return mc.sum(cube(t)) end
     d.close(mc.eye(3) * (6 * x), mc.hessian(h)(x), 'hessian', 1e-12)
     d.close(6 * x, mc.grad(function(t) return mc.sum(mc.grad(h)(t)) end)(x), 'reverse over reverse', 1e-12)
-    d.close(mc.tensor { 6, 6, 6 }, mc.grad(function(t) return mc.sum(mc.grad(function(u) return mc.sum(mc.grad(h)(u)) end)(t)) end)(x), 'third', 1e-12)
+    d.close(mc.tensor { 6, 6, 6 }, mc.grad(
+      function(t) return mc.sum(mc.grad(function(u) return mc.sum(mc.grad(h)(u)) end)(t)) end)(x), 'third', 1e-12)
   end)
 
   it('keeps anything, leaves cotangents out, and works inside loops', function()
@@ -45,25 +49,38 @@ describe('custom_vjp', function()
         return mc.clip(g, -1, 1)
       end })
     d.close(mc.tensor { 1, 1, 1 }, mc.grad(function(t) return mc.sum(clip(t) * 100) end)(x), 'clipped')
-    local half = mc.custom_vjp(function(a, b) return a * b end, { forward = function(a, b) return a * b, b end, backward = function(b, g) return g * b end })
-    d.close({ y, mc.zeros { 3 } }, mc.grad(function(a, b) return mc.sum(half(a, b)) end, { argnums = { 1, 2 } })(x, y), 'left out')
-    local function looped(t) return mc.sum((mc.scan(function(c) return clip(c * 2), nil end, t, nil, { length = 3 }))) end
+    local half = mc.custom_vjp(function(a, b) return a * b end,
+      { forward = function(a, b) return a * b, b end, backward = function(b, g) return g * b end })
+    d.close({ y, mc.zeros { 3 } },
+      mc.grad(function(a, b) return mc.sum(half(a, b)) end, { argnums = { 1, 2 } })(x, y), 'left out')
+    local function looped(t)
+      return mc.sum((mc.scan(function(c) return clip(c * 2), nil end, t, nil, { length = 3 })))
+    end
     d.close(mc.tensor { 2, 2, 2 }, mc.grad(looped)(x), 'in a scan')
     for _ = 1, 2 do d.close(mc.tensor { 2, 2, 2 }, mc.compile(mc.grad(looped))(x), 'in a compiled scan') end
   end)
 
   it('refuses other forms, captured tensors with derivatives, and bad rules', function()
-    local function grad_of(rule, g) return support.message(function() mc.grad(function(t) return mc.sum(mc.custom_vjp(g or mc.sin, rule)(t)) end)(x) end) end
+    local function grad_of(rule, g)
+      return support.message(function()
+        mc.grad(function(t) return mc.sum(mc.custom_vjp(g or mc.sin, rule)(t)) end)(x)
+      end)
+    end
     local function zero(_, g) return g * 0 end
     assert.truthy(grad_of({ forward = function(t) return mc.sum(t), nil end, backward = zero })
       :find('custom_vjp: shape of what forward returns differs: it gives f64[]@cpu, but f returns f64[3]@cpu', 1, true))
-    assert.truthy(grad_of({ forward = function(t) return mc.sin(t), nil end, backward = function() return mc.zeros { 2 } end })
+    assert.truthy(grad_of({ forward = function(t) return mc.sin(t), nil end, backward = function()
+      return mc.zeros { 2 }
+    end })
       :find('custom_vjp: cotangent 1 is f64[2]@cpu, but belongs to f64[3]@cpu; shapes must agree', 1, true))
     local text = support.message(function()
-      mc.grad(function(w) return mc.sum(mc.custom_vjp(function(t) return t * w end, { forward = function(t) return t * w, nil end, backward = zero })(x * w)) end)(y)
+      mc.grad(function(w) return mc.sum(mc.custom_vjp(function(t) return t * w end,
+        { forward = function(t) return t * w, nil end, backward = zero })(x * w)) end)(y)
     end)
-    assert.truthy(text:find('custom_vjp: the function reads f64[3]@cpu of the enclosing function, which its rule knows nothing about; pass it as an argument', 1, true), text)
-    assert.truthy(support.message(mc.custom_vjp, mc.sin, {}):find('custom_vjp: forward is nil; give a function', 1, true))
+    assert.truthy(text:find('custom_vjp: the function reads f64[3]@cpu of the enclosing function, which its rule knows '
+      .. 'nothing about; pass it as an argument', 1, true), text)
+    assert.truthy(
+      support.message(mc.custom_vjp, mc.sin, {}):find('custom_vjp: forward is nil; give a function', 1, true))
     assert.truthy(support.message(mc.custom_vjp, mc.sin, { foward = mc.sin }):find('forward', 1, true))
   end)
 end)
@@ -82,7 +99,9 @@ describe('custom_jvp', function()
     for i = 1, 3 do loop[i] = mc.grad(h)(rows[i]) end
     d.close(mc.stack(loop, 1), mc.vmap(mc.grad(h))(rows), 'vmap of grad', 1e-12)
     d.close(mc.stack(loop, 1), mc.grad(function(r) return mc.sum(mc.vmap(h)(r)) end)(rows), 'grad of vmap', 1e-12)
-    assert.truthy(support.message(function() mc.grad(function(t) return mc.sum(mc.custom_jvp(mc.sin, function(p) return p[1], mc.zeros { 2 } end)(t)) end)(x) end)
+    assert.truthy(support.message(function()
+      mc.grad(function(t) return mc.sum(mc.custom_jvp(mc.sin, function(p) return p[1], mc.zeros { 2 } end)(t)) end)(x)
+    end)
       :find('custom_jvp: the tangent is f64[2]@cpu, but belongs to f64[3]@cpu', 1, true))
   end)
 end)
@@ -96,8 +115,10 @@ describe('a rule for batches', function()
     return { y = t * 2 + a + (batched[1] and 0 or mc.zeros { size, 1 }) }
   end
   local function once(t, p) return { y = t * 2 + p.a } end
-  local reverse = mc.custom_vjp(once, { forward = function(t, p) return once(t, p), nil end, backward = function(_, g) return g.y * 7, { a = mc.sum(g.y) } end, batch = rule })
-  local forward = mc.custom_jvp(once, function(p, t) return once(p[1], p[2]), { y = t[1] * 7 + t[2].a } end, { batch = rule })
+  local reverse = mc.custom_vjp(once, { forward = function(t, p) return once(t, p), nil end,
+    backward = function(_, g) return g.y * 7, { a = mc.sum(g.y) } end, batch = rule })
+  local forward =
+    mc.custom_jvp(once, function(p, t) return once(p[1], p[2]), { y = t[1] * 7 + t[2].a } end, { batch = rule })
   local numbers = mc.tensor { 1, 10, 100 }
 
   it('is what vmap runs, told what is batched', function()
@@ -106,7 +127,8 @@ describe('a rule for batches', function()
       seen = {}
       d.same(rows * 2 + numbers:reshape(3, 1), mc.vmap(one)(rows, numbers), 'both')
       d.same(rows * 2 + 5, mc.vmap(one, { in_axes = { 1, false } })(rows, mc.tensor(5)), 'the first')
-      d.same(mc.stack({ x * 2 + 1, x * 2 + 10, x * 2 + 100 }, 1), mc.vmap(one, { in_axes = { false, 1 } })(x, numbers), 'the second')
+      d.same(mc.stack({ x * 2 + 1, x * 2 + 10, x * 2 + 100 }, 1),
+        mc.vmap(one, { in_axes = { false, 1 } })(x, numbers), 'the second')
       assert.same({ '3 true true', '3 true false', '3 false true' }, seen)
       local c = mc.compile(mc.vmap(one))
       for _ = 1, 2 do d.same(rows * 2 + numbers:reshape(3, 1), c(rows, numbers), 'compiled') end
@@ -118,13 +140,19 @@ describe('a rule for batches', function()
     for _, g in ipairs { reverse, forward } do
       local function one(t, a) return mc.sum(g(t, { a = a }).y) end
       d.same(mc.full({ 3, 3 }, 7), mc.vmap(mc.grad(one))(rows, numbers), 'vmap of grad')
-      d.same(mc.full({ 3, 3 }, 7), mc.grad(function(r) return mc.sum(mc.vmap(one)(r, numbers)) end)(rows), 'grad of vmap')
+      d.same(mc.full({ 3, 3 }, 7),
+        mc.grad(function(r) return mc.sum(mc.vmap(one)(r, numbers)) end)(rows), 'grad of vmap')
     end
   end)
   it('is held to the form of the result', function()
-    local function with(batch) return mc.vmap(mc.custom_jvp(mc.sin, function(p, t) return mc.sin(p[1]), t[1] end, { batch = batch })) end
-    local function says(text, batch) assert.truthy(support.message(function() local _ = with(batch)(rows) end):find(text, 1, true)) end
-    says('custom_jvp: shape of the result of batch differs: f returns f64[3]@cpu for one element, batch f64[3]@cpu for 3 of them', function(_, _, t) return mc.sum(t, 2) end)
+    local function with(batch)
+      return mc.vmap(mc.custom_jvp(mc.sin, function(p, t) return mc.sin(p[1]), t[1] end, { batch = batch }))
+    end
+    local function says(text, batch)
+      assert.truthy(support.message(function() local _ = with(batch)(rows) end):find(text, 1, true))
+    end
+    says('custom_jvp: shape of the result of batch differs: f returns f64[3]@cpu for one element, batch f64[3]@cpu for '
+      .. '3 of them', function(_, _, t) return mc.sum(t, 2) end)
     says('custom_jvp: dtype of the result of batch differs', function(_, _, t) return t:to 'f32' end)
     says('custom_jvp: structure of the result of batch', function(_, _, t) return { t } end)
   end)

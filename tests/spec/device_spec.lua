@@ -1,6 +1,7 @@
 -- device_spec.lua - devices, seen through `ref`: the CPU's kernels on memory that the host cannot touch by mistake.
 --
--- What is computed there has the bits that the CPU gives for the same layouts; everything else raises and says what to do.
+-- What is computed there has the bits that the CPU gives for the same layouts; everything else raises and says what to
+-- do.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local C = require 'mascon.core.ffi'.C
@@ -13,7 +14,8 @@ local function sha(t)
   return ffi.string(digest)
 end
 
--- Layouts as views of a buffer, made alike on both devices: from a tensor of shape {6, 10}, {4, 5} of its elements or of a broadcast.
+-- Layouts as views of a buffer, made alike on both devices: from a tensor of shape {6, 10}, {4, 5} of its elements or
+-- of a broadcast.
 local LAYOUTS = {
   contiguous = function(x) return x['1:4, 1:5']:copy() end,
   rows = function(x) return x['2:5, 3:7'] end,
@@ -35,7 +37,8 @@ local function base(dtype, seed)
   return mc.tensor(t):to(dtype == 'bool' and 'i32' or dtype):to(dtype):reshape { 6, 10 }
 end
 
---- What f gives for operands on the CPU and on the device: the same error, or the same bits. must: some layout is computed.
+--- What f gives for operands on the CPU and on the device: the same error, or the same bits. must: some layout is
+--- computed.
 local function compare(what, f, xs, must)
   local ys, n, computed, why = {}, #xs, 0
   for i = 1, n do ys[i] = xs[i]:to 'ref' end
@@ -44,17 +47,24 @@ local function compare(what, f, xs, must)
     for i = 1, n do a[i], b[i] = lay(xs[i]), lay(ys[i]) end
     local ok, want = pcall(f, unpack(a, 1, n))
     local good, got = pcall(f, unpack(b, 1, n))
-    if ok ~= good then error(('%s %s: %s on the CPU, %s on ref'):format(what, name, tostring(ok and 'computed' or want), tostring(good and 'computed' or got)), 0) end
+    if ok ~= good then
+      error(('%s %s: %s on the CPU, %s on ref'):format(what, name, tostring(ok and 'computed' or want),
+        tostring(good and 'computed' or got)), 0)
+    end
     if ok then computed = computed + 1 else why = want end
     if ok and not mc.is_tensor(want) then
       if got ~= want then error(('%s %s: %s, want %s'):format(what, name, tostring(got), tostring(want)), 0) end
     elseif ok then
       if got.device ~= 'ref:0' then error(('%s %s: the result is on %s'):format(what, name, got.device), 0) end
-      if got.dtype ~= want.dtype or got.shape ~= want.shape then error(('%s %s: %s[%s], want %s[%s]'):format(what, name, got.dtype, got.shape, want.dtype, want.shape), 0) end
+      if got.dtype ~= want.dtype or got.shape ~= want.shape then
+        error(('%s %s: %s[%s], want %s[%s]'):format(what, name, got.dtype, got.shape, want.dtype, want.shape), 0)
+      end
       if sha(got) ~= sha(want) then error(('%s %s: other bits than on the CPU'):format(what, name), 0) end
     else
       local said = tostring(got):gsub('@ref:0', '@cpu'):gsub('^[^ ]+:%d+: ', '')
-      if said ~= (tostring(want):gsub('^[^ ]+:%d+: ', '')) then error(('%s %s: says %s, want %s'):format(what, name, said, tostring(want)), 0) end
+      if said ~= (tostring(want):gsub('^[^ ]+:%d+: ', '')) then
+        error(('%s %s: says %s, want %s'):format(what, name, said, tostring(want)), 0)
+      end
     end
   end
   if must and computed == 0 then error(('%s: nothing was computed: %s'):format(what, tostring(why)), 0) end
@@ -85,12 +95,13 @@ describe('ref', function()
   end
 
   it('computes elementwise operations to the bits of the CPU', function()
-    local n = each({ unary = true, binary = true, where = true, compare = true, logical = true, bitwise = true }, function(row, d)
-      local xs = {}
-      for k = 1, row.nin do xs[k] = data[d][k] end
-      if row.family == 'where' then xs[1] = data.mask end
-      return compare(row[1] .. ' ' .. d, require 'mascon.core.op'.functions[row[1]], xs)
-    end)
+    local n = each({ unary = true, binary = true, where = true, compare = true, logical = true,
+      bitwise = true }, function(row, d)
+        local xs = {}
+        for k = 1, row.nin do xs[k] = data[d][k] end
+        if row.family == 'where' then xs[1] = data.mask end
+        return compare(row[1] .. ' ' .. d, require 'mascon.core.op'.functions[row[1]], xs)
+      end)
     assert.is_true(n > 100, n .. ' operations')
   end)
 
@@ -99,7 +110,8 @@ describe('ref', function()
       local f = require 'mascon.core.op'.functions[row[1]]
       local computed = 0
       for _, axis in ipairs { false, 1, 2 } do
-        computed = computed + compare(('%s %s over %s'):format(row[1], d, tostring(axis)), function(x) return axis and f(x, axis) or f(x) end, { data[d][1] })
+        computed = computed + compare(('%s %s over %s'):format(row[1], d, tostring(axis)),
+          function(x) return axis and f(x, axis) or f(x) end, { data[d][1] })
       end
       return computed
     end)
@@ -121,18 +133,24 @@ describe('ref', function()
   end)
 
   it('computes along axes, products, orders and positions to the bits of the CPU', function()
-    local index, near = mc.tensor({ 3, 1, 2, 2 }, { dtype = 'i64' }), mc.tensor({ { 1, 2, 1, 4, 2 }, { 4, 1, 3, 2, 1 }, { 2, 2, 2, 2, 2 }, { 1, 3, 4, 1, 3 } }, { dtype = 'i64' })
+    local index, near = mc.tensor({ 3, 1, 2, 2 }, { dtype = 'i64' }),
+      mc.tensor({ { 1, 2, 1, 4, 2 }, { 4, 1, 3, 2, 1 }, { 2, 2, 2, 2, 2 }, { 1, 3, 4, 1, 3 } }, { dtype = 'i64' })
     local there = { index:to 'ref', near:to 'ref' }
     local function at(x, k) return x.device == 'cpu' and (k == 1 and index or near) or there[k] end
     for _, case in ipairs {
-      { 'softmax', function(x) return mc.softmax(x, 1) end }, { 'log_softmax', function(x) return mc.log_softmax(x, 2) end },
-      { 'cumsum', function(x) return mc.cumsum(x, 1) end }, { 'cumprod', function(x) return mc.cumprod(x, 2) end }, { 'cummax', function(x) return mc.cummax(x, 2) end },
+      { 'softmax', function(x) return mc.softmax(x, 1) end },
+      { 'log_softmax', function(x) return mc.log_softmax(x, 2) end },
+      { 'cumsum', function(x) return mc.cumsum(x, 1) end }, { 'cumprod', function(x) return mc.cumprod(x, 2) end },
+      { 'cummax', function(x) return mc.cummax(x, 2) end },
       { 'matmul', function(x, y) return x:matmul(y.T) end }, { 'vecdot', function(x, y) return mc.vecdot(x, y) end },
       { 'matmul by a vector', function(x, y) return x:matmul(y[1]) end },
-      { 'sort', function(x) return mc.sort(x, 1) end }, { 'argsort', function(x) return mc.argsort(x, 2) end }, { 'topk', function(x) return (mc.topk(x, 2)) end },
-      { 'median', function(x) return mc.median(x, 1) end }, { 'concat', function(x, y) return mc.concat({ x, y }, 1) end }, { 'stack', function(x, y) return mc.stack { x, y } end },
+      { 'sort', function(x) return mc.sort(x, 1) end }, { 'argsort', function(x) return mc.argsort(x, 2) end },
+      { 'topk', function(x) return (mc.topk(x, 2)) end }, { 'median', function(x) return mc.median(x, 1) end },
+      { 'concat', function(x, y) return mc.concat({ x, y }, 1) end },
+      { 'stack', function(x, y) return mc.stack { x, y } end },
       { 'roll', function(x) return mc.roll(x, 2, 1) end }, { 'roll of all', function(x) return mc.roll(x, 3) end },
-      { 'take', function(x) return mc.take(x, at(x, 1), 1) end }, { 'take_along_axis', function(x) return mc.take_along_axis(x, at(x, 2), 1) end },
+      { 'take', function(x) return mc.take(x, at(x, 1), 1) end },
+      { 'take_along_axis', function(x) return mc.take_along_axis(x, at(x, 2), 1) end },
       { 'searchsorted', function(x, y) return mc.searchsorted(mc.sort(x[1]), y) end },
     } do
       for _, d in ipairs { 'f32', 'f64', 'i64' } do
@@ -150,7 +168,8 @@ describe('ref', function()
   it('takes numbers as values', function()
     mc.scope(function()
       local x, y = data.f32[2], data.f32[2]:to 'ref'
-      for _, f in ipairs { function(t) return t + 1.5 end, function(t) return 2 / t end, function(t) return t ^ 2 end, function(t) return t:gt(0.5) end,
+      for _, f in ipairs { function(t) return t + 1.5 end, function(t) return 2 / t end, function(t) return t ^ 2 end,
+        function(t) return t:gt(0.5) end,
         function(t) return mc.where(t:gt(1), t, -1) end, function(t) return mc.clip(t, -1, 1) end } do
         assert.equal(sha(f(x)), sha(f(y)))
       end
@@ -253,7 +272,8 @@ describe('a compiled function on a device', function()
         for _, args in ipairs { { x, y }, { p, q } } do
           local got = { g(args[1], args[2], s) }
           for i = 1, 5 do
-            assert.equal(i == 4 and 'cpu' or args[1].device, (type(got[i]) == 'number' and { device = 'cpu' } or got[i]).device)
+            assert.equal(i == 4 and 'cpu' or args[1].device,
+              (type(got[i]) == 'number' and { device = 'cpu' } or got[i]).device)
             if i ~= 4 and args[1] == p then assert.equal(sha(want[i]), sha(got[i])) end
           end
           assert.equal(s * 2 + 1, type(got[4]) == 'number' and got[4] or got[4]:item())
@@ -302,9 +322,12 @@ describe('operands on several devices', function()
   it('are one error, wherever they meet', function()
     local x, y = mc.ones { 2, 3 }, mc.ones({ 2, 3 }, { device = 'ref' })
     local function says(pattern, f) assert.matches(pattern, support.message(f)) end
-    says('add: operands are on different devices, f64%[2,3%]@cpu and f64%[2,3%]@ref:0; move one with :to "ref:0"', function() return x + y end)
-    says('add: operands are on different devices, f64%[2,3%]@ref:0 and f64%[2,3%]@cpu; move one with :to "ref:0"', function() return y + x end)
-    says('add: operands are on different devices, f64%[2,3%]@ref:0 and f64%[2,3%]@ref:1; move one with :to "ref:0"', function() return y + y:to 'ref:1' end)
+    says('add: operands are on different devices, f64%[2,3%]@cpu and f64%[2,3%]@ref:0; move one with :to "ref:0"',
+      function() return x + y end)
+    says('add: operands are on different devices, f64%[2,3%]@ref:0 and f64%[2,3%]@cpu; move one with :to "ref:0"',
+      function() return y + x end)
+    says('add: operands are on different devices, f64%[2,3%]@ref:0 and f64%[2,3%]@ref:1; move one with :to "ref:0"',
+      function() return y + y:to 'ref:1' end)
     says('exp: operands are on different devices', function() return mc.exp(x, { out = y }) end)
     says('copy: operands are on different devices, f64%[2,3%]@cpu and f64%[2,3%]@ref:0; move one with :to "ref:0"',
       function() return y:copy_(x) end)
@@ -318,7 +341,8 @@ end)
 
 describe('names of devices', function()
   it('are refused when they are unknown or not there', function()
-    for name, pattern in pairs { tpu = 'device "tpu" is unknown; use "cpu"', ['ref:x'] = 'is unknown', ['ref:99'] = 'device "ref:99" is not there: there are 4; use "cpu"', ['cpu:1'] = 'is unknown' } do
+    for name, pattern in pairs { tpu = 'device "tpu" is unknown; use "cpu"', ['ref:x'] = 'is unknown',
+      ['ref:99'] = 'device "ref:99" is not there: there are 4; use "cpu"', ['cpu:1'] = 'is unknown' } do
       assert.matches(pattern, support.message(function() return mc.zeros({ 2 }, { device = name }) end), 1, false)
     end
   end)

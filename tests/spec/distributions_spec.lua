@@ -1,6 +1,7 @@
 -- distributions_spec.lua - the tables of distributions in mascon.stats against SciPy, their tails, laws and messages.
 --
--- Answers of SciPy stand in tests/golden/distributions.npz; the functions below have their own accuracy in special_spec.
+-- Answers of SciPy stand in tests/golden/distributions.npz; the functions below have their own accuracy in
+-- special_spec.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local stats = mc.stats
@@ -8,7 +9,8 @@ local NAN, INF = 0 / 0, math.huge
 
 local golden = mc.load(support.folder .. '/golden/distributions.npz')
 
-local CONTINUOUS = { norm = 0, t = 1, chi2 = 1, f = 2, beta = 2, gamma = 1, expon = 0, lognorm = 1, weibull_min = 1, uniform = 0, cauchy = 0, laplace = 0, logistic = 0, vonmises = 1 }
+local CONTINUOUS = { norm = 0, t = 1, chi2 = 1, f = 2, beta = 2, gamma = 1, expon = 0, lognorm = 1, weibull_min = 1,
+  uniform = 0, cauchy = 0, laplace = 0, logistic = 0, vonmises = 1 }
 local DISCRETE = { binom = 2, poisson = 1, nbinom = 2, geom = 1, hypergeom = 3 }
 
 local function close(want, got, rtol, what)
@@ -16,7 +18,8 @@ local function close(want, got, rtol, what)
   if not ok then
     local w, g = want:totable(), got:totable()
     for i = 1, #w do
-      if not (math.abs(w[i] - g[i]) <= rtol * math.abs(w[i])) and not (w[i] ~= w[i] and g[i] ~= g[i]) and w[i] ~= g[i] then
+      if not (math.abs(w[i] - g[i]) <= rtol * math.abs(w[i])) and not (w[i] ~= w[i] and g[i] ~= g[i])
+        and w[i] ~= g[i] then
         error(('%s, element %d: want %.17g, got %.17g'):format(what, i, w[i], g[i]), 0)
       end
     end
@@ -31,7 +34,10 @@ describe('distribution', function()
       par[shapes + 1] = { loc = 0.5, scale = 2 }
       for _, kind in ipairs { 'cdf', 'sf', 'pdf', 'logpdf', 'ppf', 'isf' } do
         local want = golden[name .. '_' .. kind]
-        if want then close(want, d[kind](golden[name .. ((kind == 'ppf' or kind == 'isf') and '_p' or '_x')], unpack(par)), 2e-11, name .. '.' .. kind) end
+        if want then
+          close(want, d[kind](golden[name .. ((kind == 'ppf' or kind == 'isf') and '_p' or '_x')], unpack(par)), 2e-11,
+            name .. '.' .. kind)
+        end
       end
     end)
   end
@@ -40,14 +46,16 @@ describe('distribution', function()
       local d, par = stats[name], {}
       for k = 1, shapes do par[k] = golden[('%s_s%d'):format(name, k)] end
       for _, kind in ipairs { 'cdf', 'sf', 'pmf', 'logpmf', 'ppf', 'isf' } do
-        close(golden[name .. '_' .. kind], d[kind](golden[name .. ((kind == 'ppf' or kind == 'isf') and '_p' or '_x')], unpack(par)), 2e-11, name .. '.' .. kind)
+        close(golden[name .. '_' .. kind], d[kind](golden[name .. ((kind == 'ppf' or kind == 'isf') and '_p' or '_x')],
+          unpack(par)), 2e-11, name .. '.' .. kind)
       end
     end)
   end
 end)
 
 describe('every distribution', function()
-  local SHAPES = { t = { 4.5 }, chi2 = { 3 }, f = { 5, 7 }, beta = { 2.5, 0.7 }, gamma = { 1.7 }, lognorm = { 0.6 }, weibull_min = { 1.4 }, vonmises = { 2 },
+  local SHAPES = { t = { 4.5 }, chi2 = { 3 }, f = { 5, 7 }, beta = { 2.5, 0.7 }, gamma = { 1.7 }, lognorm = { 0.6 },
+    weibull_min = { 1.4 }, vonmises = { 2 },
     binom = { 12, 0.3 }, poisson = { 4.2 }, nbinom = { 3.5, 0.4 }, geom = { 0.3 }, hypergeom = { 30, 12, 9 } }
   local function each(f)
     for name in pairs(CONTINUOUS) do f(name, stats[name], SHAPES[name] or {}, false) end
@@ -145,9 +153,13 @@ end)
 describe('messages', function()
   it('name the function and what is wrong', function()
     assert.matches('stats.t.cdf: df is missing; give a tensor or a number', support.message(stats.t.cdf, 1))
-    assert.matches('stats.t.cdf: df is missing; the arguments are x, df and options', support.message(stats.t.cdf, 1, { loc = 2 }))
-    assert.matches('stats.norm.cdf: option mean is unknown', (support.message(stats.norm.cdf, 1, { mean = 2 }):gsub('"', '')))
-    assert.matches('stats.norm.pdf: the value is c128.*give real numbers', support.message(stats.norm.pdf, mc.tensor { mc.complex(1, 1) }))
-    assert.matches('stats.poisson.pmf: option scale is unknown', (support.message(stats.poisson.pmf, 1, 2, { scale = 2 }):gsub('"', '')))
+    assert.matches('stats.t.cdf: df is missing; the arguments are x, df and options',
+      support.message(stats.t.cdf, 1, { loc = 2 }))
+    assert.matches('stats.norm.cdf: option mean is unknown',
+      (support.message(stats.norm.cdf, 1, { mean = 2 }):gsub('"', '')))
+    assert.matches('stats.norm.pdf: the value is c128.*give real numbers',
+      support.message(stats.norm.pdf, mc.tensor { mc.complex(1, 1) }))
+    assert.matches('stats.poisson.pmf: option scale is unknown',
+      (support.message(stats.poisson.pmf, 1, 2, { scale = 2 }):gsub('"', '')))
   end)
 end)

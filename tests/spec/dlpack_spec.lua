@@ -1,7 +1,7 @@
 -- dlpack_spec.lua - tensors handed over and taken as DLPack structs.
 --
--- The struct is declared here as dlpack.h has it, so that the layout of runtime/tensor/mc_dlpack.c is held to the published one; tests/c/dlpack.c does
--- the same from C.
+-- The struct is declared here as dlpack.h has it, so that the layout of runtime/tensor/mc_dlpack.c is held to the
+-- published one; tests/c/dlpack.c does the same from C.
 local ffi = require 'ffi'
 local mc = require 'mascon'
 local lib = require 'mascon.core.ffi'
@@ -15,9 +15,13 @@ typedef struct spec_dlpack {
 void *calloc(size_t, size_t);
 ]]
 local STRUCT = ffi.typeof 'spec_dlpack *'
-local CODES = { bool = { 6, 8 }, u8 = { 1, 8 }, i8 = { 0, 8 }, i16 = { 0, 16 }, i32 = { 0, 32 }, i64 = { 0, 64 }, f16 = { 2, 16 }, bf16 = { 4, 16 }, f32 = { 2, 32 }, f64 = { 2, 64 }, c64 = { 5, 64 }, c128 = { 5, 128 } }
+local CODES = {
+  bool = { 6, 8 }, u8 = { 1, 8 }, i8 = { 0, 8 }, i16 = { 0, 16 }, i32 = { 0, 32 }, i64 = { 0, 64 }, f16 = { 2, 16 },
+  bf16 = { 4, 16 }, f32 = { 2, 32 }, f64 = { 2, 64 }, c64 = { 5, 64 }, c128 = { 5, 128 },
+}
 
---- Memory of C's for what a tensor takes over: the collector frees Lua's structs before the finalizers of tensors look at them. Never freed.
+--- Memory of C's for what a tensor takes over: the collector frees Lua's structs before the finalizers of tensors look
+--- at them. Never freed.
 local function lasting(kind, n, values)
   local p = ffi.cast(kind .. ' *', ffi.C.calloc(n, ffi.sizeof(kind)))
   for i, v in ipairs(values or {}) do p[i - 1] = v end
@@ -28,7 +32,8 @@ end
 local function produced(fields)
   local s = lasting('spec_dlpack', 1)
   s.data = lasting('double', 16, { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 })
-  s.device_type, s.ndim, s.code, s.bits, s.lanes = fields.device or 1, fields.ndim or #fields.shape, fields.code or 2, fields.bits or 64, fields.lanes or 1
+  s.device_type, s.ndim, s.code, s.bits, s.lanes = fields.device or 1, fields.ndim or #fields.shape, fields.code or 2,
+    fields.bits or 64, fields.lanes or 1
   s.shape, s.byte_offset = lasting('int64_t', 12, fields.shape), fields.offset or 0
   if fields.strides then s.strides = lasting('int64_t', 12, fields.strides) end
   return s
@@ -135,16 +140,20 @@ describe('mc.from_dlpack', function()
 
   it('refuses other devices, dtypes, ranks, addresses and operands with words', function()
     for what, fields in pairs {
-      ['device of DLPack\'s type 2; copy it to the CPU'] = { shape = { 2 }, device = 2 }, ['type code 1 with 16 bits and 1 lanes have no dtype'] = { shape = { 2 }, code = 1, bits = 16 },
-      ['type code 1 with 64 bits'] = { shape = { 2 }, code = 1 }, ['and 4 lanes'] = { shape = { 2 }, lanes = 4 }, ['has 9 axes; at most 8'] = { shape = { 1 }, ndim = 9 },
-      ['a size is -2'] = { shape = { -2 } }, ['does not lie at a multiple of its 8 bytes'] = { shape = { 2 }, offset = 4 },
+      ['device of DLPack\'s type 2; copy it to the CPU'] = { shape = { 2 }, device = 2 },
+      ['type code 1 with 16 bits and 1 lanes have no dtype'] = { shape = { 2 }, code = 1, bits = 16 },
+      ['type code 1 with 64 bits'] = { shape = { 2 }, code = 1 }, ['and 4 lanes'] = { shape = { 2 }, lanes = 4 },
+      ['has 9 axes; at most 8'] = { shape = { 1 }, ndim = 9 }, ['a size is -2'] = { shape = { -2 } },
+      ['does not lie at a multiple of its 8 bytes'] = { shape = { 2 }, offset = 4 },
     } do
       local s = produced(fields)
       local text = message(mc.from_dlpack, s)
       assert.truthy(text:find('from_dlpack: ', 1, true) and text:find(what, 1, true), text)
     end
     assert.truthy(message(mc.from_dlpack, ffi.cast('void *', nil)):find('the pointer is NULL', 1, true))
-    for _, wrong in ipairs { 3, 'x', {}, ffi.new 'double' } do assert.truthy(message(mc.from_dlpack, wrong):find('give a pointer', 1, true)) end
+    for _, wrong in ipairs { 3, 'x', {}, ffi.new 'double' } do
+      assert.truthy(message(mc.from_dlpack, wrong):find('give a pointer', 1, true))
+    end
     local p = mc.ones { 2 }:dlpack()
     mc.from_dlpack(p)
     assert.truthy(message(mc.from_dlpack, p):find('was taken before', 1, true))

@@ -35,7 +35,9 @@ describe('the reference', function()
     assert.matches('%[mc%.fft%]%(fft%.md%): %d+ names', index)
     local pages = {}
     -- the names of a fresh program: here other specs may have opened more modules
-    local list = assert(io.popen(([[%s -e 'for _, e in ipairs(require("mascon.help").entries()) do if e.text and e.kind ~= "module" then print(e.space, e.name) end end']]):format(quote(PROGRAM))))
+    local list = assert(io.popen(([[%s -e 'for _, e in ipairs(require("mascon.help").entries()) do
+      if e.text and e.kind ~= "module" then print(e.space, e.name) end
+    end']]):format(quote(PROGRAM))))
     local count = 0
     for line in list:lines() do
       local space, name = line:match '^(%S+)\t(.*)$'

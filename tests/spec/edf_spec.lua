@@ -1,8 +1,9 @@
 -- edf_spec.lua - recordings: channels, slices, gaps, events, epochs, and what a damaged file does.
 --
--- Small EDF and BDF files are built here byte by byte, so that each expected value is seen in the test. Real recordings stand outside the
--- repository (../shared/data); their values were computed from the bytes of the files by the formula of the EDF specification (1992):
--- physical = (digital - digital minimum) * (physical range) / (digital range) + physical minimum.
+-- Small EDF and BDF files are built here byte by byte, so that each expected value is seen in the test. Real recordings
+-- stand outside the repository (../shared/data); their values were computed from the bytes of the files by the formula
+-- of the EDF specification (1992): physical = (digital - digital minimum) * (physical range) / (digital range) +
+-- physical minimum.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local message = support.message
@@ -43,14 +44,15 @@ local function sample(v, bytes)
   return table.concat(out)
 end
 
---- Bytes of a recording. signals: { label, unit, pmin, pmax, dmin, dmax, per (samples per record), at = function(i) digital value of
---- sample i (0-based) }; one with `raw` has the bytes of record r from raw(r); one with `notes` holds annotation lists, one text
---- per record.
+--- Bytes of a recording. signals: { label, unit, pmin, pmax, dmin, dmax, per (samples per record), at = function(i)
+--- digital value of sample i (0-based) }; one with `raw` has the bytes of record r from raw(r); one with `notes` holds
+--- annotation lists, one text per record.
 local function edf(o)
   local bytes = o.bdf and 3 or 2
   local n, records = #o.signals, o.records
   local out = {
-    o.bdf and '\255BIOSEMI' or field('0', 8), field('patient', 80), field('somewhere', 80), '02.01.03', '04.05.06', field(256 * (n + 1), 8),
+    o.bdf and '\255BIOSEMI' or field('0', 8), field('patient', 80), field('somewhere', 80), '02.01.03', '04.05.06',
+    field(256 * (n + 1), 8),
     field(o.reserved or '', 44), field(o.promised or records, 8), field(o.seconds or 1, 8), field(n, 4),
   }
   local function each(width, get)
@@ -83,17 +85,22 @@ end
 
 -- physical value = digital / 2
 local function ramp(label, per, offset)
-  return { label = label, unit = 'uV', pmin = -500, pmax = 500, dmin = -1000, dmax = 1000, per = per, at = function(i) return i + (offset or 0) end }
+  return { label = label, unit = 'uV', pmin = -500, pmax = 500, dmin = -1000, dmax = 1000, per = per,
+    at = function(i) return i + (offset or 0) end }
 end
 
-local function plain(records) return edf { records = records or 5, signals = { ramp('EEG Fp1', 10), ramp('EEG Fp2', 10, 100), ramp('EOG', 10, -200) } } end
+local function plain(records)
+  return edf { records = records or 5,
+    signals = { ramp('EEG Fp1', 10), ramp('EEG Fp2', 10, 100), ramp('EOG', 10, -200) } }
+end
 
 --- EDF+D: two records from 0 s, then two from 5 s, at 4 Hz, with three annotations.
 local function broken()
   return edf {
     records = 4, reserved = 'EDF+D', signals = {
       ramp('A', 4),
-      { per = 30, notes = { '+0\20\20\0+0.5\0210.25\20stim one\20\0', '+1\20\20\0+1.5\20stim two\20\0', '+5\20\20\0+6.25\20rest\20\0', '+6\20\20\0' } },
+      { per = 30, notes = { '+0\20\20\0+0.5\0210.25\20stim one\20\0', '+1\20\20\0+1.5\20stim two\20\0',
+        '+5\20\20\0+6.25\20rest\20\0', '+6\20\20\0' } },
     },
   }
 end
@@ -103,8 +110,8 @@ describe('mc.open of a recording', function()
     local r = mc.open(write('a.edf', plain()))
     assert.equal(3, #r.channels)
     assert.same({
-      index = 2, label = 'EEG Fp2', unit = 'uV', transducer = '', prefilter = '', fs = 10, samples = 50, per_record = 10,
-      physical = { min = -500, max = 500 }, digital = { min = -1000, max = 1000 },
+      index = 2, label = 'EEG Fp2', unit = 'uV', transducer = '', prefilter = '', fs = 10,
+      samples = 50, per_record = 10, physical = { min = -500, max = 500 }, digital = { min = -1000, max = 1000 },
     }, r.channels[2])
     assert.equal(10, r.fs)
     assert.equal(5, r.duration)
@@ -239,7 +246,9 @@ describe('recording:read', function()
 
   it('reads from any place what it reads at once', function()
     local big = mc.open(write('big.edf', edf { records = 40, signals = {
-      { label = 'S', pmin = -32768, pmax = 32767, per = 500, at = function(i) return (i * 7919) % 65536 - 32768 end }, ramp('T', 500, -1000) } }))
+      { label = 'S', pmin = -32768, pmax = 32767, per = 500, at = function(i)
+        return (i * 7919) % 65536 - 32768
+      end }, ramp('T', 500, -1000) } }))
     local all = big:read { channels = 'S' }
     for _, span in ipairs { { 1, 1 }, { 500, 501 }, { 499, 1502 }, { 7, 19999 }, { 20000, 20000 } } do
       local part = big:read { channels = 'S', first = span[1], last = span[2] }
@@ -252,7 +261,8 @@ end)
 describe('several sampling rates', function()
   local r
   before_each(function()
-    r = mc.open(write('a.edf', edf { records = 3, seconds = 2, signals = { ramp('fast 1', 8), ramp('slow', 1), ramp('fast 2', 8, 10) } }))
+    r = mc.open(write('a.edf',
+      edf { records = 3, seconds = 2, signals = { ramp('fast 1', 8), ramp('slow', 1), ramp('fast 2', 8, 10) } }))
   end)
   after_each(function() r:close() end)
 
@@ -284,8 +294,10 @@ describe('gaps', function()
   it('are found, with the segments between them and the annotations', function()
     assert.equal('EDF+D', r.format)
     assert.same({ { from = 2, to = 5 } }, r.gaps)
-    assert.same({ { from = 0, to = 2, first = 0, records = 2 }, { from = 5, to = 7, first = 2, records = 2 } }, r.segments)
-    assert.same({ { onset = 0.5, duration = 0.25, text = 'stim one' }, { onset = 1.5, text = 'stim two' }, { onset = 6.25, text = 'rest' } }, r.annotations)
+    assert.same({ { from = 0, to = 2, first = 0, records = 2 },
+      { from = 5, to = 7, first = 2, records = 2 } }, r.segments)
+    assert.same({ { onset = 0.5, duration = 0.25, text = 'stim one' }, { onset = 1.5, text = 'stim two' },
+      { onset = 6.25, text = 'rest' } }, r.annotations)
     assert.equal(4, r.duration)
   end)
 
@@ -314,7 +326,9 @@ describe('gaps', function()
 
   it('are never spanned by a block', function()
     local seen = {}
-    for x, first, time in r:blocks { samples = 6 } do seen[#seen + 1] = { x.shape[2], first, time, x[{ 1, 1 }]:item() } end
+    for x, first, time in r:blocks { samples = 6 } do
+      seen[#seen + 1] = { x.shape[2], first, time, x[{ 1, 1 }]:item() }
+    end
     assert.same({ { 6, 1, 0, 0 }, { 2, 7, 1.5, 3 }, { 6, 9, 5, 4 }, { 2, 15, 6.5, 7 } }, seen)
   end)
 end)
@@ -338,7 +352,9 @@ describe('recording:blocks', function()
   it('overlaps and starts where it is told', function()
     local r = mc.open(write('a.edf', plain()))
     local seen = {}
-    for x, first in r:blocks { channels = 'EOG', from = 1, to = 3, samples = 10, overlap = 4 } do seen[#seen + 1] = { first, x.shape[2] } end
+    for x, first in r:blocks { channels = 'EOG', from = 1, to = 3, samples = 10, overlap = 4 } do
+      seen[#seen + 1] = { first, x.shape[2] }
+    end
     assert.same({ { 11, 10 }, { 17, 10 }, { 23, 8 } }, seen)
     assert.truthy(message(r.blocks, r, { samples = 4, overlap = 4 }):find('smaller overlap', 1, true))
     assert.truthy(message(r.blocks, r, { samples = 4, seconds = 1 }):find('give one', 1, true))
@@ -354,7 +370,8 @@ describe('recording:epochs', function()
     assert.same({ 1, 2 }, kept)
     assert.same({ 4, 4.5, 5, 5.5, 6 }, x[{ 1, 1 }]:totable())
     assert.same({ -88.5, -88, -87.5, -87, -86.5 }, x[{ 2, 2 }]:totable())
-    assert.is_true(mc.array_equal(x, (r:epochs { events = mc.tensor { 1, 2.5 }, tmin = -0.2, tmax = 0.3, channels = { 1, 3 } })))
+    assert.is_true(
+      mc.array_equal(x, (r:epochs { events = mc.tensor { 1, 2.5 }, tmin = -0.2, tmax = 0.3, channels = { 1, 3 } })))
     assert.equal('f32', (r:epochs { events = { 1 }, tmin = 0, tmax = 1, dtype = 'f32' }).dtype)
     r:close()
     local d = mc.open(write('b.edf', broken()))
@@ -380,7 +397,8 @@ describe('recording:epochs', function()
     local r = mc.open(write('a.edf', broken()))
     assert.truthy(message(r.epochs, r, { tmin = 0, tmax = 1 }):find('events is missing', 1, true))
     assert.truthy(message(r.epochs, r, { events = { 1 }, tmin = 1, tmax = 0 }):find('tmax must be later', 1, true))
-    assert.truthy(message(r.epochs, r, { events = 'blink*', tmin = 0, tmax = 1 }):find('no annotation .*matches "blink%*"'))
+    assert.truthy(
+      message(r.epochs, r, { events = 'blink*', tmin = 0, tmax = 1 }):find('no annotation .*matches "blink%*"'))
     assert.truthy(message(r.epochs, r, { events = { 'x' }, tmin = 0, tmax = 1 }):find("event 1 is 'x'", 1, true))
     assert.truthy(message(r.epochs, r, { events = { 0 / 0 }, tmin = 0, tmax = 1 }):find('event 1 is', 1, true))
     r:close()
@@ -391,10 +409,13 @@ describe('recording:triggers', function()
   it('finds each change of the masked number to something else than 0', function()
     local values = { [0] = 65536 * 3, 65536 * 3, 65536 * 3 + 5, 65536 * 3 + 5, 65536 * 2 + 5, 7, 0, 0, 7, 7 }
     local bytes = edf { bdf = true, records = 2, signals = {
-      { label = 'Status', per = 5, dmin = -8388608, dmax = 8388607, pmin = -8388608, pmax = 8388607, at = function(i) return values[i] end } } }
+      { label = 'Status', per = 5, dmin = -8388608, dmax = 8388607, pmin = -8388608, pmax = 8388607, at = function(i)
+        return values[i]
+      end } } }
     local r = mc.open(write('a.bdf', bytes))
     assert.same({
-      { onset = 0.4, sample = 3, value = 5, text = '5' }, { onset = 1, sample = 6, value = 7, text = '7' }, { onset = 1.6, sample = 9, value = 7, text = '7' },
+      { onset = 0.4, sample = 3, value = 5, text = '5' }, { onset = 1, sample = 6, value = 7, text = '7' },
+      { onset = 1.6, sample = 9, value = 7, text = '7' },
     }, r:triggers())
     assert.equal('BDF', r.format)
     assert.same({ { onset = 0.8, sample = 5, value = 131072, text = '131072' } }, r:triggers { mask = 16711680 })
@@ -469,9 +490,11 @@ describe('a real recording', function()
     assert.same({ 'A1', 'A5', 'Ergo-Right' }, { r.labels[1], r.labels[5], r.labels[138] })
     local x = r:read()
     assert.same({ 139, 3072 }, { unpack(x.shape) })
-    assert.same({ -15, 19, -2400, -44 }, { x[{ 1, 1 }]:item(), x[{ 5, 601 }]:item(), x[{ 138, 2048 }]:item(), x[{ 131, 3072 }]:item() })
+    assert.same({ -15, 19, -2400, -44 },
+      { x[{ 1, 1 }]:item(), x[{ 5, 601 }]:item(), x[{ 138, 2048 }]:item(), x[{ 131, 3072 }]:item() })
     assert.same({
-      { onset = 0, text = 'start' }, { onset = 0.1344, duration = 0.256, text = 'type A' }, { onset = 0.3904, duration = 1, text = 'type A' },
+      { onset = 0, text = 'start' }, { onset = 0.1344, duration = 0.256, text = 'type A' },
+      { onset = 0.3904, duration = 1, text = 'type A' },
       { onset = 2, text = 'type B' }, { onset = 2.5, duration = 2.5, text = 'type A' },
     }, r.annotations)
     local e, kept = r:epochs { events = 'type a', tmin = -0.125, tmax = 0.25, channels = { 'A5', 'Ergo*' } }
@@ -514,7 +537,8 @@ describe('mc.meeg.raw.open of a recording', function()
     assert.equal(16, r.samples)
     assert.equal(4, r.duration)
     assert.same({
-      { onset = 0.5, duration = 0.25, text = 'stim one' }, { onset = 1.5, duration = 0, text = 'stim two' }, { onset = 2, duration = 0, text = 'BAD boundary' },
+      { onset = 0.5, duration = 0.25, text = 'stim one' }, { onset = 1.5, duration = 0, text = 'stim two' },
+      { onset = 2, duration = 0, text = 'BAD boundary' },
       { onset = 3.25, duration = 0, text = 'rest' },
     }, r.annotations)
     assert.near(0.5e-6, r:read()['1, 2']:item(), 1e-20)
@@ -524,7 +548,8 @@ describe('mc.meeg.raw.open of a recording', function()
   end)
 
   it('takes the channels of the commonest rate and says which it leaves out', function()
-    local r = mc.meeg.raw.open(write('a.edf', edf { records = 2, signals = { ramp('A', 10), ramp('slow', 1), ramp('EOG left', 10), ramp('A', 10) } }))
+    local r = mc.meeg.raw.open(write('a.edf',
+      edf { records = 2, signals = { ramp('A', 10), ramp('slow', 1), ramp('EOG left', 10), ramp('A', 10) } }))
     assert.same({ 'A-0', 'EOG left', 'A-1' }, r:names())
     assert.equal('eog', r.channels[2].type)
     assert.truthy(r.warnings[1]:find('another sampling rate than 10 Hz are left out: slow (1 Hz)', 1, true))
@@ -532,7 +557,10 @@ describe('mc.meeg.raw.open of a recording', function()
   end)
 
   it('keeps the triggers of a BDF status channel and leaves out the bits of the amplifier', function()
-    local status = { label = 'Status', unit = 'Boolean', pmin = -8388608, pmax = 8388607, dmin = -8388608, dmax = 8388607, per = 10, at = function(i) return 0x680000 + (i >= 4 and 7 or 0) end }
+    local status = { label = 'Status', unit = 'Boolean', pmin = -8388608, pmax = 8388607, dmin = -8388608,
+      dmax = 8388607, per = 10, at = function(i)
+        return 0x680000 + (i >= 4 and 7 or 0)
+      end }
     local r = mc.meeg.raw.open(write('a.bdf', edf { bdf = true, records = 1, signals = { ramp('A', 10), status } }))
     assert.same({ 0, 0, 0, 0, 7, 7, 7, 7, 7, 7 }, r:read({ channels = 'Status' })[1]:totable())
     assert.same({ { 4, 0, 7 } }, mc.meeg.events.find(r):totable())

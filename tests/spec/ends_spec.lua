@@ -1,4 +1,5 @@
--- ends_spec.lua - values at the ends of the range, where formulas underflow, cancel or meet their poles. Truth: mpmath at 50 digits, exact fractions.
+-- ends_spec.lua - values at the ends of the range, where formulas underflow, cancel or meet their poles. Truth: mpmath
+-- at 50 digits, exact fractions.
 local mc = require 'mascon'
 local F, S = mc, mc.special
 local INF, NAN = 1 / 0, 0 / 0
@@ -7,7 +8,8 @@ local function near(expected, t, rel)
   local v = type(t) == 'number' and t or t:item()
   if expected ~= expected then return assert.is_true(v ~= v) end
   if expected == v then return end
-  assert.is_true(math.abs(v - expected) <= (rel or 4e-15) * math.abs(expected), ('expected %.17g, got %.17g'):format(expected, v))
+  assert.is_true(math.abs(v - expected) <= (rel or 4e-15) * math.abs(expected),
+    ('expected %.17g, got %.17g'):format(expected, v))
 end
 
 describe('at the ends of the range', function()
@@ -50,7 +52,8 @@ describe('at the ends of the range', function()
 
   it('complex atan, atanh and expm1 have the special values of the array API', function()
     local function parts(z) return mc.real(z):item(), mc.imag(z):item() end
-    for _, z in ipairs { mc.atanh(mc.complex(1e300, NAN)), mc.atanh(mc.complex(NAN, 1e300)), mc.atan(mc.complex(NAN, 1e300)) } do
+    for _, z in ipairs { mc.atanh(mc.complex(1e300, NAN)), mc.atanh(mc.complex(NAN, 1e300)),
+      mc.atan(mc.complex(NAN, 1e300)) } do
       local re, im = parts(z)
       assert.is_true(re ~= re and im ~= im)
     end

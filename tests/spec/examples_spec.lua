@@ -1,4 +1,5 @@
--- examples_spec.lua - every example of a docstring or a row of the op table does what it says; every family and namespace has some.
+-- examples_spec.lua - every example of a docstring or a row of the op table does what it says; every family and
+-- namespace has some.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local help = require 'mascon.help'
@@ -56,7 +57,8 @@ describe('the examples', function()
   it('fail when the result differs, the code is none or the form is wrong', function()
     assert.is_nil(wrong_of '---     1 + 1  --> 2\n')
     assert.is_nil(wrong_of '---     local x = mc.arange(1, 3)\n---     x + 1  --> f64[3]@cpu { 2, 3, 4 }\n')
-    assert.is_nil(wrong_of '---     mc.sum(2)  --> error: sum: the first operand is 2; give a tensor (a method is called with a colon, x:sum(...))\n')
+    assert.is_nil(wrong_of('---     mc.sum(2)  --> error: sum: the first operand is 2; give a tensor (a method is '
+      .. 'called with a colon, x:sum(...))\n'))
     assert.matches('text:1: 1 %+ 1.*gives 2.*not   3', wrong_of '---     1 + 1  --> 3\n')
     assert.matches('text:1: is no expression', wrong_of '---     1 +  --> 3\n')
     assert.matches('text:1: is neither a statement nor', wrong_of '---     some prose here\n')

@@ -29,7 +29,8 @@ local function compare(y, want, n, scale, what)
   local got = read(y)
   for i = 1, #got do
     local w = want[i]
-    local wrong = tol.compare('FFT', y.dtype, got[i], type(got[i]) == 'number' and w.re or w, { n = n + 1, scale = scale })
+    local wrong =
+      tol.compare('FFT', y.dtype, got[i], type(got[i]) == 'number' and w.re or w, { n = n + 1, scale = scale })
     if wrong then error(('%s n=%d, element %d: %s'):format(what, n, i, wrong), 0) end
   end
 end
@@ -63,7 +64,9 @@ for _, name in ipairs(ENGINES) do
 
     it('transforms primes, products of 3 and 5, and long powers of two', function()
       engine(name, function()
-        for _, n in ipairs(support.gc and { 67 } or { 67, 97, 127, 211, 257, 509, 625, 729, 1024 }) do all_kinds(n, { 'c128' }) end
+        for _, n in ipairs(support.gc and { 67 } or { 67, 97, 127, 211, 257, 509, 625, 729, 1024 }) do
+          all_kinds(n, { 'c128' })
+        end
         for _, n in ipairs(support.gc and {} or { 2048, 3456 }) do all_kinds(n, { 'c64' }) end
       end)
     end)
@@ -94,7 +97,8 @@ describe('the two engines', function()
   end)
 
   it('are chosen by name; another name is an error that lists them', function()
-    assert.matches("fft_spec%.lua:%d+: fft engine: 'fftx' is unknown; choose auto, fftw or mascon", support.message(function() mc.fft.config 'fftx' end))
+    assert.matches("fft_spec%.lua:%d+: fft engine: 'fftx' is unknown; choose auto, fftw or mascon",
+      support.message(function() mc.fft.config 'fftx' end))
   end)
 end)
 
@@ -146,14 +150,17 @@ describe('shapes', function()
     local x = mc.randn({ 3, 4, 5 }, { seed = 3 })
     assert.is_true(mc.allclose(mc.fft.fftn(x), mc.fft.fft(mc.fft.fft(mc.fft.fft(x), { axis = 2 }), { axis = 1 })))
     assert.is_true(mc.allclose(mc.fft.ifftn(mc.fft.fftn(x)), x:to 'c128'))
-    for _, v in ipairs { mc.randn({ 1, 12 }, { seed = 3 }), mc.randn({ 12, 1 }, { seed = 3 }), mc.ones { 1, 1 }, mc.ones({ 1, 3 }, { dtype = 'i32' }), mc.ones({ 1, 1 }, { dtype = 'f32' }) } do -- axes of size 1
+    for _, v in ipairs { mc.randn({ 1, 12 }, { seed = 3 }), mc.randn({ 12, 1 }, { seed = 3 }), mc.ones { 1, 1 },
+      mc.ones({ 1, 3 }, { dtype = 'i32' }), mc.ones({ 1, 1 }, { dtype = 'f32' }) } do
+      -- axes of size 1
       for _, norm in ipairs { 'backward', 'ortho', 'forward' } do
         local want = mc.fft.fft(mc.fft.fft(v, { norm = norm }), { axis = 1, norm = norm })
         assert.equal(want.dtype, mc.fft.fftn(v, { norm = norm }).dtype)
         assert.is_true(mc.array_equal(want, mc.fft.fftn(v, { norm = norm })))
       end
     end
-    assert.is_true(mc.array_equal(mc.fft.fft(mc.ones { 1, 4 }, { axis = 1, n = 3 }):sum(2), mc.fft.fftn(mc.ones { 1, 4 }, { s = { 3, 4 } })[{ mc.all, 1 }]))
+    assert.is_true(mc.array_equal(mc.fft.fft(mc.ones { 1, 4 }, { axis = 1, n = 3 }):sum(2),
+      mc.fft.fftn(mc.ones { 1, 4 }, { s = { 3, 4 } })[{ mc.all, 1 }]))
     assert.is_true(mc.allclose(mc.fft.fftn(x, { axes = { 1, 3 } }), mc.fft.fft(mc.fft.fft(x), { axis = 1 })))
   end)
 end)
@@ -205,11 +212,13 @@ describe('wisdom', function()
     mc.fft.config 'auto'
     os.remove(path)
     assert.is_true(mc.allclose(plain, measured, { rtol = 1e-12, atol = 1e-12 }))
-    assert.matches('fft_spec%.lua:%d+: fft wisdom: .*cannot be read; check the path', support.message(function() mc.fft.load_wisdom(path .. '.none') end))
+    assert.matches('fft_spec%.lua:%d+: fft wisdom: .*cannot be read; check the path',
+      support.message(function() mc.fft.load_wisdom(path .. '.none') end))
   end)
 
   it('is not kept by the own engine', function()
-    engine('mascon', function() assert.matches('keeps none', support.message(function() mc.fft.save_wisdom '/dev/null' end)) end)
+    engine('mascon',
+      function() assert.matches('keeps none', support.message(function() mc.fft.save_wisdom '/dev/null' end)) end)
   end)
 end)
 
@@ -217,10 +226,13 @@ describe('a mistake', function()
   it('is explained', function()
     local x = mc.randn({ 2, 4 }, { seed = 1 })
     local function fails(pattern, f) assert.matches('fft_spec%.lua:%d+: ' .. pattern, support.message(f)) end
-    fails('fft: 0 points from f64%[2,4%]@cpu; give a length of at least 1', function() local _ = mc.fft.fft(x, { n = 0 }) end)
+    fails('fft: 0 points from f64%[2,4%]@cpu; give a length of at least 1',
+      function() local _ = mc.fft.fft(x, { n = 0 }) end)
     fails('fft: axis 3 is outside f64%[2,4%]@cpu', function() local _ = mc.fft.fft(x, { axis = 3 }) end)
-    fails('rfft: operand is c128%[2,4%]@cpu; take its real part, or use fft', function() local _ = mc.fft.rfft(mc.fft.fft(x)) end)
-    fails("fft: option norm is 'orth'; choose backward, ortho, forward %(did you mean \"ortho\"%?%)", function() local _ = mc.fft.fft(x, { norm = 'orth' }) end)
+    fails('rfft: operand is c128%[2,4%]@cpu; take its real part, or use fft',
+      function() local _ = mc.fft.rfft(mc.fft.fft(x)) end)
+    fails("fft: option norm is 'orth'; choose backward, ortho, forward %(did you mean \"ortho\"%?%)",
+      function() local _ = mc.fft.fft(x, { norm = 'orth' }) end)
     fails('fft: operand is f64%[%]@cpu; it needs at least one axis', function() local _ = mc.fft.fft(mc.tensor(1)) end)
   end)
 end)
@@ -229,9 +241,12 @@ it('leaves no tensor behind', function() assert.equal(BEFORE, support.tensor_byt
 
 describe('the engine by shape', function()
   it('takes our transform where it is the faster one, to its bits, and says so', function()
-    if not tostring(mc.fft.engine()):find 'FFTW' and not tostring(mc.fft.engine()):find 'fftw' then return pending 'FFTW is not there' end
+    if not tostring(mc.fft.engine()):find 'FFTW' and not tostring(mc.fft.engine()):find 'fftw' then
+      return pending 'FFTW is not there'
+    end
     assert.matches('mascon by shape', mc.fft.engine())
-    for _, case in ipairs { { 'rfft', { 3, 2039 }, 'f32', 'mascon' }, { 'rfft', { 4, 2048 }, 'f32', 'fftw' }, { 'rfft', { 5, 625 }, 'f64', 'mascon' } } do
+    for _, case in ipairs { { 'rfft', { 3, 2039 }, 'f32', 'mascon' }, { 'rfft', { 4, 2048 }, 'f32', 'fftw' },
+      { 'rfft', { 5, 625 }, 'f64', 'mascon' } } do
       local x = mc.randn { case[2][1], case[2][2], seed = 3 }:to(case[3])
       local y = mc.fft[case[1]](x)
       mc.fft.config(case[4])

@@ -1,4 +1,5 @@
--- footprint_spec.lua - no op takes more memory than its result and the workspace its row states, over ops, dtypes and layouts.
+-- footprint_spec.lua - no op takes more memory than its result and the workspace its row states, over ops, dtypes and
+-- layouts.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local calls, footprint = support.load 'calls', support.load 'footprint'
@@ -39,15 +40,19 @@ describe('memory beside the result stays within what the row states', function()
                 if wrong[#wrong] ~= unit then wrong[#wrong + 1] = unit end
               else
                 any = true
-                local allowed = (row.work or 0) * unit * footprint.rounding + result * (footprint.rounding - 1) + footprint.slack()
+                local allowed = (row.work
+                  or 0) * unit * footprint.rounding + result * (footprint.rounding - 1) + footprint.slack()
                 if beside > allowed then
-                  wrong[#wrong + 1] = ('%s of %s, %s: %.2f units of %d bytes beside the result, the row states %s'):format(name, dtype, call.what, beside / unit, unit, row.work or 0)
+                  wrong[#wrong + 1] = ('%s of %s, %s: %.2f units of %d bytes beside the result, the row states %s')
+                    :format(name, dtype, call.what, beside / unit, unit, row.work or 0)
                 end
               end
             end
           end
         end
-        if not any and not DTYPES then wrong[#wrong + 1] = name .. ': no call is known; give it one in tests/support/calls.lua' end
+        if not any and not DTYPES then
+          wrong[#wrong + 1] = name .. ': no call is known; give it one in tests/support/calls.lua'
+        end
       end
       calls.forget()
       mc.set_memory_limit(limit)

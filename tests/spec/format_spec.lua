@@ -3,7 +3,8 @@ local mc = require 'mascon'
 
 describe('format', function()
   it('is string.format for plain values', function()
-    for _, case in ipairs { { '%d', 3 }, { '%5.2f|%-8s|%08.3f', 1.5, 'ab', -2.25 }, { '%x %o %c %q', 255, 8, 65, 'a"b' }, { '100%%' }, { '%+d % d', 3, 4 }, { '%g', 1e300 } } do
+    for _, case in ipairs { { '%d', 3 }, { '%5.2f|%-8s|%08.3f', 1.5, 'ab', -2.25 },
+      { '%x %o %c %q', 255, 8, 65, 'a"b' }, { '100%%' }, { '%+d % d', 3, 4 }, { '%g', 1e300 } } do
       assert.equal(string.format(unpack(case)), mc.format(unpack(case)))
     end
   end)
@@ -33,7 +34,8 @@ describe('format', function()
   end)
 
   it('says which argument does not fit', function()
-    assert.error_matches(function() mc.format('%d', mc.zeros { 2, 3 }) end, 'format: argument 1 is f64%[2,3%]@cpu and %%d takes one number')
+    assert.error_matches(function() mc.format('%d', mc.zeros { 2, 3 }) end,
+      'format: argument 1 is f64%[2,3%]@cpu and %%d takes one number')
     assert.error_matches(function() mc.format('%d', 1.5) end, 'format: argument 1 is 1%.5 and %%d takes a whole number')
     assert.error_matches(function() mc.format('%d %d', 1) end, 'asks for at least 2 arguments and got 1')
     assert.error_matches(function() mc.format('%f', 'x') end, "argument 1 is 'x' and %%f takes a number")
@@ -51,7 +53,9 @@ describe('info', function()
     assert.equal(mc.get_num_threads(), i.threads)
     assert.is_true(i.cores >= 1)
     assert.is_true(i.memory.total >= i.memory.available and i.memory.available > 0)
-    for _, kind in ipairs { 'fft', 'blas', 'zlib', 'threads', 'raster', 'hdf5' } do assert.is_string(i.libraries[kind]) end
+    for _, kind in ipairs { 'fft', 'blas', 'zlib', 'threads', 'raster', 'hdf5' } do
+      assert.is_string(i.libraries[kind])
+    end
     assert.same({ 'cpu' }, i.devices)
   end)
 end)

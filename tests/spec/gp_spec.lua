@@ -1,4 +1,5 @@
--- gp_spec.lua - mc.optim.gaussian_process and mc.optim.kernels against scikit-learn; laws of kernels and posteriors; messages.
+-- gp_spec.lua - mc.optim.gaussian_process and mc.optim.kernels against scikit-learn; laws of kernels and posteriors;
+-- messages.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local tol = support.load 'tol'
@@ -13,8 +14,10 @@ local near = tol.near
 
 local function kernels()
   return {
-    rbf = K.rbf(0.7), ard = K.rbf { 0.7, 1.9 }, matern_half = K.matern(1.3, { nu = 0.5 }), matern_three = K.matern({ 0.8, 2 }, { nu = 1.5 }), matern_five = K.matern(1.1),
-    rational = K.rational_quadratic(0.9, { alpha = 0.6 }), periodic = K.periodic(0.8, 3.1), mixture = 2.5 * K.rbf { 0.7, 1.9 } + 0.3 * K.matern(1.5, { nu = 1.5 }),
+    rbf = K.rbf(0.7), ard = K.rbf { 0.7, 1.9 }, matern_half = K.matern(1.3, { nu = 0.5 }),
+    matern_three = K.matern({ 0.8, 2 }, { nu = 1.5 }), matern_five = K.matern(1.1),
+    rational = K.rational_quadratic(0.9, { alpha = 0.6 }), periodic = K.periodic(0.8, 3.1),
+    mixture = 2.5 * K.rbf { 0.7, 1.9 } + 0.3 * K.matern(1.5, { nu = 1.5 }),
   }
 end
 local function points(name)
@@ -74,9 +77,11 @@ describe('the kernels', function()
   it('say what is wrong', function()
     assert.matches('kernels.rbf: length is %-1; give a positive number', support.message(function() K.rbf(-1) end))
     assert.matches('kernels.matern: option nu is 2; choose', support.message(function() K.matern(1, { nu = 2 }) end))
-    assert.matches('kernels.white: the bounds of variance are 3; give { low, high }', support.message(function() K.white(1, { bounds = 3 }) end))
+    assert.matches('kernels.white: the bounds of variance are 3; give { low, high }',
+      support.message(function() K.white(1, { bounds = 3 }) end))
     assert.matches('kernels: .x. is no kernel', support.message(function() return K.rbf(1) + 'x' end))
-    assert.matches('the kernel has 2 lengths, the points have 3 coordinates', support.message(function() K.rbf({ 1, 2 }):matrix(mc.ones { 4, 3 }) end))
+    assert.matches('the kernel has 2 lengths, the points have 3 coordinates',
+      support.message(function() K.rbf({ 1, 2 }):matrix(mc.ones { 4, 3 }) end))
   end)
 end)
 
@@ -109,7 +114,8 @@ describe('gaussian_process', function()
 
   it('recovers noise and length of data drawn from a kernel', function()
     local X = mc.linspace(0, 30, 150)
-    local truth = process(mc.tensor { -1e6 }, mc.tensor { 0 }, { kernel = 4 * K.rbf(1.5), fit = false, normalize = false })
+    local truth =
+      process(mc.tensor { -1e6 }, mc.tensor { 0 }, { kernel = 4 * K.rbf(1.5), fit = false, normalize = false })
     local y = truth:sample(X, { key = 3 })[1] + 0.2 * mc.random.normal({ 150 }, { key = 4 })
     local gp = process(X, y, { kernel = 1 * K.rbf(1) + K.white(0.1), normalize = false })
     local v = gp.kernel:values()
@@ -141,7 +147,8 @@ describe('gaussian_process', function()
 
   it('takes variances of the data', function()
     local x = mc.tensor { 0, 1, 2 }
-    local gp = process(x, mc.tensor { 0, 5, 0 }, { kernel = K.rbf(1), fit = false, normalize = false, noise = mc.tensor { 1e-9, 1e9, 1e-9 } })
+    local gp = process(x, mc.tensor { 0, 5, 0 },
+      { kernel = K.rbf(1), fit = false, normalize = false, noise = mc.tensor { 1e-9, 1e9, 1e-9 } })
     near(0, gp:predict(mc.tensor { 1 }).mean, 'a point without weight', 1e-6)
   end)
 
@@ -181,7 +188,9 @@ describe('gaussian_process', function()
     says('gaussian_process: option noise is f64%[2%]@cpu', x, y, { noise = mc.ones { 2 } })
     says('gaussian_process: there are no points', mc.zeros { 0, 2 }, mc.zeros { 0 })
     local gp = process(x + mc.random.uniform({ 3, 2 }, { key = 1 }), y, { fit = false })
-    assert.matches('gaussian_process.predict: the points are f64%[4,3%]@cpu, those of the data have 2', support.message(function() gp:predict(mc.ones { 4, 3 }) end))
-    assert.matches('gaussian_process.likelihood: give a list of 4 hyperparameters', support.message(function() gp:likelihood { 1 } end))
+    assert.matches('gaussian_process.predict: the points are f64%[4,3%]@cpu, those of the data have 2',
+      support.message(function() gp:predict(mc.ones { 4, 3 }) end))
+    assert.matches('gaussian_process.likelihood: give a list of 4 hyperparameters',
+      support.message(function() gp:likelihood { 1 } end))
   end)
 end)

@@ -1,4 +1,5 @@
--- grad_fourier_spec.lua - derivatives of transforms: every norm, type, length longer and shorter than the data, odd and even.
+-- grad_fourier_spec.lua - derivatives of transforms: every norm, type, length longer and shorter than the data, odd and
+-- even.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local gradient_rows = support.load 'gradient_rows'
@@ -11,7 +12,8 @@ local function transforms(name)
     local out = {}
     for _, norm in ipairs(NORMS) do
       for _, n in ipairs(LENGTHS) do
-        out[#out + 1] = { function(x) return mc.fft[name](x, { axis = 2, norm = norm, n = n or nil }) end, r(2, 5, 2), second = norm == 'ortho', compiled = n == 7 }
+        out[#out + 1] = { function(x) return mc.fft[name](x, { axis = 2, norm = norm, n = n or nil }) end, r(2, 5, 2),
+          second = norm == 'ortho', compiled = n == 7 }
       end
     end
     return out
@@ -47,26 +49,31 @@ end
 local CASES = {
   fft = transforms 'fft', ifft = transforms 'ifft', rfft = real(transforms 'rfft'), irfft = transforms 'irfft',
   dct = trigonometric 'dct', idct = trigonometric 'idct', dst = trigonometric 'dst', idst = trigonometric 'idst',
-  fftn = one(function(x) return mc.fft.fftn(x, { s = { 4, 2 } }) end, 3, 4), ifftn = one(function(x) return mc.fft.ifftn(x, { norm = 'ortho' }) end, 3, 4),
+  fftn = one(function(x) return mc.fft.fftn(x, { s = { 4, 2 } }) end, 3, 4),
+  ifftn = one(function(x) return mc.fft.ifftn(x, { norm = 'ortho' }) end, 3, 4),
   rfftn = real(one(mc.fft.rfftn, 3, 4)), irfftn = one(function(x) return mc.fft.irfftn(x, { s = { 3, 5 } }) end, 3, 4),
   hfft = one(function(x) return mc.fft.hfft(x, { n = 5 }) end, 2, 4), ihfft = real(one(mc.fft.ihfft, 2, 6)),
   fftshift = one(mc.fft.fftshift, 3, 4), ifftshift = one(mc.fft.ifftshift, 3, 4),
-  dctn = one(mc.fft.dctn, 3, 4), idctn = one(function(x) return mc.fft.idctn(x, { s = { 2, 5 } }) end, 3, 4), dstn = one(mc.fft.dstn, 3, 4), idstn = one(mc.fft.idstn, 3, 4),
+  dctn = one(mc.fft.dctn, 3, 4), idctn = one(function(x) return mc.fft.idctn(x, { s = { 2, 5 } }) end, 3, 4),
+  dstn = one(mc.fft.dstn, 3, 4), idstn = one(mc.fft.idstn, 3, 4),
 }
 
 local PRODUCTS = {
-  convolve = function(r) return { { mc.convolve, r(9), r(4) }, { function(a, b) return mc.convolve(a, b, 'same') end, r(40), r(90), narrow = false } } end,
+  convolve = function(r) return { { mc.convolve, r(9), r(4) },
+    { function(a, b) return mc.convolve(a, b, 'same') end, r(40), r(90), narrow = false } } end,
   correlate = function(r) return { { function(a, b) return mc.correlate(a, b, 'full') end, r(9), r(4) } } end,
   einsum = function(r)
     local function case(text, ...) return { function(...) return mc.einsum(text, ...) end, ... } end
     return {
-      case('ij,jk->ik', r(3, 2), r(2, 4)), case('ij,ji', r(3, 3), r(3, 3)), case('ii,ij->j', r(3, 3), r(3, 3)), case('bij,bjk->bik', r(2, 3, 2), r(2, 2, 4)),
+      case('ij,jk->ik', r(3, 2), r(2, 4)), case('ij,ji', r(3, 3), r(3, 3)), case('ii,ij->j', r(3, 3), r(3, 3)),
+      case('bij,bjk->bik', r(2, 3, 2), r(2, 2, 4)),
       case('ijk,jl,kl->i', r(3, 2, 4), r(2, 3), r(4, 3)), case('...i->...', r(2, 3)),
     }
   end,
   matmul = function(r)
     local function product(a, b) return a:matmul(b) end
-    return { { product, r(2, 3, 4), r(4, 2) }, { product, r(4), r(3, 4, 2) }, { product, r(3, 2, 4), r(4) }, { product, r(4), r(4) }, { product, r(2, 1, 3, 4), r(5, 4, 2) } }
+    return { { product, r(2, 3, 4), r(4, 2) }, { product, r(4), r(3, 4, 2) }, { product, r(3, 2, 4), r(4) },
+      { product, r(4), r(4) }, { product, r(2, 1, 3, 4), r(5, 4, 2) } }
   end,
 }
 

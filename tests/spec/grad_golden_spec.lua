@@ -1,4 +1,5 @@
--- grad_golden_spec.lua - gradients against PyTorch, JAX and mpmath where derivatives have traps (tests/golden/make_grad_elements.py).
+-- grad_golden_spec.lua - gradients against PyTorch, JAX and mpmath where derivatives have traps
+-- (tests/golden/make_grad_elements.py).
 --
 -- Every case of the file must be named here; a call says how the op is asked for the same thing.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
@@ -9,25 +10,32 @@ local op = require 'mascon.core.op'
 local FILE = support.folder .. '/golden/grad_elements.npz'
 
 local CALL = {
-  prod = function(x) return mc.prod(x, 2) end, cumprod = function(x) return mc.cumprod(x, 2) end, cumprod_complex = function(x) return mc.cumprod(x, 1) end,
-  amax = function(x) return mc.max(x, 2) end, logcumsumexp = function(x) return mc.logcumsumexp(x, 2) end, logsumexp = mc.logsumexp,
-  log_softmax = function(x) return mc.log_softmax(x, { axis = 2 }) end, softmax_twice = function(x) return mc.softmax(x, { axis = 2 }) end,
-  std = function(x) return mc.std(x, { 2, correction = 1 }) end, var_twice = function(x) return mc.square(mc.var(x, 2)) end,
+  prod = function(x) return mc.prod(x, 2) end, cumprod = function(x) return mc.cumprod(x, 2) end,
+  cumprod_complex = function(x) return mc.cumprod(x, 1) end, amax = function(x) return mc.max(x, 2) end,
+  logcumsumexp = function(x) return mc.logcumsumexp(x, 2) end, logsumexp = mc.logsumexp,
+  log_softmax = function(x) return mc.log_softmax(x, { axis = 2 }) end,
+  softmax_twice = function(x) return mc.softmax(x, { axis = 2 }) end,
+  std = function(x) return mc.std(x, { 2, correction = 1 }) end,
+  var_twice = function(x) return mc.square(mc.var(x, 2)) end,
   quantile = function(x) return mc.quantile(x, { 0.2, 0.55 }, 2) end, nanmean = function(x) return mc.nanmean(x, 2) end,
-  sort = function(x) return mc.sort(x, { axis = 2, descending = true }) end, sgn_complex = mc.sign, divide_complex = mc.divide, vdot_complex = mc.vdot,
+  sort = function(x) return mc.sort(x, { axis = 2, descending = true }) end, sgn_complex = mc.sign,
+  divide_complex = mc.divide, vdot_complex = mc.vdot,
 }
 CALL.cumprod_twice, CALL.polygamma = CALL.cumprod, function(x) return mc.special.polygamma(2, x) end
 local HOW = { prod = 'prod', mean = 'mean', amax = 'max' }
 local function call(name)
   local how, own = name:match '^scatter_(%l+)_(%d)$'
   if how then
-    return function(x, i, v) return mc.scatter_reduce(x, i, v, { axis = 2, reduce = HOW[how], include_self = own == '1', base = 0 }) end
+    return function(x, i, v)
+      return mc.scatter_reduce(x, i, v, { axis = 2, reduce = HOW[how], include_self = own == '1', base = 0 })
+    end
   end
   local plain = name:gsub('_complex$', ''):gsub('_third$', '')
   return CALL[name] or op.functions[plain]
 end
 
--- the answers are f64; some of them and of ours are differences of neighbouring orders, or divisions by small steps of a parameter
+-- the answers are f64; some of them and of ours are differences of neighbouring orders, or divisions by small steps of
+-- a parameter
 local DIGITS_LOST = 2 ^ 8
 
 local function compare(what, got, want)

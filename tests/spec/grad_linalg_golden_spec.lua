@@ -1,4 +1,5 @@
--- grad_linalg_golden_spec.lua - gradients of linear algebra and transforms against PyTorch and JAX (tests/golden/make_grad_linalg.py).
+-- grad_linalg_golden_spec.lua - gradients of linear algebra and transforms against PyTorch and JAX
+-- (tests/golden/make_grad_linalg.py).
 --
 -- Every case of the file must have its loss here, in operands and then weights.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
@@ -33,18 +34,26 @@ local LOSS = {
     local s, u = L.eigh(a + mc.conj(a.mT))
     return mc.sum(w * size2(u)) + mc.sum(v * s)
   end,
-  eigvalsh_equal = function(a) return mc.sum(L.eigvalsh(a) ^ 3) end, eig_real = eig, eig_complex = eig, qr_complex_tall = qr, qr_wide = qr, lu_tall = lu, lu_wide = lu,
+  eigvalsh_equal = function(a) return mc.sum(L.eigvalsh(a) ^ 3) end, eig_real = eig, eig_complex = eig,
+  qr_complex_tall = qr, qr_wide = qr, lu_tall = lu, lu_wide = lu,
   slogdet_complex = function(a, w)
     local sign, log = L.slogdet(a)
     return weighted(w, sign) + mc.sum(log)
   end,
-  det_singular = L.det, cholesky_complex = function(a, w) return weighted(w, L.cholesky(a:matmul(mc.conj(a.mT)) + mc.eye(3) * 2)) end,
-  triangular = function(a, b, w) return weighted(w, L.solve_triangular(a, b, { lower = true, unit_diagonal = true })) end,
-  lstsq_tall = function(a, b, w) return mc.sum(w * L.lstsq(a, b).x) end, pinv_rank2 = function(a, w) return mc.sum(w * L.pinv(a, { rtol = 1e-10 })) end,
-  expm_complex = function(a, w) return weighted(w, L.expm(a)) end, norm_zero_row = function(a) return mc.sum(L.vector_norm(a, { axis = 2 })) end,
-  irfft_odd = function(a, w) return mc.sum(w * mc.fft.irfft(a, { n = 7 })) end, irfft_even_ortho = function(a, w) return mc.sum(w * mc.fft.irfft(a, { n = 8, norm = 'ortho' })) end,
-  rfft_long = function(a, w) return weighted(w, mc.fft.rfft(a, { n = 9, norm = 'forward' })) end, hfft = function(a, w) return mc.sum(w * mc.fft.hfft(a, { n = 6 })) end,
-  dct = function(x, w) return mc.sum(w * mc.fft.dct(x, { norm = 'ortho' })) end, idct = function(x, w) return mc.sum(w * mc.fft.idct(x)) end,
+  det_singular = L.det,
+  cholesky_complex = function(a, w) return weighted(w, L.cholesky(a:matmul(mc.conj(a.mT)) + mc.eye(3) * 2)) end,
+  triangular = function(a, b,
+    w) return weighted(w, L.solve_triangular(a, b, { lower = true, unit_diagonal = true })) end,
+  lstsq_tall = function(a, b, w) return mc.sum(w * L.lstsq(a, b).x) end,
+  pinv_rank2 = function(a, w) return mc.sum(w * L.pinv(a, { rtol = 1e-10 })) end,
+  expm_complex = function(a, w) return weighted(w, L.expm(a)) end,
+  norm_zero_row = function(a) return mc.sum(L.vector_norm(a, { axis = 2 })) end,
+  irfft_odd = function(a, w) return mc.sum(w * mc.fft.irfft(a, { n = 7 })) end,
+  irfft_even_ortho = function(a, w) return mc.sum(w * mc.fft.irfft(a, { n = 8, norm = 'ortho' })) end,
+  rfft_long = function(a, w) return weighted(w, mc.fft.rfft(a, { n = 9, norm = 'forward' })) end,
+  hfft = function(a, w) return mc.sum(w * mc.fft.hfft(a, { n = 6 })) end,
+  dct = function(x, w) return mc.sum(w * mc.fft.dct(x, { norm = 'ortho' })) end,
+  idct = function(x, w) return mc.sum(w * mc.fft.idct(x)) end,
   interp = function(x, xp, fp, w) return mc.sum(w * mc.interp(x, xp, fp)) end,
 }
 
@@ -53,7 +62,9 @@ local DIGITS_LOST = 2 ^ 12
 
 local function list(file, name, kind)
   local out = {}
-  while file[('%s.%s%d'):format(name, kind, #out + 1)] do out[#out + 1] = file[('%s.%s%d'):format(name, kind, #out + 1)] end
+  while file[('%s.%s%d'):format(name, kind, #out + 1)] do
+    out[#out + 1] = file[('%s.%s%d'):format(name, kind, #out + 1)]
+  end
   return out
 end
 
@@ -73,8 +84,11 @@ describe('gradients of PyTorch and JAX', function()
       for i, g in ipairs(got) do
         assert.equal(want[i].dtype .. tostring(want[i].shape), g.dtype .. tostring(g.shape))
         local size = mc.max(mc.abs(want[i])):item()
-        local wrong = tol.compare('ITERATIVE', 'f64', mc.max(mc.abs(g - want[i])):item(), 0, { bound = tol.kind.f64.eps * DIGITS_LOST * (size + 1) })
-        if wrong then error(('%s, operand %d: %s\n%s\n%s'):format(name, i, wrong, tostring(g), tostring(want[i])), 0) end
+        local wrong = tol.compare('ITERATIVE', 'f64', mc.max(mc.abs(g - want[i])):item(), 0,
+          { bound = tol.kind.f64.eps * DIGITS_LOST * (size + 1) })
+        if wrong then
+          error(('%s, operand %d: %s\n%s\n%s'):format(name, i, wrong, tostring(g), tostring(want[i])), 0)
+        end
       end
     end)
   end

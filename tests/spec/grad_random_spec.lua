@@ -8,9 +8,12 @@ local PLACE, WIDTH = mc.tensor { { 0.3 }, { -0.2 } }, mc.tensor { { 0.7 }, { 1.8
 
 -- parameters in the order of the row, those with a derivative as tensors; the others as numbers
 local PARAMETERS = {
-  uniform = { low = LOW, high = HIGH }, normal = { mean = PLACE, std = WIDTH }, exponential = { scale = WIDTH }, laplace = { loc = PLACE, scale = WIDTH },
-  logistic = { loc = PLACE, scale = WIDTH }, gumbel = { loc = PLACE, scale = WIDTH }, weibull = { a = WIDTH, scale = mc.tensor { 0.5, 1, 3 } }, pareto = { a = WIDTH + 2, scale = mc.tensor { 0.5, 1, 3 } },
-  cauchy = { loc = PLACE, scale = WIDTH }, rayleigh = { scale = WIDTH }, lognormal = { mean = PLACE, std = WIDTH }, gamma = { a = 2.5, scale = WIDTH }, student_t = { df = 3, loc = PLACE, scale = WIDTH },
+  uniform = { low = LOW, high = HIGH }, normal = { mean = PLACE, std = WIDTH }, exponential = { scale = WIDTH },
+  laplace = { loc = PLACE, scale = WIDTH }, logistic = { loc = PLACE, scale = WIDTH },
+  gumbel = { loc = PLACE, scale = WIDTH }, weibull = { a = WIDTH, scale = mc.tensor { 0.5, 1, 3 } },
+  pareto = { a = WIDTH + 2, scale = mc.tensor { 0.5, 1, 3 } },
+  cauchy = { loc = PLACE, scale = WIDTH }, rayleigh = { scale = WIDTH }, lognormal = { mean = PLACE, std = WIDTH },
+  gamma = { a = 2.5, scale = WIDTH }, student_t = { df = 3, loc = PLACE, scale = WIDTH },
   von_mises = { mu = PLACE, kappa = 2 }, truncated_normal = { low = LOW, high = HIGH, mean = PLACE, std = WIDTH },
 }
 -- none of their parameters has one
@@ -44,11 +47,17 @@ for _, row in ipairs(require 'mascon.gen.ops'.ops) do
 end
 CASES.multivariate_normal = function(r)
   return {
-    { function(m, c) return mc.random.multivariate_normal({ 4 }, { mean = m, cov = c:matmul(c.mT) + mc.eye(3), key = 3 }) end, r(3), r(3, 3), narrow = false },
-    { function(m, l) return mc.random.multivariate_normal({ 4 }, { mean = m, cholesky = mc.tril(l), key = 3 }) end, r(3), r(3, 3), narrow = false },
+    { function(m, c)
+      return mc.random.multivariate_normal({ 4 }, { mean = m, cov = c:matmul(c.mT) + mc.eye(3), key = 3 })
+    end, r(3), r(3, 3), narrow = false },
+    { function(m, l) return mc.random.multivariate_normal({ 4 }, { mean = m, cholesky = mc.tril(l), key = 3 }) end,
+      r(3), r(3, 3), narrow = false },
   }
 end
-CASES.wishart = function(r) return { { function(c) return mc.random.wishart({ 2 }, { df = 5, scale = c:matmul(c.mT) + mc.eye(3), key = 3 }) end, r(3, 3), narrow = false } } end
+CASES.wishart = function(r)
+  return { { function(c) return mc.random.wishart({ 2 }, { df = 5, scale = c:matmul(c.mT) + mc.eye(3), key = 3 }) end,
+    r(3, 3), narrow = false } }
+end
 
 describe('derivatives of random numbers', function()
   for _, t in ipairs(gradient_rows.rows(function(row)
@@ -62,15 +71,18 @@ describe('derivatives of random numbers', function()
         if name == 'beta' then o.a = 2 end
         return mc.sum(mc.random[name]({ 3 }, o))
       end), mc.tensor(2))
-      assert(not ok and message:find(('random.%s: no derivative with respect to %s: '):format(name, parameter), 1, true), tostring(message))
+      assert(not ok and message:find(('random.%s: no derivative with respect to %s: '):format(name, parameter), 1,
+        true), tostring(message))
       assert(message:find('give it as a number, or as a tensor that the function captures', 1, true), message)
     end
-    local ok, message = pcall(mc.grad(function(t) return mc.sum(mc.random.poisson({ 3 }, { rate = t, dtype = 'f64', key = 1 })) end), mc.tensor(2))
+    local ok, message = pcall(mc.grad(
+      function(t) return mc.sum(mc.random.poisson({ 3 }, { rate = t, dtype = 'f64', key = 1 })) end), mc.tensor(2))
     assert(not ok and message:find('random_poisson has no derivative: counts', 1, true), tostring(message))
   end)
 
   it('of a distribution without width are finite', function()
-    local g = mc.grad(function(m, s) return mc.sum(mc.random.normal({ 3 }, { mean = m, std = s, key = 1 })) end, { argnums = { 1, 2 } })(mc.tensor(2), mc.tensor(0))
+    local g = mc.grad(function(m, s) return mc.sum(mc.random.normal({ 3 }, { mean = m, std = s, key = 1 })) end,
+      { argnums = { 1, 2 } })(mc.tensor(2), mc.tensor(0))
     assert.equal(3, g[1]:item())
     assert.equal(0, g[2]:item())
   end)

@@ -1,4 +1,5 @@
--- grad_reduce_spec.lua - derivatives of reductions, softmax and scans against differences, with zeros, ties, NaN and infinities by value.
+-- grad_reduce_spec.lua - derivatives of reductions, softmax and scans against differences, with zeros, ties, NaN and
+-- infinities by value.
 --
 -- Rows of the families reduce, softmax and scan are all tried, over several axes.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
@@ -31,8 +32,12 @@ local function is(want, got)
   got, want = got:totable(), type(want) == 'table' and want or { want }
   assert.equal(#want, #got)
   for i, v in ipairs(want) do
-    if v ~= v then assert(got[i] ~= got[i], ('element %d is %g, want NaN'):format(i, got[i]))
-    else assert(math.abs(got[i] - v) <= 1e-14 * math.max(1, math.abs(v)), ('element %d is %.17g, want %.17g'):format(i, got[i], v)) end
+    if v ~= v then
+      assert(got[i] ~= got[i], ('element %d is %g, want NaN'):format(i, got[i]))
+    else
+      assert(math.abs(got[i] - v) <= 1e-14 * math.max(1, math.abs(v)),
+        ('element %d is %.17g, want %.17g'):format(i, got[i], v))
+    end
   end
 end
 
@@ -89,7 +94,9 @@ describe('derivatives over axes', function()
     for _, f in ipairs { mc.sum, mc.mean, mc.prod, mc.max, mc.logsumexp, mc.softmax } do
       assert.equal('{}', tostring(gradient_of(f, mc.tensor(2)).shape))
     end
-    for _, f in ipairs { mc.sum, mc.prod, mc.mean, mc.logsumexp } do assert.equal('{0, 3}', tostring(gradient_of(f, mc.zeros { 0, 3 }).shape)) end
+    for _, f in ipairs { mc.sum, mc.prod, mc.mean, mc.logsumexp } do
+      assert.equal('{0, 3}', tostring(gradient_of(f, mc.zeros { 0, 3 }).shape))
+    end
     for _, name in ipairs { 'cumsum', 'cumprod', 'cummax', 'logcumsumexp' } do
       assert.equal('{0}', tostring(gradient_of(function(t) return mc[name](t, 1) end, mc.zeros { 0 }).shape))
     end
@@ -105,17 +112,20 @@ describe('derivatives over axes', function()
 
   it('of linear recurrences', function()
     for _, dtype in ipairs { 'f64', 'c128' } do
-      local a, b, c = gradient.random({ 3, 4 }, dtype, 1), gradient.random({ 3, 4 }, dtype, 2), gradient.random({ 3, 1 }, dtype, 3)
+      local a, b, c = gradient.random({ 3, 4 }, dtype, 1), gradient.random({ 3, 4 }, dtype, 2),
+        gradient.random({ 3, 1 }, dtype, 3)
       for _, o in ipairs { { axis = 1 }, { axis = 2 }, { axis = 2, reverse = true } } do
         gradient.check('linear_recurrence ' .. dtype, function(x, y) return mc.linear_recurrence(x, y, o) end, { a, b })
-        gradient.check('broadcast linear_recurrence ' .. dtype, function(x, y) return mc.linear_recurrence(x, y, o) end, { c, b })
+        gradient.check('broadcast linear_recurrence ' .. dtype,
+          function(x, y) return mc.linear_recurrence(x, y, o) end, { c, b })
       end
     end
   end)
 
   it('of vecdot and dot', function()
     for _, dtype in ipairs { 'f64', 'c128' } do
-      local a, b, c = gradient.random({ 3, 4 }, dtype, 1), gradient.random({ 2, 1, 4 }, dtype, 2), gradient.random({ 4 }, dtype, 3)
+      local a, b, c = gradient.random({ 3, 4 }, dtype, 1), gradient.random({ 2, 1, 4 }, dtype, 2),
+        gradient.random({ 4 }, dtype, 3)
       gradient.check('vecdot ' .. dtype, mc.vecdot, { a, b })
       gradient.check('vecdot of a vector ' .. dtype, mc.vecdot, { c, a })
       gradient.check('vecdot along another axis ' .. dtype, function(x, y) return mc.vecdot(x, y, -2) end, { a, a + 1 })

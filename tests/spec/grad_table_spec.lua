@@ -37,7 +37,8 @@ describe('the op table', function()
       for _, row in ipairs(ops) do
         local own, key = where[row[1]], list ~= 'without' and where[row.rules or ''] or nil
         assert(not (own and key) or own == key, row[1] .. ' has rules in two files')
-        assert(not (list == 'reverse' and own and (row.rules or ''):find '^none'), row[1] .. ' has a rule and a reason why not')
+        assert(not (list == 'reverse' and own and (row.rules or ''):find '^none'),
+          row[1] .. ' has a rule and a reason why not')
         local home = rules.HOME[row.family]
         if home and (own or key) then
           local there = false

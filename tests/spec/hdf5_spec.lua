@@ -1,6 +1,8 @@
--- hdf5_spec.lua - HDF5 files: what h5py wrote, what h5py read of ours, links, ranges, packing; damage, interruption, full disks.
+-- hdf5_spec.lua - HDF5 files: what h5py wrote, what h5py read of ours, links, ranges, packing; damage, interruption,
+-- full disks.
 --
--- Files and values come from a golden (make_hdf5.py); the files that mascon writes there were opened and compared by h5py.
+-- Files and values come from a golden (make_hdf5.py); the files that mascon writes there were opened and compared by
+-- h5py.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local recordings = support.load 'recordings'
 local mc = require 'mascon'
@@ -21,7 +23,8 @@ local function has(text, part) assert.truthy(text:find(part, 1, true), text) end
 
 --- Open descriptors of this process that lead into the folder.
 local function held()
-  local p = io.popen(('ls -l /proc/%d/fd 2>/dev/null'):format(tonumber((io.open('/proc/self/stat'):read '*a'):match '^(%d+)')))
+  local p =
+    io.popen(('ls -l /proc/%d/fd 2>/dev/null'):format(tonumber((io.open('/proc/self/stat'):read '*a'):match '^(%d+)')))
   local n = select(2, p:read '*a':gsub(folder:gsub('%p', '%%%0'), ''))
   p:close()
   return n
@@ -49,12 +52,15 @@ describe('mc.load of an HDF5 file', function()
 
   it('gives texts as Lua strings', function()
     local t = mc.open(at 'values.h5'):get 'texts'
-    assert.same({ one = 'größer', many = { 'a', '', 'größer' }, grid = { { 'a', 'b' }, { 'c', 'd' } }, fixed = { 'ab', 'c' }, empty = '' }, t)
+    assert.same({ one = 'größer', many = { 'a', '', 'größer' }, grid = { { 'a', 'b' }, { 'c', 'd' } },
+      fixed = { 'ab', 'c' }, empty = '' }, t)
   end)
 
   it('reads packed, checked, growing and unwritten datasets', function()
     local f = mc.open(at 'values.h5'):group 'packed'
-    for _, name in ipairs { 'gzip', 'checked', 'grown', 'unwritten' } do assert.is_true(mc.array_equal(g.arrays['packed ' .. name], f:get(name)), name) end
+    for _, name in ipairs { 'gzip', 'checked', 'grown', 'unwritten' } do
+      assert.is_true(mc.array_equal(g.arrays['packed ' .. name], f:get(name)), name)
+    end
   end)
 
   it('says what packs a dataset when that is not here', function()
@@ -70,7 +76,8 @@ describe('mc.load of an HDF5 file', function()
   end)
 
   it('names what has no dtype here, and mc.open reads the rest', function()
-    has(message(mc.load, at 'values.h5'), at 'values.h5' .. ':/others/opaque holds elements of a kind that has no dtype here')
+    has(message(mc.load, at 'values.h5'),
+      at 'values.h5' .. ':/others/opaque holds elements of a kind that has no dtype here')
     local f = mc.open(at 'values.h5')
     has(message(f.get, f, 'others/table'), 'tables of several columns')
     has(message(f.get, f, 'others/reference'), 'references to other places')
@@ -87,7 +94,8 @@ describe('mc.load of an HDF5 file', function()
   end)
 
   it('says which link leads nowhere, and reads the rest lazily', function()
-    has(message(mc.load, at 'dangling.h5'), at 'dangling.h5' .. ": there is no far, or it links to what is not there (unable to open external file, external link file name = 'no-such-file.h5')")
+    has(message(mc.load, at 'dangling.h5'), at 'dangling.h5' .. ": there is no far, or it links to what is not there "
+      .. "(unable to open external file, external link file name = 'no-such-file.h5')")
     local f = mc.open(at 'dangling.h5')
     assert.is_false(f:has 'gone')
     assert.equal(1, f:get 'x')
@@ -102,7 +110,8 @@ describe('mc.load of an HDF5 file', function()
   end)
 
   it('refuses shapes that no machine holds and reads parts of them', function()
-    has(message(mc.load, at 'huge.h5'), at 'huge.h5' .. ':/x declares the shape {1125899906842624}, more than any machine holds')
+    has(message(mc.load, at 'huge.h5'),
+      at 'huge.h5' .. ':/x declares the shape {1125899906842624}, more than any machine holds')
     local f = mc.open(at 'huge.h5')
     has(message(f.get, f, 'y'), 'declares the shape {1073741824, 1073741824}')
     assert.same({ 0, 0, 0 }, f:dataset 'x':read { { 2 ^ 49, 2 ^ 49 + 2 } }:totable())
@@ -157,7 +166,8 @@ describe('mc.open of an HDF5 file', function()
     local f = mc.open(at 'values.h5')
     for _, name in ipairs { 'gzip', 'checked' } do
       local d, x = f:dataset('packed/' .. name), g.arrays['packed ' .. name]
-      for _, r in ipairs { { 3 }, { -1, 2 }, { { 2, 9 } }, { { 1, -1, 3 }, { 2, 8, 2 } }, { mc.all, 4 }, { { 3, 2 } }, { { -5, -2 }, { 5 } }, { mc.all, mc.all } } do
+      for _, r in ipairs { { 3 }, { -1, 2 }, { { 2, 9 } }, { { 1, -1, 3 }, { 2, 8, 2 } }, { mc.all, 4 }, { { 3, 2 } },
+        { { -5, -2 }, { 5 } }, { mc.all, mc.all } } do
         assert.is_true(mc.array_equal(x[r], d:read(r)), name)
         assert.same({ unpack(x[r].shape) }, { unpack(d:read(r).shape) })
       end
@@ -178,7 +188,8 @@ describe('mc.open of an HDF5 file', function()
     has(message(d.read, d, { { 1, 2, 0 } }), 'the step of axis 1 is 0')
     has(message(d.read, d, { 1, 1, 1 }), 'has 2 axes')
     has(message(d.read, d, 'all'), 'give a table of positions')
-    has(message(f.get, f, 'number'), 'has no "number" (did you mean "numbers"?); it holds numbers, others, packed, texts')
+    has(message(f.get, f, 'number'),
+      'has no "number" (did you mean "numbers"?); it holds numbers, others, packed, texts')
     has(message(f.dataset, f, 'numbers'), 'is a group, not a dataset')
     has(message(f.group, f, 'numbers/f8'), 'is a dataset, not a group')
     has(message(f.get, f, 'numbers/nothing at all'), 'there is no numbers/nothing at all')
@@ -189,12 +200,16 @@ describe('mc.save of an HDF5 file', function()
   local function contents()
     local x = mc.arange(1, 24):reshape { 4, 6 }
     local h = {}
-    for _, d in ipairs { 'u8', 'i8', 'i16', 'i32', 'i64', 'f16', 'f32', 'f64', 'c64', 'c128' } do h[d] = mc.arange(1, 3):to(d) end
+    for _, d in ipairs { 'u8', 'i8', 'i16', 'i32', 'i64', 'f16', 'f32', 'f64', 'c64', 'c128' } do
+      h[d] = mc.arange(1, 3):to(d)
+    end
     return {
-      numbers = h, bool = mc.tensor { true, false }, x = x, turned = x.T, part = x['2:3, ::2'], none = mc.zeros { 0, 3 }, scalar = 2.5, yes = true,
-      complex = mc.complex(1, -2), text = 'größer', texts = { 'a', '', 'größer' }, list = { 1, 2, 3 }, group = { inner = { y = mc.ones { 2 } }, empty = {} },
+      numbers = h, bool = mc.tensor { true, false }, x = x, turned = x.T, part = x['2:3, ::2'],
+      none = mc.zeros { 0, 3 }, scalar = 2.5, yes = true, complex = mc.complex(1, -2), text = 'größer',
+      texts = { 'a', '', 'größer' }, list = { 1, 2, 3 }, group = { inner = { y = mc.ones { 2 } }, empty = {} },
     }, {
-      ['/'] = { made = 'by mascon', version = 1 }, ['group/inner/y'] = { unit = 'V', scale = mc.tensor { 1, 2 }, names = { 'p', 'q' }, flag = true },
+      ['/'] = { made = 'by mascon', version = 1 },
+      ['group/inner/y'] = { unit = 'V', scale = mc.tensor { 1, 2 }, names = { 'p', 'q' }, flag = true },
     }
   end
 
@@ -262,7 +277,8 @@ describe('mc.save of an HDF5 file', function()
     local r = mc.load(at 'large.h5')
     assert.is_true(mc.array_equal(x, r.x))
     assert.is_true(mc.array_equal(x.T, r.turned))
-    assert.is_true(mc.array_equal(x['3:-1:7, 11:400'], mc.open(at 'large.h5'):dataset 'x':read { { 3, -1, 7 }, { 11, 400 } }))
+    assert.is_true(
+      mc.array_equal(x['3:-1:7, 11:400'], mc.open(at 'large.h5'):dataset 'x':read { { 3, -1, 7 }, { 11, 400 } }))
   end)
 
   it('refuses what HDF5 cannot hold, by name, and leaves the old file', function()
@@ -270,9 +286,12 @@ describe('mc.save of an HDF5 file', function()
     local loop = { a = {} }
     loop.a.b = loop
     for _, case in ipairs {
-      { mc.ones { 2 }, 'value is a tensor; an HDF5 file holds a table whose keys are names' }, { { 1, 2 }, 'value is a list' }, { 'text', "value is 'text'" },
-      { { a = { b = print } }, ':/a/b is a function; HDF5 holds' }, { { ['a/b'] = 1 }, "has the key 'a/b'" }, { { a = { [3] = 1 } }, 'has the key 3' }, { { ['.'] = 1 }, "has the key '.'" },
-      { { a = { 1, 2, x = 3 } }, "has the key 'x' beside positions" }, { { a = { 'b', 1 } }, ':/a: 1 is among texts' }, { { a = 'x\0y' }, 'a text holds a zero byte' },
+      { mc.ones { 2 }, 'value is a tensor; an HDF5 file holds a table whose keys are names' },
+      { { 1, 2 }, 'value is a list' }, { 'text', "value is 'text'" },
+      { { a = { b = print } }, ':/a/b is a function; HDF5 holds' }, { { ['a/b'] = 1 }, "has the key 'a/b'" },
+      { { a = { [3] = 1 } }, 'has the key 3' }, { { ['.'] = 1 }, "has the key '.'" },
+      { { a = { 1, 2, x = 3 } }, "has the key 'x' beside positions" }, { { a = { 'b', 1 } }, ':/a: 1 is among texts' },
+      { { a = 'x\0y' }, 'a text holds a zero byte' },
       { loop, ':/a/b holds itself' }, { { a = { { x = 1 } } }, ':/a: ' },
     } do
       local text = message(mc.save, at 'x.h5', case[1])
@@ -317,9 +336,11 @@ describe('mc.save of an HDF5 file', function()
     has(message(mc.save, '/dev/null', { x = 1 }, { format = 'h5' }), 'a pipe or a device')
     local there = recordings.small_disk('256k', function(small)
       mc.save(small .. '/x.h5', { x = 7 })
-      for _, v in ipairs { { x = mc.zeros { 200000 } }, { a = mc.ones { 10 }, x = mc.randn({ 90000 }, { seed = 1 }), y = 'later' } } do
+      for _, v in ipairs { { x = mc.zeros { 200000 } },
+        { a = mc.ones { 10 }, x = mc.randn({ 90000 }, { seed = 1 }), y = 'later' } } do
         for level = 0, 1 do
-          local text = message(mc.save, small .. '/x.h5', level == 1 and { x = mc.randn({ 200000 }, { seed = 1 }) } or v, { level = level })
+          local text = message(mc.save, small .. '/x.h5',
+            level == 1 and { x = mc.randn({ 200000 }, { seed = 1 }) } or v, { level = level })
           has(text, 'No space left')
           has(text, small .. '/x.h5')
         end
@@ -378,7 +399,8 @@ describe('memory that is not to be had', function()
     C.mc_memory_cache_enable(0)
     local ok, why = pcall(function()
       for _, job in ipairs {
-        function() mc.load(at 'links.h5') end, function() mc.open(at 'values.h5'):get 'texts' end, function() mc.save(at 'x.h5', list, { level = 1 }) end,
+        function() mc.load(at 'links.h5') end, function() mc.open(at 'values.h5'):get 'texts' end,
+        function() mc.save(at 'x.h5', list, { level = 1 }) end,
       } do
         local n = 0
         repeat
@@ -403,13 +425,20 @@ end)
 
 describe('without the plug-in', function()
   it('says what to install', function()
-    local code = ([[require "mascon.core.ffi".C.mc_plugin_dir_set("%s") local mc = require "mascon" print(mc.info().libraries.hdf5)
-      print(select(2, pcall(mc.load, "%s"))) print(select(2, pcall(mc.save, "%s", { x = 1 })))]]):format(folder, at 'links.h5', at 'saved.h5')
+    local code = ([[
+      require "mascon.core.ffi".C.mc_plugin_dir_set("%s")
+      local mc = require "mascon"
+      print(mc.info().libraries.hdf5)
+      print(select(2, pcall(mc.load, "%s")))
+      print(select(2, pcall(mc.save, "%s", { x = 1 })))]]):format(folder, at 'links.h5', at 'saved.h5')
     local script = recordings.write(at 'script.lua', code)
     local p = io.popen(("%q %q 2>&1"):format(host.exe, script))
     local out = p:read '*a'
     p:close()
-    for _, part in ipairs { 'missing: mc_hdf5.so: cannot be opened', 'install HDF5 (Debian: libhdf5-103-1) to read and write .h5 files' } do has(out, part) end
+    for _, part in ipairs { 'missing: mc_hdf5.so: cannot be opened',
+      'install HDF5 (Debian: libhdf5-103-1) to read and write .h5 files' } do
+      has(out, part)
+    end
     assert.equal(3, select(2, out:gsub('install HDF5', '')))
     assert.is_nil(recordings.listing(folder):find('saved', 1, true))
   end)

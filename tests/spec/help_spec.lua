@@ -95,11 +95,13 @@ describe('help.entries', function()
       seen[e.name] = true
       short[e.name:match '^mc%.%w+%.([%w_]+)$' or ''] = true
     end
-    for _, name in ipairs { 'mc.tensor', 'mc.zeros', 'mc.load', 'mc.info', 'mc.fft.rfft', 'mc.special.jn', 'mc.stats.norm', 'mc.plot', 'mc.manifest.new', 'x:sum', 'x:reshape' } do
+    for _, name in ipairs { 'mc.tensor', 'mc.zeros', 'mc.load', 'mc.info', 'mc.fft.rfft', 'mc.special.jn',
+      'mc.stats.norm', 'mc.plot', 'mc.manifest.new', 'x:sum', 'x:reshape' } do
       assert.is_true(seen[name] or false, name)
     end
     for name in pairs(require 'mascon.core.op'.functions) do
-      assert.is_true(seen['mc.' .. name] or short[name] or seen['x:' .. name] or mc.ops[name] ~= nil and mc.ops[name].namespace ~= nil, name)
+      assert.is_true(seen['mc.' .. name] or short[name] or seen['x:' .. name]
+        or mc.ops[name] ~= nil and mc.ops[name].namespace ~= nil, name)
     end
   end)
 end)
@@ -117,7 +119,8 @@ end)
 describe('the prompt', function()
   it('answers help(value), ?name and ??text', function()
     local program = os.getenv 'MASCON' or require 'mascon.host'.exe
-    local pipe = io.popen(("printf '%s' | '%s' 2>&1"):format('help(mc.hypot)\\n?mc.hypot\\n??hyperbolic sine\\n', program))
+    local pipe =
+      io.popen(("printf '%s' | '%s' 2>&1"):format('help(mc.hypot)\\n?mc.hypot\\n??hyperbolic sine\\n', program))
     local text = pipe:read '*a'
     pipe:close()
     local page = help.show 'mc.hypot'

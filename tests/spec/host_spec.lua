@@ -106,7 +106,9 @@ describe('command line', function()
 
   it('lists verbs in its help', function()
     local out = shell 'MASCON --help'
-    for _, verb in ipairs { 'cache', 'info', 'plan', 'rerun', 'why' } do assert.truthy(out:find('\n    ' .. verb, 1, true)) end
+    for _, verb in ipairs { 'cache', 'info', 'plan', 'rerun', 'why' } do
+      assert.truthy(out:find('\n    ' .. verb, 1, true))
+    end
   end)
 
   it('answers wrong use with status 2 and the nearest verb', function()
@@ -224,8 +226,10 @@ describe('errors', function()
   it('name the spelling for tensors where a plain Lua function got one', function()
     local begin = 'local mc = require "mascon" local x = mc.ones { 3 } '
     for call, hint in pairs {
-      ['math.max(x, 1)'] = 'for a tensor use mc.maximum(x, y) or x:max(); x:item() gives the number of one element', ['math.floor(x)'] = 'for a tensor use mc.floor;',
-      ['table.concat(x)'] = 'for a tensor use x:totable();', ['string.format("%d", x)'] = 'for a tensor use mc.format;', ['string.char(x)'] = "; for a tensor x:item() gives the number",
+      ['math.max(x, 1)'] = 'for a tensor use mc.maximum(x, y) or x:max(); x:item() gives the number of one element',
+      ['math.floor(x)'] = 'for a tensor use mc.floor;',
+      ['table.concat(x)'] = 'for a tensor use x:totable();', ['string.format("%d", x)'] = 'for a tensor use mc.format;',
+      ['string.char(x)'] = "; for a tensor x:item() gives the number",
     } do
       local out, status = run(begin .. call)
       assert.is_truthy(out:match('^[^\n]*'):find(hint, 1, true), out)
@@ -323,7 +327,8 @@ tail()
     assert.is_true(#out < 4000)
     out, status = shell('MASCON ' .. quote(path)) -- compiled: with the place or with advice
     assert.equal(1, status)
-    assert.truthy(out:find('script.lua:1: stack overflow', 1, true) or out:find('MASCON_JIT=off shows the place', 1, true), out)
+    assert.truthy(
+      out:find('script.lua:1: stack overflow', 1, true) or out:find('MASCON_JIT=off shows the place', 1, true), out)
   end)
 
   it('of an internal place lead to the line of the script', function()
@@ -469,7 +474,8 @@ for i = 1, 25 do
   local killer
   host.run_begin()
   local ok, message = pcall(function()
-    killer = io.popen(("sleep 0.0%d; kill -INT %d"):format(i % 5 + 1, pid)) -- os.execute ignores Ctrl-C while its shell runs
+    -- os.execute ignores Ctrl-C while its shell runs
+    killer = io.popen(("sleep 0.0%d; kill -INT %d"):format(i % 5 + 1, pid))
     while true do
       if work(3000) ~= expected then wrong = wrong + 1 end
     end

@@ -1,4 +1,5 @@
--- index_numpy_spec.lua - index expressions in every mixture, read, written and accumulated, against NumPy's answers and plain loops.
+-- index_numpy_spec.lua - index expressions in every mixture, read, written and accumulated, against NumPy's answers and
+-- plain loops.
 --
 -- x holds 1, 2, 3, ..., so that the elements of x[key] say where they came from. The plain reference
 -- (tests/support/index_reference.lua) is itself held to NumPy's stored answers, then draws expressions of its own with
@@ -21,11 +22,21 @@ local INTEGER = { 'i64', 'i32', 'i16', 'i8' }
 local function build(key, turn)
   local out = {}
   for k, v in ipairs(key) do
-    if v == 'all' then out[k] = mc.all elseif v == 'new' then out[k] = mc.newaxis elseif v == 'dots' then out[k] = mc.ellipsis
-    elseif type(v) == 'number' then out[k] = v
-    elseif v.r then out[k] = { v.r[1], v.r[2], v.r[3] }
-    elseif v.i then out[k] = sample.from(v.s, INTEGER[(turn + k) % 4 + 1], v.i)
-    else out[k] = sample.from(v.s, 'bool', v.m) end
+    if v == 'all' then
+      out[k] = mc.all
+    elseif v == 'new' then
+      out[k] = mc.newaxis
+    elseif v == 'dots' then
+      out[k] = mc.ellipsis
+    elseif type(v) == 'number' then
+      out[k] = v
+    elseif v.r then
+      out[k] = { v.r[1], v.r[2], v.r[3] }
+    elseif v.i then
+      out[k] = sample.from(v.s, INTEGER[(turn + k) % 4 + 1], v.i)
+    else
+      out[k] = sample.from(v.s, 'bool', v.m)
+    end
   end
   return out
 end
@@ -57,7 +68,9 @@ local LAYOUT = {
 
 local function compare(got, want, what)
   for i = 1, math.max(#got, #want) do
-    if got[i] ~= want[i] then error(('%s: element %d is %s, want %s'):format(what, i, tostring(got[i]), tostring(want[i])), 0) end
+    if got[i] ~= want[i] then
+      error(('%s: element %d is %s, want %s'):format(what, i, tostring(got[i]), tostring(want[i])), 0)
+    end
   end
 end
 
@@ -67,7 +80,8 @@ local function check(shape, key, layout, turn)
   local n, k = size(shape), build(key, turn)
   local x = LAYOUT[layout](shape)
   local y = x[k]
-  assert(table.concat(y.shape, ',') == table.concat(result, ','), ('shape {%s}, want {%s}'):format(table.concat(y.shape, ','), table.concat(result, ',')))
+  assert(table.concat(y.shape, ',') == table.concat(result, ','),
+    ('shape {%s}, want {%s}'):format(table.concat(y.shape, ','), table.concat(result, ',')))
   compare(read(y), taken, 'x[key]')
   local value, last, sums = {}, {}, {}
   for i = 1, n do last[i], sums[i] = i, i end
@@ -98,7 +112,8 @@ describe('an index expression', function()
     for i, case in ipairs(stored()) do
       local result, taken = reference.take(case.shape, case.key)
       local what = ('case %d, {%s}[%s]'):format(i, table.concat(case.shape, ','), reference.text(case.key))
-      assert(table.concat(result, ',') == table.concat(case.result, ','), ('%s: the loops give shape {%s}, NumPy {%s}'):format(what, table.concat(result, ','), table.concat(case.result, ',')))
+      assert(table.concat(result, ',') == table.concat(case.result, ','), ('%s: the loops give shape {%s}, NumPy {%s}')
+        :format(what, table.concat(result, ','), table.concat(case.result, ',')))
       compare(taken, case.taken, what)
     end
   end)
@@ -107,7 +122,10 @@ describe('an index expression', function()
     it(('reads, assigns and accumulates in a %s tensor'):format(layout), function()
       for i, case in ipairs(stored()) do
         local ok, e = pcall(check, case.shape, case.key, layout, i)
-        if not ok then error(('case %d, {%s}[%s]: %s'):format(i, table.concat(case.shape, ','), reference.text(case.key), tostring(e)), 0) end
+        if not ok then
+          error(('case %d, {%s}[%s]: %s'):format(i, table.concat(case.shape, ','),
+            reference.text(case.key), tostring(e)), 0)
+        end
       end
     end)
   end
@@ -124,7 +142,8 @@ describe('an index expression', function()
         if fails(shape, key) then
           local small = reference.shrink(shape, key, fails)
           local _, e = pcall(check, shape, small, layout, seed)
-          error(('seed %d, %s {%s}[%s]: %s'):format(seed, layout, table.concat(shape, ','), reference.text(small), tostring(e)), 0)
+          error(('seed %d, %s {%s}[%s]: %s'):format(seed, layout, table.concat(shape, ','),
+            reference.text(small), tostring(e)), 0)
         end
       end
     end
@@ -202,19 +221,28 @@ describe('a bad index expression', function()
   end
 
   it('says what is wrong', function()
-    fails('index: positions of shapes {2} and {3} do not pair up; their shapes must broadcast', function() local _ = x[{ i64 { 1, 2 }, i64 { 1, 2, 3 } }] end)
-    fails('index: mask is bool%[3%]@cpu for sizes {4} of f64%[3,4%]@cpu; the sizes must be equal', function() local _ = x[{ mc.all, mc.tensor { true, false, true } }] end)
-    fails('index: mask is bool%[3,3%]@cpu for sizes {3, 4}', function() local _ = x[mc.ones({ 3, 3 }, { dtype = 'bool' })] end)
-    fails('index: 3 positions for f64%[3,4%]@cpu, which has 2 axes', function() local _ = x[{ mc.ones({ 3, 4 }, { dtype = 'bool' }), 1 }] end)
-    fails('index: 5 is outside axis 2 of f64%[3,4%]@cpu; positions run from 1 to 4', function() x[{ i64 { 1 }, i64 { 5 } }] = 0 end)
+    fails('index: positions of shapes {2} and {3} do not pair up; their shapes must broadcast',
+      function() local _ = x[{ i64 { 1, 2 }, i64 { 1, 2, 3 } }] end)
+    fails('index: mask is bool%[3%]@cpu for sizes {4} of f64%[3,4%]@cpu; the sizes must be equal',
+      function() local _ = x[{ mc.all, mc.tensor { true, false, true } }] end)
+    fails('index: mask is bool%[3,3%]@cpu for sizes {3, 4}',
+      function() local _ = x[mc.ones({ 3, 3 }, { dtype = 'bool' })] end)
+    fails('index: 3 positions for f64%[3,4%]@cpu, which has 2 axes',
+      function() local _ = x[{ mc.ones({ 3, 4 }, { dtype = 'bool' }), 1 }] end)
+    fails('index: 5 is outside axis 2 of f64%[3,4%]@cpu; positions run from 1 to 4',
+      function() x[{ i64 { 1 }, i64 { 5 } }] = 0 end)
     fails('index: %-4 is outside axis 1', function() x:index_add_(i64 { -4 }, 1) end)
     fails("index: value is 'a'; give a number", function() x[i64 { 1 }] = 'a' end)
-    fails('index: values f64%[3%]@cpu do not fit the shape %[2,4%] of what the key takes; shapes must be equal or broadcast', function() x[i64 { 1, 2 }] = mc.ones { 3 } end)
+    fails('index: values f64%[3%]@cpu do not fit the shape %[2,4%] of what the key takes; shapes must be equal or '
+      .. 'broadcast', function() x[i64 { 1, 2 }] = mc.ones { 3 } end)
     fails('index: values f64%[2%]@cpu do not fit the shape %[3%]', function() x[mc.gt(x, 9)] = mc.ones { 2 } end)
-    fails('index: a list of 4 numbers is no range {first, last, step}; single positions stand in an integer tensor', function() local _ = x[{ mc.all, { 1, 2, 1, 4 } }] end)
+    fails('index: a list of 4 numbers is no range {first, last, step}; single positions stand in an integer tensor',
+      function() local _ = x[{ mc.all, { 1, 2, 1, 4 } }] end)
     fails('read%-only', function() mc.ones { 3 }:broadcast_to({ 2, 3 }):index_add_(i64 { 1 }, 1) end)
-    fails('index_add: operand is bool%[2%]@cpu; booleans have no sums', function() mc.zeros({ 2 }, { dtype = 'bool' }):index_add_(i64 { 1 }, 1) end)
-    fails('put: option "acumulate" is unknown; did you mean "accumulate"', function() mc.put(x, 1, 2, { acumulate = true }) end)
+    fails('index_add: operand is bool%[2%]@cpu; booleans have no sums',
+      function() mc.zeros({ 2 }, { dtype = 'bool' }):index_add_(i64 { 1 }, 1) end)
+    fails('put: option "acumulate" is unknown; did you mean "accumulate"',
+      function() mc.put(x, 1, 2, { acumulate = true }) end)
   end)
 
   it('changes nothing', function()

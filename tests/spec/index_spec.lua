@@ -54,8 +54,11 @@ end
 
 local function check(x, want, shape, what)
   local got = read(x)
-  assert(table.concat(x.shape, ',') == table.concat(shape, ','), ('%s: shape {%s}, want {%s}'):format(what, table.concat(x.shape, ','), table.concat(shape, ',')))
-  for i = 1, #want do assert(got[i] == want[i], ('%s: element %d is %s, want %s'):format(what, i, tostring(got[i]), tostring(want[i]))) end
+  assert(table.concat(x.shape, ',') == table.concat(shape, ','),
+    ('%s: shape {%s}, want {%s}'):format(what, table.concat(x.shape, ','), table.concat(shape, ',')))
+  for i = 1, #want do
+    assert(got[i] == want[i], ('%s: element %d is %s, want %s'):format(what, i, tostring(got[i]), tostring(want[i])))
+  end
 end
 
 local function random_key(draw, n)
@@ -110,8 +113,9 @@ describe('reading x[...]', function()
   it('reads strings like their tables', function()
     local x = iota { 4, 5, 6 }
     for text, keys in pairs {
-      ['2'] = { 2 }, ['2:3'] = { { 2, 3 } }, ['2:-1, 1'] = { { 2, -1 }, 1 }, ['..., 3'] = { mc.ellipsis, 3 }, ['::2'] = { { 1, -1, 2 } },
-      ['-1, ::-1'] = { -1, { -1, 1, -1 } }, [':, 2, :'] = { mc.all, 2 }, ['..., 2:3, ::-2'] = { mc.ellipsis, { 2, 3 }, { -1, 1, -2 } }, ['1, new, :'] = { 1, mc.newaxis, mc.all },
+      ['2'] = { 2 }, ['2:3'] = { { 2, 3 } }, ['2:-1, 1'] = { { 2, -1 }, 1 }, ['..., 3'] = { mc.ellipsis, 3 },
+      ['::2'] = { { 1, -1, 2 } }, ['-1, ::-1'] = { -1, { -1, 1, -1 } }, [':, 2, :'] = { mc.all, 2 },
+      ['..., 2:3, ::-2'] = { mc.ellipsis, { 2, 3 }, { -1, 1, -2 } }, ['1, new, :'] = { 1, mc.newaxis, mc.all },
       [':2'] = { { 1, 2 } }, ['3:'] = { { 3, -1 } }, ['-2:, -2:'] = { { -2, -1 }, { -2, -1 } },
     } do
       local want = x[keys]
@@ -249,7 +253,9 @@ describe('integer tensors', function()
       check(x[{ i, mc.all, l }], far, { n, shape[2] }, 'apart')
       local column, pc = index_tensor(draw, shape[1], { 3, 1 })
       local grid = {}
-      for a = 1, 3 do for k = 1, n do for q = 1, shape[3] do grid[#grid + 1] = value(shape, { pc[a], pj[k], q }) end end end
+      for a = 1, 3 do
+        for k = 1, n do for q = 1, shape[3] do grid[#grid + 1] = value(shape, { pc[a], pj[k], q }) end end
+      end
       check(x[{ column, j }], grid, { 3, n, shape[3] }, 'broadcast')
     end)
   end)

@@ -1,4 +1,5 @@
--- integrate_spec.lua - integrals with known values, differential equations with known solutions, evaluation counts and errors beside SciPy.
+-- integrate_spec.lua - integrals with known values, differential equations with known solutions, evaluation counts and
+-- errors beside SciPy.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local BEFORE = support.tensor_bytes()
 local mc = require 'mascon'
@@ -23,7 +24,8 @@ describe('quad', function()
     { 'both', function(x) return math.log(x) / math.sqrt(x) end, 0, 1, -4, 315 },
     { 'a kink', function(x) return math.abs(x - 1 / 3) end, 0, 1, 5 / 18, 189 },
     { 'a peak', function(x) return 1 / (1e-6 + (x - 0.3) ^ 2) end, 0, 1, (math.atan(700) + math.atan(300)) * 1e3, 525 },
-    { 'an oscillation', function(x) return math.cos(100 * math.sin(x)) end, 0, math.pi, math.pi * mc.special.j0(100):item(), 945 },
+    { 'an oscillation', function(x) return math.cos(100 * math.sin(x)) end, 0, math.pi,
+      math.pi * mc.special.j0(100):item(), 945 },
     { 'a step', function(x) return x < 0.3 and 0 or 1 end, 0, 1, 0.7, 357 },
   }
   it('gives integrals within the error it states, within half as many evaluations again as QUADPACK', function()
@@ -77,8 +79,10 @@ describe('quad', function()
     says('integrate.quad: f is nil; give a function', function() I.quad(nil, 0, 1) end)
     says('integrate.quad: b is nil; it must be number', function() I.quad(math.sin, 0) end)
     says('integrate.quad: f gave nil; it must give one real number', function() I.quad(function() end, 0, 1) end)
-    says('integrate.quad: f gave f64%[1%]@cpu for 21 points', function() I.quad(function() return mc.zeros { 1 } end, 0, 1, { vectorized = true }) end)
-    says('integrate.quad: points%[2%] is 0.2; give increasing numbers between 0 and 1', function() I.quad(math.sin, 0, 1, { points = { 0.5, 0.2 } }) end)
+    says('integrate.quad: f gave f64%[1%]@cpu for 21 points',
+      function() I.quad(function() return mc.zeros { 1 } end, 0, 1, { vectorized = true }) end)
+    says('integrate.quad: points%[2%] is 0.2; give increasing numbers between 0 and 1',
+      function() I.quad(math.sin, 0, 1, { points = { 0.5, 0.2 } }) end)
     says('integrate.quad: points are for finite ranges', function() I.quad(math.sin, 0, inf, { points = { 1 } }) end)
     says('integrate.quad: an end of the range is NaN', function() I.quad(math.sin, 0, 0 / 0) end)
     says('mc.integrate.quads: there is no such name; did you mean mc.integrate.quad', function() local _ = I.quads end)
@@ -107,7 +111,8 @@ describe('leggauss and fixed_quad', function()
     local v = I.fixed_quad(function(x) return mc.stack { x, mc.square(x) } end, 0, 3)
     below(worst(v - mc.tensor { 4.5, 9 }), 1e-13)
     says('integrate.fixed_quad: the ends are 0 and inf; use quad', function() I.fixed_quad(mc.exp, 0, inf) end)
-    says('integrate.fixed_quad: f gave f64%[%]@cpu for 5 points', function() I.fixed_quad(function(x) return mc.sum(x) end, 0, 1) end)
+    says('integrate.fixed_quad: f gave f64%[%]@cpu for 5 points',
+      function() I.fixed_quad(function(x) return mc.sum(x) end, 0, 1) end)
     says('integrate.leggauss: n is 0; it must be integer >= 1', function() I.leggauss(0) end)
     local grad = mc.grad(function(a) return I.fixed_quad(function(x) return mc.exp(x * a) end, 0, 1, { n = 12 }) end)
     below(grad(mc.tensor(1)):item() - 1, 1e-13)
@@ -128,7 +133,8 @@ local function rotation(_, y) return mc.stack { y[2], -y[1] } end
 describe('solve_ivp', function()
   it('takes the steps of SciPy', function()
     -- nfev, steps and last y of scipy.integrate.solve_ivp(rtol=1e-6), printed with 8 digits
-    for method, want in pairs { RK45 = { 1184, 168, 0.71376712, 0.0754068 }, RK23 = { 3470, 1150, 0.71337983, 0.07543596 } } do
+    for method, want in pairs { RK45 = { 1184, 168, 0.71376712, 0.0754068 },
+      RK23 = { 3470, 1150, 0.71337983, 0.07543596 } } do
       local r = I.solve_ivp(predators, { 0, 15 }, { 10, 5 }, { method = method, rtol = 1e-6 })
       assert.is_true(r.success and r.status == 0)
       assert.equal(want[1], r.nfev)
@@ -145,7 +151,8 @@ describe('solve_ivp', function()
       for _, rtol in ipairs { 1e-3, 1e-6, 1e-9 } do
         for _, span in ipairs { { 0, 6 }, { 6, 0 } } do
           local t0 = span[1]
-          local r = I.solve_ivp(rotation, span, { math.cos(t0), -math.sin(t0) }, { method = method, rtol = rtol, atol = rtol, dense_output = true })
+          local r = I.solve_ivp(rotation, span, { math.cos(t0), -math.sin(t0) },
+            { method = method, rtol = rtol, atol = rtol, dense_output = true })
           local wrong = worst(r.y - mc.stack { mc.cos(r.t), -mc.sin(r.t) })
           below(wrong, 60 * rtol, method) -- errors of the steps add up
           local t = mc.linspace(0, 6, 50)
@@ -171,7 +178,8 @@ describe('solve_ivp', function()
     assert.is_true(r.success and r.t:numel() == 1)
   end)
   it('solves for complex, single, many-axed and scalar states', function()
-    local r = I.solve_ivp(function(_, y) return y * mc.complex(0, 1) end, { 0, math.pi }, mc.tensor({ 1 }, { dtype = 'c128' }), { rtol = 1e-9, atol = 1e-9 })
+    local r = I.solve_ivp(function(_, y) return y * mc.complex(0, 1) end, { 0, math.pi },
+      mc.tensor({ 1 }, { dtype = 'c128' }), { rtol = 1e-9, atol = 1e-9 })
     assert.equal('c128', r.y.dtype)
     below(worst(r.y[1][-1] + 1), 1e-7)
     r = I.solve_ivp(function(_, y) return -y end, { 0, 1 }, mc.tensor({ 1, 2 }, { dtype = 'f32' }))
@@ -184,7 +192,8 @@ describe('solve_ivp', function()
     assert.same({ 2, 3, r.t:numel() }, { unpack(r.y.shape) })
     r = I.solve_ivp(function(t) return 2 * t end, { 0, 3 }, 0)
     below(r.y[1][-1]:item() - 9, 1e-12)
-    r = I.solve_ivp(function(_, y, k) return y * k end, { 0, 1 }, { 1 }, { args = { -2 }, rtol = 1e-8, atol = mc.tensor { 1e-10 } })
+    r = I.solve_ivp(function(_, y, k) return y * k end, { 0, 1 }, { 1 },
+      { args = { -2 }, rtol = 1e-8, atol = mc.tensor { 1e-10 } })
     below(r.y[1][-1]:item() - math.exp(-2), 1e-7)
   end)
   it('finds events, by direction, and ends at terminal ones', function()
@@ -203,10 +212,12 @@ describe('solve_ivp', function()
     end
     -- a rotation passes each axis twice a turn, once in each direction
     for direction, count in pairs { [0] = 6, [1] = 3, [-1] = 3 } do
-      local r = I.solve_ivp(rotation, { 0.1, 6 * math.pi }, { math.cos(0.1), -math.sin(0.1) }, { events = { f = function(_, y) return y[1] end, direction = direction }, rtol = 1e-8, max_step = 1 })
+      local r = I.solve_ivp(rotation, { 0.1, 6 * math.pi }, { math.cos(0.1), -math.sin(0.1) },
+        { events = { f = function(_, y) return y[1] end, direction = direction }, rtol = 1e-8, max_step = 1 })
       assert.equal(count, r.t_events[1]:numel())
     end
-    local r = I.solve_ivp(rotation, { 0.1, 60 }, { math.cos(0.1), -math.sin(0.1) }, { events = { f = function(_, y) return y[1] end, terminal = 3 }, rtol = 1e-9, atol = 1e-9 })
+    local r = I.solve_ivp(rotation, { 0.1, 60 }, { math.cos(0.1), -math.sin(0.1) },
+      { events = { f = function(_, y) return y[1] end, terminal = 3 }, rtol = 1e-9, atol = 1e-9 })
     below(r.t[-1]:item() - 2.5 * math.pi, 1e-6)
     r = I.solve_ivp(rotation, { 0, 1 }, { 1, 0 }, { events = function() return 1 end })
     assert.same({ 0 }, { unpack(r.t_events[1].shape) })
@@ -278,22 +289,33 @@ describe('solve_ivp', function()
     end)
   end)
   it('says what is wrong', function()
-    says('integrate.solve_ivp: f gave f64%[3%]@cpu for y f64%[2%]@cpu; it must give as many values', function() I.solve_ivp(function() return mc.zeros { 3 } end, { 0, 1 }, { 1, 2 }) end)
+    says('integrate.solve_ivp: f gave f64%[3%]@cpu for y f64%[2%]@cpu; it must give as many values',
+      function() I.solve_ivp(function() return mc.zeros { 3 } end, { 0, 1 }, { 1, 2 }) end)
     says('integrate.solve_ivp: f gave nil for y', function() I.solve_ivp(function() end, { 0, 1 }, { 1, 2 }) end)
     says('integrate.solve_ivp: t_span is 3; give { t0, t1 }', function() I.solve_ivp(rotation, 3, { 1, 2 }) end)
-    says('integrate.solve_ivp: y0 is f64%[2%]@cpu and holds NaN', function() I.solve_ivp(rotation, { 0, 1 }, { 1, 0 / 0 }) end)
-    says('integrate.solve_ivp: t_eval%[2%] is 3; it lies outside 0 to 1', function() I.solve_ivp(rotation, { 0, 1 }, { 1, 0 }, { t_eval = { 0, 3 } }) end)
-    says('integrate.solve_ivp: t_eval%[2%] is 0.25 after 0.5; give times in order', function() I.solve_ivp(rotation, { 0, 1 }, { 1, 0 }, { t_eval = { 0.5, 0.25 } }) end)
-    says("integrate.solve_ivp: option method is 'RK54'; choose RK45, RK23", function() I.solve_ivp(rotation, { 0, 1 }, { 1, 0 }, { method = 'RK54' }) end)
-    says('integrate.solve_ivp: option atol is f64%[3%]@cpu; give a number >= 0', function() I.solve_ivp(rotation, { 0, 1 }, { 1, 0 }, { atol = { 1, 2, 3 } }) end)
-    says('integrate.solve_ivp: events%[1%].terminal is 0; give true', function() I.solve_ivp(rotation, { 0, 1 }, { 1, 0 }, { events = { { f = rotation, terminal = 0 } } }) end)
-    says('integrate.solve_ivp: events%[1%] is 3; give a function', function() I.solve_ivp(rotation, { 0, 1 }, { 1, 0 }, { events = { 3 } }) end)
+    says('integrate.solve_ivp: y0 is f64%[2%]@cpu and holds NaN',
+      function() I.solve_ivp(rotation, { 0, 1 }, { 1, 0 / 0 }) end)
+    says('integrate.solve_ivp: t_eval%[2%] is 3; it lies outside 0 to 1',
+      function() I.solve_ivp(rotation, { 0, 1 }, { 1, 0 }, { t_eval = { 0, 3 } }) end)
+    says('integrate.solve_ivp: t_eval%[2%] is 0.25 after 0.5; give times in order',
+      function() I.solve_ivp(rotation, { 0, 1 }, { 1, 0 }, { t_eval = { 0.5, 0.25 } }) end)
+    says("integrate.solve_ivp: option method is 'RK54'; choose RK45, RK23",
+      function() I.solve_ivp(rotation, { 0, 1 }, { 1, 0 }, { method = 'RK54' }) end)
+    says('integrate.solve_ivp: option atol is f64%[3%]@cpu; give a number >= 0',
+      function() I.solve_ivp(rotation, { 0, 1 }, { 1, 0 }, { atol = { 1, 2, 3 } }) end)
+    says('integrate.solve_ivp: events%[1%].terminal is 0; give true',
+      function() I.solve_ivp(rotation, { 0, 1 }, { 1, 0 }, { events = { { f = rotation, terminal = 0 } } }) end)
+    says('integrate.solve_ivp: events%[1%] is 3; give a function',
+      function() I.solve_ivp(rotation, { 0, 1 }, { 1, 0 }, { events = { 3 } }) end)
   end)
 end)
 
 describe('rk4', function()
   it('is of order 4', function()
-    local function wrong(m) return worst(I.rk4(rotation, mc.linspace(0, 2, m + 1), { 1, 0 })['..., -1'] - mc.tensor { math.cos(2), -math.sin(2) }) end
+    local function wrong(m)
+      return worst(
+        I.rk4(rotation, mc.linspace(0, 2, m + 1), { 1, 0 })['..., -1'] - mc.tensor { math.cos(2), -math.sin(2) })
+    end
     local ratio = wrong(20) / wrong(40)
     assert.is_true(ratio > 14 and ratio < 18, ratio)
     local coarse = I.rk4(rotation, { 0, 1, 2 }, { 1, 0 }, { substeps = 20 })
@@ -308,8 +330,10 @@ describe('rk4', function()
     below(mc.grad(last, { argnums = 2 })(mc.tensor(0.7), mc.tensor { 2 }):item() - math.exp(-0.7), 1e-6)
   end)
   it('says what is wrong', function()
-    says('integrate.rk4: f gave f64%[3%]@cpu for y f64%[2%]@cpu', function() I.rk4(function() return mc.zeros { 3 } end, { 0, 1 }, { 1, 0 }) end)
-    says('integrate.rk4: t is f64%[1,2%]@cpu; give a list of times', function() I.rk4(rotation, { { 0, 1 } }, { 1, 0 }) end)
+    says('integrate.rk4: f gave f64%[3%]@cpu for y f64%[2%]@cpu',
+      function() I.rk4(function() return mc.zeros { 3 } end, { 0, 1 }, { 1, 0 }) end)
+    says('integrate.rk4: t is f64%[1,2%]@cpu; give a list of times',
+      function() I.rk4(rotation, { { 0, 1 } }, { 1, 0 }) end)
     says('integrate.rk4: t holds no time', function() I.rk4(rotation, mc.zeros { 0 }, { 1, 0 }) end)
   end)
 end)

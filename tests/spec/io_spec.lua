@@ -1,7 +1,9 @@
--- io_spec.lua - mc.load, mc.open, mc.save: npy, npz, csv, json, text; what a failed write leaves; what a hostile file does.
+-- io_spec.lua - mc.load, mc.open, mc.save: npy, npz, csv, json, text; what a failed write leaves; what a hostile file
+-- does.
 --
--- Files from NumPy are written here byte by byte. Child processes are the program itself. Needs a directory for temporary files, nothing
--- else; what the machine does not allow (a small file system, a read-only directory for root) shows as pending.
+-- Files from NumPy are written here byte by byte. Child processes are the program itself. Needs a directory for
+-- temporary files, nothing else; what the machine does not allow (a small file system, a read-only directory for root)
+-- shows as pending.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local file = require 'mascon.base.file'
@@ -161,7 +163,8 @@ describe('npy', function()
     local before = mc.memory().tensors
     local m = mc.open(at 'x.npy')
     assert.is_true(mc.memory().tensors - before < 100000)
-    assert.truthy(message(m.fill_, m, 0):find('read-only', 1, true) or message(m.fill_, m, 0):find('read only', 1, true))
+    assert.truthy(message(m.fill_, m, 0):find('read-only', 1, true)
+      or message(m.fill_, m, 0):find('read only', 1, true))
     mc.save(at 'x.npy', mc.zeros { 3 })
     assert.is_true(mc.array_equal(m, x))
     mc.save(at 'y.npy', m:flip(2))
@@ -381,7 +384,8 @@ describe('npz', function()
     assert.truthy(message(mc.save, at 'x.npz', mc.zeros { 2 }):find('a table of tensors', 1, true))
     assert.truthy(message(mc.save, at 'x.npz', { mc.zeros { 2 } }):find('have names', 1, true))
     assert.truthy(message(mc.save, at 'x.npz', { a = mc.zeros { 2 } }, { level = 10 }):find('level', 1, true))
-    assert.truthy(message(mc.save, at 'x.npz', { a = mc.zeros { 2 } }, { levl = 1 }):find('did you mean "level"?', 1, true))
+    assert.truthy(message(mc.save, at 'x.npz', { a = mc.zeros { 2 } },
+      { levl = 1 }):find('did you mean "level"?', 1, true))
     assert.equal('', listing())
   end)
 end)
@@ -474,11 +478,13 @@ describe('csv', function()
 
   it('says where a file is wrong', function()
     write('a.csv', 'a,b\n1,2\n3\n')
-    assert.truthy(message(mc.load, at 'a.csv'):find('a.csv:3, column 2: this line has 1 cells, the first has 2', 1, true))
+    assert.truthy(
+      message(mc.load, at 'a.csv'):find('a.csv:3, column 2: this line has 1 cells, the first has 2', 1, true))
     write('b.csv', 'a,b\n1,2\n3,4,5\n')
     assert.truthy(message(mc.load, at 'b.csv'):find('b.csv:3, column 3: ', 1, true))
     write('c.csv', 'a,b\n1,2\n3,"x\ny\nz\n')
-    assert.truthy(message(mc.load, at 'c.csv'):find('c.csv:3, column 2: the quote that opens here is never closed', 1, true))
+    assert.truthy(
+      message(mc.load, at 'c.csv'):find('c.csv:3, column 2: the quote that opens here is never closed', 1, true))
     write('d.csv', 'a,b\n"x"y,2\n')
     assert.truthy(message(mc.load, at 'd.csv'):find('d.csv:2, column 1: "y" follows the closing quote', 1, true))
     write('e.csv', 'a,b\n1,\0\n')
@@ -486,7 +492,8 @@ describe('csv', function()
     write('f.csv', '\255\254a\0')
     assert.truthy(message(mc.load, at 'f.csv'):find('UTF-16', 1, true))
     assert.truthy(message(mc.load, at 'a.csv', { separator = '::' }):find('give one character', 1, true))
-    assert.truthy(message(mc.load, at 'a.csv', { separator = ',', decimal = ',' }):find('separates cells and decimals', 1, true))
+    assert.truthy(
+      message(mc.load, at 'a.csv', { separator = ',', decimal = ',' }):find('separates cells and decimals', 1, true))
     assert.truthy(message(mc.load, at 'a.csv', { seperator = ',' }):find('did you mean "separator"?', 1, true))
   end)
 
@@ -519,9 +526,11 @@ describe('csv', function()
     assert.truthy(message(mc.save, at 'x.csv', mc.zeros { 2, 2, 2 }):find('rows and columns', 1, true))
     assert.truthy(message(mc.save, at 'x.csv', mc.zeros({ 2 }, { dtype = 'c64' })):find('real and imaginary', 1, true))
     assert.truthy(message(mc.save, at 'x.csv', 5):find('array of rows', 1, true))
-    assert.truthy(message(mc.save, at 'x.csv', mc.zeros { 2, 2 }, { header = { 'a' } }):find('has 2 columns and', 1, true))
+    assert.truthy(
+      message(mc.save, at 'x.csv', mc.zeros { 2, 2 }, { header = { 'a' } }):find('has 2 columns and', 1, true))
     assert.truthy(message(mc.save, at 'x.csv', { { 1 }, { {} } }):find('row 2', 1, true))
-    assert.truthy(message(mc.save, at 'x.csv', { names = { 'a', 'b' }, columns = { a = { 1 } } }):find("column 'b' is missing", 1, true))
+    assert.truthy(message(mc.save, at 'x.csv', { names = { 'a', 'b' }, columns = { a = { 1 } } })
+      :find("column 'b' is missing", 1, true))
     for _ = 1, 3 do collectgarbage() end
     assert.equal('', listing())
   end)
@@ -566,7 +575,8 @@ describe('the path', function()
   end)
 
   it('blames the line of the script', function()
-    assert.truthy(message(mc.load, at 'none.npy'):find '^%S*io_spec%.lua:%d+: ' or message(function() mc.load(at 'none.npy') end):find 'io_spec%.lua:%d+: ')
+    assert.truthy(message(mc.load, at 'none.npy'):find '^%S*io_spec%.lua:%d+: '
+      or message(function() mc.load(at 'none.npy') end):find 'io_spec%.lua:%d+: ')
   end)
 end)
 
@@ -624,10 +634,13 @@ describe('a write that fails', function()
     local ok, msg = file.write('/dev/full', 'x')
     assert.is_nil(ok)
     assert.truthy(msg:find('No space left', 1, true))
-    assert.truthy(message(mc.save, '/dev/full', mc.zeros { 100000 }, { format = 'npy' }):find('free some space', 1, true))
+    assert.truthy(
+      message(mc.save, '/dev/full', mc.zeros { 100000 }, { format = 'npy' }):find('free some space', 1, true))
     assert.truthy(message(mc.save, '/dev/full', mc.zeros { 3 }, { format = 'npy' }):find('free some space', 1, true))
-    assert.truthy(message(mc.save, '/dev/full', mc.zeros { 30000, 2 }, { format = 'csv' }):find('free some space', 1, true))
-    assert.truthy(message(mc.save, '/dev/full', { a = mc.zeros { 3 } }, { format = 'npz' }):find('a pipe or a device', 1, true))
+    assert.truthy(message(mc.save, '/dev/full', mc.zeros { 30000, 2 },
+      { format = 'csv' }):find('free some space', 1, true))
+    assert.truthy(message(mc.save, '/dev/full', { a = mc.zeros { 3 } },
+      { format = 'npz' }):find('a pipe or a device', 1, true))
   end)
 
   it('on a full file system leaves the old file and nothing else', function()
@@ -642,7 +655,9 @@ describe('a write that fails', function()
       assert.truthy(message(mc.save, at 'x.npz', { a = mc.zeros { 20000 } }):find('No space left', 1, true))
       assert.truthy(message(mc.save, at 'x.csv', mc.randn { 20000, seed = 1 }):find('No space left', 1, true))
       local s = mc.open(at 'x.npy', { mode = 'w', row = { 1000 } })
-      assert.truthy(message(function() for _ = 1, 20 do s:append(mc.zeros { 1000 }) end end):find('No space left', 1, true))
+      assert.truthy(message(function()
+        for _ = 1, 20 do s:append(mc.zeros { 1000 }) end
+      end):find('No space left', 1, true))
       assert.truthy(message(s.append, s, mc.zeros { 1000 }):find('given up', 1, true))
       for _ = 1, 3 do collectgarbage() end
       assert.equal('x.npy\nx.npz', listing())
@@ -686,7 +701,8 @@ describe('a write that fails', function()
 
   it('because files may not grow leaves the old file whole', function()
     mc.save(at 'x.npy', 7)
-    local status = run_child(("local mc = require 'mascon' mc.save('%s', mc.zeros { 100000 })"):format(at 'x.npy'), 'ulimit -f 64; ')
+    local status =
+      run_child(("local mc = require 'mascon' mc.save('%s', mc.zeros { 100000 })"):format(at 'x.npy'), 'ulimit -f 64; ')
     assert.is_true(status ~= 0)
     assert.equal(7, mc.load(at 'x.npy'):item())
   end)
@@ -705,13 +721,16 @@ end)
 describe('a broken file', function()
   it('may hold any bits as a NaN: in Lua it is a number', function()
     -- LuaJIT tells types by the bits of a NaN; these would be nil, a boolean, pointers
-    local bits = { ('\255'):rep(8), ('\0'):rep(5) .. '\0\255\255', ('\0'):rep(6) .. '\254\255', ('\65'):rep(5) .. '\128\253\255', ('\0'):rep(6) .. '\248\127' }
+    local bits = { ('\255'):rep(8), ('\0'):rep(5) .. '\0\255\255', ('\0'):rep(6) .. '\254\255',
+      ('\65'):rep(5) .. '\128\253\255', ('\0'):rep(6) .. '\248\127' }
     local text = ("{'descr': '<f8', 'fortran_order': False, 'shape': (%d,), }"):format(#bits)
-    local path = write('nan.npy', '\147NUMPY\1\0' .. string.char(118, 0) .. text .. (' '):rep(117 - #text) .. '\n' .. table.concat(bits))
+    local path = write('nan.npy',
+      '\147NUMPY\1\0' .. string.char(118, 0) .. text .. (' '):rep(117 - #text) .. '\n' .. table.concat(bits))
     local x = mc.load(path)
     local pairs_ = mc.concat { x, x }:reshape(-1, 2):totable()
     for i = 1, #bits do
-      for _, v in ipairs { x[i]:item(), x:totable()[i], pairs_[i][1], (x[{ { i, i } }] + mc.complex(0, 0)):totable()[1].re } do
+      for _, v in ipairs { x[i]:item(), x:totable()[i], pairs_[i][1],
+        (x[{ { i, i } }] + mc.complex(0, 0)):totable()[1].re } do
         assert.equal('number', type(v))
         assert.is_true(v ~= v)
       end
@@ -750,7 +769,8 @@ describe('a broken file', function()
       local bytes = read(at(name))
       for i = 1, #bytes do
         for _, b in ipairs { 0, 255, 57, (bytes:byte(i) + 1) % 256 } do
-          local ok, e = pcall(mc.load, write('y' .. name:sub(2), bytes:sub(1, i - 1) .. string.char(b) .. bytes:sub(i + 1)))
+          local ok, e =
+            pcall(mc.load, write('y' .. name:sub(2), bytes:sub(1, i - 1) .. string.char(b) .. bytes:sub(i + 1)))
           assert.is_true(ok or type(e) == 'string')
         end
       end

@@ -1,4 +1,5 @@
--- kernel_spec.lua - functions of one's own: they give what the ops give, follow their rules, and name the line of a mistake.
+-- kernel_spec.lua - functions of one's own: they give what the ops give, follow their rules, and name the line of a
+-- mistake.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local tol = support.load 'tol'
@@ -28,7 +29,9 @@ function near(want, got, n, scale)
     return near(mc.imag(want), mc.imag(got), n, scale)
   end
   local w, g = want:reshape(-1):totable(), got:reshape(-1):totable()
-  for i = 1, #w do assert.is_nil(tol.compare('ACCUM', want.dtype, g[i], w[i], { n = n, scale = scale or math.abs(w[i]) })) end
+  for i = 1, #w do
+    assert.is_nil(tol.compare('ACCUM', want.dtype, g[i], w[i], { n = n, scale = scale or math.abs(w[i]) }))
+  end
 end
 
 local function refuses(text, f)
@@ -55,14 +58,16 @@ describe('an elementwise kernel', function()
 
   it('is its formula, with the dtypes and broadcasting of the ops, in every tier', function()
     for _, tier in ipairs { 'eager', 'vm', available and 'native' or 'vm' } do
-      local k = mc.kernel { name = 'k', inputs = { 'x', 'y', 's' }, tier = tier, body = 'exp(-x * x) * s + (x > y && y != 0 ? hypot(x, y) : -y)' }
+      local k = mc.kernel { name = 'k', inputs = { 'x', 'y', 's' }, tier = tier,
+        body = 'exp(-x * x) * s + (x > y && y != 0 ? hypot(x, y) : -y)' }
       for _, dtype in ipairs { 'f64', 'f32' } do
         local a, b = x:to(dtype), y:to(dtype)
         local want = mc.exp(-a * a) * 2 + mc.where(mc.logical_and(mc.gt(a, b), mc.ne(b, 0)), mc.hypot(a, b), -b)
         for _ = 1, 3 do exact(want, k(a, b, 2)) end
       end
     end
-    exact(mc.tensor({ 3, 8 }, { dtype = 'i64' }), mc.kernel { inputs = { 'a', 'b' }, body = 'a * b + 1' }(mc.tensor({ 1, 7 }, { dtype = 'i64' }), mc.tensor({ 2, 1 }, { dtype = 'i64' })))
+    exact(mc.tensor({ 3, 8 }, { dtype = 'i64' }), mc.kernel { inputs = { 'a', 'b' },
+      body = 'a * b + 1' }(mc.tensor({ 1, 7 }, { dtype = 'i64' }), mc.tensor({ 2, 1 }, { dtype = 'i64' })))
   end)
 
   it('has steps, several results, dtypes and conversions, comments', function()
@@ -86,11 +91,16 @@ describe('an elementwise kernel', function()
   end)
 
   it('names the line of a mistake', function()
-    refuses('kernel bad: line 2: unexpected + in a + +', function() mc.kernel { name = 'bad', inputs = { 'x' }, body = 'a = x;\nout = a + + ;' } end)
-    refuses('kernel bad: line 3: there is no elementwise function expp; did you mean exp?', function() mc.kernel { name = 'bad', inputs = { 'x' }, body = 'a = x;\n\nout = expp(a)' } end)
-    refuses('kernel bad: line 1: xx is not defined; did you mean x?', function() mc.kernel { name = 'bad', inputs = { 'x' }, body = 'out = xx' } end)
-    refuses('kernel bad: line 1: hypot takes 2 operands and is given 1', function() mc.kernel { name = 'bad', inputs = { 'x' }, body = 'hypot(x)' } end)
-    refuses('kernel bad: line 1: out is never assigned', function() mc.kernel { name = 'bad', inputs = { 'x' }, body = 'y = x' } end)
+    refuses('kernel bad: line 2: unexpected + in a + +',
+      function() mc.kernel { name = 'bad', inputs = { 'x' }, body = 'a = x;\nout = a + + ;' } end)
+    refuses('kernel bad: line 3: there is no elementwise function expp; did you mean exp?',
+      function() mc.kernel { name = 'bad', inputs = { 'x' }, body = 'a = x;\n\nout = expp(a)' } end)
+    refuses('kernel bad: line 1: xx is not defined; did you mean x?',
+      function() mc.kernel { name = 'bad', inputs = { 'x' }, body = 'out = xx' } end)
+    refuses('kernel bad: line 1: hypot takes 2 operands and is given 1',
+      function() mc.kernel { name = 'bad', inputs = { 'x' }, body = 'hypot(x)' } end)
+    refuses('kernel bad: line 1: out is never assigned',
+      function() mc.kernel { name = 'bad', inputs = { 'x' }, body = 'y = x' } end)
     refuses('kernel bad: line 2: bitwise_invert: not defined for f64', function()
       mc.kernel { name = 'bad', inputs = { 'x' }, body = 'a = x;\nout = bitwise_invert(a)' }(mc.ones { 2 })
     end)
@@ -98,10 +108,13 @@ describe('an elementwise kernel', function()
 end)
 
 describe('a reduction of one\'s own', function()
-  local SQUARES = { name = 'rss', inputs = { 'x' }, init = 'acc = 0', step = 'acc + x * x', combine = 'acc + acc_b', finish = 'sqrt(acc)' }
-  local VARIANCE = { name = 'variance', inputs = { 'x' }, state = { 'n', 'mean', 'm2' }, init = 'n = 0; mean = 0; m2 = 0',
+  local SQUARES = { name = 'rss', inputs = { 'x' }, init = 'acc = 0', step = 'acc + x * x', combine = 'acc + acc_b',
+    finish = 'sqrt(acc)' }
+  local VARIANCE = { name = 'variance', inputs = { 'x' }, state = { 'n', 'mean', 'm2' },
+    init = 'n = 0; mean = 0; m2 = 0',
     step = 'n = n + 1; d = x - mean; mean = mean + d / n; m2 = m2 + d * (x - mean)', finish = 'm2 / n',
-    combine = 't = n + n_b; d = mean_b - mean; mean = t > 0 ? mean + d * n_b / t : 0; m2 = t > 0 ? m2 + m2_b + d * d * n * n_b / t : 0; n = t' }
+    combine = 't = n + n_b; d = mean_b - mean; mean = t > 0 ? mean + d * n_b / t : 0; m2 = t > 0 ? m2 + m2_b + d * d * '
+      .. 'n * n_b / t : 0; n = t' }
 
   it_native('runs over all, one or several axes, for every length and layout', function()
     local norm, variance = mc.kernel(SQUARES), mc.kernel(VARIANCE)
@@ -125,7 +138,8 @@ describe('a reduction of one\'s own', function()
     near((a * b):sum(), dot(a, b), 150, mc.abs(a * b):sum():item())
     local z = mc.randn { 40, seed = 3 }:to 'c128'
     near((z * z):sum(), dot(z, z), 40, mc.abs(z * z):sum():item())
-    local count = mc.kernel { inputs = { 'x' }, outputs = { 'n i64' }, dtype = 'i64', init = 'acc = 0', step = 'acc + (x > 2 ? 1 : 0)', combine = 'acc + acc_b' }
+    local count = mc.kernel { inputs = { 'x' }, outputs = { 'n i64' }, dtype = 'i64', init = 'acc = 0',
+      step = 'acc + (x > 2 ? 1 : 0)', combine = 'acc + acc_b' }
     exact(mc.tensor(3, { dtype = 'i64' }), count(mc.tensor({ 1, 3, 4, 5, 0 }, { dtype = 'i64' })))
     refuses('operands are complex (c128) and the state is kept in f64; choose dtype = "c128"', function()
       mc.kernel { inputs = { 'a' }, dtype = 'f64', init = 'acc = 0', step = 'acc + a', combine = 'acc + acc_b' }(z)
@@ -169,19 +183,23 @@ describe('a reduction of one\'s own', function()
       mc.kernel { name = 'bad', inputs = { 'x' }, init = 'acc = 0', step = 'acc + x', combine = 'acc + acc_c' }
     end)
     refuses('kernel bad, step: line 1: erf is not defined for c128', function()
-      mc.kernel { name = 'bad', inputs = { 'x' }, init = 'acc = 0', step = 'acc + erf(x)', combine = 'acc + acc_b' }(mc.ones({ 3 }, { dtype = 'c64' }))
+      mc.kernel { name = 'bad', inputs = { 'x' }, init = 'acc = 0', step = 'acc + erf(x)',
+        combine = 'acc + acc_b' }(mc.ones({ 3 }, { dtype = 'c64' }))
     end)
   end)
 end)
 
 describe('a kernel of plain C', function()
-  local DIFF = { name = 'diff', inputs = { 'x f64' }, outputs = { 'y f64' }, values = { 'k' }, shape = function(x) return { x.shape[1] - 1 } end,
+  local DIFF = { name = 'diff', inputs = { 'x f64' }, outputs = { 'y f64' }, values = { 'k' }, shape = function(x)
+    return { x.shape[1] - 1 }
+  end,
     c = 'for (int64_t i = first; i < last; i++)\n    y[i] = k * (x[i + 1] - x[i]);' }
 
   it_native('runs over its range in pieces', function()
     local diff, x = mc.kernel(DIFF), mc.randn { 300000, seed = 1 }
     exact((x['2:'] - x['1:-2']) * 2, diff(x, 2))
-    local rows = mc.kernel { inputs = { 'a f32' }, outputs = { 's f32' }, grain = 3, shape = function(a) return { a.shape[1] } end, c = [[
+    local function shape(a) return { a.shape[1] } end
+    local rows = mc.kernel { inputs = { 'a f32' }, outputs = { 's f32' }, grain = 3, shape = shape, c = [[
       const int64_t n = a_shape[1];
       for (int64_t i = first; i < last; i++) {
           double sum = 0;
@@ -269,17 +287,21 @@ describe('a kernel of plain C', function()
 
   it_native('names the line of a mistake, and operands that do not fit', function()
     refuses('kernel oops: line 2: error: ', function()
-      mc.kernel { name = 'oops', inputs = { 'x f64' }, outputs = { 'y f64' }, c = '// first\ny[first] = xx[first];' }(mc.ones { 3 })
+      mc.kernel { name = 'oops', inputs = { 'x f64' }, outputs = { 'y f64' },
+        c = '// first\ny[first] = xx[first];' }(mc.ones { 3 })
     end)
-    refuses("kernel diff: operand x is f32[3] and is declared f64; convert it with :to('f64')", function() mc.kernel(DIFF)(mc.ones({ 3 }, { dtype = 'f32' }), 1) end)
+    refuses("kernel diff: operand x is f32[3] and is declared f64; convert it with :to('f64')",
+      function() mc.kernel(DIFF)(mc.ones({ 3 }, { dtype = 'f32' }), 1) end)
     refuses('kernel diff: value k is a table; give a number', function() mc.kernel(DIFF)(mc.ones { 3 }, {}) end)
-    refuses("kernel c: input x has no dtype; plain C needs one, as in 'x f32'", function() mc.kernel { name = 'c', inputs = { 'x' }, c = '' } end)
+    refuses("kernel c: input x has no dtype; plain C needs one, as in 'x f32'",
+      function() mc.kernel { name = 'c', inputs = { 'x' }, c = '' } end)
   end)
 end)
 
 describe('mc.kernel', function()
   it('checks its fields', function()
-    refuses('give one of body (elementwise), step with init and combine (reduction) and c (plain C)', function() mc.kernel { inputs = { 'x' } } end)
+    refuses('give one of body (elementwise), step with init and combine (reduction) and c (plain C)',
+      function() mc.kernel { inputs = { 'x' } } end)
     refuses("kernel k: inputs are nil; give a list of names", function() mc.kernel { name = 'k', body = 'x' } end)
     refuses('x stands twice in inputs', function() mc.kernel { inputs = { 'x', 'x' }, body = 'x' } end)
     refuses('dtype \'f31\' is unknown', function() mc.kernel { inputs = { 'x f31' }, body = 'x' } end)

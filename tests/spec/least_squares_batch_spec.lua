@@ -1,4 +1,5 @@
--- least_squares_batch_spec.lua - many problems at once: the answers of least_squares one by one, independence of neighbours, messages.
+-- least_squares_batch_spec.lua - many problems at once: the answers of least_squares one by one, independence of
+-- neighbours, messages.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local tol = support.load 'tol'
@@ -36,7 +37,8 @@ describe('least_squares_batch', function()
   local x0 = mc.ones { b, 3 } * mc.tensor { 1, 1, 0.5 }
 
   it('gives the answers of the problems one by one, with and without bounds and losses', function()
-    for _, o in ipairs { {}, { bounds = { { 0, 0.6, 0 }, { 2.5, 5, 5 } } }, { loss = 'soft_l1', f_scale = 0.02 }, { loss = 'huber', f_scale = 0.02 } } do
+    for _, o in ipairs { {}, { bounds = { { 0, 0.6, 0 }, { 2.5, 5, 5 } } }, { loss = 'soft_l1', f_scale = 0.02 },
+      { loss = 'huber', f_scale = 0.02 } } do
       local r = solve(f, x0, with(o))
       assert.is_true(mc.all(r.success))
       for k = 1, b do
@@ -56,7 +58,9 @@ describe('least_squares_batch', function()
       return mc.stack({ e, -a * t * e, mc.ones_like(e) }, -1)
     end
     local want = solve(f, x0, with { jac = jac })
-    for _, way in ipairs { '2-point', '3-point', 'forward' } do near(want.x, solve(f, x0, with { jac = way }).x, way, 1e-6) end
+    for _, way in ipairs { '2-point', '3-point', 'forward' } do
+      near(want.x, solve(f, x0, with { jac = way }).x, way, 1e-6)
+    end
     near(mc.matmul(jac(want.x).mT, jac(want.x)), want.normal, 'normal matrix', 1e-9)
   end)
 
@@ -78,11 +82,13 @@ describe('least_squares_batch', function()
     assert.equal(-4, r.status[3]:item())
     assert.is_false(r.success[3]:item())
     near(solve(f, x0, TIGHT).x[4], r.x[4], 'its neighbour', 1e-7)
-    assert.matches('x0 is not inside its bounds', support.message(function() solve(f, start, { bounds = { 0, 5 } }) end))
+    assert.matches('x0 is not inside its bounds',
+      support.message(function() solve(f, start, { bounds = { 0, 5 } }) end))
   end)
 
   it('solves problems of rank below n, and exact ones', function()
-    local r = solve(function(x) return mc.stack({ mc.sum(x, -1) - 2, 2 * mc.sum(x, -1) - 4 }, -1) end, mc.zeros { 2, 2 })
+    local r =
+      solve(function(x) return mc.stack({ mc.sum(x, -1) - 2, 2 * mc.sum(x, -1) - 4 }, -1) end, mc.zeros { 2, 2 })
     near({ 0, 0 }, r.cost, 'rank 1', 1e-12)
     assert.is_true(mc.all(r.success))
     near(mc.ones { 2, 2 }, solve(function(x) return x - 1 end, mc.zeros { 2, 2 }).x, 'exact', 1e-8)
@@ -109,10 +115,13 @@ describe('least_squares_batch', function()
     end
     says('least_squares_batch: the first argument is 1; give a function', 1, x0)
     says('least_squares_batch: x0 is f64%[3%]@cpu; give a row of real numbers for each problem', f, mc.ones { 3 })
-    says('least_squares_batch: the function gave f64%[3%]@cpu for x f64%[12,3%]@cpu; it must give real residuals', function() return mc.ones { 3 } end, x0)
-    says('least_squares_batch: jac gave f64%[3%]@cpu; it must give f64%[12,30,3%]', f, x0, { jac = function() return mc.ones { 3 } end })
+    says('least_squares_batch: the function gave f64%[3%]@cpu for x f64%[12,3%]@cpu; it must give real residuals',
+      function() return mc.ones { 3 } end, x0)
+    says('least_squares_batch: jac gave f64%[3%]@cpu; it must give f64%[12,30,3%]', f, x0,
+      { jac = function() return mc.ones { 3 } end })
     says("least_squares_batch: option jac is 'x'; choose 2%-point, 3%-point or forward", f, x0, { jac = 'x' })
-    says('least_squares_batch: the upper bound is f64%[2%]@cpu for x0 f64%[12,3%]@cpu', f, x0, { bounds = { 0, { 1, 2 } } })
+    says('least_squares_batch: the upper bound is f64%[2%]@cpu for x0 f64%[12,3%]@cpu', f, x0,
+      { bounds = { 0, { 1, 2 } } })
     says("least_squares_batch: option loss is 'l1'; choose linear", f, x0, { loss = 'l1' })
   end)
 end)

@@ -1,4 +1,5 @@
--- least_squares_spec.lua - mc.optim.least_squares against SciPy and the certified problems of NIST; bounds, losses, stopping, messages.
+-- least_squares_spec.lua - mc.optim.least_squares against SciPy and the certified problems of NIST; bounds, losses,
+-- stopping, messages.
 --
 -- The problems of tests/golden/make_least_squares.py stand here again under the same names.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
@@ -30,13 +31,16 @@ local PROBLEMS = {
   freudenstein = { function(x)
     return mc.stack { x[1] - 13 + ((5 - x[2]) * x[2] - 2) * x[2], x[1] - 29 + ((x[2] + 1) * x[2] - 14) * x[2] }
   end, { 0.5, -2 } },
-  beale = { function(x) return mc.stack { 1.5 - x[1] * (1 - x[2]), 2.25 - x[1] * (1 - x[2] ^ 2), 2.625 - x[1] * (1 - x[2] ^ 3) } end, { 1, 1 } },
+  beale = { function(x)
+    return mc.stack { 1.5 - x[1] * (1 - x[2]), 2.25 - x[1] * (1 - x[2] ^ 2), 2.625 - x[1] * (1 - x[2] ^ 3) }
+  end, { 1, 1 } },
   helical = { function(x)
     local theta = mc.atan2(x[2], x[1]) / (2 * pi)
     return mc.stack { 10 * (x[3] - 10 * theta), 10 * (mc.hypot(x[1], x[2]) - 1), x[3] }
   end, { -1, 0.1, 0 } },
   wood = { function(x)
-    return mc.stack { 10 * (x[2] - x[1] ^ 2), 1 - x[1], 90 ^ 0.5 * (x[4] - x[3] ^ 2), 1 - x[3], 10 ^ 0.5 * (x[2] + x[4] - 2), 10 ^ -0.5 * (x[2] - x[4]) }
+    return mc.stack { 10 * (x[2] - x[1] ^ 2), 1 - x[1], 90 ^ 0.5 * (x[4] - x[3] ^ 2), 1 - x[3],
+      10 ^ 0.5 * (x[2] + x[4] - 2), 10 ^ -0.5 * (x[2] - x[4]) }
   end, { -3, -1, -3, -1 } },
   jennrich = { function(x) return 2 + 2 * k10 - mc.exp(k10 * x[1]) - mc.exp(k10 * x[2]) end, { 0.3, 0.4 } },
   decay = { function(x)
@@ -46,7 +50,8 @@ local PROBLEMS = {
 }
 local BOUNDED = {
   rosenbrock = { { -1.5, 1.5 }, { 2, 3 }, { -1.2, 2 } }, beale = { { 0, -1 }, { 2.5, 1 }, { 1, 0.5 } },
-  wood = { { -10, -10, -10, -10 }, { 0.5, 10, 10, 0.8 }, { -3, -1, -3, -1 } }, decay = { { 0, 0, 0.5 }, { 1.5, 5, 2 }, { 1, 1, 1 } },
+  wood = { { -10, -10, -10, -10 }, { 0.5, 10, 10, 0.8 }, { -3, -1, -3, -1 } },
+  decay = { { 0, 0, 0.5 }, { 1.5, 5, 2 }, { 1, 1, 1 } },
 }
 local METHODS = { 'trf', 'dogbox', 'lm' }
 local names = {}
@@ -96,7 +101,8 @@ describe('least_squares', function()
     local by_name = solve(f, x0, { loss = 'cauchy', f_scale = 0.1 })
     local function cauchy(z) return mc.log1p(z), 1 / (1 + z), -1 / (1 + z) ^ 2 end
     near(by_name.x, solve(f, x0, { loss = cauchy, f_scale = 0.1 }).x, 'three tensors')
-    near(by_name.x, solve(f, x0, { loss = function(z) return mc.stack { cauchy(z) } end, f_scale = 0.1 }).x, 'one tensor')
+    near(by_name.x,
+      solve(f, x0, { loss = function(z) return mc.stack { cauchy(z) } end, f_scale = 0.1 }).x, 'one tensor')
   end)
 
   it('reaches the certified values of NIST from both starts', function()
@@ -167,7 +173,8 @@ describe('least_squares', function()
   it('solves problems without enough residuals, of rank below n, and of one variable', function()
     local r = solve(function(x) return mc.stack { x[1] + x[2] - 2 } end, { 0, 0 }, TIGHT)
     near({ 1, 1 }, r.x, 'the nearest solution')
-    r = solve(function(x) return mc.stack { x[1] + x[2] - 2, 2 * (x[1] + x[2]) - 4, x[1] + x[2] - 2 } end, { 0, 0 }, TIGHT)
+    r = solve(function(x) return mc.stack { x[1] + x[2] - 2, 2 * (x[1] + x[2]) - 4, x[1] + x[2] - 2 } end, { 0, 0 },
+      TIGHT)
     near(0, r.cost, 'rank 1')
     near({ 3 }, solve(function(x) return x - 3 end, 0, TIGHT).x, 'one variable')
     near({ 3 }, solve(function(x) return { x[1]:item() - 3 } end, 10, TIGHT).x, 'a list of residuals')
@@ -195,13 +202,15 @@ describe('least_squares', function()
 
   it('backs off from points where residuals are not finite', function()
     for _, method in ipairs(METHODS) do
-      local r = solve(function(x) return mc.stack { mc.log(x[1]) - 1, 10 * (x[1] - math.exp(1)) } end, { 0.01 }, with(TIGHT, { method = method, jac = '2-point' }))
+      local r = solve(function(x) return mc.stack { mc.log(x[1]) - 1, 10 * (x[1] - math.exp(1)) } end, { 0.01 },
+        with(TIGHT, { method = method, jac = '2-point' }))
       near({ math.exp(1) }, r.x, method)
     end
   end)
 
   it('tells that a derivative is not finite', function()
-    local r = solve(function(x) return mc.stack { x[1], x[1] } end, { 1 }, { jac = function() return mc.full({ 2, 1 }, mc.nan) end })
+    local r = solve(function(x) return mc.stack { x[1], x[1] } end, { 1 },
+      { jac = function() return mc.full({ 2, 1 }, mc.nan) end })
     assert.equal(-3, r.status)
     assert.is_false(r.success)
     assert.matches('derivative', r.message)
@@ -209,7 +218,9 @@ describe('least_squares', function()
 
   it('stops on request of the callback, and moves a bar of progress', function()
     local seen, shown = 0, 0
-    local r = solve(PROBLEMS.wood[1], PROBLEMS.wood[2], { progress = { update = function(_, n) shown = n end }, callback = function(s)
+    local r = solve(PROBLEMS.wood[1], PROBLEMS.wood[2], { progress = { update = function(_, n)
+      shown = n
+    end }, callback = function(s)
       seen = seen + 1
       assert.is_true(s.cost >= 0 and s.iteration == seen and s.decrease >= 0)
       return seen == 3
@@ -224,7 +235,8 @@ describe('least_squares', function()
     near({ 1, 1 }, r.x, 'f32', 1e-3)
     for _, method in ipairs(METHODS) do
       for _, scale in ipairs { 'jac', 3, { 1, 5 } } do
-        near({ 1, 1 }, solve(PROBLEMS.rosenbrock[1], { -1.2, 1 }, with(TIGHT, { x_scale = scale, method = method })).x, method)
+        near({ 1, 1 },
+          solve(PROBLEMS.rosenbrock[1], { -1.2, 1 }, with(TIGHT, { x_scale = scale, method = method })).x, method)
       end
     end
   end)
@@ -255,20 +267,28 @@ describe('least_squares', function()
     says('least_squares: x0 is f64%[2,2%]@cpu; give one axis', f, mc.eye(2))
     says('least_squares: option "metod" is unknown; did you mean "method"', f, { 1, 1 }, { metod = 'lm' })
     says('least_squares: option method is .lmm.; choose trf, dogbox, lm', f, { 1, 1 }, { method = 'lmm' })
-    says("least_squares: option loss is 'hubr'; choose linear, .*did you mean \"huber\"", f, { 1, 1 }, { loss = 'hubr' })
+    says("least_squares: option loss is 'hubr'; choose linear, .*did you mean \"huber\"", f, { 1, 1 },
+      { loss = 'hubr' })
     says('least_squares: the loss gave .*; it must give rho', f, { 1, 1 }, { loss = function(z) return z end })
-    says("least_squares: option jac is '4%-point'; choose 2%-point, 3%-point, forward or reverse", f, { 1, 1 }, { jac = '4-point' })
-    says('least_squares: jac gave f64%[3%]@cpu; it must give f64%[2,2%], a row per residual', f, { 1, 1 }, { jac = function() return mc.zeros { 3 } end })
+    says("least_squares: option jac is '4%-point'; choose 2%-point, 3%-point, forward or reverse", f, { 1, 1 },
+      { jac = '4-point' })
+    says('least_squares: jac gave f64%[3%]@cpu; it must give f64%[2,2%], a row per residual', f, { 1, 1 },
+      { jac = function() return mc.zeros { 3 } end })
     says('least_squares: x0%[1%] is 5, outside of its bounds 0 and 2; start inside', f, { 5, 1 }, { bounds = { 0, 2 } })
     says('least_squares: the bounds of variable 1 are 2 and 0', f, { 1, 1 }, { bounds = { 2, 0 } })
-    says('least_squares: the lower bound has 3 numbers, there are 2 variables', f, { 1, 1 }, { bounds = { { 0, 0, 0 }, 1 } })
+    says('least_squares: the lower bound has 3 numbers, there are 2 variables', f, { 1, 1 },
+      { bounds = { { 0, 0, 0 }, 1 } })
     says('least_squares: bounds are 3; give { low, high }', f, { 1, 1 }, { bounds = 3 })
     says('least_squares: method lm takes no bounds', f, { 1, 1 }, { method = 'lm', bounds = { 0, 2 } })
     says('least_squares: method lm takes the linear loss only', f, { 1, 1 }, { method = 'lm', loss = 'huber' })
-    says('least_squares: method lm needs at least as many residuals as variables, there are 1 and 2', function(x) return x[1] - x[2] end, { 1, 1 }, { method = 'lm' })
-    says('least_squares: the residuals are f64%[2%]@cpu and not all finite at x0', function(x) return x / 0 end, { 1, 1 })
-    says('least_squares: the residuals are f64%[2,1%]@cpu; give one axis', function(x) return x:reshape { 2, 1 } end, { 1, 1 })
-    says('least_squares: the residuals are c128%[2%]@cpu; give real ones', function(x) return x * mc.complex(0, 1) end, { 1, 1 })
+    says('least_squares: method lm needs at least as many residuals as variables, there are 1 and 2',
+      function(x) return x[1] - x[2] end, { 1, 1 }, { method = 'lm' })
+    says('least_squares: the residuals are f64%[2%]@cpu and not all finite at x0',
+      function(x) return x / 0 end, { 1, 1 })
+    says('least_squares: the residuals are f64%[2,1%]@cpu; give one axis',
+      function(x) return x:reshape { 2, 1 } end, { 1, 1 })
+    says('least_squares: the residuals are c128%[2%]@cpu; give real ones',
+      function(x) return x * mc.complex(0, 1) end, { 1, 1 })
     says('least_squares: the function gave nil; it must give a tensor', function() end, { 1, 1 })
     says('least_squares: ftol, xtol and gtol are all below', f, { 1, 1 }, { ftol = false, xtol = false, gtol = false })
     says('least_squares: x_scale%[2%] is %-1; it must be positive', f, { 1, 1 }, { x_scale = { 1, -1 } })

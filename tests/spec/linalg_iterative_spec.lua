@@ -1,4 +1,5 @@
--- linalg_iterative_spec.lua - the iterative solvers of mc.linalg: what each promises, operators that are functions, stopping, messages.
+-- linalg_iterative_spec.lua - the iterative solvers of mc.linalg: what each promises, operators that are functions,
+-- stopping, messages.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local BEFORE = support.tensor_bytes() -- specs that ran earlier may hold some
 local mc = require 'mascon'
@@ -20,7 +21,9 @@ local function definite(n, dtype, key)
   local a = draw({ n, n }, dtype, key)
   return mc.matmul(a, adjoint(a)) / n + mc.eye(n, { dtype = dtype })
 end
-local function plain(n, dtype, key) return draw({ n, n }, dtype, key) / math.sqrt(n) + mc.eye(n, { dtype = dtype }) * 3 end
+local function plain(n, dtype, key)
+  return draw({ n, n }, dtype, key) / math.sqrt(n) + mc.eye(n, { dtype = dtype }) * 3
+end
 local SOLVERS = { cg = definite, bicgstab = plain, gmres = plain }
 
 --- The one-dimensional Laplacian without a matrix.
@@ -107,10 +110,11 @@ describe('the solvers', function()
   end)
   it('lower the residual at every step of gmres', function()
     local last = math.huge
-    L.gmres(plain(60, 'f64', 7) - mc.eye(60) * 3, draw({ 60 }, 'f64', 8), { rtol = 1e-10, restart = 15, maxiter = 60, callback = function(_, info)
-      assert(info.residual <= last * (1 + 1e-9))
-      last = info.residual
-    end })
+    L.gmres(plain(60, 'f64', 7) - mc.eye(60) * 3, draw({ 60 }, 'f64', 8),
+      { rtol = 1e-10, restart = 15, maxiter = 60, callback = function(_, info)
+        assert(info.residual <= last * (1 + 1e-9))
+        last = info.residual
+      end })
     assert.is_true(last < math.huge)
   end)
   it('say when the method does not fit the matrix', function()
@@ -126,13 +130,20 @@ describe('the solvers', function()
   end)
   it('name wrong arguments', function()
     for name in pairs(SOLVERS) do
-      says(name .. ': A is %[2, 3%], b has 3 elements; the matrix must be square and fit', function() local _ = L[name](mc.ones { 2, 3 }, mc.ones { 3 }) end)
-      says(name .. ': b is f64%[2,2%]@cpu; give a vector', function() local _ = L[name](mc.eye(2), mc.ones { 2, 2 }) end)
-      says(name .. ': b is f64%[2%]@cpu and holds NaN or infinity', function() local _ = L[name](mc.eye(2), mc.tensor { 1, 0 / 0 }) end)
-      says(name .. ': x0 is f64%[3%]@cpu; give a vector of 2 elements', function() local _ = L[name](mc.eye(2), mc.ones { 2 }, { x0 = mc.ones { 3 } }) end)
-      says(name .. ': the function A gave nil; it must give a tensor', function() local _ = L[name](function() end, mc.ones { 2 }) end)
-      says(name .. ': the function A gave f64%[3%]@cpu for f64%[2%]@cpu; it must give as many elements', function() local _ = L[name](function() return mc.ones { 3 } end, mc.ones { 2 }) end)
-      says(name .. ': A is f64%[1,2,2%]@cpu; give one matrix', function() local _ = L[name](mc.ones { 1, 2, 2 }, mc.ones { 2 }) end)
+      says(name .. ': A is %[2, 3%], b has 3 elements; the matrix must be square and fit',
+        function() local _ = L[name](mc.ones { 2, 3 }, mc.ones { 3 }) end)
+      says(name .. ': b is f64%[2,2%]@cpu; give a vector',
+        function() local _ = L[name](mc.eye(2), mc.ones { 2, 2 }) end)
+      says(name .. ': b is f64%[2%]@cpu and holds NaN or infinity',
+        function() local _ = L[name](mc.eye(2), mc.tensor { 1, 0 / 0 }) end)
+      says(name .. ': x0 is f64%[3%]@cpu; give a vector of 2 elements',
+        function() local _ = L[name](mc.eye(2), mc.ones { 2 }, { x0 = mc.ones { 3 } }) end)
+      says(name .. ': the function A gave nil; it must give a tensor',
+        function() local _ = L[name](function() end, mc.ones { 2 }) end)
+      says(name .. ': the function A gave f64%[3%]@cpu for f64%[2%]@cpu; it must give as many elements',
+        function() local _ = L[name](function() return mc.ones { 3 } end, mc.ones { 2 }) end)
+      says(name .. ': A is f64%[1,2,2%]@cpu; give one matrix',
+        function() local _ = L[name](mc.ones { 1, 2, 2 }, mc.ones { 2 }) end)
       says(name .. ': option "tol" is unknown', function() local _ = L[name](mc.eye(2), mc.ones { 2 }, { tol = 1 }) end)
     end
   end)
@@ -157,7 +168,8 @@ describe('lsqr', function()
   end)
   it('takes functions with their adjoints', function()
     local A, b = draw({ 30, 8 }, 'c128', 5), draw({ 30 }, 'c128', 6)
-    local r = L.lsqr(function(x) return mc.matmul(A, x) end, b, { adjoint = function(y) return mc.matmul(adjoint(A), y) end, atol = 1e-12, btol = 1e-12 })
+    local r = L.lsqr(function(x) return mc.matmul(A, x) end, b,
+      { adjoint = function(y) return mc.matmul(adjoint(A), y) end, atol = 1e-12, btol = 1e-12 })
     below(norm(r.x - L.lsqr(A, b, { atol = 1e-12, btol = 1e-12 }).x), 1e-9)
     r = L.lsqr(A, b, { x0 = L.lstsq(A, b).x, atol = 1e-8 })
     assert.is_true(r.converged and r.iterations <= 2)
@@ -167,7 +179,8 @@ describe('lsqr', function()
   end)
   it('says what is wrong', function()
     says('lsqr: A is a function; give its adjoint too', function() local _ = L.lsqr(function() end, mc.ones { 3 }) end)
-    says('lsqr: A is f64%[2,3%]@cpu, b is f64%[3%]@cpu; b needs as many elements as A has rows', function() local _ = L.lsqr(mc.ones { 2, 3 }, mc.ones { 3 }) end)
+    says('lsqr: A is f64%[2,3%]@cpu, b is f64%[3%]@cpu; b needs as many elements as A has rows',
+      function() local _ = L.lsqr(mc.ones { 2, 3 }, mc.ones { 3 }) end)
   end)
 end)
 
@@ -175,11 +188,17 @@ describe('the solvers in a recording', function()
   local n = 7
   local TIGHT = { rtol = 1e-14 }
   local function by(name, A, b, o)
-    if name == 'lsqr' then return L.lsqr(A, b, { atol = 1e-15, btol = 1e-15, damp = o and o.damp, adjoint = o and o.adjoint }) end
+    if name == 'lsqr' then
+      return L.lsqr(A, b, { atol = 1e-15, btol = 1e-15, damp = o and o.damp, adjoint = o and o.adjoint })
+    end
     return L[name](A, b, o or TIGHT)
   end
   local MATRIX = {
-    cg = function(a) return mc.matmul(a, adjoint(a)) + mc.eye(n) * 2 end, bicgstab = function(a) return a / 3 + mc.eye(n) * 3 end, gmres = function(a) return a / 3 + mc.eye(n) * 3 end,
+    cg = function(a)
+      return mc.matmul(a, adjoint(a)) + mc.eye(n) * 2
+    end, bicgstab = function(a) return a / 3 + mc.eye(n) * 3 end, gmres = function(a)
+      return a / 3 + mc.eye(n) * 3
+    end,
     lsqr = function(a) return mc.concat({ a / 3 + mc.eye(n) * 3, a[{ { 1, 2 } }] }, 1) end,
   }
   --- The same by factors.
@@ -189,7 +208,8 @@ describe('the solvers in a recording', function()
   end
   local function close(want, got, what)
     local size = mc.max(mc.abs(want)):item()
-    assert(mc.max(mc.abs(got - want)):item() <= 1e-11 * size, ('%s: %s, want %s'):format(what, tostring(got), tostring(want)))
+    assert(mc.max(mc.abs(got - want)):item() <= 1e-11 * size,
+      ('%s: %s, want %s'):format(what, tostring(got), tostring(want)))
   end
   local function rows(name, b) return name == 'lsqr' and mc.concat({ b, b[{ { 1, 2 } }] }, 1) or b end
 
@@ -204,7 +224,9 @@ describe('the solvers in a recording', function()
         local o = { rtol = 1e-14, adjoint = name == 'lsqr' and function(y) return mc.matmul(adjoint(A), y) end or nil }
         if way == 'steered' and name ~= 'lsqr' then o.x0, o.M = b * 0.5, function(x) return x * 0.3 end end
         return size(by(name, function(x) return mc.matmul(A, x) end, rows(name, b), o).x)
-      end, function(a, b) return size(direct(name, matrix(a), rows(name, b))) end, draw({ n, n }, dtype, 1), draw({ n }, dtype, 2)
+      end, function(a, b)
+        return size(direct(name, matrix(a), rows(name, b)))
+      end, draw({ n, n }, dtype, 1), draw({ n }, dtype, 2)
     end
     it('have the derivatives of what they solve: ' .. name, function()
       for _, dtype in ipairs { 'f64', 'c128' } do
@@ -220,7 +242,9 @@ describe('the solvers in a recording', function()
           local c = mc.compile(mc.grad(f, which), { tier = 'vm' })
           for call = 1, 2 do
             local again = c(a, b)
-            for i = 1, 2 do assert(mc.array_equal(got[i], again[i]), ('%s, compiled gradient %d, call %d'):format(what, i, call)) end
+            for i = 1, 2 do
+              assert(mc.array_equal(got[i], again[i]), ('%s, compiled gradient %d, call %d'):format(what, i, call))
+            end
           end
         end
       end
@@ -242,7 +266,8 @@ describe('the solvers in a recording', function()
         assert.is_nil(got.reason)
       end
       assert.equal(1, g.traces)
-      local many, right = mc.stack({ matrix(a), matrix(a * 0.3), matrix(a * 2) }, 1), mc.stack({ rows(name, b), rows(name, b * 5), rows(name, b * 1e-9) }, 1)
+      local many, right = mc.stack({ matrix(a), matrix(a * 0.3), matrix(a * 2) }, 1),
+        mc.stack({ rows(name, b), rows(name, b * 5), rows(name, b * 1e-9) }, 1)
       for _, v in ipairs { mc.vmap(solve), mc.compile(mc.vmap(solve), { tier = 'vm' }) } do
         local got = v(many, right)
         for i = 1, 3 do
@@ -257,13 +282,15 @@ describe('the solvers in a recording', function()
         assert.equal(1, r.iterations:item())
       end
       says(name .. ': option callback is called with values, which are not known', function()
-        local _ = mc.compile(function(c) return L[name](matrix(a), c, { callback = function() end }).x end)(rows(name, b))
+        local _ =
+          mc.compile(function(c) return L[name](matrix(a), c, { callback = function() end }).x end)(rows(name, b))
       end)
     end)
   end
   it('take the turns of plain calls through restarts of gmres', function()
     local A, b = plain(30, 'f64', 7), draw({ 30 }, 'f64', 8)
-    for _, o in ipairs { { rtol = 1e-10, restart = 3 }, { rtol = 1e-10, restart = 4, maxiter = 10 }, { rtol = 1e-3, restart = 30 } } do
+    for _, o in ipairs { { rtol = 1e-10, restart = 3 }, { rtol = 1e-10, restart = 4, maxiter = 10 },
+      { rtol = 1e-3, restart = 30 } } do
       local g = mc.compile(function(a, c) return L.gmres(a, c, o) end, { tier = 'vm' })
       for _ = 1, 2 do
         local want, got = L.gmres(A, b, o), g(A, b)
@@ -277,7 +304,8 @@ describe('the solvers in a recording', function()
     local function damped(a, c) return mc.sum(by('lsqr', a, c, { damp = 0.7 }).x ^ 2) end
     local function exact(a, c) return mc.sum(L.solve(mc.matmul(a.mT, a) + mc.eye(4) * 0.49, mc.matmul(a.mT, c)) ^ 2) end
     for i = 1, 2 do close(mc.grad(exact, { argnums = i })(A, b), mc.grad(damped, { argnums = i })(A, b), 'damped') end
-    for _, case in ipairs { { 'cg', -mc.eye(3), mc.ones { 3 } }, { 'gmres', mc.zeros { 3, 3 }, mc.ones { 3 } }, { 'bicgstab', mc.tensor { { 0, 1 }, { -1, 0 } }, mc.tensor { 1, 0 } } } do
+    for _, case in ipairs { { 'cg', -mc.eye(3), mc.ones { 3 } }, { 'gmres', mc.zeros { 3, 3 }, mc.ones { 3 } },
+      { 'bicgstab', mc.tensor { { 0, 1 }, { -1, 0 } }, mc.tensor { 1, 0 } } } do
       local name, singular, c = unpack(case)
       local g = mc.compile(function(a, y) return L[name](a, y) end)
       for _ = 1, 2 do
@@ -314,7 +342,9 @@ describe('eigsh', function()
   end)
   it('takes functions, also inverses for the middle', function()
     local n = 300
-    local r = L.eigsh(function(x) return L.solve_banded(mc.stack { -mc.ones { n }, mc.full({ n }, 2), -mc.ones { n } }, x, { lower = 1, upper = 1 }) end, { n = n, k = 3, which = 'LM' })
+    local r = L.eigsh(function(x)
+      return L.solve_banded(mc.stack { -mc.ones { n }, mc.full({ n }, 2), -mc.ones { n } }, x, { lower = 1, upper = 1 })
+    end, { n = n, k = 3, which = 'LM' })
     assert.is_true(r.converged)
     for k = 1, 3 do below(1 / r.values[4 - k]:item() - (2 - 2 * math.cos(k * math.pi / (n + 1))), 1e-12) end
   end)
@@ -336,13 +366,17 @@ describe('eigsh', function()
     local r = L.eigsh(A, { k = 6, which = 'SA', maxiter = 1 })
     assert.is_false(r.converged)
     for _, transform in ipairs { mc.grad, mc.compile } do
-      says('eigsh: A depends on the arguments of a function that is differentiated, compiled or vectorised', function() local _ = transform(function(a) return mc.sum(L.eigsh(a, { k = 1 }).values) end)(mc.eye(4)) end)
+      says('eigsh: A depends on the arguments of a function that is differentiated, compiled or vectorised',
+        function() local _ = transform(function(a) return mc.sum(L.eigsh(a, { k = 1 }).values) end)(mc.eye(4)) end)
     end
     for _, transform in ipairs { mc.grad, mc.compile } do -- what does not depend on arguments is a constant
-      local f = transform(function(x) return mc.sum(x * L.eigsh(mc.diag(mc.tensor { 1, 2, 3, 4 }), { k = 1, which = 'LA' }).values) end)
+      local f = transform(function(x)
+        return mc.sum(x * L.eigsh(mc.diag(mc.tensor { 1, 2, 3, 4 }), { k = 1, which = 'LA' }).values)
+      end)
       below(math.abs(mc.sum(f(mc.ones { 1 })):item() - 4), 1e-12)
     end
-    says('eigsh: k is 3, A has 3 rows; give k below that, or use eigh', function() local _ = L.eigsh(mc.eye(3), { k = 3 }) end)
+    says('eigsh: k is 3, A has 3 rows; give k below that, or use eigh',
+      function() local _ = L.eigsh(mc.eye(3), { k = 3 }) end)
     says('eigsh: A is a function; give its size, n = ', function() local _ = L.eigsh(function(x) return x end) end)
     says('eigsh: A is %[2, 3%]; it must be square', function() local _ = L.eigsh(mc.ones { 2, 3 }, { k = 1 }) end)
     says('eigsh: ncv is 3; it must exceed k = 3', function() local _ = L.eigsh(mc.eye(9), { k = 3, ncv = 3 }) end)

@@ -1,8 +1,9 @@
 -- linalg_spec.lua - laws of decompositions, what they refuse, and how they treat memory, views and threads.
 --
--- Answers that are unique stand in the golden cases (tests/golden/make_cases_linalg*.py); here are those that are not: factors multiply back to
--- the matrix, bases are orthonormal. Bounds are of class ITERATIVE: the backward error of an orthogonal method, a small multiple of n eps |A|
--- (Higham, Accuracy and stability of numerical algorithms, 2002, chapters 9, 10, 19). Matrices come from printed seeds.
+-- Answers that are unique stand in the golden cases (tests/golden/make_cases_linalg*.py); here are those that are not:
+-- factors multiply back to the matrix, bases are orthonormal. Bounds are of class ITERATIVE: the backward error of an
+-- orthogonal method, a small multiple of n eps |A| (Higham, Accuracy and stability of numerical algorithms, 2002,
+-- chapters 9, 10, 19). Matrices come from printed seeds.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local BEFORE = support.tensor_bytes() -- specs that ran earlier may hold some
 local mc = require 'mascon'
@@ -41,15 +42,18 @@ local function near(got, want, dtype, what, growth, scale)
   local n = math.max(1, unpack(want.shape))
   local size = scale or math.max(mc.abs(want):max():item(), 1)
   local worst = mc.abs(got - want):max():item()
-  local wrong = tol.compare('ITERATIVE', REAL[dtype], worst, 0, { bound = (growth or 20) * n * tol.kind[dtype].eps * size })
+  local wrong =
+    tol.compare('ITERATIVE', REAL[dtype], worst, 0, { bound = (growth or 20) * n * tol.kind[dtype].eps * size })
   if wrong then error(('%s, %s, seed %d: %s'):format(what, dtype, SEED, wrong), 2) end
 end
 
 local function orthonormal(q, dtype, what)
-  near(adjoint(q):matmul(q), mc.broadcast_to(mc.eye(q.shape[q.ndim], { dtype = q.dtype }), adjoint(q):matmul(q).shape), dtype, what .. ': orthonormal columns')
+  near(adjoint(q):matmul(q), mc.broadcast_to(mc.eye(q.shape[q.ndim], { dtype = q.dtype }), adjoint(q):matmul(q).shape),
+    dtype, what .. ': orthonormal columns')
 end
 
-local SHAPES = { { 1, 1 }, { 4, 4 }, { 7, 3 }, { 3, 7 }, { 2, 3, 5, 5 }, { 3, 6, 2 }, { 40, 40 }, { 0, 3 }, { 3, 0 }, { 0, 0 }, { 0, 4, 4 } }
+local SHAPES = { { 1, 1 }, { 4, 4 }, { 7, 3 }, { 3, 7 }, { 2, 3, 5, 5 }, { 3, 6, 2 }, { 40, 40 }, { 0, 3 }, { 3, 0 },
+  { 0, 0 }, { 0, 4, 4 } }
 local SQUARE = { { 1, 1 }, { 2, 2 }, { 5, 5 }, { 2, 3, 4, 4 }, { 33, 33 }, { 0, 0 }, { 0, 3, 3 } }
 if support.gc then SHAPES, SQUARE = { { 4, 4 }, { 3, 7 } }, { { 5, 5 } } end
 
@@ -70,7 +74,8 @@ describe('factors multiply back to the matrix', function()
       local q, r = L.qr(a)
       near(q:matmul(r), a, dtype, 'qr ' .. what)
       orthonormal(q, dtype, 'qr ' .. what)
-      assert.is_true(mc.array_equal(r, mc.where(mc.expand_dims(mc.arange(r.shape[r.ndim - 1]), 2):le(mc.arange(r.shape[r.ndim])), r, 0)), 'R is upper triangular')
+      assert.is_true(mc.array_equal(r, mc.where(mc.expand_dims(mc.arange(r.shape[r.ndim - 1]),
+        2):le(mc.arange(r.shape[r.ndim])), r, 0)), 'R is upper triangular')
       local q2, r2 = L.qr(a, { mode = 'complete' })
       local m = shape[#shape - 1]
       assert.equal(m, q2.shape[#shape])
@@ -232,13 +237,16 @@ end)
 describe('general eigenproblems', function()
   local function operand(dtype, n, key)
     local a = mc.random.normal({ 3, n, n }, { key = key })
-    if dtype:sub(1, 1) == 'c' then a = a:to 'c128' + mc.random.normal({ 3, n, n }, { key = key + 100 }) * mc.complex(0, 1) end
+    if dtype:sub(1, 1) == 'c' then
+      a = a:to 'c128' + mc.random.normal({ 3, n, n }, { key = key + 100 }) * mc.complex(0, 1)
+    end
     return a:to(dtype)
   end
   local function star(x) return x.dtype:sub(1, 1) == 'c' and mc.conj(x.mT) or x.mT end
   local function small(x, dtype, size, what)
     local most = mc.max(mc.abs(x)):item()
-    assert(most <= 200 * size * ((dtype == 'f32' or dtype == 'c64') and 2 ^ -23 or 2 ^ -52), ('%s, %s: %g'):format(what, dtype, most))
+    assert(most <= 200 * size * ((dtype == 'f32' or dtype == 'c64') and 2 ^ -23 or 2 ^ -52),
+      ('%s, %s: %g'):format(what, dtype, most))
   end
 
   it('have left vectors of length 1, with the values of eig', function()
@@ -288,13 +296,15 @@ describe('general eigenproblems', function()
       local t, z, first = mc.linalg.schur(a)
       assert.is_true(t ~= nil and z ~= nil and first == nil)
     end
-    assert.matches("schur: option sort is 'lph'; choose lhp, rhp, iuc, ouc", support.message(function() local _ = mc.linalg.schur(mc.eye(2), { sort = 'lph' }) end))
+    assert.matches("schur: option sort is 'lph'; choose lhp, rhp, iuc, ouc",
+      support.message(function() local _ = mc.linalg.schur(mc.eye(2), { sort = 'lph' }) end))
   end)
 end)
 
 describe('mc.linalg', function()
   it('has every name of the array API extension', function()
-    for name in ([[cholesky cross det diagonal eigh eigvalsh inv matmul matrix_norm matrix_power matrix_rank matrix_transpose outer pinv qr slogdet solve svd
+    for name in ([[cholesky cross det diagonal eigh eigvalsh inv matmul matrix_norm matrix_power matrix_rank
+      matrix_transpose outer pinv qr slogdet solve svd
       svdvals tensordot trace vecdot vector_norm]]):gmatch '%S+' do assert.equal('function', type(L[name]), name) end
   end)
 end)
@@ -306,7 +316,8 @@ describe('systems', function()
       local a = random(shape, dtype, seed) + mc.eye(n, { dtype = dtype }) * n
       local b = random({ n, 4 }, dtype, seed + 7)
       local x = L.solve(a, b)
-      local views = { a.mT:copy().mT, mc.concat({ a, a }, -1)[{ mc.ellipsis, { 1, n } }], mc.flip(mc.flip(a, -1):copy(), -1) }
+      local views = { a.mT:copy().mT, mc.concat({ a, a }, -1)[{ mc.ellipsis, { 1, n } }],
+        mc.flip(mc.flip(a, -1):copy(), -1) }
       for _, v in ipairs(views) do assert.is_true(mc.array_equal(x, L.solve(v, b)), what) end
       assert.is_true(mc.array_equal(x, L.solve(a, b.mT:copy().mT)))
       near(a:matmul(x), mc.broadcast_to(b, x.shape), dtype, 'solve ' .. what, nil, n)
@@ -354,7 +365,8 @@ describe('systems', function()
   it('leave their operands as they were', function()
     local a = definite({ 5, 5 }, 'f64', SEED)
     local keep = a:copy()
-    for _, name in ipairs { 'inv', 'det', 'cholesky', 'lu_factor', 'qr', 'svd', 'eigh', 'eig', 'schur', 'expm', 'logm', 'sqrtm' } do
+    for _, name in ipairs { 'inv', 'det', 'cholesky', 'lu_factor', 'qr', 'svd', 'eigh', 'eig', 'schur', 'expm',
+      'logm', 'sqrtm' } do
       L[name](a)
       assert.is_true(mc.array_equal(a, keep), name)
     end
@@ -369,7 +381,8 @@ describe('systems', function()
     assert.is_nil(tol.compare('ULP4', 'f64', L.det(d):item(), 10))
     local sign, log_abs = L.slogdet(mc.eye(2000) * -1e-3)
     assert.equal(1, sign:item())
-    assert.is_nil(tol.compare('ITERATIVE', 'f64', log_abs:item(), 2000 * math.log(1e-3), { bound = 2000 * tol.kind.f64.eps * 2000 * 7 }))
+    assert.is_nil(tol.compare('ITERATIVE', 'f64', log_abs:item(), 2000 * math.log(1e-3),
+      { bound = 2000 * tol.kind.f64.eps * 2000 * 7 }))
     sign, log_abs = L.slogdet { { 1, 2 }, { 2, 4 } }
     assert.equal(0, sign:item())
     assert.equal(-math.huge, log_abs:item())
@@ -381,7 +394,8 @@ describe('systems', function()
     a[{ 2, 3 }] = mc.nan
     assert.is_true(mc.any(mc.isnan(L.inv(a))))
     assert.is_true(L.det(a):item() ~= L.det(a):item())
-    for _, name in ipairs { 'svd', 'svdvals', 'ldl', 'eigh', 'eigvalsh', 'eig', 'eigvals', 'schur', 'pinv', 'expm', 'logm', 'sqrtm', 'orth' } do
+    for _, name in ipairs { 'svd', 'svdvals', 'ldl', 'eigh', 'eigvalsh', 'eig', 'eigvals', 'schur', 'pinv', 'expm',
+      'logm', 'sqrtm', 'orth' } do
       for _, bad in ipairs { mc.nan, mc.inf } do
         a[{ 2, 3 }], a[{ 3, 2 }] = bad, bad
         assert.is_truthy(support.message(L[name], a):find('NaN or infinity', 1, true), name)
@@ -462,7 +476,8 @@ describe('many small matrices', function()
     assert.is_true(mc.array_equal(want, L.solve(a, b)))
     assert.is_true(mc.array_equal(want, L.solve(a.mT:copy().mT, b.mT:copy().mT)))
     assert.is_true(mc.array_equal(L.inv(a), L.inv(mc.concat({ a, a }, 2)[{ mc.all, { 1, 4 } }])))
-    assert.is_true(mc.array_equal(L.inv(mc.broadcast_to(mc.eye(3):to 'i32' * 2, { 9, 3, 3 })), mc.broadcast_to(mc.eye(3) / 2, { 9, 3, 3 })))
+    assert.is_true(mc.array_equal(L.inv(mc.broadcast_to(mc.eye(3):to 'i32' * 2, { 9, 3, 3 })),
+      mc.broadcast_to(mc.eye(3) / 2, { 9, 3, 3 })))
     local s = a:copy()
     s[{ 7, mc.all, 2 }] = 0
     assert.equal(0, L.det(s)[7]:item())
@@ -494,24 +509,31 @@ describe('mistakes', function()
   end
   it('name the op, the operands and what to do', function()
     local a, b = mc.ones { 3, 4 }, mc.ones { 2 }
-    says('solve: the matrices are not square, a is f64[3,4]@cpu and b is f64[2]@cpu; the last two axes must be equal', L.solve, a, b)
+    says('solve: the matrices are not square, a is f64[3,4]@cpu and b is f64[2]@cpu; the last two axes must be equal',
+      L.solve, a, b)
     says('inv: the matrices are not square, a is f64[3,4]@cpu; the last two axes must be equal', L.inv, a)
     says('inv: an operand is no matrix, a is f64[2]@cpu; give at least two axes', L.inv, b)
-    says('solve: the right-hand side has another number of rows, a is f64[3,3]@cpu and b is f64[2]@cpu', L.solve, mc.eye(3), b)
-    says('solve: the right-hand side has another number of rows, a is f64[3,3]@cpu and b is f64[2,3]@cpu', L.solve, mc.eye(3), mc.ones { 2, 3 })
-    says('solve: batch sizes do not broadcast, a is f64[2,3,3]@cpu and b is f64[4,3,1]@cpu', L.solve, mc.ones { 2, 3, 3 }, mc.ones { 4, 3, 1 })
+    says('solve: the right-hand side has another number of rows, a is f64[3,3]@cpu and b is f64[2]@cpu',
+      L.solve, mc.eye(3), b)
+    says('solve: the right-hand side has another number of rows, a is f64[3,3]@cpu and b is f64[2,3]@cpu', L.solve,
+      mc.eye(3), mc.ones { 2, 3 })
+    says('solve: batch sizes do not broadcast, a is f64[2,3,3]@cpu and b is f64[4,3,1]@cpu', L.solve,
+      mc.ones { 2, 3, 3 }, mc.ones { 4, 3, 1 })
     says('inv: not defined for f16, operand is f16[2,2]@cpu; convert it with :to first', L.inv, mc.eye(2):to 'f16')
     says('expm: not defined for f16, operand is f16[2,2]@cpu; convert it with :to first', L.expm, mc.eye(2):to 'f16')
     says("matrix_norm: ord is 'two'; choose", L.matrix_norm, mc.eye(2), { ord = 'two' })
     says('cond: the matrices are not square', L.cond, a, { p = 1 })
     says('eigh: the matrices of b differ in size', L.eigh, mc.eye(3), { b = mc.eye(2) })
     says('null_space: a is f64[2,3,3]@cpu; give one matrix', L.null_space, mc.ones { 2, 3, 3 })
-    says('multi_dot: operands 1 and 2 are f64[2,3]@cpu and f64[2,3]@cpu; inner sizes must be equal', L.multi_dot, { mc.ones { 2, 3 }, mc.ones { 2, 3 } })
-    says('lu_solve: the matrix has positions outside its rows', L.lu_solve, mc.eye(2), mc.ones { 2 }, mc.tensor({ 1, 3 }, { dtype = 'i64' }))
+    says('multi_dot: operands 1 and 2 are f64[2,3]@cpu and f64[2,3]@cpu; inner sizes must be equal', L.multi_dot,
+      { mc.ones { 2, 3 }, mc.ones { 2, 3 } })
+    says('lu_solve: the matrix has positions outside its rows', L.lu_solve, mc.eye(2), mc.ones { 2 },
+      mc.tensor({ 1, 3 }, { dtype = 'i64' }))
     says('lu_solve: the exchanges do not fit the factors', L.lu_solve, mc.eye(2), mc.ones { 2 }, mc.tensor { 1, 2 })
     says('option "uppr" is unknown; did you mean "upper"?', L.cholesky, mc.eye(2), { uppr = true })
     says('eigh: option kind is 4; choose 1, 2, 3', L.eigh, mc.eye(2), { b = mc.eye(2), kind = 4 })
-    says('funm: f gave 3 for eigenvalues f64[2]@cpu; it must keep the shape', L.funm, mc.eye(2), function() return 3 end)
+    says('funm: f gave 3 for eigenvalues f64[2]@cpu; it must keep the shape', L.funm, mc.eye(2),
+      function() return 3 end)
   end)
 
   it('refuse what 32 bits cannot count, before anything is allocated', function()

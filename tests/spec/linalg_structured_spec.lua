@@ -1,4 +1,5 @@
--- linalg_structured_spec.lua - banded, tridiagonal, Toeplitz and circulant matrices of mc.linalg: laws, batches, edges, messages.
+-- linalg_structured_spec.lua - banded, tridiagonal, Toeplitz and circulant matrices of mc.linalg: laws, batches, edges,
+-- messages.
 --
 -- Answers of other programs stand in cases_structured.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
@@ -14,7 +15,8 @@ local function close(got, want, units)
   assert.equal(want.dtype, got.dtype)
   assert.same({ unpack(want.shape) }, { unpack(got.shape) })
   local size = worst(want)
-  local wrong = tol.compare('ITERATIVE', 'f64', worst(got - want), 0, { bound = units * tol.kind[want.dtype].eps * math.max(size, 1e-300) })
+  local wrong = tol.compare('ITERATIVE', 'f64', worst(got - want), 0,
+    { bound = units * tol.kind[want.dtype].eps * math.max(size, 1e-300) })
   if wrong then error(wrong, 2) end
 end
 
@@ -50,7 +52,8 @@ describe('banded systems', function()
         seed = seed + 1
         local ab, full = band(draw(shape, dtype, seed) + mc.eye(11, { dtype = dtype }) * 6, case[1], case[2])
         local b = draw({ 11, 2 }, dtype, seed + 50)
-        close(mc.matmul(full, L.solve_banded(ab, b, { lower = case[1], upper = case[2] })), b + mc.zeros(shape, { dtype = dtype })[{ mc.ellipsis, { 1, 2 } }], 200)
+        close(mc.matmul(full, L.solve_banded(ab, b, { lower = case[1], upper = case[2] })),
+          b + mc.zeros(shape, { dtype = dtype })[{ mc.ellipsis, { 1, 2 } }], 200)
       end
     end
   end)
@@ -84,7 +87,8 @@ describe('banded systems', function()
     assert.equal(0, L.solve_banded(mc.zeros { 3, 0 }, mc.zeros { 0 }, { lower = 1, upper = 1 }):numel())
     assert.equal(0, L.solve_banded(mc.zeros { 4, 0 }, mc.zeros { 0 }, { lower = 1, upper = 2 }):numel())
     assert.equal(0, L.solve_tridiagonal(mc.zeros { 0 }, mc.zeros { 0 }, mc.zeros { 0 }, mc.zeros { 0 }):numel())
-    assert.same({ 0, 2, 5 }, { unpack(L.solve_banded(mc.zeros { 0, 3, 2 }, mc.zeros { 0, 2, 5 }, { lower = 1, upper = 1 }).shape) })
+    assert.same({ 0, 2, 5 },
+      { unpack(L.solve_banded(mc.zeros { 0, 3, 2 }, mc.zeros { 0, 2, 5 }, { lower = 1, upper = 1 }).shape) })
   end)
   it('of definite matrices agree from either triangle', function()
     for _, dtype in ipairs(DTYPES) do
@@ -99,16 +103,29 @@ describe('banded systems', function()
     end
   end)
   it('say what is wrong', function()
-    says('solve_banded: the rows of ab are not lower %+ upper %+ 1, a is f64%[2,3%]@cpu and b is f64%[3%]@cpu', function() local _ = L.solve_banded(mc.ones { 2, 3 }, mc.ones { 3 }, { lower = 1, upper = 1 }) end)
-    says('solve_banded: the right%-hand side has another number of rows', function() local _ = L.solve_banded(mc.ones { 3, 3 }, mc.ones { 4 }, { lower = 1, upper = 1 }) end)
-    says('solve_banded: the matrix is singular', function() local _ = L.solve_banded(mc.zeros { 3, 3 }, mc.ones { 3 }, { lower = 1, upper = 1 }) end)
-    says('solve_banded: the matrix is singular', function() local _ = L.solve_banded(mc.zeros { 2, 3 }, mc.ones { 3 }, { lower = 1, upper = 0 }) end)
-    says('solve_banded: matrix 2 of 2 is singular', function() local _ = L.solve_banded(mc.stack { mc.ones { 1, 3 }, mc.zeros { 1, 3 } }, mc.ones { 3 }, { lower = 0, upper = 0 }) end)
-    says('solve_banded: the matrix holds NaN or infinity', function() local _ = L.solve_banded(mc.full({ 3, 3 }, 0 / 0), mc.ones { 3 }, { lower = 1, upper = 1 }) end)
+    says('solve_banded: the rows of ab are not lower %+ upper %+ 1, a is f64%[2,3%]@cpu and b is f64%[3%]@cpu',
+      function() local _ = L.solve_banded(mc.ones { 2, 3 }, mc.ones { 3 }, { lower = 1, upper = 1 }) end)
+    says('solve_banded: the right%-hand side has another number of rows',
+      function() local _ = L.solve_banded(mc.ones { 3, 3 }, mc.ones { 4 }, { lower = 1, upper = 1 }) end)
+    says('solve_banded: the matrix is singular',
+      function() local _ = L.solve_banded(mc.zeros { 3, 3 }, mc.ones { 3 }, { lower = 1, upper = 1 }) end)
+    says('solve_banded: the matrix is singular',
+      function() local _ = L.solve_banded(mc.zeros { 2, 3 }, mc.ones { 3 }, { lower = 1, upper = 0 }) end)
+    says('solve_banded: matrix 2 of 2 is singular', function()
+      local _ =
+        L.solve_banded(mc.stack { mc.ones { 1, 3 }, mc.zeros { 1, 3 } }, mc.ones { 3 }, { lower = 0, upper = 0 })
+    end)
+    says('solve_banded: the matrix holds NaN or infinity',
+      function() local _ = L.solve_banded(mc.full({ 3, 3 }, 0 / 0), mc.ones { 3 }, { lower = 1, upper = 1 }) end)
     says('solve_banded: .*lower', function() local _ = L.solve_banded(mc.ones { 3, 3 }, mc.ones { 3 }) end)
-    says('solveh_banded: the matrix is not positive definite', function() local _ = L.solveh_banded(-mc.ones { 1, 3 }, mc.ones { 3 }) end)
-    says('solve_tridiagonal: the diagonals are f64%[3%]@cpu, f64%[3%]@cpu and f64%[2%]@cpu; those beside', function() local _ = L.solve_tridiagonal(mc.ones { 3 }, mc.ones { 3 }, mc.ones { 2 }, mc.ones { 3 }) end)
-    says('solve_banded.*f16', function() local _ = L.solve_banded(mc.ones({ 1, 3 }, { dtype = 'f16' }), mc.ones({ 3 }, { dtype = 'f16' }), { lower = 0, upper = 0 }) end)
+    says('solveh_banded: the matrix is not positive definite',
+      function() local _ = L.solveh_banded(-mc.ones { 1, 3 }, mc.ones { 3 }) end)
+    says('solve_tridiagonal: the diagonals are f64%[3%]@cpu, f64%[3%]@cpu and f64%[2%]@cpu; those beside',
+      function() local _ = L.solve_tridiagonal(mc.ones { 3 }, mc.ones { 3 }, mc.ones { 2 }, mc.ones { 3 }) end)
+    says('solve_banded.*f16', function()
+      local _ = L.solve_banded(mc.ones({ 1, 3 }, { dtype = 'f16' }), mc.ones({ 3 }, { dtype = 'f16' }),
+        { lower = 0, upper = 0 })
+    end)
   end)
 end)
 
@@ -118,7 +135,9 @@ describe('toeplitz', function()
       local c, r = mc.tensor({ 1, 0, 1, 1 }, { dtype = dtype }), mc.tensor({ 0, 1, 1 }, { dtype = dtype })
       local t = L.toeplitz(c, { r = r })
       assert.same({ 4, 3 }, { unpack(t.shape) })
-      for i = 1, 4 do for j = 1, 3 do assert.is_true(mc.array_equal(t[{ i, j }], i >= j and c[1 + i - j] or r[1 + j - i])) end end
+      for i = 1, 4 do
+        for j = 1, 3 do assert.is_true(mc.array_equal(t[{ i, j }], i >= j and c[1 + i - j] or r[1 + j - i])) end
+      end
     end
     local stack = L.toeplitz(mc.arange(1, 6):reshape { 2, 3 })
     assert.is_true(mc.array_equal(stack[2], L.toeplitz { 4, 5, 6 }))
@@ -130,7 +149,8 @@ describe('toeplitz', function()
       for _, size in ipairs { { 1, 1 }, { 1, 6 }, { 6, 1 }, { 7, 5 }, { 64, 33 }, { 100, 101 } } do
         local c, r, x = draw({ size[1] }, dtype, 1), draw({ size[2] }, dtype, 2), draw({ 2, size[2], 3 }, dtype, 3)
         close(L.matmul_toeplitz(c, x, { r = r }), mc.matmul(L.toeplitz(c, { r = r }), x), 100)
-        close(L.matmul_toeplitz(c, x[{ 1, mc.all, 1 }], { r = r }), mc.matmul(L.toeplitz(c, { r = r }), x[{ 1, mc.all, 1 }]), 100)
+        close(L.matmul_toeplitz(c, x[{ 1, mc.all, 1 }], { r = r }),
+          mc.matmul(L.toeplitz(c, { r = r }), x[{ 1, mc.all, 1 }]), 100)
       end
     end
     local c = draw({ 2, 5 }, 'f64', 4)
@@ -149,11 +169,16 @@ describe('toeplitz', function()
     assert.equal(0, L.solve_toeplitz(mc.zeros { 0 }, mc.zeros { 0 }):numel())
   end)
   it('systems say what is wrong', function()
-    says('solve_toeplitz: the matrix has a leading block that is singular, c is f64%[2%]@cpu and r is f64%[2%]@cpu and b is f64%[2%]@cpu; use solve%(toeplitz', function() local _ = L.solve_toeplitz({ 0, 1 }, { 1, 1 }) end)
-    says('solve_toeplitz: the matrix has a leading block', function() local _ = L.solve_toeplitz({ 1, 1 }, { 1, 1 }) end)
-    says('solve_toeplitz: the matrix holds NaN or infinity', function() local _ = L.solve_toeplitz({ 1, 0 / 0 }, { 1, 1 }) end)
-    says('solve_toeplitz: c is f64%[2%]@cpu, r is f64%[3%]@cpu, b is f64%[2%]@cpu; they need the same number of rows', function() local _ = L.solve_toeplitz({ 2, 1 }, { 1, 1 }, { r = { 2, 1, 1 } }) end)
-    says('matmul_toeplitz: r is f64%[2%]@cpu, x is f64%[3%]@cpu; x needs as many rows', function() local _ = L.matmul_toeplitz({ 2, 1 }, { 1, 1, 1 }) end)
+    says('solve_toeplitz: the matrix has a leading block that is singular, c is f64%[2%]@cpu and r is f64%[2%]@cpu and '
+      .. 'b is f64%[2%]@cpu; use solve%(toeplitz', function() local _ = L.solve_toeplitz({ 0, 1 }, { 1, 1 }) end)
+    says('solve_toeplitz: the matrix has a leading block',
+      function() local _ = L.solve_toeplitz({ 1, 1 }, { 1, 1 }) end)
+    says('solve_toeplitz: the matrix holds NaN or infinity',
+      function() local _ = L.solve_toeplitz({ 1, 0 / 0 }, { 1, 1 }) end)
+    says('solve_toeplitz: c is f64%[2%]@cpu, r is f64%[3%]@cpu, b is f64%[2%]@cpu; they need the same number of rows',
+      function() local _ = L.solve_toeplitz({ 2, 1 }, { 1, 1 }, { r = { 2, 1, 1 } }) end)
+    says('matmul_toeplitz: r is f64%[2%]@cpu, x is f64%[3%]@cpu; x needs as many rows',
+      function() local _ = L.matmul_toeplitz({ 2, 1 }, { 1, 1, 1 }) end)
     says('toeplitz: option "row" is unknown', function() local _ = L.toeplitz({ 2, 1 }, { row = { 1 } }) end)
   end)
 end)
@@ -172,8 +197,11 @@ describe('circulant', function()
     assert.equal(0, L.solve_circulant(mc.zeros { 0 }, mc.zeros { 0 }):numel())
   end)
   it('says when it is singular', function()
-    says('linalg_structured_spec%.lua:%d+: solve_circulant: the matrix is singular, c is f64%[3%]@cpu; use lstsq or pinv', function() local _ = L.solve_circulant({ 1, -1, 0 }, { 1, 2, 3 }) end)
-    says('solve_circulant: c is f64%[3%]@cpu, b is f64%[2%]@cpu', function() local _ = L.solve_circulant({ 1, -1, 0 }, { 1, 2 }) end)
+    says(
+      'linalg_structured_spec%.lua:%d+: solve_circulant: the matrix is singular, c is f64%[3%]@cpu; use lstsq or pinv',
+      function() local _ = L.solve_circulant({ 1, -1, 0 }, { 1, 2, 3 }) end)
+    says('solve_circulant: c is f64%[3%]@cpu, b is f64%[2%]@cpu',
+      function() local _ = L.solve_circulant({ 1, -1, 0 }, { 1, 2 }) end)
   end)
 end)
 

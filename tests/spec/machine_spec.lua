@@ -1,9 +1,12 @@
--- machine_spec.lua - threads and memory that the machine, the batch system and the environment give, and variables that mean nothing.
+-- machine_spec.lua - threads and memory that the machine, the batch system and the environment give, and variables that
+-- mean nothing.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local process = support.load 'process'
 local exe = require 'mascon.host'.exe
 
-local SAY = [[local mc = require 'mascon'; local i = mc.info(); print(i.threads, i.threads_source); print(i.memory.limit, i.memory.limit_source)]]
+local SAY = [[local i = require('mascon').info()
+  print(i.threads, i.threads_source)
+  print(i.memory.limit, i.memory.limit_source)]]
 local function said(variables)
   local r = process.mascon(SAY, variables)
   assert.equal(0, r.status, r.text)
@@ -24,11 +27,14 @@ describe('threads', function()
   end)
 
   it('that the system refuses are done without', function()
-    local script = [[local mc = require 'mascon'; local x = mc.ones { 4096, 512 }; local y = mc.exp(x); for _ = 1, 3 do y = mc.exp(y * 0.1) end; print(mc.sum(y):item() > 0)]]
+    local script = "local mc = require 'mascon'; local y = mc.exp(mc.ones { 4096, 512 }); "
+      .. 'for _ = 1, 3 do y = mc.exp(y * 0.1) end; print(mc.sum(y):item() > 0)'
     for _, room in ipairs { 250000, 400000, 2000000 } do
-      local r = process.shell(('ulimit -v %d; MASCON_NUM_THREADS=64 timeout -s KILL 20 %s -e %q'):format(room, exe, script))
+      local r =
+        process.shell(('ulimit -v %d; MASCON_NUM_THREADS=64 timeout -s KILL 20 %s -e %q'):format(room, exe, script))
       -- with less room than the tensors need that is the error, not a thread that cannot be started
-      assert.truthy(r.status == 0 or (r.status == 1 and r.text:find('memory:', 1, true)), room .. ': ' .. r.status .. r.text)
+      assert.truthy(r.status == 0 or (r.status == 1 and r.text:find('memory:', 1, true)),
+        room .. ': ' .. r.status .. r.text)
       if room == 2000000 then assert.equal(0, r.status, r.text) end
     end
   end)
@@ -47,7 +53,8 @@ end)
 
 describe('a variable of the environment', function()
   for name, words in pairs {
-    ["MASCON_THREADS=1"] = 'means nothing here', ["MASCON_NUM_THREAD=1"] = 'MASCON_NUM_THREADS', ["MASCON_NUM_THREADS=many"] = 'whole number', ["MASCON_ISA=avx2"] = 'v2, v3, v4',
+    ["MASCON_THREADS=1"] = 'means nothing here', ["MASCON_NUM_THREAD=1"] = 'MASCON_NUM_THREADS',
+    ["MASCON_NUM_THREADS=many"] = 'whole number', ["MASCON_ISA=avx2"] = 'v2, v3, v4',
     ["MASCON_MEMORY_LIMIT=lots"] = 'a size such as', ["MASCON_JIT=no"] = 'on, off',
     ["MASCON_PROGRESS=zz"] = '0, 1', ["MASCON_LOG=zz"] = 'compile or all', ["MASCON_COMPILE=zz"] = 'native, vm, eager',
     ["MASCON_CACHE=/dev/null"] = 'it is no folder', ["MASCON_CACHE=/proc/x"] = 'it is no folder',
@@ -85,8 +92,9 @@ end)
 describe('without zlib', function()
   it('archives are stored and read back, packed ones say what is missing', function()
     local host, at = require 'mascon.host', process.folder()
-    process.shell(("cd %s && cp %s . && cp %s/libmascon.so . && mkdir plugins && cp %s/*.so plugins/ && rm -f plugins/mc_zlib.so && cp -R %s lua && cp -R %s/. lua/"):format(at, host.exe, host.libdir,
-      host.plugindir, host.luadir, host.generated))
+    process.shell(("cd %s && cp %s . && cp %s/libmascon.so . && mkdir plugins && cp %s/*.so plugins/ && rm -f "
+      .. "plugins/mc_zlib.so && cp -R %s lua && cp -R %s/. lua/"):format(at, host.exe, host.libdir,
+        host.plugindir, host.luadir, host.generated))
     -- a relocatable folder finds its libraries beside the program
     process.shell(('[ ! -e %s/lib ] || ln -s %s/lib %s/lib'):format(host.libdir, host.libdir, at))
     local r = process.shell(('cd %s && ./mascon -e %q 2>&1'):format(at, [[

@@ -93,7 +93,8 @@ describe('manifest.hash', function()
   end)
 
   it('of a file is that of its bytes', function()
-    assert.equal('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad', manifest.hash_file(write('abc', 'abc')))
+    assert.equal('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
+      manifest.hash_file(write('abc', 'abc')))
     local hash, why = manifest.hash_file(folder .. '/nothing')
     assert.is_nil(hash)
     assert.matches('nothing: No such file', why)
@@ -103,7 +104,8 @@ end)
 describe('manifest.new', function()
   it('records machine, versions, options, inputs, stages and outputs', function()
     local input = write('input.bin', 'abc')
-    local m = manifest.new { script = write('script.lua', 'x = 1'), args = { '--a', 'b' }, options = { order = 4, band = { 2, 30 } }, inputs = { input }, seed = 9 }
+    local m = manifest.new { script = write('script.lua', 'x = 1'), args = { '--a', 'b' },
+      options = { order = 4, band = { 2, 30 } }, inputs = { input }, seed = 9 }
     assert.equal(3, m:stage('three', 3))
     m:stage('tensor', mc.zeros { 2 })
     m:output(write('map.csv', '1,2\n'))
@@ -127,7 +129,8 @@ describe('manifest.new', function()
   end)
 
   it('names the input that is missing and the option that is unknown', function()
-    assert.error_matches(function() manifest.new { inputs = { folder .. '/gone.npy' } } end, 'manifest%.new: input 1: .*gone%.npy: No such file')
+    assert.error_matches(function() manifest.new { inputs = { folder .. '/gone.npy' } } end,
+      'manifest%.new: input 1: .*gone%.npy: No such file')
     assert.error_matches(function() manifest.new { input = {} } end, 'did you mean "inputs"')
   end)
 
@@ -171,7 +174,8 @@ describe('manifest.read', function()
     local none, why = manifest.read(folder)
     assert.is_nil(none)
     assert.matches('No such file', why)
-    for _, text in ipairs { '', '[1', '3', '{"format": 2}', '{"format":1,"facts":{},"outputs":[],"stages":[{"name":1}]}' } do
+    for _, text in ipairs { '', '[1', '3', '{"format": 2}',
+      '{"format":1,"facts":{},"outputs":[],"stages":[{"name":1}]}' } do
       write('manifest.json', text)
       none, why = manifest.read(folder)
       assert.is_nil(none)

@@ -17,12 +17,14 @@ local function close(a, b, n, scale)
 end
 
 describe('large products', function()
-  local sizes = support.gc and { { 30, 20, 10 } } or { { 300, 200, 250 }, { 1, 700, 900 }, { 900, 700, 1 }, { 33, 1, 1500 }, { 257, 513, 129 }, { 20, 40, 2000 }, { 600, 3, 600 }, { 131, 130, 129 },
+  local sizes = support.gc and { { 30, 20, 10 } } or { { 300, 200, 250 }, { 1, 700, 900 }, { 900, 700, 1 },
+    { 33, 1, 1500 }, { 257, 513, 129 }, { 20, 40, 2000 }, { 600, 3, 600 }, { 131, 130, 129 },
     { 17, 333, 257 }, { 5, 1030, 1040 }, { 270, 271, 259 }, { 790, 310, 410 } }
   it('map vectors as the two factors do', function()
     for k, s in ipairs(sizes) do
       for _, dtype in ipairs { 'f32', 'f64' } do
-        local a, b = mc.randn({ s[1], s[2] }, { seed = k, dtype = dtype }), mc.randn({ s[2], s[3] }, { seed = k + 50, dtype = dtype })
+        local a, b = mc.randn({ s[1], s[2] }, { seed = k, dtype = dtype }),
+          mc.randn({ s[2], s[3] }, { seed = k + 50, dtype = dtype })
         local v = mc.randint(0, 1, { s[3] }, { seed = k }):to(dtype) * 2 - 1
         local left = a:matmul(b):matmul(v)
         local right = a:to 'f64':matmul(b:to 'f64':matmul(v:to 'f64'))
@@ -39,7 +41,8 @@ describe('large products', function()
     wide[{ mc.all, { 11, 140 } }] = a
     close(wide[{ mc.all, { 11, 140 } }]:matmul(b), want, 130, 400)
     close(a['::-1']:matmul(b), want['::-1'], 130, 400)
-    close(a[{ mc.all, { 1, -1, 2 } }]:matmul(b['::2']), a[{ mc.all, { 1, -1, 2 } }]:copy():matmul(b['::2']:copy()), 130, 400)
+    close(a[{ mc.all, { 1, -1, 2 } }]:matmul(b['::2']),
+      a[{ mc.all, { 1, -1, 2 } }]:copy():matmul(b['::2']:copy()), 130, 400)
   end)
 
   it('of views are right in every tile', function()
@@ -112,12 +115,18 @@ describe('a mistake', function()
   local function fails(pattern, f) assert.matches('matmul_spec%.lua:%d+: ' .. pattern, support.message(f)) end
   it('is told with both shapes and advice', function()
     local a = mc.zeros({ 3, 4 }, { dtype = 'f32' })
-    fails('matmul: inner sizes differ, a is f32%[3,4%]@cpu and b is f32%[5,2%]@cpu; transpose b or reshape a', function() local _ = a:matmul(mc.zeros({ 5, 2 }, { dtype = 'f32' })) end)
-    fails('matmul: batch sizes do not broadcast, a is f64%[2,3,4%]@cpu and b is f64%[3,4,5%]@cpu; they must be equal or 1', function() local _ = mc.zeros { 2, 3, 4 }:matmul(mc.zeros { 3, 4, 5 }) end)
-    fails('matmul: operands need at least one axis, a is f32%[3,4%]@cpu and b is f64%[%]@cpu; use multiply', function() local _ = a:matmul(mc.tensor(2)) end)
+    fails('matmul: inner sizes differ, a is f32%[3,4%]@cpu and b is f32%[5,2%]@cpu; transpose b or reshape a',
+      function() local _ = a:matmul(mc.zeros({ 5, 2 }, { dtype = 'f32' })) end)
+    fails(
+      'matmul: batch sizes do not broadcast, a is f64%[2,3,4%]@cpu and b is f64%[3,4,5%]@cpu; they must be equal or 1',
+      function() local _ = mc.zeros { 2, 3, 4 }:matmul(mc.zeros { 3, 4, 5 }) end)
+    fails('matmul: operands need at least one axis, a is f32%[3,4%]@cpu and b is f64%[%]@cpu; use multiply',
+      function() local _ = a:matmul(mc.tensor(2)) end)
     fails('matmul: operands are f32%[3,4%]@cpu and 3; give two tensors', function() local _ = a:matmul(3) end)
-    fails('matmul: out is f32%[3%]@cpu but the result is f32%[3,3%]', function() local _ = mc.matmul(a, a.T, { out = mc.zeros({ 3 }, { dtype = 'f32' }) }) end)
-    fails('matmul: option "ouT" is unknown; did you mean "out"%?', function() local _ = mc.matmul(a, a.T, { ouT = a }) end)
+    fails('matmul: out is f32%[3%]@cpu but the result is f32%[3,3%]',
+      function() local _ = mc.matmul(a, a.T, { out = mc.zeros({ 3 }, { dtype = 'f32' }) }) end)
+    fails('matmul: option "ouT" is unknown; did you mean "out"%?',
+      function() local _ = mc.matmul(a, a.T, { ouT = a }) end)
   end)
 end)
 

@@ -1,7 +1,8 @@
--- meeg_brainvision_spec.lua - BrainVision recordings: formats of numbers, units, texts, markers, and what a damaged header does.
+-- meeg_brainvision_spec.lua - BrainVision recordings: formats of numbers, units, texts, markers, and what a damaged
+-- header does.
 --
--- Files are written here byte by byte, so that each expected value is seen in the test. A real recording stands outside the repository
--- (../shared/data); what MNE-Python reads from it is a golden (make_meeg.py).
+-- Files are written here byte by byte, so that each expected value is seen in the test. A real recording stands outside
+-- the repository (../shared/data); what MNE-Python reads from it is a golden (make_meeg.py).
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local recordings = support.load 'recordings'
 local mc = require 'mascon'
@@ -33,16 +34,25 @@ local function write(o)
     parts[#parts + 1] = (o.pack or function(v) return integer(v, 2) end)(100 * c + t)
   end
   recordings.write(at(o.data_name or 'a.eeg'), table.concat(parts))
-  recordings.write(at 'a.vhdr', (o.first or 'Brain Vision Data Exchange Header File Version 1.0') .. '\r\n; a comment\r\n[Common Infos]\r\n' .. (o.common or ([[
+  local first = o.first or 'Brain Vision Data Exchange Header File Version 1.0'
+  local common = o.common or ([[
 DataFile=%s
 MarkerFile=%s
 DataFormat=BINARY
 DataOrientation=%s
 NumberOfChannels=2
 SamplingInterval=%s
-]]):format(o.data or 'a.eeg', o.markers and 'a.vmrk' or '', o.vectorized and 'VECTORIZED' or 'MULTIPLEXED', o.interval or 4000)) .. '[Binary Infos]\r\nBinaryFormat=' .. (o.format or 'INT_16')
-    .. '\r\n[Channel Infos]\r\n' .. (o.channels or 'Ch1=Fz,,0.5,µV\r\nCh2=a\\1b,,2,mV\r\n') .. (o.more or '') .. '[Comment]\r\nCh1=nonsense\r\n' .. (o.comment or ''))
-  if o.markers then recordings.write(at 'a.vmrk', 'Brain Vision Data Exchange Marker File, Version 1.0\n[Common Infos]\nDataFile=a.eeg\n[Marker Infos]\n' .. o.markers) end
+]]):format(o.data or 'a.eeg', o.markers and 'a.vmrk' or '', o.vectorized and 'VECTORIZED' or 'MULTIPLEXED',
+    o.interval or 4000)
+  recordings.write(at 'a.vhdr', first .. '\r\n; a comment\r\n[Common Infos]\r\n' .. common
+    .. '[Binary Infos]\r\nBinaryFormat=' .. (o.format or 'INT_16')
+    .. '\r\n[Channel Infos]\r\n' .. (o.channels or 'Ch1=Fz,,0.5,µV\r\nCh2=a\\1b,,2,mV\r\n') .. (o.more
+      or '') .. '[Comment]\r\nCh1=nonsense\r\n' .. (o.comment or ''))
+  if o.markers then
+    recordings.write(at 'a.vmrk',
+      'Brain Vision Data Exchange Marker File, Version 1.0\n[Common Infos]\nDataFile=a.eeg\n[Marker Infos]\n'
+      .. o.markers)
+  end
   return at 'a.vhdr'
 end
 
@@ -66,7 +76,9 @@ describe('mc.meeg.raw.open of BrainVision', function()
     end
     local plain = mc.meeg.raw.open(write()):read()
     for _, o in ipairs {
-      { format = 'INT_32', pack = function(v) return integer(v, 4) end }, { format = 'IEEE_FLOAT_32', pack = float }, { vectorized = true },
+      { format = 'INT_32', pack = function(v)
+        return integer(v, 4)
+      end }, { format = 'IEEE_FLOAT_32', pack = float }, { vectorized = true },
       { format = 'INT_32', vectorized = true, pack = function(v) return integer(v, 4) end }, { format = 'UINT_16' },
       { format = 'INT_16\r\nUseBigEndianOrder=YES', pack = function(v) return integer(v, 2, true) end },
     } do
@@ -80,7 +92,8 @@ describe('mc.meeg.raw.open of BrainVision', function()
   end)
 
   it('reads ASCII files of both orientations', function()
-    local header = 'Brain Vision Data Exchange Header File Version 1.0\n[Common Infos]\nDataFile=a.txt\nDataFormat=ASCII\nDataOrientation=%s\nNumberOfChannels=2\nSamplingInterval=4000\n'
+    local header = 'Brain Vision Data Exchange Header File Version 1.0\n[Common Infos]\nDataFile=a.txt\n'
+      .. 'DataFormat=ASCII\nDataOrientation=%s\nNumberOfChannels=2\nSamplingInterval=4000\n'
       .. '[ASCII Infos]\nDecimalSymbol=%s\nSkipLines=%d\nSkipColumns=%d\n[Channel Infos]\nCh1=A,,1,V\nCh2=B,,1,V\n'
     recordings.write(at 'a.vhdr', header:format('MULTIPLEXED', ',', 1, 0))
     recordings.write(at 'a.txt', 'A B\n1,5 2\n3 -4e1\n5 6\n')
@@ -95,8 +108,13 @@ describe('mc.meeg.raw.open of BrainVision', function()
   end)
 
   it('takes an empty unit as microvolts and knows both signs of micro, also in Latin-1', function()
-    local function scale(channels) return mc.meeg.raw.open(write { channels = channels .. '\nCh2=b\n' }):read()['1, 1']:item() / 100 end
-    for _, unit in ipairs { 'Ch1=a,,1,µV', 'Ch1=a,,1,μV', 'Ch1=a,,1,\181V', 'Ch1=a,,1,uV', 'Ch1=a,,1,', 'Ch1=a,,1', 'Ch1=a', 'Ch1=a,,,uV' } do assert.near(1e-6, scale(unit), 1e-20) end
+    local function scale(channels)
+      return mc.meeg.raw.open(write { channels = channels .. '\nCh2=b\n' }):read()['1, 1']:item() / 100
+    end
+    for _, unit in ipairs { 'Ch1=a,,1,µV', 'Ch1=a,,1,μV', 'Ch1=a,,1,\181V', 'Ch1=a,,1,uV', 'Ch1=a,,1,', 'Ch1=a,,1',
+      'Ch1=a', 'Ch1=a,,,uV' } do
+      assert.near(1e-6, scale(unit), 1e-20)
+    end
     assert.near(3e-9, scale 'Ch1=a,,3,nV', 1e-22)
     assert.near(1, scale 'Ch1=a,,1,V', 1e-13)
     assert.near(1, scale 'Ch1=a,,1,ARU', 1e-13)
@@ -123,7 +141,9 @@ describe('mc.meeg.raw.open of BrainVision', function()
   it('knows the filters of the amplifier', function()
     local head = '#     Name      Phys. Chn.    Resolution / Unit   Low Cutoff [%s]   High Cutoff [Hz]   Notch [Hz]\n'
     local function filters(unit, a, b)
-      local r = mc.meeg.raw.open(write { channels = 'Ch1=A 1,,1,uV\nCh2=B,,1,uV\n', comment = head:format(unit) .. '1     A 1         1                0.5 µV             ' .. a .. '\n2     B         2                0.5 µV             ' .. b .. '\n' })
+      local r = mc.meeg.raw.open(write { channels = 'Ch1=A 1,,1,uV\nCh2=B,,1,uV\n',
+        comment = head:format(unit) .. '1     A 1         1                0.5 µV             ' .. a
+          .. '\n2     B         2                0.5 µV             ' .. b .. '\n' })
       return { r.info.highpass, r.info.lowpass }
     end
     assert.same({ 0, 250 }, filters('s', 'DC              250              Off', 'DC   250   Off'))
@@ -133,10 +153,12 @@ describe('mc.meeg.raw.open of BrainVision', function()
   end)
 
   it('makes annotations of markers and a date of the first', function()
-    local r = mc.meeg.raw.open(write { markers = 'Mk1=New Segment,,1,1,0,20131113161403794232\nMk2=Stimulus,S  7,3,2,0\n; Mk3=Stimulus,S  8,3,2,0\nMk4=Comment,a\\1b,10,0,1\nMk5=New Segment,,6,1,0\n' })
+    local r = mc.meeg.raw.open(write { markers = 'Mk1=New Segment,,1,1,0,20131113161403794232\nMk2=Stimulus,S  '
+      .. '7,3,2,0\n; Mk3=Stimulus,S  8,3,2,0\nMk4=Comment,a\\1b,10,0,1\nMk5=New Segment,,6,1,0\n' })
     assert.equal('2013-11-13T16:14:03.794232', r.info.meas_date)
     assert.same({
-      { onset = 2 / 250, duration = 2 / 250, text = 'Stimulus/S  7' }, { onset = 9 / 250, duration = 0, text = 'Comment/a,b' }, { onset = 5 / 250, duration = 1 / 250, text = 'New Segment/' },
+      { onset = 2 / 250, duration = 2 / 250, text = 'Stimulus/S  7' }, { onset = 9 / 250, duration = 0,
+        text = 'Comment/a,b' }, { onset = 5 / 250, duration = 1 / 250, text = 'New Segment/' },
     }, r.annotations)
     local events, ids = mc.meeg.events.from_annotations(r)
     assert.same({ { 2, 0, 7 }, { 5, 0, 99999 }, { 9, 0, 10001 } }, events:totable())
@@ -147,7 +169,8 @@ describe('mc.meeg.raw.open of BrainVision', function()
     assert.equal(10, mc.meeg.raw.open(write { data = '$b.eeg' }).samples)
     assert.equal(10, mc.meeg.raw.open(write { data = 'before.eeg' }).samples)
     os.remove(at 'a.eeg')
-    assert.truthy(message(mc.meeg.raw.open, at 'a.vhdr'):find('its samples, ' .. at 'before.eeg' .. ', are not there', 1, true))
+    assert.truthy(
+      message(mc.meeg.raw.open, at 'a.vhdr'):find('its samples, ' .. at 'before.eeg' .. ', are not there', 1, true))
   end)
 
   it('drops the piece of a sample at the end of a file that was cut off', function()
@@ -178,7 +201,9 @@ describe('mc.meeg.raw.open of BrainVision', function()
     local events, ids = mc.meeg.events.from_annotations(r)
     assert.same(want.events, events:totable())
     assert.same(want.event_id, ids)
-    for i, a in ipairs(want.annotations) do assert.same({ onset = a[1], duration = a[2], text = a[3] }, r.annotations[i]) end
+    for i, a in ipairs(want.annotations) do
+      assert.same({ onset = a[1], duration = a[2], text = a[3] }, r.annotations[i])
+    end
     r:close()
     assert.truthy(message(r.read, r):find('was closed; open it again', 1, true))
   end)
@@ -210,7 +235,10 @@ describe('a damaged BrainVision file', function()
       recordings.damaged(whole, 60, 150, function(bytes, what)
         recordings.write(at(name), bytes)
         local ok, e = pcall(function() mc.meeg.raw.open(at 'a.vhdr'):read() end)
-        if not ok then assert.truthy(tostring(e):find('brainvision: ', 1, true) or tostring(e):find('meeg.open: ', 1, true), what .. ': ' .. tostring(e)) end
+        if not ok then
+          assert.truthy(tostring(e):find('brainvision: ', 1, true) or tostring(e):find('meeg.open: ', 1, true),
+            what .. ': ' .. tostring(e))
+        end
       end)
       recordings.write(at(name), whole)
     end

@@ -1,6 +1,8 @@
--- meeg_eeglab_spec.lua - EEGLAB data sets and MAT-files: what MNE-Python and SciPy read from them, values of all kinds, damaged files.
+-- meeg_eeglab_spec.lua - EEGLAB data sets and MAT-files: what MNE-Python and SciPy read from them, values of all kinds,
+-- damaged files.
 --
--- Files and answers come from goldens (make_meeg.py, make_hdf5.py). Samples are microvolts times 1e-6, the same product in both programs.
+-- Files and answers come from goldens (make_meeg.py, make_hdf5.py). Samples are microvolts times 1e-6, the same product
+-- in both programs.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local recordings = support.load 'recordings'
 local mc = require 'mascon'
@@ -22,7 +24,11 @@ local function check_channels(want, r, types)
   for i, c in ipairs(r.channels) do
     if types then assert.equal(want.types[i], c.type) end
     for k = 1, c.type == 'eeg' and 3 or 0 do -- MNE keeps no position of an eye channel
-      if type(want.locs[i][k]) == 'number' then assert.near(want.locs[i][k], c.position[k], 1e-17) else assert.is_nil(c.position) end
+      if type(want.locs[i][k]) == 'number' then
+        assert.near(want.locs[i][k], c.position[k], 1e-17)
+      else
+        assert.is_nil(c.position)
+      end
     end
   end
 end
@@ -52,9 +58,12 @@ local function check_epochs(golden, name)
 end
 
 describe('mc.meeg.open of a .set file', function()
-  it('reads continuous sets, packed, plain, spread over variables, with .fdt, and those of another writer, as MNE does', function()
-    for _, name in ipairs { 'packed.set', 'plain.set', 'spread.set', 'beside.set', 'exported.set' } do check_recording(g, name) end
-  end)
+  it('reads continuous sets, packed, plain, spread over variables, with .fdt, and those of another writer, as MNE does',
+    function()
+      for _, name in ipairs { 'packed.set', 'plain.set', 'spread.set', 'beside.set', 'exported.set' } do
+        check_recording(g, name)
+      end
+    end)
 
   it('reads epoched sets, with and without .fdt, as MNE does', function()
     for _, name in ipairs { 'epochs.set', 'both.set' } do check_epochs(g, name) end
@@ -64,7 +73,8 @@ describe('mc.meeg.open of a .set file', function()
     os.remove(at 'beside.fdt')
     assert.truthy(message(mc.meeg.open, at 'beside.set'):find('its samples, beside.fdt, are not there', 1, true))
     recordings.write(at 'beside.fdt', 'short')
-    assert.truthy(message(mc.meeg.open, at 'beside.set'):find('it is too short: 4 channels of 160 samples need 2560 bytes, it has 5', 1, true))
+    assert.truthy(message(mc.meeg.open,
+      at 'beside.set'):find('it is too short: 4 channels of 160 samples need 2560 bytes, it has 5', 1, true))
     recordings.write(at 'x.set', ('MATLAB 7.3 MAT-file'):rep(40))
     assert.truthy(message(mc.meeg.open, at 'x.set'):find('one without HDF5 data in it is truncated', 1, true))
     recordings.write(at 'x.set', ('nothing of the kind '):rep(40))
@@ -151,7 +161,8 @@ describe('a .set file of version 7.3', function()
     assert.same({ 0, 3 }, { unpack(t.empty.shape) })
     assert.is_true(mc.array_equal(mc.arange(0, 23):reshape { 2, 3, 4 }, t.cube))
     local f = mc.open(at 'all.mat')
-    assert.same({ 'cell', 'complex', 'cube', 'empty', 'logical', 'many', 'matrix', 'number', 'one', 'row', 'small', 'text' }, f.names)
+    assert.same({ 'cell', 'complex', 'cube', 'empty', 'logical', 'many', 'matrix', 'number', 'one', 'row', 'small',
+      'text' }, f.names)
     assert.same({ 'a', 'b' }, f:fields(f.variables.many))
     assert.equal('q', f:text(f:get(f.variables.many, 'b', 2)))
     assert.equal('b', f:text(f:child(f:child(f.variables.cell, 3), 1)))
@@ -204,7 +215,8 @@ describe('a damaged .set file', function()
         end)
         if not ok then
           local text = tostring(e)
-          assert.truthy(text:find('mat: ', 1, true) or text:find('meeg.open: ', 1, true) or text:find('memory', 1, true), what .. ': ' .. text)
+          assert.truthy(text:find('mat: ', 1, true) or text:find('meeg.open: ', 1, true)
+            or text:find('memory', 1, true), what .. ': ' .. text)
         end
       end)
     end

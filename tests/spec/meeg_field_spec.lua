@@ -1,4 +1,5 @@
--- meeg_field_spec.lua - maps of magnetic fields between sensors against autoreject and MNE-Python, their laws, messages.
+-- meeg_field_spec.lua - maps of magnetic fields between sensors against autoreject and MNE-Python, their laws,
+-- messages.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local tol = support.load 'tol'
@@ -10,7 +11,8 @@ local function golden()
   return file
 end
 
---- Relative error of a matrix in its largest element: maps of the reference come from another decomposition of the same matrix.
+--- Relative error of a matrix in its largest element: maps of the reference come from another decomposition of the same
+--- matrix.
 local function apart(got, want) return mc.max(mc.abs(got - want)):item() / mc.max(mc.abs(want)):item() end
 
 local function all(n)
@@ -31,7 +33,9 @@ local function sensors(kind, n)
     if kind == 'grad' then
       list[#list + 1] = { name = 'M' .. #list, type = 'grad', loc = loc, coil = 3012 }
       list[#list + 1] = { name = 'M' .. #list, type = 'grad', loc = turned(loc), coil = 3012 }
-    elseif i <= (n or 36) then list[i] = { name = 'M' .. i - 1, type = 'mag', loc = loc, coil = kind == 'ctf' and 5001 or 3024 } end
+    elseif i <= (n or 36) then
+      list[i] = { name = 'M' .. i - 1, type = 'mag', loc = loc, coil = kind == 'ctf' and 5001 or 3024 }
+    end
   end
   return list
 end
@@ -59,7 +63,9 @@ describe('mc.meeg.field.leave_one_out', function()
       local c, s = math.cos(turn), math.sin(turn)
       for _, l in ipairs(golden().site_loc:totable()) do
         local loc = {}
-        for k = 1, 12, 3 do loc[k], loc[k + 1], loc[k + 2] = c * l[k] - s * l[k + 1], s * l[k] + c * l[k + 1], l[k + 2] end
+        for k = 1, 12, 3 do
+          loc[k], loc[k + 1], loc[k + 2] = c * l[k] - s * l[k + 1], s * l[k] + c * l[k + 1], l[k + 2]
+        end
         list[#list + 1] = { name = 'M' .. #list, type = 'mag', loc = loc, coil = 3024 }
       end
     end
@@ -81,7 +87,8 @@ describe('mc.meeg.field.repairer', function()
     tol.below(apart(weights { mode = 'accurate' }, g.mag_accurate), 1e-9, 'accurate')
     local names = {}
     for i, c in ipairs(list) do names[i] = c.name end
-    local projs = { { channels = names, data = g.proj['1:1, :'] }, { channels = names, data = g.proj['2:2, :']:totable() } }
+    local projs =
+      { { channels = names, data = g.proj['1:1, :'] }, { channels = names, data = g.proj['2:2, :']:totable() } }
     tol.below(apart(weights { projs = projs }, g.mag_projected), 1e-9, 'projected')
     assert.is_true(apart(weights {}, g.mag_projected) > 1e-3)
     local by_info = field.repairer(list, all(36), { info = { dev_head_t = g.site_trans, projs = projs } }):weights(BAD)
@@ -134,7 +141,9 @@ describe('mc.meeg.coils', function()
   it('have the products of all kinds of coils', function()
     local g = golden()
     local list, locs = {}, g.site_loc:totable()
-    for i, kind in ipairs(g.kinds:totable()) do list[i] = { name = 'K' .. kind, type = 'mag', loc = locs[i], coil = kind } end
+    for i, kind in ipairs(g.kinds:totable()) do
+      list[i] = { name = 'K' .. kind, type = 'mag', loc = locs[i], coil = kind }
+    end
     local p = field.prepare(list, all(#list), { dev_head_t = g.site_trans }).products
     local root = mc.sqrt(mc.diagonal(p))
     local off = mc.abs(p / root:reshape(-1, 1) / root:reshape(1, -1) - g.kind_products)
@@ -148,8 +157,10 @@ describe('mistakes in MEG channels', function()
   it('are named with the channel', function()
     local t = golden().site_trans
     for _, case in ipairs {
-      { { coil = 4711 }, 'channel M1 has the coil 4711, which is not known' }, { { coil = mc.none }, 'channel M1 has no coil' },
-      { { loc = { 1, 2, 3 } }, 'valid positions needed, channel M1 has none' }, { { type = 'eeg' }, 'channel M1 is of type eeg; field mapping is for mag and grad' },
+      { { coil = 4711 }, 'channel M1 has the coil 4711, which is not known' },
+      { { coil = mc.none }, 'channel M1 has no coil' },
+      { { loc = { 1, 2, 3 } }, 'valid positions needed, channel M1 has none' },
+      { { type = 'eeg' }, 'channel M1 is of type eeg; field mapping is for mag and grad' },
       { { loc = { 0, 0, 0.05, 1, 0, 0, 0, 1, 0, 0, 0, 1 } }, 'channel M1 lies .* within the sphere of sources' },
     } do
       local list = sensors('mag', 4)
@@ -157,8 +168,10 @@ describe('mistakes in MEG channels', function()
       assert.error_matches(function() field.leave_one_out(list, all(4), { dev_head_t = t }) end, case[2])
     end
     local list = sensors('mag', 4)
-    assert.error_matches(function() field.leave_one_out(list, { 2 }, { dev_head_t = t }) end, '1 channels; a field is mapped from others')
-    assert.error_matches(function() field.leave_one_out(list, { 2, 9 }, { dev_head_t = t }) end, 'channel 9 is not one of 4')
+    assert.error_matches(function() field.leave_one_out(list, { 2 }, { dev_head_t = t }) end,
+      '1 channels; a field is mapped from others')
+    assert.error_matches(function() field.leave_one_out(list, { 2, 9 }, { dev_head_t = t }) end,
+      'channel 9 is not one of 4')
     assert.error_matches(function() field.leave_one_out(list, all(4), { dev_head_t = { 1 } }) end, 'no 4 x 4 matrix')
     assert.error_matches(function() field.leave_one_out(list, all(4), { modus = 'fast' }) end, 'did you mean "mode"')
   end)

@@ -1,7 +1,8 @@
--- meeg_fif_spec.lua - FIF files: recordings and epochs as MNE-Python reads them, epochs that it opens unchanged, and what a damaged file does.
+-- meeg_fif_spec.lua - FIF files: recordings and epochs as MNE-Python reads them, epochs that it opens unchanged, and
+-- what a damaged file does.
 --
--- Files and answers come from goldens (make_meeg.py). Numbers of a recording are stored integers times factors, the same product in both
--- programs: they agree bit for bit.
+-- Files and answers come from goldens (make_meeg.py). Numbers of a recording are stored integers times factors, the
+-- same product in both programs: they agree bit for bit.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local recordings = support.load 'recordings'
 local mc = require 'mascon'
@@ -68,7 +69,11 @@ local function check_epochs(want, data, e)
   for i, l in ipairs(want.drop_log) do log[i] = { unpack(l) } end
   assert.same(selection, e.selection)
   assert.same(log, e.drop_log)
-  if type(want.baseline) == 'table' then assert.same({ unpack(want.baseline) }, e.baseline) else assert.is_nil(e.baseline) end
+  if type(want.baseline) == 'table' then
+    assert.same({ unpack(want.baseline) }, e.baseline)
+  else
+    assert.is_nil(e.baseline)
+  end
   assert.is_true(mc.array_equal(data, e.data))
 end
 
@@ -90,7 +95,8 @@ describe('mc.meeg.raw.open of FIF', function()
   it('reads any stretch of any channels', function()
     local name = 'short_raw.fif'
     local r, whole = mc.meeg.raw.open(recordings.write(at(name), g.bytes(name))), g.data(name)
-    assert.is_true(mc.array_equal(whole[{ { 2, 2 }, { 139, 282 } }], r:read { channels = 'MEG 0112', first = 139, last = 282 }))
+    assert.is_true(
+      mc.array_equal(whole[{ { 2, 2 }, { 139, 282 } }], r:read { channels = 'MEG 0112', first = 139, last = 282 }))
     assert.is_true(mc.array_equal(whole['1:6, 101:110'], r:read { from = 0.5, to = 0.55 }))
     local parts = {}
     for x in r:blocks { size = 77, channels = { 'meg', 'EOG 061' } } do parts[#parts + 1] = x end
@@ -110,7 +116,8 @@ describe('mc.meeg.raw.open of FIF', function()
     assert.is_true(mc.array_equal(joint, mc.broadcast_to(wave, { 4000, 100 }):reshape(1, -1)))
     r:close()
     os.remove(at 'parts_raw-2.fif')
-    assert.truthy(message(mc.meeg.raw.open, at 'parts_raw.fif'):find('goes on in ' .. at 'parts_raw-2.fif' .. ', which is not there', 1, true))
+    assert.truthy(message(mc.meeg.raw.open,
+      at 'parts_raw.fif'):find('goes on in ' .. at 'parts_raw-2.fif' .. ', which is not there', 1, true))
   end)
 
   it('gives positions in the head frame', function()
@@ -126,7 +133,8 @@ describe('mc.meeg.raw.open of FIF', function()
   it('says that a file of epochs is none, and the other way round', function()
     local e = recordings.golden(support, 'meeg_epochs')
     recordings.unpack(e, folder)
-    assert.truthy(message(mc.meeg.raw.open, at 'single-epo.fif'):find('holds epochs; open it with mc.meeg.epochs.open', 1, true))
+    assert.truthy(
+      message(mc.meeg.raw.open, at 'single-epo.fif'):find('holds epochs; open it with mc.meeg.epochs.open', 1, true))
     assert.truthy(message(mc.meeg.epochs.open, at 'source_raw.fif'):find('is a continuous recording', 1, true))
     assert.truthy(message(mc.meeg.raw.open, at 'source-eve.fif'):find('it holds no measurement', 1, true))
     assert.truthy(message(mc.meeg.events.read, at 'source_raw.fif'):find('it holds no events', 1, true))
@@ -154,7 +162,8 @@ describe('mc.meeg.epochs.open of FIF', function()
     assert.is_nil(rawget(e, 'data'))
     local fewer = e:drop({ 1, 3 }):pick 'eog'
     assert.is_true(mc.array_equal(whole['2:2, 5:5'], fewer:read { last = 1 }))
-    assert.is_true(mc.array_equal(mc.take(whole, mc.tensor({ 2, 4, 5 }, { dtype = 'i64' }), 1)[{ { 1, 3 }, { 5, 5 } }], fewer:read { last = 3 }))
+    assert.is_true(mc.array_equal(mc.take(whole, mc.tensor({ 2, 4, 5 }, { dtype = 'i64' }), 1)[{ { 1, 3 }, { 5, 5 } }],
+      fewer:read { last = 3 }))
   end)
 
   it('reads events and their ids from an event file', function()
@@ -190,7 +199,8 @@ describe('epochs:save as FIF', function()
       for i, c in ipairs(list) do list[i] = c.name end
       return table.concat(list, ' '), said
     end
-    local names, said = named('Fz', 'Cz', 'Pz', 'Fz', 'Cz', 'ZZ', 'Fz-1') -- what mne.io.read_raw_fif made of such a file
+    -- what mne.io.read_raw_fif made of such a file
+    local names, said = named('Fz', 'Cz', 'Pz', 'Fz', 'Cz', 'ZZ', 'Fz-1')
     assert.equal('Fz-0 Cz-0 Pz Fz-a Cz-1 ZZ Fz-1', names)
     assert.equal('several channels are called Fz, Cz; they got running numbers', said)
     assert.same({ 'A B' }, { named('A', 'B') })
@@ -215,7 +225,8 @@ describe('epochs:save as FIF', function()
 
   it('takes epochs that come from elsewhere', function()
     local e = mc.meeg.epochs.new {
-      data = mc.randn { 4, 3, 20, seed = 1 }, fs = 250, tmin = -0.04, channels = { 'Fz', 'Cz', 'a name of more than fifteen bytes' }, types = { 'eeg', 'eeg', 'eog' }, bads = { 'Cz' },
+      data = mc.randn { 4, 3, 20, seed = 1 }, fs = 250, tmin = -0.04,
+      channels = { 'Fz', 'Cz', 'a name of more than fifteen bytes' }, types = { 'eeg', 'eeg', 'eog' }, bads = { 'Cz' },
       positions = { { 0, 0.07, 0.06 }, { 0, 0, 0.1 }, { 0 / 0, 0 / 0, 0 / 0 } }, event_id = { ['a;b'] = 1 },
     }
     e:save(at 'new-epo.fif', { dtype = 'f64' })
@@ -231,11 +242,12 @@ describe('epochs:save as FIF', function()
   end)
 
   it('falls into parts when it is too large for one file', function()
-    local e = mc.meeg.epochs.new { data = mc.randn { 30, 16, 3000, seed = 2, dtype = 'f32' }, fs = 500, channels = (function()
-      local names = {}
-      for i = 1, 16 do names[i] = 'E' .. i end
-      return names
-    end)() }
+    local e = mc.meeg.epochs.new { data = mc.randn { 30, 16, 3000, seed = 2, dtype = 'f32' }, fs = 500,
+      channels = (function()
+        local names = {}
+        for i = 1, 16 do names[i] = 'E' .. i end
+        return names
+      end)() }
     local fewer = e:drop({ 3, 11 }, 'LOUD')
     fewer:save(at 'large-epo.fif', { split = 4194304 })
     assert.truthy(recordings.listing(folder):find('large-epo-1.fif large-epo-2.fif large-epo.fif', 1, true))
@@ -247,7 +259,8 @@ describe('epochs:save as FIF', function()
 
   it('refuses a file that is there, and what FIF cannot hold', function()
     local e = mc.meeg.epochs.new { data = mc.zeros { 2, 1, 5 }, fs = 100 }
-    assert.truthy(message(e.save, e, at 'single-epo.fif'):find('is there; choose another name or give overwrite = true', 1, true))
+    assert.truthy(
+      message(e.save, e, at 'single-epo.fif'):find('is there; choose another name or give overwrite = true', 1, true))
     assert.truthy(message(e.save, e, at 'x.fif.gz'):find('pack it afterwards', 1, true))
     e.events = mc.tensor({ { 5, 0, 1 }, { 5, 0, 2 } }, { dtype = 'i64' })
     assert.truthy(message(e.save, e, at 'x-epo.fif'):find('epochs 1 and 2 have the same event sample 5', 1, true))
@@ -292,7 +305,8 @@ describe('a damaged FIF file', function()
       elseif r:count() * #r.channels * r.samples < 1e6 then r:load() end
     end)
     if not ok then
-      assert.truthy(tostring(e):find('fif: ', 1, true) or tostring(e):find('meeg.open: ', 1, true), what .. ': ' .. tostring(e))
+      assert.truthy(tostring(e):find('fif: ', 1, true) or tostring(e):find('meeg.open: ', 1, true),
+        what .. ': ' .. tostring(e))
     end
     return ok
   end
@@ -320,9 +334,13 @@ describe('a damaged FIF file', function()
 
   it('of impossible structure is an error that says what is wrong', function()
     local start = fif.int_bytes(100) .. fif.int_bytes(31) .. fif.int_bytes(20) .. fif.int_bytes(0) .. ('\0'):rep(20)
-    local function tag(kind, type_, data, next_) return fif.int_bytes(kind) .. fif.int_bytes(type_) .. fif.int_bytes(#data) .. fif.int_bytes(next_ or 0) .. data end
+    local function tag(kind, type_, data, next_)
+      return fif.int_bytes(kind) .. fif.int_bytes(type_) .. fif.int_bytes(#data) .. fif.int_bytes(next_ or 0) .. data
+    end
     local function open(kind) return tag(104, 3, fif.int_bytes(kind)) end
-    local function says(bytes, words) assert.truthy(message(mc.meeg.open, recordings.write(at 'x.fif', start .. bytes)):find(words, 1, true)) end
+    local function says(bytes, words)
+      assert.truthy(message(mc.meeg.open, recordings.write(at 'x.fif', start .. bytes)):find(words, 1, true))
+    end
     says('', 'it holds no measurement')
     says(open(100), 'it holds no measurement')
     says(open(100) .. open(101), 'the number of channels or the sampling rate is missing')
@@ -331,7 +349,8 @@ describe('a damaged FIF file', function()
     says(head .. tag(203, 30, 'short'), 'a channel record has 5 bytes instead of 96')
     says(tag(300, 3, '1234', 8), 'the chain of tags turns back')
     says(open(1):rep(70), 'more than 64 deep')
-    assert.truthy(message(mc.meeg.open, recordings.write(at 'y.fif', 'something else altogether')):find('another kind of file', 1, true))
+    assert.truthy(message(mc.meeg.open, recordings.write(at 'y.fif', 'something else altogether'))
+      :find('another kind of file', 1, true))
     assert.truthy(message(mc.meeg.open, recordings.write(at 'z.fif', '')):find('z.fif is empty', 1, true))
   end)
 end)

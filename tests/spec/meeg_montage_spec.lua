@@ -59,7 +59,8 @@ describe('mc.meeg.montage.standard', function()
     local p = montage.standard('10-05', { inclination = 90, radius = 1 }).positions
     local tenth = math.pi / 10
     tol.near({ 0, math.cos(tenth), math.sin(tenth) }, p.Fpz, 'Fpz', 1e-12)
-    tol.near({ -math.sin(tenth) * math.cos(tenth), math.cos(tenth) * math.cos(tenth), math.sin(tenth) }, p.Fp1, 'Fp1', 1e-12)
+    tol.near({ -math.sin(tenth) * math.cos(tenth), math.cos(tenth) * math.cos(tenth), math.sin(tenth) },
+      p.Fp1, 'Fp1', 1e-12)
     tol.near({ -math.sin(2 * tenth), 0, math.cos(2 * tenth) }, p.C3, 'C3', 1e-12)
     for _, name in ipairs { 'F3', 'POO5h', 'TPP9h', 'OI1' } do -- left and right mirror
       local q = p[({ F3 = 'F4', POO5h = 'POO6h', TPP9h = 'TPP10h', OI1 = 'OI2' })[name]]
@@ -102,7 +103,8 @@ end)
 describe('mc.meeg.montage.find', function()
   it('understands the labels of recorders', function()
     for label, place in pairs {
-      Fp1 = 'Fp1', FP1 = 'Fp1', fpz = 'Fpz', ['EEG Fp1-REF'] = 'Fp1', ['EEG T3-LE'] = 'T7', T6 = 'P8', ['Fc5.'] = 'FC5', ['Cz..'] = 'Cz', ['EEG_Pz'] = 'Pz', ['EEG:Oz'] = 'Oz',
+      Fp1 = 'Fp1', FP1 = 'Fp1', fpz = 'Fpz', ['EEG Fp1-REF'] = 'Fp1', ['EEG T3-LE'] = 'T7', T6 = 'P8', ['Fc5.'] = 'FC5',
+      ['Cz..'] = 'Cz', ['EEG_Pz'] = 'Pz', ['EEG:Oz'] = 'Oz',
       ['C3-A2'] = 'C3', [' O2 '] = 'O2', AFF5H = 'AFF5h', Nasion = 'Nz', ['EEG F4-M1M2'] = 'F4', ['EEGFz'] = 'Fz',
     } do
       assert.equal(place, montage.find(label), label)
@@ -110,7 +112,9 @@ describe('mc.meeg.montage.find', function()
   end)
 
   it('does not take bipolar leads and other channels for places', function()
-    for _, label in ipairs { 'Fp1-F7', 'EOG', 'A1', 'C3-P3', 'EEG', 'X1', '' } do assert.is_nil(montage.find(label), label) end
+    for _, label in ipairs { 'Fp1-F7', 'EOG', 'A1', 'C3-P3', 'EEG', 'X1', '' } do
+      assert.is_nil(montage.find(label), label)
+    end
     assert.equal('A1', montage.find('A1', 'biosemi128'))
     assert.is_nil(montage.find('AFF5h', '10-10'))
   end)
@@ -127,7 +131,8 @@ describe('mc.meeg.montage.join', function()
     assert.same(m.positions.T7, out[2].position)
     assert.is_nil(out[3].position)
     assert.is_nil(out[4].position)
-    assert.same({ matched = 2, places = { Fp1 = 'Fp1', T3 = 'T7' }, unmatched = { 'Foo' }, text = '2 of 3 channels found in 10-20; without a place: Foo' }, report)
+    assert.same({ matched = 2, places = { Fp1 = 'Fp1', T3 = 'T7' }, unmatched = { 'Foo' },
+      text = '2 of 3 channels found in 10-20; without a place: Foo' }, report)
     assert.is_false(rawequal(m.positions.Fp1, out[1].position))
   end)
 
@@ -139,10 +144,13 @@ describe('mc.meeg.montage.join', function()
   end)
 
   it('refuses what cannot be meant', function()
-    assert.error_matches(function() montage.join(eeg('Foo', 'Bar'), '10-20') end, 'none of 2 channels is known to 10%-20: the recording has Foo, Bar; the montage has Fp1')
+    assert.error_matches(function() montage.join(eeg('Foo', 'Bar'), '10-20') end,
+      'none of 2 channels is known to 10%-20: the recording has Foo, Bar; the montage has Fp1')
     assert.error_matches(function() montage.join(eeg('T3', 'T7'), '10-20') end, 'T3 and T7 both mean the place T7')
-    assert.error_matches(function() montage.join(eeg('Cz', 'Foo'), '10-20', { missing = 'error' }) end, '1 of 2 channels found in 10%-20; without a place: Foo')
-    assert.error_matches(function() montage.join(eeg 'Cz', '10-20', { overwrit = true }) end, 'did you mean "overwrite"')
+    assert.error_matches(function() montage.join(eeg('Cz', 'Foo'), '10-20', { missing = 'error' }) end,
+      '1 of 2 channels found in 10%-20; without a place: Foo')
+    assert.error_matches(function() montage.join(eeg 'Cz', '10-20', { overwrit = true }) end,
+      'did you mean "overwrite"')
   end)
 end)
 
@@ -189,7 +197,8 @@ end)
 describe('mc.meeg.montage.positions', function()
   it('names the channels without a position', function()
     local list = montage.join(eeg('Cz', 'Foo', 'Pz', 'Bar'), '10-20')
-    assert.error_matches(function() montage.positions(list, nil, 'autoreject.fit') end, '^[^\n]*autoreject%.fit: valid positions needed, 2 of 4 channels have none %(Foo, Bar%)')
+    assert.error_matches(function() montage.positions(list, nil, 'autoreject.fit') end,
+      '^[^\n]*autoreject%.fit: valid positions needed, 2 of 4 channels have none %(Foo, Bar%)')
     assert.equal(2, montage.positions(list, { 1, 3 }).shape[1])
     list[2].position, list[4].position = { 0, 0, 0 }, { 0, 0, 0 }
     assert.error_matches(function() montage.positions(list) end, '2 of 4 positions are exactly zero')

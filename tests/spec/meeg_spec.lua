@@ -1,5 +1,5 @@
--- meeg_spec.lua - channels, epochs, events, recordings in memory, arrays with side tables, filters: the objects of mc.meeg without a format of
--- their own.
+-- meeg_spec.lua - channels, epochs, events, recordings in memory, arrays with side tables, filters: the objects of
+-- mc.meeg without a format of their own.
 --
 -- Epochs cut by MNE-Python and signals filtered by it are goldens (make_meeg.py).
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
@@ -17,10 +17,12 @@ local function at(name) return folder .. '/' .. name end
 --- Epoch e, channel c, sample t (from 1) is 100 e + 10 c + t.
 local function epochs(o)
   o = o or {}
-  local e, c, t = mc.arange(1, 5):reshape(5, 1, 1) * 100, mc.arange(1, 3):reshape(1, 3, 1) * 10, mc.arange(1, 8):reshape(1, 1, 8)
+  local e, c, t = mc.arange(1, 5):reshape(5, 1, 1) * 100, mc.arange(1, 3):reshape(1, 3, 1) * 10,
+    mc.arange(1, 8):reshape(1, 1, 8)
   return mc.meeg.epochs.new {
-    data = e + c + t, fs = 100, tmin = -0.02, channels = { 'Fz', 'Cz', 'EOG' }, types = { 'eeg', 'eeg', 'eog' }, bads = { 'Cz' },
-    events = { { 10, 0, 1 }, { 20, 0, 2 }, { 30, 0, 1 }, { 40, 0, 2 }, { 50, 0, 1 } }, event_id = { left = 1, right = 2 }, selection = o.selection, drop_log = o.drop_log,
+    data = e + c + t, fs = 100, tmin = -0.02, channels = { 'Fz', 'Cz', 'EOG' },
+    types = { 'eeg', 'eeg', 'eog' }, bads = { 'Cz' }, events = { { 10, 0, 1 }, { 20, 0, 2 }, { 30, 0, 1 }, { 40, 0, 2 },
+      { 50, 0, 1 } }, event_id = { left = 1, right = 2 }, selection = o.selection, drop_log = o.drop_log,
   }
 end
 
@@ -28,7 +30,8 @@ end
 local function recording(o)
   o = o or {}
   local x = mc.arange(0, (o.n or 1000) - 1)
-  return mc.meeg.raw.new { data = mc.stack { x, -x }, fs = 100, channels = { 'A', 'EOG' }, types = { 'eeg', 'eog' }, annotations = o.annotations }
+  return mc.meeg.raw.new { data = mc.stack { x, -x }, fs = 100, channels = { 'A', 'EOG' }, types = { 'eeg', 'eog' },
+    annotations = o.annotations }
 end
 
 describe('mc.meeg.channels', function()
@@ -52,7 +55,8 @@ describe('mc.meeg.channels', function()
 
   it('names the nearest when there is no such channel', function()
     assert.truthy(message(mc.meeg.channels.pick, list, 'Fzz'):find('did you mean "Fz"?', 1, true))
-    assert.truthy(message(mc.meeg.channels.pick, list, 'seeg'):find('no channel is of type seeg; there are mag, grad, eeg, stim', 1, true))
+    assert.truthy(message(mc.meeg.channels.pick, list,
+      'seeg'):find('no channel is of type seeg; there are mag, grad, eeg, stim', 1, true))
     assert.truthy(message(mc.meeg.channels.pick, list, 6):find('channel 6 is outside the 5', 1, true))
     assert.truthy(message(mc.meeg.channels.pick, list, 0):find('channel 0 is outside', 1, true))
     assert.truthy(message(mc.meeg.channels.pick, list, { true }):find('a channel is true', 1, true))
@@ -65,7 +69,8 @@ describe('mc.meeg.channels', function()
     assert.truthy(message(new, { 'a' }, 'eg'):find("type 'eg', which is not known (did you mean", 1, true))
     assert.truthy(message(new, { 'a', 'b' }, { 'eeg' }):find('1 types for 2 channels', 1, true))
     assert.truthy(message(new, { { name = 'a', position = { 1, 2 } } }):find('no list of three numbers', 1, true))
-    assert.truthy(message(new, { 'a' }, nil, mc.zeros { 2, 3 }):find('positions are f64[2,3]@cpu; 1 channels need [1, 3]', 1, true))
+    assert.truthy(
+      message(new, { 'a' }, nil, mc.zeros { 2, 3 }):find('positions are f64[2,3]@cpu; 1 channels need [1, 3]', 1, true))
     assert.truthy(message(new, { {} }):find('channel 1 has no name', 1, true))
   end)
 
@@ -77,7 +82,8 @@ describe('mc.meeg.channels', function()
   end)
 
   it('knows the units of files', function()
-    for unit, want in pairs { V = 1, ['µV'] = 1e-6, ['μV'] = 1e-6, ['\181V'] = 1e-6, nV = 1e-9, ['fT/cm'] = 1e-13, pT = 1e-12, ['°C'] = 1 } do
+    for unit, want in pairs { V = 1, ['µV'] = 1e-6, ['μV'] = 1e-6, ['\181V'] = 1e-6, nV = 1e-9, ['fT/cm'] = 1e-13,
+      pT = 1e-12, ['°C'] = 1 } do
       assert.equal(want, mc.meeg.channels.unit(unit), unit)
     end
     assert.is_nil(mc.meeg.channels.unit 'apples')
@@ -134,7 +140,8 @@ end)
 describe('an epochs object', function()
   it('drops epochs by number or mask and logs why', function()
     local e = epochs()
-    for _, what in ipairs { { 2, 5 }, { 2, -1 }, { false, true, false, false, true }, mc.tensor { false, true, false, false, true } } do
+    for _, what in ipairs { { 2, 5 }, { 2, -1 }, { false, true, false, false, true },
+      mc.tensor { false, true, false, false, true } } do
       local d = e:drop(what, 'LOUD')
       assert.same({ 1, 3, 4 }, d.selection)
       assert.same({ {}, { 'LOUD' }, {}, {}, { 'LOUD' } }, d.drop_log)
@@ -179,7 +186,9 @@ describe('an epochs object', function()
     local e = epochs()
     for _, size in ipairs { 1, 2, 3, 5, 9 } do
       local parts, firsts = {}, {}
-      for x, first in e:blocks { size = size, channels = { 1, 3 } } do parts[#parts + 1], firsts[#firsts + 1] = x, first end
+      for x, first in e:blocks { size = size, channels = { 1, 3 } } do
+        parts[#parts + 1], firsts[#firsts + 1] = x, first
+      end
       assert.is_true(mc.array_equal(mc.take(e.data, mc.tensor({ 1, 3 }, { dtype = 'i64' }), 2), mc.concat(parts)))
       assert.equal(1 + size * (#parts - 1), firsts[#firsts])
     end
@@ -189,7 +198,8 @@ describe('an epochs object', function()
   end)
 
   it('drops epochs that are too loud or too flat in channels that are not marked', function()
-    local e = mc.meeg.epochs.new { data = mc.zeros { 4, 3, 10 }, fs = 100, channels = { 'a', 'b', 'v' }, types = { 'eeg', 'eeg', 'eog' } }
+    local e = mc.meeg.epochs.new { data = mc.zeros { 4, 3, 10 }, fs = 100, channels = { 'a', 'b', 'v' },
+      types = { 'eeg', 'eeg', 'eog' } }
     e.data['1, 1, 1'], e.data['1, 2, 1'], e.data['1, 3, 1'] = 5, 5, 5
     e.data['2, 1, 1'], e.data['2, 2, 3'], e.data['2, 3, 1'] = 5, 11, 5
     e.data['3, 1, 1'], e.data['3, 2, 1'], e.data['3, 3, 1'] = 12, 5, 25
@@ -200,7 +210,8 @@ describe('an epochs object', function()
     assert.same({ {}, {}, {}, { 'v' } }, e:drop_bad({ flat = { eog = 1 } }).drop_log)
     e.bads = { 'b', 'v' }
     assert.same({ {}, {}, { 'a' }, {} }, e:drop_bad({ reject = { eeg = 10, eog = 20 } }).drop_log)
-    assert.truthy(message(e.drop_bad, e, { reject = { egg = 1 } }):find('egg = 1 is no limit of a type of channel', 1, true))
+    assert.truthy(
+      message(e.drop_bad, e, { reject = { egg = 1 } }):find('egg = 1 is no limit of a type of channel', 1, true))
   end)
 end)
 
@@ -233,7 +244,8 @@ describe('mc.meeg.raw', function()
   end)
 
   it('checks what it is made of', function()
-    assert.truthy(message(mc.meeg.raw.new, { data = mc.zeros { 3 }, fs = 1 }):find('a recording is [channels, samples]', 1, true))
+    assert.truthy(
+      message(mc.meeg.raw.new, { data = mc.zeros { 3 }, fs = 1 }):find('a recording is [channels, samples]', 1, true))
     assert.truthy(message(mc.meeg.raw.new, { data = mc.zeros { 3, 2 } }):find('fs is missing', 1, true))
     assert.truthy(message(mc.meeg.raw.open, 'x.xyz'):find('has the extension "xyz"', 1, true))
     assert.truthy(message(mc.meeg.raw.open, 'x.edff'):find('did you mean "edf"?', 1, true))
@@ -243,11 +255,14 @@ end)
 describe('mc.meeg.events', function()
   it('finds rises of a trigger channel, across blocks', function()
     local x = mc.zeros { 1, 100 }
-    for _, s in ipairs { { 11, 15, 3 }, { 21, 25, 5 }, { 26, 30, 6 }, { 31, 40, 2 }, { 99, 100, 1 } } do x[{ { 1, 1 }, { s[1], s[2] } }] = s[3] end
+    for _, s in ipairs { { 11, 15, 3 }, { 21, 25, 5 }, { 26, 30, 6 }, { 31, 40, 2 }, { 99, 100, 1 } } do
+      x[{ { 1, 1 }, { s[1], s[2] } }] = s[3]
+    end
     local r = mc.meeg.raw.new { data = x, fs = 100, channels = { 'STI' }, types = 'stim' }
     local find = mc.meeg.events.find
     assert.same({ { 10, 0, 3 }, { 20, 0, 5 }, { 25, 5, 6 }, { 98, 0, 1 } }, find(r):totable())
-    assert.same({ { 10, 0, 3 }, { 20, 0, 5 }, { 25, 5, 6 }, { 30, 6, 2 }, { 98, 0, 1 } }, find(r, { consecutive = true }):totable())
+    assert.same({ { 10, 0, 3 }, { 20, 0, 5 }, { 25, 5, 6 }, { 30, 6, 2 }, { 98, 0, 1 } },
+      find(r, { consecutive = true }):totable())
     assert.same({ { 10, 0, 3 }, { 20, 0, 5 }, { 98, 0, 1 } }, find(r, { consecutive = false }):totable())
     assert.same({ { 10, 0, 1 }, { 20, 0, 1 }, { 98, 0, 1 } }, find(r, { mask = 1 }):totable())
     local _, ids = find(r, { mask = 1 })
@@ -260,9 +275,11 @@ describe('mc.meeg.events', function()
   end)
 
   it('come from a filtered recording inside any scopes', function()
-    local raw = mc.meeg.raw.new { data = mc.randn { 4, 40000, seed = 1 }, fs = 100, channels = { 'a', 'b', 'c', 'd' }, types = 'eeg' }
+    local raw = mc.meeg.raw.new { data = mc.randn { 4, 40000, seed = 1 }, fs = 100,
+      channels = { 'a', 'b', 'c', 'd' }, types = 'eeg' }
     local seen = raw:filter { highpass = 1 }
-    local e = mc.meeg.epochs.cut(seen, { events = { { 20, 0, 1 }, { 100, 0, 1 }, { 30000, 0, 1 } }, tmin = 0, tmax = 0.5 })
+    local e =
+      mc.meeg.epochs.cut(seen, { events = { { 20, 0, 1 }, { 100, 0, 1 }, { 30000, 0, 1 } }, tmin = 0, tmax = 0.5 })
     local parts = {}
     mc.scope(function()
       mc.scope(function() parts[1] = e:read { first = 1, last = 2 }:totable() end)
@@ -288,22 +305,29 @@ describe('mc.meeg.events', function()
   it('takes triggers where annotations only mark bad stretches', function()
     local x = mc.zeros { 2, 100 }
     x['2, 31:35'] = 7
-    local r = mc.meeg.raw.new { data = x, fs = 100, channels = { 'Cz', 'STI' }, types = { 'eeg', 'stim' }, annotations = { { onset = 0, duration = 0.1, text = 'BAD_move' } } }
+    local r = mc.meeg.raw.new { data = x, fs = 100, channels = { 'Cz', 'STI' }, types = { 'eeg', 'stim' },
+      annotations = { { onset = 0, duration = 0.1, text = 'BAD_move' } } }
     local list, ids = mc.meeg.events.of(r)
     assert.same({ { 30, 0, 7 } }, list:totable())
     assert.same({ ['7'] = 7 }, ids)
-    for _, id in ipairs { { go = 7 }, { 7 } } do assert.equal(1, mc.meeg.epochs.cut(r, { event_id = id, tmin = 0, tmax = 0.1 }):count()) end
+    for _, id in ipairs { { go = 7 }, { 7 } } do
+      assert.equal(1, mc.meeg.epochs.cut(r, { event_id = id, tmin = 0, tmax = 0.1 }):count())
+    end
     assert.equal(1, mc.meeg.epochs.cut(r, { tmin = 0, tmax = 0.1 }):count())
     table.insert(r.annotations, { onset = 0.5, duration = 0, text = 'go' })
     assert.same({ { 50, 0, 1 } }, mc.meeg.events.of(r):totable())
-    assert.truthy(message(mc.meeg.epochs.cut, r:pick 'Cz', { events = 'stop' }):find('no annotation of it tells of an event "stop"', 1, true))
+    assert.truthy(message(mc.meeg.epochs.cut, r:pick 'Cz',
+      { events = 'stop' }):find('no annotation of it tells of an event "stop"', 1, true))
     r.annotations = {}
-    assert.truthy(message(mc.meeg.epochs.cut, r:pick 'Cz', {}):find('no annotation or trigger of it tells of an event', 1, true))
+    assert.truthy(
+      message(mc.meeg.epochs.cut, r:pick 'Cz', {}):find('no annotation or trigger of it tells of an event', 1, true))
   end)
 
   it('makes events of annotations, but not of bad stretches', function()
     local r = recording { annotations = {
-      { onset = 2.004, duration = 0, text = 'b' }, { onset = 1, duration = 1, text = 'bad blink' }, { onset = 0.5, duration = 0, text = 'a' }, { onset = 3, duration = 0, text = 'a' }, { onset = 0, duration = 0, text = 'EDGE boundary' },
+      { onset = 2.004, duration = 0, text = 'b' }, { onset = 1, duration = 1, text = 'bad blink' },
+      { onset = 0.5, duration = 0, text = 'a' }, { onset = 3, duration = 0, text = 'a' },
+      { onset = 0, duration = 0, text = 'EDGE boundary' },
     } }
     local events, ids = mc.meeg.events.from_annotations(r)
     assert.same({ { 50, 0, 1 }, { 200, 0, 2 }, { 300, 0, 1 } }, events:totable())
@@ -336,47 +360,58 @@ describe('mc.meeg.events', function()
   it('lays a grid of equal distances', function()
     local r = recording()
     assert.same({ 0, 300, 600 }, mc.meeg.events.fixed(r, { duration = 3 })[':, 1']:totable())
-    assert.same({ 100, 200, 300 }, mc.meeg.events.fixed(r, { duration = 2, overlap = 1, start = 1, stop = 5 })[':, 1']:totable())
-    assert.truthy(message(mc.meeg.events.fixed, r, { duration = 1, overlap = 1 }):find('overlap is not shorter', 1, true))
+    assert.same({ 100, 200, 300 },
+      mc.meeg.events.fixed(r, { duration = 2, overlap = 1, start = 1, stop = 5 })[':, 1']:totable())
+    assert.truthy(
+      message(mc.meeg.events.fixed, r, { duration = 1, overlap = 1 }):find('overlap is not shorter', 1, true))
   end)
 
   it('rounds halves to the even sample', function()
-    assert.same({ 0, 2, 2, -2, -2, 3 }, { mc.meeg.events.round(0.5), mc.meeg.events.round(1.5), mc.meeg.events.round(2.5), mc.meeg.events.round(-1.5), mc.meeg.events.round(-2.5), mc.meeg.events.round(2.6) })
+    assert.same({ 0, 2, 2, -2, -2, 3 }, { mc.meeg.events.round(0.5), mc.meeg.events.round(1.5),
+      mc.meeg.events.round(2.5), mc.meeg.events.round(-1.5), mc.meeg.events.round(-2.5), mc.meeg.events.round(2.6) })
   end)
 end)
 
 describe('mc.meeg.epochs.cut', function()
   it('takes the samples from event + tmin to event + tmax, both included', function()
     local e = mc.meeg.epochs.cut(recording(), { events = { { 100, 0, 1 }, { 500, 0, 2 } }, tmin = -0.02, tmax = 0.01 })
-    assert.same({ { { 98, 99, 100, 101 }, { -98, -99, -100, -101 } }, { { 498, 499, 500, 501 }, { -498, -499, -500, -501 } } }, e.data:totable())
+    assert.same({ { { 98, 99, 100, 101 }, { -98, -99, -100, -101 } },
+      { { 498, 499, 500, 501 }, { -498, -499, -500, -501 } } }, e.data:totable())
     assert.equal(-0.02, e.tmin)
     assert.same({ ['1'] = 1, ['2'] = 2 }, e.event_id)
   end)
 
   it('logs why an event gives no epoch', function()
-    local r = recording { annotations = { { onset = 3, duration = 0.5, text = 'Bad: cough' }, { onset = 4, duration = 0.5, text = 'good' } } }
-    local events = { { 5, 0, 1 }, { 100, 0, 3 }, { 200, 0, 1 }, { 289, 0, 1 }, { 290, 0, 1 }, { 360, 0, 1 }, { 361, 0, 1 }, { 420, 0, 1 }, { 989, 0, 1 }, { 990, 0, 1 } }
+    local r = recording { annotations = { { onset = 3, duration = 0.5, text = 'Bad: cough' },
+      { onset = 4, duration = 0.5, text = 'good' } } }
+    local events = { { 5, 0, 1 }, { 100, 0, 3 }, { 200, 0, 1 }, { 289, 0, 1 }, { 290, 0, 1 }, { 360, 0, 1 },
+      { 361, 0, 1 }, { 420, 0, 1 }, { 989, 0, 1 }, { 990, 0, 1 } }
     local e = mc.meeg.epochs.cut(r, { events = events, event_id = { a = 1 }, tmin = -0.1, tmax = 0.1 })
     assert.same({ { 'NO_DATA' }, { 'IGNORED' }, {}, {}, { 'Bad: cough' }, {}, {}, {}, {}, { 'TOO_SHORT' } }, e.drop_log)
     assert.same({ 3, 4, 6, 7, 8, 9 }, e.selection)
-    assert.same({ {}, {}, {}, {} }, { unpack(mc.meeg.epochs.cut(r, { events = events, event_id = { 1 }, tmin = -0.1, tmax = 0.1, reject_by_annotation = false }).drop_log, 3, 6) })
+    assert.same({ {}, {}, {}, {} }, { unpack(mc.meeg.epochs.cut(r,
+      { events = events, event_id = { 1 }, tmin = -0.1, tmax = 0.1, reject_by_annotation = false }).drop_log, 3, 6) })
   end)
 
   it('counts events as the file of the recording does', function()
     local r = recording()
     r.first_sample = 5000
-    assert.same({ { { 100 }, { -100 } } }, mc.meeg.epochs.cut(r, { events = { { 5100, 0, 1 } }, tmin = 0, tmax = 0 }).data:totable())
+    assert.same({ { { 100 }, { -100 } } },
+      mc.meeg.epochs.cut(r, { events = { { 5100, 0, 1 } }, tmin = 0, tmax = 0 }).data:totable())
   end)
 
   it('takes off the baseline and the trend of channels that have an offset', function()
     local x = mc.arange(0, 99)
-    local r = mc.meeg.raw.new { data = mc.stack { x * 2, x * 2, x * 2 }, fs = 100, channels = { 'a', 'v', 's' }, types = { 'eeg', 'eog', 'stim' } }
-    local e = mc.meeg.epochs.cut(r, { events = { { 50, 0, 1 } }, tmin = -0.02, tmax = 0.02, baseline = { -math.huge, 0 } })
+    local r = mc.meeg.raw.new { data = mc.stack { x * 2, x * 2, x * 2 }, fs = 100, channels = { 'a', 'v', 's' },
+      types = { 'eeg', 'eog', 'stim' } }
+    local e =
+      mc.meeg.epochs.cut(r, { events = { { 50, 0, 1 } }, tmin = -0.02, tmax = 0.02, baseline = { -math.huge, 0 } })
     assert.same({ { -2, 0, 2, 4, 6 }, { -2, 0, 2, 4, 6 }, { 96, 98, 100, 102, 104 } }, e.data[1]:totable())
     assert.same({ -0.02, 0 }, e.baseline)
     e = mc.meeg.epochs.cut(r, { events = { { 50, 0, 1 } }, tmin = -0.02, tmax = 0.02, detrend = 'constant' })
     assert.same({ { -4, -2, 0, 2, 4 }, { 96, 98, 100, 102, 104 }, { 96, 98, 100, 102, 104 } }, e.data[1]:totable())
-    assert.near(0, mc.meeg.epochs.cut(r, { events = { { 50, 0, 1 } }, tmin = -0.02, tmax = 0.02, detrend = 'linear' }).data['1, 1']:abs():max():item(), 1e-12)
+    assert.near(0, mc.meeg.epochs.cut(r, { events = { { 50, 0, 1 } }, tmin = -0.02, tmax = 0.02,
+      detrend = 'linear' }).data['1, 1']:abs():max():item(), 1e-12)
   end)
 
   it('cuts the epochs that MNE cuts', function()
@@ -399,7 +434,8 @@ describe('mc.meeg.epochs.cut', function()
     assert.same({ unpack(x.shape) }, { unpack(y.shape) })
     for c = 1, 6 do -- a line through 31 samples and a mean of 7, both sums of terms of the size of the channel
       local scale = x[{ mc.all, c }]:abs():max():item()
-      local a, b = x[{ mc.all, c }]:contiguous():reshape(-1):totable(), y[{ mc.all, c }]:contiguous():reshape(-1):totable()
+      local a, b = x[{ mc.all, c }]:contiguous():reshape(-1):totable(),
+        y[{ mc.all, c }]:contiguous():reshape(-1):totable()
       for i = 1, #a do assert.is_nil(tol.compare('ACCUM', 'f64', b[i], a[i], { n = 31, scale = 31 * scale })) end
     end
   end)
@@ -430,7 +466,8 @@ describe('mc.meeg.epochs.cut', function()
     says({ events = 'zebra' }, 'no annotation of it tells of an event "zebra"')
     says({ baseline = { 3, 4 } }, 'no sample lies in the baseline from 3 to 4 s')
     says({ baseline = { 1, 0 } }, 'from may not be later than to')
-    assert.same({ {}, { 'DROP DUPLICATE' } }, mc.meeg.epochs.cut(r, { events = { { 100, 0, 1 }, { 100, 0, 1 } }, repeated = 'drop' }).drop_log)
+    assert.same({ {}, { 'DROP DUPLICATE' } },
+      mc.meeg.epochs.cut(r, { events = { { 100, 0, 1 }, { 100, 0, 1 } }, repeated = 'drop' }).drop_log)
     assert.same({ a = 1 }, mc.meeg.epochs.cut(r, {}).event_id)
     assert.truthy(message(mc.meeg.epochs.cut, {}, {}):find('give a recording opened by mc.meeg.raw.open', 1, true))
   end)
@@ -438,7 +475,9 @@ end)
 
 describe('raw:filter', function()
   local g = recordings.golden(support, 'meeg_recording')
-  local function source(annotations) return mc.meeg.raw.new { data = g.data 'unfiltered', fs = 100, channels = { 'a', 'b' }, annotations = annotations } end
+  local function source(annotations)
+    return mc.meeg.raw.new { data = g.data 'unfiltered', fs = 100, channels = { 'a', 'b' }, annotations = annotations }
+  end
   local EDGES = { high = { highpass = 1 }, low = { lowpass = 30 }, band = { highpass = 0.5, lowpass = 20 } }
 
   it('agrees with MNE', function()
@@ -463,7 +502,10 @@ describe('raw:filter', function()
   it('filters stretches apart where the recording is interrupted, and leaves skips alone', function()
     local joint = source { { onset = 4, duration = 0, text = 'BAD boundary' } }:filter { highpass = 1 }
     local x = g.data 'unfiltered'
-    local function alone(a, b) return mc.meeg.raw.new({ data = x[{ { 1, 2 }, { a, b } }]:contiguous(), fs = 100, channels = { 'a', 'b' } }):filter({ highpass = 1 }):read() end
+    local function alone(a, b)
+      return mc.meeg.raw.new({ data = x[{ { 1, 2 }, { a, b } }]:contiguous(), fs = 100, channels = { 'a', 'b' } })
+        :filter({ highpass = 1 }):read()
+    end
     assert.is_true(mc.array_equal(mc.concat({ alone(1, 400), alone(401, 900) }, 2), joint:read()))
     local skip = source { { onset = 4, duration = 1, text = 'BAD_ACQ_SKIP' } }:filter { highpass = 1 }
     assert.is_true(mc.array_equal(mc.concat({ alone(1, 400), x[':, 401:500'], alone(501, 900) }, 2), skip:read()))
@@ -471,7 +513,8 @@ describe('raw:filter', function()
 
   it('filters data channels only, in any order of picks', function()
     local x = g.data 'unfiltered'
-    local r = mc.meeg.raw.new { data = mc.concat { x, x }, fs = 100, channels = { 'a', 'v', 'b', 's' }, types = { 'eeg', 'eog', 'eeg', 'stim' } }
+    local r = mc.meeg.raw.new { data = mc.concat { x, x }, fs = 100, channels = { 'a', 'v', 'b', 's' },
+      types = { 'eeg', 'eog', 'eeg', 'stim' } }
     local f = r:filter { highpass = 1 }
     local whole = f:read()
     assert.is_true(mc.array_equal(whole['2'], x['2']))
@@ -486,7 +529,8 @@ describe('raw:filter', function()
     local r = source()
     assert.truthy(message(r.filter, r, {}):find('give highpass, lowpass or both', 1, true))
     assert.truthy(message(r.filter, r, { lowpass = 50 }):find('at or above half the sampling rate, 50 Hz', 1, true))
-    assert.truthy(message(r.filter, r, { highpass = 20, lowpass = 10 }):find('highpass 20 Hz is not below lowpass 10 Hz', 1, true))
+    assert.truthy(
+      message(r.filter, r, { highpass = 20, lowpass = 10 }):find('highpass 20 Hz is not below lowpass 10 Hz', 1, true))
     assert.truthy(message(r.filter, r, { highpas = 20 }):find('did you mean "highpass"?', 1, true))
   end)
 end)
@@ -502,8 +546,10 @@ describe('arrays with a side table', function()
     assert.is_nil(r.channels[2].position)
     assert.equal(3 * 1e-6, r:read()['1, 3']:item())
     assert.equal(13 * 1e-3, r:read()['2, 3']:item())
-    mc.save(at 'b.npz', { data = mc.arange(1, 12):reshape(2, 2, 3), fs = 50, tmin = -0.02, events = mc.tensor { { 5, 0, 7 }, { 9, 0, 8 } } })
-    recordings.write(at 'b.json', '{"channels": [{"name": "a"}, {"name": "b", "type": "EOG", "x": 1, "y": 2, "z": 3}], "event_id": {"yes": 7, "no": 8}, "bads": ["a"]}')
+    mc.save(at 'b.npz', { data = mc.arange(1, 12):reshape(2, 2, 3), fs = 50, tmin = -0.02,
+      events = mc.tensor { { 5, 0, 7 }, { 9, 0, 8 } } })
+    recordings.write(at 'b.json', '{"channels": [{"name": "a"}, {"name": "b", "type": "EOG", "x": 1, "y": 2, "z": 3}], '
+      .. '"event_id": {"yes": 7, "no": 8}, "bads": ["a"]}')
     local e = mc.meeg.epochs.open(at 'b.npz')
     assert.equal(50, e.fs)
     assert.same({ yes = 7, no = 8 }, e.event_id)
@@ -518,7 +564,8 @@ describe('arrays with a side table', function()
     says({}, 'does not tell its sampling rate; give fs in Hz')
     says({ fs = 1, table = { { name = 'a' } } }, 'has 2 channels, its table option table names 1')
     says({ fs = 1, table = { { name = 'a' }, { type = 'eeg' } } }, 'channel 2 has no name')
-    says({ fs = 1, table = { { name = 'a', unit = 'apples' }, { name = 'b' } } }, 'the unit "apples" of channel a is not known')
+    says({ fs = 1, table = { { name = 'a', unit = 'apples' }, { name = 'b' } } },
+      'the unit "apples" of channel a is not known')
     says({ fs = 1, types = { x = 'eeg' } }, 'option types names the channel "x"')
     recordings.write(at 'a.csv', 'what,ever\n1,2\n3,4\n')
     says({ fs = 1 }, 'none of the columns name, type')
@@ -526,7 +573,9 @@ describe('arrays with a side table', function()
     says({ fs = 1 }, "row 2: x is 'here'; it must be a number")
     os.remove(at 'a.csv')
     for text, words in pairs {
-      ['{"fs": "fast"}'] = "fs is 'fast'; it must be a number", ['{"fs": 1, "bads": ["x"]}'] = "bad channel 'x' is not among", ['{"channels": 5}'] = 'channels is 5; it must be a table',
+      ['{"fs": "fast"}'] = "fs is 'fast'; it must be a number",
+      ['{"fs": 1, "bads": ["x"]}'] = "bad channel 'x' is not among",
+      ['{"channels": 5}'] = 'channels is 5; it must be a table',
       ['{"event_id": {"a": "b"}}'] = "event_id a is 'b'", ['{'] = 'a.json: ', ['7'] = 'no table of channels',
     } do
       recordings.write(at 'a.json', text)
@@ -546,7 +595,8 @@ describe('arrays with a side table', function()
       local b = mc.meeg.epochs.open(at(name))
       assert.is_true(mc.array_equal(e.data, b.data))
       assert.same(e.events:totable(), b.events:totable())
-      assert.same({ e.selection, e.drop_log, e.bads, e.event_id, e.tmin, e:names() }, { b.selection, b.drop_log, b.bads, b.event_id, b.tmin, b:names() })
+      assert.same({ e.selection, e.drop_log, e.bads, e.event_id, e.tmin, e:names() },
+        { b.selection, b.drop_log, b.bads, b.event_id, b.tmin, b:names() })
     end
     assert.equal('a.json a.npy b.json b.npz', recordings.listing(folder))
     assert.truthy(message(e.save, e, at 'a.npz'):find('a.json is there; choose another name', 1, true))

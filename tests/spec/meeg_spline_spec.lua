@@ -36,8 +36,10 @@ describe('mc.meeg.spline.g and .h', function()
 
   it('have the values of the definition at five points (item 8)', function()
     local x = mc.tensor { 1, 0.5, 0, -0.5, -1 }
-    tol.below(apart(spline.g(x), mc.tensor { 0.0152607616970611, 0.00740918563856789, -0.000151919699050514, -0.00748832184807495, -0.0146369861541134 }), 1e-15)
-    tol.below(apart(spline.h(x), mc.tensor { 0.0321583490430606, 0.0145316695234394, -0.000891062383022325, -0.0150357245157519, -0.0282552489619436 }), 1e-15)
+    tol.below(apart(spline.g(x), mc.tensor { 0.0152607616970611, 0.00740918563856789, -0.000151919699050514,
+      -0.00748832184807495, -0.0146369861541134 }), 1e-15)
+    tol.below(apart(spline.h(x), mc.tensor { 0.0321583490430606, 0.0145316695234394, -0.000891062383022325,
+      -0.0150357245157519, -0.0282552489619436 }), 1e-15)
   end)
 end)
 
@@ -46,8 +48,10 @@ describe('mc.meeg.spline.weights', function()
 
   it('are those of the octahedron (item 9)', function()
     local five = { unpack(octahedron, 2) }
-    tol.near({ { -0.910173419907, 0.477543354977, 0.477543354977, 0.477543354977, 0.477543354977 } }, spline.weights(five, { { 1, 0, 0 } }), 'from five', 1e-11)
-    tol.near({ { 0.996277699556, -0.003387938925, 0.001777559842, 0.001777559842, 0.001777559842, 0.001777559842 } }, spline.weights(octahedron, { { 1, 0, 0 } }), 'at a source', 1e-11)
+    tol.near({ { -0.910173419907, 0.477543354977, 0.477543354977, 0.477543354977, 0.477543354977 } },
+      spline.weights(five, { { 1, 0, 0 } }), 'from five', 1e-11)
+    tol.near({ { 0.996277699556, -0.003387938925, 0.001777559842, 0.001777559842, 0.001777559842, 0.001777559842 } },
+      spline.weights(octahedron, { { 1, 0, 0 } }), 'at a source', 1e-11)
     local near, far = 0.454354851416, -0.121021518083
     tol.near({ { near, far, near, far, near, far } }, spline.weights(octahedron, { { 3, 3, 3 } }), 'between', 1e-11)
   end)
@@ -57,12 +61,14 @@ describe('mc.meeg.spline.weights', function()
     for _, n in ipairs { 1, 2, 5, 32 } do
       local bad = places(g['cap_bad_' .. n])
       local good = others(40, bad)
-      tol.below(apart(spline.weights(mc.take(g.cap_pos, good, 1), mc.take(g.cap_pos, index(bad), 1)), g['cap_weights_' .. n]), SOLVED, n .. ' bad')
+      tol.below(apart(spline.weights(mc.take(g.cap_pos, good, 1), mc.take(g.cap_pos, index(bad), 1)),
+        g['cap_weights_' .. n]), SOLVED, n .. ' bad')
     end
     local bad = places(g.cap_bad_32)
     local from, to = mc.take(g.cap_pos, others(40, bad), 1), mc.take(g.cap_pos, index(bad), 1)
     tol.below(apart(spline.weights(from, to, { centre = g.cap_centre:totable() }), g.cap_centred_32), SOLVED, 'centre')
-    tol.below(apart(spline.weights(g.dup_pos['1:11, :'], g.dup_pos['12:12, :']), g.dup_weights), SOLVED, 'twice one direction')
+    tol.below(apart(spline.weights(g.dup_pos['1:11, :'], g.dup_pos['12:12, :']), g.dup_weights), SOLVED,
+      'twice one direction')
   end)
 
   it('sum to one, reproduce constants, follow names and do not see the size of the head (item 10)', function()
@@ -83,7 +89,8 @@ describe('mc.meeg.spline.leave_one_out', function()
     local g = golden()
     local W = spline.leave_one_out(g.s1_pos)
     tol.below(apart(W, g.s1_loo), SOLVED, 'weights')
-    for _, v in ipairs { { 1, 2, 0.5257052688958 }, { 1, 5, 1.2191998478161 }, { 6, 7, 0.2567695759819 }, { 6, 10, 0.6058794493043 } } do
+    for _, v in ipairs { { 1, 2, 0.5257052688958 }, { 1, 5, 1.2191998478161 }, { 6, 7, 0.2567695759819 },
+      { 6, 10, 0.6058794493043 } } do
       tol.below(math.abs(W[{ v[1], v[2] }]:item() - v[3]), 1e-12, 'weight')
     end
     local x = mc.matmul(W, g.s1_x)
@@ -113,7 +120,8 @@ describe('mc.meeg.spline.repairer', function()
       local good = others(40, bad)
       local W = r:weights(bad)
       tol.below(apart(mc.take(W, good, 2), g['cap_weights_' .. n]), SOLVED, n .. ' bad, MNE')
-      tol.below(apart(mc.take(W, good, 2), spline.weights(mc.take(g.cap_pos, good, 1), mc.take(g.cap_pos, index(bad), 1))), SOLVED, n .. ' bad, direct')
+      tol.below(apart(mc.take(W, good, 2),
+        spline.weights(mc.take(g.cap_pos, good, 1), mc.take(g.cap_pos, index(bad), 1))), SOLVED, n .. ' bad, direct')
       tol.below(mc.max(mc.abs(mc.take(W, index(bad), 2))):item(), 0, 'columns of the bad')
     end
   end)
@@ -142,7 +150,8 @@ describe('mc.meeg.spline.repairer', function()
   it('says which set it cannot repair', function()
     local r = spline.repairer { { 0, 0, 1 }, { 0, 1, 0 }, { 1, 0, 0 } }
     for _, case in ipairs {
-      { {}, 'no bad sensor' }, { { 4 }, 'bad sensor 4' }, { { 1.5 }, 'bad sensor 1.5' }, { { 2, 2 }, 'named twice' }, { { 1, 2, 3 }, 'all 3 sensors are bad' },
+      { {}, 'no bad sensor' }, { { 4 }, 'bad sensor 4' }, { { 1.5 }, 'bad sensor 1.5' }, { { 2, 2 }, 'named twice' },
+      { { 1, 2, 3 }, 'all 3 sensors are bad' },
     } do
       assert.error_matches(function() r:weights(case[1]) end, case[2])
     end
@@ -160,18 +169,21 @@ describe('positions', function()
 
   it('that are NaN, infinite or all at the origin are refused before any work', function()
     for _, f in ipairs { spline.matrix, spline.leave_one_out, spline.repairer } do
-      assert.error_matches(function() f(with({ 0, 0 / 0, 1 })) end, 'valid positions needed, 1 of 5 are NaN or infinite %(5%)')
+      assert.error_matches(function() f(with({ 0, 0 / 0, 1 })) end,
+        'valid positions needed, 1 of 5 are NaN or infinite %(5%)')
       assert.error_matches(function() f(with({ 0, 1, 0 }, { math.huge, 0, 1 })) end, '1 of 6 are NaN or infinite %(6%)')
       assert.error_matches(function() f(mc.zeros { 5, 3 }) end, 'valid positions needed, all 5 lie at the origin')
       assert.error_matches(function() f(mc.full({ 5, 3 }, 1e-9)) end, 'all 5 lie at the origin')
     end
     assert.error_matches(function() spline.weights(with(), { { 0 / 0, 0, 0 } }) end, 'valid positions needed')
-    assert.error_matches(function() sphere.check('x', with { 0 / 0, 0, 0 }, { 'Fp1', 'Fp2', 'F3', 'F4', 'Cz' }) end, '%(Cz%); set a montage')
+    assert.error_matches(function() sphere.check('x', with { 0 / 0, 0, 0 }, { 'Fp1', 'Fp2', 'F3', 'F4', 'Cz' }) end,
+      '%(Cz%); set a montage')
   end)
 
   it('at the origin are let pass once and counted when there are more', function()
     assert.equal(5, spline.leave_one_out(with { 0, 0, 0 }).shape[1])
-    assert.error_matches(function() spline.leave_one_out(with({ 0, 0, 0 }, { 0, 0, 0 })) end, '2 of 6 positions are exactly zero')
+    assert.error_matches(function() spline.leave_one_out(with({ 0, 0, 0 }, { 0, 0, 0 })) end,
+      '2 of 6 positions are exactly zero')
   end)
 
   it('of another shape and unknown options are refused', function()
@@ -181,7 +193,8 @@ describe('positions', function()
     assert.error_matches(function() spline.matrix(good, { centre = 'middle' }) end, "choose 'none', 'fit'")
     assert.error_matches(function() spline.matrix(good, { centre = { 1, 2 } }) end, 'table of 2 numbers')
     assert.error_matches(function() spline.leave_one_out { { 0, 0, 1 } } end, 'one sensor')
-    assert.error_matches(function() spline.leave_one_out(with { 0, 0, 1 }, { alpha = 0 }) end, 'same direction and alpha is 0')
+    assert.error_matches(function() spline.leave_one_out(with { 0, 0, 1 }, { alpha = 0 }) end,
+      'same direction and alpha is 0')
   end)
 end)
 

@@ -43,10 +43,12 @@ describe('release', function()
     local x = mc.zeros { 500 }
     x:release(); local line = debug.getinfo(1, 'l').currentline
     for _, use in ipairs {
-      function() local _ = x + 1 end, function() local _ = x:sum() end, function() local _ = x:sort() end, function() local _ = x[1] end,
-      function() local _ = x:totable() end, function() local _ = x:reshape(5, 100) end, function() local _ = mc.zeros { 500 }:matmul(x) end,
-      function() local _ = mc.concat { x, x } end, function() x:fill_(1) end, function() local _ = mc.add(1, mc.ones { 500 }, { out = x }) end,
-      function() local _ = x:copy() end, function() local _ = x:to 'f32' end, function() x[1] = 2 end, function() local _ = mc.fft.fft(x) end,
+      function() local _ = x + 1 end, function() local _ = x:sum() end, function() local _ = x:sort() end,
+      function() local _ = x[1] end, function() local _ = x:totable() end, function() local _ = x:reshape(5, 100) end,
+      function() local _ = mc.zeros { 500 }:matmul(x) end,
+      function() local _ = mc.concat { x, x } end, function() x:fill_(1) end,
+      function() local _ = mc.add(1, mc.ones { 500 }, { out = x }) end, function() local _ = x:copy() end,
+      function() local _ = x:to 'f32' end, function() x[1] = 2 end, function() local _ = mc.fft.fft(x) end,
     } do
       local m = support.message(use)
       assert.matches('memory_spec%.lua:%d+: ', m)
@@ -217,10 +219,14 @@ describe('scope', function()
   it('says in later errors where it ended', function()
     local x
     mc.scope(function() x = mc.zeros { 1000 } end)
-    assert.matches('released at .*memory_spec%.lua:%d+ %(end of scope%)', support.message(function() local _ = x + 1 end))
+    assert.matches('released at .*memory_spec%.lua:%d+ %(end of scope%)',
+      support.message(function() local _ = x + 1 end))
   end)
 
-  it('takes a function only', function() assert.matches('memory_spec%.lua:%d+: scope: the argument is 3; give a function', support.message(function() local _ = mc.scope(3) end)) end)
+  it('takes a function only', function()
+    assert.matches('memory_spec%.lua:%d+: scope: the argument is 3; give a function',
+      support.message(function() local _ = mc.scope(3) end))
+  end)
 end)
 
 describe('a limit', function()
@@ -253,8 +259,10 @@ describe('a limit', function()
   end)
 
   it('shapes beyond any machine are an error', function()
-    assert.matches('memory_spec%.lua:%d+: memory: .*check the shape', support.message(function() local _ = mc.zeros { 2 ^ 40, 2 ^ 40 } end))
-    assert.matches('memory_spec%.lua:%d+: memory: .*check the shape', support.message(function() local _ = mc.zeros { 2 ^ 30, 2 ^ 20 } end))
+    assert.matches('memory_spec%.lua:%d+: memory: .*check the shape',
+      support.message(function() local _ = mc.zeros { 2 ^ 40, 2 ^ 40 } end))
+    assert.matches('memory_spec%.lua:%d+: memory: .*check the shape',
+      support.message(function() local _ = mc.zeros { 2 ^ 30, 2 ^ 20 } end))
   end)
 end)
 
@@ -333,7 +341,9 @@ describe('the n-th allocation fails', function()
             return
           end
           local got = read(y)
-          for i = 1, #want do assert(not tol.compare('EXACT', y.dtype, got[i], want[i]), 'another result after a failed allocation') end
+          for i = 1, #want do
+            assert(not tol.compare('EXACT', y.dtype, got[i], want[i]), 'another result after a failed allocation')
+          end
         end
         attempt()
         last = still
@@ -353,7 +363,8 @@ describe('the n-th allocation fails', function()
     support.tensor_bytes()
     mc.set_memory_limit(mc.memory().live + 1000)
     for _, f in ipairs {
-      function() local _ = mc.sort(x.T, { axis = 1, out = out }) end, function() local _ = mc.matmul(x.T['::-1, ::-1'], x, { out = out }) end,
+      function() local _ = mc.sort(x.T, { axis = 1, out = out }) end,
+      function() local _ = mc.matmul(x.T['::-1, ::-1'], x, { out = out }) end,
       function() local _ = mc.cumsum(x, { axis = 1, out = out }) end,
     } do
       assert.matches('memory: ', support.message(f))

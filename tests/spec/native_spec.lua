@@ -1,5 +1,5 @@
--- native_spec.lua - groups as compiled C: the bits of the plain ops, for every op, dtype and layout; the compiler that is missing, fails, hangs or
--- lies; the cache that is read-only, full, damaged, foreign or shared by many.
+-- native_spec.lua - groups as compiled C: the bits of the plain ops, for every op, dtype and layout; the compiler that
+-- is missing, fails, hangs or lies; the cache that is read-only, full, damaged, foreign or shared by many.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local lib = require 'mascon.core.ffi'
@@ -117,13 +117,16 @@ describe('compiled groups', function()
       local out = {}
       for i, d in ipairs(names) do
         for k, e in ipairs(names) do
-          if not (d:find 'c' and not e:find 'c') then out[d .. e] = mc.where(mc.ne((select(i, ...)), (select(k, ...))), (select(i, ...)), (select(k, ...))) end
+          if not (d:find 'c' and not e:find 'c') then
+            out[d .. e] = mc.where(mc.ne((select(i, ...)), (select(k, ...))), (select(i, ...)), (select(k, ...)))
+          end
         end
       end
       return out
     end, args)
     local half = { a:to 'f16', a:to 'bf16', a:to 'f32' }
-    local f = function(h, b, s) return { h = mc.exp(h / 50) * h, b = mc.tanh(b) - b * 2, m = (h * s) + s, k = (b + b) * b } end
+    local f =
+      function(h, b, s) return { h = mc.exp(h / 50) * h, b = mc.tanh(b) - b * 2, m = (h * s) + s, k = (b + b) * b } end
     local machine = mc.compile(f, { tier = 'vm' })
     machine(unpack(half)) -- the first call runs f itself
     agrees('halves', f, half, machine)
@@ -135,12 +138,15 @@ describe('compiled groups', function()
       local rows, columns = n[1], n[2]
       local whole = mc.randn { 2 * rows + 2, 2 * columns + 2, seed = 3 }
       local dense = mc.randn { rows, columns, seed = 4 }
-      local row, column, one = mc.randn { 1, columns, seed = 5 }, mc.randn { rows, 1, seed = 6 }, mc.randn { 1, 1, seed = 7 }
+      local row, column, one = mc.randn { 1, columns, seed = 5 }, mc.randn { rows, 1, seed = 6 },
+        mc.randn { 1, 1, seed = 7 }
       local every = whole[('1:%d:2, 1:%d:2'):format(2 * rows, 2 * columns)]
       local part = whole[('2:%d, 2:%d'):format(rows + 1, columns + 1)]
       local turned = mc.randn { columns, rows, seed = 8 }.T
-      for k, args in ipairs { { dense, dense, dense, 2 }, { dense, row, column, 3 }, { column, dense, one, 2 }, { every, part, dense, 2 }, { turned, row, every, 1 }, { column, row, part, 0.5 } } do
-        if rows * columns > 0 and rows * columns ~= 1 then agrees(('layout %d of %d x %d'):format(k, rows, columns), f, args)
+      for k, args in ipairs { { dense, dense, dense, 2 }, { dense, row, column, 3 }, { column, dense, one, 2 },
+        { every, part, dense, 2 }, { turned, row, every, 1 }, { column, row, part, 0.5 } } do
+        if rows * columns > 0 and rows * columns ~= 1 then
+          agrees(('layout %d of %d x %d'):format(k, rows, columns), f, args)
         else
           local g, want = mc.compile(f, { tier = 'native' }), f(unpack(args))
           for _ = 1, 2 do equal(want.x, g(unpack(args)).x, 'few') end
@@ -149,7 +155,8 @@ describe('compiled groups', function()
     end
     local a, b = mc.randn { 3, 1, 5, 1, seed = 1 }, mc.randn { 1, 4, 5, 6, seed = 2 }
     agrees('four axes', function(x, y) return (x + y) * x - y end, { a, b })
-    agrees('four axes turned', function(x, y) return (x + y) * x - y end, { a, b:permute_dims { 1, 3, 2, 4 }:contiguous():permute_dims { 1, 3, 2, 4 } })
+    agrees('four axes turned', function(x, y) return (x + y) * x - y end,
+      { a, b:permute_dims { 1, 3, 2, 4 }:contiguous():permute_dims { 1, 3, 2, 4 } })
   end)
 
   it_native('read short rows that are spread, repeated, strided and turned, of elements of every size', function()
@@ -157,11 +164,15 @@ describe('compiled groups', function()
     for _, dtype in ipairs { 'u8', 'f16', 'f32', 'f64', 'c128' } do
       local g = dtype == 'c128' and function(a, b, c) return { s = a * b + c, p = mc.where(mc.eq(a, b), c, a) } end or f
       for _, n in ipairs { 2, 3, 4, 5, 9 } do
-        local function wave(shape, k) return (mc.sin(mc.arange(1, shape[1] * shape[2] * shape[3]) * k) * 90 + 100):reshape(shape):to(dtype) end
+        local function wave(shape, k)
+          return (mc.sin(mc.arange(1, shape[1] * shape[2] * shape[3]) * k) * 90 + 100):reshape(shape):to(dtype)
+        end
         local full = { 37, 41, n }
         local spread, row, plane = wave({ 37, 41, 1 }, 1), wave({ 1, 1, n }, 2), wave({ 1, 41, n }, 3)
-        local every, turned, dense = wave({ 37, 82, 2 * n }, 4)[':, ::2, ::2'], wave({ n, 41, 37 }, 5):permute_dims { 3, 2, 1 }, wave(full, 6)
-        for k, args in ipairs { { spread, row, dense }, { plane, spread, every }, { turned, plane, row }, { dense, wave({ 37, 1, 1 }, 7), plane } } do
+        local every, turned, dense = wave({ 37, 82, 2 * n }, 4)[':, ::2, ::2'],
+          wave({ n, 41, 37 }, 5):permute_dims { 3, 2, 1 }, wave(full, 6)
+        for k, args in ipairs { { spread, row, dense }, { plane, spread, every }, { turned, plane, row },
+          { dense, wave({ 37, 1, 1 }, 7), plane } } do
           local copies = {}
           for i, t in ipairs(args) do copies[i] = mc.broadcast_to(t, full):contiguous() end
           local what, want, got = ('%s, rows of %d, layout %d'):format(dtype, n, k), g(unpack(copies)), g(unpack(args))
@@ -190,20 +201,27 @@ describe('compiled groups', function()
     end
     local ok, why = pcall(function()
       for _, dtype in ipairs { 'f32', 'f64' } do
-        local function wave(...) return mc.sin(mc.arange(1, mc.zeros { ... }:numel()) * 0.7):reshape { ... }:to(dtype) end
+        local function wave(...)
+          return mc.sin(mc.arange(1, mc.zeros { ... }:numel()) * 0.7):reshape { ... }:to(dtype)
+        end
         for _, c in ipairs {
           { 'rows', { wave(301, 77), wave(77), 0.1 }, true }, { 'a row', { wave(1, 1000), wave(1000), 0.1 }, true },
-          { 'three leading axes', { wave(3, 5, 7, 130), wave(5, 1, 130), 0.5 }, true }, { 'a column', { wave(200, 64), wave(200, 1), 2 }, true },
+          { 'three leading axes', { wave(3, 5, 7, 130), wave(5, 1, 130), 0.5 }, true },
+          { 'a column', { wave(200, 64), wave(200, 1), 2 }, true },
           { 'turned leading axes', { wave(9, 8, 64):permute_dims { 2, 1, 3 }, wave(64), 2 }, true },
-          { 'every second element', { wave(100, 200), wave(100, 400)[':, ::2'], 2 }, false }, { 'short rows', { wave(500, 7), wave(7), 1 }, false },
+          { 'every second element', { wave(100, 200), wave(100, 400)[':, ::2'], 2 }, false },
+          { 'short rows', { wave(500, 7), wave(7), 1 }, false },
         } do
           agrees(c[1] .. ' ' .. dtype, norm, c[2])
           assert.equal(c[3], whole(norm, c[2]), c[1])
         end
-        agrees('softmax', function(a, b) return mc.softmax(a * b, -1) - mc.log_softmax(a, -1) * 2 end, { wave(50, 4, 90), wave(4, 90) })
+        agrees('softmax', function(a, b) return mc.softmax(a * b, -1) - mc.log_softmax(a, -1) * 2 end,
+          { wave(50, 4, 90), wave(4, 90) })
       end
       local a, b = mc.ones { 500, 300, dtype = 'i64' }, mc.ones { 500, 300, dtype = 'i64' }
-      local function share(p, q, r) return mc.floor_divide(p, q) * 2 - mc.max(r + r, { -1, keepdim = true }):to 'i64' end
+      local function share(p, q, r)
+        return mc.floor_divide(p, q) * 2 - mc.max(r + r, { -1, keepdim = true }):to 'i64'
+      end
       local r = mc.ones { 500, 300 }
       agrees('guarded', share, { a, b, r })
       assert.truthy(whole(share, { a, b, r }))
@@ -261,12 +279,16 @@ describe('compiled groups', function()
   end)
 
   it_native('serve reductions, products and tiles of rows', function()
-    local x, w, b = mc.randn { 300, 65, seed = 1, dtype = 'f32' }, mc.randn { 65, 40, seed = 2, dtype = 'f32' }, mc.randn { 40, seed = 3, dtype = 'f32' }
+    local x, w, b = mc.randn { 300, 65, seed = 1, dtype = 'f32' }, mc.randn { 65, 40, seed = 2, dtype = 'f32' },
+      mc.randn { 40, seed = 3, dtype = 'f32' }
     local g = mc.randn { 65, seed = 4, dtype = 'f32' }
     agrees('rows', function(a, m, v, s)
       local d = a - mc.mean(a, { 2, keepdim = true })
       local h = a:matmul(m) + v
-      return { sum = mc.sum(mc.exp(a) * s + a), most = (a * a - s):max(2), soft = mc.softmax(a * 2 + s, 2), norm = d * mc.rsqrt(mc.mean(d * d, { 2, keepdim = true }) + 1e-5) * s, gelu = h * 0.5 * (mc.erf(h * 0.7) + 1) }
+      return {
+        sum = mc.sum(mc.exp(a) * s + a), most = (a * a - s):max(2), soft = mc.softmax(a * 2 + s, 2),
+        norm = d * mc.rsqrt(mc.mean(d * d, { 2, keepdim = true }) + 1e-5) * s, gelu = h * 0.5 * (mc.erf(h * 0.7) + 1),
+      }
     end, { x, w, b, g })
   end)
 
@@ -276,7 +298,8 @@ describe('compiled groups', function()
         local h = mc.tanh(s * r + 1)
         return h, h * 2
       end, mc.zeros { 5 }, x)
-      return { last = last, all = all, branch = mc.cond(c, function(v) return mc.exp(v) * v end, function(v) return v - 1 end, x) }
+      return { last = last, all = all,
+        branch = mc.cond(c, function(v) return mc.exp(v) * v end, function(v) return v - 1 end, x) }
     end
     agrees('loop', f, { mc.randn { 7, 5, seed = 1 }, mc.tensor(true) })
   end)
@@ -356,9 +379,13 @@ describe('without a working compiler the vector machine goes on and says why: wh
   fault('fails', 'echo "fused.c:7: no luck" >&2; exit 1', 'the compiler failed: fused.c:7: no luck')
   fault('is killed half-way', 'kill -9 $$', 'the compiler failed and said nothing')
   fault('makes nothing', 'exit 0', 'the compiler failed and said nothing')
-  fault('writes garbage', [[while [ "$1" != -o ]; do shift; done; head -c 5000 /dev/urandom > "$2"]], 'is no complete library')
-  fault('writes half a library', [[gcc "$@" && while [ "$1" != -o ]; do shift; done && head -c 6000 "$2" > "$2.x" && mv "$2.x" "$2"]], 'is no complete library')
-  fault('makes another library', [[for w; do case $w in *.c) echo 'int other;' > "$w";; esac; done; exec gcc "$@"]], 'is missing in the library that it made')
+  fault('writes garbage', [[while [ "$1" != -o ]; do shift; done; head -c 5000 /dev/urandom > "$2"]],
+    'is no complete library')
+  fault('writes half a library',
+    [[gcc "$@" && while [ "$1" != -o ]; do shift; done && head -c 6000 "$2" > "$2.x" && mv "$2.x" "$2"]],
+    'is no complete library')
+  fault('makes another library', [[for w; do case $w in *.c) echo 'int other;' > "$w";; esac; done; exec gcc "$@"]],
+    'is missing in the library that it made')
   fault('hangs', 'sleep 100', 'and was stopped', { MASCON_CC_TIMEOUT = '0.3' })
 end)
 
@@ -376,8 +403,10 @@ describe('the cache', function()
   it_native('keeps entries closed to others whatever the umask, and finds them again', function()
     local at, done = folder()
     process.write(at .. '/s.lua', SCRIPT)
-    local line = ('umask 002; MASCON_LOG=compile MASCON_CACHE=%s/c %s %s/s.lua'):format(at, require 'mascon.host'.exe, at)
-    local first, second, modes = process.shell(line), process.shell(line), process.shell('stat -c %a ' .. at .. '/c/*.so').text
+    local line =
+      ('umask 002; MASCON_LOG=compile MASCON_CACHE=%s/c %s %s/s.lua'):format(at, require 'mascon.host'.exe, at)
+    local first, second, modes = process.shell(line), process.shell(line),
+      process.shell('stat -c %a ' .. at .. '/c/*.so').text
     done()
     expect(first, 1, 'compiled in')
     expect(second, 1, 'from the cache')
@@ -432,7 +461,8 @@ describe('the cache', function()
     local at, done = folder()
     local names, room = {}, '1M'
     for k = 1, 4 do
-      local out = run({ MASCON_CACHE = at .. '/c', MASCON_CACHE_SIZE = room }, (SCRIPT:gsub('%+ a', ('+ a' .. (' * a'):rep(k)))))
+      local out =
+        run({ MASCON_CACHE = at .. '/c', MASCON_CACHE_SIZE = room }, (SCRIPT:gsub('%+ a', ('+ a' .. (' * a'):rep(k)))))
       if k == 1 then room = tostring(math.floor(2.5 * #process.read(at .. '/c/' .. process.list(at .. '/c')[1]))) end
       expect(out, 1, 'compiled in')
       for _, name in ipairs(process.list(at .. '/c')) do names[name] = names[name] or k end
@@ -463,15 +493,20 @@ describe('the cache', function()
     local name = process.list(at .. '/c')[1]
     local listed, fine = process.run(v, 'cache', 'list'), process.run(v, 'cache', 'verify')
     process.write(at .. '/c/' .. name, process.read(at .. '/c/' .. name):sub(1, -2))
-    local seen, bad, after = process.run(v, 'cache', 'list'), process.run(v, 'cache', 'verify'), process.list(at .. '/c')
+    local seen, bad, after = process.run(v, 'cache', 'list'), process.run(v, 'cache', 'verify'),
+      process.list(at .. '/c')
     local tuned = process.run(v, 'cache', 'tune')
-    local noted, again, cleared = process.list(at .. '/c'), run { MASCON_CACHE = at .. '/c', MASCON_COMPILE = 'vm' }, process.run(v, 'cache', 'clear')
-    local off, wrong, help = process.run({ MASCON_CACHE = 'off' }, 'cache', 'list'), process.run(v, 'cache', 'lst'), process.run(v, 'cache', '--help')
+    local noted, again, cleared = process.list(at .. '/c'), run { MASCON_CACHE = at .. '/c', MASCON_COMPILE = 'vm' },
+      process.run(v, 'cache', 'clear')
+    local off, wrong, help = process.run({ MASCON_CACHE = 'off' }, 'cache', 'list'), process.run(v, 'cache', 'lst'),
+      process.run(v, 'cache', '--help')
     local left = process.list(at .. '/c')
     done()
-    for _, case in ipairs { { listed, 0, '1 function, ' }, { listed, 0, '1 files, ' }, { fine, 0, '1 files checked, 0 damaged' }, { seen, 0, 'DAMAGED: it ends in the middle' },
-      { bad, 1, '1 files checked, 1 damaged' }, { tuned, 0, '<-' }, { again, 0, 'groups\t1\t0' }, { cleared, 0, '1 files removed' },
-      { off, 1, 'no cache: MASCON_CACHE turns it off' }, { wrong, 2, "'lst' is none of list, clear, verify, tune" }, { help, 0, 'measures the block size' } } do
+    for _, case in ipairs { { listed, 0, '1 function, ' }, { listed, 0, '1 files, ' },
+      { fine, 0, '1 files checked, 0 damaged' }, { seen, 0, 'DAMAGED: it ends in the middle' },
+      { bad, 1, '1 files checked, 1 damaged' }, { tuned, 0, '<-' }, { again, 0, 'groups\t1\t0' },
+      { cleared, 0, '1 files removed' }, { off, 1, 'no cache: MASCON_CACHE turns it off' },
+      { wrong, 2, "'lst' is none of list, clear, verify, tune" }, { help, 0, 'measures the block size' } } do
       assert.equal(case[2], case[1].status, case[1].text)
       assert.truthy(case[1].text:find(case[3], 1, true), case[3] .. ' is not in\n' .. case[1].text)
     end
@@ -500,7 +535,9 @@ describe('MASCON_COMPILE', function()
       f(mc.ones { 3 }, { w = mc.ones { 1 } })
       f(mc.ones({ 3 }, { dtype = 'f32' }), { w = mc.ones { 1 } })
       f(2, { w = mc.ones { 1 } })]])
-    for _, text in ipairs { 'first call', 'shape of argument 2.w is {1}, was {2}', 'shape of argument 1 is {3}, was {2}', 'dtype of argument 1 is f32, was f64', 'argument 1 stands where dtype of argument 1 was' } do
+    for _, text in ipairs { 'first call', 'shape of argument 2.w is {1}, was {2}',
+      'shape of argument 1 is {3}, was {2}', 'dtype of argument 1 is f32, was f64',
+      'argument 1 stands where dtype of argument 1 was' } do
       assert.truthy(out.text:find(text, 1, true), text .. ' is not in\n' .. out.text)
     end
   end)

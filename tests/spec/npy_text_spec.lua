@@ -29,13 +29,15 @@ describe('a file of NumPy', function()
     local function image(descr, shape, data)
       local head = ("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }"):format(descr, shape)
       head = head .. (' '):rep((-(10 + #head + 1)) % 64) .. '\n'
-      return recordings.write(at 'text.npy', '\147NUMPY\1\0' .. string.char(#head % 256, math.floor(#head / 256)) .. head .. data)
+      return recordings.write(at 'text.npy',
+        '\147NUMPY\1\0' .. string.char(#head % 256, math.floor(#head / 256)) .. head .. data)
     end
     assert.same({ { 'a', 'b' }, { 'c', 'é' } }, mc.load(image('>U1', '2, 2', '\0\0\0a\0\0\0b\0\0\0c\0\0\0\233')))
     assert.same({ 'xy', 'z' }, mc.load(image('|S2', '2,', 'xyz\0')))
     assert.equal('xy', mc.load(image('|S2', '', 'xy')))
     assert.same({}, mc.load(image('<U4', '0,', '')))
-    for _, bad in ipairs { { '<U1', '2,', 'a\0\0\0', 'cut short' }, { '<U1', '1,', '\0\0\0\1', "holds dtype '<U1'" }, { '<U0', '99999999,', '', 'more than 16 million' },
+    for _, bad in ipairs { { '<U1', '2,', 'a\0\0\0', 'cut short' }, { '<U1', '1,', '\0\0\0\1', "holds dtype '<U1'" },
+      { '<U0', '99999999,', '', 'more than 16 million' },
       { '<U99999999999', '1,', '', "holds dtype" }, { '|O', '1,', '12345678', 'object array' } } do
       assert.truthy(message(mc.load, image(bad[1], bad[2], bad[3])):find(bad[4], 1, true), bad[4])
     end

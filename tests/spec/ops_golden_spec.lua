@@ -16,7 +16,8 @@ end
 
 -- got against a stored tensor, by value; more(i) gives parameters of the class for element i
 local function same(what, class, got, want, more)
-  assert(table.concat(got.shape, ',') == table.concat(want.shape, ','), ('%s: shape {%s}, want {%s}'):format(what, table.concat(got.shape, ','), table.concat(want.shape, ',')))
+  assert(table.concat(got.shape, ',') == table.concat(want.shape, ','),
+    ('%s: shape {%s}, want {%s}'):format(what, table.concat(got.shape, ','), table.concat(want.shape, ',')))
   local x, y = read(got), read(want)
   for i = 1, #y do
     local wrong = tol.compare(class, got.dtype, x[i], y[i], type(more) == 'function' and more(i) or more)
@@ -35,8 +36,9 @@ end
 
 describe('one operand', function()
   local names = {
-    'abs', 'acos', 'acosh', 'asin', 'asinh', 'atan', 'atanh', 'ceil', 'cos', 'cosh', 'erf', 'erfc', 'exp', 'exp2', 'expm1', 'floor', 'isfinite', 'isinf', 'isnan', 'log',
-    'log10', 'log1p', 'log2', 'logistic', 'negative', 'reciprocal', 'round', 'rsqrt', 'sign', 'sin', 'sinh', 'sqrt', 'tan', 'tanh', 'trunc',
+    'abs', 'acos', 'acosh', 'asin', 'asinh', 'atan', 'atanh', 'ceil', 'cos', 'cosh', 'erf', 'erfc', 'exp', 'exp2',
+    'expm1', 'floor', 'isfinite', 'isinf', 'isnan', 'log', 'log10', 'log1p', 'log2', 'logistic', 'negative',
+    'reciprocal', 'round', 'rsqrt', 'sign', 'sin', 'sinh', 'sqrt', 'tan', 'tanh', 'trunc',
   }
   for _, dtype in ipairs { 'f32', 'f64' } do
     for _, name in ipairs(names) do
@@ -54,7 +56,8 @@ describe('one operand', function()
     local g = golden 'unary_complex'
     local z = read(g.z)
     each_level(function(isa)
-      for _, name in ipairs { 'abs', 'angle', 'sqrt', 'exp', 'log', 'sin', 'cos', 'sinh', 'cosh', 'tanh', 'tan', 'square', 'reciprocal', 'sign', 'conj' } do
+      for _, name in ipairs { 'abs', 'angle', 'sqrt', 'exp', 'log', 'sin', 'cos', 'sinh', 'cosh', 'tanh', 'tan',
+        'square', 'reciprocal', 'sign', 'conj' } do
         local x, y = read(mc[name](g.z)), read(g[name])
         for i = 1, #y do
           local finite = z[i].re - z[i].re == 0 and z[i].im - z[i].im == 0
@@ -63,7 +66,8 @@ describe('one operand', function()
           local argument = math.max(math.abs(z[i].re), math.abs(z[i].im))
           -- NumPy's own error on the stored side adds up with ours: twice the class
           if finite and size < 1e300 and argument < 100 and (size > 0 or name == 'conj') then
-            local wrong = tol.compare('ACCUM', 'f64', type(w) == 'table' and math.max(math.abs(x[i].re - w.re), math.abs(x[i].im - w.im)) or math.abs(x[i] - w), 0, { n = 36, scale = size })
+            local wrong = tol.compare('ACCUM', 'f64', type(w) == 'table' and math.max(math.abs(x[i].re - w.re),
+              math.abs(x[i].im - w.im)) or math.abs(x[i] - w), 0, { n = 36, scale = size })
             if wrong then error(('%s %s of (%.17g, %.17g): %s'):format(name, isa, z[i].re, z[i].im, wrong), 0) end
           end
         end
@@ -84,7 +88,8 @@ describe('one operand', function()
     local sum, product, quotient = read(g.z + g.w), read(g.z * g.w), read(g.z / g.w)
     local s, p, q = read(g.add), read(g.multiply), read(g.divide)
     for i = 1, #z do
-      local finite = z[i].re - z[i].re == 0 and z[i].im - z[i].im == 0 and w[i].re - w[i].re == 0 and w[i].im - w[i].im == 0
+      local finite = z[i].re - z[i].re == 0 and z[i].im - z[i].im == 0 and w[i].re - w[i].re == 0
+        and w[i].im - w[i].im == 0
       if finite then
         assert(not tol.compare('EXACT', 'c128', sum[i], s[i]))
         local size = math.max(math.abs(z[i].re), math.abs(z[i].im)) * math.max(math.abs(w[i].re), math.abs(w[i].im))
@@ -105,10 +110,12 @@ end)
 describe('special functions', function()
   it('agree with their stored values', function()
     local g = golden 'stats'
-    -- functions of one argument carry its rounding: a few units, with zeros (digamma, lgamma at 1 and 2) measured against 1
+    -- functions of one argument carry its rounding: a few units, with zeros (digamma, lgamma at 1 and 2) measured
+    -- against 1
     local function check(name, got, want)
       local w = read(want)
-      same(name, 'ACCUM', got, want, function(i) return { n = 60, scale = math.max(math.abs(w[i]), name:find 'gamma$' and 1 or 0) + 1e-300 } end)
+      same(name, 'ACCUM', got, want,
+        function(i) return { n = 60, scale = math.max(math.abs(w[i]), name:find 'gamma$' and 1 or 0) + 1e-300 } end)
     end
     each_level(function()
       check('erfinv', mc.erfinv(g.erfinv_x), g.erfinv)
@@ -118,8 +125,10 @@ describe('special functions', function()
       check('lgamma', mc.lgamma(v['2:']), g.gammaln)
       check('digamma', mc.digamma(v['2:']), g.digamma)
       for _, k in ipairs { 1, 2, 5, 30 } do
-        -- x^k e^-x is e to the power k log x - x - log k!, whose terms reach 75 for k = 30: so many units are lost, on both sides
-        same('gammainc', 'ACCUM', mc.gammainc(k, v), g['gammainc_' .. k], function(i) return { n = 150 ^ 2, scale = read(g['gammainc_' .. k])[i] + 1e-300 } end)
+        -- x^k e^-x is e to the power k log x - x - log k!, whose terms reach 75 for k = 30: so many units are lost, on
+        -- both sides
+        same('gammainc', 'ACCUM', mc.gammainc(k, v), g['gammainc_' .. k],
+          function(i) return { n = 150 ^ 2, scale = read(g['gammainc_' .. k])[i] + 1e-300 } end)
         same('gammaincc', 'ACCUM', mc.gammaincc(k, v), 1 - g['gammainc_' .. k], { n = 60, scale = 1 })
       end
       check('betainc', mc.betainc(2, 3, mc.linspace(0, 1, 9)), g.betainc_2_3)
@@ -134,20 +143,26 @@ describe('two operands', function()
       for _, d in ipairs { 'u8', 'i8', 'i16', 'i32', 'i64' } do
         local a, b = g[d .. '_a'], g[d .. '_b']
         for name, op in pairs {
-          add = 'add', subtract = 'subtract', multiply = 'multiply', floor_divide = 'floor_divide', remainder = 'remainder', xor = 'bitwise_xor',
+          add = 'add', subtract = 'subtract', multiply = 'multiply', floor_divide = 'floor_divide',
+          remainder = 'remainder', xor = 'bitwise_xor',
         } do
           local y = mc[op](a, b)
           assert.equal(d, y.dtype)
           same(op .. ' ' .. d .. ' ' .. isa, 'EXACT', y, g[d .. '_' .. name])
         end
-        for name, op in pairs { negative = 'negative', abs = 'abs', invert = 'bitwise_invert' } do same(op .. ' ' .. d, 'EXACT', mc[op](a), g[d .. '_' .. name]) end
-        same('shift left ' .. d, 'EXACT', mc.bitwise_left_shift(g[d .. '_shift_v'], g[d .. '_shift_s']), g[d .. '_left'])
-        same('shift right ' .. d, 'EXACT', mc.bitwise_right_shift(g[d .. '_shift_v'], g[d .. '_shift_s']), g[d .. '_right'])
+        for name, op in pairs { negative = 'negative', abs = 'abs', invert = 'bitwise_invert' } do
+          same(op .. ' ' .. d, 'EXACT', mc[op](a), g[d .. '_' .. name])
+        end
+        same('shift left ' .. d, 'EXACT',
+          mc.bitwise_left_shift(g[d .. '_shift_v'], g[d .. '_shift_s']), g[d .. '_left'])
+        same('shift right ' .. d, 'EXACT',
+          mc.bitwise_right_shift(g[d .. '_shift_v'], g[d .. '_shift_s']), g[d .. '_right'])
       end
     end)
   end)
 
-  for _, name in ipairs { 'atan2', 'copysign', 'divide', 'floor_divide', 'fmod', 'hypot', 'logaddexp', 'maximum', 'minimum', 'pow', 'remainder' } do
+  for _, name in ipairs { 'atan2', 'copysign', 'divide', 'floor_divide', 'fmod', 'hypot', 'logaddexp', 'maximum',
+    'minimum', 'pow', 'remainder' } do
     it(name .. ' of floats at special points', function()
       local g = golden 'integer'
       each_level(function(isa)
@@ -191,7 +206,8 @@ end)
 
 describe('promotion', function()
   it('follows the standard wherever it speaks', function()
-    local want, codes = golden('promotion').standard:totable(), { 'bool', 'u8', 'i8', 'i16', 'i32', 'i64', 'f16', 'bf16', 'f32', 'f64', 'c64', 'c128' }
+    local want, codes = golden('promotion').standard:totable(),
+      { 'bool', 'u8', 'i8', 'i16', 'i32', 'i64', 'f16', 'bf16', 'f32', 'f64', 'c64', 'c128' }
     for i, a in ipairs(codes) do
       for j, b in ipairs(codes) do
         local got = mc.concat { mc.zeros({ 1 }, { dtype = a }), mc.zeros({ 1 }, { dtype = b }) }.dtype
@@ -220,7 +236,8 @@ describe('promotion', function()
 
   it('refuses numbers that do not fit', function()
     local m = support.message(function() local _ = mc.ones({ 2 }, { dtype = 'i8' }) + 300 end)
-    assert.matches('ops_golden_spec%.lua:%d+: add: the number 300 does not fit i8%[2%]@cpu; convert the tensor to a wider dtype first', m)
+    assert.matches('ops_golden_spec%.lua:%d+: add: the number 300 does not fit i8%[2%]@cpu; convert the tensor to a '
+      .. 'wider dtype first', m)
     assert.matches('does not fit u8', support.message(function() local _ = mc.ones({ 2 }, { dtype = 'u8' }) - -1 end))
   end)
 end)
@@ -236,7 +253,9 @@ describe('reductions', function()
           local y = mc[name](g.x, axis > 0 and axis or nil)
           if name:find 'arg' then want = want + 1 end
           local n = axis == 0 and 210 or g.x.shape[axis]
-          same(name .. ' ' .. isa, class, y, want, function(i) return { n = n, scale = math.max(2 * n, math.abs(tonumber(read(want)[i]))) / (name == 'sum' and 1 or n) } end)
+          same(name .. ' ' .. isa, class, y, want, function(i)
+            return { n = n, scale = math.max(2 * n, math.abs(tonumber(read(want)[i]))) / (name == 'sum' and 1 or n) }
+          end)
         end
       end
       same('sum {1, 3}', 'ACCUM', g.x:sum { 1, 3 }, g.x_sum_axes_0_2, { n = 35, scale = 35 })
@@ -259,7 +278,9 @@ describe('reductions', function()
     for _, name in ipairs { 'sum', 'mean', 'var', 'max', 'min' } do
       same(name, 'ACCUM', mc[name](g.y, 3), g[('y_%s_axis_2'):format(name)], { n = 7, scale = 14 })
     end
-    for _, name in ipairs { 'argmax', 'argmin' } do same(name, 'EXACT', mc[name](g.y, 3), g[('y_%s_axis_2'):format(name)] + 1) end
+    for _, name in ipairs { 'argmax', 'argmin' } do
+      same(name, 'EXACT', mc[name](g.y, 3), g[('y_%s_axis_2'):format(name)] + 1)
+    end
   end)
 
   it('of integers, booleans and complex numbers', function()
@@ -319,14 +340,18 @@ describe('scans and moves', function()
     same('histogram', 'EXACT', counts, g.hist_10)
     same('edges', 'ULP4', edges, g.hist_10_edges)
     same('histogram', 'EXACT', (mc.histogram(g.h, { bins = 8, range = { -2, 2 } })), g.hist_range)
-    same('density', 'ACCUM', (mc.histogram(g.h, { bins = 8, range = { -2, 2 }, density = true })), g.hist_density, { n = 4, scale = 1 })
-    same('weights', 'ACCUM', (mc.histogram(g.h, { bins = 8, range = { -2, 2 }, weights = mc.abs(g.h) })), g.hist_weights, { n = 300, scale = 300 })
+    same('density', 'ACCUM', (mc.histogram(g.h, { bins = 8, range = { -2, 2 }, density = true })), g.hist_density,
+      { n = 4, scale = 1 })
+    same('weights', 'ACCUM', (mc.histogram(g.h, { bins = 8, range = { -2, 2 }, weights = mc.abs(g.h) })),
+      g.hist_weights, { n = 300, scale = 300 })
     same('edges given', 'EXACT', (mc.histogram(g.h, { bins = g.hist_edges_in })), g.hist_edges)
   end)
 
   it('padding', function()
     local g = golden 'scan'
-    for _, mode in ipairs { 'constant', 'edge', 'reflect', 'symmetric', 'wrap' } do same(mode, 'EXACT', mc.pad(g.y, { { 2, 1 }, { 0, 3 } }, { mode = mode }), g['pad_' .. mode]) end
+    for _, mode in ipairs { 'constant', 'edge', 'reflect', 'symmetric', 'wrap' } do
+      same(mode, 'EXACT', mc.pad(g.y, { { 2, 1 }, { 0, 3 } }, { mode = mode }), g['pad_' .. mode])
+    end
     same('constant', 'EXACT', mc.pad(g.y, 1, { value = 5 }), g.pad_constant_5)
     same('odd_reflect', 'ULP4', mc.pad(g.y, { { 2, 1 }, { 3, 2 } }, { mode = 'odd_reflect' }), g.pad_reflect_odd)
     same('tile', 'EXACT', mc.tile(g.y, { 2, 1, 3 }), g.tile)
@@ -342,7 +367,8 @@ describe('order', function()
           local x = g[d .. '_' .. key]
           same('sort ' .. isa, 'EXACT', x:sort(), g[('%s_%s_sort'):format(d, key)])
           same('argsort ' .. isa, 'EXACT', x:argsort { base = 0 }, g[('%s_%s_argsort'):format(d, key)])
-          same('argsort down ' .. isa, 'EXACT', x:argsort { base = 0, descending = true }, g[('%s_%s_argsort_down'):format(d, key)])
+          same('argsort down ' .. isa, 'EXACT', x:argsort { base = 0, descending = true },
+            g[('%s_%s_argsort_down'):format(d, key)])
         end
       end
       for _, d in ipairs { 'u8', 'i8', 'i16', 'i32', 'i64' } do
@@ -361,8 +387,8 @@ describe('order', function()
   end)
 
   local METHODS = {
-    'linear', 'lower', 'higher', 'nearest', 'midpoint', 'inverted_cdf', 'averaged_inverted_cdf', 'closest_observation', 'interpolated_inverted_cdf', 'hazen', 'weibull',
-    'median_unbiased', 'normal_unbiased',
+    'linear', 'lower', 'higher', 'nearest', 'midpoint', 'inverted_cdf', 'averaged_inverted_cdf', 'closest_observation',
+    'interpolated_inverted_cdf', 'hazen', 'weibull', 'median_unbiased', 'normal_unbiased',
   }
   for code, method in ipairs(METHODS) do
     it('quantile method ' .. method, function()
@@ -394,7 +420,8 @@ describe('transforms', function()
           same('fft ' .. n, 'FFT', mc.fft.fft(x), g['fft_' .. n], { n = n + 1, scale = 2 * math.sqrt(n) })
           same('rfft ' .. n, 'FFT', mc.fft.rfft(r), g['rfft_' .. n], { n = n + 1, scale = 2 * math.sqrt(n) })
           if n <= 64 then
-            same('irfft ' .. n, 'FFT', mc.fft.irfft(g.x[{ { 1, math.floor(n / 2) + 1 } }], { n = n }), g['irfft_' .. n], { n = n + 1, scale = 3 })
+            same('irfft ' .. n, 'FFT', mc.fft.irfft(g.x[{ { 1, math.floor(n / 2) + 1 } }], { n = n }), g['irfft_' .. n],
+              { n = n + 1, scale = 3 })
           end
         end
         local b, q = g.b, g.q

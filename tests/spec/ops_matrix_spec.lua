@@ -1,18 +1,22 @@
--- ops_matrix_spec.lua - every op of the table, every dtype, awkward shapes and layouts, every instruction level, against the plain loop.
+-- ops_matrix_spec.lua - every op of the table, every dtype, awkward shapes and layouts, every instruction level,
+-- against the plain loop.
 --
--- The cases come from the op table itself: a row without a reference fails. Families with their own sense of shape (fft, random, gather,
--- layout) are held to their definitions here as well, in their simplest form; their own specs go further.
+-- The cases come from the op table itself: a row without a reference fails. Families with their own sense of shape
+-- (fft, random, gather, layout) are held to their definitions here as well, in their simplest form; their own specs go
+-- further.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local BEFORE = support.tensor_bytes() -- specs that ran earlier may hold some
 local C = require 'mascon.core.ffi'.C
 local ops = require 'mascon.gen.ops'.ops
-local elementwise, axes, moves = support.load 'matrix_elementwise', support.load 'matrix_axes', support.load 'matrix_moves'
+local elementwise, axes, moves = support.load 'matrix_elementwise', support.load 'matrix_axes',
+  support.load 'matrix_moves'
 
 local FAMILY = {
   unary = elementwise.ewise, binary = elementwise.ewise, ternary = elementwise.ewise, where = elementwise.ewise,
   reduce = axes.reduce, scan = axes.scan, sort = axes.sort, matmul = axes.matmul, softmax = axes.softmax,
   gather = moves.moving, layout = moves.moving, segment = moves.segment, fft = moves.fft,
-  select = function(row) if row[1] == 'median' then axes.median(row) end end, -- quantile: golden answers of all methods in sort_spec
+  -- quantile: golden answers of all methods in sort_spec
+  select = function(row) if row[1] == 'median' then axes.median(row) end end,
   random = moves.random,
 }
 

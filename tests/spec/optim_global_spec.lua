@@ -1,4 +1,5 @@
--- optim_global_spec.lua - CMA-ES and differential evolution: known minima within the evaluations of SciPy, ask and tell, restored states, messages.
+-- optim_global_spec.lua - CMA-ES and differential evolution: known minima within the evaluations of SciPy, ask and
+-- tell, restored states, messages.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local optima = support.load 'optima'
 local BEFORE = support.tensor_bytes()
@@ -36,11 +37,14 @@ end
 
 describe('cma_es', function()
   it('finds the minima of smooth and rugged functions', function()
-    -- evaluations: about twice what is usual for these (Hansen, 2009 benchmarks: sphere 10^2.9, Rosenbrock 10^3.6 in 5 dimensions at 1e-8)
-    for _, c in ipairs { { 'sphere', 5, 2000 }, { 'sphere', 20, 8000 }, { 'rosenbrock', 5, 8000 }, { 'rosenbrock', 10, 16000 }, { 'beale', 2, 1200 }, { 'branin', 2, 1200 }, { 'ackley', 5, 5000 } } do
+    -- evaluations: about twice what is usual for these (Hansen, 2009 benchmarks: sphere 10^2.9, Rosenbrock 10^3.6 in 5
+    -- dimensions at 1e-8)
+    for _, c in ipairs { { 'sphere', 5, 2000 }, { 'sphere', 20, 8000 }, { 'rosenbrock', 5, 8000 },
+      { 'rosenbrock', 10, 16000 }, { 'beale', 2, 1200 }, { 'branin', 2, 1200 }, { 'ackley', 5, 5000 } } do
       local case, n = optima[c[1]], c[2]
       local box = optima.box(case, n)
-      local r = O.minimize(case.f, box[1] + (box[2] - box[1]) * 0.7, { method = 'cma-es', sigma = mc.mean(box[2] - box[1]):item() / 5, seed = 1 })
+      local r = O.minimize(case.f, box[1] + (box[2] - box[1]) * 0.7,
+        { method = 'cma-es', sigma = mc.mean(box[2] - box[1]):item() / 5, seed = 1 })
       assert(r.success, c[1] .. ': ' .. r.message)
       below(r.fun - case.fun, 1e-9, c[1])
       assert(r.nfev <= c[3], ('%s: %d evaluations'):format(c[1], r.nfev))
@@ -51,7 +55,8 @@ describe('cma_es', function()
     local case = optima.rastrigin
     local one = O.minimize(case.f, { 4, 3, -4 }, { method = 'cma-es', sigma = 0.5, seed = 1 })
     assert.is_true(one.fun > 1)
-    local r = O.minimize(case.f, { 4, 3, -4 }, { method = 'cma-es', sigma = 2, seed = 1, restarts = 6, bounds = optima.box(case, 3), target = 1e-9 })
+    local r = O.minimize(case.f, { 4, 3, -4 },
+      { method = 'cma-es', sigma = 2, seed = 1, restarts = 6, bounds = optima.box(case, 3), target = 1e-9 })
     assert.is_true(r.success)
     assert.equal('the target value is reached', r.message)
     below(r.fun, 1e-9)
@@ -59,7 +64,8 @@ describe('cma_es', function()
   it('does not mind rotated and scaled coordinates', function()
     local Q = mc.linalg.qr(mc.random.normal({ 6, 6 }, { key = 3 }))
     local scale = mc.logspace(0, 3, 6)
-    local r = O.minimize(function(x) return mc.sum(mc.square(mc.matmul(Q, x) * scale)) end, mc.ones { 6 }, { method = 'cma-es', sigma = 1, seed = 2 })
+    local r = O.minimize(function(x) return mc.sum(mc.square(mc.matmul(Q, x) * scale)) end, mc.ones { 6 },
+      { method = 'cma-es', sigma = 1, seed = 2 })
     assert.is_true(r.success)
     below(r.fun, 1e-9)
   end)
@@ -75,7 +81,10 @@ describe('cma_es', function()
   it('gives the same bits through ask and tell, from kept states, vectorized, for any number of threads', function()
     local f = optima.rosenbrock.f
     local o = { sigma = 0.5, seed = 7, maxiter = 40, restarts = 1, bounds = { { -2, 2 }, { -2, 2 }, { -2, 2 } } }
-    local function make(state) return O.cma_es({ -1, 1, 1 }, { sigma = 0.5, seed = 7, maxiter = 40, restarts = 1, bounds = o.bounds, state = state }) end
+    local function make(state)
+      return O.cma_es({ -1, 1, 1 },
+        { sigma = 0.5, seed = 7, maxiter = 40, restarts = 1, bounds = o.bounds, state = state })
+    end
     local want = drive(make(), f)
     same(want, drive(make(), f, make))
     o.method = 'cma-es'
@@ -91,7 +100,8 @@ describe('cma_es', function()
     same(want, O.minimize(rows(f), { -1, 1, 1 }, o))
   end)
   it('lives with NaN, and ends with none but such', function()
-    local r = O.minimize(function(x) return mc.sum(x - mc.log(x)) end, { 3, 3 }, { method = 'cma-es', sigma = 2, seed = 1 })
+    local r =
+      O.minimize(function(x) return mc.sum(x - mc.log(x)) end, { 3, 3 }, { method = 'cma-es', sigma = 2, seed = 1 })
     below(r.fun - 2, 1e-9)
     r = O.minimize(function() return 0 / 0 end, { 3, 3 }, { method = 'cma-es', sigma = 2, seed = 1, maxiter = 5 })
     assert.is_false(r.success)
@@ -99,18 +109,22 @@ describe('cma_es', function()
   end)
   it('says what is wrong', function()
     says('optim.cma_es: option sigma is missing; give the first standard deviation', function() O.cma_es { 1, 2 } end)
-    says('optim.minimize: option sigma is missing', function() O.minimize(optima.sphere.f, { 1, 2 }, { method = 'cma-es' }) end)
+    says('optim.minimize: option sigma is missing',
+      function() O.minimize(optima.sphere.f, { 1, 2 }, { method = 'cma-es' }) end)
     says('optim.cma_es: option sigma is 0; it must be number > 0', function() O.cma_es({ 1, 2 }, { sigma = 0 }) end)
     local opt = O.cma_es({ 1, 2 }, { sigma = 1, seed = 1 })
-    says('optim.cma_es: tell was given points that ask did not give', function() opt:tell(opt:ask() * 2, mc.zeros { 6 }) end)
-    says('more than one of key, seed and generator is given', function() O.cma_es({ 1, 2 }, { sigma = 1, seed = 1, key = 3 }) end)
+    says('optim.cma_es: tell was given points that ask did not give',
+      function() opt:tell(opt:ask() * 2, mc.zeros { 6 }) end)
+    says('more than one of key, seed and generator is given',
+      function() O.cma_es({ 1, 2 }, { sigma = 1, seed = 1, key = 3 }) end)
   end)
 end)
 
 describe('differential_evolution', function()
   it('finds global minima, within half as many evaluations again as SciPy', function()
     -- nfev of scipy.optimize.differential_evolution(seed=1, updating='deferred'); where it is nil ours are not compared
-    for _, c in ipairs { { 'sphere', 5, 19806 }, { 'rastrigin', 3, 5854 }, { 'ackley', 5, 19926 }, { 'beale', 2 }, { 'branin', 2 }, { 'hartmann6', 6 } } do
+    for _, c in ipairs { { 'sphere', 5, 19806 }, { 'rastrigin', 3, 5854 }, { 'ackley', 5, 19926 }, { 'beale', 2 },
+      { 'branin', 2 }, { 'hartmann6', 6 } } do
       local case, n = optima[c[1]], c[2]
       local r = O.differential_evolution(case.f, optima.box(case, n), { seed = 1 })
       assert(r.success, c[1])
@@ -123,22 +137,26 @@ describe('differential_evolution', function()
     local case = optima.griewank
     local r = O.differential_evolution(case.f, optima.box(case, 3), { seed = 1, strategy = 'rand1exp' })
     below(r.fun, 1e-8)
-    r = O.minimize(case.f, mc.full({ 3 }, 300), { method = 'cma-es', sigma = 200, seed = 2, restarts = 6, bounds = optima.box(case, 3), target = 1e-9 })
+    r = O.minimize(case.f, mc.full({ 3 }, 300),
+      { method = 'cma-es', sigma = 200, seed = 2, restarts = 6, bounds = optima.box(case, 3), target = 1e-9 })
     below(r.fun, 1e-8)
   end)
   it('does so by every strategy', function()
     for _, base in ipairs { 'best1', 'best2', 'rand1', 'rand2', 'randtobest1', 'currenttobest1' } do
       for _, form in ipairs { 'bin', 'exp' } do
-        local r = O.differential_evolution(optima.branin.f, { { -5, 10 }, { 0, 15 } }, { seed = 1, strategy = base .. form, maxiter = 300 })
+        local r = O.differential_evolution(optima.branin.f, { { -5, 10 }, { 0, 15 } },
+          { seed = 1, strategy = base .. form, maxiter = 300 })
         below(r.fun - optima.branin.fun, 1e-6, base .. form)
       end
     end
   end)
   it('stays in its box, also without a polish, and takes starts', function()
     local box = { { -1, 2 }, { 3, 3 }, { 0.5, 4 } }
-    for _, init in ipairs { 'latinhypercube', 'sobol', 'halton', 'random', mc.random.uniform({ 12, 3 }, { key = 1 }) } do
+    for _, init in ipairs { 'latinhypercube', 'sobol', 'halton', 'random',
+      mc.random.uniform({ 12, 3 }, { key = 1 }) } do
       local r = O.differential_evolution(function(x)
-        assert.is_true(x[1]:item() >= -1 and x[1]:item() <= 2 and x[2]:item() == 3 and x[3]:item() >= 0.5 and x[3]:item() <= 4)
+        assert.is_true(x[1]:item() >= -1 and x[1]:item() <= 2 and x[2]:item() == 3 and x[3]:item() >= 0.5
+          and x[3]:item() <= 4)
         return mc.sum(mc.square(x))
       end, box, { seed = 1, polish = false, init = init, maxiter = 150 })
       below(r.fun - 9.25, 0.1) -- it stops at 1 % of the value
@@ -147,8 +165,10 @@ describe('differential_evolution', function()
     below(mc.max(mc.abs(opt:ask()[1] - mc.tensor { 0.25, 3 })):item(), 1e-14)
   end)
   it('makes every trial of different members', function()
-    -- with rand1, no crossover and a factor of 0 a trial is its base; with members told apart by their values bases are never the member itself
-    local opt = O.evolution({ { 0, 1 } }, { seed = 3, strategy = 'rand1bin', mutation = 0, recombination = 1, popsize = 9 })
+    -- with rand1, no crossover and a factor of 0 a trial is its base; with members told apart by their values bases are
+    -- never the member itself
+    local opt =
+      O.evolution({ { 0, 1 } }, { seed = 3, strategy = 'rand1bin', mutation = 0, recombination = 1, popsize = 9 })
     local x = opt:ask()
     local f = x:totable()
     for i = 1, #f do f[i] = f[i][1] end
@@ -162,18 +182,22 @@ describe('differential_evolution', function()
     local box = {}
     for i = 1, 6 do box[i] = { 0, 1 } end
     for _, strategy in ipairs { 'best1bin', 'rand2exp' } do
-      local function make(state) return O.evolution(box, { seed = 5, maxiter = 4, strategy = strategy, state = state }) end
+      local function make(state)
+        return O.evolution(box, { seed = 5, maxiter = 4, strategy = strategy, state = state })
+      end
       local want = drive(make(), f)
       same(want, drive(make(), f, make))
       same(want, O.differential_evolution(f, box, { seed = 5, maxiter = 4, strategy = strategy, polish = false }))
-      same(want, O.differential_evolution(rows(f), box, { seed = 5, maxiter = 4, strategy = strategy, polish = false, vectorized = true }))
+      same(want, O.differential_evolution(rows(f), box,
+        { seed = 5, maxiter = 4, strategy = strategy, polish = false, vectorized = true }))
     end
     local r = O.differential_evolution(rows(f), box, { seed = 5, maxiter = 4, vectorized = true })
     below(r.fun - optima.hartmann6.fun, 0.2)
   end)
   it('tells its callback, which may stop it', function()
     local seen = 0
-    local r = O.differential_evolution(optima.sphere.f, { { -5, 5 }, { -5, 5 } }, { seed = 1, callback = function(x, info)
+    local r = O.differential_evolution(optima.sphere.f, { { -5, 5 }, { -5, 5 } }, { seed = 1, callback = function(x,
+      info)
       seen = seen + 1
       assert.equal(info.fun, mc.sum(mc.square(x)):item())
       return info.nit == 3
@@ -184,14 +208,22 @@ describe('differential_evolution', function()
   it('says what is wrong', function()
     local f = optima.sphere.f
     says('optim.differential_evolution: bounds are nil; give a pair', function() O.differential_evolution(f) end)
-    says('optim.differential_evolution: the bounds are not finite', function() O.differential_evolution(f, { { 0, 1 }, { 0, mc.inf } }) end)
-    says('optim.differential_evolution: bounds 1 are 2 and 1', function() O.differential_evolution(f, { { 2, 1 }, { 0, 1 } }) end)
-    says('optim.differential_evolution: option strategy is \'best1\'; choose.*best1bin', function() O.differential_evolution(f, { { 0, 1 } }, { strategy = 'best1' }) end)
-    says('optim.differential_evolution: option mutation is { 1, 0.5 }', function() O.differential_evolution(f, { { 0, 1 } }, { mutation = { 1, 0.5 } }) end)
-    says('optim.differential_evolution: option recombination is 2', function() O.differential_evolution(f, { { 0, 1 } }, { recombination = 2 }) end)
-    says('optim.differential_evolution: option init is \'uniform\'; choose', function() O.differential_evolution(f, { { 0, 1 } }, { init = 'uniform' }) end)
-    says('optim.differential_evolution: x0 is f64%[3%]@cpu; give 1 coordinates', function() O.differential_evolution(f, { { 0, 1 } }, { x0 = { 1, 2, 3 } }) end)
-    says('optim.evolution: init is f64%[5,2%]@cpu; give at least 5 points of 1 coordinates', function() O.evolution({ { 0, 1 } }, { init = mc.zeros { 5, 2 } }) end)
+    says('optim.differential_evolution: the bounds are not finite',
+      function() O.differential_evolution(f, { { 0, 1 }, { 0, mc.inf } }) end)
+    says('optim.differential_evolution: bounds 1 are 2 and 1',
+      function() O.differential_evolution(f, { { 2, 1 }, { 0, 1 } }) end)
+    says('optim.differential_evolution: option strategy is \'best1\'; choose.*best1bin',
+      function() O.differential_evolution(f, { { 0, 1 } }, { strategy = 'best1' }) end)
+    says('optim.differential_evolution: option mutation is { 1, 0.5 }',
+      function() O.differential_evolution(f, { { 0, 1 } }, { mutation = { 1, 0.5 } }) end)
+    says('optim.differential_evolution: option recombination is 2',
+      function() O.differential_evolution(f, { { 0, 1 } }, { recombination = 2 }) end)
+    says('optim.differential_evolution: option init is \'uniform\'; choose',
+      function() O.differential_evolution(f, { { 0, 1 } }, { init = 'uniform' }) end)
+    says('optim.differential_evolution: x0 is f64%[3%]@cpu; give 1 coordinates',
+      function() O.differential_evolution(f, { { 0, 1 } }, { x0 = { 1, 2, 3 } }) end)
+    says('optim.evolution: init is f64%[5,2%]@cpu; give at least 5 points of 1 coordinates',
+      function() O.evolution({ { 0, 1 } }, { init = mc.zeros { 5, 2 } }) end)
     says('optim.evolution: it has ended', function()
       local opt = O.evolution({ { 0, 1 } }, { seed = 1, maxfev = 15 })
       opt:tell(opt:ask(), mc.arange(1, 15))

@@ -15,7 +15,8 @@ local function normal(draw, ...) return mc.random.normal({ ... }, { key = draw(1
 local function quadratic(draw, n)
   local A = normal(draw, n, n)
   local Q, b = mc.matmul(A, A.mT) / n + mc.eye(n), normal(draw, n)
-  return function(x) return mc.matmul(x, mc.matmul(Q, x)) / 2 - mc.matmul(b, x) end, function(x) return mc.matmul(Q, x) - b end, Q, b
+  return function(x) return mc.matmul(x, mc.matmul(Q, x)) / 2 - mc.matmul(b, x) end,
+    function(x) return mc.matmul(Q, x) - b end, Q, b
 end
 
 describe('minimisers', function()
@@ -44,7 +45,8 @@ describe('minimisers', function()
     local f = quadratic(draw, n)
     local function scaled(x) return f(x) * scale end
     local x0 = normal(draw, n)
-    for _, o in ipairs { { method = 'cma-es', sigma = 0.5, seed = seed, tolfun = 0 }, { method = 'nelder-mead', fatol = 0, xatol = 0 } } do
+    for _, o in ipairs { { method = 'cma-es', sigma = 0.5, seed = seed, tolfun = 0 },
+      { method = 'nelder-mead', fatol = 0, xatol = 0 } } do
       o.maxiter = 12
       local a, b = O.minimize(f, x0, o), O.minimize(scaled, x0, o)
       assert(mc.array_equal(a.x, b.x), o.method)
@@ -53,7 +55,8 @@ describe('minimisers', function()
     local box = {}
     for i = 1, n do box[i] = { -3, 2 } end
     local o = { seed = seed, maxiter = 5, popsize = 4, polish = false, tol = 0 }
-    assert(mc.array_equal(O.differential_evolution(f, box, o).x, O.differential_evolution(scaled, box, o).x), 'evolution')
+    assert(mc.array_equal(O.differential_evolution(f, box, o).x, O.differential_evolution(scaled, box, o).x),
+      'evolution')
   end, 10)
   law('that are asked go on from any kept state with the same bits', function(draw)
     local n, seed = draw(1, 4), draw(0, 1000)
@@ -87,7 +90,8 @@ describe('minimisers', function()
     local f, g = quadratic(draw, n)
     for _, method in ipairs { 'lbfgs', 'cg', 'newton-cg' } do
       local last = math.huge
-      O.minimize(function(x) return mc.sum(mc.square(x)) + mc.exp(f(x) / 10) end, normal(draw, n), { method = method, maxiter = 20,
+      O.minimize(function(x) return mc.sum(mc.square(x)) + mc.exp(f(x) / 10) end, normal(draw, n), { method = method,
+        maxiter = 20,
         jac = function(x) return x * 2 + g(x) * (mc.exp(f(x) / 10) / 10) end, callback = function(_, info)
           assert(info.fun <= last, method)
           last = info.fun

@@ -1,6 +1,8 @@
--- optim_minimize_spec.lua - minimise functions with known minima; derivatives of every form; bounds; what results, callbacks and messages say.
+-- optim_minimize_spec.lua - minimise functions with known minima; derivatives of every form; bounds; what results,
+-- callbacks and messages say.
 --
--- Evaluation counts are those of SciPy 1.17.1 on the same starts (bench/peers/bench_optim.py); ours may take half as many again.
+-- Evaluation counts are those of SciPy 1.17.1 on the same starts (bench/peers/bench_optim.py); ours may take half as
+-- many again.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local optima = support.load 'optima'
 local BEFORE = support.tensor_bytes()
@@ -28,21 +30,23 @@ end
 local SMOOTH = { 'lbfgs', 'cg', 'newton-cg' }
 
 describe('minimize', function()
-  it('finds the valley of Rosenbrock in 2 to 20 dimensions, with no more evaluations than half as many again as SciPy', function()
-    local scipy = { lbfgs = { 44, 66, 88, 154 }, cg = { 78, 233, 539, 725 }, ['newton-cg'] = { 106, 116, 133, 300 } }
-    for _, method in ipairs(SMOOTH) do
-      for k, n in ipairs { 2, 5, 10, 20 } do
-        local r = minimize(rosenbrock, start(n), { method = method, jac = rosenbrock_gradient })
-        assert(r.success, method .. n .. ': ' .. r.message)
-        below(r.fun, 1e-5, method .. n)
-        assert(r.nfev <= 1.5 * scipy[method][k], ('%s in %d dimensions: %d evaluations'):format(method, n, r.nfev))
-        assert.equal(r.fun, rosenbrock(r.x):item())
-        below(mc.max(mc.abs(r.jac - rosenbrock_gradient(r.x))):item(), 1e-12)
+  it('finds the valley of Rosenbrock in 2 to 20 dimensions, with no more evaluations than half as many again as SciPy',
+    function()
+      local scipy = { lbfgs = { 44, 66, 88, 154 }, cg = { 78, 233, 539, 725 }, ['newton-cg'] = { 106, 116, 133, 300 } }
+      for _, method in ipairs(SMOOTH) do
+        for k, n in ipairs { 2, 5, 10, 20 } do
+          local r = minimize(rosenbrock, start(n), { method = method, jac = rosenbrock_gradient })
+          assert(r.success, method .. n .. ': ' .. r.message)
+          below(r.fun, 1e-5, method .. n)
+          assert(r.nfev <= 1.5 * scipy[method][k], ('%s in %d dimensions: %d evaluations'):format(method, n, r.nfev))
+          assert.equal(r.fun, rosenbrock(r.x):item())
+          below(mc.max(mc.abs(r.jac - rosenbrock_gradient(r.x))):item(), 1e-12)
+        end
       end
-    end
-  end)
+    end)
   it('finds other minima from usual starts', function()
-    for _, c in ipairs { { 'beale', { 1, 1 } }, { 'branin', { 2, 2 } }, { 'sphere', { 3, -2, 1 } }, { 'hartmann6', { 0.2, 0.2, 0.4, 0.3, 0.3, 0.6 } } } do
+    for _, c in ipairs { { 'beale', { 1, 1 } }, { 'branin', { 2, 2 } }, { 'sphere', { 3, -2, 1 } },
+      { 'hartmann6', { 0.2, 0.2, 0.4, 0.3, 0.3, 0.6 } } } do
       for _, method in ipairs { 'lbfgs', 'cg', 'newton-cg', 'nelder-mead' } do
         local r = minimize(optima[c[1]].f, c[2], { method = method })
         assert(r.success, c[1] .. ' ' .. method .. ': ' .. r.message)
@@ -54,7 +58,8 @@ describe('minimize', function()
     local function both(x) return rosenbrock(x), rosenbrock_gradient(x) end
     local function plain(x) return rosenbrock(x):item() end
     local function out_and_in(x) return mc.tensor(rosenbrock(x):item()) end -- nothing to derive is left
-    local forms = { { out_and_in, nil }, { rosenbrock, nil }, { rosenbrock, rosenbrock_gradient }, { both, true }, { rosenbrock, '2-point' }, { rosenbrock, '3-point' }, { plain, nil },
+    local forms = { { out_and_in, nil }, { rosenbrock, nil }, { rosenbrock, rosenbrock_gradient }, { both, true },
+      { rosenbrock, '2-point' }, { rosenbrock, '3-point' }, { plain, nil },
       { rosenbrock, function(x) return rosenbrock_gradient(x):totable() end } }
     for k, form in ipairs(forms) do
       local r = minimize(form[1], start(4), { jac = form[2] })
@@ -73,7 +78,9 @@ describe('minimize', function()
     local function f(x) return mc.matmul(x, mc.matmul(Q, x)) / 2 - mc.matmul(b, x) end
     local function g(x) return mc.matmul(Q, x) - b end
     local want = mc.linalg.solve(Q, b)
-    for _, o in ipairs { { hess = function() return Q end }, { hessp = function(_, p) return mc.matmul(Q, p) end }, {} } do
+    for _, o in ipairs { { hess = function()
+      return Q
+    end }, { hessp = function(_, p) return mc.matmul(Q, p) end }, {} } do
       o.method, o.jac = 'newton-cg', g
       local r = minimize(f, { 0, 0, 0 }, o)
       assert.is_true(r.success and r.nhev > 0)
@@ -145,7 +152,8 @@ describe('minimize', function()
       local want = ({ [2] = 0.25, [5] = 2.6456658876338435, [10] = 7.594812948946915 })[n]
       below(r.fun - want, 1e-6 * want)
     end
-    local r = minimize(optima.sphere.f, { 3, 3, 3 }, { bounds = { { 1, 2 }, { mc.none, mc.none }, { 2, nil } }, method = 'lbfgs' })
+    local r = minimize(optima.sphere.f, { 3, 3, 3 },
+      { bounds = { { 1, 2 }, { mc.none, mc.none }, { 2, nil } }, method = 'lbfgs' })
     assert.same({ 1, 0, 2 }, mc.round(r.x):totable())
     r = minimize(optima.sphere.f, { 1.5, 3 }, { bounds = { { 1, 2 }, { -1, 4 } }, method = 'nelder-mead' })
     below(r.fun - 1, 1e-6)
@@ -165,7 +173,9 @@ describe('minimize', function()
     local r = minimize(optima.ackley.f, { 0, 0 }) -- its derivative at the minimum is none
     assert.is_true(r.status == 3 and not r.success)
     assert.equal('the gradient at x0 is NaN or infinite', r.message)
-    assert.equal(2, minimize(function(x) return mc.sum(x) end, { 1 }, { jac = function() return mc.tensor { -1 } end }).status) -- a wrong gradient
+    -- a wrong gradient
+    assert.equal(2,
+      minimize(function(x) return mc.sum(x) end, { 1 }, { jac = function() return mc.tensor { -1 } end }).status)
   end)
   it('stops at its limits and at the word of the callback, which sees every iteration', function()
     for _, method in ipairs { 'lbfgs', 'cg', 'newton-cg', 'nelder-mead' } do
@@ -199,7 +209,8 @@ describe('minimize', function()
     assert.matches('fit: 36 iterations', file:read '*a')
   end)
   it('passes further arguments', function()
-    local r = minimize(function(x, at, scale) return mc.sum(mc.square(x - at)) * scale end, { 0, 0 }, { args = { mc.tensor { 1, 2 }, 3 } })
+    local r = minimize(function(x, at, scale) return mc.sum(mc.square(x - at)) * scale end, { 0, 0 },
+      { args = { mc.tensor { 1, 2 }, 3 } })
     below(mc.max(mc.abs(r.x - mc.tensor { 1, 2 })):item(), 1e-5)
   end)
   it('is the same for any number of threads', function()
@@ -215,27 +226,39 @@ describe('minimize', function()
   end)
   it('says what is wrong', function()
     local f = rosenbrock
-    says('optim.minimize: option method is \'lbgfs\'; choose lbfgs.*did you mean "lbfgs"', function() minimize(f, { 0, 0 }, { method = 'lbgfs' }) end)
-    says('optim.minimize: option "gtol" is unknown', function() minimize(f, { 0, 0 }, { method = 'nelder-mead', gtol = 1 }) end)
-    says('optim.minimize: option "bounds" is unknown', function() minimize(f, { 0, 0 }, { method = 'cg', bounds = { 0, 1 } }) end)
+    says('optim.minimize: option method is \'lbgfs\'; choose lbfgs.*did you mean "lbfgs"',
+      function() minimize(f, { 0, 0 }, { method = 'lbgfs' }) end)
+    says('optim.minimize: option "gtol" is unknown',
+      function() minimize(f, { 0, 0 }, { method = 'nelder-mead', gtol = 1 }) end)
+    says('optim.minimize: option "bounds" is unknown',
+      function() minimize(f, { 0, 0 }, { method = 'cg', bounds = { 0, 1 } }) end)
     says('optim.minimize: f is 3; give a function', function() minimize(3, { 0, 0 }) end)
     says('optim.minimize: x0 is f64%[2%]@cpu and holds NaN or infinity', function() minimize(f, { 0, 0 / 0 }) end)
-    says('optim.minimize: x0 is c128%[2%]@cpu; give its real and imaginary parts', function() minimize(f, mc.zeros({ 2 }, { dtype = 'c128' })) end)
+    says('optim.minimize: x0 is c128%[2%]@cpu; give its real and imaginary parts',
+      function() minimize(f, mc.zeros({ 2 }, { dtype = 'c128' })) end)
     says('optim.minimize: x0 holds no element', function() minimize(f, mc.zeros { 0 }) end)
-    says('optim.minimize: f gave f64%[2%]@cpu; it must give one real number', function() minimize(function(x) return x end, { 1, 2 }, { jac = f }) end)
-    says('optim.minimize: f gave nil; it must give one real number', function() minimize(function() end, { 1, 2 }, { method = 'nelder-mead' }) end)
-    says('optim.minimize: jac gave f64%[3%]@cpu for 2 parameters; it must give as many', function() minimize(f, { 1, 2 }, { jac = function() return mc.zeros { 3 } end }) end)
-    says('optim.minimize: hess gave f64%[2%]@cpu for 2 parameters; it must give a square matrix', function() minimize(f, { 1, 2 }, { method = 'newton-cg', hess = function(x) return x end }) end)
-    says('optim.minimize: f is nan at x0; start where it is finite', function() minimize(function(x) return mc.sum(mc.log(x)) end, { -1, 2 }) end)
-    says('optim.minimize: bounds 2 are 3 and 2; the first must not exceed the second', function() minimize(f, { 1, 2 }, { bounds = { { 0, 1 }, { 3, 2 } } }) end)
+    says('optim.minimize: f gave f64%[2%]@cpu; it must give one real number',
+      function() minimize(function(x) return x end, { 1, 2 }, { jac = f }) end)
+    says('optim.minimize: f gave nil; it must give one real number',
+      function() minimize(function() end, { 1, 2 }, { method = 'nelder-mead' }) end)
+    says('optim.minimize: jac gave f64%[3%]@cpu for 2 parameters; it must give as many',
+      function() minimize(f, { 1, 2 }, { jac = function() return mc.zeros { 3 } end }) end)
+    says('optim.minimize: hess gave f64%[2%]@cpu for 2 parameters; it must give a square matrix',
+      function() minimize(f, { 1, 2 }, { method = 'newton-cg', hess = function(x) return x end }) end)
+    says('optim.minimize: f is nan at x0; start where it is finite',
+      function() minimize(function(x) return mc.sum(mc.log(x)) end, { -1, 2 }) end)
+    says('optim.minimize: bounds 2 are 3 and 2; the first must not exceed the second',
+      function() minimize(f, { 1, 2 }, { bounds = { { 0, 1 }, { 3, 2 } } }) end)
     says('optim.minimize: bounds are 3; give { low, high }', function() minimize(f, { 1, 2 }, { bounds = 3 }) end)
-    says("optim.minimize: option jac is 'exact'; give a function, true", function() minimize(f, { 1, 2 }, { jac = 'exact' }) end)
+    says("optim.minimize: option jac is 'exact'; give a function, true",
+      function() minimize(f, { 1, 2 }, { jac = 'exact' }) end)
   end)
 end)
 
 describe('nelder_mead', function()
   it('takes the steps of SciPy', function()
-    -- nit, nfev and value of scipy.optimize.minimize(method='Nelder-Mead') from the same starts; its nit counts the first simplex too
+    -- nit, nfev and value of scipy.optimize.minimize(method='Nelder-Mead') from the same starts; its nit counts the
+    -- first simplex too
     for _, c in ipairs { { 2, 84, 159, 8.177661197416674e-10 }, { 5, 401, 640, 1.415996075152124e-08 } } do
       local r = minimize(rosenbrock, start(c[1]), { method = 'Nelder-Mead' })
       assert.equal(c[2], r.nit)
@@ -265,14 +288,19 @@ describe('nelder_mead', function()
   end)
   it('says what is wrong', function()
     local opt = O.nelder_mead { 1, 2 }
-    says('optim.nelder_mead: tell before ask; ask for points first', function() opt:tell(mc.zeros { 3, 2 }, { 1, 2, 3 }) end)
+    says('optim.nelder_mead: tell before ask; ask for points first',
+      function() opt:tell(mc.zeros { 3, 2 }, { 1, 2, 3 }) end)
     local x = opt:ask()
-    says('optim.nelder_mead: tell was given points that ask did not give %(f64%[3,2%]@cpu, asked were f64%[3,2%]@cpu%)', function() opt:tell(x + 1, { 1, 2, 3 }) end)
-    says('optim.nelder_mead: tell was given 2 values for 3 points; give as many values', function() opt:tell(x, { 1, 2 }) end)
+    says('optim.nelder_mead: tell was given points that ask did not give %(f64%[3,2%]@cpu, asked were f64%[3,2%]@cpu%)',
+      function() opt:tell(x + 1, { 1, 2, 3 }) end)
+    says('optim.nelder_mead: tell was given 2 values for 3 points; give as many values',
+      function() opt:tell(x, { 1, 2 }) end)
     says("optim.nelder_mead: value 2 told is 'a'; it must be a number", function() opt:tell(x, { 1, 'a', 3 }) end)
     assert.equal('not ended yet', opt:result().message)
-    says('optim.nelder_mead: option state is of nil; give one of nelder%-mead', function() O.nelder_mead({ 1 }, { state = {} }) end)
-    says('optim.nelder_mead: initial_simplex is f64%[2,2%]@cpu; give 3 points of 2 coordinates', function() O.nelder_mead({ 1, 2 }, { initial_simplex = mc.zeros { 2, 2 } }) end)
+    says('optim.nelder_mead: option state is of nil; give one of nelder%-mead',
+      function() O.nelder_mead({ 1 }, { state = {} }) end)
+    says('optim.nelder_mead: initial_simplex is f64%[2,2%]@cpu; give 3 points of 2 coordinates',
+      function() O.nelder_mead({ 1, 2 }, { initial_simplex = mc.zeros { 2, 2 } }) end)
   end)
 end)
 

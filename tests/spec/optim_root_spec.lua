@@ -1,4 +1,5 @@
--- optim_root_spec.lua - roots of one equation and of systems: known roots, evaluations beside SciPy and MINPACK, failures, messages.
+-- optim_root_spec.lua - roots of one equation and of systems: known roots, evaluations beside SciPy and MINPACK,
+-- failures, messages.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local BEFORE = support.tensor_bytes()
 local mc = require 'mascon'
@@ -50,12 +51,14 @@ describe('brentq and bisect', function()
     x, why = O.brentq(function(v) return v > 0.4 and v < 0.6 and 0 / 0 or v - 0.5 end, 0, 1)
     assert.is_nil(x)
     assert.matches('optim.brentq: f is nan at', why)
-    says('optim.brentq: f is 1 at a = 1 and 4 at b = 2; the signs must differ', function() O.brentq(function(v) return v * v end, 1, 2) end)
+    says('optim.brentq: f is 1 at a = 1 and 4 at b = 2; the signs must differ',
+      function() O.brentq(function(v) return v * v end, 1, 2) end)
     says('optim.bisect: f is nan at a = 1', function() O.bisect(function() return 0 / 0 end, 1, 2) end)
     says('optim.brentq: b is nil; it must be number', function() O.brentq(function(v) return v end, 1) end)
     says('optim.brentq: f gave nil; it must give one real number', function() O.brentq(function() end, 1, 2) end)
     says('optim.brentq: f is 3; give a function', function() O.brentq(3, 1, 2) end)
-    says('optim.brentq: option rtol is 0; it must be number >= 8.8e%-16', function() O.brentq(math.sin, 3, 4, { rtol = 0 }) end)
+    says('optim.brentq: option rtol is 0; it must be number >= 8.8e%-16',
+      function() O.brentq(math.sin, 3, 4, { rtol = 0 }) end)
   end)
 end)
 
@@ -90,7 +93,8 @@ local function tridiagonal(x)
   local n, z = x:numel(), mc.zeros { 1 }
   return (3 - x * 2) * x + 1 - mc.concat { z, x[{ { 1, n - 1 } }] } - mc.concat { x[{ { 2, n } }], z } * 2
 end
--- Testing unconstrained optimization software, 1981; nfev: MINPACK hybrd through scipy.optimize.root, differences included
+-- Testing unconstrained optimization software, 1981; nfev: MINPACK hybrd through scipy.optimize.root, differences
+-- included
 local SYSTEMS = {
   { 'two circles', function(x) return { x[1] + x[2] - 3, x[1] * x[2] - 2 } end, { 0.5, 3 }, 12 },
   { 'Rosenbrock', function(x) return mc.stack { (x[2] - x[1] * x[1]) * 10, 1 - x[1] } end, { -1.2, 1 }, 28 },
@@ -109,7 +113,9 @@ describe('root', function()
           local r = O.root(c[2], c[3], o)
           assert(r.success, c[1] .. ' ' .. method .. ': ' .. r.message)
           below(mc.max(mc.abs(r.fun)):item(), 1e-5, c[1] .. ' ' .. method)
-          if method == 'hybr' and jac == '2-point' and c[4] then assert(r.nfev <= 1.5 * c[4], ('%s: %d'):format(c[1], r.nfev)) end
+          if method == 'hybr' and jac == '2-point' and c[4] then
+            assert(r.nfev <= 1.5 * c[4], ('%s: %d'):format(c[1], r.nfev))
+          end
         end
       end
     end
@@ -123,14 +129,19 @@ describe('root', function()
     below(mc.max(mc.abs(r.x - mc.tensor { 1, 2 })):item(), 1e-8)
     r = O.root(f, { 0.5, 3 }, { jac = function(x) return { { 1, 1 }, { x[2]:item(), x[1]:item() } } end })
     below(mc.max(mc.abs(r.x - mc.tensor { 1, 2 })):item(), 1e-8)
-    r = O.root(function(p, sum) return { p.a + p.b - sum, p.a * p.b - 2 } end, { a = mc.tensor(0.5), b = mc.tensor(3) }, { args = { 3 } })
+    r = O.root(function(p, sum) return { p.a + p.b - sum, p.a * p.b - 2 } end,
+      { a = mc.tensor(0.5), b = mc.tensor(3) }, { args = { 3 } })
     assert.is_true(r.success)
     below(r.x.a:item() - 1, 1e-8)
     r = O.root(function(x) return mc.tensor { x[1]:item() ^ 2 - 4 } end, { 1 }, { jac = '2-point' })
     below(r.x[1]:item() - 2, 1e-8)
   end)
   it('lives with singular Jacobians, and reports that there is no root', function()
-    local function flat(x) return mc.stack { x[1] + x[2] * 10, (x[3] - x[4]) * math.sqrt(5), mc.square(x[2] - x[3] * 2), mc.square(x[1] - x[4]) * math.sqrt(10) } end -- Powell
+    -- Powell
+    local function flat(x)
+      return mc.stack { x[1] + x[2] * 10, (x[3] - x[4]) * math.sqrt(5), mc.square(x[2] - x[3] * 2),
+        mc.square(x[1] - x[4]) * math.sqrt(10) }
+    end
     for _, method in ipairs { 'hybr', 'newton', 'broyden' } do
       local r = O.root(flat, { 3, -1, 0, 1 }, { method = method })
       below(mc.max(mc.abs(r.fun)):item(), 1e-5, method)
@@ -140,17 +151,23 @@ describe('root', function()
       assert.is_true(not r.success and r.status == 3)
       r = O.root(tridiagonal, mc.full({ 10 }, -1), { method = method, maxfev = 3 })
       assert.equal(1, r.status)
-      r = O.root(tridiagonal, mc.full({ 10 }, -1), { method = method, callback = function(_, info) return info.nit == 2 end })
+      r = O.root(tridiagonal, mc.full({ 10 }, -1),
+        { method = method, callback = function(_, info) return info.nit == 2 end })
       assert.is_true(r.nit == 2 and r.status == 99)
     end
   end)
   it('says what is wrong', function()
-    says('optim.root: f gave f64%[3%]@cpu for 2 unknowns; it must give as many values', function() O.root(function() return mc.zeros { 3 } end, { 1, 2 }) end)
+    says('optim.root: f gave f64%[3%]@cpu for 2 unknowns; it must give as many values',
+      function() O.root(function() return mc.zeros { 3 } end, { 1, 2 }) end)
     says('optim.root: f gave nil for 2 unknowns', function() O.root(function() end, { 1, 2 }, { jac = '2-point' }) end)
-    says('optim.root: jac gave f64%[3%]@cpu for 2 unknowns; it must give a square matrix', function() O.root(function(x) return x end, { 1, 2 }, { jac = function() return mc.zeros { 3 } end }) end)
-    says('optim.root: x0 is f64%[1%]@cpu and holds NaN or infinity', function() O.root(function(x) return x end, { 0 / 0 }) end)
-    says("optim.root: option method is 'hybrid'; choose hybr, newton, broyden", function() O.root(function(x) return x end, { 1 }, { method = 'hybrid' }) end)
-    says('optim.root: option jac is 3; give a function', function() O.root(function(x) return x end, { 1 }, { jac = 3 }) end)
+    says('optim.root: jac gave f64%[3%]@cpu for 2 unknowns; it must give a square matrix',
+      function() O.root(function(x) return x end, { 1, 2 }, { jac = function() return mc.zeros { 3 } end }) end)
+    says('optim.root: x0 is f64%[1%]@cpu and holds NaN or infinity',
+      function() O.root(function(x) return x end, { 0 / 0 }) end)
+    says("optim.root: option method is 'hybrid'; choose hybr, newton, broyden",
+      function() O.root(function(x) return x end, { 1 }, { method = 'hybrid' }) end)
+    says('optim.root: option jac is 3; give a function',
+      function() O.root(function(x) return x end, { 1 }, { jac = 3 }) end)
   end)
 end)
 

@@ -1,4 +1,5 @@
--- optim_training_spec.lua - optimisers, schedules and clipping against PyTorch over 20 steps; trees, dtypes, in place, compiled, messages.
+-- optim_training_spec.lua - optimisers, schedules and clipping against PyTorch over 20 steps; trees, dtypes, in place,
+-- compiled, messages.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local BEFORE = support.tensor_bytes()
 local mc = require 'mascon'
@@ -16,7 +17,8 @@ end
 --- Largest difference of two tensors within `units` of the dtype's precision at the size of the wanted one.
 local function close(got, want, units, what)
   local size = mc.max(mc.abs(want)):item()
-  local wrong = tol.compare('ITERATIVE', 'f64', mc.max(mc.abs(got:to 'f64' - want)):item(), 0, { bound = units * tol.kind[got.dtype].eps * size })
+  local wrong = tol.compare('ITERATIVE', 'f64', mc.max(mc.abs(got:to 'f64' - want)):item(), 0,
+    { bound = units * tol.kind[got.dtype].eps * size })
   if wrong then error(what .. ': ' .. wrong, 2) end
 end
 
@@ -35,13 +37,15 @@ local function update(opt, p, g, state) return opt.update(p, g, state) end
 local function title(c) return c.name .. ' ' .. mc.json.encode(c.options) end
 
 describe('the optimisers', function()
-  -- an error of one step enters the moments of the next: at most a few units for each of the 20 steps and the ten operations in one
+  -- an error of one step enters the moments of the next: at most a few units for each of the 20 steps and the ten
+  -- operations in one
   local UNITS = 20 * 10
   it('take the steps of PyTorch, in f64 and in f32', function()
     local file, index = golden()
     for _, c in ipairs(index.optimizers) do
       for _, dtype in ipairs { 'f64', 'f32' } do
-        close(run(O[c.name](c.options), file.start:to(dtype), file.grads, update):to(dtype), file[c.array], UNITS, title(c) .. ' ' .. dtype)
+        close(run(O[c.name](c.options), file.start:to(dtype), file.grads, update):to(dtype), file[c.array], UNITS,
+          title(c) .. ' ' .. dtype)
       end
     end
   end)
@@ -57,7 +61,8 @@ describe('the optimisers', function()
         return q, after
       end)
       local compiled = mc.compile(opt.update)
-      assert.is_true(mc.array_equal(want, (run(opt, file.start, file.grads, function(_, p, g, s) return compiled(p, g, s) end))), title(c))
+      assert.is_true(mc.array_equal(want,
+        (run(opt, file.start, file.grads, function(_, p, g, s) return compiled(p, g, s) end))), title(c))
       assert.equal(1, compiled.traces, title(c))
       local inside = mc.copy(file.start)
       local got = run(opt, inside, file.grads, function(o, p, g, state)
@@ -74,7 +79,8 @@ describe('the optimisers', function()
     local tree = { layers = { { w = file.start, b = file.start[1] }, { w = file.start[2] } } }
     local state = opt.init(tree)
     for k = 1, 5 do
-      tree, state = opt.update(tree, { layers = { { w = file.grads[k], b = file.grads[k][1] }, { w = file.grads[k][2] } } }, state)
+      tree, state =
+        opt.update(tree, { layers = { { w = file.grads[k], b = file.grads[k][1] }, { w = file.grads[k][2] } } }, state)
     end
     local want = run(opt, file.start, file.grads['1:5'], update)[-1]
     assert.is_true(mc.array_equal(tree.layers[1].w, want))
@@ -115,13 +121,16 @@ describe('the optimisers', function()
     local p, state = file.start, opt.init(file.start)
     for k = 1, 20 do
       p, state = opt.update(p, file.grads[k], state)
-      local kept = mc.json.decode(mc.json.encode { step = state.step:item(), m = state.m:totable(), v = state.v:totable(), v_max = state.v_max:totable() })
-      state = { step = mc.tensor(kept.step), m = mc.tensor(kept.m), v = mc.tensor(kept.v), v_max = mc.tensor(kept.v_max) }
+      local kept = mc.json.decode(mc.json.encode { step = state.step:item(), m = state.m:totable(),
+        v = state.v:totable(), v_max = state.v_max:totable() })
+      state = { step = mc.tensor(kept.step), m = mc.tensor(kept.m), v = mc.tensor(kept.v),
+        v_max = mc.tensor(kept.v_max) }
     end
     assert.is_true(mc.array_equal(p, want[-1]))
   end)
   it('lower a loss that they can', function()
-    for name, options in pairs { sgd = { lr = 0.1, momentum = 0.9 }, adam = { lr = 0.1 }, adamw = { lr = 0.1, weight_decay = 0 }, rmsprop = { lr = 0.02 }, adagrad = { lr = 1 }, lion = { lr = 0.01, betas = { 0.9, 0.9 } } } do
+    for name, options in pairs { sgd = { lr = 0.1, momentum = 0.9 }, adam = { lr = 0.1 }, adamw = { lr = 0.1,
+      weight_decay = 0 }, rmsprop = { lr = 0.02 }, adagrad = { lr = 1 }, lion = { lr = 0.01, betas = { 0.9, 0.9 } } } do
       local opt = O[name](options)
       local x, at = mc.tensor { 3, -2 }, mc.tensor { 1, 1 }
       local state = opt.init(x)
@@ -133,14 +142,19 @@ describe('the optimisers', function()
     local opt = O.adam()
     local p = { a = mc.zeros { 2 }, b = { mc.zeros { 3 } } }
     local state = opt.init(p)
-    says('optim.adam: grads.b%[1%] is f64%[4%]@cpu, params.b%[1%] is f64%[3%]@cpu; both need the same shapes', function() opt.update(p, { a = mc.zeros { 2 }, b = { mc.zeros { 4 } } }, state) end)
-    says('optim.adam: grads.b is nil, params.b is a table; both need the same structure', function() opt.update(p, { a = mc.zeros { 2 } }, state) end)
-    says('optim.adam: grads.c has no counterpart in params', function() opt.update(p, { a = mc.zeros { 2 }, b = { mc.zeros { 3 } }, c = mc.zeros { 1 } }, state) end)
+    says('optim.adam: grads.b%[1%] is f64%[4%]@cpu, params.b%[1%] is f64%[3%]@cpu; both need the same shapes',
+      function() opt.update(p, { a = mc.zeros { 2 }, b = { mc.zeros { 4 } } }, state) end)
+    says('optim.adam: grads.b is nil, params.b is a table; both need the same structure',
+      function() opt.update(p, { a = mc.zeros { 2 } }, state) end)
+    says('optim.adam: grads.c has no counterpart in params',
+      function() opt.update(p, { a = mc.zeros { 2 }, b = { mc.zeros { 3 } }, c = mc.zeros { 1 } }, state) end)
     says('optim.adam: state is nil; give what init or the last update gave', function() opt.update(p, p) end)
-    says('optim.adam: params.a is i64%[2%]@cpu; parameters are f16, bf16, f32 or f64', function() opt.init { a = mc.zeros({ 2 }, { dtype = 'i64' }) } end)
+    says('optim.adam: params.a is i64%[2%]@cpu; parameters are f16, bf16, f32 or f64',
+      function() opt.init { a = mc.zeros({ 2 }, { dtype = 'i64' }) } end)
     says('optim.adam: params.a is 3; give tensors', function() opt.init { a = 3 } end)
     says('optim.adam: option "beta" is unknown; did you mean "betas"', function() O.adam { beta = 1 } end)
-    says('optim.adam: option betas%[1%] is 1; it must be number >= 0 and < 1', function() O.adam { betas = { 1, 0.9 } } end)
+    says('optim.adam: option betas%[1%] is 1; it must be number >= 0 and < 1',
+      function() O.adam { betas = { 1, 0.9 } } end)
     says('optim.adam: option lr is %-1; it must be number >= 0', function() O.adam { lr = -1 } end)
     says('optim.sgd: nesterov needs momentum > 0', function() O.sgd { nesterov = true } end)
     says('mc.optim.adams: there is no such name; did you mean mc.optim.adam', function() local _ = O.adams end)
@@ -155,7 +169,8 @@ describe('a training step', function()
   local function parameters()
     return {
       first = { w = mc.random.normal({ 2, 16 }, { key = 1, dtype = 'f32' }), b = mc.zeros({ 16 }, { dtype = 'f32' }) },
-      second = { w = mc.random.normal({ 16, 1 }, { key = 2, dtype = 'f32' }) * 0.25, b = mc.zeros({ 1 }, { dtype = 'f32' }) },
+      second = { w = mc.random.normal({ 16, 1 }, { key = 2, dtype = 'f32' }) * 0.25,
+        b = mc.zeros({ 1 }, { dtype = 'f32' }) },
     }
   end
   local function batch(k)
@@ -198,7 +213,11 @@ describe('the schedules', function()
     local file, index = golden()
     for _, c in ipairs(index.schedules) do
       local rate
-      if c.name == 'warmup' then rate = O.warmup(O.step_decay(0.4, { size = 5, gamma = 0.5 }), c.options) else rate = O[c.name](0.4, c.options) end
+      if c.name == 'warmup' then
+        rate = O.warmup(O.step_decay(0.4, { size = 5, gamma = 0.5 }), c.options)
+      else
+        rate = O[c.name](0.4, c.options)
+      end
       local got = {}
       for k = 0, 29 do got[k + 1] = rate(k) end
       close(mc.tensor(got), file[c.array], 30 * 4, title(c)) -- PyTorch multiplies its way there

@@ -7,7 +7,8 @@ local examples = support.load 'examples'
 local is_tensor, equal = mc.is_tensor, mc.array_equal
 
 local SPACES = { linalg = true, fft = true, signal = true, stats = true, special = true, interpolate = true }
--- what makes tensors from sizes and numbers has nothing to gain by out=, and says so: "option out is unknown" (full_like: by empty_like)
+-- what makes tensors from sizes and numbers has nothing to gain by out=, and says so: "option out is unknown"
+-- (full_like: by empty_like)
 local MAKERS = 'arange asarray empty full full_like linspace ones ones_like tensor zeros zeros_like empty_like'
 -- takes functions, a pointer that can be taken once, or gives several results but in its example
 local OTHERS = 'scope keep from_dlpack nonzero linalg.qr cond switch fori_loop while_loop stop_gradient'
@@ -15,7 +16,8 @@ local makers, others = {}, {}
 for name in MAKERS:gmatch '%S+' do makers[name] = true end
 for name in OTHERS:gmatch '%S+' do others[name] = true end
 
---- First call of each function in the examples whose result is one tensor: { f, args, want }. The examples see stand-ins for mc and its namespaces.
+--- First call of each function in the examples whose result is one tensor: { f, args, want }. The examples see
+--- stand-ins for mc and its namespaces.
 local function caught()
   local calls = {}
   local function stand_in(prefix, space)
@@ -68,10 +70,16 @@ describe('out=', function()
         local out = mc.zeros(call.want.shape, { dtype = call.want.dtype })
         local ok, r = pcall(into, call, out)
         if makers[path] then
-          if ok or not tostring(r):find('option "out" is unknown', 1, true) then wrong[#wrong + 1] = path .. ' takes out' end
-        elseif not ok then wrong[#wrong + 1] = path .. ': ' .. tostring(r):match '^[^\n]*'
-        elseif not rawequal(r, out) then wrong[#wrong + 1] = path .. ' does not return out'
-        elseif not path:find '^rand' and not equal(out, call.want) and not mc.allclose(out, call.want, { rtol = 0, atol = 0, equal_nan = true }) then wrong[#wrong + 1] = path .. ' differs'
+          if ok or not tostring(r):find('option "out" is unknown', 1, true) then
+            wrong[#wrong + 1] = path .. ' takes out'
+          end
+        elseif not ok then
+          wrong[#wrong + 1] = path .. ': ' .. tostring(r):match '^[^\n]*'
+        elseif not rawequal(r, out) then
+          wrong[#wrong + 1] = path .. ' does not return out'
+        elseif not path:find '^rand' and not equal(out, call.want)
+          and not mc.allclose(out, call.want, { rtol = 0, atol = 0, equal_nan = true }) then
+          wrong[#wrong + 1] = path .. ' differs'
         end
         count = count + 1
       end
@@ -84,9 +92,12 @@ describe('out=', function()
   it('of a composition is refused with both shapes and left as it is when the call fails', function()
     local out, x = mc.full({ 2, 2 }, 7), mc.ones { 2, 3 }
     for _, case in ipairs {
-      { function() mc.tile(x, 2, { out = out }) end, 'tile: out is f64[2,2]@cpu but the result is f64[2,6]@cpu; give a tensor of that shape and dtype' },
-      { function() mc.fft.fftn(mc.ones { 2, 2 }, { out = out }) end, 'fft.fftn: out is f64[2,2]@cpu but the result is c128[2,2]@cpu' },
-      { function() mc.linalg.expm(x, { out = out }) end, 'expm: ' }, { function() mc.kron(x, x, { out = 3 }) end, 'kron: option out is 3; give a tensor' },
+      { function() mc.tile(x, 2, { out = out }) end,
+        'tile: out is f64[2,2]@cpu but the result is f64[2,6]@cpu; give a tensor of that shape and dtype' },
+      { function() mc.fft.fftn(mc.ones { 2, 2 }, { out = out }) end,
+        'fft.fftn: out is f64[2,2]@cpu but the result is c128[2,2]@cpu' },
+      { function() mc.linalg.expm(x, { out = out }) end, 'expm: ' },
+      { function() mc.kron(x, x, { out = 3 }) end, 'kron: option out is 3; give a tensor' },
       { function() mc.special.sici(x, { out = out }) end, 'sici: out takes one tensor' },
     } do
       local ok, why = pcall(case[1])

@@ -1,4 +1,5 @@
--- outside_spec.lua - variables that a compiled function finds outside itself. Each case is compared with the plain function, value by value.
+-- outside_spec.lua - variables that a compiled function finds outside itself. Each case is compared with the plain
+-- function, value by value.
 local mc = require 'mascon'
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 
@@ -12,7 +13,9 @@ local function agrees(values, make, traces)
   for i, v in ipairs(values) do
     set_plain(v)
     set(v)
-    for call = 1, 2 do assert.equal(tostring(plain(x)), tostring(compiled(x)), ('value %d, call %d'):format(i, call)) end
+    for call = 1, 2 do
+      assert.equal(tostring(plain(x)), tostring(compiled(x)), ('value %d, call %d'):format(i, call))
+    end
   end
   if traces then assert.equal(traces, compiled.traces) end
   return compiled
@@ -40,7 +43,8 @@ describe('a compiled function', function()
     end, 2)
     agrees({ 1, 2, 3, 1 }, function()
       local p
-      return function(v) p = { w = mc.full({ 3 }, v), more = { b = mc.ones { 3 }, scale = v } } end, function(t) return t * p.w + p.more.b * p.more.scale end
+      return function(v) p = { w = mc.full({ 3 }, v), more = { b = mc.ones { 3 }, scale = v } } end,
+        function(t) return t * p.w + p.more.b * p.more.scale end
     end, 2)
   end)
   it('is traced again where the value is a size, a loop, a branch, a name', function()
@@ -92,7 +96,8 @@ describe('a compiled function', function()
     end)
   end)
   it('sees what the functions see that it calls, through grad and through another compiled function', function()
-    for _, wrap in ipairs { function(f) return f end, mc.grad, mc.value_and_grad, mc.compile, function(f) return mc.compile(mc.grad(f)) end } do
+    for _, wrap in ipairs { function(f) return f end, mc.grad, mc.value_and_grad, mc.compile,
+      function(f) return mc.compile(mc.grad(f)) end } do
       agrees({ 2, 3, 4 }, function()
         local n
         local inner = wrap(function(t) return mc.sum(t * t * n) end)
@@ -107,7 +112,8 @@ describe('a compiled function', function()
   it('reads globals', function()
     agrees({ 2, 3, 4, 'x' }, function()
       local env = setmetatable({ mc = mc }, { __index = _G })
-      local f = setfenv(loadstring 'return function(t) return type == nil and t or rate == "x" and t or t * rate end', env)()
+      local f =
+        setfenv(loadstring 'return function(t) return type == nil and t or rate == "x" and t or t * rate end', env)()
       return function(v) env.rate = v end, f
     end)
   end)
@@ -124,7 +130,8 @@ describe('a compiled function', function()
       counts()
       return t + calls
     end)
-    assert.matches('compile: the function changes calls, which was 0; a replay would not do that: hold it in a tensor', support.message(g, x))
+    assert.matches('compile: the function changes calls, which was 0; a replay would not do that: hold it in a tensor',
+      support.message(g, x))
     local h = mc.compile(function(t)
       box.turns[1] = box.turns[1] + 1
       return t
@@ -134,8 +141,10 @@ describe('a compiled function', function()
       s.n = s.n * 2
       return t
     end)
-    assert.matches('compile: the function changes argument 2.n; a replay would not do that', support.message(k, x, { n = mc.ones { 2 } }))
-    assert.matches('compile: the function changes argument 2.n; a replay would not do that', support.message(k, x, { n = 3 }))
+    assert.matches('compile: the function changes argument 2.n; a replay would not do that',
+      support.message(k, x, { n = mc.ones { 2 } }))
+    assert.matches('compile: the function changes argument 2.n; a replay would not do that',
+      support.message(k, x, { n = 3 }))
   end)
   it('writes where it wrote: a trial that fails leaves no second write', function()
     local n, total, one = 2, mc.zeros { 300 }, mc.ones { 300 }
@@ -195,7 +204,8 @@ describe('a compiled function', function()
       box.inner.sum:add_(t[1])
       return t
     end)
-    assert.truthy(support.message(g, x):find('compile: the function writes to a tensor of 300 elements that it finds in a table', 1, true))
+    assert.truthy(support.message(g,
+      x):find('compile: the function writes to a tensor of 300 elements that it finds in a table', 1, true))
     local memo
     local h = mc.compile(function(t)
       memo = memo or mc.linspace(0, 1, 3)

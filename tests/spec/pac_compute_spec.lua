@@ -1,7 +1,8 @@
 -- pac_compute_spec.lua - pac.compute, pac.plan, pac.from_phases and pac.search: shapes, laws, status bits, memory.
 --
--- Numbers of the definitions are compared in pac_conformance_spec.lua; here stands what must hold for any input: shapes of all combinations,
--- invariances, the same bits for any threads, blocks and batches, what bad rows do, and what a plan says about memory.
+-- Numbers of the definitions are compared in pac_conformance_spec.lua; here stands what must hold for any input: shapes
+-- of all combinations, invariances, the same bits for any threads, blocks and batches, what bad rows do, and what a
+-- plan says about memory.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local tol = support.load 'tol'
 local few = support.load 'ceiling'
@@ -38,7 +39,8 @@ local function same_bits(want, got, what)
   assert.is_true(mc.all(mc.logical_or(mc.eq(w, g), mc.logical_and(mc.isnan(w), mc.isnan(g)))), what)
 end
 
-local RESULTS = { 'pac', 'status', 'z', 'p', 'surr_mean', 'surr_std', 'pref_phase', 'peak_phase', 'dist', 'surrogates', 'normalized' }
+local RESULTS = { 'pac', 'status', 'z', 'p', 'surr_mean', 'surr_std', 'pref_phase', 'peak_phase', 'dist',
+  'surrogates', 'normalized' }
 local function same_results(want, got, what)
   for _, name in ipairs(RESULTS) do
     assert.equal(want[name] == nil, got[name] == nil, name)
@@ -55,7 +57,8 @@ local function batch()
   if not BATCH then
     local seeds = {}
     for i = 1, 12 do seeds[i] = i end
-    BATCH = (generate.noise(300, seeds) + generate.g1 { n = 300, fs = 256, fp = 6, fa = 60, sigma = 0, segments = 12 }):reshape(2, 2, 3, 300)
+    BATCH = (generate.noise(300, seeds) + generate.g1 { n = 300, fs = 256, fp = 6, fa = 60, sigma = 0, segments = 12 })
+      :reshape(2, 2, 3, 300)
   end
   return BATCH
 end
@@ -66,7 +69,9 @@ local function part(axes)
   local x, lead = batch(), {}
   if not axes:find 'B' then x = x[1] end
   if not axes:find 'C' then x = x[1] end
-  if not axes:find 'S' then x = axes:find 'B' and x[{ mc.all, mc.all, 1 }] or x.ndim == 3 and x[{ mc.all, 1 }] or x[1] end
+  if not axes:find 'S' then
+    x = axes:find 'B' and x[{ mc.all, mc.all, 1 }] or x.ndim == 3 and x[{ mc.all, 1 }] or x[1]
+  end
   for i = 1, #axes - 1 do lead[i] = axes:sub(i, i) == 'S' and 3 or 2 end
   return x, lead
 end
@@ -119,8 +124,9 @@ describe('pac.compute', function()
         for k, kind in ipairs(pac.options.SURROGATES) do
           if kind ~= 'swap_trials' or axes:find 'S' then
             local o = with(BASE, {
-              axes = axes, measure = measure, surrogate = kind, n_perm = kind ~= 'none' and kind ~= 'exhaustive' and 5 or 0, min_shift = kind == 'exhaustive' and 145 or nil,
-              dtype = (a + m + k) % 2 == 0 and 'f32' or 'f64', return_surrogates = true, return_dist = true, null_shift = 0,
+              axes = axes, measure = measure, surrogate = kind, n_perm = kind ~= 'none' and kind ~= 'exhaustive' and 5
+                or 0, min_shift = kind == 'exhaustive' and 145 or nil, dtype = (a + m + k) % 2 == 0 and 'f32' or 'f64',
+                return_surrogates = true, return_dist = true, null_shift = 0,
             })
             local r = pac.compute(x, o)
             check_shapes(r, lead, o, ('%s %s %s'):format(axes, measure, kind))
@@ -134,10 +140,11 @@ describe('pac.compute', function()
 
   it('takes every other option with every measure that knows it', function()
     local extras = {
-      { compat = 'tensorpac' }, { filter = 'morlet' }, { filter = 'butter_trunc' }, { edges = 20 }, { windows = { { 10, 100 }, { 150, 250 } } },
-      { mask = mc.lt(mc.arange(1, 300), 200) }, { pool_segments = true }, { pairs = { { 1, 2 }, { 2, 1 }, { 1, 1 } } }, { mcp = 'maxstat' }, { mcp = 'fdr' },
-      { mcp = 'bonferroni' }, { norm = 'sub' }, { norm = 'none' }, { bin_norm = 'pooled' }, { bin_norm = 'sum' }, { binning = 'soft' }, { demean = false },
-      { x_amp = true },
+      { compat = 'tensorpac' }, { filter = 'morlet' }, { filter = 'butter_trunc' }, { edges = 20 },
+      { windows = { { 10, 100 }, { 150, 250 } } }, { mask = mc.lt(mc.arange(1, 300), 200) }, { pool_segments = true },
+      { pairs = { { 1, 2 }, { 2, 1 }, { 1, 1 } } }, { mcp = 'maxstat' }, { mcp = 'fdr' },
+      { mcp = 'bonferroni' }, { norm = 'sub' }, { norm = 'none' }, { bin_norm = 'pooled' }, { bin_norm = 'sum' },
+      { binning = 'soft' }, { demean = false }, { x_amp = true },
     }
     for e, extra in ipairs(extras) do
       for m, measure in ipairs(pac.options.MEASURES) do
@@ -147,8 +154,9 @@ describe('pac.compute', function()
             local axes = e % 2 == 0 and 'BCST' or 'CST'
             local x, lead = part(axes)
             local o = with(with(BASE, {
-              axes = axes, measure = measure, surrogate = kind, n_perm = kind ~= 'exhaustive' and 5 or 0, min_shift = kind == 'exhaustive' and 90 or nil,
-              dtype = (e + m + k) % 2 == 0 and 'f32' or 'f64', return_surrogates = true, return_dist = true, null_shift = 0,
+              axes = axes, measure = measure, surrogate = kind, n_perm = kind ~= 'exhaustive' and 5 or 0,
+              min_shift = kind == 'exhaustive' and 90 or nil, dtype = (e + m + k) % 2 == 0 and 'f32' or 'f64',
+              return_surrogates = true, return_dist = true, null_shift = 0,
             }), extra)
             if extra.x_amp then o.x_amp = mc.flip(x) end
             if extra.pool_segments then lead[#lead] = nil end
@@ -164,8 +172,10 @@ describe('pac.compute', function()
     local amp = {}
     for i = 1, 19 do amp[i] = { 20 + 4 * i, 30 + 4 * i } end
     for _, dtype in ipairs { 'f32', 'f64' } do
-      local all = pac.compute(batch()[1][1], { fs = 256, pha_bands_hz = PHA, amp_bands_hz = amp, dtype = dtype, n_bins = 7, axes = 'ST', n_perm = 3 })
-      local last = pac.compute(batch()[1][1], { fs = 256, pha_bands_hz = PHA, amp_bands_hz = { amp[1], amp[19] }, dtype = dtype, n_bins = 7, axes = 'ST', n_perm = 3 })
+      local all = pac.compute(batch()[1][1],
+        { fs = 256, pha_bands_hz = PHA, amp_bands_hz = amp, dtype = dtype, n_bins = 7, axes = 'ST', n_perm = 3 })
+      local last = pac.compute(batch()[1][1], { fs = 256, pha_bands_hz = PHA, amp_bands_hz = { amp[1], amp[19] },
+        dtype = dtype, n_bins = 7, axes = 'ST', n_perm = 3 })
       near(last.pac['..., 2'], all.pac['..., 19'], dtype == 'f64' and 1e-12 or 1e-6)
       near(last.z['..., 2'], all.z['..., 19'], dtype == 'f64' and 1e-6 or 1e-2)
     end
@@ -178,7 +188,8 @@ describe('pac.compute', function()
     local x = part 'CST'
     for _, measure in ipairs { 'mi', 'mvl', 'plv', 'gc' } do
       for _, filter in ipairs { 'fir1', 'morlet' } do
-        local o = with(BASE, { axes = 'CST', measure = measure, filter = filter, dtype = 'f64', n_perm = 4, return_surrogates = true })
+        local o = with(BASE,
+          { axes = 'CST', measure = measure, filter = filter, dtype = 'f64', n_perm = 4, return_surrogates = true })
         local pairs_ = pac.compute(x, with(o, { pairs = { { 1, 1 }, { 1, 2 }, { 2, 1 } } }))
         local own, crossed = pac.compute(x, o), pac.compute(x, with(o, { x_amp = mc.flip(x, 1) }))
         near(own.pac[1], pairs_.pac[1], 1e-12)
@@ -203,7 +214,8 @@ describe('pac.compute', function()
     near(one.pac[{ mc.all, 1 }], three.pac, 1e-12)
     near(one.surrogates[{ mc.all, 1 }], three.surrogates, 1e-12)
     local every = pac.compute(copies, with(o, { pool_segments = true, surrogate = 'exhaustive', min_shift = 120 }))
-    near(pac.compute(copies, with(o, { surrogate = 'exhaustive', min_shift = 120 })).surrogates[{ mc.all, 2 }], every.surrogates, 1e-12)
+    near(pac.compute(copies, with(o, { surrogate = 'exhaustive', min_shift = 120 })).surrogates[{ mc.all, 2 }],
+      every.surrogates, 1e-12)
   end)
 
   it('filters before it cuts: edges, windows and mask of the same samples agree', function()
@@ -229,8 +241,9 @@ describe('pac.compute', function()
     for norm, want in pairs(WANT) do near(want, pac.compute(part 'CT', with(o, { norm = norm })).normalized, 1e-9) end
   end)
 
-  --- p of maxstat by the definition: s [C, P, A, K] and x [C, P, A] with the shifts of the surrogates. Every point of the circle is on the scale
-  --- of those at least `least` from it; pairs are tested from the strongest down, without what the stronger ones are near shift 0.
+  --- p of maxstat by the definition: s [C, P, A, K] and x [C, P, A] with the shifts of the surrogates. Every point of
+  --- the circle is on the scale of those at least `least` from it; pairs are tested from the strongest down, without
+  --- what the stronger ones are near shift 0.
   local function by_hand(r, shifts, L, least, groups)
     local K, C = #shifts, r.pac.shape[1]
     local circle = { 0 }
@@ -294,22 +307,30 @@ describe('pac.compute', function()
       near(want, pac.compute(part 'CT', with(o, { maxstat_of = 'raw', mcp_scope = case[1] })).p, 1e-12)
     end
     near(mc.minimum(r.p * 12, 1), pac.compute(part 'CT', with(o, { mcp = 'bonferroni' })).p, 1e-12)
-    near(mc.minimum(r.p * 6, 1), pac.compute(part 'CT', with(o, { mcp = 'bonferroni', mcp_scope = 'channel' })).p, 1e-12)
+    near(mc.minimum(r.p * 6, 1),
+      pac.compute(part 'CT', with(o, { mcp = 'bonferroni', mcp_scope = 'channel' })).p, 1e-12)
     near(pac.normalize.fdr(r.p, { scope = 'all' }), pac.correct(r, { mcp = 'fdr' }), 1e-12)
-    assert.has_error(function() pac.correct(r, { mcp = 'maxstat' }) end, 'pac.correct: the result holds no maxima; compute it with mcp = "maxstat"')
+    assert.has_error(function() pac.correct(r, { mcp = 'maxstat' }) end,
+      'pac.correct: the result holds no maxima; compute it with mcp = "maxstat"')
   end)
 
   it('tests the same standardised values on every route', function()
-    for _, case in ipairs { { surrogate = 'exhaustive' }, { n_perm = 29 }, { n_perm = 29, measure = 'mvl' }, { n_perm = 29, measure = 'gc' }, { n_perm = 29, measure = 'plv' },
-      { n_perm = 29, binning = 'soft' }, { n_perm = 29, dtype = 'f32' }, { n_perm = 29, pool_segments = true, axes = 'CST' } } do
+    for _, case in ipairs { { surrogate = 'exhaustive' }, { n_perm = 29 }, { n_perm = 29, measure = 'mvl' },
+      { n_perm = 29, measure = 'gc' }, { n_perm = 29, measure = 'plv' },
+      { n_perm = 29, binning = 'soft' }, { n_perm = 29, dtype = 'f32' },
+      { n_perm = 29, pool_segments = true, axes = 'CST' } } do
       local x = case.axes and part 'CST' or part 'CT'
       local r = pac.compute(x, with(with(BASE, { dtype = 'f64', return_surrogates = true }), case))
       local shifts = {}
-      if case.n_perm then shifts = require('workflows.pac.surrogate').shifts({ n_perm = 29, seed = 3 }, 300, 1):totable()
-      else for c = 1, 299 do shifts[c] = c end end
+      if case.n_perm then
+        shifts = require('workflows.pac.surrogate').shifts({ n_perm = 29, seed = 3 }, 300, 1):totable()
+      else
+        for c = 1, 299 do shifts[c] = c end
+      end
       near(by_hand(r, shifts, 300, r.null_shift, 1), r.p, 1e-12)
     end
-    local r = pac.compute(part 'ST', with(BASE, { dtype = 'f64', return_surrogates = true, surrogate = 'swap_trials', n_perm = 9, axes = 'ST' }))
+    local r = pac.compute(part 'ST',
+      with(BASE, { dtype = 'f64', return_surrogates = true, surrogate = 'swap_trials', n_perm = 9, axes = 'ST' }))
     local z = pac.normalize.standardised(mc.concat({ r.surrogates, r.pac:expand_dims(-1) }, -1))
     local top = z[{ mc.ellipsis, { 1, 9 } }]:reshape(-1, 9):max(1)
     near((1 + mc.sum(mc.ge(top, z[{ mc.ellipsis, { 10, 10 } }] - 1e-9), -1):to 'f64') / 10, r.p, 1e-12)
@@ -319,7 +340,8 @@ describe('pac.compute', function()
     -- shift 0 and the identity leave everything in place, so their values are the observed ones, to the bit
     for _, dtype in ipairs { 'f32', 'f64' } do
       for _, measure in ipairs { 'mi', 'hr', 'mvl', 'plv', 'gc', 'ozk', 'glm' } do
-        local r = pac.compute(part 'CT', with(BASE, { measure = measure, dtype = dtype, shifts = { 0, 0, 100 }, return_surrogates = true, mcp = 'none' }))
+        local r = pac.compute(part 'CT', with(BASE,
+          { measure = measure, dtype = dtype, shifts = { 0, 0, 100 }, return_surrogates = true, mcp = 'none' }))
         same_bits(r.pac, r.surrogates[{ mc.ellipsis, 1 }], measure)
         assert.is_true(mc.all(mc.ge(r.p, 3 / 4)), measure)
         local m = pac.compute(part 'CT', with(BASE, { measure = measure, dtype = dtype, shifts = { 0, 0, 100 } }))
@@ -328,7 +350,8 @@ describe('pac.compute', function()
       for _, measure in ipairs { 'mi', 'mvl', 'gc', 'plv' } do
         local x, same, other = generate.noise(37 * 300, 5):reshape(37, 300), {}, {}
         for s = 1, 37 do same[s], other[s] = s, s % 37 + 1 end
-        local r = pac.compute(x, with(BASE, { axes = 'ST', compat = 'tensorpac', measure = measure, dtype = dtype, permutations = { same, same, other }, p_threshold = 0.99 }))
+        local r = pac.compute(x, with(BASE, { axes = 'ST', compat = 'tensorpac', measure = measure, dtype = dtype,
+          permutations = { same, same, other }, p_threshold = 0.99 }))
         assert.is_true(mc.all(mc.ge(r.p, 2 / 3)), measure)
       end
     end
@@ -349,12 +372,15 @@ end)
 
 describe('invariances (C8)', function()
   local O = { fs = 256, pha_bands_hz = PHA, amp_bands_hz = AMP, dtype = 'f64' }
-  local function row() return generate.g3 { n = 1024, fs = 256, fp = 6, fa = 60, sigma = 0.5, driver_seed = 5, noise_seed = 6 } end
+  local function row()
+    return generate.g3 { n = 1024, fs = 256, fp = 6, fa = 60, sigma = 0.5, driver_seed = 5, noise_seed = 6 }
+  end
 
   it('scale and offset of the recording do not matter', function()
     local x = row()
     near(pac.compute(x, O).pac, pac.compute(x * 7.5 + 100, O).pac, 1e-12)
-    near(pac.compute(x, with(O, { dtype = 'f32' })).pac, pac.compute(x * 7.5 + 100, with(O, { dtype = 'f32' })).pac, 1e-6)
+    near(pac.compute(x, with(O, { dtype = 'f32' })).pac,
+      pac.compute(x * 7.5 + 100, with(O, { dtype = 'f32' })).pac, 1e-6)
     for _, m in ipairs { 'hr', 'ozk', 'ndpac', 'plv', 'gc', 'glm' } do
       local o = with(O, { measure = m, ndpac_p = 1 })
       near(pac.compute(x, o).pac, pac.compute(x * 7.5 + 100, o).pac, 1e-10)
@@ -375,14 +401,16 @@ describe('invariances (C8)', function()
     near(f(middle, a), f(mc.where(mc.gt(turned, PI), turned - 2 * PI, turned), a), 1e-12)
     for _, m in ipairs { 'mvl', 'ozk', 'ndpac', 'glm' } do
       local moved = phi + 1
-      near(f(phi, a, { measure = m, ndpac_p = 1 }), f(mc.where(mc.gt(moved, PI), moved - 2 * PI, moved), a, { measure = m, ndpac_p = 1 }), 1e-12)
+      near(f(phi, a, { measure = m, ndpac_p = 1 }),
+        f(mc.where(mc.gt(moved, PI), moved - 2 * PI, moved), a, { measure = m, ndpac_p = 1 }), 1e-12)
     end
   end)
 
   it('distributions sum to 1 and values lie in [0, 1]', function()
     for _, dtype in ipairs { 'f32', 'f64' } do
       for _, binning in ipairs { 'hard', 'soft' } do
-        local r = pac.compute(part 'CST', with(O, { axes = 'CST', dtype = dtype, binning = binning, return_dist = true }))
+        local r =
+          pac.compute(part 'CST', with(O, { axes = 'CST', dtype = dtype, binning = binning, return_dist = true }))
         near(mc.ones { 2, 3, 2, 3 }, r.dist:to('f64'):sum(-1), 1e-6)
         assert.is_true(mc.all(mc.ge(r.pac, 0)) and mc.all(mc.le(r.pac, 1)))
       end
@@ -395,7 +423,8 @@ describe('invariances (C8)', function()
 
   it('the two names of circular shifts are one', function()
     local o = with(O, { n_perm = 20, return_surrogates = true })
-    same_results(pac.compute(row(), with(o, { surrogate = 'block_swap' })), pac.compute(row(), with(o, { surrogate = 'time_lag' })))
+    same_results(pac.compute(row(), with(o, { surrogate = 'block_swap' })),
+      pac.compute(row(), with(o, { surrogate = 'time_lag' })))
   end)
 
   it('all shifts hold every drawn shift, whatever the length', function()
@@ -414,15 +443,19 @@ end)
 
 describe('the same bits', function()
   local CASES = {
-    {}, { measure = 'hr', n_perm = 7 }, { surrogate = 'exhaustive', min_shift = 100 }, { measure = 'mvl', n_perm = 5 }, { measure = 'gc', n_perm = 5 }, { measure = 'plv', n_perm = 5 },
-    { measure = 'glm' }, { measure = 'ndpac' }, { filter = 'morlet', n_perm = 3 }, { filter = 'butter_trunc' }, { binning = 'soft', n_perm = 3 }, { mcp = 'maxstat', n_perm = 9 },
-    { pool_segments = true, n_perm = 4 }, { surrogate = 'swap_trials', n_perm = 6, mcp = 'maxstat' }, { pairs = { { 1, 2 }, { 2, 2 } }, n_perm = 4 }, { compat = 'tensorpac', bin_norm = 'mean', n_perm = 4 },
+    {}, { measure = 'hr', n_perm = 7 }, { surrogate = 'exhaustive', min_shift = 100 }, { measure = 'mvl', n_perm = 5 },
+    { measure = 'gc', n_perm = 5 }, { measure = 'plv', n_perm = 5 }, { measure = 'glm' }, { measure = 'ndpac' },
+    { filter = 'morlet', n_perm = 3 }, { filter = 'butter_trunc' }, { binning = 'soft', n_perm = 3 },
+    { mcp = 'maxstat', n_perm = 9 },
+    { pool_segments = true, n_perm = 4 }, { surrogate = 'swap_trials', n_perm = 6, mcp = 'maxstat' },
+    { pairs = { { 1, 2 }, { 2, 2 } }, n_perm = 4 }, { compat = 'tensorpac', bin_norm = 'mean', n_perm = 4 },
     { pool_segments = true, surrogate = 'exhaustive', min_shift = 100 }, { windows = { { 20, 280 } }, n_perm = 3 },
   }
   local function each(f)
     for i, case in ipairs(CASES) do
       for _, dtype in ipairs { 'f32', 'f64' } do
-        f(with({ fs = 256, pha_bands_hz = PHA, amp_bands_hz = AMP, axes = 'BCST', dtype = dtype, return_dist = true, return_surrogates = true }, case), ('case %d %s'):format(i, dtype))
+        f(with({ fs = 256, pha_bands_hz = PHA, amp_bands_hz = AMP, axes = 'BCST', dtype = dtype, return_dist = true,
+          return_surrogates = true }, case), ('case %d %s'):format(i, dtype))
       end
     end
   end
@@ -455,7 +488,8 @@ describe('the same bits', function()
   it('for rows together and one by one', function()
     each(function(o, what)
       if o.pairs or o.pool_segments or o.surrogate == 'swap_trials' or o.compat == 'tensorpac' then return end
-      local all = pac.compute(batch(), with(o, { mcp_scope = 'channel' })) -- corrected over the run, p of a row depends on the others
+      -- corrected over the run, p of a row depends on the others
+      local all = pac.compute(batch(), with(o, { mcp_scope = 'channel' }))
       local alone = pac.compute(batch()[{ 2, 1, 3 }], with(o, { axes = 'T', mcp_scope = 'channel' }))
       for _, name in ipairs(RESULTS) do
         if all[name] then same_bits(all[name][{ 2, 1, 3 }], alone[name], what .. ' ' .. name) end
@@ -464,7 +498,8 @@ describe('the same bits', function()
   end)
 
   it('for every call of a plan, and other draws for another seed', function()
-    local o = { fs = 256, pha_bands_hz = PHA, amp_bands_hz = AMP, axes = 'CST', n_perm = 9, return_surrogates = true, seed = 5 }
+    local o = { fs = 256, pha_bands_hz = PHA, amp_bands_hz = AMP, axes = 'CST', n_perm = 9,
+      return_surrogates = true, seed = 5 }
     local plan = pac.plan(300, o)
     local first = plan:run(batch()[1])
     same_results(first, plan:run(batch()[1]))
@@ -476,17 +511,20 @@ describe('the same bits', function()
     local before = mc.get_num_threads()
     pac.compute(batch(), { fs = 256, pha_bands_hz = PHA, amp_bands_hz = AMP, threads = before + 1 })
     assert.equal(before, mc.get_num_threads())
-    pcall(pac.compute, batch(), { fs = 256, pha_bands_hz = PHA, amp_bands_hz = AMP, threads = before + 1, progress = function() error 'stop' end })
+    pcall(pac.compute, batch(), { fs = 256, pha_bands_hz = PHA, amp_bands_hz = AMP, threads = before + 1,
+      progress = function() error 'stop' end })
     assert.equal(before, mc.get_num_threads())
   end)
 end)
 
 describe('status', function()
-  local O = { fs = 256, pha_bands_hz = PHA, amp_bands_hz = AMP, n_perm = 6, return_surrogates = true, return_dist = true, axes = 'ST' }
+  local O = { fs = 256, pha_bands_hz = PHA, amp_bands_hz = AMP, n_perm = 6, return_surrogates = true,
+    return_dist = true, axes = 'ST' }
   local CASES = {
-    {}, { dtype = 'f64' }, { measure = 'mvl' }, { measure = 'gc' }, { measure = 'plv' }, { measure = 'glm' }, { measure = 'ndpac' }, { filter = 'morlet' }, { filter = 'butter_trunc' },
-    { binning = 'soft' }, { mcp = 'maxstat' }, { bin_norm = 'pooled' }, { surrogate = 'swap_trials' }, { compat = 'tensorpac' }, { compat = 'gpac' }, { surrogate = 'exhaustive', min_shift = 145 },
-    { pairs = { { 1, 1 } } },
+    {}, { dtype = 'f64' }, { measure = 'mvl' }, { measure = 'gc' }, { measure = 'plv' }, { measure = 'glm' },
+    { measure = 'ndpac' }, { filter = 'morlet' }, { filter = 'butter_trunc' }, { binning = 'soft' },
+    { mcp = 'maxstat' }, { bin_norm = 'pooled' }, { surrogate = 'swap_trials' }, { compat = 'tensorpac' },
+    { compat = 'gpac' }, { surrogate = 'exhaustive', min_shift = 145 }, { pairs = { { 1, 1 } } },
   }
 
   it('4: a row with NaN or Inf is NaN and leaves the others as they are', function()
@@ -521,10 +559,13 @@ describe('status', function()
     local x = part 'CT'
     local bad = x:copy()
     bad[{ 1, 5 }] = NAN
-    for _, case in ipairs { {}, { measure = 'mvl' }, { measure = 'plv' }, { filter = 'morlet' }, { mcp = 'none' }, { surrogate = 'exhaustive', min_shift = 145 }, { binning = 'soft' } } do
-      local o = with({ mcp_scope = 'channel', fs = 256, pha_bands_hz = PHA, amp_bands_hz = AMP, n_perm = 4, dtype = 'f64', return_surrogates = true }, case)
+    for _, case in ipairs { {}, { measure = 'mvl' }, { measure = 'plv' }, { filter = 'morlet' }, { mcp = 'none' },
+      { surrogate = 'exhaustive', min_shift = 145 }, { binning = 'soft' } } do
+      local o = with({ mcp_scope = 'channel', fs = 256, pha_bands_hz = PHA, amp_bands_hz = AMP, n_perm = 4,
+        dtype = 'f64', return_surrogates = true }, case)
       for _, r in ipairs { pac.compute(bad, with(o, { x_amp = x })), pac.compute(x, with(o, { x_amp = bad })) } do
-        assert.is_true(mc.all(mc.isnan(r.pac[1])) and mc.all(mc.isnan(r.z[1])) and mc.all(mc.isnan(r.p[1])) and mc.all(mc.isnan(r.surr_mean[1])))
+        assert.is_true(mc.all(mc.isnan(r.pac[1])) and mc.all(mc.isnan(r.z[1])) and mc.all(mc.isnan(r.p[1]))
+          and mc.all(mc.isnan(r.surr_mean[1])))
         assert.is_true(bit(r.status[1], 4))
         local clean = pac.compute(x, with(o, { x_amp = x }))
         near(clean.pac[2], r.pac[2], 1e-12)
@@ -597,16 +638,22 @@ describe('warnings', function()
     end
   end
   it('speak of overlap, sidebands, short filters, few cycles and few surrogates', function()
-    assert.is_string(warned({ pha_bands_hz = { { 20, 70 } }, amp_bands_hz = { { 60, 90 } } }, 'overlap in 1 of 1 pairs'))
-    assert.is_string(warned({ pha_bands_hz = { { 9, 11 } }, amp_bands_hz = { { 60, 67.5 } } }, 'cuts off the sidebands'))
-    assert.is_string(warned({ pha_bands_hz = { { 2, 3 } }, amp_bands_hz = { { 60, 90 } } }, 'fewer than 3 filter orders', 2048))
-    assert.is_string(warned({ pha_bands_hz = { { 2, 3 } }, amp_bands_hz = { { 60, 90 } } }, 'cycles of the slowest phase band', 1024))
+    assert.is_string(warned({ pha_bands_hz = { { 20, 70 } }, amp_bands_hz = { { 60, 90 } } },
+      'overlap in 1 of 1 pairs'))
+    assert.is_string(warned({ pha_bands_hz = { { 9, 11 } }, amp_bands_hz = { { 60, 67.5 } } },
+      'cuts off the sidebands'))
+    assert.is_string(warned({ pha_bands_hz = { { 2, 3 } }, amp_bands_hz = { { 60, 90 } } },
+      'fewer than 3 filter orders', 2048))
+    assert.is_string(warned({ pha_bands_hz = { { 2, 3 } }, amp_bands_hz = { { 60, 90 } } },
+      'cycles of the slowest phase band', 1024))
     assert.is_string(warned({ n_perm = 20 }, '20 surrogates are few for p < 0.05'))
     assert.is_string(warned({ n_perm = 300, p_threshold = 0.01 }, 'use at least 1000'))
   end)
   it('are silent when all is well, and about filters that have no order', function()
-    assert.same({}, pac.plan(5120, { fs = 512, pha_bands_hz = { { 9, 11 } }, amp_bands_hz = { { 80, 120 } }, n_perm = 200 }).warnings)
-    assert.is_nil(warned({ filter = 'morlet', pha_bands_hz = { { 2, 3 } }, amp_bands_hz = { { 60, 90 } } }, 'filter orders', 2048))
+    assert.same({},
+      pac.plan(5120, { fs = 512, pha_bands_hz = { { 9, 11 } }, amp_bands_hz = { { 80, 120 } }, n_perm = 200 }).warnings)
+    assert.is_nil(warned({ filter = 'morlet', pha_bands_hz = { { 2, 3 } }, amp_bands_hz = { { 60, 90 } } },
+      'filter orders', 2048))
   end)
   it('speak of options without effect', function()
     assert.is_string(warned({ surrogate = 'time_lag' }, 'surrogate is time_lag and n_perm is 0'))
@@ -621,12 +668,15 @@ describe('pac.from_phases', function()
     local filters = pac.filters
     local pha, amp = mc.tensor(PHA), mc.tensor(AMP)
     local f = filters.fused(pha, amp, { T = 300, fs = 256, n_cycles = { 3, 6 }, dtype = 'f64' })
-    local z = require 'mascon.core.op'.raw('pac_analytic', { x:reshape(6, 300):contiguous(), f.table, f.spans, mc.zeros({ 0, 2 }, { dtype = 'i64' }) },
+    local z = require 'mascon.core.op'.raw('pac_analytic',
+      { x:reshape(6, 300):contiguous(), f.table, f.spans, mc.zeros({ 0, 2 }, { dtype = 'i64' }) },
       { P = 2, A = 3, N = f.N, pad = f.pad, bins = 18, demean = 1, want = 16 }, 2)[1]:reshape(2, 3, 5, 300)
     local zp, za = z['..., 1:2, :'], z['..., 3:5, :']
-    for _, more in ipairs { {}, { measure = 'mvl' }, { measure = 'gc' }, { measure = 'plv' }, { pool_segments = true }, { surrogate = 'swap_trials' }, { pairs = { { 1, 2 } } }, { edges = 25 },
+    for _, more in ipairs { {}, { measure = 'mvl' }, { measure = 'gc' }, { measure = 'plv' }, { pool_segments = true },
+      { surrogate = 'swap_trials' }, { pairs = { { 1, 2 } } }, { edges = 25 },
       { surrogate = 'exhaustive' }, { binning = 'soft' }, { bin_norm = 'pooled' } } do
-      local o = with({ fs = 256, axes = 'CST', dtype = 'f64', n_perm = 5, pha_bands_hz = PHA, amp_bands_hz = AMP, return_surrogates = true }, more)
+      local o = with({ fs = 256, axes = 'CST', dtype = 'f64', n_perm = 5, pha_bands_hz = PHA, amp_bands_hz = AMP,
+        return_surrogates = true }, more)
       local want = pac.compute(x, o)
       for _, got in ipairs { pac.from_phases(mc.angle(zp), mc.abs(za), o), pac.from_phases(zp, za, o) } do
         near(want.pac, got.pac, 1e-12)
@@ -642,7 +692,8 @@ describe('pac.from_phases', function()
   end)
 
   it('has NaN in a row whose phase is not finite, and only there', function()
-    local phi, a = (generate.uniform(3 * 2 * 90, 3) * 6 - 3):reshape(3, 2, 90), generate.uniform(3 * 4 * 90, 4):reshape(3, 4, 90)
+    local phi, a = (generate.uniform(3 * 2 * 90, 3) * 6 - 3):reshape(3, 2, 90),
+      generate.uniform(3 * 4 * 90, 4):reshape(3, 4, 90)
     local clean = pac.from_phases(phi, a, { n_perm = 4 })
     local bad = phi:copy()
     bad[{ 2, 1, 7 }] = NAN
@@ -671,22 +722,28 @@ describe('plan:bytes', function()
     return peak
   end
 
-  it('foretells the peak of a run: not exceeded by more than 30 % + 24 MiB, and no more than twice too large', function()
-    local x = mc.randn { 48, 6000, seed = 1, dtype = 'f32' }
-    local slack = 24 * 2 ^ 20
-    local cases = {
-      {}, { n_perm = 3, measure = 'mvl' }, { dtype = 'f64' }, { measure = 'plv' }, { measure = 'gc' }, { filter = 'morlet' }, { filter = 'butter_trunc', measure = 'mvl' }, { compat = 'tensorpac', n_perm = 9 }, { bin_norm = 'pooled' },
-      { pool_segments = true }, { surrogate = 'swap_trials', n_perm = 20 }, { n_perm = 50, return_surrogates = true, measure = 'mvl' },
-    }
-    for i, case in ipairs(cases) do
-      local o = with({ fs = 512, pha_n_bands = 12, amp_n_bands = 12, axes = 'ST' }, case)
-      local group = (o.pool_segments or o.surrogate == 'swap_trials' or o.bin_norm == 'pooled' or o.compat == 'tensorpac') and 48 or nil
-      local plan = pac.plan(6000, o)
-      local said, took = plan:bytes(48, group, 48), peak_of(x, o)
-      assert.is_true(took <= 1.3 * said + slack, ('case %d: said %.1f MiB, took %.1f MiB'):format(i, said / 2 ^ 20, took / 2 ^ 20))
-      assert.is_true(said <= 2 * took + slack, ('case %d: said %.1f MiB, took %.1f MiB'):format(i, said / 2 ^ 20, took / 2 ^ 20))
-    end
-  end)
+  it('foretells the peak of a run: not exceeded by more than 30 % + 24 MiB, and no more than twice too large',
+    function()
+      local x = mc.randn { 48, 6000, seed = 1, dtype = 'f32' }
+      local slack = 24 * 2 ^ 20
+      local cases = {
+        {}, { n_perm = 3, measure = 'mvl' }, { dtype = 'f64' }, { measure = 'plv' }, { measure = 'gc' },
+        { filter = 'morlet' }, { filter = 'butter_trunc', measure = 'mvl' }, { compat = 'tensorpac', n_perm = 9 },
+        { bin_norm = 'pooled' }, { pool_segments = true }, { surrogate = 'swap_trials', n_perm = 20 },
+        { n_perm = 50, return_surrogates = true, measure = 'mvl' },
+      }
+      for i, case in ipairs(cases) do
+        local o = with({ fs = 512, pha_n_bands = 12, amp_n_bands = 12, axes = 'ST' }, case)
+        local group = (o.pool_segments or o.surrogate == 'swap_trials' or o.bin_norm == 'pooled'
+          or o.compat == 'tensorpac') and 48 or nil
+        local plan = pac.plan(6000, o)
+        local said, took = plan:bytes(48, group, 48), peak_of(x, o)
+        assert.is_true(took <= 1.3 * said + slack,
+          ('case %d: said %.1f MiB, took %.1f MiB'):format(i, said / 2 ^ 20, took / 2 ^ 20))
+        assert.is_true(said <= 2 * took + slack,
+          ('case %d: said %.1f MiB, took %.1f MiB'):format(i, said / 2 ^ 20, took / 2 ^ 20))
+      end
+    end)
 
   it('and a limit is kept', function()
     local x = mc.randn { 64, 16384, seed = 2, dtype = 'f32' }
@@ -699,8 +756,12 @@ describe('plan:bytes', function()
 end)
 
 describe('pac.search', function()
-  local function rows() return generate.g3 { n = 2048, fs = 256, fp = 6, fa = 60, sigma = 0.8, driver_seed = 11, noise_seed = 12, segments = 3 } end
-  local O = { fs = 256, pha_grid_hz = { 2, 4, 8, 12, 16 }, amp_grid_hz = { 30, 50, 70, 90, 110 }, n_perm = 60, axes = 'ST', dtype = 'f64' }
+  local function rows()
+    return generate.g3 { n = 2048, fs = 256, fp = 6, fa = 60, sigma = 0.8, driver_seed = 11,
+      noise_seed = 12, segments = 3 }
+  end
+  local O = { fs = 256, pha_grid_hz = { 2, 4, 8, 12, 16 }, amp_grid_hz = { 30, 50, 70, 90, 110 }, n_perm = 60,
+    axes = 'ST', dtype = 'f64' }
 
   it('finds the bands of a known coupling, with the p-value of the whole search', function()
     local r = pac.search.best(rows(), O)
@@ -719,10 +780,13 @@ describe('pac.search', function()
     local r = pac.search.best(rows(), O)
     for _, size in ipairs { 1, 3 } do
       local s = pac.search.best(rows(), with(O, { block = size }))
-      for _, name in ipairs { 'value', 'z', 'p', 'p_search' } do near(r[name], s[name], name == 'z' and 1e-7 or 1e-12) end
+      for _, name in ipairs { 'value', 'z', 'p', 'p_search' } do
+        near(r[name], s[name], name == 'z' and 1e-7 or 1e-12)
+      end
     end
     -- one call with all bands: averaged over segments, then against the averaged surrogates
-    local c = pac.compute(rows(), { fs = 256, pha_bands_hz = r.pha_bands_hz, amp_bands_hz = r.amp_bands_hz, n_perm = 60, axes = 'ST', dtype = 'f64', min_shift = r.min_shift, return_surrogates = true })
+    local c = pac.compute(rows(), { fs = 256, pha_bands_hz = r.pha_bands_hz, amp_bands_hz = r.amp_bands_hz, n_perm = 60,
+      axes = 'ST', dtype = 'f64', min_shift = r.min_shift, return_surrogates = true })
     local s = c.surrogates:mean(1)
     near(c.pac:mean(1), r.value, 1e-12)
     near((c.pac:mean(1) - s:mean(-1)) / s:std(-1), r.z, 1e-7)
@@ -738,14 +802,16 @@ describe('pac.search', function()
   it('gives noise a p-value that is uniform over searches', function()
     local hits, n = 0, 80
     for seed = 1, n do
-      local r = pac.search.best(mc.randn { 1, 8192, seed = 1000 + seed }, { fs = 512, pha_grid_hz = { 8, 12, 16, 20 }, amp_grid_hz = { 60, 90, 120, 150 }, n_perm = 39, seed = seed, top = 1 })
+      local r = pac.search.best(mc.randn { 1, 8192, seed = 1000 + seed }, { fs = 512, pha_grid_hz = { 8, 12, 16, 20 },
+        amp_grid_hz = { 60, 90, 120, 150 }, n_perm = 39, seed = seed, top = 1 })
       if r.best.p_search <= 0.1 then hits = hits + 1 end
     end
     assert.is_nil(tol.stat(hits / n, 0.1, math.sqrt(0.1 * 0.9 / n)))
   end)
 
   it('ranks by value without surrogates, leaves overlap and odd widths out', function()
-    local r = pac.search.best(rows(), { fs = 256, pha_grid_hz = { 4, 8, 40 }, amp_grid_hz = mc.tensor { 30, 50, 70, 90 }, axes = 'ST', amp_width_hz = { 15, 45 }, top = 100 })
+    local r = pac.search.best(rows(), { fs = 256, pha_grid_hz = { 4, 8, 40 },
+      amp_grid_hz = mc.tensor { 30, 50, 70, 90 }, axes = 'ST', amp_width_hz = { 15, 45 }, top = 100 })
     assert.is_nil(r.z)
     assert.equal('{3, 5}', tostring(r.value.shape))
     for _, row in ipairs(r.table) do

@@ -31,7 +31,9 @@ end
 
 local function signal(name)
   if name == 'A' then return generate.g1 { n = T, fs = FS, fp = 10, fa = 100, k = 1, sigma = 1, seed = 1 } end
-  if name == 'B' then return generate.g3 { n = T, fs = FS, fp = 10, fa = 100, sigma = 0.8, driver_seed = 1, noise_seed = 1001 } end
+  if name == 'B' then
+    return generate.g3 { n = T, fs = FS, fp = 10, fa = 100, sigma = 0.8, driver_seed = 1, noise_seed = 1001 }
+  end
   return generate.noise(T, 7)
 end
 
@@ -46,7 +48,8 @@ local function of(name, more) return pac.compute(signal(name), pair_options(more
 local function native_rows()
   return mc.stack {
     generate.g3 { n = 2048, fs = 256, fp = 7, fa = 60, sigma = 0.5, driver_seed = 11, noise_seed = 12 },
-    generate.g4 { n = 2048, fs = 256, fp = 5, bandwidth = 2, fa = 50, sigma = 0.3, driver_seed = 13, noise_seed = 14, phi0 = 0.5, delay = 0.01 },
+    generate.g4 { n = 2048, fs = 256, fp = 5, bandwidth = 2, fa = 50, sigma = 0.3, driver_seed = 13, noise_seed = 14,
+      phi0 = 0.5, delay = 0.01 },
   }
 end
 
@@ -207,7 +210,8 @@ describe('pac conformance: random numbers, bands, filters', function()
     assert.is_true(orders.cut[1] and not orders.cut[2])
     assert.equal(1025, (filters.butter_trunc(FS, mc.concat { plan.pha_bands_hz, plan.amp_bands_hz })))
     assert.equal(16, plan:run(mc.stack { generate.noise(2048, 3) }).status:to('i64')['1, 1, 1']:item())
-    local one = filters.fused(mc.tensor { { 9, 11 } }, mc.tensor { { 80, 120 } }, { T = T, fs = FS, n_cycles = { 3, 6 }, dtype = 'f64' })
+    local one = filters.fused(mc.tensor { { 9, 11 } }, mc.tensor { { 80, 120 } },
+      { T = T, fs = FS, n_cycles = { 3, 6 }, dtype = 'f64' })
     assert.same({ 168, 36, 168, 5625 }, { one.orders[1], one.orders[2], one.pad, one.N })
   end)
 
@@ -228,37 +232,41 @@ describe('pac conformance: random numbers, bands, filters', function()
     end
   end)
 
-  it('C9: the fused filter is one convolution of the odd extension with the autocorrelation of the taps, for any pad', function()
-    local x = generate.g3 { n = 700, fs = 250, fp = 6, fa = 60, sigma = 0.5, driver_seed = 3, noise_seed = 4 }
-    local mean = x:mean():item()
-    local v = (x - mean):totable()
-    local function at(t) -- odd extension, t from 1
-      if t < 1 then return 2 * v[1] - v[2 - t] end
-      if t > #v then return 2 * v[#v] - v[2 * #v - t] end
-      return v[t]
-    end
-    for _, c in ipairs { { 6, 10, 3 }, { 55, 75, 6 } } do
-      local band = mc.tensor { { c[1], c[2] } }
-      local order = filters.orders(band, mc.zeros { 0, 2 }, { T = 700, fs = 250, n_cycles = { c[3], c[3] } }).orders[1]
-      local h = filters.fir1(order, c[1], c[2], 250):totable()
-      local r = {}
-      for lag = 0, order do
-        r[lag] = 0
-        for i = 1, #h - lag do r[lag] = r[lag] + h[i] * h[i + lag] end
+  it('C9: the fused filter is one convolution of the odd extension with the autocorrelation of the taps, for any pad',
+    function()
+      local x = generate.g3 { n = 700, fs = 250, fp = 6, fa = 60, sigma = 0.5, driver_seed = 3, noise_seed = 4 }
+      local mean = x:mean():item()
+      local v = (x - mean):totable()
+      local function at(t) -- odd extension, t from 1
+        if t < 1 then return 2 * v[1] - v[2 - t] end
+        if t > #v then return 2 * v[#v] - v[2 * #v - t] end
+        return v[t]
       end
-      for _, pad in ipairs { order, order + 37 } do
-        local f = filters.fused(band, mc.zeros { 0, 2 }, { T = 700, fs = 250, n_cycles = { c[3], c[3] }, dtype = 'f64', pad = pad })
-        local z = op.raw('pac_analytic', { x:reshape(1, 700), f.table, f.spans, mc.zeros({ 0, 2 }, { dtype = 'i64' }) },
-          { P = 1, A = 0, N = f.N, pad = f.pad, bins = 18, demean = 1, want = 16 }, 2)[1]
-        local got = mc.real(z):flatten():totable()
-        for t = 1, 700, 23 do
-          local want = r[0] * at(t)
-          for lag = 1, order do want = want + r[lag] * (at(t - lag) + at(t + lag)) end
-          near(want, got[t], 1e-12)
+      for _, c in ipairs { { 6, 10, 3 }, { 55, 75, 6 } } do
+        local band = mc.tensor { { c[1], c[2] } }
+        local order =
+          filters.orders(band, mc.zeros { 0, 2 }, { T = 700, fs = 250, n_cycles = { c[3], c[3] } }).orders[1]
+        local h = filters.fir1(order, c[1], c[2], 250):totable()
+        local r = {}
+        for lag = 0, order do
+          r[lag] = 0
+          for i = 1, #h - lag do r[lag] = r[lag] + h[i] * h[i + lag] end
+        end
+        for _, pad in ipairs { order, order + 37 } do
+          local f = filters.fused(band, mc.zeros { 0, 2 },
+            { T = 700, fs = 250, n_cycles = { c[3], c[3] }, dtype = 'f64', pad = pad })
+          local z = op.raw('pac_analytic',
+            { x:reshape(1, 700), f.table, f.spans, mc.zeros({ 0, 2 }, { dtype = 'i64' }) },
+            { P = 1, A = 0, N = f.N, pad = f.pad, bins = 18, demean = 1, want = 16 }, 2)[1]
+          local got = mc.real(z):flatten():totable()
+          for t = 1, 700, 23 do
+            local want = r[0] * at(t)
+            for lag = 1, order do want = want + r[lag] * (at(t - lag) + at(t + lag)) end
+            near(want, got[t], 1e-12)
+          end
         end
       end
-    end
-  end)
+    end)
 
   it('2.3 and 2.4: the Butterworth kernels of gPAC and the Morlet transform', function()
     local g = golden 'pac_filters'
@@ -348,7 +356,8 @@ describe('pac conformance: closed forms of the measures', function()
     -- one sample per row, amplitude 1: the distribution is the row of weights; gPAC clamps its weights at 1e-10
     local phi = g.bin_phases:reshape(10, 1, 1)
     local both = mc.concat({ phi, phi }, 3)
-    local soft = pac.from_phases(both, mc.ones { 10, 1, 2 }, { binning = 'soft', bin_norm = 'sum', return_dist = true, dtype = 'f64' })
+    local soft = pac.from_phases(both, mc.ones { 10, 1, 2 },
+      { binning = 'soft', bin_norm = 'sum', return_dist = true, dtype = 'f64' })
     near(g.soft_symmetric, soft.dist:reshape(10, 18), 1e-12)
     local fmod = pac.from_phases(both, mc.ones { 10, 1, 2 }, { compat = 'gpac', return_dist = true, dtype = 'f64' })
     near(g.soft_fmod, fmod.dist:reshape(10, 18), 2e-10)
@@ -436,7 +445,8 @@ describe('pac conformance: signals A, B, C', function()
       local rolled = {}
       for t = 1, T do rolled[t] = a[1][(t - 1 + c) % T + 1] end
       near(MEASURE.mi(phi[1], rolled), all[c], 1e-12)
-      near(MEASURE.mi(phi[1], rolled), of('B', { shifts = { c, c }, return_surrogates = true }).surrogates['1, 1, 1'], 1e-12)
+      near(MEASURE.mi(phi[1], rolled),
+        of('B', { shifts = { c, c }, return_surrogates = true }).surrogates['1, 1, 1'], 1e-12)
     end
   end)
 
@@ -481,7 +491,9 @@ describe('pac conformance: maps', function()
       return pac.compute(rows, o)
     end
     for dtype, bound in pairs { f64 = 1e-12, f32 = F32 } do
-      for _, m in ipairs { 'mi', 'mvl', 'ozk', 'hr', 'plv', 'gc', 'glm' } do near(g[m], go(dtype, { measure = m }).pac, bound) end
+      for _, m in ipairs { 'mi', 'mvl', 'ozk', 'hr', 'plv', 'gc', 'glm' } do
+        near(g[m], go(dtype, { measure = m }).pac, bound)
+      end
       near(g.mi_sum, go(dtype, { bin_norm = 'sum' }).pac, bound)
       near(g.ndpac_05, go(dtype, { measure = 'ndpac' }).pac, bound)
       near(g.ndpac_1, go(dtype, { measure = 'ndpac', ndpac_p = 1 }).pac, bound)
@@ -502,7 +514,8 @@ describe('pac conformance: maps', function()
 
   it('C14: the peak of the map is where the coupling is', function()
     local g = golden 'pac_conformance'
-    for _, c in ipairs { { 8, 80, 3, 2, 0.015423, 3.6819e-4 }, { 6, 70, 2, 1, 0.022634, 3.5009e-4 }, { 10, 100, 4, 4, 0.014283, 4.6337e-4 } } do
+    for _, c in ipairs { { 8, 80, 3, 2, 0.015423, 3.6819e-4 }, { 6, 70, 2, 1, 0.022634, 3.5009e-4 },
+      { 10, 100, 4, 4, 0.014283, 4.6337e-4 } } do
       local x = generate.g1 { n = T, fs = FS, fp = c[1], fa = c[2], k = 1, sigma = 1, seed = 1, segments = 4 }
       for _, dtype in ipairs { 'f64', 'f32' } do
         local map = pac.compute(x, { fs = FS, axes = 'ST', dtype = dtype }).pac:to('f64'):mean(1)

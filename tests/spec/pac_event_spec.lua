@@ -35,7 +35,8 @@ end
 
 -- n trials of several bands without coupling
 local function bands(n, p, a, t, seed)
-  return (2 * math.pi * generate.uniform(n * p * t, seed) - math.pi):reshape(n, p, t), generate.uniform(n * a * t, seed + 1):reshape(n, a, t)
+  return (2 * math.pi * generate.uniform(n * p * t, seed) - math.pi):reshape(n, p, t),
+    generate.uniform(n * a * t, seed + 1):reshape(n, a, t)
 end
 
 describe('pac.erpac', function()
@@ -82,7 +83,8 @@ describe('pac.erpac', function()
       end
       -- a stretch of time alone, whatever the blocks
       local h = o.smooth or 0
-      near(all[{ mc.all, mc.all, { 11, 20 } }], (event.erpac(phi[{ mc.all, mc.all, { 11 - h, 20 + h } }], amp[{ mc.all, mc.all, { 11 - h, 20 + h } }], o))
+      near(all[{ mc.all, mc.all, { 11, 20 } }],
+        (event.erpac(phi[{ mc.all, mc.all, { 11 - h, 20 + h } }], amp[{ mc.all, mc.all, { 11 - h, 20 + h } }], o))
         [{ mc.all, mc.all, { 1 + h, 10 + h } }], 'ITERATIVE', C19)
     end
   end)
@@ -106,7 +108,8 @@ describe('pac.erpac', function()
     local two = event.erpac(phi, amp, { method = 'gc' })
     mc.set_num_threads(before)
     assert.is_true(mc.array_equal(one, two))
-    near(one[{ mc.all, mc.all, { 1401, 1410 } }], (event.erpac(phi[{ mc.all, mc.all, { 1401, 1410 } }], amp[{ mc.all, mc.all, { 1401, 1410 } }], { method = 'gc' })),
+    near(one[{ mc.all, mc.all, { 1401, 1410 } }], (event.erpac(phi[{ mc.all, mc.all, { 1401, 1410 } }],
+      amp[{ mc.all, mc.all, { 1401, 1410 } }], { method = 'gc' })),
       'ITERATIVE', C19)
   end)
 
@@ -165,7 +168,8 @@ describe('pac.erpac', function()
     local _, p = event.erpac(phi, amp, { n_perm = 199 })
     local _, analytic = event.erpac(phi, amp)
     for _, q in ipairs { p, analytic } do
-      -- 900 values of mean 1/2 and variance 1/12; the chi-square form is a large-sample one and 20 trials shift its mean by about 0.02
+      -- 900 values of mean 1/2 and variance 1/12; the chi-square form is a large-sample one and 20 trials shift its
+      -- mean by about 0.02
       local shift = q == analytic and 0.02 or 0
       assert.is_nil(tol.stat(q:mean():item() + shift, 0.5, math.sqrt(1 / 12 / 900)))
     end
@@ -183,20 +187,26 @@ describe('pac.erpac', function()
   it('says what is wrong', function()
     local phi, amp = bands(8, 1, 1, 20, 81)
     local cases = {
-      { function() event.erpac(phi, amp['1:5']) end, 'pac.erpac: phase is f64 {8, 1, 20} and amplitude is f64 {5, 1, 20}; trials and samples must be equal' },
+      { function() event.erpac(phi, amp['1:5']) end,
+        'pac.erpac: phase is f64 {8, 1, 20} and amplitude is f64 {5, 1, 20}; trials and samples must be equal' },
       { function() event.erpac(3, amp) end, 'pac.erpac: phase is 3; give a tensor [trials, bands, samples]' },
-      { function() event.erpac(phi[1][1], amp) end, 'pac.erpac: phase is f64 {20}; give [trials, bands, samples] or [trials, samples]' },
-      { function() event.erpac(phi['1:3'], amp['1:3']) end, 'pac.erpac: phase is f64 {3, 1, 20}; coupling across trials needs at least 4 trials, it has 3' },
+      { function() event.erpac(phi[1][1], amp) end,
+        'pac.erpac: phase is f64 {20}; give [trials, bands, samples] or [trials, samples]' },
+      { function() event.erpac(phi['1:3'], amp['1:3']) end,
+        'pac.erpac: phase is f64 {3, 1, 20}; coupling across trials needs at least 4 trials, it has 3' },
       { function() event.erpac(mc.full({ 8, 20 }, 90) * mc.arange(0, 19), amp) end,
         'pac.erpac: phase runs from 0 to 1710, more than 2 pi; give radians within one turn (degrees? unwrapped?)' },
       { function() event.erpac(phi, amp, { n_perm = 1 }) end, 'pac.erpac: n_perm is 1; give 0 or at least 2' },
-      { function() event.erpac(phi, amp, { smooth = 2 }) end, "pac.erpac: smooth pools ranked samples and needs method = 'gc'" },
+      { function() event.erpac(phi, amp, { smooth = 2 }) end,
+        "pac.erpac: smooth pools ranked samples and needs method = 'gc'" },
       { function() event.erpac(phi, amp, { smooth = 10, method = 'gc' }) end,
         'pac.erpac: smooth is 10 and there are 20 samples; a window holds 2 smooth + 1 samples' },
-      { function() event.erpac(phi, amp, { mcp = 'maxstat' }) end, "pac.erpac: mcp = 'maxstat' compares with permutations; give n_perm" },
+      { function() event.erpac(phi, amp, { mcp = 'maxstat' }) end,
+        "pac.erpac: mcp = 'maxstat' compares with permutations; give n_perm" },
       { function() event.erpac(phi, amp, { mcp = 'fdr', method = 'gc' }) end,
         "pac.erpac: mcp = 'fdr' corrects p-values, which method = 'gc' has only with n_perm" },
-      { function() event.erpac(phi, amp, { metod = 'gc' }) end, 'pac.erpac: option "metod" is unknown; did you mean "method"?' },
+      { function() event.erpac(phi, amp, { metod = 'gc' }) end,
+        'pac.erpac: option "metod" is unknown; did you mean "method"?' },
     }
     for _, c in ipairs(cases) do assert.has_error(c[1], c[2]) end
   end)
@@ -205,7 +215,8 @@ end)
 describe('pac.event against Tensorpac', function()
   local path = support.folder .. '/../../shared/data/seeg_pac.npz'
 
-  -- its filter: Hamming band-pass of gain 1 at the centre, forward and backward, then the analytic signal of a fast length
+  -- its filter: Hamming band-pass of gain 1 at the centre, forward and backward, then the analytic signal of a fast
+  -- length
   local function analytic(x, fs, band, cycles)
     local samples = x.shape[2]
     local order = require 'workflows.pac.bands'.filter_order(samples, fs, band[1], cycles)
@@ -245,8 +256,9 @@ describe('pac.event against Tensorpac', function()
     near(theirs 'p_uncorrected', kept(p), 'ITERATIVE', loose)
     local _, q = event.erpac(pha, amp, { compat = 'tensorpac', mcp = 'fdr' })
     near(theirs 'p_fdr', kept(q), 'ITERATIVE', loose)
-    -- The odd extension of the filter makes the first sample of a band-passed signal zero up to rounding in every trial: its ranks are no property
-    -- of the data, so the information by ranks is compared from the next kept sample on.
+    -- The odd extension of the filter makes the first sample of a band-passed signal zero up to rounding in every
+    -- trial: its ranks are no property of the data, so the information by ranks is compared from the next kept sample
+    -- on.
     local function inner(v) return v['..., 2:'] end
     near(inner(theirs 'gc'), inner(kept((event.erpac(pha, amp, { method = 'gc' })))), 'ITERATIVE', C19)
     local smoothed = event.erpac(pha, amp, { method = 'gc', smooth = 5, compat = 'tensorpac' })
@@ -281,7 +293,8 @@ describe('pac.psd', function()
 end)
 
 describe('pac.peak_locked', function()
-  -- a rhythm of 16 samples whose phase starts at another place in each trial, and a bump 3 samples after each of its peaks
+  -- a rhythm of 16 samples whose phase starts at another place in each trial, and a bump 3 samples after each of its
+  -- peaks
   local function trials()
     local starts = mc.tensor { 0, 3, 7, 11, 15 }:reshape(5, 1)
     local at = mc.arange(0, 99) + starts
@@ -321,8 +334,10 @@ describe('pac.peak_locked', function()
     assert.same({ 97, 94, 90, 86, 98 }, late.peaks:totable())
     assert.same({ false, true, true, true, false }, late.used:totable())
     assert.has_error(function() event.peak_locked(phi, bump, 50, { search = 0, before = 60, after = 30 }) end,
-      'pac.peak_locked: no trial of 5 has a phase peak whose cut of 91 samples fits; widen search or shorten before and after')
-    assert.has_error(function() event.peak_locked(phi, bump, 101) end, 'pac.peak_locked: cue is sample 101; there are 100 samples')
+      'pac.peak_locked: no trial of 5 has a phase peak whose cut of 91 samples fits; widen search or shorten '
+      .. 'before and after')
+    assert.has_error(function() event.peak_locked(phi, bump, 101) end,
+      'pac.peak_locked: cue is sample 101; there are 100 samples')
     assert.has_error(function() event.peak_locked(phi, bump, 50, { before = 60, after = 60 }) end,
       'pac.peak_locked: before + 1 + after is 121 samples; trials have 100')
   end)
@@ -339,7 +354,8 @@ describe('pac.binned', function()
     local each, n = event.binned(phi, amp, { bins = 4, per_trial = true })
     near({ { { { 1, 2, 4, 4 } } }, { { { 7, NAN, NAN, 2 } } } }, each, 'ULP4')
     assert.same({ { { 1, 1, 2, 1 } }, { { 1, 0, 0, 4 } } }, n:totable())
-    near({ { { { 1 / 11, 2 / 11, 4 / 11, 4 / 11 } } }, { { { 7 / 9, 0, 0, 2 / 9 } } } }, (event.binned(phi, amp, { bins = 4, per_trial = true, distribution = true })), 'ULP4')
+    near({ { { { 1 / 11, 2 / 11, 4 / 11, 4 / 11 } } }, { { { 7 / 9, 0, 0, 2 / 9 } } } },
+      (event.binned(phi, amp, { bins = 4, per_trial = true, distribution = true })), 'ULP4')
   end)
 
   it('agrees with the bins and the distribution of the conformance list', function()
@@ -363,11 +379,13 @@ describe('pac.binned', function()
     assert.equal(2 * 6 * 400, counts:sum():item())
     near(mean, (event.binned(mc.where(mc.lt(phi, 0), phi + 2 * math.pi, phi), amp)), 'ITERATIVE', { bound = 0.01 })
     near(mean, (event.binned(mc.exp(mc.complex(0, 1) * phi), amp)), 'ITERATIVE', { bound = 0.01 })
-    near(mean[{ 2, 3 }], (event.binned(phi[{ mc.all, 2 }], amp[{ mc.all, 3 }]))[{ 1, 1 }], 'ACCUM', { n = 2400, scale = 1 })
+    near(mean[{ 2, 3 }], (event.binned(phi[{ mc.all, 2 }], amp[{ mc.all, 3 }]))[{ 1, 1 }], 'ACCUM',
+      { n = 2400, scale = 1 })
   end)
 
   it('goes into rows for a text file', function()
-    local rows, header = event.binned_rows(mc.arange(1, 8):reshape(2, 2, 2), mc.tensor { -1, 1 }, mc.tensor { 5, 10 }, mc.tensor { 80, 120 })
+    local rows, header = event.binned_rows(mc.arange(1, 8):reshape(2, 2, 2), mc.tensor { -1, 1 }, mc.tensor { 5, 10 },
+      mc.tensor { 80, 120 })
     assert.equal(8, #rows)
     assert.same({ 5, 80, -1, 1 }, rows[1])
     assert.same({ 5, 120, 1, 4 }, rows[4])

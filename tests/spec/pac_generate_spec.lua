@@ -30,7 +30,9 @@ local function modulation(x, fs, fp, fa)
   local n = x.shape[1]
   local f = mc.arange(0, n - 1) * fs / n
   local spectrum = mc.fft.fft(x - x:mean())
-  local function band(lo, hi) return mc.fft.ifft(spectrum * (2 * mc.logical_and(mc.ge(f, lo), mc.le(f, hi)):to 'f64')) end
+  local function band(lo, hi)
+    return mc.fft.ifft(spectrum * (2 * mc.logical_and(mc.ge(f, lo), mc.le(f, hi)):to 'f64'))
+  end
   local phase, amp = mc.angle(band(0.75 * fp, 1.25 * fp)), mc.abs(band(fa - 2 * fp, fa + 2 * fp))
   local bin = mc.minimum(mc.floor((phase + mc.pi) * 18 / (2 * mc.pi)), 17):to 'i64'
   local p = mc.bincount_weighted(bin, amp, { minlength = 18 }) / mc.bincount(bin, { minlength = 18 })
@@ -66,8 +68,10 @@ describe('pac.splitmix64', function()
   end)
 
   it('refuses what is no seed', function()
-    assert.has_error(function() generate.splitmix64(4, 0.5) end, 'pac.splitmix64: seed is 0.5; seeds are whole numbers up to 2^53 or boxed 64-bit integers')
-    assert.has_error(function() generate.splitmix64(4, {}) end, 'pac.splitmix64: seed is an empty list; give at least one seed')
+    assert.has_error(function() generate.splitmix64(4, 0.5) end,
+      'pac.splitmix64: seed is 0.5; seeds are whole numbers up to 2^53 or boxed 64-bit integers')
+    assert.has_error(function() generate.splitmix64(4, {}) end,
+      'pac.splitmix64: seed is an empty list; give at least one seed')
     assert.has_error(function() generate.noise(-1, 1) end, 'pac.noise: n is -1; it must be integer >= 0')
   end)
 end)
@@ -118,7 +122,8 @@ describe('pac.g1, g3, g4', function()
     local native = load 'pac_native'
     local rows = {
       generate.g3 { n = 2048, fs = 256, fp = 7, fa = 60, sigma = 0.5, driver_seed = 11, noise_seed = 12 },
-      generate.g4 { n = 2048, fs = 256, fp = 5, bandwidth = 2, fa = 50, sigma = 0.3, driver_seed = 13, noise_seed = 14, phi0 = 0.5, delay = 0.01 },
+      generate.g4 { n = 2048, fs = 256, fp = 5, bandwidth = 2, fa = 50, sigma = 0.3, driver_seed = 13, noise_seed = 14,
+        phi0 = 0.5, delay = 0.01 },
     }
     for i, x in ipairs(rows) do
       near(native.rows_head[i], x['1:16'], 'FFT', transformed(2048))
@@ -138,23 +143,30 @@ describe('pac.g1, g3, g4', function()
     assert.is_true(mc.array_equal(generate.g1 { n = 300, seed = 9 }, listed[2]))
     assert.equal('{1, 300}', tostring(generate.g1({ n = 300, segments = 1 }).shape))
     -- the default noise seeds follow the driver seeds
-    assert.is_true(mc.array_equal(generate.g3 { n = 300, driver_seed = 8 }, generate.g3 { n = 300, driver_seed = 8, noise_seed = 1008 }))
+    assert.is_true(mc.array_equal(generate.g3 { n = 300, driver_seed = 8 },
+      generate.g3 { n = 300, driver_seed = 8, noise_seed = 1008 }))
   end)
 
   it('need matching lists', function()
     assert.has_error(function() generate.g3 { n = 100, driver_seed = { 1, 2 }, noise_seed = { 1, 2, 3 } } end,
       'pac.g3: noise_seed holds 3 seeds, another list or segments asks for 2; they must be equal')
-    assert.has_error(function() generate.g1 { n = 100, seed = { 1, 2 }, segments = 3 } end, 'pac.g1: segments is 3 and a seed list holds 2; they must be equal')
+    assert.has_error(function() generate.g1 { n = 100, seed = { 1, 2 }, segments = 3 } end,
+      'pac.g1: segments is 3 and a seed list holds 2; they must be equal')
   end)
 
   it('name parameter, value and limit in their errors', function()
-    assert.has_error(function() generate.g1 { fs = 100, fa = 60 } end, 'pac.g1: fa is 60 Hz; it must lie below fs/2 = 50 Hz')
-    assert.has_error(function() generate.g1 { n = 10, seconds = 1 } end, 'pac.g1: n and seconds are both given; give one of them')
-    assert.has_error(function() generate.g1 { seconds = 1e-4 } end, 'pac.g1: seconds = 0.0001 holds no sample at fs = 512 Hz')
+    assert.has_error(function() generate.g1 { fs = 100, fa = 60 } end,
+      'pac.g1: fa is 60 Hz; it must lie below fs/2 = 50 Hz')
+    assert.has_error(function() generate.g1 { n = 10, seconds = 1 } end,
+      'pac.g1: n and seconds are both given; give one of them')
+    assert.has_error(function() generate.g1 { seconds = 1e-4 } end,
+      'pac.g1: seconds = 0.0001 holds no sample at fs = 512 Hz')
     assert.has_error(function() generate.g3 { strength = 2 } end, 'pac.g3: strength is 2; it must lie in [0, 1]')
     assert.has_error(function() generate.g4 { n = 64, fp = 10.1, bandwidth = 0.01 } end,
-      'pac.g4: no frequency of 64 samples lies in 10.095..10.105 Hz; widen bandwidth or lengthen the signal (bins are 8 Hz apart)')
-    assert.has_error(function() generate.g4 { fp = 1, bandwidth = 4 } end, 'pac.g4: the driver band fp -+ bandwidth/2 is -1..3 Hz; it must lie inside 0..fs/2 = 256 Hz')
+      'pac.g4: no frequency of 64 samples lies in 10.095..10.105 Hz; widen bandwidth or lengthen the signal (bins '
+      .. 'are 8 Hz apart)')
+    assert.has_error(function() generate.g4 { fp = 1, bandwidth = 4 } end,
+      'pac.g4: the driver band fp -+ bandwidth/2 is -1..3 Hz; it must lie inside 0..fs/2 = 256 Hz')
     assert.has_error(function() generate.g1 { sed = 1 } end, 'pac.g1: option "sed" is unknown; did you mean "seed"?')
   end)
 
@@ -192,13 +204,15 @@ describe('pac.g2 and pac.multi', function()
     local t = mc.arange(0, n - 1) / fs
     local slow, fast = mc.sin(2 * math.pi * 5 * t), mc.sin(2 * math.pi * 60 * t)
     local want = 0.5 * (0.75 * slow + 1.25) * fast + slow + 0.3 * generate.uniform(n, 6)
-    near(want, generate.g2 { n = n, fs = fs, fp = 5, fa = 60, chi = 0.25, sigma = 0.3, seed = 6 }, 'ACCUM', { n = 4, scale = 3 })
+    near(want, generate.g2 { n = n, fs = fs, fp = 5, fa = 60, chi = 0.25, sigma = 0.3, seed = 6 }, 'ACCUM',
+      { n = 4, scale = 3 })
     local list = { { n = 100, fp = 5, seed = 1 }, { n = 100, fp = 9, fa = 120, seed = 2 } }
     near((generate.g1(list[1]) + generate.g1(list[2])) / 2, generate.multi(list), 'ACCUM', { n = 2, scale = 4 })
   end)
 
   it('jitter the frequency of each segment within its bound', function()
-    local x = generate.g2 { seconds = 40, fs = 256, fp = 10, fa = 80, sigma = 0, segments = 4, fp_jitter = 0.2, seed = 3 }
+    local x = generate.g2 { seconds = 40, fs = 256, fp = 10, fa = 80, sigma = 0, segments = 4,
+      fp_jitter = 0.2, seed = 3 }
     local power = mc.abs(mc.fft.rfft(x))['..., 1:1000']
     local peaks = ((mc.argmax(power, -1) - 1) / 40):totable()
     local distinct = {}
@@ -212,7 +226,8 @@ describe('pac.g2 and pac.multi', function()
   end)
 
   it('refuse an empty list and unequal signals', function()
-    assert.has_error(function() generate.multi {} end, 'pac.multi: the list is empty; give the options of at least one g1')
+    assert.has_error(function() generate.multi {} end,
+      'pac.multi: the list is empty; give the options of at least one g1')
     assert.has_error(function() generate.multi { { n = 100 }, { n = 200 } } end,
       'pac.multi: signal 2 has shape {200}, the others {100}; give equal n and segments')
   end)
@@ -226,7 +241,8 @@ describe('pac.recording', function()
     assert.equal(5, #r.channels)
     assert.equal(5, #r.truth)
     assert.is_true(mc.array_equal(r.x, generate.recording({ channels = 5, segments = 2, seconds = 1, fs = 400 }).x))
-    assert.is_false(mc.array_equal(r.x, generate.recording({ channels = 5, segments = 2, seconds = 1, fs = 400, seed = 2 }).x))
+    assert.is_false(
+      mc.array_equal(r.x, generate.recording({ channels = 5, segments = 2, seconds = 1, fs = 400, seed = 2 }).x))
     assert.is_false(mc.array_equal(r.x[{ 1, 1 }], r.x[{ 1, 2 }]))
   end)
 

@@ -55,7 +55,8 @@ describe('pac.normalize.moments and apply', function()
       local g = load(name)
       local mean, m2, k = normalize.moments(g.block_swap_surrogates:permute_dims(2, 3, 4, 1))
       for _, norm in ipairs { 'z', 'sub', 'div', 'subdiv' } do
-        near(g['block_swap_' .. norm], (normalize.apply(g.mi, mean, m2, k, { norm = norm })), 'ITERATIVE', { bound = 1e-9 })
+        near(g['block_swap_' .. norm], (normalize.apply(g.mi, mean, m2, k, { norm = norm })),
+          'ITERATIVE', { bound = 1e-9 })
       end
       near(g.mi, (normalize.apply(g.mi, mean, m2, k, { norm = 'none' })), 'EXACT')
     end
@@ -64,7 +65,8 @@ describe('pac.normalize.moments and apply', function()
   it('give the floored z of gPAC', function()
     local g = load 'pac_gpac'
     local k = 20
-    local z, sd, status = normalize.apply(g.pac_f64, g.surrogate_mean_f64, (mc.square(g.surrogate_sd_f64) - 1e-10) * k, k, { compat = 'gpac' })
+    local z, sd, status = normalize.apply(g.pac_f64, g.surrogate_mean_f64, (mc.square(g.surrogate_sd_f64) - 1e-10) * k,
+      k, { compat = 'gpac' })
     near(g.z_f64, z, 'ITERATIVE', { bound = 1e-12 })
     near(g.surrogate_sd_f64, sd)
     assert.is_false(mc.any(status))
@@ -81,14 +83,18 @@ describe('pac.normalize.moments and apply', function()
     near({ { -2, 0 } }, (normalize.apply(x, mean, m2, k, { norm = 'sub' })):to 'f64')
     local zero = normalize.apply(x, mc.zeros { 1, 2 }, m2, k, { norm = 'div' })
     near({ { NAN, NAN } }, zero:to 'f64')
-    near({ { -2e10, 0 } }, (normalize.apply(x:to 'f64', mean, m2 * 0, k, { compat = 'gpac' })) * mc.tensor { (1e-5 + 1e-10) * 1e10, 1 }, 'ITERATIVE', { bound = 1e-4 })
+    near({ { -2e10, 0 } }, (normalize.apply(x:to 'f64', mean, m2 * 0, k,
+      { compat = 'gpac' })) * mc.tensor { (1e-5 + 1e-10) * 1e10, 1 }, 'ITERATIVE', { bound = 1e-4 })
   end)
 
   it('says what does not fit', function()
     local x = mc.ones { 2, 2 }
-    assert.has_error(function() normalize.apply(x, x, x, 1) end, 'pac.normalize: k (number of surrogates) is 1; it must be integer >= 2')
-    assert.has_error(function() normalize.apply(x, mc.ones { 4 }, x, 5) end, 'pac.normalize: mean is {4} and x is {2, 2}; the shapes must be equal')
-    assert.has_error(function() normalize.apply(x, x, x, 5, { norm = 'zz' }) end, "pac.normalize: option norm is 'zz'; choose none, sub, div, subdiv, z (did you mean \"z\"?)")
+    assert.has_error(function() normalize.apply(x, x, x, 1) end,
+      'pac.normalize: k (number of surrogates) is 1; it must be integer >= 2')
+    assert.has_error(function() normalize.apply(x, mc.ones { 4 }, x, 5) end,
+      'pac.normalize: mean is {4} and x is {2, 2}; the shapes must be equal')
+    assert.has_error(function() normalize.apply(x, x, x, 5, { norm = 'zz' }) end,
+      "pac.normalize: option norm is 'zz'; choose none, sub, div, subdiv, z (did you mean \"z\"?)")
   end)
 end)
 
@@ -106,9 +112,11 @@ end)
 describe('pac.few_surrogates', function()
   it('warns below 10 / p', function()
     assert.is_nil(normalize.few_surrogates(200, 0.05))
-    assert.equal('199 surrogates are few for p < 0.05: the smallest possible p is 0.005; use at least 200', normalize.few_surrogates(199, 0.05))
+    assert.equal('199 surrogates are few for p < 0.05: the smallest possible p is 0.005; use at least 200',
+      normalize.few_surrogates(199, 0.05))
     assert.is_nil(normalize.few_surrogates(1000, 0.01))
-    assert.has_error(function() normalize.few_surrogates(10, 1) end, 'pac.few_surrogates: p is 1; it must lie in (0, 1)')
+    assert.has_error(function() normalize.few_surrogates(10, 1) end,
+      'pac.few_surrogates: p is 1; it must lie in (0, 1)')
   end)
 end)
 
@@ -167,8 +175,10 @@ describe('pac.test', function()
     near(normalize.fdr(p), normalize.test(x, { count = count, k = 40, mcp = 'fdr' }))
     near(normalize.bonferroni(p), normalize.test(x, { count = count, k = 40, mcp = 'bonferroni' }))
     near(normalize.maxstat(x, s:max { 1, 2 }), normalize.test(x, { maxima = s:max { 1, 2 }, mcp = 'maxstat' }))
-    assert.has_error(function() normalize.test(x, { count = count, k = 40, mcp = 'maxstat' }) end, "pac.test: mcp is 'maxstat' and needs option maxima")
-    assert.has_error(function() normalize.test(x, { count = count }) end, 'pac.test: option k (number of surrogates) is missing')
+    assert.has_error(function() normalize.test(x, { count = count, k = 40, mcp = 'maxstat' }) end,
+      "pac.test: mcp is 'maxstat' and needs option maxima")
+    assert.has_error(function() normalize.test(x, { count = count }) end,
+      'pac.test: option k (number of surrogates) is missing')
   end)
 end)
 
@@ -188,7 +198,8 @@ describe('pac.p_tensorpac', function()
   end)
 
   it('keeps strictly below the line only', function()
-    -- 10 surrogates, one pair: p is 1/10 where none is reached; bonferroni and fdr over 2 pairs at 0.2: the line of both is 0.1
+    -- 10 surrogates, one pair: p is 1/10 where none is reached; bonferroni and fdr over 2 pairs at 0.2: the line of
+    -- both is 0.1
     local s = mc.zeros { 10, 1, 2 }
     local x = mc.tensor { { 1, 1 } }
     near({ { 1, 1 } }, normalize.p_tensorpac(x, s, { mcp = 'bonferroni', p = 0.2 }))
@@ -199,7 +210,8 @@ describe('pac.p_tensorpac', function()
 
   it('says which shapes it takes', function()
     assert.has_error(function() normalize.p_tensorpac(mc.ones { 2, 2 }, mc.ones { 5, 2 }) end,
-      'pac.p_tensorpac: x is {2, 2} and the surrogates are {5, 2}; give [P, A] with [K, P, A], or [S, P, A] with [K, S, P, A]')
+      'pac.p_tensorpac: x is {2, 2} and the surrogates are {5, 2}; give [P, A] with [K, P, A], or [S, P, A] with '
+      .. '[K, S, P, A]')
   end)
 end)
 

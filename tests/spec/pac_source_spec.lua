@@ -1,4 +1,5 @@
--- pac_source_spec.lua - which channels and samples of a file a coupling analysis takes, and that it says so; masks of samples and of trials.
+-- pac_source_spec.lua - which channels and samples of a file a coupling analysis takes, and that it says so; masks of
+-- samples and of trials.
 local mc = require 'mascon'
 local pac = mc.pac
 local generate = pac.generate
@@ -17,10 +18,13 @@ end
 local function brainvision(name, x, fs, names, markers)
   local lines = {}
   for i, n in ipairs(names) do lines[i] = ('Ch%d=%s,,1,V'):format(i, n) end
-  mc.file.write(path(name .. '.vhdr'), table.concat({ 'Brain Vision Data Exchange Header File Version 1.0', '[Common Infos]', 'Codepage=UTF-8', 'DataFile=' .. name .. '.eeg', 'MarkerFile=' .. name .. '.vmrk',
-    'DataFormat=BINARY', 'DataOrientation=MULTIPLEXED', 'NumberOfChannels=' .. #names, ('SamplingInterval=%.10g'):format(1e6 / fs), '[Binary Infos]', 'BinaryFormat=IEEE_FLOAT_32', '[Channel Infos]',
+  mc.file.write(path(name .. '.vhdr'), table.concat({ 'Brain Vision Data Exchange Header File Version 1.0',
+    '[Common Infos]', 'Codepage=UTF-8', 'DataFile=' .. name .. '.eeg', 'MarkerFile=' .. name .. '.vmrk',
+    'DataFormat=BINARY', 'DataOrientation=MULTIPLEXED', 'NumberOfChannels=' .. #names,
+    ('SamplingInterval=%.10g'):format(1e6 / fs), '[Binary Infos]', 'BinaryFormat=IEEE_FLOAT_32', '[Channel Infos]',
     table.concat(lines, '\n'), '' }, '\n'))
-  local marks = { 'Brain Vision Data Exchange Marker File, Version 1.0', '[Common Infos]', 'DataFile=' .. name .. '.eeg', '[Marker Infos]' }
+  local marks = { 'Brain Vision Data Exchange Marker File, Version 1.0', '[Common Infos]',
+    'DataFile=' .. name .. '.eeg', '[Marker Infos]' }
   for i, m in ipairs(markers) do marks[#marks + 1] = ('Mk%d=%s,%s,%d,%d,0'):format(i, m[1], m[2], m[3], m[4]) end
   mc.file.write(path(name .. '.vmrk'), table.concat(marks, '\n') .. '\n')
   local list = {}
@@ -31,7 +35,8 @@ local function brainvision(name, x, fs, names, markers)
   mc.file.write(path(name .. '.eeg'), list[1])
 end
 
-local BANDS = { fs = 256, pha_bands_hz = { { 4, 8 }, { 8, 12 } }, amp_bands_hz = { { 50, 70 }, { 60, 80 } }, dtype = 'f64' }
+local BANDS = { fs = 256, pha_bands_hz = { { 4, 8 }, { 8, 12 } },
+  amp_bands_hz = { { 50, 70 }, { 60, 80 } }, dtype = 'f64' }
 local function with(more)
   local o = {}
   for k, v in pairs(BANDS) do o[k] = v end
@@ -39,14 +44,17 @@ local function with(more)
   return o
 end
 
-local function close(a, b, bound) assert.is_true(mc.allclose(a:to 'f64', b:to 'f64', { rtol = 0, atol = bound, equal_nan = true })) end
+local function close(a, b, bound)
+  assert.is_true(mc.allclose(a:to 'f64', b:to 'f64', { rtol = 0, atol = bound, equal_nan = true }))
+end
 
 describe('pac.source', function()
   local x
   setup(function()
     mc.file.make_folder(folder)
     x = mc.randn { 4, 1000, seed = 4 }
-    brainvision('r', x, 256, { 'Fz', 'Cz', 'VEOG', 'Status' }, { { 'New Segment', '', 1, 1 }, { 'Comment', 'BAD muscle', 101, 100 }, { 'Bad Interval', 'jump', 501, 50 }, { 'Stimulus', 'S1', 700, 300 } })
+    brainvision('r', x, 256, { 'Fz', 'Cz', 'VEOG', 'Status' }, { { 'New Segment', '', 1, 1 },
+      { 'Comment', 'BAD muscle', 101, 100 }, { 'Bad Interval', 'jump', 501, 50 }, { 'Stimulus', 'S1', 700, 300 } })
   end)
   teardown(function() os.execute("rm -rf '" .. folder .. "'") end)
 
@@ -82,12 +90,15 @@ describe('pac.source', function()
     local t = pac.source.open(path 'wide.npy', { fs = 256, axes = 'ST' })
     assert.equal(1, t.C)
     assert.equal(100, t.S)
-    close(wide['..., 129:256'], pac.source.open(path 'wide.npy', { fs = 256, from = 0.5, to = 1 }):read(1, 100):reshape(100, 128), 0)
-    assert.has_error(function() pac.source.open(path 'wide.npy', { fs = 256, to = 5 }) end, 'pac: from 0 to 5 s is not within the 1.17188 s there are; check --from and --to')
+    close(wide['..., 129:256'],
+      pac.source.open(path 'wide.npy', { fs = 256, from = 0.5, to = 1 }):read(1, 100):reshape(100, 128), 0)
+    assert.has_error(function() pac.source.open(path 'wide.npy', { fs = 256, to = 5 }) end,
+      'pac: from 0 to 5 s is not within the 1.17188 s there are; check --from and --to')
   end)
 
   it('opens epochs as segments', function()
-    local e = mc.meeg.epochs.new { data = mc.randn { 5, 3, 200, seed = 1 }, fs = 256, channels = { 'Fz', 'Cz', 'EOG' }, types = { 'eeg', 'eeg', 'eog' } }
+    local e = mc.meeg.epochs.new { data = mc.randn { 5, 3, 200, seed = 1 }, fs = 256, channels = { 'Fz', 'Cz', 'EOG' },
+      types = { 'eeg', 'eeg', 'eog' } }
     e:save(path 'x-epo.fif')
     local s = pac.source.open(path 'x-epo.fif', {})
     assert.same({ 2, 5, 200, true }, { s.C, s.S, s.T, s.segmented })
@@ -95,9 +106,11 @@ describe('pac.source', function()
   end)
 
   it('refuses a rate that is not that of the file, and channels of nothing', function()
-    assert.has_error(function() pac.source.open(path 'r.vhdr', { fs = 500 }) end, 'pac: ' .. path 'r.vhdr' .. ' has a rate of 256 Hz and --fs says 500; leave --fs out')
+    assert.has_error(function() pac.source.open(path 'r.vhdr', { fs = 500 }) end,
+      'pac: ' .. path 'r.vhdr' .. ' has a rate of 256 Hz and --fs says 500; leave --fs out')
     brainvision('none', x['1:1'], 256, { 'Status' }, {})
-    assert.has_error(function() pac.source.open(path 'none.vhdr', {}) end, 'pac: ' .. path 'none.vhdr' .. ' has no channel to analyse: Status (stim); name some with --pick')
+    assert.has_error(function() pac.source.open(path 'none.vhdr', {}) end,
+      'pac: ' .. path 'none.vhdr' .. ' has no channel to analyse: Status (stim); name some with --pick')
   end)
 
   it('reads masks: true where a sample counts, or stretches that do not count', function()
@@ -114,7 +127,8 @@ describe('pac.source', function()
     end
     mc.save(path 'short.npy', keep['1:900'])
     assert.has_error(function() pac.source.open(path 'r.vhdr', { mask = path 'short.npy' }) end,
-      'pac: the mask ' .. path 'short.npy' .. ' is bool[900]@cpu; it must be [1000] or [1, 1000]: samples, or segments x samples')
+      'pac: the mask ' .. path 'short.npy'
+      .. ' is bool[900]@cpu; it must be [1000] or [1, 1000]: samples, or segments x samples')
   end)
 end)
 
@@ -130,9 +144,11 @@ describe('masks of trials', function()
   it('give what each trial gives under its own mask', function()
     for _, measure in ipairs { 'mi', 'mvl', 'gc' } do
       for _, filter in ipairs { 'fir1', 'morlet' } do
-        local r = pac.compute(x, with { axes = 'ST', mask = m, measure = measure, filter = filter, n_perm = 9, mcp = 'none' })
+        local r =
+          pac.compute(x, with { axes = 'ST', mask = m, measure = measure, filter = filter, n_perm = 9, mcp = 'none' })
         for s = 1, 4 do
-          local a = pac.compute(x[s], with { axes = 'T', mask = m[s], measure = measure, filter = filter, n_perm = 9, mcp = 'none' })
+          local a = pac.compute(x[s],
+            with { axes = 'T', mask = m[s], measure = measure, filter = filter, n_perm = 9, mcp = 'none' })
           for _, name in ipairs { 'pac', 'z', 'p', 'status' } do close(a[name], r[name][s], 1e-9) end
         end
       end
@@ -166,7 +182,8 @@ describe('masks of trials', function()
     local none = m:copy()
     none[1] = false
     local r = pac.compute(x, with { axes = 'ST', mask = none, n_perm = 5 })
-    assert.is_true(mc.all(mc.isnan(r.pac[1])) and mc.all(mc.isnan(r.p[1])) and mc.all(mc.eq(r.status[1], 4)) and mc.all(mc.isfinite(r.pac['2:4'])))
+    assert.is_true(mc.all(mc.isnan(r.pac[1])) and mc.all(mc.isnan(r.p[1])) and mc.all(mc.eq(r.status[1], 4))
+      and mc.all(mc.isfinite(r.pac['2:4'])))
     said(r.warnings, '1 of 4 trials keep too few samples under the mask')
   end)
 

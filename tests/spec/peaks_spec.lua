@@ -1,7 +1,8 @@
 -- peaks_spec.lua - memory peaks of named jobs stay where they were measured.
 --
--- Counted bytes beyond what is live before the job, its input included; the same on every machine at two threads. A job that needs over 5 % more than
--- tests/golden/peaks.lua says fails; `MASCON_TEST_PEAKS=write mascon tests/run.lua peaks_spec` stores the figures anew, in a commit that says why.
+-- Counted bytes beyond what is live before the job, its input included; the same on every machine at two threads. A job
+-- that needs over 5 % more than tests/golden/peaks.lua says fails; `MASCON_TEST_PEAKS=write mascon tests/run.lua
+-- peaks_spec` stores the figures anew, in a commit that says why.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 
@@ -26,11 +27,14 @@ local JOBS = {
   { 'sort by row, 1000 x 1000 f64', function() return mc.sort(mc.ones { 1000, 1000 }) end },
   { 'transforms, 512 x 2048 f64', function() return mc.fft.rfft(mc.ones { 512, 2048 }) end },
   { 'filter forth and back, 64 x 20000', function()
-    return mc.signal.sosfiltfilt(mc.signal.butter(4, { 8, 12 }, { btype = 'bandpass', fs = 250 }), mc.ones { 64, 20000 })
+    return mc.signal.sosfiltfilt(mc.signal.butter(4, { 8, 12 }, { btype = 'bandpass', fs = 250 }),
+      mc.ones { 64, 20000 })
   end },
-  { 'least squares, 4096 x 32', function() return mc.linalg.lstsq(mc.randn({ 4096, 32 }, { seed = 1 }), mc.ones { 4096, 1 }) end },
+  { 'least squares, 4096 x 32',
+    function() return mc.linalg.lstsq(mc.randn({ 4096, 32 }, { seed = 1 }), mc.ones { 4096, 1 }) end },
   { 'coupling, 8 x 2048, 50 surrogates', function()
-    return mc.pac.compute(mc.randn({ 8, 2048 }, { seed = 1 }), { fs = 256, pha_n_bands = 4, amp_n_bands = 4, amp_range_hz = { 40, 80 }, n_perm = 50 })
+    return mc.pac.compute(mc.randn({ 8, 2048 }, { seed = 1 }),
+      { fs = 256, pha_n_bands = 4, amp_n_bands = 4, amp_range_hz = { 40, 80 }, n_perm = 50 })
   end },
 }
 
@@ -57,7 +61,8 @@ describe('memory peaks', function()
   teardown(function() mc.set_num_threads(threads) end)
 
   it('of named jobs are within 5 % of the stored ones', function()
-    local stored, out, grown = (loadfile(PATH) or function() return {} end)(), { '-- peaks.lua - bytes, written by tests/spec/peaks_spec.lua (MASCON_TEST_PEAKS=write)\nreturn {\n' }, {}
+    local stored, out, grown = (loadfile(PATH) or function() return {} end)(),
+      { '-- peaks.lua - bytes, written by tests/spec/peaks_spec.lua (MASCON_TEST_PEAKS=write)\nreturn {\n' }, {}
     for _, job in ipairs(JOBS) do
       local now, was = measured(job[2]), stored[job[1]]
       out[#out + 1] = ('  [%q] = %d,\n'):format(job[1], now)

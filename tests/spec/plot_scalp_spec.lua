@@ -4,15 +4,19 @@ local mc = require 'mascon'
 local plot = require 'mascon.plot'
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local figure, tol = support.load 'figure', support.load 'tol'
-local parse_xml, collect, has_text, check_layout, grid = figure.parse_xml, figure.collect, figure.has_text, figure.check_layout, figure.grid
+local parse_xml, collect, has_text, check_layout, grid = figure.parse_xml, figure.collect, figure.has_text,
+  figure.check_layout, figure.grid
 
-local function hill(n) return grid(n, n, function(i, j) return math.exp(-((i - n / 2) ^ 2 + (j - n / 2) ^ 2) / n) end) end
+local function hill(n)
+  return grid(n, n, function(i, j) return math.exp(-((i - n / 2) ^ 2 + (j - n / 2) ^ 2) / n) end)
+end
 local SENSORS = { { 0, 0 }, { 0.5, 0.5 }, { -0.9, 0 } }
 
 describe('plot.scalp', function()
   it('draws disc, head, sensors, names and colour bar, equal in two runs and from JSON', function()
     local function make()
-      return plot.scalp(hill(21), { sensors = SENSORS, names = { 'Cz', '', 'T7' }, marked = { false, false, true }, title = 'Map & more', label = 'µV', radius = 1.1, extent = 1.1 })
+      return plot.scalp(hill(21), { sensors = SENSORS, names = { 'Cz', '', 'T7' }, marked = { false, false, true },
+        title = 'Map & more', label = 'µV', radius = 1.1, extent = 1.1 })
     end
     local text = make():render()
     assert.equal(text, make():render())
@@ -37,7 +41,9 @@ describe('plot.scalp', function()
     fig:axes(1, 2):line { 1, 2, 3 }
     check_layout(fig:render())
     local lines = {}
-    for line in plot.scalp(hill(31), { extent = 1 }):ascii({ width = 60, height = 11 }):gmatch '[^\n]+' do lines[#lines + 1] = line end
+    for line in plot.scalp(hill(31), { extent = 1 }):ascii({ width = 60, height = 11 }):gmatch '[^\n]+' do
+      lines[#lines + 1] = line
+    end
     local function cells(line) return #line:gsub('^.-[│┤]', ''):gsub('[\128-\191]', '') end
     assert.is_true(cells(lines[1]) < cells(lines[6]), 'narrow at the front, wide in the middle')
   end)
@@ -46,7 +52,8 @@ describe('plot.scalp', function()
     for _, case in ipairs {
       { function() plot.scalp { { 1, 2, 3 }, { 1, 2, 3 } } end, 'z is %[2, 3%]; give a square grid' },
       { function() plot.scalp(hill(5), { sensors = { { 1, 2, 3 } } }) end, 'sensors is %[1, 3%]; give x and y' },
-      { function() plot.scalp(hill(5), { sensors = SENSORS, names = { 'a' } }) end, 'names has 1 values and sensors has 3' },
+      { function() plot.scalp(hill(5), { sensors = SENSORS, names = { 'a' } }) end,
+        'names has 1 values and sensors has 3' },
       { function() plot.scalp(hill(5), { cmap = 'jet' }) end, "no colour map 'jet'" },
       { function() plot.scalp(hill(5), { extent = 0.5 }) end, 'extent is 0.5' },
       { function()
@@ -64,9 +71,12 @@ describe('plot.heatmap with classes', function()
   local CLASSES = { { 'good', '#ffffff' }, { 'repaired', 'blue' }, { 'bad', 'red' } }
 
   it('gives each class its colour and its name in a legend', function()
-    local text = plot.heatmap({ { 1, 2 }, { 3, 0 / 0 } }, { classes = CLASSES, outline = { { true, false }, { true, false } } }):render()
+    local text = plot.heatmap({ { 1, 2 }, { 3, 0 / 0 } },
+      { classes = CLASSES, outline = { { true, false }, { true, false } } }):render()
     parse_xml(text)
-    for _, c in ipairs { '#ffffff', '#0072b2', '#c62828', 'class="void"' } do assert.truthy(text:find(c, 1, true), c) end
+    for _, c in ipairs { '#ffffff', '#0072b2', '#c62828', 'class="void"' } do
+      assert.truthy(text:find(c, 1, true), c)
+    end
     for _, c in ipairs(CLASSES) do assert.is_true(has_text(text, c[1])) end
     check_layout(text)
   end)
@@ -76,7 +86,10 @@ describe('plot.heatmap with classes', function()
     local text = plot.heatmap(rare, { classes = CLASSES, figsize = { 160, 160 } }):render()
     assert.is_nil(text:find('<image', 1, true))
     assert.truthy(text:find('#c62828', 1, true))
-    local function image(z) return plot.heatmap(z, { classes = CLASSES, figsize = { 160, 160 }, legend = 'none' }):render():match 'base64,([^"]*)' end
+    local function image(z)
+      return plot.heatmap(z, { classes = CLASSES, figsize = { 160, 160 }, legend = 'none' }):render()
+        :match 'base64,([^"]*)'
+    end
     local busy = grid(200, 400, function(i, j) return (i + j) % 2 + 1 end)
     local bad = grid(200, 400, function(i, j) return i == 60 and j == 200 and 3 or (i + j) % 2 + 1 end)
     assert.is_string(image(busy))
@@ -91,8 +104,10 @@ describe('plot.heatmap with classes', function()
   end)
 
   it('refuses numbers without a class and classes without a colour', function()
-    assert.error_matches(function() plot.heatmap({ { 1, 4 } }, { classes = CLASSES }) end, 'z%[1%]%[2%] is 4; with 3 classes')
-    assert.error_matches(function() plot.heatmap({ { 1 } }, { classes = { 'good' } }) end, 'classes%[1%] must be { name, colour }')
+    assert.error_matches(function() plot.heatmap({ { 1, 4 } }, { classes = CLASSES }) end,
+      'z%[1%]%[2%] is 4; with 3 classes')
+    assert.error_matches(function() plot.heatmap({ { 1 } }, { classes = { 'good' } }) end,
+      'classes%[1%] must be { name, colour }')
     assert.error_matches(function() plot.heatmap({ { 1 } }, { classes = { { 'good', 'no colour' } } }) end, 'no colour')
   end)
 end)
@@ -130,7 +145,8 @@ describe('mc.meeg.scalp', function()
       local x, y = (p[1] / e + 1) / 2 * (n - 1) + 1, (p[2] / e + 1) / 2 * (n - 1) + 1
       local j, k = math.min(n - 1, math.floor(x)), math.min(n - 1, math.floor(y))
       local fx, fy = x - j, y - k
-      local z = (1 - fy) * ((1 - fx) * mark.z[k][j] + fx * mark.z[k][j + 1]) + fy * ((1 - fx) * mark.z[k + 1][j] + fx * mark.z[k + 1][j + 1])
+      local z = (1 - fy) * ((1 - fx) * mark.z[k][j] + fx * mark.z[k][j + 1])
+        + fy * ((1 - fx) * mark.z[k + 1][j] + fx * mark.z[k + 1][j + 1])
       tol.below(math.abs(z - values[i]), 0.15, mark.names[i] .. i) -- a grid of 81 points under a range of 4
     end
   end)
@@ -152,7 +168,8 @@ describe('mc.meeg.scalp', function()
     local list = channels '10-20'
     assert.error_matches(function() scalp.draw(plot.figure {}:axes(), list, { 1, 2 }) end, '2 values for 21 channels')
     list[3].position = nil
-    assert.error_matches(function() scalp.draw(plot.figure {}:axes(), list, mc.zeros { 21 }) end, '1 of 21 channels have none')
+    assert.error_matches(function() scalp.draw(plot.figure {}:axes(), list, mc.zeros { 21 }) end,
+      '1 of 21 channels have none')
     scalp.draw(plot.figure {}:axes(), list, { 1, 2 }, { picks = { 1, 2 } })
   end)
 end)

@@ -1,14 +1,15 @@
 -- plot_spec.lua - figures, the terminal form and the HTML report.
 --
--- The SVG is read back by a small XML checker (tests/support/figure.lua); the layout is tested by the boxes of its texts, which must not meet.
--- Runs inside mascon and in a bare LuaJIT.
+-- The SVG is read back by a small XML checker (tests/support/figure.lua); the layout is tested by the boxes of its
+-- texts, which must not meet. Runs inside mascon and in a bare LuaJIT.
 local json = require 'mascon.base.json'
 local plot = require 'mascon.plot'
 local png = require 'mascon.plot.png'
 local report = require 'mascon.report'
 local text = require 'mascon.base.text'
 local figure = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/figure.lua')
-local parse_xml, collect, all_text, has_text, check_layout, wave, grid = figure.parse_xml, figure.collect, figure.all_text, figure.has_text, figure.check_layout, figure.wave, figure.grid
+local parse_xml, collect, all_text, has_text, check_layout, wave, grid = figure.parse_xml, figure.collect,
+  figure.all_text, figure.has_text, figure.check_layout, figure.wave, figure.grid
 
 local NAN, INF = 0 / 0, math.huge
 

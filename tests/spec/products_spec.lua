@@ -1,4 +1,5 @@
--- products_spec.lua - laws and messages of products, einsum, padding, matrices of a structure, joins (golden answers: cases_spec).
+-- products_spec.lua - laws and messages of products, einsum, padding, matrices of a structure, joins (golden answers:
+-- cases_spec).
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local sample, tol = support.load 'sample', support.load 'tol'
@@ -104,7 +105,9 @@ describe('einsum', function()
       local args = { unpack(list) }
       args[#args + 1] = { optimize = how }
       local got = mc.einsum(spec, unpack(args))
-      if not mc.array_equal(got, want) then error(spec .. ' ' .. how .. ': got ' .. tostring(got) .. ' want ' .. tostring(want), 0) end
+      if not mc.array_equal(got, want) then
+        error(spec .. ' ' .. how .. ': got ' .. tostring(got) .. ' want ' .. tostring(want), 0)
+      end
     end
   end)
 
@@ -157,9 +160,11 @@ describe('einsum', function()
 
   it('explains what does not fit', function()
     local a, b = mc.zeros { 2, 3 }, mc.zeros { 4, 5 }
-    fails('einsum: j has two sizes in "ij,jk", operand 1 is f64[2,3]@cpu and operand 2 is f64[4,5]@cpu; they must be equal or 1', mc.einsum, 'ij,jk', a, b)
+    fails('einsum: j has two sizes in "ij,jk", operand 1 is f64[2,3]@cpu and operand 2 is f64[4,5]@cpu; they must be '
+      .. 'equal or 1', mc.einsum, 'ij,jk', a, b)
     fails('einsum: "ij,jk" has 2 terms, 1 operands are given; give one for each', mc.einsum, 'ij,jk', a)
-    fails('einsum: term 1 of "i" names 1 axes, operand 1 is f64[2,3]@cpu; name each axis once or add ...', mc.einsum, 'i', a)
+    fails('einsum: term 1 of "i" names 1 axes, operand 1 is f64[2,3]@cpu; name each axis once or add ...',
+      mc.einsum, 'i', a)
     fails('einsum: "ij->k" gives k, which no operand has; drop it', mc.einsum, 'ij->k', a)
     fails('einsum: "ij->ii" gives i twice', mc.einsum, 'ij->ii', a)
     fails('einsum: cannot read "i1->i" at "1"', mc.einsum, 'i1->i', a)
@@ -169,7 +174,8 @@ describe('einsum', function()
     local two, list = mc.ones { 2, 2, 2, 2, 2 }, {}
     for k = 1, 10 do list[k] = mc.ones { 2 } end
     list[11] = { optimize = 'left' }
-    fails('einsum: an intermediate result would have 10 axes; at most 8', mc.einsum, 'abcde,fghij,a,b,c,d,e,f,g,h,i,j->', two, two, unpack(list))
+    fails('einsum: an intermediate result would have 10 axes; at most 8', mc.einsum,
+      'abcde,fghij,a,b,c,d,e,f,g,h,i,j->', two, two, unpack(list))
   end)
 end)
 
@@ -208,10 +214,13 @@ describe('products', function()
     local a, b = mc.randn({ 9000, 2, 3 }, { seed = 1 }), mc.randn({ 9000, 2, 3 }, { seed = 2 })
     local rows = mc.randn({ 2, 3 }, { seed = 3 })
     for _, dtype in ipairs { 'f64', 'f32' } do
-      for _, case in ipairs { { a, b }, { a, rows }, { rows, b }, { a['::3, ::-1, ::-1'], b['::3'] }, { a[{ { 1, 40 } }]:permute_dims(2, 1, 3), b[{ { 1, 40 } }]:permute_dims(2, 1, 3) }, { rows[1], rows[2] }, { a[{ {} }], rows } } do
+      for _, case in ipairs { { a, b }, { a, rows }, { rows, b }, { a['::3, ::-1, ::-1'], b['::3'] },
+        { a[{ { 1, 40 } }]:permute_dims(2, 1, 3), b[{ { 1, 40 } }]:permute_dims(2, 1, 3) }, { rows[1], rows[2] },
+        { a[{ {} }], rows } } do
         local x, y = case[1]:to(dtype), case[2]:to(dtype)
         local function part(t, k) return t[{ mc.ellipsis, k }] end
-        local want = mc.stack({ part(x, 2) * part(y, 3) - part(x, 3) * part(y, 2), part(x, 3) * part(y, 1) - part(x, 1) * part(y, 3), part(x, 1) * part(y, 2) - part(x, 2) * part(y, 1) }, { axis = -1 })
+        local want = mc.stack({ part(x, 2) * part(y, 3) - part(x, 3) * part(y, 2), part(x, 3) * part(y, 1) - part(x,
+          1) * part(y, 3), part(x, 1) * part(y, 2) - part(x, 2) * part(y, 1) }, { axis = -1 })
         local threads = mc.get_num_threads()
         for _, n in ipairs { 1, 2 } do
           mc.set_num_threads(n)
@@ -226,7 +235,8 @@ describe('products', function()
     local x, y = a[{ { 1, 5 } }], b[{ { 1, 5 } }]
     equal(mc.cross(x, y), mc.compile(function(u, v) return mc.cross(u, v) end)(x, y))
     equal(mc.cross(x, y), mc.vmap(mc.cross)(x, y))
-    equal(mc.cross(y, mc.ones { 5, 2, 3 }), mc.grad(function(u) return mc.sum(mc.cross(u, y)) end)(x)) -- d (u x y) . 1 = y x 1
+    -- d (u x y) . 1 = y x 1
+    equal(mc.cross(y, mc.ones { 5, 2, 3 }), mc.grad(function(u) return mc.sum(mc.cross(u, y)) end)(x))
   end)
 
   it('kron, tile and repeat_each give their memory back with their result, without the collector', function()
@@ -234,7 +244,9 @@ describe('products', function()
     collectgarbage()
     collectgarbage()
     local before = mc.memory().tensors
-    for _, f in ipairs { function() return mc.tile(c, 3) end, function() return mc.tile(a, { 2, 2 }) end, function() return mc.repeat_each(c, 3) end, function() return mc.repeat_each(a, 3, 2) end, function() return mc.kron(a, b) end } do
+    for _, f in ipairs { function() return mc.tile(c, 3) end, function() return mc.tile(a, { 2, 2 }) end,
+      function() return mc.repeat_each(c, 3) end, function() return mc.repeat_each(a, 3, 2) end,
+      function() return mc.kron(a, b) end } do
       collectgarbage 'stop'
       local y = f()
       local held = mc.memory().tensors - before
@@ -242,7 +254,8 @@ describe('products', function()
       local left = mc.memory().tensors - before
       collectgarbage 'restart'
       assert.is_true(held >= 8 * 2700)
-      assert.is_true(left < held / 1.9, ('%d of %d bytes are left'):format(left, held)) -- tile of two axes has a result between
+      -- tile of two axes has a result between
+      assert.is_true(left < held / 1.9, ('%d of %d bytes are left'):format(left, held))
       collectgarbage()
       collectgarbage()
     end
@@ -263,17 +276,21 @@ describe('products', function()
 
   it('explain what does not fit', function()
     local a, b = mc.zeros { 2, 3 }, mc.zeros { 4 }
-    fails('vecdot: sizes differ on the axis, a is f64[2,3]@cpu and b is f64[4]@cpu; they must be equal', mc.vecdot, a, b)
+    fails('vecdot: sizes differ on the axis, a is f64[2,3]@cpu and b is f64[4]@cpu; they must be equal', mc.vecdot, a,
+      b)
     fails('vecdot: axis 5 is outside the operands f64[2,3]@cpu and f64[4]@cpu', mc.vecdot, a, b, 5)
-    fails('vecdot: outer sizes do not broadcast, a is f64[2,3]@cpu and b is f64[5,3]@cpu', mc.vecdot, a, mc.zeros { 5, 3 })
+    fails('vecdot: outer sizes do not broadcast, a is f64[2,3]@cpu and b is f64[5,3]@cpu', mc.vecdot, a,
+      mc.zeros { 5, 3 })
     fails('dot: summed sizes differ, operands are f64[2,3]@cpu and f64[4]@cpu', mc.dot, a, b)
     fails('vdot: operands are f64[2,3]@cpu and f64[4]@cpu; give the same number of elements', mc.vdot, a, b)
     fails('tensordot: 3 axes are summed, operands are f64[2,3]@cpu and f64[4]@cpu; give fewer', mc.tensordot, a, b, 3)
     fails('tensordot: axis 1 of f64[2,3]@cpu is named twice', mc.tensordot, a, a, { { 1, 1 }, { 1, 2 } })
     fails('tensordot: 2 axes of f64[2,3]@cpu are paired with 1 of f64[2,3]@cpu', mc.tensordot, a, a, { { 1, 2 }, 1 })
     fails('cross: operands are f64[2,3]@cpu and f64[4]@cpu; the axis must have size 3', mc.cross, a, b)
-    fails('cross: outer sizes do not broadcast, a is f64[2,3]@cpu and b is f64[5,3]@cpu; they must be equal or 1', mc.cross, a, mc.zeros { 5, 3 })
-    fails('kron: operands are f64[1,1,1,1,1]@cpu and f64[4]@cpu; at most 4 axes', mc.kron, mc.zeros { 1, 1, 1, 1, 1 }, b)
+    fails('cross: outer sizes do not broadcast, a is f64[2,3]@cpu and b is f64[5,3]@cpu; they must be equal or 1',
+      mc.cross, a, mc.zeros { 5, 3 })
+    fails('kron: operands are f64[1,1,1,1,1]@cpu and f64[4]@cpu; at most 4 axes', mc.kron,
+      mc.zeros { 1, 1, 1, 1, 1 }, b)
     fails('dot: operand is nil', mc.dot, a)
   end)
 end)
@@ -292,7 +309,8 @@ describe('pad', function()
       key[i] = { width[i][1] + 1, width[i][1] + shape[i] }
     end
     local y = x:permute_dims(p):copy():permute_dims(p)
-    for _, mode in ipairs { 'constant', 'edge', 'reflect', 'symmetric', 'wrap', 'linear_ramp', 'maximum', 'minimum', 'mean', 'median', 'odd_reflect' } do
+    for _, mode in ipairs { 'constant', 'edge', 'reflect', 'symmetric', 'wrap', 'linear_ramp', 'maximum', 'minimum',
+      'mean', 'median', 'odd_reflect' } do
       local a, b = mc.pad(x, width, { mode = mode }), mc.pad(y, width, { mode = mode })
       equal(a, b)
       equal(x, a[key])
@@ -327,7 +345,8 @@ describe('pad', function()
     fails('pad: widths do not fit f64[2,3]@cpu', mc.pad, x, { 1, 2, 3 })
     fails('pad: width is -1; it must be integer >= 0', mc.pad, x, -1)
     fails('pad: operand is f64[]@cpu; it needs at least one axis', mc.pad, mc.tensor(1), 1)
-    fails('pad: axis 1 of f64[0,2]@cpu is empty and has nothing to repeat', mc.pad, mc.zeros { 0, 2 }, 1, { mode = 'mean' })
+    fails('pad: axis 1 of f64[0,2]@cpu is empty and has nothing to repeat', mc.pad, mc.zeros { 0, 2 }, 1,
+      { mode = 'mean' })
     fails('does not fit u8', mc.pad, mc.zeros({ 2 }, { dtype = 'u8' }), 1, { value = 300 })
     fails('does not fit i32', mc.pad, mc.zeros({ 2 }, { dtype = 'i32' }), 1, { value = 0.5 })
   end)
@@ -362,7 +381,8 @@ describe('matrices and pieces', function()
     equal(mc.tensor { { 1, 5 }, { mc.inf, 1 } }, mc.toeplitz(mc.tensor { 1, mc.inf }, mc.tensor { 1, 5 }))
     equal(mc.tensor { { mc.inf, 1 }, { 1, 0 } }, mc.hankel(mc.tensor { mc.inf, 1 }))
     assert.same({ { true, false }, { false, true } }, mc.toeplitz(mc.tensor { true, false }):totable())
-    assert.same({ { { 1, 2 }, { 2, 1 } }, { { 3, 4 }, { 4, 3 } } }, mc.toeplitz(mc.tensor { { 1, 2 }, { 3, 4 } }):totable())
+    assert.same({ { { 1, 2 }, { 2, 1 } }, { { 3, 4 }, { 4, 3 } } },
+      mc.toeplitz(mc.tensor { { 1, 2 }, { 3, 4 } }):totable())
   end)
 
   it('explain what does not fit', function()

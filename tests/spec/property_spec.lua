@@ -1,4 +1,5 @@
--- property_spec.lua - laws that hold for all inputs, tried on random ones: inverses, linearity, symmetry, permutation, broadcasting, aliasing.
+-- property_spec.lua - laws that hold for all inputs, tried on random ones: inverses, linearity, symmetry, permutation,
+-- broadcasting, aliasing.
 --
 -- Every failure prints its seed and the smallest case that fails (tests/support/property.lua).
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
@@ -179,7 +180,8 @@ end)
 
 describe('conversion', function()
   law('there and back through a wider dtype loses nothing', function(draw)
-    local pairs_of = { { 'u8', 'i16' }, { 'i8', 'i32' }, { 'i16', 'f32' }, { 'i32', 'f64' }, { 'f32', 'f64' }, { 'f16', 'f32' }, { 'bf16', 'f32' }, { 'f64', 'c128' }, { 'bool', 'u8' } }
+    local pairs_of = { { 'u8', 'i16' }, { 'i8', 'i32' }, { 'i16', 'f32' }, { 'i32', 'f64' }, { 'f32', 'f64' },
+      { 'f16', 'f32' }, { 'bf16', 'f32' }, { 'f64', 'c128' }, { 'bool', 'u8' } }
     local p = pairs_of[draw(1, #pairs_of)]
     local x = draw.tensor(draw.shape(3, 9), p[1], draw.layout(), 'any')
     equal(x:to(p[2]):to(p[1]), x)
@@ -188,7 +190,8 @@ end)
 
 -- ---------------------------------------------------------------- laws over the op table
 
-local BINARY = { 'add', 'multiply', 'maximum', 'minimum', 'hypot', 'logaddexp', 'eq', 'ne', 'logical_and', 'logical_or', 'logical_xor', 'bitwise_and', 'bitwise_or', 'bitwise_xor' }
+local BINARY = { 'add', 'multiply', 'maximum', 'minimum', 'hypot', 'logaddexp', 'eq', 'ne', 'logical_and', 'logical_or',
+  'logical_xor', 'bitwise_and', 'bitwise_or', 'bitwise_xor' }
 local function takes(name, dtype)
   for _, d in ipairs(mc.ops[name].dtypes) do if d == dtype then return true end end
   return mc.ops[name].promote == 'bool'
@@ -245,9 +248,11 @@ describe('linearity', function()
   law('of sums, products and differences holds exactly for integers', function(draw)
     local shape = draw.shape(3, 8)
     local axis = draw.axis(shape)
-    local x, y, a = draw.tensor(shape, 'i64', draw.layout(), 'small'), draw.tensor(shape, 'i64', draw.layout(), 'small'), draw(-4, 4)
+    local x, y, a = draw.tensor(shape, 'i64', draw.layout(), 'small'),
+      draw.tensor(shape, 'i64', draw.layout(), 'small'), draw(-4, 4)
     local z = x * a + y
-    for _, f in ipairs { function(t) return t:sum(axis) end, function(t) return t:cumsum(axis) end, function(t) return mc.diff(t, axis) end, function(t) return t:flip(axis) end } do
+    for _, f in ipairs { function(t) return t:sum(axis) end, function(t) return t:cumsum(axis) end,
+      function(t) return mc.diff(t, axis) end, function(t) return t:flip(axis) end } do
       equal(f(z), f(x) * a + f(y))
     end
   end)

@@ -1,4 +1,5 @@
--- random_key_spec.lua - keys as values that are known when a function runs: one trace serves all of them, and gives the numbers of the plain function.
+-- random_key_spec.lua - keys as values that are known when a function runs: one trace serves all of them, and gives the
+-- numbers of the plain function.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local BEFORE = support.tensor_bytes() -- specs that ran earlier may hold some
 local mc = require 'mascon'
@@ -10,7 +11,8 @@ local KEYS = { R.key(1), R.key(2 ^ 40 + 17), R.key(3):split(2)[2], R.key(4):fold
 --- Two trees of tensors, keys and numbers are the same to the bit.
 local function same(want, got, what)
   if mc.is_tensor(want) then
-    assert(mc.is_tensor(got) and want.dtype == got.dtype and tostring(want.shape) == tostring(got.shape) and mc.array_equal(want, got, { equal_nan = true }), what .. ': other numbers')
+    assert(mc.is_tensor(got) and want.dtype == got.dtype and tostring(want.shape) == tostring(got.shape)
+      and mc.array_equal(want, got, { equal_nan = true }), what .. ': other numbers')
   elseif type(want) == 'table' and getmetatable(want) == nil then
     for k, v in pairs(want) do same(v, got[k], ('%s.%s'):format(what, tostring(k))) end
   else
@@ -83,15 +85,19 @@ describe('a key as an argument of a compiled function', function()
     compiled('split and fold_in', function(key, x)
       local a, b = unpack(key:split(2))
       local c = b:fold_in(5):split(3)[2]
-      return R.normal({ 3 }, { key = a }) * x, R.uniform({ 2, 2 }, { key = b, dtype = 'f32' }), R.integers({ 4 }, { low = 0, high = 9, key = c }), c
+      return R.normal({ 3 }, { key = a }) * x, R.uniform({ 2, 2 }, { key = b, dtype = 'f32' }),
+        R.integers({ 4 }, { low = 0, high = 9, key = c }), c
     end, 2)
   end)
 
   it('folds numbers in that are arguments or elements of tensors', function()
-    local g = mc.compile(function(key, step, t) return R.normal({ 3 }, { key = key:fold_in(step) }), R.normal({ 3 }, { key = key:fold_in(t[2]) }) end)
+    local g = mc.compile(function(key, step, t)
+      return R.normal({ 3 }, { key = key:fold_in(step) }), R.normal({ 3 }, { key = key:fold_in(t[2]) })
+    end)
     for step = 0, 4 do
       local t = mc.tensor({ 9, step * 2 ^ 45 }, { dtype = 'i64' })
-      same({ R.normal({ 3 }, { key = KEYS[1]:fold_in(step) }), R.normal({ 3 }, { key = KEYS[1]:fold_in(step * 2 ^ 45) }) }, { g(KEYS[1], step, t) }, 'fold_in')
+      same({ R.normal({ 3 }, { key = KEYS[1]:fold_in(step) }),
+        R.normal({ 3 }, { key = KEYS[1]:fold_in(step * 2 ^ 45) }) }, { g(KEYS[1], step, t) }, 'fold_in')
     end
     assert.equal(1, g.traces)
     refuse('key:fold_in: i is 2.5; give a whole number', g, KEYS[1], 2.5, mc.tensor({ 1, 2 }, { dtype = 'i64' }))
@@ -127,20 +133,28 @@ describe('a key as an argument of a compiled function', function()
   it('is no constant to any pass: what is drawn twice is drawn once, what differs stays apart', function()
     local g = compiled('passes', function(key)
       local a, b = unpack(key:split())
-      return R.normal({ 4 }, { key = a }) + R.normal({ 4 }, { key = a }), R.normal({ 4 }, { key = b }), R.normal({ 4 }, { key = a, stream = 1 }), R.normal({ 4 }, { key = 3 }) * 2
+      return R.normal({ 4 }, { key = a }) + R.normal({ 4 }, { key = a }), R.normal({ 4 }, { key = b }),
+        R.normal({ 4 }, { key = a, stream = 1 }), R.normal({ 4 }, { key = 3 }) * 2
     end)
     local draws = 0
-    for line in tostring(g:graph()):gmatch '[^\n]+' do if line:find('random_normal', 1, true) then draws = draws + 1 end end
+    for line in tostring(g:graph()):gmatch '[^\n]+' do
+      if line:find('random_normal', 1, true) then draws = draws + 1 end
+    end
     assert.equal(3, draws) -- of five: one is merged, one has a key of its own and is computed beforehand
     for _, name in ipairs { 'fold', 'cse', 'dce', 'algebra', 'fuse' } do
-      local h = mc.compile(function(key) return R.normal({ 3 }, { key = key }) * 2 + R.uniform({ 3 }, { key = key }) end, { passes = { [name] = false } })
-      for _, key in ipairs(KEYS) do same(R.normal({ 3 }, { key = key }) * 2 + R.uniform({ 3 }, { key = key }), h(key), 'without ' .. name) end
+      local h = mc.compile(function(key)
+        return R.normal({ 3 }, { key = key }) * 2 + R.uniform({ 3 }, { key = key })
+      end, { passes = { [name] = false } })
+      for _, key in ipairs(KEYS) do
+        same(R.normal({ 3 }, { key = key }) * 2 + R.uniform({ 3 }, { key = key }), h(key), 'without ' .. name)
+      end
     end
   end)
 
   it('has no bits while the function is traced', function()
     refuse('is not known yet', mc.compile(function(key) return key.lo > 3 and 1 or 2 end), KEYS[1])
-    refuse('seed is f64[]@cpu; give a whole number', mc.compile(function(n) return R.normal({ 2 }, { key = R.key(n) }) end), 5)
+    refuse('seed is f64[]@cpu; give a whole number',
+      mc.compile(function(n) return R.normal({ 2 }, { key = R.key(n) }) end), 5)
     local g = mc.compile(function(n) return R.normal({ 2 }, { key = R.key(n) }) end)
     for n = 1, 3 do same(R.normal({ 2 }, { key = n }), g(mc.tensor({ n }, { dtype = 'i64' })), 'integers are seeds') end
   end)
@@ -186,7 +200,9 @@ describe('loops', function()
   end)
 
   it('fold the number of the turn into a key from outside', function()
-    local function looped(key) return mc.fori_loop(1, 6, function(i, x) return (folded(x, key, i)) end, mc.zeros { 3 }) end
+    local function looped(key)
+      return mc.fori_loop(1, 6, function(i, x) return (folded(x, key, i)) end, mc.zeros { 3 })
+    end
     compiled('fori_loop', looped)
     for _, key in ipairs(KEYS) do same(by_hand(key, 6, folded), looped(key), 'plain fori_loop') end
   end)
@@ -207,12 +223,14 @@ describe('loops', function()
   it('choose with keys', function()
     compiled('cond', function(key)
       local u = R.uniform({}, { key = key })
-      return mc.cond(mc.gt(u, 0.5), function(k) return R.normal({ 2 }, { key = k }), k end, function(k) return R.uniform({ 2 }, { key = k }), k:fold_in(1) end, key)
+      return mc.cond(mc.gt(u, 0.5), function(k) return R.normal({ 2 }, { key = k }), k end,
+        function(k) return R.uniform({ 2 }, { key = k }), k:fold_in(1) end, key)
     end)
   end)
 
   it('refuse a carry that was a key and is none', function()
-    refuse('scan: structure of carry is a key before the step and a tensor after it', mc.scan, function(c) return c:words() end, KEYS[1], nil, { length = 2 })
+    refuse('scan: structure of carry is a key before the step and a tensor after it', mc.scan,
+      function(c) return c:words() end, KEYS[1], nil, { length = 2 })
   end)
 end)
 
@@ -228,13 +246,16 @@ describe('vmap', function()
     for name, f in pairs(OTHERS) do batched(name, f) end
     batched('a number', function(key) return R.normal({}, { key = key }) end)
     batched('derived', function(key) return R.normal({ 3 }, { key = key:split(3)[2]:fold_in(9) }) end)
-    batched('a loop', function(key) return mc.fori_loop(1, 3, function(i, x) return x + R.normal({ 2 }, { key = key:fold_in(i) }) end, mc.zeros { 2 }) end)
+    batched('a loop', function(key)
+      return mc.fori_loop(1, 3, function(i, x) return x + R.normal({ 2 }, { key = key:fold_in(i) }) end, mc.zeros { 2 })
+    end)
   end)
 
   it('takes parameters, numbers folded in, and keys, batched or not', function()
     local mean, i = mc.tensor { 0, 10, 20, 30, 40 }, mc.arange(0, 4, 1, { dtype = 'i64' })
     local function draw(key, m, k) return R.normal({ 2, 3 }, { key = key:fold_in(k), mean = m }) end
-    for _, how in ipairs { { 1, 1, 1 }, { false, 1, 1 }, { 1, false, 1 }, { 1, 1, false }, { false, 1, false }, { false, false, 1 } } do
+    for _, how in ipairs { { 1, 1, 1 }, { false, 1, 1 }, { 1, false, 1 }, { 1, 1, false }, { false, 1, false },
+      { false, false, 1 } } do
       local function at(list, axis, b) if axis then return list[b] else return list[2] end end
       local rows = {}
       for b = 1, 5 do rows[b] = draw(at(KEYS, how[1], b), at(mean, how[2], b), at(i, how[3], b)) end
@@ -248,7 +269,8 @@ describe('vmap', function()
 
   it('nests, and gives keys back', function()
     local inner = R.keys { KEYS[1], KEYS[2] }
-    local got = mc.vmap(function(key) return mc.vmap(function(i) return R.normal({ 2 }, { key = key:fold_in(i) }) end)(mc.tensor({ 3, 4, 5 }, { dtype = 'i64' })) end)(inner)
+    local got = mc.vmap(function(key) return mc.vmap(function(i) return R.normal({ 2 }, { key = key:fold_in(i) }) end)(
+      mc.tensor({ 3, 4, 5 }, { dtype = 'i64' })) end)(inner)
     for a = 1, 2 do for b = 1, 3 do same(R.normal({ 2 }, { key = KEYS[a]:fold_in(b + 2) }), got[a][b], 'nested') end end
     local keys = mc.vmap(function(key) return key:fold_in(1) end)(inner)
     same(KEYS[2]:fold_in(1), keys[2], 'keys')

@@ -1,4 +1,5 @@
--- random_sample_spec.lua - permutations, choices and random vectors of mc.random: what they must keep, how often they must come.
+-- random_sample_spec.lua - permutations, choices and random vectors of mc.random: what they must keep, how often they
+-- must come.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local BEFORE = support.tensor_bytes() -- specs that ran earlier may hold some
 local mc = require 'mascon'
@@ -27,13 +28,18 @@ describe('permutation', function()
       assert.is_true(same(p:sort(), mc.arange(1, n):to 'i64'))
     end
   end)
-  it('is mc.randperm', function() assert.is_true(same(R.permutation(50, { key = 3 }), mc.randperm(50, { seed = 3 }))) end)
+  it('is mc.randperm', function()
+    assert.is_true(same(R.permutation(50, { key = 3 }), mc.randperm(50, { seed = 3 })))
+  end)
   it('gives all orders equally often', function()
     local n, counts, expected = 24000, {}, {}
     -- 24 orders of four things: rows sorted by words of their own
-    local rows = R.permutation(mc.arange(0, 3):reshape { 1, 4 } + mc.zeros { n, 1 }, { axis = 2, independent = true, key = 5 })
+    local rows =
+      R.permutation(mc.arange(0, 3):reshape { 1, 4 } + mc.zeros { n, 1 }, { axis = 2, independent = true, key = 5 })
     local code = (rows * mc.tensor { 64, 16, 4, 1 }):sum(2):to 'i64'
-    for _, c in ipairs(mc.bincount(code):totable()) do if c > 0 then counts[#counts + 1], expected[#expected + 1] = c, n / 24 end end
+    for _, c in ipairs(mc.bincount(code):totable()) do
+      if c > 0 then counts[#counts + 1], expected[#expected + 1] = c, n / 24 end
+    end
     assert.equal(24, #counts)
     fits(counts, expected)
   end)
@@ -52,7 +58,8 @@ describe('permutation', function()
   end)
   it('says what is wrong', function()
     says('random%.permutation: x is %-1; it must be integer >= 0', function() local _ = R.permutation(-1) end)
-    says('random%.permutation: axis 3 is outside', function() local _ = R.permutation(mc.zeros { 2, 2 }, { axis = 3 }) end)
+    says('random%.permutation: axis 3 is outside',
+      function() local _ = R.permutation(mc.zeros { 2, 2 }, { axis = 3 }) end)
   end)
 end)
 
@@ -73,7 +80,8 @@ describe('choice', function()
     local n = 60000
     fits(mc.bincount(R.choice(6, { n }, { key = 1 }) - 1):totable(), { n / 6, n / 6, n / 6, n / 6, n / 6, n / 6 })
     fits(mc.bincount(R.choice(4, { n }, { key = 1, p = { 1, 0, 2, 3 } }) - 1):totable(), { n / 6, 0, n / 3, n / 2 })
-    fits(mc.bincount(R.choice(3, { n }, { key = 1, p = mc.tensor({ 1, 1, 0 }, { dtype = 'f32' }) }) - 1):totable(), { n / 2, n / 2, 0 })
+    fits(mc.bincount(R.choice(3, { n }, { key = 1, p = mc.tensor({ 1, 1, 0 }, { dtype = 'f32' }) }) - 1):totable(),
+      { n / 2, n / 2, 0 })
   end)
   it('draws without replacement: every pair equally often', function()
     local counts, expected, n = {}, {}, 3000
@@ -121,12 +129,15 @@ describe('choice', function()
     assert.is_true(same(out, R.choice(6, { 4 }, { key = 1 })))
   end)
   it('says what is wrong', function()
-    says('random%.choice: 7 are to be drawn without replacement, there are 6; draw fewer, or set replace = true', function() local _ = R.choice(6, { 7 }, { replace = false }) end)
-    says('there are 2 with a positive weight', function() local _ = R.choice(3, { 3 }, { replace = false, p = { 1, 0, 1 } }) end)
+    says('random%.choice: 7 are to be drawn without replacement, there are 6; draw fewer, or set replace = true',
+      function() local _ = R.choice(6, { 7 }, { replace = false }) end)
+    says('there are 2 with a positive weight',
+      function() local _ = R.choice(3, { 3 }, { replace = false, p = { 1, 0, 1 } }) end)
     says('weight 2 is %-1, their sum is 1', function() local _ = R.choice(3, { 3 }, { p = { 1, -1, 1 } }) end)
     says('weight 1 is 0, their sum is 0', function() local _ = R.choice(2, { 3 }, { p = { 0, 0 } }) end)
     says('weight 3 is nan', function() local _ = R.choice(3, { 3 }, { p = { 1, 1, 0 / 0 } }) end)
-    says('the weights are f64%[2%]@cpu, there are 3 things; give one weight each', function() local _ = R.choice(3, { 3 }, { p = { 1, 1 } }) end)
+    says('the weights are f64%[2%]@cpu, there are 3 things; give one weight each',
+      function() local _ = R.choice(3, { 3 }, { p = { 1, 1 } }) end)
     says('there is nothing to draw from', function() local _ = R.choice(0, { 3 }) end)
     says('random%.choice: x is \'a\'; it must be integer >= 0', function() local _ = R.choice('a', { 3 }) end)
   end)
@@ -153,8 +164,10 @@ describe('multinomial', function()
     assert.same({ 3, 2 }, { unpack(x.shape) })
     assert.is_true(same(x:sum(2), mc.tensor({ 0, 10, 1000000 }, { dtype = 'i64' })))
     local w = mc.tensor { { 1, 4 }, { 2, 5 }, { 3, 6 } }
-    assert.is_true(same(R.multinomial { 7, 2, n = 9, p = w.T, key = 2 }, R.multinomial { 7, 2, n = 9, p = w.T:contiguous() * 2, key = 2 }))
-    assert.is_true(same(R.multinomial { 4, n = 9, p = { 0, 0, 1 }, key = 2 }, mc.tensor({ { 0, 0, 9 }, { 0, 0, 9 }, { 0, 0, 9 }, { 0, 0, 9 } }, { dtype = 'i64' })))
+    assert.is_true(same(R.multinomial { 7, 2, n = 9, p = w.T, key = 2 },
+      R.multinomial { 7, 2, n = 9, p = w.T:contiguous() * 2, key = 2 }))
+    assert.is_true(same(R.multinomial { 4, n = 9, p = { 0, 0, 1 }, key = 2 },
+      mc.tensor({ { 0, 0, 9 }, { 0, 0, 9 }, { 0, 0, 9 }, { 0, 0, 9 } }, { dtype = 'i64' })))
     local many = R.multinomial { 3, n = 100000, p = mc.ones { 3000 }, dtype = 'f32', key = 1 }
     assert.is_true(same(many:to 'i64', R.multinomial { 3, n = 100000, p = mc.ones { 3000 }, key = 1 }))
     assert.is_true(mc.all(many:sum(2):eq(100000)))
@@ -163,9 +176,11 @@ describe('multinomial', function()
     assert.is_true(same(out.T, R.multinomial { 4, n = 9, p = { 1, 1, 1 }, key = 2 }))
   end)
   it('says what is wrong', function()
-    says('random%.multinomial: parameters %(5, the weights%) at position 2 %(from 1%) are refused; a whole n', function() local _ = R.multinomial { n = 5, p = { { 1, 1 }, { 1, -1 } } } end)
+    says('random%.multinomial: parameters %(5, the weights%) at position 2 %(from 1%) are refused; a whole n',
+      function() local _ = R.multinomial { n = 5, p = { { 1, 1 }, { 1, -1 } } } end)
     says('random%.multinomial: p is nil; give a tensor', function() local _ = R.multinomial { n = 5 } end)
-    says('random%.multinomial: p is f64%[0%]@cpu; give at least one category', function() local _ = R.multinomial { n = 5, p = mc.zeros { 0 } } end)
+    says('random%.multinomial: p is f64%[0%]@cpu; give at least one category',
+      function() local _ = R.multinomial { n = 5, p = mc.zeros { 0 } } end)
   end)
 end)
 
@@ -193,7 +208,8 @@ describe('dirichlet', function()
     local out = mc.zeros { 2, 5 }
     R.dirichlet { 5, alpha = { 1, 2 }, key = 1, out = out.T }
     assert.is_true(same(out.T, R.dirichlet { 5, alpha = { 1, 2 }, key = 1 }))
-    says('random%.dirichlet: alpha is 0 at position 2 %(from 1%); concentrations are > 0', function() local _ = R.dirichlet { alpha = { 1, 0 } } end)
+    says('random%.dirichlet: alpha is 0 at position 2 %(from 1%); concentrations are > 0',
+      function() local _ = R.dirichlet { alpha = { 1, 0 } } end)
   end)
 end)
 
@@ -213,19 +229,23 @@ describe('multivariate_normal', function()
   it('takes the factor in place of the covariance, stacks of either, sizes from the parameters', function()
     local c = mc.tensor(cov)
     local L = mc.linalg.cholesky(c)
-    assert.is_true(same(R.multivariate_normal({ 5 }, { cov = c, key = 1 }), R.multivariate_normal({ 5 }, { cholesky = L, key = 1 })))
+    assert.is_true(same(R.multivariate_normal({ 5 }, { cov = c, key = 1 }),
+      R.multivariate_normal({ 5 }, { cholesky = L, key = 1 })))
     local stack = mc.stack { c, c * 4 }
     local x = R.multivariate_normal { cov = stack, key = 1 }
     local one = R.multivariate_normal({ 2 }, { cov = c, key = 1 })
     assert.is_true(mc.allclose(x, one * mc.tensor { { 1 }, { 2 } }, { rtol = 1e-12 }))
-    assert.same({ 4, 2, 3 }, { unpack(R.multivariate_normal({ 4, 2 }, { cov = stack, mean = mc.zeros { 3 }, key = 1 }).shape) })
+    assert.same({ 4, 2, 3 },
+      { unpack(R.multivariate_normal({ 4, 2 }, { cov = stack, mean = mc.zeros { 3 }, key = 1 }).shape) })
     assert.same({ 2, 3 }, { unpack(R.multivariate_normal { cov = c, mean = mc.zeros { 2, 3 }, key = 1 }.shape) })
     assert.equal('f32', R.multivariate_normal({ 2 }, { cov = c, dtype = 'f32', key = 1 }).dtype)
   end)
   it('says what is wrong', function()
     says('give one of cov and cholesky', function() local _ = R.multivariate_normal { 3 } end)
-    says('cov is f64%[2,3%]@cpu; give square matrices', function() local _ = R.multivariate_normal { cov = mc.zeros { 2, 3 } } end)
-    says('mean is f64%[2%]@cpu, the covariance f64%[3,3%]@cpu; their last sizes must agree', function() local _ = R.multivariate_normal { cov = cov, mean = { 1, 2 } } end)
+    says('cov is f64%[2,3%]@cpu; give square matrices',
+      function() local _ = R.multivariate_normal { cov = mc.zeros { 2, 3 } } end)
+    says('mean is f64%[2%]@cpu, the covariance f64%[3,3%]@cpu; their last sizes must agree',
+      function() local _ = R.multivariate_normal { cov = cov, mean = { 1, 2 } } end)
     says('not positive definite', function() local _ = R.multivariate_normal { cov = { { 1, 2 }, { 2, 1 } } } end)
   end)
 end)
@@ -241,12 +261,14 @@ describe('wishart', function()
       for j = 1, i do
         local v = x[{ mc.all, i, j }]
         assert.is_nil(tol.stat(v:mean():item(), df * scale[i][j], v:std():item() / math.sqrt(m)))
-        assert.is_nil(tol.stat(mc.square(v - df * scale[i][j]):mean():item(), df * (scale[i][j] ^ 2 + scale[i][i] * scale[j][j]), mc.square(v - df * scale[i][j]):std():item() / math.sqrt(m)))
+        assert.is_nil(tol.stat(mc.square(v - df * scale[i][j]):mean():item(), df * (scale[i][j] ^ 2
+          + scale[i][i] * scale[j][j]), mc.square(v - df * scale[i][j]):std():item() / math.sqrt(m)))
       end
     end
   end)
   it('says what is wrong', function()
-    says('random%.wishart: df is 1; it must exceed d %- 1 = 1', function() local _ = R.wishart { df = 1, scale = { { 1, 0 }, { 0, 1 } } } end)
+    says('random%.wishart: df is 1; it must exceed d %- 1 = 1',
+      function() local _ = R.wishart { df = 1, scale = { { 1, 0 }, { 0, 1 } } } end)
     says('random%.wishart: scale is not given', function() local _ = R.wishart { df = 4 } end)
   end)
 end)

@@ -8,7 +8,8 @@ local mc = require 'mascon'
 local R = mc.random
 local tol = support.load 'tol'
 
---- Centred L2 discrepancy of points in [0, 1)^d (Hickernell, A generalized discrepancy and quadrature error bound, 1998, equation 5.1c).
+--- Centred L2 discrepancy of points in [0, 1)^d (Hickernell, A generalized discrepancy and quadrature error bound,
+--- 1998, equation 5.1c).
 local function discrepancy(x)
   local n, d = x.shape[1], x.shape[2]
   local far = mc.abs(x - 0.5)
@@ -16,7 +17,8 @@ local function discrepancy(x)
   local pair = mc.ones { n, n }
   for j = 1, d do
     local a, f = x[{ mc.all, j }], far[{ mc.all, j }]
-    pair = pair * (1 + (f:reshape { n, 1 } + f:reshape { 1, n }) / 2 - mc.abs(a:reshape { n, 1 } - a:reshape { 1, n }) / 2)
+    pair =
+      pair * (1 + (f:reshape { n, 1 } + f:reshape { 1, n }) / 2 - mc.abs(a:reshape { n, 1 } - a:reshape { 1, n }) / 2)
   end
   return math.sqrt((13 / 12) ^ d - 2 / n * first + pair:sum():item() / n ^ 2)
 end
@@ -47,7 +49,8 @@ describe('sobol', function()
     local k = 4
     local x = R.sobol(2 ^ (2 * k), 2, { key = 8 })
     for shift = 0, 2 * k do -- boxes of 2^-shift by 2^-(2k - shift)
-      local cell = mc.floor(x[{ mc.all, 1 }] * 2 ^ shift) * 2 ^ (2 * k - shift) + mc.floor(x[{ mc.all, 2 }] * 2 ^ (2 * k - shift))
+      local cell =
+        mc.floor(x[{ mc.all, 1 }] * 2 ^ shift) * 2 ^ (2 * k - shift) + mc.floor(x[{ mc.all, 2 }] * 2 ^ (2 * k - shift))
       assert.is_true(mc.array_equal(mc.bincount(cell:to 'i64'), mc.ones({ 2 ^ (2 * k) }, { dtype = 'i64' })))
     end
   end)
@@ -70,7 +73,9 @@ describe('sobol', function()
   it('integrates a smooth function much better than random points', function()
     local function worst(points)
       local most = 0
-      for k = 1, 5 do most = math.max(most, math.abs((mc.cos(points(k) * 2):prod(2)):mean():item() - (math.sin(2) / 2) ^ 4)) end
+      for k = 1, 5 do
+        most = math.max(most, math.abs((mc.cos(points(k) * 2):prod(2)):mean():item() - (math.sin(2) / 2) ^ 4))
+      end
       return most
     end
     local even = worst(function(k) return R.sobol(4096, 4, { key = k }) end)
@@ -97,7 +102,8 @@ describe('halton', function()
   end)
   it('splits, and differs from key to key', function()
     local whole = R.halton(700, 5, { key = 3 })
-    assert.is_true(mc.array_equal(whole, mc.concat { R.halton(123, 5, { key = 3 }), R.halton(577, 5, { key = 3, skip = 123 }) }))
+    assert.is_true(
+      mc.array_equal(whole, mc.concat { R.halton(123, 5, { key = 3 }), R.halton(577, 5, { key = 3, skip = 123 }) }))
     assert.is_false(mc.array_equal(whole, R.halton(700, 5, { key = 4 })))
   end)
 end)
@@ -118,7 +124,8 @@ describe('the discrepancy', function()
   it("is SciPy's", function()
     local want = golden().discrepancy:item()
     -- the three sums cancel: their size, not the difference's, is the scale
-    assert.is_nil(tol.compare('ACCUM', 'f64', discrepancy(R.sobol(256, 5, { scramble = false })) ^ 2, want ^ 2, { n = 256 * 256, scale = 3 * (13 / 12) ^ 5 }))
+    assert.is_nil(tol.compare('ACCUM', 'f64', discrepancy(R.sobol(256, 5, { scramble = false })) ^ 2, want ^ 2,
+      { n = 256 * 256, scale = 3 * (13 / 12) ^ 5 }))
   end)
   it('of all three is below that of random points', function()
     local random = discrepancy(R.uniform({ 512, 6 }, { key = 1 }))
@@ -154,10 +161,14 @@ describe('all three', function()
     end)
   end)
   it('say what is wrong', function()
-    assert.matches('random%.sobol: d is 1112; direction numbers are there for 1111 dimensions', support.message(function() local _ = R.sobol(2, 1112) end))
-    assert.matches('random%.halton: n is %-1; it must be integer >= 0', support.message(function() local _ = R.halton(-1, 2) end))
-    assert.matches('random%.latin_hypercube: d is nil; it must be integer >= 1', support.message(function() local _ = R.latin_hypercube(3) end))
-    assert.matches('random%.sobol: option "scrambled" is unknown; did you mean "scramble"', support.message(function() local _ = R.sobol { 2, 2, scrambled = true } end))
+    assert.matches('random%.sobol: d is 1112; direction numbers are there for 1111 dimensions',
+      support.message(function() local _ = R.sobol(2, 1112) end))
+    assert.matches('random%.halton: n is %-1; it must be integer >= 0',
+      support.message(function() local _ = R.halton(-1, 2) end))
+    assert.matches('random%.latin_hypercube: d is nil; it must be integer >= 1',
+      support.message(function() local _ = R.latin_hypercube(3) end))
+    assert.matches('random%.sobol: option "scrambled" is unknown; did you mean "scramble"',
+      support.message(function() local _ = R.sobol { 2, 2, scrambled = true } end))
   end)
 end)
 

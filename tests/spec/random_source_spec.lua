@@ -1,4 +1,5 @@
--- random_source_spec.lua - keys, generators and the one rule of where numbers come from; sizes, parameters and dtypes of all distributions.
+-- random_source_spec.lua - keys, generators and the one rule of where numbers come from; sizes, parameters and dtypes
+-- of all distributions.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local BEFORE = support.tensor_bytes() -- specs that ran earlier may hold some
 local mc = require 'mascon'
@@ -91,7 +92,9 @@ describe('every distribution', function()
           local want = R[name]({ 70 }, options(name, { key = 3 }, at))
           local o, full = options(name, { key = 3 }, at), options(name, { key = 3 }, at)
           local dtype = name == 'integers' and 'i64' or 'f64'
-          for k, v in pairs(laws[name][at].p) do o[k], full[k] = mc.tensor(v, { dtype = dtype }), mc.full({ 70 }, v, { dtype = dtype }) end
+          for k, v in pairs(laws[name][at].p) do
+            o[k], full[k] = mc.tensor(v, { dtype = dtype }), mc.full({ 70 }, v, { dtype = dtype })
+          end
           assert(same(want, R[name]({ 70 }, o)), name .. ': 0-d parameters')
           assert(same(want, R[name]({ 70 }, full)), name .. ': parameters of the size of the result')
           if next(laws[name][at].p) then assert(same(want, R[name](full)), name .. ': sizes from the parameters') end
@@ -107,7 +110,8 @@ describe('every distribution', function()
     assert.is_true(mc.allclose(x, mean + std:to 'f64' * R.normal({ 2, 3 }, { key = 1 }), { rtol = 1e-14 }))
     local base = mc.arange(1, 12):reshape { 3, 4 }
     assert.is_true(same(R.gamma { a = base.T, key = 2 }, R.gamma { a = base.T:contiguous(), key = 2 }))
-    assert.is_true(same(R.poisson { 5, 3, rate = mc.tensor({ 1, 2, 3 }, { dtype = 'i32' }), key = 2 }, R.poisson { 5, 3, rate = { 1, 2, 3 }, key = 2 }))
+    assert.is_true(same(R.poisson { 5, 3, rate = mc.tensor({ 1, 2, 3 }, { dtype = 'i32' }), key = 2 },
+      R.poisson { 5, 3, rate = { 1, 2, 3 }, key = 2 }))
   end)
 
   it('writes into out=, strided, and over its own parameter', function()
@@ -135,7 +139,8 @@ describe('every distribution', function()
       if name ~= 'multinomial' then
         assert(R[name]({ 3, 0 }, options(name, { key = 1 })):numel() == 0, name)
         assert(R[name]({}, options(name, { key = 1 })).ndim == 0, name)
-        assert(same(R[name]({}, options(name, { key = 1 })):reshape { 1 }, R[name]({ 1 }, options(name, { key = 1 }))), name)
+        assert(same(R[name]({}, options(name, { key = 1 })):reshape { 1 }, R[name]({ 1 }, options(name, { key = 1 }))),
+          name)
       end
     end
     assert.equal(0, R.gamma({ a = mc.zeros { 0 } }):numel())
@@ -153,7 +158,10 @@ describe('every distribution', function()
           assert(same(want, x), ('%s with %d threads'):format(name, threads))
         end
         assert(same(want[{ { 1, 1000 } }], R[name]({ 1000 }, options(name, { key = 6 }))), name .. ': shorter')
-        if name ~= 'multinomial' then assert(same(want[{ { 1, 70000 } }], R[name]({ 7, 100, 100 }, options(name, { key = 6 })):reshape { -1 }), name .. ': other sizes') end
+        if name ~= 'multinomial' then
+          assert(same(want[{ { 1, 70000 } }], R[name]({ 7, 100, 100 }, options(name, { key = 6 })):reshape { -1 }),
+            name .. ': other sizes')
+        end
       end
     end)
   end)
@@ -183,7 +191,8 @@ describe('every distribution', function()
 
   it('converts no count that its dtype cannot hold', function()
     assert.equal('f32', R.poisson({ 3 }, { rate = 2, dtype = 'f32' }).dtype)
-    assert.is_true(same(R.poisson({ 30 }, { rate = 2e9, dtype = 'f64', key = 1 }), R.poisson({ 30 }, { rate = 2e9, key = 1 }):to 'f64'))
+    assert.is_true(same(R.poisson({ 30 }, { rate = 2e9, dtype = 'f64', key = 1 }),
+      R.poisson({ 30 }, { rate = 2e9, key = 1 }):to 'f64'))
   end)
 end)
 
@@ -212,10 +221,12 @@ end)
 describe('errors', function()
   local function says(pattern, f) assert.matches(pattern, support.message(f)) end
   it('name the first bad value', function()
-    says('random_source_spec%.lua:%d+: random%.gamma: parameters %(%-2, 1%) at position 2 %(from 1%) are refused; a > 0 and scale >= 0 are needed', function() local _ = R.gamma { a = { 1, -2, -3 } } end)
+    says('random_source_spec%.lua:%d+: random%.gamma: parameters %(%-2, 1%) at position 2 %(from 1%) are refused; a > '
+      .. '0 and scale >= 0 are needed', function() local _ = R.gamma { a = { 1, -2, -3 } } end)
     says('random%.gamma: parameters %(0, 1%) are refused', function() local _ = R.gamma { 3, a = 0 } end)
     says('random%.normal: parameters %(nan, 1%) are refused', function() local _ = R.normal { 3, mean = 0 / 0 } end)
-    says('random%.uniform: parameters %(2, 1%) are refused; low <= high', function() local _ = R.uniform { 3, low = 2 } end)
+    says('random%.uniform: parameters %(2, 1%) are refused; low <= high',
+      function() local _ = R.uniform { 3, low = 2 } end)
     says('random%.poisson: parameters %(%-1%) at position 70000 ', function()
       local rate = mc.ones { 80000 }
       rate[70000], rate[75000] = -1, -2
@@ -223,28 +234,40 @@ describe('errors', function()
     end)
     says('random%.binomial: parameters %(2.5, 0.5%)', function() local _ = R.binomial { 3, n = 2.5, p = 0.5 } end)
     says('random%.bernoulli: parameters %(1.5%)', function() local _ = R.bernoulli { 3, p = 1.5 } end)
-    says('random%.hypergeometric: parameters %(2, 3, 6%).*nsample <= ngood %+ nbad', function() local _ = R.hypergeometric { 3, ngood = 2, nbad = 3, nsample = 6 } end)
+    says('random%.hypergeometric: parameters %(2, 3, 6%).*nsample <= ngood %+ nbad',
+      function() local _ = R.hypergeometric { 3, ngood = 2, nbad = 3, nsample = 6 } end)
     says('random%.integers: parameters %(5, 4%)', function() local _ = R.integers { 3, low = 5, high = 4 } end)
-    says('random%.truncated_normal: parameters %(1, 1, 0, 1%) .*low < high', function() local _ = R.truncated_normal { 3, low = 1, high = 1 } end)
+    says('random%.truncated_normal: parameters %(1, 1, 0, 1%) .*low < high',
+      function() local _ = R.truncated_normal { 3, low = 1, high = 1 } end)
   end)
   it('of arguments say what to give', function()
     says('random%.gamma: a is not given; it is a number or a tensor, a = ...', function() local _ = R.gamma { 3 } end)
     says('random%.gamma: a is \'x\'; give a number or a tensor', function() local _ = R.gamma { 3, a = 'x' } end)
-    says('random%.gamma: option "scales" is unknown; did you mean "scale"', function() local _ = R.gamma { 3, a = 1, scales = 1 } end)
-    says('random%.gamma: dtype i32 is not drawn; choose f64 or f32, then convert with :to', function() local _ = R.gamma { 3, a = 1, dtype = 'i32' } end)
-    says('random%.integers: high reaches 300, dtype u8 ends at 255', function() local _ = R.integers { 3, low = 0, high = 300, dtype = 'u8' } end)
-    says('random%.integers: low is 0.5; it must be a whole number', function() local _ = R.integers { 3, low = 0.5, high = 300 } end)
-    says('random%.normal: a parameter is f64%[3%]@cpu, the result has the sizes .*2.*; they must broadcast', function() local _ = R.normal { 2, mean = { 1, 2, 3 } } end)
-    says('random%.normal: parameters f64%[3%]@cpu and f64%[2%]@cpu do not broadcast', function() local _ = R.normal { mean = { 1, 2, 3 }, std = { 1, 2 } } end)
-    says('random%.normal: a parameter is c128%[1%]@cpu; give real numbers', function() local _ = R.normal { mean = mc.tensor { mc.complex(1, 1) } } end)
+    says('random%.gamma: option "scales" is unknown; did you mean "scale"',
+      function() local _ = R.gamma { 3, a = 1, scales = 1 } end)
+    says('random%.gamma: dtype i32 is not drawn; choose f64 or f32, then convert with :to',
+      function() local _ = R.gamma { 3, a = 1, dtype = 'i32' } end)
+    says('random%.integers: high reaches 300, dtype u8 ends at 255',
+      function() local _ = R.integers { 3, low = 0, high = 300, dtype = 'u8' } end)
+    says('random%.integers: low is 0.5; it must be a whole number',
+      function() local _ = R.integers { 3, low = 0.5, high = 300 } end)
+    says('random%.normal: a parameter is f64%[3%]@cpu, the result has the sizes .*2.*; they must broadcast',
+      function() local _ = R.normal { 2, mean = { 1, 2, 3 } } end)
+    says('random%.normal: parameters f64%[3%]@cpu and f64%[2%]@cpu do not broadcast',
+      function() local _ = R.normal { mean = { 1, 2, 3 }, std = { 1, 2 } } end)
+    says('random%.normal: a parameter is c128%[1%]@cpu; give real numbers',
+      function() local _ = R.normal { mean = mc.tensor { mc.complex(1, 1) } } end)
     says('random%.normal: the sizes are f64%[2%]@cpu; give a table', function() local _ = R.normal(mc.zeros { 2 }) end)
     says('random%.normal: size 1 of the shape is %-1', function() local _ = R.normal { -1 } end)
   end)
   it('of sources name the rule', function()
-    says('random%.normal: more than one of key, seed and generator is given; choose one', function() local _ = R.normal { 3, key = 1, seed = 1 } end)
-    says('random%.normal: option key is \'x\'; give mc%.random%.key%(n%), or a whole number', function() local _ = R.normal { 3, key = 'x' } end)
+    says('random%.normal: more than one of key, seed and generator is given; choose one',
+      function() local _ = R.normal { 3, key = 1, seed = 1 } end)
+    says('random%.normal: option key is \'x\'; give mc%.random%.key%(n%), or a whole number',
+      function() local _ = R.normal { 3, key = 'x' } end)
     says('random%.key: seed is %-1; it must be integer >= 0', function() local _ = R.normal { 3, key = -1 } end)
-    says('random%.normal: option generator is a table; give one that mc.random.generator made', function() local _ = R.normal { 3, generator = {} } end)
+    says('random%.normal: option generator is a table; give one that mc.random.generator made',
+      function() local _ = R.normal { 3, generator = {} } end)
     says('generator: it has no method norml; did you mean normal', function() local _ = R.generator(1):norml { 3 } end)
     says('generator:restore: the state is not one', function() local _ = R.generator(1):restore { 3 } end)
     says('key:split: n is 0; it must be integer >= 1', function() local _ = R.key(1):split(0) end)

@@ -38,7 +38,8 @@ describe('the generator', function()
 
   it('drives uniform numbers: 53 bits of two words, low half first; 24 of one word', function()
     local key, stream = 12345678901, 7
-    local x, y = read(mc.rand({ 40 }, { seed = key, stream = stream })), read(mc.rand({ 40 }, { seed = key, stream = stream, dtype = 'f32' }))
+    local x, y = read(mc.rand({ 40 }, { seed = key, stream = stream })),
+      read(mc.rand({ 40 }, { seed = key, stream = stream, dtype = 'f32' }))
     for i = 0, 39 do
       local c = philox(key, stream, math.floor(i / 2))
       local word = c[2 * (i % 2) + 2] * M32 + c[2 * (i % 2) + 1]
@@ -141,16 +142,20 @@ describe('distributions', function()
 
   it('take their parameters', function()
     local z = mc.randn({ 30 }, { seed = 6 })
-    assert.is_true(mc.allclose(mc.randn({ 30 }, { seed = 6, mean = 2, std = 0.5 }), z * 0.5 + 2, { rtol = 1e-15, atol = 1e-15 }))
+    assert.is_true(mc.allclose(mc.randn({ 30 }, { seed = 6, mean = 2, std = 0.5 }), z * 0.5 + 2,
+      { rtol = 1e-15, atol = 1e-15 }))
     local u = mc.rand({ 30 }, { seed = 6, low = -2, high = 2 })
     assert.is_true(u:min():item() >= -2 and u:max():item() < 2)
   end)
 end)
 
 it('refuses nonsense by name', function()
-  assert.matches('random_spec%.lua:%d+: randint: high 1 is below low 3', support.message(function() local _ = mc.randint(3, 1, { 2 }) end))
-  assert.matches('randn: option "sed" is unknown; did you mean "seed"', support.message(function() local _ = mc.randn { 2, sed = 1 } end))
-  assert.matches('random%.normal: parameters %(0, %-1%) are refused; a finite mean and std >= 0 are needed', support.message(function() local _ = mc.randn { 2, std = -1 } end))
+  assert.matches('random_spec%.lua:%d+: randint: high 1 is below low 3',
+    support.message(function() local _ = mc.randint(3, 1, { 2 }) end))
+  assert.matches('randn: option "sed" is unknown; did you mean "seed"',
+    support.message(function() local _ = mc.randn { 2, sed = 1 } end))
+  assert.matches('random%.normal: parameters %(0, %-1%) are refused; a finite mean and std >= 0 are needed',
+    support.message(function() local _ = mc.randn { 2, std = -1 } end))
   assert.matches('seed: n is 1.5', support.message(function() mc.seed(1.5) end))
   assert.matches('rand: .*i32.*f32', support.message(function() local _ = mc.rand { 2, dtype = 'i32' } end))
 end)

@@ -1,11 +1,14 @@
--- random_statistics_spec.lua - every distribution of mc.random against its exact distribution function, with stated power.
+-- random_statistics_spec.lua - every distribution of mc.random against its exact distribution function, with stated
+-- power.
 --
--- Continuous laws by Kolmogorov and Smirnov: sqrt(n) sup |F_n - F| has the tail 2 exp(-2 z^2) (Kolmogorov 1933); refused where that is
--- below ALARM. Counts by Pearson's chi-square over classes of 10 or more expected. Seeds are fixed: a test passes always or never.
--- Power, by calculation: with n draws a gap D between the distribution functions is found with probability 0.99 when sqrt(n) D is
--- 2.69 + 2.33 / 2 = 3.86 or more (the statistic at the place of the gap is normal with deviation 1/2 at most). Normal numbers: a shift of
--- 0.01 deviations is a gap of 0.004, found with n = 10^6. The others: n = 2 10^5, a gap of 0.0087. Chi-square: a class of probability p is
--- missed by less than 7.3 sqrt(p (1 - p) / n), 0.5 per cent points at p = 0.1. The tests of the tests below check it with laws that are off.
+-- Continuous laws by Kolmogorov and Smirnov: sqrt(n) sup |F_n - F| has the tail 2 exp(-2 z^2) (Kolmogorov 1933);
+-- refused where that is below ALARM. Counts by Pearson's chi-square over classes of 10 or more expected. Seeds are
+-- fixed: a test passes always or never.
+-- Power, by calculation: with n draws a gap D between the distribution functions is found with probability 0.99 when
+-- sqrt(n) D is 2.69 + 2.33 / 2 = 3.86 or more (the statistic at the place of the gap is normal with deviation 1/2 at
+-- most). Normal numbers: a shift of 0.01 deviations is a gap of 0.004, found with n = 10^6. The others: n = 2 10^5, a
+-- gap of 0.0087. Chi-square: a class of probability p is missed by less than 7.3 sqrt(p (1 - p) / n), 0.5 per cent
+-- points at p = 0.1. The tests of the tests below check it with laws that are off.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local BEFORE = support.tensor_bytes() -- specs that ran earlier may hold some
 local mc = require 'mascon'
@@ -70,12 +73,17 @@ describe('the law', function()
             local z = kolmogorov(draws(name, case, n, { dtype = dtype }), case.cdf)
             -- f32 numbers step: a narrow interval far out has few of them
             local steps = dtype == 'f32' and name == 'truncated_normal'
-            if z > LIMIT and not steps then error(('random.%s{ %s } %s: sqrt(n) D = %.3f, at most %.3f'):format(name, parameters(case), dtype, z, LIMIT), 0) end
+            if z > LIMIT and not steps then
+              error(('random.%s{ %s } %s: sqrt(n) D = %.3f, at most %.3f'):format(name, parameters(case),
+                dtype, z, LIMIT), 0)
+            end
           elseif dtype == 'f64' then
             local x = draws(name, case, N)
             if x.ndim == 2 then x = x[{ mc.all, 1 }] end
             local chi, p = pearson(x, case.pmf)
-            if not (p > ALARM) then error(('random.%s{ %s }: chi-square %.1f, p = %.2g'):format(name, parameters(case), chi, p), 0) end
+            if not (p > ALARM) then
+              error(('random.%s{ %s }: chi-square %.1f, p = %.2g'):format(name, parameters(case), chi, p), 0)
+            end
           end
         end
       end

@@ -1,4 +1,5 @@
--- recurrence_spec.lua - mc.linear_recurrence against its definition, both ways, over dtypes, layouts and levels; its special cases and messages.
+-- recurrence_spec.lua - mc.linear_recurrence against its definition, both ways, over dtypes, layouts and levels; its
+-- special cases and messages.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local C = require 'mascon.core.ffi'.C
@@ -22,13 +23,15 @@ describe('linear_recurrence', function()
         property.check(function(draw)
           local shape, dtype, reverse = draw.shape(3, 6), draw.dtype { 'f64', 'f32' }, draw(0, 1) == 1
           local axis = draw.axis(shape)
-          local a, b = draw.tensor(shape, dtype, draw.layout(), 'plain'), draw.tensor(shape, dtype, draw.layout(), 'plain')
+          local a, b = draw.tensor(shape, dtype, draw.layout(), 'plain'),
+            draw.tensor(shape, dtype, draw.layout(), 'plain')
           local y = mc.linear_recurrence(a, b, { axis = axis, reverse = reverse })
           assert.equal(dtype, y.dtype)
           local function rows(t) return mc.moveaxis(t, axis, -1):copy():reshape(-1, shape[axis]):totable() end
           local ra, rb, ry = rows(a), rows(b), rows(y)
           for r = 1, #ry do
-            local want, size = plain(ra[r], rb[r], reverse), plain(mc.abs(mc.tensor(ra[r])):totable(), mc.abs(mc.tensor(rb[r])):totable(), reverse)
+            local want, size = plain(ra[r], rb[r], reverse),
+              plain(mc.abs(mc.tensor(ra[r])):totable(), mc.abs(mc.tensor(rb[r])):totable(), reverse)
             for i, v in ipairs(want) do
               local wrong = tol.compare('ACCUM', dtype, ry[r][i], v, { n = shape[axis], scale = size[i] })
               if wrong then error(wrong, 0) end
@@ -53,12 +56,15 @@ describe('linear_recurrence', function()
   it('ignores the first factor, whatever it is', function()
     assert.equal(3, mc.linear_recurrence(mc.tensor { 0 / 0, 2 }, mc.tensor { 1, 1 })[2]:item())
     assert.equal(3, mc.linear_recurrence(mc.tensor { 2, 0 / 0 }, mc.tensor { 1, 1 }, { reverse = true })[1]:item())
-    assert.equal('c128[1]@cpu { 1+0i }', (tostring(mc.linear_recurrence(mc.tensor { mc.complex(0 / 0, 0) }, mc.tensor { 1 })):gsub('%s+', ' ')))
+    assert.equal('c128[1]@cpu { 1+0i }',
+      (tostring(mc.linear_recurrence(mc.tensor { mc.complex(0 / 0, 0) }, mc.tensor { 1 })):gsub('%s+', ' ')))
   end)
 
   it('takes halves, integers, empty tensors and out=, also over its operands', function()
-    assert.equal('f16', mc.linear_recurrence(mc.ones({ 3 }, { dtype = 'f16' }), mc.ones({ 3 }, { dtype = 'f16' })).dtype)
-    assert.equal('f64', mc.linear_recurrence(mc.ones({ 3 }, { dtype = 'i32' }), mc.ones({ 3 }, { dtype = 'i32' })).dtype)
+    assert.equal('f16',
+      mc.linear_recurrence(mc.ones({ 3 }, { dtype = 'f16' }), mc.ones({ 3 }, { dtype = 'f16' })).dtype)
+    assert.equal('f64',
+      mc.linear_recurrence(mc.ones({ 3 }, { dtype = 'i32' }), mc.ones({ 3 }, { dtype = 'i32' })).dtype)
     assert.equal('{0, 3}', tostring(mc.linear_recurrence(mc.zeros { 0, 3 }, mc.zeros { 0, 3 }, 1).shape))
     local b = mc.ones { 4 }
     mc.linear_recurrence(mc.full({ 4 }, 2), b, { reverse = true, out = b })
@@ -71,8 +77,11 @@ describe('linear_recurrence', function()
       assert(not fine)
       assert(tostring(e):find(text, 1, true), tostring(e))
     end
-    says('linear_recurrence: the shapes do not fit, a is f64[3]@cpu and b is f64[2]@cpu; give as many axes, of equal sizes or 1', mc.ones { 3 }, mc.ones { 2 })
-    says('linear_recurrence: the shapes do not fit, a is f64[3]@cpu and b is f64[2,3]@cpu', mc.ones { 3 }, mc.ones { 2, 3 })
-    says('linear_recurrence: operands are f64[2,3]@cpu and f64[2,3]@cpu; name the axis to run along', mc.ones { 2, 3 }, mc.ones { 2, 3 })
+    says('linear_recurrence: the shapes do not fit, a is f64[3]@cpu and b is f64[2]@cpu; give as many axes, of equal '
+      .. 'sizes or 1', mc.ones { 3 }, mc.ones { 2 })
+    says('linear_recurrence: the shapes do not fit, a is f64[3]@cpu and b is f64[2,3]@cpu',
+      mc.ones { 3 }, mc.ones { 2, 3 })
+    says('linear_recurrence: operands are f64[2,3]@cpu and f64[2,3]@cpu; name the axis to run along',
+      mc.ones { 2, 3 }, mc.ones { 2, 3 })
   end)
 end)

@@ -1,5 +1,5 @@
--- reduce_spec.lua - reductions, running extremes, parts of the order, segments: what the matrix cannot show: long rows that are cut into
--- pieces, columns, exactness of variances, NaN left out, messages.
+-- reduce_spec.lua - reductions, running extremes, parts of the order, segments: what the matrix cannot show: long rows
+-- that are cut into pieces, columns, exactness of variances, NaN left out, messages.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local tol = support.load 'tol'
@@ -75,21 +75,23 @@ describe('skew and kurtosis', function()
 end)
 
 describe('sums of short rows', function()
-  it('are the same bits for rows that lie next to each other and for strided ones, zeros of both signs and NaN included', function()
-    for _, dtype in ipairs { 'f32', 'f64' } do
-      for n = 1, 12 do
-        local wide = mc.randn({ 50, 2 * n }, { seed = n, dtype = dtype }) * 1e3
-        wide[2], wide[3], wide[{ 4, 1 }], wide[{ 5, -2 }], wide[{ 6, 1 }] = -0.0, 0.0, NAN, INF, -1e-300
-        local strided = wide[':, ::2']
-        local dense = strided:copy()
-        for _, name in ipairs { 'sum', 'nansum', 'mean' } do
-          local want, got = mc[name](strided, 2), mc[name](dense, 2)
-          assert.is_true(mc.array_equal(mc.isnan(want), mc.isnan(got)))
-          same(mc.nan_to_num(1 / want), mc.nan_to_num(1 / got))
+  it(
+    'are the same bits for rows that lie next to each other and for strided ones, zeros of both signs and NaN included',
+    function()
+      for _, dtype in ipairs { 'f32', 'f64' } do
+        for n = 1, 12 do
+          local wide = mc.randn({ 50, 2 * n }, { seed = n, dtype = dtype }) * 1e3
+          wide[2], wide[3], wide[{ 4, 1 }], wide[{ 5, -2 }], wide[{ 6, 1 }] = -0.0, 0.0, NAN, INF, -1e-300
+          local strided = wide[':, ::2']
+          local dense = strided:copy()
+          for _, name in ipairs { 'sum', 'nansum', 'mean' } do
+            local want, got = mc[name](strided, 2), mc[name](dense, 2)
+            assert.is_true(mc.array_equal(mc.isnan(want), mc.isnan(got)))
+            same(mc.nan_to_num(1 / want), mc.nan_to_num(1 / got))
+          end
         end
       end
-    end
-  end)
+    end)
 end)
 
 describe('reductions without NaN', function()
@@ -124,9 +126,11 @@ describe('reductions without NaN', function()
     local bad = mc.tensor { { NAN, NAN }, { 1, NAN } }
     assert.same({ 0, 1 }, list(bad:nansum(2)))
     assert.same({ 1, 1 }, list(bad:nanprod(2)))
-    assert.is_true(mc.isnan(bad:nanmean(2)[1]):item() and mc.isnan(bad:nanmax(2)[1]):item() and mc.isnan(bad:nanvar(2)[1]):item())
+    assert.is_true(mc.isnan(bad:nanmean(2)[1]):item() and mc.isnan(bad:nanmax(2)[1]):item()
+      and mc.isnan(bad:nanvar(2)[1]):item())
     assert.equal(-INF, mc.tensor { NAN, -INF }:nanmax():item())
-    assert.same({ 2, 2 }, { mc.tensor({ NAN, -INF, -INF }):nanargmax():item(), mc.tensor({ NAN, INF, NAN }):nanargmin():item() })
+    assert.same({ 2, 2 },
+      { mc.tensor({ NAN, -INF, -INF }):nanargmax():item(), mc.tensor({ NAN, INF, NAN }):nanargmin():item() })
     fails('nanargmax: there is nothing but NaN', function() local _ = bad:nanargmax(2) end)
     fails('nanmax: nothing to reduce in f64%[0%]', function() local _ = mc.zeros { 0 }:nanmax() end)
     assert.equal(0, mc.zeros { 0 }:nansum():item())
@@ -134,7 +138,9 @@ describe('reductions without NaN', function()
 
   it('are the plain ones for integers', function()
     local k = mc.randint(-9, 9, { 40 }, { seed = 2 })
-    for _, name in ipairs { 'sum', 'prod', 'max', 'min', 'argmax', 'argmin', 'mean' } do same(mc[name](k), mc['nan' .. name](k)) end
+    for _, name in ipairs { 'sum', 'prod', 'max', 'min', 'argmax', 'argmin', 'mean' } do
+      same(mc[name](k), mc['nan' .. name](k))
+    end
   end)
 end)
 
@@ -246,7 +252,8 @@ describe('topk and partition', function()
     assert.same({ { 2, 3 }, { 3, 1 } }, list(i))
     assert.same({ 3, 0 }, { x:topk(0).shape[1], x:topk(0).shape[2] })
     fails('topk: 3 elements are asked of an axis of size 2 of f64%[3,2%]@cpu', function() local _ = x:topk(3) end)
-    fails('partition: place 4 is outside an axis of size 3 of f64%[3,2%]', function() local _ = x:partition(4, { axis = 1 }) end)
+    fails('partition: place 4 is outside an axis of size 3 of f64%[3,2%]',
+      function() local _ = x:partition(4, { axis = 1 }) end)
     fails('topk: k is nil', function() local _ = x:topk() end)
     same(x:partition(-1), x:partition(2))
   end)
@@ -284,16 +291,21 @@ describe('segment reductions', function()
     assert.same({ 1, -INF, 2 }, list(mc.segment_max(mc.tensor { 1, 2 }, id)))
     assert.same({ 1, 127, 2 }, list(mc.segment_min(mc.tensor({ 1, 2 }, { dtype = 'i8' }), id)))
     assert.equal('i64', mc.segment_sum(mc.tensor({ 1, 2 }, { dtype = 'i8' }), id).dtype)
-    assert.same({ 0, 0 }, list(mc.segment_sum(mc.zeros { 0 }, mc.zeros({ 0 }, { dtype = 'i64' }), { num_segments = 2 })))
+    assert.same({ 0, 0 },
+      list(mc.segment_sum(mc.zeros { 0 }, mc.zeros({ 0 }, { dtype = 'i64' }), { num_segments = 2 })))
     assert.same({ 1, 2 }, list(mc.segment_sum(mc.tensor { 1, 2 }, i64 { 0, 1 }, { base = 0 })))
   end)
 
   it('explain mistakes', function()
     local x = mc.zeros { 3, 2 }
-    fails('segment_sum: segments are i64%[2%]@cpu; give one for each element of the axis of f64%[3,2%]', function() local _ = mc.segment_sum(x, i64 { 1, 2 }) end)
-    fails('segment_sum: segment 0 of element 2 is outside 1', function() local _ = mc.segment_sum(x, i64 { 1, 0, 1 }) end)
-    fails('segment_max: segment 5 of element 3 is outside 1%.%.4', function() local _ = mc.segment_max(x, i64 { 1, 1, 5 }, { num_segments = 4 }) end)
-    fails('segment_sum: segments are f64%[3%]@cpu; give an integer tensor', function() local _ = mc.segment_sum(x, mc.zeros { 3 }) end)
+    fails('segment_sum: segments are i64%[2%]@cpu; give one for each element of the axis of f64%[3,2%]',
+      function() local _ = mc.segment_sum(x, i64 { 1, 2 }) end)
+    fails('segment_sum: segment 0 of element 2 is outside 1',
+      function() local _ = mc.segment_sum(x, i64 { 1, 0, 1 }) end)
+    fails('segment_max: segment 5 of element 3 is outside 1%.%.4',
+      function() local _ = mc.segment_max(x, i64 { 1, 1, 5 }, { num_segments = 4 }) end)
+    fails('segment_sum: segments are f64%[3%]@cpu; give an integer tensor',
+      function() local _ = mc.segment_sum(x, mc.zeros { 3 }) end)
   end)
 end)
 
@@ -306,9 +318,13 @@ describe('scatter_reduce', function()
     assert.same({ 20, 2, 30 }, list(mc.scatter_reduce(x, at, v, { reduce = 'max' })))
     assert.same({ 200, 2, 90 }, list(mc.scatter_reduce(x, at, v, { reduce = 'prod' })))
     same(mc.scatter_add(x, at, v), mc.scatter_reduce(x, at, v))
-    fails('scatter_reduce: a mean of integers', function() local _ = mc.scatter_reduce(i64 { 1 }, i64 { 1 }, i64 { 1 }, { reduce = 'mean' }) end)
-    fails('scatter_reduce: complex numbers have no order', function() local _ = mc.scatter_reduce(mc.zeros({ 1 }, { dtype = 'c64' }), i64 { 1 }, mc.zeros { 1 }, { reduce = 'max' }) end)
-    fails('scatter_reduce: option reduce is .sun.; choose sum', function() local _ = mc.scatter_reduce(x, at, v, { reduce = 'sun' }) end)
+    fails('scatter_reduce: a mean of integers',
+      function() local _ = mc.scatter_reduce(i64 { 1 }, i64 { 1 }, i64 { 1 }, { reduce = 'mean' }) end)
+    fails('scatter_reduce: complex numbers have no order', function()
+      local _ = mc.scatter_reduce(mc.zeros({ 1 }, { dtype = 'c64' }), i64 { 1 }, mc.zeros { 1 }, { reduce = 'max' })
+    end)
+    fails('scatter_reduce: option reduce is .sun.; choose sum',
+      function() local _ = mc.scatter_reduce(x, at, v, { reduce = 'sun' }) end)
   end)
 
   it('may take its result or its values as out', function()
@@ -323,6 +339,7 @@ describe('searchsorted', function()
     local a, v = mc.randn({ 4, 50 }, { seed = 1 }):sort(), mc.randn({ 4, 70 }, { seed = 2 })
     local got = mc.searchsorted(a, v)
     for r = 1, 4 do same(mc.searchsorted(a[r], v[r]), got[r]) end
-    fails('searchsorted: the sorted tensor is f64%[4,50%]@cpu and the values are f64%[3,70%]@cpu', function() local _ = mc.searchsorted(a, v['1:3']) end)
+    fails('searchsorted: the sorted tensor is f64%[4,50%]@cpu and the values are f64%[3,70%]@cpu',
+      function() local _ = mc.searchsorted(a, v['1:3']) end)
   end)
 end)

@@ -41,7 +41,8 @@ describe('pipe mode', function()
   end)
 
   it('lets compiled functions see what the locals of the prompt have become', function()
-    local lines = 'local rate = 2\nlocal f = mc.compile(function(t) return t * rate end)\nf(mc.tensor(1)):item()\nrate = 3\nf(mc.tensor(1)):item()\n'
+    local lines = 'local rate = 2\nlocal f = mc.compile(function(t) return t * rate end)\nf(mc.tensor(1)):item()\nrate '
+      .. '= 3\nf(mc.tensor(1)):item()\n'
     assert.equal('2\n3\n', (feed(lines)))
   end)
 

@@ -1,4 +1,5 @@
--- results_spec.lua - mc.results, files of a result that appear together: after failures, kills at every step, two writers at once.
+-- results_spec.lua - mc.results, files of a result that appear together: after failures, kills at every step, two
+-- writers at once.
 local mc = require 'mascon'
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local process = support.load 'process'
@@ -33,13 +34,14 @@ describe('mc.results.write', function()
     assert.same({ {}, 2 }, { mc.manifest.files_apart(mc.manifest.read(dir), dir) })
   end)
 
-  it('removes files of the set before that are no part of the new one, but none that were edited or are of others', function()
-    write('1', { 'a.txt', 'b.txt', 'c.txt' })
-    process.write(dir .. '/b.txt', 'edited')
-    process.write(dir .. '/mine', 'mine')
-    write('2', { 'a.txt' })
-    assert.same({ 'a.txt', 'b.txt', 'manifest.json', 'mine' }, all_names())
-  end)
+  it('removes files of the set before that are no part of the new one, but none that were edited or are of others',
+    function()
+      write('1', { 'a.txt', 'b.txt', 'c.txt' })
+      process.write(dir .. '/b.txt', 'edited')
+      process.write(dir .. '/mine', 'mine')
+      write('2', { 'a.txt' })
+      assert.same({ 'a.txt', 'b.txt', 'manifest.json', 'mine' }, all_names())
+    end)
 
   it('keeps results that another process has put there since the folder was found free', function()
     for _, o in ipairs { { nil, 'manifest.json' }, { { 'values.npz' }, 'values.npz' } } do
@@ -157,11 +159,15 @@ describe('a process that is killed', function()
     it(('after %d files were moved leaves a set that the next reader completes'):format(moved), function()
       write('old', { 'a.txt', 'b.txt', 'old.txt' })
       local other = process.folder()
-      mc.results.write(other, mc.manifest.new {}, function(set) for _, n in ipairs { 'a.txt', 'b.txt', 'c.txt', 'fit/d.txt' } do set:put(n, 'new' .. n) end end)
+      mc.results.write(other, mc.manifest.new {}, function(set)
+        for _, n in ipairs { 'a.txt', 'b.txt', 'c.txt', 'fit/d.txt' } do set:put(n, 'new' .. n) end
+      end)
       local at = dir .. '/.mascon-publish'
       process.make(at .. '/fit', '755')
       process.write(at .. '/fit/d.txt', 'newfit/d.txt')
-      for _, n in ipairs { 'a.txt', 'b.txt', 'c.txt', 'manifest.json' } do process.write(at .. '/' .. n, process.read(other .. '/' .. n)) end
+      for _, n in ipairs { 'a.txt', 'b.txt', 'c.txt', 'manifest.json' } do
+        process.write(at .. '/' .. n, process.read(other .. '/' .. n))
+      end
       process.remove(other)
       process.write(at .. '/.journal', 'manifest.json\nold.txt\n')
       for k = 1, moved do
@@ -239,7 +245,10 @@ describe('mascon rerun', function()
     process.write(dir .. '/s.lua', [[
       local mc = require 'mascon'
       local out = arg[2]
-      mc.results.write(out, mc.manifest.new { options = {} }, function(set) set:put('a.txt', 'same') set:put('b.txt', 'same') end)]])
+      mc.results.write(out, mc.manifest.new { options = {} }, function(set)
+        set:put('a.txt', 'same')
+        set:put('b.txt', 'same')
+      end)]])
     assert.equal(0, process.run({}, dir .. '/s.lua', '--out', dir .. '/r').status)
     local r = process.run({}, 'rerun', dir .. '/r')
     assert.equal(0, r.status, r.text)

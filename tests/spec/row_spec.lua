@@ -1,6 +1,8 @@
--- row_spec.lua - an op is one row: the example of CONTRIBUTING and a reduction are added to a copy of the tree, which is built and tested.
+-- row_spec.lua - an op is one row: the example of CONTRIBUTING and a reduction are added to a copy of the tree, which
+-- is built and tested.
 --
--- Only what a row changes is compiled; the copy runs its own matrix, gradient and documentation tests, and maps the new functions over batches.
+-- Only what a row changes is compiled; the copy runs its own matrix, gradient and documentation tests, and maps the new
+-- functions over batches.
 local function quote(text) return "'" .. text:gsub("'", "'\\''") .. "'" end
 
 local function shell(command)
@@ -25,8 +27,10 @@ local function write(path, text, mode)
 end
 
 local REDUCTION = [[
-op { 'sum_of_squares', family = 'reduce', dtypes = { 'f32', 'f64' }, params = AX, kernel = { 'f32', 'f64' }, tol = 'ACCUM', rules = 'auto', d = '2 * a', work = 0.5,
-  example = 'mc.sum_of_squares(mc.tensor{1, 2, 3})  --> f64[]@cpu 14', doc = 'sum of squares over axes', source = 'definition' }
+op { 'sum_of_squares', family = 'reduce', dtypes = { 'f32', 'f64' }, params = AX, kernel = { 'f32', 'f64' },
+  tol = 'ACCUM', rules = 'auto', d = '2 * a', work = 0.5,
+  example = 'mc.sum_of_squares(mc.tensor{1, 2, 3})  --> f64[]@cpu 14',
+  doc = 'sum of squares over axes', source = 'definition' }
 ]]
 local KERNEL = [[
 /* sum_of_squares.c - sums of squares along rows, in double precision. */
@@ -59,7 +63,8 @@ local BATCHES = [[
 local mc = require 'mascon'
 local x = mc.randn({ 3, 4 }, { seed = 1 })
 for _, case in ipairs {
-  { mc.hypot3, x, x + 1, x * 2 }, { function(t) return mc.sum_of_squares(t) end, x }, { mc.grad(function(t) return mc.sum_of_squares(t) end), x },
+  { mc.hypot3, x, x + 1, x * 2 }, { function(t) return mc.sum_of_squares(t) end, x },
+  { mc.grad(function(t) return mc.sum_of_squares(t) end), x },
   { mc.grad(function(a, b, c) return mc.sum(mc.hypot3(a, b, c)) end, { argnums = 2 }), x, x + 1, x * 2 },
 } do
   local rows = {}
@@ -70,8 +75,11 @@ for _, case in ipairs {
   for _ = 1, 2 do assert(mc.allclose(want, compiled(unpack(case, 2)), { rtol = 1e-14 })) end
 end
 local help = ''
-for _, e in ipairs(require 'mascon.help'.entries()) do if e.name == 'mc.hypot3' then help = table.concat(e.text, '\n') end end
-print(mc.hypot3(1, 2, 2), mc.tensor { 3 }:hypot3(4, 12), mc.sum_of_squares(mc.tensor { 1, 2, 3 }), help:find('Euclidean norm of three numbers', 1, true) ~= nil)
+for _, e in ipairs(require 'mascon.help'.entries()) do
+  if e.name == 'mc.hypot3' then help = table.concat(e.text, '\n') end
+end
+print(mc.hypot3(1, 2, 2), mc.tensor { 3 }:hypot3(4, 12), mc.sum_of_squares(mc.tensor { 1, 2, 3 }),
+  help:find('Euclidean norm of three numbers', 1, true) ~= nil)
 ]]
 
 describe('a row of the op table', function()
@@ -83,19 +91,24 @@ describe('a row of the op table', function()
     local folder = os.tmpname()
     os.remove(folder)
     local ok, why = pcall(function()
-      local out, status = shell(('mkdir %s && cp -a Makefile runtime kernels bindings lua tests scripts CONTRIBUTING.md %s/ && cp -a %s %s/build'):format(quote(folder), quote(folder), quote(build), quote(folder)))
+      local out, status =
+        shell(('mkdir %s && cp -a Makefile runtime kernels bindings lua tests scripts CONTRIBUTING.md %s/ && cp -a %s '
+          .. '%s/build'):format(quote(folder), quote(folder), quote(build), quote(folder)))
       assert(status == 0, out)
       -- one level is enough here; a build of several is brought to it before anything is counted
       out, status = shell(('cd %s && make LEVELS=v3 all'):format(quote(folder)))
       assert(status == 0, out)
-      local row = assert(read(folder .. '/CONTRIBUTING.md'):match "\n( *op { 'hypot3'.-)```", 'the example of CONTRIBUTING is not found')
+      local row = assert(read(folder .. '/CONTRIBUTING.md'):match "\n( *op { 'hypot3'.-)```",
+        'the example of CONTRIBUTING is not found')
       write(folder .. '/runtime/ops/rows/ternary.lua', '\n' .. row, 'ab')
       write(folder .. '/runtime/ops/rows/reduce.lua', '\n' .. REDUCTION, 'ab')
       write(folder .. '/kernels/cpu/sum_of_squares.c', KERNEL)
       local reference = read(folder .. '/tests/support/reference.lua')
-      write(folder .. '/tests/support/reference.lua', (reference:gsub('\nfunction R%.prod', '\n' .. REFERENCE:gsub('%%', '%%%%') .. 'function R.prod', 1)))
+      write(folder .. '/tests/support/reference.lua',
+        (reference:gsub('\nfunction R%.prod', '\n' .. REFERENCE:gsub('%%', '%%%%') .. 'function R.prod', 1)))
       -- the specs that try every row, and no others
-      os.execute(('cd %s/tests/spec && ls | grep -v -x -e ops_matrix_spec.lua -e grad_elementwise_spec.lua -e grad_reduce_spec.lua -e examples_spec.lua | xargs rm -rf'):format(quote(folder)))
+      os.execute(('cd %s/tests/spec && ls | grep -v -x -e ops_matrix_spec.lua -e grad_elementwise_spec.lua -e '
+        .. 'grad_reduce_spec.lua -e examples_spec.lua | xargs rm -rf'):format(quote(folder)))
       out, status = shell(('cd %s && make LEVELS=v3 V=1 all'):format(quote(folder)))
       assert(status == 0, out)
       local compiled = 0

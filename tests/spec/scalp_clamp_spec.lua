@@ -61,6 +61,7 @@ describe('projectors of a FIF file', function()
       data = data } end
     assert.is_nil(idle({ projector('PCA-v1', true) }, 'epochs get them'))
     local text = idle({ projector('PCA-v1', true), projector('Average EEG reference', false) }, 'epochs get them')
-    assert.truthy(text:find('the file holds 1 projector not applied to its samples (Average EEG reference); epochs get them', 1, true), text)
+    assert.truthy(text:find(
+      'the file holds 1 projector not applied to its samples (Average EEG reference); epochs get them', 1, true), text)
   end)
 end)

@@ -1,5 +1,7 @@
--- script_autoreject_spec.lua - scripts/autoreject.lua as a person runs it: on epochs, on a recording, on wrong lines, interrupted.
-local script = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua').load 'script'
+-- script_autoreject_spec.lua - scripts/autoreject.lua as a person runs it: on epochs, on a recording, on wrong lines,
+-- interrupted.
+local script =
+  dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua').load 'script'
 local folder = os.tmpname()
 os.remove(folder)
 
@@ -29,10 +31,12 @@ describe('scripts/autoreject.lua', function()
 
   it('cleans epochs and writes every result', function()
     assert.equal(0, status, text)
-    for _, name in ipairs { 'cleaned-epo.fif', 'reject_log.npz', 'thresholds.csv', 'log.svg', 'thresholds.svg', 'loss.svg', 'evoked.svg', 'bad_channels.svg', 'report.html', 'manifest.json' } do
+    for _, name in ipairs { 'cleaned-epo.fif', 'reject_log.npz', 'thresholds.csv', 'log.svg', 'thresholds.svg',
+      'loss.svg', 'evoked.svg', 'bad_channels.svg', 'report.html', 'manifest.json' } do
       assert.is_string(read(folder .. '/a/' .. name), name)
     end
-    assert.equal(0, os.execute(("[ \"$(umask)\" != 0022 ] || [ \"$(stat -c %%a '%s/a')\" = 755 ]"):format(folder)), 'others may read results')
+    assert.equal(0, os.execute(("[ \"$(umask)\" != 0022 ] || [ \"$(stat -c %%a '%s/a')\" = 755 ]"):format(folder)),
+      'others may read results')
     local log = mc.autoreject.log.read(folder .. '/a/reject_log.npz')
     assert.same({ 3, 8, 19 }, log:bad_list())
     assert.same({ 343, 48, 89 }, (function(n) return { n[0], n[1], n[2] } end)(log:counts()))
@@ -78,7 +82,8 @@ describe('scripts/autoreject.lua', function()
     assert.equal(0, rc, said)
     assert.truthy(said:find('bad channels ch05', 1, true), said)
     assert.equal(30, mc.meeg.open(folder .. '/f/cleaned-epo.fif'):count())
-    assert.same({ 450, 30 }, (function(n) return { n[0], n[2] } end)(mc.autoreject.log.read(folder .. '/f/reject_log.npz'):counts()))
+    assert.same({ 450, 30 },
+      (function(n) return { n[0], n[2] } end)(mc.autoreject.log.read(folder .. '/f/reject_log.npz'):counts()))
   end)
 
   it('leaves EEG channels without a place alone, and says so', function()
@@ -124,7 +129,8 @@ describe('scripts/autoreject.lua', function()
       'DataFile=t.eeg', 'MarkerFile=t.vmrk', 'DataFormat=BINARY', 'DataOrientation=MULTIPLEXED', 'NumberOfChannels=17',
       'SamplingInterval=4000', '[Binary Infos]', 'BinaryFormat=IEEE_FLOAT_32', '[Channel Infos]', table.concat(rows,
         '\n'), '' }, '\n'))
-    local marks = 'Brain Vision Data Exchange Marker File, Version 1.0\n[Common Infos]\nDataFile=t.eeg\n[Marker Infos]\n'
+    local marks =
+      'Brain Vision Data Exchange Marker File, Version 1.0\n[Common Infos]\nDataFile=t.eeg\n[Marker Infos]\n'
     mc.file.write(folder .. '/t.vmrk', marks .. 'Mk1=Comment,BAD move,20,30,0\nMk2=Comment,note,400,1,0\n')
     local line = folder .. '/t.vhdr --tmin 0 --tmax 0.15 --reject-by global --quiet --overwrite --out ' .. folder
       .. '/t'
@@ -145,12 +151,15 @@ describe('scripts/autoreject.lua', function()
     x.data['1:-1, 4'] = 0
     local file = folder .. '/flat-epo.fif'
     mc.meeg.epochs.new({ data = x.data, fs = x.fs, channels = x.names, positions = x.positions }):save(file)
-    local said, rc = run(file .. ' --mark --flat 1e-9 --bad-channel 0.9 --partial drop --adjacency --adjacency-drop 4 --certainty 1 --out ' .. folder .. '/h')
+    local said, rc = run(file
+      .. ' --mark --flat 1e-9 --bad-channel 0.9 --partial drop --adjacency --adjacency-drop 4 --certainty 1 --out '
+      .. folder .. '/h')
     assert.equal(0, rc, said)
     assert.matches('%d+ of 30 epochs good, %d+ bad and kept as they were', said)
     assert.truthy(said:find('channel ch03 is bad in 100 % of the epochs', 1, true), said)
     assert.is_nil(said:find('flat', 1, true), said)
-    local log, clean = mc.autoreject.log.read(folder .. '/h/reject_log.npz'), mc.meeg.open(folder .. '/h/cleaned-epo.fif')
+    local log, clean = mc.autoreject.log.read(folder .. '/h/reject_log.npz'),
+      mc.meeg.open(folder .. '/h/cleaned-epo.fif')
     assert.equal(30, clean:count())
     assert.is_true(#log:bad_list() > 0)
     assert.is_true(mc.all(mc.ge(log.labels[{ mc.all, 4 }], 1)))
@@ -225,7 +234,8 @@ describe('scripts/autoreject.lua', function()
   end)
 
   it('rehearses', function()
-    local p = assert(io.popen(('%s plan scripts/autoreject.lua %s 2>&1; echo "<$?>"'):format(script.program, fixed .. ' --out ' .. folder .. '/plan')))
+    local p = assert(io.popen(('%s plan scripts/autoreject.lua %s 2>&1; echo "<$?>"'):format(script.program,
+      fixed .. ' --out ' .. folder .. '/plan')))
     local said = p:read '*a'
     p:close()
     assert.matches('30 epochs x 16 channels x 50 samples: about %d+%.%d s, peak %d+%.%d MiB', said)
@@ -237,7 +247,9 @@ describe('scripts/autoreject.lua', function()
     local said, rc = run(fixed .. ' --out ' .. folder .. '/l')
     assert.equal(1, rc, said)
     assert.truthy(said:find('report.html', 1, true), said)
-    for _, name in ipairs { 'cleaned-epo.fif', 'reject_log.npz', 'log.svg' } do assert.is_nil(read(folder .. '/l/' .. name), name) end
+    for _, name in ipairs { 'cleaned-epo.fif', 'reject_log.npz', 'log.svg' } do
+      assert.is_nil(read(folder .. '/l/' .. name), name)
+    end
   end)
 
   it('refuses a folder that cannot be made before it starts to work', function()
@@ -250,7 +262,9 @@ describe('scripts/autoreject.lua', function()
     local before = read(folder .. '/a/cleaned-epo.fif')
     -- long enough that no machine is done before the signal comes
     mc.save(folder .. '/long.npy', mc.randn { 64, 200000, seed = 1, dtype = 'f32' } * 1e-5)
-    local line = ('(sh -c "sleep 0.5; kill -TERM $$") & exec %s scripts/autoreject.lua %s/long.npy --fs 250 --events fixed --tmin 0 --tmax 1 --montage biosemi64 --quiet --overwrite --out %s/a'):format(script.program, folder, folder)
+    local line =
+      ('(sh -c "sleep 0.5; kill -TERM $$") & exec %s scripts/autoreject.lua %s/long.npy --fs 250 --events fixed --tmin '
+        .. '0 --tmax 1 --montage biosemi64 --quiet --overwrite --out %s/a'):format(script.program, folder, folder)
     local names = {}
     for c, n in ipairs(mc.meeg.montage.standard('biosemi64').names) do names[c] = { n } end
     assert(mc.file.write(folder .. '/long.csv', mc.text.csv(names, { header = { 'name' } })))

@@ -1,5 +1,7 @@
--- script_pac_spec.lua - scripts/pac.lua as a person runs it: on the demonstration, on a file, on wrong lines, interrupted.
-local script = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua').load 'script'
+-- script_pac_spec.lua - scripts/pac.lua as a person runs it: on the demonstration, on a file, on wrong lines,
+-- interrupted.
+local script =
+  dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua').load 'script'
 local folder = os.tmpname()
 os.remove(folder)
 
@@ -16,7 +18,8 @@ describe('scripts/pac.lua', function()
 
   it('finds the couplings of the demonstration and writes every result', function()
     assert.equal(0, status, text)
-    for _, name in ipairs { 'pac.npz', 'comodulogram.svg', 'channels.svg', 'preferred.svg', 'pac.csv', 'report.html', 'manifest.json' } do
+    for _, name in ipairs { 'pac.npz', 'comodulogram.svg', 'channels.svg', 'preferred.svg', 'pac.csv', 'report.html',
+      'manifest.json' } do
       assert.is_true(exists(folder .. '/' .. name), name)
     end
     local r = mc.load(folder .. '/pac.npz')
@@ -35,13 +38,16 @@ describe('scripts/pac.lua', function()
     local said, rc = run('--demo --threads 1 --out ' .. folder .. '-1')
     assert.equal(0, rc, said)
     local a, b = mc.load(folder .. '/pac.npz'), mc.load(folder .. '-1/pac.npz')
-    for _, name in ipairs { 'pac', 'z', 'p', 'pref_phase', 'status' } do assert.is_true(mc.array_equal(a[name], b[name]), name) end
+    for _, name in ipairs { 'pac', 'z', 'p', 'pref_phase', 'status' } do
+      assert.is_true(mc.array_equal(a[name], b[name]), name)
+    end
   end)
 
   it('refuses too small a --max-memory with the least that does, and compares with pooled counts within it', function()
     os.execute("mkdir -p '" .. folder .. "-in'")
     mc.save(folder .. '-in/many.npy', mc.randn { 40, 5000, seed = 3, dtype = 'f32' })
-    local line = ('%s-in/many.npy --fs 250 --axes CT --pha-bands 3 --amp-bands 3 --amp-range 40-90 --surrogate none --quiet --out %s-m'):format(folder, folder)
+    local line = ('%s-in/many.npy --fs 250 --axes CT --pha-bands 3 --amp-bands 3 --amp-range 40-90 --surrogate none '
+      .. '--quiet --out %s-m'):format(folder, folder)
     local said, rc = run(line .. ' --max-memory 6MiB')
     assert.equal(1, rc, said)
     local least = said:match 'raise max_memory to at least ([%d.]+) MiB'
@@ -55,7 +61,8 @@ describe('scripts/pac.lua', function()
     local rec = mc.pac.generate.recording { channels = 2, segments = 1, seconds = 4 }
     os.execute("mkdir -p '" .. folder .. "-in'")
     mc.save(folder .. '-in/x.npy', rec.x:reshape(2, -1))
-    local said, rc = run(('%s-in/x.npy --fs 512 --pick 2 --measure mvl --n-perm 20 --mcp none --out %s-2'):format(folder, folder))
+    local said, rc =
+      run(('%s-in/x.npy --fs 512 --pick 2 --measure mvl --n-perm 20 --mcp none --out %s-2'):format(folder, folder))
     assert.equal(0, rc, said)
     assert.same({ 1, 1, 10, 10 }, { mc.load(folder .. '-2/pac.npz').pac:size() })
     assert.truthy(said:find('ch2', 1, true))
@@ -202,7 +209,10 @@ describe('scripts/pac.lua', function()
   it('stops on SIGTERM with 143 and keeps the old result', function()
     local before = mc.load(folder .. '/pac.npz').pac
     -- long enough that no machine is done before the signal comes
-    local line = ('(sh -c "sleep 1.5; kill -TERM $$") & exec %s scripts/pac.lua --demo --segments each --dtype f64 --amp-bands 60 --pha-bands 60 --n-perm 20000 --surrogate block_swap --measure gc --quiet --overwrite --out %s'):format(script.program, folder)
+    local line =
+      ('(sh -c "sleep 1.5; kill -TERM $$") & exec %s scripts/pac.lua --demo --segments each --dtype f64 --amp-bands 60 '
+        .. '--pha-bands 60 --n-perm 20000 --surrogate block_swap --measure gc --quiet --overwrite --out %s')
+      :format(script.program, folder)
     local p = io.popen(("sh -c '%s' 2>&1; echo \"<$?>\""):format(line))
     local said = p:read '*a'
     p:close()

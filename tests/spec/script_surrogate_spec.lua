@@ -1,5 +1,6 @@
 -- script_surrogate_spec.lua - scripts/surrogate.lua as a person runs it: a search, resumed, repeated, wrong lines.
-local script = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua').load 'script'
+local script =
+  dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua').load 'script'
 local folder = os.tmpname()
 os.remove(folder)
 
@@ -12,7 +13,9 @@ describe('scripts/surrogate.lua', function()
   it('finds the oscillator of a record and writes every result', function()
     local text, status = run('--calls 24 --out ' .. folder)
     assert.equal(0, status, text)
-    for _, name in ipairs { 'search.svg', 'history.csv', 'state.json', 'manifest.json' } do assert.is_truthy(read(folder .. '/' .. name), name) end
+    for _, name in ipairs { 'search.svg', 'history.csv', 'state.json', 'manifest.json' } do
+      assert.is_truthy(read(folder .. '/' .. name), name)
+    end
     local value = tonumber(text:match 'after 24 evaluations: (%S+)')
     local even = tonumber(text:match 'even design of as many points reaches (%S+)')
     assert.is_true(value < 0.1 and value < even, text)

@@ -1,5 +1,6 @@
 -- script_train_spec.lua - scripts/train.lua as a person runs it: spirals, a file, compiled and eager, wrong input.
-local script = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua').load 'script'
+local script =
+  dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua').load 'script'
 local folder = os.tmpname()
 os.remove(folder)
 
@@ -14,7 +15,9 @@ describe('scripts/train.lua', function()
     assert.equal(0, status, text)
     assert.truthy(text:find('step traced 1 time', 1, true), text)
     assert(tonumber(text:match 'samples ([%d.]+)') > 0.9, text)
-    for _, name in ipairs { 'model.npz', 'history.csv', 'loss.svg', 'boundary.svg', 'manifest.json' } do assert(io.open(folder .. '/' .. name), name):close() end
+    for _, name in ipairs { 'model.npz', 'history.csv', 'loss.svg', 'boundary.svg', 'manifest.json' } do
+      assert(io.open(folder .. '/' .. name), name):close()
+    end
     assert.same({ 2, 128 }, { mc.load(folder .. '/model.npz').w1:size() })
   end)
 

@@ -30,13 +30,16 @@ describe('scripts/xpcs.lua', function()
   setup(function()
     assert(mc.file.make_folder(folder))
     local text,
-      status = run('simulate --laminar-flow --frames 60 --dt 0.25 --q 0.01 --phi-angles "-25,0,30,75,92" --initial-d0 5000 --initial-alpha 0.3 --initial-d-offset 900 '
-      .. '--initial-gamma-dot-t0 0.0004 --initial-beta -0.25 --initial-gamma-dot-offset 0.00012 --initial-phi0 4 --noise 0.004 --output-dir ' .. folder)
+      status = run('simulate --laminar-flow --frames 60 --dt 0.25 --q 0.01 --phi-angles "-25,0,30,75,92" --initial-d0 '
+        .. '5000 --initial-alpha 0.3 --initial-d-offset 900 '
+      .. '--initial-gamma-dot-t0 0.0004 --initial-beta -0.25 --initial-gamma-dot-offset 0.00012 --initial-phi0 4 '
+      .. '--noise 0.004 --output-dir ' .. folder)
     assert.equal(0, status, text)
     data = folder .. '/simulated_data.npz'
     yaml = file('c.yaml', ([[
 analysis_mode: laminar_flow
-analyzer_parameters: {dt: 0.25, start_frame: 1, end_frame: -1, scattering: {wavevector_q: 0.01}, geometry: {stator_rotor_gap: 2.0e+6}}
+analyzer_parameters: {dt: 0.25, start_frame: 1, end_frame: -1, scattering: {wavevector_q: 0.01},
+  geometry: {stator_rotor_gap: 2.0e+6}}
 experimental_data: {file_path: %s, sigma: 0.004}
 initial_parameters: {values: null}
 optimization: {nlsq: {loss: soft_l1, tolerance: 1.0e-8}, method: nlsq}

@@ -1,7 +1,8 @@
 -- signal_spec.lua - windows, filter design, filtering, transforms and spectra of mascon.signal.
 --
--- Golden answers are SciPy's (tests/golden/README.md). Laws that need no reference (splitting a signal, rows beside each other, plain
--- recursions written out here) cover the kernel paths: one row, two rows, a full set of lanes and the rest.
+-- Golden answers are SciPy's (tests/golden/README.md). Laws that need no reference (splitting a signal, rows beside
+-- each other, plain recursions written out here) cover the kernel paths: one row, two rows, a full set of lanes and the
+-- rest.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local tol = support.load 'tol'
@@ -16,8 +17,8 @@ end
 local function flat(t) return t:reshape { -1 }:totable() end
 local function size(v) return type(v) == 'number' and math.abs(v) or math.sqrt(v.re * v.re + v.im * v.im) end
 
--- want and got agree within `factor` eps of the largest element. A recursion amplifies a rounding by the sum of its impulse
--- response, at most 1 / (1 - radius of its slowest pole): that is the factor where filters are compared.
+-- want and got agree within `factor` eps of the largest element. A recursion amplifies a rounding by the sum of its
+-- impulse response, at most 1 / (1 - radius of its slowest pole): that is the factor where filters are compared.
 local function agree(want, got, factor)
   assert.are.equal(tostring(want.shape), tostring(got.shape))
   local w, g, scale = flat(want), flat(got), 0
@@ -42,8 +43,8 @@ end
 
 local FS = 250
 local DESIGNS = {
-  { 4, 30, 'lowpass' }, { 3, 1, 'highpass' }, { 4, { 8, 12 }, 'bandpass' }, { 2, { 48, 52 }, 'bandstop' }, { 5, 0.1, 'highpass' },
-  { 1, 30, 'lowpass' }, { 8, { 1, 40 }, 'bandpass' },
+  { 4, 30, 'lowpass' }, { 3, 1, 'highpass' }, { 4, { 8, 12 }, 'bandpass' }, { 2, { 48, 52 }, 'bandstop' },
+  { 5, 0.1, 'highpass' }, { 1, 30, 'lowpass' }, { 8, { 1, 40 }, 'bandpass' },
 }
 local function design(i) return signal.butter(DESIGNS[i][1], DESIGNS[i][2], { btype = DESIGNS[i][3], fs = FS }) end
 
@@ -60,7 +61,8 @@ end
 describe('signal.get_window', function()
   it('gives the windows of SciPy, symmetric and periodic', function()
     local g = golden 'ops_spectrum'
-    for _, name in ipairs { 'boxcar', 'hann', 'hamming', 'blackman', 'bartlett', 'flattop', 'nuttall', 'blackmanharris', 'cosine', 'bohman' } do
+    for _, name in ipairs { 'boxcar', 'hann', 'hamming', 'blackman', 'bartlett', 'flattop', 'nuttall', 'blackmanharris',
+      'cosine', 'bohman' } do
       for _, n in ipairs { 1, 2, 8, 9 } do
         agree(g[('window_%s_%d'):format(name, n)], signal.get_window(name, n, { sym = true }), 4)
         agree(g[('window_%s_%d_periodic'):format(name, n)], signal.get_window(name, n), 4)
@@ -112,8 +114,9 @@ describe('signal.firwin', function()
   it('gives the filters of SciPy', function()
     local g = golden 'ops_signal'
     local cases = {
-      { 31, 20, { pass_zero = 'lowpass' } }, { 31, 20, { pass_zero = 'highpass', window = 'hann' } }, { 64, 40, { window = 'blackman' } },
-      { 51, { 8, 12 }, { pass_zero = 'bandpass' } }, { 51, { 45, 55 }, { pass_zero = 'bandstop' } }, { 41, 30, { window = { 'kaiser', 6 } } },
+      { 31, 20, { pass_zero = 'lowpass' } }, { 31, 20, { pass_zero = 'highpass', window = 'hann' } },
+      { 64, 40, { window = 'blackman' } }, { 51, { 8, 12 }, { pass_zero = 'bandpass' } },
+      { 51, { 45, 55 }, { pass_zero = 'bandstop' } }, { 41, 30, { window = { 'kaiser', 6 } } },
     }
     for i, c in ipairs(cases) do
       c[3].fs = FS
@@ -146,8 +149,8 @@ describe('signal.butter', function()
     for i in ipairs(DESIGNS) do
       local sos = design(i)
       agree(g['sos_' .. (i - 1)], sos, 8)
-      -- near a cut-off a section moves by 1 / (1 - radius) of the rounding of its poles: order 5 at 0.1 Hz of 250 Hz gives 1.3e3 for each
-      -- of three sections
+      -- near a cut-off a section moves by 1 / (1 - radius) of the rounding of its poles: order 5 at 0.1 Hz of 250 Hz
+      -- gives 1.3e3 for each of three sections
       agree(g['response_' .. (i - 1)], signal.freqz_sos(sos, { worN = g.response_f, fs = FS }).h, 4000)
     end
   end)
@@ -170,7 +173,8 @@ describe('signal.butter', function()
     fails('bandpass takes two edges, 1 given', signal.butter, 4, 30, { fs = FS, btype = 'bandpass' })
     fails('lowpass takes one edge, 2 given', signal.butter, 4, { 8, 12 }, { fs = FS, btype = 'lowpass' })
     fails('order is 0', signal.butter, 0, 30, { fs = FS })
-    fails('choose lowpass, highpass, bandpass, bandstop (did you mean "lowpass"?)', signal.butter, 2, 30, { btype = 'lowpas' })
+    fails('choose lowpass, highpass, bandpass, bandstop (did you mean "lowpass"?)', signal.butter, 2, 30,
+      { btype = 'lowpas' })
   end)
 end)
 
@@ -216,7 +220,9 @@ describe('signal.sosfilt', function()
     local alone = {}
     for i = 1, 29 do alone[i] = signal.sosfilt(sos, x[i]) end
     local want = mc.stack(alone)
-    for _, m in ipairs { 1, 2, 3, 11, 12, 13, 14, 24, 29 } do same(want[{ { 1, m } }]:copy(), signal.sosfilt(sos, x[{ { 1, m } }])) end
+    for _, m in ipairs { 1, 2, 3, 11, 12, 13, 14, 24, 29 } do
+      same(want[{ { 1, m } }]:copy(), signal.sosfilt(sos, x[{ { 1, m } }]))
+    end
   end)
 
   it('carries on from zi', function()
@@ -254,7 +260,8 @@ describe('signal.sosfilt', function()
     assert.are.same({ 0, 5 }, { signal.sosfilt(sos, mc.zeros { 0, 5 }):size() })
     fails('sections are f64[6]@cpu; give f64[sections,6]', signal.sosfilt, mc.zeros { 6 }, mc.zeros { 9 })
     fails('section 1 has a0 = 2', signal.sosfilt, { { 1, 0, 0, 2, 0, 0 } }, mc.zeros { 9 })
-    fails('zi is f64[2,3]@cpu for samples f64[9]@cpu; it must have shape [2,2]', signal.sosfilt, sos, mc.zeros { 9 }, { zi = mc.zeros { 2, 3 } })
+    fails('zi is f64[2,3]@cpu for samples f64[9]@cpu; it must have shape [2,2]', signal.sosfilt, sos, mc.zeros { 9 },
+      { zi = mc.zeros { 2, 3 } })
     fails('axis 2 is outside f64[9]@cpu', signal.sosfilt, sos, mc.zeros { 9 }, { axis = 2 })
   end)
 end)
@@ -270,7 +277,8 @@ describe('signal.lfilter', function()
 
   it('is the recursion, for any order and number of rows', function()
     local x = mc.randn { 14, 90, seed = 10 }
-    for _, c in ipairs { { { 0.5 }, { 1 } }, { { 0.5, 0.2 }, { 1, -0.3 } }, { { 0.2, 0.1, 0, 0.4 }, { 1, -0.2, 0.1, 0.05 } }, { { 1, 0, 0, 0, 0, 2 }, { 1, 0, 0, 0, 0, 0.5 } } } do
+    for _, c in ipairs { { { 0.5 }, { 1 } }, { { 0.5, 0.2 }, { 1, -0.3 } },
+      { { 0.2, 0.1, 0, 0.4 }, { 1, -0.2, 0.1, 0.05 } }, { { 1, 0, 0, 0, 0, 2 }, { 1, 0, 0, 0, 0, 0.5 } } } do
       local want = {}
       for i = 1, 14 do want[i] = plain_filter(c[1], c[2], x[i]:totable(), {}) end
       for _, m in ipairs { 1, 2, 3, 12, 14 } do
@@ -335,7 +343,8 @@ describe('signal.sosfiltfilt', function()
 
   it('runs along any axis', function()
     local x = mc.randn { 4, 100, 3, seed = 16 }
-    same(signal.sosfiltfilt(design(1), x:moveaxis(2, -1)):moveaxis(-1, 2):contiguous(), signal.sosfiltfilt(design(1), x, { axis = 2 }))
+    same(signal.sosfiltfilt(design(1), x:moveaxis(2, -1)):moveaxis(-1, 2):contiguous(),
+      signal.sosfiltfilt(design(1), x, { axis = 2 }))
   end)
 
   it('asks for more samples than padding', function()
@@ -421,10 +430,13 @@ describe('signal.convolve', function()
     local a, b = { 1, 2, 3, 4, 5 }, { 1, -1, 2 }
     for _, method in ipairs { 'direct', 'fft' } do
       for _, pair in ipairs { { a, b }, { b, a } } do
-        agree(mc.tensor { 1, 1, 3, 5, 7, 3, 10 }, signal.convolve(mc.tensor(pair[1]), mc.tensor(pair[2]), { method = method }), 16)
-        agree(mc.tensor { 3, 5, 7 }, signal.convolve(mc.tensor(pair[1]), mc.tensor(pair[2]), { method = method, mode = 'valid' }), 16)
+        agree(mc.tensor { 1, 1, 3, 5, 7, 3, 10 },
+          signal.convolve(mc.tensor(pair[1]), mc.tensor(pair[2]), { method = method }), 16)
+        agree(mc.tensor { 3, 5, 7 },
+          signal.convolve(mc.tensor(pair[1]), mc.tensor(pair[2]), { method = method, mode = 'valid' }), 16)
       end
-      agree(mc.tensor { 1, 3, 5, 7, 3 }, signal.convolve(mc.tensor(a), mc.tensor(b), { method = method, mode = 'same' }), 16)
+      agree(mc.tensor { 1, 3, 5, 7, 3 },
+        signal.convolve(mc.tensor(a), mc.tensor(b), { method = method, mode = 'same' }), 16)
     end
   end)
 
@@ -435,13 +447,15 @@ describe('signal.convolve', function()
     end
     local x, h = mc.randn { 7, 9000, seed = 22 }, mc.randn { 40, seed = 23 }
     for _, mode in ipairs { 'full', 'same', 'valid' } do
-      agree(signal.convolve(x, h, { axis = 2, mode = mode, method = 'direct' }), signal.convolve(x, h, { axis = 2, mode = mode, method = 'fft' }), 64)
+      agree(signal.convolve(x, h, { axis = 2, mode = mode, method = 'direct' }),
+        signal.convolve(x, h, { axis = 2, mode = mode, method = 'fft' }), 64)
     end
   end)
 
   it('runs a filter along an axis and convolves images', function()
     local x = mc.randn { 5, 30, seed = 24 }
-    agree(signal.convolve(x, mc.tensor { 1, 2, 1 }, { axis = -1 }).T:copy(), signal.convolve(x.T, mc.tensor { 1, 2, 1 }, { axis = 1 }), 8)
+    agree(signal.convolve(x, mc.tensor { 1, 2, 1 }, { axis = -1 }).T:copy(),
+      signal.convolve(x.T, mc.tensor { 1, 2, 1 }, { axis = 1 }), 8)
   end)
 
   it('keeps whole numbers whole', function()
@@ -451,8 +465,10 @@ describe('signal.convolve', function()
   end)
 
   it('asks for equal rank', function()
-    fails('operands are f64[2,3]@cpu and f64[3]@cpu; give the same number of axes, or axis =', signal.convolve, mc.zeros { 2, 3 }, mc.zeros { 3 })
-    fails('"valid" needs one at least as long', signal.fftconvolve, mc.zeros { 2, 5 }, mc.zeros { 3, 3 }, { mode = 'valid' })
+    fails('operands are f64[2,3]@cpu and f64[3]@cpu; give the same number of axes, or axis =', signal.convolve,
+      mc.zeros { 2, 3 }, mc.zeros { 3 })
+    fails('"valid" needs one at least as long', signal.fftconvolve, mc.zeros { 2, 5 }, mc.zeros { 3, 3 },
+      { mode = 'valid' })
   end)
 end)
 
@@ -479,7 +495,8 @@ describe('signal.correlate', function()
   it('gives what SciPy gives in all modes', function()
     local g = golden 'ops_signal'
     for _, mode in ipairs { 'full', 'same', 'valid' } do
-      agree(g['correlate_' .. mode], signal.correlate(g.x[{ 1, { 1, 40 } }], g.x[{ 2, { 1, 11 } }], { mode = mode }), 16)
+      agree(g['correlate_' .. mode],
+        signal.correlate(g.x[{ 1, { 1, 40 } }], g.x[{ 2, { 1, 11 } }], { mode = mode }), 16)
     end
   end)
 
@@ -515,7 +532,8 @@ describe('signal.welch', function()
     agree(g.welch, r.psd, 16)
     agree(g.welch_spectrum, signal.welch(g.x, { fs = 100, nperseg = 64, scaling = 'spectrum' }).psd, 16)
     agree(g.welch_hamming_n50_o10_nfft80_linear,
-      signal.welch(g.x, { fs = 100, window = 'hamming', nperseg = 50, noverlap = 10, nfft = 80, detrend = 'linear' }).psd, 32)
+      signal.welch(g.x,
+        { fs = 100, window = 'hamming', nperseg = 50, noverlap = 10, nfft = 80, detrend = 'linear' }).psd, 32)
     agree(g.welch_median, signal.welch(g.x, { fs = 100, nperseg = 64, average = 'median' }).psd, 16)
   end)
 
@@ -551,7 +569,8 @@ describe('signal.welch', function()
     fails('nperseg = 300 is more than the 100 samples', signal.welch, mc.zeros { 100 }, { nperseg = 300 })
     fails('noverlap = 64 must be below nperseg = 64', signal.welch, mc.zeros { 100 }, { nperseg = 64, noverlap = 64 })
     fails('nfft = 32 is below nperseg = 64', signal.welch, mc.zeros { 100 }, { nperseg = 64, nfft = 32 })
-    fails('the window is f64[10]@cpu; it must have 64 values', signal.welch, mc.zeros { 100 }, { nperseg = 64, window = mc.zeros { 10 } })
+    fails('the window is f64[10]@cpu; it must have 64 values', signal.welch, mc.zeros { 100 },
+      { nperseg = 64, window = mc.zeros { 10 } })
   end)
 end)
 

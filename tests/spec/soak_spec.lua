@@ -22,7 +22,8 @@ describe('a share of the long job', function()
 
   it('goes on where its state says', function()
     local at = process.folder()
-    local line = ('MASCON_SOAK=1 %s %s/soak/calls.lua --count 600 --seconds 60 --state %s/state'):format(host.exe, tests, at)
+    local line =
+      ('MASCON_SOAK=1 %s %s/soak/calls.lua --count 600 --seconds 60 --state %s/state'):format(host.exe, tests, at)
     process.write(at .. '/state', '3 0\n')
     local first, second = process.shell(line), process.shell(line)
     process.remove(at)

@@ -1,4 +1,5 @@
--- sort_spec.lua - sort, argsort, median, quantile, nanquantile, searchsorted, histogram, nonzero: contract beyond the matrix.
+-- sort_spec.lua - sort, argsort, median, quantile, nanquantile, searchsorted, histogram, nonzero: contract beyond the
+-- matrix.
 --
 -- Golden answers of the nine quantile types stand in ops_golden_spec.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
@@ -53,11 +54,14 @@ describe('sort', function()
   it('explains mistakes', function()
     local x = mc.zeros { 2, 3 }
     local function fails(pattern, f) assert.matches('sort_spec%.lua:%d+: ' .. pattern, support.message(f)) end
-    fails('sort: axis 3 is outside f64%[2,3%]@cpu; axes run from 1 to 2, or %-1 backwards', function() local _ = x:sort(3) end)
-    fails('sort: option "decending" is unknown; did you mean "descending"%?', function() local _ = x:sort { decending = true } end)
+    fails('sort: axis 3 is outside f64%[2,3%]@cpu; axes run from 1 to 2, or %-1 backwards',
+      function() local _ = x:sort(3) end)
+    fails('sort: option "decending" is unknown; did you mean "descending"%?',
+      function() local _ = x:sort { decending = true } end)
     fails('sort: operand is f64%[%]@cpu', function() local _ = mc.tensor(1):sort() end)
     fails('sort: not defined for c128', function() local _ = mc.tensor { mc.complex(1, 2) }:sort() end)
-    fails('sort: out is f64%[3%]@cpu but the result is f64%[2,3%]', function() local _ = mc.sort(x, { out = mc.zeros { 3 } }) end)
+    fails('sort: out is f64%[3%]@cpu but the result is f64%[2,3%]',
+      function() local _ = mc.sort(x, { out = mc.zeros { 3 } }) end)
   end)
 end)
 
@@ -91,7 +95,8 @@ describe('median and quantile', function()
     local x = mc.arange(1, 4)
     local function fails(pattern, f) assert.matches('sort_spec%.lua:%d+: ' .. pattern, support.message(f)) end
     fails('quantile: q%[2%] is 1%.5; it must lie in %[0, 1%]', function() local _ = mc.quantile(x, { 0.5, 1.5 }) end)
-    fails("quantile: option method is 'liner'; .*did you mean \"linear\"", function() local _ = mc.quantile(x, 0.5, { method = 'liner' }) end)
+    fails("quantile: option method is 'liner'; .*did you mean \"linear\"",
+      function() local _ = mc.quantile(x, 0.5, { method = 'liner' }) end)
     fails('quantile: q is', function() local _ = mc.quantile(x, 'a') end)
     fails('median: nothing to order in f64%[0%]@cpu', function() local _ = mc.median(mc.zeros { 0 }) end)
     fails('quantile: axis 2 is outside f64%[4%]@cpu', function() local _ = mc.quantile(x, 0.5, { axis = 2 }) end)
@@ -104,7 +109,8 @@ describe('searchsorted, histogram, nonzero, bincount', function()
     assert.same({ 1, 2, 5 }, list(mc.searchsorted(x, { 0, 2, 9 })))
     assert.same({ 0, 3, 4 }, list(mc.searchsorted(x, { 0, 2, 9 }, { right = true, base = 0 })))
     assert.equal(2, mc.searchsorted(x, 1.5):item())
-    assert.matches('searchsorted: the sorted tensor is f64%[2,2%]@cpu', support.message(function() local _ = mc.searchsorted(mc.zeros { 2, 2 }, 1) end))
+    assert.matches('searchsorted: the sorted tensor is f64%[2,2%]@cpu',
+      support.message(function() local _ = mc.searchsorted(mc.zeros { 2, 2 }, 1) end))
   end)
 
   it('histogram closes the last bin and skips what is outside', function()
@@ -116,7 +122,8 @@ describe('searchsorted, histogram, nonzero, bincount', function()
     assert.same({ 1, 6 }, list(w))
     local d = mc.histogram(mc.tensor { 0, 1, 2 }, { bins = 2, range = { 0, 2 }, density = true })
     assert.is_true(mc.allclose(d:sum(), 1))
-    assert.matches('histogram: range', support.message(function() local _ = mc.histogram(mc.tensor { 1 }, { range = { 2, 1 } }) end))
+    assert.matches('histogram: range',
+      support.message(function() local _ = mc.histogram(mc.tensor { 1 }, { range = { 2, 1 } }) end))
   end)
 
   it('nonzero gives one tensor of positions per axis', function()
@@ -127,8 +134,10 @@ describe('searchsorted, histogram, nonzero, bincount', function()
   end)
 
   it('bincount wants integers that are not negative', function()
-    assert.matches('bincount: value %-1 is negative', support.message(function() local _ = mc.bincount(mc.tensor({ -1 }, { dtype = 'i64' })) end))
-    assert.matches('bincount: x is f64%[1%]@cpu; give integers', support.message(function() local _ = mc.bincount(mc.tensor { 1.5 }) end))
+    assert.matches('bincount: value %-1 is negative',
+      support.message(function() local _ = mc.bincount(mc.tensor({ -1 }, { dtype = 'i64' })) end))
+    assert.matches('bincount: x is f64%[1%]@cpu; give integers',
+      support.message(function() local _ = mc.bincount(mc.tensor { 1.5 }) end))
   end)
 end)
 

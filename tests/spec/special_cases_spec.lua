@@ -1,11 +1,13 @@
--- special_cases_spec.lua - the special-case tables of the Python array API standard, every sentence, every float and complex dtype and level.
+-- special_cases_spec.lua - the special-case tables of the Python array API standard, every sentence, every float and
+-- complex dtype and level.
 --
--- The table is data (tests/support/special_cases.lua, made from the standard's text). Results that are multiples of pi are compared
--- within ULP4 of the dtype; all others, zeros and their signs included, exactly.
+-- The table is data (tests/support/special_cases.lua, made from the standard's text). Results that are multiples of pi
+-- are compared within ULP4 of the dtype; all others, zeros and their signs included, exactly.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local C = require 'mascon.core.ffi'.C
-local cases, tol, sample = dofile(support.folder .. '/support/special_cases.lua'), support.load 'tol', support.load 'sample'
+local cases, tol, sample = dofile(support.folder .. '/support/special_cases.lua'), support.load 'tol',
+  support.load 'sample'
 local read = sample.read
 
 local function show(list) return '(' .. table.concat(list, ', ') .. ')' end
@@ -64,7 +66,8 @@ local function check(row, dtype)
     end
     if not fine then
       local text = pair and ('(%s, %s)'):format(list[i].re, list[i].im) or tostring(list[i])
-      error(('%s %s%s: got %s, the standard wants %s'):format(name, dtype, show(point), text, pair and ('(%s, %s)'):format(want[1], want[2]) or tostring(want[1])), 0)
+      error(('%s %s%s: got %s, the standard wants %s'):format(name, dtype, show(point), text,
+        pair and ('(%s, %s)'):format(want[1], want[2]) or tostring(want[1])), 0)
     end
   end
   return complex

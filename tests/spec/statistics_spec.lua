@@ -1,4 +1,5 @@
--- statistics_spec.lua - quantiles, histograms, covariances, sets along axes and the statistics of samples: laws and messages.
+-- statistics_spec.lua - quantiles, histograms, covariances, sets along axes and the statistics of samples: laws and
+-- messages.
 --
 -- Golden answers stand in cases_stat and cases_order. Random inputs print their seed when a law fails.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
@@ -37,8 +38,10 @@ describe('quantile', function()
       local list = {}
       for i = 1, 30 do for _ = 1, times[i]:item() do list[#list + 1] = x[i]:item() end end
       for _, q in ipairs { 0, 0.1, 0.5, 0.9, 1 } do
-        assert.equal(mc.quantile(mc.tensor(list), q, { method = 'inverted_cdf' }):item(), mc.quantile(x, q, { weights = times }):item())
-        assert.equal(mc.quantile(x, q, { method = 'inverted_cdf' }):item(), mc.quantile(x, q, { weights = mc.ones { 30 } }):item())
+        assert.equal(mc.quantile(mc.tensor(list), q, { method = 'inverted_cdf' }):item(),
+          mc.quantile(x, q, { weights = times }):item())
+        assert.equal(mc.quantile(x, q, { method = 'inverted_cdf' }):item(),
+          mc.quantile(x, q, { weights = mc.ones { 30 } }):item())
       end
     end)
   end)
@@ -67,8 +70,10 @@ describe('quantile', function()
     local x = mc.zeros { 2, 3 }
     fails('quantile: q%[1%] is 2; it must lie in %[0, 1%]', function() mc.quantile(x, 2) end)
     fails('percentile: q%[2%] is 101; it must lie in %[0, 100%]', function() mc.percentile(x, { 1, 101 }) end)
-    fails("quantile: method linear knows no weights; choose 'inverted_cdf'", function() mc.quantile(x, 0.5, { weights = x, method = 'linear' }) end)
-    fails('quantile: weights are f64%[4%]@cpu and x is f64%[2,3%]@cpu; give one weight', function() mc.quantile(x, 0.5, { weights = mc.zeros { 4 } }) end)
+    fails("quantile: method linear knows no weights; choose 'inverted_cdf'",
+      function() mc.quantile(x, 0.5, { weights = x, method = 'linear' }) end)
+    fails('quantile: weights are f64%[4%]@cpu and x is f64%[2,3%]@cpu; give one weight',
+      function() mc.quantile(x, 0.5, { weights = mc.zeros { 4 } }) end)
     fails('quantile: a weight is negative or NaN', function() mc.quantile(x, 0.5, { weights = x - 1 }) end)
     fails('nanquantile: option method is .lin.; choose', function() mc.nanquantile(x, 0.5, { method = 'lin' }) end)
     fails('quantile: axis 3 is outside f64%[2,3%]', function() mc.quantile(x, 0.5, { axis = 3 }) end)
@@ -116,12 +121,14 @@ describe('histogram', function()
 
   it('explains mistakes', function()
     local x = mc.randn({ 10 }, { seed = 1 })
-    fails('histogram: the rule .scot. is unknown; choose auto.*did you mean "scott"', function() mc.histogram(x, { bins = 'scot' }) end)
+    fails('histogram: the rule .scot. is unknown; choose auto.*did you mean "scott"',
+      function() mc.histogram(x, { bins = 'scot' }) end)
     fails('histogram: edges do not rise', function() mc.histogram(x, { bins = { 2, 1, 3 } }) end)
     fails('histogram: bins must hold at least two edges', function() mc.histogram(x, { bins = mc.tensor { 1 } }) end)
     fails('histogram: range {3, 1} is not finite and ordered', function() mc.histogram(x, { range = { 3, 1 } }) end)
     fails('histogram: the rule auto knows no weights', function() mc.histogram(x, { bins = 'auto', weights = x }) end)
-    fails('histogram: weights are f64%[3%]@cpu and x is f64%[10%]', function() mc.histogram(x, { weights = mc.zeros { 3 } }) end)
+    fails('histogram: weights are f64%[3%]@cpu and x is f64%[10%]',
+      function() mc.histogram(x, { weights = mc.zeros { 3 } }) end)
     fails('histogramdd: x is f64%[10%]@cpu; give points %[n, d%]', function() mc.histogramdd(x) end)
     fails('histogram2d: x is f64%[10%]@cpu and y is f64%[2%]', function() mc.histogram2d(x, mc.zeros { 2 }) end)
     fails('digitize: bins neither rise nor fall', function() mc.digitize(x, { 1, 3, 2 }) end)
@@ -149,7 +156,8 @@ describe('cov and corrcoef', function()
 
   it('explain mistakes', function()
     fails('cov: samples are f64%[2,1%]@cpu; give more than 1 of them', function() mc.cov(mc.zeros { 2, 1 }) end)
-    fails('cov: aweights are f64%[2%]@cpu; give one for each of the 3 samples', function() mc.cov(mc.zeros { 2, 3 }, { aweights = mc.ones { 2 } }) end)
+    fails('cov: aweights are f64%[2%]@cpu; give one for each of the 3 samples',
+      function() mc.cov(mc.zeros { 2, 3 }, { aweights = mc.ones { 2 } }) end)
     fails('cov: fweights are negative', function() mc.cov(mc.zeros { 2, 2 }, { fweights = { -1, 1 } }) end)
     fails('average: weights add up to 0', function() mc.average(mc.ones { 2 }, { weights = { 1, -1 } }) end)
     fails('cov: samples are f64%[%]@cpu; give %[variables, samples%]', function() mc.cov(1) end)
@@ -182,7 +190,8 @@ describe('unique', function()
     same(mc.tensor { mc.complex(0, 5), mc.complex(1, 1), mc.complex(1, 2) }, mc.unique(z).values)
     same(i64 { 1, 2 }, mc.unique(mc.tensor { true, false, true }).counts)
     assert.equal(0, mc.unique(mc.zeros { 0 }).values:numel())
-    fails('unique: slices of f64%[3,0%]@cpu along axis 1 are empty', function() mc.unique(mc.zeros { 3, 0 }, { axis = 1 }) end)
+    fails('unique: slices of f64%[3,0%]@cpu along axis 1 are empty',
+      function() mc.unique(mc.zeros { 3, 0 }, { axis = 1 }) end)
     fails('unique: axis 3 is outside', function() mc.unique(mc.zeros { 3, 1 }, { axis = 3 }) end)
   end)
 
@@ -245,7 +254,8 @@ describe('statistics of samples', function()
   end)
 
   it('explain mistakes', function()
-    fails('stats.trim_mean: share is 0.5; it must lie in %[0, 0.5%)', function() mc.stats.trim_mean(mc.ones { 3 }, 0.5) end)
+    fails('stats.trim_mean: share is 0.5; it must lie in %[0, 0.5%)',
+      function() mc.stats.trim_mean(mc.ones { 3 }, 0.5) end)
     fails('stats.mode: nothing to count in f64%[0%]', function() mc.stats.mode(mc.zeros { 0 }) end)
     fails('stats.moment: k is %-1', function() mc.stats.moment(mc.ones { 3 }, -1) end)
     fails('skew: not defined for c128', function() mc.stats.skew(mc.zeros({ 3 }, { dtype = 'c128' })) end)
@@ -257,7 +267,8 @@ describe('comparisons', function()
   it('isclose takes infinities exactly and NaN on request', function()
     local a = mc.tensor { mc.inf, mc.inf, NAN, 1 }
     assert.same({ true, false, false, true }, mc.isclose(a, mc.tensor { mc.inf, 5, NAN, 1 + 1e-9 }):totable())
-    assert.same({ false, false, false, false }, mc.isclose(mc.tensor { 5, 5, 5, 5 }, mc.tensor { mc.inf, -mc.inf, NAN, 6 }):totable())
+    assert.same({ false, false, false, false },
+      mc.isclose(mc.tensor { 5, 5, 5, 5 }, mc.tensor { mc.inf, -mc.inf, NAN, 6 }):totable())
     assert.is_true(mc.allclose(a, a, { equal_nan = true }))
     assert.is_false(mc.allclose(a, a))
   end)

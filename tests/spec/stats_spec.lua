@@ -1,7 +1,8 @@
--- stats_spec.lua - distributions, descriptive and circular statistics, ranks, tests and their correction in mascon.stats.
+-- stats_spec.lua - distributions, descriptive and circular statistics, ranks, tests and their correction in
+-- mascon.stats.
 --
--- Golden answers are SciPy's, the normal distribution mpmath's (tests/golden/README.md); the rest are laws and cases small enough to
--- count by hand.
+-- Golden answers are SciPy's, the normal distribution mpmath's (tests/golden/README.md); the rest are laws and cases
+-- small enough to count by hand.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local tol = support.load 'tol'
@@ -24,14 +25,19 @@ local function close(want, got, factor)
   assert.are.equal(#w, #g)
   local dtype = got.dtype
   for i = 1, #w do
-    local bad = tol.compare('ITERATIVE', dtype, g[i], w[i], { bound = (factor or 4) * math.max(tol.kind[dtype].eps * math.abs(w[i]), tol.kind[dtype].tiny) })
+    local bad = tol.compare('ITERATIVE', dtype, g[i], w[i],
+      { bound = (factor or 4) * math.max(tol.kind[dtype].eps * math.abs(w[i]), tol.kind[dtype].tiny) })
     if bad then error(('element %d: %s'):format(i, bad), 2) end
   end
 end
 local function exact(want, got)
   local w, g = list(want), list(got)
   assert.are.equal(#w, #g)
-  for i = 1, #w do if w[i] ~= g[i] and (w[i] == w[i] or g[i] == g[i]) then error(('element %d: got %.17g, want %.17g'):format(i, g[i], w[i]), 2) end end
+  for i = 1, #w do
+    if w[i] ~= g[i] and (w[i] == w[i] or g[i] == g[i]) then
+      error(('element %d: got %.17g, want %.17g'):format(i, g[i], w[i]), 2)
+    end
+  end
 end
 local function fails(text, f, ...)
   local ok, message = pcall(f, ...)
@@ -72,7 +78,8 @@ describe('stats.norm_ppf', function()
   end)
 
   it('undoes norm_cdf and has its limits', function()
-    exact(mc.tensor { -math.huge, 0, math.huge, NAN, NAN, NAN }, stats.norm_ppf(mc.tensor { 0, 0.5, 1, -1e-9, 1.1, NAN }))
+    exact(mc.tensor { -math.huge, 0, math.huge, NAN, NAN, NAN },
+      stats.norm_ppf(mc.tensor { 0, 0.5, 1, -1e-9, 1.1, NAN }))
     local p = mc.exp(mc.linspace(-600, -0.8, 300))
     close(p, stats.norm_cdf(stats.norm_ppf(p)), 4 * 35 ^ 2) -- the relative error of p is x^2 times that of x
     exact(-stats.norm_ppf(p), stats.norm_isf(p))
@@ -121,7 +128,8 @@ describe('stats.chi2_sf, t_sf and f_sf', function()
   end)
 
   it('are NaN outside their domain', function()
-    exact(mc.tensor { NAN, NAN, NAN }, mc.concat { stats.chi2_sf(mc.tensor { 1 }, 0), stats.t_sf(mc.tensor { 1 }, -1), mc.betainc(1, 1, mc.tensor { 1.5 }) })
+    exact(mc.tensor { NAN, NAN, NAN }, mc.concat { stats.chi2_sf(mc.tensor { 1 }, 0), stats.t_sf(mc.tensor { 1 }, -1),
+      mc.betainc(1, 1, mc.tensor { 1.5 }) })
   end)
 end)
 
@@ -147,7 +155,8 @@ describe('stats.sem, mad, iqr, skew and kurtosis', function()
     close(g.sem, stats.sem(x), 8)
     close(g.mad, stats.mad(x), 4)
     close(g.iqr, stats.iqr(x), 8)
-    close(g.skew_kurtosis, mc.stack { stats.skew(x), stats.kurtosis(x), stats.skew(x, { bias = false }), stats.kurtosis(x, { bias = false }) }, 64)
+    close(g.skew_kurtosis, mc.stack { stats.skew(x), stats.kurtosis(x), stats.skew(x, { bias = false }),
+      stats.kurtosis(x, { bias = false }) }, 64)
   end)
 
   it('work along axes', function()
@@ -266,7 +275,8 @@ describe('stats.surrogate_z', function()
     exact(mc.tensor { 2, 1 }, r.mean)
     exact(mc.tensor { 1, 0 }, r.std)
     assert.are.equal(2, r.n)
-    close(mc.tensor { 3 / math.sqrt(2) }, stats.surrogate_z(mc.tensor { 5 }, mc.tensor { { 1 }, { 3 } }, { correction = 1 }).z)
+    close(mc.tensor { 3 / math.sqrt(2) },
+      stats.surrogate_z(mc.tensor { 5 }, mc.tensor { { 1 }, { 3 } }, { correction = 1 }).z)
     fails('give two or more', stats.surrogate_z, mc.tensor { 5 }, mc.tensor { { 1 } })
   end)
 end)
@@ -281,7 +291,8 @@ describe('stats.circmean', function()
 
   it('averages across the wrap, in any unit, with weights', function()
     close(10, stats.circmean(mc.tensor { 350, 20, 10 + 360, 0 }, { high = 360 }) + 5, 64)
-    close(stats.circmean(mc.tensor { 1, 1, 2 }), stats.circmean(mc.tensor { 1, 2 }, { weights = mc.tensor { 2, 1 } }), 8)
+    close(stats.circmean(mc.tensor { 1, 1, 2 }),
+      stats.circmean(mc.tensor { 1, 2 }, { weights = mc.tensor { 2, 1 } }), 8)
     close(stats.circ_r(mc.tensor { 1, 1, 2 }), stats.circ_r(mc.tensor { 1, 2 }, { weights = mc.tensor { 2, 1 } }), 8)
     local m = stats.circmean(mc.tensor { -1e-20 }):item()
     assert.is_true(m >= 0 and m < 2 * math.pi)
@@ -318,7 +329,9 @@ end)
 describe('stats.rankdata', function()
   it('gives what SciPy gives for every rule of ties', function()
     local g = golden()
-    for _, m in ipairs { 'average', 'min', 'max', 'dense', 'ordinal' } do exact(g['rank_' .. m]:to 'f64', stats.rankdata(g.rank_in, { method = m })) end
+    for _, m in ipairs { 'average', 'min', 'max', 'dense', 'ordinal' } do
+      exact(g['rank_' .. m]:to 'f64', stats.rankdata(g.rank_in, { method = m }))
+    end
   end)
 
   it('counts by hand', function()
@@ -397,7 +410,8 @@ describe('stats.ttest_1samp, ttest_rel and ttest_ind', function()
 
   it('hold their level', function()
     local x, y = mc.randn { 4000, 8, seed = 13 }, mc.randn { 4000, 12, seed = 14 }
-    for _, p in ipairs { stats.ttest_ind(x, y).pvalue, stats.ttest_ind(x, y, { equal_var = false }).pvalue, stats.ttest_1samp(x, 0).pvalue } do
+    for _, p in ipairs { stats.ttest_ind(x, y).pvalue, stats.ttest_ind(x, y, { equal_var = false }).pvalue,
+      stats.ttest_1samp(x, 0).pvalue } do
       assert.is_nil(tol.stat(mc.le(p, 0.05):to('f64'):mean():item(), 0.05, math.sqrt(0.05 * 0.95 / 4000)))
     end
     fails('give at least 2', stats.ttest_ind, mc.zeros { 1 }, mc.zeros { 5 })

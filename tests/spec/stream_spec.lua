@@ -1,7 +1,7 @@
 -- stream_spec.lua - results so large that they are written past the caches hold what small ones hold.
 --
--- 16 MiB and more of a result go another way through the drivers of elementwise ops and copies: blocks in a buffer, stores that bypass the
--- caches, a head and a tail where the memory does not begin on a cache line.
+-- 16 MiB and more of a result go another way through the drivers of elementwise ops and copies: blocks in a buffer,
+-- stores that bypass the caches, a head and a tail where the memory does not begin on a cache line.
 local mc = require 'mascon'
 
 local N = 2 ^ 21 + 37 -- f64: just above the size, and no multiple of a block

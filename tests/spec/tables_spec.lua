@@ -16,11 +16,13 @@ describe('the support table', function()
     local rows = {
       { 'add', id = 0, family = 'binary', dtypes = { 'i64', 'f64', 'c128' }, rules = 'auto' },
       { 'erf', id = 1, family = 'unary', dtypes = { 'f64' }, promote = 'float', rules = 'erf' },
-      { 'eq', id = 0, by_value = 'x', family = 'binary', dtypes = { 'i64', 'f64' }, rules = 'none: boolean', namespace = 'x' },
+      { 'eq', id = 0, by_value = 'x', family = 'binary', dtypes = { 'i64', 'f64' }, rules = 'none: boolean',
+        namespace = 'x' },
       { 'floor', id = 0, family = 'unary', dtypes = { 'f64' } }, { 'tile', family = 'lua', dtypes = { 'f64' } },
     }
     local dtypes = { { 'i64', kind = 'i' }, { 'f64', kind = 'f' }, { 'c128', kind = 'c' } }
-    local says = { add = { true }, erf = { true, 'not in operand 1' }, eq = { false, 'boolean' }, floor = { 'zero' }, tile = { 'parts' } }
+    local says = { add = { true }, erf = { true, 'not in operand 1' }, eq = { false, 'boolean' }, floor = { 'zero' },
+      tile = { 'parts' } }
     local function launches(id) return id == 0 end
     local lines = tables.support(rows, dtypes, launches, function(row) return unpack(says[row[1]]) end)
     assert.equal('| `add` | binary | · | · | · | all | yes | 0 |', find(lines, '`add`'))
@@ -40,7 +42,8 @@ describe('the support table', function()
 end)
 
 describe('the accuracy table', function()
-  local text = '# made by a program\n# machine: M\n# date: D\nop\tdtype\tlevel\tworst\tunit\tsource\tvalues\nexp\tf32\tv2\t0.51\tulp\tsweep\t0\nexp\tf32\tv3\t0.52\tulp\tsweep\t0\nvar\tf64\tv3\t1.5\teps\tgolden\t99\n'
+  local text = '# made by a program\n# machine: M\n# date: D\nop\tdtype\tlevel\tworst\tunit\tsource\tvalues\n'
+    .. 'exp\tf32\tv2\t0.51\tulp\tsweep\t0\nexp\tf32\tv3\t0.52\tulp\tsweep\t0\nvar\tf64\tv3\t1.5\teps\tgolden\t99\n'
 
   it('sets levels side by side and names machine and date', function()
     if not tables then return pending 'no generator in this folder' end

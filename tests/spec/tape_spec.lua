@@ -12,7 +12,9 @@ do
 end
 
 local function leaf(values) return mc.tensor(values):requires_grad() end
-local function leaves() return leaf { { 0.5, -1, 2 }, { 1.5, 0.25, -0.75 } }, leaf { { 1, 2 }, { -0.5, 0.3 }, { 0.7, -1.2 } } end
+local function leaves()
+  return leaf { { 0.5, -1, 2 }, { 1.5, 0.25, -0.75 } }, leaf { { 1, 2 }, { -0.5, 0.3 }, { 0.7, -1.2 } }
+end
 local function loss(a, b)
   local h = mc.tanh(a:matmul(b))
   return mc.sum(h * mc.exp(h)) + mc.max(mc.abs(a))
@@ -25,7 +27,8 @@ local function agrees(name, ...)
 end
 
 describe('the tape', function()
-  -- a leaf is a weak key and has a finalizer: it goes a cycle after its last use, its gradient the next, its entries with the one after
+  -- a leaf is a weak key and has a finalizer: it goes a cycle after its last use, its gradient the next, its entries
+  -- with the one after
   after_each(function() for _ = 1, 4 do collectgarbage() end end)
 
   it('leaves in leaves what PyTorch leaves: one pass, several, kept graphs', function()
@@ -134,7 +137,8 @@ describe('the tape', function()
     mc.cond(mc.gt(mc.sum(w), 0), function() return mc.sum(w * 5) end, function() return mc.sum(w) end):backward()
     d.close(mc.tensor { 5, 5 }, w.grad, 'through cond')
     assert.is_false(mc.randn { 3, seed = 1 }.needs_grad)
-    d.close(mc.tensor { 4, 6 }, mc.no_grad(function() return mc.grad(function(x) return mc.sum(x * x) end)(w) end), 'grad of a leaf without recording')
+    d.close(mc.tensor { 4, 6 }, mc.no_grad(function() return mc.grad(function(x) return mc.sum(x * x) end)(w) end),
+      'grad of a leaf without recording')
   end)
 
   it('says what is wrong', function()
@@ -148,7 +152,8 @@ describe('the tape', function()
     says('backward: the cotangent is f64[2]@cpu for a result f64[3]@cpu', y.backward, y, mc.ones { 2 })
     local s = mc.sum(y)
     s:backward()
-    says('backward: the graph of this value was dropped by an earlier backward(); call that one with { retain_graph = true }', s.backward, s)
+    says('backward: the graph of this value was dropped by an earlier backward(); call that one with { retain_graph '
+      .. '= true }', s.backward, s)
     says('requires a gradient and is written in place; do it within mc.no_grad', x.add_, x, 1)
     says('requires a gradient and is written in place; do it within mc.no_grad', function() x[1] = 5 end)
     local z = mc.exp(x)

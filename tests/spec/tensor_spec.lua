@@ -280,7 +280,9 @@ describe('arithmetic', function()
     assert.same({ -3, -5 }, x:totable())
   end)
 
-  it('takes nested tables as operands', function() assert.same({ { 2, 4 } }, (mc.tensor { { 1, 2 } } + { { 1, 2 } }):totable()) end)
+  it('takes nested tables as operands', function()
+    assert.same({ { 2, 4 } }, (mc.tensor { { 1, 2 } } + { { 1, 2 } }):totable())
+  end)
 
   it('takes boxed 64-bit integers', function()
     local x = mc.tensor { 9007199254740993LL }

@@ -22,7 +22,9 @@ local CASES = {
     return mc.exp(-mc.square(x)) + mc.sin(x) * 2
   end,
   ['broadcasting a column against rows'] = function() return rand({ LARGE / 300, 1 }, 1) * rand({ 300 }, 2) + 1 end,
-  ['strided and converted operands'] = function() return rand({ LARGE / 300, 300 }, 1, 'f32').T + rand({ 300, LARGE / 300 }, 2) end,
+  ['strided and converted operands'] = function()
+    return rand({ LARGE / 300, 300 }, 1, 'f32').T + rand({ 300, LARGE / 300 }, 2)
+  end,
   ['sum of everything'] = function() return rand({ LARGE }, 3):sum() end,
   ['f32 sum, mean and variance along rows'] = function()
     local x = rand({ 30, LARGE / 30 }, 4, 'f32')
@@ -36,12 +38,15 @@ local CASES = {
     local x = rand({ 20, 30, LARGE / 600 }, 5):permute_dims { 3, 1, 2 }
     return mc.concat { x:sum { 1, 3 }, x:max { 1, 3 }, x:mean { 2, 3 } }
   end,
-  ['argmax of a long row'] = function() return mc.stack { rand({ LARGE }, 6):argmax(), rand({ LARGE }, 6):argmin() } end,
+  ['argmax of a long row'] = function()
+    return mc.stack { rand({ LARGE }, 6):argmax(), rand({ LARGE }, 6):argmin() }
+  end,
   ['running sums'] = function() return rand({ 40, LARGE / 40 }, 7):cumsum(1) end,
   ['variances and log sums of one long row'] = function()
     local x = rand({ LARGE }, 21)
     local holes = mc.where(mc.gt(x, 1), 0 / 0, x)
-    return mc.stack { x:var(), x:logsumexp(), holes:nansum(), holes:nanmean(), holes:nanvar(), holes:nanmax(), holes:nanargmax():to 'f64' }
+    return mc.stack { x:var(), x:logsumexp(), holes:nansum(), holes:nanmean(), holes:nanvar(), holes:nanmax(),
+      holes:nanargmax():to 'f64' }
   end,
   ['softmax of rows, columns and everything'] = function()
     local x = rand({ LARGE / 300, 300 }, 22)
@@ -51,22 +56,32 @@ local CASES = {
     local x = rand({ LARGE / 10, 10 }, 23)
     local id = mc.randint(1, 9, { LARGE / 10 }, { seed = 3 })
     local wide = rand({ 100, LARGE / 100 }, 24)
-    return mc.concat { mc.segment_sum(x, id):flatten(), mc.segment_prod(x, id):flatten(), mc.segment_mean(wide, id['1:100']):flatten() }
+    return mc.concat { mc.segment_sum(x, id):flatten(), mc.segment_prod(x, id):flatten(),
+      mc.segment_mean(wide, id['1:100']):flatten() }
   end,
   ['topk'] = function() return (mc.topk(rand({ LARGE / 1000, 1000 }, 25), 20)) end,
   ['sorting rows'] = function() return rand({ LARGE / 1000, 1000 }, 8):sort() end,
   ['argsort of columns'] = function() return rand({ 1000, LARGE / 1000 }, 8):argsort(1) end,
   ['medians'] = function() return mc.median(rand({ LARGE / 500, 500 }, 9), 2) end,
-  ['quantiles over two axes'] = function() return mc.quantile(rand({ 20, LARGE / 500, 25 }, 9), { 0.1, 0.5 }, { axis = { 1, 3 } }) end,
+  ['quantiles over two axes'] = function()
+    return mc.quantile(rand({ 20, LARGE / 500, 25 }, 9), { 0.1, 0.5 }, { axis = { 1, 3 } })
+  end,
   ['matrix product f64'] = function() return rand({ 700, 90 }, 10):matmul(rand({ 90, 600 }, 11)) end,
-  ['matrix product f32, wide'] = function() return rand({ 33, 500 }, 10, 'f32'):matmul(rand({ 500, 1500 }, 11, 'f32')) end,
-  ['matrix products of medium size'] = function() return mc.concat { rand({ 130, 131 }, 10):matmul(rand({ 131, 150 }, 11)), rand({ 6, 1100 }, 10):matmul(rand({ 1100, 150 }, 11)), rand({ 290, 300 }, 12):matmul(rand({ 300, 150 }, 13)) } end,
+  ['matrix product f32, wide'] = function()
+    return rand({ 33, 500 }, 10, 'f32'):matmul(rand({ 500, 1500 }, 11, 'f32'))
+  end,
+  ['matrix products of medium size'] = function()
+    return mc.concat { rand({ 130, 131 }, 10):matmul(rand({ 131, 150 }, 11)),
+      rand({ 6, 1100 }, 10):matmul(rand({ 1100, 150 }, 11)), rand({ 290, 300 }, 12):matmul(rand({ 300, 150 }, 13)) }
+  end,
   ['batched matrix product'] = function() return rand({ 25, 60, 70 }, 12):matmul(rand({ 70, 50 }, 13)) end,
   ['complex matrix product'] = function()
     local a = mc.fft.fft(rand({ 300, 64 }, 14))
     return a:matmul(mc.conj(a).T)
   end,
-  ['integer matrix product'] = function() return mc.randint(-9, 9, { 80, 70 }, { seed = 1 }):matmul(mc.randint(-9, 9, { 4, 70, 60 }, { seed = 2 })) end,
+  ['integer matrix product'] = function()
+    return mc.randint(-9, 9, { 80, 70 }, { seed = 1 }):matmul(mc.randint(-9, 9, { 4, 70, 60 }, { seed = 2 }))
+  end,
   ['transforms of rows'] = function() return mc.fft.rfft(rand({ LARGE / 600, 600 }, 15)) end,
   ['transforms of columns'] = function() return mc.fft.fft(rand({ 625, LARGE / 625 }, 15), { axis = 1 }) end,
   ['one long transform'] = function() return mc.fft.fft(rand({ 65536 }, 16)) end,
@@ -74,7 +89,8 @@ local CASES = {
     local x = rand({ LARGE / 100, 100 }, 17)
     return x[mc.gt(x, 0.5)]
   end,
-  ['random numbers'] = function() return mc.concat { mc.rand({ LARGE }, { seed = 5 }), mc.randn({ LARGE }, { seed = 5 }), mc.randint(1, 6, { LARGE }, { seed = 5 }):to 'f64' } end,
+  ['random numbers'] = function() return mc.concat { mc.rand({ LARGE }, { seed = 5 }),
+    mc.randn({ LARGE }, { seed = 5 }), mc.randint(1, 6, { LARGE }, { seed = 5 }):to 'f64' } end,
   ['copies of transposed tensors'] = function() return rand({ 300, LARGE / 300 }, 18).T:copy() end,
 }
 
@@ -160,12 +176,19 @@ end)
 describe('complex arithmetic', function()
   it('an element has the same bits wherever it stands in a row', function()
     for _, dtype in ipairs { 'c64', 'c128' } do
-      local function z(seed) return (mc.randn { 61, seed = seed } + mc.randn { 61, seed = seed + 1 } * mc.complex(0, 1)):to(dtype) end
+      local function z(seed)
+        return (mc.randn { 61, seed = seed } + mc.randn { 61, seed = seed + 1 } * mc.complex(0, 1)):to(dtype)
+      end
       local a, b, c = z(1), z(3), z(5)
-      for name, f in pairs { multiply = mc.multiply, divide = mc.divide, lerp = function(x, y) return mc.lerp(x, y, c[1]) end, square = function(x) return mc.square(x) end } do
+      for name, f in pairs { multiply = mc.multiply, divide = mc.divide, lerp = function(x, y)
+        return mc.lerp(x, y, c[1])
+      end, square = function(x)
+        return mc.square(x)
+      end } do
         local whole = f(a, b)
         for i = 1, 61 do
-          assert(mc.array_equal(whole[{ { i, i } }], f(a[{ { i, i } }], b[{ { i, i } }])), ('%s of %s, element %d'):format(name, dtype, i))
+          assert(mc.array_equal(whole[{ { i, i } }], f(a[{ { i, i } }], b[{ { i, i } }])),
+            ('%s of %s, element %d'):format(name, dtype, i))
         end
       end
     end

@@ -1,4 +1,5 @@
--- transform_cases_spec.lua - every golden case again, compiled and over batches: the bits of the plain call, and the loop over the batch.
+-- transform_cases_spec.lua - every golden case again, compiled and over batches: the bits of the plain call, and the
+-- loop over the batch.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local tree = require 'mascon.graph.tree'
@@ -6,10 +7,12 @@ local cases = support.load 'cases'
 
 -- what these give (its shape, a Lua value, the number of steps) depends on the values of their operands
 local BY_VALUE = {
-  flatnonzero = 'shape', nonzero = 'shape', unique_consecutive = 'shape', mode = 'shape', unique_all = 'shape', unique_counts = 'shape', unique_inverse = 'shape',
-  unique_values = 'shape', allclose = 'a boolean', array_equal = 'a boolean', argwhere = 'shape', unique = 'shape', roots = 'shape', polydiv = 'shape', repeat_each = 'shape', reduceat = 'shape',
-  histogram = 'edges without range', histogram2d = 'edges without range', histogramdd = 'edges without range', histogram_bin_edges = 'edges without range',
-  bincount = 'shape', ['linalg.eigsh'] = 'steps',
+  flatnonzero = 'shape', nonzero = 'shape', unique_consecutive = 'shape', mode = 'shape', unique_all = 'shape',
+  unique_counts = 'shape', unique_inverse = 'shape', unique_values = 'shape', allclose = 'a boolean',
+  array_equal = 'a boolean', argwhere = 'shape', unique = 'shape', roots = 'shape', polydiv = 'shape',
+  repeat_each = 'shape', reduceat = 'shape',
+  histogram = 'edges without range', histogram2d = 'edges without range', histogramdd = 'edges without range',
+  histogram_bin_edges = 'edges without range', bincount = 'shape', ['linalg.eigsh'] = 'steps',
 }
 -- complex results of real operands are NaN where values are not known
 local REAL = { ['linalg.logm'] = true, ['linalg.sqrtm'] = true }
@@ -20,7 +23,9 @@ local function floats(t) return t.dtype:sub(1, 1) == 'f' or t.dtype:sub(1, 1) ==
 local function differs(a, b, close, where)
   if mc.is_tensor(a) then
     if not mc.is_tensor(b) then return where .. ': no tensor' end
-    if a.dtype ~= b.dtype or tostring(a.shape) ~= tostring(b.shape) then return ('%s: %s%s, want %s%s'):format(where, b.dtype, tostring(b.shape), a.dtype, tostring(a.shape)) end
+    if a.dtype ~= b.dtype or tostring(a.shape) ~= tostring(b.shape) then
+      return ('%s: %s%s, want %s%s'):format(where, b.dtype, tostring(b.shape), a.dtype, tostring(a.shape))
+    end
     return not close(a, b) and where .. ': values' or nil
   elseif type(a) == 'table' then
     if type(b) ~= 'table' then return where .. ': no table' end
@@ -31,7 +36,8 @@ local function differs(a, b, close, where)
     return nil
   end
   if mc.is_tensor(b) then b = b:item() end -- a number that is the same for all
-  return not (a == b or a ~= a or type(a) == 'cdata' and tostring(a) == tostring(b)) and where .. ': ' .. tostring(b) or nil
+  return not (a == b or a ~= a or type(a) == 'cdata' and tostring(a) == tostring(b))
+    and where .. ': ' .. tostring(b) or nil
 end
 
 local function exact(a, b) return mc.array_equal(a, b, { equal_nan = true }) end
@@ -50,7 +56,9 @@ local function each(part, layout, dtype, visit)
     local f = cases.resolve(case.op)
     local want = { pcall(f, unpack(args, 1, n)) }
     local turned = REAL[case.op] and want[1] and want[2].dtype ~= args[1].dtype
-    if want[1] and not turned and not BY_VALUE[case.op] and not (layout ~= 'contiguous' and case.op:find '_$') then visit(case, f, args, n, want) end
+    if want[1] and not turned and not BY_VALUE[case.op] and not (layout ~= 'contiguous' and case.op:find '_$') then
+      visit(case, f, args, n, want)
+    end
   end
 end
 
@@ -64,7 +72,9 @@ for _, part in ipairs(cases.parts()) do
           local g = mc.compile(function(...) return f(...) end, { static = static })
           for again = 1, 2 do
             local got = { pcall(g, unpack(args, 1, n)) }
-            if case.op:find '^segment_' and not got[1] and tostring(got[2]):find('give num_segments', 1, true) then return end
+            if case.op:find '^segment_' and not got[1] and tostring(got[2]):find('give num_segments', 1, true) then
+              return
+            end
             assert(got[1], ('%s, %s, call %d: %s'):format(case.op, layout, again, tostring(got[2])))
             local wrong = differs(want, got, exact, 'result')
             assert(not wrong, ('%s, %s, call %d: %s'):format(case.op, layout, again, tostring(wrong)))

@@ -5,7 +5,8 @@ local mc = require 'mascon'
 local function close(want, got, what, rtol)
   assert(mc.is_tensor(got), what .. ': no tensor')
   assert.equal(tostring(want.shape), tostring(got.shape), what)
-  assert(mc.allclose(got, want, { rtol = rtol or 1e-10, atol = 1e-12 }), ('%s: %s, want %s'):format(what, tostring(got), tostring(want)))
+  assert(mc.allclose(got, want, { rtol = rtol or 1e-10, atol = 1e-12 }),
+    ('%s: %s, want %s'):format(what, tostring(got), tostring(want)))
 end
 
 local function x(seed, ...) return mc.randn { seed = seed, ... } end
@@ -27,7 +28,9 @@ local FUNCTIONS = {
     return mc.sum(y * z)
   end,
   windows = function(t) return mc.sum(mc.square(mc.sliding_window_view(t:reshape(-1), 5)):mean(1)) end,
-  reductions = function(t) return mc.sum(mc.softmax(t, 2) * mc.cumsum(t, 1)) + mc.max(t) * mc.var(t) + mc.sum(mc.mean(t, 1) ^ 2) end,
+  reductions = function(t)
+    return mc.sum(mc.softmax(t, 2) * mc.cumsum(t, 1)) + mc.max(t) * mc.var(t) + mc.sum(mc.mean(t, 1) ^ 2)
+  end,
   positions = function(t)
     local i = mc.tensor({ 3, 1, 1 }, { dtype = 'i64' })
     local y = mc.zeros { 3, 4 }
@@ -36,7 +39,8 @@ local FUNCTIONS = {
   end,
   matrices = function(t)
     local a = t:matmul(t.T) + mc.eye(3)
-    return mc.sum(a:matmul(t) * mc.tanh(t)) + mc.sum(mc.concat({ a, t }, 2) ^ 2) + mc.sum(mc.where(mc.gt(t, 0), t, t * t * 0.1))
+    return mc.sum(a:matmul(t) * mc.tanh(t)) + mc.sum(mc.concat({ a, t }, 2) ^ 2)
+      + mc.sum(mc.where(mc.gt(t, 0), t, t * t * 0.1))
   end,
 }
 
@@ -84,7 +88,8 @@ describe('a gradient', function()
   end)
 
   it('accumulates what comes through several uses in the dtype of the operand', function()
-    local g = mc.grad(function(p) return mc.sum((p:to 'f64' * 2 + p):to 'f32' * p) end)(mc.ones({ 3 }, { dtype = 'f32' }))
+    local g =
+      mc.grad(function(p) return mc.sum((p:to 'f64' * 2 + p):to 'f32' * p) end)(mc.ones({ 3 }, { dtype = 'f32' }))
     assert.equal('f32', g.dtype)
     close(mc.full({ 3 }, 6, { dtype = 'f32' }), g, 'f32')
     local z = mc.tensor { mc.complex(1, 2), mc.complex(-3, 0.5) }
@@ -149,11 +154,13 @@ end)
 describe('vmap', function()
   it('takes axes apart and puts them together', function()
     local a, b = x(1, 4, 3), x(2, 3, 4)
-    local f = mc.vmap(function(p, q, n) return mc.sum(p * q) * n, p + q end, { in_axes = { 1, 2, false }, out_axes = { 1, 2 } })
+    local f =
+      mc.vmap(function(p, q, n) return mc.sum(p * q) * n, p + q end, { in_axes = { 1, 2, false }, out_axes = { 1, 2 } })
     local s, t = f(a, b, 2)
     close((a * b.T):sum(2) * 2, s, 'sums')
     close(a.T + b, t, 'out_axes')
-    local outer = mc.vmap(mc.vmap(function(p, q) return p * q end, { in_axes = { false, 1 } }), { in_axes = { 1, false } })
+    local outer =
+      mc.vmap(mc.vmap(function(p, q) return p * q end, { in_axes = { false, 1 } }), { in_axes = { 1, false } })
     close(mc.outer(a[1], b[1]), outer(a[1], b[1]), 'nested')
     close(mc.ones { 4 } * 5, mc.vmap(function() return 5 end)(a), 'a number')
     assert.equal('{0, 3}', tostring(mc.vmap(function(p) return p * 2 end)(mc.zeros { 0, 3 }).shape))
@@ -169,7 +176,8 @@ describe('vmap', function()
       local v = x(seed, 5, 3)
       assert(mc.array_equal(f(w, v), compiled(w, v)))
     end
-    close(mc.sum(got, 1), mc.grad(function(p) return mc.sum(mc.vmap(loss, { in_axes = { false, 1 } })(p, b)) end)(w), 'grad of vmap')
+    close(mc.sum(got, 1),
+      mc.grad(function(p) return mc.sum(mc.vmap(loss, { in_axes = { false, 1 } })(p, b)) end)(w), 'grad of vmap')
   end)
 
   it('does not decide by values and names what is wrong with its arguments', function()
@@ -194,7 +202,9 @@ describe('Jacobians and Hessians', function()
     local g = function(u, s) return mc.sum(mc.exp(u * s)) * u[1] end
     local h = mc.hessian(g)(t, 0.5)
     close(h, h.T, 'symmetric')
-    for k = 1, 5 do close(differences(function(u) return mc.grad(g)(u, 0.5)[k] end, t), h[k], 'Hessian row ' .. k, 1e-5) end
+    for k = 1, 5 do
+      close(differences(function(u) return mc.grad(g)(u, 0.5)[k] end, t), h[k], 'Hessian row ' .. k, 1e-5)
+    end
     local v = x(2, 5)
     local gradient, product = mc.hvp(g, t, v, 0.5)
     close(mc.grad(g)(t, 0.5), gradient, 'gradient')

@@ -1,4 +1,5 @@
--- transform_writes_spec.lua - functions that write into their arguments, into parts, and into what they made themselves, under every transform.
+-- transform_writes_spec.lua - functions that write into their arguments, into parts, and into what they made
+-- themselves, under every transform.
 local here = (debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/'
 local support, d = dofile(here .. 'init.lua'), dofile(here .. 'derivative.lua')
 local mc = require 'mascon'
@@ -91,7 +92,8 @@ describe('a function that writes into its argument', function()
     d.close(mc.stack(want, 1), mc.vmap(square_and_move, { in_axes = { 2 } })(c), 'along axis 2')
     d.same(mc.stack(rows, 1), c.T, 'along axis 2: argument')
     local e = a:copy()
-    d.close(mc.stack({ mc.grad(pure)(a[1]), mc.grad(pure)(a[2]), mc.grad(pure)(a[3]) }, 1), mc.vmap(mc.grad(square_and_move))(e), 'vmap of grad')
+    d.close(mc.stack({ mc.grad(pure)(a[1]), mc.grad(pure)(a[2]), mc.grad(pure)(a[3]) }, 1),
+      mc.vmap(mc.grad(square_and_move))(e), 'vmap of grad')
     d.same(mc.stack(rows, 1), e, 'vmap of grad: argument')
   end)
 
@@ -102,7 +104,8 @@ describe('a function that writes into its argument', function()
       return mc.sum(row * w)
     end
     local before = b:copy()
-    assert.matches('vmap: the function writes to argument 2, which is the same for all elements', support.message(function() mc.vmap(unbatched, { in_axes = { 1, false } })(a, b) end))
+    assert.matches('vmap: the function writes to argument 2, which is the same for all elements',
+      support.message(function() mc.vmap(unbatched, { in_axes = { 1, false } })(a, b) end))
     d.same(before, b, 'unbatched')
     local count = mc.zeros { 400 }
     assert.matches('writes to a tensor of 400 elements from outside', support.message(function() mc.vmap(function(row)
@@ -116,12 +119,15 @@ describe('a function that writes into its argument', function()
       p:mul_(2)
       return mc.sum(p * q)
     end
-    assert.matches('grad: the function writes to an argument that shares memory', support.message(function() mc.grad(two)(c, c) end))
-    assert.matches('grad: the function writes to an argument that shares memory', support.message(function() mc.grad(function(p) return two(p, c) end)(c) end))
-    assert.matches('grad: the function writes to an argument that shares memory', support.message(function() mc.grad(function(p)
-      c:mul_(p)
-      return mc.sum(p * 2)
-    end)(c) end))
+    assert.matches('grad: the function writes to an argument that shares memory',
+      support.message(function() mc.grad(two)(c, c) end))
+    assert.matches('grad: the function writes to an argument that shares memory',
+      support.message(function() mc.grad(function(p) return two(p, c) end)(c) end))
+    assert.matches('grad: the function writes to an argument that shares memory',
+      support.message(function() mc.grad(function(p)
+        c:mul_(p)
+        return mc.sum(p * 2)
+      end)(c) end))
     assert.matches('shares memory', support.message(function() mc.vmap(two)(c, c) end))
     d.same(kept, c, 'shared')
     d.close(mc.grad(function(p) return two(p:copy(), c) end)(c), c * 2, 'a copy')
@@ -149,7 +155,8 @@ describe('a tensor made inside a transform', function()
     d.close(want, f(w, t), 'plain')
     local g = mc.compile(f)
     for k = 1, 2 do d.close(want, g(w, t), 'compiled, call ' .. k) end
-    d.close(mc.grad(function(p) return mc.sum(same_without(p, t)) end)(w), mc.grad(function(p) return mc.sum(f(p, t)) end)(w), 'gradient of it')
+    d.close(mc.grad(function(p) return mc.sum(same_without(p, t)) end)(w),
+      mc.grad(function(p) return mc.sum(f(p, t)) end)(w), 'gradient of it')
     local ws = x(11, 5, 3)
     local rows = {}
     for i = 1, 5 do rows[i] = same_without(ws[i], t) end

@@ -1,4 +1,5 @@
--- workflow_native_spec.lua - a user's workflow with C of its own: built in a folder of its own from the one header, its rows behave as the library's.
+-- workflow_native_spec.lua - a user's workflow with C of its own: built in a folder of its own from the one header, its
+-- rows behave as the library's.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local process = support.load 'process'
 local mc = require 'mascon'
@@ -6,7 +7,8 @@ local lib = require 'mascon.core.ffi'
 local compiler = require 'mascon.compile.native.compiler'
 
 local root = support.folder .. '/..'
-local headers = io.open(root .. '/runtime/mc_plugin.h') and ('-I %s/runtime -I %s/gen'):format(root, lib.libdir) or ('-I %s/include'):format(root)
+local headers = io.open(root .. '/runtime/mc_plugin.h') and ('-I %s/runtime -I %s/gen'):format(root, lib.libdir)
+  or ('-I %s/include'):format(root)
 local found = compiler.find()
 local cc = found and os.execute('command -v gcc >/dev/null 2>&1') == 0 and 'gcc'
 
@@ -36,7 +38,8 @@ static int infer_scale(const mc_call *c)
     for (int i = 0; same && i < x->ndim; i++)
         same = x->shape[i] == y->shape[i];
     if (!same)
-        return mc_error(MC_ESHAPE, "%s: operands are %s and %s; give two of one shape with at least one axis", c->name, mc_text(s, sizeof s, x), mc_text(t, sizeof t, y));
+        return mc_error(MC_ESHAPE, "%s: operands are %s and %s; give two of one shape with at least one axis",
+                        c->name, mc_text(s, sizeof s, x), mc_text(t, sizeof t, y));
     return mc_shape(c, 0, MC_F64, x->ndim, x->shape);
 }
 
@@ -87,13 +90,16 @@ MC_PLUGIN({"moon_scale", infer_scale, run_scale}, {"moon_range", infer_range, ru
 local ROWS = [[
 -- rows.lua - ops of the moon.
 return {
-  { 'moon_scale', nin = 2, dtypes = { 'f64' }, params = { { 'by', 'number', 2 } }, tol = 'ULP1', doc = 'by x + y', source = 'this file',
+  { 'moon_scale', nin = 2, dtypes = { 'f64' }, params = { { 'by', 'number', 2 } }, tol = 'ULP1',
+    doc = 'by x + y', source = 'this file',
     rules = {
       reverse = function(g, _, _, p) return { g * p.by, g } end,
       batch = 'leading',
     } },
-  { 'moon_range', nin = 'list', nout = 2, dtypes = { 'f64', 'f32' }, tol = 'EXACT', doc = 'smallest and largest element', source = 'this file', rules = 'none: a summary' },
-  { 'moon_lazy', nin = 1, dtypes = { 'f64' }, params = { { 'how', 'int', 0 } }, tol = 'EXACT', doc = 'nothing', source = 'this file', rules = 'none: no value' },
+  { 'moon_range', nin = 'list', nout = 2, dtypes = { 'f64', 'f32' }, tol = 'EXACT',
+    doc = 'smallest and largest element', source = 'this file', rules = 'none: a summary' },
+  { 'moon_lazy', nin = 1, dtypes = { 'f64' }, params = { { 'how', 'int', 0 } }, tol = 'EXACT',
+    doc = 'nothing', source = 'this file', rules = 'none: no value' },
 }
 ]]
 
@@ -113,8 +119,10 @@ local function build(folder, language, extra)
   local source = folder .. '/moon.' .. (language == 'c++' and 'cpp' or 'c')
   process.write(source, C)
   local flags = language == 'c++' and 'g++ -std=c++17' or 'gcc -std=c11'
-  local pipe = io.popen(('%s -Wall -Wextra -Wpedantic -Werror -O2 -ffp-contract=off -fPIC -fvisibility=hidden -shared %s %s -o %s %s 2>&1'):format(
-    flags, extra or '', headers, quote(folder .. '/mc_wf_moon.so'), quote(source)))
+  local pipe = io.popen(
+    ('%s -Wall -Wextra -Wpedantic -Werror -O2 -ffp-contract=off -fPIC -fvisibility=hidden -shared %s %s -o %s %s 2>&1')
+    :format(
+      flags, extra or '', headers, quote(folder .. '/mc_wf_moon.so'), quote(source)))
   local said = pipe:read '*a'
   pipe:close()
   return said
@@ -156,7 +164,9 @@ describe("a workflow's own C", function()
     assert.equal('ref:0', hi.device)
     local g = mc.compile(function(a, b) return moon.scale(a, b, 3) + 1 end)
     for _ = 1, 2 do assert.is_true(mc.array_equal(moon.scale(x, y, 3) + 1, g(p, q):to 'cpu')) end
-    local function says(pattern, a, b) assert.matches(pattern, support.message(function() return moon.scale(a, b) end)) end
+    local function says(pattern, a, b)
+      assert.matches(pattern, support.message(function() return moon.scale(a, b) end))
+    end
     says('moon_scale: operands are on different devices', p, y)
     says('moon_scale: operands are f64%[5,7%]@ref:0', p, q['1:3'])
   end)
@@ -189,9 +199,15 @@ describe("a workflow's own C", function()
     local before = mc.memory().tensors
     local x = mc.ones { 3, 4 }
     for text, f in pairs {
-      ['moon_scale: operands are f64[3,4]@cpu and f64[4]@cpu; give two of one shape'] = function() moon.scale(x, mc.ones { 4 }) end,
-      ['moon_scale: operand 1 is f32[2]@cpu; it must be contiguous f64'] = function() moon.scale(mc.ones({ 2 }, { dtype = 'f32' }), x) end,
-      ['moon_scale: operand 1 is f64[4,3]@cpu, which is not contiguous; give x:contiguous()'] = function() moon.scale(x.T, x.T) end,
+      ['moon_scale: operands are f64[3,4]@cpu and f64[4]@cpu; give two of one shape'] = function()
+        moon.scale(x, mc.ones { 4 })
+      end,
+      ['moon_scale: operand 1 is f32[2]@cpu; it must be contiguous f64'] = function()
+        moon.scale(mc.ones({ 2 }, { dtype = 'f32' }), x)
+      end,
+      ['moon_scale: operand 1 is f64[4,3]@cpu, which is not contiguous; give x:contiguous()'] = function()
+        moon.scale(x.T, x.T)
+      end,
       ['moon_scale: option "bye" is unknown; did you mean "by"?'] = function() moon.scale(x, x, { bye = 1 }) end,
       ['moon_scale: operand is nil'] = function() moon.scale(x) end,
       ['moon_scale: takes 2 operands and options'] = function() moon.scale(x, x, 1, {}, 5) end,
@@ -204,7 +220,8 @@ describe("a workflow's own C", function()
       local said = support.message(f)
       assert.is_truthy(said:find(text, 1, true), said)
     end
-    local blamed = select(2, pcall(loadstring("local moon, x = ...\n\nmoon.scale(x, x, { bye = 1 })", '=caller'), moon, x))
+    local blamed =
+      select(2, pcall(loadstring("local moon, x = ...\n\nmoon.scale(x, x, { bye = 1 })", '=caller'), moon, x))
     assert.matches('^caller:3: ', blamed)
     x = nil
     collectgarbage()
@@ -227,7 +244,8 @@ describe("a workflow's own C", function()
     assert.is_true(mc.array_equal(x * 2 + x, mc.vmap(function(a) return moon.scale(a, a) end)(x)))
     local lo = mc.vmap(function(a) return (moon.range { a }) end)(x) -- without a rule: one by one
     assert.is_true(mc.array_equal(x:min(2), lo))
-    assert.matches('moon_range has no derivative: a summary', support.message(mc.grad(function(a) return (moon.range { a }) end), x))
+    assert.matches('moon_range has no derivative: a summary',
+      support.message(mc.grad(function(a) return (moon.range { a }) end), x))
     assert.matches('moon_lazy', support.message(mc.grad(function(a) return moon.lazy(a) end), x))
     assert.equal('moon_scale', mc.ops.moon_scale[1])
     local text = require('mascon.help').show(moon.scale)
@@ -246,7 +264,8 @@ describe("a workflow's own C", function()
     end
     assert.matches('mars: its native part has no rows%.lua beside ', said())
     process.write(mars .. '/rows.lua', ROWS)
-    assert.matches('mars: its native part mc_wf_mars%.so is neither in .*workflows/mars nor in .*plugins; build it', said())
+    assert.matches('mars: its native part mc_wf_mars%.so is neither in .*workflows/mars nor in .*plugins; build it',
+      said())
     os.execute(('cp %s/mc_wf_moon.so %s/mc_wf_mars.so'):format(quote(path), quote(mars)))
     local function rows(from, to)
       local text = ROWS
@@ -254,12 +273,16 @@ describe("a workflow's own C", function()
       process.write(mars .. '/rows.lua', text:sub(1, at - 1) .. to .. text:sub(stop + 1))
       return said()
     end
-    assert.matches('row moon_scales has no function in .*mc_wf_mars%.so; name it in MC_PLUGIN', rows("'moon_scale'", "'moon_scales'"))
-    assert.matches('has a function moon_lazy that no row of .*rows%.lua names', rows(ROWS:match "  { 'moon_lazy'.-} },\n" or ROWS:match "  { 'moon_lazy'[^\n]*\n", ''))
+    assert.matches('row moon_scales has no function in .*mc_wf_mars%.so; name it in MC_PLUGIN',
+      rows("'moon_scale'", "'moon_scales'"))
+    assert.matches('has a function moon_lazy that no row of .*rows%.lua names',
+      rows(ROWS:match "  { 'moon_lazy'.-} },\n" or ROWS:match "  { 'moon_lazy'.-},\n", ''))
     assert.matches('row moon_scale: there is no field tole; did you mean tol%?', rows('tol', 'tole'))
     assert.matches('row moon_scale: it has no source', rows("source = 'this file',", ''))
     assert.matches('row moon_scale: there is no dtype f65', rows("'f64'", "'f65'"))
-    assert.matches('row moon_scale: rules are a table', rows('rules = {\n      reverse = function(g, _, _, p) return { g * p.by, g } end,\n      batch = \'leading\',\n    }', 'rules = "auto"'))
+    assert.matches('row moon_scale: rules are a table', rows(
+      'rules = {\n      reverse = function(g, _, _, p) return { g * p.by, g } end,\n      batch = \'leading\',\n    }',
+      'rules = "auto"'))
     assert.matches('there is an op add already; give the row another name', rows("'moon_scale'", "'add'"))
     process.write(mars .. '/mc_wf_mars.so', 'no object')
     assert.matches('mc_wf_mars%.so cannot be opened', said())

@@ -1,4 +1,5 @@
--- workflow_spec.lua - workflows found by name: ours, beside the script, in the folders of MASCON_PATH; and what the core may not know of them.
+-- workflow_spec.lua - workflows found by name: ours, beside the script, in the folders of MASCON_PATH; and what the
+-- core may not know of them.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local process = support.load 'process'
 local mc = require 'mascon'
@@ -33,7 +34,8 @@ describe('a workflow', function()
     with_moon(folder .. '/there', 'path')
     process.make(folder .. '/here/workflows/pac', '700')
     process.write(folder .. '/here/workflows/pac/init.lua', "return { compute = 'not ours' }")
-    local script = "local mc = require 'mascon'\nprint(mc.moon.tide(3), type(mc.pac.compute), mc.moon == require 'workflows.moon')\n"
+    local script =
+      "local mc = require 'mascon'\nprint(mc.moon.tide(3), type(mc.pac.compute), mc.moon == require 'workflows.moon')\n"
     process.write(folder .. '/here/run.lua', script)
     process.write(folder .. '/run.lua', script)
     local paths = { MASCON_PATH = '/nowhere:' .. folder .. '/there' }
@@ -66,7 +68,8 @@ describe('a workflow', function()
     process.write(folder .. '/wrong.lua', "local mc = require 'mascon'\n\nmc.moon.tide 'x'\n")
     assert.matches('^%S*wrong%.lua:3: moon%.tide: x', process.run(paths, folder .. '/wrong.lua').text)
     assert.matches('did you mean mc%.moon%?', process.mascon("local _ = require('mascon').mooon", paths).text)
-    local text = process.mascon("local h = require 'mascon.help' io.write(h.show 'mc.moon', h.show 'mc.moon.tide')", paths).text
+    local text =
+      process.mascon("local h = require 'mascon.help' io.write(h.show 'mc.moon', h.show 'mc.moon.tide')", paths).text
     assert.matches('mc%.moon\n  tides%.\n', text)
     assert.matches('mc%.moon%.tide%(x%)\n  Height of the tide in m', text)
   end)
@@ -74,7 +77,8 @@ describe('a workflow', function()
   it('says what is wrong with its file', function()
     process.make(folder .. '/bad/workflows/mars', '700')
     process.write(folder .. '/bad/workflows/mars/init.lua', 'local x =\n')
-    assert.matches('workflows/mars/init%.lua:%d: ', process.mascon("local _ = require('mascon').mars", { MASCON_PATH = folder .. '/bad' }).text)
+    assert.matches('workflows/mars/init%.lua:%d: ',
+      process.mascon("local _ = require('mascon').mars", { MASCON_PATH = folder .. '/bad' }).text)
   end)
 end)
 
@@ -85,7 +89,9 @@ describe('the core', function()
     assert.is_true(#names >= 2)
     local found = {}
     for _, name in ipairs(names) do
-      local pipe = assert(io.popen(("cd '%s' && { grep -rnwE \"workflows[./]%s|mc[.]%s|['\\\"]%s['\\\"]\" lua/mascon; [ ! -d runtime ] || grep -rnwiE '(mck?_?|mci_?)?%s(_[a-z]+)?' runtime kernels/cpu kernels/*.h --include=*.[ch] --include=*.lua; } 2>&1"):format(root, name, name, name, name)))
+      local pipe = assert(io.popen(("cd '%s' && { grep -rnwE \"workflows[./]%s|mc[.]%s|['\\\"]%s['\\\"]\" "
+        .. "lua/mascon; [ ! -d runtime ] || grep -rnwiE '(mck?_?|mci_?)?%s(_[a-z]+)?' runtime kernels/cpu kernels/*.h "
+        .. "--include=*.[ch] --include=*.lua; } 2>&1"):format(root, name, name, name, name)))
       for line in pipe:lines() do found[#found + 1] = line end
       pipe:close()
     end

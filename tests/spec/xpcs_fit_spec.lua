@@ -145,7 +145,8 @@ describe('xpcs.fit', function()
   it('is not caught where D or G is floored: a fit that starts at the truth ends below it', function()
     local list = xpcs.parameters.LIST
     for _, seed in ipairs { 3, 4, 6 } do
-      local s = generate.simulate { n = 60, q = 0.01, dt = 0.25, phi = { -60, -20, 20, 55, 85 }, seed = seed, sigma = 0.004 }
+      local s = generate.simulate { n = 60, q = 0.01, dt = 0.25, phi = { -60, -20, 20, 55, 85 },
+        seed = seed, sigma = 0.004 }
       local d, initial, fixed = data_of.of(s), {}, {}
       for i, p in ipairs(list) do
         initial[p.name] = s.physics[i]

@@ -195,32 +195,33 @@ describe('xpcs.pass', function()
     end
   end)
 
-  it('agrees with residuals and columns written out, for sizes around the edges of tiles, masked points, f32, every scaling', function()
-    for _, n in ipairs { 2, 3, 9, 63, 64, 65, 70, 130 } do
-      local s = generate.simulate { n = n, phi = { -60, 3, 93, 40 }, q = 0.01, seed = n }
-      s.c2[{ 2, 1, 2 }], s.c2[{ 2, 2, 1 }] = 0 / 0, 0 / 0
-      if n > 60 then s.c2[{ 3, 5, 60 }], s.c2[{ 3, 60, 5 }] = 1 / 0, 1 / 0 end
-      s.sigma = { 0.01, 0.02, 0.015, 0.01 }
-      for _, dtype in ipairs { 'f64', 'f32' } do
-        s.dtype = dtype
-        local d = data_of.of(s)
-        assert.equal(n > 60 and 2 or 1, d.masked)
-        for _, physics in ipairs { s.physics, { 3000, -0.2, 500 } } do
-          local p = point_of(s)
-          p.physics = physics
-          for _, kind in ipairs { 'fixed', 'common', 'each' } do
-            local a, b = pass.run(d, p, kind), dense.sums(d, p, kind)
-            assert.equal(#b, #a)
-            for k = 1, #a do
-              -- products of two columns, against their norms
-              assert.is_true(math.abs(a[k] - b[k]) <= 1e-9 * math.abs(b[k]) + 1e-12 * math.abs(b[1]),
-                ('n %d %s %s sum %d: %.17g, %.17g'):format(n, dtype, kind, k, a[k], b[k]))
+  it('agrees with residuals and columns written out, for sizes around the edges of tiles, masked points, f32, '
+    .. 'every scaling', function()
+      for _, n in ipairs { 2, 3, 9, 63, 64, 65, 70, 130 } do
+        local s = generate.simulate { n = n, phi = { -60, 3, 93, 40 }, q = 0.01, seed = n }
+        s.c2[{ 2, 1, 2 }], s.c2[{ 2, 2, 1 }] = 0 / 0, 0 / 0
+        if n > 60 then s.c2[{ 3, 5, 60 }], s.c2[{ 3, 60, 5 }] = 1 / 0, 1 / 0 end
+        s.sigma = { 0.01, 0.02, 0.015, 0.01 }
+        for _, dtype in ipairs { 'f64', 'f32' } do
+          s.dtype = dtype
+          local d = data_of.of(s)
+          assert.equal(n > 60 and 2 or 1, d.masked)
+          for _, physics in ipairs { s.physics, { 3000, -0.2, 500 } } do
+            local p = point_of(s)
+            p.physics = physics
+            for _, kind in ipairs { 'fixed', 'common', 'each' } do
+              local a, b = pass.run(d, p, kind), dense.sums(d, p, kind)
+              assert.equal(#b, #a)
+              for k = 1, #a do
+                -- products of two columns, against their norms
+                assert.is_true(math.abs(a[k] - b[k]) <= 1e-9 * math.abs(b[k]) + 1e-12 * math.abs(b[1]),
+                  ('n %d %s %s sum %d: %.17g, %.17g'):format(n, dtype, kind, k, a[k], b[k]))
+              end
             end
           end
         end
       end
-    end
-  end)
+    end)
 
   it('gives the same bits for any number of threads and any blocks of tiles', function()
     local s = generate.simulate { n = 200, phi = { -30, 0, 30, 75, 92 }, q = 0.01 }

@@ -1,4 +1,5 @@
--- yaml_spec.lua - values, lines, and what is refused. The other opinion is the schema of YAML 1.2 written out; round trips go through our own writer.
+-- yaml_spec.lua - values, lines, and what is refused. The other opinion is the schema of YAML 1.2 written out; round
+-- trips go through our own writer.
 local mc = require 'mascon'
 local yaml = require 'mascon.io.yaml'
 local null = mc.json.null
@@ -11,15 +12,18 @@ end
 
 describe('yaml', function()
   it('reads plain scalars by the core schema and quoted ones as texts', function()
-    local list = yaml.decode '[1, -2, +3, 1e-8, 1.5E3, .5, 2., 0x1F, 0o17, true, False, null, ~, .inf, -.INF, yes, no, on, 1_000, 2024-01-01, 0.1.2, "1", \'true\', -, 1e, abc def]'
-    assert.same({ 1, -2, 3, 1e-8, 1500, 0.5, 2, 31, 15, true, false, null, null, math.huge, -math.huge, 'yes', 'no', 'on', '1_000', '2024-01-01', '0.1.2', '1', 'true', '-', '1e', 'abc def' },
+    local list = yaml.decode('[1, -2, +3, 1e-8, 1.5E3, .5, 2., 0x1F, 0o17, true, False, null, ~, .inf, -.INF, yes, no, '
+      .. 'on, 1_000, 2024-01-01, 0.1.2, "1", \'true\', -, 1e, abc def]')
+    assert.same({ 1, -2, 3, 1e-8, 1500, 0.5, 2, 31, 15, true, false, null, null, math.huge, -math.huge, 'yes', 'no',
+      'on', '1_000', '2024-01-01', '0.1.2', '1', 'true', '-', '1e', 'abc def' },
       { unpack(list, 1, #list) })
     local nan = yaml.decode '.nan'
     assert.is_true(nan ~= nan)
   end)
 
   it('reads mappings, sequences, blocks, anchors and merge keys', function()
-    local v = yaml.decode(table.concat({ 'base: &b', '  p: 1', '  q: 2', 'more:', '  <<: *b', '  q: 3', 'same: *b', 'text: |', '  two', '  lines', 'folded: >-', '  one', '  line', 'empty:', 'none: []' }, '\n'))
+    local v = yaml.decode(table.concat({ 'base: &b', '  p: 1', '  q: 2', 'more:', '  <<: *b', '  q: 3', 'same: *b',
+      'text: |', '  two', '  lines', 'folded: >-', '  one', '  line', 'empty:', 'none: []' }, '\n'))
     assert.same({ p = 1, q = 3 }, v.more)
     assert.equal(v.base, v.same)
     assert.equal('two\nlines\n', v.text)
@@ -50,7 +54,8 @@ describe('yaml', function()
   end)
 
   it('writes what it reads again, also for readers of YAML 1.1', function()
-    local value = { word = 'plain', tricky = { 'yes', 'No', 'null', '12', ' x', 'a: b', '# c', 'tab\there', 'line\nbreak', 'quote"', '' }, num = { 1, 1e-8, 1e300, -0.5, 123456789012 }, flag = true,
+    local value = { word = 'plain', tricky = { 'yes', 'No', 'null', '12', ' x', 'a: b', '# c', 'tab\there',
+      'line\nbreak', 'quote"', '' }, num = { 1, 1e-8, 1e300, -0.5, 123456789012 }, flag = true,
       none = null, deep = { { a = { 1, 2 }, b = {} }, { c = 'd' } } }
     local text = yaml.encode(value)
     assert.is_truthy(text:find('1.0e-8', 1, true))
@@ -78,7 +83,8 @@ describe('yaml', function()
     local source = 'a: &x {p: [1, "b"], q: !!str 3}\nb:\n  <<: *x\n  - c\n'
     for _ = 1, 300 do
       local at = math.floor(draw() * #source) + 1
-      local bytes = source:sub(1, at - 1) .. string.char(math.floor(draw() * 256)) .. source:sub(at + math.floor(draw() * 3))
+      local bytes = source:sub(1, at - 1) .. string.char(math.floor(draw() * 256))
+        .. source:sub(at + math.floor(draw() * 3))
       local ok, why = pcall(yaml.decode, bytes, 'f')
       if not ok then assert.is_truthy(tostring(why):find('f: ', 1, true), tostring(why)) end
     end

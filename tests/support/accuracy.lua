@@ -54,7 +54,8 @@ function M.worst(f)
   end
   local args = {}
   for k, a in ipairs(f.args) do args[k] = at > 0 and text(a[at]:item()) or '' end
-  return worst, at > 0 and ('%s(%s) = %s, want %s'):format(f.name, table.concat(args, ', '), text(got[at]), text(want[at])) or ''
+  return worst,
+    at > 0 and ('%s(%s) = %s, want %s'):format(f.name, table.concat(args, ', '), text(got[at]), text(want[at])) or ''
 end
 
 --- Whether f32 operands give the f64 result rounded once.

@@ -103,7 +103,8 @@ end
 local function largest(list)
   local m = 0
   for _, v in ipairs(list) do
-    local a = type(v) == 'table' and math.max(math.abs(v.re), math.abs(v.im)) or type(v) == 'number' and math.abs(v) or 0
+    local a = type(v) == 'table' and math.max(math.abs(v.re), math.abs(v.im))
+      or type(v) == 'number' and math.abs(v) or 0
     if a < math.huge and a > m then m = a end
   end
   return m
@@ -116,7 +117,9 @@ local function same_tensor(got, want, class, case, terms)
   if gs ~= ws then return ('shape {%s}, want {%s}'):format(gs, ws) end
   local x, y = sample.read(got), sample.read(want)
   local kx, ky = KIND[got.dtype], KIND[want.dtype]
-  if kx ~= ky and not (kx == 'f' and ky == 'i') then return ('dtype %s, want one like %s'):format(got.dtype, want.dtype) end
+  if kx ~= ky and not (kx == 'f' and ky == 'i') then
+    return ('dtype %s, want one like %s'):format(got.dtype, want.dtype)
+  end
   local size = largest(y)
   for i = 1, #y do
     local w = y[i]
@@ -142,7 +145,9 @@ local function same(file, got, want, class, case, terms, path)
   if want.a then
     local w = file.arrays[want.a]
     if not mc.is_tensor(got) then
-      if type(got) == 'boolean' and w.ndim == 0 then return got ~= (w:item() ~= false and w:item() ~= 0) and fail(('got %s'):format(tostring(got))) or nil end
+      if type(got) == 'boolean' and w.ndim == 0 then
+        return got ~= (w:item() ~= false and w:item() ~= 0) and fail(('got %s'):format(tostring(got))) or nil
+      end
       return fail(('got %s, want a tensor'):format(tostring(got)))
     end
     local wrong = same_tensor(got, w, class, case, terms)
@@ -160,7 +165,8 @@ local function same(file, got, want, class, case, terms, path)
   local w = argument(file, want, case, 'own')
   if type(w) == 'number' then
     if type(got) ~= 'number' then return fail(('got %s, want the number %.17g'):format(tostring(got), w)) end
-    local wrong = tol.compare(class, 'f64', got, w, { n = case.terms or terms, scale = case.size or math.abs(w), bound = (case.units or 64) * 2 ^ -52 * math.abs(w) })
+    local wrong = tol.compare(class, 'f64', got, w,
+      { n = case.terms or terms, scale = case.size or math.abs(w), bound = (case.units or 64) * 2 ^ -52 * math.abs(w) })
     return wrong and fail(wrong)
   end
   if got ~= w then return fail(('got %s, want %s'):format(tostring(got), tostring(w))) end
@@ -197,7 +203,8 @@ local function arguments(file, case, dtype, layout)
 end
 M.arguments = arguments
 
---- Calls the op of a case in a dtype and a layout: the results behind true or false (as pcall), terms of the largest operand.
+--- Calls the op of a case in a dtype and a layout: the results behind true or false (as pcall), terms of the largest
+--- operand.
 local function call(file, case, dtype, layout)
   local args, n = arguments(file, case, dtype, layout)
   local terms = 1
@@ -217,7 +224,8 @@ local function each_number(file, got, want, case, visit)
   end
 end
 
---- How far the results of a case lie from the answer: visit(got, want, largest magnitude of the answer, dtype) for each floating or complex number.
+--- How far the results of a case lie from the answer: visit(got, want, largest magnitude of the answer, dtype) for each
+--- floating or complex number.
 function M.numbers(file, case, dtype, layout, visit)
   local got = call(file, case, dtype, layout)
   if not got[1] then return end

@@ -21,7 +21,8 @@ local function each(want, got, what, f)
     local x, y = leaf[2], b[i][2]
     if mc.is_tensor(x) then
       assert(mc.is_tensor(y), leaf[1] .. ': no tensor')
-      assert(x.dtype == y.dtype and tostring(x.shape) == tostring(y.shape), ('%s: %s%s, want %s%s'):format(leaf[1], y.dtype, tostring(y.shape), x.dtype, tostring(x.shape)))
+      assert(x.dtype == y.dtype and tostring(x.shape) == tostring(y.shape),
+        ('%s: %s%s, want %s%s'):format(leaf[1], y.dtype, tostring(y.shape), x.dtype, tostring(x.shape)))
       f(leaf[1], x, y)
     else
       assert(x == y, ('%s: %s, want %s'):format(leaf[1], tostring(y), tostring(x)))
@@ -33,14 +34,16 @@ end
 function M.same(want, got, what)
   each(want, got, what or 'result', function(where, x, y)
     local nx, ny = mc.isnan(x), mc.isnan(y)
-    assert(mc.array_equal(nx, ny) and mc.array_equal(mc.where(nx, 0, x), mc.where(ny, 0, y)), ('%s: %s, want %s'):format(where, tostring(y), tostring(x)))
+    assert(mc.array_equal(nx, ny) and mc.array_equal(mc.where(nx, 0, x), mc.where(ny, 0, y)),
+      ('%s: %s, want %s'):format(where, tostring(y), tostring(x)))
   end)
 end
 
 --- Equal but for rounding of sums in another order.
 function M.close(want, got, what, rtol)
   each(want, got, what or 'result', function(where, x, y)
-    assert(mc.allclose(y, x, { rtol = rtol or 1e-10, atol = 1e-12, equal_nan = true }), ('%s: %s, want %s'):format(where, tostring(y), tostring(x)))
+    assert(mc.allclose(y, x, { rtol = rtol or 1e-10, atol = 1e-12, equal_nan = true }),
+      ('%s: %s, want %s'):format(where, tostring(y), tostring(x)))
   end)
 end
 
@@ -60,7 +63,8 @@ function M.differences(f, t)
   return g
 end
 
---- Reverse mode against differences and forward mode, eager and compiled; second order forwards over reverse against differences of the gradient.
+--- Reverse mode against differences and forward mode, eager and compiled; second order forwards over reverse against
+--- differences of the gradient.
 function M.check(what, f, t, options)
   local o = options or {}
   local want = M.differences(f, t)

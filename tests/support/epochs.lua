@@ -17,10 +17,12 @@ function M.s1(opts)
   local o = opts or {}
   local s = mc.autoreject.generate.s1()
   local data = o.factor and s.data * o.factor or s.data
-  return M.of(o.dtype and data:to(o.dtype) or data, { channels = s.names, positions = s.positions, fs = s.fs, bads = o.bads })
+  return M.of(o.dtype and data:to(o.dtype) or data,
+    { channels = s.names, positions = s.positions, fs = s.fs, bads = o.bads })
 end
 
---- E epochs of C channels on a half sphere, T samples: slow noise shared by all, noise of each, every seventh cell louder.
+--- E epochs of C channels on a half sphere, T samples: slow noise shared by all, noise of each, every seventh cell
+--- louder.
 function M.random(E, C, T, opts)
   local o = opts or {}
   local seed = o.seed or 1
@@ -32,7 +34,8 @@ function M.random(E, C, T, opts)
   local x = 1e-6 * (mc.matmul(mix, shared) + 2 * mc.randn({ E, C, T }, { seed = seed + 3 }))
   local loud = mc.lt(mc.rand({ E, C, 1 }, { seed = seed + 4 }), 1 / 7):to 'f64'
   x = x * (1 + 5 * loud)
-  return M.of(x, { positions = o.positions ~= false and place or nil, types = o.types, bads = o.bads, channels = o.channels })
+  return M.of(x,
+    { positions = o.positions ~= false and place or nil, types = o.types, bads = o.bads, channels = o.channels })
 end
 
 --- The same epochs with their samples behind a reader, as in a file.

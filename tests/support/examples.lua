@@ -5,6 +5,7 @@
 -- stand on (`---     local x = mc.arange(1, 4)`). Several results are separated by ', '; strings print bare, tables as
 -- mc.repr shows them; an error prints as `error: MESSAGE`. A row's `example` is one such line or a list of them. Reads
 -- and the running.
+-- Code, or its arrow and result, goes on in lines with six blanks.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/support/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local M = {}
@@ -27,9 +28,15 @@ function M.of_text(text, name)
     local comment = line:match '^%s*%-%-%-(.*)$'
     if comment then
       block = block or { file = name, lines = {} }
-      local code = comment:match '^     (.*%S)'
-      if code then table.insert(block.lines, { at = at, code = code })
-      elseif comment:find('-->', 1, true) then table.insert(block.lines, { at = at, code = comment, malformed = true }) end
+      local code, more = comment:match '^     (.*%S)', comment:match '^       +(%S.*)$'
+      local above = block.lines[#block.lines]
+      if more and above and not above.malformed then
+        above.code = above.code .. (more:find '^%-%-> ' and '  ' or ' ') .. more:gsub('%s+$', '')
+      elseif code then
+        table.insert(block.lines, { at = at, code = code })
+      elseif comment:find('-->', 1, true) then
+        table.insert(block.lines, { at = at, code = comment, malformed = true })
+      end
     elseif block then
       block.below = line
       if block.lines[1] then out[#out + 1] = block end
@@ -88,7 +95,8 @@ function M.run(block)
   for _, line in ipairs(block.lines) do
     local expr, want = line.code:match '^(.-)%s%s%-%->%s(.*)$'
     if line.malformed then
-      complain(line, 'an arrow --> outside of the form `---     EXPR  --> RESULT` (four blanks of indentation, two before the arrow)')
+      complain(line, 'an arrow --> outside of the form `---     EXPR  --> RESULT` (four blanks of indentation, two '
+        .. 'before the arrow)')
     elseif expr then
       local f, why = loadstring('return ' .. expr, '=example')
       if not f then complain(line, 'is no expression: ' .. why)
@@ -96,7 +104,9 @@ function M.run(block)
         setfenv(f, env)
         local got = outcome(pcall(f))
         compared = compared + 1
-        if got ~= fold(want) then complain(line, ('%s\n      gives %s\n      not   %s'):format(expr, got, fold(want))) end
+        if got ~= fold(want) then
+          complain(line, ('%s\n      gives %s\n      not   %s'):format(expr, got, fold(want)))
+        end
       end
     else
       -- what a line makes is seen by the lines below it
@@ -108,7 +118,9 @@ function M.run(block)
       end
     end
   end
-  if compared == 0 and not wrong[1] then wrong[1] = ('%s:%d: code without a result to compare'):format(block.file, block.lines[1].at) end
+  if compared == 0 and not wrong[1] then
+    wrong[1] = ('%s:%d: code without a result to compare'):format(block.file, block.lines[1].at)
+  end
   return wrong, compared
 end
 

@@ -1,4 +1,5 @@
--- figure.lua - what the specs of figures share: a small XML reader, the texts of a picture and their boxes, sample data.
+-- figure.lua - what the specs of figures share: a small XML reader, the texts of a picture and their boxes, sample
+-- data.
 --
 -- Runs inside mascon and in a bare LuaJIT.
 local font = require 'mascon.plot.font'
@@ -132,5 +133,6 @@ local function grid(ny, nx, f)
 end
 
 return {
-  parse_xml = parse_xml, collect = collect, all_text = all_text, texts = texts, has_text = has_text, check_layout = check_layout, wave = wave, grid = grid,
+  parse_xml = parse_xml, collect = collect, all_text = all_text, texts = texts, has_text = has_text,
+  check_layout = check_layout, wave = wave, grid = grid,
 }

@@ -4,7 +4,8 @@
 -- their arithmetic (small integers count as i64, halves as f32), or the result if that is more: a row's `work` states
 -- its multiple. Garbage is not collected during the call, so that a composition pays for all its steps.
 local mc = require 'mascon'
-local calls = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/support/[^/]*$' or 'tests') .. '/support/init.lua').load 'calls'
+local calls =
+  dofile((debug.getinfo(1, 'S').source:match '^@(.*)/support/[^/]*$' or 'tests') .. '/support/init.lua').load 'calls'
 local M = {}
 
 local WIDE = { bool = 8, u8 = 8, i8 = 8, i16 = 8, i32 = 8, f16 = 4, bf16 = 4 }

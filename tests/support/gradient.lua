@@ -92,18 +92,24 @@ function M.first(what, f, inputs, o)
   local loss, w = M.loss(f, inputs, seed)
   local grads = mc.grad(loss, { argnums = wanted })(unpack(inputs, 1, table.maxn(inputs)))
   local scale = 0
-  for k, y in ipairs(results(f(unpack(inputs, 1, table.maxn(inputs))))) do scale = scale + mc.sum(mc.abs(w[k] * y)):item() end
+  for k, y in ipairs(results(f(unpack(inputs, 1, table.maxn(inputs))))) do
+    scale = scale + mc.sum(mc.abs(w[k] * y)):item()
+  end
   local tangents, along = { n = table.maxn(inputs) }, 0
   for k, i in ipairs(wanted) do
     local x, g = inputs[i], grads[k]
-    assert(g.dtype == x.dtype and tostring(g.shape) == tostring(x.shape), ('%s: operand %d is %s, its gradient %s'):format(what, i, tostring(x.dtype) .. tostring(x.shape), tostring(g.dtype) .. tostring(g.shape)))
+    assert(g.dtype == x.dtype and tostring(g.shape) == tostring(x.shape), ('%s: operand %d is %s, its gradient %s')
+      :format(what, i, tostring(x.dtype) .. tostring(x.shape), tostring(g.dtype) .. tostring(g.shape)))
     local v = M.random(x.shape, x.dtype, seed + 100 + i)
     tangents[i] = v
     local got, wide, fine = inner(g, v):item(), slope(loss, inputs, i, v, h), slope(loss, inputs, i, v, h / 2)
     local bound = 2 * math.abs(wide - fine) + 2 ^ -52 * 50 * (scale + size(g)) / h
-    assert(bound <= 1e-3 * (math.abs(fine) + scale + 1), ('%s, operand %d: differences do not settle: %g and %g'):format(what, i, wide, fine))
+    assert(bound <= 1e-3 * (math.abs(fine) + scale + 1),
+      ('%s, operand %d: differences do not settle: %g and %g'):format(what, i, wide, fine))
     local wrong = tol.compare('ITERATIVE', 'f64', got, fine, { bound = bound })
-    if wrong then error(('%s, operand %d: the gradient along a direction: %s, bound %g'):format(what, i, wrong, bound), 0) end
+    if wrong then
+      error(('%s, operand %d: the gradient along a direction: %s, bound %g'):format(what, i, wrong, bound), 0)
+    end
     along = along + got
   end
   if o.forward == false then return end
@@ -138,7 +144,9 @@ function M.compiled(what, f, inputs, o)
   local want, got = results(g(unpack(inputs, 1, n))), results(mc.compile(g)(unpack(inputs, 1, n)))
   assert(#want == #got, what .. ': number of compiled gradients')
   for k, t in ipairs(want) do
-    if not mc.array_equal(t, got[k]) then error(('%s: compiled gradient %d is %s, the plain one %s'):format(what, k, tostring(got[k]), tostring(t)), 0) end
+    if not mc.array_equal(t, got[k]) then
+      error(('%s: compiled gradient %d is %s, the plain one %s'):format(what, k, tostring(got[k]), tostring(t)), 0)
+    end
   end
 end
 

@@ -1,4 +1,5 @@
--- gradient_rows.lua - derivatives of the rows of some families and modules of the op table, one test for each row, from a table of cases.
+-- gradient_rows.lua - derivatives of the rows of some families and modules of the op table, one test for each row, from
+-- a table of cases.
 --
 -- A case is { f, operands..., options of gradient.check by name }; cases of a row: a function of r(sizes...) (random
 -- operands) and the dtype that gives a list of them, or the name of the row whose cases go through this one too. A row
@@ -39,7 +40,9 @@ local function narrow(what, f, inputs)
   for k = 1, #want do size = math.max(size, mc.max(mc.abs(want[k])):item()) end
   for k = 1, #want do
     local name = NARROW[want[k].dtype]
-    if got[k].dtype ~= name then error(('%s: gradient %d of %s operands is %s'):format(what, k, name, got[k].dtype), 0) end
+    if got[k].dtype ~= name then
+      error(('%s: gradient %d of %s operands is %s'):format(what, k, name, got[k].dtype), 0)
+    end
     -- rounding of operands and of each step, as much as a condition of a thousand makes of it
     local far = mc.max(mc.abs(got[k]:to(want[k].dtype) - want[k])):item()
     local wrong = tol.compare('ITERATIVE', 'f64', far, 0, { bound = 1e3 * tol.kind.f32.eps * (size + 1) })
@@ -55,7 +58,8 @@ local function try(row, cases, dtype)
   end
   for k, c in ipairs(cases(r, dtype)) do
     local what, inputs = ('%s %s, case %d'):format(row[1], dtype, k), { unpack(c, 2) }
-    gradient.check(what, c[1], inputs, { compiled = c.compiled or c.compiled == nil and k == 1, second = c.second, step = c.step })
+    gradient.check(what, c[1], inputs,
+      { compiled = c.compiled or c.compiled == nil and k == 1, second = c.second, step = c.step })
     if c.narrow ~= false then narrow(what, c[1], inputs) end
   end
 end

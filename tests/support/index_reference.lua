@@ -1,4 +1,5 @@
--- index_reference.lua - what an index expression takes, by plain loops; drawing of random ones; shrinking of one that fails.
+-- index_reference.lua - what an index expression takes, by plain loops; drawing of random ones; shrinking of one that
+-- fails.
 --
 -- A key is a list of numbers, 'all', 'new', 'dots', { r = { a, b, step } }, { i = flat positions, s = shape }, { m =
 -- flat booleans, s = shape }, all counted from 1 (tests/golden/index_expressions.json holds such keys with NumPy's
@@ -120,7 +121,9 @@ function M.take(shape, key)
     end
   end
   local result, place = {}, {}
-  local function put_common() for i = 1, #common do result[#result + 1], place[#place + 1] = common[i], { common = i } end end
+  local function put_common()
+    for i = 1, #common do result[#result + 1], place[#place + 1] = common[i], { common = i } end
+  end
   if not together then put_common() end
   for i, p in ipairs(parts) do
     if p ~= 'advanced' then result[#result + 1], place[#place + 1] = #p.list, p
@@ -186,8 +189,8 @@ function M.draw(draw)
   return shape, key
 end
 
---- The smallest key found by dropping entries and replacing them by 'all' for which `fails(shape, key)` is still true. Keys the reference
---- refuses are not tried.
+--- The smallest key found by dropping entries and replacing them by 'all' for which `fails(shape, key)` is still true.
+--- Keys the reference refuses are not tried.
 function M.shrink(shape, key, fails)
   local again = true
   local function try(candidate)

@@ -35,12 +35,13 @@ if M.jit_off then
   require 'jit'.flush()
 end
 
--- Every way to a new header goes through two functions of mascon.core.tensor that other modules hold as upvalues: they are exchanged there.
+-- Every way to a new header goes through two functions of mascon.core.tensor that other modules hold as upvalues: they
+-- are exchanged there.
 if M.gc then
   local tensor = package.loaded['mascon.core.tensor']
   local swap, seen = {}, {}
-  -- The first EACH headers of a spec file are preceded by a collection each, the later ones more and more rarely, at places that keep
-  -- moving: a workflow makes 10^5 of them, and one collection of the whole heap takes 10 to 40 ms.
+  -- The first EACH headers of a spec file are preceded by a collection each, the later ones more and more rarely, at
+  -- places that keep moving: a workflow makes 10^5 of them, and one collection of the whole heap takes 10 to 40 ms.
   local EACH, made, due = 50, 0, 0
   function M.restart() made, due = 0, 0 end
   local function maybe()
@@ -77,7 +78,8 @@ if M.gc then
   end
 end
 
---- Bytes of tensor memory still live after the collector ran. Compiled traces go first: they hold upvalues as constants.
+--- Bytes of tensor memory still live after the collector ran. Compiled traces go first: they hold upvalues as
+--- constants.
 function M.tensor_bytes()
   require 'jit'.flush()
   collectgarbage()

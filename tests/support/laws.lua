@@ -1,7 +1,9 @@
--- laws.lua - ops without golden cases, because their results are not unique or random: the spec named beside them holds them to laws.
+-- laws.lua - ops without golden cases, because their results are not unique or random: the spec named beside them holds
+-- them to laws.
 return {
   -- linalg_spec: bases that are not unique, functions as arguments, eigenvalues in no order, steps of compositions
-  'qr', 'svd', 'eigh', 'eig', 'eigvals', 'hessenberg', 'schur', 'null_space', 'orth', 'funm', 'schur_form', 'least_squares', 'sqrt_upper', 'log_upper',
+  'qr', 'svd', 'eigh', 'eig', 'eigvals', 'hessenberg', 'schur', 'null_space', 'orth', 'funm', 'schur_form',
+  'least_squares', 'sqrt_upper', 'log_upper',
   'namespace_info', -- arrayapi_spec: functions that report
   'put', 'index_add', -- arrayapi_spec: against index expressions of NumPy
   'levinson', -- a step of solve_toeplitz

@@ -8,7 +8,8 @@ local LAYOUTS, RSHAPES, operand, convert = matrix.LAYOUTS, matrix.RSHAPES, matri
 local given, all_axes, compare, equal_lists = matrix.given, matrix.all_axes, matrix.compare, matrix.equal_lists
 
 local function reduce(row)
-  local f, r = require 'mascon.core.op'.functions[row[1]], assert(ref.reduce[row[1]], row[1] .. ' has no reference in tests/support/reference.lua')
+  local f, r = require 'mascon.core.op'.functions[row[1]],
+    assert(ref.reduce[row[1]], row[1] .. ' has no reference in tests/support/reference.lua')
   local dtypes = { unpack(row.dtypes) }
   if row.promote == 'float' then dtypes[#dtypes + 1] = 'i16' end
   for _, dtype in ipairs(dtypes) do
@@ -88,7 +89,8 @@ local function reduce(row)
 end
 
 local function scan(row)
-  local f, r = require 'mascon.core.op'.functions[row[1]], assert(ref.scan[row[1]], row[1] .. ' has no reference in tests/support/reference.lua')
+  local f, r = require 'mascon.core.op'.functions[row[1]],
+    assert(ref.scan[row[1]], row[1] .. ' has no reference in tests/support/reference.lua')
   for _, dtype in ipairs(row.dtypes) do
     local rdtype = row.result or row.accumulate and (KIND[dtype] == 'i' or KIND[dtype] == 'b') and 'i64' or dtype
     local round = sample.round[rdtype]
@@ -107,7 +109,11 @@ local function scan(row)
             local want, scale = r(list, KIND[dtype])
             for i, at in ipairs(group) do
               local w = want[i]
-              if round and type(w) == 'number' then w = round(w) elseif round and type(w) == 'table' then w = { re = round(w.re), im = round(w.im) } end
+              if round and type(w) == 'number' then
+                w = round(w)
+              elseif round and type(w) == 'table' then
+                w = { re = round(w.re), im = round(w.im) }
+              end
               compare(row, rdtype, got[at], w, { n = i, scale = scale[i] }, what)
             end
           end
@@ -121,7 +127,9 @@ local function scan(row)
     for i, v in ipairs(read(out)) do assert(not tol.compare('EXACT', rdtype, v, want[i])) end
     if rdtype == dtype then
       f(x, { axis = 1, out = x })
-      for i, v in ipairs(read(x)) do assert(not tol.compare('EXACT', rdtype, v, want[i]), row[1] .. ': out = operand') end
+      for i, v in ipairs(read(x)) do
+        assert(not tol.compare('EXACT', rdtype, v, want[i]), row[1] .. ': out = operand')
+      end
     end
   end
 end
@@ -140,13 +148,16 @@ local function softmax(row)
           for a = 1, nd do if set[a] then axes[#axes + 1] = a end end
           local what = sample.describe(dtype, shape, LAYOUTS[l]) .. ' axes ' .. table.concat(axes, ',')
           local y = f(o.t, q > 1 and axes or nil)
-          assert(y.dtype == dtype and table.concat(y.shape, ',') == table.concat(shape, ','), row[1] .. ' ' .. what .. ': ' .. tostring(y.shape))
+          assert(y.dtype == dtype and table.concat(y.shape, ',') == table.concat(shape, ','),
+            row[1] .. ' ' .. what .. ': ' .. tostring(y.shape))
           local got = read(y)
           for _, group in ipairs(ref.groups(shape, set)) do
             local list = {}
             for i, at in ipairs(group) do list[i] = o.list[at] end
             local want, scale = ref.softmax(list, row[1] == 'log_softmax')
-            for i, at in ipairs(group) do compare(row, dtype, got[at], sample.round[dtype](want[i]), { n = #group, scale = scale }, what) end
+            for i, at in ipairs(group) do
+              compare(row, dtype, got[at], sample.round[dtype](want[i]), { n = #group, scale = scale }, what)
+            end
           end
         end
       end
@@ -201,8 +212,10 @@ local function part_of_order(row)
                 for c = 1, 3 do for i = 1, n do if class[i] == c then want[#want + 1] = i end end end
               end
               for i, at in ipairs(to) do
-                local picked, places = row.result ~= 'i64' and first[at], second and second[at] or row.result == 'i64' and first[at]
-                local wrong = row.result ~= 'i64' and tol.compare('EXACT', dtype, picked, list[want[i]]) or places and tol.compare('EXACT', 'i64', places, want[i])
+                local picked, places = row.result ~= 'i64' and first[at],
+                  second and second[at] or row.result == 'i64' and first[at]
+                local wrong = row.result ~= 'i64' and tol.compare('EXACT', dtype, picked, list[want[i]])
+                  or places and tol.compare('EXACT', 'i64', places, want[i])
                 if wrong then error(('%s %s: place %d: %s'):format(row[1], what, i, wrong), 0) end
               end
             end
@@ -223,7 +236,8 @@ local function sort(row)
         for l = 1, sample.count(shape) < 1000 and #LAYOUTS or 1 do
           for _, descending in ipairs { false, true } do
             local o = operand(shape, dtype, LAYOUTS[l], s, s % 2 == 0 and 'any' or 'small')
-            local what = sample.describe(dtype, shape, LAYOUTS[l]) .. ' axis ' .. axis .. (descending and ' descending' or '')
+            local what = sample.describe(dtype, shape, LAYOUTS[l]) .. ' axis ' .. axis
+              .. (descending and ' descending' or '')
             local y = f(o.t, { axis = axis, descending = descending })
             local got = read(y)
             assert(y.dtype == (positions and 'i64' or dtype))
@@ -257,7 +271,8 @@ local function median(row)
             for g, group in ipairs(ref.groups(shape, set)) do
               local list = {}
               for i, at in ipairs(group) do list[i] = o.list[at] end
-              compare(row, dtype, got[g], sample.round[dtype](ref.median(list)), nil, sample.describe(dtype, shape, LAYOUTS[l]))
+              compare(row, dtype, got[g], sample.round[dtype](ref.median(list)), nil,
+                sample.describe(dtype, shape, LAYOUTS[l]))
             end
           end
         end
@@ -271,8 +286,9 @@ end
 local function matmul(row)
   local f = require 'mascon.core.op'.functions.matmul
   local cases = {
-    { { 3, 4 }, { 4, 5 } }, { { 1, 1 }, { 1, 1 } }, { { 7, 1 }, { 1, 9 } }, { { 1, 9 }, { 9, 1 } }, { { 4 }, { 4 } }, { { 4 }, { 4, 3 } }, { { 3, 4 }, { 4 } },
-    { { 2, 3, 4 }, { 4, 5 } }, { { 3, 4 }, { 2, 4, 5 } }, { { 2, 1, 3, 4 }, { 3, 4, 2 } }, { { 0, 4 }, { 4, 3 } }, { { 3, 0 }, { 0, 2 } }, { { 17, 33 }, { 33, 9 } },
+    { { 3, 4 }, { 4, 5 } }, { { 1, 1 }, { 1, 1 } }, { { 7, 1 }, { 1, 9 } }, { { 1, 9 }, { 9, 1 } }, { { 4 }, { 4 } },
+    { { 4 }, { 4, 3 } }, { { 3, 4 }, { 4 } }, { { 2, 3, 4 }, { 4, 5 } }, { { 3, 4 }, { 2, 4, 5 } },
+    { { 2, 1, 3, 4 }, { 3, 4, 2 } }, { { 0, 4 }, { 4, 3 } }, { { 3, 0 }, { 0, 2 } }, { { 17, 33 }, { 33, 9 } },
   }
   for _, dtype in ipairs(row.dtypes) do
     local k = KIND[dtype]
@@ -299,14 +315,20 @@ local function matmul(row)
         local shape = { unpack(batch) }
         if #sa > 1 then shape[#shape + 1] = m end
         if #sb > 1 then shape[#shape + 1] = n end
-        assert(table.concat(y.shape, ',') == table.concat(shape, ','), 'matmul ' .. what .. ': shape ' .. tostring(y.shape))
+        assert(table.concat(y.shape, ',') == table.concat(shape, ','),
+          'matmul ' .. what .. ': shape ' .. tostring(y.shape))
         local got, at = read(y), 0
         for q = 0, sample.count(batch) - 1 do
           for i = 1, m do
             for j = 1, n do
               at = at + 1
-              local want, scale = ref.dot(function(r, s) return la[q * m * inner + (r - 1) * inner + s] end, function(r, s) return lb[q * inner * n + (r - 1) * n + s] end, i, j, inner, k)
-              if round and type(want) == 'number' then want = round(want) elseif round and type(want) == 'table' then want = { re = round(want.re), im = round(want.im) } end
+              local want, scale = ref.dot(function(r, s) return la[q * m * inner + (r - 1) * inner + s] end,
+                function(r, s) return lb[q * inner * n + (r - 1) * n + s] end, i, j, inner, k)
+              if round and type(want) == 'number' then
+                want = round(want)
+              elseif round and type(want) == 'table' then
+                want = { re = round(want.re), im = round(want.im) }
+              end
               compare(row, rdtype, got[at], want, { n = inner + 1, scale = scale }, what)
             end
           end
@@ -316,6 +338,7 @@ local function matmul(row)
   end
 end
 
--- ---------------------------------------------------------------- moving elements, transforms, random numbers: definitions in small
+-- ---------------------------------------------------------------- moving elements, transforms, random numbers:
+-- definitions in small
 
 return { reduce = reduce, scan = scan, softmax = softmax, sort = sort, median = median, matmul = matmul }

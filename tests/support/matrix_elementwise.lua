@@ -41,7 +41,10 @@ local function verify(row, e, dtype, rdtype, got, want, what)
   local more = { zero = e.zero and KIND[dtype] == 'f' }
   if #got ~= #want then error(('%s %s: %d elements, want %d'):format(row[1], what, #got, #want), 0) end
   for i = 1, #want do
-    if class == 'ACCUM' then more.n, more.scale = e.terms, e.scale and e.scale(want[i]) or e.size or math.max(math.abs(want[i].re), math.abs(want[i].im)) end
+    if class == 'ACCUM' then
+      more.n, more.scale = e.terms,
+        e.scale and e.scale(want[i]) or e.size or math.max(math.abs(want[i].re), math.abs(want[i].im))
+    end
     local wrong = tol.compare(class, rdtype, got[i], want[i], more)
     if wrong then error(('%s %s: element %d: %s'):format(row[1], what, i, wrong), 0) end
   end
@@ -103,7 +106,9 @@ local function ewise_case(row, e, dtype, isa, shapes, layouts)
   local what = table.concat(names, ' ')
   local y = f(unpack(xs, 1, row.nin))
   if y.dtype ~= rdtype then error(('%s %s: dtype %s, want %s'):format(row[1], what, y.dtype, rdtype), 0) end
-  if table.concat(y.shape, ',') ~= table.concat(shape, ',') then error(('%s %s: shape %s'):format(row[1], what, tostring(y.shape)), 0) end
+  if table.concat(y.shape, ',') ~= table.concat(shape, ',') then
+    error(('%s %s: shape %s'):format(row[1], what, tostring(y.shape)), 0)
+  end
   verify(row, e, met, rdtype, read(y), want, what)
   y:release()
   return xs, shape, rdtype, want, what
@@ -137,7 +142,8 @@ local function out_cases(row, e, dtype, isa)
           local out
           for q = 1, row.nin do
             local dq = row.family == 'where' and q == 1 and 'bool' or dtype
-            local base = sample.write(mc.zeros({ n + 1 }, { dtype = dq }), values(dq, n + 1, q, style_of(row, e, dtype, q)))
+            local base =
+              sample.write(mc.zeros({ n + 1 }, { dtype = dq }), values(dq, n + 1, q, style_of(row, e, dtype, q)))
             args[q] = base[{ { 1, n } }]
             lists[q] = read(args[q])
             if q == k then out = shift == 0 and args[q] or base[{ { 2, n + 1 } }] end
@@ -145,7 +151,8 @@ local function out_cases(row, e, dtype, isa)
           local full = expected(row, e, dtype, rdtype, lists, n, isa)
           args[row.nin + 1] = { out = out }
           f(unpack(args, 1, row.nin + 1))
-          verify(row, e, dtype, rdtype, read(out), full, ('%s n=%d out = operand %d shifted by %d'):format(dtype, n, k, shift))
+          verify(row, e, dtype, rdtype, read(out), full,
+            ('%s n=%d out = operand %d shifted by %d'):format(dtype, n, k, shift))
         end
       end
     end
@@ -179,7 +186,9 @@ local function layout_cases(row, e)
           local got, want = read(f(unpack(xs))), read(f(unpack(ys)))
           for i = 1, #want do
             local wrong = tol.compare('EXACT', dtype, got[i], want[i])
-            if wrong then error(('%s %s: element %d: %s'):format(row[1], sample.describe(dtype, shape, LAYOUTS[l]), i, wrong), 0) end
+            if wrong then
+              error(('%s %s: element %d: %s'):format(row[1], sample.describe(dtype, shape, LAYOUTS[l]), i, wrong), 0)
+            end
           end
           assert(#got == sample.count(shape))
         end
@@ -195,13 +204,16 @@ local function scalar_cases(row, e, dtype, isa)
     local x = sample.make({ n }, dtype, 'contiguous', 1, style_of(row, e, dtype, 1))
     local list, constant = read(x), {}
     for i = 1, n do constant[i] = 2.5 end
-    verify(row, e, dtype, result_dtype(row, dtype), read(f(x, 2.5)), expected(row, e, dtype, result_dtype(row, dtype), { list, constant }, n, isa), dtype .. ' with 2.5')
-    verify(row, e, dtype, result_dtype(row, dtype), read(f(2.5, x)), expected(row, e, dtype, result_dtype(row, dtype), { constant, list }, n, isa), '2.5 with ' .. dtype)
+    verify(row, e, dtype, result_dtype(row, dtype), read(f(x, 2.5)),
+      expected(row, e, dtype, result_dtype(row, dtype), { list, constant }, n, isa), dtype .. ' with 2.5')
+    verify(row, e, dtype, result_dtype(row, dtype), read(f(2.5, x)),
+      expected(row, e, dtype, result_dtype(row, dtype), { constant, list }, n, isa), '2.5 with ' .. dtype)
   end
 end
 
 local function ewise(row, isa)
-  local e = assert(ref.ewise[row[1]] or ref.from_formula(row), row[1] .. ' has no reference in tests/support/reference.lua, and its expr needs functions that have none')
+  local e = assert(ref.ewise[row[1]] or ref.from_formula(row),
+    row[1] .. ' has no reference in tests/support/reference.lua, and its expr needs functions that have none')
   local dtypes = { unpack(row.dtypes) }
   if row.promote == 'float' then
     dtypes[#dtypes + 1] = 'i16'
@@ -232,7 +244,8 @@ local function ewise(row, isa)
     if row.nin > 1 then
       local one, two = { { 3, 1 }, { 1, 5 } }, { { 5 }, { 4, 1 } }
       local wide, point = { { 4, 70 }, { 70 } }, { {}, { 9 } }
-      for _, p in ipairs { one, two, wide, point, { point[2], point[1] }, { { 2, 1, 4 }, { 3, 1 } }, { { 0, 1 }, { 1, 3 } } } do
+      for _, p in ipairs { one, two, wide, point, { point[2], point[1] }, { { 2, 1, 4 }, { 3, 1 } },
+        { { 0, 1 }, { 1, 3 } } } do
         local shapes, layouts = { p[1], p[2], row.nin == 3 and p[1] or nil }, { 'contiguous', 'strided', 'contiguous' }
         ewise_case(row, e, dtype, isa, shapes, layouts)
       end

@@ -13,14 +13,18 @@ function GATHER.take(f, dtype, layout)
   local x = sample.make({ 4, 3 }, dtype, layout, 1, 'any')
   local v = read(x)
   local function at(i, j) return v[(i - 1) * 3 + j] end
-  equal_lists('take', dtype, read(f(x, i64 { 4, 1, 1, -2 })), { at(4, 1), at(4, 2), at(4, 3), at(1, 1), at(1, 2), at(1, 3), at(1, 1), at(1, 2), at(1, 3), at(3, 1), at(3, 2), at(3, 3) })
-  equal_lists('take', dtype, read(f(x, i64 { { 3 }, { 1 } }, 2)), { at(1, 3), at(1, 1), at(2, 3), at(2, 1), at(3, 3), at(3, 1), at(4, 3), at(4, 1) })
-  equal_lists('take', dtype, read(f(x, i64 { 0, 3 }, { axis = 1, base = 0 })), { at(1, 1), at(1, 2), at(1, 3), at(4, 1), at(4, 2), at(4, 3) })
+  equal_lists('take', dtype, read(f(x, i64 { 4, 1, 1, -2 })), { at(4, 1), at(4, 2), at(4, 3), at(1, 1), at(1, 2),
+    at(1, 3), at(1, 1), at(1, 2), at(1, 3), at(3, 1), at(3, 2), at(3, 3) })
+  equal_lists('take', dtype, read(f(x, i64 { { 3 }, { 1 } }, 2)),
+    { at(1, 3), at(1, 1), at(2, 3), at(2, 1), at(3, 3), at(3, 1), at(4, 3), at(4, 1) })
+  equal_lists('take', dtype, read(f(x, i64 { 0, 3 }, { axis = 1, base = 0 })),
+    { at(1, 1), at(1, 2), at(1, 3), at(4, 1), at(4, 2), at(4, 3) })
 end
 function GATHER.take_along_axis(f, dtype, layout)
   local x = sample.make({ 3, 4 }, dtype, layout, 1, 'any')
   local v = read(x)
-  equal_lists('take_along_axis', dtype, read(f(x, i64 { { 4, 1 }, { 2, 2 }, { -1, 1 } })), { v[4], v[1], v[6], v[6], v[12], v[9] })
+  equal_lists('take_along_axis', dtype, read(f(x, i64 { { 4, 1 }, { 2, 2 }, { -1, 1 } })),
+    { v[4], v[1], v[6], v[6], v[12], v[9] })
   equal_lists('take_along_axis', dtype, read(f(x, i64 { { 3, 1, 2, 2 } }, 1)), { v[9], v[2], v[7], v[8] })
 end
 function GATHER.put_along_axis(f, dtype, layout)
@@ -64,7 +68,8 @@ function LAYOUT.concat(f, dtype, layout)
   local a, b = sample.make({ 2, 3 }, dtype, layout, 1, 'any'), sample.make({ 2, 2 }, dtype, layout, 2, 'any')
   local v, w = read(a), read(b)
   equal_lists('concat', dtype, read(f({ a, b }, 2)), { v[1], v[2], v[3], w[1], w[2], v[4], v[5], v[6], w[3], w[4] })
-  equal_lists('concat', dtype, read(f { a, a, axis = 1 }), { v[1], v[2], v[3], v[4], v[5], v[6], v[1], v[2], v[3], v[4], v[5], v[6] })
+  equal_lists('concat', dtype, read(f { a, a, axis = 1 }),
+    { v[1], v[2], v[3], v[4], v[5], v[6], v[1], v[2], v[3], v[4], v[5], v[6] })
 end
 function LAYOUT.stack(f, dtype, layout)
   local a, b = sample.make({ 2, 2 }, dtype, layout, 1, 'any'), sample.make({ 2, 2 }, dtype, layout, 2, 'any')
@@ -111,7 +116,8 @@ local function segment(row)
         if want then
           if k == 'i' and rdtype ~= 'bool' then want = ref.wrap(rdtype, want) end
           if round then want = type(want) == 'table' and { re = round(want.re), im = round(want.im) } or round(want) end
-          compare(row, rdtype, got[i], want, { n = #list, scale = scale or 1, wide = 1 }, what .. ' ' .. how .. ' place ' .. i)
+          compare(row, rdtype, got[i], want, { n = #list, scale = scale or 1, wide = 1 },
+            what .. ' ' .. how .. ' place ' .. i)
         end
       end
     end
@@ -125,7 +131,8 @@ local function segment(row)
           local at = axis == 1 and places or { 2, 2, 5, 1 }
           local y = f(x, i64(at), { axis = axis, num_segments = axis == 2 and 6 or nil })
           local size = axis == 1 and { 4, 4 } or { 5, 6 }
-          assert(y.dtype == rdtype and table.concat(y.shape, ',') == table.concat(size, ','), name .. ' ' .. dtype .. ': ' .. y.dtype .. tostring(y.shape))
+          assert(y.dtype == rdtype and table.concat(y.shape, ',') == table.concat(size, ','),
+            name .. ' ' .. dtype .. ': ' .. y.dtype .. tostring(y.shape))
           local lists = {}
           for i = 1, size[1] * size[2] do lists[i] = {} end
           for i = 1, 5 do
@@ -149,7 +156,9 @@ local function segment(row)
               local lists = {}
               for i = 1, 20 do lists[i] = { self == 1 and v[i] or nil } end
               for i = 1, 3 do
-                for j = 1, 4 do table.insert(lists[((at[i][j] > 0 and at[i][j] or 6 + at[i][j]) - 1) * 4 + j], add[(i - 1) * 4 + j]) end
+                for j = 1, 4 do
+                  table.insert(lists[((at[i][j] > 0 and at[i][j] or 6 + at[i][j]) - 1) * 4 + j], add[(i - 1) * 4 + j])
+                end
               end
               check(read(y), dtype, lists, how, sample.describe(dtype, { 5, 4 }, layout))
             end
@@ -181,7 +190,8 @@ local function fft(row)
               norm = norm + line[i].re ^ 2 + line[i].im ^ 2
             end
             local scale = 1
-            if row[1] == 'irfft' then -- the half spectrum stands for a Hermitian one; imaginary parts of its ends do not count
+            if row[1] == 'irfft' then
+              -- the half spectrum stands for a Hermitian one; imaginary parts of its ends do not count
               local half = math.floor(n / 2) + 1
               local full = {}
               for i = 1, half do full[i] = { re = line[i].re, im = line[i].im } end
@@ -194,7 +204,8 @@ local function fft(row)
             local want = ref.dft(line, (row[1] == 'fft' or row[1] == 'rfft') and -1 or 1)
             for i = 1, width do
               local w, g = { re = want[i].re * scale, im = want[i].im * scale }, got[r * width + i]
-              local wrong = tol.compare('FFT', y.dtype, g, type(g) == 'number' and w.re or w, { n = n, scale = math.sqrt(norm) * (scale == 1 and 1 or 1 / math.sqrt(n)) })
+              local wrong = tol.compare('FFT', y.dtype, g, type(g) == 'number' and w.re or w,
+                { n = n, scale = math.sqrt(norm) * (scale == 1 and 1 or 1 / math.sqrt(n)) })
               if wrong then error(('%s %s n=%d %s: bin %d: %s'):format(row[1], dtype, n, layout, i, wrong), 0) end
             end
           end
@@ -204,7 +215,8 @@ local function fft(row)
   end
 end
 
---- Mean and variance of a few thousand draws of each dtype, against the exact ones; the whole distribution is held up in random_spec.
+--- Mean and variance of a few thousand draws of each dtype, against the exact ones; the whole distribution is held up
+--- in random_spec.
 local function random(row)
   local name, n = row[1]:match '^random_(.*)$', 5000
   local list = assert(support.load 'random_laws'[name], row[1] .. ' has no reference in tests/support/reference.lua')
@@ -218,7 +230,8 @@ local function random(row)
         x = (x.ndim == 2 and x[{ mc.all, 1 }] or x):to 'f64'
         local fourth = mc.square(x - case.mean):var():item() + 1e-24 -- a variable of two values has no spread here
         for what, wrong in pairs {
-          mean = tol.stat(x:mean():item(), case.mean, math.sqrt(case.var / n)) or false, variance = tol.stat(mc.square(x - case.mean):mean():item(), case.var, math.sqrt(fourth / n)) or false,
+          mean = tol.stat(x:mean():item(), case.mean, math.sqrt(case.var / n)) or false,
+          variance = tol.stat(mc.square(x - case.mean):mean():item(), case.var, math.sqrt(fourth / n)) or false,
         } do
           if wrong then error(('%s %s, case %d: the %s: %s'):format(row[1], dtype, at, what, wrong), 0) end
         end

@@ -27,11 +27,16 @@ end
 function M.remove(path) shell('chmod -R u+rwx ' .. quote(path) .. '; rm -rf ' .. quote(path)) end
 function M.make(path, mode) shell(('mkdir -p %s && chmod %s %s'):format(quote(path), mode, quote(path))) end
 function M.root() return shell('id -u').text:match '%d+' == '0' end
-function M.give(path, owner) return shell(('chmod 700 %s && chown %s %s'):format(quote(path), owner, quote(path))).status == 0 end
+function M.give(path, owner)
+  return shell(('chmod 700 %s && chown %s %s'):format(quote(path), owner, quote(path))).status == 0
+end
 --- The file looks as if it had been used so many minutes ago.
 function M.age(path, minutes) shell(("touch -c -d '%d minutes ago' %s"):format(minutes, quote(path))) end
 --- A file system of 4 KiB, where the user may make one.
-function M.tiny(path) return M.root() and shell(('mkdir -p %s && mount -t tmpfs -o size=4k,mode=700 none %s'):format(quote(path), quote(path))).status == 0 end
+function M.tiny(path)
+  return M.root() and shell(('mkdir -p %s && mount -t tmpfs -o size=4k,mode=700 none %s'):format(quote(path),
+    quote(path))).status == 0
+end
 function M.unmount(path) shell('umount ' .. quote(path)) end
 
 function M.read(path)
@@ -78,7 +83,9 @@ function M.run(variables, ...) return shell(program(variables, ...)) end
 function M.mascon(script, variables) return shell(command(script, variables)) end
 
 --- The same for at most so many seconds; the status is 137 where the process had to be killed.
-function M.within(seconds, script, variables) return shell(('timeout -s KILL %g %s'):format(seconds, command(script, variables))) end
+function M.within(seconds, script, variables)
+  return shell(('timeout -s KILL %g %s'):format(seconds, command(script, variables)))
+end
 
 --- The same several times at once: a list of results.
 function M.together(count, script, variables)

@@ -12,9 +12,11 @@ function M.same(want, got, what)
   if mc.is_tensor(want) then
     assert(mc.is_tensor(got), what .. ': no tensor')
     assert(want.dtype == got.dtype, ('%s: %s and %s'):format(what, want.dtype, got.dtype))
-    assert(tostring(want.shape) == tostring(got.shape), ('%s: %s and %s'):format(what, tostring(want.shape), tostring(got.shape)))
+    assert(tostring(want.shape) == tostring(got.shape),
+      ('%s: %s and %s'):format(what, tostring(want.shape), tostring(got.shape)))
     local function plain(t) return mc.where(mc.isnan(t), 0, t) end
-    assert(mc.array_equal(mc.isnan(want), mc.isnan(got)) and mc.array_equal(plain(want), plain(got)), what .. ' differs')
+    assert(mc.array_equal(mc.isnan(want), mc.isnan(got)) and mc.array_equal(plain(want), plain(got)),
+      what .. ' differs')
     if want.dtype:find '^f' or want.dtype == 'bf16' then
       assert(mc.array_equal(mc.signbit(plain(want)), mc.signbit(plain(got))), what .. ': a zero changed its sign')
     end
@@ -31,17 +33,26 @@ local function tame(x) return mc.tanh(x) end
 
 -- unary steps keep numbers in a range that no later step leaves
 local UNARY = {
-  { 'negative', function(x) return -x end }, { 'abs', mc.abs }, { 'exp of a tanh', function(x) return mc.exp(tame(x)) end }, { 'tanh', mc.tanh },
-  { 'sin', mc.sin }, { 'square of a tanh', function(x) return mc.square(tame(x)) end }, { 'floor', mc.floor }, { 'root of abs', function(x) return mc.sqrt(mc.abs(x)) end },
-  { 'times one', function(x) return x * 1 end }, { 'plus zero', function(x) return x + 0 end }, { 'minus zero', function(x) return x - 0 end }, { 'half', function(x) return x / 2 end },
-  { 'a third', function(x) return x / 3 end }, { 'a copy', function(x) return x:copy() end }, { 'minus minus', function(x) return -(-x) end }, { 'positive', mc.positive },
-  { 'to and fro', function(x) return x:to 'f64':to(x.dtype) end }, { 'times ones', function(x) return x * mc.ones { 1, dtype = x.dtype } end },
-  { 'every second', function(x) return mc.where(mc.eq(mc.remainder(mc.arange(1, x:numel()):reshape(x.shape), 2), 0), x, 0) end },
-  { 'mask', function(x) return mc.where(mc.gt(x, 0.25), x, 0.5) end }, { 'of itself', function(x) return mc.maximum(x, x) end },
+  { 'negative', function(x) return -x end }, { 'abs', mc.abs },
+  { 'exp of a tanh', function(x) return mc.exp(tame(x)) end }, { 'tanh', mc.tanh }, { 'sin', mc.sin },
+  { 'square of a tanh', function(x) return mc.square(tame(x)) end }, { 'floor', mc.floor },
+  { 'root of abs', function(x) return mc.sqrt(mc.abs(x)) end },
+  { 'times one', function(x) return x * 1 end }, { 'plus zero', function(x) return x + 0 end },
+  { 'minus zero', function(x) return x - 0 end }, { 'half', function(x) return x / 2 end },
+  { 'a third', function(x) return x / 3 end }, { 'a copy', function(x) return x:copy() end },
+  { 'minus minus', function(x) return -(-x) end }, { 'positive', mc.positive },
+  { 'to and fro', function(x) return x:to 'f64':to(x.dtype) end },
+  { 'times ones', function(x) return x * mc.ones { 1, dtype = x.dtype } end },
+  { 'every second',
+    function(x) return mc.where(mc.eq(mc.remainder(mc.arange(1, x:numel()):reshape(x.shape), 2), 0), x, 0) end },
+  { 'mask', function(x) return mc.where(mc.gt(x, 0.25), x, 0.5) end },
+  { 'of itself', function(x) return mc.maximum(x, x) end },
 }
 local BINARY = {
-  { 'add', function(a, b) return a + b end }, { 'multiply', function(a, b) return tame(a) * b end }, { 'subtract', function(a, b) return a - b end }, { 'maximum', mc.maximum },
-  { 'divide', function(a, b) return a / (mc.abs(b) + 1) end }, { 'where', function(a, b) return mc.where(mc.lt(a, b), a, b) end }, { 'the same twice', function(a, b) return (a + b) * 0.5 + (a + b) end },
+  { 'add', function(a, b) return a + b end }, { 'multiply', function(a, b) return tame(a) * b end },
+  { 'subtract', function(a, b) return a - b end }, { 'maximum', mc.maximum }, { 'divide',
+    function(a, b) return a / (mc.abs(b) + 1) end }, { 'where', function(a, b) return mc.where(mc.lt(a, b), a, b) end },
+  { 'the same twice', function(a, b) return (a + b) * 0.5 + (a + b) end },
   { 'hypot', function(a, b) return mc.hypot(a, b) end },
 }
 local REDUCE = { 'sum', 'mean', 'max', 'min', 'var', 'logsumexp', 'prod' }
@@ -74,8 +85,10 @@ end
 
 local function views(draw)
   return draw.one {
-    { 'transpose', function(x) return x:permute_dims { 2, 1 } end }, { 'every other row', function(x) return x['::2, :'] end }, { 'flat', function(x) return x:reshape(-1) end },
-    { 'backwards', function(x) return mc.flip(x, 1) end }, { 'a column', function(x) return x['..., 1'] end }, { 'transposed copy', function(x) return x.T:copy() end },
+    { 'transpose', function(x) return x:permute_dims { 2, 1 } end },
+    { 'every other row', function(x) return x['::2, :'] end }, { 'flat', function(x) return x:reshape(-1) end },
+    { 'backwards', function(x) return mc.flip(x, 1) end }, { 'a column', function(x) return x['..., 1'] end },
+    { 'transposed copy', function(x) return x.T:copy() end },
   }
 end
 
@@ -121,14 +134,15 @@ local function shape_of(t)
   return s
 end
 
---- A random program: f(args...) -> table of tensors, its arguments, and its text. Steps are chosen by what shapes they meet, which a run on
---- the drawn arguments shows.
+--- A random program: f(args...) -> table of tensors, its arguments, and its text. Steps are chosen by what shapes they
+--- meet, which a run on the drawn arguments shows.
 ---@param draw table of property.lua
 ---@param length integer steps
 function M.draw(draw, length, sizes)
   local m, n = draw(1, sizes and sizes[1] or 6), draw(1, sizes and sizes[2] or 9)
   local dtype = draw.one { 'f64', 'f32' }
-  local args = { draw.tensor({ m, n }, dtype, draw.layout()), draw.tensor({ n }, dtype), draw.tensor({ m, 1 }, dtype), draw.tensor({ m, n }, draw.one { dtype, 'f32', 'f64' }) }
+  local args = { draw.tensor({ m, n }, dtype, draw.layout()), draw.tensor({ n }, dtype), draw.tensor({ m, 1 }, dtype),
+    draw.tensor({ m, n }, draw.one { dtype, 'f32', 'f64' }) }
   local pool, steps, text = { args[1], args[2], args[3], args[4] }, {}, {}
   for _ = 1, length do
     local at, kind = draw(1, #pool), draw(1, 8)

@@ -1,4 +1,5 @@
--- recordings.lua - files of labs for the specs of mc.meeg: a folder of their own, the files kept in goldens, and damage to them.
+-- recordings.lua - files of labs for the specs of mc.meeg: a folder of their own, the files kept in goldens, and damage
+-- to them.
 --
 -- Holds the folder and the comparison with what another program read.
 local mc = require 'mascon'
@@ -51,7 +52,8 @@ function M.golden(support, name)
     for i = 1, #list, 4096 do out[#out + 1] = string.char(unpack(list, i, math.min(i + 4095, #list))) end
     return table.concat(out)
   end
-  return { arrays = g, about = about, files = about.files, bytes = bytes, data = function(file) return g['data ' .. file] end }
+  return { arrays = g, about = about, files = about.files, bytes = bytes,
+    data = function(file) return g['data ' .. file] end }
 end
 
 --- Writes the files of a golden into a folder.
@@ -62,7 +64,8 @@ function M.unpack(golden, folder)
   end
 end
 
---- f(bytes, what) for damaged versions of bytes: cut at `cuts` places, and single bytes changed; places spread by a fixed rule.
+--- f(bytes, what) for damaged versions of bytes: cut at `cuts` places, and single bytes changed; places spread by a
+--- fixed rule.
 function M.damaged(bytes, cuts, changes, f)
   local state = 12345
   local function place()

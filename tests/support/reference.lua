@@ -7,10 +7,11 @@
 local ffi = require 'ffi'
 
 ffi.cdef [[
-double exp2(double); double expm1(double); double log2(double); double log1p(double); double asinh(double); double acosh(double);
-double atanh(double); double erf(double); double erfc(double); double hypot(double, double); double fmod(double, double);
-double fma(double, double, double); float fmaf(float, float, float); double copysign(double, double); double nearbyint(double);
-double floor(double); double ceil(double); double trunc(double); double nextafter(double, double); float nextafterf(float, float);
+double exp2(double); double expm1(double); double log2(double); double log1p(double); double asinh(double);
+double acosh(double); double atanh(double); double erf(double); double erfc(double); double hypot(double, double);
+double fmod(double, double); double fma(double, double, double); float fmaf(float, float, float);
+double copysign(double, double); double nearbyint(double); double floor(double); double ceil(double);
+double trunc(double); double nextafter(double, double); float nextafterf(float, float);
 double complex casin(double complex); double complex cacos(double complex); double complex catan(double complex);
 double complex casinh(double complex); double complex cacosh(double complex); double complex catanh(double complex);
 ]]
@@ -24,7 +25,9 @@ local E = M.ewise
 -- ---------------------------------------------------------------- helpers
 
 local WIDTH = {}
-for name, ct in pairs { u8 = 'uint8_t', i8 = 'int8_t', i16 = 'int16_t', i32 = 'int32_t', i64 = 'int64_t' } do WIDTH[name] = ffi.typeof(ct) end
+for name, ct in pairs { u8 = 'uint8_t', i8 = 'int8_t', i16 = 'int16_t', i32 = 'int32_t', i64 = 'int64_t' } do
+  WIDTH[name] = ffi.typeof(ct)
+end
 --- An int64 box modulo 2^width of the dtype.
 function M.wrap(dtype, v)
   if dtype == 'i64' then return v end
@@ -64,11 +67,15 @@ end
 
 -- ---------------------------------------------------------------- two operands
 
-E.add = { f = function(a, b) return a + b end, i = function(a, b) return a + b end, c = function(a, b) return Z(a.re + b.re, a.im + b.im) end, zero = true }
-E.subtract = { f = function(a, b) return a - b end, i = function(a, b) return a - b end, c = function(a, b) return Z(a.re - b.re, a.im - b.im) end, zero = true }
-E.multiply = { f = function(a, b) return a * b end, i = function(a, b) return a * b end, c = mul, ctol = 'ULP4', zero = true }
+E.add = { f = function(a, b) return a + b end, i = function(a, b) return a + b end,
+  c = function(a, b) return Z(a.re + b.re, a.im + b.im) end, zero = true }
+E.subtract = { f = function(a, b) return a - b end, i = function(a, b) return a - b end,
+  c = function(a, b) return Z(a.re - b.re, a.im - b.im) end, zero = true }
+E.multiply = { f = function(a, b) return a * b end, i = function(a, b) return a * b end, c = mul,
+  ctol = 'ULP4', zero = true }
 E.multiply_no_nan = {
-  f = function(a, b) return b == 0 and 0 or a * b end, c = function(a, b) return b.re == 0 and b.im == 0 and Z(0, 0) or mul(a, b) end, ctol = 'ULP4',
+  f = function(a, b) return b == 0 and 0 or a * b end,
+  c = function(a, b) return b.re == 0 and b.im == 0 and Z(0, 0) or mul(a, b) end, ctol = 'ULP4',
 }
 E.divide = { f = function(a, b) return a / b end, c = div, ctol = 'ULP4', zero = true }
 E.floor_divide = {
@@ -106,7 +113,8 @@ E.pow = {
     if r == 0 then return Z(0, 0) end
     return polar(r ^ b.re * math.exp(-b.im * t), b.im * math.log(r) + b.re * t)
   end,
-  -- exp(b log a): the error of the exponent, eps |b log a|, becomes a relative one; |b| |log a| stays below 8 for the samples
+  -- exp(b log a): the error of the exponent, eps |b log a|, becomes a relative one; |b| |log a| stays below 8 for the
+  -- samples
   ctol = 'ACCUM', terms = 64,
 }
 E.maximum = {
@@ -130,8 +138,10 @@ E.logaddexp = {
   end,
 }
 local function ceq(a, b) return a.re == b.re and a.im == b.im end
-E.eq = { f = function(a, b) return a == b end, i = function(a, b) return a == b end, b = function(a, b) return a == b end, c = ceq }
-E.ne = { f = function(a, b) return a ~= b end, i = function(a, b) return a ~= b end, b = function(a, b) return a ~= b end, c = function(a, b) return not ceq(a, b) end }
+E.eq = { f = function(a, b) return a == b end, i = function(a, b) return a == b end,
+  b = function(a, b) return a == b end, c = ceq }
+E.ne = { f = function(a, b) return a ~= b end, i = function(a, b) return a ~= b end,
+  b = function(a, b) return a ~= b end, c = function(a, b) return not ceq(a, b) end }
 local function order(f) return { f = f, i = f, b = function(a, b) return f(a and 1 or 0, b and 1 or 0) end } end
 E.lt = order(function(a, b) return a < b end)
 E.le = order(function(a, b) return a <= b end)
@@ -155,7 +165,8 @@ end
 local function land(a, b) return a and b end
 local function lor(a, b) return a or b end
 local function lxor(a, b) return a ~= b end
-E.bitwise_and, E.bitwise_or, E.bitwise_xor = { i = bitwise(land), b = land }, { i = bitwise(lor), b = lor }, { i = bitwise(lxor), b = lxor }
+E.bitwise_and, E.bitwise_or, E.bitwise_xor = { i = bitwise(land), b = land }, { i = bitwise(lor), b = lor },
+  { i = bitwise(lxor), b = lxor }
 local BITS = { u8 = 8, i8 = 8, i16 = 16, i32 = 32, i64 = 64 }
 E.bitwise_left_shift = {
   shift = true,
@@ -180,16 +191,19 @@ E.bitwise_right_shift = {
 
 E.cut = { f = function(a) return a end, i = function(a) return a end, c = function(a) return a end, zero = true }
 E.positive = { f = function(a) return a end, i = function(a) return a end, c = function(a) return a end, zero = true }
-E.negative = { f = function(a) return -a end, i = function(a) return -a end, c = function(a) return Z(-a.re, -a.im) end, zero = true }
+E.negative = { f = function(a) return -a end, i = function(a) return -a end,
+  c = function(a) return Z(-a.re, -a.im) end, zero = true }
 E.abs = { f = math.abs, i = function(a) return a < 0 and -a or a end, c = modulus, zero = true }
 E.sign = {
-  f = function(a) return a ~= a and a or a > 0 and 1 or a < 0 and -1 or 0 end, i = function(a) return int64(a > 0 and 1 or a < 0 and -1 or 0) end,
+  f = function(a) return a ~= a and a or a > 0 and 1 or a < 0 and -1 or 0 end,
+  i = function(a) return int64(a > 0 and 1 or a < 0 and -1 or 0) end,
   c = function(a)
     local r = modulus(a)
     return r == 0 and Z(0, 0) or Z(a.re / r, a.im / r)
   end,
 }
-E.square = { f = function(a) return a * a end, i = function(a) return a * a end, c = function(a) return mul(a, a) end, ctol = 'ULP4' }
+E.square = { f = function(a) return a * a end, i = function(a) return a * a end,
+  c = function(a) return mul(a, a) end, ctol = 'ULP4' }
 local function whole(f) return { f = f, i = function(a) return a end, zero = true } end
 -- the C library's: math.ceil loses the sign of zero in compiled traces
 E.floor, E.ceil = whole(function(a) return C.floor(a) end), whole(function(a) return C.ceil(a) end)
@@ -236,7 +250,9 @@ E.sqrt = { f = math.sqrt, c = csqrt, zero = true }
 E.exp = { f = math.exp, c = cexp }
 E.expm1 = {
   f = function(a) return C.expm1(a) end,
-  c = function(a) return Z(C.expm1(a.re) * math.cos(a.im) - 2 * math.sin(a.im / 2) ^ 2, math.exp(a.re) * math.sin(a.im)) end,
+  c = function(a)
+    return Z(C.expm1(a.re) * math.cos(a.im) - 2 * math.sin(a.im / 2) ^ 2, math.exp(a.re) * math.sin(a.im))
+  end,
 }
 E.exp2 = { f = function(a) return C.exp2(a) end }
 E.log = { f = math.log, c = function(a) return Z(log_modulus(a), math.atan2(a.im, a.re)) end }
@@ -261,8 +277,10 @@ local function ctan(x, y) -- tan(x + iy) in the doubled angle
   return math.sin(2 * x) / d, sinh(2 * y) / d
 end
 -- near a pole the denominator cancels: a rounding of the argument moves the result by eps (1 + |tan|^2)
-E.tan = { f = math.tan, c = function(a) return Z(ctan(a.re, a.im)) end, ctol = 'ACCUM', terms = 16, scale = function(w) return 1 + w.re ^ 2 + w.im ^ 2 end }
-E.asin, E.acos, E.atan = { f = math.asin, c = of_libm 'casin' }, { f = math.acos, c = of_libm 'cacos' }, { f = math.atan, c = of_libm 'catan' }
+E.tan = { f = math.tan, c = function(a) return Z(ctan(a.re, a.im)) end, ctol = 'ACCUM', terms = 16,
+  scale = function(w) return 1 + w.re ^ 2 + w.im ^ 2 end }
+E.asin, E.acos, E.atan = { f = math.asin, c = of_libm 'casin' }, { f = math.acos, c = of_libm 'cacos' },
+  { f = math.atan, c = of_libm 'catan' }
 E.sinh, E.cosh = { f = sinh, c = csinh }, { f = cosh, c = ccosh }
 E.tanh = { f = math.tanh, c = function(a)
   local im, re = ctan(a.im, a.re)
@@ -291,14 +309,17 @@ end }
 E.logistic = { f = function(a) return a < 0 and math.exp(a) / (1 + math.exp(a)) or 1 / (1 + math.exp(-a)) end }
 E.deg2rad = { f = function(a) return a * (math.pi / 180) end }
 E.rad2deg = { f = function(a) return a * (180 / math.pi) end }
-E.conj = { f = function(a) return a end, i = function(a) return a end, c = function(a) return Z(a.re, -a.im) end, zero = true }
+E.conj = { f = function(a) return a end, i = function(a) return a end,
+  c = function(a) return Z(a.re, -a.im) end, zero = true }
 E.real = { f = function(a) return a end, i = function(a) return a end, c = function(a) return a.re end }
 E.imag = { f = function() return 0 end, i = function() return int64(0) end, c = function(a) return a.im end }
 E.angle = { f = function(a) return math.atan2(0, a) end, c = function(a) return math.atan2(a.im, a.re) end }
 
--- Special functions have no second implementation at hand: their values are golden (special_spec), here every layout must give what
--- the contiguous operand gives.
-for _, name in ipairs { 'lgamma', 'digamma', 'erfinv', 'ndtr', 'ndtri', 'gammainc', 'gammaincc', 'betainc' } do E[name] = { golden = true } end
+-- Special functions have no second implementation at hand: their values are golden (special_spec), here every layout
+-- must give what the contiguous operand gives.
+for _, name in ipairs { 'lgamma', 'digamma', 'erfinv', 'ndtr', 'ndtri', 'gammainc', 'gammaincc', 'betainc' } do
+  E[name] = { golden = true }
+end
 for _, row in ipairs(require('mascon.gen.ops').ops) do
   if row.namespace == 'special' and row.family ~= 'lua' then E[row[1]] = { golden = true } end
 end
@@ -306,7 +327,8 @@ end
 -- ---------------------------------------------------------------- three operands
 
 E.clip = {
-  f = function(a, b, c) return E.minimum.f(E.maximum.f(a, b), c) end, i = function(a, b, c) return E.minimum.i(E.maximum.i(a, b), c) end,
+  f = function(a, b, c) return E.minimum.f(E.maximum.f(a, b), c) end,
+  i = function(a, b, c) return E.minimum.i(E.maximum.i(a, b), c) end,
   b = function(a, b, c) return (a or b) and c end,
 }
 local function pick(a, b, c) if a then return b end return c end
@@ -630,7 +652,11 @@ function M.argsort(row, descending)
     merge(mid + 1, hi)
     local i, j = lo, mid + 1
     for k = lo, hi do
-      if j > hi or (i <= mid and not before(row[at[j]], row[at[i]], descending)) then tmp[k], i = at[i], i + 1 else tmp[k], j = at[j], j + 1 end
+      if j > hi or (i <= mid and not before(row[at[j]], row[at[i]], descending)) then
+        tmp[k], i = at[i], i + 1
+      else
+        tmp[k], j = at[j], j + 1
+      end
     end
     for k = lo, hi do at[k] = tmp[k] end
   end
@@ -686,13 +712,16 @@ end
 -- ---------------------------------------------------------------- rows that are a formula
 
 local OPERATOR = {
-  ['+'] = function(a, b) return a + b end, ['-'] = function(a, b) return a - b end, ['*'] = function(a, b) return a * b end, ['/'] = function(a, b) return a / b end,
-  ['<'] = function(a, b) return a < b end, ['<='] = function(a, b) return a <= b end, ['>'] = function(a, b) return a > b end, ['>='] = function(a, b) return a >= b end,
+  ['+'] = function(a, b) return a + b end, ['-'] = function(a, b) return a - b end,
+  ['*'] = function(a, b) return a * b end, ['/'] = function(a, b) return a / b end,
+  ['<'] = function(a, b) return a < b end, ['<='] = function(a, b) return a <= b end,
+  ['>'] = function(a, b) return a > b end, ['>='] = function(a, b) return a >= b end,
   ['=='] = function(a, b) return a == b end, ['!='] = function(a, b) return a ~= b end,
 }
 
---- Reference of an elementwise row whose expr is made of arithmetic, comparisons and functions that have references: the formula itself, walked in double
---- precision (reals) or on int64 boxes (integers). nil for what needs a reference of its own: complex dtypes, bits, unknown functions.
+--- Reference of an elementwise row whose expr is made of arithmetic, comparisons and functions that have references:
+--- the formula itself, walked in double precision (reals) or on int64 boxes (integers). nil for what needs a reference
+--- of its own: complex dtypes, bits, unknown functions.
 function M.from_formula(row)
   local file = debug.getinfo(1, 'S').source:match '^@(.*)/tests/support/[^/]*$' or '.'
   local loader = loadfile(file .. '/runtime/ops/scalar.lua')

@@ -9,13 +9,14 @@ local M = {}
 
 local POINTER = {}
 for name, ct in pairs {
-  bool = 'uint8_t', u8 = 'uint8_t', i8 = 'int8_t', i16 = 'int16_t', i32 = 'int32_t', i64 = 'int64_t', f16 = 'uint16_t', bf16 = 'uint16_t',
-  f32 = 'float', f64 = 'double', c64 = 'float', c128 = 'double',
+  bool = 'uint8_t', u8 = 'uint8_t', i8 = 'int8_t', i16 = 'int16_t', i32 = 'int32_t', i64 = 'int64_t', f16 = 'uint16_t',
+  bf16 = 'uint16_t', f32 = 'float', f64 = 'double', c64 = 'float', c128 = 'double',
 } do POINTER[name] = ffi.typeof(ct .. ' *') end
 local int64 = ffi.typeof 'int64_t'
 
 M.kind = {
-  bool = 'b', u8 = 'i', i8 = 'i', i16 = 'i', i32 = 'i', i64 = 'i', f16 = 'f', bf16 = 'f', f32 = 'f', f64 = 'f', c64 = 'c', c128 = 'c',
+  bool = 'b', u8 = 'i', i8 = 'i', i16 = 'i', i32 = 'i', i64 = 'i', f16 = 'f', bf16 = 'f', f32 = 'f', f64 = 'f',
+  c64 = 'c', c128 = 'c',
 }
 local KIND = M.kind
 
@@ -43,7 +44,8 @@ local half, brain = rounder(11, -24, 65504), rounder(8, -133, 3.3895313892515355
 local same = function(x) return x end
 --- x rounded to the dtype; halves round from single precision, in which they are computed.
 M.round = {
-  f16 = function(x) return half(single(x)) end, bf16 = function(x) return brain(single(x)) end, f32 = single, f64 = same, c64 = single, c128 = same,
+  f16 = function(x) return half(single(x)) end, bf16 = function(x) return brain(single(x)) end, f32 = single,
+  f64 = same, c64 = single, c128 = same,
 }
 --- x rounded to the dtype in which the arithmetic of a dtype runs.
 M.compute = { f16 = single, bf16 = single, f32 = single, f64 = same, c64 = single, c128 = same }
@@ -120,14 +122,18 @@ end
 
 -- ---------------------------------------------------------------- values
 
-local SPECIAL = { 0, -0.0, 1, -1, 0.5, -0.5, 1.5, 2.5, -2.5, 3, 100, -100, math.huge, -math.huge, 0 / 0, 1e-3, 7, 1e-6, -3, 12.25 }
+local SPECIAL = { 0, -0.0, 1, -1, 0.5, -0.5, 1.5, 2.5, -2.5, 3, 100, -100, math.huge, -math.huge, 0 / 0, 1e-3,
+  7, 1e-6, -3, 12.25 }
 local EDGE = {
   u8 = { 0, 1, 255, 254, 128, 7 }, i8 = { 0, 1, -1, 127, -128, 7 }, i16 = { 0, 1, -1, 32767, -32768, 300 },
-  i32 = { 0, 1, -1, 2147483647, -2147483648, 70000 }, i64 = { 0, 1, -1, 9007199254740993LL, -9223372036854775807LL - 1, 9223372036854775807LL },
+  i32 = { 0, 1, -1, 2147483647, -2147483648, 70000 },
+  i64 = { 0, 1, -1, 9007199254740993LL, -9223372036854775807LL - 1, 9223372036854775807LL },
 }
-local SPAN = { u8 = { 0, 255 }, i8 = { -128, 127 }, i16 = { -32768, 32767 }, i32 = { -2147483648, 2147483647 }, i64 = { -2 ^ 52, 2 ^ 52 } }
+local SPAN = { u8 = { 0, 255 }, i8 = { -128, 127 }, i16 = { -32768, 32767 }, i32 = { -2147483648, 2147483647 },
+  i64 = { -2 ^ 52, 2 ^ 52 } }
 
---- A repeatable stream of numbers in [0, 1): the linear congruential generator of Random number generators: good ones are hard to find (1988), with two draws per number.
+--- A repeatable stream of numbers in [0, 1): the linear congruential generator of Random number generators: good ones
+--- are hard to find (1988), with two draws per number.
 function M.stream(seed)
   local state = seed % 2147483646 + 1
   local function step()
@@ -138,8 +144,8 @@ function M.stream(seed)
   return function() return (step() + step() / 2147483646) % 1 end
 end
 
---- n values of a dtype. style: 'any' (special values among them), 'plain' (finite, moderate), 'small' (integers in -4..9),
---- 'gaps' (plain, every third NaN).
+--- n values of a dtype. style: 'any' (special values among them), 'plain' (finite, moderate), 'small' (integers in
+--- -4..9), 'gaps' (plain, every third NaN).
 function M.values(dtype, n, seed, style)
   local next_number, out, k, round = M.stream(seed), {}, KIND[dtype], M.round[dtype]
   for i = 1, n do

@@ -1,4 +1,5 @@
--- script.lua - a script of the scripts folder run by the program under test, as a person runs it, and what it left in a folder.
+-- script.lua - a script of the scripts folder run by the program under test, as a person runs it, and what it left in a
+-- folder.
 --
 -- Holds the command line and the reading of files that may not be there.
 local M = {}

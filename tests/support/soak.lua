@@ -2,8 +2,8 @@
 --
 -- A job is a script tests/soak/NAME.lua with a line `-- soak: COUNT` in its head, run as
 --     mascon tests/soak/NAME.lua [--count N] [--seed N] [--seconds N] [--state FILE]
--- Case k has a generator of its own, seeded by (seed, k), so that a case that failed is run again alone: --seed S --count 1 after a state of k.
--- Owns command line, state and count line. May not know what a job does.
+-- Case k has a generator of its own, seeded by (seed, k), so that a case that failed is run again alone: --seed S
+-- --count 1 after a state of k. Owns command line, state and count line. May not know what a job does.
 local M = {}
 
 --- A generator of whole numbers: draw(lo, hi), draw() in [0, 1). SplitMix-like steps of 2^31 - 1.
@@ -27,7 +27,8 @@ local function options(args, name, count)
   while args[i] do
     local key = args[i]:match '^%-%-(%a+)$'
     if not (key == 'count' or key == 'seed' or key == 'seconds' or key == 'state') or not args[i + 1] then
-      io.stderr:write(name, ': ', args[i], ' is not understood; there are --count N, --seed N, --seconds N and --state FILE\n')
+      io.stderr:write(name, ': ', args[i],
+        ' is not understood; there are --count N, --seed N, --seconds N and --state FILE\n')
       os.exit(2)
     end
     o[key] = key == 'state' and args[i + 1] or assert(tonumber(args[i + 1]), args[i] .. ' needs a number')

@@ -17,24 +17,30 @@ static const mck_autoreject_ops *kernels(void)
 }
 
 /* n positions at v must lie in [0, limit). */
-static int check_index(const mc_call *c, const char *what, const int64_t *v, int64_t n, int64_t limit)
+static int check_index(const mc_call *c, const char *what, const int64_t *v, int64_t n,
+                       int64_t limit)
 {
     for (int64_t i = 0; i < n; i++)
         if (v[i] < 0 || v[i] >= limit)
-            return mc_error(MC_EINVAL, "%s: %s %lld is outside 0..%lld", c->name, what, (long long)v[i], (long long)limit - 1);
+            return mc_error(MC_EINVAL, "%s: %s %lld is outside 0..%lld", c->name, what,
+                            (long long)v[i], (long long)limit - 1);
     return MC_OK;
 }
 
-/* Operands 0 and 1: samples f32|f64 [E, channels, T] with contiguous rows, and the picked channels i64 [C]. Sizes of them. */
+/* Operands 0 and 1: samples f32|f64 [E, channels, T] with contiguous rows, and the picked channels
+ * i64 [C]. Sizes of them. */
 static int samples_sizes(const mc_call *c, mck_ar_samples *x)
 {
     const mc_tensor *const *in = c->in;
     char s[MC_TEXT];
     int rc;
     const mc_tensor *t = in[0];
-    if ((t->dtype != MC_F32 && t->dtype != MC_F64) || t->ndim != 3 || (t->shape[2] > 1 && t->strides[2] != 1) || t->numel == 0)
-        return mc_error(MC_EDTYPE, "%s: samples are %s; they must be f32 or f64 [epochs, channels, samples] with contiguous rows", c->name,
-                         mc_text(s, sizeof s, t));
+    if ((t->dtype != MC_F32 && t->dtype != MC_F64) || t->ndim != 3 ||
+        (t->shape[2] > 1 && t->strides[2] != 1) || t->numel == 0)
+        return mc_error(MC_EDTYPE,
+                        "%s: samples are %s; they must be f32 or f64 [epochs, channels, samples] "
+                        "with contiguous rows",
+                        c->name, mc_text(s, sizeof s, t));
     if ((rc = mc_operand(c, 1, MC_I64, 1)) != 0) return rc;
     *x = (mck_ar_samples){ .single = t->dtype == MC_F32,
                            .E = t->shape[0],
@@ -55,7 +61,8 @@ static int samples_of(const mc_call *c, mck_ar_samples *x)
     return rc ? rc : check_index(c, "channel", x->pick, x->C, in[0]->shape[1]);
 }
 
-/* Operands k and k + 1: where the list of each fold starts, i64 [K + 1], and the lists. *K: how many folds, -1 before the first lists. */
+/* Operands k and k + 1: where the list of each fold starts, i64 [K + 1], and the lists. *K: how
+ * many folds, -1 before the first lists. */
 static int lists_sizes(const mc_call *c, int k, int64_t *K)
 {
     int rc;
@@ -63,7 +70,8 @@ static int lists_sizes(const mc_call *c, int k, int64_t *K)
         return rc;
     const int64_t n = c->in[k]->numel - 1;
     if (*K >= 0 && *K != n)
-        return mc_error(MC_ESHAPE, "%s: lists of %lld and %lld folds", c->name, (long long)*K, (long long)n);
+        return mc_error(MC_ESHAPE, "%s: lists of %lld and %lld folds", c->name, (long long)*K,
+                        (long long)n);
     *K = n;
     return MC_OK;
 }
@@ -78,7 +86,9 @@ static int lists_of(const mc_call *c, int k, int64_t rows, int64_t *K, const int
     const int64_t *v = in[k]->data, n = *K;
     for (int64_t f = 0; f < n; f++)
         if (v[0] != 0 || v[f + 1] < v[f] || v[f + 1] > in[k + 1]->numel)
-            return mc_error(MC_EINVAL, "%s: the list of fold %lld does not lie in the %lld rows given", c->name, (long long)f, (long long)in[k + 1]->numel);
+            return mc_error(MC_EINVAL,
+                            "%s: the list of fold %lld does not lie in the %lld rows given",
+                            c->name, (long long)f, (long long)in[k + 1]->numel);
     *at = v;
     *list = in[k + 1]->data;
     return check_index(c, "row", *list, v[n], rows);
@@ -93,13 +103,15 @@ static int check_order(const mc_call *c, const int64_t *order, int64_t lists, in
         memset(seen, 0, (size_t)N);
         for (int64_t r = 0; !rc && r < N; r++)
             if (seen[order[l * N + r]]++)
-                rc = mc_error(MC_EINVAL, "%s: row %lld stands twice in an order", c->name, (long long)order[l * N + r]);
+                rc = mc_error(MC_EINVAL, "%s: row %lld stands twice in an order", c->name,
+                              (long long)order[l * N + r]);
     }
     mc_free(seen);
     return rc;
 }
 
-/* Networks of the lengths of K lists: fold f has the pairs at[f] .. at[f + 1]. Folds of one length repeat it. Owned by the caller. */
+/* Networks of the lengths of K lists: fold f has the pairs at[f] .. at[f + 1]. Folds of one length
+ * repeat it. Owned by the caller. */
 typedef struct networks {
     uint16_t *pairs;
     int64_t *at;
@@ -128,7 +140,8 @@ static int networks_make(networks *n, int64_t K, const int64_t *list_at)
         int64_t len = list_at[f + 1] - list_at[f], pairs;
         if (f > 0 && len == list_at[f] - list_at[f - 1]) {
             pairs = n->at[f] - n->at[f - 1];
-            memcpy(n->pairs + 2 * n->at[f], n->pairs + 2 * n->at[f - 1], (size_t)(2 * pairs) * sizeof *n->pairs);
+            memcpy(n->pairs + 2 * n->at[f], n->pairs + 2 * n->at[f - 1],
+                   (size_t)(2 * pairs) * sizeof *n->pairs);
         } else {
             pairs = k->network(len, n->pairs + 2 * n->at[f]);
         }
@@ -151,7 +164,8 @@ static int run_range(const mc_call *c)
     return rc ? rc : mc_tasks((mc_tasks_fn)kernels()->range, &a, a.x.E, 0);
 }
 
-/* in: samples, picks, weights f64 [rows, C], first row of each epoch i64 [E + 1] or empty: the same rows for all. want: 1 sums, 2 ranges */
+/* in: samples, picks, weights f64 [rows, C], first row of each epoch i64 [E + 1] or empty: the same
+ * rows for all. want: 1 sums, 2 ranges */
 static int infer_mix(const mc_call *c)
 {
     const mc_tensor *const *in = c->in;
@@ -186,7 +200,8 @@ static int run_mix(const mc_call *c)
     if (in[3]->numel != 0) {
         a.first = in[3]->data;
         if (in[3]->numel != E + 1 || a.first[0] != 0 || a.first[E] != rows)
-            return mc_error(MC_ESHAPE, "%s: first rows do not cover %lld rows of %lld epochs", c->name, (long long)rows, (long long)E);
+            return mc_error(MC_ESHAPE, "%s: first rows do not cover %lld rows of %lld epochs",
+                            c->name, (long long)rows, (long long)E);
         for (int64_t e = 0; e < E; e++)
             if (a.first[e + 1] < a.first[e])
                 return mc_error(MC_EINVAL, "%s: first rows of epochs do not ascend", c->name);
@@ -205,7 +220,8 @@ static double *go_on(const mc_call *c, const mc_tensor *sum)
     return out;
 }
 
-/* in: samples, picks, more f64 [C, E, T] or empty, order i64 [C, N] or [N], train_at, train, middle_at, middle, sum f64 [C, K, M] */
+/* in: samples, picks, more f64 [C, E, T] or empty, order i64 [C, N] or [N], train_at, train,
+ * middle_at, middle, sum f64 [C, K, M] */
 static int infer_sums(const mc_call *c)
 {
     const mc_tensor *const *in = c->in;
@@ -248,7 +264,9 @@ static int run_sums(const mc_call *c)
         return rc;
     for (int64_t f = 0; f < a.K; f++)
         if (a.train_at[f + 1] - a.train_at[f] > a.M || a.middle_at[f + 1] == a.middle_at[f])
-            return mc_error(MC_ESHAPE, "%s: fold %lld has more than %lld training rows, or no middle rows", c->name, (long long)f, (long long)a.M);
+            return mc_error(MC_ESHAPE,
+                            "%s: fold %lld has more than %lld training rows, or no middle rows",
+                            c->name, (long long)f, (long long)a.M);
     networks net = {0};
     a.sum = go_on(c, sum);
     rc = networks_make(&net, a.K, a.middle_at);
@@ -260,19 +278,21 @@ static int run_sums(const mc_call *c)
     return rc;
 }
 
-/* in: sum f64 [C, K, M], value f64 [C, N], at f64 [C, Q] ascending, order i64 [C, N], train_at, train; points: squares in a sum */
+/* in: sum f64 [C, K, M], value f64 [C, N], at f64 [C, Q] ascending, order i64 [C, N], train_at,
+ * train; points: squares in a sum */
 static int infer_losses(const mc_call *c)
 {
     const mc_tensor *const *in = c->in;
     int64_t K = -1;
     int rc;
-    if ((rc = mc_operand(c, 0, MC_F64, 1)) != 0 || (rc = mc_operand(c, 1, MC_F64, 1)) != 0 || (rc = mc_operand(c, 2, MC_F64, 1)) != 0 ||
-        (rc = mc_operand(c, 3, MC_I64, 1)) != 0)
+    if ((rc = mc_operand(c, 0, MC_F64, 1)) != 0 || (rc = mc_operand(c, 1, MC_F64, 1)) != 0 ||
+        (rc = mc_operand(c, 2, MC_F64, 1)) != 0 || (rc = mc_operand(c, 3, MC_I64, 1)) != 0)
         return rc;
     const mc_tensor *sum = in[0], *value = in[1], *at = in[2];
     if (sum->ndim != 3 || value->ndim != 2 || at->ndim != 2 || value->shape[0] != sum->shape[0] ||
         at->shape[0] != sum->shape[0] || in[3]->numel != value->numel || c->params->i[0] < 1)
-        return mc_error(MC_ESHAPE, "%s: sums, values, thresholds and orders do not belong together", c->name);
+        return mc_error(MC_ESHAPE, "%s: sums, values, thresholds and orders do not belong together",
+                        c->name);
     if ((rc = lists_sizes(c, 4, &K)) != 0) return rc;
     return mc_shape(c, 0, MC_F64, 3, (int64_t[]){ sum->shape[0], K, at->shape[1] });
 }
@@ -288,11 +308,15 @@ static int run_losses(const mc_call *c)
     a.N = value->shape[1];
     a.Q = at->shape[1];
     a.M = sum->shape[2];
-    if ((rc = check_order(c, in[3]->data, C, a.N)) != 0 || (rc = lists_of(c, 4, a.N, &a.K, &a.train_at, &a.train)) != 0)
+    if ((rc = check_order(c, in[3]->data, C, a.N)) != 0 ||
+        (rc = lists_of(c, 4, a.N, &a.K, &a.train_at, &a.train)) != 0)
         return rc;
     for (int64_t f = 0; f < a.K; f++)
         if (a.K != sum->shape[1] || a.train_at[f + 1] - a.train_at[f] > a.M)
-            return mc_error(MC_ESHAPE, "%s: %lld folds with up to %lld training rows do not belong to these sums", c->name, (long long)a.K, (long long)a.M);
+            return mc_error(
+                MC_ESHAPE,
+                "%s: %lld folds with up to %lld training rows do not belong to these sums", c->name,
+                (long long)a.K, (long long)a.M);
     a.sum = sum->data;
     a.value = value->data;
     a.at = at->data;
@@ -316,8 +340,8 @@ static const int64_t *left_out(const mck_ar_levels *a, int64_t *without)
     return without;
 }
 
-/* in: samples, picks, repaired f64 [cells, T], cell i64 [R, E, C], level i64 [R, E], group i64 [E], in_fold u8 [K, G], count i64 [R, K, L], middle_at,
- * middle, sum f64 [C, R, K, L] */
+/* in: samples, picks, repaired f64 [cells, T], cell i64 [R, E, C], level i64 [R, E], group i64 [E],
+ * in_fold u8 [K, G], count i64 [R, K, L], middle_at, middle, sum f64 [C, R, K, L] */
 static int infer_levels(const mc_call *c)
 {
     const mc_tensor *const *in = c->in;
@@ -354,8 +378,10 @@ static int run_levels(const mc_call *c)
     const int64_t *cell = in[3]->data;
     for (int64_t i = 0; i < in[3]->numel; i++)
         if (cell[i] < -1 || cell[i] >= cells)
-            return mc_error(MC_EINVAL, "%s: cell %lld is outside -1..%lld", c->name, (long long)cell[i], (long long)cells - 1);
-    if ((rc = check_index(c, "level", in[4]->data, a.R * E, a.L + 1)) != 0 || (rc = check_index(c, "group", in[5]->data, E, a.G)) != 0)
+            return mc_error(MC_EINVAL, "%s: cell %lld is outside -1..%lld", c->name,
+                            (long long)cell[i], (long long)cells - 1);
+    if ((rc = check_index(c, "level", in[4]->data, a.R * E, a.L + 1)) != 0 ||
+        (rc = check_index(c, "group", in[5]->data, E, a.G)) != 0)
         return rc;
     a.repaired = in[2]->data;
     a.cell = cell;
@@ -418,7 +444,8 @@ static int infer_weights(const mc_call *c)
 {
     const mc_tensor *const *in = c->in;
     int rc;
-    if ((rc = mc_operand(c, 0, MC_F64, 1)) != 0 || (rc = mc_operand(c, 1, MC_I64, 0)) != 0 || (rc = mc_operand(c, 2, MC_I64, 1)) != 0)
+    if ((rc = mc_operand(c, 0, MC_F64, 1)) != 0 || (rc = mc_operand(c, 1, MC_I64, 0)) != 0 ||
+        (rc = mc_operand(c, 2, MC_I64, 1)) != 0)
         return rc;
     if (in[0]->ndim != 2 || in[0]->shape[1] != in[0]->shape[0])
         return mc_error(MC_ESHAPE, "%s: the inverse is not square", c->name);
@@ -443,7 +470,8 @@ static int run_weights(const mc_call *c)
         return rc;
     for (int64_t s = 0; s < S; s++)
         if (a.first[s + 1] < a.first[s] || a.first[s + 1] - a.first[s] >= C)
-            return mc_error(MC_EINVAL, "%s: set %lld leaves no channel of %lld", c->name, (long long)s, (long long)C);
+            return mc_error(MC_EINVAL, "%s: set %lld leaves no channel of %lld", c->name,
+                            (long long)s, (long long)C);
     return mc_tasks((mc_tasks_fn)kernels()->weights, &a, S, kernels()->weights_work(&a));
 }
 

@@ -29,9 +29,9 @@ typedef struct mck_ar_range {
 } mck_ar_range;
 
 /* mix: weighted sums of the channels of an epoch. Row r of epoch e, first[e] <= r < first[e+1], is
- * sum_j w[r][j] x[e][j]; with shared the rows of w serve every epoch. Each sum runs over j in order with
- * fused multiply-adds, whatever the cut. out: [r][T], or [rows][E][T] with shared; range: max - min instead
- * ([E][rows], shared; or [r]); either may be NULL. Task = epoch. */
+ * sum_j w[r][j] x[e][j]; with shared the rows of w serve every epoch. Each sum runs over j in order
+ * with fused multiply-adds, whatever the cut. out: [r][T], or [rows][E][T] with shared; range: max
+ * - min instead ([E][rows], shared; or [r]); either may be NULL. Task = epoch. */
 typedef struct mck_ar_mix {
     double *out, *range;
     mck_ar_samples x;
@@ -42,8 +42,8 @@ typedef struct mck_ar_mix {
 
 /* sums: for each channel and fold, over growing means of the training rows in the order given (the
  * median of the middle rows minus the mean of the first k training rows) squared, summed over t and
- * added to sum[c][f][k-1]. Lists of rows: fold f has at[f] .. at[f+1]-1. Rows from E on are those of `more`.
- * Task = channel. */
+ * added to sum[c][f][k-1]. Lists of rows: fold f has at[f] .. at[f+1]-1. Rows from E on are those
+ * of `more`. Task = channel. */
 typedef struct mck_ar_sums {
     double *sum; /* [C][K][M] */
     mck_ar_samples x;
@@ -56,9 +56,9 @@ typedef struct mck_ar_sums {
     const int64_t *network_at; /* [K+1]: of the middle rows of fold f, 2 pairs[f] .. */
 } mck_ar_sums;
 
-/* losses: sqrt(sum of the largest reachable k / points) at thresholds `at`, per fold. The rows kept at tau are the
- * training rows with value <= tau; when there are none: those of the smallest value (fallback), else
- * +inf. Task = channel. */
+/* losses: sqrt(sum of the largest reachable k / points) at thresholds `at`, per fold. The rows kept
+ * at tau are the training rows with value <= tau; when there are none: those of the smallest value
+ * (fallback), else +inf. Task = channel. */
 typedef struct mck_ar_losses {
     double *out; /* [C][K][Q] */
     const double *sum, *value, *at; /* [C][K][M], [C][N] by row, [C][Q] ascending */
@@ -67,11 +67,12 @@ typedef struct mck_ar_losses {
     int fallback;
 } mck_ar_losses;
 
-/* levels: for each channel, set of repaired cells, fold and level: (median of the middle rows - mean of the
- * training rows of at most this level) squared, summed over t and added to sum[c][r][f][l], but where the level
- * trains the rows of the one below. Rows in groups
- * that share the folds they train: fold f trains the groups in_fold[f][g]. level[r][e]: 0 .. L-1, or L for never. cell[r][e][c]:
- * row of `repaired` that takes the place of the sample row, -1 for none. Task = channel. */
+/* levels: for each channel, set of repaired cells, fold and level: (median of the middle rows -
+ * mean of the training rows of at most this level) squared, summed over t and added to
+ * sum[c][r][f][l], but where the level trains the rows of the one below. Rows in groups that share
+ * the folds they train: fold f trains the groups in_fold[f][g]. level[r][e]: 0 .. L-1, or L for
+ * never. cell[r][e][c]: row of `repaired` that takes the place of the sample row, -1 for none. Task
+ * = channel. */
 typedef struct mck_ar_levels {
     double *sum; /* [C][R][K][L] */
     mck_ar_samples x;
@@ -79,15 +80,17 @@ typedef struct mck_ar_levels {
     int64_t R, K, L, G;
     const int64_t *cell, *level, *group; /* [R][E][C], [R][E], [E] */
     const uint8_t *in_fold;              /* [K][G] */
-    const int64_t *without;              /* [K]: the only group that a fold does not train, or NULL when a fold leaves out more */
+    /* [K]: the only group that a fold does not train, or NULL when a fold leaves out more */
+    const int64_t *without;
     const int64_t *count;                /* [R][K][L]: training rows of at most this level */
     const int64_t *middle_at, *middle;
     const uint16_t *network;
     const int64_t *network_at;
 } mck_ar_levels;
 
-/* predict: correlation of each channel with the median of its predictions from S subsets of n channels:
- * sum x y / (|x| |y|), no mean removed. subset[s][n] counts within the picks; w[s][C][n]. Task = epoch. */
+/* predict: correlation of each channel with the median of its predictions from S subsets of n
+ * channels: sum x y / (|x| |y|), no mean removed. subset[s][n] counts within the picks; w[s][C][n].
+ * Task = epoch. */
 typedef struct mck_ar_predict {
     double *out; /* [E][C] */
     mck_ar_samples x;
@@ -98,8 +101,8 @@ typedef struct mck_ar_predict {
     int64_t network_pairs;
 } mck_ar_predict;
 
-/* weights: rows out[first[s] .. first[s+1])[C] that give the bad channels of set s from the others, zero at the bad
- * ones; inverse[C][C] of a system that is positive definite. Task = set. */
+/* weights: rows out[first[s] .. first[s+1])[C] that give the bad channels of set s from the others,
+ * zero at the bad ones; inverse[C][C] of a system that is positive definite. Task = set. */
 typedef struct mck_ar_weights {
     double *out;
     const double *inverse;
@@ -123,8 +126,8 @@ typedef struct mck_autoreject_ops {
     void (*weights)(const mck_ar_weights *a, int64_t begin, int64_t end, void *work);
     int64_t (*weights_work)(const mck_ar_weights *a);
     /* Comparators of a network that brings the middle elements of n to their places, as pairs of
-     * positions. Returns their number; pairs may be NULL. 0 where there is nothing to merge, or for an n that is too
-     * long: a selection row by row then serves. */
+     * positions. Returns their number; pairs may be NULL. 0 where there is nothing to merge, or for
+     * an n that is too long: a selection row by row then serves. */
     int64_t (*network)(int64_t n, uint16_t *pairs);
 } mck_autoreject_ops;
 

@@ -1,4 +1,5 @@
--- rows.lua - the ops on epochs of many channels, called by mc.autoreject; shapes of operands and results stand in autoreject.c.
+-- rows.lua - the ops on epochs of many channels, called by mc.autoreject; shapes of operands and results stand in
+-- autoreject.c.
 --
 -- What the fields of a row mean stands in runtime/ops/ops.lua.
 
@@ -19,6 +20,10 @@ for i, r in ipairs {
   { 'ar_weights', nil, 'inverse and sets of bad channels -> weights that repair them' },
   { 'ar_predict', nil, 'epochs -> correlation of channels with the median of their predictions' },
 } do
-  rows[i] = { r[1], nin = 'list', nout = 'list', dtypes = { 'f32', 'f64' }, params = r[2], tol = 'ACCUM', rules = 'none: analysis end point', doc = r[3], source = 'Autoreject: automated artifact rejection for MEG and EEG data, 2017; shared medians and running sums: docstring of mc.autoreject.fit' }
+  rows[i] = {
+    r[1], nin = 'list', nout = 'list', dtypes = { 'f32', 'f64' }, params = r[2], tol = 'ACCUM',
+    rules = 'none: analysis end point', doc = r[3], source = 'Autoreject: automated artifact rejection for MEG and EEG '
+      .. 'data, 2017; shared medians and running sums: docstring of mc.autoreject.fit',
+  }
 end
 return rows

@@ -13,13 +13,15 @@
 
 static const mck_pac_ops *kernels(int dtype)
 {
-    static const mck_pac_ops *const table[2][3] = {{MC_LEVELS(mck_pac_f32)}, {MC_LEVELS(mck_pac_f64)}};
+    static const mck_pac_ops *const table[2][3] = { { MC_LEVELS(mck_pac_f32) },
+                                                    { MC_LEVELS(mck_pac_f64) } };
     return table[dtype == MC_F64][mc_isa()];
 }
 
 /* ---- analytic ---- */
 
-/* The engine of a transform depends on its kind and shape, so forward and inverse may come from two. */
+/* The engine of a transform depends on its kind and shape, so forward and inverse may come from
+ * two. */
 static void transform(void *plan, const void *in, void *out)
 {
     const mc_fft_use *use = (const mc_fft_use *)plan;
@@ -41,7 +43,8 @@ static void plan_drop(analytic_plan *p)
 static int plan_make(analytic_plan *p, int dtype, int64_t N, int64_t bins)
 {
     int prec = dtype == MC_F32 ? 4 : 8, rc;
-    if ((rc = mc_fft_plan(&p->forward, 2, prec, N)) != 0 || (rc = mc_fft_plan(&p->inverse, 1, prec, N)) != 0)
+    if ((rc = mc_fft_plan(&p->forward, 2, prec, N)) != 0 ||
+        (rc = mc_fft_plan(&p->inverse, 1, prec, N)) != 0)
         return rc;
     p->edges = mc_alloc((size_t)(2 * bins * prec));
     if (!p->edges)
@@ -50,7 +53,8 @@ static int plan_make(analytic_plan *p, int dtype, int64_t N, int64_t bins)
     return MC_OK;
 }
 
-/* Sizes from the headers of x, table, spans, windows (in[0..3]) and the shared leading parameters. */
+/* Sizes from the headers of x, table, spans, windows (in[0..3]) and the shared leading
+ * parameters. */
 static int analytic_sizes(const mc_call *c, mck_pac_analytic *a, int64_t *rows)
 {
     const mc_tensor *const *in = c->in;
@@ -59,14 +63,20 @@ static int analytic_sizes(const mc_call *c, mck_pac_analytic *a, int64_t *rows)
     const mc_tensor *x = in[0];
     int rc, dt = x->dtype;
     if ((dt != MC_F32 && dt != MC_F64) || x->ndim != 2 || (x->shape[1] > 1 && x->strides[1] != 1))
-        return mc_error(MC_EDTYPE, "%s: signals are %s; they must be f32 or f64 [rows, samples] with contiguous rows", c->name,
-                         mc_text(s, sizeof s, x));
-    int64_t P = p->i[0], A = p->i[1], N = p->i[2], pad = p->i[3], bins = p->i[4], nb = P + A, T = x->shape[1];
-    if (P < 0 || A < 0 || bins < 2 || bins > 256 || pad < 0 || pad >= T || N < T + (p->i[6] ? pad : 2 * pad))
-        return mc_error(MC_EINVAL, "%s: P %lld A %lld N %lld pad %lld bins %lld do not fit %s", c->name, (long long)P, (long long)A, (long long)N,
-                         (long long)pad, (long long)bins, mc_text(s, sizeof s, x));
+        return mc_error(
+            MC_EDTYPE,
+            "%s: signals are %s; they must be f32 or f64 [rows, samples] with contiguous rows",
+            c->name, mc_text(s, sizeof s, x));
+    int64_t P = p->i[0], A = p->i[1], N = p->i[2], pad = p->i[3], bins = p->i[4], nb = P + A,
+            T = x->shape[1];
+    if (P < 0 || A < 0 || bins < 2 || bins > 256 || pad < 0 || pad >= T ||
+        N < T + (p->i[6] ? pad : 2 * pad))
+        return mc_error(MC_EINVAL, "%s: P %lld A %lld N %lld pad %lld bins %lld do not fit %s",
+                        c->name, (long long)P, (long long)A, (long long)N, (long long)pad,
+                        (long long)bins, mc_text(s, sizeof s, x));
     int tdt = p->i[7] ? (dt == MC_F32 ? MC_C64 : MC_C128) : dt;
-    if ((rc = mc_operand(c, 1, tdt, 0)) != 0 || (rc = mc_operand(c, 2, MC_I64, 3 * nb)) != 0 || (rc = mc_operand(c, 3, MC_I64, 0)) != 0)
+    if ((rc = mc_operand(c, 1, tdt, 0)) != 0 || (rc = mc_operand(c, 2, MC_I64, 3 * nb)) != 0 ||
+        (rc = mc_operand(c, 3, MC_I64, 0)) != 0)
         return rc;
     int64_t nw = in[3]->numel / 2;
     *rows = x->shape[0];
@@ -96,12 +106,15 @@ static int analytic_args(const mc_call *c, mck_pac_analytic *a, int64_t *rows)
     for (int64_t b = 0; b < nb; b++) {
         int64_t lo = span[b], hi = span[nb + b], at = span[2 * nb + b];
         if (lo < 0 || hi < lo || hi > N / 2 + 1 || at < 0 || at + (hi - lo) > in[1]->numel)
-            return mc_error(MC_EINVAL, "%s: band %lld spans [%lld,%lld) of %lld bins", c->name, (long long)b, (long long)lo, (long long)hi, (long long)(N / 2 + 1));
+            return mc_error(MC_EINVAL, "%s: band %lld spans [%lld,%lld) of %lld bins", c->name,
+                            (long long)b, (long long)lo, (long long)hi, (long long)(N / 2 + 1));
     }
     int64_t L = a->n_window ? 0 : T;
     for (int64_t w = 0; w < a->n_window; w++) {
         if (win[2 * w] < 0 || win[2 * w + 1] <= win[2 * w] || win[2 * w + 1] > T)
-            return mc_error(MC_EINVAL, "%s: window [%lld,%lld) is outside the %lld samples", c->name, (long long)win[2 * w], (long long)win[2 * w + 1], (long long)T);
+            return mc_error(MC_EINVAL, "%s: window [%lld,%lld) is outside the %lld samples",
+                            c->name, (long long)win[2 * w], (long long)win[2 * w + 1],
+                            (long long)T);
         L += win[2 * w + 1] - win[2 * w];
     }
     if (L != a->L)
@@ -135,7 +148,8 @@ static int64_t lanes_of(int dtype)
     return dtype == MC_F32 ? MCK_PAC_LANES_F32 : MCK_PAC_LANES_F64;
 }
 
-/* want: 1 idx u8 [R,P,L], 2 unit [R,P,2,L], 4 angle [R,P,L], 8 amp [R,tiles,L,W], 16 z complex [R,P+A,L]; status i32 [R] last */
+/* want: 1 idx u8 [R,P,L], 2 unit [R,P,2,L], 4 angle [R,P,L], 8 amp [R,tiles,L,W], 16 z complex
+ * [R,P+A,L]; status i32 [R] last */
 static void analytic_outputs(mc_results *o, mck_pac_analytic *a, int dt, int64_t R)
 {
     a->idx = mc_wanted(o, 1, MC_U8, 3, (int64_t[]){ R, a->P, a->L });
@@ -212,25 +226,33 @@ static int check_shifts(const mc_call *c, const mc_tensor *t, int64_t K, int64_t
 {
     const int64_t *s = t->data;
     if (t->dtype != MC_I64 || !mc_is_dense(t) || t->numel < K)
-        return mc_error(MC_EDTYPE, "%s: %lld shifts are fewer than the %lld asked for", c->name, (long long)t->numel, (long long)K);
+        return mc_error(MC_EDTYPE, "%s: %lld shifts are fewer than the %lld asked for", c->name,
+                        (long long)t->numel, (long long)K);
     for (int64_t k = 0; k < K; k++)
         if (s[k] < 0 || s[k] >= L)
-            return mc_error(MC_EINVAL, "%s: shift %lld is outside 0..%lld", c->name, (long long)s[k], (long long)(L - 1));
+            return mc_error(MC_EINVAL, "%s: shift %lld is outside 0..%lld", c->name,
+                            (long long)s[k], (long long)(L - 1));
     return MC_OK;
 }
 
 /* Offsets [n] must keep a block of `span` elements inside a tensor of `total`. */
-static int check_offsets(const mc_call *c, const mc_tensor *t, int64_t n, int64_t span, int64_t total, const int64_t **at)
+static int check_offsets(const mc_call *c, const mc_tensor *t, int64_t n, int64_t span,
+                         int64_t total, const int64_t **at)
 {
     *at = NULL;
     if (t->numel == 0)
-        return n * span <= total ? MC_OK : mc_error(MC_ESHAPE, "%s: operand of %lld elements is too small for %lld jobs", c->name, (long long)total, (long long)n);
+        return n * span <= total
+                   ? MC_OK
+                   : mc_error(MC_ESHAPE, "%s: operand of %lld elements is too small for %lld jobs",
+                              c->name, (long long)total, (long long)n);
     const int64_t *v = t->data;
     if (t->dtype != MC_I64 || !mc_is_dense(t) || t->numel < n)
-        return mc_error(MC_EDTYPE, "%s: %lld offsets are fewer than the %lld jobs and segments", c->name, (long long)t->numel, (long long)n);
+        return mc_error(MC_EDTYPE, "%s: %lld offsets are fewer than the %lld jobs and segments",
+                        c->name, (long long)t->numel, (long long)n);
     for (int64_t i = 0; i < n; i++)
         if (v[i] < 0 || v[i] + span > total)
-            return mc_error(MC_EINVAL, "%s: offset %lld leaves the operand of %lld elements", c->name, (long long)v[i], (long long)total);
+            return mc_error(MC_EINVAL, "%s: offset %lld leaves the operand of %lld elements",
+                            c->name, (long long)v[i], (long long)total);
     *at = v;
     return MC_OK;
 }
@@ -246,9 +268,21 @@ static int bins_sizes(const mc_call *c, mck_pac_bins *to)
         return mc_error(MC_EINVAL, "%s: takes six operands", c->name);
     int dt = in[1]->dtype;
     if (dt != MC_F32 && dt != MC_F64)
-        return mc_error(MC_EDTYPE, "%s: amplitudes are %s; give f32 or f64", c->name, mc_dtype_text(dt));
-    mck_pac_bins b = {.P = i[0], .A = i[1], .L = i[2], .G = i[3], .bins = i[4], .norm = (int)i[5], .measure = (int)i[6], .N = i[8], .asymmetric = (int)i[12],
-                      .idx_band = i[13], .amp_tile = i[14], .epsilon = p->d[0], .tau = p->d[1]};
+        return mc_error(MC_EDTYPE, "%s: amplitudes are %s; give f32 or f64", c->name,
+                        mc_dtype_text(dt));
+    mck_pac_bins b = { .P = i[0],
+                       .A = i[1],
+                       .L = i[2],
+                       .G = i[3],
+                       .bins = i[4],
+                       .norm = (int)i[5],
+                       .measure = (int)i[6],
+                       .N = i[8],
+                       .asymmetric = (int)i[12],
+                       .idx_band = i[13],
+                       .amp_tile = i[14],
+                       .epsilon = p->d[0],
+                       .tau = p->d[1] };
     b.null.first = i[9];
     b.null.near = i[16];
     b.null.near_count = i[17];
@@ -256,7 +290,8 @@ static int bins_sizes(const mc_call *c, mck_pac_bins *to)
     if ((rc = mc_operand(c, 0, soft ? dt : MC_U8, 0)) != 0 || (rc = mc_operand(c, 1, dt, 0)) != 0)
         return rc;
     if (b.idx_band < b.L || b.amp_tile < b.L * lanes_of(dt) || b.L < 1 || b.G < 1)
-        return mc_error(MC_EINVAL, "%s: strides %lld, %lld are too small for %lld samples", c->name, (long long)b.idx_band, (long long)b.amp_tile, (long long)b.L);
+        return mc_error(MC_EINVAL, "%s: strides %lld, %lld are too small for %lld samples", c->name,
+                        (long long)b.idx_band, (long long)b.amp_tile, (long long)b.L);
     if (b.norm == MCK_PAC_GIVEN && (rc = mc_operand(c, 5, MC_F64, b.bins)) != 0) return rc;
     *to = b;
     return MC_OK;
@@ -281,8 +316,10 @@ static int run_bins(const mc_call *c)
     if (rc) return rc;
     const int64_t tiles = tiles_of(dt, b.A), W = lanes_of(dt);
     /* the last band of a block need not be followed by a whole stride */
-    if ((rc = check_offsets(c, in[2], jobs * b.G, (b.P - 1) * b.idx_band + b.L, in[0]->numel, &b.idx_at)) != 0 ||
-        (rc = check_offsets(c, in[3], jobs * b.G, (tiles - 1) * b.amp_tile + b.L * W, in[1]->numel, &b.amp_at)) != 0)
+    if ((rc = check_offsets(c, in[2], jobs * b.G, (b.P - 1) * b.idx_band + b.L, in[0]->numel,
+                            &b.idx_at)) != 0 ||
+        (rc = check_offsets(c, in[3], jobs * b.G, (tiles - 1) * b.amp_tile + b.L * W, in[1]->numel,
+                            &b.amp_at)) != 0)
         return rc;
     if (b.null.K > 0 && !i[7]) {
         if ((rc = check_shifts(c, in[4], b.null.K, b.L)) != 0)
@@ -448,8 +485,8 @@ static int run_row(const mc_call *c)
 
 /* ---- moments, theta, ranks, tile, index, measure ---- */
 
-/* Length of the transforms that correlate L samples: L where its factors are small, else the next 5-smooth length from 2L-1 on
- * (measured: L = 4001, a prime, takes twice the time of 8100). */
+/* Length of the transforms that correlate L samples: L where its factors are small, else the next
+ * 5-smooth length from 2L-1 on (measured: L = 4001, a prime, takes twice the time of 8100). */
 static int64_t correlation_length(int64_t L)
 {
     int64_t rest = L, n = 2 * L - 1;
@@ -477,16 +514,25 @@ static int moments_sizes(const mc_call *c, mck_pac_moments *to)
     if (c->nin != 6)
         return mc_error(MC_EINVAL, "%s: takes six operands", c->name);
     int dt = in[1]->dtype;
-    mck_pac_moments m = {.P = i[0], .A = i[1], .L = i[2], .measure = (int)i[3], .unit_band = i[7], .amp_tile = i[8], .threshold = p->d[0]};
+    mck_pac_moments m = { .P = i[0],
+                          .A = i[1],
+                          .L = i[2],
+                          .measure = (int)i[3],
+                          .unit_band = i[7],
+                          .amp_tile = i[8],
+                          .threshold = p->d[0] };
     m.null.K = i[4];
     m.null.first = i[5];
     m.null.near = i[10];
     m.null.near_count = i[11];
     if ((dt != MC_F32 && dt != MC_F64) || mc_operand(c, 0, dt, 0) || mc_operand(c, 1, dt, 0) ||
         mc_operand(c, 2, dt, 0))
-        return mc_error(MC_EDTYPE, "%s: unit phasors and amplitudes must be contiguous f32 or f64 alike", c->name);
+        return mc_error(MC_EDTYPE,
+                        "%s: unit phasors and amplitudes must be contiguous f32 or f64 alike",
+                        c->name);
     if (m.unit_band < m.L || m.amp_tile < m.L * lanes_of(dt) || m.L < 1)
-        return mc_error(MC_EINVAL, "%s: strides are too small for %lld samples", c->name, (long long)m.L);
+        return mc_error(MC_EINVAL, "%s: strides are too small for %lld samples", c->name,
+                        (long long)m.L);
     if (m.measure == MCK_PAC_PLV && in[2]->numel < in[1]->numel)
         return mc_error(MC_EINVAL, "%s: phase locking needs cosine and sine of equal size",
                         c->name);
@@ -512,8 +558,10 @@ static int run_moments(const mc_call *c)
     int rc = moments_sizes(c, &m);
     if (rc) return rc;
     const int64_t tiles = tiles_of(dt, m.A), W = lanes_of(dt);
-    if ((rc = check_offsets(c, in[3], jobs, (2 * m.P - 1) * m.unit_band + m.L, in[0]->numel, &m.unit_at)) != 0 ||
-        (rc = check_offsets(c, in[4], jobs, (tiles - 1) * m.amp_tile + m.L * W, in[1]->numel, &m.amp_at)) != 0)
+    if ((rc = check_offsets(c, in[3], jobs, (2 * m.P - 1) * m.unit_band + m.L, in[0]->numel,
+                            &m.unit_at)) != 0 ||
+        (rc = check_offsets(c, in[4], jobs, (tiles - 1) * m.amp_tile + m.L * W, in[1]->numel,
+                            &m.amp_at)) != 0)
         return rc;
     if (m.null.K > 0) {
         if ((rc = check_shifts(c, in[5], m.null.K, m.L)) != 0)
@@ -553,8 +601,10 @@ static int infer_theta(const mc_call *c)
     int64_t W = lanes_of(dt), L = p->i[0], N = p->i[1], A = p->i[2];
     if (rc)
         return rc;
-    if ((dt != MC_F32 && dt != MC_F64) || L < 1 || N < L || A < 1 || in[0]->numel % (tiles_of(dt, A) * L * W))
-        return mc_error(MC_ESHAPE, "%s: amplitudes are no tiles of %lld samples", c->name, (long long)L);
+    if ((dt != MC_F32 && dt != MC_F64) || L < 1 || N < L || A < 1 ||
+        in[0]->numel % (tiles_of(dt, A) * L * W))
+        return mc_error(MC_ESHAPE, "%s: amplitudes are no tiles of %lld samples", c->name,
+                        (long long)L);
     rc = mc_shape(c, 0, dt, in[0]->ndim, in[0]->shape);
     return rc ? rc : mc_shape(c, 1, dt, in[0]->ndim, in[0]->shape);
 }
@@ -582,7 +632,8 @@ static int run_theta(const mc_call *c)
     return rc;
 }
 
-/* in: rows; step 1: contiguous rows of L; step W: lanes of tiles [.., L, W] -> normal scores of the same shape */
+/* in: rows; step 1: contiguous rows of L; step W: lanes of tiles [.., L, W] -> normal scores of the
+ * same shape */
 static int infer_ranks(const mc_call *c)
 {
     const mc_tensor *const *in = c->in;
@@ -592,7 +643,8 @@ static int infer_ranks(const mc_call *c)
     if (rc)
         return rc;
     if ((dt != MC_F32 && dt != MC_F64) || L < 1 || step < 1 || in[0]->numel % (L * step))
-        return mc_error(MC_ESHAPE, "%s: operand is no whole number of rows of %lld", c->name, (long long)L);
+        return mc_error(MC_ESHAPE, "%s: operand is no whole number of rows of %lld", c->name,
+                        (long long)L);
     return mc_shape(c, 0, dt, in[0]->ndim, in[0]->shape);
 }
 
@@ -632,7 +684,8 @@ static int infer_tile(const mc_call *c)
     if (rc)
         return rc;
     if ((dt != MC_F32 && dt != MC_F64) || A < 1 || L < 1 || in[0]->numel % (A * L))
-        return mc_error(MC_ESHAPE, "%s: operand is no whole number of [%lld,%lld] blocks", c->name, (long long)A, (long long)L);
+        return mc_error(MC_ESHAPE, "%s: operand is no whole number of [%lld,%lld] blocks", c->name,
+                        (long long)A, (long long)L);
     return mc_shape(c, 0, dt, 4,
                     (int64_t[]){ in[0]->numel / (A * L), tiles_of(dt, A), L, lanes_of(dt) });
 }
@@ -657,7 +710,8 @@ static int infer_index(const mc_call *c)
     if (rc)
         return rc;
     if ((dt != MC_F32 && dt != MC_F64) || L < 1 || bins < 2 || bins > 256 || in[0]->numel % L)
-        return mc_error(MC_ESHAPE, "%s: operand is no whole number of rows of %lld", c->name, (long long)L);
+        return mc_error(MC_ESHAPE, "%s: operand is no whole number of rows of %lld", c->name,
+                        (long long)L);
     return mc_shape(c, 0, MC_U8, in[0]->ndim, in[0]->shape);
 }
 
@@ -670,7 +724,8 @@ static int run_index(const mc_call *c)
     return mc_tasks((mc_tasks_fn)kernels(x->dtype)->index, &a, x->numel / a.L, 64);
 }
 
-/* in: sums f64 [m,B,A], counts f64 [m,B], divisor f64 [B] (norm given), like (dtype of the results) */
+/* in: sums f64 [m,B,A], counts f64 [m,B], divisor f64 [B] (norm given), like (dtype of the
+ * results) */
 static int measure_sizes(const mc_call *c, mck_pac_bins *b, int64_t *rows)
 {
     const mc_tensor *const *in = c->in;
@@ -680,10 +735,13 @@ static int measure_sizes(const mc_call *c, mck_pac_bins *b, int64_t *rows)
         return mc_error(MC_EINVAL, "%s: takes four operands", c->name);
     int64_t P = i[0], A = i[1], B = i[2], m = A * B > 0 ? in[0]->numel / (A * B) : 0;
     int dt = in[3]->dtype, rc;
-    if ((rc = mc_operand(c, 0, MC_F64, m * A * B)) != 0 || (rc = mc_operand(c, 1, MC_F64, m * B)) != 0 || (rc = mc_operand(c, 2, MC_F64, i[3] == MCK_PAC_GIVEN ? B : 0)) != 0)
+    if ((rc = mc_operand(c, 0, MC_F64, m * A * B)) != 0 ||
+        (rc = mc_operand(c, 1, MC_F64, m * B)) != 0 ||
+        (rc = mc_operand(c, 2, MC_F64, i[3] == MCK_PAC_GIVEN ? B : 0)) != 0)
         return rc;
     if (P < 1 || m % P || (dt != MC_F32 && dt != MC_F64))
-        return mc_error(MC_ESHAPE, "%s: %lld rows of sums are no whole number of %lld phase bands", c->name, (long long)m, (long long)P);
+        return mc_error(MC_ESHAPE, "%s: %lld rows of sums are no whole number of %lld phase bands",
+                        c->name, (long long)m, (long long)P);
     *b = (mck_pac_bins){ .P = P,
                          .A = A,
                          .L = 1,

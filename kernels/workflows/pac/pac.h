@@ -84,17 +84,17 @@ enum { MCK_PAC_MI = 0, MCK_PAC_HR = 1 };
  * exceed: count of s >= value. Where the value is not finite, mean and m2 are NaN and exceed = K,
  * the careful side.
  * max[k]: the largest finite surrogate over (P,A) at shift k, for maxstat (-inf if there is none).
- * zmax[k]: the largest (s - m)/sd over (P,A) at shift k, -inf if no pair varies. The value at shift 0
- * and the surrogates form a circle; m and sd of each of them are those of all that lie at least
+ * zmax[k]: the largest (s - m)/sd over (P,A) at shift k, -inf if no pair varies. The value at shift
+ * 0 and the surrogates form a circle; m and sd of each of them are those of all that lie at least
  * `near` from it, so that value and surrogates are exchangeable and a peak does not widen its own
  * scale. zvalue is the value on that scale, with the bits of a surrogate that equals it. All shifts
  * come in one call (prior = 0).
- * near: surrogates at shifts below near, or above L - near, keep some of the coupling. They count in
- * exceed and max (without them the observation is no member of its group, and p too small), not in
- * mean and m2. zmax leaves them -inf; znear holds them pair by pair, in the order of their shifts, so
- * that a strong pair need not stand in the way of a weaker one. near_count: how many there are.
- * prior: how many surrogates mean, m2 and exceed already hold (0: start afresh), so that shifts
- * may come in several calls. */
+ * near: surrogates at shifts below near, or above L - near, keep some of the coupling. They count
+ * in exceed and max (without them the observation is no member of its group, and p too small), not
+ * in mean and m2. zmax leaves them -inf; znear holds them pair by pair, in the order of their
+ * shifts, so that a strong pair need not stand in the way of a weaker one. near_count: how many
+ * there are. prior: how many surrogates mean, m2 and exceed already hold (0: start afresh), so that
+ * shifts may come in several calls. */
 typedef struct mck_pac_null {
     double *mean, *m2; /* [jobs][P][A] */
     int64_t *exceed;   /* [jobs][P][A] */

@@ -19,14 +19,16 @@
 #define XPCS_G 8
 #define XPCS_P 7
 
-/* Places of the sums: cost, gradient, upper triangle of the normal matrix, then blocks of the scaling. Derivatives are those of the model
- * divided by sigma, the residual is (data - model) / sigma. */
+/* Places of the sums: cost, gradient, upper triangle of the normal matrix, then blocks of the
+ * scaling. Derivatives are those of the model divided by sigma, the residual is (data - model) /
+ * sigma. */
 enum {
     XPCS_COST = 0, /* sum of rho(r^2), without the factor 1/2 */
     XPCS_GRADIENT = 1,
     XPCS_NORMAL = 8,
     XPCS_SCALING = 36,
-    /* within a block: products of the contrast and offset columns with themselves, the physical columns and r */
+    /* within a block: products of the contrast and offset columns with themselves, the physical
+     * columns and r */
     XPCS_CC = 0,
     XPCS_CO = 1,
     XPCS_OO = 2,
@@ -37,13 +39,17 @@ enum {
     XPCS_BLOCK = 19
 };
 
-enum { XPCS_FIXED = 0, XPCS_COMMON = 1, XPCS_EACH = 2 }; /* scaling: no sums of it, one block of all angles, one block per angle */
+/* scaling: no sums of it, one block of all angles, one block per angle */
+enum { XPCS_FIXED = 0, XPCS_COMMON = 1, XPCS_EACH = 2 };
 enum { XPCS_LINEAR = 0, XPCS_SOFT_L1, XPCS_HUBER, XPCS_CAUCHY, XPCS_ARCTAN };
 
-/* Tables of one set of parameters: what depends on one time or one angle. Filled by xpcs_prepare; memory is the caller's. */
+/* Tables of one set of parameters: what depends on one time or one angle. Filled by xpcs_prepare;
+ * memory is the caller's. */
 typedef struct mck_xpcs_tables {
-    double *prefix;  /* [8][n]: integrals of D and of D's derivatives in D0, alpha, D_offset; the same four of G */
-    double *sine;    /* [n / G up][F][G] sin(k (B_j - B at the start of j's tile row)), then the cosines */
+    /* [8][n]: integrals of D and of D's derivatives in D0, alpha, D_offset; the same four of G */
+    double *prefix;
+    /* [n / G up][F][G] sin(k (B_j - B at the start of j's tile row)), then the cosines */
+    double *sine;
     double *angle;   /* [XPCS_ANGLE][F], below */
 } mck_xpcs_tables;
 
@@ -54,7 +60,8 @@ enum {
     XPCS_WEIGHT, /* 1 / sigma */
     XPCS_SHIFT,  /* -offset / sigma */
     XPCS_SCALE,  /* -contrast: r = y / sigma - offset / sigma - contrast g */
-    XPCS_C1,     /* factors of the physical columns: contrast (1 when common), times K, PHI and their products */
+    /* factors of the physical columns: contrast (1 when common), times K, PHI and their products */
+    XPCS_C1,
     XPCS_CK,
     XPCS_CT,
     XPCS_C2,
@@ -101,9 +108,16 @@ MC_INLINE int64_t xpcs_sums(int scaling, int64_t F)
 {
     return XPCS_SCALING + XPCS_BLOCK * (scaling == XPCS_FIXED ? 0 : scaling == XPCS_COMMON ? 1 : F);
 }
-MC_INLINE int64_t xpcs_edge(int64_t n) { return (n + XPCS_T - 1) / XPCS_T; } /* tiles along one side */
-MC_INLINE int64_t xpcs_rows(int64_t n, int64_t I) { return n - I * XPCS_T < XPCS_T ? n - I * XPCS_T : XPCS_T; }
-MC_INLINE int64_t xpcs_groups(int64_t n, int64_t J) { return (xpcs_rows(n, J) + XPCS_G - 1) / XPCS_G; }
+/* tiles along one side */
+MC_INLINE int64_t xpcs_edge(int64_t n) { return (n + XPCS_T - 1) / XPCS_T; }
+MC_INLINE int64_t xpcs_rows(int64_t n, int64_t I)
+{
+    return n - I * XPCS_T < XPCS_T ? n - I * XPCS_T : XPCS_T;
+}
+MC_INLINE int64_t xpcs_groups(int64_t n, int64_t J)
+{
+    return (xpcs_rows(n, J) + XPCS_G - 1) / XPCS_G;
+}
 /* Values in tile (I, J). */
 MC_INLINE int64_t xpcs_values(int64_t n, int64_t F, int64_t I, int64_t J)
 {

@@ -27,7 +27,9 @@ function M.axes(fname, x, axes, level)
   end
   for _, a in ipairs(type(axes) == 'table' and axes or { axes }) do
     local i = tensor.axis(fname, x, a, level + 1) + 1
-    if set[i] then error(('%s: axis %d of %s is named twice; name each once'):format(fname, i, tensor.describe(x)), level + 1) end
+    if set[i] then
+      error(('%s: axis %d of %s is named twice; name each once'):format(fname, i, tensor.describe(x)), level + 1)
+    end
     set[i] = true
   end
   for i = 1, x.ndim do if set[i] then list[#list + 1] = i end end

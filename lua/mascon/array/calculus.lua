@@ -46,7 +46,10 @@ local function end_piece(x, a, v)
   if t.ndim == 0 then
     local one = { unpack(x.shape) }
     one[a] = 1
-    if t._flags == 256 then t = methods.to(t, tensor.kind[t.dtype] == 'f' and tensor.kind[x.dtype] ~= 'f' and t:item() % 1 ~= 0 and 'f64' or x.dtype) end
+    if t._flags == 256 then
+      t = methods.to(t,
+        tensor.kind[t.dtype] == 'f' and tensor.kind[x.dtype] ~= 'f' and t:item() % 1 ~= 0 and 'f64' or x.dtype)
+    end
     t = methods.broadcast_to(t, one)
   end
   return t
@@ -55,7 +58,8 @@ end
 --- Differences of neighbours along an axis, n times: d[k] = x[k + 1] - x[k]. Booleans give ne.
 ---@param x any [..., m]
 ---@param axis? integer (-1)
----@param opts? table n: how often (1) · prepend, append: put before and behind x first; a number, or a tensor of its shape off the axis
+---@param opts? table n: how often (1) · prepend, append: put before and behind x first; a number, or a tensor of its
+---  shape off the axis
 ---@return any [..., m - n], at least 0
 --- Errors: no axis, shapes of prepend or append. Source: Python array API standard 2024.12, diff.
 ---     mc.diff(mc.tensor{ 1, 4, 9 })  --> f64[2]@cpu { 3, 5 }
@@ -122,7 +126,8 @@ local function even_steps(x, a, h, edge)
     end
   else
     methods.copy_(first, cut(x, a, 1, 1) * (-1.5 / h) + cut(x, a, 2, 2) * (2 / h) + cut(x, a, 3, 3) * (-0.5 / h))
-    methods.copy_(last, cut(x, a, m - 2, m - 2) * (0.5 / h) + cut(x, a, m - 1, m - 1) * (-2 / h) + cut(x, a, m, m) * (1.5 / h))
+    methods.copy_(last,
+      cut(x, a, m - 2, m - 2) * (0.5 / h) + cut(x, a, m - 1, m - 1) * (-2 / h) + cut(x, a, m, m) * (1.5 / h))
   end
   return out
 end
@@ -136,7 +141,8 @@ local function gradient_axis(x, a, p, edge)
   local d1, d2 = cut(d, 1, 1, m - 2), cut(d, 1, 2, m - 1)
   local real = real_of(x.dtype)
   local function weight(w) return methods.to(along(w, a, rank), real) end
-  local left, middle, right = weight(-d2 / (d1 * (d1 + d2))), weight((d2 - d1) / (d1 * d2)), weight(d1 / (d2 * (d1 + d2)))
+  local left, middle, right = weight(-d2 / (d1 * (d1 + d2))), weight((d2 - d1) / (d1 * d2)),
+    weight(d1 / (d2 * (d1 + d2)))
   put(2, m - 1, cut(x, a, 1, m - 2) * left + cut(x, a, 2, m - 1) * middle + cut(x, a, 3, m) * right)
   local function times(k, w) return cut(x, a, k, k) * methods.to(w, real) end
   if edge == 1 then
@@ -146,20 +152,22 @@ local function gradient_axis(x, a, p, edge)
     local u, v = d[1], d[2]
     put(1, 1, times(1, -(2 * u + v) / (u * (u + v))) + times(2, (u + v) / (u * v)) + times(3, -u / (v * (u + v))))
     u, v = d[m - 2], d[m - 1]
-    put(m, m, times(m - 2, v / (u * (u + v))) + times(m - 1, -(v + u) / (u * v)) + times(m, (2 * v + u) / (v * (u + v))))
+    put(m, m,
+      times(m - 2, v / (u * (u + v))) + times(m - 1, -(v + u) / (u * v)) + times(m, (2 * v + u) / (v * (u + v))))
   end
   return out
 end
 
-local GRADIENT = { axis = { nil, 'integer | table' }, spacing = { 1, 'number | tensor | table' }, edge_order = { 1, { 1, 2 } } }
+local GRADIENT = { axis = { nil, 'integer | table' }, spacing = { 1, 'number | tensor | table' },
+  edge_order = { 1, { 1, 2 } } }
 
 --- Derivatives by second-order differences inside and one-sided ones at the ends.
 ---@param x any real or complex; integers become f64
----@param opts? table axis: one or a list (all) · spacing: a number, positions of the samples [m], or a list with one of them for each axis
---- (1) · edge_order: order of the one-sided differences, 1 or 2 (1)
+---@param opts? table axis: one or a list (all) · spacing: a number, positions of the samples [m], or a list with one of
+--- them for each axis (1) · edge_order: order of the one-sided differences, 1 or 2 (1)
 ---@return any for one axis its derivative, else a list of them, in the order of the axes
---- Errors: an axis shorter than edge_order + 1, a spacing that does not fit. Source: NumPy gradient; uneven spacing: Quarteroni, Sacco,
---- Saleri, Numerical mathematics, 2007, section 10.10.
+--- Errors: an axis shorter than edge_order + 1, a spacing that does not fit. Source: NumPy gradient; uneven spacing:
+--- Quarteroni, Sacco, Saleri, Numerical mathematics, 2007, section 10.10.
 ---     mc.gradient(mc.tensor{ 1, 4, 9, 16 })  --> f64[4]@cpu { 3, 4, 6, 7 }
 function M.gradient(x, opts)
   x = floating(op.operand('gradient', x, 2))
@@ -178,7 +186,8 @@ function M.gradient(x, opts)
     local a = tensor.axis('gradient', x, axis, 3) + 1
     local m = x.shape[a]
     if m < o.edge_order + 1 then
-      error(('gradient: axis %d of %s has %d samples; edge_order %d needs %d'):format(axis, tensor.describe(x), m, o.edge_order, o.edge_order + 1), 2)
+      error(('gradient: axis %d of %s has %d samples; edge_order %d needs %d'):format(axis, tensor.describe(x), m,
+        o.edge_order, o.edge_order + 1), 2)
     end
     local v = spacing
     if listed then v = spacing[k] end
@@ -188,7 +197,8 @@ function M.gradient(x, opts)
       out[k] = even_steps(x, a, v, o.edge_order)
     else
       if not tensor.is(v) or v.ndim ~= 1 or v:numel() ~= m then
-        error(('gradient: spacing of axis %d is %s; give a number or its %d positions'):format(axis, tensor.is(v) and tensor.describe(v) or check.show(v), m), 2)
+        error(('gradient: spacing of axis %d is %s; give a number or its %d positions'):format(axis,
+          tensor.is(v) and tensor.describe(v) or check.show(v), m), 2)
       end
       out[k] = gradient_axis(x, a, v, o.edge_order)
     end
@@ -205,7 +215,9 @@ local INTEGRAL = { x = { nil, 'tensor | table' }, dx = { 1, 'number' }, axis = {
 local function samples(fname, y, x, opts, spec)
   y = floating(op.operand(fname, y, 3))
   if type(x) == 'table' and (x.x ~= nil or x.dx ~= nil or x.axis ~= nil or x.initial ~= nil or next(x) == nil) then
-    if opts ~= nil then error(('%s: %s is one argument too many after the options'):format(fname, check.show(opts)), 3) end
+    if opts ~= nil then
+      error(('%s: %s is one argument too many after the options'):format(fname, check.show(opts)), 3)
+    end
     x, opts = nil, x
   end
   local o = check.opts(fname, opts, spec, 4)
@@ -214,15 +226,21 @@ local function samples(fname, y, x, opts, spec)
   local moved = a == y.ndim and y or methods.moveaxis(y, a, -1)
   if x ~= nil then
     x = op.operand(fname, x, 3)
-    if tensor.kind[x.dtype] == 'c' then error(('%s: positions are %s; give real ones'):format(fname, tensor.describe(x)), 3) end
+    if tensor.kind[x.dtype] == 'c' then
+      error(('%s: positions are %s; give real ones'):format(fname, tensor.describe(x)), 3)
+    end
     x = methods.to(x, 'f64')
     local m = moved.shape[moved.ndim]
     if x.ndim > 1 then
-      if x.ndim ~= y.ndim then error(('%s: positions are %s for samples %s; give one axis, or as many as the samples'):format(fname, tensor.describe(x), tensor.describe(y)), 3) end
+      if x.ndim ~= y.ndim then
+        error(('%s: positions are %s for samples %s; give one axis, or as many as the samples'):format(fname,
+          tensor.describe(x), tensor.describe(y)), 3)
+      end
       x = a == y.ndim and x or methods.moveaxis(x, a, -1)
     end
     if x.ndim == 0 or x.shape[x.ndim] ~= m then
-      error(('%s: positions are %s for samples %s; the sizes on the axis differ'):format(fname, tensor.describe(x), tensor.describe(y)), 3)
+      error(('%s: positions are %s for samples %s; the sizes on the axis differ'):format(fname, tensor.describe(x),
+        tensor.describe(y)), 3)
     end
   end
   return moved, x, o, a
@@ -285,7 +303,8 @@ end
 --- Running integral by the trapezoidal rule.
 ---@param y any [..., m]; integers become f64
 ---@param x? any positions [m] or as y; also opts.x
----@param opts? table dx (1) · axis (-1) · initial: a value put in front, so that the size stays m, and added to all (none)
+---@param opts? table dx (1) · axis (-1) · initial: a value put in front, so that the size stays m, and added to all
+---  (none)
 ---@return any [..., m - 1], or [..., m] with initial
 --- Errors: sizes of x and y differ, no samples. Source: SciPy cumulative_trapezoid.
 ---     mc.cumulative_trapezoid(mc.tensor{ 1, 2, 3 }, { initial = 0 })  --> f64[3]@cpu { 0.0000, 1.5000, 4.0000 }
@@ -295,7 +314,11 @@ function M.cumulative_trapezoid(y, x, opts)
   if m == 0 then error(('cumulative_trapezoid: samples are %s; the axis is empty'):format(tensor.describe(t)), 2) end
   local pieces = cut(t, n, 1, m - 1) + cut(t, n, 2, m)
   local real = real_of(t.dtype)
-  if p then pieces = F.multiply(pieces, methods.to(M.diff(p) * 0.5, real)) else F.multiply(pieces, o.dx * 0.5, { out = pieces }) end
+  if p then
+    pieces = F.multiply(pieces, methods.to(M.diff(p) * 0.5, real))
+  else
+    F.multiply(pieces, o.dx * 0.5, { out = pieces })
+  end
   return accumulate('cumulative_trapezoid', pieces, o, a)
 end
 
@@ -324,7 +347,9 @@ local function simpson_weights(p, m, device)
   local w = create.zeros({ unpack(p.shape) }, { device = device })
   local h = M.diff(p)
   if m == 1 then return w end
-  local function addto(first, last, step, v) F.add(cut(w, n, first, last, step), v, { out = cut(w, n, first, last, step) }) end
+  local function addto(first, last, step, v)
+    F.add(cut(w, n, first, last, step), v, { out = cut(w, n, first, last, step) })
+  end
   if m == 2 then
     addto(1, 1, 1, h * 0.5)
     addto(2, 2, 1, h * 0.5)
@@ -345,13 +370,14 @@ local function simpson_weights(p, m, device)
   return w
 end
 
---- Integral by Simpson's rule; with an even number of samples the last interval comes from the parabola through the last three.
+--- Integral by Simpson's rule; with an even number of samples the last interval comes from the parabola through the
+--- last three.
 ---@param y any [..., m]; integers become f64
 ---@param x? any positions [m] or as y; also opts.x
 ---@param opts? table dx (1) · axis (-1)
 ---@return any [...]
---- Errors: sizes of x and y differ, no samples. Source: SciPy simpson; Cartwright, Simpson's rule cumulative integration with MS Excel and
---- irregularly-spaced data, 2017, equation 8.
+--- Errors: sizes of x and y differ, no samples. Source: SciPy simpson; Cartwright, Simpson's rule cumulative
+--- integration with MS Excel and irregularly-spaced data, 2017, equation 8.
 ---     mc.simpson(mc.tensor{ 0, 1, 4 })  --> f64[]@cpu 2.6666666666667
 function M.simpson(y, x, opts)
   local t, p, o = samples('simpson', y, x, opts, INTEGRAL)
@@ -361,14 +387,14 @@ function M.simpson(y, x, opts)
   return weighted(t, p and w or w * o.dx)
 end
 
---- Running integral by parabolas through three samples: odd intervals from the parabola that begins with them, even ones and the last from
---- the one that ends with them.
+--- Running integral by parabolas through three samples: odd intervals from the parabola that begins with them, even
+--- ones and the last from the one that ends with them.
 ---@param y any [..., m], m >= 3; integers become f64
 ---@param x? any positions [m] or as y, ascending; also opts.x
 ---@param opts? table dx (1) · axis (-1) · initial (none), as cumulative_trapezoid
 ---@return any [..., m - 1], or [..., m] with initial
---- Errors: sizes of x and y differ, no samples. Source: SciPy cumulative_simpson; Cartwright, Simpson's rule cumulative integration with MS
---- Excel and irregularly-spaced data, 2017, equation 8.
+--- Errors: sizes of x and y differ, no samples. Source: SciPy cumulative_simpson; Cartwright, Simpson's rule cumulative
+--- integration with MS Excel and irregularly-spaced data, 2017, equation 8.
 ---     mc.cumulative_simpson(mc.tensor{ 0, 1, 4, 9 })[3]  --> f64[]@cpu 9
 function M.cumulative_simpson(y, x, opts)
   local t, p, o, a = samples('cumulative_simpson', y, x, opts, CUMULATIVE)
@@ -392,7 +418,8 @@ function M.cumulative_simpson(y, x, opts)
     local h1, h2 = cut(h, q, 1, m - 2), cut(h, q, 2, m - 1)
     local function term(u, v) -- the interval of step u beside one of step v
       local r, s = u / (u + v), u / v
-      return methods.to(u / 6 * (3 - r), real), methods.to(u / 6 * (3 + u * u / (v * (u + v)) + r), real), methods.to(-(u / 6) * s * r, real)
+      return methods.to(u / 6 * (3 - r), real), methods.to(u / 6 * (3 + u * u / (v * (u + v)) + r), real),
+        methods.to(-(u / 6) * s * r, real)
     end
     local a1, a2, a3 = term(h1, h2)
     local b1, b2, b3 = term(h2, h1)
@@ -413,14 +440,17 @@ local ROMB = { dx = { 1, 'number' }, axis = { -1, 'integer' } }
 ---@param y any [..., 2^k + 1]; integers become f64
 ---@param opts? table dx (1) · axis (-1)
 ---@return any [...]
---- Errors: a number of samples that is not 2^k + 1. Source: SciPy romb; Romberg, Vereinfachte numerische Integration, 1955.
+--- Errors: a number of samples that is not 2^k + 1. Source: SciPy romb; Romberg, Vereinfachte numerische Integration,
+--- 1955.
 ---     mc.romb(mc.tensor{ 0, 1, 16, 81, 256 })  --> f64[]@cpu 204.8
 function M.romb(y, opts)
   local t, _, o = samples('romb', y, nil, opts, ROMB)
   local m = t.shape[t.ndim] - 1
   local k = 0
   while 2 ^ k < m do k = k + 1 end
-  if m < 1 or 2 ^ k ~= m then error(('romb: samples are %s; the axis must have 2^k + 1 of them'):format(tensor.describe(t)), 2) end
+  if m < 1 or 2 ^ k ~= m then
+    error(('romb: samples are %s; the axis must have 2^k + 1 of them'):format(tensor.describe(t)), 2)
+  end
   local n = t.ndim
   local before
   local dots = index.ellipsis
@@ -438,7 +468,8 @@ end
 -- ---------------------------------------------------------------- phases
 
 local UNWRAP = { axis = { -1, 'integer' }, discont = { nil, 'number' }, period = { 2 * math.pi, 'number > 0' } }
---- A phase made continuous: jumps of more than discont between neighbours are changed by multiples of the period to at most half of it.
+--- A phase made continuous: jumps of more than discont between neighbours are changed by multiples of the period to at
+--- most half of it.
 ---@param x any [..., m] real; integers keep their dtype when the period is a whole number
 ---@param axis? integer (-1)
 ---@param opts? table period (2 pi) · discont: at least half the period, which is the default

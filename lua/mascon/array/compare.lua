@@ -24,7 +24,9 @@ local function close(fname, a, b, opts)
   local near = F.le(F.abs(a - b), F.abs(b) * o.rtol + o.atol)
   if floating(b) then near = F.logical_and(near, F.isfinite(b)) end
   near = F.logical_or(near, F.eq(a, b))
-  if o.equal_nan and floating(a) and floating(b) then near = F.logical_or(near, F.logical_and(F.isnan(a), F.isnan(b))) end
+  if o.equal_nan and floating(a) and floating(b) then
+    near = F.logical_or(near, F.logical_and(F.isnan(a), F.isnan(b)))
+  end
   return near
 end
 
@@ -56,18 +58,24 @@ function M.array_equal(a, b, opts)
   a, b = op.operand('array_equal', a, 2), op.operand('array_equal', b, 2)
   if a.shape ~= b.shape then return false end
   local same = F.eq(a, b)
-  if o.equal_nan and floating(a) and floating(b) then same = F.logical_or(same, F.logical_and(F.isnan(a), F.isnan(b))) end
+  if o.equal_nan and floating(a) and floating(b) then
+    same = F.logical_or(same, F.logical_and(F.isnan(a), F.isnan(b)))
+  end
   return F.all(same)
 end
 
 local WIDE, EXACT = 16, 2 ^ 52 -- entries of a table for each member of a set; whole numbers that stay exact
 
---- Whether whole numbers are in a set whose values lie close together: one look into a table for each. nil where that does not serve.
+--- Whether whole numbers are in a set whose values lie close together: one look into a table for each. nil where that
+--- does not serve.
 local function in_table(x, set, n)
   local kx, ks = tensor.kind[x.dtype], tensor.kind[set.dtype]
   if C.mc_record_traced(set) ~= 0 or (kx ~= 'i' and kx ~= 'u') or (ks ~= 'i' and ks ~= 'u') then return nil end
   local low, high = F.min(set):item(), F.max(set):item()
-  if type(low) ~= 'number' or type(high) ~= 'number' or low < -EXACT or high > EXACT or high - low > WIDE * n + 1024 then return nil end
+  if type(low) ~= 'number' or type(high) ~= 'number' or low < -EXACT or high > EXACT
+    or high - low > WIDE * n + 1024 then
+    return nil
+  end
   local there = create.zeros({ high - low + 3 }, { dtype = 'bool' }) -- an entry at both ends for what lies outside
   there[F.subtract(methods.to(set, 'i64'), low - 2)] = true
   return there[F.subtract(F.clip(methods.to(x, 'i64'), low - 1, high + 1), low - 2)]

@@ -98,7 +98,8 @@ function M.pair(a, la, b, lb, keep, order)
   local rank = places(order or {})
   local batch, summed, fa, fb = {}, {}, {}, {}
   local first, other = la, inb
-  if b:numel() > a:numel() then first, other = lb, ina end -- the larger operand decides the order of the axes that merge
+  -- the larger operand decides the order of the axes that merge
+  if b:numel() > a:numel() then first, other = lb, ina end
   for _, l in ipairs(first) do
     if other[l] then table.insert(keep[l] and batch or summed, l) end
   end
@@ -154,7 +155,8 @@ function M.axes(fname, a, b, axes_a, axes_b)
   for i = 1, b.ndim do lb[i] = -i end
   for k, i in ipairs(axes_a) do
     if a.shape[i] ~= b.shape[axes_b[k]] then
-      error(('%s: summed sizes differ, operands are %s and %s; transpose or reshape one'):format(fname, tensor.describe(a), tensor.describe(b)), 3)
+      error(('%s: summed sizes differ, operands are %s and %s; transpose or reshape one'):format(fname,
+        tensor.describe(a), tensor.describe(b)), 3)
     end
     lb[axes_b[k]] = i
     la[i] = i
@@ -163,9 +165,15 @@ function M.axes(fname, a, b, axes_a, axes_b)
   for _, i in ipairs(axes_a) do summed[i] = true end
   for _, l in ipairs(la) do if not summed[l] then keep[l], out[#out + 1] = true, l end end
   for _, l in ipairs(lb) do if not summed[l] then keep[l], out[#out + 1] = true, l end end
-  if #out > 8 then error(('%s: the result of %s and %s would have %d axes; at most 8'):format(fname, tensor.describe(a), tensor.describe(b), #out), 3) end
-  local integers = tensor.kind[a.dtype] ~= 'f' and tensor.kind[a.dtype] ~= 'c' and tensor.kind[b.dtype] ~= 'f' and tensor.kind[b.dtype] ~= 'c'
-  if #axes_a == 0 and a.dtype == 'bool' and b.dtype == 'bool' then a, b, integers = methods.to(a, 'i64'), methods.to(b, 'i64'), false end
+  if #out > 8 then
+    error(('%s: the result of %s and %s would have %d axes; at most 8'):format(fname, tensor.describe(a),
+      tensor.describe(b), #out), 3)
+  end
+  local integers = tensor.kind[a.dtype] ~= 'f' and tensor.kind[a.dtype] ~= 'c' and tensor.kind[b.dtype] ~= 'f'
+    and tensor.kind[b.dtype] ~= 'c'
+  if #axes_a == 0 and a.dtype == 'bool' and b.dtype == 'bool' then
+    a, b, integers = methods.to(a, 'i64'), methods.to(b, 'i64'), false
+  end
   local z, labels = M.pair(a, la, b, lb, keep, out)
   z = ordered(z, labels, out)
   return integers and methods.to(z, 'i64') or z

@@ -97,7 +97,9 @@ local function greedy(sets, keep, sizes)
         local out = staying(met, keep, others)
         local gain = size_of(out, sizes) - size_of(live[i].set, sizes) - size_of(live[j].set, sizes)
         local work = size_of(met, sizes)
-        if not best or gain < best.gain or (gain == best.gain and work < best.work) then best = { gain = gain, work = work, i = i, j = j, set = out } end
+        if not best or gain < best.gain or (gain == best.gain and work < best.work) then
+          best = { gain = gain, work = work, i = i, j = j, set = out }
+        end
       end
     end
     total = total + best.work

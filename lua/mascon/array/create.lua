@@ -28,7 +28,10 @@ local function shape_opts(fname, shape, opts, spec, level)
   end
   local sizes, given = {}, {}
   if type(shape) == 'number' then shape = { shape } end
-  if type(shape) ~= 'table' then error(('%s: shape is %s; give a table of sizes, as in mc.%s{ 2, 3 }'):format(fname, check.show(shape), fname), level) end
+  if type(shape) ~= 'table' then
+    error(('%s: shape is %s; give a table of sizes, as in mc.%s{ 2, 3 }'):format(fname, check.show(shape), fname),
+      level)
+  end
   for k, v in pairs(shape) do
     if type(k) == 'number' then sizes[k] = v else given[k] = v end
   end
@@ -64,7 +67,9 @@ local function boxed(v) return type(v) == 'cdata' and not is(v) and tonumber(v) 
 ---     mc.full({ 2 }, 7, { dtype = 'i64' })  --> i64[2]@cpu { 7, 7 }
 function M.full(shape, value, opts)
   local s, dt, o, number = shape_opts('full', shape, opts, nil, 3)
-  if not o.dtype then dt = type(value) == 'boolean' and 'bool' or tensor.is_complex(value) and 'c128' or boxed(value) and 'i64' or 'f64' end
+  if not o.dtype then
+    dt = type(value) == 'boolean' and 'bool' or tensor.is_complex(value) and 'c128' or boxed(value) and 'i64' or 'f64'
+  end
   return tensor.empty('full', s, dt, 2, number):fill_(value)
 end
 
@@ -74,11 +79,13 @@ local function like(fname, v)
     if not is(x) then error(('%s: operand is %s; give a tensor'):format(fname, check.show(x)), 2) end
     local o = check.opts(fname, opts, LIKE, 3)
     local number = o.device and device(fname, o.device, 2) or x._device
-    local t = tensor.empty(fname, x.shape, o.dtype and tensor.name[tensor.dtype_code(fname, o.dtype, 3)] or x.dtype, 2, number)
+    local t =
+      tensor.empty(fname, x.shape, o.dtype and tensor.name[tensor.dtype_code(fname, o.dtype, 3)] or x.dtype, 2, number)
     return v and t:fill_(v) or t
   end
 end
---- Tensors of the shape of x, and of its dtype unless dtype says another: zeros, ones, or elements that are not set yet.
+--- Tensors of the shape of x, and of its dtype unless dtype says another: zeros, ones, or elements that are not set
+--- yet.
 ---     mc.ones_like(mc.tensor({ 5, 6 }, { dtype = 'i16' }))  --> i16[2]@cpu { 1, 1 }
 M.zeros_like, M.ones_like, M.empty_like = like('zeros_like', 0), like('ones_like', 1), like('empty_like')
 
@@ -89,18 +96,22 @@ function M.full_like(x, value, opts)
 end
 
 local AS = { dtype = DT.dtype, device = { nil, 'string' }, copy = { nil, 'bool' } }
---- A tensor from a number, a nested table or a tensor. A tensor that needs no conversion is given back itself; copy = true makes a new
---- one always, copy = false makes an error of a copy that would be needed.
+--- A tensor from a number, a nested table or a tensor. A tensor that needs no conversion is given back itself; copy =
+--- true makes a new one always, copy = false makes an error of a copy that would be needed.
 ---     mc.asarray({ 1, 2 }, { dtype = 'i32' })  --> i32[2]@cpu { 1, 2 }
 function M.asarray(v, opts)
   local o = check.opts('asarray', opts, AS, 3)
   local plain = { dtype = o.dtype, device = o.device }
   if not is(v) then
-    if o.copy == false then error(('asarray: copy = false, but %s has to be copied into a tensor'):format(check.show(v)), 2) end
+    if o.copy == false then
+      error(('asarray: copy = false, but %s has to be copied into a tensor'):format(check.show(v)), 2)
+    end
     return M.tensor(v, plain)
   end
   local y = methods.to(v, plain)
-  if o.copy == false and not rawequal(y, v) then error(('asarray: copy = false, but %s has to be converted to %s'):format(tensor.describe(v), y.dtype), 2) end
+  if o.copy == false and not rawequal(y, v) then
+    error(('asarray: copy = false, but %s has to be converted to %s'):format(tensor.describe(v), y.dtype), 2)
+  end
   return o.copy and rawequal(y, v) and methods.copy(v) or y
 end
 
@@ -120,7 +131,8 @@ local function wide_range(start, stop, step, o)
   return dt == 'i64' and t or methods.to(t, dt)
 end
 
---- Numbers start, start+step, ..., up to and including stop. arange(n) runs from 1 to n. Boxed 64-bit integers (5LL) give i64.
+--- Numbers start, start+step, ..., up to and including stop. arange(n) runs from 1 to n. Boxed 64-bit integers (5LL)
+--- give i64.
 ---     mc.arange(1, 4)  --> f64[4]@cpu { 1, 2, 3, 4 }
 ---     mc.arange(0, 1, 0.25)  --> f64[5]@cpu { 0.0000, 0.2500, 0.5000, 0.7500, 1.0000 }
 function M.arange(start, stop, step, opts)
@@ -128,7 +140,9 @@ function M.arange(start, stop, step, opts)
   if type(step) == 'table' then step, opts = nil, step end
   if stop == nil then start, stop = 1, start end
   step = step or 1
-  if boxed(start) or boxed(stop) or boxed(step) then return wide_range(start, stop, step, check.opts('arange', opts, DT, 3)) end
+  if boxed(start) or boxed(stop) or boxed(step) then
+    return wide_range(start, stop, step, check.opts('arange', opts, DT, 3))
+  end
   check.arg('arange', 'start', start, 'number', 3)
   check.arg('arange', 'stop', stop, 'number', 3)
   check.arg('arange', 'step', step, 'number', 3)
@@ -151,7 +165,8 @@ function M.linspace(start, stop, n, opts)
     opts = opts or {}
     methods.view_real(z):copy_(M.linspace(a.re, b.re, n, { endpoint = opts.endpoint }))
     methods.view_imag(z):copy_(M.linspace(a.im, b.im, n, { endpoint = opts.endpoint }))
-    local o = check.opts('linspace', opts, { dtype = { 'c128', { 'c64', 'c128', 'complex64', 'complex128' } }, device = DT.device, endpoint = { true, 'bool' } }, 3)
+    local o = check.opts('linspace', opts, { dtype = { 'c128', { 'c64', 'c128', 'complex64', 'complex128' } },
+      device = DT.device, endpoint = { true, 'bool' } }, 3)
     return placed('linspace', methods.to(z, o.dtype), o.device, 2)
   end
   check.arg('linspace', 'start', start, 'number', 3)
@@ -175,7 +190,10 @@ local function table_shape(v, shape, path, level)
   if type(v) ~= 'table' then return shape end
   local n, max = #v, 0
   for k in pairs(v) do
-    if type(k) ~= 'number' then error(('tensor: %s has the key %s; nested tables hold positions only'):format(path_text(path), check.show(k)), level) end
+    if type(k) ~= 'number' then
+      error(('tensor: %s has the key %s; nested tables hold positions only'):format(path_text(path), check.show(k)),
+        level)
+    end
     max = max + 1
   end
   if max ~= n then error(('tensor: %s has a gap; position %d is nil'):format(path_text(path), n + 1), level) end
@@ -215,20 +233,28 @@ function M.from_table(v, dtype, level)
   local function walk(x, d)
     if d > #shape then
       local k = type(x)
-      if k == 'table' then error(('tensor: %s is a table, its neighbours are numbers'):format(path_text(path)), level + d + 1) end
+      if k == 'table' then
+        error(('tensor: %s is a table, its neighbours are numbers'):format(path_text(path)), level + d + 1)
+      end
       if k == 'cdata' and is(x) then
         x = x:item()
         k = type(x)
       end
       if tensor.is_complex(x) then complex, k = true, 'number'
       elseif k == 'cdata' then integer64, k = true, 'number' end
-      if k ~= 'number' and k ~= 'boolean' then error(('tensor: %s is %s; give numbers or booleans'):format(path_text(path), check.show(x)), level + d + 1) end
+      if k ~= 'number' and k ~= 'boolean' then
+        error(('tensor: %s is %s; give numbers or booleans'):format(path_text(path), check.show(x)), level + d + 1)
+      end
       kinds[k] = true
       flat[#flat + 1] = x
       return
     end
-    if type(x) ~= 'table' then error(('tensor: %s is %s, its neighbours are tables'):format(path_text(path), check.show(x)), level + d + 1) end
-    if #x ~= shape[d] then error(('tensor: %s has %d entries, its neighbours have %d'):format(path_text(path), #x, shape[d]), level + d + 1) end
+    if type(x) ~= 'table' then
+      error(('tensor: %s is %s, its neighbours are tables'):format(path_text(path), check.show(x)), level + d + 1)
+    end
+    if #x ~= shape[d] then
+      error(('tensor: %s has %d entries, its neighbours have %d'):format(path_text(path), #x, shape[d]), level + d + 1)
+    end
     for i = 1, shape[d] do
       path[d] = i
       walk(x[i], d + 1)
@@ -257,7 +283,9 @@ function M.from_table(v, dtype, level)
   if dtype and dtype ~= natural then
     if natural == 'f64' and tensor.kind[dtype] ~= 'f' and tensor.kind[dtype] ~= 'c' and dtype ~= 'bool' then
       for i, x in ipairs(flat) do
-        if x ~= math.floor(x) then error(('tensor: entry %d is %.17g; dtype %s takes whole numbers, round first'):format(i, x, dtype), level) end
+        if x ~= math.floor(x) then
+          error(('tensor: entry %d is %.17g; dtype %s takes whole numbers, round first'):format(i, x, dtype), level)
+        end
       end
     end
     return methods.to(t, dtype)
@@ -291,8 +319,8 @@ function M.tensor(v, opts)
 end
 
 --- A complex number of two numbers, or a complex tensor of a real and an imaginary part.
---- re, im: real numbers or tensors that broadcast (im: 0 when left out). Result: mc.complex of two numbers; else c64 where both parts are f16, bf16 or
---- f32 (numbers do not count), else c128. Errors: complex parts.
+--- re, im: real numbers or tensors that broadcast (im: 0 when left out). Result: mc.complex of two numbers; else c64
+--- where both parts are f16, bf16 or f32 (numbers do not count), else c128. Errors: complex parts.
 ---     mc.complex(1, 2)  --> 1+2i
 ---     mc.complex(mc.tensor{ 1, 2 }, 3)  --> c128[2]@cpu { 1+3i, 2+3i }
 ---@param re any
@@ -309,7 +337,9 @@ function M.complex(re, im, ...)
   local single = true
   for name, v in pairs { re = re, im = im } do
     if is(v) then
-      if tensor.kind[v.dtype] == 'c' then error(('complex: %s is %s; give real parts'):format(name, tensor.describe(v)), 2) end
+      if tensor.kind[v.dtype] == 'c' then
+        error(('complex: %s is %s; give real parts'):format(name, tensor.describe(v)), 2)
+      end
       single = single and (v.dtype == 'f32' or v.dtype == 'f16' or v.dtype == 'bf16')
     else check.arg('complex', name == 're' and 'the real part' or 'the imaginary part', v, 'number', 3) end
   end
@@ -350,8 +380,9 @@ end
 
 local DEVICE = { cpu = true, cuda = true, opencl = true, ref = true, gpu = true, auto = true }
 local TO = { dtype = { nil, 'string' }, device = { nil, 'string' } }
---- x:to 'f32', x:to 'cuda', x:to{ dtype =, device = }: a copy in a dtype or on a device, or x itself when nothing changes. Devices are named cpu, cuda:0,
---- opencl:0, gpu (the first of cuda, opencl), and auto (what MASCON_DEVICE names, else the CPU). Operations take operands of one device.
+--- x:to 'f32', x:to 'cuda', x:to{ dtype =, device = }: a copy in a dtype or on a device, or x itself when nothing
+--- changes. Devices are named cpu, cuda:0, opencl:0, gpu (the first of cuda, opencl), and auto (what MASCON_DEVICE
+--- names, else the CPU). Operations take operands of one device.
 ---     mc.tensor({ 1.5, -2 }):to { dtype = 'i32' }  --> i32[2]@cpu { 1, -2 }
 function methods.to(t, what)
   local plain = type(what) == 'string' and tensor.code[what]

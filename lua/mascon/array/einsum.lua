@@ -32,22 +32,28 @@ local function letters(fname, term, spec)
   return out
 end
 
---- Reads the subscripts against the operands: labels of each operand and of the result, ellipses spelled out as #1, #2, ... from the end.
+--- Reads the subscripts against the operands: labels of each operand and of the result, ellipses spelled out as #1, #2,
+--- ... from the end.
 local function read(fname, spec, list)
-  if type(spec) ~= 'string' then error(("%s: subscripts are %s; give a string like 'ij,jk->ik'"):format(fname, check.show(spec)), 3) end
+  if type(spec) ~= 'string' then
+    error(("%s: subscripts are %s; give a string like 'ij,jk->ik'"):format(fname, check.show(spec)), 3)
+  end
   local text = spec:gsub('%s', '')
   local left, right = text:match '^(.-)%->(.*)$'
   if not left then left = text end
   local terms = {}
   for term in (left .. ','):gmatch '(.-),' do terms[#terms + 1] = letters(fname, term, spec) end
-  if #terms ~= #list then error(('%s: %q has %d terms, %d operands are given; give one for each'):format(fname, spec, #terms, #list), 3) end
+  if #terms ~= #list then
+    error(('%s: %q has %d terms, %d operands are given; give one for each'):format(fname, spec, #terms, #list), 3)
+  end
   local labels, deepest, times = {}, 0, {}
   for k, term in ipairs(terms) do
     local t, plain, dots = list[k], 0, false
     for _, l in ipairs(term) do if l == '...' then dots = true else plain = plain + 1 end end
     local extra = t.ndim - plain
     if extra < 0 or (extra > 0 and not dots) then
-      error(('%s: term %d of %q names %d axes, operand %d is %s; name each axis once or add ...'):format(fname, k, spec, plain, k, tensor.describe(t)), 3)
+      error(('%s: term %d of %q names %d axes, operand %d is %s; name each axis once or add ...'):format(fname, k, spec,
+        plain, k, tensor.describe(t)), 3)
     end
     local out = {}
     for _, l in ipairs(term) do
@@ -67,7 +73,9 @@ local function read(fname, spec, list)
       if l == '...' then for e = deepest, 1, -1 do out[#out + 1] = '#' .. e end
       else
         if not times[l] then error(('%s: %q gives %s, which no operand has; drop it'):format(fname, spec, l), 3) end
-        if seen[l] then error(('%s: %q gives %s twice; name each axis of the result once'):format(fname, spec, l), 3) end
+        if seen[l] then
+          error(('%s: %q gives %s twice; name each axis of the result once'):format(fname, spec, l), 3)
+        end
         seen[l] = true
         out[#out + 1] = l
       end
@@ -94,7 +102,8 @@ local function sizes_of(fname, spec, list, labels)
         sizes[l], from[l] = n, k
       elseif n ~= 1 and n ~= sizes[l] then
         error(('%s: %s has two sizes in %q, operand %d is %s and operand %d is %s; they must be equal or 1'):format(
-          fname, l:sub(1, 1) == '#' and 'an axis of ...' or l, spec, from[l], tensor.describe(list[from[l]]), k, tensor.describe(t)), 3)
+          fname, l:sub(1, 1) == '#' and 'an axis of ...' or l, spec, from[l], tensor.describe(list[from[l]]), k,
+          tensor.describe(t)), 3)
       end
     end
   end
@@ -186,8 +195,12 @@ local function plan_of(spec)
     elseif inb and ino then right = right and right ~= l and '?' or l
     else return false end
   end
-  if not summed or not left or not right or summed .. left .. right ~= (summed .. left .. right):gsub('%?', '') or out ~= batch .. left .. right then return false end
-  local plan = { n = #out, batch = {}, a = order_of(a, batch .. left .. summed), b = order_of(b, batch .. summed .. right), pa = a:find(summed, 1, true), pb = b:find(summed, 1, true) }
+  if not summed or not left or not right or summed .. left .. right ~= (summed .. left .. right):gsub('%?', '')
+    or out ~= batch .. left .. right then
+    return false
+  end
+  local plan = { n = #out, batch = {}, a = order_of(a, batch .. left .. summed),
+    b = order_of(b, batch .. summed .. right), pa = a:find(summed, 1, true), pb = b:find(summed, 1, true) }
   for i = 1, #batch do plan.batch[i] = { a:find(batch:sub(i, i), 1, true), (b:find(batch:sub(i, i), 1, true)) } end
   return plan
 end
@@ -201,7 +214,10 @@ local function direct(spec, a, b)
     plan = plan_of(spec)
     plans[spec] = plan
   end
-  if not plan or a._ndim ~= plan.n or b._ndim ~= plan.n or a._dtype ~= b._dtype or not DIRECT[tensor.name[a._dtype]] then return nil end
+  if not plan or a._ndim ~= plan.n or b._ndim ~= plan.n or a._dtype ~= b._dtype
+    or not DIRECT[tensor.name[a._dtype]] then
+    return nil
+  end
   if a._shape[plan.pa - 1] ~= b._shape[plan.pb - 1] then return nil end
   for i = 1, #plan.batch do
     if a._shape[plan.batch[i][1] - 1] ~= b._shape[plan.batch[i][2] - 1] then return nil end
@@ -210,14 +226,16 @@ local function direct(spec, a, b)
 end
 
 --- Sum of products in index notation: each letter names an axis, letters that are not in the result are summed.
---- 'ij,jk->ik' is a matrix product, 'ii->i' a diagonal, 'bij,bjk' a batched product (without -> the result has the letters that occur once,
---- in alphabetical order), '...' stands for any axes, which broadcast.
+--- 'ij,jk->ik' is a matrix product, 'ii->i' a diagonal, 'bij,bjk' a batched product (without -> the result has the
+--- letters that occur once, in alphabetical order), '...' stands for any axes, which broadcast.
 ---@param subscripts string
----@param ... any one tensor for each term; last a table of options: optimize = 'auto' (exact search for the order of products up to 8
---- operands, greedy beyond), 'optimal', 'greedy', 'left' (as they stand)
----@return any tensor in the common dtype; sums of integers and booleans give i64. A diagonal or a reordering alone is a view.
---- Errors: terms that do not fit the operands, sizes that differ. Source: NumPy einsum; order of products: Pfeifer, Haegeman, Verstraete,
---- Faster identification of optimal contraction sequences for tensor networks, 2014 (search over subsets).
+---@param ... any one tensor for each term; last a table of options: optimize = 'auto' (exact search for the order of
+--- products up to 8 operands, greedy beyond), 'optimal', 'greedy', 'left' (as they stand)
+---@return any tensor in the common dtype; sums of integers and booleans give i64. A diagonal or a reordering alone is a
+---  view.
+--- Errors: terms that do not fit the operands, sizes that differ. Source: NumPy einsum; order of products: Pfeifer,
+--- Haegeman, Verstraete, Faster identification of optimal contraction sequences for tensor networks, 2014 (search over
+--- subsets).
 ---     mc.einsum('ij,j->i', mc.tensor{ { 1, 2 }, { 3, 4 } }, mc.tensor{ 1, 10 })  --> f64[2]@cpu { 21, 43 }
 ---     mc.einsum('ii', mc.eye(3))  --> f64[]@cpu 3
 function M.einsum(subscripts, ...)
@@ -276,8 +294,9 @@ end
 --- The order in which einsum would multiply, and what it costs, without computing.
 ---@param subscripts string
 ---@param ... any tensors, options as einsum
----@return table path: list of { i, j }, positions in the list of operands from which two are taken; their product goes to its end ·
---- work: multiplications of the path · naive: of one loop over all letters · largest: elements of the largest intermediate · text: a report
+---@return table path: list of { i, j }, positions in the list of operands from which two are taken; their product goes
+--- to its end · work: multiplications of the path · naive: of one loop over all letters · largest: elements of the
+--- largest intermediate · text: a report
 --- Source: as einsum.
 ---     mc.einsum_path('ij,jk,kl->il', mc.ones{ 2, 9 }, mc.ones{ 9, 9 }, mc.ones{ 9, 2 }).work  --> 198
 function M.einsum_path(subscripts, ...)
@@ -307,10 +326,13 @@ function M.einsum_path(subscripts, ...)
     sets[#sets + 1] = result
     local n = contraction.size_of(result, sizes)
     largest = math.max(largest, n)
-    lines[#lines + 1] = ('%-12s %-28s %12.4g %14.4g'):format(('%d, %d'):format(i, j), ('%s,%s->%s'):format(spell(a), spell(b), spell(result)), contraction.size_of(met, sizes), n)
+    lines[#lines + 1] = ('%-12s %-28s %12.4g %14.4g'):format(('%d, %d'):format(i, j),
+      ('%s,%s->%s'):format(spell(a), spell(b), spell(result)), contraction.size_of(met, sizes), n)
   end
-  lines[#lines + 1] = ('work %.4g, in one loop %.4g, largest intermediate %.4g elements'):format(work, naive * math.max(1, #list - 1), largest)
-  return { path = path, work = work, naive = naive * math.max(1, #list - 1), largest = largest, text = table.concat(lines, '\n') }
+  lines[#lines + 1] = ('work %.4g, in one loop %.4g, largest intermediate %.4g elements'):format(work,
+    naive * math.max(1, #list - 1), largest)
+  return { path = path, work = work, naive = naive * math.max(1, #list - 1), largest = largest,
+    text = table.concat(lines, '\n') }
 end
 
 return M

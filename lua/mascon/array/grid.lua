@@ -1,4 +1,5 @@
--- grid.lua - coordinates: grids from vectors, evenly spaced numbers on a logarithmic scale, flat positions and positions along axes.
+-- grid.lua - coordinates: grids from vectors, evenly spaced numbers on a logarithmic scale, flat positions and
+-- positions along axes.
 --
 -- Grids are views where they can be. Positions count from 1 unless base = 0.
 local tensor = require 'mascon.core.tensor'
@@ -11,8 +12,9 @@ local M = {}
 
 local MESH = { indexing = { 'xy', { 'xy', 'ij' } }, sparse = { false, 'bool' } }
 --- Coordinates of a grid from one vector for each axis.
----@param ... any vectors x1 [n1], x2 [n2], ...; last a table of options: indexing 'xy' (the default: the first two axes of the results are
---- swapped, n2 x n1 x n3 ..., as for pictures) or 'ij' (n1 x n2 x ...) · sparse: results keep size 1 off their own axis (false)
+---@param ... any vectors x1 [n1], x2 [n2], ...; last a table of options: indexing 'xy' (the default: the first two axes
+--- of the results are swapped, n2 x n1 x n3 ..., as for pictures) or 'ij' (n1 x n2 x ...) · sparse: results keep size 1
+--- off their own axis (false)
 ---@return any ... one tensor for each vector: read-only views
 --- Errors: more than 8 vectors, one with two axes. Source: Python array API standard 2023.12, meshgrid.
 ---     mc.meshgrid(mc.tensor{ 1, 2 }, mc.tensor{ 5, 6, 7 }).shape[1]  --> 3
@@ -20,7 +22,11 @@ function M.meshgrid(...)
   local axes, opts = {}, nil
   for k = 1, select('#', ...) do
     local v = select(k, ...)
-    if type(v) == 'table' and v[1] == nil and next(v) ~= nil then opts = v else axes[#axes + 1] = op.operand('meshgrid', v, 2) end
+    if type(v) == 'table' and v[1] == nil and next(v) ~= nil then
+      opts = v
+    else
+      axes[#axes + 1] = op.operand('meshgrid', v, 2)
+    end
   end
   local o = check.opts('meshgrid', opts, MESH, 3)
   local n, s, place = #axes, {}, {}
@@ -40,7 +46,8 @@ function M.meshgrid(...)
   return unpack(out)
 end
 
---- Coordinates of a grid of ranges { first, last, step } (last included, step 1; or { first, last, n = count }), stacked on a first axis.
+--- Coordinates of a grid of ranges { first, last, step } (last included, step 1; or { first, last, n = count }),
+--- stacked on a first axis.
 ---@param ... table one range for each axis
 ---@return any f64 [axes, n1, n2, ...]
 --- Source: NumPy mgrid, with inclusive ranges.
@@ -49,7 +56,9 @@ function M.mgrid(...)
   local axes = {}
   for k = 1, select('#', ...) do
     local r = select(k, ...)
-    if type(r) ~= 'table' then error(('mgrid: range %d is %s; give { first, last, step }'):format(k, check.show(r)), 2) end
+    if type(r) ~= 'table' then
+      error(('mgrid: range %d is %s; give { first, last, step }'):format(k, check.show(r)), 2)
+    end
     if r.n then axes[k] = create.linspace(r[1], r[2], r.n) else axes[k] = create.arange(r[1], r[2], r[3] or 1) end
   end
   if #axes == 0 then error('mgrid: there are no ranges; give { first, last } for each axis', 2) end
@@ -107,7 +116,9 @@ function M.positions(fname, t)
   local k = tensor.kind[t.dtype]
   if t._flags == 256 and op.certain(F.eq(F.floor(t), t)) then return methods.to(t, 'i64') end -- a plain number
   if k == 'f' and F.all(F.eq(F.floor(t), t)) and t:numel() == 0 then return methods.to(t, 'i64') end
-  if k ~= 'i' and k ~= 'u' then error(('%s: positions are %s; give an integer tensor'):format(fname, tensor.describe(t)), 3) end
+  if k ~= 'i' and k ~= 'u' then
+    error(('%s: positions are %s; give an integer tensor'):format(fname, tensor.describe(t)), 3)
+  end
   return methods.to(t, 'i64')
 end
 
@@ -116,7 +127,8 @@ function M.within(fname, t, base, n, level)
   if t:numel() == 0 or not tensor.known(t) then return end
   local lo, hi = tonumber(t:min():item()), tonumber(t:max():item())
   if lo < base or hi > base + n - 1 then
-    error(('%s: position %d is outside %d elements; positions run from %d to %d'):format(fname, lo < base and lo or hi, n, base, base + n - 1), level)
+    error(('%s: position %d is outside %d elements; positions run from %d to %d'):format(fname, lo < base and lo or hi,
+      n, base, base + n - 1), level)
   end
 end
 
@@ -132,7 +144,8 @@ function M.ravel_multi_index(list, shape, opts)
   local o = check.opts('ravel_multi_index', opts, RAVEL, 3)
   tensor.dims('ravel_multi_index', shape, 3)
   if type(list) ~= 'table' or #list ~= #shape or #list == 0 then
-    error(('ravel_multi_index: %s lists of positions for a shape of %d axes; give one for each'):format(type(list) == 'table' and #list or check.show(list), #shape), 2)
+    error(('ravel_multi_index: %s lists of positions for a shape of %d axes; give one for each'):format(
+      type(list) == 'table' and #list or check.show(list), #shape), 2)
   end
   local flat
   for i, n in ipairs(shape) do
@@ -145,7 +158,8 @@ function M.ravel_multi_index(list, shape, opts)
   return o.base == 1 and flat + 1 or flat
 end
 
-local LOG = { base = { 10, 'number' }, endpoint = { true, 'bool' }, dtype = { nil, 'string' }, device = { 'cpu', 'string' } }
+local LOG = { base = { 10, 'number' }, endpoint = { true, 'bool' }, dtype = { nil, 'string' },
+  device = { 'cpu', 'string' } }
 --- n numbers base^start, ..., base^stop, even on a logarithmic scale.
 ---@param start number exponent of the first
 ---@param stop number exponent of the last
@@ -178,7 +192,9 @@ function M.geomspace(start, stop, n, opts)
   check.arg('geomspace', 'stop', stop, 'number', 3)
   n = n or 50
   check.arg('geomspace', 'n', n, 'integer >= 0', 3)
-  if start * stop <= 0 then error(('geomspace: ends are %g and %g; both must have one sign and not be 0'):format(start, stop), 2) end
+  if start * stop <= 0 then
+    error(('geomspace: ends are %g and %g; both must have one sign and not be 0'):format(start, stop), 2)
+  end
   local sign = start < 0 and -1 or 1
   local a, b = math.log10(math.abs(start)), math.log10(math.abs(stop))
   local y = F.pow(create.full({}, 10), create.linspace(a, b, n, { endpoint = o.endpoint, device = o.device })) * sign

@@ -23,7 +23,9 @@ function M.digitize(x, bins, opts)
   local o = check.opts(fname, opts, { right = { false, 'bool' } }, 3)
   x = op.operand(fname, x, 2)
   bins = tensor.is(bins) and bins or tensor.moved(op.operand(fname, bins, 2), x._device, 2)
-  if bins.ndim ~= 1 then error(('%s: bins are %s; give edges along one axis'):format(fname, tensor.describe(bins)), 2) end
+  if bins.ndim ~= 1 then
+    error(('%s: bins are %s; give edges along one axis'):format(fname, tensor.describe(bins)), 2)
+  end
   local n = bins:numel()
   local how = { right = not o.right, base = 0 }
   if n < 2 then return F.searchsorted(bins, x, how) end
@@ -63,12 +65,15 @@ local function ends(fname, x, range, level)
   local lo, hi = 0, 1
   if range then
     lo, hi = range[1], range[2]
-    if type(lo) ~= 'number' or type(hi) ~= 'number' then error(fname .. ': range is no pair of numbers; give range = {low, high}', level + 1) end
+    if type(lo) ~= 'number' or type(hi) ~= 'number' then
+      error(fname .. ': range is no pair of numbers; give range = {low, high}', level + 1)
+    end
   elseif x:numel() > 0 then
     lo, hi = F.min(x):item(), F.max(x):item()
   end
   if not (lo <= hi) or lo == -math.huge or hi == math.huge then
-    error(('%s: range {%s, %s} is not finite and ordered; give range = {low, high}'):format(fname, tostring(lo), tostring(hi)), level + 1)
+    error(('%s: range {%s, %s} is not finite and ordered; give range = {low, high}'):format(fname, tostring(lo),
+      tostring(hi)), level + 1)
   end
   if lo == hi then lo, hi = lo - 0.5, hi + 0.5 end
   return lo, hi
@@ -82,22 +87,31 @@ local function edges_of(fname, x, bins, range, weights, whole, level)
       local rule = RULE[bins]
       if not rule then
         local near = check.nearest(bins, RULES)
-        error(('%s: the rule %s is unknown; choose %s%s'):format(fname, check.show(bins), table.concat(RULES, ', '), near and (' (did you mean %q?)'):format(near) or ''), level + 1)
+        error(('%s: the rule %s is unknown; choose %s%s'):format(fname, check.show(bins), table.concat(RULES, ', '),
+          near and (' (did you mean %q?)'):format(near) or ''), level + 1)
       end
-      if weights then error(('%s: the rule %s knows no weights; give a number of bins or edges'):format(fname, bins), level + 1) end
+      if weights then
+        error(('%s: the rule %s knows no weights; give a number of bins or edges'):format(fname, bins), level + 1)
+      end
       local kept = range and x[F.logical_and(F.ge(x, lo), F.le(x, hi))] or x
       local width = kept:numel() > 0 and rule(kept, kept:numel()) or 0
       if whole and width > 0 and width < 1 then width = 1 end
       bins = width > 0 and math.max(1, math.ceil((hi - lo) / width)) or 1
     end
-    if bins < 1 or bins ~= math.floor(bins) then error(('%s: bins is %s; give a whole number >= 1'):format(fname, tostring(bins)), level + 1) end
+    if bins < 1 or bins ~= math.floor(bins) then
+      error(('%s: bins is %s; give a whole number >= 1'):format(fname, tostring(bins)), level + 1)
+    end
     return create.linspace(lo, hi, bins + 1, { device = x.device }), bins
   end
   local e = op.operand(fname, bins, level + 1)
   e = methods.to(tensor.is(bins) and e or tensor.moved(e, x._device, level + 1), 'f64')
   tensor.one_device(fname, { x, e }, level + 1)
-  if e.ndim ~= 1 or e:numel() < 2 then error(('%s: bins must hold at least two edges, they are %s'):format(fname, tensor.describe(e)), level + 1) end
-  if not op.certain(F.le(e[{ { 1, -2 } }], e[{ { 2, -1 } }])) then error(fname .. ': edges do not rise; sort them first', level + 1) end
+  if e.ndim ~= 1 or e:numel() < 2 then
+    error(('%s: bins must hold at least two edges, they are %s'):format(fname, tensor.describe(e)), level + 1)
+  end
+  if not op.certain(F.le(e[{ { 1, -2 } }], e[{ { 2, -1 } }])) then
+    error(fname .. ': edges do not rise; sort them first', level + 1)
+  end
   return e, e:numel() - 1
 end
 
@@ -108,14 +122,17 @@ local function flat(fname, x, level)
   return methods.to(methods.flatten(x), 'f64'), kind ~= 'f'
 end
 
-local BINS = { bins = { 10, 'integer >= 1 | string | tensor | table' }, range = { nil, 'table' }, weights = { nil, 'tensor | table' } }
+local BINS = { bins = { 10, 'integer >= 1 | string | tensor | table' }, range = { nil, 'table' },
+  weights = { nil, 'tensor | table' } }
 
 --- Edges of the bins that histogram would use.
 ---@param x any real [...]
----@param opts table|nil bins (10): their number, a rule ('auto', 'fd', 'doane', 'scott', 'rice', 'sturges', 'sqrt') or edges · range: { low, high }
+---@param opts table|nil bins (10): their number, a rule ('auto', 'fd', 'doane', 'scott', 'rice', 'sturges', 'sqrt') or
+---  edges · range: { low, high }
 ---@return any f64 [bins + 1]
 --- Source: NumPy histogram_bin_edges; On the histogram as a density estimator, 1981 (fd); Scott, On optimal and
---- data-based histograms, 1979; Doane, Aesthetic frequency classification, 1976; Sturges, The choice of a class interval, 1926.
+--- data-based histograms, 1979; Doane, Aesthetic frequency classification, 1976; Sturges, The choice of a class
+--- interval, 1926.
 ---     mc.histogram_bin_edges(mc.tensor{0, 1, 4}, { bins = 2 })  --> f64[3]@cpu { 0, 2, 4 }
 function M.histogram_bin_edges(x, opts)
   local fname = 'histogram_bin_edges'
@@ -144,7 +161,8 @@ local HIST = { bins = BINS.bins, range = BINS.range, weights = BINS.weights, den
 
 --- Counts of the elements of x in bins.
 ---@param x any real [...]; NaN lie in no bin
----@param opts table|nil bins, range: as histogram_bin_edges · weights: of the shape of x · density: shares per unit, their integral is 1 (false)
+---@param opts table|nil bins, range: as histogram_bin_edges · weights: of the shape of x · density: shares per unit,
+---  their integral is 1 (false)
 ---@return any counts i64 [bins]; f64 with weights or density
 ---@return any edges f64 [bins + 1]
 --- Errors: a range that is not finite, edges that do not rise. Source: NumPy histogram.
@@ -159,7 +177,10 @@ function M.histogram(x, opts)
   local counts
   if o.weights then
     local w = flat(fname, o.weights, 2)
-    if w:numel() ~= v:numel() then error(('%s: weights are %s and x is %s; give one for each'):format(fname, tensor.describe(w), tensor.describe(v)), 2) end
+    if w:numel() ~= v:numel() then
+      error(('%s: weights are %s and x is %s; give one for each'):format(fname, tensor.describe(w), tensor.describe(v)),
+        2)
+    end
     counts = counted(pos, w[inside], n)
   else
     counts = counted(pos, nil, n)
@@ -168,7 +189,8 @@ function M.histogram(x, opts)
   return counts, edges
 end
 
-local DD = { bins = { 10, 'any' }, range = { nil, 'table' }, weights = { nil, 'tensor | table' }, density = { false, 'bool' } }
+local DD = { bins = { 10, 'any' }, range = { nil, 'table' }, weights = { nil, 'tensor | table' },
+  density = { false, 'bool' } }
 
 --- The work of histogramdd. list: one f64 [n] for each dimension. Returns counts and the list of edges.
 local function count_cells(fname, list, o, level)
@@ -177,7 +199,9 @@ local function count_cells(fname, list, o, level)
   for k, v in ipairs(list) do
     local bins = o.bins
     if type(bins) == 'table' then bins = bins[k] end
-    if bins == nil then error(('%s: bins has %d entries for %d dimensions; give one for each'):format(fname, #o.bins, d), level + 1) end
+    if bins == nil then
+      error(('%s: bins has %d entries for %d dimensions; give one for each'):format(fname, #o.bins, d), level + 1)
+    end
     local range = o.range and o.range[k]
     edges[k], shape[k] = edges_of(fname, v, bins, range or nil, nil, false, level + 1)
     local pos, is = positions(v, edges[k], shape[k])
@@ -190,7 +214,10 @@ local function count_cells(fname, list, o, level)
   flat_at = flat_at[inside]
   if o.weights then
     local w = flat(fname, o.weights, level + 1)
-    if w:numel() ~= list[1]:numel() then error(('%s: weights are %s for %d points; give one for each'):format(fname, tensor.describe(w), list[1]:numel()), level + 1) end
+    if w:numel() ~= list[1]:numel() then
+      error(('%s: weights are %s for %d points; give one for each'):format(fname, tensor.describe(w), list[1]:numel()),
+        level + 1)
+    end
     counts = counted(flat_at, w[inside], cells)
   else
     counts = counted(flat_at, nil, cells)
@@ -210,17 +237,21 @@ end
 
 --- Counts of points in the cells of a grid.
 ---@param x any real [n, d]: n points of d coordinates
----@param opts table|nil bins (10): for all dimensions, or a list with a number, rule or edges for each · range: a list of { low, high } for each ·
---- weights: [n] · density (false)
+---@param opts table|nil bins (10): for all dimensions, or a list with a number, rule or edges for each · range: a list
+--- of { low, high } for each · weights: [n] · density (false)
 ---@return any counts i64 [bins_1, ..., bins_d]; f64 with weights or density
 ---@return table edges a list of f64 [bins_k + 1]
 --- Source: NumPy histogramdd.
----     mc.histogramdd(mc.tensor{{0, 0}, {1, 3}, {1, 3}}, { bins = 2 })  --> i64[2,2]@cpu { { 1, 0 }, { 0, 2 } }, { f64[3]@cpu { 0.0000, 0.5000, 1.0000 }, f64[3]@cpu { 0.0000, 1.5000, 3.0000 } }
+---     mc.histogramdd(mc.tensor{{0, 0}, {1, 3}, {1, 3}}, { bins = 2 })
+---       --> i64[2,2]@cpu { { 1, 0 }, { 0, 2 } }, { f64[3]@cpu { 0.0000, 0.5000, 1.0000 }, f64[3]@cpu { 0.0000,
+---       1.5000, 3.0000 } }
 function M.histogramdd(x, opts)
   local fname = 'histogramdd'
   local o = check.opts(fname, opts, DD, 3)
   x = op.operand(fname, x, 2)
-  if x.ndim ~= 2 or x.shape[2] < 1 then error(('%s: x is %s; give points [n, d]'):format(fname, tensor.describe(x)), 2) end
+  if x.ndim ~= 2 or x.shape[2] < 1 then
+    error(('%s: x is %s; give points [n, d]'):format(fname, tensor.describe(x)), 2)
+  end
   local list = {}
   for k = 1, x.shape[2] do list[k] = (flat(fname, x[{ require 'mascon.core.index'.all, k }], 2)) end
   return count_cells(fname, list, o, 2)
@@ -232,12 +263,15 @@ end
 ---@param opts table|nil as histogramdd
 ---@return table { counts [bins_x, bins_y], x_edges, y_edges }
 --- Source: NumPy histogram2d.
----     mc.histogram2d(mc.tensor{0, 1, 1}, mc.tensor{0, 3, 3}, { bins = 2 }).counts  --> i64[2,2]@cpu { { 1, 0 }, { 0, 2 } }
+---     mc.histogram2d(mc.tensor{0, 1, 1}, mc.tensor{0, 3, 3}, { bins = 2 }).counts
+---       --> i64[2,2]@cpu { { 1, 0 }, { 0, 2 } }
 function M.histogram2d(x, y, opts)
   local fname = 'histogram2d'
   local o = check.opts(fname, opts, DD, 3)
   local a, b = flat(fname, x, 2), flat(fname, y, 2)
-  if a:numel() ~= b:numel() then error(('%s: x is %s and y is %s; give as many of each'):format(fname, tensor.describe(a), tensor.describe(b)), 2) end
+  if a:numel() ~= b:numel() then
+    error(('%s: x is %s and y is %s; give as many of each'):format(fname, tensor.describe(a), tensor.describe(b)), 2)
+  end
   local counts, edges = count_cells(fname, { a, b }, o, 2)
   return { counts = counts, x_edges = edges[1], y_edges = edges[2] }
 end

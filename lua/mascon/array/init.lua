@@ -1,4 +1,5 @@
--- array/init.lua - the functions of tensors in one table: what `mc` holds before anything that stands on arrays is loaded.
+-- array/init.lua - the functions of tensors in one table: what `mc` holds before anything that stands on arrays is
+-- loaded.
 --
 -- Ops by name, makers of tensors, the markers of indices, constants; of the namespaces (linalg, fft, special ...) the
 -- ops alone. What stands above this folder takes its `mc` from here, so that no file of the library needs the public
@@ -45,12 +46,14 @@ local all = op.functions.all
 getmetatable(index.all).__call = function(_, ...) return all(...) end
 M.all = index.all
 
-for _, name in ipairs { 'reshape', 'permute_dims', 'moveaxis', 'broadcast_to', 'squeeze', 'expand_dims', 'flip', 'copy' } do
+for _, name in ipairs { 'reshape', 'permute_dims', 'moveaxis', 'broadcast_to', 'squeeze', 'expand_dims',
+  'flip', 'copy' } do
   M[name] = into.wrap(name, function(x, ...) return tensor.methods[name](op.operand(name, x, 2), ...) end)
 end
 
 
---- Namespaces whose ops stand here: linalg, fft, special and so on. Their other functions are in the folders of that name.
+--- Namespaces whose ops stand here: linalg, fft, special and so on. Their other functions are in the folders of that
+--- name.
 M.spaces = {}
 for name, row in pairs(op.rows) do
   if row.namespace and op.functions[name] then

@@ -91,7 +91,8 @@ function M.column_stack(...)
   end), 2)
 end
 
---- A tensor from nested lists of blocks: the innermost lists are joined along the last axis, the next along the one before, and so on.
+--- A tensor from nested lists of blocks: the innermost lists are joined along the last axis, the next along the one
+--- before, and so on.
 ---@param blocks any nested Lua lists, all equally deep, of tensors or numbers
 ---@return any
 --- Errors: lists of different depth, empty lists, sizes that do not fit. Source: NumPy block.
@@ -165,8 +166,13 @@ local function splitter(fname, even)
     end
     check.arg(fname, 'parts', parts, 'integer >= 1', 3)
     local n, ends = x.shape[a], {}
-    if even and n % parts ~= 0 then error(('%s: %d does not divide axis %d of %s; use array_split'):format(fname, parts, a, tensor.describe(x)), 2) end
-    if parts > MOST then error(('%s: %s parts are asked of %s; at most %d make sense'):format(fname, check.show(parts), tensor.describe(x), MOST), 2) end
+    if even and n % parts ~= 0 then
+      error(('%s: %d does not divide axis %d of %s; use array_split'):format(fname, parts, a, tensor.describe(x)), 2)
+    end
+    if parts > MOST then
+      error(('%s: %s parts are asked of %s; at most %d make sense'):format(fname, check.show(parts),
+        tensor.describe(x), MOST), 2)
+    end
     local long, size = n % parts, math.floor(n / parts)
     for k = 1, parts - 1 do ends[k] = k * size + math.min(k, long) end
     return pieces(x, a, ends)
@@ -174,7 +180,8 @@ local function splitter(fname, even)
 end
 --- Pieces of x along an axis: equal parts, or the pieces that end at given positions.
 ---@param x any
----@param parts integer|table number of parts, or the last positions of all pieces but the last ({ 2, 5 }: 1..2, 3..5, 6..end)
+---@param parts integer|table number of parts, or the last positions of all pieces but the last ({ 2, 5 }: 1..2, 3..5,
+---  6..end)
 ---@param axis? integer (1)
 ---@return table list of views
 --- Errors: a number of parts that does not divide the size (array_split takes it). Source: NumPy split.

@@ -25,15 +25,18 @@ function M.broadcast_shapes(...)
     if type(s) == 'table' and #s == 0 and next(s) ~= nil then
       error(('broadcast_shapes: argument %d has names; give a table of sizes'):format(k), 2)
     end
-    if type(s) ~= 'table' then error(('broadcast_shapes: argument %d is %s; give a table of sizes'):format(k, check.show(s)), 2) end
+    if type(s) ~= 'table' then
+      error(('broadcast_shapes: argument %d is %s; give a table of sizes'):format(k, check.show(s)), 2)
+    end
     for _, n in ipairs(s) do check.arg('broadcast_shapes', 'a size', n, 'integer >= 0', 3) end
     local n = math.max(#s, #out)
     local next_ = {}
     for i = 1, n do
       local a, b = out[i - n + #out] or 1, s[i - n + #s] or 1
       if a ~= b and a ~= 1 and b ~= 1 then
-        error(('broadcast_shapes: {%s} and {%s} do not fit; sizes must be equal or 1, counted from the last axis'):format(
-          table.concat(made, ', '), table.concat(s, ', ')), 2)
+        error(
+          ('broadcast_shapes: {%s} and {%s} do not fit; sizes must be equal or 1, counted from the last axis'):format(
+            table.concat(made, ', '), table.concat(s, ', ')), 2)
       end
       next_[i] = a == 1 and b or a
     end
@@ -103,8 +106,9 @@ local function repeated_positions(counts, n)
 end
 
 --- Each element k times, one after the other.
---- x: any dtype. repeats: a whole number k >= 0, or an integer tensor or list with one count for each place of the axis. axis: default all
---- elements in row-major order. In Python and as mc['repeat'] its name is repeat, a word of Lua.
+--- x: any dtype. repeats: a whole number k >= 0, or an integer tensor or list with one count for each place of the
+--- axis. axis: default all elements in row-major order. In Python and as mc['repeat'] its name is repeat, a word of
+--- Lua.
 --- Result: tensor, the axis as long as the counts add up to.
 --- Source: Python array API standard 2023.12
 ---     mc.repeat_each(mc.tensor{1, 2}, 2)  --> f64[4]@cpu { 1, 1, 2, 2 }
@@ -121,7 +125,8 @@ function M.repeat_each(x, repeats, axis)
   if x._ndim == 1 and type(repeats) == 'number' then -- without a loop: see check.opts
     check.arg('repeat_each', 'repeats', repeats, 'integer >= 0', 3)
     local n = tonumber(x._numel)
-    return tensor.reshaped(methods.copy(methods.broadcast_to(methods.reshape(x, { n, 1 }), { n, repeats })), { n * repeats })
+    return tensor.reshaped(methods.copy(methods.broadcast_to(methods.reshape(x, { n, 1 }), { n, repeats })),
+      { n * repeats })
   end
   local s = tensor.shape_of(x)
   if type(repeats) == 'number' then
@@ -132,24 +137,36 @@ function M.repeat_each(x, repeats, axis)
       if i == a then wide[#wide + 1] = repeats end
       out[i] = i == a and s[i] * repeats or s[i]
     end
-    if #wide <= 8 then return tensor.reshaped(methods.copy(methods.broadcast_to(methods.expand_dims(x, a + 1), wide)), out) end
+    if #wide <= 8 then
+      return tensor.reshaped(methods.copy(methods.broadcast_to(methods.expand_dims(x, a + 1), wide)), out)
+    end
     repeats = F.positive(tensor.empty('repeat_each', { s[a] }, 'i64', 2, x._device):fill_(repeats))
   end
   local counts = op.operand('repeat_each', repeats, 2)
   local kind = tensor.kind[counts.dtype]
-  if type(repeats) == 'table' and F.all(F.eq(counts, F.floor(counts))) then counts, kind = methods.to(counts, 'i64'), 'i' end
-  if kind ~= 'i' and kind ~= 'u' then error(('repeat_each: repeats are %s; give whole numbers'):format(tensor.describe(counts)), 2) end
-  if counts.ndim == 0 or (counts.ndim == 1 and counts.shape[1] == 1 and s[a] ~= 1) then return M.repeat_each(x, counts:item(), a) end
+  if type(repeats) == 'table' and F.all(F.eq(counts, F.floor(counts))) then
+    counts, kind = methods.to(counts, 'i64'), 'i'
+  end
+  if kind ~= 'i' and kind ~= 'u' then
+    error(('repeat_each: repeats are %s; give whole numbers'):format(tensor.describe(counts)), 2)
+  end
+  if counts.ndim == 0 or (counts.ndim == 1 and counts.shape[1] == 1 and s[a] ~= 1) then
+    return M.repeat_each(x, counts:item(), a)
+  end
   if counts.ndim ~= 1 or counts.shape[1] ~= s[a] then
-    error(('repeat_each: repeats are %s for axis %d of %s; give one count for each place'):format(tensor.describe(counts), axis, tensor.describe(x)), 2)
+    error(('repeat_each: repeats are %s for axis %d of %s; give one count for each place'):format(
+      tensor.describe(counts), axis, tensor.describe(x)), 2)
   end
   counts = methods.to(counts, 'i64')
-  if s[a] > 0 and F.min(counts):item() < 0 then error(('repeat_each: a count is %d; counts are 0 or more'):format(F.min(counts):item()), 2) end
+  if s[a] > 0 and F.min(counts):item() < 0 then
+    error(('repeat_each: a count is %d; counts are 0 or more'):format(F.min(counts):item()), 2)
+  end
   return F.take(x, repeated_positions(counts, s[a]), { axis = a })
 end
 
 --- The whole tensor reps[i] times along each axis.
---- x: any dtype. reps: a whole number >= 0 or a list of them; the shorter of reps and x.shape is filled up with 1 in front.
+--- x: any dtype. reps: a whole number >= 0 or a list of them; the shorter of reps and x.shape is filled up with 1 in
+--- front.
 --- Result: tensor [reps[i] * x.shape[i]].
 --- Source: Python array API standard 2023.12
 ---     mc.tile(mc.tensor{1, 2}, 2)  --> f64[4]@cpu { 1, 2, 1, 2 }
@@ -164,11 +181,15 @@ function M.tile(x, reps)
     local n, r = tonumber(x._numel), check.arg('tile', 'reps', reps[1], 'integer >= 0', 3)
     return tensor.reshaped(methods.copy(methods.broadcast_to(methods.reshape(x, { 1, n }), { r, n })), { r * n })
   end
-  if type(reps) ~= 'table' then error(('tile: reps are %s; give a whole number or a list'):format(check.show(reps)), 2) end
+  if type(reps) ~= 'table' then
+    error(('tile: reps are %s; give a whole number or a list'):format(check.show(reps)), 2)
+  end
   for _, r in ipairs(reps) do check.arg('tile', 'reps', r, 'integer >= 0', 3) end
   local s = tensor.shape_of(x)
   local n = math.max(#s, #reps)
-  if n > 8 then error(('tile: %d repetitions for %s; a tensor has at most 8 axes'):format(#reps, tensor.describe(x)), 2) end
+  if n > 8 then
+    error(('tile: %d repetitions for %s; a tensor has at most 8 axes'):format(#reps, tensor.describe(x)), 2)
+  end
   local full, r = {}, {}
   for i = 1, n do full[i], r[i] = s[i - n + #s] or 1, reps[i - n + #reps] or 1 end
   -- one axis after the other as [outer, 1, rest] -> [outer, r, rest]: all copies but the last are smaller by its r
@@ -184,7 +205,8 @@ function M.tile(x, reps)
   return tensor.reshaped(rawequal(y, x) and methods.copy(x) or y, full)
 end
 
-local SCAN = { axis = { nil, 'integer' }, dtype = { nil, 'string' }, include_initial = { false, 'bool' }, out = { nil, 'tensor' } }
+local SCAN = { axis = { nil, 'integer' }, dtype = { nil, 'string' }, include_initial = { false, 'bool' },
+  out = { nil, 'tensor' } }
 local function scan(fname, one, initial)
   return function(x, axis, opts)
     x = op.operand(fname, x, 2)
@@ -196,18 +218,22 @@ local function scan(fname, one, initial)
     end
     local o = check.opts(fname, opts, SCAN, 3)
     if axis ~= nil then o.axis = check.arg(fname, 'axis', axis, 'integer', 3) end
-    if not o.axis and x.ndim ~= 1 then error(('%s: operand is %s; name the axis to run along'):format(fname, tensor.describe(x)), 2) end
+    if not o.axis and x.ndim ~= 1 then
+      error(('%s: operand is %s; name the axis to run along'):format(fname, tensor.describe(x)), 2)
+    end
     local run = { axis = o.axis or 1, dtype = o.dtype, out = o.out }
     if not o.include_initial then return one(x, run) end
     local a = tensor.axis(fname, x, run.axis, 3) + 1
     local s, first, rest, kind = tensor.shape_of(x), {}, {}, tensor.kind[x.dtype]
-    local dt = o.dtype and tensor.name[tensor.dtype_code(fname, o.dtype, 3)] or ((kind == 'f' or kind == 'c') and x.dtype or 'i64')
+    local dt = o.dtype and tensor.name[tensor.dtype_code(fname, o.dtype, 3)]
+      or ((kind == 'f' or kind == 'c') and x.dtype or 'i64')
     local sizes = {}
     for i = 1, #s do sizes[i], first[i], rest[i] = s[i] + (i == a and 1 or 0), index.all, index.all end
     first[a], rest[a] = 1, { 2, s[a] + 1 }
     local y = o.out or tensor.empty(fname, sizes, dt, 2, x._device)
     if o.out and (y.shape ~= setmetatable(sizes, getmetatable(s)) or y.dtype ~= dt) then
-      error(('%s: out is %s, the result is %s[%s]; give a tensor of that dtype and shape'):format(fname, tensor.describe(y), dt, table.concat(sizes, ',')), 2)
+      error(('%s: out is %s, the result is %s[%s]; give a tensor of that dtype and shape'):format(fname,
+        tensor.describe(y), dt, table.concat(sizes, ',')), 2)
     end
     run.out = y[rest]
     one(x, run)
@@ -218,7 +244,8 @@ end
 
 --- Running sums along one axis.
 --- x: any dtype. axis: needed unless x has one axis.
---- Options: dtype of the sums (integers and booleans give i64), include_initial (false): a 0 comes first, so that the axis grows by one, out.
+--- Options: dtype of the sums (integers and booleans give i64), include_initial (false): a 0 comes first, so that the
+--- axis grows by one, out.
 --- Result: tensor [x.shape], or one longer along the axis.
 --- Source: Python array API standard 2023.12
 ---     mc.cumulative_sum(mc.tensor{1, 2, 3}, {include_initial = true})  --> f64[4]@cpu { 0, 1, 3, 6 }
@@ -227,7 +254,8 @@ M.cumulative_sum = scan('cumulative_sum', F.cumsum, 0)
 
 --- Running products along one axis.
 --- x: any dtype. axis: needed unless x has one axis.
---- Options: dtype of the products (integers and booleans give i64), include_initial (false): a 1 comes first, so that the axis grows by one, out.
+--- Options: dtype of the products (integers and booleans give i64), include_initial (false): a 1 comes first, so that
+--- the axis grows by one, out.
 --- Result: tensor [x.shape], or one longer along the axis.
 --- Source: Python array API standard 2024.12
 ---     mc.cumulative_prod(mc.tensor{2, 3, 4})  --> f64[3]@cpu { 2, 6, 24 }

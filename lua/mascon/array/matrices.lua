@@ -141,7 +141,9 @@ function M.diag(x, k, opts)
   if k == nil then k = o.k end
   check.arg('diag', 'k', k, 'integer', 3)
   if x.ndim == 2 then return methods.diagonal(x, { offset = k }) end
-  if x.ndim ~= 1 then error(('diag: operand is %s; give one axis or two, or use diagonal'):format(tensor.describe(x)), 2) end
+  if x.ndim ~= 1 then
+    error(('diag: operand is %s; give one axis or two, or use diagonal'):format(tensor.describe(x)), 2)
+  end
   local n = x.shape[1] + math.abs(k)
   local out = create.zeros({ n, n }, { dtype = x.dtype, device = x.device })
   if x.shape[1] > 0 then methods.copy_(methods.diagonal(out, { offset = k }), x) end
@@ -170,7 +172,9 @@ local FILL = { k = { 0, 'integer' }, wrap = { false, 'bool' } }
 function M.fill_diagonal_(x, value, opts)
   if not tensor.is(x) then error(('fill_diagonal_: operand is %s; give a tensor'):format(check.show(x)), 2) end
   local o = check.opts('fill_diagonal_', opts, FILL, 3)
-  if x.ndim < 2 then error(('fill_diagonal_: operand is %s; it needs at least two axes'):format(tensor.describe(x)), 2) end
+  if x.ndim < 2 then
+    error(('fill_diagonal_: operand is %s; it needs at least two axes'):format(tensor.describe(x)), 2)
+  end
   if type(value) == 'table' then value = op.from_table(value) end
   local n, m = x.shape[x.ndim - 1], x.shape[x.ndim]
   if not o.wrap then
@@ -178,7 +182,9 @@ function M.fill_diagonal_(x, value, opts)
     if d:numel() > 0 then methods.copy_(d, value) end
     return x
   end
-  if x.ndim ~= 2 or o.k ~= 0 then error(('fill_diagonal_: wrap serves the main diagonal of a matrix, operand is %s'):format(tensor.describe(x)), 2) end
+  if x.ndim ~= 2 or o.k ~= 0 then
+    error(('fill_diagonal_: wrap serves the main diagonal of a matrix, operand is %s'):format(tensor.describe(x)), 2)
+  end
   for first = 1, n, m + 1 do
     local d = methods.diagonal(x[{ { first, math.min(n, first + m) } }])
     if d:numel() > 0 then methods.copy_(d, value) end

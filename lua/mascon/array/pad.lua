@@ -15,10 +15,11 @@ local M = {}
 
 local COPY = {} -- modes that C has, by number
 for k, mode in ipairs(op.rows.pad.modes) do COPY[mode] = k - 1 end
-local MODES = { 'constant', 'edge', 'reflect', 'symmetric', 'wrap', 'empty', 'linear_ramp', 'maximum', 'mean', 'median', 'minimum', 'odd_reflect' }
+local MODES = { 'constant', 'edge', 'reflect', 'symmetric', 'wrap', 'empty', 'linear_ramp', 'maximum', 'mean', 'median',
+  'minimum', 'odd_reflect' }
 local OPTS = {
-  mode = { 'constant', MODES }, value = { 0, 'any' }, end_value = { 0, 'number | table' }, stat_length = { nil, 'integer >= 1 | table' },
-  reflect_type = { 'even', { 'even', 'odd' } }, out = { nil, 'tensor' },
+  mode = { 'constant', MODES }, value = { 0, 'any' }, end_value = { 0, 'number | table' },
+  stat_length = { nil, 'integer >= 1 | table' }, reflect_type = { 'even', { 'even', 'odd' } }, out = { nil, 'tensor' },
 }
 
 local PAD = op.rows.pad.id
@@ -26,7 +27,8 @@ local function call(out, list, P) return lib.op_list(PAD, out, list, P) end
 
 --- Pairs { before, after } for each of n axes from a number, one pair, or a list of numbers or pairs.
 local function wrong(what, x, level)
-  error(('pad: %s do not fit %s; give a number, { before, after } for one axis, or one of them for each axis'):format(what, tensor.describe(x)), level + 1)
+  error(('pad: %s do not fit %s; give a number, { before, after } for one axis, or one of them for each axis'):format(
+    what, tensor.describe(x)), level + 1)
 end
 
 local function pairs_of(what, v, n, x, level)
@@ -85,9 +87,14 @@ function FILL.linear_ramp(part, axis, before, size, after, o, axis_option)
     if count == 0 then return end
     local shape = {}
     for i = 1, part.ndim do shape[i] = i == axis and count or 1 end
-    local k = methods.reshape(down and create.arange(0, count - 1) or create.arange(count - 1, 0, -1), shape) -- 0 at the far end
+    -- 0 at the far end
+    local k = methods.reshape(down and create.arange(0, count - 1) or create.arange(count - 1, 0, -1), shape)
     local edge = slab(part, axis, at, at)
-    if whole then edge = methods.to(edge, 'f64') else k = methods.to(k, tensor.kind[part.dtype] == 'c' and 'f64' or part.dtype) end
+    if whole then
+      edge = methods.to(edge, 'f64')
+    else
+      k = methods.to(k, tensor.kind[part.dtype] == 'c' and 'f64' or part.dtype)
+    end
     local y = k * ((edge - finish) / count) + finish
     methods.copy_(slab(part, axis, first, last), whole and F.floor(y) or y)
   end
@@ -158,11 +165,13 @@ end
 
 --- x with elements added at both ends of its axes.
 ---@param x any [n1, ...] of any dtype
----@param width integer|table n for all ends; { before, after } for a tensor of one axis; { { before, after }, ... } or { n1, n2, ... } for each
+---@param width integer|table n for all ends; { before, after } for a tensor of one axis; { { before, after }, ... } or
+---  { n1, n2, ... } for each
 ---@param opts? table mode:
 ---   'constant' value (0; a number, or { before, after } for each axis)  ·  'edge' the outermost element
 ---   'reflect' mirrored at the outermost element  ·  'symmetric' mirrored beside it  ·  'wrap' from the other end
----   'linear_ramp' even steps to end_value (0; as value)  ·  'maximum' 'minimum' 'mean' 'median' of stat_length elements of each end (all)
+---   'linear_ramp' even steps to end_value (0; as value) · 'maximum' 'minimum' 'mean' 'median' of stat_length elements
+---   of each end (all)
 ---   'empty' not set;  reflect_type = 'odd' gives 2 edge - reflection ('odd_reflect' is short for reflect with it)
 ---   out: takes the result
 ---@return any
@@ -184,7 +193,8 @@ function M.pad(x, width, opts)
   if fill then
     for i = 1, n do
       if shape[i] == 0 and w[i][1] + w[i][2] > 0 then
-        error(('pad: axis %d of %s is empty and has nothing to repeat; use the mode constant'):format(i, tensor.describe(x)), 2)
+        error(('pad: axis %d of %s is empty and has nothing to repeat; use the mode constant'):format(i,
+          tensor.describe(x)), 2)
       end
     end
   end
@@ -204,7 +214,8 @@ function M.pad(x, width, opts)
   local out = op.run('pad', 2, o, 0, call, list, P)
   if not fill or out:numel() == 0 then return out end
   local axis_option = {
-    end_value = mode == 'linear_ramp' and pairs_of('end values', o.end_value, n, x, 3), stat_length = o.stat_length and pairs_of('lengths', o.stat_length, n, x, 3),
+    end_value = mode == 'linear_ramp' and pairs_of('end values', o.end_value, n, x, 3),
+    stat_length = o.stat_length and pairs_of('lengths', o.stat_length, n, x, 3),
   }
   for i = 1, n do
     if w[i][1] + w[i][2] > 0 then fill(range(out, w, i), i, w[i][1], shape[i], w[i][2], o, axis_option) end

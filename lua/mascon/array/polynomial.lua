@@ -1,4 +1,5 @@
--- polynomial.lua - polynomials as vectors of coefficients, highest power first, and series of orthogonal polynomials, lowest first.
+-- polynomial.lua - polynomials as vectors of coefficients, highest power first, and series of orthogonal polynomials,
+-- lowest first.
 --
 -- Evaluation of real polynomials is the C op ppoly with one piece (Horner in f64); series run Clenshaw's recurrence.
 -- A Lua table of coefficients takes the precision of what it is evaluated at. Fits stand in linalg/polyfit.lua.
@@ -15,10 +16,15 @@ local M = {}
 --- Coefficients as a tensor of one axis; a list of numbers takes the floating dtype `like`.
 local function coefficients(fname, what, v, like)
   local t = op.operand(fname, v, 4)
-  if type(v) == 'table' and like and tensor.kind[like] == 'f' and tensor.kind[t.dtype] == 'f' then t = methods.to(t, like) end
+  if type(v) == 'table' and like and tensor.kind[like] == 'f' and tensor.kind[t.dtype] == 'f' then
+    t = methods.to(t, like)
+  end
   if t.ndim == 0 then t = methods.reshape(t, { 1 }) end
   if t._flags == 256 then t._flags = 0 end
-  if t.ndim ~= 1 or t:numel() == 0 then error(('%s: %s are %s; give a list or one axis with at least one coefficient'):format(fname, what, tensor.describe(t)), 3) end
+  if t.ndim ~= 1 or t:numel() == 0 then
+    error(('%s: %s are %s; give a list or one axis with at least one coefficient'):format(fname, what,
+      tensor.describe(t)), 3)
+  end
   return t
 end
 
@@ -36,13 +42,17 @@ local function pieces(out, x, knots, coef, P) return lib.op_list(PPOLY, out, { x
 ---@param x any of any shape; integers stay exact in i64 when p is whole too
 ---@param opts? table out (real operands)
 ---@return any x's shape
---- Errors: no coefficients. Source: NumPy polyval; Horner, A new method of solving numerical equations of all orders, 1819.
+--- Errors: no coefficients. Source: NumPy polyval; Horner, A new method of solving numerical equations of all orders,
+--- 1819.
 ---     mc.polyval({ 1, 0, -1 }, mc.tensor{ 2, 3 })  --> f64[2]@cpu { 3, 8 }
 function M.polyval(p, x, opts)
   local o = check.opts('polyval', opts, OUT, 3)
   x = op.operand('polyval', x, 2)
   p = coefficients('polyval', 'coefficients', p, x.dtype)
-  if x._flags == 256 then x = methods.to(x, (tensor.kind[p.dtype] == 'f' or (whole(p) and x:item() % 1 ~= 0)) and tensor.promote_dtypes(p.dtype, 'f64') or whole(p) and 'i64' or 'f64') end
+  if x._flags == 256 then
+    x = methods.to(x, (tensor.kind[p.dtype] == 'f'
+      or (whole(p) and x:item() % 1 ~= 0)) and tensor.promote_dtypes(p.dtype, 'f64') or whole(p) and 'i64' or 'f64')
+  end
   local n = p:numel()
   if whole(p) and whole(x) then p, x = methods.to(p, 'i64'), methods.to(x, 'i64')
   elseif tensor.kind[p.dtype] ~= 'c' and tensor.kind[x.dtype] ~= 'c' then
@@ -116,7 +126,9 @@ function M.polydiv(a, b)
   if whole(a) and whole(b) then dtype = 'f64' end
   if dtype == 'f16' or dtype == 'bf16' then dtype = 'f32' end
   a, b = methods.to(a, dtype), methods.to(b, dtype)
-  if op.found(F.eq(b[1], 0)) then error(('polydiv: the first coefficient of b, %s, is 0; drop it'):format(tensor.describe(b)), 2) end
+  if op.found(F.eq(b[1], 0)) then
+    error(('polydiv: the first coefficient of b, %s, is 0; drop it'):format(tensor.describe(b)), 2)
+  end
   local n, m = a:numel(), b:numel()
   local r = methods.copy(a)
   local q = create.zeros({ math.max(1, n - m + 1) }, { dtype = dtype, device = a.device })
@@ -204,7 +216,11 @@ end
 ---     mc.roots({ 1, 0, 0 })  --> c128[2]@cpu { 0+0i, 0+0i }
 function M.roots(p)
   p = coefficients('roots', 'coefficients', p)
-  if whole(p) then p = methods.to(p, 'f64') elseif p.dtype == 'f16' or p.dtype == 'bf16' then p = methods.to(p, 'f32') end
+  if whole(p) then
+    p = methods.to(p, 'f64')
+  elseif p.dtype == 'f16' or p.dtype == 'bf16' then
+    p = methods.to(p, 'f32')
+  end
   local dtype = (p.dtype == 'f32' or p.dtype == 'c64') and 'c64' or 'c128'
   local there = F.nonzero_flat(p)
   if there:numel() == 0 then return create.zeros({ 0 }, { dtype = dtype }) end
@@ -228,8 +244,11 @@ end
 function M.poly(r)
   local t = op.operand('poly', r, 2)
   if t.ndim == 0 then t = methods.reshape(t, { 1 }) end
-  if t.ndim == 2 and t.shape[1] == t.shape[2] and t:numel() > 0 then t = F.eigvals(whole(t) and methods.to(t, 'f64') or t)
-  elseif t.ndim ~= 1 then error(('poly: operand is %s; give roots [n] or a square matrix'):format(tensor.describe(t)), 2) end
+  if t.ndim == 2 and t.shape[1] == t.shape[2] and t:numel() > 0 then
+    t = F.eigvals(whole(t) and methods.to(t, 'f64') or t)
+  elseif t.ndim ~= 1 then
+    error(('poly: operand is %s; give roots [n] or a square matrix'):format(tensor.describe(t)), 2)
+  end
   if whole(t) then t = methods.to(t, 'f64') end
   local n = t:numel()
   local p = create.zeros({ n + 1 }, { dtype = t.dtype, device = t.device })
@@ -249,7 +268,8 @@ local SERIES = {
   legval = { down = function(n) return (n - 1) / n end, slope = function(n) return (2 * n - 1) / n end, last = 1 },
   hermval = { down = function(n) return 2 * (n - 1) end, slope = function() return 2 end, last = 2 },
   hermeval = { down = function(n) return n - 1 end, slope = function() return 1 end, last = 1 },
-  lagval = { down = function(n) return (n - 1) / n end, slope = function(n) return -1 / n end, shift = function(n) return (2 * n - 1) / n end, last = -1, last_shift = 1 },
+  lagval = { down = function(n) return (n - 1) / n end, slope = function(n) return -1 / n end,
+    shift = function(n) return (2 * n - 1) / n end, last = -1, last_shift = 1 },
 }
 
 local function series(name)

@@ -20,7 +20,8 @@ local function pair(fname, a, b)
   return op.operand(fname, a, 3), op.operand(fname, b, 3)
 end
 
---- x:vecdot(y, axis): the sum of conj(x) y along one axis, the others broadcast: s[...] = sum_k conj(x[..., k]) y[..., k].
+--- x:vecdot(y, axis): the sum of conj(x) y along one axis, the others broadcast: s[...] = sum_k conj(x[..., k]) y[...,
+--- k].
 ---@param x any [..., n], any dtype
 ---@param y any [..., n]
 ---@param axis? integer of both operands after broadcasting (-1) · opts: out
@@ -33,13 +34,14 @@ function M.vecdot(x, y, axis, opts)
   local n = math.max(x.ndim, y.ndim)
   local a = o.axis
   if type(a) ~= 'number' or a ~= math.floor(a) or a == 0 or a > n or a < -n then
-    error(('vecdot: axis %s is outside the operands %s and %s; axes run from 1 to %d, or -1 backwards'):format(check.show(a), tensor.describe(x), tensor.describe(y), n), 2)
+    error(('vecdot: axis %s is outside the operands %s and %s; axes run from 1 to %d, or -1 backwards'):format(
+      check.show(a), tensor.describe(x), tensor.describe(y), n), 2)
   end
   return contract.along('vecdot', x, y, a > 0 and a - n - 1 or a, false, o)
 end
 
---- The product of vectors and matrices as NumPy counts it: two vectors give their inner product, a number multiplies, else the last axis of
---- a is summed with the last but one (the only one) of b. No conjugate.
+--- The product of vectors and matrices as NumPy counts it: two vectors give their inner product, a number multiplies,
+--- else the last axis of a is summed with the last but one (the only one) of b. No conjugate.
 ---@param a any [..., k]
 ---@param b any [..., k, n] or [k]
 ---@param opts? table out (1-D operands)
@@ -63,7 +65,10 @@ end
 function M.vdot(a, b, opts)
   local o = check.opts('vdot', opts, OUT, 3)
   a, b = pair('vdot', a, b)
-  if a:numel() ~= b:numel() then error(('vdot: operands are %s and %s; give the same number of elements'):format(tensor.describe(a), tensor.describe(b)), 2) end
+  if a:numel() ~= b:numel() then
+    error(('vdot: operands are %s and %s; give the same number of elements'):format(tensor.describe(a),
+      tensor.describe(b)), 2)
+  end
   return contract.along('vdot', methods.flatten(a), methods.flatten(b), -1, false, o)
 end
 
@@ -88,13 +93,15 @@ end
 function M.outer(a, b, opts)
   local o = check.opts('outer', opts, OUT, 3)
   a, b = pair('outer', a, b)
-  return F.multiply(methods.reshape(a, { tonumber(a._numel), 1 }), methods.reshape(b, { 1, tonumber(b._numel) }), o.out and o or nil)
+  return F.multiply(methods.reshape(a, { tonumber(a._numel), 1 }), methods.reshape(b, { 1, tonumber(b._numel) }),
+    o.out and o or nil)
 end
 
 --- The sum of products over chosen axes: the axes of the result are those left of a, then those left of b.
 ---@param a any
 ---@param b any
----@param axes? integer|table how many: the last of a with the first of b (2); or { axes of a, axes of b }, each a number or a list
+---@param axes? integer|table how many: the last of a with the first of b (2); or { axes of a, axes of b }, each a
+---  number or a list
 --- Errors: paired sizes differ, an axis named twice. Source: Python array API standard 2023.12, tensordot.
 ---     mc.tensordot(mc.ones{ 2, 3 }, mc.ones{ 2, 3 }, { { 1, 2 }, { 1, 2 } })  --> f64[]@cpu 6
 function M.tensordot(a, b, axes)
@@ -104,20 +111,28 @@ function M.tensordot(a, b, axes)
   local la, lb = {}, {}
   if type(axes) == 'number' then
     check.arg('tensordot', 'axes', axes, 'integer >= 0', 3)
-    if axes > a.ndim or axes > b.ndim then error(('tensordot: %d axes are summed, operands are %s and %s; give fewer'):format(axes, tensor.describe(a), tensor.describe(b)), 2) end
+    if axes > a.ndim or axes > b.ndim then
+      error(('tensordot: %d axes are summed, operands are %s and %s; give fewer'):format(axes, tensor.describe(a),
+        tensor.describe(b)), 2)
+    end
     for k = 1, axes do la[k], lb[k] = a.ndim - axes + k, k end
   elseif type(axes) == 'table' and axes[2] ~= nil then
     local function list(t, v)
       local out, seen = {}, {}
       for k, x in ipairs(type(v) == 'table' and v or { v }) do
         out[k] = tensor.axis('tensordot', t, x, 5) + 1
-        if seen[out[k]] then error(('tensordot: axis %d of %s is named twice; name each once'):format(x, tensor.describe(t)), 4) end
+        if seen[out[k]] then
+          error(('tensordot: axis %d of %s is named twice; name each once'):format(x, tensor.describe(t)), 4)
+        end
         seen[out[k]] = true
       end
       return out
     end
     la, lb = list(a, axes[1]), list(b, axes[2])
-    if #la ~= #lb then error(('tensordot: %d axes of %s are paired with %d of %s; give the same number'):format(#la, tensor.describe(a), #lb, tensor.describe(b)), 2) end
+    if #la ~= #lb then
+      error(('tensordot: %d axes of %s are paired with %d of %s; give the same number'):format(#la, tensor.describe(a),
+        #lb, tensor.describe(b)), 2)
+    end
   else
     error(('tensordot: axes are %s; give a number or { axes of a, axes of b }'):format(check.show(axes)), 2)
   end
@@ -132,7 +147,9 @@ local FEW = 1024
 --- The general way: axes of both in turn, multiplied with broadcasting.
 local function kron_axes(a, b)
   local n = math.max(a.ndim, b.ndim)
-  if n > 4 then error(('kron: operands are %s and %s; at most 4 axes'):format(tensor.describe(a), tensor.describe(b)), 3) end
+  if n > 4 then
+    error(('kron: operands are %s and %s; at most 4 axes'):format(tensor.describe(a), tensor.describe(b)), 3)
+  end
   local sa, sb, out = {}, {}, {}
   for i = 1, n do
     local x, y = a.shape[i - n + a.ndim] or 1, b.shape[i - n + b.ndim] or 1
@@ -140,7 +157,8 @@ local function kron_axes(a, b)
   end
   a, b = methods.reshape(a, sa), methods.reshape(b, sb)
   local m, q = sa[2 * n - 1] or 1, sb[2 * n] or 1
-  if n > 0 and m > 1 and q > 1 and q < SHORT_ROW then -- rows of m q elements instead of m rows of q: both spread over them first
+  if n > 0 and m > 1 and q > 1 and q < SHORT_ROW then
+    -- rows of m q elements instead of m rows of q: both spread over them first
     local wa, wb = { unpack(sa) }, { unpack(sb) }
     wa[2 * n], wb[2 * n - 1] = q, m
     local function merged(t, w)
@@ -162,7 +180,10 @@ function M.kron(a, b)
   a, b = pair('kron', a, b)
   if a._ndim == 2 and b._ndim == 2 then
     local p, q, r, s = tonumber(a._shape[0]), tonumber(a._shape[1]), tonumber(b._shape[0]), tonumber(b._shape[1])
-    if p * q * r * s <= FEW then return tensor.reshaped(F.multiply(methods.reshape(a, { p, 1, q, 1 }), methods.reshape(b, { 1, r, 1, s })), { p * r, q * s }) end
+    if p * q * r * s <= FEW then
+      return tensor.reshaped(F.multiply(methods.reshape(a, { p, 1, q, 1 }), methods.reshape(b, { 1, r, 1, s })),
+        { p * r, q * s })
+    end
   end
   return (kron_axes(a, b))
 end
@@ -171,7 +192,8 @@ local KERNEL = { f32 = true, f64 = true } -- dtypes in which a loop does it in o
 local CROSS = op.rows.cross_product.id
 local function call_cross(out, x, y) return lib.op_pair(CROSS, out, x, y, nil) end
 
---- The vector product of [..., 3] and [..., 3] as operations on the three components, each product over neighbours in memory.
+--- The vector product of [..., 3] and [..., 3] as operations on the three components, each product over neighbours in
+--- memory.
 local function apart(x, y)
   local function components(t) return methods.contiguous(methods.moveaxis(t, -1, 1)) end
   local dtype = x.dtype == y.dtype and x.dtype or tensor.promote_dtypes(x.dtype, y.dtype)
@@ -201,13 +223,19 @@ function M.cross(a, b, axis, opts)
   a, b = pair('cross', a, b)
   local function last(t)
     local k = tensor.axis('cross', t, o.axis, 4) + 1
-    if t.shape[k] ~= 3 then error(('cross: operands are %s and %s; the axis must have size 3'):format(tensor.describe(a), tensor.describe(b)), 3) end
+    if t.shape[k] ~= 3 then
+      error(('cross: operands are %s and %s; the axis must have size 3'):format(tensor.describe(a), tensor.describe(b)),
+        3)
+    end
     return k == t.ndim and t or methods.moveaxis(t, k, -1)
   end
   local x, y = last(a), last(b)
   local out
-  if x.dtype == y.dtype and KERNEL[x.dtype] and not tensor.recorded(x) and not tensor.recorded(y) then out = op.run('cross', 3, nil, 1024, call_cross, x, y)
-  else out = apart(x, y) end
+  if x.dtype == y.dtype and KERNEL[x.dtype] and not tensor.recorded(x) and not tensor.recorded(y) then
+    out = op.run('cross', 3, nil, 1024, call_cross, x, y)
+  else
+    out = apart(x, y)
+  end
   local k = o.axis > 0 and o.axis or o.axis + out.ndim + 1
   return k == out.ndim and out or methods.contiguous(methods.moveaxis(out, -1, k))
 end

@@ -12,12 +12,13 @@ local F, methods = op.functions, tensor.methods
 local M = {}
 
 local METHODS = {
-  'linear', 'lower', 'higher', 'nearest', 'midpoint', 'inverted_cdf', 'averaged_inverted_cdf', 'closest_observation', 'interpolated_inverted_cdf', 'hazen', 'weibull',
-  'median_unbiased', 'normal_unbiased',
+  'linear', 'lower', 'higher', 'nearest', 'midpoint', 'inverted_cdf', 'averaged_inverted_cdf', 'closest_observation',
+  'interpolated_inverted_cdf', 'hazen', 'weibull', 'median_unbiased', 'normal_unbiased',
 }
 local CODE = {}
 for i, m in ipairs(METHODS) do CODE[m] = i - 1 end
-local SPEC = { axis = { nil, 'any' }, keepdim = { false, 'bool' }, method = { nil, METHODS }, weights = { nil, 'tensor | table' }, out = { nil, 'tensor' } }
+local SPEC = { axis = { nil, 'any' }, keepdim = { false, 'bool' }, method = { nil, METHODS },
+  weights = { nil, 'tensor | table' }, out = { nil, 'tensor' } }
 local AT_ONCE = 16 -- probabilities of one call
 
 --- Probabilities as a list, checked; `one` when a plain number was given.
@@ -27,11 +28,14 @@ local function probabilities(fname, q, whole, level)
     list = q:totable()
     if type(list) == 'number' then list, one = { list }, true end
   end
-  if type(list) ~= 'table' or #list < 1 then error(('%s: q is %s; give a number or a list of them'):format(fname, check.show(q)), level + 1) end
+  if type(list) ~= 'table' or #list < 1 then
+    error(('%s: q is %s; give a number or a list of them'):format(fname, check.show(q)), level + 1)
+  end
   local out = {}
   for i, v in ipairs(list) do
     if type(v) ~= 'number' or not (v >= 0 and v <= whole) then
-      error(('%s: q[%d] is %s; it must lie in [0, %g]'):format(fname, i, type(v) == 'table' and 'a table' or tostring(v), whole), level + 1)
+      error(('%s: q[%d] is %s; it must lie in [0, %g]'):format(fname, i,
+        type(v) == 'table' and 'a table' or tostring(v), whole), level + 1)
     end
     out[i] = v / whole
   end
@@ -46,7 +50,8 @@ local function plain(fname, x, list, one, o, skip)
   local function call(first, last)
     local P = lib.params()
     op.pack_axes(P, fname, x, o.axis, 4)
-    P.keepdim, P.i[0], P.i[1], P.i[2] = o.keepdim and 1 or 0, CODE[o.method or 'linear'], skip and 1 or 0, one and 0 or last - first + 1
+    P.keepdim, P.i[0], P.i[1], P.i[2] = o.keepdim and 1 or 0, CODE[o.method or 'linear'], skip and 1 or 0,
+      one and 0 or last - first + 1
     for i = first, last do P.d[i - first] = list[i] end
     return op.run(fname, 4, o, 1024, function(out, t) return lib.C.mc_op1(op.rows.select_quantile.id, out, t, P) end, x)
   end
@@ -60,7 +65,9 @@ end
 
 -- the smallest element at which the running share of the weights reaches q
 local function weighted(fname, x, list, one, o, skip)
-  if o.method and o.method ~= 'inverted_cdf' then error(("%s: method %s knows no weights; choose 'inverted_cdf'"):format(fname, o.method), 3) end
+  if o.method and o.method ~= 'inverted_cdf' then
+    error(("%s: method %s knows no weights; choose 'inverted_cdf'"):format(fname, o.method), 3)
+  end
   x = along.real(fname, x, 3)
   local w = along.real(fname, o.weights, 3)
   local axes = along.axes(fname, x, o.axis, 3)
@@ -71,8 +78,13 @@ local function weighted(fname, x, list, one, o, skip)
   end
   local fits = w.ndim == x.ndim
   for i = 1, fits and x.ndim or 0 do fits = fits and (w.shape[i] == x.shape[i] or w.shape[i] == 1) end
-  if not fits then error(('%s: weights are %s and x is %s; give one weight for each element, or for each along one axis'):format(fname, tensor.describe(w), tensor.describe(x)), 3) end
-  if x:numel() == 0 then error(('%s: nothing to order in %s; give it at least one element'):format(fname, tensor.describe(x)), 3) end
+  if not fits then
+    error(('%s: weights are %s and x is %s; give one weight for each element, or for each along one axis'):format(fname,
+      tensor.describe(w), tensor.describe(x)), 3)
+  end
+  if x:numel() == 0 then
+    error(('%s: nothing to order in %s; give it at least one element'):format(fname, tensor.describe(x)), 3)
+  end
   if not op.certain(F.ge(w, 0)) then error(fname .. ': a weight is negative or NaN; weights are >= 0', 3) end
   local shape = {}
   for i = 1, x.ndim do shape[i] = x.shape[i] end
@@ -106,18 +118,20 @@ local function maker(fname, skip, whole)
   end
 end
 
-local quantile, nanquantile, percentile, nanpercentile = maker('quantile', false, 1), maker('nanquantile', true, 1), maker('percentile', false, 100), maker('nanpercentile', true, 100)
+local quantile, nanquantile, percentile, nanpercentile = maker('quantile', false, 1), maker('nanquantile', true, 1),
+  maker('percentile', false, 100), maker('nanpercentile', true, 100)
 
 --- Quantiles of x over axes: the value below which a share q of the elements lies.
 ---@param x any f16|bf16|f32|f64 [...]; integers count as f64; NaN gives NaN
 ---@param q any number or list of numbers in [0, 1]
----@param axis any axes taken together (all) · opts: keepdim (false) · method ('linear'): the nine types of Hyndman and Fan under NumPy's
---- names (inverted_cdf, averaged_inverted_cdf, closest_observation, interpolated_inverted_cdf, hazen, weibull, linear, median_unbiased,
---- normal_unbiased), and lower, higher, nearest, midpoint · weights: of the shape of x, or one for each element along one axis; the method is
---- inverted_cdf then · out
+---@param axis any axes taken together (all) · opts: keepdim (false) · method ('linear'): the nine types of Hyndman and
+--- Fan under NumPy's names (inverted_cdf, averaged_inverted_cdf, closest_observation, interpolated_inverted_cdf, hazen,
+--- weibull, linear, median_unbiased, normal_unbiased), and lower, higher, nearest, midpoint · weights: of the shape of
+--- x, or one for each element along one axis; the method is inverted_cdf then · out
 ---@param opts table|nil
 ---@return any dtype of x; a list of q gives a first axis of its length
---- Errors: q outside [0, 1], nothing to order, negative weights. Source: Sample quantiles in statistical packages, 1996.
+--- Errors: q outside [0, 1], nothing to order, negative weights. Source: Sample quantiles in statistical packages,
+--- 1996.
 ---     mc.quantile(mc.tensor{1, 2, 3, 4}, 0.5)  --> f64[]@cpu 2.5
 ---     mc.quantile(mc.tensor{1, 2, 3, 4}, { 0, 1 })  --> f64[2]@cpu { 1, 4 }
 ---     mc.quantile(mc.tensor{1, 2, 3}, 0.5, { weights = mc.tensor{1, 1, 8} })  --> f64[]@cpu 3

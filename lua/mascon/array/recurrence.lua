@@ -1,4 +1,5 @@
--- recurrence.lua - rows of samples through a recursion: the op `iir` with its states, as filters and their derivatives call it.
+-- recurrence.lua - rows of samples through a recursion: the op `iir` with its states, as filters and their derivatives
+-- call it.
 local lib = require 'mascon.core.ffi'
 local tensor = require 'mascon.core.tensor'
 local op = require 'mascon.core.op'
@@ -9,7 +10,8 @@ local M = {}
 local IIR = op.rows.iir.id
 local function run(out, x, coef, state, last, P) return lib.op_multi(IIR, { out, last }, { x, coef, state }, P) end
 
---- Rows x[m, n] through coef f64 [sections, 2 (order + 1)] from state f64 [m, sections * order], into x itself when `inplace`.
+--- Rows x[m, n] through coef f64 [sections, 2 (order + 1)] from state f64 [m, sections * order], into x itself when
+--- `inplace`.
 ---@return any y [m, n]
 ---@return any state after the last sample
 function M.recurse(x, coef, state, reverse, level, inplace)

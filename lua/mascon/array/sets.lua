@@ -38,9 +38,11 @@ local function groups(row)
 end
 
 --- Distinct elements of a tensor of any shape, with where and how often they occur.
---- x: any dtype, any shape; NaN are all different, -0 equals 0. Option base: 1 (default) or 0, from which positions count.
---- Result: a table { values [u], indices i64 [u], inverse_indices i64 x.shape, counts i64 [u] }: values ascending, indices of their first
---- occurrence in the flattened x (from 1), positions in values that rebuild x, and how often each occurs.
+--- x: any dtype, any shape; NaN are all different, -0 equals 0. Option base: 1 (default) or 0, from which positions
+--- count.
+--- Result: a table { values [u], indices i64 [u], inverse_indices i64 x.shape, counts i64 [u] }: values ascending,
+--- indices of their first occurrence in the flattened x (from 1), positions in values that rebuild x, and how often
+--- each occurs.
 --- Source: Python array API standard 2023.12
 ---     mc.unique_all(mc.tensor{3, 1, 3}).values:totable()[2]  --> 3
 ---     mc.unique_all(mc.tensor{3, 1, 3}).counts  --> i64[2]@cpu { 1, 2 }
@@ -50,7 +52,8 @@ function M.unique_all(x, opts)
   local row, base = flat('unique_all', x, opts, true)
   local values, g = groups(row)
   return { values = values, indices = based(g[3], base),
-    inverse_indices = methods.reshape(based(g[4], base), tensor.shape_of(op.operand('unique_all', x, 2))), counts = g[2] }
+    inverse_indices = methods.reshape(based(g[4], base), tensor.shape_of(op.operand('unique_all', x, 2))),
+    counts = g[2] }
 end
 
 --- Distinct elements and how often each occurs.
@@ -69,7 +72,8 @@ function M.unique_counts(x, opts)
 end
 
 --- Distinct elements and the positions in them (from 1) that rebuild x.
---- x: any dtype, any shape; NaN are all different, -0 equals 0. Option base: 1 (default) or 0, from which positions count.
+--- x: any dtype, any shape; NaN are all different, -0 equals 0. Option base: 1 (default) or 0, from which positions
+--- count.
 --- Result: values [u] ascending, inverse_indices i64 x.shape: two results, with values[inverse_indices] equal to x.
 --- Source: Python array API standard 2023.12
 ---     select(2, mc.unique_inverse(mc.tensor{3, 1, 3}))  --> i64[3]@cpu { 2, 1, 2 }

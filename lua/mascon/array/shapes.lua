@@ -31,7 +31,8 @@ end
 ---     mc.diagonal(mc.tensor{ { 1, 2, 3 }, { 4, 5, 6 } }, { offset = 1 })  --> f64[2]@cpu { 2, 6 }
 function M.diagonal(x, opts) return methods.diagonal(op.operand('diagonal', x, 2), opts) end
 
-local TRACE = { offset = { 0, 'integer' }, axis1 = { -2, 'integer' }, axis2 = { -1, 'integer' }, dtype = { nil, 'string' } }
+local TRACE = { offset = { 0, 'integer' }, axis1 = { -2, 'integer' }, axis2 = { -1, 'integer' },
+  dtype = { nil, 'string' } }
 --- The sum of a diagonal.
 ---@param x any [..., n, m]
 ---@param opts? table offset, axis1, axis2 as diagonal · dtype of the sum
@@ -61,7 +62,9 @@ function M.rot90(x, k, opts)
   local axes = o.axes or { 1, 2 }
   if #axes ~= 2 then error(('rot90: %d axes are named; give two'):format(#axes), 2) end
   local i, j = tensor.axis('rot90', x, axes[1], 3) + 1, tensor.axis('rot90', x, axes[2], 3) + 1
-  if i == j then error(('rot90: axes %d and %d of %s are the same; name two'):format(axes[1], axes[2], tensor.describe(x)), 2) end
+  if i == j then
+    error(('rot90: axes %d and %d of %s are the same; name two'):format(axes[1], axes[2], tensor.describe(x)), 2)
+  end
   k = k % 4
   if k == 0 then return x end
   if k == 2 then return methods.flip(x, { i, j }) end
@@ -99,10 +102,12 @@ function M.flatnonzero(x, opts)
 end
 
 local WINDOW = { axis = { nil, 'integer | table' }, step = { 1, 'integer | table' } }
---- Windows sliding over one or several axes: read-only views. Windowed axes count windows; the elements of a window follow as last axes.
+--- Windows sliding over one or several axes: read-only views. Windowed axes count windows; the elements of a window
+--- follow as last axes.
 ---@param x any
 ---@param size integer|table samples of a window on each windowed axis
----@param opts? table axis: an axis or a list (with one size: the last; with several: all) · step: between windows, a number or a list (1)
+---@param opts? table axis: an axis or a list (with one size: the last; with several: all) · step: between windows, a
+---  number or a list (1)
 ---@return any x's axes, then one for each size
 --- Errors: a window longer than its axis, more than 8 axes. Source: NumPy sliding_window_view, with steps.
 ---     mc.sliding_window_view(mc.arange(4), 3)[2]  --> f64[3]@cpu { 2, 3, 4 }
@@ -118,7 +123,8 @@ function M.sliding_window_view(x, size, opts)
     if #sizes == 1 then axes[1] = -1 elseif #sizes == x.ndim then for i = 1, x.ndim do axes[i] = i end end
   end
   if #axes ~= #sizes then
-    error(('sliding_window_view: %d sizes for %d axes of %s; give one size for each axis named by axis'):format(#sizes, #axes, tensor.describe(x)), 2)
+    error(('sliding_window_view: %d sizes for %d axes of %s; give one size for each axis named by axis'):format(#sizes,
+      #axes, tensor.describe(x)), 2)
   end
   local rank = x.ndim
   for k, n in ipairs(sizes) do

@@ -15,7 +15,8 @@ local function fold(z, bits)
   t:release()
 end
 
---- The first n words of each seed: i64 [S, n], unsigned in two's complement. seeds: list of whole numbers or boxed 64-bit integers.
+--- The first n words of each seed: i64 [S, n], unsigned in two's complement. seeds: list of whole numbers or boxed
+--- 64-bit integers.
 function M.words(n, seeds)
   local column = mc.tensor(seeds)
   if column.dtype ~= 'i64' then column = column:to 'i64' end

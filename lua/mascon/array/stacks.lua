@@ -1,4 +1,5 @@
--- stacks.lua - what the compositions of linear algebra share: operands as stacks of matrices, their sizes, columns and diagonals.
+-- stacks.lua - what the compositions of linear algebra share: operands as stacks of matrices, their sizes, columns and
+-- diagonals.
 --
 -- Holds the messages about operands that are no matrices.
 local tensor = require 'mascon.core.tensor'
@@ -20,7 +21,10 @@ function M.operand(fname, x)
   x = op.operand(fname, x, 3)
   local k = tensor.kind[x.dtype]
   if k ~= 'f' and k ~= 'c' then return methods.to(x, 'f64') end
-  if not DTYPES[x.dtype] then error(('%s: not defined for %s, operand is %s; convert it with :to first'):format(fname, x.dtype, tensor.describe(x)), 3) end
+  if not DTYPES[x.dtype] then
+    error(('%s: not defined for %s, operand is %s; convert it with :to first'):format(fname, x.dtype,
+      tensor.describe(x)), 3)
+  end
   return x
 end
 
@@ -28,14 +32,19 @@ end
 function M.matrices(fname, x)
   x = M.operand(fname, x)
   local n = x.ndim
-  if n < 2 then error(('%s: the operand is no matrix, it is %s; give at least two axes'):format(fname, tensor.describe(x)), 3) end
+  if n < 2 then
+    error(('%s: the operand is no matrix, it is %s; give at least two axes'):format(fname, tensor.describe(x)), 3)
+  end
   return x, x.shape[n - 1], x.shape[n]
 end
 
 function M.square(fname, x)
   local m, n
   x, m, n = M.matrices(fname, x)
-  if m ~= n then error(('%s: the matrices are not square, a is %s; the last two axes must be equal'):format(fname, tensor.describe(x)), 3) end
+  if m ~= n then
+    error(('%s: the matrices are not square, a is %s; the last two axes must be equal'):format(fname,
+      tensor.describe(x)), 3)
+  end
   return x, n
 end
 
@@ -62,7 +71,8 @@ function M.eye(n, dtype, like)
   return F.eye(n, { dtype = dtype, device = like and like.device })
 end
 
---- A relative tolerance given as a tensor, one for each matrix of a (or one for all), with an axis for the singular values: [..., 1].
+--- A relative tolerance given as a tensor, one for each matrix of a (or one for all), with an axis for the singular
+--- values: [..., 1].
 function M.relative(fname, rtol, a)
   local shape, batch = tensor.shape_of(rtol), {}
   for k = 1, a.ndim - 2 do batch[k] = a.shape[k] end
@@ -72,14 +82,17 @@ function M.relative(fname, rtol, a)
     fine = fine and (n == m or n == 1)
   end
   if not fine then
-    error(('%s: rtol is %s, a is %s; give a number, or a real tensor with one tolerance for each matrix'):format(fname, tensor.describe(rtol), tensor.describe(a)), 3)
+    error(('%s: rtol is %s, a is %s; give a number, or a real tensor with one tolerance for each matrix'):format(fname,
+      tensor.describe(rtol), tensor.describe(a)), 3)
   end
   return methods.expand_dims(methods.to(rtol, M.REAL[a.dtype]), -1)
 end
 
 --- Raises unless every number is finite.
 function M.finite(fname, x)
-  if not op.certain(F.isfinite(x)) then error(('%s: a holds NaN or infinity, it is %s; find them with isfinite'):format(fname, tensor.describe(x)), 3) end
+  if not op.certain(F.isfinite(x)) then
+    error(('%s: a holds NaN or infinity, it is %s; find them with isfinite'):format(fname, tensor.describe(x)), 3)
+  end
 end
 
 --- Moore-Penrose inverse of matrices: the solutions of least squares for all right sides, which have a derivative where
@@ -101,8 +114,8 @@ function M.pinv(a, rtol)
   return (several.raw('least_squares', { a, M.eye(m, a.dtype, a) }, { rcond = rtol }))
 end
 
---- A function of matrices a (c128) through the op `step` on their triangles. Derivatives take the basis as still and the triangle as any
---- matrix: functions of a do not depend on the choice of basis.
+--- A function of matrices a (c128) through the op `step` on their triangles. Derivatives take the basis as still and
+--- the triangle as any matrix: functions of a do not depend on the choice of basis.
 ---@return mc.tensor c128 [..., n, n]
 function M.by_triangles(step, a)
   local t, z = several.raw('schur_form', { a }, { still = true }, 2)

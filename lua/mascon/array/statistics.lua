@@ -30,7 +30,8 @@ local AVERAGE = { axis = { nil, 'any' }, keepdim = { false, 'bool' }, weights = 
 
 --- Weighted mean sum w x / sum w over axes.
 ---@param x any f32|f64|c64|c128 [...]; integers count as f64
----@param axis any axes (all) · opts: weights: broadcast with x, or one for each element along one axis; without them the mean · keepdim
+---@param axis any axes (all) · opts: weights: broadcast with x, or one for each element along one axis; without them
+---  the mean · keepdim
 ---@param opts table|nil
 ---@return any
 ---@return any the sums of the weights, of the shape of the result; nothing without weights
@@ -58,7 +59,8 @@ end
 
 -- ---------------------------------------------------------------- covariance
 
-local COV = { correction = { 1, 'number' }, axis = { -1, 'integer' }, y = { nil, 'tensor | table' }, fweights = { nil, 'tensor | table' }, aweights = { nil, 'tensor | table' } }
+local COV = { correction = { 1, 'number' }, axis = { -1, 'integer' }, y = { nil, 'tensor | table' },
+  fweights = { nil, 'tensor | table' }, aweights = { nil, 'tensor | table' } }
 
 --- x as [..., variables, samples].
 local function variables(fname, x, axis, level)
@@ -66,15 +68,21 @@ local function variables(fname, x, axis, level)
   local kind = tensor.kind[x.dtype]
   if kind ~= 'f' and kind ~= 'c' then x = methods.to(x, 'f64') end
   if x.ndim == 1 then x = methods.reshape(x, { 1, x.shape[1] }) end
-  if x.ndim < 2 then error(('%s: samples are %s; give [variables, samples]'):format(fname, tensor.describe(x)), level + 1) end
+  if x.ndim < 2 then
+    error(('%s: samples are %s; give [variables, samples]'):format(fname, tensor.describe(x)), level + 1)
+  end
   local a = tensor.axis(fname, x, axis, level + 2) + 1
   return a == x.ndim and x or methods.moveaxis(x, a, -1)
 end
 
 local function weight_of(fname, name, w, n, level)
   w = along.real(fname, w, level + 1)
-  if w.ndim ~= 1 or w.shape[1] ~= n then error(('%s: %s are %s; give one for each of the %d samples'):format(fname, name, tensor.describe(w), n), level + 1) end
-  if not op.certain(F.ge(w, 0)) then error(('%s: %s are negative or NaN somewhere; weights are >= 0'):format(fname, name), level + 1) end
+  if w.ndim ~= 1 or w.shape[1] ~= n then
+    error(('%s: %s are %s; give one for each of the %d samples'):format(fname, name, tensor.describe(w), n), level + 1)
+  end
+  if not op.certain(F.ge(w, 0)) then
+    error(('%s: %s are negative or NaN somewhere; weights are >= 0'):format(fname, name), level + 1)
+  end
   return w
 end
 
@@ -90,18 +98,23 @@ local function covariance(fname, x, opts, level)
     w = f and a and f * a or f or a
     local total, squares = F.sum(w), a and F.sum(w * a)
     dof = total - (a and squares / total or 1) * o.correction
-    if not op.certain(F.gt(dof, 0)) then error(('%s: weights leave %g degrees of freedom; more than 0 are needed'):format(fname, dof:item()), level) end
+    if not op.certain(F.gt(dof, 0)) then
+      error(('%s: weights leave %g degrees of freedom; more than 0 are needed'):format(fname, dof:item()), level)
+    end
     local d = x - F.sum(x * w, { -1, keepdim = true }) / total
     return F.matmul(d * w, F.conj(d).mT) / dof
   end
-  if n <= o.correction then error(('%s: samples are %s; give more than %g of them'):format(fname, tensor.describe(x), o.correction), level) end
+  if n <= o.correction then
+    error(('%s: samples are %s; give more than %g of them'):format(fname, tensor.describe(x), o.correction), level)
+  end
   local d = x - F.mean(x, { -1, keepdim = true })
   return F.matmul(d, F.conj(d).mT) / (n - o.correction)
 end
 
 --- Covariance matrix of variables: sum (x_i - mean_i) conj(x_j - mean_j) / (n - correction).
 ---@param x any f32|f64|c64|c128 [..., v, n]
----@param opts table|nil axis of the samples (last) · correction (1) · y: more variables, [..., u, n] · fweights: how often each sample was seen
+---@param opts table|nil axis of the samples (last) · correction (1) · y: more variables, [..., u, n] · fweights: how
+---  often each sample was seen
 --- [n] · aweights: its reliability [n]
 ---@return any [..., v, v]
 --- Errors: fewer samples than correction + 1, weights of another size. Source: NumPy cov.
@@ -122,10 +135,11 @@ end
 
 -- ---------------------------------------------------------------- consecutive pieces
 
-local PIECES = { axis = { 1, 'integer' }, reduce = { 'sum', { 'sum', 'prod', 'max', 'min', 'mean' } }, base = { 1, { 0, 1 } } }
+local PIECES = { axis = { 1, 'integer' }, reduce = { 'sum', { 'sum', 'prod', 'max', 'min', 'mean' } },
+  base = { 1, { 0, 1 } } }
 
---- Reductions of consecutive pieces of an axis: piece i holds the elements from offsets[i] to before offsets[i + 1], the last one goes to the
---- end; elements before the first offset belong to none.
+--- Reductions of consecutive pieces of an axis: piece i holds the elements from offsets[i] to before offsets[i + 1],
+--- the last one goes to the end; elements before the first offset belong to none.
 ---@param x any [...]
 ---@param offsets any integers [k], rising; equal neighbours make an empty piece (NumPy takes one element there)
 ---@param opts table|nil reduce ('sum'): sum, prod, max, min, mean · axis (1) · base: offsets count from it (1)
@@ -137,11 +151,14 @@ function M.reduceat(x, offsets, opts)
   local o = check.opts(fname, opts, PIECES, 3)
   x, offsets = op.operand(fname, x, 2), op.operand(fname, offsets, 2)
   local kind = tensor.kind[offsets.dtype]
-  if offsets.ndim ~= 1 or (kind ~= 'i' and kind ~= 'u') then error(('%s: offsets are %s; give integers along one axis'):format(fname, tensor.describe(offsets)), 2) end
+  if offsets.ndim ~= 1 or (kind ~= 'i' and kind ~= 'u') then
+    error(('%s: offsets are %s; give integers along one axis'):format(fname, tensor.describe(offsets)), 2)
+  end
   local a = tensor.axis(fname, x, o.axis, 2) + 1
   local n, k = x.shape[a], offsets:numel()
   offsets = methods.to(offsets, 'i64') - o.base
-  if k > 0 and not (op.certain(F.ge(offsets, 0)) and op.certain(F.le(offsets, n)) and op.certain(F.le(offsets[{ { 1, -2 } }], offsets[{ { 2, -1 } }]))) then
+  if k > 0 and not (op.certain(F.ge(offsets, 0)) and op.certain(F.le(offsets, n))
+    and op.certain(F.le(offsets[{ { 1, -2 } }], offsets[{ { 2, -1 } }]))) then
     error(('%s: offsets do not rise inside an axis of size %d of %s'):format(fname, n, tensor.describe(x)), 2)
   end
   local first = k > 0 and offsets[1]:item() or n

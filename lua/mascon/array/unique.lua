@@ -66,9 +66,10 @@ end
 --- Distinct slices of x along an axis in ascending order (column by column), where they first stand and how often.
 ---@param x any [...]; NaN are all different, -0 equals 0, complex numbers go by real, then imaginary part
 ---@param opts table|nil axis: slices along it are compared (elements of the flattened x)
----@return table { values: shape of x with u in place of the axis, indices i64 [u]: first positions, inverse_indices i64 [k]: values taken there
---- give x again, counts i64 [u] }
---- Errors: x without axes of its own along the one named. Source: NumPy unique; for whole tensors the Python array API standard's unique_all.
+---@return table { values: shape of x with u in place of the axis, indices i64 [u]: first positions, inverse_indices i64
+--- [k]: values taken there give x again, counts i64 [u] }
+--- Errors: x without axes of its own along the one named. Source: NumPy unique; for whole tensors the Python array API
+--- standard's unique_all.
 ---     mc.unique(mc.tensor{{2, 1}, {0, 5}, {2, 1}}, { axis = 1 }).values  --> f64[2,2]@cpu { { 0, 5 }, { 2, 1 } }
 ---     mc.unique(mc.tensor{3, 1, 3}).counts  --> i64[2]@cpu { 1, 2 }
 function M.unique(x, opts)
@@ -81,7 +82,10 @@ function M.unique(x, opts)
     local none = create.zeros({ 0 }, { dtype = 'i64' })
     return { values = back(rows), indices = none, inverse_indices = methods.copy(none), counts = methods.copy(none) }
   end
-  if rows.shape[2] == 0 then error(('%s: slices of %s along axis %d are empty; there is nothing to compare'):format(fname, tensor.describe(x), o.axis), 2) end
+  if rows.shape[2] == 0 then
+    error(('%s: slices of %s along axis %d are empty; there is nothing to compare'):format(fname,
+      tensor.describe(x), o.axis), 2)
+  end
   local order = order_of(rows)
   local sorted = F.take(rows, order, 1)
   local step = begins(sorted)
@@ -89,7 +93,8 @@ function M.unique(x, opts)
   local first = F.nonzero_flat(step)
   local indices = F.take(order, first)
   return {
-    values = back(F.take(rows, indices, 1)), indices = indices, inverse_indices = F.put_along_axis(number, order, number, 1),
+    values = back(F.take(rows, indices, 1)), indices = indices,
+    inverse_indices = F.put_along_axis(number, order, number, 1),
     counts = F.bincount(number - 1, { minlength = first:numel() }),
   }
 end

@@ -70,7 +70,8 @@ function M.help(spec)
   local left = {}
   for i, o in ipairs(spec.options) do
     local kind = o[2]
-    local value = kind == 'flag' and '' or type(kind) == 'table' and ' ' .. table.concat(kind, '|') or ' ' .. (o.value or SHOW[kind])
+    local value = kind == 'flag' and '' or type(kind) == 'table' and ' ' .. table.concat(kind, '|')
+      or ' ' .. (o.value or SHOW[kind])
     if #value > 24 then value = ' NAME' end
     left[i] = '  --' .. o[1]:gsub('_', '-') .. value
     width = math.max(width, #left[i])
@@ -78,16 +79,21 @@ function M.help(spec)
   for i, o in ipairs(spec.options) do
     local text = o[3]
     if type(o[2]) == 'table' then text = text .. ': ' .. table.concat(o[2], ', ') end
-    if o.default ~= nil then text = text .. (' (%s)'):format(type(o.default) == 'table' and table.concat(o.default, '-') or tostring(o.default)) end
+    if o.default ~= nil then
+      text = text .. (' (%s)'):format(type(o.default) == 'table' and table.concat(o.default, '-')
+        or tostring(o.default))
+    end
     out[#out + 1] = left[i] .. (' '):rep(width - #left[i] + 2) .. text
   end
   if spec.footer then out[#out + 1] = '\n' .. spec.footer end
   return table.concat(out, '\n')
 end
 
---- Parses `argv` by a declaration { name=, usage=, about=, options = { { name, kind, text, default= } ... }, positional = max }.
+--- Parses `argv` by a declaration { name=, usage=, about=, options = { { name, kind, text, default= } ... }, positional
+--- = max }.
 --- Prints --help or an error and exits (2) on a wrong line.
----     local o = mc.args.parse({ 'a.edf', '--top', '3' }, { name = 'demo', positional = 1, options = { { 'top', 'integer', 'rows', default = 10 } } })
+---     local o = mc.args.parse({ 'a.edf', '--top', '3' }, { name = 'demo', positional = 1, options = { { 'top',
+---       'integer', 'rows', default = 10 } } })
 ---     o[1], o.top  --> a.edf, 3
 ---@return table options by name (underscores), and positional words by number
 ---@return table<string, boolean> names of the options that stand on the line
@@ -111,7 +117,8 @@ function M.parse(argv, spec)
       local o = known[(name:gsub('-', '_'))]
       if not o then
         local near = check.nearest(name, names)
-        usage_error(spec, 'option --%s is unknown%s; --help lists them', name, near and (', did you mean --%s?'):format(near) or '')
+        usage_error(spec, 'option --%s is unknown%s; --help lists them', name,
+          near and (', did you mean --%s?'):format(near) or '')
       end
       if o[2] == 'flag' then
         if has then usage_error(spec, '--%s takes no value', name) end

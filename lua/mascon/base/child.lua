@@ -54,7 +54,8 @@ function M.run(code, inputs, seconds)
   C.mc_compiler_free(ffi.gc(process, nil))
   if state == 1 then return true end
   said = said:gsub('%s+$', '')
-  return nil, state == 3 and ('it took more than %g s'):format(seconds) or said ~= '' and said:match '[^\n]*$' or 'its process ended at once; there may be no memory for it'
+  return nil, state == 3 and ('it took more than %g s'):format(seconds) or said ~= '' and said:match '[^\n]*$'
+    or 'its process ended at once; there may be no memory for it'
 end
 
 -- ---------------------------------------------------------------- processes that stay

@@ -70,8 +70,8 @@ end
 local Writer = {}
 Writer.__index = Writer
 
---- A file written in pieces: :append(text), then :close() gives it its name; :abort(), an error or the collector leave nothing behind.
---- Owns. nil and a message when it cannot be made.
+--- A file written in pieces: :append(text), then :close() gives it its name; :abort(), an error or the collector leave
+--- nothing behind. Owns. nil and a message when it cannot be made.
 ---@param path string
 function M.create(path)
   local bad = named('create', path)

@@ -1,4 +1,5 @@
--- format.lua - mc.format and mc.printf: string.format that also takes one-element tensors, 64-bit integers and complex numbers.
+-- format.lua - mc.format and mc.printf: string.format that also takes one-element tensors, 64-bit integers and complex
+-- numbers.
 --
 -- Reads the format; the writing of each plain number is left to string.format.
 local tensor = require 'mascon.core.tensor'
@@ -20,12 +21,14 @@ local function plain(v, conversion, spec, i)
   if not tensor.is(v) then return v end
   if v:numel() == 1 and conversion ~= 's' then return v:item() end
   if conversion == 's' then return v.ndim == 0 and v:item() or tostring(v) end
-  error(('format: argument %d is %s and %s takes one number; use %%s, or index the tensor'):format(i, tensor.describe(v), spec), 4)
+  error(('format: argument %d is %s and %s takes one number; use %%s, or index the tensor'):format(i,
+    tensor.describe(v), spec), 4)
 end
 
 --- Digits under the flags, width and precision of an integer conversion.
 local function padded(digits, flags, width, precision)
-  local sign = digits:sub(1, 1) == '-' and '-' or flags:find('+', 1, true) and '+' or flags:find(' ', 1, true) and ' ' or ''
+  local sign = digits:sub(1, 1) == '-' and '-' or flags:find('+', 1, true) and '+'
+    or flags:find(' ', 1, true) and ' ' or ''
   digits = digits:gsub('^%-', '')
   if precision ~= '' then digits = ('0'):rep((tonumber(precision:sub(2)) or 0) - #digits) .. digits end
   local missing = (tonumber(width) or 0) - #sign - #digits
@@ -46,7 +49,9 @@ local function one(spec, flags, width, precision, conversion, v, i)
     error(('format: argument %d is a 64-bit integer; %s does not take it, use %%d'):format(i, spec), 4)
   end
   if tensor.is_complex(v) then
-    if not NUMBER[conversion] then error(('format: argument %d is complex; use %%s or %%g, not %s'):format(i, spec), 4) end
+    if not NUMBER[conversion] then
+      error(('format: argument %d is complex; use %%s or %%g, not %s'):format(i, spec), 4)
+    end
     local part = '%' .. flags:gsub('[-+ 0]', '') .. precision .. conversion
     local text = part:format(v.re) .. ('%+' .. part:sub(2)):format(v.im) .. 'i'
     return ('%' .. (flags:find('-', 1, true) and '-' or '') .. width .. 's'):format(text)
@@ -87,8 +92,8 @@ local function format(text, ...)
   return table.concat(out)
 end
 
---- Text from a format as in string.format. One-element tensors give their element, 64-bit integers all their digits (%d), complex
---- numbers both parts (%g: 1+2i), %s any tensor.
+--- Text from a format as in string.format. One-element tensors give their element, 64-bit integers all their digits
+--- (%d), complex numbers both parts (%g: 1+2i), %s any tensor.
 ---     mc.format('%d of %.1f', mc.tensor(3), 4)  --> 3 of 4.0
 ---@param text string
 ---@return string

@@ -239,7 +239,8 @@ local function utf8_of(code)
   if code < 0x80 then return string.char(code) end
   if code < 0x800 then return string.char(192 + floor(code / 64), 128 + code % 64) end
   if code < 0x10000 then return string.char(224 + floor(code / 4096), 128 + floor(code / 64) % 64, 128 + code % 64) end
-  return string.char(240 + floor(code / 262144), 128 + floor(code / 4096) % 64, 128 + floor(code / 64) % 64, 128 + code % 64)
+  return string.char(240 + floor(code / 262144), 128 + floor(code / 4096) % 64,
+    128 + floor(code / 64) % 64, 128 + code % 64)
 end
 
 --- UTF-8 of a list of UTF-16 units; halves of a pair that stand alone become the replacement character.

@@ -19,7 +19,8 @@ for folder in (os.getenv 'MASCON_PATH' or ''):gmatch '[^:]+' do
   if not (package.path .. ';'):find(entry .. ';', 1, true) then package.path = package.path .. ';' .. entry end
 end
 
---- The module of a workflow and its file, or nil. Errors inside it blame the script that calls it, as those of the library do.
+--- The module of a workflow and its file, or nil. Errors inside it blame the script that calls it, as those of the
+--- library do.
 ---     require('mascon.base.workflow').find 'no_such_name'  --> nothing
 ---@param name string
 ---@return string? module, string? path
@@ -34,7 +35,8 @@ function M.find(name)
   if package.loaded[module] or package.preload[module] then return module end
 end
 
---- Names of the workflows that are there: those in the places of package.path where the program can list folders, and those already loaded.
+--- Names of the workflows that are there: those in the places of package.path where the program can list folders, and
+--- those already loaded.
 ---@return string[] sorted
 function M.names()
   local found, host = {}, package.loaded['mascon.host']
@@ -73,15 +75,19 @@ function M.call(name, list, values, count, stay)
 end
 
 local FIELDS = {
-  nin = 'any', nout = 'any', dtypes = 'table', promote = 'string', params = 'table', base = 'any', method = 'boolean', tol = 'string', rules = 'any', doc = 'string',
-  source = 'string', example = 'any', work = 'number',
+  nin = 'any', nout = 'any', dtypes = 'table', promote = 'string', params = 'table', base = 'any', method = 'boolean',
+  tol = 'string', rules = 'any', doc = 'string', source = 'string', example = 'any', work = 'number',
 }
 local RULES = { reverse = true, forward = true, without = true, batch = true }
 
 --- A row as it stands in rows.lua, checked and completed.
 local function complete(workflow, path, at, given)
-  local function wrong(text) error(('%s: row %s: %s'):format(path, type(given) == 'table' and tostring(given[1]) or at, text), 0) end
-  if type(given) ~= 'table' or type(given[1]) ~= 'string' or not given[1]:find '^%a[%w_]*$' then wrong 'a row is a table whose first entry is its name' end
+  local function wrong(text)
+    error(('%s: row %s: %s'):format(path, type(given) == 'table' and tostring(given[1]) or at, text), 0)
+  end
+  if type(given) ~= 'table' or type(given[1]) ~= 'string' or not given[1]:find '^%a[%w_]*$' then
+    wrong 'a row is a table whose first entry is its name'
+  end
   local row = { given[1], family = 'native', workflow = workflow, method = false }
   for k, v in next, given do
     if k ~= 1 then
@@ -102,11 +108,18 @@ local function complete(workflow, path, at, given)
   for _, d in ipairs(row.dtypes) do if not kinds[d] then wrong(('there is no dtype %s'):format(tostring(d))) end end
   for _, k in ipairs { 'nin', 'nout' } do
     local n = row[k]
-    if n ~= nil and n ~= 'list' and not (type(n) == 'number' and n >= (k == 'nin' and 0 or 1) and n <= 16 and n % 1 == 0) then wrong(('%s is %s; give a number up to 16, or "list"'):format(k, check.show(n))) end
+    if n ~= nil and n ~= 'list'
+      and not (type(n) == 'number' and n >= (k == 'nin' and 0 or 1) and n <= 16 and n % 1 == 0) then
+      wrong(('%s is %s; give a number up to 16, or "list"'):format(k, check.show(n)))
+    end
   end
   if row.nin == 'list' then row.nin = 255 end
   if type(row.rules) == 'table' then
-    for k in next, row.rules do if not RULES[k] then wrong(('rules has no entry %s; there are reverse, forward, without and batch'):format(tostring(k))) end end
+    for k in next, row.rules do
+      if not RULES[k] then
+        wrong(('rules has no entry %s; there are reverse, forward, without and batch'):format(tostring(k)))
+      end
+    end
   elseif type(row.rules) ~= 'string' or not row.rules:find '^none: .' then
     wrong 'rules are a table { reverse =, forward =, without =, batch = }, or "none: why there is no derivative"'
   end
@@ -126,19 +139,23 @@ local function object_of(name, rows_path, path)
   for _, folder in ipairs(folders) do
     if there(folder .. '/' .. file) then return (folder:sub(1, 1) == '/' and '' or './') .. folder .. '/' .. file end
   end
-  error(('%s: its native part %s is neither in %s nor in %s; build it (runtime/mc_plugin.h shows how)'):format(name, file, folders[1], folders[3]), 3)
+  error(('%s: its native part %s is neither in %s nor in %s; build it (runtime/mc_plugin.h shows how)'):format(name,
+    file, folders[1], folders[3]), 3)
 end
 
 local native = {}
 
---- The functions of a workflow's native part, by the names of its rows; opened once, when it is first asked for. The rows take part in compiled
---- functions, derivatives, maps and help as all others do.
+--- The functions of a workflow's native part, by the names of its rows; opened once, when it is first asked for. The
+--- rows take part in compiled functions, derivatives, maps and help as all others do.
 ---@param name string of the workflow
 ---@return table functions
 function M.native(name)
   if native[name] then return native[name] end
   local module, path = M.find(name)
-  if not module then error(('workflow %s: there is no folder workflows/%s with an init.lua on package.path'):format(check.show(name), tostring(name)), 2) end
+  if not module then
+    error(('workflow %s: there is no folder workflows/%s with an init.lua on package.path'):format(check.show(name),
+      tostring(name)), 2)
+  end
   local rows_path = package.searchpath(module .. '.rows', package.path)
   if not rows_path then error(('%s: its native part has no rows.lua beside %s'):format(name, path or module), 2) end
   local so = object_of(name, rows_path, path)
@@ -147,12 +164,18 @@ function M.native(name)
   local rows, functions, seen = {}, {}, {}
   for at, given in ipairs(require(module .. '.rows')) do
     local row = complete(name, rows_path, at, given)
-    if op.rows[row[1]] or seen[row[1]] then error(('%s: there is an op %s already; give the row another name'):format(name, row[1]), 2) end
-    if not places[row[1]] then error(('%s: row %s has no function in %s; name it in MC_PLUGIN(...)'):format(name, row[1], so), 2) end
+    if op.rows[row[1]] or seen[row[1]] then
+      error(('%s: there is an op %s already; give the row another name'):format(name, row[1]), 2)
+    end
+    if not places[row[1]] then
+      error(('%s: row %s has no function in %s; name it in MC_PLUGIN(...)'):format(name, row[1], so), 2)
+    end
     rows[at], seen[row[1]] = row, true
   end
   for place in next, places do
-    if not seen[place] then error(('%s: %s has a function %s that no row of %s names'):format(name, so, place, rows_path), 2) end
+    if not seen[place] then
+      error(('%s: %s has a function %s that no row of %s names'):format(name, so, place, rows_path), 2)
+    end
   end
   for _, row in ipairs(rows) do
     local id, why = lib.add_row(part, places[row[1]], row)

@@ -1,4 +1,5 @@
--- aliases.lua - results of a compiled function that show memory of its arguments, of one another, or of tensors from outside.
+-- aliases.lua - results of a compiled function that show memory of its arguments, of one another, or of tensors from
+-- outside.
 --
 -- A replay makes its results anew. What the plain function returns as a view of an argument, as two views of one
 -- buffer, or as a tensor that was there before is put together from the arguments, the plan's results and that tensor,
@@ -52,8 +53,8 @@ end
 ---@param inputs any[] tensors that stood for its arguments
 ---@param since integer serial of a buffer made before f ran
 ---@return any[] outputs tensors that a replay makes
----@return table? places of each leaf: { output = k }, { input = k } or { kept = tensor }, with a layout where it is a view of that; nil when the
---- leaves are the outputs
+---@return table? places of each leaf: { output = k }, { input = k } or { kept = tensor }, with a layout where it is a
+--- view of that; nil when the leaves are the outputs
 function M.find(leaves, inputs, since)
   local input_of, count, some = {}, {}, false
   for k, t in ipairs(inputs) do input_of[recording.serial(t)] = k end

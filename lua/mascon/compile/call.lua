@@ -21,7 +21,8 @@ local WHOLE, FRACTION = 4, 5 -- numbers whose kind decides a dtype
 
 -- ---------------------------------------------------------------- trees
 
---- The tree of an argument: TENSOR, NUMBER, WHOLE, FRACTION, KEY, { fixed = value }, { number = value } or { keys, subs }, leaves in the order of sorted keys.
+--- The tree of an argument: TENSOR, NUMBER, WHOLE, FRACTION, KEY, { fixed = value }, { number = value } or { keys,
+--- subs }, leaves in the order of sorted keys.
 local function tree_of(v, static, path, numbers)
   if tensor.is(v) then return TENSOR end
   if type(v) == 'number' and not static then
@@ -82,7 +83,8 @@ local function place(form, lists, tree, v, at)
   end
   local fixed = tree.fixed
   if rawequal(v, fixed) or (v ~= v and fixed ~= fixed) then return at end
-  if type(v) == 'cdata' and type(fixed) == 'cdata' and tostring(v) == tostring(fixed) then return at end -- complex numbers are values
+  -- complex numbers are values
+  if type(v) == 'cdata' and type(fixed) == 'cdata' and tostring(v) == tostring(fixed) then return at end
 end
 
 -- ---------------------------------------------------------------- forms
@@ -178,7 +180,8 @@ end
 
 local OTHER = -1
 
---- Results of the arguments that were placed: a tensor when the form has a single one, else a list; nil when an argument has another layout.
+--- Results of the arguments that were placed: a tensor when the form has a single one, else a list; nil when an
+--- argument has another layout.
 local function run(form, lists)
   if form.single then
     local t = result(form, lists, 1)
@@ -227,7 +230,8 @@ local function place_all(form, lists, n, a, b, c, d, ...)
   return true
 end
 
---- Calls a form: its tensor or list of tensors; nil when the arguments have another form; false and a status when it failed.
+--- Calls a form: its tensor or list of tensors; nil when the arguments have another form; false and a status when it
+--- failed.
 function M.try(form, n, ...)
   if n ~= form.n then return nil end
   local lists = take(form)

@@ -7,7 +7,8 @@ local text = require 'mascon.compile.text'
 
 local M = {}
 
-local FILL = { op = 'white', copy = 'gray95', update = 'mistyrose', put = 'mistyrose', fused = 'palegreen', product = 'lightblue', reduced = 'khaki', tiles = 'plum' }
+local FILL = { op = 'white', copy = 'gray95', update = 'mistyrose', put = 'mistyrose', fused = 'palegreen',
+  product = 'lightblue', reduced = 'khaki', tiles = 'plum' }
 
 local function quoted(s) return '"' .. s:gsub('[\\"]', '\\%0'):gsub('\n', '\\l') .. '"' end
 
@@ -15,7 +16,8 @@ local function quoted(s) return '"' .. s:gsub('[\\"]', '\\%0'):gsub('\n', '\\l')
 ---@param graph table
 ---@return string
 function M.of(graph)
-  local out = { 'digraph mascon {', '  node [fontname="monospace", fontsize=10, style=filled, fillcolor=white];', '  edge [fontname="monospace", fontsize=9];' }
+  local out = { 'digraph mascon {', '  node [fontname="monospace", fontsize=10, style=filled, fillcolor=white];',
+    '  edge [fontname="monospace", fontsize=9];' }
   local name_of, known = {}, 0
   local function say(form, ...) out[#out + 1] = ('  ' .. form):format(...) end
   local function value(v) -- inputs and constants stand for themselves, other values for their node
@@ -24,13 +26,16 @@ function M.of(graph)
       known = known + 1
       name_of[key] = 'n' .. known
       if not v.node then
-        say('%s [shape=%s, label=%s];', name_of[key], v.input and 'ellipse' or 'plaintext', quoted(v.input and ('%s\n%s'):format(text.name(v), text.form(v)) or text.name(v):find '^%%' and text.form(v) or text.name(v)))
+        say('%s [shape=%s, label=%s];', name_of[key], v.input and 'ellipse' or 'plaintext',
+          quoted(v.input and ('%s\n%s'):format(text.name(v), text.form(v))
+            or text.name(v):find '^%%' and text.form(v) or text.name(v)))
       end
     end
     return name_of[key]
   end
   for _, n in ipairs(graph.nodes) do
-    local lines = { n.kind ~= 'op' and n.kind ~= 'copy' and n.kind .. ': ' .. table.concat(text.members(n), ' ') or text.verb(n) }
+    local lines =
+      { n.kind ~= 'op' and n.kind ~= 'copy' and n.kind .. ': ' .. table.concat(text.members(n), ' ') or text.verb(n) }
     if #lines[1] > 48 then lines[1] = lines[1]:gsub('(.......................................-) ', '%1\n') end
     for _, v in ipairs(n.outs) do lines[#lines + 1] = ('%s: %s'):format(text.name(v), text.form(v)) end
     for _, u in ipairs(n.ins) do value(u.value) end
@@ -39,7 +44,8 @@ function M.of(graph)
       say('%s [shape=box, fillcolor=%s, label=%s];', own, FILL[n.kind] or 'white', quoted(table.concat(lines, '\n')))
       for _, u in ipairs(n.ins) do
         local seen = not graphs.same(u.shape, u.value.shape) or not graphs.same(u.strides, u.value.strides)
-        say('%s -> %s [label=%s];', value(u.value), own, quoted(seen and ('as [%s]'):format(table.concat(u.shape, ',')) or u.value.node and u.value.node.outs[2] and text.name(u.value) or ''))
+        say('%s -> %s [label=%s];', value(u.value), own, quoted(seen and ('as [%s]'):format(table.concat(u.shape, ','))
+          or u.value.node and u.value.node.outs[2] and text.name(u.value) or ''))
       end
     end
   end
@@ -55,7 +61,8 @@ function M.of(graph)
   return table.concat(out, '\n') .. '\n'
 end
 
---- Writes the graph: DOT, or for a name that ends in .svg the picture that graphviz makes of it. true, or nil and a message.
+--- Writes the graph: DOT, or for a name that ends in .svg the picture that graphviz makes of it. true, or nil and a
+--- message.
 ---@param graph table
 ---@param path string
 function M.write(graph, path)

@@ -29,7 +29,10 @@ end
 
 --- Refuses a form that has no graph.
 local function traced(plan, fname, level)
-  if plan.plain then error(('%s: calls of this form run the function itself: %s; pass copies to compile it'):format(fname, plan.plain), level + 1) end
+  if plan.plain then
+    error(('%s: calls of this form run the function itself: %s; pass copies to compile it'):format(fname, plan.plain),
+      level + 1)
+  end
 end
 
 local Graph = {}
@@ -51,20 +54,24 @@ function M.graph(compiled, opts)
     for _, name in ipairs(pipeline.ORDER) do all[name] = true end
     if not all[o.pass] then
       local near = check.nearest(o.pass, all)
-      error(('graph: pass %q is unknown%s; f:explain() lists them'):format(o.pass, near and ('; did you mean %q?'):format(near) or ''), 3)
+      error(('graph: pass %q is unknown%s; f:explain() lists them'):format(o.pass,
+        near and ('; did you mean %q?'):format(near) or ''), 3)
     end
   end
   local graph = graphs.from(plan.source)
   pipeline.run(graph, plan.options, o.pass and function(name, when, g)
     if name == o.pass and when == o.when then -- of a pass that runs twice, the last time counts
-      found = { graph = { inputs = g.inputs, nodes = {}, outputs = {}, effects = {}, consts = g.consts }, text = text.graph(g), dot = dot.of(g) }
+      found = { graph = { inputs = g.inputs, nodes = {}, outputs = {}, effects = {}, consts = g.consts },
+        text = text.graph(g), dot = dot.of(g) }
     end
   end)
   if not o.pass then return setmetatable({ graph = graph }, Graph) end
   if not found then error(('graph: pass %q is switched off here'):format(o.pass), 3) end
   -- later passes change nodes: what was seen is kept as text
   return setmetatable({ text = found.text, source = found.dot }, { __index = { dot = function(self, path)
-    if path:find '%.svg$' then error('graph: SVG is drawn of the graph as it is run; write DOT and call graphviz', 2) end
+    if path:find '%.svg$' then
+      error('graph: SVG is drawn of the graph as it is run; write DOT and call graphviz', 2)
+    end
     return file.write(path, self.source)
   end }, __tostring = function(self) return self.text end })
 end
@@ -114,7 +121,8 @@ local function upvalues(f)
 end
 
 
---- Numbers, strings and booleans that the function found outside itself when it was traced, and the variables that are read at each call.
+--- Numbers, strings and booleans that the function found outside itself when it was traced, and the variables that are
+--- read at each call.
 local function outside(plan)
   local out = {}
   for _, u in ipairs(plan.outside) do
@@ -148,7 +156,8 @@ local function constants(compiled, graph, numbers)
       elseif v.fixed then c.frozen, c.from = true, 'made inside the function'
       else
         local name = tensors[recording.serial(v.const)]
-        c.frozen, c.from = false, name and ('the tensor %s outside the function, read at each call'):format(name) or 'a tensor from outside, read at each call'
+        c.frozen, c.from = false, name and ('the tensor %s outside the function, read at each call'):format(name)
+          or 'a tensor from outside, read at each call'
       end
       out[#out + 1] = c
     end
@@ -158,11 +167,13 @@ end
 
 -- ---------------------------------------------------------------- cost
 
---- Bytes a node reads and writes in memory, and its operations (one per element and elementwise op, two per term of a product).
+--- Bytes a node reads and writes in memory, and its operations (one per element and elementwise op, two per term of a
+--- product).
 local function cost_of(n)
   local bytes, work, seen = 0, 0, {}
   for _, u in ipairs(n.ins) do
-    local b = math.min(graphs.numel(u.shape) * tensor.size[tensor.name[u.dtype or u.value.dtype]], graphs.bytes(u.value))
+    local b =
+      math.min(graphs.numel(u.shape) * tensor.size[tensor.name[u.dtype or u.value.dtype]], graphs.bytes(u.value))
     if not seen[u.value] then bytes = bytes + b end
     seen[u.value] = true
   end
@@ -198,7 +209,8 @@ local function reasons(reports, graph)
     if alone[n] then
       local why
       for _, r in ipairs(reports) do why = why or (r.did and r.did.why and r.did.why[n]) end
-      out[#out + 1] = { name = text.name(n.outs[1]), op = text.verb(n), form = text.form(n.outs[1]), why = why or 'nothing elementwise makes its operands' }
+      out[#out + 1] = { name = text.name(n.outs[1]), op = text.verb(n), form = text.form(n.outs[1]),
+        why = why or 'nothing elementwise makes its operands' }
     end
   end
   return out
@@ -209,12 +221,14 @@ Report.__index = Report
 
 local EXPLAIN = { form = { nil, 'integer' } }
 
---- What was done with a compiled function: a table that prints as a report. Fields: why, seconds (of the trace), passes, groups, alone, constants, outside, memory, cost, forms.
+--- What was done with a compiled function: a table that prints as a report. Fields: why, seconds (of the trace),
+--- passes, groups, alone, constants, outside, memory, cost, forms.
 function M.explain(compiled, opts)
   local o = check.opts('explain', opts, EXPLAIN, 4)
   local plan, k = form_of(compiled, o.form, 'explain', 3)
   if plan.plain then
-    return setmetatable({ plain = plan.plain, form = k, forms = #compiled.forms, why = plan.why, seconds = plan.seconds }, Report)
+    return setmetatable({ plain = plan.plain, form = k, forms = #compiled.forms, why = plan.why,
+      seconds = plan.seconds }, Report)
   end
   local graph = graphs.from(plan.source)
   local nodes = #graph.nodes
@@ -235,32 +249,43 @@ function M.explain(compiled, opts)
   local info, named = debug.getinfo(compiled.f, 'S'), {}
   for _, u in ipairs(plan.outside) do if type(u.value) == 'number' then named[u.value] = u.name end end
   return setmetatable({
-    where = ('%s:%d'):format(info.short_src, info.linedefined), form = k, forms = #compiled.forms, signature = graph, nodes = nodes, steps = plan.steps, why = plan.why, seconds = plan.seconds, passes = reports, math = compiled.options.math,
-    groups = groups, alone = reasons(reports, graph), constants = constants(compiled, graph, named), outside = outside(plan),
-    memory = { arena = plan.arena, peak = plan.memory.peak, total = plan.memory.total, inplace = plan.memory.inplace, without_inplace = without.arena }, cost = { bytes = bytes, operations = work },
+    where = ('%s:%d'):format(info.short_src, info.linedefined), form = k, forms = #compiled.forms,
+    signature = graph, nodes = nodes, steps = plan.steps, why = plan.why, seconds = plan.seconds, passes = reports,
+    math = compiled.options.math, groups = groups, alone = reasons(reports, graph),
+    constants = constants(compiled, graph, named), outside = outside(plan),
+    memory = { arena = plan.arena, peak = plan.memory.peak, total = plan.memory.total, inplace = plan.memory.inplace,
+      without_inplace = without.arena }, cost = { bytes = bytes, operations = work },
   }, Report)
 end
 
 local function effect(r)
   if r.skipped then return 'off' end
   local did, said = r.did, {}
-  for _, q in ipairs { { 'applied', 'identities' }, { 'removed', 'nodes left out' }, { 'groups', 'groups' }, { 'nodes', 'nodes in them' } } do
+  for _, q in ipairs { { 'applied', 'identities' }, { 'removed', 'nodes left out' }, { 'groups', 'groups' },
+    { 'nodes', 'nodes in them' } } do
     if did[q[1]] and did[q[1]] > 0 then said[#said + 1] = ('%d %s'):format(did[q[1]], q[2]) end
   end
   local saved = r.bytes[1] - r.bytes[2]
   if did.groups and did.bytes and did.bytes > 0 then saved = did.bytes end
   if saved > 0 then said[#said + 1] = size(saved) .. ' less between steps' end
-  return ('%d -> %d nodes%s  (%.2f ms)'):format(r.nodes[1], r.nodes[2], #said > 0 and ', ' .. table.concat(said, ', ') or '', r.seconds * 1e3)
+  return ('%d -> %d nodes%s  (%.2f ms)'):format(r.nodes[1], r.nodes[2],
+    #said > 0 and ', ' .. table.concat(said, ', ') or '', r.seconds * 1e3)
 end
 
 function Report:__tostring()
-  if self.plain then return ('form %d of %d runs the function itself: %s; pass copies to compile it'):format(self.form, self.forms, self.plain) end
+  if self.plain then
+    return ('form %d of %d runs the function itself: %s; pass copies to compile it'):format(self.form,
+      self.forms, self.plain)
+  end
   local out = {}
   local function say(form, ...) out[#out + 1] = form:format(...) end
   local ins, outs = {}, {}
   for i, v in ipairs(self.signature.inputs) do ins[i] = text.form(v) end
-  for i, u in ipairs(self.signature.outputs) do outs[i] = ('%s[%s]'):format(tensor.name[u.dtype], table.concat(u.shape, ',')) end
-  say('function of %s, form %d of %d: (%s) -> (%s), math %s', self.where, self.form, self.forms, table.concat(ins, ', '), table.concat(outs, ', '), self.math)
+  for i, u in ipairs(self.signature.outputs) do
+    outs[i] = ('%s[%s]'):format(tensor.name[u.dtype], table.concat(u.shape, ','))
+  end
+  say('function of %s, form %d of %d: (%s) -> (%s), math %s', self.where, self.form, self.forms,
+    table.concat(ins, ', '), table.concat(outs, ', '), self.math)
   say('traced in %.2f ms: %s', self.seconds * 1e3, self.why)
   say('%d nodes recorded, %d steps replayed', self.nodes, self.steps)
   say('passes')
@@ -271,17 +296,23 @@ function Report:__tostring()
   for _, n in ipairs(self.alone) do say('  %s: %s <- %s; %s', n.name, n.form, n.op, n.why) end
   if self.constants[1] then say('constants') end
   for _, c in ipairs(self.constants) do
-    say('  %s%s%s%s', c.form, c.value ~= nil and ' = ' .. tostring(c.value) or '', c.frozen and ', frozen' or '', c.from and ', ' .. c.from or '')
+    say('  %s%s%s%s', c.form, c.value ~= nil and ' = ' .. tostring(c.value) or '', c.frozen and ', frozen' or '',
+      c.from and ', ' .. c.from or '')
   end
   if self.outside[1] then say('variables outside') end
   for _, u in ipairs(self.outside) do
-    say('  %s%s', u.name, u.given and ', read at each call' or (' = %s: with another value the function is traced again'):format(check.show(u.value)))
+    say('  %s%s', u.name, u.given and ', read at each call'
+      or (' = %s: with another value the function is traced again'):format(check.show(u.value)))
   end
   local m = self.memory
   say('memory')
   say('  arena %s; %s if nothing were reused, at most %s alive at once', size(m.arena), size(m.total), size(m.peak))
-  if m.inplace.count > 0 then say('  %d results take the place of an operand: %s instead of %s', m.inplace.count, size(m.arena), size(m.without_inplace)) end
-  say('cost of a call: about %s read and written, %.3g million operations', size(self.cost.bytes), self.cost.operations / 1e6)
+  if m.inplace.count > 0 then
+    say('  %d results take the place of an operand: %s instead of %s', m.inplace.count, size(m.arena),
+      size(m.without_inplace))
+  end
+  say('cost of a call: about %s read and written, %.3g million operations', size(self.cost.bytes),
+    self.cost.operations / 1e6)
   return table.concat(out, '\n')
 end
 

@@ -1,4 +1,5 @@
--- groups.lua - nodes that are joined to the nodes that make their operands, as long as no path leaves a group and comes back.
+-- groups.lua - nodes that are joined to the nodes that make their operands, as long as no path leaves a group and comes
+-- back.
 --
 -- Such a detour would have to run in the middle of the group. Who may join whom is the caller's rule; here are the
 -- merging, the search for detours (bounded, so that a graph of n nodes takes of the order of n steps) and the reason
@@ -9,8 +10,8 @@ local SEARCH = 64 -- nodes a search for detours looks at; past that, none is tak
 
 M.visits = 0 -- nodes looked at by searches since the program began: tests hold it against the number of nodes
 
---- A path leads from `group` to the operands of `n` through some node outside it (and outside the group `own` of n), or `n` reads one of its
---- values as it is not at hand inside.
+--- A path leads from `group` to the operands of `n` through some node outside it (and outside the group `own` of n), or
+--- `n` reads one of its values as it is not at hand inside.
 local function detour(n, group, own, groups_of, position, rule)
   local steps, seen, stack = 0, {}, {}
   local function push(node)
@@ -54,8 +55,9 @@ end
 
 -- ---------------------------------------------------------------- what the search did not see
 
---- Groups that wait for one another: sets of units (groups, and nodes without one) that reach each other (Tarjan, Depth-first search and linear
---- graph algorithms, 1972). The search for detours stops at nodes that stand before a group, though a group among their operands may run later.
+--- Groups that wait for one another: sets of units (groups, and nodes without one) that reach each other (Tarjan,
+--- Depth-first search and linear graph algorithms, 1972). The search for detours stops at nodes that stand before a
+--- group, though a group among their operands may run later.
 local function knots(nodes, groups_of)
   local index, low, on, path, count, found = {}, {}, {}, {}, 0, {}
   local function operands(unit)
@@ -113,9 +115,13 @@ local function untie(graph, groups_of, why, take_apart)
     for _, knot in ipairs(list) do
       local least
       for _, unit in ipairs(knot) do
-        if unit.nodes and unit.space and #unit.nodes > 1 and (not least or #unit.nodes < #least.nodes) then least = unit end
+        if unit.nodes and unit.space and #unit.nodes > 1 and (not least or #unit.nodes < #least.nodes) then
+          least = unit
+        end
       end
-      for _, n in ipairs(least.nodes) do why[n] = why[n] or 'its group would have to wait for another one that waits for it' end
+      for _, n in ipairs(least.nodes) do
+        why[n] = why[n] or 'its group would have to wait for another one that waits for it'
+      end
       take_apart(least)
     end
   end
@@ -123,7 +129,8 @@ end
 
 ---@class mascon.Rule
 ---@field space fun(n): table|nil, string? what the node is by itself, or nil and the reason why it joins nobody
----@field meet fun(a, b, u, n): table|nil, string? the space of two that are joined by the use u of node n, or nil and the reason
+---@field meet fun(a, b, u, n): table|nil, string? the space of two that are joined by the use u of node n, or nil and
+---  the reason
 ---@field inner fun(u, n, space): boolean the use u of node n can be served inside
 ---@field most integer nodes of a group
 
@@ -152,20 +159,25 @@ function M.find(graph, rule)
         local because
         if g and g ~= mine then
           local joined, no = rule.meet(g.space, mine and mine.space or space, u, n)
-          if not joined then because = no
-          elseif #g.nodes + (mine and #mine.nodes or 1) > rule.most then because = ('its group would have more than %d nodes'):format(rule.most)
+          if not joined then
+            because = no
+          elseif #g.nodes + (mine and #mine.nodes or 1) > rule.most then
+            because = ('its group would have more than %d nodes'):format(rule.most)
           elseif not mine then
-            if detour(n, g, nil, groups_of, position, rule) then because = 'a path leaves the group and comes back to it'
+            if detour(n, g, nil, groups_of, position, rule) then
+              because = 'a path leaves the group and comes back to it'
             else
               mine = g
               g.nodes[#g.nodes + 1], g.space, g.last, groups_of[n] = n, joined, k, g
             end
-          elseif clear(g.nodes, mine, g, groups_of, position, rule) and clear(mine.nodes, g, mine, groups_of, position, rule) then
+          elseif clear(g.nodes, mine, g, groups_of, position, rule)
+            and clear(mine.nodes, g, mine, groups_of, position, rule) then
             for _, m in ipairs(g.nodes) do
               groups_of[m] = mine
               mine.nodes[#mine.nodes + 1] = m
             end
-            mine.first, mine.last, mine.space, g.nodes = math.min(mine.first, g.first), math.max(mine.last, g.last), joined, {}
+            mine.first, mine.last, mine.space, g.nodes = math.min(mine.first, g.first),
+              math.max(mine.last, g.last), joined, {}
           else
             because = 'a path leaves the group and comes back to it'
           end

@@ -28,7 +28,8 @@ local flatten, rebuild = tree.flatten, tree.rebuild
 local M = {}
 
 local function form(t)
-  return ('%d%s/%s%s;'):format(t._dtype, tostring(t.shape), table.concat(t.strides, ','), t._device ~= 0 and '@' .. t._device or '')
+  return ('%d%s/%s%s;'):format(t._dtype, tostring(t.shape), table.concat(t.strides, ','),
+    t._device ~= 0 and '@' .. t._device or '')
 end
 
 -- ---------------------------------------------------------------- compiled functions
@@ -69,7 +70,10 @@ local function describe(v, name, out, static, path)
     path = path or {}
     if path[v] then return end
     path[v] = true
-    for _, k in ipairs(tree.keys(v)) do describe(rawget(v, k), type(k) == 'string' and name .. '.' .. k or ('%s[%s]'):format(name, tostring(k)), out, static, path) end
+    for _, k in ipairs(tree.keys(v)) do
+      describe(rawget(v, k), type(k) == 'string' and name .. '.' .. k or ('%s[%s]'):format(name, tostring(k)),
+        out, static, path)
+    end
     path[v] = nil
     out[#out + 1] = { 'keys of ' .. name, ('%d'):format(#tree.keys(v)) }
   else out[#out + 1] = { name, check.show(v) } end
@@ -79,7 +83,9 @@ local function explain(self, args, n, classes)
   local given = #self.given
   local fields = { { 'number of arguments', tostring(n - given) } }
   for _, v in ipairs(self.watched) do fields[#fields + 1] = { v.name, check.show(v.value) } end
-  for i = 1, n do describe(args[i], i <= given and self.given[i].name or 'argument ' .. i - given, fields, self.fixed[i]) end
+  for i = 1, n do
+    describe(args[i], i <= given and self.given[i].name or 'argument ' .. i - given, fields, self.fixed[i])
+  end
   for i, c in ipairs(classes) do describe(c, 'class ' .. i, fields, true) end
   local old = self.fields
   self.fields = fields
@@ -103,8 +109,8 @@ local function named(self)
   return ('%s:%d'):format(at.short_src, at.linedefined)
 end
 
---- How the numbers among the arguments decide dtypes: 'whole' where one meets a tensor of integers (a fraction gives another dtype), 'exact' where what is
---- computed of one does, else nil.
+--- How the numbers among the arguments decide dtypes: 'whole' where one meets a tensor of integers (a fraction gives
+--- another dtype), 'exact' where what is computed of one does, else nil.
 local function numbers_of(tensors, record)
   local inputs, how = {}, nil
   for _, t in ipairs(tensors) do if recording.weak(t) then inputs[recording.serial(t)] = true end end
@@ -113,8 +119,11 @@ local function numbers_of(tensors, record)
     local weak, meets = nil, false
     for i, o in ipairs(e.ins) do
       local kind = tensor.kind[tensor.name[o.dtype]]
-      if o.weak and o.traced then weak = inputs[o.serial] and (weak or 'whole') or 'exact'
-      elseif not o.weak and (kind == 'i' or kind == 'u' or kind == 'b') then meets = meets or not (e.row and e.row.family == 'where' and i == 1) end
+      if o.weak and o.traced then
+        weak = inputs[o.serial] and (weak or 'whole') or 'exact'
+      elseif not o.weak and (kind == 'i' or kind == 'u' or kind == 'b') then
+        meets = meets or not (e.row and e.row.family == 'where' and i == 1)
+      end
     end
     if e.kind == 'op' and meets and weak then how = (how == 'exact' or weak == 'exact') and 'exact' or 'whole' end
   end
@@ -150,7 +159,9 @@ local function own_run(tensors, writes)
   if not writes then return nil end
   if writes.shared then return 'the function writes to an argument or variable that shares memory with another one' end
   for k, t in ipairs(tensors) do
-    if writes[k] and not t:is_contiguous() then return ('tensor %d among the arguments is written and not contiguous'):format(k) end
+    if writes[k] and not t:is_contiguous() then
+      return ('tensor %d among the arguments is written and not contiguous'):format(k)
+    end
   end
 end
 
@@ -162,11 +173,15 @@ local function unaltered(given, shown, place, stands)
       local where = name .. (type(k) == 'string' and '.' .. k or ('[%s]'):format(tostring(k)))
       if tree.is_branch(x) and tree.is_branch(y) then walk(x, y, where)
       elseif x == nil or not (stands[y] or random.is_key(y) or rawequal(x, y) or x ~= x) then
-        error(('compile: the function changes %s; a replay would not do that: return the new value instead'):format(where), 2)
+        error(('compile: the function changes %s; a replay would not do that: return the new value instead'):format(
+          where), 2)
       end
     end
     for _, k in ipairs(tree.keys(a)) do
-      if rawget(b, k) == nil then error(('compile: the function takes %s out of %s; a replay would not do that: return a new table instead'):format(tostring(k), name), 2) end
+      if rawget(b, k) == nil then
+        error(('compile: the function takes %s out of %s; a replay would not do that: return a new table instead')
+          :format(tostring(k), name), 2)
+      end
     end
   end
   if tree.is_branch(given) then walk(given, shown, ('argument %d'):format(place)) end
@@ -209,7 +224,9 @@ local function build(self, args, n, tensors, classes)
     return ...
   end
   local record, results, writes = recording.record(tensors, { strict = true, inline = true }, function()
-    return keep(outside.swapped(trees, stand_in, function() return unsteady.refused(self.unsteady, outside.with, self.given, shown, self.f, unpack(shown, given + 1, n)) end))
+    return keep(outside.swapped(trees, stand_in, function()
+      return unsteady.refused(self.unsteady, outside.with, self.given, shown, self.f, unpack(shown, given + 1, n))
+    end))
   end)
   local stands = {}
   for _, t in ipairs(tensors) do stands[t] = true end
@@ -218,25 +235,29 @@ local function build(self, args, n, tensors, classes)
   for i, v in ipairs(self.given) do
     local now = outside.get(v)
     if not rawequal(now, args[i]) and (tensor.is(now) or type(now) == 'table') then
-      error(('compile: the function gives the variable %s another %s, which a replay would not do; return the tensor, or write to the one that is there (copy_, add_)'):format(v.name, tensor.is(now) and 'tensor' or 'table'), 2)
+      error(('compile: the function gives the variable %s another %s, which a replay would not do; return the tensor, '
+        .. 'or write to the one that is there (copy_, add_)'):format(v.name, tensor.is(now) and 'tensor' or 'table'), 2)
     end
   end
   for _, e in ipairs(record) do
     local o = e.kind == 'base' and e.outs[1]
     if o and o.serial <= since then
-      error(('compile: the function writes to a tensor of %d elements that it finds in a table or in another object; hold it in a local variable or pass it as an argument'):format(o.size), 2)
+      error(('compile: the function writes to a tensor of %d elements that it finds in a table or in another object; '
+        .. 'hold it in a local variable or pass it as an argument'):format(o.size), 2)
     end
   end
   variables.settle(self, changed)
   if writes and writes.outside > 0 then
-    error('compile: the function writes to a tensor that it finds in a table or in another object; hold it in a local variable or pass it as an argument', 2)
+    error('compile: the function writes to a tensor that it finds in a table or in another object; hold it in a local '
+      .. 'variable or pass it as an argument', 2)
   end
   local leaves = {}
   for i = 1, results.n do flatten(results[i], leaves, {}, true) end
   local outputs, shown_in = aliases.find(leaves, tensors, since)
   local outline = aliases.outline(results)
   local plain = own_run(tensors, writes)
-  local plan = plain and { plain = plain, fused = { groups = 0, nodes = 0 }, steps = 0, passes = {}, outputs = {} } or once.run(#record, planned, self, tensors, record, outline, since, outputs)
+  local plan = plain and { plain = plain, fused = { groups = 0, nodes = 0 }, steps = 0, passes = {}, outputs = {} }
+    or once.run(#record, planned, self, tensors, record, outline, since, outputs)
   if plain then self.writes = true end
   local how = numbers_of(tensors, record)
   if how and self.numbers ~= 'exact' then self.numbers = how end
@@ -255,7 +276,8 @@ local function build(self, args, n, tensors, classes)
   return plan, results
 end
 
---- build; nil when f does not take a given number or tree for what it was (a size, the end of a loop, a table it writes to): it is watched from here on.
+--- build; nil when f does not take a given number or tree for what it was (a size, the end of a loop, a table it writes
+--- to): it is watched from here on.
 local function attempt(self, args, n, tensors, classes)
   local trial = variables.on_trial(self)
   if not trial then return build(self, args, n, tensors, classes) end
@@ -339,7 +361,9 @@ function general(self, ...)
   local function key_of()
     local more = { variables.key(self), rest, self.writes and recording.sharing(tensors) or '' }
     for _, v in ipairs(self.numbers and leaves or {}) do
-      if type(v) == 'number' then more[#more + 1] = self.numbers == 'exact' and ('%.17g,'):format(v) or v % 1 == 0 and 'w' or 'f' end
+      if type(v) == 'number' then
+        more[#more + 1] = self.numbers == 'exact' and ('%.17g,'):format(v) or v % 1 == 0 and 'w' or 'f'
+      end
     end
     return table.concat(more)
   end
@@ -376,7 +400,10 @@ function general(self, ...)
   plan.form = f
   remember(self, f)
   forget(self)
-  if log.on() then log.say('trace %d of %s (%s): %d step%s, %d group%s of %d ops', self.traces, named(self), why, plan.steps, plan.steps == 1 and '' or 's', plan.fused.groups, plan.fused.groups == 1 and '' or 's', plan.fused.nodes) end
+  if log.on() then
+    log.say('trace %d of %s (%s): %d step%s, %d group%s of %d ops', self.traces, named(self), why, plan.steps,
+      plan.steps == 1 and '' or 's', plan.fused.groups, plan.fused.groups == 1 and '' or 's', plan.fused.nodes)
+  end
   if self.tier == 'auto' then plan.later, plan.orders = true, {} end -- a function that is called once needs no compiler
   if self.tier == 'native' then
     attach(self, plan)
@@ -440,9 +467,9 @@ end
 
 --- Calls the function with its results written to tensors that are there, so that nothing is allocated.
 ---
---- out: a tensor (or table of tensors) as the function returns it; a list of them when it returns several. dtypes and shapes are those of the results;
---- arguments may be among them: they are read before they are written. Result: out. Errors: out has another structure, dtype or shape, or two parts
---- of it share memory.
+--- out: a tensor (or table of tensors) as the function returns it; a list of them when it returns several. dtypes and
+--- shapes are those of the results; arguments may be among them: they are read before they are written. Result: out.
+--- Errors: out has another structure, dtype or shape, or two parts of it share memory.
 ---     local f = mc.compile(function(a, s) return a * s + 1 end)
 ---     local y = mc.zeros{2}
 ---     f:into(y, mc.tensor{1, 2}, 3)  --> f64[2]@cpu { 4, 7 }
@@ -457,15 +484,21 @@ function methods:into(out, ...)
   end
   for i, t in ipairs(leaves) do
     for k = 1, i - 1 do
-      if recording.overlap(t, leaves[k]) then error(('compile: out %d and %d share memory; give each result its own tensor'):format(k, i), 2) end
+      if recording.overlap(t, leaves[k]) then
+        error(('compile: out %d and %d share memory; give each result its own tensor'):format(k, i), 2)
+      end
     end
   end
   local results, made = { self(...) }, {}
   for i = 1, table.maxn(results) do flatten(results[i], made, text, true) end
-  if #made ~= #leaves then error(('compile: into: out holds %d tensor%s and the function returns %d; give as many'):format(#leaves, #leaves == 1 and '' or 's', #made), 2) end
+  if #made ~= #leaves then
+    error(('compile: into: out holds %d tensor%s and the function returns %d; give as many'):format(#leaves,
+      #leaves == 1 and '' or 's', #made), 2)
+  end
   for i, t in ipairs(leaves) do
     if t.dtype ~= made[i].dtype or tostring(t.shape) ~= tostring(made[i].shape) then
-      error(('compile: result %d is %s%s and out is %s%s; give a tensor of that dtype and shape'):format(i, made[i].dtype, tostring(made[i].shape), t.dtype, tostring(t.shape)), 2)
+      error(('compile: result %d is %s%s and out is %s%s; give a tensor of that dtype and shape'):format(i,
+        made[i].dtype, tostring(made[i].shape), t.dtype, tostring(t.shape)), 2)
     end
     t:copy_(made[i])
   end
@@ -516,26 +549,33 @@ function methods:explain(opts) return require 'mascon.compile.explain'.explain(s
 
 --- A function that runs f and, from the second call of a form on, replays what it did, without Lua.
 ---
---- f: takes and returns tensors, numbers and nested tables of them. Its first call with arguments of a new form (structure, dtypes, sizes, strides)
---- runs f itself and writes down its ops; later calls replay them over memory laid out beforehand, neighbouring elementwise ops block by
---- block in the cache. Results are the same bits (f16 and bf16 round once per group). Numbers may change from call to call; strings, booleans and
---- numbers in `static` places are part of the form. Other sizes are another form, which costs a trace (measured: 1 ms for a chain of 20 ops, 2.4 ms for a training step of a
---- two-layer net; explain() says why and how long) and no compiler: what was compiled serves all sizes. Variables outside that f or the functions it calls
---- read (upvalues, globals, and what stands in tables and objects that they hold) are read at each call: a tensor is one more argument, and may be written to
---- in place; a number becomes one when it has changed, unless f needs it as a number (a size, a branch, the end of a loop); that and any other value
---- (string, boolean, function) is part of the form. f may add to tables outside, which happens when it is traced only; it may not change what is there (an error
---- names it). Arguments and variables that share memory, where f writes to one of them, are a form that runs f itself. Results share memory with
---- arguments, with variables and with one another as those of f do. Objects of classes are trees like tables;
---- what they inherit is read at each call too (a number in a class is part of the form). explain() lists what was found. At most 64 forms are kept. Random numbers drawn inside are fixed, unless they come
---- from a key among the arguments or variables (mc.random.key): that is read at each call, and so are the keys that f derives from it.
---- Fused groups run in a vector machine at once; from the second call on they are compiled by the machine's C compiler beside the program and put
---- in at a later call, with the same bits. Options: static: positions of arguments whose numbers are fixed · fuse (true): false puts no ops
---- together · passes: { name = false } leaves a pass out (fold, algebra, copies, cse, dce, fuse, split, epilogue, rows, prologue, inplace; also
---- MASCON_PASSES=-cse,-fold) · math ('strict'): 'fast' allows identities that do not keep rounding, signed zeros, inf and NaN · tier: 'auto',
---- 'native' (the first call waits for the compiler), 'vm' or 'eager' (f itself) · keep_source: a folder for the generated C. MASCON_COMPILE names a
---- tier for all, MASCON_CC the compiler, MASCON_CACHE the folder of what it made, MASCON_LOG=compile tells what happens. Methods: explain() says
---- what was done and why, graph() shows it, source(), groups(), native(), wait(); into(out, ...) calls with results written to tensors that are there. Errors: a value of a traced tensor is asked for (item, if);
---- f gives a variable outside another tensor, or writes to a tensor in a table that is no argument.
+--- f: takes and returns tensors, numbers and nested tables of them. Its first call with arguments of a new form
+--- (structure, dtypes, sizes, strides) runs f itself and writes down its ops; later calls replay them over memory laid
+--- out beforehand, neighbouring elementwise ops block by block in the cache. Results are the same bits (f16 and bf16
+--- round once per group). Numbers may change from call to call; strings, booleans and numbers in `static` places are
+--- part of the form. Other sizes are another form, which costs a trace (measured: 1 ms for a chain of 20 ops, 2.4 ms
+--- for a training step of a two-layer net; explain() says why and how long) and no compiler: what was compiled serves
+--- all sizes. Variables outside that f or the functions it calls read (upvalues, globals, and what stands in tables and
+--- objects that they hold) are read at each call: a tensor is one more argument, and may be written to in place; a
+--- number becomes one when it has changed, unless f needs it as a number (a size, a branch, the end of a loop); that
+--- and any other value (string, boolean, function) is part of the form. f may add to tables outside, which happens when
+--- it is traced only; it may not change what is there (an error names it). Arguments and variables that share memory,
+--- where f writes to one of them, are a form that runs f itself. Results share memory with arguments, with variables
+--- and with one another as those of f do. Objects of classes are trees like tables;
+--- what they inherit is read at each call too (a number in a class is part of the form). explain() lists what was
+--- found. At most 64 forms are kept. Random numbers drawn inside are fixed, unless they come from a key among the
+--- arguments or variables (mc.random.key): that is read at each call, and so are the keys that f derives from it.
+--- Fused groups run in a vector machine at once; from the second call on they are compiled by the machine's C compiler
+--- beside the program and put in at a later call, with the same bits. Options: static: positions of arguments whose
+--- numbers are fixed · fuse (true): false puts no ops together · passes: { name = false } leaves a pass out (fold,
+--- algebra, copies, cse, dce, fuse, split, epilogue, rows, prologue, inplace; also MASCON_PASSES=-cse,-fold) · math
+--- ('strict'): 'fast' allows identities that do not keep rounding, signed zeros, inf and NaN · tier: 'auto', 'native'
+--- (the first call waits for the compiler), 'vm' or 'eager' (f itself) · keep_source: a folder for the generated C.
+--- MASCON_COMPILE names a tier for all, MASCON_CC the compiler, MASCON_CACHE the folder of what it made,
+--- MASCON_LOG=compile tells what happens. Methods: explain() says what was done and why, graph() shows it, source(),
+--- groups(), native(), wait(); into(out, ...) calls with results written to tensors that are there. Errors: a value of
+--- a traced tensor is asked for (item, if); f gives a variable outside another tensor, or writes to a tensor in a table
+--- that is no argument.
 ---     local f = mc.compile(function(a, s) return mc.exp(a) * s end)
 ---     f(mc.zeros{2}, 3)  --> f64[2]@cpu { 3, 3 }
 ---@param f function
@@ -543,16 +583,20 @@ function methods:explain(opts) return require 'mascon.compile.explain'.explain(s
 ---@return table callable
 function M.compile(f, opts)
   if type(f) ~= 'function' then error('compile: the first argument is ' .. check.show(f) .. '; give a function', 2) end
-  local o = check.opts('compile', opts, { static = { nil, 'table' }, fuse = { true, 'bool' }, passes = { nil, 'table' }, math = { 'strict', { 'strict', 'fast' } }, tier = { 'auto', TIERS }, keep_source = { nil, 'string' } }, 3)
+  local o = check.opts('compile', opts, { static = { nil, 'table' }, fuse = { true, 'bool' }, passes = { nil, 'table' },
+    math = { 'strict', { 'strict', 'fast' } }, tier = { 'auto', TIERS }, keep_source = { nil, 'string' } }, 3)
   local static = {}
   for _, i in ipairs(o.static or {}) do static[i] = true end
   local tier = os.getenv 'MASCON_COMPILE'
   if tier == nil or tier == '' then tier = o.tier end
-  if not IS_TIER[tier] then error(('compile: MASCON_COMPILE is %q; set it to auto, native, vm or eager'):format(tier), 2) end
+  if not IS_TIER[tier] then
+    error(('compile: MASCON_COMPILE is %q; set it to auto, native, vm or eager'):format(tier), 2)
+  end
   local on = pipeline.switches(o.passes, o.fuse, 2)
   local options = { on = on, inplace = on.inplace, math = o.math }
   function options.prepare(graph) return pipeline.run(graph, options) end -- graphs inside the graph
-  return setmetatable({ f = f, static = static, options = options, tier = tier, keep_source = o.keep_source, plans = {}, forms = {}, recent = {}, traces = 0 }, Compiled)
+  return setmetatable({ f = f, static = static, options = options, tier = tier, keep_source = o.keep_source, plans = {},
+    forms = {}, recent = {}, traces = 0 }, Compiled)
 end
 
 return M

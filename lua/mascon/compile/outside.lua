@@ -5,7 +5,8 @@
 --- Holds finding them, the function that compares them with what they were, and the run in which some of them hold
 --- other values.
 ---
---- Reading is made by functions that share the upvalues themselves (debug.upvaluejoin): machine code compares them without a call.
+--- Reading is made by functions that share the upvalues themselves (debug.upvaluejoin): machine code compares them
+--- without a call.
 local bit = require 'bit'
 local util = require 'jit.util'
 local lazy = require 'mascon.core.lazy'
@@ -37,8 +38,8 @@ local READ_GLOBAL = bit.band(util.funcbc(function() return a_global end, 1), 0xf
 
 local function written_in_lua(f) return debug.getinfo(f, 'S').what ~= 'C' end
 
---- What can stand for a value of the same kind in a recording: 'tensor', 'number', 'key' (of random numbers), 'tree' (plain tables of these, some tensor or
---- key among them) or nil.
+--- What can stand for a value of the same kind in a recording: 'tensor', 'number', 'key' (of random numbers), 'tree'
+--- (plain tables of these, some tensor or key among them) or nil.
 function M.kind(v)
   if tensor.is(v) then return 'tensor' end
   if type(v) == 'number' then return 'number' end
@@ -84,7 +85,8 @@ local function holds(name, v, modules)
   end
   walk(v)
   if some and count > LEAVES then
-    error(('compile: the function reads the table %s, which holds more than %d values; make it a tensor or pass what is needed as an argument'):format(name, LEAVES), 2)
+    error(('compile: the function reads the table %s, which holds more than %d values; make it a tensor or pass what '
+      .. 'is needed as an argument'):format(name, LEAVES), 2)
   end
   -- functions alone: those of a module stay; an empty table is one that the function may fill
   return some or count > 0 and not is_module(v, modules)
@@ -92,8 +94,9 @@ end
 
 local function unchanged(a, b) return rawequal(a, b) or (a ~= a and b ~= b) end
 
---- f() while the leaves of tables are replaced: trees is a list of { table, place of its first leaf before 1, static }; take(place, leaf) gives what stands
---- there meanwhile. Afterwards the tables hold what they held, but for what f changed.
+--- f() while the leaves of tables are replaced: trees is a list of { table, place of its first leaf before 1, static };
+--- take(place, leaf) gives what stands there meanwhile. Afterwards the tables hold what they held, but for what f
+--- changed.
 ---@return table changed list of { path, before, after } of what f changed; what it added is not among it
 ---@return any ... what f returns
 function M.swapped(trees, take, f)
@@ -250,8 +253,8 @@ local STANDARD = { 'string', 'table', 'math', 'io', 'os', 'debug', 'coroutine', 
 
 local ASKS = { [type] = true, [tonumber] = true }
 
---- The variables of f and of the functions it holds, in the order in which they are met. `stays` marks the numbers and trees of a function that asks
---- for types: a tensor in the place of a number would be told from it.
+--- The variables of f and of the functions it holds, in the order in which they are met. `stays` marks the numbers and
+--- trees of a function that asks for types: a tensor in the place of a number would be told from it.
 ---@param f function
 ---@param roots? table more of what f may call: functions, and objects whose methods it may
 ---@return mascon.Variable[]
@@ -335,7 +338,8 @@ function M.find(f, roots)
   return list, unsteady
 end
 
---- A function from text in which variable i of the list is named v<i> (an upvalue) or e<i>.<name> (a global of the environment e<i>).
+--- A function from text in which variable i of the list is named v<i> (an upvalue) or e<i>.<name> (a global of the
+--- environment e<i>).
 local function generate(list, text)
   local names, holders, envs = {}, {}, {}
   for i, v in ipairs(list) do
@@ -345,7 +349,8 @@ local function generate(list, text)
       envs[#envs + 1] = v.env
     end
   end
-  local head = (names[1] and 'local ' .. table.concat(names, ', ') .. '\n' or '') .. (holders[1] and 'local ' .. table.concat(holders, ', ') .. ' = ...\n' or '')
+  local head = (names[1] and 'local ' .. table.concat(names, ', ') .. '\n' or '')
+    .. (holders[1] and 'local ' .. table.concat(holders, ', ') .. ' = ...\n' or '')
   local f = assert(loadstring(head .. text, HERE))(unpack(envs))
   for i = 1, UPVALUES do
     local name = debug.getupvalue(f, i)
@@ -358,14 +363,16 @@ end
 
 local function place(v, i) return v.of and 'v' .. i or ('e%d[%q]'):format(i, v.name) end
 
---- A function that tells whether the variables still have these values: guard(values) -> boolean; nil when there is no variable.
+--- A function that tells whether the variables still have these values: guard(values) -> boolean; nil when there is no
+--- variable.
 ---@param list mascon.Variable[]
 ---@return function?
 function M.guard(list)
   local terms = {}
   if #list == 0 then return nil end
   for i, v in ipairs(list) do terms[i] = ('rawequal(%s, k[%d])'):format(place(v, i), i) end
-  return generate(list, 'local rawequal = rawequal\nreturn function(k) return ' .. table.concat(terms, ' and ') .. ' end')
+  return generate(list,
+    'local rawequal = rawequal\nreturn function(k) return ' .. table.concat(terms, ' and ') .. ' end')
 end
 
 --- A function that calls run(self, values of the variables ..., ...); nil when there is no variable.
@@ -373,7 +380,8 @@ function M.giver(list)
   local names = {}
   if #list == 0 then return nil end
   for i, v in ipairs(list) do names[i] = place(v, i) end
-  return generate(list, ('return function(run, self, ...) return run(self, %s, ...) end'):format(table.concat(names, ', ')))
+  return generate(list,
+    ('return function(run, self, ...) return run(self, %s, ...) end'):format(table.concat(names, ', ')))
 end
 
 local function get(v)
@@ -404,7 +412,8 @@ function M.with(list, values, f, ...)
     if not ok then
       local why = ...
       if type(why) == 'string' and why:find "'for' %a+ must be a number" then
-        why = why .. '; a number among the arguments of a compiled function may change from call to call: name its place in static, mc.compile(f, { static = { 2 } }) for the second argument'
+        why = why .. '; a number among the arguments of a compiled function may change from call to call: name its '
+          .. 'place in static, mc.compile(f, { static = { 2 } }) for the second argument'
       end
       error(why, 0)
     end

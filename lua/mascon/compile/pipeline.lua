@@ -29,7 +29,8 @@ local function known(name, where, level)
   local list, near = {}, check.nearest(tostring(name), all)
   for k in pairs(all) do list[#list + 1] = k end
   table.sort(list)
-  error(('compile: %s names no pass, %s; %spasses are %s'):format(where, check.show(name), near and ('did you mean %s? '):format(near) or '', table.concat(list, ', ')), level + 1)
+  error(('compile: %s names no pass, %s; %spasses are %s'):format(where, check.show(name),
+    near and ('did you mean %s? '):format(near) or '', table.concat(list, ', ')), level + 1)
 end
 
 --- Which passes run: the option over the environment over everything on.
@@ -46,7 +47,9 @@ function M.switches(given, fuse, level)
   end
   for name, value in pairs(given or {}) do
     known(name, 'option passes', level + 1)
-    if type(value) ~= 'boolean' then error(('compile: option passes.%s is %s; give true or false'):format(name, check.show(value)), level) end
+    if type(value) ~= 'boolean' then
+      error(('compile: option passes.%s is %s; give true or false'):format(name, check.show(value)), level)
+    end
     on[name] = value
   end
   if fuse == false then for name in pairs(FUSION) do on[name] = false end end
@@ -81,7 +84,8 @@ end
 ---@param graph table
 ---@param options table { on = switches, math = 'strict' | 'fast' }
 ---@param watch? function (name, when, graph) called before and after each pass
----@return table[] reports { name, doc, skipped, seconds, nodes = { before, after }, bytes = { before, after }, and what the pass says }
+---@return table[] reports { name, doc, skipped, seconds, nodes = { before, after }, bytes = { before, after }, and what
+---  the pass says }
 function M.run(graph, options, watch)
   local reports = {}
   rewrite.epochs(graph)

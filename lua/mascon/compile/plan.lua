@@ -64,7 +64,8 @@ local bytes_of = graphs.bytes
 --- Operands of an elementwise node whose memory a result may take: dying, read as they lie.
 local function heirs(n, k, last, place)
   if n.kind == 'fused' then
-    for _, r in ipairs(n.result) do if r < #n.ins then return {} end end -- a leaf handed on may be overwritten before it is
+    -- a leaf handed on may be overwritten before it is
+    for _, r in ipairs(n.result) do if r < #n.ins then return {} end end
   elseif n.kind ~= 'op' or not EWISE[n.row.family] or n.compute ~= n.outs[1].dtype then
     return {}
   end
@@ -84,7 +85,8 @@ end
 
 --- Lays a graph out.
 ---@param graph table of graph.build
----@param options table { inplace: results may take the place of dying operands; prepare: passes for the graphs inside the graph }
+---@param options table { inplace: results may take the place of dying operands; prepare: passes for the graphs inside
+---  the graph }
 ---@return table layout { headers, steps, arena, peak, total (bytes), inplace = { count, bytes }, outputs }
 function M.lay(graph, options)
   local nodes = graph.nodes
@@ -108,7 +110,8 @@ function M.lay(graph, options)
   local mem, place, headers, steps, parts = arena(), {}, {}, {}, {}
   local by_key = {}
   local function header(h)
-    local key = ('%s/%s/%d/%d/%s/%s/%s'):format(h.where, h.const and 'value ' .. h.id or tostring(h.index), h.offset or 0, h.dtype, table.concat(h.shape, ','), table.concat(h.strides, ','), tostring(h.weak))
+    local key = ('%s/%s/%d/%d/%s/%s/%s'):format(h.where, h.const and 'value ' .. h.id or tostring(h.index),
+      h.offset or 0, h.dtype, table.concat(h.shape, ','), table.concat(h.strides, ','), tostring(h.weak))
     if not by_key[key] then
       headers[#headers + 1] = h
       by_key[key] = #headers
@@ -123,7 +126,10 @@ function M.lay(graph, options)
   end
   local function seen(v, layout, weak)
     local p = at(v)
-    return header { where = p.where, index = p.index, const = p.const, id = p.id, offset = layout.offset or 0, dtype = layout.dtype or v.dtype, shape = layout.shape, strides = layout.strides, weak = weak or nil }
+    return header {
+      where = p.where, index = p.index, const = p.const, id = p.id, offset = layout.offset or 0,
+      dtype = layout.dtype or v.dtype, shape = layout.shape, strides = layout.strides, weak = weak or nil,
+    }
   end
   local function whole(v) return seen(v, { shape = v.shape, strides = graphs.dense(v.shape) }) end
   local function give(v)
@@ -166,13 +172,15 @@ function M.lay(graph, options)
     for i, u in ipairs(n.leaves) do ins[i] = seen(u.value, u, u.weak) end
     for i = 1, n.results do outs[i] = whole(n.outs[i]) end
     local a, b = n.ins[1], n.ins[2]
-    steps[#steps + 1] = { kind = 'product', product = whole(v), a = seen(a.value, a, a.weak), b = seen(b.value, b, b.weak), ins = ins, outs = outs, want = n.want, code = n.code, result = n.result }
+    steps[#steps + 1] = { kind = 'product', product = whole(v), a = seen(a.value, a, a.weak),
+      b = seen(b.value, b, b.weak), ins = ins, outs = outs, want = n.want, code = n.code, result = n.result }
     if n.outs[#n.outs] ~= v then give(v) end
   end
 
   --- Steps that run together tile by tile, behind the one that says so.
   local function tiles(n)
-    local owner = { kind = 'tiles', count = #n.members, lead = n.lead, row_bytes = n.row_bytes, extra = n.extra, shift = {}, slot = {}, ins = {}, outs = {} }
+    local owner = { kind = 'tiles', count = #n.members, lead = n.lead, row_bytes = n.row_bytes, extra = n.extra,
+      shift = {}, slot = {}, ins = {}, outs = {} }
     steps[#steps + 1] = owner
     for _, v in ipairs(n.ins) do owner.ins[#owner.ins + 1] = v end
     for v, s in pairs(n.slot_of) do place[v] = { where = 'tile', index = s } end
@@ -183,7 +191,8 @@ function M.lay(graph, options)
         owner.shift[#owner.shift + 1] = by_head and 0 or #layout.shape - rank
         owner.slot[#owner.slot + 1] = (n.slot_of[v] or 0) - 1
       end
-      local step = { kind = m.kind, row = m.row, params = m.params, ins = ins, outs = outs, want = m.want, code = m.code, result = m.result }
+      local step = { kind = m.kind, row = m.row, params = m.params, ins = ins, outs = outs, want = m.want,
+        code = m.code, result = m.result }
       for i = 1, m.results or #m.outs do
         outs[i] = whole(m.outs[i])
         view(m.outs[i], m.outs[i], true)
@@ -191,7 +200,8 @@ function M.lay(graph, options)
       local uses = m.ins
       if m.kind == 'product' then
         local v, a, b = m.product, m.ins[1], m.ins[2]
-        if not place[v] then place[v], n.slot_of[v] = place[m.outs[1]], n.slot_of[m.outs[1]] end -- what is made of the product takes its place
+        -- what is made of the product takes its place
+        if not place[v] then place[v], n.slot_of[v] = place[m.outs[1]], n.slot_of[m.outs[1]] end
         step.product, step.a, step.b = whole(v), seen(a.value, a, a.weak), seen(b.value, b, b.weak)
         view(v, v, true)
         view(a, a.value)
@@ -244,7 +254,8 @@ function M.lay(graph, options)
       local old, new = n.ins[1].value, n.outs[1]
       local alone = true -- the part is not read from what it is written over
       for i = 2, #n.ins do alone = alone and n.ins[i].value ~= old end
-      if place[old] and place[old].bytes and last[old] == k and alone and not out_of[new] and graphs.whole(n.ins[1]) and bytes_of(old) == bytes_of(new) then
+      if place[old] and place[old].bytes and last[old] == k and alone and not out_of[new] and graphs.whole(n.ins[1])
+        and bytes_of(old) == bytes_of(new) then
         place[new], moved = place[old], old -- the old contents are not needed any more: written in place
       else
         take(new)
@@ -252,9 +263,11 @@ function M.lay(graph, options)
       end
       local target = seen(new, n.at)
       if n.kind == 'update' then
-        steps[#steps + 1] = { kind = 'copy', outs = { target }, ins = { seen(n.ins[2].value, n.ins[2], n.ins[2].weak) } }
+        steps[#steps + 1] =
+          { kind = 'copy', outs = { target }, ins = { seen(n.ins[2].value, n.ins[2], n.ins[2].weak) } }
       else
-        steps[#steps + 1] = { kind = 'put', outs = { target }, ins = { seen(n.ins[2].value, n.ins[2]), seen(n.ins[3].value, n.ins[3]) }, axis = n.axis, accumulate = n.accumulate }
+        steps[#steps + 1] = { kind = 'put', outs = { target }, ins = { seen(n.ins[2].value, n.ins[2]),
+          seen(n.ins[3].value, n.ins[3]) }, axis = n.axis, accumulate = n.accumulate }
       end
     elseif n.kind == 'tiles' then
       for _, v in ipairs(n.outs) do take(v) end
@@ -269,8 +282,10 @@ function M.lay(graph, options)
         if out_of[v] or not list[1] or not inherit(v, list) then take(v) end
       end
       for i, v in ipairs(n.outs) do outs[i] = whole(v) end
-      steps[#steps + 1] = { kind = n.kind, row = n.row, params = n.params, ins = ins, outs = outs, want = n.want, code = n.code, result = n.result,
-        like = n.like and header { where = 'tile', index = 0, offset = 0, dtype = n.like.dtype, shape = n.like.shape, strides = graphs.dense(n.like.shape) } }
+      steps[#steps + 1] = { kind = n.kind, row = n.row, params = n.params, ins = ins, outs = outs, want = n.want,
+        code = n.code, result = n.result,
+        like = n.like and header { where = 'tile', index = 0, offset = 0, dtype = n.like.dtype, shape = n.like.shape,
+          strides = graphs.dense(n.like.shape) } }
     end
     local done = {}
     for _, u in ipairs(n.ins) do
@@ -286,17 +301,20 @@ function M.lay(graph, options)
   end
   for _, i in ipairs(out_copies) do
     local u = graph.outputs[i]
-    local dst = header { where = 'output', index = i - 1, offset = 0, dtype = u.dtype, shape = u.shape, strides = graphs.dense(u.shape) }
+    local dst = header { where = 'output', index = i - 1, offset = 0, dtype = u.dtype, shape = u.shape,
+      strides = graphs.dense(u.shape) }
     steps[#steps + 1] = { kind = 'copy', outs = { dst }, ins = { seen(u.value, u) } }
   end
   for _, e in ipairs(graph.effects) do
     local v = graph.inputs[e.input]
-    local dst = header { where = 'input', index = e.input - 1, offset = 0, dtype = v.dtype, shape = v.shape, strides = v.strides }
+    local dst = header { where = 'input', index = e.input - 1, offset = 0, dtype = v.dtype, shape = v.shape,
+      strides = v.strides }
     steps[#steps + 1] = { kind = 'copy', outs = { dst }, ins = { whole(e.value) } }
   end
   local outputs = {}
   for i, u in ipairs(graph.outputs) do outputs[i] = { dtype = tensor.name[u.dtype], shape = u.shape } end
-  return { headers = headers, steps = steps, arena = mem.top(), peak = mem.peak, total = mem.total, inplace = inplace, outputs = outputs, parts = parts }
+  return { headers = headers, steps = steps, arena = mem.top(), peak = mem.peak, total = mem.total, inplace = inplace,
+    outputs = outputs, parts = parts }
 end
 
 --- The groups of a layout as programs of devices.
@@ -319,7 +337,8 @@ function M.make(graph, options)
   local l = M.lay(graph, options)
   if options.device then programs(l) end
   local c = steps_of.make(l.headers, l.steps, l.arena, graph.effects, options.device)
-  return { run = steps_of.runner(c, #graph.inputs, #l.outputs), outputs = l.outputs, arena = l.arena, steps = #l.steps, headers = #l.headers, plan = c, program = l.steps, layout = l.headers, parts = l.parts,
+  return { run = steps_of.runner(c, #graph.inputs, #l.outputs), outputs = l.outputs, arena = l.arena, steps = #l.steps,
+    headers = #l.headers, plan = c, program = l.steps, layout = l.headers, parts = l.parts,
     memory = { arena = l.arena, peak = l.peak, total = l.total, inplace = l.inplace } }
 end
 

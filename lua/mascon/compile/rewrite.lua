@@ -6,15 +6,17 @@ local graphs = require 'mascon.graph.graph'
 
 local M = {}
 
---- The layout of `u` (a view of a dense value of `shape`) as a view of what `source` shows, when source takes that value's place: each axis of
---- the view must step along one axis of the value. nil when there is none.
+--- The layout of `u` (a view of a dense value of `shape`) as a view of what `source` shows, when source takes that
+--- value's place: each axis of the view must step along one axis of the value. nil when there is none.
 function M.compose(u, shape, source)
   if graphs.is_dense(u) and graphs.same(u.shape, shape) then
-    return { value = source.value, shape = source.shape, strides = source.strides, offset = source.offset or 0, dtype = u.dtype, weak = u.weak }
+    return { value = source.value, shape = source.shape, strides = source.strides, offset = source.offset or 0,
+      dtype = u.dtype, weak = u.weak }
   end
   local own = graphs.dense(shape)
   if graphs.is_dense(source) then
-    return { value = source.value, shape = u.shape, strides = u.strides, offset = u.offset or 0, dtype = u.dtype, weak = u.weak }
+    return { value = source.value, shape = u.shape, strides = u.strides, offset = u.offset or 0,
+      dtype = u.dtype, weak = u.weak }
   end
   -- the first element of the view: its digits in the value's axes
   local rest, offset, digit = u.offset or 0, source.offset or 0, {}
@@ -61,19 +63,23 @@ local function resolve(u, map)
 end
 M.resolve = resolve
 
---- Operands of a node with substitutes in place. The value that an update changes stays whole: it needs a buffer of its own.
+--- Operands of a node with substitutes in place. The value that an update changes stays whole: it needs a buffer of its
+--- own.
 function M.operands(node, map)
   local writes = node.kind == 'update' or node.kind == 'put'
   for i, u in ipairs(node.ins) do
     if map[u.value] then
       local r = resolve(u, map)
-      if not (writes and i == 1) or (graphs.is_dense(r) and graphs.same(r.shape, r.value.shape) and graphs.is_dense(r.value)) then node.ins[i] = r end
+      if not (writes and i == 1)
+        or (graphs.is_dense(r) and graphs.same(r.shape, r.value.shape) and graphs.is_dense(r.value)) then
+        node.ins[i] = r
+      end
     end
   end
 end
 
---- Outputs and effects with substitutes in place. What an argument becomes in the end is a result of a node or a constant that cannot change: it
---- must not be read from an argument, since another one may be written before it.
+--- Outputs and effects with substitutes in place. What an argument becomes in the end is a result of a node or a
+--- constant that cannot change: it must not be read from an argument, since another one may be written before it.
 function M.finish(graph, map)
   for i, u in ipairs(graph.outputs) do graph.outputs[i] = resolve(u, map) end
   for _, e in ipairs(graph.effects) do
@@ -82,7 +88,8 @@ function M.finish(graph, map)
   end
 end
 
---- One sweep: visit(node, map) may enter a substitute for the node's result into map; nodes come with their operands resolved.
+--- One sweep: visit(node, map) may enter a substitute for the node's result into map; nodes come with their operands
+--- resolved.
 ---@return table map
 function M.sweep(graph, visit)
   local map = {}
@@ -94,8 +101,8 @@ function M.sweep(graph, visit)
   return map
 end
 
---- Numbers the stretches of a graph between the turns of checkpoints (`epoch` of each node, nil without checkpoints). Work of different stretches is
---- not put together: it would hold on to what the checkpoint lets go of.
+--- Numbers the stretches of a graph between the turns of checkpoints (`epoch` of each node, nil without checkpoints).
+--- Work of different stretches is not put together: it would hold on to what the checkpoint lets go of.
 function M.epochs(graph)
   local epoch, turn
   for _, n in ipairs(graph.nodes) do
@@ -107,7 +114,8 @@ end
 --- Stands for nodes that vanish.
 M.NOTHING = { ins = {}, outs = {} }
 
---- Nodes in an order in which operands come first, as near to the given one as that allows. `of` maps a node to the one that stands for it.
+--- Nodes in an order in which operands come first, as near to the given one as that allows. `of` maps a node to the one
+--- that stands for it.
 function M.order(nodes, of)
   local out, state = {}, {}
   for _, start in ipairs(nodes) do
@@ -125,7 +133,9 @@ function M.order(nodes, of)
         for i = #n.ins, 1, -1 do
           local p = n.ins[i].value.node
           if p and not state[p] then stack[#stack + 1] = p end
-          if p and p ~= n and state[p] == 'open' then error('compile: groups wait for one another; please report this', 0) end
+          if p and p ~= n and state[p] == 'open' then
+            error('compile: groups wait for one another; please report this', 0)
+          end
         end
       end
     end

@@ -25,8 +25,11 @@ end
 --- A use: the value, and the layout it is seen through unless that is all of it.
 function M.use(u)
   local v = u.value
-  if graphs.same(u.shape, v.shape) and graphs.same(u.strides, v.strides) and (u.offset or 0) == 0 then return M.name(v) end
-  return ('%s as [%s] by [%s]%s'):format(M.name(v), table.concat(u.shape, ','), table.concat(u.strides, ','), (u.offset or 0) ~= 0 and ' from ' .. u.offset or '')
+  if graphs.same(u.shape, v.shape) and graphs.same(u.strides, v.strides) and (u.offset or 0) == 0 then
+    return M.name(v)
+  end
+  return ('%s as [%s] by [%s]%s'):format(M.name(v), table.concat(u.shape, ','), table.concat(u.strides, ','),
+    (u.offset or 0) ~= 0 and ' from ' .. u.offset or '')
 end
 
 local function uses(list, first)
@@ -35,7 +38,10 @@ local function uses(list, first)
   return table.concat(out, ', ')
 end
 
-local function at(layout) return ('[%s] by [%s] from %d'):format(table.concat(layout.shape, ','), table.concat(layout.strides, ','), layout.offset or 0) end
+local function at(layout)
+  return ('[%s] by [%s] from %d'):format(table.concat(layout.shape, ','), table.concat(layout.strides, ','),
+    layout.offset or 0)
+end
 
 --- What a node does, without its operands.
 function M.verb(n)
@@ -48,7 +54,10 @@ end
 --- What a node does, with its operands.
 function M.call(n)
   if n.kind == 'update' then return ('%s with %s = %s'):format(M.use(n.ins[1]), at(n.at), M.use(n.ins[2])) end
-  if n.kind == 'put' then return ('%s with %s at positions %s of axis %d %s %s'):format(M.use(n.ins[1]), at(n.at), M.use(n.ins[2]), n.axis + 1, n.accumulate and '+=' or '=', M.use(n.ins[3])) end
+  if n.kind == 'put' then
+    return ('%s with %s at positions %s of axis %d %s %s'):format(M.use(n.ins[1]), at(n.at), M.use(n.ins[2]),
+      n.axis + 1, n.accumulate and '+=' or '=', M.use(n.ins[3]))
+  end
   local more = n.kind == 'op' and op.parameters(n.row, n.params) or ''
   local operands = uses(n.ins)
   return ('%s(%s%s%s)'):format(M.verb(n), operands, more ~= '' and operands ~= '' and '; ' or '', more)
@@ -70,7 +79,8 @@ end
 local function line(n, indent, out)
   local names = {}
   for i, v in ipairs(n.outs) do names[i] = ('%s: %s'):format(M.name(v), M.form(v)) end
-  out[#out + 1] = ('%s%s <- %s%s'):format(indent, table.concat(names, ', '), M.call(n), n.remat and '  -- computed anew' or '')
+  out[#out + 1] =
+    ('%s%s <- %s%s'):format(indent, table.concat(names, ', '), M.call(n), n.remat and '  -- computed anew' or '')
   for _, m in ipairs(n.members or {}) do line(m, indent .. '  ', out) end
 end
 
@@ -94,7 +104,9 @@ function M.graph(graph)
   for _, n in ipairs(graph.nodes) do line(n, '', out) end
   local outs, effects = {}, {}
   for i, u in ipairs(graph.outputs) do outs[i] = M.use(u) end
-  for i, e in ipairs(graph.effects) do effects[i] = ('%s = %s'):format(M.name(graph.inputs[e.input]), M.name(e.value)) end
+  for i, e in ipairs(graph.effects) do
+    effects[i] = ('%s = %s'):format(M.name(graph.inputs[e.input]), M.name(e.value))
+  end
   say('outputs', outs)
   say('becomes', effects)
   return table.concat(out, '\n')

@@ -14,7 +14,8 @@ local M = {}
 local SIZES = { 4096, 8192, 12288, 16384, 24576, 32768, 49152, 65536 }
 local ELEMENTS, ROUNDS, NAME = 2 ^ 20, 7, 'vm-cache'
 
---- Times a chain of ops on the vector machine for each size; the best size and all { bytes, rate (bytes of operands and results per second) }.
+--- Times a chain of ops on the vector machine for each size; the best size and all { bytes, rate (bytes of operands and
+--- results per second) }.
 ---@param compile function mc.compile
 ---@return integer best
 ---@return table[] rows

@@ -20,7 +20,8 @@ for _, e in ipairs(LIST) do
   stubs[original] = function(...)
     local caller = debug.getinfo(2, 'f')
     if caller and check.library(caller.func) then return original(...) end
-    error(('compile: the function calls %s, whose result a replay would repeat; %s, and pass the value as an argument'):format(e[3], e[4]), 2)
+    error(('compile: the function calls %s, whose result a replay would repeat; %s, and pass the value as an argument')
+      :format(e[3], e[4]), 2)
   end
 end
 

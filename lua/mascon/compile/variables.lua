@@ -11,7 +11,8 @@ local tree = require 'mascon.graph.tree'
 
 local M = {}
 
---- Takes variables of f as watched (a call compares them with what they were) and given (their values are arguments in front of the caller's).
+--- Takes variables of f as watched (a call compares them with what they were) and given (their values are arguments in
+--- front of the caller's).
 local function arrange(self, watched, given)
   self.watched, self.given = watched, given
   self.guard, self.give = outside.guard(watched), outside.giver(given)
@@ -40,7 +41,8 @@ function M.key(self)
   return table.concat(text, ',') .. ';'
 end
 
---- A watched variable has another value: a tensor, a tree of them or a number is given from here on; anything else means another form.
+--- A watched variable has another value: a tensor, a tree of them or a number is given from here on; anything else
+--- means another form.
 local function notice(self)
   local watched, given = {}, { unpack(self.given) }
   for _, v in ipairs(self.watched) do
@@ -72,7 +74,8 @@ function M.buffers(self)
   return out
 end
 
---- f writes to tensors that these variables hold: they are given from here on, since a plan writes to its arguments only. Whether there was one.
+--- f writes to tensors that these variables hold: they are given from here on, since a plan writes to its arguments
+--- only. Whether there was one.
 function M.give_written(self, before)
   local hit, watched, given = {}, {}, { unpack(self.given) }
   for _, b in ipairs(before) do hit[b[1]] = hit[b[1]] or recording.version(b[2]) ~= b[3] end
@@ -87,7 +90,8 @@ function M.give_written(self, before)
   return true
 end
 
---- Numbers in given tables have changed and nothing else has: they are arguments from here on, on trial. Whether there were some.
+--- Numbers in given tables have changed and nothing else has: they are arguments from here on, on trial. Whether there
+--- were some.
 ---@param args any[] what is given, in front
 function M.thaw(self, args)
   local some = false
@@ -111,11 +115,14 @@ function M.thaw(self, args)
 end
 
 local function changes(name, before)
-  error(('compile: the function changes %s, which was %s; a replay would not do that: hold it in a tensor and write to it (add_, copy_), or return the new value')
-    :format(name, type(before) == 'table' and 'a table' or tensor.is(before) and tensor.describe(before) or tostring(before)), 2)
+  error(('compile: the function changes %s, which was %s; a replay would not do that: hold it in a tensor and write to '
+    .. 'it (add_, copy_), or return the new value')
+    :format(name,
+      type(before) == 'table' and 'a table' or tensor.is(before) and tensor.describe(before) or tostring(before)), 2)
 end
 
---- Refuses a function that changes what it found outside; what it made where there was nothing (the memory of a first call) is watched like the rest.
+--- Refuses a function that changes what it found outside; what it made where there was nothing (the memory of a first
+--- call) is watched like the rest.
 ---@param changed table of outside.swapped
 function M.settle(self, changed)
   for _, c in ipairs(changed) do changes(c[1], c[2]) end

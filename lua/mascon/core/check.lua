@@ -23,8 +23,8 @@ function M.own(path)
   if not library(path) then homes[#homes + 1] = path end
 end
 
---- error() for the library: a text message is prefixed with the line of the script that made the call. The level is taken only where
---- no script is on the stack.
+--- error() for the library: a text message is prefixed with the line of the script that made the call. The level is
+--- taken only where no script is on the stack.
 ---@param message any
 ---@param level? integer
 function M.error(message, level)
@@ -95,7 +95,8 @@ local function is_int(v) return type(v) == 'number' and v == math.floor(v) and v
 
 local TYPES = { bool = 'boolean', tensor = 'cdata' } -- where the word is not that of type()
 
---- A kind as a list of alternatives { base, op, bound }: "integer >= 1", "number > 0", "bool", "string", "any"; joined by " | ".
+--- A kind as a list of alternatives { base, op, bound }: "integer >= 1", "number > 0", "bool", "string", "any"; joined
+--- by " | ".
 local function alternatives(kind)
   local list = {}
   for one in (kind .. '|'):gmatch '%s*(.-)%s*|' do
@@ -113,7 +114,8 @@ local function fits_one(v, a)
   if base == 'integer' then
     if not is_int(v) then return false end
   elseif base ~= 'any' and type(v) ~= base then return false end
-  return not op or op == '>' and v > bound or op == '>=' and v >= bound or op == '<' and v < bound or op == '<=' and v <= bound
+  return not op or op == '>' and v > bound or op == '>=' and v >= bound or op == '<' and v < bound
+    or op == '<=' and v <= bound
 end
 
 local function fits(v, kind)
@@ -144,8 +146,9 @@ end
 -- names of options as Python spells them
 local SPELLING = { keepdims = 'keepdim' }
 
--- A loop inside a call is compiled apart from the loop around the call, and what lies between runs interpreted, ten times slower. So the
--- common ways through here have none: defaults come from a constructor made for the spec, the first options are looked at one by one.
+-- A loop inside a call is compiled apart from the loop around the call, and what lies between runs interpreted, ten
+-- times slower. So the common ways through here have none: defaults come from a constructor made for the spec, the
+-- first options are looked at one by one.
 local constructors = setmetatable({}, { __mode = 'k' })
 
 local function every_default(spec)
@@ -154,7 +157,8 @@ local function every_default(spec)
   return out
 end
 
---- The function that makes a table of the defaults of a spec. Specs written down within a call come once; they are not compiled.
+--- The function that makes a table of the defaults of a spec. Specs written down within a call come once; they are not
+--- compiled.
 local function constructor(spec)
   if constructors[spec] == nil then
     constructors[spec] = false
@@ -191,13 +195,15 @@ local function enter(fname, out, spec, k, v, level)
   local rule = spec[k]
   if not rule then
     local near = M.nearest(k, spec)
-    error(('%s: option %q is unknown%s'):format(fname, k, near and ('; did you mean %q?'):format(near) or '; it takes ' .. M.names(spec)), level + 1)
+    error(('%s: option %q is unknown%s'):format(fname, k,
+      near and ('; did you mean %q?'):format(near) or '; it takes ' .. M.names(spec)), level + 1)
   end
   local kind = rule[2]
   if type(kind) == 'table' then
     if not chosen(v, kind) then
       local near = type(v) == 'string' and M.nearest(v, kind)
-      error(('%s: option %s is %s; choose %s%s'):format(fname, k, show(v), table.concat(kind, ', '), near and (' (did you mean %q?)'):format(near) or ''), level + 1)
+      error(('%s: option %s is %s; choose %s%s'):format(fname, k, show(v), table.concat(kind, ', '),
+        near and (' (did you mean %q?)'):format(near) or ''), level + 1)
     end
   elseif kind and not fits(v, kind) then
     error(('%s: option %s is %s; it must be %s'):format(fname, k, show(v), kind), level + 1)
@@ -254,7 +260,8 @@ function M.list(fname, list, spec, level)
   if type(list) ~= 'table' then return end
   for k in pairs(list) do
     if type(k) == 'string' and not (spec and spec[k]) then
-      error(('%s: option %q is unknown%s'):format(fname, k, spec and '; it takes ' .. M.names(spec) or ''), (level or 3))
+      error(('%s: option %q is unknown%s'):format(fname, k, spec and '; it takes ' .. M.names(spec) or ''),
+        (level or 3))
     end
   end
 end

@@ -16,7 +16,8 @@ local function name_of(fname, v, level)
   return tensor.name[tensor.dtype_code(fname, v, level + 1)]
 end
 
---- x in another dtype. Floats to integers truncate towards zero, complex to real drops the imaginary part, bool is "not zero".
+--- x in another dtype. Floats to integers truncate towards zero, complex to real drops the imaginary part, bool is "not
+--- zero".
 --- x: any dtype, any shape. dtype: name of the dtype wanted.
 --- Options: copy (true): a new tensor even where nothing changes; false gives x itself then.
 --- Result: tensor [x.shape] of dtype.
@@ -33,9 +34,11 @@ function M.astype(x, dtype, opts)
   return o.copy and rawequal(y, x) and methods.copy(x) or y
 end
 
---- dtype in which tensors, dtypes and numbers meet. Numbers are weak: they decide the kind only (an integer tensor with 1.5 gives f64).
+--- dtype in which tensors, dtypes and numbers meet. Numbers are weak: they decide the kind only (an integer tensor with
+--- 1.5 gives f64).
 --- Arguments: one or more tensors, dtype names, numbers, booleans or complex numbers.
---- Result: the name of the dtype. An integer dtype with a float dtype gives the float dtype (the standard leaves it open).
+--- Result: the name of the dtype. An integer dtype with a float dtype gives the float dtype (the standard leaves it
+--- open).
 --- Source: Python array API standard 2023.12, type promotion
 ---     mc.result_type('u8', 'i8')  --> i16
 ---     mc.result_type(mc.tensor({1}, {dtype = 'f32'}), 2)  --> f32
@@ -47,7 +50,8 @@ function M.result_type(...)
   local RANK = { b = 0, u = 1, i = 1, f = 2, c = 3 }
   for k = 1, n do
     local v = select(k, ...)
-    local w = type(v) == 'number' and (v == math.floor(v) and 1 or 2) or type(v) == 'boolean' and 0 or tensor.is_complex(v) and 3
+    local w = type(v) == 'number' and (v == math.floor(v) and 1 or 2) or type(v) == 'boolean' and 0
+      or tensor.is_complex(v) and 3
     if w then weak = math.max(weak, w)
     else
       local c = tensor.code[name_of('result_type', v, 3)]
@@ -119,12 +123,13 @@ function M.iinfo(type)
 end
 
 local KINDS = {
-  bool = 'b', ['signed integer'] = 'i', ['unsigned integer'] = 'u', integral = 'iu', ['real floating'] = 'f', ['complex floating'] = 'c', numeric = 'iufc',
+  bool = 'b', ['signed integer'] = 'i', ['unsigned integer'] = 'u', integral = 'iu', ['real floating'] = 'f',
+  ['complex floating'] = 'c', numeric = 'iufc',
 }
 
 --- Whether a dtype is of a kind.
---- dtype: a dtype or a tensor that has it. kind: 'bool', 'signed integer', 'unsigned integer', 'integral', 'real floating',
---- 'complex floating', 'numeric', a dtype, or a list of these.
+--- dtype: a dtype or a tensor that has it. kind: 'bool', 'signed integer', 'unsigned integer', 'integral', 'real
+--- floating', 'complex floating', 'numeric', a dtype, or a list of these.
 --- Result: a Lua boolean.
 --- Source: Python array API standard 2023.12
 ---     mc.isdtype('f32', 'real floating')  --> true
@@ -148,7 +153,8 @@ function M.isdtype(dtype, kind)
         local names = {}
         for n in pairs(KINDS) do names[#names + 1] = n end
         table.sort(names)
-        error(("isdtype: kind is %s; give a dtype or one of '%s'"):format(check.show(k), table.concat(names, "', '")), 2)
+        error(("isdtype: kind is %s; give a dtype or one of '%s'"):format(check.show(k), table.concat(names, "', '")),
+          2)
       end
       if name_of('isdtype', k, 3) == dt then return true end
     end
@@ -158,8 +164,9 @@ end
 
 local BEYOND = { f16 = true, bf16 = true } -- dtypes that the standard does not name
 
---- What this library has, for code written against the array API: methods capabilities(), default_device(), devices(), default_dtypes(),
---- dtypes(kind) (those of the standard; f16 and bf16 are there as well). Under its Python name it is mc['__array_namespace_info__'].
+--- What this library has, for code written against the array API: methods capabilities(), default_device(), devices(),
+--- default_dtypes(), dtypes(kind) (those of the standard; f16 and bf16 are there as well). Under its Python name it is
+--- mc['__array_namespace_info__'].
 --- Result: a table of functions.
 --- Source: Python array API standard 2023.12, inspection
 ---     mc.namespace_info().default_dtypes().integral  --> i64
@@ -169,7 +176,9 @@ function M.namespace_info()
     capabilities = function() return { ['boolean indexing'] = true, ['data-dependent shapes'] = true } end,
     default_device = function() return 'cpu' end,
     devices = function() return { 'cpu' } end,
-    default_dtypes = function() return { ['real floating'] = 'f64', ['complex floating'] = 'c128', integral = 'i64', indexing = 'i64' } end,
+    default_dtypes = function()
+      return { ['real floating'] = 'f64', ['complex floating'] = 'c128', integral = 'i64', indexing = 'i64' }
+    end,
     dtypes = function(kind)
       local out = {}
       for name in pairs(tensor.code) do

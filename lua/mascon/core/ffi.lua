@@ -81,7 +81,8 @@ function M.add_row(part, k, row)
   local given = {}
   for _, name in ipairs(row.dtypes) do given[name] = true end
   for i, d in ipairs(gen.dtypes) do compute[i - 1] = given[d[1]] and d.code or -1 end
-  local id = C.mc_workflow_add(part, k, row.nin, row.nout == 'list' and 255 or row.nout or 1, PROMOTE[row.promote or 'numeric'], compute)
+  local id = C.mc_workflow_add(part, k, row.nin, row.nout == 'list' and 255 or row.nout or 1,
+    PROMOTE[row.promote or 'numeric'], compute)
   if id < 0 then return nil, M.message() end
   return id
 end
@@ -102,15 +103,18 @@ function M.memory_stats(device)
   if device and device ~= 0 then M.check(C.mc_device_memory(device, stats), 3) else C.mc_memory_stats(stats) end
   return {
     live = tonumber(stats[0]), cached = tonumber(stats[1]), peak = tonumber(stats[2]), allocations = tonumber(stats[3]),
-    soft_ceiling = tonumber(stats[4]), limit = tonumber(stats[5]), blocks = tonumber(stats[6]), tensors = tonumber(stats[7]), tensor_peak = tonumber(stats[8]),
+    soft_ceiling = tonumber(stats[4]), limit = tonumber(stats[5]), blocks = tonumber(stats[6]),
+    tensors = tonumber(stats[7]), tensor_peak = tonumber(stats[8]),
   }
 end
 
-local tensor_list, short_list, outs_list = ffi.typeof 'const mc_tensor *[?]', ffi.typeof 'const mc_tensor *[4]', ffi.typeof 'mc_tensor *[2]'
+local tensor_list, short_list, outs_list = ffi.typeof 'const mc_tensor *[?]', ffi.typeof 'const mc_tensor *[4]',
+  ffi.typeof 'mc_tensor *[2]'
 local result_list = ffi.typeof 'mc_tensor *[?]'
 local ins_spare, outs_spare -- lists for the next call
 
---- The pointers of a Lua list of tensors (anchored by the list while C runs). Short ones without a loop: see check.opts.
+--- The pointers of a Lua list of tensors (anchored by the list while C runs). Short ones without a loop: see
+--- check.opts.
 local function pointers(list, n)
   if n > 4 then
     local arr = tensor_list(n)
@@ -188,7 +192,8 @@ function M.svg_to_png(svg, scale, path)
 end
 
 local hex_t = ffi.typeof 'char[65]'
---- SHA-256 of a string, of a file (nil and a message when it cannot be read), of a tensor's elements in row-major order.
+--- SHA-256 of a string, of a file (nil and a message when it cannot be read), of a tensor's elements in row-major
+--- order.
 function M.sha256(text)
   local hex = hex_t()
   M.check(C.mc_sha256(text, #text, hex), 3)

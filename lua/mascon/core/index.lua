@@ -15,14 +15,19 @@ local is, methods, F = tensor.is, tensor.methods, op.functions
 
 local M = {}
 
-local function marker(name) return setmetatable({}, { __tostring = function() return 'mc.' .. name end, __newindex = function() error('mc.' .. name .. ' is a constant', 2) end }) end
+local function marker(name)
+  return setmetatable({}, { __tostring = function() return 'mc.' .. name end, __newindex = function()
+    error('mc.' .. name .. ' is a constant', 2)
+  end })
+end
 M.all, M.newaxis, M.ellipsis = marker 'all', marker 'newaxis', marker 'ellipsis'
 view.all = M.all
 
 local spec_t, spec_spare = ffi.typeof 'int64_t[64]', nil -- keys as C reads them, four numbers each
 
 local function outside(t, axis, i, level)
-  error(('index: %s is outside axis %d of %s; positions run from 1 to %d, or -1 backwards'):format(tostring(i), axis, tensor.describe(t), tonumber(t._shape[axis - 1])), level)
+  error(('index: %s is outside axis %d of %s; positions run from 1 to %d, or -1 backwards'):format(tostring(i), axis,
+    tensor.describe(t), tonumber(t._shape[axis - 1])), level)
 end
 
 --- A position of axis (1-based) as 0-based.
@@ -34,15 +39,22 @@ local function position(t, axis, i, level)
 end
 
 local function bound(v, level)
-  if type(v) ~= 'number' or v ~= math.floor(v) then error(('index: bound of a range is %s; give whole numbers, {first, last, step}'):format(check.show(v)), level) end
+  if type(v) ~= 'number' or v ~= math.floor(v) then
+    error(('index: bound of a range is %s; give whole numbers, {first, last, step}'):format(check.show(v)), level)
+  end
 end
 
 --- Range {a, b, step} of axis as start, count, step (0-based). {a, a-1} is empty.
 local function range(t, axis, r, level)
   local n = tonumber(t._shape[axis - 1])
   local a, b, s = r[1], r[2], r[3] or 1
-  if #r > 3 then error(('index: a list of %d numbers is no range {first, last, step}; single positions stand in an integer tensor'):format(#r), level) end
-  if type(s) ~= 'number' or s == 0 or s ~= math.floor(s) then error(('index: step of a range is %s; give a whole number that is not 0'):format(check.show(s)), level) end
+  if #r > 3 then
+    error(('index: a list of %d numbers is no range {first, last, step}; single positions stand in an integer tensor')
+      :format(#r), level)
+  end
+  if type(s) ~= 'number' or s == 0 or s ~= math.floor(s) then
+    error(('index: step of a range is %s; give a whole number that is not 0'):format(check.show(s)), level)
+  end
   if a == nil or a == M.all then a = s > 0 and 1 or -1 end
   if b == nil or b == M.all then b = s > 0 and -1 or 1 end
   bound(a, level + 1)
@@ -68,7 +80,9 @@ local function parse(s, level)
     elseif part:match '^-?%d+$' then out[#out + 1] = tonumber(part)
     else
       local a, b, c = part:match '^(-?%d*)%s*:%s*(-?%d*)%s*:?%s*(-?%d*)$'
-      if not a then error(('index: cannot read %q in %q; parts look like 3, 2:-1, ::2, : or ...'):format(part, s), level) end
+      if not a then
+        error(('index: cannot read %q in %q; parts look like 3, 2:-1, ::2, : or ...'):format(part, s), level)
+      end
       out[#out + 1] = { [1] = tonumber(a), [2] = tonumber(b), [3] = tonumber(c), range = true }
     end
   end
@@ -108,7 +122,9 @@ local function keys(t, key, level)
       dots = i
     elseif k ~= M.newaxis then used = used + 1 end
   end
-  if used > t._ndim then error(('index: %d positions for %s, which has %d axes'):format(used, tensor.describe(t), t._ndim), level) end
+  if used > t._ndim then
+    error(('index: %d positions for %s, which has %d axes'):format(used, tensor.describe(t), t._ndim), level)
+  end
   if dots then
     local full = {}
     for i = 1, #list do
@@ -133,7 +149,8 @@ local function place(spec, t, axis, i, k, level)
   elseif is_range(k) then
     spec[at], spec[at + 1], spec[at + 2], spec[at + 3] = 1, range(t, axis, k, level + 1)
   else
-    error(('index: position %d is %s; give a number, {first, last, step}, mc.all, mc.newaxis or a tensor'):format(i, check.show(k)), level)
+    error(('index: position %d is %s; give a number, {first, last, step}, mc.all, mc.newaxis or a tensor'):format(i,
+      check.show(k)), level)
   end
   return axis + 1
 end
@@ -163,13 +180,15 @@ local function stands(k) return type(k) == 'number' or type(k) == 'table' and k 
 --- A list of up to three keys of which each stands for an axis of t.
 local function straight(t, list)
   local n = #list
-  return n <= 3 and n <= t._ndim and (n < 1 or stands(list[1])) and (n < 2 or stands(list[2])) and (n < 3 or stands(list[3]))
+  return n <= 3 and n <= t._ndim and (n < 1 or stands(list[1])) and (n < 2 or stands(list[2]))
+    and (n < 3 or stands(list[3]))
 end
 
 local function sizes_text(s) return '{' .. table.concat(s, ', ') .. '}' end
 
---- Splits a list with tensors: `plain` makes a view of everything else, `picks` are the tensors with the axes of that view they take
---- ({ axes = { ... }, mask = t } or { axes = { a }, pos = t }). A mask without axes stands on a new axis of size 1.
+--- Splits a list with tensors: `plain` makes a view of everything else, `picks` are the tensors with the axes of that
+--- view they take ({ axes = { ... }, mask = t } or { axes = { a }, pos = t }). A mask without axes stands on a new axis
+--- of size 1.
 local function split(t, list, level)
   local plain, picks, at, axis = {}, {}, 0, 0
   for i = 1, #list do
@@ -191,7 +210,8 @@ local function split(t, list, level)
         if tonumber(t._shape[axis - 1]) ~= tonumber(k._shape[j - 1]) then
           local want = {}
           for q = 1, k.ndim do want[q] = tonumber(t._shape[axis - j + q - 1]) end
-          error(('index: mask is %s for sizes %s of %s; the sizes must be equal'):format(tensor.describe(k), sizes_text(want), tensor.describe(t)), level)
+          error(('index: mask is %s for sizes %s of %s; the sizes must be equal'):format(tensor.describe(k),
+            sizes_text(want), tensor.describe(t)), level)
         end
       end
       picks[#picks + 1] = pick
@@ -207,7 +227,9 @@ end
 --- Positions of an integer tensor on an axis of n as i64 from 1, checked.
 local function checked(t, pick, n, level)
   local kind = tensor.kind[pick.pos.dtype]
-  if kind ~= 'i' and kind ~= 'u' then error(('index: positions are %s; give an integer or a boolean tensor'):format(tensor.describe(pick.pos)), level) end
+  if kind ~= 'i' and kind ~= 'u' then
+    error(('index: positions are %s; give an integer or a boolean tensor'):format(tensor.describe(pick.pos)), level)
+  end
   local pos = methods.to(pick.pos, 'i64')
   if pos:numel() == 0 then return pos end
   local lo, hi = pos:min():item(), pos:max():item()
@@ -222,7 +244,8 @@ local function pair_up(a, b, level)
   for i = 0, math.min(#s, #r) - 1 do
     local m, n = s[#s - i], r[#r - i]
     if m ~= n and m ~= 1 and n ~= 1 then
-      error(('index: positions of shapes %s and %s do not pair up; their shapes must broadcast'):format(sizes_text(s), sizes_text(r)), level)
+      error(('index: positions of shapes %s and %s do not pair up; their shapes must broadcast'):format(sizes_text(s),
+        sizes_text(r)), level)
     end
   end
 end
@@ -233,9 +256,10 @@ local function set_places(mask, level)
   return tensor.moved(F.nonzero_flat(tensor.hosted(mask)), mask._device, level + 1)
 end
 
---- Tensor keys: the plain part is taken as a view first; the axes under tensors are flattened into one, addressed by one linear position.
---- Tensors side by side leave their result in their place, tensors apart put it first (as NumPy; a plain number takes its axis away before).
---- Returns the view, its shape with the axes under tensors flattened, the positions (1-based i64), and the place of the flattened axis.
+--- Tensor keys: the plain part is taken as a view first; the axes under tensors are flattened into one, addressed by
+--- one linear position. Tensors side by side leave their result in their place, tensors apart put it first (as NumPy; a
+--- plain number takes its axis away before). Returns the view, its shape with the axes under tensors flattened, the
+--- positions (1-based i64), and the place of the flattened axis.
 local function advanced_view(t, list, level)
   local plain, picks = split(t, list, level + 1)
   local axes, adjacent = {}, true
@@ -285,7 +309,8 @@ end
 
 local TAKE = op.rows.take.id
 
---- v taken at linear positions of an axis; positions the caller did not check are checked by C, and then once more for the error's words.
+--- v taken at linear positions of an axis; positions the caller did not check are checked by C, and then once more for
+--- the error's words.
 local function taken(v, linear, axis, level, unchecked)
   local P = lib.params()
   P.naxes, P.axes[0] = 1, axis - 1
@@ -325,7 +350,8 @@ local function get(t, key)
     spec_spare = spec
     return v
   end
-  local simple = type(key) == 'string' and parsed_once(key, 4) or type(key) == 'table' and key ~= M.all and key ~= M.newaxis and key ~= M.ellipsis and key
+  local simple = type(key) == 'string' and parsed_once(key, 4)
+    or type(key) == 'table' and key ~= M.all and key ~= M.newaxis and key ~= M.ellipsis and key
   if simple and straight(t, simple) then return basic(t, simple, 4) end
   local list, advanced = keys(t, key, 4)
   if not advanced then return basic(t, list, 4) end
@@ -391,8 +417,8 @@ local function set(t, key, value)
 end
 
 --- x[key] += value in place, also where positions repeat: each occurrence counts, in order. x is returned.
---- x: any dtype but bool. key: whatever x[key] takes. value: a number, table or tensor that broadcasts to the shape of x[key]; it takes the
---- dtype of x.
+--- x: any dtype but bool. key: whatever x[key] takes. value: a number, table or tensor that broadcasts to the shape of
+--- x[key]; it takes the dtype of x.
 --- Errors: what x[key] refuses; a read-only x (a broadcast view).
 ---     mc.zeros{3}:index_add_(mc.tensor({1, 1}, {dtype = 'i64'}), 5)  --> f64[3]@cpu { 10, 0, 0 }
 ---@param key any
@@ -400,7 +426,9 @@ end
 ---@return any x
 function methods.index_add_(t, key, value)
   local list, advanced = keys(t, key, 3)
-  if t.dtype == 'bool' then error(('index_add: operand is %s; booleans have no sums, convert with :to first'):format(tensor.describe(t)), 2) end
+  if t.dtype == 'bool' then
+    error(('index_add: operand is %s; booleans have no sums, convert with :to first'):format(tensor.describe(t)), 2)
+  end
   if advanced then
     put(t, list, value, true, 3)
   else
@@ -412,8 +440,8 @@ end
 
 local PUT = { accumulate = { false, 'bool' } }
 --- x[key] = value in place, or x[key] += value with the option accumulate. x is returned.
---- x: any dtype. key: whatever x[key] takes. value: a number, table or tensor that broadcasts to the shape of x[key]. Where positions
---- repeat, the last value stays; with accumulate = true each is added.
+--- x: any dtype. key: whatever x[key] takes. value: a number, table or tensor that broadcasts to the shape of x[key].
+--- Where positions repeat, the last value stays; with accumulate = true each is added.
 ---     mc.zeros{3}:put_(mc.tensor({3, 1}, {dtype = 'i64'}), {7, 8})  --> f64[3]@cpu { 8, 0, 7 }
 ---@param key any
 ---@param value any
@@ -426,8 +454,8 @@ function methods.put_(t, key, value, opts)
 end
 
 --- A copy of x in which x[key] = value, or x[key] + value with the option accumulate. See x:put_ for the same in place.
---- x: any dtype. key: whatever x[key] takes. value: a number, table or tensor that broadcasts to the shape of x[key]. Where positions
---- repeat, the last value stays; with accumulate = true each is added.
+--- x: any dtype. key: whatever x[key] takes. value: a number, table or tensor that broadcasts to the shape of x[key].
+--- Where positions repeat, the last value stays; with accumulate = true each is added.
 --- Source: NumPy advanced indexing, numpy.add.at
 ---     mc.put(mc.zeros{3}, {{1, 2}}, 4)  --> f64[3]@cpu { 4, 4, 0 }
 ---@param x any
@@ -439,8 +467,10 @@ function M.put(x, key, value, opts)
   return methods.put_(methods.copy(op.operand('put', x, 2)), key, value, opts)
 end
 
---- A copy of x with value added at key; positions that repeat count as often as they occur. See x:index_add_ for the same in place.
---- x: any dtype but bool. key: whatever x[key] takes. value: a number, table or tensor that broadcasts to the shape of x[key].
+--- A copy of x with value added at key; positions that repeat count as often as they occur. See x:index_add_ for the
+--- same in place.
+--- x: any dtype but bool. key: whatever x[key] takes. value: a number, table or tensor that broadcasts to the shape of
+--- x[key].
 --- Source: NumPy advanced indexing, numpy.add.at
 ---     mc.index_add(mc.zeros{3}, mc.tensor({2, 2}, {dtype = 'i64'}), 1)  --> f64[3]@cpu { 0, 2, 0 }
 ---@param x any

@@ -16,12 +16,15 @@ for _, row in ipairs(require 'mascon.gen.ops'.ops) do if row.own_out then M.own[
 
 local function copied(name, out, ...)
   local r, second = ...
-  if not is(r) or second ~= nil then error(('%s: out takes one tensor, and this call gives no single one; leave out away'):format(name), 3) end
+  if not is(r) or second ~= nil then
+    error(('%s: out takes one tensor, and this call gives no single one; leave out away'):format(name), 3)
+  end
   if out.dtype ~= r.dtype or out._ndim ~= r._ndim then goto wrong end
   for i = 0, r._ndim - 1 do if out._shape[i] ~= r._shape[i] then goto wrong end end
   do return methods.copy_(out, r) end
   ::wrong::
-  error(('%s: out is %s but the result is %s; give a tensor of that shape and dtype'):format(name, tensor.describe(out), tensor.describe(r)), 3)
+  error(('%s: out is %s but the result is %s; give a tensor of that shape and dtype'):format(name, tensor.describe(out),
+    tensor.describe(r)), 3)
 end
 
 M.copied = copied

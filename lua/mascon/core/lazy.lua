@@ -82,7 +82,8 @@ function M.table(namespace, files, tables)
           for name in next, list do names[name] = true end
         end
         local near = check.nearest(k, names)
-        check.error(('%s.%s: there is no such name%s'):format(namespace, k, near and ('; did you mean %s.%s?'):format(namespace, near) or ''), 2)
+        check.error(('%s.%s: there is no such name%s'):format(namespace, k,
+          near and ('; did you mean %s.%s?'):format(namespace, near) or ''), 2)
       end
       rawset(t, k, v)
       return v

@@ -15,7 +15,8 @@ local CODE, methods = tensor.code, tensor.methods
 local OK, FLAG_OUT = 0, 4
 local ct, istype, new = tensor.ct, tensor.istype, tensor.new
 -- held here because interpreted code pays for each look into the library
-local op1_new, op2_new, op2_scalar_new, op2_into, op2_scalar = C.mc_op1_new, C.mc_op2_new, C.mc_op2_scalar_new, C.mc_op2_into, C.mc_op2_scalar
+local op1_new, op2_new, op2_scalar_new, op2_into, op2_scalar = C.mc_op1_new, C.mc_op2_new, C.mc_op2_scalar_new,
+  C.mc_op2_into, C.mc_op2_scalar
 
 local M = {}
 local rows = {}
@@ -52,7 +53,8 @@ local function scalar(fname, v, level)
     tensor.pointer(t)[0] = v
     return t
   else
-    error(('%s: operand is %s; give a tensor or a number%s'):format(fname, check.show(v), v == nil and methods[fname] and (' (a method is called with a colon, x:%s(...))'):format(fname) or ''), level + 1)
+    error(('%s: operand is %s; give a tensor or a number%s'):format(fname, check.show(v),
+      v == nil and methods[fname] and (' (a method is called with a colon, x:%s(...))'):format(fname) or ''), level + 1)
   end
   t._flags = WEAK
   return t
@@ -66,11 +68,13 @@ local function operand(fname, v, level)
 end
 M.operand = operand
 
---- The operand of an op over axes: a tensor or a nested table. A plain number is the mark of x.sum(2) in the place of x:sum(2).
+--- The operand of an op over axes: a tensor or a nested table. A plain number is the mark of x.sum(2) in the place of
+--- x:sum(2).
 local function subject(fname, v, level)
   if is(v) then return v end
   if type(v) == 'number' or v == nil then
-    error(('%s: the first operand is %s; give a tensor (a method is called with a colon, x:%s(...))'):format(fname, check.show(v), fname), level + 1)
+    error(('%s: the first operand is %s; give a tensor (a method is called with a colon, x:%s(...))'):format(fname,
+      check.show(v), fname), level + 1)
   end
   return scalar(fname, v, level + 1)
 end
@@ -127,7 +131,8 @@ M.one_too_many = one_too_many
 local maker = {}
 local STORED, UNSUITABLE = -1, -2 -- what the entry points for new results return besides a status
 
--- C receives (out, a, b); the op number is bound here. FFI functions are reached through small closures so that traces stay monomorphic.
+-- C receives (out, a, b); the op number is bound here. FFI functions are reached through small closures so that traces
+-- stay monomorphic.
 function maker.unary(row)
   local id, name = row.id, row[1]
   local function call(out, a) return C.mc_op1(id, out, a, nil) end
@@ -243,13 +248,16 @@ local function pack_axes(P, fname, t, axes, level)
     P.naxes, P.axes[0] = 1, tensor.axis(fname, t, axes, level + 1)
     return
   end
-  if type(axes) ~= 'table' then error(('%s: axes are %s; give a number or a list'):format(fname, check.show(axes)), level) end
+  if type(axes) ~= 'table' then
+    error(('%s: axes are %s; give a number or a list'):format(fname, check.show(axes)), level)
+  end
   for i = 1, #axes do P.axes[i - 1] = tensor.axis(fname, t, axes[i], level + 1) end
   P.naxes = #axes
 end
 M.pack_axes = pack_axes
 
-local KINDS = { axes = 'any', axis = 'any', bool = 'bool', int = 'integer', ints = 'any', number = 'number', dtype = 'string' }
+local KINDS = { axes = 'any', axis = 'any', bool = 'bool', int = 'integer', ints = 'any', number = 'number',
+  dtype = 'string' }
 
 --- Option spec of a row, and the packer of its parameters.
 local function param_spec(row)
@@ -270,10 +278,12 @@ local function once(fname, opts, k, v, level)
   opts[k] = v
 end
 
---- Splits `f(x, axis, opts)`, `f(x, {axes..., name = v})`, `x:sum{2, keepdim = true}` into options; positional values fill row.params in order.
+--- Splits `f(x, axis, opts)`, `f(x, {axes..., name = v})`, `x:sum{2, keepdim = true}` into options; positional values
+--- fill row.params in order.
 local function collect_args(row, spec, fname, first, second, level)
   local opts, params = {}, row.params or {}
-  local whole = params[1] and (params[1][2] == 'ints' and type(second) == 'table') -- roll({ 1, 2 }, { axis = { 1, 2 } }): the list is the parameter itself
+  -- roll({ 1, 2 }, { axis = { 1, 2 } }): the list is the parameter itself
+  local whole = params[1] and (params[1][2] == 'ints' and type(second) == 'table')
   if type(first) == 'table' and not whole then
     local list
     for k, v in pairs(first) do
@@ -317,22 +327,27 @@ end
 
 local function pack_ints(P, name, fname, v, at, level) -- a number or a list: count, then eight places
   local list = type(v) == 'number' and { v } or v
-  if type(list) ~= 'table' or #list < 1 or #list > 8 then error(('%s: %s is %s; give a whole number or a list of one to eight'):format(fname, name, check.show(v)), level + 1) end
+  if type(list) ~= 'table' or #list < 1 or #list > 8 then
+    error(('%s: %s is %s; give a whole number or a list of one to eight'):format(fname, name, check.show(v)), level + 1)
+  end
   P.i[at] = #list
   for k = 1, #list do P.i[at + k] = check.arg(fname, name, list[k], 'integer', level + 1) end
 end
 
 local HERE = debug.getinfo(1, 'S').source -- so that errors blame the caller of the library, not the packer
 
---- The packer of a row, one statement for each parameter: written out because a loop would be compiled apart, see check.opts.
+--- The packer of a row, one statement for each parameter: written out because a loop would be compiled apart, see
+--- check.opts.
 local function packer(row)
-  local lines, ni, nd, places = { 'local check, axes, ints, places = ...', 'return function(P, fname, t, o, level)' }, 0, 0, {}
+  local lines, ni, nd, places =
+    { 'local check, axes, ints, places = ...', 'return function(P, fname, t, o, level)' }, 0, 0, {}
   local function add(text, ...) lines[#lines + 1] = '  ' .. text:format(...) end
   for _, p in ipairs(row.params or {}) do
     local name, kind = p[1], p[2]
     if kind == 'axes' then add('axes(P, fname, t, o.%s, level + 1)', name)
     elseif kind == 'axis' then
-      add('if o.%s ~= nil and type(o.%s) ~= "number" then check.error(("%%s: %s is %%s; give one number"):format(fname, check.show(o.%s)), level + 1) end', name, name, name, name)
+      add('if o.%s ~= nil and type(o.%s) ~= "number" then check.error(("%%s: %s is %%s; give one '
+        .. 'number"):format(fname, check.show(o.%s)), level + 1) end', name, name, name, name)
       add('axes(P, fname, t, o.%s, level + 1)', name)
     elseif name == 'keepdim' then
       add 'P.keepdim = o.keepdim and 1 or 0'
@@ -377,8 +392,10 @@ local function pack(row, fname, t, opts, level)
 end
 M.pack = pack
 
-local NAMED = { reduce = true, scan = true, fft = true, layout = true, softmax = true, sort = true, select = true, gather = true }
---- Packed parameters as text, as they would be written: `axis = 2, keepdim = true`; '' where there are none or the row packs them its own way.
+local NAMED = { reduce = true, scan = true, fft = true, layout = true, softmax = true, sort = true,
+  select = true, gather = true }
+--- Packed parameters as text, as they would be written: `axis = 2, keepdim = true`; '' where there are none or the row
+--- packs them its own way.
 ---@param row table
 ---@param p userdata mc_params
 ---@return string
@@ -540,11 +557,14 @@ local function list_maker(row)
   local function call(out, list, P) return op_list(id, out, list, P) end
   return function(list, axis, opts, extra)
     if extra ~= nil then one_too_many(name, extra, 2) end
-    if type(list) ~= 'table' then error(('%s: the first argument is %s; give a list of tensors'):format(name, check.show(list)), 2) end
+    if type(list) ~= 'table' then
+      error(('%s: the first argument is %s; give a list of tensors'):format(name, check.show(list)), 2)
+    end
     local n = #list
     local tensors, more
     if type(axis) == 'table' and axis ~= tensor.none then opts, axis = axis, nil end
-    if n > 0 and n <= 3 and next(list, n) == nil and is(list[1]) and (n < 2 or is(list[2])) and (n < 3 or is(list[3])) and axis ~= tensor.none then
+    if n > 0 and n <= 3 and next(list, n) == nil and is(list[1]) and (n < 2 or is(list[2])) and (n < 3 or is(list[3]))
+      and axis ~= tensor.none then
       tensors, more = list, opts -- tensors and nothing else
     else
       tensors, more = {}, {}
@@ -563,7 +583,9 @@ local function list_maker(row)
     end
     local a = more.axis
     n = tensors[1]._ndim + more_axes
-    if type(a) ~= 'number' or a == 0 or a > n or a < -n then error(('%s: axis %s is outside a result of %d axes'):format(name, tostring(a), n), 2) end
+    if type(a) ~= 'number' or a == 0 or a > n or a < -n then
+      error(('%s: axis %s is outside a result of %d axes'):format(name, tostring(a), n), 2)
+    end
     local P = lib.params()
     P.naxes, P.axes[0] = 1, a > 0 and a - 1 or a + n
     local y = run(name, 2, more, 0, call, tensors, P)
@@ -581,7 +603,9 @@ function maker.lua(row)
   local function composed(...)
     if not f then
       f = M.composed(row)
-      if type(f) ~= 'function' then error(('%s: the op table names %s, which has no such function'):format(name, module)) end
+      if type(f) ~= 'function' then
+        error(('%s: the op table names %s, which has no such function'):format(name, module))
+      end
       f = into.guard and into.guard(row.namespace and row.namespace .. '.' .. name or name, f) or f
     end
     return f(...)
@@ -610,16 +634,23 @@ function maker.linalg(row)
   end
 end
 
---- C that a workflow brings along: f(a, b, parameter, opts) with as many operands as the row has; for lists f(tensors, values, number of results).
+--- C that a workflow brings along: f(a, b, parameter, opts) with as many operands as the row has; for lists f(tensors,
+--- values, number of results).
 function maker.native(row)
   local id, name, nin, nout = row.id, row[1], row.nin, row.nout or 1
   if nin == 255 or nout == 'list' then
     return function(list, values, n)
-      if type(list) ~= 'table' or is(list) then error(('%s: the first argument is %s; give a list of tensors'):format(name, check.show(list)), 2) end
-      for i = 1, #list do
-        if not is(list[i]) then error(('%s: operand %d is %s; give a tensor'):format(name, i, check.show(list[i])), 2) end
+      if type(list) ~= 'table' or is(list) then
+        error(('%s: the first argument is %s; give a list of tensors'):format(name, check.show(list)), 2)
       end
-      if values ~= nil and type(values) ~= 'table' then error(('%s: the second argument is %s; give a table of parameters'):format(name, check.show(values)), 2) end
+      for i = 1, #list do
+        if not is(list[i]) then
+          error(('%s: operand %d is %s; give a tensor'):format(name, i, check.show(list[i])), 2)
+        end
+      end
+      if values ~= nil and type(values) ~= 'table' then
+        error(('%s: the second argument is %s; give a table of parameters'):format(name, check.show(values)), 2)
+      end
       return unpack(M.raw(name, list, values or {}, n or type(nout) == 'number' and nout or 1))
     end
   end
@@ -630,7 +661,10 @@ function maker.native(row)
     local list = {}
     for i = 1, nin do list[i] = operand(name, (select(i, ...)), 2) end
     local first, opts = select(nin + 1, ...)
-    if select('#', ...) > nin + 2 then error(('%s: takes %d operand%s and options, and is given %d arguments'):format(name, nin, nin == 1 and '' or 's', select('#', ...)), 2) end
+    if select('#', ...) > nin + 2 then
+      error(('%s: takes %d operand%s and options, and is given %d arguments'):format(name, nin, nin == 1 and '' or 's',
+        select('#', ...)), 2)
+    end
     if type(first) == 'table' and not is(first) and opts == nil and first[1] == nil then first, opts = nil, first end
     opts = collect_args(row, spec, name, first, opts, 3)
     local P = pack(row, name, list[1], opts, 3)
@@ -647,7 +681,8 @@ M.in_place = {} -- methods add_ and kin, as a set
 for _, row in ipairs(lib.gen.ops) do
   local name = row[1]
   local f
-  if row.internal and row.family ~= 'linalg' then f = nil -- a step of compositions, which pack its parameters themselves
+  -- a step of compositions, which pack its parameters themselves
+  if row.internal and row.family ~= 'linalg' then f = nil
   elseif row.joins then f = list_maker(row)
   elseif row.module then f = maker.lua(row)
   elseif maker[row.family] then f = maker[row.family](row) end
@@ -660,7 +695,8 @@ for _, row in ipairs(lib.gen.ops) do
     end
     if row.inplace then
       local binary = row.family == 'binary'
-      local into_first = binary and function(a, b, extra) return f(a, b, { out = a }, extra) end or function(a, extra) return f(a, { out = a }, extra) end
+      local into_first = binary and function(a, b, extra) return f(a, b, { out = a }, extra) end
+        or function(a, extra) return f(a, { out = a }, extra) end
       methods[name .. '_'] = into_first
       M.in_place[into_first] = true
       for _, a in ipairs(row.alias or {}) do methods[a .. '_'] = into_first end
@@ -670,7 +706,8 @@ end
 
 M.added = {} -- rows of ops that were added while the program runs, by their functions
 
---- Puts a row that has become an op while the program runs among the others: it is found by name and number. Its function, which has no place in `functions`.
+--- Puts a row that has become an op while the program runs among the others: it is found by name and number. Its
+--- function, which has no place in `functions`.
 ---@return function
 function M.define(row)
   local list, f = lib.gen.ops, maker.native(row)
@@ -685,7 +722,8 @@ function M.certain(t) return not tensor.known(t) or functions.all(t) end
 --- Some element holds, as far as values are known.
 function M.found(t) return tensor.known(t) and functions.any(t) end
 
---- Runs an op whose operands and results are lists (families of workflows). values: parameters by name; those not named are 0.
+--- Runs an op whose operands and results are lists (families of workflows). values: parameters by name; those not named
+--- are 0.
 ---@return table results tensors
 function M.raw(name, list, values, nout)
   local row, ni, nd, P = rows[name], 0, 0, lib.params()
@@ -730,13 +768,16 @@ local function compare(name, word)
   return function(a, b)
     local x, y = operand(word, a, 2), operand(word, b, 2)
     if x:numel() ~= 1 or y:numel() ~= 1 then
-      error(('%s: operands are %s and %s; only one-element tensors give a boolean, use :%s elementwise'):format(word, tensor.describe(x), tensor.describe(y), name), 2)
+      error(('%s: operands are %s and %s; only one-element tensors give a boolean, use :%s elementwise'):format(word,
+        tensor.describe(x), tensor.describe(y), name), 2)
     end
     local truth = F[name](x, y)
     if not tensor.known(truth) then
       if tensor.decide then return tensor.decide(truth) end -- within a condition: see transform/decide.lua
-      error(('%s: %s and %s are compared while a function is compiled or vectorised, where values are not known yet; a:%s(b) gives a tensor: choose with mc.where(a:%s(b), x, y), '
-        .. 'or mc.cond(a:%s(b), f, g), or take the decision outside'):format(word, tensor.describe(x), tensor.describe(y), name, name, name), 2)
+      error(('%s: %s and %s are compared while a function is compiled or vectorised, where values are not known yet; '
+        .. 'a:%s(b) gives a tensor: choose with mc.where(a:%s(b), x, y), '
+        .. 'or mc.cond(a:%s(b), f, g), or take the decision outside'):format(word, tensor.describe(x),
+          tensor.describe(y), name, name, name), 2)
     end
     return truth:item()
   end

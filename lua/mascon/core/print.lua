@@ -96,7 +96,8 @@ function M.tensor(t)
     for i, v in ipairs(x) do
       if d == #shape and v ~= '...' then
         local c = v[1]
-        local s = tensor.is_complex(c) and text(c.re, fmt) .. (text(c.im, fmt):match '^-' and '' or '+') .. text(c.im, fmt) .. 'i'
+        local s = tensor.is_complex(c) and text(c.re, fmt) .. (text(c.im, fmt):match '^-' and '' or '+')
+          .. text(c.im, fmt) .. 'i'
           or type(c) == 'string' and c or text(c, fmt)
         x[i] = s
         if #s > width then width = #s end

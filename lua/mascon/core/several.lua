@@ -48,7 +48,9 @@ function M.maker(row)
   return function(...)
     local list, opts = {}, select(nin + 1, ...)
     for i = 1, nin do list[i] = op.operand(name, (select(i, ...)), 3) end
-    if select('#', ...) > nin + 1 then error(('%s: %d arguments; it takes %d and a table of options'):format(name, select('#', ...), nin), 2) end
+    if select('#', ...) > nin + 1 then
+      error(('%s: %d arguments; it takes %d and a table of options'):format(name, select('#', ...), nin), 2)
+    end
     opts = check.opts(name, opts, spec, 3)
     local P = op.pack(plain, name, list[1], opts, 3)
     for _, e in ipairs(extra) do

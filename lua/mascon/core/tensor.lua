@@ -21,8 +21,9 @@ for _, d in ipairs(gen.dtypes) do
   CODE[d[1]], NAME[d.code], KIND[d[1]], SIZE[d[1]] = d.code, d[1], d.kind, d.size
 end
 local ALIAS = {
-  float32 = 'f32', float64 = 'f64', float16 = 'f16', bfloat16 = 'bf16', int8 = 'i8', int16 = 'i16', int32 = 'i32', int64 = 'i64', uint8 = 'u8',
-  complex64 = 'c64', complex128 = 'c128', double = 'f64', float = 'f32', single = 'f32', half = 'f16', int = 'i64', boolean = 'bool',
+  float32 = 'f32', float64 = 'f64', float16 = 'f16', bfloat16 = 'bf16', int8 = 'i8', int16 = 'i16', int32 = 'i32',
+  int64 = 'i64', uint8 = 'u8', complex64 = 'c64', complex128 = 'c128', double = 'f64', float = 'f32', single = 'f32',
+  half = 'f16', int = 'i64', boolean = 'bool',
 }
 M.code, M.name, M.kind, M.size, M.long_names = CODE, NAME, KIND, SIZE, ALIAS
 --- The mark of an absent value in nested tables and options.
@@ -41,7 +42,8 @@ end
 function M.promote_dtypes(a, b) return NAME[C.mc_promote_types(CODE[a], CODE[b])] end
 
 local function no_tensor(name, v)
-  error(('%s: the operand is %s; give a tensor (a method is called with a colon, x:%s())'):format(name, check.show(v), name), 3)
+  error(('%s: the operand is %s; give a tensor (a method is called with a colon, x:%s())'):format(name,
+    check.show(v), name), 3)
 end
 
 --- x is a tensor.
@@ -63,7 +65,8 @@ local function collect()
   C.mc_memory_collected(collectgarbage 'count' * 1024)
 end
 
---- A header that got storage: give it the finalizer, enter it in the open scope, collect when live bytes grew by a step.
+--- A header that got storage: give it the finalizer, enter it in the open scope, collect when live bytes grew by a
+--- step.
 local function finish(t)
   ffi.gc(t, C.mc_drop)
   if scope then
@@ -93,7 +96,8 @@ local function memory_text()
   while k < 5 and C.mc_memory_largest(k, entry) ~= 0 do
     local dims = {}
     for i = 1, tonumber(entry[2]) do dims[i] = tostring(tonumber(entry[2 + i])) end
-    lines[#lines + 1] = ('  %10s  %s[%s]'):format(sized(tonumber(entry[0])), NAME[tonumber(entry[1])], table.concat(dims, ','))
+    lines[#lines + 1] =
+      ('  %10s  %s[%s]'):format(sized(tonumber(entry[0])), NAME[tonumber(entry[1])], table.concat(dims, ','))
     k = k + 1
   end
   if k > 0 then table.insert(lines, 2, 'largest live tensors:') end
@@ -104,7 +108,8 @@ local released = setmetatable({}, { __mode = 'k' })
 
 local site = check.site
 
---- After a failing C call on these operands: the second attempt for memory, else the error. Returns true when the call may be repeated.
+--- After a failing C call on these operands: the second attempt for memory, else the error. Returns true when the call
+--- may be repeated.
 local function failed(rc, level, again, ...)
   if rc == lib.status.ENOMEM and not again then
     C.mc_memory_trim()
@@ -120,7 +125,9 @@ local function failed(rc, level, again, ...)
       if is(list) then list = { list } end
       for k = 1, type(list) == 'table' and #list or 0 do
         local at = released[list[k]]
-        if at then error((lib.message():gsub('was released', function() return 'was released at ' .. at end)), level + 1) end
+        if at then
+          error((lib.message():gsub('was released', function() return 'was released at ' .. at end)), level + 1)
+        end
       end
     end
   end
@@ -147,7 +154,8 @@ local sizes_t, sizes_spare = ffi.typeof 'int64_t[8]', nil
 
 local function entered(fname, v, dims, i, least, level)
   if type(v) ~= 'number' or v ~= math.floor(v) or v < least then
-    error(('%s: size %d of the shape is %s; sizes are whole numbers from %d'):format(fname, i, check.show(v), least), level + 1)
+    error(('%s: size %d of the shape is %s; sizes are whole numbers from %d'):format(fname, i, check.show(v), least),
+      level + 1)
   end
   dims[i - 1] = v
   return v
@@ -162,7 +170,9 @@ function M.dims(fname, shape, level, least)
   local dims = sizes_spare
   if dims then sizes_spare = nil else dims = sizes_t() end
   if type(shape) == 'number' then return 1, dims, entered(fname, shape, dims, 1, least, level) end
-  if type(shape) ~= 'table' then error(('%s: shape is %s; give a table of sizes'):format(fname, check.show(shape)), level) end
+  if type(shape) ~= 'table' then
+    error(('%s: shape is %s; give a table of sizes'):format(fname, check.show(shape)), level)
+  end
   local n = #shape
   if n > 8 then error(('%s: shape has %d axes; at most 8'):format(fname, n), level) end
   -- no loop up to four axes: see check.opts
@@ -219,8 +229,9 @@ function methods.release(t)
   C.mc_drop(t)
 end
 
---- A tensor that was just made and that nobody else holds, under another shape of as many elements: its own header changes, since a view would leave the
---- first handle, and with it the memory, to the collector. What a recording follows becomes a view.
+--- A tensor that was just made and that nobody else holds, under another shape of as many elements: its own header
+--- changes, since a view would leave the first handle, and with it the memory, to the collector. What a recording
+--- follows becomes a view.
 function M.reshaped(t, sizes)
   if C.mc_record_traced(t) ~= 0 or C.mc_is_contiguous(t) == 0 then return methods.reshape(t, sizes) end
   local n, step = #sizes, 1
@@ -247,8 +258,8 @@ local function walk(v, f, seen)
 end
 
 --- Keeps a tensor (or the tensors in a table) alive past the end of the innermost scope; returns it. In a function that
---- the library calls, past the scopes of the library around it too: it then belongs to the scope in which the library was
---- called.
+--- the library calls, past the scopes of the library around it too: it then belongs to the scope in which the library
+--- was called.
 function M.keep(v)
   local s = scope
   while s do
@@ -298,8 +309,8 @@ local function close(s, where, ...)
   end
 end
 
---- Runs f(...); all tensors made inside are released at its end, also on error, except those it returns (also inside tables) and those
---- given to mc.keep. Yielding out of a scope is an error.
+--- Runs f(...); all tensors made inside are released at its end, also on error, except those it returns (also inside
+--- tables) and those given to mc.keep. Yielding out of a scope is an error.
 ---     mc.scope(function() return mc.sum(mc.ones{ 3 }) end)  --> f64[]@cpu 3
 ---@param f fun(...): any
 ---@return any ... what f returned
@@ -369,7 +380,9 @@ end
 --- Number of the device of a name, opened if need be; an error where there is none.
 function M.device_number(fname, name, level)
   if name == nil or name == 'cpu' then return 0 end
-  if type(name) ~= 'string' then error(('%s: device is %s; give a name, such as "cpu" or "cuda:0"'):format(fname, check.show(name)), level + 1) end
+  if type(name) ~= 'string' then
+    error(('%s: device is %s; give a name, such as "cpu" or "cuda:0"'):format(fname, check.show(name)), level + 1)
+  end
   local number = C.mc_device_find(name)
   if number < 0 then error(fname .. ': ' .. lib.message(), level + 1) end
   return number
@@ -422,7 +435,9 @@ local properties = {
     return s
   end,
   T = function(t)
-    if t._ndim ~= 2 then error(('T: operand is %s; it needs two axes, use mT or permute_dims'):format(M.describe(t)), 3) end
+    if t._ndim ~= 2 then
+      error(('T: operand is %s; it needs two axes, use mT or permute_dims'):format(M.describe(t)), 3)
+    end
     return methods.transpose(t)
   end,
   mT = function(t)
@@ -472,10 +487,13 @@ end
 --- 1-based axis of the caller to the 0-based one (negative stays negative for C, which counts from the end).
 function M.axis(fname, t, axis, level)
   local n = t._ndim
-  if type(axis) ~= 'number' or axis ~= math.floor(axis) then error(('%s: axis is %s; give a whole number'):format(fname, check.show(axis)), level) end
+  if type(axis) ~= 'number' or axis ~= math.floor(axis) then
+    error(('%s: axis is %s; give a whole number'):format(fname, check.show(axis)), level)
+  end
   if n == 0 then error(('%s: operand is %s; it needs at least one axis'):format(fname, M.describe(t)), level) end
   if axis == 0 or axis > n or axis < -n then
-    error(('%s: axis %d is outside %s; axes run from 1 to %d, or -1 backwards'):format(fname, axis, M.describe(t), n), level)
+    error(('%s: axis %d is outside %s; axes run from 1 to %d, or -1 backwards'):format(fname, axis, M.describe(t), n),
+      level)
   end
   return axis > 0 and axis - 1 or axis + n
 end
@@ -512,7 +530,9 @@ complex_meta.__div = complex_op { op = 'divide', f = function(a, b, c, d)
 end }
 complex_meta.__unm = function(a) return complex_ct(-a.re, -a.im) end
 complex_meta.__eq = function(a, b)
-  if type(a) ~= 'cdata' or type(b) ~= 'cdata' or not istype(complex_ct, a) or not istype(complex_ct, b) then return false end
+  if type(a) ~= 'cdata' or type(b) ~= 'cdata' or not istype(complex_ct, a) or not istype(complex_ct, b) then
+    return false
+  end
   return a.re == b.re and a.im == b.im
 end
 complex_meta.__tostring = function(a) return ('%.14g%+.14gi'):format(a.re, a.im) end
@@ -523,15 +543,16 @@ complex_ct = ffi.metatype('struct { double re, im; }', complex_meta)
 M.complex_ct = complex_ct
 function M.is_complex(x) return type(x) == 'cdata' and istype(complex_ct, x) end
 
---- Whether the values of a tensor may be asked for: not while a function is compiled or batched and they depend on its arguments. Checks of
---- values are left out then.
+--- Whether the values of a tensor may be asked for: not while a function is compiled or batched and they depend on its
+--- arguments. Checks of values are left out then.
 function M.known(t) return not is(t) or C.mc_record_readable(t) ~= 0 end
 --- Whether some recording follows what is done with t.
 --- A tensor in the words of an error about something that is no tensor: what stands for a number in a trace says so.
 function check.of_tensor(v)
   if not is(v) then return nil end
   if v._ndim > 0 or v._flags ~= 256 or M.known(v) then return M.describe(v) end
-  return 'a number that may change from call to call of a compiled function; name its place in static, mc.compile(f, { static = { 2 } }) for the second argument'
+  return 'a number that may change from call to call of a compiled function; name its place in static, mc.compile(f, { '
+    .. 'static = { 2 } }) for the second argument'
 end
 
 function M.recorded(t) return C.mc_record_traced(t) ~= 0 end
@@ -567,7 +588,8 @@ function methods.item(t)
   return v
 end
 
-local ELEMENT = { bool = 'uint8_t *', u8 = 'uint8_t *', i8 = 'int8_t *', i16 = 'int16_t *', i32 = 'int32_t *', i64 = 'int64_t *', f32 = 'float *', f64 = 'double *' }
+local ELEMENT = { bool = 'uint8_t *', u8 = 'uint8_t *', i8 = 'int8_t *', i16 = 'int16_t *', i32 = 'int32_t *',
+  i64 = 'int64_t *', f32 = 'float *', f64 = 'double *' }
 local POINTER = {}
 for k, v in pairs(ELEMENT) do POINTER[k] = ffi.typeof(v) end
 POINTER.c64, POINTER.c128 = ffi.typeof 'float *', ffi.typeof 'double *'
@@ -584,7 +606,8 @@ end
 function methods.totable(t)
   if t._ndim == 0 then return methods.item(t) end
   if not M.known(t) then
-    error(('totable: %s depends on the arguments of a function that is being compiled, so its values are not known yet; choose with mc.where, mc.cond or mc.while_loop, or take the decision outside'):format(M.describe(t)), 2)
+    error(('totable: %s depends on the arguments of a function that is being compiled, so its values are not known '
+      .. 'yet; choose with mc.where, mc.cond or mc.while_loop, or take the decision outside'):format(M.describe(t)), 2)
   end
   local name = NAME[t._dtype]
   local src = M.hosted(t)
@@ -635,13 +658,16 @@ function methods.copy_(dst, src)
 end
 
 local LIMIT = {
-  u8 = { 0, 255 }, i8 = { -128, 127 }, i16 = { -32768, 32767 }, i32 = { -2147483648, 2147483647 }, i64 = { -2 ^ 63, 2 ^ 63 - 1024 },
+  u8 = { 0, 255 }, i8 = { -128, 127 }, i16 = { -32768, 32767 }, i32 = { -2147483648, 2147483647 },
+  i64 = { -2 ^ 63, 2 ^ 63 - 1024 },
 }
 local int64_ct, uint64_ct = ffi.typeof 'int64_t', ffi.typeof 'uint64_t'
 --- A boxed 64-bit integer that no double holds as an i64; nil for every other value.
 local function wide(v, level)
   if type(v) ~= 'cdata' or not (istype(int64_ct, v) or istype(uint64_ct, v)) then return nil end
-  if istype(uint64_ct, v) and v > 0x7fffffffffffffffULL then error(('fill_: %s is past 2^63 - 1, the largest i64'):format(tostring(v)), level + 1) end
+  if istype(uint64_ct, v) and v > 0x7fffffffffffffffULL then
+    error(('fill_: %s is past 2^63 - 1, the largest i64'):format(tostring(v)), level + 1)
+  end
   local i = ffi.cast(int64_ct, v)
   return (i > LAST or i < -LAST) and i or nil
 end
@@ -661,10 +687,16 @@ function methods.fill_(t, v)
   elseif type(v) == 'cdata' and not is(v) then re = tonumber(v)
   elseif type(v) ~= 'number' then error(('fill_: value is %s; give a number'):format(check.show(v)), 2) end
   local k = KIND[NAME[t._dtype]]
-  if im ~= 0 and k ~= 'c' then error(('fill_: a complex value does not fit %s; convert the tensor first'):format(M.describe(t)), 2) end
-  if (k == 'i' or k == 'u') and re ~= math.floor(re) then error(('fill_: %.17g does not fit %s; round it first'):format(re, M.describe(t)), 2) end
+  if im ~= 0 and k ~= 'c' then
+    error(('fill_: a complex value does not fit %s; convert the tensor first'):format(M.describe(t)), 2)
+  end
+  if (k == 'i' or k == 'u') and re ~= math.floor(re) then
+    error(('fill_: %.17g does not fit %s; round it first'):format(re, M.describe(t)), 2)
+  end
   local limit = LIMIT[NAME[t._dtype]]
-  if limit and (re < limit[1] or re > limit[2]) then error(('fill_: %.17g does not fit %s; convert the tensor to a wider dtype first'):format(re, M.describe(t)), 2) end
+  if limit and (re < limit[1] or re > limit[2]) then
+    error(('fill_: %.17g does not fit %s; convert the tensor to a wider dtype first'):format(re, M.describe(t)), 2)
+  end
   local rc = C.mc_fill(t, re, k == 'c' and im or 0)
   if rc ~= 0 then failed(rc, 2, true, t) end
   return t
@@ -691,11 +723,15 @@ function mt.__index(t, k)
   end
   return index[1](t, k)
 end
-local function no_iterator() error('ipairs: a tensor is no Lua table; use for i = 1, #x do ... x[i] ... end, or x:totable()', 2) end
+local function no_iterator()
+  error('ipairs: a tensor is no Lua table; use for i = 1, #x do ... x[i] ... end, or x:totable()', 2)
+end
 mt.__ipairs, mt.__pairs = no_iterator, no_iterator
 function mt.__newindex(t, k, v)
   if setters[k] then return setters[k](t, v) end
-  if type(k) == 'string' and (methods[k] or properties[k]) then error(('tensor: %s cannot be assigned'):format(k), 2) end
+  if type(k) == 'string' and (methods[k] or properties[k]) then
+    error(('tensor: %s cannot be assigned'):format(k), 2)
+  end
   index[2](t, k, v)
 end
 M.meta = mt

@@ -48,7 +48,8 @@ end
 
 local RESHAPE = { copy = { nil, 'bool' } }
 --- The elements in row-major order under another shape; one size may be -1. A view where strides allow, else a copy.
---- Option copy, beside the sizes or in a table after them: true always copies, false makes an error of a copy that would be needed.
+--- Option copy, beside the sizes or in a table after them: true always copies, false makes an error of a copy that
+--- would be needed.
 ---     mc.arange(1, 4):reshape(2, 2)  --> f64[2,2]@cpu { { 1, 2 }, { 3, 4 } }
 function methods.reshape(t, ...)
   local count, copy = select('#', ...)
@@ -75,7 +76,9 @@ function methods.flatten(t) return methods.reshape(t, { -1 }) end
 ---     mc.zeros({ 2, 3 }):permute_dims(2, 1).shape  --> {3, 2}
 function methods.permute_dims(t, ...)
   local p = sizes('permute_dims', ...)
-  if #p ~= t._ndim then error(('permute_dims: %d axes named, %s has %d; name each once'):format(#p, tensor.describe(t), t._ndim), 2) end
+  if #p ~= t._ndim then
+    error(('permute_dims: %d axes named, %s has %d; name each once'):format(#p, tensor.describe(t), t._ndim), 2)
+  end
   local order = list_of_axes()
   for i = 1, #p do order[i - 1] = tensor.axis('permute_dims', t, p[i], 3) end
   return (permuted(t, order))
@@ -95,11 +98,16 @@ end
 ---     mc.zeros({ 2, 3, 4 }):moveaxis(1, 3).shape  --> {3, 4, 2}
 function methods.moveaxis(t, from, to)
   if type(from) ~= 'table' then from, to = { from }, { to } end
-  if type(to) ~= 'table' or #to ~= #from then error(('moveaxis: %d axes go to %s; give one place for each'):format(#from, type(to) == 'table' and #to .. ' places' or 'one place'), 2) end
+  if type(to) ~= 'table' or #to ~= #from then
+    error(('moveaxis: %d axes go to %s; give one place for each'):format(#from,
+      type(to) == 'table' and #to .. ' places' or 'one place'), 2)
+  end
   local at, moved = {}, {}
   for k = 1, #from do
     local i, j = tensor.axis('moveaxis', t, from[k], 3) + 1, tensor.axis('moveaxis', t, to[k], 3) + 1
-    if moved[i] or at[j] then error(('moveaxis: an axis of %s is named twice; name each once'):format(tensor.describe(t)), 2) end
+    if moved[i] or at[j] then
+      error(('moveaxis: an axis of %s is named twice; name each once'):format(tensor.describe(t)), 2)
+    end
     moved[i], at[j] = true, i
   end
   local p, k = {}, 0
@@ -132,7 +140,10 @@ function methods.squeeze(t, axis)
     gone = {}
     for _, a in ipairs(type(axis) == 'table' and (axis.axis or axis) or { axis }) do
       local at = tensor.axis('squeeze', t, a, 3) + 1
-      if s[at] ~= 1 then error(('squeeze: axis %d of %s has size %d; only axes of size 1 can go'):format(a, tensor.describe(t), s[at]), 2) end
+      if s[at] ~= 1 then
+        error(('squeeze: axis %d of %s has size %d; only axes of size 1 can go'):format(a, tensor.describe(t), s[at]),
+          2)
+      end
       gone[at] = true
     end
   end
@@ -144,10 +155,13 @@ end
 ---     mc.zeros({ 3 }):expand_dims(1).shape  --> {1, 3}
 function methods.expand_dims(t, axis)
   check.list('expand_dims', axis, AXIS)
-  local list = type(axis) == 'table' and (type(axis.axis) == 'table' and axis.axis or axis.axis and { axis.axis } or axis) or { axis or 1 }
+  local list = type(axis) == 'table' and (type(axis.axis) == 'table' and axis.axis or axis.axis and { axis.axis }
+    or axis) or { axis or 1 }
   local n, new = t._ndim + #list, {}
   for _, a in ipairs(list) do
-    if type(a) ~= 'number' or a ~= math.floor(a) or a == 0 or a > n or a < -n then error(('expand_dims: axis %s is outside 1..%d'):format(tostring(a), n), 2) end
+    if type(a) ~= 'number' or a ~= math.floor(a) or a == 0 or a > n or a < -n then
+      error(('expand_dims: axis %s is outside 1..%d'):format(tostring(a), n), 2)
+    end
     if a < 0 then a = a + n + 1 end
     if new[a] then error(('expand_dims: place %d is named twice; name each once'):format(a), 2) end
     new[a] = true
@@ -161,7 +175,8 @@ function methods.expand_dims(t, axis)
 end
 methods.unsqueeze = methods.expand_dims
 
---- Sliding windows of `size` every `step` samples along axis (default last): the axis counts windows, a last axis holds them.
+--- Sliding windows of `size` every `step` samples along axis (default last): the axis counts windows, a last axis holds
+--- them.
 ---     mc.arange(1, 4):windows(2)  --> f64[3,2]@cpu { { 1, 2 }, { 2, 3 }, { 3, 4 } }
 function methods.windows(t, size, opts)
   check.arg('windows', 'size', size, 'integer >= 1', 3)
@@ -181,7 +196,9 @@ function methods.view_imag(t) return view(2, C.mc_view_part, t, 1) end
 function methods.flip(t, axes)
   check.list('flip', axes, AXIS)
   local mark = {}
-  if type(axes) == 'table' and axes.axis ~= nil then axes = check.opts('flip', axes, { axis = { nil, 'any' } }, 3).axis end
+  if type(axes) == 'table' and axes.axis ~= nil then
+    axes = check.opts('flip', axes, { axis = { nil, 'any' } }, 3).axis
+  end
   if axes == nil then for i = 1, t._ndim do mark[i] = true end end
   for _, a in ipairs(type(axes) == 'table' and axes or { axes }) do mark[tensor.axis('flip', t, a, 3) + 1] = true end
   local key = {}
@@ -197,10 +214,13 @@ end
 --- Errors: fewer than two axes, the same axis twice. Source: Python array API standard, linalg.diagonal.
 ---     mc.tensor({ { 1, 2 }, { 3, 4 } }):diagonal()  --> f64[2]@cpu { 1, 4 }
 function methods.diagonal(t, opts)
-  local o = check.opts('diagonal', opts, { offset = { 0, 'integer' }, axis1 = { -2, 'integer' }, axis2 = { -1, 'integer' } }, 3)
+  local o =
+    check.opts('diagonal', opts, { offset = { 0, 'integer' }, axis1 = { -2, 'integer' }, axis2 = { -1, 'integer' } }, 3)
   if t._ndim < 2 then error(('diagonal: operand is %s; it needs at least two axes'):format(tensor.describe(t)), 2) end
   local first, second = tensor.axis('diagonal', t, o.axis1, 3), tensor.axis('diagonal', t, o.axis2, 3)
-  if first == second then error(('diagonal: axes %d and %d of %s are the same; name two'):format(o.axis1, o.axis2, tensor.describe(t)), 2) end
+  if first == second then
+    error(('diagonal: axes %d and %d of %s are the same; name two'):format(o.axis1, o.axis2, tensor.describe(t)), 2)
+  end
   return view(2, C.mc_view_diagonal, t, first, second, o.offset)
 end
 

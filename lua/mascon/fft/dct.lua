@@ -12,8 +12,8 @@ local M = {}
 local NORMS = { 'backward', 'ortho', 'forward' }
 local CODE = { backward = 0, ortho = 1, forward = 2 }
 local OPTS = {
-  type = { 2, { 1, 2, 3, 4 } }, n = { nil, 'integer >= 1' }, axis = { -1, 'integer' }, norm = { 'backward', NORMS }, orthogonalize = { nil, 'bool' },
-  out = { nil, 'tensor' },
+  type = { 2, { 1, 2, 3, 4 } }, n = { nil, 'integer >= 1' }, axis = { -1, 'integer' }, norm = { 'backward', NORMS },
+  orthogonalize = { nil, 'bool' }, out = { nil, 'tensor' },
 }
 
 local function transform(name)
@@ -34,12 +34,14 @@ end
 
 --- Discrete cosine transform of a real (or complex) row.
 ---
---- type 2: y[k] = 2 sum_t x[t] cos(pi k (2 t + 1) / (2 n)), t and k from 0; type 3 is its inverse up to 2 n; type 1 (n >= 2) sums
---- x[0] + (-1)^k x[n - 1] + 2 sum x[t] cos(pi k t / (n - 1)); type 4 sums 2 x[t] cos(pi (2 k + 1) (2 t + 1) / (4 n)).
+--- type 2: y[k] = 2 sum_t x[t] cos(pi k (2 t + 1) / (2 n)), t and k from 0; type 3 is its inverse up to 2 n; type 1 (n
+--- >= 2) sums x[0] + (-1)^k x[n - 1] + 2 sum x[t] cos(pi k t / (n - 1)); type 4 sums 2 x[t] cos(pi (2 k + 1) (2 t + 1)
+--- / (4 n)).
 ---@param x any f32|f64|c64|c128 [..., n]; integers become f64, halves compute in f32
----@param opts? table type: 1 to 4 (2) · n: length, cut or filled with zeros (as given) · axis (-1) · norm: 'backward' (no factor here,
---- 1 / (2 n) in the inverse), 'ortho' (its root in both), 'forward' · orthogonalize: the factors of sqrt 2 at the ends that make the matrix
---- orthogonal (with 'ortho') · out
+---@param opts? table type: 1 to 4 (2) · n: length, cut or filled with zeros (as given) · axis (-1) · norm: 'backward'
+---  (no factor here,
+--- 1 / (2 n) in the inverse), 'ortho' (its root in both), 'forward' · orthogonalize: the factors of sqrt 2 at the ends
+--- that make the matrix orthogonal (with 'ortho') · out
 ---@return any dtype of x
 --- Errors: too few points. Source: SciPy fft.dct; Makhoul, A fast cosine transform in one and two dimensions, 1980.
 ---     mc.fft.dct(mc.tensor{ 1, 1 })  --> f64[2]@cpu { 4, 0 }
@@ -53,8 +55,8 @@ M.dct = transform 'dct'
 M.idct = transform 'idct'
 --- Discrete sine transform of a real (or complex) row.
 ---
---- type 2: y[k] = 2 sum_t x[t] sin(pi (k + 1) (2 t + 1) / (2 n)), t and k from 0; type 3 is its inverse up to 2 n; type 1 sums
---- 2 x[t] sin(pi (k + 1) (t + 1) / (n + 1)); type 4 sums 2 x[t] sin(pi (2 k + 1) (2 t + 1) / (4 n)).
+--- type 2: y[k] = 2 sum_t x[t] sin(pi (k + 1) (2 t + 1) / (2 n)), t and k from 0; type 3 is its inverse up to 2 n; type
+--- 1 sums 2 x[t] sin(pi (k + 1) (t + 1) / (n + 1)); type 4 sums 2 x[t] sin(pi (2 k + 1) (2 t + 1) / (4 n)).
 ---@param x any f32|f64|c64|c128 [..., n]
 ---@param opts? table as dct
 ---@return any dtype of x
@@ -69,7 +71,8 @@ M.dst = transform 'dst'
 ---     mc.fft.idst(mc.fft.dst(mc.tensor{ 1, 2 })):round()  --> f64[2]@cpu { 1, 2 }
 M.idst = transform 'idst'
 
-local MANY = { type = OPTS.type, s = { nil, 'table' }, axes = { nil, 'table' }, norm = OPTS.norm, orthogonalize = OPTS.orthogonalize }
+local MANY = { type = OPTS.type, s = { nil, 'table' }, axes = { nil, 'table' }, norm = OPTS.norm,
+  orthogonalize = OPTS.orthogonalize }
 
 local function several(name, one)
   local fname = 'fft.' .. name
@@ -81,10 +84,13 @@ local function several(name, one)
       axes = {}
       for i = 1, o.s and #o.s or n do axes[i] = n - (o.s and #o.s or n) + i end
     end
-    if o.s and #o.s ~= #axes then error(('%s: %d sizes for %d axes of %s; give one for each'):format(fname, #o.s, #axes, tensor.describe(x)), 2) end
+    if o.s and #o.s ~= #axes then
+      error(('%s: %d sizes for %d axes of %s; give one for each'):format(fname, #o.s, #axes, tensor.describe(x)), 2)
+    end
     local first = x
     for k = #axes, 1, -1 do
-      local y = one(x, { type = o.type, n = o.s and o.s[k], axis = axes[k], norm = o.norm, orthogonalize = o.orthogonalize })
+      local y =
+        one(x, { type = o.type, n = o.s and o.s[k], axis = axes[k], norm = o.norm, orthogonalize = o.orthogonalize })
       if not rawequal(x, first) then x:release() end
       x = y
     end

@@ -49,19 +49,25 @@ local function bytes(v) return numel(v.shape) * tensor.size[tensor.name[v.dtype]
 M.bytes = bytes
 
 --- A use shows its value as it lies, all of it.
-function M.whole(u) return is_dense(u) and same(u.shape, u.value.shape) and (u.value.node or is_dense(u.value)) and true or false end
+function M.whole(u)
+  return is_dense(u) and same(u.shape, u.value.shape) and (u.value.node or is_dense(u.value)) and true or false
+end
 
 --- The use of a value as a whole.
-local function use_of(v, weak) return { value = v, shape = v.shape, strides = v.strides, offset = 0, dtype = v.dtype, weak = weak } end
+local function use_of(v, weak)
+  return { value = v, shape = v.shape, strides = v.strides, offset = 0, dtype = v.dtype, weak = weak }
+end
 M.use_of = use_of
 
 --- What is left of a tensor when only its form is of interest.
 local function outline(t)
   local l = recording.layout(t)
-  return { dtype = l.dtype, shape = l.shape, strides = l.strides, serial = recording.serial(t), offset = recording.offset(t), weak = recording.weak(t), tensor = t }
+  return { dtype = l.dtype, shape = l.shape, strides = l.strides, serial = recording.serial(t),
+    offset = recording.offset(t), weak = recording.weak(t), tensor = t }
 end
 
---- What a graph is built from, as often as wanted. It keeps no argument and no result alive once a graph was built from it.
+--- What a graph is built from, as often as wanted. It keeps no argument and no result alive once a graph was built from
+--- it.
 ---@param inputs any[] tensors
 ---@param log table[] of recording.record
 ---@param results any[] tensors that the function returned
@@ -125,13 +131,16 @@ function M.from(source)
     local key
     if o.literal and o.numel == 1 then
       local x = o.const:item()
-      key = o.dtype .. '/' .. #o.shape .. (o.weak and 'w' or '') .. (type(x) == 'number' and ('%.17g'):format(x) .. (x == 0 and 1 / x < 0 and '-' or '') or tostring(x))
+      key = o.dtype .. '/' .. #o.shape .. (o.weak and 'w' or '')
+        .. (type(x) == 'number' and ('%.17g'):format(x) .. (x == 0 and 1 / x < 0 and '-' or '') or tostring(x))
     elseif not o.literal then
-      key = ('%d/%d/%d/%s/%s'):format(o.serial, o.offset, o.dtype, table.concat(o.shape, ','), table.concat(o.strides, ','))
+      key =
+        ('%d/%d/%d/%s/%s'):format(o.serial, o.offset, o.dtype, table.concat(o.shape, ','), table.concat(o.strides, ','))
     end
     local v = key and literals[key]
     if not v then
-      v = value(o.dtype, o.shape, o.strides, { const = o.const, weak = o.weak, literal = o.literal, fixed = o.literal or o.serial > source.since })
+      v = value(o.dtype, o.shape, o.strides,
+        { const = o.const, weak = o.weak, literal = o.literal, fixed = o.literal or o.serial > source.since })
       graph.consts[#graph.consts + 1] = v
       if key then literals[key] = v end
     end
@@ -144,7 +153,8 @@ function M.from(source)
       return use_of(constant(o), o.weak)
     end
     local v = current[o.serial]
-    return { value = v, shape = o.shape, strides = o.strides, offset = o.offset - (first[o.serial] or 0), dtype = o.dtype, weak = o.weak }
+    return { value = v, shape = o.shape, strides = o.strides, offset = o.offset - (first[o.serial] or 0),
+      dtype = o.dtype, weak = o.weak }
   end
 
   local line -- of the entry that is being read
@@ -159,7 +169,8 @@ function M.from(source)
   local function part_of(o)
     local old = current[o.serial]
     if old.input and not is_dense(old) then
-      error(('compile: argument %d is no contiguous tensor and is written inside the function; pass a copy'):format(old.input), 0)
+      error(('compile: argument %d is no contiguous tensor and is written inside the function; pass a copy'):format(
+        old.input), 0)
     end
     return old
   end
@@ -191,7 +202,8 @@ function M.from(source)
     elseif e.kind == 'op' or e.kind == 'call' then
       local ins, outs = {}, {}
       for i, o in ipairs(e.ins) do ins[i] = use(o) end
-      local n = { kind = e.kind, row = e.row, compute = e.compute, params = e.params, ins = ins, outs = outs, remat = e.turn }
+      local n = { kind = e.kind, row = e.row, compute = e.compute, params = e.params, ins = ins,
+        outs = outs, remat = e.turn }
       if e.call then n.prim, n.saved = e.call.prim, e.call.saved end
       local later = {}
       for i, o in ipairs(e.outs) do later[i] = o end
@@ -216,7 +228,8 @@ function M.from(source)
       old.kept = nil
       local new = value(old.dtype, old.shape, old.strides)
       node { kind = 'put', ins = { use_of(old), use(e.ins[1]), use(e.ins[2]) }, outs = { new },
-        at = { shape = o.shape, strides = o.strides, offset = o.offset - (first[o.serial] or 0), dtype = o.dtype }, axis = e.axis, accumulate = e.accumulate }
+        at = { shape = o.shape, strides = o.strides, offset = o.offset - (first[o.serial] or 0), dtype = o.dtype },
+        axis = e.axis, accumulate = e.accumulate }
       current[o.serial] = new
     end
   end
@@ -225,7 +238,8 @@ function M.from(source)
     local v = current[t.serial]
     if v then
       t.tensor = nil
-      graph.outputs[i] = { value = v, shape = t.shape, strides = t.strides, offset = t.offset - (first[t.serial] or 0), dtype = t.dtype }
+      graph.outputs[i] = { value = v, shape = t.shape, strides = t.strides,
+        offset = t.offset - (first[t.serial] or 0), dtype = t.dtype }
     else
       local c = value(t.dtype, t.shape, t.strides, { const = t.tensor })
       graph.consts[#graph.consts + 1] = c
@@ -258,7 +272,8 @@ function M.copy(graph)
   local values, nodes = {}, {}
   local function value(v)
     if not values[v] then
-      values[v] = { id = v.id, dtype = v.dtype, shape = v.shape, strides = v.strides, input = v.input, const = v.const, weak = v.weak, literal = v.literal, fixed = v.fixed }
+      values[v] = { id = v.id, dtype = v.dtype, shape = v.shape, strides = v.strides, input = v.input, const = v.const,
+        weak = v.weak, literal = v.literal, fixed = v.fixed }
     end
     return values[v]
   end
@@ -283,7 +298,8 @@ function M.copy(graph)
     for _, v in ipairs(m.outs) do v.node = m end
     nodes[i] = m
   end
-  return { inputs = map(graph.inputs, value), consts = map(graph.consts, value), nodes = nodes, outputs = map(graph.outputs, use), values = graph.values,
+  return { inputs = map(graph.inputs, value), consts = map(graph.consts, value), nodes = nodes,
+    outputs = map(graph.outputs, use), values = graph.values,
     effects = map(graph.effects, function(e) return { input = e.input, value = value(e.value) } end) }
 end
 

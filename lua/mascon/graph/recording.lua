@@ -13,7 +13,8 @@ local C = lib.C
 local M = {}
 
 local params_t = ffi.typeof 'mc_params'
-local handles, operands, const_handles = ffi.typeof 'mc_tensor *[?]', ffi.typeof 'const mc_tensor *[?]', ffi.typeof 'const mc_tensor *const *'
+local handles, operands, const_handles = ffi.typeof 'mc_tensor *[?]', ffi.typeof 'const mc_tensor *[?]',
+  ffi.typeof 'const mc_tensor *const *'
 local numbers = 0
 local KIND = { [0] = 'op', 'copy', 'put', 'base', 'call' }
 local calls = {} -- of each recording: what its CALL entries stand for, by number
@@ -33,13 +34,13 @@ local function list(p, n)
   return out
 end
 
---- An operand of the log: serial (its buffer), offset and size (elements), shape, strides, dtype (code), weak; const = a tensor for one that
---- comes from outside or was a number.
+--- An operand of the log: serial (its buffer), offset and size (elements), shape, strides, dtype (code), weak; const =
+--- a tensor for one that comes from outside or was a number.
 local function operand(o)
   local t = {
-    serial = tonumber(o.serial), offset = tonumber(o.offset), size = tonumber(o.size), numel = tonumber(o.numel), dtype = o.dtype, weak = o.weak ~= 0,
-    shape = list(o.shape, o.ndim), strides = list(o.strides, o.ndim), traced = o.traced ~= 0, version = o.version, now = C.mc_tape_version(o),
-    gone = C.mc_tape_gone(o) ~= 0,
+    serial = tonumber(o.serial), offset = tonumber(o.offset), size = tonumber(o.size), numel = tonumber(o.numel),
+    dtype = o.dtype, weak = o.weak ~= 0, shape = list(o.shape, o.ndim), strides = list(o.strides, o.ndim),
+    traced = o.traced ~= 0, version = o.version, now = C.mc_tape_version(o), gone = C.mc_tape_gone(o) ~= 0,
   }
   if o.literal ~= nil then
     local name = tensor.name[o.dtype]
@@ -59,11 +60,13 @@ local function entry(e, mine)
   local ins, outs, kind = {}, {}, KIND[e.kind]
   for i = 1, e.nin do ins[i] = operand(e.operands[i - 1]) end
   for i = 1, e.nout do outs[i] = operand(e.operands[e.nin + i - 1]) end
-  return { kind = kind, row = kind == 'op' and by_id[e.op] or nil, call = kind == 'call' and mine[e.op] or nil, compute = e.compute, params = params_t(e.params),
+  return { kind = kind, row = kind == 'op' and by_id[e.op] or nil, call = kind == 'call' and mine[e.op] or nil,
+    compute = e.compute, params = params_t(e.params),
     ins = ins, outs = outs, axis = e.axis, accumulate = e.accumulate ~= 0, turn = e.turn ~= 0 and e.turn or nil }
 end
 
---- Entries of the log, in order: { kind = 'op' | 'copy' | 'put' | 'base' | 'call', row, params, ins, outs, axis, accumulate, call }.
+--- Entries of the log, in order: { kind = 'op' | 'copy' | 'put' | 'base' | 'call', row, params, ins, outs, axis,
+--- accumulate, call }.
 local function entries()
   local out, mine = {}, calls[C.mc_record_depth()] or {}
   for k = 0, tonumber(C.mc_record_count()) - 1 do out[k + 1] = entry(C.mc_record_at(k), mine) end
@@ -79,8 +82,8 @@ end
 
 local turns = 0
 
---- f(...), whose work is done anew in this place though it was done before: passes neither merge it with the first time nor move it there. That is
---- what a checkpoint asks for, which keeps no results between the two.
+--- f(...), whose work is done anew in this place though it was done before: passes neither merge it with the first time
+--- nor move it there. That is what a checkpoint asks for, which keeps no results between the two.
 function M.anew(f, ...)
   turns = turns % 2 ^ 30 + 1
   local before = C.mc_record_turn(turns)
@@ -163,8 +166,9 @@ end
 --- All of the buffer of t, in the shape that it was made for.
 function M.all_of(t) return tensor.make(2, 0, C.mc_tape_buffer, tensor.promote(t, 2)) end
 
---- What f wrote besides its own tensors: nil, or { [k] = argument k as it was before, outside = how many writes went to other tensors that were
---- there before, shared = an argument that is written shares memory with another one, or with a tensor that f found elsewhere }.
+--- What f wrote besides its own tensors: nil, or { [k] = argument k as it was before, outside = how many writes went to
+--- other tensors that were there before, shared = an argument that is written shares memory with another one, or with a
+--- tensor that f found elsewhere }.
 local function writes_of(traced, log)
   local w = { outside = C.mc_record_outside(), shared = C.mc_record_crossed() ~= 0 }
   local some = w.shared or w.outside > 0
@@ -180,16 +184,21 @@ local function writes_of(traced, log)
   return some and w or nil
 end
 
---- Runs f() with the tensors in `traced` (of aliases) as its arguments; the log of what it did with them, and what it returned.
----@param how table strict: asking for values is an error; keep: results stay alive as `kept` in the log; capture: what f does with values of
---- enclosing recordings belongs to this log; lines: what is put into the entries of the log, by number, as `line`; fixed: f must not write to tensors from outside that are no arguments; restore: arguments that f wrote
---- hold afterwards what they held before; name: of the transform that cannot serve f when what it writes shares memory
+--- Runs f() with the tensors in `traced` (of aliases) as its arguments; the log of what it did with them, and what it
+--- returned.
+---@param how table strict: asking for values is an error; keep: results stay alive as `kept` in the log; capture: what
+--- f does with values of enclosing recordings belongs to this log; lines: what is put into the entries of the log, by
+--- number, as `line`; fixed: f must not write to tensors from outside that are no arguments; restore: arguments that f
+--- wrote hold afterwards what they held before; name: of the transform that cannot serve f when what it writes shares
+--- memory
 ---@return table log
 ---@return table results of f, as { n =, ... }
----@return table? writes { [k] = argument k as it was before, outside, shared }; nil when f wrote to tensors of its own only
+---@return table? writes { [k] = argument k as it was before, outside, shared }; nil when f wrote to tensors of its own
+---  only
 function M.record(traced, how, f)
   local outer = M.inline
-  lib.check(C.mc_record_begin((how.strict and 1 or 0) + (how.keep and 2 or 0) + (how.capture and 4 or 0) + (how.fixed and 8 or 0)), 2)
+  lib.check(C.mc_record_begin((how.strict and 1 or 0) + (how.keep and 2 or 0) + (how.capture and 4
+    or 0) + (how.fixed and 8 or 0)), 2)
   for _, t in ipairs(traced) do lib.check(C.mc_record_trace(t, 1), 2) end
   M.inline = how.inline or false
   local function finish(ok, ...)
@@ -206,11 +215,16 @@ function M.record(traced, how, f)
     C.mc_record_clear()
     lib.check(restored, 2)
     if not ok then error((...), 0) end
-    if refused then error(('%s: the function writes to an argument that shares memory with another argument or with a tensor from outside; pass a copy, x:copy()'):format(how.name), 2) end
+    if refused then
+      error(('%s: the function writes to an argument that shares memory with another argument or with a tensor from '
+        .. 'outside; pass a copy, x:copy()'):format(how.name), 2)
+    end
     for _, e in ipairs(how.strict and log or {}) do
       local row = e.row
-      if row and row.by_value and not (row.params and row.params[1] and row.params[1][1] == 'num_segments' and e.params.i[0] >= 0) then
-        error(('%s: the size of its result depends on the values of the arguments of a function that is being compiled or batched; %s'):format(row.says or row[1], row.by_value), 0)
+      if row and row.by_value
+        and not (row.params and row.params[1] and row.params[1][1] == 'num_segments' and e.params.i[0] >= 0) then
+        error(('%s: the size of its result depends on the values of the arguments of a function that is being compiled '
+          .. 'or batched; %s'):format(row.says or row[1], row.by_value), 0)
       end
     end
     return log, { n = select('#', ...), ... }, writes
@@ -294,7 +308,8 @@ end
 
 --- Header of a tensor as the log would show it.
 function M.layout(t)
-  return { dtype = t._dtype, numel = tonumber(t._numel), shape = list(t._shape, t._ndim), strides = list(t._strides, t._ndim) }
+  return { dtype = t._dtype, numel = tonumber(t._numel), shape = list(t._shape, t._ndim),
+    strides = list(t._strides, t._ndim) }
 end
 
 -- ---------------------------------------------------------------- steps, one at a time

@@ -41,7 +41,8 @@ local function closed(mt)
   return known
 end
 
---- A table that is walked into: plain ones and instances of the user's classes; tensors and objects of the library are not.
+--- A table that is walked into: plain ones and instances of the user's classes; tensors and objects of the library are
+--- not.
 function M.is_branch(v)
   if type(v) ~= 'table' then return false end
   local mt = getmetatable(v)
@@ -56,14 +57,18 @@ function M.like(out, v)
   return setmetatable(out, mt)
 end
 
-local function endless() error('tree: a table holds itself, so that it has no leaves to walk; give tables without a way back to themselves', 2) end
+local function endless()
+  error('tree: a table holds itself, so that it has no leaves to walk; give tables without a way back to themselves', 2)
+end
 
---- Appends the leaves of a value (tensors, the words of random keys, and numbers unless `static`) to `leaves`, and its structure to `text`.
+--- Appends the leaves of a value (tensors, the words of random keys, and numbers unless `static`) to `leaves`, and its
+--- structure to `text`.
 ---@param v any
 ---@param leaves table
 ---@param text table strings
 ---@param static? boolean numbers belong to the structure
----@param path? table the tables that v stands in; with path.loops a way back to one of them is part of the structure, else an error
+---@param path? table the tables that v stands in; with path.loops a way back to one of them is part of the structure,
+---  else an error
 function M.flatten(v, leaves, text, static, path)
   if tensor.is(v) then
     leaves[#leaves + 1] = v
@@ -91,7 +96,8 @@ function M.flatten(v, leaves, text, static, path)
     path[v] = nil
     text[#text + 1] = '}'
   else
-    text[#text + 1] = type(v) == 'string' and ('%q'):format(v) or type(v) == 'number' and ('%.17g'):format(v) or tostring(v)
+    text[#text + 1] = type(v) == 'string' and ('%q'):format(v)
+      or type(v) == 'number' and ('%.17g'):format(v) or tostring(v)
   end
 end
 
@@ -128,8 +134,10 @@ function M.leaves(tree, static)
   return leaves
 end
 
---- f(leaf, ...) for each leaf of the first tree and the leaves at the same places of the others, in a tree of the same form.
----     mc.tree.map(function(a, b) return a + b end, { x = 1, y = { 2 } }, { x = 10, y = { 20 } })  --> { x = 11, y = { 22 } }
+--- f(leaf, ...) for each leaf of the first tree and the leaves at the same places of the others, in a tree of the same
+--- form.
+---     mc.tree.map(function(a, b) return a + b end, { x = 1, y = { 2 } }, { x = 10, y = { 20 } })
+---       --> { x = 11, y = { 22 } }
 ---@param f function
 ---@param tree any
 ---@param ... any trees of the same form
@@ -145,7 +153,9 @@ function M.map(f, tree, ...)
         local rest = {}
         for i = 1, n do
           local o = select(i, ...)
-          if not M.is_branch(o) or o[k] == nil then error(('tree.map: tree %d has no %s%s'):format(i + 1, where, tostring(k)), 0) end
+          if not M.is_branch(o) or o[k] == nil then
+            error(('tree.map: tree %d has no %s%s'):format(i + 1, where, tostring(k)), 0)
+          end
           rest[i] = o[k]
         end
         out[k] = walk(where .. tostring(k) .. '.', v[k], unpack(rest, 1, n))

@@ -1,4 +1,5 @@
--- help/init.lua - documentation of every public name: from its row of the op table, the comment above its definition, or its file's head.
+-- help/init.lua - documentation of every public name: from its row of the op table, the comment above its definition,
+-- or its file's head.
 --
 -- Holds the list of public names (walked from the public table, never written down), the reading of docstrings and
 -- their layout as text. `?name` and `??text` at the prompt, help(value), and the reference page
@@ -80,8 +81,11 @@ local OPERANDS = { { 'x' }, { 'a', 'b' }, { 'a', 'b', 'c' } }
 local function of_row(row)
   local operands = row.operands or (row.nin == 255 and { row.nout and 'list' or 'tensors' }) or OPERANDS[row.nin] or {}
   local text = { row.doc .. '.' }
-  if row.expr and row.expr:gsub('[%s()]', '') ~= row.doc:gsub('[%s()]', '') then text[#text + 1] = 'Formula: ' .. row.expr end
-  text[#text + 1] = 'dtypes: ' .. table.concat(row.dtypes, ', ') .. (row.promote == 'float' and ' (integers become f64)' or '')
+  if row.expr and row.expr:gsub('[%s()]', '') ~= row.doc:gsub('[%s()]', '') then
+    text[#text + 1] = 'Formula: ' .. row.expr
+  end
+  text[#text + 1] = 'dtypes: ' .. table.concat(row.dtypes, ', ')
+    .. (row.promote == 'float' and ' (integers become f64)' or '')
   if row.result and row.result ~= 'same' then
     text[#text + 1] = 'Result: ' .. (row.result == 'real' and 'real dtype of the operand' or row.result)
   end
@@ -90,7 +94,8 @@ local function of_row(row)
   local options = {}
   for _, p in ipairs(row.params or {}) do
     local kind = type(p[2]) == 'table' and table.concat(p[2], '|') or p[2]
-    options[#options + 1] = ('  %s (%s)%s'):format(p[1], kind, p[3] ~= nil and (', default %s'):format(tostring(p[3])) or '')
+    options[#options + 1] =
+      ('  %s (%s)%s'):format(p[1], kind, p[3] ~= nil and (', default %s'):format(tostring(p[3])) or '')
   end
   if row.base then options[#options + 1] = '  base (0|1), default 1: positions count from it' end
   if row.family ~= 'random' and not row.nout then options[#options + 1] = '  out (tensor): takes the result' end
@@ -101,12 +106,20 @@ local function of_row(row)
   end
   local also = {}
   for _, a in ipairs(row.alias or {}) do also[#also + 1] = a end
-  if row.method ~= false then also[#also + 1] = operands[1] and ('%s:%s(%s)'):format(operands[1], row[1], table.concat(operands, ', ', 2)) or nil end
-  if row.inplace then also[#also + 1] = ('%s:%s_(%s) in place'):format(operands[1], row[1], table.concat(operands, ', ', 2)) end
+  if row.method ~= false then
+    also[#also + 1] = operands[1] and ('%s:%s(%s)'):format(operands[1], row[1], table.concat(operands, ', ', 2)) or nil
+  end
+  if row.inplace then
+    also[#also + 1] = ('%s:%s_(%s) in place'):format(operands[1], row[1], table.concat(operands, ', ', 2))
+  end
   if also[1] then text[#text + 1] = 'Also: ' .. table.concat(also, ', ') end
-  for _, line in ipairs(type(row.example) == 'string' and { row.example } or row.example or {}) do text[#text + 1] = '    ' .. line end
+  for _, line in ipairs(type(row.example) == 'string' and { row.example } or row.example or {}) do
+    text[#text + 1] = '    ' .. line
+  end
   text[#text + 1] = 'Accuracy class: ' .. row.tol .. (row.ctol and (' (complex ' .. row.ctol .. ')') or '')
-  if row.work then text[#text + 1] = ('Workspace: up to %g times the operands in the dtype of their arithmetic'):format(row.work) end
+  if row.work then
+    text[#text + 1] = ('Workspace: up to %g times the operands in the dtype of their arithmetic'):format(row.work)
+  end
   text[#text + 1] = 'Source: ' .. row.source
   return text, names
 end
@@ -115,14 +128,16 @@ end
 local row_of = setmetatable({}, { __index = op.added })
 for name, f in pairs(op.functions) do row_of[f] = op.rows[name] or row_of[f] end
 
---- Comment about function `f` called `name`: above the line that begins it, else above the line of its file that defines the name.
+--- Comment about function `f` called `name`: above the line that begins it, else above the line of its file that
+--- defines the name.
 local function comment_of(f, name)
   local info = debug.getinfo(f, 'S')
   if info.what == 'C' or info.source:sub(1, 1) ~= '@' then return nil end
   local list = lines(info.source)
   local first = list[info.linedefined] or ''
   local plain = name:gsub('%p', '%%%0')
-  local own = (first:find('[.:%s]' .. plain .. '%s*[(=]') or first:find '^%s*function%s' or first:find '^%s*local%s+function%s') and comment_above(list, info.linedefined)
+  local own = (first:find('[.:%s]' .. plain .. '%s*[(=]') or first:find '^%s*function%s'
+    or first:find '^%s*local%s+function%s') and comment_above(list, info.linedefined)
   if own then return own end
   local at = definition(list, name)
   local above = at and comment_above(list, at)
@@ -133,7 +148,8 @@ local function comment_of(f, name)
   end
 end
 
---- The function behind a name: a composed op's stub stands for the function of the row's module, one that takes out= for the one it calls.
+--- The function behind a name: a composed op's stub stands for the function of the row's module, one that takes out=
+--- for the one it calls.
 local function behind(f)
   local row = row_of[f]
   local g = f
@@ -180,7 +196,8 @@ local function describe(f, name)
   return followed(text, name), args
 end
 
---- Comment above the definition of a table of functions (a distribution), found in the file of the namespace that defines it, and its names.
+--- Comment above the definition of a table of functions (a distribution), found in the file of the namespace that
+--- defines it, and its names.
 local function of_table(module, name, value)
   local names = {}
   for k in pairs(value) do names[#names + 1] = k end
@@ -219,7 +236,9 @@ local function sorted(t)
   return out
 end
 
-local function callable(v) return type(v) == 'function' or (type(v) == 'table' and (getmetatable(v) or {}).__call ~= nil) end
+local function callable(v)
+  return type(v) == 'function' or (type(v) == 'table' and (getmetatable(v) or {}).__call ~= nil)
+end
 
 --- The functions of a table of functions: mc.meeg.raw.open, mc.stats.norm.sf. Those of distributions have one text.
 local function add_parts(add, space, inner, t, whole)
@@ -255,8 +274,9 @@ local function holds_functions(t)
   return false
 end
 
---- Every public name once: { name = 'mc.fft.rfft', kind = 'function' | 'method' | 'property' | 'module' | 'table', value =, text = lines or nil,
---- args = names or nil, space = 'fft' }. Modules that cannot be loaded stand with `failed`.
+--- Every public name once: { name = 'mc.fft.rfft', kind = 'function' | 'method' | 'property' | 'module' | 'table',
+--- value =, text = lines or nil, args = names or nil, space = 'fft' }. Modules that cannot be loaded stand with
+--- `failed`.
 ---@return table list sorted by name within each space
 function M.entries()
   local found = table.concat(workflow.names(), ' ') -- a workflow may have come since
@@ -298,19 +318,22 @@ function M.entries()
         for _, k in ipairs(sorted(t)) do
           if type(t[k]) == 'function' then
             local text, args = describe(t[k], k)
-            add { name = ('mc.%s.%s.%s'):format(space, inner, k), kind = 'function', value = t[k], text = text, args = args, space = space }
+            add { name = ('mc.%s.%s.%s'):format(space, inner, k), kind = 'function', value = t[k], text = text,
+              args = args, space = space }
           end
         end
         for _, k in ipairs(sorted(rawget(t, 'methods') or {})) do -- of the objects it makes
           local text, args = describe(t.methods[k], k)
-          add { name = ('%s:%s'):format(inner, k), kind = 'method', value = t.methods[k], text = text, args = { unpack(args or {}, 2) }, space = space }
+          add { name = ('%s:%s'):format(inner, k), kind = 'method', value = t.methods[k], text = text,
+            args = { unpack(args or {}, 2) }, space = space }
         end
       end
       for _, k in ipairs(sorted(module)) do
         local v = module[k]
         if callable(v) and type(v) == 'function' then
           local text, args = describe(v, k)
-          add { name = ('mc.%s.%s'):format(space, k), kind = 'function', value = v, text = text, args = args, space = space }
+          add { name = ('mc.%s.%s'):format(space, k), kind = 'function', value = v, text = text,
+            args = args, space = space }
         elseif type(v) == 'table' and holds_functions(v) then
           local whole = of_table(lazy[space], k, v)
           add { name = ('mc.%s.%s'):format(space, k), kind = 'table', value = v, text = whole, space = space }
@@ -430,7 +453,9 @@ function M.show(what)
     return ('help: there is no documentation for %s\n'):format(check.show(what))
   end
   if what:match '^%s*mc%s*$' then return M.overview() end
-  if what:match '^%s*deviations%s*$' then return table.concat(require('mascon.help.deviations').lines(), '\n') .. '\n' end
+  if what:match '^%s*deviations%s*$' then
+    return table.concat(require('mascon.help.deviations').lines(), '\n') .. '\n'
+  end
   local entry, name = find(what)
   if entry then return page(entry) end
   local names, near = {}, nil
@@ -443,7 +468,8 @@ function M.show(what)
     for _, e in ipairs(M.entries()) do names[e.name:match '[^.:]*$'] = true end
     near = check.nearest(name:match '[^.:]*$', names)
   end
-  return ('help: nothing is called %s%s; ??%s searches the documentation\n'):format(name, near and ('; did you mean %s?'):format(near) or '', name)
+  return ('help: nothing is called %s%s; ??%s searches the documentation\n'):format(name,
+    near and ('; did you mean %s?'):format(near) or '', name)
 end
 
 --- The namespaces of the library, one line each.
@@ -451,7 +477,9 @@ end
 function M.overview()
   local out = { 'mc: tensors, kernels and workflows. ?name shows one name, ??text searches.' }
   for _, e in ipairs(M.entries()) do
-    if e.kind == 'module' then out[#out + 1] = ('  %-14s %s'):format(e.name, e.failed and 'cannot be loaded' or (e.text and e.text[1] or '')) end
+    if e.kind == 'module' then
+      out[#out + 1] = ('  %-14s %s'):format(e.name, e.failed and 'cannot be loaded' or (e.text and e.text[1] or ''))
+    end
   end
   return table.concat(out, '\n') .. '\n'
 end
@@ -464,7 +492,9 @@ function M.apropos(text)
   local want, out = text:lower(), {}
   for _, e in ipairs(M.entries()) do
     local all_text = e.name .. '\n' .. table.concat(e.text or {}, '\n')
-    if all_text:lower():find(want, 1, true) then out[#out + 1] = ('%-28s %s'):format(e.name, e.text and e.text[1] or '') end
+    if all_text:lower():find(want, 1, true) then
+      out[#out + 1] = ('%-28s %s'):format(e.name, e.text and e.text[1] or '')
+    end
   end
   if not out[1] then return ('no name and no documentation contains %q\n'):format(text) end
   return table.concat(out, '\n') .. '\n'

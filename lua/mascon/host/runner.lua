@@ -38,7 +38,8 @@ mascon runs Lua scripts with tensors.
   mascon --help, --version
 
 A file with the name of a verb is run as ./%s. MASCON_TRACEBACK=full shows the frames of the library in errors,
-MASCON_EDIT=plain takes a prompt without line editing, NO_COLOR=1 one without colours; MASCON_JIT=off interprets everything.
+MASCON_EDIT=plain takes a prompt without line editing, NO_COLOR=1 one without colours; MASCON_JIT=off interprets
+everything.
 ]]
 
 local function help_text()

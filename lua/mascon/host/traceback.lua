@@ -58,19 +58,22 @@ function M.collect(object)
   return { object = object, frames = frames, places = places }
 end
 
----The record of an error for which the handler failed (out of memory) or was not called: LuaJIT finds the end of the stack inside compiled
----recursion and unwinds without a word.
+---The record of an error for which the handler failed (out of memory) or was not called: LuaJIT finds the end of the
+---stack inside compiled recursion and unwinds without a word.
 function M.bare(object)
   if object == 'stack overflow' then
-    object = 'stack overflow: a function calls itself without end; compiled code leaves no trace of it, MASCON_JIT=off shows the place'
+    object = 'stack overflow: a function calls itself without end; compiled code leaves no trace of it, MASCON_JIT=off '
+      .. 'shows the place'
   end
   return { object = object, frames = {} }
 end
 
--- plain Lua functions that a tensor is given by mistake, and what does it with tensors; the rest of math has the same name there
+-- plain Lua functions that a tensor is given by mistake, and what does it with tensors; the rest of math has the same
+-- name there
 local TENSOR_SPELLING = {
-  max = 'mc.maximum(x, y) or x:max()', min = 'mc.minimum(x, y) or x:min()', format = 'mc.format', concat = 'x:totable()', unpack = 'unpack(x:totable())',
-  next = 'x:totable()', insert = 'mc.concat', sort = 'mc.sort', rad = 'mc.deg2rad', deg = 'mc.rad2deg', random = 'mc.rand', rep = 'mc.tile',
+  max = 'mc.maximum(x, y) or x:max()', min = 'mc.minimum(x, y) or x:min()', format = 'mc.format',
+  concat = 'x:totable()', unpack = 'unpack(x:totable())', next = 'x:totable()', insert = 'mc.concat', sort = 'mc.sort',
+  rad = 'mc.deg2rad', deg = 'mc.rad2deg', random = 'mc.rand', rep = 'mc.tile',
 }
 
 ---The sentence behind an error of a plain Lua function that was given a tensor (which it calls a cdata), or nothing.
@@ -78,7 +81,8 @@ local function tensor_hint(text)
   local name = text:match "bad argument #%d+ to '([%w_]+)' %([%w_ ]+ expected, got cdata%)"
   if not name then return '' end
   local spelling = TENSOR_SPELLING[name] or (math[name] and 'mc.' .. name)
-  return ('; for a tensor %sx:item() gives the number of one element'):format(spelling and 'use ' .. spelling .. '; ' or '')
+  return ('; for a tensor %sx:item() gives the number of one element'):format(spelling
+    and 'use ' .. spelling .. '; ' or '')
 end
 
 ---The error object as text, and whether it may be given a place.

@@ -1,4 +1,5 @@
--- variables.lua - the variables of the environment that the program understands: an unknown or unusable one is an error.
+-- variables.lua - the variables of the environment that the program understands: an unknown or unusable one is an
+-- error.
 --
 -- Holds their names and what they may hold. A value that other code has to judge (a device, what a compiler makes) is
 -- left to it.
@@ -14,12 +15,21 @@ local function one_of(...)
     return 'choose ' .. table.concat(list, ', ')
   end
 end
-local function count(v) if not (tonumber(v) and tonumber(v) >= 1 and tonumber(v) % 1 == 0 and tonumber(v) <= 1024) then return 'give a whole number from 1 to 1024' end end
+local function count(v)
+  if not (tonumber(v) and tonumber(v) >= 1 and tonumber(v) % 1 == 0 and tonumber(v) <= 1024) then
+    return 'give a whole number from 1 to 1024'
+  end
+end
 local function size(v)
   local n, unit = v:match '^(%d+%.?%d*)(%a*)$'
-  if not n or tonumber(n) <= 0 or not ({ [''] = 1, K = 1, M = 1, G = 1, T = 1, B = 1 })[unit:upper():gsub('IB$', ''):gsub('(.)B$', '%1')] then return 'give a size such as 512M or 2G' end
+  if not n or tonumber(n) <= 0
+    or not ({ [''] = 1, K = 1, M = 1, G = 1, T = 1, B = 1 })[unit:upper():gsub('IB$', ''):gsub('(.)B$', '%1')] then
+    return 'give a size such as 512M or 2G'
+  end
 end
-local function seconds(v) if not (tonumber(v) and tonumber(v) > 0) then return 'give a number of seconds above 0' end end
+local function seconds(v)
+  if not (tonumber(v) and tonumber(v) > 0) then return 'give a number of seconds above 0' end
+end
 -- whether the device is there is asked when the library is loaded
 local function device(v)
   local kind, number = v:match '^(%l+):?(%d*)$'
@@ -62,12 +72,14 @@ local function any() end
 
 --- What each variable may hold: a function of its text that returns advice, or nil.
 M.KNOWN = {
-  MASCON_CACHE = cache, MASCON_CACHE_SIZE = size, MASCON_CC = compiler, MASCON_CC_TIMEOUT = seconds, MASCON_COMPILE = one_of('auto', 'native', 'vm', 'eager'),
+  MASCON_CACHE = cache, MASCON_CACHE_SIZE = size, MASCON_CC = compiler, MASCON_CC_TIMEOUT = seconds,
+  MASCON_COMPILE = one_of('auto', 'native', 'vm', 'eager'),
   MASCON_DEVICE = device, MASCON_EDIT = one_of('plain', 'auto', 'libedit'),
   MASCON_HDF5 = one_of('inprocess', 'child'),
-  MASCON_ISA = one_of('v2', 'v3', 'v4'), MASCON_JIT = one_of('on', 'off'), MASCON_KEEP_SOURCE = any, MASCON_LIBDIR = any, MASCON_LOG = topics, MASCON_MEMORY_CACHE = one_of('0', '1'),
-  MASCON_MEMORY_LIMIT = size, MASCON_NUM_THREADS = count, MASCON_PASSES = any, MASCON_PATH = any, MASCON_PLAN = one_of('0', '1'), MASCON_PROGRESS = one_of('0', '1'),
-  MASCON_SYNC = one_of('0', '1'), MASCON_TRACEBACK = one_of('full', 'short'),
+  MASCON_ISA = one_of('v2', 'v3', 'v4'), MASCON_JIT = one_of('on', 'off'), MASCON_KEEP_SOURCE = any,
+  MASCON_LIBDIR = any, MASCON_LOG = topics, MASCON_MEMORY_CACHE = one_of('0', '1'), MASCON_MEMORY_LIMIT = size,
+  MASCON_NUM_THREADS = count, MASCON_PASSES = any, MASCON_PATH = any, MASCON_PLAN = one_of('0', '1'),
+  MASCON_PROGRESS = one_of('0', '1'), MASCON_SYNC = one_of('0', '1'), MASCON_TRACEBACK = one_of('full', 'short'),
 }
 -- those of the tests and benchmarks of this source tree
 local OTHERS = { '^MASCON_TEST_', '^MASCON_BENCH', '^MASCON_SOAK' }

@@ -24,7 +24,8 @@ end
 --- Nodes and weights of n points on [-1, 1], exact for polynomials up to degree 2 n - 1.
 ---
 --- Zeros of the Legendre polynomial by Newton from an asymptotic guess; w = 2 / ((1 - x^2) P'(x)^2), made symmetric.
---- n: 1 to 10000. Source: Fast and accurate computation of Gauss-Legendre quadrature nodes and weights, 2013, section 3; NumPy polynomial.legendre.leggauss.
+--- n: 1 to 10000. Source: Fast and accurate computation of Gauss-Legendre quadrature nodes and weights, 2013, section
+--- 3; NumPy polynomial.legendre.leggauss.
 ---     mc.integrate.leggauss(2)  --> f64[2]@cpu { -0.5774, 0.5774 }, f64[2]@cpu { 1.0000, 1.0000 }
 ---@param n integer
 ---@return any x f64 [n]
@@ -51,8 +52,9 @@ local OPTS = { n = { 5, 'integer >= 1' } }
 
 --- The integral of f from a to b by n Gauss-Legendre points.
 ---
---- f: takes the points as a tensor f64 [n] and gives a tensor [..., n]. Option: n (5). Result: a tensor [...], 0-d for one function; exact for
---- polynomials up to degree 2 n - 1. Differentiable. Errors: infinite ends; f gives another number of values.
+--- f: takes the points as a tensor f64 [n] and gives a tensor [..., n]. Option: n (5). Result: a tensor [...], 0-d for
+--- one function; exact for polynomials up to degree 2 n - 1. Differentiable. Errors: infinite ends; f gives another
+--- number of values.
 --- Source: SciPy integrate.fixed_quad.
 ---     mc.integrate.fixed_quad(function(x) return x ^ 8 end, 0, 1)  --> f64[]@cpu 0.11111111111111
 ---@param f fun(x: any): any
@@ -66,11 +68,14 @@ function M.fixed_quad(f, a, b, opts)
   check.arg(fname, 'a', a, 'number', 3)
   check.arg(fname, 'b', b, 'number', 3)
   local o = check.opts(fname, opts, OPTS, 3)
-  if not (math.abs(a) < math.huge and math.abs(b) < math.huge) then error(('%s: the ends are %g and %g; use quad for infinite ranges'):format(fname, a, b), 2) end
+  if not (math.abs(a) < math.huge and math.abs(b) < math.huge) then
+    error(('%s: the ends are %g and %g; use quad for infinite ranges'):format(fname, a, b), 2)
+  end
   local x, w = M.leggauss(o.n)
   local y = f(F.add(F.multiply(F.add(x, 1), (b - a) / 2), a))
   if not tensor.is(y) or y.ndim < 1 or y.shape[y.ndim] ~= o.n then
-    error(('%s: f gave %s for %d points; it must give a value for each'):format(fname, tensor.is(y) and tensor.describe(y) or check.show(y), o.n), 2)
+    error(('%s: f gave %s for %d points; it must give a value for each'):format(fname,
+      tensor.is(y) and tensor.describe(y) or check.show(y), o.n), 2)
   end
   return F.multiply(F.matmul(y, w), (b - a) / 2)
 end

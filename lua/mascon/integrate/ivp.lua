@@ -39,7 +39,8 @@ local function right_side(fname, f, y, args)
     local d = f(t, rank == 1 and v or methods.reshape(v, shape), unpack(args, 1, #args))
     local flat = is(d) and d._ndim == 1 and d or parameters.vector(d)
     if not flat or flat:numel() ~= n then
-      error(('%s: f gave %s for y %s; it must give as many values'):format(fname, flat and tensor.describe(flat) or check.show(d), tensor.describe(y)), 2)
+      error(('%s: f gave %s for y %s; it must give as many values'):format(fname,
+        flat and tensor.describe(flat) or check.show(d), tensor.describe(y)), 2)
     end
     return flat
   end, count
@@ -52,7 +53,9 @@ local function start(fname, y0)
   local kind = tensor.kind[y.dtype]
   if y:numel() == 0 then error(fname .. ': y0 holds no element; give at least one', 3) end
   if kind ~= 'c' and y.dtype ~= 'f32' then y = methods.to(y, 'f64') end
-  if not F.isfinite(y):all() then error(('%s: y0 is %s and holds NaN or infinity; find them with isfinite'):format(fname, tensor.describe(y)), 3) end
+  if not F.isfinite(y):all() then
+    error(('%s: y0 is %s and holds NaN or infinity; find them with isfinite'):format(fname, tensor.describe(y)), 3)
+  end
   return y
 end
 
@@ -70,7 +73,8 @@ local function first_step(f, t, y, slope, direction, order, o, span)
   local h0 = (d0 < 1e-5 or d1 < 1e-5) and 1e-6 or 0.01 * d0 / d1
   h0 = math.min(h0, span)
   local d2 = rms(F.subtract(f(t + h0 * direction, F.add(y, F.multiply(slope, h0 * direction))), slope), scale) / h0
-  local h1 = (d1 <= 1e-15 and d2 <= 1e-15) and math.max(1e-6, h0 * 1e-3) or (0.01 / math.max(d1, d2)) ^ (1 / (order + 1))
+  local h1 = (d1 <= 1e-15 and d2 <= 1e-15) and math.max(1e-6, h0 * 1e-3)
+    or (0.01 / math.max(d1, d2)) ^ (1 / (order + 1))
   return math.min(100 * h0, h1, span, o.max_step)
 end
 
@@ -116,8 +120,9 @@ local function event_list(fname, events)
   for k in pairs(events) do
     if type(k) ~= 'number' then
       if #events > 1 then
-        error(('%s: events is a list of %d with the field %s; write a table for each: { { f, terminal = true }, g }'):format(
-          fname, #events, tostring(k)), 3)
+        error(('%s: events is a list of %d with the field %s; write a table for each: { { f, terminal = true }, g }')
+          :format(
+            fname, #events, tostring(k)), 3)
       end
       return { event_of(fname, 'events', events) }
     end
@@ -138,7 +143,8 @@ local function happened(fname, list, values, fresh, piece, to, shape, args)
       if a == 0 then t = piece.t
       elseif b == 0 then t = to
       else
-        t = roots.brentq(function(s) return scalar.number(fname, 'an event', e.f(s, methods.reshape(rk.at(piece, s), shape), unpack(args, 1, #args))) end,
+        t = roots.brentq(function(s) return scalar.number(fname, 'an event',
+          e.f(s, methods.reshape(rk.at(piece, s), shape), unpack(args, 1, #args))) end,
           piece.t, to, { xtol = 4 * EPS, rtol = 4 * EPS })
       end
       found[#found + 1] = { event = e, t = t, place = i }
@@ -178,11 +184,13 @@ end
 -- ---------------------------------------------------------------- the door
 
 local OPTS = {
-  method = { 'RK45', { 'RK45', 'RK23' } }, t_eval = { nil, 'any' }, dense_output = { false, 'bool' }, events = { nil, 'any' }, rtol = { 1e-3, 'number >= 0' },
-  atol = { 1e-6, 'any' }, first_step = { nil, 'number > 0' }, max_step = { math.huge, 'number > 0' }, args = { nil, 'table' },
+  method = { 'RK45', { 'RK45', 'RK23' } }, t_eval = { nil, 'any' }, dense_output = { false, 'bool' },
+  events = { nil, 'any' }, rtol = { 1e-3, 'number >= 0' }, atol = { 1e-6, 'any' }, first_step = { nil, 'number > 0' },
+  max_step = { math.huge, 'number > 0' }, args = { nil, 'table' },
   callback = { nil, 'function' }, progress = { false, 'any' },
 }
-local MESSAGES = { [0] = 'the end of the range is reached', [1] = 'a terminal event happened', [2] = 'the callback stopped it', [-1] = 'the step has become smaller than the spacing of numbers' }
+local MESSAGES = { [0] = 'the end of the range is reached', [1] = 'a terminal event happened',
+  [2] = 'the callback stopped it', [-1] = 'the step has become smaller than the spacing of numbers' }
 
 --- The solution of y' = f(t, y), y(t0) = y0, by explicit Runge-Kutta steps that keep the error within bounds.
 ---
@@ -193,11 +201,13 @@ local MESSAGES = { [0] = 'the end of the range is reached', [1] = 'a terminal ev
 --- else the steps · dense_output (false) · events: a function(t, y, args...) or { f, terminal = true or after how many,
 --- direction = 1 | -1 }, or a list of them: their zeros are found, and the first terminal one ends the solution ·
 --- first_step, max_step · args · callback(t, y): after every step, true stops · progress.
---- Result: { t f64 [m], y [n, m], sol (function of time, with dense_output), t_events, y_events (one tensor for each event), nfev, nsteps, status, message,
---- success }: status 0 end reached, 1 terminal event, 2 callback, -1 the steps became too small. y of a start with more axes keeps them before the last.
---- Errors: sizes that do not fit; t_eval outside the range. Source: A family of embedded Runge-Kutta formulae, 1980; A 3(2) pair of Runge-Kutta
---- formulas, 1989; SciPy integrate.solve_ivp.
----     local r = mc.integrate.solve_ivp(function(t, y) return -y end, { 0, 1 }, { 1 }, { t_eval = { 0, 1 }, rtol = 1e-8 })
+--- Result: { t f64 [m], y [n, m], sol (function of time, with dense_output), t_events, y_events (one tensor for each
+--- event), nfev, nsteps, status, message, success }: status 0 end reached, 1 terminal event, 2 callback, -1 the steps
+--- became too small. y of a start with more axes keeps them before the last.
+--- Errors: sizes that do not fit; t_eval outside the range. Source: A family of embedded Runge-Kutta formulae, 1980; A
+--- 3(2) pair of Runge-Kutta formulas, 1989; SciPy integrate.solve_ivp.
+---     local r = mc.integrate.solve_ivp(function(t, y) return -y end, { 0, 1 }, { 1 }, { t_eval = { 0, 1 },
+---       rtol = 1e-8 })
 ---     r.y  --> f64[1,2]@cpu { { 1.0000, 0.3679 } }
 ---@param f fun(t: number, y: any): any
 ---@param t_span table
@@ -230,19 +240,26 @@ function M.solve_ivp(f, t_span, y0, opts)
   o.rtol = math.max(o.rtol, 100 * (real == 'f32' and 2 ^ -23 or EPS))
   local atol = op.operand(fname, o.atol, 3)
   if tensor.kind[atol.dtype] == 'c' or atol.ndim > 0 and atol:numel() ~= n or F.any(F.lt(atol, 0)) then
-    error(('%s: option atol is %s; give a number >= 0, or one for each of the %d values'):format(fname, tensor.describe(atol), n), 2)
+    error(('%s: option atol is %s; give a number >= 0, or one for each of the %d values'):format(fname,
+      tensor.describe(atol), n), 2)
   end
   o.atol = methods.to(atol.ndim > 0 and methods.reshape(atol, { n }) or atol, real)
   local direction = t1 >= t and 1 or -1
   local wanted, at = times(fname, 't_eval', o.t_eval), 1
   for i, v in ipairs(wanted or {}) do
-    if (v - t) * direction < 0 or (v - t1) * direction > 0 then error(('%s: t_eval[%d] is %g; it lies outside %g to %g'):format(fname, i, v, t, t1), 2) end
-    if i > 1 and (v - wanted[i - 1]) * direction <= 0 then error(('%s: t_eval[%d] is %g after %g; give times in order'):format(fname, i, v, wanted[i - 1]), 2) end
+    if (v - t) * direction < 0 or (v - t1) * direction > 0 then
+      error(('%s: t_eval[%d] is %g; it lies outside %g to %g'):format(fname, i, v, t, t1), 2)
+    end
+    if i > 1 and (v - wanted[i - 1]) * direction <= 0 then
+      error(('%s: t_eval[%d] is %g after %g; give times in order'):format(fname, i, v, wanted[i - 1]), 2)
+    end
   end
   local events = event_list(fname, o.events)
   local function event_values(s, v)
     local out = {}
-    for i, e in ipairs(events) do out[i] = scalar.number(fname, 'an event', e.f(s, methods.reshape(v, shape), unpack(args, 1, #args))) end
+    for i, e in ipairs(events) do
+      out[i] = scalar.number(fname, 'an event', e.f(s, methods.reshape(v, shape), unpack(args, 1, #args)))
+    end
     return out
   end
   local values = event_values(t, y)
@@ -319,13 +336,16 @@ function M.solve_ivp(f, t_span, y0, opts)
     if o.callback and o.callback(t, methods.reshape(end_y, shape)) == true and status ~= 1 then status = status or 2 end
   end
   if bar then bar:done() end
-  local result = { nfev = count.nfev, nsteps = steps, status = status, message = MESSAGES[status], success = status >= 0 and status ~= 2 }
+  local result = { nfev = count.nfev, nsteps = steps, status = status, message = MESSAGES[status],
+    success = status >= 0 and status ~= 2 }
   result.t = op.from_table(ts)
   local full = {}
   for i, v in ipairs(shape) do full[i] = v end
   full[#full + 1] = #ts
   result.y = #ys > 0 and methods.reshape(F.stack(ys, 2), full) or tensor.empty(fname, full, dtype, 2)
-  if o.dense_output then result.sol = setmetatable({ pieces = pieces, direction = direction, shape = shape }, Solution) end
+  if o.dense_output then
+    result.sol = setmetatable({ pieces = pieces, direction = direction, shape = shape }, Solution)
+  end
   if #events > 0 then
     result.t_events, result.y_events = {}, {}
     for i, e in ipairs(events) do
@@ -338,12 +358,17 @@ end
 
 local RK4 = { substeps = { 1, 'integer >= 1' }, args = { nil, 'table' } }
 
---- The solution of y' = f(t, y) at given times, by the classical Runge-Kutta steps of order 4, one (or `substeps`) from each time to the next.
+--- The solution of y' = f(t, y) at given times, by the classical Runge-Kutta steps of order 4, one (or `substeps`) from
+--- each time to the next.
 ---
---- f(t, y, args...): as for mc.integrate.solve_ivp. t: times [m], the first belongs to y0. y0: tensor, list or number. Options: substeps (1) · args.
---- Result: y [n, m]; y of a start with more axes keeps them before the last. Only tensor arithmetic: it differentiates and compiles.
---- Errors: sizes that do not fit. Source: Hairer, Norsett and Wanner, Solving ordinary differential equations I, 1993, table II.1.2.
----     mc.integrate.rk4(function(t, y) return -y end, { 0, 0.5, 1 }, { 1 })  --> f64[1,3]@cpu { { 1.0000, 0.6068, 0.3682 } }
+--- f(t, y, args...): as for mc.integrate.solve_ivp. t: times [m], the first belongs to y0. y0: tensor, list or number.
+--- Options: substeps (1) · args.
+--- Result: y [n, m]; y of a start with more axes keeps them before the last. Only tensor arithmetic: it differentiates
+--- and compiles.
+--- Errors: sizes that do not fit. Source: Hairer, Norsett and Wanner, Solving ordinary differential equations I, 1993,
+--- table II.1.2.
+---     mc.integrate.rk4(function(t, y) return -y end, { 0, 0.5, 1 }, { 1 })
+---       --> f64[1,3]@cpu { { 1.0000, 0.6068, 0.3682 } }
 ---@param f fun(t: number, y: any): any
 ---@param t any
 ---@param y0 any
@@ -363,7 +388,8 @@ function M.rk4(f, t, y0, opts)
     local d = f(at, v, unpack(args, 1, #args))
     if not is(d) then d = parameters.vector(d) end
     if not d or d:numel() ~= y:numel() then
-      error(('%s: f gave %s for y %s; it must give as many values'):format(fname, d and tensor.describe(d) or 'no values', tensor.describe(y)), 3)
+      error(('%s: f gave %s for y %s; it must give as many values'):format(fname,
+        d and tensor.describe(d) or 'no values', tensor.describe(y)), 3)
     end
     return #shape == 1 and d or methods.reshape(d, shape)
   end

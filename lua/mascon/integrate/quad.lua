@@ -16,18 +16,20 @@ local M = {}
 
 -- Kronrod's nodes, the largest first, and weights; every second node is one of Gauss's
 local NODE = {
-  0.995657163025808080735527280689003, 0.973906528517171720077964012084452, 0.930157491355708226001207180059508, 0.865063366688984510732096688423493,
-  0.780817726586416897063717578345042, 0.679409568299024406234327365114874, 0.562757134668604683339000099272694, 0.433395394129247190799265943165784,
+  0.995657163025808080735527280689003, 0.973906528517171720077964012084452, 0.930157491355708226001207180059508,
+  0.865063366688984510732096688423493, 0.780817726586416897063717578345042, 0.679409568299024406234327365114874,
+  0.562757134668604683339000099272694, 0.433395394129247190799265943165784,
   0.294392862701460198131126603103866, 0.148874338981631210884826001129720, 0,
 }
 local KRONROD = {
-  0.011694638867371874278064396062192, 0.032558162307964727478818972459390, 0.054755896574351996031381300244580, 0.075039674810919952767043140916190,
-  0.093125454583697605535065465083366, 0.109387158802297641899210590325805, 0.123491976262065851077958109831074, 0.134709217311473325928054001771707,
+  0.011694638867371874278064396062192, 0.032558162307964727478818972459390, 0.054755896574351996031381300244580,
+  0.075039674810919952767043140916190, 0.093125454583697605535065465083366, 0.109387158802297641899210590325805,
+  0.123491976262065851077958109831074, 0.134709217311473325928054001771707,
   0.142775938577060080797094273138717, 0.147739104901338491374841515972068, 0.149445554002916905664936468389821,
 }
 local GAUSS = {
-  0.066671344308688137593568809893332, 0.149451349150580593145776339657697, 0.219086362515982043995534934228163, 0.269266719309996355091226921569469,
-  0.295524224714752870173892994651338,
+  0.066671344308688137593568809893332, 0.149451349150580593145776339657697, 0.219086362515982043995534934228163,
+  0.269266719309996355091226921569469, 0.295524224714752870173892994651338,
 }
 local EPS, TINY = 2 ^ -52, 2 ^ -1022
 
@@ -105,7 +107,9 @@ local function adapt(values, breaks, o)
   local best, best_error = nil, huge
   local deep, rank, stale = false, 1, 0
   local trouble
-  local function order() table.sort(list, function(p, q) if p.e ~= q.e then return p.e > q.e end return p.a < q.a end) end
+  local function order()
+    table.sort(list, function(p, q) if p.e ~= q.e then return p.e > q.e end return p.a < q.a end)
+  end
   while true do
     if #list >= o.limit then
       trouble = ('the largest number of intervals (%d) is reached'):format(o.limit)
@@ -166,25 +170,30 @@ local function adapt(values, breaks, o)
       end
     end
   end
-  if best and best_error < errors then return best, best_error, best_error > wanted(best) and (trouble or 'the extrapolation does not settle; the integral may diverge') or nil end
+  if best and best_error < errors then
+    return best, best_error,
+      best_error > wanted(best) and (trouble or 'the extrapolation does not settle; the integral may diverge') or nil
+  end
   return total, errors, trouble or 'the wanted precision is out of reach'
 end
 
 local OPTS = {
-  epsabs = { 1.49e-8, 'number >= 0' }, epsrel = { 1.49e-8, 'number >= 0' }, limit = { 50, 'integer >= 1' }, points = { nil, 'table' }, vectorized = { false, 'bool' },
-  args = { nil, 'table' },
+  epsabs = { 1.49e-8, 'number >= 0' }, epsrel = { 1.49e-8, 'number >= 0' }, limit = { 50, 'integer >= 1' },
+  points = { nil, 'table' }, vectorized = { false, 'bool' }, args = { nil, 'table' },
 }
 
 --- The integral of f from a to b, with an estimate of its error.
 ---
---- f(x, args...): takes a number (with vectorized: a tensor f64 [21]) and gives a real number (a tensor [21]). a, b: numbers, also -math.huge and math.huge;
---- b < a changes the sign. Options: epsabs, epsrel (1.49e-8): it stops when the error is below the larger of epsabs and epsrel |integral| · limit (50): intervals ·
---- points: places inside where f is difficult, increasing; finite ranges only · vectorized (false) · args.
+--- f(x, args...): takes a number (with vectorized: a tensor f64 [21]) and gives a real number (a tensor [21]). a, b:
+--- numbers, also -math.huge and math.huge; b < a changes the sign. Options: epsabs, epsrel (1.49e-8): it stops when the
+--- error is below the larger of epsabs and epsrel |integral| · limit (50): intervals · points: places inside where f is
+--- difficult, increasing; finite ranges only · vectorized (false) · args.
 --- Result: integral, error, and a third, the reason, where the precision was not reached. Ends are never evaluated.
 --- Errors: f gives no number; points outside the range.
---- Source: QUADPACK: a subroutine package for automatic integration, 1983, QAGS and QAGI, but with the 21-point rule also on infinite ranges; SciPy
---- integrate.quad.
----     mc.integrate.quad(function(x) return math.exp(-x * x) end, -math.huge, math.huge)  --> 1.7724538509055, 1.0710165552312e-08
+--- Source: QUADPACK: a subroutine package for automatic integration, 1983, QAGS and QAGI, but with the 21-point rule
+--- also on infinite ranges; SciPy integrate.quad.
+---     mc.integrate.quad(function(x) return math.exp(-x * x) end, -math.huge, math.huge)
+---       --> 1.7724538509055, 1.0710165552312e-08
 ---@param f fun(x: number): number
 ---@param a number
 ---@param b number
@@ -203,7 +212,10 @@ function M.quad(f, a, b, opts)
     local y = {}
     if o.vectorized then
       local v = g(op.from_table(x))
-      if not tensor.is(v) or v:numel() ~= #x then error(('%s: f gave %s for %d points; it must give a value for each'):format(fname, tensor.is(v) and tensor.describe(v) or check.show(v), #x), 3) end
+      if not tensor.is(v) or v:numel() ~= #x then
+        error(('%s: f gave %s for %d points; it must give a value for each'):format(fname,
+          tensor.is(v) and tensor.describe(v) or check.show(v), #x), 3)
+      end
       return tensor.methods.totable(tensor.methods.reshape(v, { #x }))
     end
     for i = 1, #x do
@@ -237,7 +249,8 @@ function M.quad(f, a, b, opts)
     breaks = { a }
     for i, p in ipairs(o.points) do
       if type(p) ~= 'number' or not (p > breaks[#breaks] and p < b) then
-        error(('%s: points[%d] is %s; give increasing numbers between %g and %g'):format(fname, i, check.show(p), a, b), 2)
+        error(('%s: points[%d] is %s; give increasing numbers between %g and %g'):format(fname, i, check.show(p), a, b),
+          2)
       end
       breaks[#breaks + 1] = p
     end

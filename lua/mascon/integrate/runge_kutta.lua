@@ -9,12 +9,14 @@ local op = require 'mascon.core.op'
 local F, methods = op.functions, tensor.methods
 local M = {}
 
--- c: nodes; a: stages; b: the step; e: b less the embedded weights, last for the slope at the end; p[stage][power]: the interpolant
+-- c: nodes; a: stages; b: the step; e: b less the embedded weights, last for the slope at the end; p[stage][power]: the
+-- interpolant
 M.RK45 = {
   order = 5, error_order = 4,
   c = { 0, 1 / 5, 3 / 10, 4 / 5, 8 / 9, 1 },
   a = {
-    {}, { 1 / 5 }, { 3 / 40, 9 / 40 }, { 44 / 45, -56 / 15, 32 / 9 }, { 19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729 },
+    {}, { 1 / 5 }, { 3 / 40, 9 / 40 }, { 44 / 45, -56 / 15, 32 / 9 },
+    { 19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729 },
     { 9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656 },
   },
   b = { 35 / 384, 0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84 },

@@ -37,10 +37,12 @@ end
 ---@param x any f32|f64 of any shape
 ---@param xp any positions [k], ascending
 ---@param fp any values [k], real or complex
----@param opts? table left, right: values outside (fp[1], fp[k]) · period: positions are taken modulo it, sorted, and nothing is outside · out
+---@param opts? table left, right: values outside (fp[1], fp[k]) · period: positions are taken modulo it, sorted, and
+---  nothing is outside · out
 ---@return any x's shape
 --- Errors: positions that do not ascend, sizes that differ. Source: NumPy interp.
----     mc.interp(mc.tensor{ 0, 1.5, 9 }, mc.tensor{ 1, 2, 3 }, mc.tensor{ 3, 2, 0 })  --> f64[3]@cpu { 3.0000, 2.5000, 0.0000 }
+---     mc.interp(mc.tensor{ 0, 1.5, 9 }, mc.tensor{ 1, 2, 3 }, mc.tensor{ 3, 2, 0 })
+---       --> f64[3]@cpu { 3.0000, 2.5000, 0.0000 }
 function M.interp(x, xp, fp, opts)
   local o = check.opts('interp', opts, LINE, 3)
   x, xp, fp = op.operand('interp', x, 2), op.operand('interp', xp, 2), op.operand('interp', fp, 2)
@@ -51,7 +53,8 @@ function M.interp(x, xp, fp, opts)
   if o.period then
     if o.period == 0 then error('interp: period is 0; give another', 2) end
     if xp.ndim ~= 1 or fp.ndim ~= 1 or xp:numel() ~= fp:numel() or xp:numel() == 0 then
-      error(('interp: knots are %s and values %s; give one value per knot'):format(tensor.describe(xp), tensor.describe(fp)), 2)
+      error(('interp: knots are %s and values %s; give one value per knot'):format(tensor.describe(xp),
+        tensor.describe(fp)), 2)
     end
     local period, n = math.abs(o.period), xp:numel()
     local k = F.remainder(xp, period)
@@ -80,7 +83,8 @@ end
 -- ---------------------------------------------------------------- samples on one axis
 
 local KINDS = { 'linear', 'nearest', 'nearest-up', 'previous', 'next', 'cubic', 'pchip', 'akima', 'makima' }
-local ONE = { kind = { 'linear', KINDS }, axis = { -1, 'integer' }, fill_value = { nil, 'any' }, derivative = { 0, 'integer >= 0' } }
+local ONE = { kind = { 'linear', KINDS }, axis = { -1, 'integer' }, fill_value = { nil, 'any' },
+  derivative = { 0, 'integer >= 0' } }
 
 --- Values of v [k, ...] picked at positions (1-based) of any shape.
 local function picked(v, position)
@@ -111,13 +115,16 @@ end
 ---@param x any positions [k], strictly ascending
 ---@param y any samples [..., k] along `axis`, real
 ---@param at any places, of any shape
----@param opts? table kind: 'linear', 'nearest' (halves down), 'nearest-up', 'previous', 'next', 'cubic' (spline, not-a-knot), 'pchip', 'akima',
---- 'makima' ('linear') · axis (-1) · fill_value outside the positions: none is an error, 'extrapolate', a number, or { below, above } ·
---- derivative: its order, for the smooth kinds and 'linear' (0)
+---@param opts? table kind: 'linear', 'nearest' (halves down), 'nearest-up', 'previous', 'next', 'cubic' (spline,
+---  not-a-knot), 'pchip', 'akima',
+--- 'makima' ('linear') · axis (-1) · fill_value outside the positions: none is an error, 'extrapolate', a number, or
+--- { below, above } · derivative: its order, for the smooth kinds and 'linear' (0)
 ---@return any the axis of y replaced by the axes of `at`; NaN at NaN
 --- Errors: a place outside without fill_value, positions that do not ascend, sizes. Source: SciPy interp1d.
 ---     mc.interpolate.interp1d(mc.tensor{ 0, 1, 2 }, mc.tensor{ 0, 10, 40 }, 1.5)  --> f64[]@cpu 25
----     mc.interpolate.interp1d(mc.tensor{ 0, 1, 2 }, mc.tensor{ 0, 10, 40 }, mc.tensor{ 0.2, 1.9 }, { kind = 'nearest' })  --> f64[2]@cpu { 0, 40 }
+---     mc.interpolate.interp1d(mc.tensor{ 0, 1, 2 }, mc.tensor{ 0, 10, 40 }, mc.tensor{ 0.2, 1.9 },
+---       { kind = 'nearest' })
+---       --> f64[2]@cpu { 0, 40 }
 function M.interp1d(x, y, at, opts)
   local fname = 'interpolate.interp1d'
   local o = check.opts(fname, opts, ONE, 3)
@@ -125,13 +132,16 @@ function M.interp1d(x, y, at, opts)
   local smooth = kind == 'cubic' or kind == 'pchip' or kind == 'akima' or kind == 'makima'
   local knots, v, h, from = spline.samples(fname, x, y, o, (smooth or kind == 'linear') and 2 or 1)
   at = op.operand(fname, at, 2)
-  if tensor.kind[at.dtype] == 'c' then error(('%s: places are %s; give real ones'):format(fname, tensor.describe(at)), 2) end
+  if tensor.kind[at.dtype] == 'c' then
+    error(('%s: places are %s; give real ones'):format(fname, tensor.describe(at)), 2)
+  end
   local q = methods.to(at, 'f64')
   local k = knots:numel()
   local first, last = knots[1], knots[k]
   local below, above = F.lt(q, first), F.gt(q, last)
   if o.fill_value == nil and (op.found(below) or op.found(above)) then
-    error(("%s: places outside [%g, %g]; give fill_value = 'extrapolate', a number or { below, above }"):format(fname, first:item(), last:item()), 2)
+    error(("%s: places outside [%g, %g]; give fill_value = 'extrapolate', a number or { below, above }"):format(fname,
+      first:item(), last:item()), 2)
   end
   local out
   if smooth then
@@ -151,7 +161,11 @@ function M.interp1d(x, y, at, opts)
     if o.derivative > 0 then error(('%s: steps of kind %s have no derivative'):format(fname, kind), 2) end
     out = picked(v, step_position(kind, knots, q, k))
     local gone = F.isnan(q) -- and places before all samples have no previous one, those behind all no next one
-    if kind == 'previous' then gone = F.logical_or(gone, below) elseif kind == 'next' then gone = F.logical_or(gone, above) end
+    if kind == 'previous' then
+      gone = F.logical_or(gone, below)
+    elseif kind == 'next' then
+      gone = F.logical_or(gone, above)
+    end
     if not tensor.known(gone) or F.any(gone) then
       local s = { unpack(q.shape) }
       for i = q.ndim + 1, out.ndim do s[i] = 1 end
@@ -179,11 +193,15 @@ local GRID = { method = { 'linear', { 'linear', 'nearest' } }, fill_value = { ni
 ---@param points table d vectors of ascending positions [n1], [n2], ...
 ---@param values any [n1, ..., nd, ...], real or complex
 ---@param at any places [..., d]
----@param opts? table method: 'linear' (in each axis) or 'nearest' (halves down) · fill_value outside the grid: none is an error, a number, or
+---@param opts? table method: 'linear' (in each axis) or 'nearest' (halves down) · fill_value outside the grid: none is
+---  an error, a number, or
 --- 'extrapolate'
----@return any [..., ...]: the axes of `at` but the last, then those of values after the first d; NaN where a coordinate is NaN
+---@return any [..., ...]: the axes of `at` but the last, then those of values after the first d; NaN where a coordinate
+---  is NaN
 --- Errors: a place outside without fill_value, sizes that differ. Source: SciPy RegularGridInterpolator.
----     mc.interpolate.regular_grid({ mc.tensor{ 0, 1 }, mc.tensor{ 0, 2 } }, mc.tensor{ { 0, 2 }, { 1, 3 } }, mc.tensor{ { 0.5, 1 } })  --> f64[1]@cpu { 1.5000 }
+---     mc.interpolate.regular_grid({ mc.tensor{ 0, 1 }, mc.tensor{ 0, 2 } }, mc.tensor{ { 0, 2 }, { 1, 3 } },
+---       mc.tensor{ { 0.5, 1 } })
+---       --> f64[1]@cpu { 1.5000 }
 function M.regular_grid(points, values, at, opts)
   local fname = 'interpolate.regular_grid'
   local o = check.opts(fname, opts, GRID, 3)
@@ -191,10 +209,14 @@ function M.regular_grid(points, values, at, opts)
   local kind = tensor.kind[values.dtype]
   if kind ~= 'f' and kind ~= 'c' then values = methods.to(values, 'f64') end
   if type(points) ~= 'table' or #points == 0 or #points > values.ndim then
-    error(('%s: %s axes of points for values %s; give one vector for each of the first axes'):format(fname, type(points) == 'table' and #points or check.show(points), tensor.describe(values)), 2)
+    error(('%s: %s axes of points for values %s; give one vector for each of the first axes'):format(fname,
+      type(points) == 'table' and #points or check.show(points), tensor.describe(values)), 2)
   end
   local d = #points
-  if at.ndim == 0 or at.shape[at.ndim] ~= d then error(('%s: places are %s for %d axes; the last axis holds the coordinates'):format(fname, tensor.describe(at), d), 2) end
+  if at.ndim == 0 or at.shape[at.ndim] ~= d then
+    error(('%s: places are %s for %d axes; the last axis holds the coordinates'):format(fname, tensor.describe(at), d),
+      2)
+  end
   local places = methods.to(at, 'f64')
   local outside, gone
   local base, weight, stride, n = {}, {}, {}, {}
@@ -207,13 +229,19 @@ function M.regular_grid(points, values, at, opts)
   for i = 1, d do
     local p = methods.to(op.operand(fname, points[i], 2), 'f64')
     n[i] = p:numel()
-    if p.ndim ~= 1 or n[i] ~= values.shape[i] then error(('%s: points of axis %d are %s for values %s; the sizes differ'):format(fname, i, tensor.describe(p), tensor.describe(values)), 2) end
-    if n[i] > 1 and not op.certain(F.gt(p['2:'] - p[':-2'], 0)) then error(('%s: points of axis %d do not ascend strictly'):format(fname, i), 2) end
+    if p.ndim ~= 1 or n[i] ~= values.shape[i] then
+      error(('%s: points of axis %d are %s for values %s; the sizes differ'):format(fname, i, tensor.describe(p),
+        tensor.describe(values)), 2)
+    end
+    if n[i] > 1 and not op.certain(F.gt(p['2:'] - p[':-2'], 0)) then
+      error(('%s: points of axis %d do not ascend strictly'):format(fname, i), 2)
+    end
     local q = places[{ dots, i }]
     local out = F.logical_or(F.lt(q, p[1]), F.gt(q, p[n[i]]))
     outside = outside and F.logical_or(outside, out) or out
     gone = gone and F.logical_or(gone, F.isnan(q)) or F.isnan(q)
-    local j = n[i] > 1 and F.clip(F.searchsorted(p, q, { right = true }) - 1, 1, n[i] - 1) or F.searchsorted(p, q) * 0 + 1
+    local j = n[i] > 1 and F.clip(F.searchsorted(p, q, { right = true }) - 1, 1, n[i] - 1)
+      or F.searchsorted(p, q) * 0 + 1
     local left = F.take(p, j)
     local t = n[i] > 1 and (q - left) / (F.take(p, j + 1) - left) or q * 0
     if o.method == 'nearest' then base[i] = n[i] > 1 and F.clip(j + methods.to(F.gt(t, 0.5), 'i64'), 1, n[i]) or j
@@ -238,7 +266,8 @@ function M.regular_grid(points, values, at, opts)
   lead[#lead] = nil
   local wide = { unpack(lead) }
   for _ = d + 1, values.ndim do wide[#wide + 1] = 1 end
-  local real = (values.dtype == 'c64' or values.dtype == 'f32') and 'f32' or (kind == 'f' and values.dtype ~= 'f64') and values.dtype or 'f64'
+  local real = (values.dtype == 'c64' or values.dtype == 'f32') and 'f32'
+    or (kind == 'f' and values.dtype ~= 'f64') and values.dtype or 'f64'
   local out
   if o.method == 'nearest' then
     out = F.take(flat, position(0), 1)
@@ -259,7 +288,9 @@ function M.regular_grid(points, values, at, opts)
     end
   end
   if not tensor.known(gone) or F.any(gone) then out = F.where(methods.reshape(gone, wide), 0 / 0, out) end
-  if o.fill_value ~= nil and o.fill_value ~= 'extrapolate' then out = F.where(methods.reshape(outside, wide), o.fill_value, out) end
+  if o.fill_value ~= nil and o.fill_value ~= 'extrapolate' then
+    out = F.where(methods.reshape(outside, wide), o.fill_value, out)
+  end
   return out
 end
 

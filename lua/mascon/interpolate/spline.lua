@@ -32,7 +32,8 @@ local OUT = { out = { nil, 'tensor' } }
 ---@return any f64 [n, ...]
 --- Errors: shapes, a pivot that is 0 (rows are not exchanged: the diagonal should dominate).
 --- Source: Matrix computations, 2013, section 4.3.
----     mc.interpolate.tridiagonal(mc.tensor{ { 0, 1 }, { 2, 2 }, { 1, 0 } }, mc.tensor{ 3, 3 })  --> f64[2]@cpu { 1, 1 }
+---     mc.interpolate.tridiagonal(mc.tensor{ { 0, 1 }, { 2, 2 }, { 1, 0 } }, mc.tensor{ 3, 3 })
+---       --> f64[2]@cpu { 1, 1 }
 function M.tridiagonal(bands, b, opts)
   local fname = 'interpolate.tridiagonal'
   local o = check.opts(fname, opts, OUT, 3)
@@ -90,7 +91,8 @@ end
 Piecewise.__call = evaluate
 
 local function piecewise(knots, coef, from)
-  return setmetatable({ knots = knots, coef = coef, axis = from.axis, extrapolate = from.extrapolate, dtype = from.dtype }, Piecewise)
+  return setmetatable({ knots = knots, coef = coef, axis = from.axis, extrapolate = from.extrapolate,
+    dtype = from.dtype }, Piecewise)
 end
 M.piecewise = piecewise
 
@@ -148,16 +150,28 @@ end
 --- Knots f64 [k], samples f64 [k, ...] with the axis first, and what the object keeps of them.
 local function samples(fname, x, y, o, least)
   x, y = op.operand(fname, x, 3), op.operand(fname, y, 3)
-  if tensor.kind[x.dtype] == 'c' or tensor.kind[y.dtype] == 'c' then error(('%s: samples are %s at %s; give real ones'):format(fname, tensor.describe(y), tensor.describe(x)), 3) end
-  if y.ndim == 0 or x.ndim ~= 1 then error(('%s: samples are %s at %s; give positions [k] and samples with that axis'):format(fname, tensor.describe(y), tensor.describe(x)), 3) end
+  if tensor.kind[x.dtype] == 'c' or tensor.kind[y.dtype] == 'c' then
+    error(('%s: samples are %s at %s; give real ones'):format(fname, tensor.describe(y), tensor.describe(x)), 3)
+  end
+  if y.ndim == 0 or x.ndim ~= 1 then
+    error(('%s: samples are %s at %s; give positions [k] and samples with that axis'):format(fname, tensor.describe(y),
+      tensor.describe(x)), 3)
+  end
   local a = tensor.axis(fname, y, o.axis, 4) + 1
   local k = x:numel()
-  if y.shape[a] ~= k then error(('%s: samples are %s at %s; the sizes on the axis differ'):format(fname, tensor.describe(y), tensor.describe(x)), 3) end
-  if k < least then error(('%s: samples are %s; at least %d are needed'):format(fname, tensor.describe(y), least), 3) end
+  if y.shape[a] ~= k then
+    error(('%s: samples are %s at %s; the sizes on the axis differ'):format(fname, tensor.describe(y),
+      tensor.describe(x)), 3)
+  end
+  if k < least then
+    error(('%s: samples are %s; at least %d are needed'):format(fname, tensor.describe(y), least), 3)
+  end
   local from = { axis = a, extrapolate = o.extrapolate, dtype = tensor.kind[y.dtype] == 'f' and y.dtype or 'f64' }
   local knots = methods.to(x, 'f64')
   local h = knots['2:'] - knots[':-2']
-  if not op.certain(F.gt(h, 0)) then error(('%s: positions %s do not ascend strictly; sort them first'):format(fname, tensor.describe(x)), 3) end
+  if not op.certain(F.gt(h, 0)) then
+    error(('%s: positions %s do not ascend strictly; sort them first'):format(fname, tensor.describe(x)), 3)
+  end
   local v = methods.to(a == 1 and y or methods.moveaxis(y, a, 1), 'f64')
   return methods.copy(knots), v, h, from
 end
@@ -182,7 +196,8 @@ end
 
 -- ---------------------------------------------------------------- cubic spline
 
-local CUBIC = { axis = { -1, 'integer' }, bc = { 'not-a-knot', 'string | table' }, extrapolate = { nil, 'bool | string' } }
+local CUBIC = { axis = { -1, 'integer' }, bc = { 'not-a-knot', 'string | table' },
+  extrapolate = { nil, 'bool | string' } }
 local ENDS = { ['not-a-knot'] = true, natural = { 2, 0 }, clamped = { 1, 0 }, periodic = true }
 
 --- Slopes of the periodic spline: k - 1 unknowns in a ring, by the Sherman-Morrison formula on one tridiagonal matrix.
@@ -220,7 +235,9 @@ local function cubic_slopes(fname, v, h, bc)
   local hh = upright(h, n)
   local slope = (rows(v, 2, k) - rows(v, 1, k - 1)) / hh
   if bc[1] == 'periodic' then
-    if not op.certain(F.eq(v[1], v[k])) then error(fname .. ': first and last samples differ; a periodic spline needs them equal', 4) end
+    if not op.certain(F.eq(v[1], v[k])) then
+      error(fname .. ': first and last samples differ; a periodic spline needs them equal', 4)
+    end
     if k == 2 then return create.zeros_like(v) end
     return periodic_slopes(v, h, slope)
   end
@@ -239,7 +256,8 @@ local function cubic_slopes(fname, v, h, bc)
     bands[{ 1, { 2, k - 1 } }] = right
     bands[{ 2, { 2, k - 1 } }] = (left + right) * 2
     bands[{ 3, { 2, k - 1 } }] = left
-    methods.copy_(rows(b, 2, k - 1), (upright(right, n) * rows(slope, 1, k - 2) + upright(left, n) * rows(slope, 2, k - 1)) * 3)
+    methods.copy_(rows(b, 2, k - 1),
+      (upright(right, n) * rows(slope, 1, k - 2) + upright(left, n) * rows(slope, 2, k - 1)) * 3)
   end
   for side = 1, 2 do
     local e = bc[side]
@@ -271,28 +289,34 @@ local function ends(fname, bc)
     if type(e) == 'string' then
       if not ENDS[e] then
         local near = check.nearest(e, ENDS)
-        error(('%s: option bc is %s; choose not-a-knot, natural, clamped, periodic or { order, value } for each end%s'):format(fname, check.show(e), near and (' (did you mean %q?)'):format(near) or ''), 4)
+        error(('%s: option bc is %s; choose not-a-knot, natural, clamped, periodic or { order, value } for each end%s')
+          :format(fname, check.show(e), near and (' (did you mean %q?)'):format(near) or ''), 4)
       end
       out[i] = type(ENDS[e]) == 'table' and ENDS[e] or e
     elseif type(e) == 'table' and (e[1] == 1 or e[1] == 2) and (type(e[2]) == 'number' or tensor.is(e[2])) then
       out[i] = e
     else
-      error(('%s: end condition %d is %s; give a name or { order, value } with order 1 or 2'):format(fname, i, check.show(e)), 4)
+      error(('%s: end condition %d is %s; give a name or { order, value } with order 1 or 2'):format(fname, i,
+        check.show(e)), 4)
     end
   end
-  if (out[1] == 'periodic') ~= (out[2] == 'periodic') then error(fname .. ': a periodic spline is periodic at both ends', 4) end
+  if (out[1] == 'periodic') ~= (out[2] == 'periodic') then
+    error(fname .. ': a periodic spline is periodic at both ends', 4)
+  end
   return out
 end
 
 --- Cubic spline through samples, twice continuously differentiable.
 ---@param x any positions [k], strictly ascending
 ---@param y any samples [..., k] along `axis`
----@param opts? table axis (-1) · bc: end conditions, one for both or a list of two: 'not-a-knot' (the first two and the last two pieces are
---- one cubic; the default), 'natural' (second derivative 0), 'clamped' (slope 0), { 1, slope }, { 2, second derivative }, 'periodic' ·
---- extrapolate: beyond the ends true (the last cubic goes on), false (NaN) or 'periodic' (true; 'periodic' with that bc)
----@return table s: s(x), s(x, { derivative = n }), s:derivative(n), s:antiderivative(n), s:integrate(a, b); s.knots, s.coef [4, k - 1, ...]
---- Errors: positions that do not ascend, sizes that differ. Source: de Boor, A practical guide to splines, 2001, chapter 4; conditions as SciPy
---- 1.17 CubicSpline.
+---@param opts? table axis (-1) · bc: end conditions, one for both or a list of two: 'not-a-knot' (the first two and the
+--- last two pieces are one cubic; the default), 'natural' (second derivative 0), 'clamped' (slope 0), { 1, slope },
+--- { 2, second derivative }, 'periodic' · extrapolate: beyond the ends true (the last cubic goes on), false (NaN) or
+--- 'periodic' (true; 'periodic' with that bc)
+---@return table s: s(x), s(x, { derivative = n }), s:derivative(n), s:antiderivative(n), s:integrate(a, b); s.knots,
+---  s.coef [4, k - 1, ...]
+--- Errors: positions that do not ascend, sizes that differ. Source: de Boor, A practical guide to splines, 2001,
+--- chapter 4; conditions as SciPy 1.17 CubicSpline.
 ---     mc.interpolate.cubic_spline(mc.tensor{ 0, 1, 2, 3 }, mc.tensor{ 0, 1, 8, 27 })(1.5)  --> f64[]@cpu 3.375
 function M.cubic_spline(x, y, opts)
   local fname = 'interpolate.cubic_spline'
@@ -342,14 +366,17 @@ function M.pchip(x, y, opts)
   return hermite(knots, v, d, h, from)
 end
 
-local AKIMA = { axis = { -1, 'integer' }, extrapolate = { false, 'bool | string' }, method = { 'akima', { 'akima', 'makima' } } }
+local AKIMA = { axis = { -1, 'integer' }, extrapolate = { false, 'bool | string' },
+  method = { 'akima', { 'akima', 'makima' } } }
 
 --- Cubic through samples whose slopes look at two neighbours on each side: few wiggles, first derivative continuous.
 ---@param x any positions [k], strictly ascending
 ---@param y any samples [..., k] along `axis`
----@param opts? table axis (-1) · method: 'akima' or 'makima' (flat where samples are; fewer overshoots) · extrapolate as cubic_spline (false)
+---@param opts? table axis (-1) · method: 'akima' or 'makima' (flat where samples are; fewer overshoots) · extrapolate
+---  as cubic_spline (false)
 ---@return table as cubic_spline
---- Errors: as cubic_spline. Source: Akima, A new method of interpolation and smooth curve fitting based on local procedures, 1970;
+--- Errors: as cubic_spline. Source: Akima, A new method of interpolation and smooth curve fitting based on local
+--- procedures, 1970;
 --- 'makima': the weights of MATLAB's makima.
 ---     mc.interpolate.akima(mc.tensor{ 0, 1, 2, 3 }, mc.tensor{ 0, 1, 2, 3 })(1.5)  --> f64[]@cpu 1.5
 function M.akima(x, y, opts)

@@ -30,7 +30,8 @@ local function lines_of(path, kind)
   if bytes:sub(1, 3) == '\239\187\191' then bytes = bytes:sub(4) end
   local first = bytes:match '^[^\r\n]*'
   if not first:find('^Brain ?Vision .*Data') or not first:lower():find(kind, 1, true) then
-    fail(path, 'its first line does not say that it is a BrainVision %s file; it is damaged or another kind of file', kind)
+    fail(path,
+      'its first line does not say that it is a BrainVision %s file; it is damaged or another kind of file', kind)
   end
   if bytes:find('\0', 1, true) then fail(path, 'a zero byte; this is no text file') end
   local out = {}
@@ -38,7 +39,8 @@ local function lines_of(path, kind)
   return out
 end
 
---- Sections of key = value lines, { section = { key = value } }, both in lower case; those named in `lists` as lists of { key, value }.
+--- Sections of key = value lines, { section = { key = value } }, both in lower case; those named in `lists` as lists of
+--- { key, value }.
 local function sections_of(lines, lists)
   local out, at = {}, nil
   for _, line in ipairs(lines) do
@@ -72,7 +74,9 @@ local MOST_CHANNELS = 100000
 
 local function whole(path, common, key, least, most)
   local n = tonumber(common[key:lower()])
-  if not n or n ~= math.floor(n) or n < least or n > most then fail(path, '%s is %q; it must be a whole number from %d', key, tostring(common[key:lower()]), least) end
+  if not n or n ~= math.floor(n) or n < least or n > most then
+    fail(path, '%s is %q; it must be a whole number from %d', key, tostring(common[key:lower()]), least)
+  end
   return n
 end
 
@@ -100,11 +104,14 @@ local function channels_of(path, list, n)
       if p[3] and p[3] ~= '' then
         resolution = tonumber(p[3]) or fail(path, 'the resolution of channel %d is %q; it must be a number', i, p[3])
       end
-      out[i] = { name = p[1] ~= '' and p[1] or ('ch%d'):format(i), reference = p[2] or '', resolution = resolution, unit = unit }
+      out[i] = { name = p[1] ~= '' and p[1] or ('ch%d'):format(i), reference = p[2] or '',
+        resolution = resolution, unit = unit }
     end
   end
   for i = 1, n do
-    if not out[i] then fail(path, 'channel %d of %d is not described; the section [Channel Infos] needs a line Ch%d=name', i, n, i) end
+    if not out[i] then
+      fail(path, 'channel %d of %d is not described; the section [Channel Infos] needs a line Ch%d=name', i, n, i)
+    end
   end
   return out
 end
@@ -116,14 +123,17 @@ local function enter_coordinates(path, list, channels)
     local c = i and channels[i]
     if c then
       local radius, theta, phi = tonumber(p[1]), tonumber(p[2]), tonumber(p[3])
-      if not (radius and theta and phi) then fail(path, 'the coordinates of channel %d are %q; they must be three numbers', i, item[2]) end
+      if not (radius and theta and phi) then
+        fail(path, 'the coordinates of channel %d are %q; they must be three numbers', i, item[2])
+      end
       if radius ~= 0 then c.coordinates = { radius = radius, theta = theta, phi = phi } end
     end
   end
 end
 
---- The weakest filters of the amplifier, in Hz, from the table in the comment: lines of number, name, amplifier's number, resolution and unit,
---- low and high cutoff. A low cutoff in seconds is a time constant t: 1 / (2 pi t). nil where the table is missing or tells of none.
+--- The weakest filters of the amplifier, in Hz, from the table in the comment: lines of number, name, amplifier's
+--- number, resolution and unit, low and high cutoff. A low cutoff in seconds is a time constant t: 1 / (2 pi t). nil
+--- where the table is missing or tells of none.
 local function filters_of(lines, channels)
   local low_seconds, low, high, at
   for _, line in ipairs(lines) do
@@ -151,17 +161,28 @@ local function header_of(path)
   local common = s['common infos']
   if not common then fail(path, 'the section [Common Infos] is missing; the header is damaged') end
   local interval = tonumber(common.samplinginterval)
-  if not (interval and interval > 0 and interval < math.huge) then fail(path, 'SamplingInterval is %q; it must be a positive number of microseconds', tostring(common.samplinginterval)) end
+  if not (interval and interval > 0 and interval < math.huge) then
+    fail(path, 'SamplingInterval is %q; it must be a positive number of microseconds',
+      tostring(common.samplinginterval))
+  end
   local n = whole(path, common, 'NumberOfChannels', 1, MOST_CHANNELS)
   local format, orientation = (common.dataformat or 'BINARY'):upper(), (common.dataorientation or 'MULTIPLEXED'):upper()
-  if format ~= 'BINARY' and format ~= 'ASCII' then fail(path, 'DataFormat is %q; BINARY and ASCII are known', format) end
-  if orientation ~= 'MULTIPLEXED' and orientation ~= 'VECTORIZED' then fail(path, 'DataOrientation is %q; MULTIPLEXED and VECTORIZED are known', orientation) end
+  if format ~= 'BINARY' and format ~= 'ASCII' then
+    fail(path, 'DataFormat is %q; BINARY and ASCII are known', format)
+  end
+  if orientation ~= 'MULTIPLEXED' and orientation ~= 'VECTORIZED' then
+    fail(path, 'DataOrientation is %q; MULTIPLEXED and VECTORIZED are known', orientation)
+  end
   local binary = s['binary infos'] or {}
   local type_ = BINARY[(binary.binaryformat or 'INT_16'):upper()]
-  if format == 'BINARY' and not type_ then fail(path, 'BinaryFormat is %q; known are INT_16, UINT_16, INT_32, IEEE_FLOAT_32, IEEE_FLOAT_64', binary.binaryformat) end
+  if format == 'BINARY' and not type_ then
+    fail(path, 'BinaryFormat is %q; known are INT_16, UINT_16, INT_32, IEEE_FLOAT_32, IEEE_FLOAT_64',
+      binary.binaryformat)
+  end
   local h = {
-    fs = 1e6 / interval, n = n, format = format, orientation = orientation, type = type_, big = (binary.usebigendianorder or 'NO'):upper() == 'YES',
-    ascii = s['ascii infos'] or {}, points = tonumber(common.datapoints), channels = channels_of(path, s['channel infos'], n),
+    fs = 1e6 / interval, n = n, format = format, orientation = orientation, type = type_,
+    big = (binary.usebigendianorder or 'NO'):upper() == 'YES', ascii = s['ascii infos'] or {},
+    points = tonumber(common.datapoints), channels = channels_of(path, s['channel infos'], n),
   }
   enter_coordinates(path, s.coordinates, h.channels)
   h.filters = filters_of(lines, h.channels)
@@ -185,10 +206,13 @@ local function markers_of(path)
     if item[1]:find '^[Mm][Kk]%d+$' then
       local p = parts_of(item[2])
       local position = tonumber(p[3])
-      if not position or position ~= math.floor(position) then fail(path, 'the marker %s is %q; it must hold type, text, position, size, channel', item[1], item[2]) end
+      if not position or position ~= math.floor(position) then
+        fail(path, 'the marker %s is %q; it must hold type, text, position, size, channel', item[1], item[2])
+      end
       local size = tonumber(p[4])
       out[#out + 1] = {
-        type = p[1], text = p[2] or '', position = position, size = size and size >= 0 and size < 2 ^ 53 and math.floor(size) or 0, channel = tonumber(p[5]) or 0,
+        type = p[1], text = p[2] or '', position = position,
+        size = size and size >= 0 and size < 2 ^ 53 and math.floor(size) or 0, channel = tonumber(p[5]) or 0,
         date = p[6] and p[6]:match '^%d+$' and tonumber(p[6]) ~= 0 and p[6] or nil,
       }
     end
@@ -213,16 +237,22 @@ local function ascii_of(h)
       for word in line:gmatch '[^%s,;]+' do
         column = column + 1
         if column > skip_columns then
-          row[#row + 1] = tonumber(word) or fail(h.data_file, 'line %d holds %q, which is no number; correct SkipLines, SkipColumns or DecimalSymbol in the header', line_no, word)
+          row[#row + 1] = tonumber(word) or fail(h.data_file,
+            'line %d holds %q, which is no number; correct SkipLines, SkipColumns or DecimalSymbol in the header',
+            line_no, word)
         end
       end
       width = width or #row
-      if #row ~= width then fail(h.data_file, 'line %d has %d numbers, the lines above have %d; the file is damaged', line_no, #row, width) end
+      if #row ~= width then
+        fail(h.data_file, 'line %d has %d numbers, the lines above have %d; the file is damaged', line_no, #row, width)
+      end
       rows[#rows + 1] = row
     end
   end
   local expected = h.orientation == 'MULTIPLEXED' and width or #rows
-  if #rows == 0 or expected ~= h.n then fail(h.data_file, '%d channels of numbers, the header tells of %d; one of the two is wrong', expected or 0, h.n) end
+  if #rows == 0 or expected ~= h.n then
+    fail(h.data_file, '%d channels of numbers, the header tells of %d; one of the two is wrong', expected or 0, h.n)
+  end
   local t = create.tensor(rows)
   return h.orientation == 'MULTIPLEXED' and t.T:contiguous() or t
 end
@@ -231,22 +261,25 @@ local Recording = {}
 Recording.__index = Recording
 
 function Recording:__tostring()
-  return ('BrainVision %s: %d channels at %.6g Hz, %.6g s, %d markers'):format(self.path, #self.channels, self.fs, self.samples / self.fs, #self.markers)
+  return ('BrainVision %s: %d channels at %.6g Hz, %.6g s, %d markers'):format(self.path, #self.channels, self.fs,
+    self.samples / self.fs, #self.markers)
 end
 
---- Samples [first, first + count) (from 0) of channels (1-based positions) as f64 [#picks, count]: the stored numbers times `scale`, one factor
---- for each channel of the file.
+--- Samples [first, first + count) (from 0) of channels (1-based positions) as f64 [#picks, count]: the stored numbers
+--- times `scale`, one factor for each channel of the file.
 function Recording:fetch(picks, first, count, scale)
   local factors = {}
   if not self._ascii then return self._file:read(self._grid, picks, first, count, scale) end
-  local x = op.functions.take(self._ascii[{ { 1, #self.channels }, { first + 1, first + count } }], create.tensor(picks, { dtype = 'i64' }), 1)
+  local x = op.functions.take(self._ascii[{ { 1, #self.channels }, { first + 1, first + count } }],
+    create.tensor(picks, { dtype = 'i64' }), 1)
   for k, i in ipairs(picks) do factors[k] = scale[i] end
   return x * create.tensor(factors):reshape(#picks, 1)
 end
 
 local READ = { channels = { nil, 'table' }, first = { 1, 'integer >= 1' }, last = { nil, 'integer' } }
 
---- Samples of some channels (1-based positions, default all), first to last (1-based, inclusive), f64 [C, n] in the unit of each channel.
+--- Samples of some channels (1-based positions, default all), first to last (1-based, inclusive), f64 [C, n] in the
+--- unit of each channel.
 ---@param opts? table
 function Recording:read(opts)
   local o = check.opts('brainvision.read', opts, READ, 3)
@@ -257,10 +290,14 @@ function Recording:read(opts)
     for i = 1, #self.channels do picks[i] = i end
   end
   for _, i in ipairs(picks) do
-    if not self.channels[i] then error(('brainvision.read: channel %s is outside the %d there are; they count from 1'):format(check.show(i), #self.channels), 2) end
+    if not self.channels[i] then
+      error(('brainvision.read: channel %s is outside the %d there are; they count from 1'):format(check.show(i),
+        #self.channels), 2)
+    end
   end
   if last > self.samples or o.first > last + 1 then
-    error(('brainvision.read: samples %d to %d are not in %s, which has %d'):format(o.first, last, self.path, self.samples), 2)
+    error(('brainvision.read: samples %d to %d are not in %s, which has %d'):format(o.first, last,
+      self.path, self.samples), 2)
   end
   if last < o.first then return tensor.empty('read', { #picks, 0 }, 'f64', 3) end
   return self:fetch(picks, o.first - 1, last - o.first + 1, scale)
@@ -273,13 +310,17 @@ end
 
 --- Opens a recording by its header; the samples stay in their file.
 --
--- Fields: path, fs (Hz), samples, channels (list of { name, reference, resolution, unit, coordinates = { radius, theta, phi } or nil }),
--- markers (list of { type, text, position (1-based), size, channel, date }), filters ({ highpass, lowpass } Hz of the amplifier, or nil), format, orientation, data_file, marker_file, warnings.
+-- Fields: path, fs (Hz), samples, channels (list of { name, reference, resolution, unit, coordinates = { radius, theta,
+-- phi } or nil }), markers (list of { type, text, position (1-based), size, channel, date }), filters ({ highpass,
+-- lowpass } Hz of the amplifier, or nil), format, orientation, data_file, marker_file, warnings.
 ---@param path string
 ---@return table recording
 function M.open(path)
   local h = header_of(path)
-  local r = { path = path, fs = h.fs, channels = h.channels, format = h.format, orientation = h.orientation, data_file = h.data_file, marker_file = h.marker_file, filters = h.filters, warnings = { h.warning } }
+  local r = {
+    path = path, fs = h.fs, channels = h.channels, format = h.format, orientation = h.orientation,
+    data_file = h.data_file, marker_file = h.marker_file, filters = h.filters, warnings = { h.warning },
+  }
   r.markers = h.marker_file and markers_of(h.marker_file) or {}
   if h.format == 'ASCII' then
     r._ascii = ascii_of(h)
@@ -288,10 +329,16 @@ function M.open(path)
     local f = samples.open(h.data_file)
     local bytes = samples.bytes[h.type]
     r._file, r.samples = f, math.floor(f.size / (bytes * h.n))
-    if h.orientation == 'VECTORIZED' and h.points and h.points == math.floor(h.points) and h.points >= 0 and h.points <= r.samples then r.samples = h.points end
-    if h.points and h.points > r.samples then table.insert(r.warnings, 'the file of samples ends early: fewer samples than the header promises') end
+    if h.orientation == 'VECTORIZED' and h.points and h.points == math.floor(h.points) and h.points >= 0
+      and h.points <= r.samples then
+      r.samples = h.points
+    end
+    if h.points and h.points > r.samples then
+      table.insert(r.warnings, 'the file of samples ends early: fewer samples than the header promises')
+    end
     local vectorized = h.orientation == 'VECTORIZED'
-    r._grid = { type = h.type, big = h.big, base = 0, channel_step = vectorized and r.samples * bytes or bytes, sample_step = vectorized and bytes or bytes * h.n }
+    r._grid = { type = h.type, big = h.big, base = 0, channel_step = vectorized and r.samples * bytes or bytes,
+      sample_step = vectorized and bytes or bytes * h.n }
   end
   if r.samples == 0 then fail(h.data_file, 'it holds no sample; it is truncated') end
   return setmetatable(r, Recording)

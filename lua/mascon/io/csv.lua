@@ -33,7 +33,8 @@ end
 local function reader(path, separator, comment)
   local f, msg = io.open(path, 'rb')
   if not f then error('csv: ' .. msg .. '; check the path', 3) end
-  local r = setmetatable({ path = path, f = f, buffer = '', at = 1, line = 0, separator = separator, comment = comment, cells = {}, quoted = {} }, Reader)
+  local r = setmetatable({ path = path, f = f, buffer = '', at = 1, line = 0, separator = separator, comment = comment,
+    cells = {}, quoted = {} }, Reader)
   r.buffer = f:read(CHUNK) or ''
   local mark = sub(r.buffer, 1, 2)
   if mark == '\255\254' or mark == '\254\255' then
@@ -95,7 +96,8 @@ function Reader:quoted_cell(line, at, cell)
   end
 end
 
---- The next record into self.cells and self.quoted: the number of its cells and its first line; nil at the end, 0 for an empty line.
+--- The next record into self.cells and self.quoted: the number of its cells and its first line; nil at the end, 0 for
+--- an empty line.
 function Reader:next_record()
   local line
   repeat line = self:next_line() until not line or not self.comment or sub(line, 1, #self.comment) ~= self.comment
@@ -110,7 +112,9 @@ function Reader:next_record()
       quoted[n] = true
       local b = sub(line, at, at)
       if b == '' then return n, start end
-      if b ~= sep then stop(self, self.line, n, ('%q follows the closing quote; a quote inside a cell is written twice'):format(b)) end
+      if b ~= sep then
+        stop(self, self.line, n, ('%q follows the closing quote; a quote inside a cell is written twice'):format(b))
+      end
       at = at + 1
     else
       local q = find(line, sep, at, true)
@@ -125,12 +129,12 @@ end
 
 local NAN, INF = 0 / 0, math.huge
 local WORDS = {
-  [''] = NAN, nan = NAN, ['-nan'] = NAN, ['+nan'] = NAN, na = NAN, ['n/a'] = NAN, null = NAN, none = NAN, inf = INF, ['+inf'] = INF, ['-inf'] = -INF,
-  infinity = INF, ['+infinity'] = INF, ['-infinity'] = -INF,
+  [''] = NAN, nan = NAN, ['-nan'] = NAN, ['+nan'] = NAN, na = NAN, ['n/a'] = NAN, null = NAN, none = NAN, inf = INF,
+  ['+inf'] = INF, ['-inf'] = -INF, infinity = INF, ['+infinity'] = INF, ['-infinity'] = -INF,
 }
 
---- The number a cell stands for, or nil. Decimal only: what Lua would take as hexadecimal or binary is a word. Integers beyond 2^53 that
---- a double cannot hold are words, too, unless `rounded`: they are names more often than amounts.
+--- The number a cell stands for, or nil. Decimal only: what Lua would take as hexadecimal or binary is a word. Integers
+--- beyond 2^53 that a double cannot hold are words, too, unless `rounded`: they are names more often than amounts.
 local function number(cell, decimal, rounded)
   if decimal then cell = cell:gsub('%.', '\1'):gsub(decimal, '.') end
   local v = tonumber(cell)
@@ -203,12 +207,13 @@ local columns_meta = {
     for name in pairs(t) do if type(name) == 'string' then names[#names + 1] = name end end
     table.sort(names)
     local near = type(k) == 'string' and check.nearest(k, names)
-    error(('csv: no column %s%s; there are %d'):format(check.show(k), near and (' (did you mean %q?)'):format(near) or '', #t), 2)
+    error(('csv: no column %s%s; there are %d'):format(check.show(k),
+      near and (' (did you mean %q?)'):format(near) or '', #t), 2)
   end,
 }
 
---- Calls f(row, n) for each record behind the header; blank lines are left out, except in a file of one column, where those between
---- values are missing values. Returns the number of rows.
+--- Calls f(row, n) for each record behind the header; blank lines are left out, except in a file of one column, where
+--- those between values are missing values. Returns the number of rows.
 local function each_row(r, columns, skip_header, f)
   local row, blanks = 0, 0
   while true do
@@ -220,7 +225,8 @@ local function each_row(r, columns, skip_header, f)
       skip_header = false
     else
       if n ~= columns then
-        stop(r, line, math.min(n, columns) + 1, ('this line has %d cells, the first has %d; check separators and quotes'):format(n, columns))
+        stop(r, line, math.min(n, columns) + 1,
+          ('this line has %d cells, the first has %d; check separators and quotes'):format(n, columns))
       end
       if blanks > 0 then
         local cell, quoted = r.cells[1], r.quoted[1]
@@ -253,10 +259,18 @@ local function scan(r, columns, header, o)
       if not words[j] then
         local cell = cells[j]
         local v
-        if missing and missing[cell] then v = NAN elseif not quoted[j] or rounded then v = number(cell, decimal, rounded) end
-        if v then p[at + j - 1] = v
-        elseif rounded then stop(r, line, j, ('%q is no number; leave the option numeric out to read words, too'):format(cell))
-        else words[j], any = true, true end
+        if missing and missing[cell] then
+          v = NAN
+        elseif not quoted[j] or rounded then
+          v = number(cell, decimal, rounded)
+        end
+        if v then
+          p[at + j - 1] = v
+        elseif rounded then
+          stop(r, line, j, ('%q is no number; leave the option numeric out to read words, too'):format(cell))
+        else
+          words[j], any = true, true
+        end
       end
     end
     at = at + columns
@@ -283,8 +297,8 @@ local function collect(path, columns, header, words, o)
 end
 
 local LOAD = {
-  header = { 'auto', 'boolean | string' }, separator = { nil, 'string' }, decimal = { '.', { '.', ',' } }, comment = { nil, 'string' },
-  missing = { nil, 'table' }, numeric = { false, 'bool' },
+  header = { 'auto', 'boolean | string' }, separator = { nil, 'string' }, decimal = { '.', { '.', ',' } },
+  comment = { nil, 'string' }, missing = { nil, 'table' }, numeric = { false, 'bool' },
 }
 
 local function load_options(fname, path, opts, separator)
@@ -292,12 +306,16 @@ local function load_options(fname, path, opts, separator)
   if type(o.header) == 'string' and o.header ~= 'auto' then
     error(('%s: option header is %s; choose true, false or "auto"'):format(fname, check.show(o.header)), 3)
   end
-  if o.comment == '' then error(fname .. ': option comment is empty; give the text that opens a comment line, as "#"', 3) end
+  if o.comment == '' then
+    error(fname .. ': option comment is empty; give the text that opens a comment line, as "#"', 3)
+  end
   o.separator = o.separator or separator or sniff(path)
   if #o.separator ~= 1 or find(o.separator, '["\r\n]') then
     error(('%s: option separator is %q; give one character that is no quote or line end'):format(fname, o.separator), 3)
   end
-  if o.decimal == o.separator then error(('%s: %q separates cells and decimals; give another separator'):format(fname, o.decimal), 3) end
+  if o.decimal == o.separator then
+    error(('%s: %q separates cells and decimals; give another separator'):format(fname, o.decimal), 3)
+  end
   if o.decimal == ',' then o.decimal_pattern = ',' end
   if o.missing then
     o.missing_set = {}
@@ -308,13 +326,16 @@ end
 
 --- A CSV or TSV file as { rows, names, columns, data }.
 --
--- columns: by position and by name, each a tensor f64 [rows] when all its cells are numbers, else a list of strings. data: all columns as
--- one tensor f64 [rows, columns] when all are numbers, else nil. names: from the header, nil without one. Empty cells, NA, N/A, NaN, null
--- and none among numbers are NaN; quoted cells are words; integers that a double cannot hold stay words.
--- header: true, false, or 'auto' (default: the first line is one when it holds a word and no number); separator: one character (default
--- comma, for .tsv tab; semicolon or tab when the first line has no comma); decimal: '.' or ','; comment: text that opens a line to leave
--- out; missing: more words for NaN; numeric = true: a word is an error with its line and column.
--- Errors: lines of different length, a quote that is not closed, zero bytes, each with line and column. Owns the result.
+-- columns: by position and by name, each a tensor f64 [rows] when all its cells are numbers, else a list of strings.
+-- data: all columns as one tensor f64 [rows, columns] when all are numbers, else nil. names: from the header, nil
+-- without one. Empty cells, NA, N/A, NaN, null and none among numbers are NaN; quoted cells are words; integers that a
+-- double cannot hold stay words.
+-- header: true, false, or 'auto' (default: the first line is one when it holds a word and no number); separator: one
+-- character (default comma, for .tsv tab; semicolon or tab when the first line has no comma); decimal: '.' or ',';
+-- comment: text that opens a line to leave out; missing: more words for NaN; numeric = true: a word is an error with
+-- its line and column.
+-- Errors: lines of different length, a quote that is not closed, zero bytes, each with line and column. Owns the
+-- result.
 ---@param path string
 ---@param separator? string default of the extension
 ---@param opts? table
@@ -325,7 +346,8 @@ function M.load(path, separator, opts)
   repeat n = r:next_record() until n ~= 0
   if not n then
     r:close()
-    return { rows = 0, names = nil, columns = setmetatable({}, columns_meta), data = tensor.empty('load', { 0, 0 }, 'f64', 3) }
+    return { rows = 0, names = nil, columns = setmetatable({}, columns_meta),
+      data = tensor.empty('load', { 0, 0 }, 'f64', 3) }
   end
   local header = o.header
   if header == 'auto' then header = looks_like_header(r, n, o) end
@@ -356,7 +378,8 @@ local SAVE = { header = { nil, 'table' }, separator = { ',', 'string' }, newline
 local Writer = {}
 Writer.__index = Writer
 
---- A CSV file written in pieces: :append(rows or tensor), :close() gives it its name, :abort() leaves the old file. Owns.
+--- A CSV file written in pieces: :append(rows or tensor), :close() gives it its name, :abort() leaves the old file.
+--- Owns.
 ---@param path string
 ---@param opts? table header, separator, newline
 function M.create(path, opts, separator)
@@ -378,7 +401,8 @@ end
 local function width(self, n, what)
   if self._columns and n ~= self._columns then
     self:abort()
-    error(('save: %s has %d columns and %s has %d; give every column a name and a cell'):format(what, n, self.path, self._columns), 3)
+    error(('save: %s has %d columns and %s has %d; give every column a name and a cell'):format(what, n, self.path,
+      self._columns), 3)
   end
   self._columns = n
 end
@@ -386,7 +410,9 @@ end
 --- More rows: a tensor [c] or [n, c] (a vector is one column where one column is expected), or an array of rows.
 function Writer:append(rows)
   if not tensor.is(rows) then
-    if type(rows) ~= 'table' then error(('save: rows are %s; give a tensor or an array of rows'):format(check.show(rows)), 2) end
+    if type(rows) ~= 'table' then
+      error(('save: rows are %s; give a tensor or an array of rows'):format(check.show(rows)), 2)
+    end
     local n = 0
     for _, row in ipairs(rows) do n = math.max(n, type(row) == 'table' and (row.n or #row) or 1) end
     if #rows > 0 and n > (self._columns or n) then width(self, n, 'a row') end
@@ -401,12 +427,17 @@ function Writer:append(rows)
   end
   local x = rows
   if x.ndim == 1 then x = x:reshape { -1, 1 } end
-  if x.ndim ~= 2 then error(('save: value is %s; a table has rows and columns, reshape it'):format(tensor.describe(rows)), 2) end
-  if tensor.kind[x.dtype] == 'c' then error(('save: value is %s; write its real and imaginary parts as columns'):format(tensor.describe(rows)), 2) end
+  if x.ndim ~= 2 then
+    error(('save: value is %s; a table has rows and columns, reshape it'):format(tensor.describe(rows)), 2)
+  end
+  if tensor.kind[x.dtype] == 'c' then
+    error(('save: value is %s; write its real and imaginary parts as columns'):format(tensor.describe(rows)), 2)
+  end
   width(self, x.shape[2], tensor.describe(rows))
   if x.shape[2] == 0 then return end
   for first = 1, x.shape[1], SLAB do
-    self:_text(x[{ { first, math.min(first + SLAB - 1, x.shape[1]) } }]:totable(), nil, x.dtype == 'f32' and 'f32' or nil)
+    self:_text(x[{ { first, math.min(first + SLAB - 1, x.shape[1]) } }]:totable(), nil,
+      x.dtype == 'f32' and 'f32' or nil)
   end
 end
 
@@ -441,22 +472,30 @@ local function columns_of(value)
     columns = {}
     for j, name in ipairs(value.names) do columns[j] = rawget(value.columns, name) end
     n = #columns
-    if n ~= #value.names then error(('save: column %s is missing; every name needs one'):format(check.show(value.names[n + 1])), 4) end
+    if n ~= #value.names then
+      error(('save: column %s is missing; every name needs one'):format(check.show(value.names[n + 1])), 4)
+    end
   end
   local rows
   for j = 1, n do
     local c = columns[j]
-    if type(c) ~= 'table' and not tensor.is(c) then error(('save: column %d is %s; give a tensor or a list'):format(j, check.show(c)), 4) end
-    if tensor.is(c) and c.ndim ~= 1 then error(('save: column %d is %s; give one axis'):format(j, tensor.describe(c)), 4) end
+    if type(c) ~= 'table' and not tensor.is(c) then
+      error(('save: column %d is %s; give a tensor or a list'):format(j, check.show(c)), 4)
+    end
+    if tensor.is(c) and c.ndim ~= 1 then
+      error(('save: column %d is %s; give one axis'):format(j, tensor.describe(c)), 4)
+    end
     local length = tensor.is(c) and c.shape[1] or #c
-    if rows and length ~= rows then error(('save: column %d has %d entries, those before have %d'):format(j, length, rows), 4) end
+    if rows and length ~= rows then
+      error(('save: column %d has %d entries, those before have %d'):format(j, length, rows), 4)
+    end
     rows = length
   end
   return columns, n, rows or 0
 end
 
---- Writes a tensor [n] or [n, c], an array of rows, or a table of columns ({ names, columns }, as load gives it). header: names of the
---- columns. Numbers take their shortest text that reads back as the same bits.
+--- Writes a tensor [n] or [n, c], an array of rows, or a table of columns ({ names, columns }, as load gives it).
+--- header: names of the columns. Numbers take their shortest text that reads back as the same bits.
 ---@param path string
 ---@param value any
 ---@param opts? table
@@ -464,7 +503,8 @@ end
 function M.save(path, value, opts, separator)
   local by_columns = type(value) == 'table' and type(value.columns) == 'table'
   if type(value) ~= 'table' and not tensor.is(value) then
-    error(('save: value is %s; a table file takes a tensor, an array of rows, or { names =, columns = }'):format(check.show(value)), 3)
+    error(('save: value is %s; a table file takes a tensor, an array of rows, or { names =, columns = }'):format(
+      check.show(value)), 3)
   end
   local given = {}
   for k, v in pairs(opts or {}) do given[k] = v end

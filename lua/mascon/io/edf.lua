@@ -34,7 +34,8 @@ local Recording = {}
 local KIND = { [0] = '', '+C', '+D' }
 local WARNINGS = {
   'the file ends early: fewer whole records than its header promises, a piece of one is left out',
-  'the recording was not finished: the header does not say how many records there are, they were counted from the size of the file',
+  'the recording was not finished: the header does not say how many records there are, they were counted from the '
+    .. 'size of the file',
   'bytes follow the last record and are left out',
   'a channel has no usable physical or digital range and delivers the stored numbers',
   'the start date or time cannot be read',
@@ -44,7 +45,9 @@ local WARNINGS = {
 }
 
 local start_meta = {
-  __tostring = function(s) return ('%04d-%02d-%02dT%02d:%02d:%02d'):format(s.year, s.month, s.day, s.hour, s.min, s.sec) end,
+  __tostring = function(s)
+    return ('%04d-%02d-%02dT%02d:%02d:%02d'):format(s.year, s.month, s.day, s.hour, s.min, s.sec)
+  end,
 }
 
 local function text(p) return p ~= nil and ffi.string(p) or '' end
@@ -55,8 +58,8 @@ local function channel(f, i)
   return {
     index = i + 1, label = text(C.mc_edf_channel_text(f, i, 0)), transducer = text(C.mc_edf_channel_text(f, i, 1)),
     unit = text(C.mc_edf_channel_text(f, i, 2)), prefilter = text(C.mc_edf_channel_text(f, i, 3)),
-    fs = numbers[0], physical = { min = numbers[1], max = numbers[2] }, digital = { min = numbers[3], max = numbers[4] },
-    per_record = numbers[5], samples = numbers[6],
+    fs = numbers[0], physical = { min = numbers[1], max = numbers[2] },
+    digital = { min = numbers[3], max = numbers[4] }, per_record = numbers[5], samples = numbers[6],
   }
 end
 
@@ -76,11 +79,12 @@ end
 
 --- Opens a recording; only its header is read.
 --
--- Fields: path, format ('EDF', 'EDF+C', 'BDF+D', ...), channels (list of { index, label, unit, fs, samples, transducer, prefilter,
--- physical = { min, max }, digital = { min, max } }), labels, fs (Hz, when all channels share it, else nil), rates (list of { fs,
--- channels }), duration (s, of what is stored), records, start ({ year, month, day, hour, min, sec }, nil when not readable), patient,
--- recording. Read from the file when first asked for: annotations (list of { onset, duration or nil, text }, s), gaps (list of { from,
--- to }, s, in which nothing was recorded), segments (list of { from, to, first record, records }), warnings (list of sentences).
+-- Fields: path, format ('EDF', 'EDF+C', 'BDF+D', ...), channels (list of { index, label, unit, fs, samples, transducer,
+-- prefilter, physical = { min, max }, digital = { min, max } }), labels, fs (Hz, when all channels share it, else nil),
+-- rates (list of { fs, channels }), duration (s, of what is stored), records, start ({ year, month, day, hour, min,
+-- sec }, nil when not readable), patient, recording. Read from the file when first asked for: annotations (list of
+-- { onset, duration or nil, text }, s), gaps (list of { from, to }, s, in which nothing was recorded), segments (list
+-- of { from, to, first record, records }), warnings (list of sentences).
 -- Owns the file until :close() or collection.
 ---@param path string
 ---@return table recording
@@ -93,13 +97,14 @@ function M.open(path)
   lib.check(C.mc_edf_times(f, times), 3)
   local kind, sample_bytes, count = tonumber(info[0]), tonumber(info[1]), tonumber(info[2])
   local r = {
-    _f = f, path = path, format = (sample_bytes == 3 and 'BDF' or 'EDF') .. KIND[kind], records = tonumber(info[4]), record_seconds = times[0],
-    duration = times[2], patient = text(C.mc_edf_text(f, 0)), recording = text(C.mc_edf_text(f, 1)), channels = {}, labels = {},
+    _f = f, path = path, format = (sample_bytes == 3 and 'BDF' or 'EDF') .. KIND[kind], records = tonumber(info[4]),
+    record_seconds = times[0], duration = times[2], patient = text(C.mc_edf_text(f, 0)),
+    recording = text(C.mc_edf_text(f, 1)), channels = {}, labels = {},
   }
   if info[10] ~= 0 then
     r.start = setmetatable({
-      year = tonumber(info[10]), month = tonumber(info[11]), day = tonumber(info[12]), hour = tonumber(info[13]), min = tonumber(info[14]),
-      sec = tonumber(info[15]),
+      year = tonumber(info[10]), month = tonumber(info[11]), day = tonumber(info[12]), hour = tonumber(info[13]),
+      min = tonumber(info[14]), sec = tonumber(info[15]),
     }, start_meta)
   end
   for i = 1, count do
@@ -131,14 +136,16 @@ local function scan(r)
   for i = 0, notes - 1 do
     lib.check(C.mc_edf_annotation(f, i, numbers), 4)
     local duration = numbers[1]
-    annotations[i + 1] = { onset = numbers[0], duration = duration == duration and duration or nil, text = text(C.mc_edf_annotation_text(f, i)) }
+    annotations[i + 1] = { onset = numbers[0], duration = duration == duration and duration or nil,
+      text = text(C.mc_edf_annotation_text(f, i)) }
   end
   local at, jump = int64_list(max(n, 1)), double_list(max(2 * n, 1))
   if n > 0 then lib.check(C.mc_edf_gaps(f, at, jump), 4) end
   local first = 0
   for i = 0, n do
     local last = i < n and tonumber(at[i]) or r.records
-    segments[i + 1] = { from = begin, to = begin + (last - first) * record_seconds, first = first, records = last - first }
+    segments[i + 1] = { from = begin, to = begin + (last - first) * record_seconds, first = first,
+      records = last - first }
     if i < n then
       gaps[i + 1] = { from = jump[2 * i], to = jump[2 * i + 1] }
       first, begin = last, jump[2 * i + 1]
@@ -156,7 +163,8 @@ end
 local methods = {}
 local SCANNED = { annotations = true, gaps = true, segments = true, warnings = true }
 local FIELDS = {
-  'path', 'format', 'channels', 'labels', 'fs', 'rates', 'duration', 'records', 'record_seconds', 'start', 'patient', 'recording', 'annotations',
+  'path', 'format', 'channels', 'labels', 'fs', 'rates', 'duration', 'records', 'record_seconds', 'start', 'patient',
+  'recording', 'annotations',
   'gaps', 'segments', 'warnings', 'read', 'blocks', 'epochs', 'events', 'triggers', 'select', 'close',
 }
 
@@ -174,7 +182,8 @@ end
 function Recording.__tostring(r)
   local rates = {}
   for i, g in ipairs(r.rates) do rates[i] = ('%d at %.6g Hz'):format(#g.channels, g.fs) end
-  return ('%s %s: %d channels%s, %s%s'):format(r.format, r.path, #r.channels, #rates > 0 and ' (' .. table.concat(rates, ', ') .. ')' or '',
+  return ('%s %s: %d channels%s, %s%s'):format(r.format, r.path, #r.channels,
+    #rates > 0 and ' (' .. table.concat(rates, ', ') .. ')' or '',
     seconds(r.duration), rawget(r, 'start') and ', start ' .. tostring(r.start) or '')
 end
 
@@ -191,7 +200,8 @@ end
 
 --- A word with * (any text) and ? (one character) as a Lua pattern, without regard to case.
 local function glob(s)
-  return '^' .. s:lower():gsub('[%^%$%(%)%%%.%[%]%+%-]', '%%%0'):gsub('%*', '.*'):gsub('%?', '[^\128-\191][\128-\191]*') .. '$'
+  return '^'
+    .. s:lower():gsub('[%^%$%(%)%%%.%[%]%+%-]', '%%%0'):gsub('%*', '.*'):gsub('%?', '[^\128-\191][\128-\191]*') .. '$'
 end
 
 local function unknown(r, fname, name)
@@ -201,7 +211,8 @@ local function unknown(r, fname, name)
   end
   local near = holding[1] or check.nearest(name, r.labels)
   local list = table.concat(r.labels, ', ', 1, min(#r.labels, 12)) .. (#r.labels > 12 and ', ...' or '')
-  error(('%s: no channel %q in %s%s; it has %s'):format(fname, name, r.path, near and (' (did you mean %q?)'):format(near) or '', list), 3)
+  error(('%s: no channel %q in %s%s; it has %s'):format(fname, name, r.path,
+    near and (' (did you mean %q?)'):format(near) or '', list), 3)
 end
 
 --- Positions of a label: all that are equal, else all equal without regard to case.
@@ -234,7 +245,8 @@ local function add_named(r, fname, name, fs, out, seen)
     hits = kept
   end
   if not pattern and #hits > 1 then
-    error(('%s: label %q stands for channels %s of %s; give the number of the one you mean'):format(fname, name, table.concat(hits, ', '), r.path), 3)
+    error(('%s: label %q stands for channels %s of %s; give the number of the one you mean'):format(fname, name,
+      table.concat(hits, ', '), r.path), 3)
   end
   for _, i in ipairs(hits) do
     if not (pattern and seen[i]) then
@@ -256,19 +268,24 @@ local function resolve(r, fname, wanted, fs)
     for _, w in ipairs(wanted) do
       if type(w) == 'number' then
         if w ~= floor(w) or w == 0 or w > n or w < -n then
-          error(('%s: channel %s is outside %s, which has %d; channels count from 1, or -1 backwards'):format(fname, tostring(w), r.path, n), 3)
+          error(('%s: channel %s is outside %s, which has %d; channels count from 1, or -1 backwards'):format(fname,
+            tostring(w), r.path, n), 3)
         end
         out[#out + 1] = w > 0 and w or n + 1 + w
         seen[out[#out]] = true
-      elseif type(w) == 'string' then add_named(r, fname, w, fs, out, seen)
-      else error(('%s: a channel is %s; give names, patterns such as "EEG*", or numbers'):format(fname, check.show(w)), 3) end
+      elseif type(w) == 'string' then
+        add_named(r, fname, w, fs, out, seen)
+      else
+        error(('%s: a channel is %s; give names, patterns such as "EEG*", or numbers'):format(fname, check.show(w)), 3)
+      end
     end
   end
   if #out == 0 and n > 0 then
     if fs then
       local list = {}
       for i, g in ipairs(r.rates) do list[i] = ('%.6g Hz'):format(g.fs) end
-      error(('%s: none of these channels has %.6g Hz; %s holds %s'):format(fname, fs, r.path, table.concat(list, ', ')), 3)
+      error(('%s: none of these channels has %.6g Hz; %s holds %s'):format(fname, fs, r.path, table.concat(list, ', ')),
+        3)
     end
     error(fname .. ': no channel is chosen; name one or leave channels out for all', 3)
   end
@@ -278,7 +295,9 @@ end
 --- The channels of a read: positions, and an error that names the rates when there are several.
 local function chosen(r, fname, o)
   local list = resolve(r, fname, o.channels, o.fs)
-  if #list == 0 then error(('%s: %s holds no signals, only annotations; see its field annotations'):format(fname, r.path), 3) end
+  if #list == 0 then
+    error(('%s: %s holds no signals, only annotations; see its field annotations'):format(fname, r.path), 3)
+  end
   local groups, at = {}, {}
   for _, i in ipairs(list) do
     local c = r.channels[i]
@@ -291,13 +310,15 @@ local function chosen(r, fname, o)
   if #groups > 1 then
     local parts = {}
     for k, g in ipairs(groups) do
-      parts[k] = ('%.6g Hz (channels %s)'):format(g.fs, table.concat(g, ', ', 1, min(#g, 8)) .. (#g > 8 and ', ...' or ''))
+      parts[k] =
+        ('%.6g Hz (channels %s)'):format(g.fs, table.concat(g, ', ', 1, min(#g, 8)) .. (#g > 8 and ', ...' or ''))
     end
     error(('%s: the channels of %s have %d sampling rates, %s; read one at a time, as with fs = %.6g'):format(
       fname, r.path, #groups, table.concat(parts, ' and '), groups[1].fs), 3)
   end
   local first = r.channels[list[1]]
-  local c = { n = #list, fs = first.fs, per_record = first.per_record, samples = first.samples, index = int_list(#list) }
+  local c = { n = #list, fs = first.fs, per_record = first.per_record, samples = first.samples,
+    index = int_list(#list) }
   for k, i in ipairs(list) do c.index[k - 1] = i - 1 end
   return c
 end
@@ -312,16 +333,19 @@ end
 
 -- ---------------------------------------------------------------- from seconds to samples
 
---- What the caller asked for as runs of stored samples { first (0-based), count, time, at (place in a gapless result) }; `whole` is
---- false when part of the span was not recorded.
+--- What the caller asked for as runs of stored samples { first (0-based), count, time, at (place in a gapless
+--- result) }; `whole` is false when part of the span was not recorded.
 local function runs_of(r, fname, o, c)
-  if (o.from or o.to) and (o.first or o.last) then error(fname .. ': both seconds (from, to) and samples (first, last) are given; give one kind', 3) end
+  if (o.from or o.to) and (o.first or o.last) then
+    error(fname .. ': both seconds (from, to) and samples (first, last) are given; give one kind', 3)
+  end
   local runs, fs = {}, c.fs
   if o.first or o.last then
     local a, b = o.first or 1, o.last or -1
     local lo, hi = a < 0 and a + c.samples or a - 1, b < 0 and b + c.samples or b - 1
     if a == 0 or b == 0 or lo < 0 or hi >= c.samples or hi < lo - 1 then
-      error(('%s: samples %d to %d are not in %s, which has %.0f; they count from 1, or -1 backwards'):format(fname, a, b, r.path, c.samples), 3)
+      error(('%s: samples %d to %d are not in %s, which has %.0f; they count from 1, or -1 backwards'):format(fname, a,
+        b, r.path, c.samples), 3)
     end
     for _, s in ipairs(r.segments) do
       local begin, n = s.first * c.per_record, s.records * c.per_record
@@ -335,7 +359,8 @@ local function runs_of(r, fname, o, c)
   local a, b = o.from or from, o.to or to
   local slack = 0.5 / fs
   if not (a <= b and a >= from - slack and b <= to + slack) then
-    error(('%s: %s to %s is not in %s, which runs from %s to %s'):format(fname, seconds(a), seconds(b), r.path, seconds(from), seconds(to)), 3)
+    error(('%s: %s to %s is not in %s, which runs from %s to %s'):format(fname, seconds(a), seconds(b), r.path,
+      seconds(from), seconds(to)), 3)
   end
   local whole = false
   for _, s in ipairs(r.segments) do
@@ -344,7 +369,9 @@ local function runs_of(r, fname, o, c)
     if p >= 0 and q <= n then whole = true end
     local at = -p
     p, q = max(p, 0), min(q, n)
-    if q > p then runs[#runs + 1] = { first = s.first * c.per_record + p, count = q - p, time = s.from + p / fs, at = at + p } end
+    if q > p then
+      runs[#runs + 1] = { first = s.first * c.per_record + p, count = q - p, time = s.from + p / fs, at = at + p }
+    end
   end
   return runs, whole, round((b - a) * fs), a, b
 end
@@ -365,8 +392,8 @@ end
 
 local DTYPES = { 'f64', 'f32', 'i32' }
 local SPAN = {
-  channels = { nil, 'table | string | integer' }, fs = { nil, 'number > 0' }, from = { nil, 'number' }, to = { nil, 'number' },
-  first = { nil, 'integer' }, last = { nil, 'integer' }, dtype = { 'f64', DTYPES },
+  channels = { nil, 'table | string | integer' }, fs = { nil, 'number > 0' }, from = { nil, 'number' },
+  to = { nil, 'number' }, first = { nil, 'integer' }, last = { nil, 'integer' }, dtype = { 'f64', DTYPES },
 }
 local function with(more)
   local spec = {}
@@ -393,10 +420,11 @@ local READ = with { gaps = { 'error', { 'error', 'nan', 'join' } } }
 
 --- Samples of some channels, [C, n] in physical units.
 --
--- channels: names, patterns ("EEG*", "F?"), numbers, or a list of them, also as the array part of the table; all when left out. Either
--- from and to in seconds ([from, to), nearest samples) or first and last as stored samples (1-based, inclusive, negative from the end).
--- fs: only channels of this sampling rate, for files with several. dtype f64 (default) or f32, or i32 for the stored numbers.
--- gaps: what a span over a gap of an EDF+D file becomes: 'error' (default), 'nan' (filled, [from, to) on one grid) or 'join'.
+-- channels: names, patterns ("EEG*", "F?"), numbers, or a list of them, also as the array part of the table; all when
+-- left out. Either from and to in seconds ([from, to), nearest samples) or first and last as stored samples (1-based,
+-- inclusive, negative from the end). fs: only channels of this sampling rate, for files with several. dtype f64
+-- (default) or f32, or i32 for the stored numbers. gaps: what a span over a gap of an EDF+D file becomes: 'error'
+-- (default), 'nan' (filled, [from, to) on one grid) or 'join'.
 -- Errors: an unknown channel, several sampling rates, a span outside the recording. Owns the result.
 ---@param opts? table
 ---@return any tensor
@@ -414,8 +442,9 @@ function methods.read(r, opts)
         break
       end
     end
-    error(('%s: %s to %s crosses a gap of %s, %s; read the parts that its field segments lists, or give gaps = "nan" to fill or "join" to skip'):format(
-      fname, seconds(a), seconds(b), r.path, gap), 2)
+    error(('%s: %s to %s crosses a gap of %s, %s; read the parts that its field segments lists, or give gaps = "nan" '
+      .. 'to fill or "join" to skip'):format(
+        fname, seconds(a), seconds(b), r.path, gap), 2)
   end
   if whole or o.gaps == 'join' then
     n = 0
@@ -435,13 +464,14 @@ function methods.read(r, opts)
   return out
 end
 
-local BLOCKS = with { seconds = { nil, 'number > 0' }, samples = { nil, 'integer >= 1' }, overlap = { 0, 'integer >= 0' } }
+local BLOCKS = with { seconds = { nil, 'number > 0' }, samples = { nil, 'integer >= 1' },
+  overlap = { 0, 'integer >= 0' } }
 
 --- Iterator over the recording in pieces: for x, first, time in rec:blocks{ seconds = 10 } do ... end.
 --
--- x is [C, n] as from :read, first the position of its first sample, time its second. No block spans a gap; the last of each part may
--- be short. seconds or samples: size of a block (default about 8 MiB); overlap: samples that a block shares with the one before. Other
--- options as in :read.
+-- x is [C, n] as from :read, first the position of its first sample, time its second. No block spans a gap; the last of
+-- each part may be short. seconds or samples: size of a block (default about 8 MiB); overlap: samples that a block
+-- shares with the one before. Other options as in :read.
 ---@param opts? table
 function methods.blocks(r, opts)
   local fname = 'edf.blocks'
@@ -451,7 +481,9 @@ function methods.blocks(r, opts)
   if o.seconds and o.samples then error(fname .. ': both seconds and samples are given; give one', 2) end
   local size = o.samples or o.seconds and max(1, round(o.seconds * c.fs))
     or o.overlap + max(1, floor(BLOCK / (c.n * tensor.size[o.dtype] * c.per_record))) * c.per_record
-  if o.overlap >= size then error(('%s: overlap is %d samples, a block has %d; take a smaller overlap'):format(fname, o.overlap, size), 2) end
+  if o.overlap >= size then
+    error(('%s: overlap is %d samples, a block has %d; take a smaller overlap'):format(fname, o.overlap, size), 2)
+  end
   local runs = runs_of(r, fname, o, c)
   local k, at = 1, 0
   return function()
@@ -486,14 +518,19 @@ local function onsets(r, fname, events)
   if type(events) == 'string' then
     local pattern = events
     events = r:events(pattern)
-    if #events == 0 then error(('%s: no annotation of %s matches %q; its field annotations lists them'):format(fname, r.path, pattern), 3) end
+    if #events == 0 then
+      error(('%s: no annotation of %s matches %q; its field annotations lists them'):format(fname, r.path, pattern), 3)
+    end
   end
   if tensor.is(events) then
-    if events.ndim ~= 1 then error(('%s: events is %s; give one axis of seconds'):format(fname, tensor.describe(events)), 3) end
+    if events.ndim ~= 1 then
+      error(('%s: events is %s; give one axis of seconds'):format(fname, tensor.describe(events)), 3)
+    end
     events = events:totable()
   end
   if type(events) ~= 'table' then
-    error(('%s: events is %s; give seconds, annotations, or a pattern for their text'):format(fname, check.show(events)), 3)
+    error(('%s: events is %s; give seconds, annotations, or a pattern for their text'):format(fname,
+      check.show(events)), 3)
   end
   local out = {}
   for i, e in ipairs(events) do
@@ -507,14 +544,15 @@ local function onsets(r, fname, events)
 end
 
 local EPOCHS = {
-  channels = SPAN.channels, fs = SPAN.fs, dtype = SPAN.dtype, events = { nil, 'table | string | tensor' }, tmin = { nil, 'number' }, tmax = { nil, 'number' },
-  outside = { 'error', { 'error', 'drop' } },
+  channels = SPAN.channels, fs = SPAN.fs, dtype = SPAN.dtype, events = { nil, 'table | string | tensor' },
+  tmin = { nil, 'number' }, tmax = { nil, 'number' }, outside = { 'error', { 'error', 'drop' } },
 }
 
 --- Stretches around events, [S, C, T]: S events, C channels, T = round((tmax - tmin) fs) samples from onset + tmin on.
 --
--- events: seconds (list or tensor), annotations, or a pattern for their text. tmin, tmax: seconds relative to the event. An event whose
--- stretch leaves the recording or crosses a gap is an error, or left out with outside = 'drop'. Other options as in :read.
+-- events: seconds (list or tensor), annotations, or a pattern for their text. tmin, tmax: seconds relative to the
+-- event. An event whose stretch leaves the recording or crosses a gap is an error, or left out with outside = 'drop'.
+-- Other options as in :read.
 ---@param opts table
 ---@return any tensor
 ---@return integer[] kept which events are in it
@@ -523,11 +561,16 @@ function methods.epochs(r, opts)
   local f = handle(r, fname)
   local o = check.opts(fname, opts, EPOCHS, 3)
   for _, name in ipairs { 'events', 'tmin', 'tmax' } do
-    if o[name] == nil then error(('%s: %s is missing; as in rec:epochs{ events = "stim*", tmin = -0.2, tmax = 0.8 }'):format(fname, name), 2) end
+    if o[name] == nil then
+      error(('%s: %s is missing; as in rec:epochs{ events = "stim*", tmin = -0.2, tmax = 0.8 }'):format(fname, name), 2)
+    end
   end
   local c = chosen(r, fname, o)
   local n = round((o.tmax - o.tmin) * c.fs)
-  if not (n >= 1) then error(('%s: tmin %s and tmax %s hold no sample; tmax must be later'):format(fname, seconds(o.tmin), seconds(o.tmax)), 2) end
+  if not (n >= 1) then
+    error(('%s: tmin %s and tmax %s hold no sample; tmax must be later'):format(fname, seconds(o.tmin),
+      seconds(o.tmax)), 2)
+  end
   local list, kept, at = onsets(r, fname, o.events), {}, {}
   for i, t in ipairs(list) do
     local place
@@ -538,8 +581,9 @@ function methods.epochs(r, opts)
     if place then
       kept[#kept + 1], at[#at + 1] = i, place
     elseif o.outside == 'error' then
-      error(('%s: event %d at %s needs %s to %s, which %s does not hold in one piece; give outside = "drop" to leave such events out'):format(
-        fname, i, seconds(t), seconds(t + o.tmin), seconds(t + o.tmax), r.path), 2)
+      error(('%s: event %d at %s needs %s to %s, which %s does not hold in one piece; give outside = "drop" to leave '
+        .. 'such events out'):format(
+          fname, i, seconds(t), seconds(t + o.tmin), seconds(t + o.tmax), r.path), 2)
     end
   end
   local out = tensor.empty(fname, { #kept, c.n, n }, o.dtype, 3)
@@ -551,8 +595,8 @@ local TRIGGERS = { channel = { 'Status', 'string | integer' }, mask = { 65535, '
 
 --- Events of a trigger channel: each sample at which (stored number AND mask) changes to something that is not 0.
 --
--- channel: 'Status' by default, as BDF files name it; mask: 65535 by default, the 16 trigger lines of a BDF file. The value a recording
--- starts with is no event.
+-- channel: 'Status' by default, as BDF files name it; mask: 65535 by default, the 16 trigger lines of a BDF file. The
+-- value a recording starts with is no event.
 ---@param opts? table
 ---@return table[] events { onset (s), sample, value, text }, usable as events of :epochs
 function methods.triggers(r, opts)
@@ -577,8 +621,8 @@ function methods.triggers(r, opts)
   return out
 end
 
---- A recording read whole: { data [C, n], fs (Hz), channels, labels, annotations, gaps, warnings, start, duration }. Options as in
---- :read; files with several sampling rates need fs or channels.
+--- A recording read whole: { data [C, n], fs (Hz), channels, labels, annotations, gaps, warnings, start, duration }.
+--- Options as in :read; files with several sampling rates need fs or channels.
 ---@param path string
 ---@param opts? table
 function M.load(path, opts)
@@ -586,10 +630,12 @@ function M.load(path, opts)
   local data = r:read(opts)
   local o = options('edf.read', opts, READ)
   local channels, labels = {}, {}
-  for k, i in ipairs(resolve(r, 'edf.read', o.channels, o.fs)) do channels[k], labels[k] = r.channels[i], r.labels[i] end
+  for k, i in ipairs(resolve(r, 'edf.read', o.channels, o.fs)) do
+    channels[k], labels[k] = r.channels[i], r.labels[i]
+  end
   local out = {
-    data = data, fs = channels[1].fs, channels = channels, labels = labels, annotations = r.annotations, gaps = r.gaps, warnings = r.warnings,
-    start = rawget(r, 'start'), duration = r.duration,
+    data = data, fs = channels[1].fs, channels = channels, labels = labels, annotations = r.annotations, gaps = r.gaps,
+    warnings = r.warnings, start = rawget(r, 'start'), duration = r.duration,
   }
   r:close()
   return out

@@ -21,7 +21,8 @@ local MATRIX = 0x40000000
 local STRING, INT, FLOAT, DOUBLE, ID = 10, 3, 4, 5, 31
 local F32, F64, BIG = 6, 7, 16 -- MC_SAMPLE_*
 
-local int64_list, double_list, int_list, byte_list = ffi.typeof 'int64_t[?]', ffi.typeof 'double[?]', ffi.typeof 'int[?]', ffi.typeof 'uint8_t[?]'
+local int64_list, double_list, int_list, byte_list = ffi.typeof 'int64_t[?]', ffi.typeof 'double[?]',
+  ffi.typeof 'int[?]', ffi.typeof 'uint8_t[?]'
 local shape_t = ffi.typeof 'int64_t[9]'
 
 -- ---------------------------------------------------------------- numbers in bytes
@@ -72,7 +73,9 @@ local function tree_of(f)
     local kind = f:kind(i)
     local top = open[#open]
     if kind == BLOCK_START then
-      if #open > 64 then error(('fif: %s: blocks within blocks, more than 64 deep; the file is damaged'):format(f.path), 4) end
+      if #open > 64 then
+        error(('fif: %s: blocks within blocks, more than 64 deep; the file is damaged'):format(f.path), 4)
+      end
       local block = f:number(i)
       local node = { block = block, tags = {}, children = {}, first = i, last = f.count }
       top.children[#top.children + 1] = node
@@ -89,7 +92,8 @@ end
 
 --- Opens a FIF file (.fif, .fif.gz); data stay in the file. Owns it until :close() or collection.
 ---@param path string
----@return table file with root (the tree of blocks), count (tags), ended (false when the last tag is not marked as such), and the methods below
+---@return table file with root (the tree of blocks), count (tags), ended (false when the last tag is not marked as
+---  such), and the methods below
 function M.open(path)
   local h = C.mc_fif_open(path)
   if h == nil then lib.raise(3) end
@@ -192,8 +196,11 @@ local function unescape(s)
     local code = tonumber(digits, hex == 'x' and 16 or 10)
     if not code or code < 128 or code > 0x10FFFF then return nil end
     if code < 0x800 then return char(192 + math.floor(code / 64), 128 + code % 64) end
-    if code < 0x10000 then return char(224 + math.floor(code / 4096), 128 + math.floor(code / 64) % 64, 128 + code % 64) end
-    return char(240 + math.floor(code / 262144), 128 + math.floor(code / 4096) % 64, 128 + math.floor(code / 64) % 64, 128 + code % 64)
+    if code < 0x10000 then
+      return char(224 + math.floor(code / 4096), 128 + math.floor(code / 64) % 64, 128 + code % 64)
+    end
+    return char(240 + math.floor(code / 262144), 128 + math.floor(code / 4096) % 64,
+      128 + math.floor(code / 64) % 64, 128 + code % 64)
   end))
 end
 
@@ -208,8 +215,9 @@ function File:names(i)
   return out
 end
 
---- Samples on a grid within tag i, f64 [#picks, count]: base and steps in numbers, picks 1-based, first from 0; scale: one factor for each
---- channel of the grid. With out and at (elements) and stride, into rows of an f64 tensor that is there.
+--- Samples on a grid within tag i, f64 [#picks, count]: base and steps in numbers, picks 1-based, first from 0; scale:
+--- one factor for each channel of the grid. With out and at (elements) and stride, into rows of an f64 tensor that is
+--- there.
 function File:samples(i, base, channel_step, sample_step, picks, first, count, scale, out, at, stride)
   local n = #picks
   if not out then
@@ -217,7 +225,8 @@ function File:samples(i, base, channel_step, sample_step, picks, first, count, s
   end
   local list, factors = int_list(n), double_list(n)
   for k, c in ipairs(picks) do list[k - 1], factors[k - 1] = c - 1, scale and scale[c] or 1 end
-  lib.check(C.mc_fif_samples(handle(self), i - 1, base, channel_step, sample_step, list, n, first, count, factors, tensor.pointer(out) + at, stride), 4)
+  lib.check(C.mc_fif_samples(handle(self), i - 1, base, channel_step, sample_step, list, n, first, count, factors,
+    tensor.pointer(out) + at, stride), 4)
   return out
 end
 
@@ -229,8 +238,8 @@ Writer.__index = Writer
 -- longest data of one tag: sizes are signed 32-bit numbers
 M.MOST = 2 ^ 31 - 1
 
---- Writes a FIF file piece by piece under a temporary name; :close() gives it its own, :abort() leaves nothing. nil and a message when it
---- cannot be made.
+--- Writes a FIF file piece by piece under a temporary name; :close() gives it its own, :abort() leaves nothing. nil and
+--- a message when it cannot be made.
 ---@param path string
 ---@param id string the 20 bytes of the file's id
 function M.create(path, id)
@@ -249,7 +258,10 @@ function Writer:put(bytes)
 end
 
 function Writer:head(kind, type_, size, next_)
-  if size > M.MOST then error(('fif: %s: a tag of %.0f bytes; FIF files hold at most %.0f in one, write smaller parts'):format(self.path, size, M.MOST), 5) end
+  if size > M.MOST then
+    error(('fif: %s: a tag of %.0f bytes; FIF files hold at most %.0f in one, write smaller parts'):format(
+      self.path, size, M.MOST), 5)
+  end
   self:put(M.int_bytes(kind) .. M.int_bytes(type_) .. M.int_bytes(size) .. M.int_bytes(next_ or 0))
 end
 
@@ -311,14 +323,16 @@ function Writer:pack(t, as)
   local from = ffi.cast('const char *', tensor.pointer(host))
   while at < n do
     local k = math.min(SLAB, n - at)
-    lib.check(C.mc_samples_pack((as == 'f32' and F32 or F64) + BIG, tensor.code[t.dtype], from + at * tensor.size[t.dtype], k, buffer), 4)
+    lib.check(C.mc_samples_pack((as == 'f32' and F32 or F64) + BIG, tensor.code[t.dtype],
+      from + at * tensor.size[t.dtype], k, buffer), 4)
     self:put(ffi.string(buffer, k * size))
     at = at + k
     if at < n and C.mc_cancel_pending() ~= 0 then error('fif: cancelled', 5) end
   end
 end
 
---- A matrix of this shape from blocks(), a function that returns one contiguous tensor after the other, then nil. as: 'f32' or 'f64'.
+--- A matrix of this shape from blocks(), a function that returns one contiguous tensor after the other, then nil. as:
+--- 'f32' or 'f64'.
 function Writer:matrix(kind, sizes, as, blocks)
   local n, item = 1, as == 'f32' and 4 or 8
   for _, s in ipairs(sizes) do n = n * s end

@@ -34,7 +34,8 @@ local function nested(list, shape)
   return level(1)
 end
 
---- A number or boolean for a tensor without axes, unless only a tensor says all of it: complex, and whole numbers past 2^53.
+--- A number or boolean for a tensor without axes, unless only a tensor says all of it: complex, and whole numbers past
+--- 2^53.
 local function plain(t)
   if t.ndim > 0 then return t end
   local v = t:item()
@@ -59,8 +60,9 @@ local function sizeable(shape, where, level)
   local n = 1
   for _, k in ipairs(shape) do n = n * k end
   if n > 2 ^ 44 then
-    error(('hdf5: %s declares the shape {%s}, more than any machine holds; read parts of it with mc.open and :read, or check the file'):format(
-      where, sizes(shape, ', ')), level + 1)
+    error(('hdf5: %s declares the shape {%s}, more than any machine holds; read parts of it with mc.open and :read, or '
+      .. 'check the file'):format(
+        where, sizes(shape, ', ')), level + 1)
   end
 end
 
@@ -81,7 +83,10 @@ local function join(a, b) return a == '/' and '/' .. b or a .. '/' .. b end
 local function descend(o, where, walk, depth, level)
   local found = walk.seen[o.key]
   if found ~= nil then return found end
-  if depth > DEEPEST then error(('hdf5: %s:%s lies more than %d groups deep; its links lead in a circle'):format(walk.path, where, DEEPEST), level + 1) end
+  if depth > DEEPEST then
+    error(('hdf5: %s:%s lies more than %d groups deep; its links lead in a circle'):format(walk.path, where, DEEPEST),
+      level + 1)
+  end
   if o.kind == 'dataset' then
     local v = value_of(o, walk.path .. ':' .. where, level + 1)
     if tensor.is(v) then walk.seen[o.key] = v end
@@ -100,8 +105,8 @@ local function descend(o, where, walk, depth, level)
   return out
 end
 
---- What lies at an object, walked down; the object is closed. Objects with two names, and groups that hold themselves, are one table or tensor under all
---- names.
+--- What lies at an object, walked down; the object is closed. Objects with two names, and groups that hold themselves,
+--- are one table or tensor under all names.
 local function whole(o, path, where)
   local walk = { path = path, seen = {}, open = { o } }
   local ok, v = pcall(descend, o, where, walk, 0, 0)
@@ -110,9 +115,11 @@ local function whole(o, path, where)
   error(v, 0)
 end
 
---- A file read whole: nested tables of tensors, numbers, booleans, strings and lists of strings. Links are followed; one that leads nowhere is an error,
---- as is a dataset whose elements have no dtype here.
----     (function() local p, as = os.tmpname(), { format = 'h5' }; mc.save(p, { a = { x = mc.arange(1, 3) }, unit = 'uV' }, as); local t = mc.load(p, as); os.remove(p); return t.a.x, t.unit end)()  --> f64[3]@cpu { 1, 2, 3 }, uV
+--- A file read whole: nested tables of tensors, numbers, booleans, strings and lists of strings. Links are followed;
+--- one that leads nowhere is an error, as is a dataset whose elements have no dtype here.
+---     (function() local p, as = os.tmpname(), { format = 'h5' }; mc.save(p, { a = { x = mc.arange(1, 3) },
+---       unit = 'uV' }, as); local t = mc.load(p, as); os.remove(p); return t.a.x, t.unit end)()
+---       --> f64[3]@cpu { 1, 2, 3 }, uV
 ---@param path string
 ---@return table
 function M.load(path)
@@ -127,7 +134,9 @@ local function attributes_of(o, where)
   for _, name in ipairs(o:names 'attributes') do
     local a = o:attribute(name)
     -- references between axes and their scales, and other things of the writer's own, are left out
-    if a.holds == 'numbers' and #a.shape <= 8 or a.holds == 'texts' then out[name] = value_of(a, where .. '@' .. name, 4) end
+    if a.holds == 'numbers' and #a.shape <= 8 or a.holds == 'texts' then
+      out[name] = value_of(a, where .. '@' .. name, 4)
+    end
     a:close()
   end
   return out
@@ -159,22 +168,28 @@ lazily(Dataset, {
     end
   end,
 })
-function Group.__tostring(g) return ('hdf5 %s:%s: %s'):format(g.path, g.name, #g.names > 0 and table.concat(g.names, ', ') or 'empty') end
-function Dataset.__tostring(d) return ('hdf5 %s:%s: %s[%s]'):format(d.path, d.name, d.dtype or d.holds, sizes(d.shape, ',')) end
+function Group.__tostring(g)
+  return ('hdf5 %s:%s: %s'):format(g.path, g.name, #g.names > 0 and table.concat(g.names, ', ') or 'empty')
+end
+function Dataset.__tostring(d)
+  return ('hdf5 %s:%s: %s[%s]'):format(d.path, d.name, d.dtype or d.holds, sizes(d.shape, ','))
+end
 
 local function group(o, path, name) return setmetatable({ _o = o, path = path, name = name, kind = 'group' }, Group) end
 
 local function dataset(o, path, name)
   return setmetatable({
-    _o = o, path = path, name = name, kind = 'dataset', dtype = o.dtype or (o.holds == 'texts' and 'text' or nil), holds = o.holds, shape = o.shape,
-    chunk = o.chunk, stored = o.stored,
+    _o = o, path = path, name = name, kind = 'dataset', dtype = o.dtype or (o.holds == 'texts' and 'text' or nil),
+    holds = o.holds, shape = o.shape, chunk = o.chunk, stored = o.stored,
   }, Dataset)
 end
 
---- A file as a lazy tree: its root group, with path, name, names (of groups and datasets), attributes, :get(path), :dataset(path), :group(path),
---- :kind_of(path), :has(path), :close(). Attributes are numbers, booleans, strings, lists of strings or tensors. Owns the file, which stays open as long as
---- one of its groups or datasets.
----     (function() local p, as = os.tmpname(), { format = 'h5' }; mc.save(p, { a = mc.eye(3) }, as); local f = mc.open(p, as); local row = f:dataset('a'):read{ 2 }; f:close(); os.remove(p); return row end)()  --> f64[3]@cpu { 0, 1, 0 }
+--- A file as a lazy tree: its root group, with path, name, names (of groups and datasets), attributes, :get(path),
+--- :dataset(path), :group(path), :kind_of(path), :has(path), :close(). Attributes are numbers, booleans, strings, lists
+--- of strings or tensors. Owns the file, which stays open as long as one of its groups or datasets.
+---     (function() local p, as = os.tmpname(), { format = 'h5' }; mc.save(p, { a = mc.eye(3) }, as);
+---       local f = mc.open(p, as); local row = f:dataset('a'):read{ 2 }; f:close(); os.remove(p); return row end)()
+---       --> f64[3]@cpu { 0, 1, 0 }
 ---@param path string
 function M.open(path) return group(file.open(path), path, '/') end
 
@@ -185,15 +200,20 @@ local function find(g, fname, name, kind)
   local first = name:match '^/*([^/]*)'
   if name:sub(1, 1) ~= '/' and not g._o:has('links', first) and first ~= '.' then
     local near = check.nearest(first, g.names)
-    error(('hdf5: %s:%s has no %q%s; it holds %s'):format(g.path, g.name, first, near and (' (did you mean %q?)'):format(near) or '',
+    error(('hdf5: %s:%s has no %q%s; it holds %s'):format(g.path, g.name, first,
+      near and (' (did you mean %q?)'):format(near) or '',
       #g.names > 0 and table.concat(g.names, ', ') or 'nothing'), 3)
   end
   local o = g._o:at(name)
-  if kind and o.kind ~= kind then error(('hdf5: %s:%s is a %s, not a %s; use :get to read either'):format(g.path, join(g.name, name), o.kind, kind), 3) end
+  if kind and o.kind ~= kind then
+    error(('hdf5: %s:%s is a %s, not a %s; use :get to read either'):format(g.path, join(g.name, name), o.kind, kind),
+      3)
+  end
   return o, name:sub(1, 1) == '/' and name or join(g.name, name)
 end
 
---- What lies at a path, read whole: a table for a group, a tensor, number, boolean, string or list of strings for a dataset.
+--- What lies at a path, read whole: a table for a group, a tensor, number, boolean, string or list of strings for a
+--- dataset.
 ---@param name string path from here, or from the root when it begins with /
 function Group:get(name)
   local o, where = find(self, 'hdf5.get', name)
@@ -201,8 +221,9 @@ function Group:get(name)
   return v
 end
 
---- The dataset at a path, unread: shape, dtype ('text' for texts, nil for what cannot be read), chunk (shape, nil when stored in one piece), filters (names),
---- compression (nil without), attributes, stored (bytes in the file), :read(ranges), :close().
+--- The dataset at a path, unread: shape, dtype ('text' for texts, nil for what cannot be read), chunk (shape, nil when
+--- stored in one piece), filters (names), compression (nil without), attributes, stored (bytes in the file),
+--- :read(ranges), :close().
 ---@param name string
 function Group:dataset(name)
   local o, where = find(self, 'hdf5.dataset', name, 'dataset')
@@ -233,13 +254,15 @@ function Group:close() self._o:close() end
 function Dataset:close() self._o:close() end
 
 local function outside(d, axis, v, level)
-  error(('hdf5.read: %s is outside axis %d of %s:%s, which is {%s}; positions run from 1 to %.0f, or -1 backwards'):format(tostring(v), axis, d.path, d.name,
-    sizes(d.shape, ', '), d.shape[axis]), level + 1)
+  error(('hdf5.read: %s is outside axis %d of %s:%s, which is {%s}; positions run from 1 to %.0f, or -1 backwards')
+    :format(tostring(v), axis, d.path, d.name,
+      sizes(d.shape, ', '), d.shape[axis]), level + 1)
 end
 
 local function number(d, axis, v, level)
   if type(v) ~= 'number' or v ~= math.floor(v) then
-    error(('hdf5.read: axis %d of %s:%s: %s is no whole number; give a position, {first, last, step} or mc.all'):format(axis, d.path, d.name, check.show(v)), level + 1)
+    error(('hdf5.read: axis %d of %s:%s: %s is no whole number; give a position, {first, last, step} or mc.all'):format(
+      axis, d.path, d.name, check.show(v)), level + 1)
   end
   return v < 0 and v + d.shape[axis] or v - 1
 end
@@ -249,9 +272,15 @@ local function ranges(d, spec, level)
   local all = require('mascon.core.index').all
   local start, count, step, shape = {}, {}, {}, {}
   if type(spec) == 'number' then spec = { spec } end
-  if spec ~= nil and type(spec) ~= 'table' then error(('hdf5.read: ranges are %s; give a table of positions and {first, last, step}'):format(check.show(spec)), level + 1) end
+  if spec ~= nil and type(spec) ~= 'table' then
+    error(('hdf5.read: ranges are %s; give a table of positions and {first, last, step}'):format(check.show(spec)),
+      level + 1)
+  end
   for k in pairs(spec or {}) do
-    if type(k) ~= 'number' or k < 1 or k > #d.shape then error(('hdf5.read: there is a range %s and %s:%s has %d axes'):format(tostring(k), d.path, d.name, #d.shape), level + 1) end
+    if type(k) ~= 'number' or k < 1 or k > #d.shape then
+      error(('hdf5.read: there is a range %s and %s:%s has %d axes'):format(tostring(k), d.path, d.name, #d.shape),
+        level + 1)
+    end
   end
   for axis, n in ipairs(d.shape) do
     local r = spec and spec[axis]
@@ -259,11 +288,16 @@ local function ranges(d, spec, level)
       start[axis], count[axis], step[axis] = 0, n, 1
     elseif type(r) == 'table' then
       local s = r[3] or 1
-      if type(s) ~= 'number' or s < 1 or s ~= math.floor(s) then error(('hdf5.read: the step of axis %d is %s; give a whole number from 1'):format(axis, check.show(s)), level + 1) end
+      if type(s) ~= 'number' or s < 1 or s ~= math.floor(s) then
+        error(('hdf5.read: the step of axis %d is %s; give a whole number from 1'):format(axis, check.show(s)),
+          level + 1)
+      end
       local a = number(d, axis, (r[1] == nil or r[1] == all) and 1 or r[1], level + 1)
       local b = number(d, axis, (r[2] == nil or r[2] == all) and n or r[2], level + 1)
       local c = math.max(math.floor((b - a) / s) + 1, 0)
-      if c > 0 and (a < 0 or a >= n or b < 0 or b >= n) then outside(d, axis, a < 0 and r[1] or a >= n and r[1] or r[2], level + 1) end
+      if c > 0 and (a < 0 or a >= n or b < 0 or b >= n) then
+        outside(d, axis, a < 0 and r[1] or a >= n and r[1] or r[2], level + 1)
+      end
       start[axis], count[axis], step[axis] = c > 0 and a or 0, c, s
     else
       local a = number(d, axis, r, level + 1)
@@ -275,8 +309,9 @@ local function ranges(d, spec, level)
   return start, count, step, shape
 end
 
---- Reads ranges, one per axis: a position (drops the axis), {first, last}, {first, last, step}, mc.all; missing ones take all. 1-based, inclusive,
---- negative from the end. A tensor in the dataset's dtype, or texts as nested lists. d:read() reads all.
+--- Reads ranges, one per axis: a position (drops the axis), {first, last}, {first, last, step}, mc.all; missing ones
+--- take all. 1-based, inclusive, negative from the end. A tensor in the dataset's dtype, or texts as nested lists.
+--- d:read() reads all.
 ---@param spec? table
 function Dataset:read(spec)
   local o = self._o
@@ -285,7 +320,9 @@ function Dataset:read(spec)
   local start, count, step, shape = ranges(self, spec, 2)
   sizeable(count, self.path .. ':' .. self.name, 2)
   if o.holds == 'texts' then return nested(o:texts(start, count, step), shape) end
-  if #self.shape > 8 then error(('hdf5: %s:%s has %d axes; a tensor has at most 8'):format(self.path, self.name, #self.shape), 2) end
+  if #self.shape > 8 then
+    error(('hdf5: %s:%s has %d axes; a tensor has at most 8'):format(self.path, self.name, #self.shape), 2)
+  end
   local t = o:numbers(start, count, step)
   return #shape < #count and t:reshape(shape) or t
 end
@@ -298,8 +335,8 @@ Writer.__index = Writer
 local PUT = { level = { 0, 'integer >= 0' }, chunk = { nil, 'table' }, attributes = { nil, 'table' } }
 local LEVEL = { level = { 0, 'integer >= 0' } }
 
---- A file written piece by piece: :put(path, value), :group(path), :attributes(path, table), :close() gives it its name, :abort() leaves the old file.
---- level 1 to 9 packs datasets (shuffle and gzip). Owns.
+--- A file written piece by piece: :put(path, value), :group(path), :attributes(path, table), :close() gives it its
+--- name, :abort() leaves the old file. level 1 to 9 packs datasets (shuffle and gzip). Owns.
 ---@param path string
 ---@param opts? table
 function M.create(path, opts)
@@ -314,14 +351,23 @@ local function checked_name(w, name, level)
     error(('save: %s: %s is no name; give a text without zero bytes'):format(w.path, check.show(name)), level + 1)
   end
   for part in (name:gsub('^/', '') .. '/'):gmatch '([^/]*)/' do
-    if part == '' or part == '.' or part == '..' then error(('save: %s: %q is no path of names; HDF5 keeps /, . and empty names for itself'):format(w.path, name), level + 1) end
+    if part == '' or part == '.' or part == '..' then
+      error(('save: %s: %q is no path of names; HDF5 keeps /, . and empty names for itself'):format(w.path, name),
+        level + 1)
+    end
   end
   return name:gsub('^/*', '/')
 end
 
 local function checked_text(w, name, s, level)
-  if type(s) ~= 'string' then error(('save: %s:%s: %s is among texts; a list of texts holds strings only'):format(w.path, name, check.show(s)), level + 1) end
-  if s:find('\0', 1, true) then error(('save: %s:%s: a text holds a zero byte, which HDF5 ends texts at; save it as a tensor of u8'):format(w.path, name), level + 1) end
+  if type(s) ~= 'string' then
+    error(('save: %s:%s: %s is among texts; a list of texts holds strings only'):format(w.path, name, check.show(s)),
+      level + 1)
+  end
+  if s:find('\0', 1, true) then
+    error(('save: %s:%s: a text holds a zero byte, which HDF5 ends texts at; save it as a tensor of u8'):format(
+      w.path, name), level + 1)
+  end
 end
 
 --- What a value is stored as: 'texts', 'tensor' and the tensor, or 'group'.
@@ -340,7 +386,8 @@ local function form_of(w, name, v, level)
     if n == 0 then return 'group' end
     for k in pairs(v) do
       if type(k) ~= 'number' or k < 1 or k > n or k ~= math.floor(k) then
-        error(('save: %s:%s has the key %s beside positions; a list becomes a dataset, a table with names a group'):format(w.path, name, check.show(k)), level + 1)
+        error(('save: %s:%s has the key %s beside positions; a list becomes a dataset, a table with names a group')
+          :format(w.path, name, check.show(k)), level + 1)
       end
     end
     if type(v[1]) == 'string' then
@@ -349,16 +396,19 @@ local function form_of(w, name, v, level)
     end
     local ok, t = pcall(create.tensor, v)
     if ok then return 'tensor', t end
-    error(('save: %s:%s: %s; a list holds numbers or strings, other things need names'):format(w.path, name, tostring(t):gsub('^.-: tensor: ', '')), level + 1)
+    error(('save: %s:%s: %s; a list holds numbers or strings, other things need names'):format(w.path, name,
+      tostring(t):gsub('^.-: tensor: ', '')), level + 1)
   end
-  error(('save: %s:%s is %s; HDF5 holds tensors, numbers, booleans, strings and tables of these'):format(w.path, name, check.show(v)), level + 1)
+  error(('save: %s:%s is %s; HDF5 holds tensors, numbers, booleans, strings and tables of these'):format(w.path, name,
+    check.show(v)), level + 1)
 end
 
 local function sorted(w, name, t, level)
   local keys = {}
   for k in pairs(t) do
     if type(k) ~= 'string' or k == '' or k == '.' or k == '..' or k:find '[/%z]' then
-      error(('save: %s:%s has the key %s; names are texts without / and zero bytes'):format(w.path, name, check.show(k)), level + 1)
+      error(('save: %s:%s has the key %s; names are texts without / and zero bytes'):format(w.path, name,
+        check.show(k)), level + 1)
     end
     keys[#keys + 1] = k
   end
@@ -369,10 +419,14 @@ end
 local function chunk_for(w, name, chunk, t, level)
   if not chunk then return nil end
   local s = t.shape
-  if #chunk ~= #s then error(('save: %s:%s: chunk has %d sizes and the tensor %d axes'):format(w.path, name, #chunk, #s), level + 1) end
+  if #chunk ~= #s then
+    error(('save: %s:%s: chunk has %d sizes and the tensor %d axes'):format(w.path, name, #chunk, #s), level + 1)
+  end
   local out = {}
   for k, c in ipairs(chunk) do
-    if type(c) ~= 'number' or c < 1 or c ~= math.floor(c) then error(('save: %s:%s: chunk holds %s; give whole numbers from 1'):format(w.path, name, check.show(c)), level + 1) end
+    if type(c) ~= 'number' or c < 1 or c ~= math.floor(c) then
+      error(('save: %s:%s: chunk holds %s; give whole numbers from 1'):format(w.path, name, check.show(c)), level + 1)
+    end
     out[k] = math.max(math.min(c, s[k]), 1)
   end
   return out
@@ -392,10 +446,15 @@ local function put(w, name, v, o, above, level)
 end
 
 local function put_attributes(w, name, list, level)
-  if type(list) ~= 'table' then error(('save: %s:%s: attributes are %s; give a table'):format(w.path, name, check.show(list)), level + 1) end
+  if type(list) ~= 'table' then
+    error(('save: %s:%s: attributes are %s; give a table'):format(w.path, name, check.show(list)), level + 1)
+  end
   for _, k in ipairs(sorted(w, name, list, level + 1)) do
     local form, t = form_of(w, name .. '@' .. k, list[k], level + 1)
-    if form == 'group' then error(('save: %s:%s: attribute %s is a table; give numbers, texts or a tensor'):format(w.path, name, k), level + 1) end
+    if form == 'group' then
+      error(('save: %s:%s: attribute %s is a table; give numbers, texts or a tensor'):format(w.path, name, k),
+        level + 1)
+    end
     if form == 'texts' then w._w:texts(name, k, list[k]) else w._w:tensor(name, k, t) end
   end
 end
@@ -408,8 +467,9 @@ local function guarded(w, f, ...)
   error(e, 0)
 end
 
---- A value under a path: a tensor, number, boolean, string, list of strings, or a table of these as a group. Groups above are made. level 1 to 9 packs, chunk =
---- {sizes} says in which pieces, attributes = {name = value}. After an error nothing of the file remains.
+--- A value under a path: a tensor, number, boolean, string, list of strings, or a table of these as a group. Groups
+--- above are made. level 1 to 9 packs, chunk = {sizes} says in which pieces, attributes = {name = value}. After an
+--- error nothing of the file remains.
 ---@param name string
 ---@param v any
 ---@param opts? table
@@ -460,10 +520,13 @@ end
 ---@param name string
 function Writer:group(name) guarded(self, self._w.group, self._w, checked_name(self, name, 2)) end
 
---- Attributes of what was put under a path ('/' is the file itself): numbers, booleans, strings, lists of strings, small tensors.
+--- Attributes of what was put under a path ('/' is the file itself): numbers, booleans, strings, lists of strings,
+--- small tensors.
 ---@param name string
 ---@param list table
-function Writer:attributes(name, list) guarded(self, put_attributes, self, name == '/' and '/' or checked_name(self, name, 2), list, 3) end
+function Writer:attributes(name, list)
+  guarded(self, put_attributes, self, name == '/' and '/' or checked_name(self, name, 2), list, 3)
+end
 
 --- Completes the file and gives it its name.
 function Writer:close() self._w:commit() end
@@ -471,14 +534,16 @@ function Writer:abort() self._w:abort() end
 
 local SAVE = { level = { 0, 'integer >= 0' }, attributes = { nil, 'table' } }
 
---- A nested table as a file; an older one stays until the new one is whole. level = 1..9 packs, attributes = { path = { name = value } }.
+--- A nested table as a file; an older one stays until the new one is whole. level = 1..9 packs, attributes = { path =
+--- { name = value } }.
 ---@param path string
 ---@param value table
 ---@param opts? table
 function M.save(path, value, opts)
   local o = check.opts('save', opts, SAVE, 4)
   if type(value) ~= 'table' or value[1] ~= nil or getmetatable(value) ~= nil then
-    local what = tensor.is(value) and 'a tensor' or type(value) == 'table' and value[1] ~= nil and 'a list' or check.show(value)
+    local what = tensor.is(value) and 'a tensor' or type(value) == 'table' and value[1] ~= nil and 'a list'
+      or check.show(value)
     error(('save: value is %s; an HDF5 file holds a table whose keys are names'):format(what), 3)
   end
   local w = M.create(path, { level = o.level })

@@ -30,8 +30,9 @@ local function object(h, level)
   lib.check(C.mc_hdf5_info(h, info), level + 1)
   local rank = tonumber(info[C.MC_HDF5_RANK])
   local o = {
-    _h = h, kind = KIND[tonumber(info[C.MC_HDF5_KIND])], holds = HOLDS[tonumber(info[C.MC_HDF5_HOLDS])], dtype = tensor.name[tonumber(info[C.MC_HDF5_DTYPE])],
-    numel = tonumber(info[C.MC_HDF5_NUMEL]), stored = tonumber(info[C.MC_HDF5_STORED]), null = info[C.MC_HDF5_NULL] ~= 0, shape = {},
+    _h = h, kind = KIND[tonumber(info[C.MC_HDF5_KIND])], holds = HOLDS[tonumber(info[C.MC_HDF5_HOLDS])],
+    dtype = tensor.name[tonumber(info[C.MC_HDF5_DTYPE])], numel = tonumber(info[C.MC_HDF5_NUMEL]),
+    stored = tonumber(info[C.MC_HDF5_STORED]), null = info[C.MC_HDF5_NULL] ~= 0, shape = {},
     key = ('%.0f:%.0f'):format(tonumber(info[C.MC_HDF5_FILE]), tonumber(info[C.MC_HDF5_ADDRESS])),
   }
   if info[C.MC_HDF5_CHUNKED] ~= 0 then o.chunk = {} end
@@ -76,7 +77,8 @@ end
 local function select(o, start, count, step)
   local n, start_, count_, step_ = o.null and 0 or 1, sizes_t(), sizes_t(), sizes_t()
   for k = 1, #o.shape do
-    start_[k - 1], count_[k - 1], step_[k - 1] = start and start[k] or 0, count and count[k] or o.shape[k], step and step[k] or 1
+    start_[k - 1], count_[k - 1], step_[k - 1] = start and start[k] or 0, count and count[k] or o.shape[k],
+      step and step[k] or 1
     n = n * tonumber(count_[k - 1])
   end
   return n, start_, count_, step_

@@ -8,7 +8,8 @@ local check = require 'mascon.core.check'
 local error = check.error
 local M = {}
 
-local FORMATS = { 'npy', 'npz', 'edf', 'bdf', 'fif', 'vhdr', 'set', 'mat', 'h5', 'hdf5', 'json', 'yaml', 'yml', 'csv', 'tsv', 'txt', 'md', 'html', 'svg' }
+local FORMATS = { 'npy', 'npz', 'edf', 'bdf', 'fif', 'vhdr', 'set', 'mat', 'h5', 'hdf5', 'json', 'yaml', 'yml', 'csv',
+  'tsv', 'txt', 'md', 'html', 'svg' }
 local BRAIN = { fif = true, vhdr = true, set = true } -- recordings: read by what stands above (meeg/load.lua)
 local TREE = { h5 = true, hdf5 = true }
 local YAML = { yaml = true, yml = true }
@@ -21,7 +22,9 @@ local function join(list) return table.concat(list, ', ', 1, #list - 1) .. ' and
 local function format_of(fname, path, opts, known)
   check.arg(fname, 'path', path, 'string', 4)
   if path:find('\0', 1, true) then error(fname .. ': the path holds a zero byte; check how it was made', 3) end
-  if opts ~= nil and type(opts) ~= 'table' then error(('%s: options are %s; give a table'):format(fname, check.show(opts)), 3) end
+  if opts ~= nil and type(opts) ~= 'table' then
+    error(('%s: options are %s; give a table'):format(fname, check.show(opts)), 3)
+  end
   local ext = opts and opts.format
   if ext ~= nil then check.arg(fname, 'option format', ext, 'string', 4)
   else ext = (path:match '%.([%w]+)$' or ''):lower() end
@@ -29,7 +32,8 @@ local function format_of(fname, path, opts, known)
   for _, k in ipairs(known) do
     if k == ext then return ext end
   end
-  local what = ext == '' and 'has no extension' or ('has the %s %q'):format(opts and opts.format and 'format' or 'extension', ext)
+  local what = ext == '' and 'has no extension'
+    or ('has the %s %q'):format(opts and opts.format and 'format' or 'extension', ext)
   local near = ext ~= '' and check.nearest(ext, known)
   local hint = near and (' (did you mean %q?)'):format(near) or ''
   error(('%s: %s %s%s; give format = to say what it is, one of %s'):format(fname, path, what, hint, join(known)), 3)
@@ -63,10 +67,12 @@ function M.recordings() error('io: recordings are read through mc.load and mc.op
 
 --- Reads a file whole.
 --
--- .npy: tensor (texts: Lua strings in lists). .npz: table of these. .edf, .bdf: { data [C, n], fs, channels, labels, annotations, gaps, ... }. .fif, .vhdr, .set:
--- { data [C, n], fs, channels, bads, annotations, info, ... } in SI units, or epochs. .mat: table of variables. .h5, .hdf5: nested table of its groups
--- (mascon.io.hdf5 load). .csv, .tsv: { rows, names, columns, data }. .json, .yaml, .yml: Lua value. .txt, .md, .html, .svg: text. format: says what the file is when its
--- name does not. Other options are those of the format (mascon.io.edf read, mascon.io.csv load). Owns the result.
+-- .npy: tensor (texts: Lua strings in lists). .npz: table of these. .edf, .bdf: { data [C, n], fs, channels, labels,
+-- annotations, gaps, ... }. .fif, .vhdr, .set: { data [C, n], fs, channels, bads, annotations, info, ... } in SI units,
+-- or epochs. .mat: table of variables. .h5, .hdf5: nested table of its groups (mascon.io.hdf5 load). .csv, .tsv:
+-- { rows, names, columns, data }. .json, .yaml, .yml: Lua value. .txt, .md, .html, .svg: text. format: says what the
+-- file is when its name does not. Other options are those of the format (mascon.io.edf read, mascon.io.csv load). Owns
+-- the result.
 ---@param path string
 ---@param opts? table
 function M.load(path, opts)
@@ -99,18 +105,21 @@ end
 local LAZY = { 'npy', 'npz', 'edf', 'bdf', 'fif', 'vhdr', 'set', 'mat', 'h5', 'hdf5' }
 local PIECES = { 'npy', 'npz', 'h5', 'hdf5', 'csv', 'tsv' }
 
---- Opens a file without reading it: .npy -> read-only tensor on the mapped file, .npz -> archive with names and :get(name), .edf and .bdf
---- -> recording with :read{...}, :blocks{...}, :epochs{...}; .fif, .vhdr and .set -> recording or epochs of mc.meeg; .mat -> tree of variables; .h5 and
---- .hdf5 -> tree of groups with names, attributes, :get(path), and :dataset(path) with :read{...} of ranges.
+--- Opens a file without reading it: .npy -> read-only tensor on the mapped file, .npz -> archive with names and
+--- :get(name), .edf and .bdf -> recording with :read{...}, :blocks{...}, :epochs{...}; .fif, .vhdr and .set ->
+--- recording or epochs of mc.meeg; .mat -> tree of variables; .h5 and .hdf5 -> tree of groups with names, attributes,
+--- :get(path), and :dataset(path) with :read{...} of ranges.
 --
--- mode = 'w': a file written in pieces, each with :close() and :abort(): .npy :append(rows) (options dtype, row), .npz :put(name, tensor)
--- (option level), .h5 and .hdf5 :put(path, value), :attributes(path, table) (option level), .csv and .tsv :append(rows) (options header, separator,
--- newline). Until :close() an older file stays as it is. Owns.
+-- mode = 'w': a file written in pieces, each with :close() and :abort(): .npy :append(rows) (options dtype, row), .npz
+-- :put(name, tensor) (option level), .h5 and .hdf5 :put(path, value), :attributes(path, table) (option level), .csv and
+-- .tsv :append(rows) (options header, separator, newline). Until :close() an older file stays as it is. Owns.
 ---@param path string
 ---@param opts? table
 function M.open(path, opts)
   local mode = type(opts) == 'table' and opts.mode or 'r'
-  if mode ~= 'r' and mode ~= 'w' then error(('open: mode is %s; choose "r" to read or "w" to write in pieces'):format(check.show(mode)), 2) end
+  if mode ~= 'r' and mode ~= 'w' then
+    error(('open: mode is %s; choose "r" to read or "w" to write in pieces'):format(check.show(mode)), 2)
+  end
   local ext = format_of('open', path, opts, mode == 'r' and LAZY or PIECES)
   local o = rest(opts)
   local out
@@ -152,7 +161,9 @@ local function save_blocks(path, f, o)
 end
 
 local function save_npz(path, value, o)
-  if type(value) ~= 'table' then error(('save: value is %s; .npz holds a table of tensors'):format(check.show(value)), 3) end
+  if type(value) ~= 'table' then
+    error(('save: value is %s; .npz holds a table of tensors'):format(check.show(value)), 3)
+  end
   local list = {}
   for k, v in pairs(value) do
     if type(k) ~= 'string' then error(('save: key %s; arrays of an .npz have names'):format(tostring(k)), 3) end
@@ -164,10 +175,11 @@ end
 
 --- Writes a value; an older file stays as it is until the new one is whole.
 --
--- .npy: a tensor, a number, a nested table, or a function that returns one block of rows after the other, then nil (options dtype, row).
--- .npz: a table of tensors (level = 1..9 deflates). .h5, .hdf5: a nested table of tensors, numbers, booleans, strings and lists of strings
--- (level = 1..9 packs, attributes = { path = { name = value } }). .csv, .tsv: a tensor of at most 2 axes, an array of rows, or { names, columns }
--- (options header, separator, newline). .json, .yaml, .yml: a Lua value. .txt, .md, .html, .svg: text.
+-- .npy: a tensor, a number, a nested table, or a function that returns one block of rows after the other, then nil
+-- (options dtype, row). .npz: a table of tensors (level = 1..9 deflates). .h5, .hdf5: a nested table of tensors,
+-- numbers, booleans, strings and lists of strings (level = 1..9 packs, attributes = { path = { name = value } }). .csv,
+-- .tsv: a tensor of at most 2 axes, an array of rows, or { names, columns } (options header, separator, newline).
+-- .json, .yaml, .yml: a Lua value. .txt, .md, .html, .svg: text.
 ---@param path string
 ---@param value any
 ---@param opts? table

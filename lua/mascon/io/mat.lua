@@ -29,7 +29,8 @@ local function is_hdf5(path)
   return head:sub(513) == SIGNATURE or head:sub(1, 8) == SIGNATURE
 end
 
---- Opens a MAT-file; the numbers of variables that are not packed stay in the file. Owns it until :close() or collection.
+--- Opens a MAT-file; the numbers of variables that are not packed stay in the file. Owns it until :close() or
+--- collection.
 ---@param path string
 ---@return table file with variables (name = array) and names, in order
 function M.open(path)
@@ -70,8 +71,10 @@ function File:array(i)
   local about = about_t()
   lib.check(C.mc_mat_array(handle(self), i, about), 4)
   local class = tonumber(about[0])
-  local a = { numel = tonumber(about[1]), children = tonumber(about[3]), readable = about[4] >= 0, numbers = tonumber(about[5]), utf8 = about[6] ~= 0, shape = {}, fields = tonumber(about[2]) }
-  a.kind = class == CELL and 'cell' or (class == STRUCT or class == OBJECT) and 'struct' or class == CHAR and 'char' or class >= DOUBLE and class <= U64 and 'number' or 'other'
+  local a = { numel = tonumber(about[1]), children = tonumber(about[3]), readable = about[4] >= 0,
+    numbers = tonumber(about[5]), utf8 = about[6] ~= 0, shape = {}, fields = tonumber(about[2]) }
+  a.kind = class == CELL and 'cell' or (class == STRUCT or class == OBJECT) and 'struct' or class == CHAR and 'char'
+    or class >= DOUBLE and class <= U64 and 'number' or 'other'
   for k = 1, tonumber(about[7]) do a.shape[k] = tonumber(about[7 + k]) end
   return a
 end
@@ -115,8 +118,11 @@ end
 local function character(code)
   if code < 0x80 then return string.char(code) end
   if code < 0x800 then return string.char(192 + math.floor(code / 64), 128 + code % 64) end
-  if code < 0x10000 then return string.char(224 + math.floor(code / 4096), 128 + math.floor(code / 64) % 64, 128 + code % 64) end
-  return string.char(240 + math.floor(code / 262144) % 8, 128 + math.floor(code / 4096) % 64, 128 + math.floor(code / 64) % 64, 128 + code % 64)
+  if code < 0x10000 then
+    return string.char(224 + math.floor(code / 4096), 128 + math.floor(code / 64) % 64, 128 + code % 64)
+  end
+  return string.char(240 + math.floor(code / 262144) % 8, 128 + math.floor(code / 4096) % 64,
+    128 + math.floor(code / 64) % 64, 128 + code % 64)
 end
 
 --- Text of a char array as UTF-8, its first row when there are several; nil for another kind.
@@ -158,17 +164,20 @@ function File:tensor(i)
   return #sizes > 1 and t:permute_dims(order) or t
 end
 
---- Samples on a grid within array i, f64 [#picks, count]: base and steps in numbers, picks 1-based, first from 0; scale: one factor for all.
+--- Samples on a grid within array i, f64 [#picks, count]: base and steps in numbers, picks 1-based, first from 0;
+--- scale: one factor for all.
 function File:samples(i, base, channel_step, sample_step, picks, first, count, scale)
   local n = #picks
   local out = tensor.empty('mat', { n, count }, 'f64', 4)
   local list, factors = int_list(n), double_list(n)
   for k, c in ipairs(picks) do list[k - 1], factors[k - 1] = c - 1, scale end
-  lib.check(C.mc_mat_samples(handle(self), i, base, channel_step, sample_step, list, n, first, count, factors, tensor.pointer(out), count), 4)
+  lib.check(C.mc_mat_samples(handle(self), i, base, channel_step, sample_step, list, n, first, count, factors,
+    tensor.pointer(out), count), 4)
   return out
 end
 
---- Array i as a Lua value: a number, a tensor, a string, a list (cells, arrays of structs) or a table (a struct); nil for what cannot be read.
+--- Array i as a Lua value: a number, a tensor, a string, a list (cells, arrays of structs) or a table (a struct); nil
+--- for what cannot be read.
 function File:value(i)
   local a = self:array(i)
   if a.kind == 'char' then return self:text(i) end

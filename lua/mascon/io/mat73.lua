@@ -1,4 +1,5 @@
--- mat73.lua - MAT-files of version 7.3: variables, structs and cells of MATLAB that lie in HDF5, with the interface of mat.lua.
+-- mat73.lua - MAT-files of version 7.3: variables, structs and cells of MATLAB that lie in HDF5, with the interface of
+-- mat.lua.
 --
 -- A struct is a group whose datasets are its fields; an array of structs has references for fields; a cell is a dataset
 -- of references. Shapes lie backwards, since MATLAB counts down columns. Holds this translation. Source: the attributes
@@ -80,9 +81,12 @@ local function describe(f, o, open)
       a.shape[k] = tonumber(n)
       a.numel = a.numel * a.shape[k]
     end
-    a.kind = class == 'cell' and 'cell' or class == 'struct' and 'struct' or class == 'char' and 'char' or NUMBER[class] and 'number' or 'other'
+    a.kind = class == 'cell' and 'cell' or class == 'struct' and 'struct' or class == 'char' and 'char'
+      or NUMBER[class] and 'number' or 'other'
     a.names = {}
-    if a.numel ~= 0 then error(('mat: %s is damaged: an array said to be empty has elements; copy or download it again'):format(f.path), 5) end
+    if a.numel ~= 0 then
+      error(('mat: %s is damaged: an array said to be empty has elements; copy or download it again'):format(f.path), 5)
+    end
   elseif o.holds == 'references' then
     a.kind, a.children, a.references = 'cell', o.numel, {}
   elseif o.holds == 'texts' then a.kind, a.plain = 'char', true
@@ -162,7 +166,10 @@ end
 local function field(f, a, name, at)
   if a.references then
     local list = references_of(a, name)
-    if not list[at] then error(('mat: %s is damaged: field %s of an array of structs has too few elements; copy or download it again'):format(f.path, name), 5) end
+    if not list[at] then
+      error(('mat: %s is damaged: field %s of an array of structs has too few elements; copy or download it again')
+        :format(f.path, name), 5)
+    end
     return referred(f, list[at])
   end
   a.members = a.members or {}
@@ -277,7 +284,8 @@ local function rows_of(a, n, first, count)
   return #parts == 1 and parts[1] or op.functions.concat(parts, 1)
 end
 
---- Samples on a grid within array i, f64 [#picks, count]: base and steps in numbers, picks 1-based, first from 0; scale: one factor for all.
+--- Samples on a grid within array i, f64 [#picks, count]: base and steps in numbers, picks 1-based, first from 0;
+--- scale: one factor for all.
 function File:samples(i, base, channel_step, sample_step, picks, first, count, scale)
   local a = array_of(self, i)
   if base ~= 0 or channel_step ~= 1 or a.kind ~= 'number' or first < 0 or (first + count) * sample_step > a.numel then
@@ -292,11 +300,15 @@ function File:samples(i, base, channel_step, sample_step, picks, first, count, s
   return t * scale
 end
 
---- Array i as a Lua value: a number, a tensor, a string, a list (cells, arrays of structs) or a table (a struct); nil for what cannot be read.
+--- Array i as a Lua value: a number, a tensor, a string, a list (cells, arrays of structs) or a table (a struct); nil
+--- for what cannot be read.
 function File:value(i, depth)
   local a = array_of(self, i)
   depth = (depth or 0) + 1
-  if depth > DEEPEST then error(('mat: %s is damaged: arrays lie more than %d deep in each other; copy or download it again'):format(self.path, DEEPEST), 3) end
+  if depth > DEEPEST then
+    error(('mat: %s is damaged: arrays lie more than %d deep in each other; copy or download it again'):format(
+      self.path, DEEPEST), 3)
+  end
   if a.kind == 'char' then return self:text(i) end
   if a.kind == 'number' then
     if not a.readable then return nil end

@@ -35,7 +35,8 @@ local function to_tensor(f, map)
   if map and info[4] ~= 0 and info[5] ~= 0 and info[2] > 0 then
     local t = tensor.header(0)
     ffi.gc(f, nil) -- the storage owns the handle from here on
-    local rc = C.mc_wrap(t, ffi.cast('void *', C.mc_npy_data(f)), dtype, rank, info + 12, info + 20, f, ffi.cast('void (*)(void *)', C.mc_npy_free), 1)
+    local rc = C.mc_wrap(t, ffi.cast('void *', C.mc_npy_data(f)), dtype, rank, info + 12, info + 20, f,
+      ffi.cast('void (*)(void *)', C.mc_npy_free), 1)
     if rc ~= 0 then
       C.mc_npy_free(f)
       lib.raise(4)
@@ -65,9 +66,12 @@ local function instead(name, bytes, refusal)
 end
 
 --- Whether the last error is about a dtype of texts.
-local function refused_texts() return C.mc_errstatus() == lib.status.EUNSUPPORTED and lib.message():find("holds dtype '[<>=|]?[US]") ~= nil end
+local function refused_texts()
+  return C.mc_errstatus() == lib.status.EUNSUPPORTED and lib.message():find("holds dtype '[<>=|]?[US]") ~= nil
+end
 
---- A .npy file as a tensor in its own dtype (u16 -> i32, u32 and u64 -> i64), texts as Lua strings. map: read-only in place where the bytes allow. Owns.
+--- A .npy file as a tensor in its own dtype (u16 -> i32, u32 and u64 -> i64), texts as Lua strings. map: read-only in
+--- place where the bytes allow. Owns.
 ---@param path string
 ---@param map? boolean
 function M.load_npy(path, map)
@@ -106,8 +110,9 @@ end
 
 local GET = { map = { true, 'bool' }, verify = { nil, 'bool' } }
 
---- Array `name` as a tensor, texts as Lua strings. map = true (default): a member stored plainly stays in the file, read only; such bytes are compared with
---- their checksum when verify = true, all others always. Tensors stay good after the archive is closed. Owns.
+--- Array `name` as a tensor, texts as Lua strings. map = true (default): a member stored plainly stays in the file,
+--- read only; such bytes are compared with their checksum when verify = true, all others always. Tensors stay good
+--- after the archive is closed. Owns.
 ---@param name string
 ---@param opts? table
 function Archive:get(name, opts)
@@ -116,14 +121,19 @@ function Archive:get(name, opts)
   local i = self._at[name]
   if not i then
     local near = check.nearest(name, self.names)
-    error(('%s: no array %q%s; it holds %s'):format(self.path, name, near and (' (did you mean %q?)'):format(near) or '',
+    error(('%s: no array %q%s; it holds %s'):format(self.path, name,
+      near and (' (did you mean %q?)'):format(near) or '',
       #self.names > 0 and table.concat(self.names, ', ') or 'none'), 2)
   end
   local verify = o.verify
   if verify == nil then verify = not o.map end
   local f = C.mc_zip_npy(z, i, verify and 1 or 0)
   local out
-  if f == nil and refused_texts() then out = self:texts(name) else out = to_tensor(handle(f, C.mc_npy_free, 3), o.map) end
+  if f == nil and refused_texts() then
+    out = self:texts(name)
+  else
+    out = to_tensor(handle(f, C.mc_npy_free, 3), o.map)
+  end
   return out
 end
 
@@ -134,11 +144,16 @@ function Archive:texts(name)
   local z = opened(self)
   check.arg('npz.texts', 'name', name, 'string', 3)
   local i = self._at[name]
-  if not i then error(('%s: no array %q; it holds %s'):format(self.path, name, #self.names > 0 and table.concat(self.names, ', ') or 'none'), 2) end
+  if not i then
+    error(('%s: no array %q; it holds %s'):format(self.path, name,
+      #self.names > 0 and table.concat(self.names, ', ') or 'none'), 2)
+  end
   local info = info_t()
   lib.check(C.mc_zip_info(z, i, info), 3)
   local size = tonumber(info[C.MC_ZIP_SIZE])
-  if size > TEXTS then error(('%s: the texts %q take %.0f bytes; lists of names are smaller than that'):format(self.path, name, size), 2) end
+  if size > TEXTS then
+    error(('%s: the texts %q take %.0f bytes; lists of names are smaller than that'):format(self.path, name, size), 2)
+  end
   local buf = ffi.new('char[?]', size)
   lib.check(C.mc_zip_extract(z, i, buf, size), 3)
   local list, why = require('mascon.io.npy_text').decode(ffi.string(buf, size))
@@ -220,13 +235,14 @@ ArchiveWriter.__index = ArchiveWriter
 
 local LEVEL = { level = { 0, 'integer >= 0' } }
 
---- A .npz file written array by array: :put(name, tensor), :close() gives it its name, :abort() leaves the old file. level 0 stores,
---- 1 to 9 deflates. Owns.
+--- A .npz file written array by array: :put(name, tensor), :close() gives it its name, :abort() leaves the old file.
+--- level 0 stores, 1 to 9 deflates. Owns.
 ---@param path string
 ---@param opts? table
 function M.create_npz(path, opts)
   local o = check.opts('npz', opts, LEVEL, 4)
-  return setmetatable({ _w = handle(C.mc_zip_create(path), C.mc_zip_writer_free, 3), path = path, level = o.level }, ArchiveWriter)
+  return setmetatable({ _w = handle(C.mc_zip_create(path), C.mc_zip_writer_free, 3), path = path,
+    level = o.level }, ArchiveWriter)
 end
 
 local function writing(s)
@@ -303,7 +319,10 @@ end
 function ArchiveWriter:put_texts(name, list)
   local w = writing(self)
   for i, s in ipairs(type(list) == 'table' and list or {}) do
-    if type(s) ~= 'string' then error(('save: element %d of %s is %s; a list of texts holds strings only'):format(i, check.show(name), check.show(s)), 2) end
+    if type(s) ~= 'string' then
+      error(('save: element %d of %s is %s; a list of texts holds strings only'):format(i, check.show(name),
+        check.show(s)), 2)
+    end
   end
   local bytes = require('mascon.io.npy_text').encode(list)
   local rc = C.mc_zip_begin(w, name .. '.npy', self.level, #bytes)
@@ -346,8 +365,8 @@ local STREAM = { dtype = { nil, 'string' }, row = { nil, 'table' } }
 
 --- A .npy file whose first axis grows: :append(t), :close() gives it its name, :abort() leaves the old file.
 --
--- row: sizes of the other axes ({} for a plain list of numbers), dtype: of the elements; both are taken from the first block when left
--- out. Owns.
+-- row: sizes of the other axes ({} for a plain list of numbers), dtype: of the elements; both are taken from the first
+-- block when left out. Owns.
 ---@param path string
 ---@param opts? table
 function M.create_npy(path, opts)
@@ -359,7 +378,9 @@ function M.create_npy(path, opts)
 end
 
 function Stream:_begin(row, dtype)
-  if #row > 7 then error(('save: %d axes in a row of %s; a file has at most 8 with the first'):format(#row, self.path), 3) end
+  if #row > 7 then
+    error(('save: %d axes in a row of %s; a file has at most 8 with the first'):format(#row, self.path), 3)
+  end
   self.dtype, self.row = self.dtype or dtype, row
   tensor.dims('save', row, 4) -- whole, not negative
   local shape = shape_t()
@@ -378,8 +399,8 @@ local function fits(a, b)
   return ka ~= 1 or a == b or (b ~= 'u8' and BITS[a] <= BITS[b])
 end
 
---- Rows [k, row...] or one row [row...]; numbers of a narrower kind are converted, others are an error. After a failed write nothing of
---- the file remains.
+--- Rows [k, row...] or one row [row...]; numbers of a narrower kind are converted, others are an error. After a failed
+--- write nothing of the file remains.
 function Stream:append(t)
   if self._done then error(('save: %s is complete already, or was given up; start a new one'):format(self.path), 2) end
   if not tensor.is(t) then t = require('mascon.array.create').tensor(t) end
@@ -392,11 +413,13 @@ function Stream:append(t)
   local extra, same = #s - d, true
   for i = 1, d do same = same and s[i + extra] == self.row[i] end
   if extra < 0 or extra > 1 or not same then
-    error(('save: a block is %s and the rows of %s have the shape {%s}; give one row, or rows along a first axis'):format(
-      tensor.describe(t), self.path, table.concat(self.row, ', ')), 2)
+    error(
+      ('save: a block is %s and the rows of %s have the shape {%s}; give one row, or rows along a first axis'):format(
+        tensor.describe(t), self.path, table.concat(self.row, ', ')), 2)
   end
   if not fits(t.dtype, self.dtype) then
-    error(('save: a block is %s and %s holds %s; convert it with :to %q first'):format(tensor.describe(t), self.path, self.dtype, self.dtype), 2)
+    error(('save: a block is %s and %s holds %s; convert it with :to %q first'):format(tensor.describe(t), self.path,
+      self.dtype, self.dtype), 2)
   end
   local x = tensor.hosted(t:to(self.dtype))
   if not x:is_contiguous() then x = x:copy() end
@@ -413,7 +436,8 @@ function Stream:close()
   if self._done then error(('save: %s is complete already, or was given up; start a new one'):format(self.path), 2) end
   if not self._w then
     self._done = true
-    error(('save: %s got no rows, so their shape is not known; give row = {...} when it is opened'):format(self.path), 2)
+    error(('save: %s got no rows, so their shape is not known; give row = {...} when it is opened'):format(self.path),
+      2)
   end
   local w = self._w
   self._w, self._done = nil, true

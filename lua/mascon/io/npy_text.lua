@@ -1,4 +1,5 @@
--- npy_text.lua - texts as the .npy image NumPy makes of them (dtype '<U': each text in UTF-32, filled up with zeros; 'S': bytes).
+-- npy_text.lua - texts as the .npy image NumPy makes of them (dtype '<U': each text in UTF-32, filled up with zeros;
+-- 'S': bytes).
 --
 -- Holds the translation of a text or a list of UTF-8 strings to such an image and back. Pure text work:
 local M = {}
@@ -40,7 +41,8 @@ function M.encode(list)
     rows[i] = points(s)
     width = math.max(width, #rows[i])
   end
-  local header = ("{'descr': '<U%d', 'fortran_order': False, 'shape': (%s), }"):format(width, single and '' or #rows .. ',')
+  local header =
+    ("{'descr': '<U%d', 'fortran_order': False, 'shape': (%s), }"):format(width, single and '' or #rows .. ',')
   header = header .. (' '):rep((-(10 + #header + 1)) % 64) .. '\n'
   local out = { '\147NUMPY\1\0', char(#header % 256, floor(#header / 256)), header }
   for _, row in ipairs(rows) do

@@ -44,7 +44,8 @@ function Samples:read(grid, picks, first, count, scale)
   local out = tensor.empty('read', { n, count }, 'f64', 3)
   local list, factors = int_list(n), double_list(n)
   for k, i in ipairs(picks) do list[k - 1], factors[k - 1] = i - 1, scale and scale[i] or 1 end
-  lib.check(C.mc_samples_read(self._f, TYPES[grid.type] + (grid.big and BIG or 0), grid.base, grid.channel_step, grid.sample_step, list, n, first, count, factors,
+  lib.check(C.mc_samples_read(self._f, TYPES[grid.type] + (grid.big and BIG or 0), grid.base, grid.channel_step,
+    grid.sample_step, list, n, first, count, factors,
     tensor.pointer(out), count), 3)
   return out
 end

@@ -30,7 +30,8 @@ function Scratch:put(first, x)
   lib.check(C.mc_scratch_put(self._s, first - 1, x), 3)
 end
 
---- Elements first .. last (from 1; first is 1 more than a multiple of the run) of all rows, in the shape given with last - first + 1 as its last size.
+--- Elements first .. last (from 1; first is 1 more than a multiple of the run) of all rows, in the shape given with
+--- last - first + 1 as its last size.
 ---@param first integer
 ---@param last integer
 ---@param shape integer[] sizes before the last

@@ -45,7 +45,9 @@ end
 ---@param level integer whom to blame
 ---@return table[] { name, tree, line }
 function M.parse(what, text, known, targets, level)
-  if type(text) ~= 'string' then error(('%s: the body is %s; give a text'):format(what, check.show(text)), level + 1) end
+  if type(text) ~= 'string' then
+    error(('%s: the body is %s; give a text'):format(what, check.show(text)), level + 1)
+  end
   local names, functions = {}, M.functions()
   for _, n in ipairs(known) do names[n] = true end
   local function fail(line, message) error(('%s: line %d: %s'):format(what, line, message), level + 3) end
@@ -57,10 +59,13 @@ function M.parse(what, text, known, targets, level)
       local row = functions[tree[2]]
       if not row and not casts[tree[2]] then
         local near = check.nearest(tree[2], functions)
-        fail(line, ('there is no elementwise function %s%s'):format(tree[2], near and ('; did you mean %s?'):format(near) or ''))
+        fail(line,
+          ('there is no elementwise function %s%s'):format(tree[2], near and ('; did you mean %s?'):format(near) or ''))
       end
       local want = row and EWISE[row.family] or 1
-      if #tree - 2 ~= want then fail(line, ('%s takes %d operand%s and is given %d'):format(tree[2], want, want > 1 and 's' or '', #tree - 2)) end
+      if #tree - 2 ~= want then
+        fail(line, ('%s takes %d operand%s and is given %d'):format(tree[2], want, want > 1 and 's' or '', #tree - 2))
+      end
     end
     for i = 2, #tree do if type(tree[i]) == 'table' then examine(tree[i], line) end end
   end

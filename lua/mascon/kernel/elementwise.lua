@@ -55,7 +55,9 @@ function M.make(k, text, opts)
     end
     for _, s in ipairs(statements) do
       local ok, v = pcall(value, s.tree, env)
-      if not ok then error(('kernel %s: line %d: %s'):format(k.name, s.line, (tostring(v):gsub('^[^\n]-:%d+: ', ''))), 0) end
+      if not ok then
+        error(('kernel %s: line %d: %s'):format(k.name, s.line, (tostring(v):gsub('^[^\n]-:%d+: ', ''))), 0)
+      end
       env[s.name] = v
     end
     local results = {}
@@ -70,11 +72,14 @@ function M.make(k, text, opts)
   return function(...)
     local n = select('#', ...)
     if n ~= #k.inputs then
-      error(('kernel %s: takes %d operand%s (%s) and is given %d'):format(k.name, #k.inputs, #k.inputs == 1 and '' or 's', table.concat(inputs, ', '), n), 3)
+      error(('kernel %s: takes %d operand%s (%s) and is given %d'):format(k.name, #k.inputs,
+        #k.inputs == 1 and '' or 's', table.concat(inputs, ', '), n), 3)
     end
     for i = 1, n do
       local v = select(i, ...)
-      if not tensor.is(v) and type(v) ~= 'number' then error(('kernel %s: operand %s is %s; give a tensor or a number'):format(k.name, inputs[i], check.show(v)), 3) end
+      if not tensor.is(v) and type(v) ~= 'number' then
+        error(('kernel %s: operand %s is %s; give a tensor or a number'):format(k.name, inputs[i], check.show(v)), 3)
+      end
     end
     return compiled(...)
   end, compiled

@@ -24,7 +24,9 @@ local function axes_of(name, x, axis, level)
   end
   for _, a in ipairs(type(axis) == 'table' and axis or { axis }) do
     local k = a < 0 and a + x.ndim + 1 or a
-    if k < 1 or k > x.ndim or k ~= math.floor(k) then error(('kernel %s: axis %s is not in 1..%d of %s'):format(name, tostring(a), x.ndim, shown(x)), level + 1) end
+    if k < 1 or k > x.ndim or k ~= math.floor(k) then
+      error(('kernel %s: axis %s is not in 1..%d of %s'):format(name, tostring(a), x.ndim, shown(x)), level + 1)
+    end
     if not seen[k] then list[#list + 1], seen[k] = k, true end
   end
   table.sort(list)
@@ -44,14 +46,15 @@ function M.make(k, spec, opts)
     local ok, source, bytes = pcall(reductions.source, k, parts, dtypes, d, results)
     if not ok then error((tostring(source):gsub('^[^\n]-:%d+: ', '')), 4) end
     local rules = { batch = 'leading', none = 'it is a reduction of your own; give its derivative with custom_vjp' }
-    local row, why = added.row(key .. source, { 'kernel ' .. k.name, nin = #dtypes, nout = #results, dtypes = { d[1] }, rules = rules }, function(name)
-      local native, handles = require 'mascon.compile.native', require 'mascon.compile.native.handles'
-      local r
-      local code, trouble = native.load(source, 'kernel ' .. k.name)
-      if code then r, trouble = handles.reduction(code, 'k', bytes) end
-      if not r then return nil, ('kernel %s: it needs a C compiler: %s'):format(k.name, trouble) end
-      return handles.reduction_row(name, r, dtypes, results, reductions.device(k, parts, dtypes, d, results, bytes))
-    end)
+    local row, why = added.row(key .. source,
+      { 'kernel ' .. k.name, nin = #dtypes, nout = #results, dtypes = { d[1] }, rules = rules }, function(name)
+        local native, handles = require 'mascon.compile.native', require 'mascon.compile.native.handles'
+        local r
+        local code, trouble = native.load(source, 'kernel ' .. k.name)
+        if code then r, trouble = handles.reduction(code, 'k', bytes) end
+        if not r then return nil, ('kernel %s: it needs a C compiler: %s'):format(k.name, trouble) end
+        return handles.reduction_row(name, r, dtypes, results, reductions.device(k, parts, dtypes, d, results, bytes))
+      end)
     if not row then error(why, 4) end
     made[key] = row
     return row
@@ -60,20 +63,28 @@ function M.make(k, spec, opts)
   return function(...)
       local n, args = select('#', ...), { ... }
     local o = check.opts('kernel ' .. k.name, n > #k.inputs and args[n] or nil, CALL, 3)
-    if n < #k.inputs or n > #k.inputs + 1 then error(('kernel %s: takes %d operand%s and options, and is given %d'):format(k.name, #k.inputs, #k.inputs == 1 and '' or 's', n), 2) end
+    if n < #k.inputs or n > #k.inputs + 1 then
+      error(('kernel %s: takes %d operand%s and options, and is given %d'):format(k.name, #k.inputs,
+        #k.inputs == 1 and '' or 's', n), 2)
+    end
     local xs, dtype, there = {}, nil, nil
     for i in ipairs(k.inputs) do there = there or tensor.is(args[i]) and args[i].device end
     for i, p in ipairs(k.inputs) do
       local x = args[i]
       if type(x) == 'number' then x = mc.tensor(x, { device = there or nil }) end
-      if not tensor.is(x) then error(('kernel %s: operand %s is %s; give a tensor or a number'):format(k.name, p.name, check.show(args[i])), 2) end
+      if not tensor.is(x) then
+        error(('kernel %s: operand %s is %s; give a tensor or a number'):format(k.name, p.name, check.show(args[i])), 2)
+      end
       if p.dtype and x.dtype ~= p.dtype then x = x:to(p.dtype) end
       xs[i], dtype = x, dtype and tensor.promote_dtypes(dtype, x.dtype) or x.dtype
     end
     if #xs > 1 then xs = mc.broadcast_arrays(unpack(xs)) end
     local kind = tensor.kind[dtype]
     local d = codegen.by_name[opts.dtype or kind == 'c' and 'c128' or 'f64']
-    if kind == 'c' and d.kind ~= 'c' then error(('kernel %s: operands are complex (%s) and the state is kept in %s; choose dtype = "c128"'):format(k.name, dtype, d[1]), 2) end
+    if kind == 'c' and d.kind ~= 'c' then
+      error(('kernel %s: operands are complex (%s) and the state is kept in %s; choose dtype = "c128"'):format(
+        k.name, dtype, d[1]), 2)
+    end
     local axes = axes_of(k.name, xs[1], o.axis, 2)
     local order, shape, kept, inside = {}, {}, {}, {}
     for _, a in ipairs(axes) do inside[a] = true end

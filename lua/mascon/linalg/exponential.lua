@@ -10,9 +10,11 @@ local stack = require 'mascon.array.stacks'
 local methods, F = tensor.methods, op.functions
 local M = {}
 
--- Largest 1-norms at which the approximant of a degree reaches the precision: Higham 2005, table 2.3 (f64) and its f32 column
+-- Largest 1-norms at which the approximant of a degree reaches the precision: Higham 2005, table 2.3 (f64) and its f32
+-- column
 local DEGREES = {
-  f64 = { { 3, 1.495585217958292e-2 }, { 5, 2.539398330063230e-1 }, { 7, 9.504178996162932e-1 }, { 9, 2.097847961257068 }, { 13, 5.371920351148152 } },
+  f64 = { { 3, 1.495585217958292e-2 }, { 5, 2.539398330063230e-1 }, { 7, 9.504178996162932e-1 },
+    { 9, 2.097847961257068 }, { 13, 5.371920351148152 } },
   f32 = { { 3, 4.258730016922831e-1 }, { 5, 1.880152677804762 }, { 7, 3.925724783138660 } },
 }
 DEGREES.c64, DEGREES.c128 = DEGREES.f32, DEGREES.f64
@@ -21,11 +23,15 @@ local COEFFICIENTS = {
   [5] = { 30240, 15120, 3360, 420, 30, 1 },
   [7] = { 17297280, 8648640, 1995840, 277200, 25200, 1512, 56, 1 },
   [9] = { 17643225600, 8821612800, 2075673600, 302702400, 30270240, 2162160, 110880, 3960, 90, 1 },
-  [13] = { 64764752532480000, 32382376266240000, 7771770303897600, 1187353796428800, 129060195264000, 10559470521600, 670442572800, 33522128640, 1323241920, 40840800, 960960, 16380, 182, 1 },
+  [13] = {
+    64764752532480000, 32382376266240000, 7771770303897600, 1187353796428800, 129060195264000, 10559470521600,
+    670442572800, 33522128640, 1323241920, 40840800, 960960, 16380, 182, 1,
+  },
 }
 local LARGEST = 1100 -- squarings: the largest f64 needs fewer; infinity must not ask for more
 
---- Odd part u and even part v of the approximant's numerator; coefficients relative to the first, so that f32 does not overflow.
+--- Odd part u and even part v of the approximant's numerator; coefficients relative to the first, so that f32 does not
+--- overflow.
 local function numerator(a, degree, eye)
   local b, c = COEFFICIENTS[degree], {}
   for k = 1, degree + 1 do c[k - 1] = b[k] / b[1] end
@@ -86,7 +92,8 @@ local function by_ops(a, eye)
     place = place and above and place + above or place or above
   end
   local u, v = require('mascon.transform.branch').switch(place + 1, degrees, a * stack.factor(F.exp2(-steps)))
-  return require('mascon.transform.loop').fori_loop(1, methods.to(F.max(steps), 'i64'), function(k, y) return squared(y, steps, k) end, F.solve(v - u, v + u))
+  return require('mascon.transform.loop').fori_loop(1, methods.to(F.max(steps), 'i64'),
+    function(k, y) return squared(y, steps, k) end, F.solve(v - u, v + u))
 end
 
 local Exponential
@@ -113,8 +120,8 @@ end
 
 --- Exponential of square matrices: sum of a^k / k!, by scaling, a Pade approximant and squaring.
 ---
---- a: f32|f64|c64|c128 [..., n, n]; each matrix of a batch has its own number of squarings. Errors: NaN or infinity (inside mc.compile and mc.vmap the
---- result is NaN then).
+--- a: f32|f64|c64|c128 [..., n, n]; each matrix of a batch has its own number of squarings. Errors: NaN or infinity
+--- (inside mc.compile and mc.vmap the result is NaN then).
 --- Source: The scaling and squaring method for the matrix exponential revisited, 2005, algorithm 2.3.
 ---     mc.linalg.expm { { 0, 1 }, { 0, 0 } }  --> f64[2,2]@cpu { { 1, 1 }, { 0, 1 } }
 ---@param a mc.tensor

@@ -1,4 +1,5 @@
--- functions.lua - functions of matrices: powers, logarithm, square root, and those of Hermitian matrices; the exponential stands in exponential.lua.
+-- functions.lua - functions of matrices: powers, logarithm, square root, and those of Hermitian matrices; the
+-- exponential stands in exponential.lua.
 --
 -- Holds the return to real numbers after complex arithmetic. The steps on triangles are the internal ops sqrt_upper and
 -- log_upper.
@@ -11,18 +12,21 @@ local error = check.error
 local methods, F = tensor.methods, op.functions
 local M = {}
 
-local SCHUR = { output = { 'real', { 'real', 'complex' } }, sort = { nil, { 'lhp', 'rhp', 'iuc', 'ouc' } }, threads = { 0, 'integer >= 0' } }
+local SCHUR = { output = { 'real', { 'real', 'complex' } }, sort = { nil, { 'lhp', 'rhp', 'iuc', 'ouc' } },
+  threads = { 0, 'integer >= 0' } }
 
 local ORDERS = { lhp = 1, rhp = 2, iuc = 3, ouc = 4 } -- as the op counts them
 
 --- Schur form a = Z T Z^H, Z unitary, T upper triangular.
 ---
---- a: f32|f64|c64|c128 [..., n, n]. Option output: 'real' (default) leaves real matrices real, with 2 x 2 blocks on the diagonal for pairs of complex
---- eigenvalues; 'complex' makes T triangular. Option sort: eigenvalues that come first on the diagonal, 'lhp' those of negative real part, 'rhp' the others,
---- 'iuc' those within the unit circle or on it, 'ouc' those outside; the first columns of Z then span their invariant subspace. Option threads: see solve. Result: T, Z;
---- with sort also how many come first, i64 [...]. Errors: NaN or infinity; eigenvalues too close to be exchanged.
+--- a: f32|f64|c64|c128 [..., n, n]. Option output: 'real' (default) leaves real matrices real, with 2 x 2 blocks on the
+--- diagonal for pairs of complex eigenvalues; 'complex' makes T triangular. Option sort: eigenvalues that come first on
+--- the diagonal, 'lhp' those of negative real part, 'rhp' the others, 'iuc' those within the unit circle or on it,
+--- 'ouc' those outside; the first columns of Z then span their invariant subspace. Option threads: see solve. Result:
+--- T, Z; with sort also how many come first, i64 [...]. Errors: NaN or infinity; eigenvalues too close to be exchanged.
 --- Source: LAPACK gees, trsen; SciPy linalg.schur.
----     mc.linalg.schur { { 2, 0 }, { 0, 1 } }  --> f64[2,2]@cpu { { 2, 0 }, { 0, 1 } }, f64[2,2]@cpu { { 1, 0 }, { 0, 1 } }
+---     mc.linalg.schur { { 2, 0 }, { 0, 1 } }
+---       --> f64[2,2]@cpu { { 2, 0 }, { 0, 1 } }, f64[2,2]@cpu { { 1, 0 }, { 0, 1 } }
 ---@param a mc.tensor
 ---@param opts? { output?: string, sort?: string, threads?: integer }
 ---@return mc.tensor T
@@ -61,8 +65,8 @@ end
 
 local NOISE = 1000 -- units of rounding, times n, below which an imaginary part is one of a real result
 
---- A function of matrices through the op `step` on their triangles; real again where it may be. Where values are not known the dtype cannot
---- depend on them: the result of a real operand stays real, and NaN stands where it is not.
+--- A function of matrices through the op `step` on their triangles; real again where it may be. Where values are not
+--- known the dtype cannot depend on them: the result of a real operand stays real, and NaN stands where it is not.
 local function through_schur(fname, a, step)
   local n
   a, n = stack.square(fname, a)
@@ -80,8 +84,9 @@ end
 
 --- Principal logarithm: the x with expm(x) = a whose eigenvalues have imaginary parts in (-pi, pi].
 ---
---- a: f32|f64|c64|c128 [..., n, n], not singular. Result: the dtype of a; complex for real matrices with negative eigenvalues (the whole batch then;
---- inside mc.compile and mc.vmap NaN for such a matrix, since the dtype does not depend on values there: pass complex numbers). Computed in c128. Errors: singular, NaN or infinity.
+--- a: f32|f64|c64|c128 [..., n, n], not singular. Result: the dtype of a; complex for real matrices with negative
+--- eigenvalues (the whole batch then; inside mc.compile and mc.vmap NaN for such a matrix, since the dtype does not
+--- depend on values there: pass complex numbers). Computed in c128. Errors: singular, NaN or infinity.
 --- Source: Functions of matrices, 2008, algorithm 11.9; Al-Mohy and Higham, 2012, for the diagonals.
 ---     mc.linalg.logm { { 1, 1 }, { 0, 1 } }  --> f64[2,2]@cpu { { 0, 1 }, { 0, 0 } }
 ---@param a mc.tensor
@@ -90,8 +95,9 @@ function M.logm(a) return (through_schur('logm', a, 'log_upper')) end
 
 --- Principal square root: the x with x x = a whose eigenvalues have real parts that are not negative.
 ---
---- a: f32|f64|c64|c128 [..., n, n]. Result: the dtype of a; complex for real matrices with negative eigenvalues (the whole batch then; inside mc.compile
---- and mc.vmap as for logm). Computed in c128. Errors: a singular matrix that has no root, NaN or infinity.
+--- a: f32|f64|c64|c128 [..., n, n]. Result: the dtype of a; complex for real matrices with negative eigenvalues (the
+--- whole batch then; inside mc.compile and mc.vmap as for logm). Computed in c128. Errors: a singular matrix that has
+--- no root, NaN or infinity.
 --- Source: Functions of matrices, 2008, algorithm 6.3; Bjorck and Hammarling, 1983.
 ---     mc.linalg.sqrtm { { 4, 0 }, { 0, 9 } }  --> f64[2,2]@cpu { { 2, 0 }, { 0, 3 } }
 ---@param a mc.tensor
@@ -102,7 +108,8 @@ function M.sqrtm(a) return (through_schur('sqrtm', a, 'sqrt_upper')) end
 
 --- A function of Hermitian matrices: v diag(f(w)) v^H with eigenvalues w and eigenvectors v.
 ---
---- a: [..., n, n], of which the lower triangle is read. f: a function from the tensor w [..., n] to a tensor of that shape.
+--- a: [..., n, n], of which the lower triangle is read. f: a function from the tensor w [..., n] to a tensor of that
+--- shape.
 --- Source: Functions of matrices, 2008, section 4.5.
 ---     mc.linalg.funm({ { 4, 0 }, { 0, 9 } }, mc.sqrt)  --> f64[2,2]@cpu { { 2, 0 }, { 0, 3 } }
 ---@param a mc.tensor
@@ -110,11 +117,14 @@ function M.sqrtm(a) return (through_schur('sqrtm', a, 'sqrt_upper')) end
 ---@return mc.tensor
 function M.funm(a, f)
   a = stack.square('funm', a)
-  if type(f) ~= 'function' then error(('funm: the second argument is %s; give a function of the eigenvalues'):format(check.show(f)), 2) end
+  if type(f) ~= 'function' then
+    error(('funm: the second argument is %s; give a function of the eigenvalues'):format(check.show(f)), 2)
+  end
   local w, v = F.eigh(a)
   local y = f(w)
   if not tensor.is(y) or y.shape ~= w.shape then
-    error(('funm: f gave %s for eigenvalues %s; it must keep the shape'):format(tensor.describe(y), tensor.describe(w)), 2)
+    error(('funm: f gave %s for eigenvalues %s; it must keep the shape'):format(tensor.describe(y), tensor.describe(w)),
+      2)
   end
   return F.matmul(v * stack.columns(y), stack.adjoint(v))
 end
@@ -123,7 +133,8 @@ end
 ---
 --- a: [..., m, n]. Option side: 'right' (default) a = u p, 'left' a = p u. Result: u, p. Errors: NaN or infinity.
 --- Source: Functions of matrices, 2008, section 8.1; SciPy linalg.polar.
----     mc.linalg.polar { { 0, 2 }, { 3, 0 } }  --> f64[2,2]@cpu { { 0, 1 }, { 1, 0 } }, f64[2,2]@cpu { { 3, 0 }, { 0, 2 } }
+---     mc.linalg.polar { { 0, 2 }, { 3, 0 } }
+---       --> f64[2,2]@cpu { { 0, 1 }, { 1, 0 } }, f64[2,2]@cpu { { 3, 0 }, { 0, 2 } }
 ---@param a mc.tensor
 ---@param opts? { side?: string }
 ---@return mc.tensor u

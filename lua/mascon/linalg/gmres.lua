@@ -84,7 +84,8 @@ local function minimal_residuals(s)
     local last = F.eq(j, s.n - 1)
     if not tensor.is(j) then last = tensor.moved(last, s.b._device, 2) end
     local full = F.logical_and(F.logical_not(F.lt(now, beta)), last)
-    local status = krylov.status(F.le(now, target), krylov.DONE, krylov.status(F.logical_or(singular, full), STUCK, krylov.RUNS))
+    local status =
+      krylov.status(F.le(now, target), krylov.DONE, krylov.status(F.logical_or(singular, full), STUCK, krylov.RUNS))
     if not tensor.is(status) and status ~= krylov.RUNS then return at, V, Q, R, now, j, status end
     local new = { begin(at, left, now) }
     new[7] = status
@@ -124,7 +125,8 @@ local function minimal_residuals(s)
   local x, r = krylov.start(s)
   local size = norm(r)
   local first = { begin(x, r, size) }
-  local own, status, k = krylov.turns(s, first, krylov.status(F.le(size, target), krylov.DONE, krylov.RUNS), function(v, turn)
+  local own, status, k = krylov.turns(s, first, krylov.status(F.le(size, target), krylov.DONE, krylov.RUNS), function(v,
+    turn)
     if numbers then return by_numbers(v, turn) end
     local at, V, Q, R, beta, j = unpack(v)
     local w, h = krylov.orthogonalise(V, s.apply(krylov.precondition(s, row(V, j))))
@@ -146,7 +148,11 @@ local function minimal_residuals(s)
     local over = F.logical_or(F.eq(below, 0), F.le(residual, target))
     local stopped = not tensor.is(status) and status == krylov.STOPPED
     local last
-    if tensor.is(j) then last = F.logical_or(F.ge(turn, s.maxiter), F.eq(j, m - 1)) else last = turn >= s.maxiter or j == m - 1 or stopped end
+    if tensor.is(j) then
+      last = F.logical_or(F.ge(turn, s.maxiter), F.eq(j, m - 1))
+    else
+      last = turn >= s.maxiter or j == m - 1 or stopped
+    end
     over = F.logical_or(over, last)
     local new = { krylov.choose(over, finish, goes_on, at, V, Q, R, beta, j) }
     -- where the callback has spoken nobody else decides
@@ -155,10 +161,12 @@ local function minimal_residuals(s)
   return krylov.solved(s, own[1], status, k)
 end
 
---- x with A x = b for square A, by generalised minimal residuals: the residual never grows; memory for `restart` vectors.
+--- x with A x = b for square A, by generalised minimal residuals: the residual never grows; memory for `restart`
+--- vectors.
 ---
---- A, b, options, result and derivatives as for cg; A need not be Hermitian. Option restart (20): products between restarts. maxiter counts products.
---- M multiplies from the right, so that the residual is that of A x = b. Errors: as cg.
+--- A, b, options, result and derivatives as for cg; A need not be Hermitian. Option restart (20): products between
+--- restarts. maxiter counts products. M multiplies from the right, so that the residual is that of A x = b. Errors: as
+--- cg.
 --- Source: GMRES: a generalized minimal residual algorithm for solving nonsymmetric linear systems, 1986; SciPy
 --- sparse.linalg.gmres, which counts restarts.
 ---     mc.linalg.gmres({ { 4, 1 }, { 2, 3 } }, { 5, 5 }, { rtol = 1e-12 }).x  --> f64[2]@cpu { 1, 1 }

@@ -1,4 +1,5 @@
--- implicit.lua - iterative solvers in a recording: one call of the graph, whose derivatives are those of what is solved, not of the steps.
+-- implicit.lua - iterative solvers in a recording: one call of the graph, whose derivatives are those of what is
+-- solved, not of the steps.
 --
 -- A system says what its solution depends on: operators are traced as graphs, and what they read of the enclosing
 -- functions becomes operands, beside b, the goal and x0. Going back through A x = b takes one solve with the adjoint
@@ -14,7 +15,8 @@ local M = {}
 local OPERATORS = { 'apply', 'precondition', 'adjoint' }
 
 local System
---- The call that stands for a solve: operands { what the operators read, b, goal, x0 }; graphs: of the operators, by name.
+--- The call that stands for a solve: operands { what the operators read, b, goal, x0 }; graphs: of the operators, by
+--- name.
 local function kind()
   local region = require 'mascon.transform.region'
   local forward = require 'mascon.transform.forward'
@@ -61,7 +63,9 @@ local function kind()
   --- The adjoint of an operator, turned round by its graph.
   local function adjoint(self, name, captured, like)
     local at = self.fixed + 1
-    return function(y) return region.back(self.graphs[name], region.join(captured, { like }), { y }, { [at] = true })[at] end
+    return function(y)
+      return region.back(self.graphs[name], region.join(captured, { like }), { y }, { [at] = true })[at]
+    end
   end
 
   function K:back(g, ins, y, _, wanted)
@@ -69,7 +73,8 @@ local function kind()
     local s, captured = self:system(ins)
     local x, out = y[1], {}
     local size = krylov.norm(g[1])
-    local back = { name = self.title, n = x.shape[1], dtype = s.dtype, b = g[1], maxiter = s.maxiter, restart = s.restart, hermitian = true }
+    local back = { name = self.title, n = x.shape[1], dtype = s.dtype, b = g[1], maxiter = s.maxiter,
+      restart = s.restart, hermitian = true }
     local multiplier
     if self.normal then
       -- A^H A x + damp^2 x = A^H b: with the multiplier m, cotangents are those of Re <A m, b - A x>
@@ -88,7 +93,9 @@ local function kind()
     back.goal = size * krylov.ratio(s.goal, size_b, F.gt(size_b, 0))
     back.hermitian = s.hermitian
     back.apply = s.hermitian and s.apply or adjoint(self, 'apply', captured, x)
-    if s.precondition then back.precondition = s.hermitian and s.precondition or adjoint(self, 'precondition', captured, x) end
+    if s.precondition then
+      back.precondition = s.hermitian and s.precondition or adjoint(self, 'precondition', captured, x)
+    end
     multiplier = M.solve(back, self.method)[1]
     through(self, captured, x, -multiplier, wanted, out)
     out[self.fixed + 1] = multiplier
@@ -100,12 +107,14 @@ local function kind()
     local wanted = {}
     for i = 1, self.fixed + 1 do wanted[i] = t[i] ~= nil end
     for i = self.fixed + 2, #x do t[i] = nil end
-    return forward.transposed(function(g) return self:back(g, x, y, nil, wanted) end, t, x, y, function(found, i) return found[i] end)
+    return forward.transposed(function(g) return self:back(g, x, y, nil, wanted) end, t, x, y,
+      function(found, i) return found[i] end)
   end
   return K
 end
 
-local STEERING = { b = true, goal = true, x0 = true, callback = true, apply = true, precondition = true, adjoint = true }
+local STEERING = { b = true, goal = true, x0 = true, callback = true, apply = true,
+  precondition = true, adjoint = true }
 
 local function recorded(s, method, normal)
   local recording, region = require 'mascon.graph.recording', require 'mascon.transform.region'
@@ -124,7 +133,8 @@ local function recorded(s, method, normal)
   local settings, forms = {}, {}
   for k, v in pairs(s) do if not STEERING[k] then settings[k] = v end end
   for i, t in ipairs(ins) do forms[i] = { shape = { unpack(t.shape) }, dtype = t.dtype, device = t.device } end
-  local prim = setmetatable({ title = s.name, method = method, normal = normal, graphs = graphs, fixed = #captured, with_x0 = s.x0 ~= nil, settings = settings, forms = forms }, System)
+  local prim = setmetatable({ title = s.name, method = method, normal = normal, graphs = graphs, fixed = #captured,
+    with_x0 = s.x0 ~= nil, settings = settings, forms = forms }, System)
   local since = region.now()
   return prim:call(ins, recording.quietly(method, s), since)
 end

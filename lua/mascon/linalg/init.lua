@@ -1,4 +1,5 @@
--- linalg/init.lua - linear algebra on stacks of matrices, under the names of the array API, then those of SciPy and NumPy.
+-- linalg/init.lua - linear algebra on stacks of matrices, under the names of the array API, then those of SciPy and
+-- NumPy.
 --
 -- Matrices stand in the last two axes, all axes before them are a batch and broadcast. f32, f64, c64, c128; integers
 -- count as f64, f16 and bf16 are refused. LAPACK through OpenBLAS, one thread per matrix; small matrices of large
@@ -24,7 +25,8 @@ for name, row in pairs(op.rows) do
 end
 
 -- products and axes that live among mc's own names
-for _, name in ipairs { 'matmul', 'matrix_transpose', 'tensordot', 'vecdot', 'outer', 'cross', 'diagonal', 'trace', 'kron', 'toeplitz', 'hankel' } do
+for _, name in ipairs { 'matmul', 'matrix_transpose', 'tensordot', 'vecdot', 'outer', 'cross', 'diagonal', 'trace',
+  'kron', 'toeplitz', 'hankel' } do
   M[name] = M[name] or op.functions[name]
 end
 

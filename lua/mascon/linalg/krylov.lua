@@ -69,10 +69,12 @@ end
 function M.choose(condition, yes, no, ...)
   local now = says(condition)
   if now ~= nil then return (now and yes or no)(...) end
-  return require('mascon.transform.branch').cond(condition, function(...) return unpack(codes(yes(...))) end, function(...) return unpack(codes(no(...))) end, ...)
+  return require('mascon.transform.branch').cond(condition, function(...) return unpack(codes(yes(...))) end,
+    function(...) return unpack(codes(no(...))) end, ...)
 end
 
---- w less its components along the rows of V, twice, so that what is left is orthogonal to working precision; the components.
+--- w less its components along the rows of V, twice, so that what is left is orthogonal to working precision; the
+--- components.
 --- Source: Giraud, Langou and Rozloznik, The loss of orthogonality in the Gram-Schmidt orthogonalization process, 2005.
 function M.orthogonalise(V, w)
   local sum
@@ -86,18 +88,26 @@ end
 
 -- ---------------------------------------------------------------- arguments
 
---- A tensor [m, n] or a function as a function of vectors, with its sizes where they are known. `what` names it in messages.
+--- A tensor [m, n] or a function as a function of vectors, with its sizes where they are known. `what` names it in
+--- messages.
 function M.operator(fname, what, A, dtype)
   if type(A) == 'function' then
     return function(x)
       local y = A(x)
-      if not is(y) then error(('%s: the function %s gave %s; it must give a tensor'):format(fname, what, check.show(y)), 3) end
-      if y.ndim ~= 1 then error(('%s: the function %s gave %s for %s; it must give a vector'):format(fname, what, tensor.describe(y), tensor.describe(x)), 3) end
+      if not is(y) then
+        error(('%s: the function %s gave %s; it must give a tensor'):format(fname, what, check.show(y)), 3)
+      end
+      if y.ndim ~= 1 then
+        error(('%s: the function %s gave %s for %s; it must give a vector'):format(fname, what, tensor.describe(y),
+          tensor.describe(x)), 3)
+      end
       return y.dtype == dtype and y or y:to(dtype)
     end
   end
   A = stack.operand(fname, A)
-  if A.ndim ~= 2 then error(('%s: %s is %s; give one matrix, or a function of a vector'):format(fname, what, tensor.describe(A)), 3) end
+  if A.ndim ~= 2 then
+    error(('%s: %s is %s; give one matrix, or a function of a vector'):format(fname, what, tensor.describe(A)), 3)
+  end
   A = A:to(dtype)
   return function(x) return F.matmul(A, x) end, A.shape[1], A.shape[2], A
 end
@@ -120,24 +130,28 @@ end
 function M.vector(fname, what, v, n, dtype)
   v = op.operand(fname, v, 3)
   if v.ndim ~= 1 or n and v.shape[1] ~= n then
-    error(('%s: %s is %s; give a vector%s'):format(fname, what, tensor.describe(v), n and (' of %d elements'):format(n) or ''), 3)
+    error(('%s: %s is %s; give a vector%s'):format(fname, what, tensor.describe(v),
+      n and (' of %d elements'):format(n) or ''), 3)
   end
   return v.dtype == dtype and methods.copy(v) or v:to(dtype)
 end
 
 --- Options of the solvers of square systems.
 M.OPTS = {
-  x0 = { nil, 'any' }, rtol = { 1e-5, 'number >= 0' }, atol = { 0, 'number >= 0' }, maxiter = { nil, 'integer >= 0' }, M = { nil, 'any' },
-  callback = { nil, 'function' },
+  x0 = { nil, 'any' }, rtol = { 1e-5, 'number >= 0' }, atol = { 0, 'number >= 0' }, maxiter = { nil, 'integer >= 0' },
+  M = { nil, 'any' }, callback = { nil, 'function' },
 }
 
 --- Refuses a right side that is not finite, as far as its values are known.
 function M.finite(fname, b)
-  if not op.certain(F.isfinite(b)) then error(('%s: b is %s and holds NaN or infinity; find them with isfinite'):format(fname, tensor.describe(b)), 3) end
+  if not op.certain(F.isfinite(b)) then
+    error(('%s: b is %s and holds NaN or infinity; find them with isfinite'):format(fname, tensor.describe(b)), 3)
+  end
 end
 
 function M.no_callback(fname)
-  error(fname .. ': option callback is called with values, which are not known in a function that is compiled or vectorised; leave it out', 3)
+  error(fname .. ': option callback is called with values, which are not known in a function that is compiled or '
+    .. 'vectorised; leave it out', 3)
 end
 
 ---@class mascon.System what a method works on
@@ -159,16 +173,22 @@ function M.system(fname, A, b, o)
     error(('%s: A is [%d, %d], b has %d elements; the matrix must be square and fit'):format(fname, rows, cols, n), 3)
   end
   if o.callback and not tensor.known(b) then M.no_callback(fname) end
-  local s = { name = fname, n = n, b = b, dtype = dtype, maxiter = o.maxiter or 10 * n, callback = o.callback, rtol = o.rtol, atol = o.atol }
+  local s = { name = fname, n = n, b = b, dtype = dtype, maxiter = o.maxiter or 10 * n, callback = o.callback,
+    rtol = o.rtol, atol = o.atol }
   function s.apply(x)
     local y = apply(x)
-    if y.shape[1] ~= n then error(('%s: the function A gave %s for %s; it must give as many elements'):format(fname, tensor.describe(y), tensor.describe(x)), 3) end
+    if y.shape[1] ~= n then
+      error(('%s: the function A gave %s for %s; it must give as many elements'):format(fname, tensor.describe(y),
+        tensor.describe(x)), 3)
+    end
     return y
   end
   M.finite(fname, b)
   if o.M ~= nil then
     local precondition, mr, mc = M.operator(fname, 'M', o.M, dtype)
-    if mr and (mr ~= n or mc ~= n) then error(('%s: M is [%d, %d], b has %d elements; the matrix must be square and fit'):format(fname, mr, mc, n), 3) end
+    if mr and (mr ~= n or mc ~= n) then
+      error(('%s: M is [%d, %d], b has %d elements; the matrix must be square and fit'):format(fname, mr, mc, n), 3)
+    end
     s.precondition = precondition
   end
   if o.x0 ~= nil then s.x0 = M.vector(fname, 'x0', o.x0, n, dtype) end
@@ -183,8 +203,8 @@ end
 
 -- ---------------------------------------------------------------- turns
 
--- How a loop stands: it goes on, it is done, the callback stopped it; then the reasons of a method, those of turns that do not count and those of turns
--- that do.
+-- How a loop stands: it goes on, it is done, the callback stopped it; then the reasons of a method, those of turns that
+-- do not count and those of turns that do.
 M.RUNS, M.DONE, M.STOPPED, M.COUNTED = 0, 1, 2, 10
 
 --- The status `k` where a condition holds, else `other`: a number where the condition is known, else a 0-d tensor.
@@ -210,8 +230,8 @@ function M.heard(s, x, k, residual, status)
   return stop and status == M.RUNS and M.STOPPED or status
 end
 
---- Turns of a method: turn(own, k) -> own, status; own is a list of tensors that keep their forms, and of whole numbers; k is the number of the turn. Where
---- values are known k, statuses and those numbers stay numbers.
+--- Turns of a method: turn(own, k) -> own, status; own is a list of tensors that keep their forms, and of whole
+--- numbers; k is the number of the turn. Where values are known k, statuses and those numbers stay numbers.
 ---@return mc.tensor[] own
 ---@return any status
 ---@return any k turns
@@ -226,7 +246,9 @@ function M.turns(s, own, status, turn)
   end
   local n, state = #own, codes(unpack(own))
   state[n + 1], state[n + 2] = code(status, state[1]), code(0, state[1])
-  local out = require('mascon.transform.loop').loop(function(v) return F.logical_and(F.eq(v[n + 1], M.RUNS), F.lt(v[n + 2], s.maxiter)) end, function(v)
+  local out = require('mascon.transform.loop').loop(function(v)
+    return F.logical_and(F.eq(v[n + 1], M.RUNS), F.lt(v[n + 2], s.maxiter))
+  end, function(v)
     local k = v[n + 2] + 1
     local new, now = turn({ unpack(v, 1, n) }, k)
     new, now = codes(unpack(new)), code(now, new[1])
@@ -247,7 +269,8 @@ function M.solved(s, x, status, k)
   -- the recurrence may run ahead of the true residual by rounding: a factor that both share the digits of
   local eps = stack.EPS[s.dtype]
   local fine = F.le(residual, M.target(s) * (1 + 64 * s.n ^ 0.5 * eps) + M.norm(s.b) * (64 * eps))
-  local other = is(status) and F.where(F.eq(status, M.DONE), code(M.RUNS, status), status) or status == M.DONE and M.RUNS or status
+  local other = is(status) and F.where(F.eq(status, M.DONE), code(M.RUNS, status), status)
+    or status == M.DONE and M.RUNS or status
   return M.outcome(x, M.status(fine, M.DONE, other), k, residual)
 end
 
@@ -267,7 +290,9 @@ function M.result(outs, reasons, more)
   for name, v in pairs(r) do if name ~= 'x' then r[name] = v:item() end end
   local at = status:item()
   r.converged = at == M.DONE
-  if not r.converged then r.reason = at == M.STOPPED and 'the callback stopped it' or reasons[at] or 'maxiter is reached' end
+  if not r.converged then
+    r.reason = at == M.STOPPED and 'the callback stopped it' or reasons[at] or 'maxiter is reached'
+  end
   return r
 end
 

@@ -11,7 +11,8 @@ local error = check.error
 local methods, F = tensor.methods, op.functions
 local M = {}
 
--- ---------------------------------------------------------------- scalars: pairs { re, im }, so that one text serves real and complex operators
+-- ---------------------------------------------------------------- scalars: pairs { re, im }, so that one text serves
+-- real and complex operators
 
 local function conj(a) return { a[1], -a[2] } end
 local function size(a) return math.sqrt(a[1] * a[1] + a[2] * a[2]) end
@@ -30,14 +31,16 @@ local function norm(x) return krylov.norm(x):item() end
 
 -- ---------------------------------------------------------------- eigenvalues
 
-local EIGSH = { k = { 6, 'integer >= 1' }, which = { 'LM', { 'LM', 'LA', 'SA' } }, ncv = { nil, 'integer >= 2' }, tol = { 0, 'number >= 0' }, maxiter = { nil, 'integer >= 1' }, v0 = { nil, 'any' },
+local EIGSH = { k = { 6, 'integer >= 1' }, which = { 'LM', { 'LM', 'LA', 'SA' } }, ncv = { nil, 'integer >= 2' },
+  tol = { 0, 'number >= 0' }, maxiter = { nil, 'integer >= 1' }, v0 = { nil, 'any' },
   n = { nil, 'integer >= 1' }, vectors = { true, 'bool' } }
 
 --- Places of the wanted k among rising eigenvalues, the most wanted first.
 local function wanted(theta, which, k)
   local order = {}
   for i = 1, #theta do order[i] = i end
-  local key = { LM = function(x) return -math.abs(x) end, LA = function(x) return -x end, SA = function(x) return x end }
+  local key = { LM = function(x) return -math.abs(x) end, LA = function(x) return -x end,
+    SA = function(x) return x end }
   local f = key[which]
   table.sort(order, function(i, j)
     local a, b = f(theta[i]), f(theta[j])
@@ -49,27 +52,35 @@ local function wanted(theta, which, k)
   return list
 end
 
---- Some eigenvalues and eigenvectors of a Hermitian matrix: the largest in modulus (LM), the largest (LA) or the smallest (SA).
+--- Some eigenvalues and eigenvectors of a Hermitian matrix: the largest in modulus (LM), the largest (LA) or the
+--- smallest (SA).
 ---
---- A: f32|f64|c64|c128 [n, n], or a function x -> A x with option n (or v0). Options: k (6) eigenvalues; which; ncv: vectors kept (default
---- max(2 k + 1, 20), at most n); tol (0: a few units of precision): an eigenvalue counts as found at |A v - lambda v| <= tol |lambda|;
---- maxiter: restarts (10 n); v0: first vector (default fixed random numbers); vectors = false leaves them out. For eigenvalues in the
---- middle or near 0 give a function that solves (A - sigma) y = x, and take sigma + 1 / value.
---- Result: a table of values [k] rising, vectors [n, k], converged, iterations (restarts), products, residual (the largest |A v - lambda v|).
+--- A: f32|f64|c64|c128 [n, n], or a function x -> A x with option n (or v0). Options: k (6) eigenvalues; which; ncv:
+--- vectors kept (default max(2 k + 1, 20), at most n); tol (0: a few units of precision): an eigenvalue counts as found
+--- at |A v - lambda v| <= tol |lambda|; maxiter: restarts (10 n); v0: first vector (default fixed random numbers);
+--- vectors = false leaves them out. For eigenvalues in the middle or near 0 give a function that solves (A - sigma) y =
+--- x, and take sigma + 1 / value.
+--- Result: a table of values [k] rising, vectors [n, k], converged, iterations (restarts), products, residual (the
+--- largest |A v - lambda v|).
 --- Errors: k that is not below n; a function without n; A that depends on arguments of mc.grad, mc.compile or mc.vmap.
 --- Source: Thick-restart Lanczos method for large symmetric eigenvalue problems, 2000; SciPy sparse.linalg.eigsh.
----     mc.linalg.eigsh({ { 2, 1, 0 }, { 1, 2, 1 }, { 0, 1, 2 } }, { k = 1, which = 'LA' }).values  --> f64[1]@cpu { 3.4142 }
+---     mc.linalg.eigsh({ { 2, 1, 0 }, { 1, 2, 1 }, { 0, 1, 2 } }, { k = 1, which = 'LA' }).values
+---       --> f64[1]@cpu { 3.4142 }
 ---@param A mc.tensor|fun(x: mc.tensor): mc.tensor
 ---@param opts? table k, which, ncv, tol, maxiter, v0, n, vectors
----@return { values: mc.tensor, vectors: mc.tensor?, converged: boolean, iterations: integer, products: integer, residual: number }
+---@return { values: mc.tensor, vectors: mc.tensor?, converged: boolean, iterations: integer, products: integer,
+---  residual: number }
 function M.eigsh(A, opts)
   local o = check.opts('eigsh', opts, EIGSH, 3)
-  if type(A) == 'function' and not o.n and o.v0 == nil then error('eigsh: A is a function; give its size, n = ..., or a first vector, v0 = ...', 2) end
+  if type(A) == 'function' and not o.n and o.v0 == nil then
+    error('eigsh: A is a function; give its size, n = ..., or a first vector, v0 = ...', 2)
+  end
   local dtype = (type(A) ~= 'function' or o.v0 ~= nil) and krylov.common_dtype('eigsh', A, o.v0) or 'f64'
   local product, rows, cols, matrix = krylov.operator('eigsh', 'A', A, dtype)
   local function plain(x)
     if tensor.recorded(x) then
-      error('eigsh: A depends on the arguments of a function that is differentiated, compiled or vectorised; eigsh steers by values and has no derivative: use eigh, or call it outside', 4)
+      error('eigsh: A depends on the arguments of a function that is differentiated, compiled or vectorised; eigsh '
+        .. 'steers by values and has no derivative: use eigh, or call it outside', 4)
     end
     return x
   end
@@ -87,7 +98,9 @@ function M.eigsh(A, opts)
   local function random_vector()
     fresh = fresh + 1
     -- a recording follows what is drawn, but these numbers are constants of the method
-    return require('mascon.graph.recording').quietly(function() return tensor.moved(draw({ n }, { key = 0, stream = fresh }):to(dtype), device, 2) end)
+    return require('mascon.graph.recording').quietly(function()
+      return tensor.moved(draw({ n }, { key = 0, stream = fresh }):to(dtype), device, 2)
+    end)
   end
   local V, H = tensor.empty('eigsh', { most + 1, n }, dtype, 3, device):fill_(0), {}
   for i = 1, most do H[i] = {} end
@@ -155,9 +168,13 @@ function M.eigsh(A, opts)
   local found, residual = tensor.empty('eigsh', { #list }, stack.REAL[dtype], 3), 0
   for i, at in ipairs(list) do
     found[i] = theta[at]
-    residual = math.max(residual, norm(F.subtract(apply(methods.contiguous(vectors[i])), F.multiply(vectors[i], theta[at]))))
+    residual =
+      math.max(residual, norm(F.subtract(apply(methods.contiguous(vectors[i])), F.multiply(vectors[i], theta[at]))))
   end
-  return { values = tensor.moved(found, device, 3), vectors = o.vectors and methods.contiguous(vectors.mT) or nil, converged = converged, iterations = restarts, products = products, residual = residual }
+  return {
+    values = tensor.moved(found, device, 3), vectors = o.vectors and methods.contiguous(vectors.mT) or nil,
+    converged = converged, iterations = restarts, products = products, residual = residual,
+  }
 end
 
 return M

@@ -25,10 +25,13 @@ local function power_norm(a, ord, axes)
   return F.where(zero, 0, (ord == 2 and F.sqrt(sum) or F.pow(sum, 1 / ord)) * scale)
 end
 
---- Norm of order ord of vectors: (sum |x|^ord)^(1/ord); inf and -inf: the largest and smallest |x|; 0: the number of elements that are not 0.
+--- Norm of order ord of vectors: (sum |x|^ord)^(1/ord); inf and -inf: the largest and smallest |x|; 0: the number of
+--- elements that are not 0.
 ---
---- x: any shape. Options ord (default 2; any number), axis (one, a list, default all), keepdim. Result: real, NaN where x has one.
---- Source: array API linalg.vector_norm. Powers are taken relative to the largest entry, so that squares do not overflow.
+--- x: any shape. Options ord (default 2; any number), axis (one, a list, default all), keepdim. Result: real, NaN where
+--- x has one.
+--- Source: array API linalg.vector_norm. Powers are taken relative to the largest entry, so that squares do not
+--- overflow.
 ---     mc.linalg.vector_norm { 3, 4 }  --> f64[]@cpu 5
 ---     mc.linalg.vector_norm({ 3, -4 }, { ord = math.huge })  --> f64[]@cpu 4
 ---@param x mc.tensor
@@ -52,7 +55,9 @@ function M.vector_norm(x, opts)
   if ord == 0 then return methods.to(F.sum(F.ne(a, 0), flat), a.dtype) end
   if ord == 1 then return F.sum(a, flat) end
   if n == 0 then
-    if ord < 0 then error(('vector_norm: no smallest of nothing, x is %s; give a positive ord'):format(tensor.describe(x)), 2) end
+    if ord < 0 then
+      error(('vector_norm: no smallest of nothing, x is %s; give a positive ord'):format(tensor.describe(x)), 2)
+    end
     return F.sum(a, flat)
   end
   if ord == INF then return F.max(a, flat) end
@@ -70,8 +75,9 @@ local MATRIX = { ord = { 'fro', 'string | number' }, keepdim = { false, 'bool' }
 
 --- Norm of matrices over the last two axes.
 ---
---- a: f32|f64|c64|c128 [..., m, n]. Options ord: 'fro' (default; square root of the sum of squares), 'nuc' (sum of singular values), 1 and -1 (largest and
---- smallest column sum of moduli), inf and -inf (of rows), 2 and -2 (largest and smallest singular value); keepdim. Result: real [...].
+--- a: f32|f64|c64|c128 [..., m, n]. Options ord: 'fro' (default; square root of the sum of squares), 'nuc' (sum of
+--- singular values), 1 and -1 (largest and smallest column sum of moduli), inf and -inf (of rows), 2 and -2 (largest
+--- and smallest singular value); keepdim. Result: real [...].
 --- Source: array API linalg.matrix_norm.
 ---     mc.linalg.matrix_norm({ { 1, -2 }, { 3, 4 } }, { ord = 1 })  --> f64[]@cpu 6
 ---@param a mc.tensor
@@ -84,20 +90,26 @@ function M.matrix_norm(a, opts)
   local empty = a.shape[a.ndim] == 0 or a.shape[a.ndim - 1] == 0
   if ord == 'fro' then return M.vector_norm(a, { axis = { -2, -1 }, keepdim = o.keepdim }) end
   local kept = { keepdim = true }
-  if empty and (ord == 1 or ord == INF or ord == 2 or ord == 'nuc') then y = F.sum(F.abs(a), { -2, -1, keepdim = true })
-  elseif ord == 1 or ord == -1 then y = F[ord == 1 and 'max' or 'min'](F.sum(F.abs(a), { -2, keepdim = true }), { -1, keepdim = true })
-  elseif ord == INF or ord == -INF then y = F[ord == INF and 'max' or 'min'](F.sum(F.abs(a), { -1, keepdim = true }), { -2, keepdim = true })
+  if empty and (ord == 1 or ord == INF or ord == 2 or ord == 'nuc') then
+    y = F.sum(F.abs(a), { -2, -1, keepdim = true })
+  elseif ord == 1 or ord == -1 then
+    y = F[ord == 1 and 'max' or 'min'](F.sum(F.abs(a), { -2, keepdim = true }), { -1, keepdim = true })
+  elseif ord == INF or ord == -INF then
+    y = F[ord == INF and 'max' or 'min'](F.sum(F.abs(a), { -1, keepdim = true }), { -2, keepdim = true })
   elseif ord == 2 or ord == -2 or ord == 'nuc' then
     kept[1] = -1
     y = methods.expand_dims(F[ord == 2 and 'max' or ord == -2 and 'min' or 'sum'](F.svdvals(a), kept), -1)
-  else error(("matrix_norm: ord is %s; choose 'fro', 'nuc', 1, -1, 2, -2, inf or -inf"):format(order_text(ord)), 2) end
+  else
+    error(("matrix_norm: ord is %s; choose 'fro', 'nuc', 1, -1, 2, -2, inf or -inf"):format(order_text(ord)), 2)
+  end
   if o.keepdim then return y end
   return methods.squeeze(methods.squeeze(y, -1), -1)
 end
 
 local NORM = { ord = { nil, 'string | number' }, axis = { nil, 'integer | table' }, keepdim = { false, 'bool' } }
 
---- vector_norm or matrix_norm: a pair of axes, or an ord with a matrix and no axis, means matrices; anything else vectors.
+--- vector_norm or matrix_norm: a pair of axes, or an ord with a matrix and no axis, means matrices; anything else
+--- vectors.
 ---
 --- Source: NumPy linalg.norm. Without options the Euclidean norm of all elements.
 ---     mc.linalg.norm { { 3, 0 }, { 0, 4 } }  --> f64[]@cpu 5
@@ -111,21 +123,24 @@ function M.norm(x, opts)
   if type(axis) == 'table' and #axis == 2 then
     local n, p, q = x.ndim, tensor.axis('norm', x, axis[1], 3) + 1, tensor.axis('norm', x, axis[2], 3) + 1
     if p == q then error(('norm: both axes are %d; give two different ones'):format(p), 2) end
-    local y = M.matrix_norm(methods.moveaxis(methods.moveaxis(x, p, -1), q - (q > p and 1 or 0), -2).mT, { ord = o.ord })
+    local y =
+      M.matrix_norm(methods.moveaxis(methods.moveaxis(x, p, -1), q - (q > p and 1 or 0), -2).mT, { ord = o.ord })
     if not o.keepdim then return y end
     for _, v in ipairs { math.min(p, q), math.max(p, q) } do y = methods.expand_dims(y, v) end
     assert(y.ndim == n)
     return y
   end
   if axis == nil and o.ord ~= nil and x.ndim == 2 then return M.matrix_norm(x, { ord = o.ord, keepdim = o.keepdim }) end
-  if type(o.ord) == 'string' then error(("norm: ord %s is of matrices, x is %s; give two axes"):format(order_text(o.ord), tensor.describe(x)), 2) end
+  if type(o.ord) == 'string' then
+    error(("norm: ord %s is of matrices, x is %s; give two axes"):format(order_text(o.ord), tensor.describe(x)), 2)
+  end
   return M.vector_norm(x, { ord = o.ord or 2, axis = axis, keepdim = o.keepdim })
 end
 
 --- Condition number of matrices: |a| |a^-1| in the norm p; infinite when a is singular.
 ---
---- a: [..., m, n], square unless p is 2 or -2. Option p: 2 (default; largest over smallest singular value), -2 (its reciprocal), or an ord of
---- matrix_norm. Source: NumPy linalg.cond.
+--- a: [..., m, n], square unless p is 2 or -2. Option p: 2 (default; largest over smallest singular value), -2 (its
+--- reciprocal), or an ord of matrix_norm. Source: NumPy linalg.cond.
 ---     mc.linalg.cond { { 2, 0 }, { 0, 0.5 } }  --> f64[]@cpu 4
 ---@param a mc.tensor
 ---@param opts? { p?: number|string }
@@ -133,7 +148,9 @@ end
 function M.cond(a, opts)
   local o = check.opts('cond', opts, { p = { 2, 'string | number' } }, 3)
   a = stack.matrices('cond', a)
-  if a.shape[a.ndim] == 0 or a.shape[a.ndim - 1] == 0 then error(('cond: not defined for nothing, a is %s; give matrices with elements'):format(tensor.describe(a)), 2) end
+  if a.shape[a.ndim] == 0 or a.shape[a.ndim - 1] == 0 then
+    error(('cond: not defined for nothing, a is %s; give matrices with elements'):format(tensor.describe(a)), 2)
+  end
   if o.p == 2 or o.p == -2 then
     local s = F.svdvals(a)
     local top, low = F.max(s, -1), F.min(s, -1)
@@ -152,7 +169,8 @@ local RANK = { rtol = { nil, 'number >= 0 | tensor' }, atol = { nil, 'number >= 
 
 --- Number of singular values above rtol times the largest (and above atol when given).
 ---
---- a: [..., m, n]. Options rtol (default max(m, n) eps; a tensor has one for each matrix), atol, hermitian (eigenvalues take the place of singular values). Result: i64 [...].
+--- a: [..., m, n]. Options rtol (default max(m, n) eps; a tensor has one for each matrix), atol, hermitian (eigenvalues
+--- take the place of singular values). Result: i64 [...].
 --- Source: array API linalg.matrix_rank.
 ---     mc.linalg.matrix_rank { { 1, 2 }, { 2, 4 } }  --> i64[]@cpu 1
 ---@param a mc.tensor

@@ -11,13 +11,13 @@ local error = check.error
 local methods, F = tensor.methods, op.functions
 local M = {}
 
---- x that minimises |a x - b| in the Euclidean norm; the shortest one where several do. By singular values (divide and conquer), so that
---- matrices of any shape and rank are accepted.
+--- x that minimises |a x - b| in the Euclidean norm; the shortest one where several do. By singular values (divide and
+--- conquer), so that matrices of any shape and rank are accepted.
 ---
---- a: f32|f64|c64|c128 [..., m, n]; b: [m] or [..., m, k]. Option rcond: singular values at or below rcond times the largest count as 0
---- (default max(m, n) eps). Option threads: see solve.
---- Result: a table of x [n] or [..., n, k], residuals (squared norms of b - a x per column, [...] or [..., k]), rank (i64 [...]) and
---- S (singular values, [..., min(m, n)]). Errors: NaN or infinity; rows that do not fit.
+--- a: f32|f64|c64|c128 [..., m, n]; b: [m] or [..., m, k]. Option rcond: singular values at or below rcond times the
+--- largest count as 0 (default max(m, n) eps). Option threads: see solve.
+--- Result: a table of x [n] or [..., n, k], residuals (squared norms of b - a x per column, [...] or [..., k]), rank
+--- (i64 [...]) and S (singular values, [..., min(m, n)]). Errors: NaN or infinity; rows that do not fit.
 --- Source: LAPACK gelsd; NumPy linalg.lstsq, whose residuals are empty where ours are not.
 ---     mc.linalg.lstsq({ { 1, 0 }, { 0, 2 }, { 0, 0 } }, { 3, 4, 5 }).x  --> f64[2]@cpu { 3, 2 }
 ---@param a mc.tensor
@@ -36,12 +36,13 @@ function M.lstsq(a, b, opts)
   return { x = x, residuals = F.sum(F.square(rest), b.ndim == 1 and -1 or -2), rank = rank, S = s }
 end
 
-local PINV = { rtol = { nil, 'number >= 0 | tensor' }, rcond = { nil, 'number >= 0 | tensor' }, hermitian = { false, 'bool' } }
+local PINV = { rtol = { nil, 'number >= 0 | tensor' }, rcond = { nil, 'number >= 0 | tensor' },
+  hermitian = { false, 'bool' } }
 
 --- Moore-Penrose inverse: n columns and m rows for a[..., m, n].
 ---
---- Option rtol (also rcond), a number or a tensor with one for each matrix: singular values at or below rtol times the largest count as 0
---- (default max(m, n) eps). Option hermitian: a is
+--- Option rtol (also rcond), a number or a tensor with one for each matrix: singular values at or below rtol times the
+--- largest count as 0 (default max(m, n) eps). Option hermitian: a is
 --- Hermitian, only the lower triangle is read. Errors: NaN or infinity. Source: array API linalg.pinv; LAPACK gelsd.
 ---     mc.linalg.pinv { { 2, 0 }, { 0, 0 } }  --> f64[2,2]@cpu { { 0.5000, 0.0000 }, { 0.0000, 0.0000 } }
 ---@param a mc.tensor
@@ -89,7 +90,10 @@ local function subspace(fname, a, opts, full)
   local o = check.opts(fname, opts, SUBSPACE, 4)
   local m, n
   a, m, n = stack.matrices(fname, a)
-  if a.ndim ~= 2 then error(('%s: a is %s; give one matrix, since each has its own number of columns'):format(fname, tensor.describe(a)), 3) end
+  if a.ndim ~= 2 then
+    error(('%s: a is %s; give one matrix, since each has its own number of columns'):format(fname, tensor.describe(a)),
+      3)
+  end
   local d = F.svd(a, { full_matrices = full })
   local rank = 0
   if m > 0 and n > 0 then
@@ -125,7 +129,8 @@ function M.orth(a, opts)
   return methods.copy(stack.some_columns(d.U, 1, rank))
 end
 
---- Product of a chain of matrices in the order that takes the fewest multiplications. The first and the last may be vectors.
+--- Product of a chain of matrices in the order that takes the fewest multiplications. The first and the last may be
+--- vectors.
 ---
 --- list: tensors [n0, n1], [n1, n2], ... of one matrix each. Errors: fewer than two, sizes that do not meet.
 --- Source: Introduction to algorithms, 2009, section 15.2; NumPy linalg.multi_dot.
@@ -133,19 +138,27 @@ end
 ---@param list mc.tensor[]
 ---@return mc.tensor
 function M.multi_dot(list)
-  if type(list) ~= 'table' or #list < 2 then error('multi_dot: ' .. check.show(list) .. ' is no chain; give a list of at least two tensors', 2) end
+  if type(list) ~= 'table' or #list < 2 then
+    error('multi_dot: ' .. check.show(list) .. ' is no chain; give a list of at least two tensors', 2)
+  end
   local x, count = {}, #list
   for i = 1, count do
     x[i] = op.operand('multi_dot', list[i], 2)
     local most, least = 2, (i == 1 or i == count) and 1 or 2
-    if x[i].ndim > most or x[i].ndim < least then error(('multi_dot: operand %d is %s; give matrices, vectors at the ends only'):format(i, tensor.describe(x[i])), 2) end
+    if x[i].ndim > most or x[i].ndim < least then
+      error(('multi_dot: operand %d is %s; give matrices, vectors at the ends only'):format(i, tensor.describe(x[i])),
+        2)
+    end
   end
   local first, last = x[1].ndim == 1, x[count].ndim == 1
   if first then x[1] = methods.expand_dims(x[1], 1) end
   if last then x[count] = methods.expand_dims(x[count], 2) end
   local size = { [0] = x[1].shape[1] }
   for i = 1, count do
-    if x[i].shape[1] ~= size[i - 1] then error(('multi_dot: operands %d and %d are %s and %s; inner sizes must be equal'):format(i - 1, i, tensor.describe(x[i - 1]), tensor.describe(x[i])), 2) end
+    if x[i].shape[1] ~= size[i - 1] then
+      error(('multi_dot: operands %d and %d are %s and %s; inner sizes must be equal'):format(i - 1, i,
+        tensor.describe(x[i - 1]), tensor.describe(x[i])), 2)
+    end
     size[i] = x[i].shape[2]
   end
   -- cost[i][j]: of the product i..j, cut after split[i][j]

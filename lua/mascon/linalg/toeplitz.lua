@@ -26,7 +26,9 @@ local function diagonals(fname, c, o)
   c = op.operand(fname, c, 3)
   local r = o.r ~= nil and op.operand(fname, o.r, 3) or tensor.kind[c.dtype] == 'c' and F.conj(c) or c
   for _, x in ipairs { c, r } do
-    if x.ndim < 1 then error(('%s: a row or column is %s; give at least one axis'):format(fname, tensor.describe(x)), 3) end
+    if x.ndim < 1 then
+      error(('%s: a row or column is %s; give at least one axis'):format(fname, tensor.describe(x)), 3)
+    end
   end
   return c, r
 end
@@ -81,7 +83,9 @@ function M.hankel(c, opts)
   local o = row('hankel', opts)
   c = op.operand('hankel', c, 2)
   local r = o.r ~= nil and op.operand('hankel', o.r, 2) or methods.copy(c):fill_(0)
-  if c.ndim ~= 1 or r.ndim ~= 1 then error(('hankel: c is %s, r is %s; give one axis each'):format(tensor.describe(c), tensor.describe(r)), 2) end
+  if c.ndim ~= 1 or r.ndim ~= 1 then
+    error(('hankel: c is %s, r is %s; give one axis each'):format(tensor.describe(c), tensor.describe(r)), 2)
+  end
   local m, n = c.shape[1], r.shape[1]
   local line = n > 0 and join { c, r['2:'] } or c
   if m == 0 or n == 0 then return tensor.empty('hankel', { m, n }, line.dtype, 3, line._device) end
@@ -106,12 +110,16 @@ function M.circulant(c)
   return F.take(c, at:reshape { n * n }, { axis = c.ndim }):reshape(shape)
 end
 
---- x with T x = b, T the Toeplitz matrix with first column c and first row r, without forming it: 4 n^2 steps and 2 n^2 for each column of b.
+--- x with T x = b, T the Toeplitz matrix with first column c and first row r, without forming it: 4 n^2 steps and 2 n^2
+--- for each column of b.
 ---
---- c, r: f32|f64|c64|c128 [..., n], r[1] is not read (default conj(c)); b: [n] or [..., n, k]. Result: x in the shape of b, computed in f64.
---- Errors: lengths that differ; a singular leading block (T need not be singular: then use solve(toeplitz(c, r), b)); NaN or infinity. The
---- recursion is safe for positive definite T; for others its error grows with the condition of the worst leading block.
---- Source: The Wiener RMS error criterion in filter design and prediction, 1946; Matrix computations, 2013, section 4.7.
+--- c, r: f32|f64|c64|c128 [..., n], r[1] is not read (default conj(c)); b: [n] or [..., n, k]. Result: x in the shape
+--- of b, computed in f64.
+--- Errors: lengths that differ; a singular leading block (T need not be singular: then use solve(toeplitz(c, r), b));
+--- NaN or infinity. The recursion is safe for positive definite T; for others its error grows with the condition of the
+--- worst leading block.
+--- Source: The Wiener RMS error criterion in filter design and prediction, 1946; Matrix computations, 2013, section
+--- 4.7.
 ---     mc.linalg.solve_toeplitz({ 2, 1, 0 }, { 4, 8, 8 })  --> f64[3]@cpu { 1, 2, 3 }
 ---@param c mc.tensor
 ---@param b mc.tensor
@@ -125,9 +133,11 @@ function M.solve_toeplitz(c, b, opts)
   local n = c.shape[c.ndim]
   local rows = b.ndim == 1 and b.shape[1] or b.ndim > 1 and b.shape[b.ndim - 1]
   if r.shape[r.ndim] ~= n or rows ~= n then
-    error(('solve_toeplitz: c is %s, r is %s, b is %s; they need the same number of rows'):format(tensor.describe(c), tensor.describe(r), tensor.describe(b)), 2)
+    error(('solve_toeplitz: c is %s, r is %s, b is %s; they need the same number of rows'):format(tensor.describe(c),
+      tensor.describe(r), tensor.describe(b)), 2)
   end
-  return (call.raw('levinson', { stack.operand('solve_toeplitz', c), stack.operand('solve_toeplitz', r), stack.operand('solve_toeplitz', b) }))
+  return (call.raw('levinson',
+    { stack.operand('solve_toeplitz', c), stack.operand('solve_toeplitz', r), stack.operand('solve_toeplitz', b) }))
 end
 
 local function is_complex(...)
@@ -156,11 +166,14 @@ local function cyclic(c, x, n, vector, apply)
   return y
 end
 
---- T x for the Toeplitz matrix with first column c and first row r, without forming it: transforms of length m + n - 1 or a little more.
+--- T x for the Toeplitz matrix with first column c and first row r, without forming it: transforms of length m + n - 1
+--- or a little more.
 ---
---- c: f32|f64|c64|c128 [..., m]; r: [..., n], r[1] is not read (default conj(c)); x: [n] or [..., n, k]. Result: [m] or [..., m, k].
+--- c: f32|f64|c64|c128 [..., m]; r: [..., n], r[1] is not read (default conj(c)); x: [n] or [..., n, k]. Result: [m] or
+--- [..., m, k].
 --- Errors: x with another number of rows than r. Source: Matrix computations, 2013, section 4.8.
----     mc.linalg.matmul_toeplitz({ 1, 2, 3 }, { 1, 1, 1 }, { r = { 1, 0, 0 } })  --> f64[3]@cpu { 1.0000, 3.0000, 6.0000 }
+---     mc.linalg.matmul_toeplitz({ 1, 2, 3 }, { 1, 1, 1 }, { r = { 1, 0, 0 } })
+---       --> f64[3]@cpu { 1.0000, 3.0000, 6.0000 }
 ---@param c mc.tensor
 ---@param x mc.tensor
 ---@param opts? { r?: mc.tensor }
@@ -169,10 +182,12 @@ function M.matmul_toeplitz(c, x, opts)
   local o = check.opts('matmul_toeplitz', opts, ROW, 3)
   local r
   c, r = diagonals('matmul_toeplitz', c, o)
-  c, r, x = stack.operand('matmul_toeplitz', c), stack.operand('matmul_toeplitz', r), stack.operand('matmul_toeplitz', x)
+  c, r, x = stack.operand('matmul_toeplitz', c), stack.operand('matmul_toeplitz', r),
+    stack.operand('matmul_toeplitz', x)
   local m, n, vector = c.shape[c.ndim], r.shape[r.ndim], x.ndim == 1
   if x.ndim < 1 or x.shape[vector and 1 or x.ndim - 1] ~= n then
-    error(('matmul_toeplitz: r is %s, x is %s; x needs as many rows as r has elements'):format(tensor.describe(r), tensor.describe(x)), 2)
+    error(('matmul_toeplitz: r is %s, x is %s; x needs as many rows as r has elements'):format(tensor.describe(r),
+      tensor.describe(x)), 2)
   end
   if m == 0 or n == 0 then return F.matmul(M.toeplitz(c, { r = r }):to(is_complex(c, r, x) and 'c128' or 'f64'), x) end
   local length = quick_length(m + n - 1)
@@ -186,8 +201,9 @@ end
 
 --- x with C x = b, C the circulant matrix with first column c: the transform of b over that of c.
 ---
---- c: f32|f64|c64|c128 [..., n]; b: [n] or [..., n, k]. Result: x in the shape of b. Errors: lengths that differ; a singular C (a transform
---- with an entry at or below n eps times the largest). Source: Matrix computations, 2013, section 4.8.
+--- c: f32|f64|c64|c128 [..., n]; b: [n] or [..., n, k]. Result: x in the shape of b. Errors: lengths that differ; a
+--- singular C (a transform with an entry at or below n eps times the largest). Source: Matrix computations, 2013,
+--- section 4.8.
 ---     mc.linalg.solve_circulant({ 2, 1, 0 }, { 5, 4, 3 })  --> f64[3]@cpu { 2, 1, 1 }
 ---@param c mc.tensor
 ---@param b mc.tensor
@@ -196,13 +212,15 @@ function M.solve_circulant(c, b)
   c, b = stack.operand('solve_circulant', c), stack.operand('solve_circulant', b)
   local n, vector = c.ndim > 0 and c.shape[c.ndim], b.ndim == 1
   if not n or b.ndim < 1 or b.shape[vector and 1 or b.ndim - 1] ~= n then
-    error(('solve_circulant: c is %s, b is %s; they need the same number of rows'):format(tensor.describe(c), tensor.describe(b)), 2)
+    error(('solve_circulant: c is %s, b is %s; they need the same number of rows'):format(tensor.describe(c),
+      tensor.describe(b)), 2)
   end
   if n == 0 then return b:copy() end
   local x = cyclic(c, b, n, vector, function(factor, spectrum)
     local size = F.abs(factor)
     if not op.certain(F.gt(size, F.max(size, { -2, keepdim = true }) * (n * stack.EPS[c.dtype]))) then
-      error(('solve_circulant: the matrix is singular, c is %s; use lstsq or pinv of circulant(c)'):format(tensor.describe(c)), 4)
+      error(('solve_circulant: the matrix is singular, c is %s; use lstsq or pinv of circulant(c)'):format(
+        tensor.describe(c)), 4)
     end
     return F.divide(spectrum, factor)
   end)

@@ -10,35 +10,40 @@ local M = {}
 
 --- SI unit of each type of channel.
 M.UNITS = {
-  eeg = 'V', eog = 'V', ecg = 'V', emg = 'V', ecog = 'V', seeg = 'V', dbs = 'V', bio = 'V', mag = 'T', grad = 'T/m', ref_meg = 'T', hbo = 'M', hbr = 'M',
-  stim = 'V', resp = 'V', misc = '', temperature = 'C', gsr = 'S', eyegaze = 'px', pupil = '', chpi = '', ias = '', syst = '', exci = '', dipole = '', gof = '',
-  fnirs = 'V', csd = 'V/m2',
+  eeg = 'V', eog = 'V', ecg = 'V', emg = 'V', ecog = 'V', seeg = 'V', dbs = 'V', bio = 'V', mag = 'T', grad = 'T/m',
+  ref_meg = 'T', hbo = 'M', hbr = 'M', stim = 'V', resp = 'V', misc = '', temperature = 'C', gsr = 'S', eyegaze = 'px',
+  pupil = '', chpi = '', ias = '', syst = '', exci = '', dipole = '', gof = '', fnirs = 'V', csd = 'V/m2',
 }
 
 --- Factor to SI and the SI unit, by the unit as files spell it.
 local SCALES = {
-  ['V'] = { 1, 'V' }, ['mV'] = { 1e-3, 'V' }, ['uV'] = { 1e-6, 'V' }, ['nV'] = { 1e-9, 'V' }, ['pV'] = { 1e-12, 'V' }, ['T'] = { 1, 'T' }, ['uT'] = { 1e-6, 'T' },
-  ['nT'] = { 1e-9, 'T' }, ['pT'] = { 1e-12, 'T' }, ['fT'] = { 1e-15, 'T' }, ['T/m'] = { 1, 'T/m' }, ['pT/m'] = { 1e-12, 'T/m' }, ['fT/m'] = { 1e-15, 'T/m' },
-  ['T/cm'] = { 1e2, 'T/m' }, ['pT/cm'] = { 1e-10, 'T/m' }, ['fT/cm'] = { 1e-13, 'T/m' }, ['M'] = { 1, 'M' }, ['mM'] = { 1e-3, 'M' }, ['uM'] = { 1e-6, 'M' },
-  ['nM'] = { 1e-9, 'M' }, ['S'] = { 1, 'S' }, ['mS'] = { 1e-3, 'S' }, ['uS'] = { 1e-6, 'S' }, ['nS'] = { 1e-9, 'S' }, ['C'] = { 1, 'C' },
+  ['V'] = { 1, 'V' }, ['mV'] = { 1e-3, 'V' }, ['uV'] = { 1e-6, 'V' }, ['nV'] = { 1e-9, 'V' }, ['pV'] = { 1e-12, 'V' },
+  ['T'] = { 1, 'T' }, ['uT'] = { 1e-6, 'T' }, ['nT'] = { 1e-9, 'T' }, ['pT'] = { 1e-12, 'T' }, ['fT'] = { 1e-15, 'T' },
+  ['T/m'] = { 1, 'T/m' }, ['pT/m'] = { 1e-12, 'T/m' }, ['fT/m'] = { 1e-15, 'T/m' },
+  ['T/cm'] = { 1e2, 'T/m' }, ['pT/cm'] = { 1e-10, 'T/m' }, ['fT/cm'] = { 1e-13, 'T/m' }, ['M'] = { 1, 'M' },
+  ['mM'] = { 1e-3, 'M' }, ['uM'] = { 1e-6, 'M' }, ['nM'] = { 1e-9, 'M' }, ['S'] = { 1, 'S' }, ['mS'] = { 1e-3, 'S' },
+  ['uS'] = { 1e-6, 'S' }, ['nS'] = { 1e-9, 'S' }, ['C'] = { 1, 'C' },
 }
 
---- Factor that takes numbers in `unit` to SI, and the SI unit; nil when the unit is not known. Both signs for micro are understood.
+--- Factor that takes numbers in `unit` to SI, and the SI unit; nil when the unit is not known. Both signs for micro are
+--- understood.
 ---     mc.meeg.channels.unit('uV')  --> 1e-06, V
 ---@param unit string
 ---@return number|nil
 ---@return string|nil
 function M.unit(unit)
   -- micro sign U+00B5 and Greek mu U+03BC in UTF-8, micro sign in Latin-1
-  local plain = unit:gsub('^\194\181', 'u'):gsub('^\206\188', 'u'):gsub('^\181', 'u'):gsub('^%s+', ''):gsub('%s+$', ''):gsub('^\194\176C$', 'C')
+  local plain = unit:gsub('^\194\181', 'u'):gsub('^\206\188', 'u'):gsub('^\181', 'u'):gsub('^%s+', ''):gsub('%s+$',
+    ''):gsub('^\194\176C$', 'C')
   local s = SCALES[plain]
   if s then return s[1], s[2] end
 end
 
 local RULES = { -- by the beginning or the whole of the lower-case label, first match wins
   { '^stim', 'stim' }, { '^sti%s*%d+$', 'stim' }, { '^status$', 'stim' }, { '^trigger', 'stim' }, { '^trig$', 'stim' },
-  { '^eeg%f[^%a]', 'eeg' }, { '^seeg%f[^%a]', 'seeg' }, { '^ecog%f[^%a]', 'ecog' }, { '^[hvlr]?e[oo]g%f[^%a]', 'eog' }, { '^[hvlr]?eog[hvlr]?$', 'eog' },
-  { '^eog', 'eog' }, { '^ecg', 'ecg' }, { '^ekg', 'ecg' }, { '^emg', 'emg' }, { '^resp', 'resp' }, { '^gsr', 'gsr' }, { '^eda', 'gsr' }, { '^temp', 'temperature' },
+  { '^eeg%f[^%a]', 'eeg' }, { '^seeg%f[^%a]', 'seeg' }, { '^ecog%f[^%a]', 'ecog' }, { '^[hvlr]?e[oo]g%f[^%a]', 'eog' },
+  { '^[hvlr]?eog[hvlr]?$', 'eog' }, { '^eog', 'eog' }, { '^ecg', 'ecg' }, { '^ekg', 'ecg' }, { '^emg', 'emg' },
+  { '^resp', 'resp' }, { '^gsr', 'gsr' }, { '^eda', 'gsr' }, { '^temp', 'temperature' },
   { '^dc%d*$', 'misc' }, { '^misc', 'misc' },
 }
 
@@ -58,7 +63,8 @@ end
 local function known(fname, type_, name)
   if M.UNITS[type_] then return type_ end
   local near = check.nearest(tostring(type_), M.UNITS)
-  error(('%s: channel %s has the type %s, which is not known%s'):format(fname, name, check.show(type_), near and (' (did you mean %q?)'):format(near)
+  error(('%s: channel %s has the type %s, which is not known%s'):format(fname, name, check.show(type_),
+    near and (' (did you mean %q?)'):format(near)
     or '; it is one of ' .. check.names(M.UNITS)), 4)
 end
 
@@ -82,20 +88,27 @@ function M.check(fname, list)
   lists(fname, list)
   local seen = {}
   for i, c in ipairs(list) do
-    if type(c.name) ~= 'string' or c.name == '' then error(('%s: channel %d has no name; each needs one'):format(fname, i), 3) end
-    if seen[c.name] then error(('%s: channels %d and %d are both called %q; names must differ'):format(fname, seen[c.name], i, c.name), 3) end
+    if type(c.name) ~= 'string' or c.name == '' then
+      error(('%s: channel %d has no name; each needs one'):format(fname, i), 3)
+    end
+    if seen[c.name] then
+      error(('%s: channels %d and %d are both called %q; names must differ'):format(fname, seen[c.name], i, c.name), 3)
+    end
     seen[c.name] = i
     known(fname, c.type, c.name)
     c.unit = c.unit or M.UNITS[c.type]
     local p = c.position
-    if p ~= nil and (type(p) ~= 'table' or #p ~= 3 or type(p[1]) ~= 'number' or type(p[2]) ~= 'number' or type(p[3]) ~= 'number') then
-      error(('%s: the position of channel %s is no list of three numbers; give { x, y, z } in metres or leave it out'):format(fname, c.name), 3)
+    if p ~= nil and (type(p) ~= 'table' or #p ~= 3 or type(p[1]) ~= 'number' or type(p[2]) ~= 'number'
+      or type(p[3]) ~= 'number') then
+      error(('%s: the position of channel %s is no list of three numbers; give { x, y, z } in metres or leave it out')
+        :format(fname, c.name), 3)
     end
   end
   return list
 end
 
---- Gives channels of one name running numbers as MNE does, Fz-0, Fz-1 (a letter where that is taken too). For lists that come from files.
+--- Gives channels of one name running numbers as MNE does, Fz-0, Fz-1 (a letter where that is taken too). For lists
+--- that come from files.
 ---@param list table[]
 ---@return string|nil what was done, for the warnings of a recording
 function M.distinct(list)
@@ -116,7 +129,8 @@ function M.distinct(list)
       list[i].name, taken[given] = given, true
     end
   end
-  return order[1] and ('several channels are called %s; they got running numbers'):format(table.concat(order, ', ')) or nil
+  return order[1] and ('several channels are called %s; they got running numbers'):format(table.concat(order, ', '))
+    or nil
 end
 
 local function as_rows(fname, positions, n)
@@ -140,7 +154,8 @@ function M.marked(fname, bads, list)
   for _, b in ipairs(bads) do
     if not there[b] then
       local near = check.nearest(tostring(b), M.names(list))
-      error(('%s: bad channel %s is not among the channels%s'):format(fname, check.show(b), near and (' (did you mean %q?)'):format(near) or '; correct its name'), 3)
+      error(('%s: bad channel %s is not among the channels%s'):format(fname, check.show(b),
+        near and (' (did you mean %q?)'):format(near) or '; correct its name'), 3)
     end
   end
   return bads
@@ -148,8 +163,8 @@ end
 
 --- A list of channels from names or tables.
 --
--- list: names or tables { name, type, unit, position }. types: one type for all or a list of them (default eeg where a table has none).
--- positions: [C, 3] in metres, head frame; a row of NaN is a channel without position.
+-- list: names or tables { name, type, unit, position }. types: one type for all or a list of them (default eeg where a
+-- table has none). positions: [C, 3] in metres, head frame; a row of NaN is a channel without position.
 ---     mc.meeg.channels.new({ 'Fz', 'Cz' }, 'eeg')[2].unit  --> V
 ---@param list table
 ---@param types? string|string[]
@@ -159,9 +174,13 @@ function M.new(list, types, positions)
   local fname, out = 'meeg.channels', {}
   check.arg(fname, 'channels', list, 'table', 3)
   if #list == 0 then error(fname .. ': the list of channels is empty; name at least one', 2) end
-  if type(types) == 'table' and #types ~= #list then error(('%s: %d types for %d channels; give one each, or one for all'):format(fname, #types, #list), 2) end
+  if type(types) == 'table' and #types ~= #list then
+    error(('%s: %d types for %d channels; give one each, or one for all'):format(fname, #types, #list), 2)
+  end
   local rows = positions ~= nil and as_rows(fname, positions, #list)
-  if rows and #rows ~= #list then error(('%s: %d positions for %d channels; give one each'):format(fname, #rows, #list), 2) end
+  if rows and #rows ~= #list then
+    error(('%s: %d positions for %d channels; give one each'):format(fname, #rows, #list), 2)
+  end
   for i, c in ipairs(list) do
     local one = {}
     if type(c) == 'table' then
@@ -204,9 +223,11 @@ function M.names(list)
   return out
 end
 
-local DATA = { mag = true, grad = true, eeg = true, seeg = true, ecog = true, dbs = true, hbo = true, hbr = true, fnirs = true }
+local DATA = { mag = true, grad = true, eeg = true, seeg = true, ecog = true, dbs = true, hbo = true,
+  hbr = true, fnirs = true }
 local GROUPS = {
-  data = function(t) return DATA[t] end, meg = function(t) return t == 'mag' or t == 'grad' end, all = function() return true end,
+  data = function(t) return DATA[t] end, meg = function(t) return t == 'mag' or t == 'grad' end,
+  all = function() return true end,
   fnirs = function(t) return t == 'hbo' or t == 'hbr' or t == 'fnirs' end,
 }
 
@@ -250,15 +271,18 @@ local function add_word(fname, list, word, chosen, marked)
   local names, words = M.names(list), M.types(list)
   for _, name in ipairs(names) do words[#words + 1] = name end
   local near = check.nearest(word, words)
-  error(('%s: %q is neither a channel nor a type%s; there are %s'):format(fname, word, near and (' (did you mean %q?)'):format(near) or '',
+  error(('%s: %q is neither a channel nor a type%s; there are %s'):format(fname, word,
+    near and (' (did you mean %q?)'):format(near) or '',
     table.concat(names, ', ', 1, math.min(#names, 12)) .. (#names > 12 and ', ...' or '')), 4)
 end
 
 --- Positions of the channels that are meant, ascending, each once.
 --
--- what: a name, a type, a group ('data', 'meg', 'fnirs', 'all'), a position (1-based, negative from the end), or a list of these; nil for
--- all of group data. Channels named by a type leave out those marked bad; channels named themselves stay.
----     mc.meeg.channels.pick(mc.meeg.channels.new({ 'Fz', 'Cz', 'EOG' }, { 'eeg', 'eeg', 'eog' }), 'eeg', { 'Fz' })  --> { 2 }
+-- what: a name, a type, a group ('data', 'meg', 'fnirs', 'all'), a position (1-based, negative from the end), or a list
+-- of these; nil for all of group data. Channels named by a type leave out those marked bad; channels named themselves
+-- stay.
+---     mc.meeg.channels.pick(mc.meeg.channels.new({ 'Fz', 'Cz', 'EOG' }, { 'eeg', 'eeg', 'eog' }), 'eeg', { 'Fz' })
+---       --> { 2 }
 ---@param list table[]
 ---@param what? string|integer|table
 ---@param bads? string[] names to leave out
@@ -284,7 +308,8 @@ function M.pick(list, what, bads, fname)
       if type(w) == 'number' then
         local i = w < 0 and #list + 1 + w or w
         if w ~= math.floor(w) or not list[i] then
-          error(('%s: channel %s is outside the %d there are; they count from 1, or -1 backwards'):format(fname, tostring(w), #list), 3)
+          error(('%s: channel %s is outside the %d there are; they count from 1, or -1 backwards'):format(fname,
+            tostring(w), #list), 3)
         end
         chosen[i] = true
       elseif type(w) == 'string' then add_word(fname, list, w, chosen, marked)

@@ -7,7 +7,8 @@
 -- KRISS, Artemis, Compumedics and optically pumped sensors as their makers state them, numbered as in FIF files.
 local M = {}
 
---- Four points of a square coil at (+-q, +-q), which integrate polynomials of degree 3 over it when q is a quarter of the side.
+--- Four points of a square coil at (+-q, +-q), which integrate polynomials of degree 3 over it when q is a quarter of
+--- the side.
 local function square(q, z, w, qy, x)
   x, qy = x or 0, qy or q
   return { { x + q, qy, z, w / 4 }, { x - q, qy, z, w / 4 }, { x - q, -qy, z, w / 4 }, { x + q, -qy, z, w / 4 } }
@@ -58,15 +59,18 @@ local VECTORVIEW = planar(8.4e-3, 6.713e-3, 0.3e-3)
 local COILS = {
   [2] = { { 8.1e-3, 0, 0, 1 / 16.2e-3 }, { -8.1e-3, 0, 0, -1 / 16.2e-3 } }, [2000] = POINT,
   [3012] = VECTORVIEW, [3013] = VECTORVIEW, [3014] = VECTORVIEW, [3015] = VECTORVIEW,
-  [3022] = square(6.45e-3, 0.3e-3, 1), [3023] = square(6.45e-3, 0.3e-3, 1), [3024] = square(5.25e-3, 0.3e-3, 1), [3025] = square(7e-3, 0.3e-3, 1),
-  [4001] = square(5.75e-3, 0, 1), [4002] = axial(4.5e-3, 50e-3), [4003] = square(7.5e-3, 0, 1), [4004] = axial(20e-3, 135e-3), [4005] = beside(20e-3, 20e-3, 67.5e-3),
-  [5001] = axial(4.5e-3, 50e-3), [5002] = square(4e-3, 0, 1), [5003] = axial(8.6e-3, 78.6e-3), [5004] = beside(8.5e-3, 8.5e-3, 39.3e-3),
-  [6001] = axial(3.875e-3, 50e-3), [6002] = square(3.875e-3, 0, 1),
-  [7001] = { { 0, 0, 0, 1 }, { 0, 0, 50e-3, -1 } }, [7002] = square(2.5e-3, 0, 1), [7003] = square(5e-3, 0, 1), [7004] = square(5e-3, 0, 1),
+  [3022] = square(6.45e-3, 0.3e-3, 1), [3023] = square(6.45e-3, 0.3e-3, 1), [3024] = square(5.25e-3, 0.3e-3, 1),
+  [3025] = square(7e-3, 0.3e-3, 1), [4001] = square(5.75e-3, 0, 1), [4002] = axial(4.5e-3, 50e-3),
+  [4003] = square(7.5e-3, 0, 1), [4004] = axial(20e-3, 135e-3), [4005] = beside(20e-3, 20e-3, 67.5e-3),
+  [5001] = axial(4.5e-3, 50e-3), [5002] = square(4e-3, 0, 1), [5003] = axial(8.6e-3, 78.6e-3),
+  [5004] = beside(8.5e-3, 8.5e-3, 39.3e-3), [6001] = axial(3.875e-3, 50e-3), [6002] = square(3.875e-3, 0, 1),
+  [7001] = { { 0, 0, 0, 1 }, { 0, 0, 50e-3, -1 } }, [7002] = square(2.5e-3, 0, 1), [7003] = square(5e-3, 0, 1),
+  [7004] = square(5e-3, 0, 1),
   [7501] = axial(3.715e-3, 57.4e-3), [7502] = square(3.712e-3, 0, 1), [7503] = axial(3.715e-3, 30e-3),
   [8001] = row(), [8002] = row(), [8101] = row(), [8201] = cube(0.5e-3),
   [9001] = axial(5e-3, 50e-3), [9101] = axial(5.125e-3, 50e-3),
-  [9102] = joined(square(4.15e-3, 0, 0.5), square(4.15e-3, 1.5e-3, 0.5), square(4.15e-3, 47e-3, -0.5), square(4.15e-3, 48.5e-3, -0.5)),
+  [9102] = joined(square(4.15e-3, 0, 0.5), square(4.15e-3, 1.5e-3, 0.5), square(4.15e-3, 47e-3, -0.5),
+    square(4.15e-3, 48.5e-3, -0.5)),
 }
 
 --- Points of a coil as a list of { x, y, z, weight } in its own frame; nil for a coil that is not known.

@@ -21,14 +21,18 @@ local M = {}
 local function events_of(fname, r, o)
   local events, ids = o.events, nil
   if events == nil or type(events) == 'string' then
-    events, ids = events_.from_annotations(r, { match = events, event_id = type(o.event_id) == 'table' and o.event_id[1] == nil and o.event_id or nil })
+    events, ids = events_.from_annotations(r,
+      { match = events, event_id = type(o.event_id) == 'table' and o.event_id[1] == nil and o.event_id or nil })
     if o.events == nil and events.shape[1] == 0 then events, ids = events_.of(r) end
     if events.shape[1] == 0 then
-      error(('%s: no annotation %sof %s tells of an event%s; give events'):format(fname, o.events and '' or 'or trigger ', r.path or 'it', o.events and (' %q'):format(o.events) or ''), 4)
+      error(('%s: no annotation %sof %s tells of an event%s; give events'):format(fname,
+        o.events and '' or 'or trigger ', r.path or 'it', o.events and (' %q'):format(o.events) or ''), 4)
     end
   end
   if tensor.is(events) then
-    if events.ndim ~= 2 or events.shape[2] ~= 3 then error(('%s: events are %s; give [n, 3]: sample, value before, id'):format(fname, tensor.describe(events)), 4) end
+    if events.ndim ~= 2 or events.shape[2] ~= 3 then
+      error(('%s: events are %s; give [n, 3]: sample, value before, id'):format(fname, tensor.describe(events)), 4)
+    end
     events = events:totable()
   end
   for i, e in ipairs(events) do
@@ -49,14 +53,21 @@ local function wanted_of(fname, events, ids, given)
   elseif type(given) == 'number' then out[('%.0f'):format(given)] = given
   else
     for k, v in pairs(given) do
-      if type(k) == 'string' and type(v) == 'number' then out[k] = v
-      elseif type(k) == 'number' and type(v) == 'number' then out[('%.0f'):format(v)] = v
-      elseif type(k) == 'number' and type(v) == 'string' and ids and ids[v] then out[v] = ids[v]
-      else error(('%s: event_id holds %s = %s; give ids, or name = id'):format(fname, tostring(k), check.show(v)), 4) end
+      if type(k) == 'string' and type(v) == 'number' then
+        out[k] = v
+      elseif type(k) == 'number' and type(v) == 'number' then
+        out[('%.0f'):format(v)] = v
+      elseif type(k) == 'number' and type(v) == 'string' and ids and ids[v] then
+        out[v] = ids[v]
+      else
+        error(('%s: event_id holds %s = %s; give ids, or name = id'):format(fname, tostring(k), check.show(v)), 4)
+      end
     end
   end
   for name, id in pairs(out) do
-    if not present[id] then error(('%s: no event has the id %.0f (%q); correct event_id or leave it out'):format(fname, id, name), 4) end
+    if not present[id] then
+      error(('%s: no event has the id %.0f (%q); correct event_id or leave it out'):format(fname, id, name), 4)
+    end
     set[id] = true
   end
   return out, set
@@ -89,17 +100,24 @@ end
 --- First and last sample (1-based) of a stretch of seconds within an epoch.
 local function span_of(fname, baseline, first, fs, T)
   local from, to = baseline[1] or -math.huge, baseline[2] or math.huge
-  if type(from) ~= 'number' or type(to) ~= 'number' or not (from <= to) then error(fname .. ': baseline is { from, to } in seconds; from may not be later than to', 4) end
-  local a, b = math.max(events_.round(math.max(from, -1e9) * fs) - first + 1, 1), math.min(events_.round(math.min(to, 1e9) * fs) - first + 1, T)
-  if b < a then error(('%s: no sample lies in the baseline from %.6g to %.6g s; give one within tmin and tmax'):format(fname, from, to), 4) end
+  if type(from) ~= 'number' or type(to) ~= 'number' or not (from <= to) then
+    error(fname .. ': baseline is { from, to } in seconds; from may not be later than to', 4)
+  end
+  local a, b = math.max(events_.round(math.max(from, -1e9) * fs) - first + 1, 1),
+    math.min(events_.round(math.min(to, 1e9) * fs) - first + 1, T)
+  if b < a then
+    error(('%s: no sample lies in the baseline from %.6g to %.6g s; give one within tmin and tmax'):format(
+      fname, from, to), 4)
+  end
   return a, b
 end
 
 -- ---------------------------------------------------------------- cutting
 
 local CUT = {
-  events = { nil, 'tensor | table | string' }, event_id = { nil, 'table | integer' }, tmin = { -0.2, 'number' }, tmax = { 0.5, 'number' }, baseline = { nil, 'table' },
-  reject_by_annotation = { true, 'bool' }, detrend = { nil, { 'constant', 'linear' } }, channels = { nil, 'any' }, repeated = { 'error', { 'error', 'drop' } },
+  events = { nil, 'tensor | table | string' }, event_id = { nil, 'table | integer' }, tmin = { -0.2, 'number' },
+  tmax = { 0.5, 'number' }, baseline = { nil, 'table' }, reject_by_annotation = { true, 'bool' },
+  detrend = { nil, { 'constant', 'linear' } }, channels = { nil, 'any' }, repeated = { 'error', { 'error', 'drop' } },
   reject = { nil, 'table' }, flat = { nil, 'table' }, dtype = { 'f64', { 'f64', 'f32' } }, proj = { true, 'bool' },
 }
 
@@ -123,12 +141,16 @@ local CUT = {
 function M.cut(r, opts)
   local fname = 'meeg.epochs.cut'
   local o = check.opts(fname, opts, CUT, 3)
-  if not require('mascon.meeg.raw').is(r) then error(('%s: %s; give a recording opened by mc.meeg.raw.open'):format(fname, check.show(r)), 2) end
+  if not require('mascon.meeg.raw').is(r) then
+    error(('%s: %s; give a recording opened by mc.meeg.raw.open'):format(fname, check.show(r)), 2)
+  end
   local list, ids = events_of(fname, r, o)
   local event_id, set = wanted_of(fname, list, ids, o.event_id)
   local first, last = events_.round(o.tmin * r.fs), events_.round(o.tmax * r.fs)
   local T = last - first + 1
-  if T < 1 then error(('%s: tmin %.6g s and tmax %.6g s hold no sample; tmax must be later'):format(fname, o.tmin, o.tmax), 2) end
+  if T < 1 then
+    error(('%s: tmin %.6g s and tmax %.6g s hold no sample; tmax must be later'):format(fname, o.tmin, o.tmax), 2)
+  end
   local stretches = o.reject_by_annotation and r:bad_stretches() or {}
   local rows, starts, selection, drop_log, seen = {}, {}, {}, {}, {}
   for i, e in ipairs(list) do
@@ -136,7 +158,8 @@ function M.cut(r, opts)
     local fault = not set[e[3]] and 'IGNORED'
     if not fault and seen[e[1]] then
       if o.repeated == 'error' then
-        error(('%s: events %d and %d are both at sample %.0f; give repeated = "drop" to keep the first'):format(fname, seen[e[1]], i, e[1]), 2)
+        error(('%s: events %d and %d are both at sample %.0f; give repeated = "drop" to keep the first'):format(fname,
+          seen[e[1]], i, e[1]), 2)
       end
       fault = 'DROP DUPLICATE'
     end
@@ -147,7 +170,8 @@ function M.cut(r, opts)
       rows[#rows + 1], starts[#starts + 1], selection[#selection + 1] = e, start, i
     end
   end
-  local from = o.channels ~= nil and channels.pick(r.channels, o.channels, r.bads, fname) or channels.pick(r.channels, 'all')
+  local from = o.channels ~= nil and channels.pick(r.channels, o.channels, r.bads, fname)
+    or channels.pick(r.channels, 'all')
   local known, bads, info = channels.copy(r.channels, from), {}, {}
   for _, b in ipairs(r.bads) do
     for _, c in ipairs(known) do
@@ -159,7 +183,8 @@ function M.cut(r, opts)
   local a, b
   if o.baseline then a, b = span_of(fname, o.baseline, first, r.fs, T) end
   local e = epochs.over(fname, {
-    fs = r.fs, tmin = first / r.fs, samples = T, channels = known, bads = bads, events = #rows > 0 and create.tensor(rows, { dtype = 'i64' }) or {}, event_id = event_id,
+    fs = r.fs, tmin = first / r.fs, samples = T, channels = known, bads = bads,
+    events = #rows > 0 and create.tensor(rows, { dtype = 'i64' }) or {}, event_id = event_id,
     selection = selection, drop_log = drop_log, info = info, annotations = r.annotations,
     baseline = a and { (first + a - 1) / r.fs, (first + b - 1) / r.fs } or nil,
   }, {
@@ -170,7 +195,9 @@ function M.cut(r, opts)
       for j, row in ipairs(which) do
         tensor.scope(function()
           local x = r._fetch(inner, starts[row], T)
-          if trend then x = F.where(F.greater(trend, 0), require('mascon.signal').detrend(x, { type = o.detrend }), x) end
+          if trend then
+            x = F.where(F.greater(trend, 0), require('mascon.signal').detrend(x, { type = o.detrend }), x)
+          end
           if offset then x = x - x[{ { 1, #picks }, { a, b } }]:mean { 2, keepdim = true } * offset end
           out[j] = x
         end)
@@ -189,7 +216,10 @@ end
 local function limits_of(e, picks, given, none)
   local out = {}
   for t, v in pairs(given or {}) do
-    if not channels.UNITS[t] or type(v) ~= 'number' then error(('epochs.drop_bad: %s = %s is no limit of a type of channel; as in { eeg = 100e-6 }'):format(tostring(t), check.show(v)), 4) end
+    if not channels.UNITS[t] or type(v) ~= 'number' then
+      error(('epochs.drop_bad: %s = %s is no limit of a type of channel; as in { eeg = 100e-6 }'):format(tostring(t),
+        check.show(v)), 4)
+    end
   end
   for k, i in ipairs(picks) do out[k] = given and given[e.channels[i].type] or none end
   return create.tensor(out):reshape(1, #out)
@@ -200,7 +230,9 @@ function M.drop_bad(e, o)
   local picks, marked, gone, reasons = {}, {}, {}, {}
   for _, b in ipairs(e.bads) do marked[b] = true end
   for i, c in ipairs(e.channels) do
-    if not marked[c.name] and (o.reject and o.reject[c.type] or o.flat and o.flat[c.type]) then picks[#picks + 1] = i end
+    if not marked[c.name] and (o.reject and o.reject[c.type] or o.flat and o.flat[c.type]) then
+      picks[#picks + 1] = i
+    end
   end
   local high, low = limits_of(e, picks, o.reject, math.huge), limits_of(e, picks, o.flat, -math.huge)
   if #picks == 0 then return e end

@@ -14,8 +14,10 @@ function M.stamp(text)
   y, m, d = tonumber(y), tonumber(m), tonumber(d)
   -- days since 1970-01-01 in the Gregorian calendar, the year taken from March on
   if m <= 2 then y, m = y - 1, m + 12 end
-  local days = 365 * y + floor(y / 4) - floor(y / 100) + floor(y / 400) + floor((153 * (m - 3) + 2) / 5) + d - 1 - 719468
-  return { days * 86400 + tonumber(h) * 3600 + tonumber(mi) * 60 + tonumber(s), floor((tonumber('0' .. fraction) or 0) * 1e6 + 0.5) }
+  local days =
+    365 * y + floor(y / 4) - floor(y / 100) + floor(y / 400) + floor((153 * (m - 3) + 2) / 5) + d - 1 - 719468
+  return { days * 86400 + tonumber(h) * 3600 + tonumber(mi) * 60 + tonumber(s),
+    floor((tonumber('0' .. fraction) or 0) * 1e6 + 0.5) }
 end
 
 --- The date of { seconds, microseconds }.
@@ -23,7 +25,8 @@ end
 ---@return string|nil
 function M.text(stamp)
   local s, us = stamp[1], stamp[2] or 0
-  if not s or us < 0 or us >= 1e6 or math.abs(s) > 2 ^ 40 then return nil end -- "no date" is written as impossible microseconds
+  -- "no date" is written as impossible microseconds
+  if not s or us < 0 or us >= 1e6 or math.abs(s) > 2 ^ 40 then return nil end
   return os.date('!%Y-%m-%dT%H:%M:%S', s) .. (us > 0 and ('.%06d'):format(us) or '')
 end
 

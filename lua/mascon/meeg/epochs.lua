@@ -33,8 +33,12 @@ function meta.__index(e, k)
     rawset(e, 'data', data)
     return data
   end
-  if k == 'data' or k == 'baseline' or k == 'metadata' or k == 'annotations' or k == 'path' or type(k) ~= 'string' or k:sub(1, 1) == '_' then return nil end
-  local names = { 'data', 'fs', 'tmin', 'samples', 'channels', 'bads', 'events', 'event_id', 'selection', 'drop_log', 'baseline', 'info', 'annotations' }
+  if k == 'data' or k == 'baseline' or k == 'metadata' or k == 'annotations' or k == 'path' or type(k) ~= 'string'
+    or k:sub(1, 1) == '_' then
+    return nil
+  end
+  local names = { 'data', 'fs', 'tmin', 'samples', 'channels', 'bads', 'events', 'event_id', 'selection', 'drop_log',
+    'baseline', 'info', 'annotations' }
   for name in pairs(methods) do names[#names + 1] = name end
   local near = check.nearest(k, names)
   error(('meeg.epochs: epochs have no field %q%s'):format(k, near and ('; did you mean %q?'):format(near) or ''), 2)
@@ -44,7 +48,8 @@ function meta.__tostring(e)
   local kinds, count = {}, {}
   for _, c in ipairs(e.channels) do count[c.type] = (count[c.type] or 0) + 1 end
   for i, t in ipairs(channels.types(e.channels)) do kinds[i] = ('%d %s'):format(count[t], t) end
-  return ('%d epochs, %s, %d samples from %.6g to %.6g s at %.6g Hz%s'):format(e:count(), table.concat(kinds, ', '), e.samples, e.tmin,
+  return ('%d epochs, %s, %d samples from %.6g to %.6g s at %.6g Hz%s'):format(e:count(), table.concat(kinds, ', '),
+    e.samples, e.tmin,
     e.tmin + (e.samples - 1) / e.fs, e.fs, rawget(e, 'data') and '' or ', in the file')
 end
 
@@ -58,13 +63,15 @@ function M.is(v) return type(v) == 'table' and getmetatable(v) == meta end
 local function events_of(fname, events, n, samples)
   if events == nil then
     local i = create.arange(0, n - 1, { dtype = 'i64' }):reshape(n, 1)
-    return op.functions.concat({ i * samples, create.zeros({ n, 1 }, { dtype = 'i64' }), create.ones({ n, 1 }, { dtype = 'i64' }) }, 2)
+    return op.functions.concat({ i * samples, create.zeros({ n, 1 }, { dtype = 'i64' }),
+      create.ones({ n, 1 }, { dtype = 'i64' }) }, 2)
   end
   if type(events) == 'table' then
     events = #events == 0 and create.zeros({ 0, 3 }, { dtype = 'i64' }) or create.tensor(events, { dtype = 'i64' })
   end
   if not tensor.is(events) or events.ndim ~= 2 or events.shape[1] ~= n or events.shape[2] ~= 3 then
-    error(('%s: events are %s; %d epochs need [%d, 3]: sample, value before, id'):format(fname, tensor.is(events) and tensor.describe(events) or check.show(events), n, n), 4)
+    error(('%s: events are %s; %d epochs need [%d, 3]: sample, value before, id'):format(fname,
+      tensor.is(events) and tensor.describe(events) or check.show(events), n, n), 4)
   end
   return events.dtype == 'i64' and events or events:to { dtype = 'i64' }
 end
@@ -86,40 +93,52 @@ local function complete(fname, e, n)
   if not e.selection then
     for i = 1, n do selection[i] = i end
   end
-  if #selection ~= n then error(('%s: selection has %d numbers for %d epochs; give one each'):format(fname, #selection, n), 4) end
+  if #selection ~= n then
+    error(('%s: selection has %d numbers for %d epochs; give one each'):format(fname, #selection, n), 4)
+  end
   for _, s in ipairs(selection) do
-    if type(s) ~= 'number' or s < 1 or s ~= floor(s) or kept[s] then error(('%s: selection holds %s; it is of different whole numbers from 1'):format(fname, tostring(s)), 4) end
+    if type(s) ~= 'number' or s < 1 or s ~= floor(s) or kept[s] then
+      error(('%s: selection holds %s; it is of different whole numbers from 1'):format(fname, tostring(s)), 4)
+    end
     most, kept[s] = max(most, s), true
   end
   if not drop_log then
     drop_log = {}
     for i = 1, most do drop_log[i] = kept[i] and {} or { 'IGNORED' } end
   end
-  if #drop_log < most then error(('%s: the drop log has %d entries, epoch %d is selected; it needs one per original epoch'):format(fname, #drop_log, most), 4) end
+  if #drop_log < most then
+    error(('%s: the drop log has %d entries, epoch %d is selected; it needs one per original epoch'):format(fname,
+      #drop_log, most), 4)
+  end
   e.selection, e.drop_log = selection, drop_log
   return setmetatable(e, meta)
 end
 
 local NEW = {
-  data = { nil, 'tensor | table' }, fs = { nil, 'number > 0' }, channels = { nil, 'table' }, types = { nil, 'string | table' }, positions = { nil, 'tensor | table' },
-  bads = { nil, 'table' }, events = { nil, 'tensor | table' }, event_id = { nil, 'table' }, tmin = { 0, 'number' }, unit = { nil, 'string' }, selection = { nil, 'table' },
+  data = { nil, 'tensor | table' }, fs = { nil, 'number > 0' }, channels = { nil, 'table' },
+  types = { nil, 'string | table' }, positions = { nil, 'tensor | table' }, bads = { nil, 'table' },
+  events = { nil, 'tensor | table' }, event_id = { nil, 'table' }, tmin = { 0, 'number' }, unit = { nil, 'string' },
+  selection = { nil, 'table' },
   drop_log = { nil, 'table' }, baseline = { nil, 'table' }, info = { nil, 'table' }, annotations = { nil, 'table' },
 }
 
 local function samples_of(fname, data)
   if data == nil then error(fname .. ': data is missing; give a tensor [epochs, channels, samples]', 4) end
   if type(data) == 'table' then data = create.tensor(data) end
-  if data.ndim ~= 3 then error(('%s: data is %s; epochs are [epochs, channels, samples]'):format(fname, tensor.describe(data)), 4) end
+  if data.ndim ~= 3 then
+    error(('%s: data is %s; epochs are [epochs, channels, samples]'):format(fname, tensor.describe(data)), 4)
+  end
   if data.dtype ~= 'f64' and data.dtype ~= 'f32' then data = data:to { dtype = 'f64' } end
   return data
 end
 
 --- Epochs from samples in memory.
 --
--- data: f64|f32 [E, C, T] (other numbers become f64), kept, not copied. fs: Hz. channels: names or tables (see mc.meeg.channels.new); names
--- are invented when left out. types: one or a list (default eeg). positions: [C, 3] in metres. bads: names. events: i64 [E, 3] (default: one
--- after the other, id 1). event_id: name = id. tmin: s. unit: what the numbers are in, such as 'uV' (default SI units). selection, drop_log,
--- baseline, annotations, info: see the fields.
+-- data: f64|f32 [E, C, T] (other numbers become f64), kept, not copied. fs: Hz. channels: names or tables (see
+-- mc.meeg.channels.new); names are invented when left out. types: one or a list (default eeg). positions: [C, 3] in
+-- metres. bads: names. events: i64 [E, 3] (default: one after the other, id 1). event_id: name = id. tmin: s. unit:
+-- what the numbers are in, such as 'uV' (default SI units). selection, drop_log, baseline, annotations, info: see the
+-- fields.
 -- Errors: another rank, counts that do not match, names twice, types that are not known.
 ---     mc.meeg.epochs.new{ data = mc.zeros{ 5, 2, 100 }, fs = 250, channels = { 'Fz', 'Cz' } }:count()  --> 5
 ---@param opts table
@@ -130,25 +149,33 @@ function M.new(opts)
   local data = samples_of(fname, o.data)
   if not o.fs then error(fname .. ': fs is missing; give the sampling rate in Hz', 2) end
   local n, c, t = data.shape[1], data.shape[2], data.shape[3]
-  if c == 0 or t == 0 then error(('%s: data is %s; there must be a channel and a sample'):format(fname, tensor.describe(data)), 2) end
+  if c == 0 or t == 0 then
+    error(('%s: data is %s; there must be a channel and a sample'):format(fname, tensor.describe(data)), 2)
+  end
   if not o.channels then
     o.channels = {}
     for i = 1, c do o.channels[i] = ('ch%d'):format(i) end
   end
-  if #o.channels ~= c then error(('%s: %d channels for data of %s; give one each'):format(fname, #o.channels, tensor.describe(data)), 2) end
+  if #o.channels ~= c then
+    error(('%s: %d channels for data of %s; give one each'):format(fname, #o.channels, tensor.describe(data)), 2)
+  end
   local list = channels.new(o.channels, o.types, o.positions)
   if o.unit then
     local scale = channels.unit(o.unit)
-    if not scale then error(('%s: unit %q is not known; scale the data to SI units and leave unit out'):format(fname, o.unit), 2) end
+    if not scale then
+      error(('%s: unit %q is not known; scale the data to SI units and leave unit out'):format(fname, o.unit), 2)
+    end
     if scale ~= 1 then data = data * scale end
   end
   return complete(fname, {
-    data = data, fs = o.fs, tmin = o.tmin, samples = t, channels = list, bads = o.bads, baseline = o.baseline, annotations = o.annotations, info = o.info,
+    data = data, fs = o.fs, tmin = o.tmin, samples = t, channels = list, bads = o.bads, baseline = o.baseline,
+    annotations = o.annotations, info = o.info,
     events = o.events, event_id = o.event_id, selection = o.selection, drop_log = o.drop_log,
   }, n)
 end
 
---- Opens epochs: -epo.fif (.fif.gz, split files), epoched .set, .npy and .npz [E, C, T]. Samples stay in the file until asked for.
+--- Opens epochs: -epo.fif (.fif.gz, split files), epoched .set, .npy and .npz [E, C, T]. Samples stay in the file until
+--- asked for.
 --
 -- Options as in mc.meeg.raw.open; tmin (s) for arrays; proj (true): projectors of a FIF file that are not applied to
 -- its samples are applied where epochs are read.
@@ -158,23 +185,28 @@ end
 ---@return table epochs
 function M.open(path, opts)
   local e = require('mascon.meeg.files').open(path, opts)
-  if not M.is(e) then error(('meeg.epochs.open: %s is a continuous recording; open it with mc.meeg.raw.open and cut it around events'):format(path), 2) end
+  if not M.is(e) then
+    error(('meeg.epochs.open: %s is a continuous recording; open it with mc.meeg.raw.open and cut it around events')
+      :format(path), 2)
+  end
   return e
 end
 
 --- Epochs around the events of a recording; see mascon.meeg.cut, where the options stand.
 --
--- raw: from mc.meeg.raw.open. opts: events (i64 [n, 3] or a pattern for annotations; all annotations when left out), event_id, tmin (-0.2 s),
--- tmax (0.5 s), baseline ({ from, to } s), reject_by_annotation (true), detrend, proj (true), channels, reject, flat,
--- repeated, dtype.
----     mc.meeg.epochs.cut(mc.meeg.raw.new{ data = mc.zeros{ 1, 500 }, fs = 100 }, { events = { { 50, 0, 1 }, { 495, 0, 1 } } }).drop_log[2][1]  --> TOO_SHORT
+-- raw: from mc.meeg.raw.open. opts: events (i64 [n, 3] or a pattern for annotations; all annotations when left out),
+-- event_id, tmin (-0.2 s), tmax (0.5 s), baseline ({ from, to } s), reject_by_annotation (true), detrend, proj (true),
+-- channels, reject, flat, repeated, dtype.
+---     mc.meeg.epochs.cut(mc.meeg.raw.new{ data = mc.zeros{ 1, 500 }, fs = 100 }, { events = { { 50, 0, 1 }, { 495,
+---       0, 1 } } }).drop_log[2][1]
+---       --> TOO_SHORT
 ---@param raw table
 ---@param opts table
 ---@return table epochs
 function M.cut(raw, opts) return require('mascon.meeg.cut').cut(raw, opts) end
 
---- Epochs whose samples stay where they are: source.read(rows, picks) gives [#rows, #picks, T] of 1-based positions, which the caller may write to. For
---- the modules that read epochs.
+--- Epochs whose samples stay where they are: source.read(rows, picks) gives [#rows, #picks, T] of 1-based positions,
+--- which the caller may write to. For the modules that read epochs.
 ---@param fname string for messages
 ---@param e table fields without data, but with samples
 ---@param source table { read = function, count = E, dtype = 'f64' | 'f32' }
@@ -199,8 +231,8 @@ function methods.names(e) return channels.names(e.channels) end
 
 local PICKS = { exclude_bads = { true, 'bool' } }
 
---- Positions of channels by name, type, group or number; see mc.meeg.channels.pick. exclude_bads (default true): marked ones are left out
---- where they are not named.
+--- Positions of channels by name, type, group or number; see mc.meeg.channels.pick. exclude_bads (default true): marked
+--- ones are left out where they are not named.
 ---@param what? string|integer|table
 ---@param opts? table
 ---@return integer[]
@@ -249,11 +281,13 @@ local function range(first, last)
   return out
 end
 
-local READ = { first = { 1, 'integer >= 1' }, last = { nil, 'integer' }, epochs = { nil, 'table' }, channels = { nil, 'any' } }
+local READ = { first = { 1, 'integer >= 1' }, last = { nil, 'integer' }, epochs = { nil, 'table' },
+  channels = { nil, 'any' } }
 
 --- Samples of some epochs, [e, c, T], whether they are in memory or in a file.
 --
--- first, last: epochs (1-based, inclusive), or epochs: a list of them. channels: as in :picks, marked bads included; all when left out.
+-- first, last: epochs (1-based, inclusive), or epochs: a list of them. channels: as in :picks, marked bads included;
+-- all when left out.
 ---@param opts? table
 ---@return any tensor
 function methods.read(e, opts)
@@ -261,7 +295,9 @@ function methods.read(e, opts)
   local n = e:count()
   local rows = o.epochs or range(o.first, min(o.last or n, n))
   for _, r in ipairs(rows) do
-    if type(r) ~= 'number' or r < 1 or r > n or r ~= floor(r) then error(('epochs.read: epoch %s is outside the %d there are; they count from 1'):format(tostring(r), n), 2) end
+    if type(r) ~= 'number' or r < 1 or r > n or r ~= floor(r) then
+      error(('epochs.read: epoch %s is outside the %d there are; they count from 1'):format(tostring(r), n), 2)
+    end
   end
   local picks = o.channels ~= nil and channels.pick(e.channels, o.channels, nil, 'epochs.read') or range(1, #e.channels)
   if #rows == 0 then return tensor.empty('epochs.read', { 0, #picks, e.samples }, e:dtype()) end
@@ -275,7 +311,8 @@ end
 
 local BLOCKS = { size = { nil, 'integer >= 1' }, channels = READ.channels }
 
---- Iterator over the epochs in order: for x, first in epochs:blocks{ size = 50 } do ... end, x [e, c, T], first its first epoch.
+--- Iterator over the epochs in order: for x, first in epochs:blocks{ size = 50 } do ... end, x [e, c, T], first its
+--- first epoch.
 --
 -- size: epochs of a block (default about 64 MiB). Results must not depend on it.
 ---@param opts? table
@@ -354,11 +391,13 @@ end
 function M.behind(e, read)
   local out, n = derived(e), e:count()
   out.data, out._rows, out._cols = nil, range(1, n), range(1, #e.channels)
-  out._source = { count = n, dtype = e:dtype(), read = read, work = e._source and e._source.work, forget = e._source and e._source.forget }
+  out._source = { count = n, dtype = e:dtype(), read = read, work = e._source and e._source.work,
+    forget = e._source and e._source.forget }
   return out
 end
 
---- New epochs with some channels, in their order; `what` as in :picks. Marked bads are left out only where a type is asked for.
+--- New epochs with some channels, in their order; `what` as in :picks. Marked bads are left out only where a type is
+--- asked for.
 ---@param what string|integer|table
 ---@return table epochs
 function methods.pick(e, what)
@@ -374,14 +413,17 @@ local function numbers(e, what)
   if type(what) == 'number' then what = { what } end
   if type(what) ~= 'table' then error(('epochs.drop: %s; give epoch numbers or a mask'):format(check.show(what)), 3) end
   if type(what[1]) == 'boolean' then
-    if #what ~= n then error(('epochs.drop: the mask has %d places for %d epochs; give one each'):format(#what, n), 3) end
+    if #what ~= n then
+      error(('epochs.drop: the mask has %d places for %d epochs; give one each'):format(#what, n), 3)
+    end
     for i = 1, n do out[i] = what[i] end
     return out
   end
   for _, i in ipairs(what) do
     local k = type(i) == 'number' and i < 0 and n + 1 + i or i
     if type(k) ~= 'number' or k ~= floor(k) or k < 1 or k > n then
-      error(('epochs.drop: epoch %s is outside the %d there are; they count from 1, or -1 backwards'):format(tostring(i), n), 3)
+      error(('epochs.drop: epoch %s is outside the %d there are; they count from 1, or -1 backwards'):format(
+        tostring(i), n), 3)
     end
     out[k] = true
   end
@@ -390,8 +432,8 @@ end
 
 --- New epochs without some of them; `reason` goes into the drop log.
 --
--- what: numbers (1-based, negative from the end), a list of booleans, or a bool tensor [E] that is true for those to drop. reason: 'USER' by
--- default.
+-- what: numbers (1-based, negative from the end), a list of booleans, or a bool tensor [E] that is true for those to
+-- drop. reason: 'USER' by default.
 ---     mc.meeg.epochs.new{ data = mc.zeros{ 3, 1, 4 }, fs = 1 }:drop({ 2 }, 'LOUD').drop_log[2][1]  --> LOUD
 ---@param what any
 ---@param reason? string
@@ -413,7 +455,9 @@ end
 ---@param dtype string
 ---@return table epochs
 function methods.astype(e, dtype)
-  if dtype ~= 'f32' and dtype ~= 'f64' then error(('epochs.astype: dtype is %s; choose f32 or f64'):format(check.show(dtype)), 2) end
+  if dtype ~= 'f32' and dtype ~= 'f64' then
+    error(('epochs.astype: dtype is %s; choose f32 or f64'):format(check.show(dtype)), 2)
+  end
   if e:dtype() == dtype then return e end
   local out, source = derived(e), e._source
   if out.data then out.data = out.data:to { dtype = dtype } end
@@ -440,8 +484,9 @@ end
 
 local LIMITS = { reject = { nil, 'table' }, flat = { nil, 'table' } }
 
---- New epochs without those in which a channel exceeds a limit of peak to peak: reject (upper) and flat (lower), each type = SI units, as
---- { reject = { eeg = 150e-6, eog = 250e-6 }, flat = { eeg = 1e-6 } }. Channels marked bad do not count; their names are the reasons.
+--- New epochs without those in which a channel exceeds a limit of peak to peak: reject (upper) and flat (lower), each
+--- type = SI units, as { reject = { eeg = 150e-6, eog = 250e-6 }, flat = { eeg = 1e-6 } }. Channels marked bad do not
+--- count; their names are the reasons.
 ---@param opts table
 ---@return table epochs
 function methods.drop_bad(e, opts)
@@ -458,12 +503,15 @@ function methods.copy(e)
   return out
 end
 
-local SAVE = { overwrite = { false, 'bool' }, dtype = { nil, { 'f32', 'f64' } }, split = { 2 ^ 31 - 1, 'number >= 4194304' }, level = { 0, 'integer >= 0' } }
+local SAVE = { overwrite = { false, 'bool' }, dtype = { nil, { 'f32', 'f64' } },
+  split = { 2 ^ 31 - 1, 'number >= 4194304' }, level = { 0, 'integer >= 0' } }
 
---- Saves the epochs: .fif (opened by MNE and others; several files when they exceed `split` bytes), .npy or .npz with a side table .json.
+--- Saves the epochs: .fif (opened by MNE and others; several files when they exceed `split` bytes), .npy or .npz with a
+--- side table .json.
 --
--- overwrite: replaces a file that is there. dtype on disk: f32 (default for .fif, as is usual) or f64 (default else: that of the data). split:
--- bytes of one .fif file. level: of compression of .npz (0 to 9). A file gets its name when it is whole; a failure leaves none.
+-- overwrite: replaces a file that is there. dtype on disk: f32 (default for .fif, as is usual) or f64 (default else:
+-- that of the data). split: bytes of one .fif file. level: of compression of .npz (0 to 9). A file gets its name when
+-- it is whole; a failure leaves none.
 -- Errors: a file that is there, a full or read-only disk, events that FIF files cannot hold.
 ---@param path string
 ---@param opts? table

@@ -18,7 +18,8 @@ local function as_tensor(rows)
   return create.tensor(rows, { dtype = 'i64' })
 end
 
---- The nearest whole number, halves to the even one: the rounding by which times become samples everywhere in mascon.meeg.
+--- The nearest whole number, halves to the even one: the rounding by which times become samples everywhere in
+--- mascon.meeg.
 ---     mc.meeg.events.round(2.5)  --> 2
 ---@param x number
 ---@return integer
@@ -40,7 +41,8 @@ local function marker_id(text)
   return WHOLE[text]
 end
 
---- Ids for the texts of annotations: those of BrainVision markers, where all are of that kind, else 1, 2, ... in sorted order.
+--- Ids for the texts of annotations: those of BrainVision markers, where all are of that kind, else 1, 2, ... in sorted
+--- order.
 local function automatic(texts, brainvision)
   local list, out, from = {}, {}, 1
   for text in pairs(texts) do list[#list + 1] = text end
@@ -102,7 +104,8 @@ end
 
 -- ---------------------------------------------------------------- trigger channels
 
-local FIND = { channel = { nil, 'string | integer | table' }, mask = { nil, 'integer >= 1' }, consecutive = { 'increasing', { 'increasing', true, false } },
+local FIND = { channel = { nil, 'string | integer | table' }, mask = { nil, 'integer >= 1' },
+  consecutive = { 'increasing', { 'increasing', true, false } },
   min_duration = { 0, 'number >= 0' }, initial = { false, 'bool' } }
 
 --- Steps of one trigger channel: rows { sample, before, after }.
@@ -144,9 +147,10 @@ end
 
 --- Events of a trigger channel: each sample at which its value rises.
 --
--- channel: name, number or list (default STI101, else STI 014, which sum up the lines of a MEG system, else all of type stim). mask: only these bits count. consecutive: what counts as an
--- event besides a change from 0: 'increasing' (default: a change to a larger number), true (any change to another number but 0), false.
--- min_duration: s, shorter values are merged into the next. initial: whether the value the recording starts with is an event.
+-- channel: name, number or list (default STI101, else STI 014, which sum up the lines of a MEG system, else all of type
+-- stim). mask: only these bits count. consecutive: what counts as an event besides a change from 0: 'increasing'
+-- (default: a change to a larger number), true (any change to another number but 0), false. min_duration: s, shorter
+-- values are merged into the next. initial: whether the value the recording starts with is an event.
 -- Values are cut to whole numbers, their sign is left out.
 ---@param raw table
 ---@param opts? table
@@ -158,7 +162,8 @@ function M.find(raw, opts)
   local rows, ids, seen = {}, {}, {}
   local short = o.min_duration * raw.fs
   local merge = o.min_duration > 0 and (short == floor(short) and short - 1 or floor(short)) or 0
-  for _, pick in ipairs(channels.pick(raw.channels, o.channel == nil and trigger_channel(raw) or o.channel, nil, fname)) do
+  for _, pick in ipairs(
+    channels.pick(raw.channels, o.channel == nil and trigger_channel(raw) or o.channel, nil, fname)) do
     for _, s in ipairs(merged(steps(raw, pick, o.initial), merge)) do
       local before, after = s[2], s[3]
       if o.mask then before, after = require('bit').band(before, o.mask), require('bit').band(after, o.mask) end
@@ -179,8 +184,10 @@ function M.find(raw, opts)
   return as_tensor(rows), ids
 end
 
---- Events of a recording when nothing is said: its annotations, or where none but marks of bad stretches are there, its triggers.
----     mc.meeg.events.of(mc.meeg.raw.new{ data = mc.tensor{ { 0, 0, 5, 0 } }, fs = 1, types = 'stim' })  --> i64[1,3]@cpu { { 2, 0, 5 } }, { ["5"] = 5 }
+--- Events of a recording when nothing is said: its annotations, or where none but marks of bad stretches are there, its
+--- triggers.
+---     mc.meeg.events.of(mc.meeg.raw.new{ data = mc.tensor{ { 0, 0, 5, 0 } }, fs = 1, types = 'stim' })
+---       --> i64[1,3]@cpu { { 2, 0, 5 } }, { ["5"] = 5 }
 ---@param raw table
 ---@return any tensor i64 [n, 3]
 ---@return table event_id
@@ -194,17 +201,23 @@ end
 
 -- ---------------------------------------------------------------- grids and files
 
-local FIXED = { duration = { 1, 'number > 0' }, overlap = { 0, 'number >= 0' }, start = { 0, 'number >= 0' }, stop = { nil, 'number' }, id = { 1, 'integer' } }
+local FIXED = { duration = { 1, 'number > 0' }, overlap = { 0, 'number >= 0' }, start = { 0, 'number >= 0' },
+  stop = { nil, 'number' }, id = { 1, 'integer' } }
 
---- Events at equal distances, for resting state: duration and overlap of the stretches, start and stop in seconds after the first sample.
----     mc.meeg.events.fixed(mc.meeg.raw.new{ data = mc.zeros{ 1, 1000 }, fs = 100 }, { duration = 2.5 })[{ mc.all, 1 }]  --> i64[4]@cpu { 0, 250, 500, 750 }
+--- Events at equal distances, for resting state: duration and overlap of the stretches, start and stop in seconds after
+--- the first sample.
+---     mc.meeg.events.fixed(mc.meeg.raw.new{ data = mc.zeros{ 1, 1000 }, fs = 100 }, { duration = 2.5 })[{ mc.all,
+---       1 }]
+---       --> i64[4]@cpu { 0, 250, 500, 750 }
 ---@param raw table
 ---@param opts? table
 ---@return any tensor i64 [n, 3]
 ---@return table event_id
 function M.fixed(raw, opts)
   local o = check.opts('meeg.events.fixed', opts, FIXED, 3)
-  if o.overlap >= o.duration then error('meeg.events.fixed: overlap is not shorter than duration; make it shorter', 2) end
+  if o.overlap >= o.duration then
+    error('meeg.events.fixed: overlap is not shorter than duration; make it shorter', 2)
+  end
   local stop, rows = math.min(o.stop or raw.duration, raw.duration), {}
   local step, n = o.duration - o.overlap, M.round(o.duration * raw.fs)
   local k = 0
@@ -217,8 +230,8 @@ function M.fixed(raw, opts)
   return as_tensor(rows), { [tostring(o.id)] = o.id }
 end
 
---- Events of a file: .csv or .tsv (columns sample, previous, id, or the first three), .npy [n, 3], .eve or .txt (numbers between blanks; four
---- columns have the time in seconds second), -eve.fif.
+--- Events of a file: .csv or .tsv (columns sample, previous, id, or the first three), .npy [n, 3], .eve or .txt
+--- (numbers between blanks; four columns have the time in seconds second), -eve.fif.
 ---@param path string
 ---@return any tensor i64 [n, 3]
 ---@return table event_id
@@ -226,7 +239,8 @@ function M.read(path)
   local fname = 'meeg.events.read'
   check.arg(fname, 'path', path, 'string', 3)
   local ext, rows, ids = path:lower():gsub('%.gz$', ''):match '%.(%w+)$', nil, nil
-  if ext == 'npy' then rows = require('mascon.io').load(path)
+  if ext == 'npy' then
+    rows = require('mascon.io').load(path)
   elseif ext == 'csv' or ext == 'tsv' then
     local t = require('mascon.io').load(path, { numeric = true })
     local at = t.names and t.columns
@@ -242,14 +256,24 @@ function M.read(path)
     for line in (text .. '\n'):gmatch '(.-)\r?\n' do
       line_no = line_no + 1
       local v = {}
-      for word in line:gsub('#.*', ''):gmatch '%S+' do v[#v + 1] = tonumber(word) or error(('%s: %s:%d: %q is no number; correct it'):format(fname, path, line_no, word), 2) end
+      for word in line:gsub('#.*', ''):gmatch '%S+' do
+        v[#v + 1] = tonumber(word)
+          or error(('%s: %s:%d: %q is no number; correct it'):format(fname, path, line_no, word), 2)
+      end
       if #v == 4 then v = { v[1], v[3], v[4] } end
-      if #v == 3 then list[#list + 1] = v
-      elseif #v > 0 then error(('%s: %s:%d has %d columns; events have three: sample, value before, id'):format(fname, path, line_no, #v), 2) end
+      if #v == 3 then
+        list[#list + 1] = v
+      elseif #v > 0 then
+        error(('%s: %s:%d has %d columns; events have three: sample, value before, id'):format(fname,
+          path, line_no, #v), 2)
+      end
     end
     rows = as_tensor(list)
-  elseif ext == 'fif' then rows, ids = require('mascon.meeg.files.fif').events(path)
-  else error(('%s: %s has the extension %q; give .csv, .tsv, .npy, .eve, .txt or .fif'):format(fname, path, ext or ''), 2) end
+  elseif ext == 'fif' then
+    rows, ids = require('mascon.meeg.files.fif').events(path)
+  else
+    error(('%s: %s has the extension %q; give .csv, .tsv, .npy, .eve, .txt or .fif'):format(fname, path, ext or ''), 2)
+  end
   if not tensor.is(rows) or rows.ndim ~= 2 or rows.shape[2] < 3 then
     error(('%s: %s does not hold three columns: sample, value before, id'):format(fname, path), 2)
   end

@@ -20,8 +20,8 @@ local FACTOR = 4e-14 * math.pi -- mu_0^2 / (4 pi)
 local PAIRS = 2 ^ 18 -- of points in work at a time: some fifteen arrays of 2 MiB, which stay in the cache of a core
 
 local OPTS = {
-  mode = { 'fast', { 'fast', 'accurate' } }, origin = { { 0, 0, 0.04 }, 'table' }, info = { nil, 'table' }, dev_head_t = { nil, 'table | tensor' }, projs = { nil, 'table' },
-  cache = { repairer.CACHE, 'number >= 0' },
+  mode = { 'fast', { 'fast', 'accurate' } }, origin = { { 0, 0, 0.04 }, 'table' }, info = { nil, 'table' },
+  dev_head_t = { nil, 'table | tensor' }, projs = { nil, 'table' }, cache = { repairer.CACHE, 'number >= 0' },
 }
 
 -- ---------------------------------------------------------------- coils in the head
@@ -29,7 +29,9 @@ local OPTS = {
 local function transform_of(t)
   if t == nil then return nil end
   if type(t) ~= 'table' then t = t:totable() end
-  if #t ~= 4 or type(t[1]) ~= 'table' or #t[1] ~= 4 then error('meeg.field: dev_head_t is no 4 x 4 matrix; give that from device to head', 4) end
+  if #t ~= 4 or type(t[1]) ~= 'table' or #t[1] ~= 4 then
+    error('meeg.field: dev_head_t is no 4 x 4 matrix; give that from device to head', 4)
+  end
   return t
 end
 
@@ -40,7 +42,8 @@ local function moved(t, p, shift)
   return out
 end
 
---- Every point of the coils of channels: unit vectors and lengths from the origin, directions, weights, and the coil each belongs to.
+--- Every point of the coils of channels: unit vectors and lengths from the origin, directions, weights, and the coil
+--- each belongs to.
 local function points_of(fname, channels, picks, o)
   local t = transform_of(o.dev_head_t)
   local places, lengths, normals, weights, owner = {}, {}, {}, {}, {}
@@ -50,11 +53,14 @@ local function points_of(fname, channels, picks, o)
     local loc = ch.loc
     local list = ch.coil and coils.points(ch.coil)
     if not list then
-      error(('%s: channel %s has %s; field mapping needs MEG coils of a known kind'):format(fname, ch.name, ch.coil and ('the coil %d, which is not known'):format(ch.coil) or 'no coil'), 4)
+      error(('%s: channel %s has %s; field mapping needs MEG coils of a known kind'):format(fname, ch.name,
+        ch.coil and ('the coil %d, which is not known'):format(ch.coil) or 'no coil'), 4)
     end
     local sum = 0
     for i = 1, 12 do sum = sum + (loc and tonumber(loc[i]) or 0 / 0) end
-    if sum - sum ~= 0 then error(('%s: valid positions needed, channel %s has none (loc must be 12 numbers)'):format(fname, ch.name), 4) end
+    if sum - sum ~= 0 then
+      error(('%s: valid positions needed, channel %s has none (loc must be 12 numbers)'):format(fname, ch.name), 4)
+    end
     for _, p in ipairs(list) do
       local at = {}
       for i = 1, 3 do at[i] = loc[i] + loc[3 + i] * p[1] + loc[6 + i] * p[2] + loc[9 + i] * p[3] end
@@ -62,20 +68,23 @@ local function points_of(fname, channels, picks, o)
       for i = 1, 3 do at[i] = at[i] - o.origin[i] end
       local length = math.sqrt(at[1] ^ 2 + at[2] ^ 2 + at[3] ^ 2)
       if length <= RADIUS then
-        error(('%s: channel %s lies %.3g m from the origin, within the sphere of sources (%g m); check its position and dev_head_t'):format(fname, ch.name, length, RADIUS), 4)
+        error(('%s: channel %s lies %.3g m from the origin, within the sphere of sources (%g m); check its position '
+          .. 'and dev_head_t'):format(fname, ch.name, length, RADIUS), 4)
       end
       local n = #lengths + 1
       places[n], lengths[n] = { at[1] / length, at[2] / length, at[3] / length }, length
       normals[n], weights[n], owner[n] = moved(t, { loc[10], loc[11], loc[12] }, 0), p[4], k
     end
   end
-  return { u = mc.tensor(places), length = mc.tensor(lengths), n = mc.tensor(normals), w = mc.tensor(weights), owner = mc.tensor(owner, { dtype = 'i64' }), count = #picks }
+  return { u = mc.tensor(places), length = mc.tensor(lengths), n = mc.tensor(normals), w = mc.tensor(weights),
+    owner = mc.tensor(owner, { dtype = 'i64' }), count = #picks }
 end
 
 -- ---------------------------------------------------------------- products
 
 --- The four sums over the Legendre series at cosines x and ratios beta, both [a, b]:
---- n (n + 1)/(2n + 1) beta^(n+1) P_n, n/(2n + 1) beta^(n+1) P_n', and n/((2n + 1)(n + 1)) beta^(n+1) of P_n' and P_n''; n = 1 .. terms - 1.
+--- n (n + 1)/(2n + 1) beta^(n+1) P_n, n/(2n + 1) beta^(n+1) P_n', and n/((2n + 1)(n + 1)) beta^(n+1) of P_n' and P_n'';
+--- n = 1 .. terms - 1.
 local function sums(x, beta, terms)
   local s = { mc.zeros_like(x), mc.zeros_like(x), mc.zeros_like(x), mc.zeros_like(x) }
   local p0, p1 = mc.ones_like(x), x:copy()           -- P_(n-1), P_n
@@ -168,7 +177,10 @@ local function projected(projs, channels, picks, good)
   local svd = mc.linalg.svd(mc.tensor(columns).mT:contiguous(), { full_matrices = false })
   local S, keep = svd.S:totable(), 0
   for _, s in ipairs(S) do if s / S[1] > 1e-2 then keep = keep + 1 end end
-  if keep >= #good then error(('meeg.field: %d projectors leave nothing of %d channels; give fewer projectors or more channels'):format(keep, #good), 4) end
+  if keep >= #good then
+    error(('meeg.field: %d projectors leave nothing of %d channels; give fewer projectors or more channels'):format(
+      keep, #good), 4)
+  end
   return svd.U[{ mc.all, { 1, keep } }]
 end
 
@@ -178,8 +190,9 @@ Field.__index = Field
 --- The coils of channels made ready for mapping: products once, maps from any good to any bad ones.
 ---@param channels table[]
 ---@param picks integer[] places of MEG channels, one type
----@param opts? table mode: 'fast' (50 Legendre terms, default) or 'accurate' (100); origin of the sphere ({ 0, 0, 0.04 } m, head frame);
----  info: that of a recording, for the next two; dev_head_t: 4 x 4 from device to head (identity); projs: list of { channels (names), data [n, #channels] }
+---@param opts? table mode: 'fast' (50 Legendre terms, default) or 'accurate' (100); origin of the sphere ({ 0, 0,
+---  0.04 } m, head frame); info: that of a recording, for the next two; dev_head_t: 4 x 4 from device to head
+---  (identity); projs: list of { channels (names), data [n, #channels] }
 ---@return table with :map(good, bad) and products [C, C]
 --- Errors: a channel without coil, a coil or place that is not known, a sensor inside the sphere of sources.
 function M.prepare(channels, picks, opts)
@@ -188,16 +201,22 @@ function M.prepare(channels, picks, opts)
   check.arg(fname, 'picks', picks, 'table')
   local info = o.info or {}
   o.dev_head_t, o.projs = o.dev_head_t or info.dev_head_t, o.projs or info.projs
-  if #picks < 2 then error(('%s: %d channels; a field is mapped from others, give 2 or more'):format(fname, #picks), 2) end
+  if #picks < 2 then
+    error(('%s: %d channels; a field is mapped from others, give 2 or more'):format(fname, #picks), 2)
+  end
   local noise = {}
   for k, c in ipairs(picks) do
     local ch = channels[c]
     local sd = ch and NOISE[ch.type]
-    if ch and not sd then error(('%s: channel %s is of type %s; field mapping is for mag and grad'):format(fname, ch.name, tostring(ch.type)), 2) end
+    if ch and not sd then
+      error(('%s: channel %s is of type %s; field mapping is for mag and grad'):format(fname, ch.name,
+        tostring(ch.type)), 2)
+    end
     noise[k] = sd
   end
   local points = points_of(fname, channels, picks, o)
-  return setmetatable({ channels = channels, picks = picks, projs = o.projs, noise = mc.tensor(noise), products = products(points, TERMS[o.mode]), C = #picks, cache = o.cache }, Field)
+  return setmetatable({ channels = channels, picks = picks, projs = o.projs, noise = mc.tensor(noise),
+    products = products(points, TERMS[o.mode]), C = #picks, cache = o.cache }, Field)
 end
 
 --- The map from good sensors to bad ones, both places among the picks: f64 [#bad, #good].

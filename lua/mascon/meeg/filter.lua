@@ -18,7 +18,8 @@ local M = {}
 local HAMMING = 3.3
 -- least length of a transform, and how many blocks are remembered at most, so that neighbouring epochs share them
 local TRANSFORM, REMEMBERED = 16384, 4
--- bytes that remembered blocks and the work on one may take when nothing is said, and how many arrays of a block that work holds
+-- bytes that remembered blocks and the work on one may take when nothing is said, and how many arrays of a block that
+-- work holds
 local MEMORY, ARRAYS = 128 * 2 ^ 20, 8
 -- bytes per point of what transforms of a length keep or take once
 local TABLES = 320
@@ -39,19 +40,25 @@ local function design(fname, o, fs)
   if o.highpass and o.highpass >= nyquist or o.lowpass and o.lowpass >= nyquist then
     error(('%s: an edge is at or above half the sampling rate, %.6g Hz; choose lower ones'):format(fname, nyquist), 4)
   end
-  if o.highpass and o.lowpass and o.highpass >= o.lowpass then error(('%s: highpass %.6g Hz is not below lowpass %.6g Hz'):format(fname, o.highpass, o.lowpass), 4) end
+  if o.highpass and o.lowpass and o.highpass >= o.lowpass then
+    error(('%s: highpass %.6g Hz is not below lowpass %.6g Hz'):format(fname, o.highpass, o.lowpass), 4)
+  end
   local narrow = math.huge
   if o.highpass then
     local width = o.highpass_width or min(max(0.25 * o.highpass, 2), o.highpass)
     parts[#parts + 1] = { cutoff = o.highpass - width / 2, width = width, sign = -1 }
     narrow = min(narrow, width)
-    if width > o.highpass then error(fname .. ': highpass_width is wider than highpass lies above 0; make it narrower', 4) end
+    if width > o.highpass then
+      error(fname .. ': highpass_width is wider than highpass lies above 0; make it narrower', 4)
+    end
   end
   if o.lowpass then
     local width = o.lowpass_width or min(max(0.25 * o.lowpass, 2), nyquist - o.lowpass)
     parts[#parts + 1] = { cutoff = o.lowpass + width / 2, width = width, sign = 1 }
     narrow = min(narrow, width)
-    if o.lowpass + width > nyquist then error(fname .. ': lowpass_width reaches beyond half the sampling rate; make it narrower', 4) end
+    if o.lowpass + width > nyquist then
+      error(fname .. ': lowpass_width reaches beyond half the sampling rate; make it narrower', 4)
+    end
   end
   local N = max(ceil(HAMMING / narrow * fs), 1)
   N = N + (N - 1) % 2
@@ -67,7 +74,8 @@ end
 
 -- ---------------------------------------------------------------- stretches that hang together
 
---- Where a recording is interrupted: { from, to } in samples from 0, and whether what lies between has samples worth filtering.
+--- Where a recording is interrupted: { from, to } in samples from 0, and whether what lies between has samples worth
+--- filtering.
 local function segments_of(r)
   local cuts = {}
   for _, a in ipairs(r.annotations) do
@@ -117,7 +125,9 @@ local function part_of(p, seg, b, picks)
   local x = p.fetch(picks, from, to - from)
   local parts = from - (start - p.half) > 0 and before(x, from - (start - p.half)) or {}
   parts[#parts + 1] = x
-  for _, part in ipairs(start + count + p.half > to and behind(x, start + count + p.half - to) or {}) do parts[#parts + 1] = part end
+  for _, part in ipairs(start + count + p.half > to and behind(x, start + count + p.half - to) or {}) do
+    parts[#parts + 1] = part
+  end
   if #parts > 1 then x = F.concat(parts, 2) end
   local fft = require 'mascon.fft'
   local y = fft.irfft(fft.rfft(x, { n = p.n }) * p.response, { n = p.n })
@@ -187,7 +197,8 @@ end
 -- ---------------------------------------------------------------- the recording
 
 local FILTER = {
-  highpass = { nil, 'number > 0' }, lowpass = { nil, 'number > 0' }, highpass_width = { nil, 'number > 0' }, lowpass_width = { nil, 'number > 0' }, channels = { nil, 'any' }, max_memory = { MEMORY, 'number > 0' },
+  highpass = { nil, 'number > 0' }, lowpass = { nil, 'number > 0' }, highpass_width = { nil, 'number > 0' },
+  lowpass_width = { nil, 'number > 0' }, channels = { nil, 'any' }, max_memory = { MEMORY, 'number > 0' },
 }
 
 --- The recording r seen through a filter; see the method :filter of recordings.

@@ -47,9 +47,11 @@ local made = {}
 --- digitised head that MNE calls standard_1005, whose places lie up to 31 mm away: mc.meeg.montage.read takes its file.
 --- biosemi16 to biosemi256 are the maker's angles.
 ---@param name string one of mc.meeg.montage.NAMES
----@param opts? table radius of the head (0.095 m); inclination: angle of nasion, inion and ears from the vertex, degrees (10-20 and kin: 115,
----  as on the caps of the trade, where T7, Fpz and Oz stand at 92; 90 puts the landmarks on the equator)
----@return table { name, names, positions = name -> { x, y, z } m, landmarks = { nasion, lpa, rpa }, centre = { x, y, z }, radius }
+---@param opts? table radius of the head (0.095 m); inclination: angle of nasion, inion and ears from the vertex,
+---  degrees (10-20 and kin: 115, as on the caps of the trade, where T7, Fpz and Oz stand at 92; 90 puts the landmarks
+---  on the equator)
+---@return table { name, names, positions = name -> { x, y, z } m, landmarks = { nasion, lpa, rpa }, centre = { x, y,
+---  z }, radius }
 --- Errors: an unknown name; an inclination outside 45 to 135.
 --- Source: Oostenveld and Praamstra 2001; Jurcak, Tsuzuki and Dan 2007; BioSemi.
 ---     #mc.meeg.montage.standard('10-05').names  --> 345
@@ -58,8 +60,12 @@ function M.standard(name, opts)
   local o = check.opts(fname, opts, STANDARD)
   local cap = type(name) == 'string' and name:match '^biosemi%d+$'
   local inclination = o.inclination or caps.LANDMARKS
-  if inclination > 135 then error(('%s: option inclination is %g; it must be at most 135 degrees'):format(fname, inclination), 2) end
-  if cap and o.inclination then error(fname .. ': a cap has its own angles; leave inclination out, or take 10-20, 10-10 or 10-05', 2) end
+  if inclination > 135 then
+    error(('%s: option inclination is %g; it must be at most 135 degrees'):format(fname, inclination), 2)
+  end
+  if cap and o.inclination then
+    error(fname .. ': a cap has its own angles; leave inclination out, or take 10-20, 10-10 or 10-05', 2)
+  end
   local key = ('%s %.17g %.17g'):format(tostring(name), o.radius, inclination)
   if made[key] then return made[key] end
   local names, at, ten
@@ -140,7 +146,8 @@ function M.read(path, opts)
   end
   local labels = columns.name or columns.label or columns.labels or columns.channel
   if not (labels and columns.x and columns.y and columns.z) then
-    error(('%s: %s has the columns %s; it needs name, x, y and z'):format(fname, path, type(t) == 'table' and t.names and table.concat(t.names, ', ') or 'of no header'), 2)
+    error(('%s: %s has the columns %s; it needs name, x, y and z'):format(fname, path,
+      type(t) == 'table' and t.names and table.concat(t.names, ', ') or 'of no header'), 2)
   end
   local m = { name = path, names = {}, positions = {}, landmarks = {} }
   local scale = METRES[o.unit]
@@ -149,7 +156,9 @@ function M.read(path, opts)
   labels = numbers(labels)
   for i = 1, t.rows do
     local name = tostring(labels[i])
-    if m.positions[name] then error(('%s: %s names %q twice; each place needs a name of its own'):format(fname, path, name), 2) end
+    if m.positions[name] then
+      error(('%s: %s names %q twice; each place needs a name of its own'):format(fname, path, name), 2)
+    end
     local px, py, pz = tonumber(x[i]), tonumber(y[i]), tonumber(z[i])
     if not (px and py and pz) then error(('%s: %s gives no three numbers for %q'):format(fname, path, name), 2) end
     m.names[i], m.positions[name] = name, { px * scale, py * scale, pz * scale }
@@ -165,7 +174,8 @@ local function montage_of(m)
 end
 
 -- what recorders write about the reference after a name
-local REFERENCES = { ref = true, le = true, re = true, avg = true, ave = true, ar = true, a1 = true, a2 = true, m1 = true, m2 = true, a1a2 = true, m1m2 = true, org = true, linked = true }
+local REFERENCES = { ref = true, le = true, re = true, avg = true, ave = true, ar = true, a1 = true, a2 = true,
+  m1 = true, m2 = true, a1a2 = true, m1m2 = true, org = true, linked = true }
 
 --- A label without what recorders put round the name: "EEG Fp1-REF", "Fc5.", "EEG_Cz".
 local function bare(label)
@@ -175,7 +185,8 @@ local function bare(label)
   return s
 end
 
---- The place a label means in a montage, or nil: by its name, an older name (T3, T5), other capitals, without "EEG" and reference.
+--- The place a label means in a montage, or nil: by its name, an older name (T3, T5), other capitals, without "EEG" and
+--- reference.
 ---     mc.meeg.montage.find('EEG FP1-REF')  --> Fp1
 ---     mc.meeg.montage.find('T3')  --> T7
 ---     mc.meeg.montage.find('EOG')  --> nil
@@ -188,10 +199,12 @@ function M.find(label, montage)
   return m.fold[label:lower()] or m.fold[bare(label)]
 end
 
--- caps whose pins have names of their own, and the share of them that must be there: A1, C3 and F4 mean other things elsewhere
+-- caps whose pins have names of their own, and the share of them that must be there: A1, C3 and F4 mean other things
+-- elsewhere
 local GUESSES, SHARE = { 'biosemi128', 'biosemi160', 'biosemi256' }, 0.9
 
---- The montage that channels tell of: 10-05, unless nearly all pins of a cap with names of its own are there; then the largest such cap.
+--- The montage that channels tell of: 10-05, unless nearly all pins of a cap with names of its own are there; then the
+--- largest such cap.
 ---@param channels table[]
 ---@param types? string[] that take part ({ 'eeg' })
 ---@return string
@@ -210,7 +223,8 @@ function M.guess(channels, types)
   return best
 end
 
-local JOIN = { overwrite = { true, 'bool' }, types = { { 'eeg' }, 'table' }, missing = { 'report', { 'report', 'error' } } }
+local JOIN = { overwrite = { true, 'bool' }, types = { { 'eeg' }, 'table' },
+  missing = { 'report', { 'report', 'error' } } }
 
 local function listed(names, most)
   local shown = {}
@@ -220,12 +234,16 @@ end
 
 --- Channels with positions of a montage joined by name; other fields stay. The list given is not changed.
 ---@param channels table[] tables of channels (see mc.meeg.channels)
----@param montage string|table a name of mc.meeg.montage.NAMES, the path of a file (see mc.meeg.montage.read), or a montage
----@param opts? table overwrite (true): positions there are replaced; types ({ 'eeg' }) that take part; missing: 'report' (default) or 'error' when a name has no place
+---@param montage string|table a name of mc.meeg.montage.NAMES, the path of a file (see mc.meeg.montage.read), or a
+---  montage
+---@param opts? table overwrite (true): positions there are replaced; types ({ 'eeg' }) that take part; missing:
+---  'report' (default) or 'error' when a name has no place
 ---@return table[] channels
 ---@return table report { matched = number, places = channel name -> place, unmatched = names, text = one sentence }
---- Errors: an unknown montage; no name at all that matches; two channels at one place; missing names with missing = 'error'.
----     local list, report = mc.meeg.montage.join({ { name = 'T3', type = 'eeg' }, { name = 'Foo', type = 'eeg' } }, '10-20')
+--- Errors: an unknown montage; no name at all that matches; two channels at one place; missing names with missing =
+--- 'error'.
+---     local list, report = mc.meeg.montage.join({ { name = 'T3', type = 'eeg' }, { name = 'Foo', type = 'eeg' } },
+---       '10-20')
 ---     report.text  --> 1 of 2 channels found in 10-20; without a place: Foo
 function M.join(channels, montage, opts)
   local fname = 'meeg.montage.join'
@@ -244,7 +262,8 @@ function M.join(channels, montage, opts)
       local place = M.find(c.name, m)
       if not place then report.unmatched[#report.unmatched + 1] = c.name
       elseif taken[place] then
-        error(('%s: channels %s and %s both mean the place %s; rename one, or set its type to what it is'):format(fname, taken[place], c.name, place), 2)
+        error(('%s: channels %s and %s both mean the place %s; rename one, or set its type to what it is'):format(fname,
+          taken[place], c.name, place), 2)
       else
         taken[place] = c.name
         local p = m.positions[place]
@@ -255,7 +274,8 @@ function M.join(channels, montage, opts)
     end
   end
   if asked > 0 and report.matched == 0 then
-    error(('%s: none of %d channels is known to %s: the recording has %s; the montage has %s'):format(fname, asked, m.name, listed(report.unmatched, 5), listed(m.names, 5)), 2)
+    error(('%s: none of %d channels is known to %s: the recording has %s; the montage has %s'):format(fname, asked,
+      m.name, listed(report.unmatched, 5), listed(m.names, 5)), 2)
   end
   report.text = ('%d of %d channels found in %s'):format(report.matched, asked, m.name)
   if #report.unmatched > 0 then
@@ -271,7 +291,9 @@ end
 ---@param fname? string public name for messages
 ---@return any f64 [#picks, 3] m
 --- Errors: a channel without position, NaN or infinity, all or more than one at the origin.
----     mc.meeg.montage.positions({ { name = 'Cz', position = { 0, 0, 0.09 } }, { name = 'Oz', position = { 0, -0.09, 0 } } }).shape[1]  --> 2
+---     mc.meeg.montage.positions({ { name = 'Cz', position = { 0, 0, 0.09 } }, { name = 'Oz', position = { 0, -0.09,
+---       0 } } }).shape[1]
+---       --> 2
 function M.positions(channels, picks, fname)
   fname = fname or 'meeg.montage.positions'
   local names, rows, missing = {}, {}, {}
@@ -281,7 +303,8 @@ function M.positions(channels, picks, fname)
     if not c.position then missing[#missing + 1] = c.name end
   end
   if #missing > 0 then
-    error(('%s: valid positions needed, %d of %d channels have none (%s); join a montage (mc.meeg.montage.join), or leave interpolation off'):format(fname, #missing, #names, listed(missing, 5)), 2)
+    error(('%s: valid positions needed, %d of %d channels have none (%s); join a montage (mc.meeg.montage.join), or '
+      .. 'leave interpolation off'):format(fname, #missing, #names, listed(missing, 5)), 2)
   end
   return sphere.check(fname, rows, names)
 end
@@ -293,7 +316,8 @@ end
 function M.doubt(pos)
   if pos.shape[1] < 4 then return nil end
   local s = sphere.fit(pos)
-  return s.error > 0.1 and ('the positions lie %.0f %% off the best sphere (radius %.3g m); interpolation on a sphere is likely to be inaccurate'):format(100 * s.error, s.radius) or nil
+  return s.error > 0.1 and ('the positions lie %.0f %% off the best sphere (radius %.3g m); interpolation on a sphere '
+    .. 'is likely to be inaccurate'):format(100 * s.error, s.radius) or nil
 end
 
 return M

@@ -28,7 +28,8 @@ M.methods = methods
 function meta.__index(r, k)
   if methods[k] then return methods[k] end
   if type(k) ~= 'string' or k:sub(1, 1) == '_' or k == 'path' then return nil end
-  local names = { 'path', 'format', 'fs', 'samples', 'duration', 'first_sample', 'channels', 'bads', 'annotations', 'info', 'warnings' }
+  local names = { 'path', 'format', 'fs', 'samples', 'duration', 'first_sample', 'channels', 'bads', 'annotations',
+    'info', 'warnings' }
   for name in pairs(methods) do names[#names + 1] = name end
   local near = check.nearest(k, names)
   error(('meeg.raw: a recording has no field %q%s'):format(k, near and ('; did you mean %q?'):format(near) or ''), 2)
@@ -38,7 +39,8 @@ function meta.__tostring(r)
   local kinds, count = {}, {}
   for _, c in ipairs(r.channels) do count[c.type] = (count[c.type] or 0) + 1 end
   for i, t in ipairs(channels.types(r.channels)) do kinds[i] = ('%d %s'):format(count[t], t) end
-  return ('%s %s: %s, %.6g s at %.6g Hz, %d annotations'):format(r.format, r.path or '(memory)', table.concat(kinds, ', '), r.duration, r.fs, #r.annotations)
+  return ('%s %s: %s, %.6g s at %.6g Hz, %d annotations'):format(r.format, r.path or '(memory)',
+    table.concat(kinds, ', '), r.duration, r.fs, #r.annotations)
 end
 
 --- Whether a value is a Raw object.
@@ -48,8 +50,8 @@ function M.is(v) return type(v) == 'table' and getmetatable(v) == meta end
 
 --- A recording over a source of samples. For the modules that read files.
 --
--- fields: those of the object but samples' duration. fetch(picks, first, count): f64 [#picks, count] in SI units of channels (1-based positions)
--- from sample `first` (0-based) on. close: gives the file back, or nil.
+-- fields: those of the object but samples' duration. fetch(picks, first, count): f64 [#picks, count] in SI units of
+-- channels (1-based positions) from sample `first` (0-based) on. close: gives the file back, or nil.
 ---@param fields table
 ---@param fetch function
 ---@param close? function
@@ -57,13 +59,15 @@ function M.is(v) return type(v) == 'table' and getmetatable(v) == meta end
 function M.over(fields, fetch, close)
   local r = fields
   r._fetch, r._close = fetch, close
-  r.first_sample, r.bads, r.annotations, r.info, r.warnings = r.first_sample or 0, channels.marked('meeg.raw', r.bads or {}, r.channels), r.annotations or {}, r.info or {}, r.warnings or {}
+  r.first_sample, r.bads, r.annotations, r.info, r.warnings = r.first_sample or 0,
+    channels.marked('meeg.raw', r.bads or {}, r.channels), r.annotations or {}, r.info or {}, r.warnings or {}
   r.duration = r.samples / r.fs
   return setmetatable(r, meta)
 end
 
 local NEW = {
-  data = { nil, 'tensor | table' }, fs = { nil, 'number > 0' }, channels = { nil, 'table' }, types = { nil, 'string | table' }, positions = { nil, 'tensor | table' },
+  data = { nil, 'tensor | table' }, fs = { nil, 'number > 0' }, channels = { nil, 'table' },
+  types = { nil, 'string | table' }, positions = { nil, 'tensor | table' },
   bads = { nil, 'table' }, annotations = { nil, 'table' }, unit = { nil, 'string' }, info = { nil, 'table' },
 }
 
@@ -77,17 +81,23 @@ function M.new(opts)
   local data = o.data
   if type(data) == 'table' then data = create.tensor(data) end
   if not tensor.is(data) or data.ndim ~= 2 then
-    error(('%s: data is %s; a recording is [channels, samples]'):format(fname, tensor.is(data) and tensor.describe(data) or check.show(data)), 2)
+    error(('%s: data is %s; a recording is [channels, samples]'):format(fname,
+      tensor.is(data) and tensor.describe(data) or check.show(data)), 2)
   end
   if not o.fs then error(fname .. ': fs is missing; give the sampling rate in Hz', 2) end
   if not o.channels then
     o.channels = {}
     for i = 1, data.shape[1] do o.channels[i] = ('ch%d'):format(i) end
   end
-  if #o.channels ~= data.shape[1] then error(('%s: %d channels for data of %s; give one each'):format(fname, #o.channels, tensor.describe(data)), 2) end
+  if #o.channels ~= data.shape[1] then
+    error(('%s: %d channels for data of %s; give one each'):format(fname, #o.channels, tensor.describe(data)), 2)
+  end
   local scale = o.unit and channels.unit(o.unit) or 1
-  if o.unit and not channels.unit(o.unit) then error(('%s: unit %q is not known; scale the data to SI units and leave unit out'):format(fname, o.unit), 2) end
-  return M.over({ format = 'memory', fs = o.fs, samples = data.shape[2], channels = channels.new(o.channels, o.types, o.positions), bads = o.bads, annotations = o.annotations,
+  if o.unit and not channels.unit(o.unit) then
+    error(('%s: unit %q is not known; scale the data to SI units and leave unit out'):format(fname, o.unit), 2)
+  end
+  return M.over({ format = 'memory', fs = o.fs, samples = data.shape[2],
+    channels = channels.new(o.channels, o.types, o.positions), bads = o.bads, annotations = o.annotations,
     info = o.info }, M.rows(data, scale))
 end
 
@@ -98,7 +108,8 @@ local function factors(fname, scale)
   end
 end
 
---- The fetch of a recording that is a tensor [C, T], in memory or mapped: its rows times `scale` (one for all, or a list).
+--- The fetch of a recording that is a tensor [C, T], in memory or mapped: its rows times `scale` (one for all, or a
+--- list).
 ---@param data any tensor
 ---@param scale number|number[]
 function M.rows(data, scale)
@@ -107,7 +118,8 @@ function M.rows(data, scale)
   end
   factors('meeg.raw.rows', scale)
   return function(picks, first, count)
-    local x = op.functions.take(data[{ { 1, data.shape[1] }, { first + 1, first + count } }], create.tensor(picks, { dtype = 'i64' }), 1):to { dtype = 'f64' }
+    local x = op.functions.take(data[{ { 1, data.shape[1] }, { first + 1, first + count } }],
+      create.tensor(picks, { dtype = 'i64' }), 1):to { dtype = 'f64' }
     return M.scaled(x, picks, scale)
   end
 end
@@ -129,8 +141,9 @@ end
 
 --- Opens a recording: .fif (.fif.gz, split files), .edf, .bdf, .vhdr, .set, .npy, .npz. Only what describes it is read.
 --
--- types: table name = type for channels whose file does not know it. For .npy and .npz: fs (Hz), unit ('uV' and so on, default SI), table (side
--- table of channels, .csv or .json; default the file of the same name), key (array of an .npz, default 'data').
+-- types: table name = type for channels whose file does not know it. For .npy and .npz: fs (Hz), unit ('uV' and so on,
+-- default SI), table (side table of channels, .csv or .json; default the file of the same name), key (array of an .npz,
+-- default 'data').
 -- Errors: a file that is not there, not of its format, or holds epochs.
 ---@param path string
 ---@param opts? table
@@ -148,8 +161,8 @@ function methods.names(r) return channels.names(r.channels) end
 
 local PICKS = { exclude_bads = { true, 'bool' } }
 
---- Positions of channels by name, type, group or number; see mc.meeg.channels.pick. exclude_bads (default true): marked ones are left out
---- where they are not named.
+--- Positions of channels by name, type, group or number; see mc.meeg.channels.pick. exclude_bads (default true): marked
+--- ones are left out where they are not named.
 ---@param what? string|integer|table
 ---@param opts? table
 ---@return integer[]
@@ -158,13 +171,16 @@ function methods.picks(r, what, opts)
   return channels.pick(r.channels, what, o.exclude_bads and r.bads or {}, 'raw.picks')
 end
 
---- The stretches that annotations mark as bad: a list of { from, to, text }, s after the first sample, in order. A text marks them when it, or
---- what follows the type of a BrainVision marker ("Comment/BAD muscle"), begins with "bad" in any case.
+--- The stretches that annotations mark as bad: a list of { from, to, text }, s after the first sample, in order. A text
+--- marks them when it, or what follows the type of a BrainVision marker ("Comment/BAD muscle"), begins with "bad" in
+--- any case.
 function methods.bad_stretches(r)
   local out = {}
   for _, a in ipairs(r.annotations) do
     local text = a.text:lower()
-    if text:sub(1, 3) == 'bad' or r.format == 'BrainVision' and text:match '^[^/]*/bad' then out[#out + 1] = { a.onset, a.onset + (a.duration or 0), a.text } end
+    if text:sub(1, 3) == 'bad' or r.format == 'BrainVision' and text:match '^[^/]*/bad' then
+      out[#out + 1] = { a.onset, a.onset + (a.duration or 0), a.text }
+    end
   end
   table.sort(out, function(a, b)
     if a[1] ~= b[1] then return a[1] < b[1] end
@@ -190,24 +206,29 @@ local function positions(r, fname, what)
 end
 
 local SPAN = {
-  channels = { nil, 'any' }, from = { nil, 'number' }, to = { nil, 'number' }, first = { nil, 'integer' }, last = { nil, 'integer' }, dtype = { 'f64', { 'f64', 'f32' } },
+  channels = { nil, 'any' }, from = { nil, 'number' }, to = { nil, 'number' }, first = { nil, 'integer' },
+  last = { nil, 'integer' }, dtype = { 'f64', { 'f64', 'f32' } },
 }
 
 --- [first, last) in samples from 0.
 local function span(r, fname, o)
-  if (o.from or o.to) and (o.first or o.last) then error(fname .. ': both seconds (from, to) and samples (first, last) are given; give one kind', 3) end
+  if (o.from or o.to) and (o.first or o.last) then
+    error(fname .. ': both seconds (from, to) and samples (first, last) are given; give one kind', 3)
+  end
   local n = r.samples
   if o.from or o.to then
     local a, b = o.from and floor(o.from * r.fs + 0.5) or 0, o.to and floor(o.to * r.fs + 0.5) or n
     if not (a >= 0 and b <= n and a <= b) then
-      error(('%s: %.6g s to %.6g s is not in %s, which runs from 0 to %.6g s'):format(fname, o.from or 0, o.to or r.duration, r.path or 'it', r.duration), 3)
+      error(('%s: %.6g s to %.6g s is not in %s, which runs from 0 to %.6g s'):format(fname, o.from or 0,
+        o.to or r.duration, r.path or 'it', r.duration), 3)
     end
     return a, b
   end
   local a, b = o.first or 1, o.last or -1
   local lo, hi = a < 0 and a + n or a - 1, b < 0 and b + n or b - 1
   if a == 0 or b == 0 or lo < 0 or hi >= n or hi < lo - 1 then
-    error(('%s: samples %d to %d are not in %s, which has %d; they count from 1, or -1 backwards'):format(fname, a, b, r.path or 'it', n), 3)
+    error(('%s: samples %d to %d are not in %s, which has %d; they count from 1, or -1 backwards'):format(fname, a, b,
+      r.path or 'it', n), 3)
   end
   return lo, hi + 1
 end
@@ -231,8 +252,9 @@ end
 
 --- Samples in SI units, [C, n].
 --
--- channels: as in :picks, marked bads included; all when left out. Either from and to in seconds after the first sample ([from, to), nearest
--- samples), or first and last (1-based, inclusive, negative from the end). dtype f64 (default) or f32. Owns the result.
+-- channels: as in :picks, marked bads included; all when left out. Either from and to in seconds after the first sample
+-- ([from, to), nearest samples), or first and last (1-based, inclusive, negative from the end). dtype f64 (default) or
+-- f32. Owns the result.
 ---@param opts? table
 ---@return any tensor
 function methods.read(r, opts)
@@ -247,9 +269,11 @@ end
 local BLOCKS = { size = { nil, 'integer >= 1' }, overlap = { 0, 'integer >= 0' } }
 for k, v in pairs(SPAN) do BLOCKS[k] = v end
 
---- Iterator over the recording in pieces: for x, first in raw:blocks{ size = 10000 } do ... end, x [C, n], first its first sample (1-based).
+--- Iterator over the recording in pieces: for x, first in raw:blocks{ size = 10000 } do ... end, x [C, n], first its
+--- first sample (1-based).
 --
--- size: samples of a block (default about 16 MiB), overlap: samples a block shares with the one before. Other options as in :read.
+-- size: samples of a block (default about 16 MiB), overlap: samples a block shares with the one before. Other options
+-- as in :read.
 ---@param opts? table
 function methods.blocks(r, opts)
   local fname = 'raw.blocks'
@@ -257,7 +281,9 @@ function methods.blocks(r, opts)
   local picks = positions(r, fname, o.channels)
   local at, hi = span(r, fname, o)
   local size = o.size or o.overlap + max(1, floor(BLOCK / (8 * max(1, #picks))))
-  if o.overlap >= size then error(('%s: overlap is %d samples, a block has %d; take a smaller overlap'):format(fname, o.overlap, size), 2) end
+  if o.overlap >= size then
+    error(('%s: overlap is %d samples, a block has %d; take a smaller overlap'):format(fname, o.overlap, size), 2)
+  end
   return function()
     if at >= hi or #picks == 0 then return nil end
     local n = min(size, hi - at)
@@ -290,12 +316,14 @@ end
 
 --- The recording through a zero-phase filter: highpass and lowpass in Hz, computed where it is read.
 --
--- A linear-phase filter by the window method (Hamming), centred: no delay, no distortion of phase. Widths of the transitions: a quarter of the
--- edge, at least 2 Hz, at most up to 0 or half the rate (highpass_width, lowpass_width in Hz to choose). Ends are mirrored about their last
--- sample; stretches apart from each other (gaps, boundaries) are filtered apart. channels: as in :picks, default the data channels. max_memory: bytes that
--- blocks may take while they are computed and remembered (128 MiB); results do not depend on it.
+-- A linear-phase filter by the window method (Hamming), centred: no delay, no distortion of phase. Widths of the
+-- transitions: a quarter of the edge, at least 2 Hz, at most up to 0 or half the rate (highpass_width, lowpass_width in
+-- Hz to choose). Ends are mirrored about their last sample; stretches apart from each other (gaps, boundaries) are
+-- filtered apart. channels: as in :picks, default the data channels. max_memory: bytes that blocks may take while they
+-- are computed and remembered (128 MiB); results do not depend on it.
 -- Errors: edges that are out of order or at half the sampling rate.
--- Source: Widmann, Schroeger, Maess, Digital filter design for electrophysiological data, 2015; the defaults are those of MNE-Python.
+-- Source: Widmann, Schroeger, Maess, Digital filter design for electrophysiological data, 2015; the defaults are those
+-- of MNE-Python.
 ---@param opts table
 ---@return table raw
 function methods.filter(r, opts)
@@ -305,14 +333,17 @@ end
 
 local ANNOTATIONS = { overwrite = { false, 'bool' } }
 
---- Saves the annotations alone as FIF (a name such as subject-annot.fif), for programs that read them beside the recording.
+--- Saves the annotations alone as FIF (a name such as subject-annot.fif), for programs that read them beside the
+--- recording.
 ---@param path string
 ---@param opts? table overwrite
 function methods.save_annotations(r, path, opts)
   local fname = 'raw.save_annotations'
   check.arg(fname, 'path', path, 'string', 3)
   local o = check.opts(fname, opts, ANNOTATIONS, 3)
-  if not path:lower():match '%.fif$' then error(('%s: %s; give a name that ends in -annot.fif'):format(fname, path), 2) end
+  if not path:lower():match '%.fif$' then
+    error(('%s: %s; give a name that ends in -annot.fif'):format(fname, path), 2)
+  end
   require('mascon.meeg.files').vacant(fname, path, o.overwrite)
   require('mascon.meeg.files.fif_save').annotations(path, r)
 end

@@ -12,8 +12,8 @@ M.CACHE = 64 * 2 ^ 20
 local Repairer = {}
 Repairer.__index = Repairer
 
---- A repairer over C sensors. solve(at, seen): weights f64 [#at, C] of the sensors at places `at` (i64 tensor), `seen` the same as a set;
---- columns of bad sensors are set to zero here.
+--- A repairer over C sensors. solve(at, seen): weights f64 [#at, C] of the sensors at places `at` (i64 tensor), `seen`
+--- the same as a set; columns of bad sensors are set to zero here.
 ---@param C integer
 ---@param solve function
 ---@param cache? number bytes
@@ -36,11 +36,15 @@ function Repairer:weights(bad)
   local C, b, seen = self.C, #bad, {}
   if b == 0 then error('meeg.repairer: no bad sensor is given; give places from 1 to ' .. C, 2) end
   for _, c in ipairs(bad) do
-    if type(c) ~= 'number' or c % 1 ~= 0 or c < 1 or c > C then error(('meeg.repairer: bad sensor %s is not one; places run from 1 to %d'):format(check.show(c), C), 2) end
+    if type(c) ~= 'number' or c % 1 ~= 0 or c < 1 or c > C then
+      error(('meeg.repairer: bad sensor %s is not one; places run from 1 to %d'):format(check.show(c), C), 2)
+    end
     if seen[c] then error(('meeg.repairer: bad sensor %d is named twice; give each once'):format(c), 2) end
     seen[c] = true
   end
-  if b == C then error(('meeg.repairer: all %d sensors are bad; at least one good one is needed to repair from'):format(C), 2) end
+  if b == C then
+    error(('meeg.repairer: all %d sensors are bad; at least one good one is needed to repair from'):format(C), 2)
+  end
   local at = mc.tensor(bad, { dtype = 'i64' })
   local W = self.solve(at, seen)
   W[{ mc.all, at }] = 0

@@ -17,7 +17,8 @@ local AROUND = 4
 local GRID = 81 -- points of a side
 local PICTURE = 1e-7 -- a map shows what was measured, where repair smooths with 1e-5
 
---- Centre to look from: that of the sphere the sensors lie on; the origin where they do not determine one of a head's size.
+--- Centre to look from: that of the sphere the sensors lie on; the origin where they do not determine one of a head's
+--- size.
 local function centre_of(pos)
   if pos.shape[1] < 4 then return 'none' end
   local s = sphere.fit(pos)
@@ -35,13 +36,15 @@ end
 ---@param pos any f64 [C, 3] m, head frame
 ---@return any f64 [C, 2]
 --- Errors: invalid positions. An azimuthal projection that keeps distances from the vertex.
----     mc.meeg.scalp.project({ { 0, 0, 1 }, { 0, 0.1, 0 } })  --> f64[2,2]@cpu { { 0.0000, 0.0000 }, { 0.0000, 0.9474 } }
+---     mc.meeg.scalp.project({ { 0, 0, 1 }, { 0, 0.1, 0 } })
+---       --> f64[2,2]@cpu { { 0.0000, 0.0000 }, { 0.0000, 0.9474 } }
 function M.project(pos)
   local p = sphere.check('meeg.scalp.project', pos)
   return (flattened((sphere.units(p, centre_of(p)))))
 end
 
---- Values between sensors on a square grid, by spherical splines; what lies outside the disc takes the value of its rim.
+--- Values between sensors on a square grid, by spherical splines; what lies outside the disc takes the value of its
+--- rim.
 ---@param pos any f64 [C, 3] m
 ---@param values any f64 [C]
 ---@param extent number half side of the square
@@ -70,16 +73,18 @@ local function grid(pos, values, extent, radius, clamp)
 end
 
 local DRAW = {
-  names = { nil, 'table | string' }, marked = { nil, 'table' }, clamp = { false, 'bool' }, picks = { nil, 'table' }, title = { nil, 'string' }, label = { nil, 'string' },
-  cmap = { nil, 'string' }, vmin = { nil, 'number' }, vmax = { nil, 'number' }, center = { nil, 'number' }, colorbar = { nil, 'bool' }, contour_levels = { nil, 'number | table' },
+  names = { nil, 'table | string' }, marked = { nil, 'table' }, clamp = { false, 'bool' }, picks = { nil, 'table' },
+  title = { nil, 'string' }, label = { nil, 'string' }, cmap = { nil, 'string' }, vmin = { nil, 'number' }, vmax = {
+    nil, 'number' }, center = { nil, 'number' }, colorbar = { nil, 'bool' }, contour_levels = { nil, 'number | table' },
 }
 
 --- Draws values of channels on a panel as a map of the scalp.
 ---@param axes table of mc.plot (fig:axes(i, j))
 ---@param channels table[] tables of channels with positions
 ---@param values any f64 [C], one for each channel (of picks)
----@param opts? table picks (places of channels, all); names: 'all', 'marked' or a list, shown beside sensors (none); marked: bool list of
----  sensors that stand out; clamp (false): no value beyond those of the sensors around; title, label, cmap, vmin, vmax, center, colorbar, contour_levels as mc.plot.scalp
+---@param opts? table picks (places of channels, all); names: 'all', 'marked' or a list, shown beside sensors (none);
+---  marked: bool list of sensors that stand out; clamp (false): no value beyond those of the sensors around; title,
+---  label, cmap, vmin, vmax, center, colorbar, contour_levels as mc.plot.scalp
 ---@return table axes
 --- Errors: positions as mc.meeg.montage.positions; another number of values than channels; fewer than 2 channels.
 function M.draw(axes, channels, values, opts)
@@ -88,7 +93,9 @@ function M.draw(axes, channels, values, opts)
   local pos = montage.positions(channels, o.picks, fname)
   local C = pos.shape[1]
   if type(values) == 'table' then values = mc.tensor(values, { dtype = 'f64' }) end
-  if values:numel() ~= C then error(('%s: %d values for %d channels; give one each'):format(fname, values:numel(), C), 2) end
+  if values:numel() ~= C then
+    error(('%s: %d values for %d channels; give one each'):format(fname, values:numel(), C), 2)
+  end
   if C < 2 then error(fname .. ': a map of one channel shows nothing; give 2 or more', 2) end
   values = values:to('f64'):reshape(C)
   local flat = M.project(pos)
@@ -105,7 +112,8 @@ function M.draw(axes, channels, values, opts)
   local same = mc.max(values):item() == mc.min(values):item()
   local z = same and mc.full({ GRID, GRID }, values[1]:item()) or grid(pos, values, radius, radius, o.clamp)
   return axes:scalp(z, {
-    extent = radius, radius = radius, sensors = flat, names = names, marked = o.marked, title = o.title, label = o.label, cmap = o.cmap, vmin = o.vmin, vmax = o.vmax,
+    extent = radius, radius = radius, sensors = flat, names = names, marked = o.marked, title = o.title,
+    label = o.label, cmap = o.cmap, vmin = o.vmin, vmax = o.vmax,
     center = o.center, colorbar = o.colorbar, contour_levels = same and 0 or o.contour_levels,
   })
 end

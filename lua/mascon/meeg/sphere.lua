@@ -13,13 +13,14 @@ local NOWHERE = 1e-8
 
 --- Positions as an f64 tensor, or an error that counts what is wrong with them.
 ---
---- A recording whose positions were never set has them all at the origin or NaN; an interpolation from them would be noise. One sensor at the
---- origin is let pass, since some recordings keep their reference there.
+--- A recording whose positions were never set has them all at the origin or NaN; an interpolation from them would be
+--- noise. One sensor at the origin is let pass, since some recordings keep their reference there.
 ---@param fname string public name, for messages
 ---@param pos any f32|f64 [C, 3] m, or a table
 ---@param names? string[] C names, for messages
 ---@return mc.tensor f64 [C, 3]
---- Errors: a shape that is not [C, 3]; NaN or infinity; all positions within 1e-8 m of the origin; more than one exactly at it.
+--- Errors: a shape that is not [C, 3]; NaN or infinity; all positions within 1e-8 m of the origin; more than one
+--- exactly at it.
 ---     mc.meeg.sphere.check('x', { { 0, 0, 1 }, { 0, 1, 0 } }).shape[1]  --> 2
 function M.check(fname, pos, names)
   if type(fname) ~= 'string' then
@@ -27,7 +28,8 @@ function M.check(fname, pos, names)
   end
   if type(pos) == 'table' then pos = mc.tensor(pos, { dtype = 'f64' }) end
   if not tensor.is(pos) or pos.ndim ~= 2 or pos.shape[2] ~= 3 or pos.shape[1] == 0 then
-    error(('%s: positions are %s; give x, y, z in metres for each channel, [C, 3]'):format(fname, tensor.is(pos) and tensor.describe(pos) or check.show(pos)), 3)
+    error(('%s: positions are %s; give x, y, z in metres for each channel, [C, 3]'):format(fname,
+      tensor.is(pos) and tensor.describe(pos) or check.show(pos)), 3)
   end
   local p = pos:to 'f64'
   local C = p.shape[1]
@@ -42,21 +44,26 @@ function M.check(fname, pos, names)
   if #strange > 0 then
     local shown = {}
     for i = 1, math.min(5, #strange) do shown[i] = strange[i] end
-    error(('%s: valid positions needed, %d of %d are NaN or infinite (%s%s); set a montage, or leave interpolation off'):format(fname, #strange, C, table.concat(shown, ', '), #strange > 5 and ', ...' or ''), 3)
+    error(('%s: valid positions needed, %d of %d are NaN or infinite (%s%s); set a montage, or leave interpolation off')
+      :format(fname, #strange, C, table.concat(shown, ', '), #strange > 5 and ', ...' or ''), 3)
   end
   if mc.max(mc.abs(p)):item() <= NOWHERE then
-    error(('%s: valid positions needed, all %d lie at the origin; set a montage, or leave interpolation off'):format(fname, C), 3)
+    error(('%s: valid positions needed, all %d lie at the origin; set a montage, or leave interpolation off'):format(
+      fname, C), 3)
   end
   if zero > 1 then
-    error(('%s: %d of %d positions are exactly zero; at most one may be: set a montage that knows these channels, or leave them out'):format(fname, zero, C), 3)
+    error(('%s: %d of %d positions are exactly zero; at most one may be: set a montage that knows these channels, or '
+      .. 'leave them out'):format(fname, zero, C), 3)
   end
   return p
 end
 
 --- The sphere that fits points best: least squares of |p|^2 = 2 p . c + k, radius sqrt(|c|^2 + k).
 ---@param pos any f32|f64 [C, 3] m, C >= 4
----@return table { centre = { x, y, z } m, radius = m, error = |1 - mean(|p - c| / radius)| }; an error above 0.1 makes interpolation doubtful
---- Errors: fewer than 4 points; invalid positions. Source: algebraic sphere fit, Coope, Circle fitting by linear and nonlinear least squares, 1993.
+---@return table { centre = { x, y, z } m, radius = m, error = |1 - mean(|p - c| / radius)| }; an error above 0.1 makes
+---  interpolation doubtful
+--- Errors: fewer than 4 points; invalid positions. Source: algebraic sphere fit, Coope, Circle fitting by linear and
+--- nonlinear least squares, 1993.
 ---     mc.meeg.sphere.fit({ { 3, 1, 1 }, { -1, 1, 1 }, { 1, 3, 1 }, { 1, 1, 3 } }).radius  --> 2
 function M.fit(pos)
   local p = M.check('meeg.sphere.fit', pos)
@@ -83,9 +90,12 @@ function M.units(pos, centre)
   if centre == 'fit' then c = M.fit(pos).centre
   elseif type(centre) == 'table' then
     c = centre
-    if #c ~= 3 then error('meeg.sphere.units: the centre is a table of ' .. #c .. ' numbers; give { x, y, z } in metres', 2) end
+    if #c ~= 3 then
+      error('meeg.sphere.units: the centre is a table of ' .. #c .. ' numbers; give { x, y, z } in metres', 2)
+    end
   elseif centre and centre ~= 'none' then
-    error(("meeg.sphere.units: the centre is %s; choose 'none', 'fit' or { x, y, z } in metres"):format(check.show(centre)), 2)
+    error(("meeg.sphere.units: the centre is %s; choose 'none', 'fit' or { x, y, z } in metres"):format(
+      check.show(centre)), 2)
   end
   if c then pos = pos - mc.tensor(c) end
   local length = mc.sqrt(mc.sum(pos * pos, { 2, keepdim = true }))

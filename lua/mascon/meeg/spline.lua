@@ -14,8 +14,8 @@ local M = {}
 
 local SERIES = { terms = { 50, 'integer >= 1' }, stiffness = { 4, 'integer >= 2' } }
 local OPTS = {
-  alpha = { 1e-5, 'number >= 0' }, terms = SERIES.terms, stiffness = SERIES.stiffness, centre = { 'none', 'string | table' },
-  cache = { repairer.CACHE, 'number >= 0' },
+  alpha = { 1e-5, 'number >= 0' }, terms = SERIES.terms, stiffness = SERIES.stiffness,
+  centre = { 'none', 'string | table' }, cache = { repairer.CACHE, 'number >= 0' },
 }
 
 --- Coefficients (2n + 1) / (4 pi (n (n + 1))^power), n = 0 .. terms, without the constant term.
@@ -29,7 +29,8 @@ end
 ---@param x any f64, cosines of angles between points
 ---@param opts? table terms (50), stiffness m (4)
 ---@return any f64, the shape of x
---- Source: Perrin, Pernier, Bertrand and Echallier, Spherical splines for scalp potential and current density mapping, 1989, equation 3.
+--- Source: Perrin, Pernier, Bertrand and Echallier, Spherical splines for scalp potential and current density mapping,
+--- 1989, equation 3.
 ---     mc.format('%.12f', mc.meeg.spline.g(1))  --> 0.015260761697
 function M.g(x, opts)
   local o = check.opts('meeg.spline.g', opts, SERIES)
@@ -62,15 +63,20 @@ end
 local function guarded(fname, f, ...)
   local fine, result = pcall(f, ...)
   if fine then return result end
-  if tostring(result):find 'singular' then error(fname .. ': two sensors lie in the same direction and alpha is 0, so the system is singular; give alpha > 0, or drop one of them', 3) end
+  if tostring(result):find 'singular' then
+    error(fname .. ': two sensors lie in the same direction and alpha is 0, so the system is singular; give alpha > 0, '
+      .. 'or drop one of them', 3)
+  end
   error(result, 0)
 end
 
 --- The inverse of the spline system over all sensors.
 ---@param pos any f32|f64 [C, 3] m, head frame
----@param opts? table alpha (1e-5, on the diagonal), terms (50), stiffness (4), centre: 'none' (default: directions from the origin of the head frame), 'fit' (from the centre of the best sphere) or { x, y, z } m
+---@param opts? table alpha (1e-5, on the diagonal), terms (50), stiffness (4), centre: 'none' (default: directions from
+---  the origin of the head frame), 'fit' (from the centre of the best sphere) or { x, y, z } m
 ---@return table { M = f64 [C + 1, C + 1], units = f64 [C, 3], centre = { x, y, z } or nil }
---- Errors: invalid positions (see mc.meeg.sphere.check); two equal directions with alpha = 0. Source: Perrin et al. 1989.
+--- Errors: invalid positions (see mc.meeg.sphere.check); two equal directions with alpha = 0. Source: Perrin et al.
+--- 1989.
 ---     mc.meeg.spline.matrix({ { 0, 0, 1 }, { 0, 1, 0 }, { 1, 0, 0 } }).M.shape[1]  --> 4
 function M.matrix(pos, opts)
   local o = check.opts('meeg.spline.matrix', opts, OPTS)
@@ -78,7 +84,8 @@ function M.matrix(pos, opts)
   return { M = guarded('meeg.spline.matrix', mc.linalg.inv, system(u, o)), units = u, centre = centre }
 end
 
---- Weights from sources to targets: values at targets = W values at sources. Rows sum to 1. A target at a source is smoothed, not copied.
+--- Weights from sources to targets: values at targets = W values at sources. Rows sum to 1. A target at a source is
+--- smoothed, not copied.
 ---@param sources any f32|f64 [S, 3] m
 ---@param targets any f32|f64 [D, 3] m
 ---@param opts? table alpha, terms, stiffness, centre as for matrix; 'fit' fits the sources
@@ -97,13 +104,16 @@ function M.weights(sources, targets, opts)
   return W[{ { 1, S }, mc.all }].mT:contiguous()
 end
 
---- Weights from many subsets of sensors to all of them, as weights() gives them for each, from one kernel and one batch of systems.
+--- Weights from many subsets of sensors to all of them, as weights() gives them for each, from one kernel and one batch
+--- of systems.
 ---@param pos any f32|f64 [C, 3] m
 ---@param subsets any i64 [S, n] places, 1 .. C
 ---@param opts? table as for matrix
 ---@return any f64 [S, C, n]
 --- Errors: invalid positions; two equal directions in a subset with alpha = 0.
----     mc.meeg.spline.subsets({ { 0, 0, 1 }, { 0, 1, 0 }, { 1, 0, 0 } }, mc.tensor({ { 1, 3 }, { 2, 1 } }, { dtype = 'i64' })).shape  --> {2, 3, 2}
+---     mc.meeg.spline.subsets({ { 0, 0, 1 }, { 0, 1, 0 }, { 1, 0, 0 } }, mc.tensor({ { 1, 3 }, { 2, 1 } },
+---       { dtype = 'i64' })).shape
+---       --> {2, 3, 2}
 function M.subsets(pos, subsets, opts)
   local o = check.opts('meeg.spline.subsets', opts, OPTS)
   local u = sphere.units(sphere.check('meeg.spline.subsets', pos), o.centre)
@@ -112,7 +122,8 @@ function M.subsets(pos, subsets, opts)
   local K, right = mc.ones { S, n + 1, n + 1 }, mc.ones { S, n + 1, C }
   local rows = mc.take(g, subsets:reshape(-1), 1):reshape(S, n, C)
   right[{ mc.all, { 1, n }, mc.all }] = rows
-  K[{ mc.all, { 1, n }, { 1, n } }] = mc.take_along_axis(rows, subsets:reshape(S, 1, n) + mc.zeros({ S, n, n }, { dtype = 'i64' }), 3) + o.alpha * mc.eye(n)
+  K[{ mc.all, { 1, n }, { 1, n } }] = mc.take_along_axis(rows,
+    subsets:reshape(S, 1, n) + mc.zeros({ S, n, n }, { dtype = 'i64' }), 3) + o.alpha * mc.eye(n)
   K[{ mc.all, n + 1, n + 1 }] = 0
   local W = guarded('meeg.spline.subsets', mc.linalg.solve, K, right)
   return mc.permute_dims(W[{ mc.all, { 1, n }, mc.all }], { 1, 3, 2 }):contiguous()
@@ -139,7 +150,8 @@ end
 ---@param opts? table as for matrix; cache: bytes of weights kept (64 MiB)
 ---@return table with :weights(bad): f64 [#bad, C], y_B = W X with zero columns at the bad; y_B = -M_BB^-1 M_BA y_A
 --- Errors: as matrix; sets as mc.meeg.repairer.
----     mc.meeg.spline.repairer({ { 0, 0, 1 }, { 0, 1, 0 }, { 1, 0, 0 } }):weights({ 3 })  --> f64[1,3]@cpu { { 0.5000, 0.5000, 0.0000 } }
+---     mc.meeg.spline.repairer({ { 0, 0, 1 }, { 0, 1, 0 }, { 1, 0, 0 } }):weights({ 3 })
+---       --> f64[1,3]@cpu { { 0.5000, 0.5000, 0.0000 } }
 function M.repairer(pos, opts)
   local o = check.opts('meeg.spline.repairer', opts, OPTS)
   local inverse = M.matrix(pos, opts).M

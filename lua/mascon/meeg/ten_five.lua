@@ -10,28 +10,35 @@ local M = {}
 
 local sin, cos, sqrt, atan2, pi = math.sin, math.cos, math.sqrt, math.atan2, math.pi
 
--- rows from the front, as letters on the side and near the midline; the first and last three places of the midline have no row
+-- rows from the front, as letters on the side and near the midline; the first and last three places of the midline have
+-- no row
 local ROWS = {
-  { 'AFp', 'AFp' }, { 'AF', 'AF' }, { 'AFF', 'AFF' }, { 'F', 'F' }, { 'FFT', 'FFC' }, { 'FT', 'FC' }, { 'FTT', 'FCC' }, { 'T', 'C' }, { 'TTP', 'CCP' }, { 'TP', 'CP' },
+  { 'AFp', 'AFp' }, { 'AF', 'AF' }, { 'AFF', 'AFF' }, { 'F', 'F' }, { 'FFT', 'FFC' }, { 'FT', 'FC' }, { 'FTT', 'FCC' },
+  { 'T', 'C' }, { 'TTP', 'CCP' }, { 'TP', 'CP' },
   { 'TPP', 'CPP' }, { 'P', 'P' }, { 'PPO', 'PPO' }, { 'PO', 'PO' }, { 'POO', 'POO' },
 }
 -- places of a row from the left ring to the midline: which letters, which number, halved or not
-local STEPS = { { 1, 7, '' }, { 1, 7, 'h' }, { 2, 5, '' }, { 2, 5, 'h' }, { 2, 3, '' }, { 2, 3, 'h' }, { 2, 1, '' }, { 2, 1, 'h' } }
+local STEPS = { { 1, 7, '' }, { 1, 7, 'h' }, { 2, 5, '' }, { 2, 5, 'h' }, { 2, 3, '' }, { 2, 3, 'h' },
+  { 2, 1, '' }, { 2, 1, 'h' } }
 -- rings, lowest first: number and halving of its row places, names at the front and at the back
 local RINGS = { { 9, '', 'N', 'I' }, { 9, 'h', 'NFp', 'OI' }, { 7, '', 'Fp', 'O' } }
 
-M.TWENTY = { 'Fp1', 'Fpz', 'Fp2', 'F7', 'F3', 'Fz', 'F4', 'F8', 'T7', 'C3', 'Cz', 'C4', 'T8', 'P7', 'P3', 'Pz', 'P4', 'P8', 'O1', 'Oz', 'O2' }
+M.TWENTY = { 'Fp1', 'Fpz', 'Fp2', 'F7', 'F3', 'Fz', 'F4', 'F8', 'T7', 'C3', 'Cz', 'C4', 'T8', 'P7', 'P3', 'Pz', 'P4',
+  'P8', 'O1', 'Oz', 'O2' }
 
 -- names of older or other usage
 M.ALIASES = { T3 = 'T7', T4 = 'T8', T5 = 'P7', T6 = 'P8', Nasion = 'Nz', Inion = 'Iz' }
 
 local function dot(a, b) return a[1] * b[1] + a[2] * b[2] + a[3] * b[3] end
 local function minus(a, b) return { a[1] - b[1], a[2] - b[2], a[3] - b[3] } end
-local function cross(a, b) return { a[2] * b[3] - a[3] * b[2], a[3] * b[1] - a[1] * b[3], a[1] * b[2] - a[2] * b[1] } end
+local function cross(a, b)
+  return { a[2] * b[3] - a[3] * b[2], a[3] * b[1] - a[1] * b[3], a[1] * b[2] - a[2] * b[1] }
+end
 local function scaled(a, s) return { a[1] * s, a[2] * s, a[3] * s } end
 local function unit(a) return scaled(a, 1 / sqrt(dot(a, a))) end
 
---- The arc from p over q to r, three points of the unit sphere: a function from the share of its length (0 at p, 1 at r) to a point.
+--- The arc from p over q to r, three points of the unit sphere: a function from the share of its length (0 at p, 1 at
+--- r) to a point.
 local function arc(p, q, r)
   local normal = unit(cross(minus(q, p), minus(r, q)))
   local centre = scaled(normal, dot(normal, p))
@@ -53,8 +60,8 @@ local function mirrored(letters, number, half) return letters .. (number + 1) ..
 
 --- Every place of the 10-05 system as unit vectors: x to the right ear, y to the nasion, z to the vertex.
 ---
---- inclination: angle of nasion, inion and ear points from the vertex, degrees. 90 puts them on the equator; 112.5 puts Fpz, T7, Oz and T8
---- there, as the caps of the trade do.
+--- inclination: angle of nasion, inion and ear points from the vertex, degrees. 90 puts them on the equator; 112.5 puts
+--- Fpz, T7, Oz and T8 there, as the caps of the trade do.
 ---@param inclination number degrees, between 45 and 135
 ---@return string[] names, in the order of rings and rows
 ---@return table name = { x, y, z }

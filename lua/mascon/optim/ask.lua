@@ -42,10 +42,14 @@ local function values(fname, f, k)
     for i, v in ipairs(f) do list[i] = is(v) and v:numel() == 1 and methods.item(v) or v end
   end
   if not list or #list ~= k then
-    error(('%s: tell was given %s for %d points; give as many values'):format(fname, list and #list .. ' values' or is(f) and tensor.describe(f) or check.show(f), k), 3)
+    error(('%s: tell was given %s for %d points; give as many values'):format(fname,
+      list and #list .. ' values' or is(f) and tensor.describe(f) or check.show(f), k), 3)
   end
   for i, v in ipairs(list) do
-    if type(v) ~= 'number' then error(('%s: value %d told is %s; it must be a number'):format(fname, i, is(v) and tensor.describe(v) or check.show(v)), 3) end
+    if type(v) ~= 'number' then
+      error(('%s: value %d told is %s; it must be a number'):format(fname, i,
+        is(v) and tensor.describe(v) or check.show(v)), 3)
+    end
     if v ~= v then list[i] = math.huge end
   end
   return list
@@ -93,8 +97,10 @@ end
 function Asker:tell(x, f)
   local wanted = self.s.asked
   if not wanted then error(self.fname .. ': tell before ask; ask for points first', 2) end
-  if not is(x) or x:numel() ~= wanted:numel() or not F.array_equal(methods.reshape(methods.to(x, wanted.dtype), wanted.shape), wanted) then
-    error(('%s: tell was given points that ask did not give (%s, asked were %s); tell the values of those'):format(self.fname, is(x) and tensor.describe(x) or check.show(x), tensor.describe(wanted)), 2)
+  if not is(x) or x:numel() ~= wanted:numel()
+    or not F.array_equal(methods.reshape(methods.to(x, wanted.dtype), wanted.shape), wanted) then
+    error(('%s: tell was given points that ask did not give (%s, asked were %s); tell the values of those'):format(
+      self.fname, is(x) and tensor.describe(x) or check.show(x), tensor.describe(wanted)), 2)
   end
   tell(self.method, self.s, values(self.fname, f, wanted.shape[1]))
   return self
@@ -114,7 +120,8 @@ function Asker:result()
   }
 end
 
---- All there is to know, as plain tables, numbers, strings and tensors: { state = it } in the options goes on with the same bits.
+--- All there is to know, as plain tables, numbers, strings and tensors: { state = it } in the options goes on with the
+--- same bits.
 ---@return table
 function Asker:state() return parameters.copy(self.s) end
 
@@ -126,7 +133,9 @@ function M.object(fname, method, o, make)
   local s
   if o.state then
     s = o.state
-    if s.method ~= method.name then error(('%s: option state is of %s; give one of %s'):format(fname, check.show(s.method), method.name), 3) end
+    if s.method ~= method.name then
+      error(('%s: option state is of %s; give one of %s'):format(fname, check.show(s.method), method.name), 3)
+    end
     s = parameters.copy(s)
   else
     s = make()

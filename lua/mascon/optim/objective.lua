@@ -14,16 +14,20 @@ local is, methods, F = tensor.is, tensor.methods, op.functions
 local M = {}
 
 --- Relative steps of differences: the root (cube root) of the precision balances rounding and truncation.
-local STEP = { ['2-point'] = { f64 = 2 ^ -26, f32 = 2 ^ -11.5 }, ['3-point'] = { f64 = 2 ^ (-52 / 3), f32 = 2 ^ (-23 / 3) } }
+local STEP = { ['2-point'] = { f64 = 2 ^ -26, f32 = 2 ^ -11.5 },
+  ['3-point'] = { f64 = 2 ^ (-52 / 3), f32 = 2 ^ (-23 / 3) } }
 
 M.MESSAGES = {
-  [0] = 'converged', [1] = 'the largest number of iterations is reached', [2] = 'no lower value was found along the search direction; the precision of the function may be reached',
-  [3] = 'the function became NaN', [4] = 'the largest number of evaluations is reached', [99] = 'the callback stopped it',
+  [0] = 'converged', [1] = 'the largest number of iterations is reached',
+  [2] = 'no lower value was found along the search direction; the precision of the function may be reached',
+  [3] = 'the function became NaN', [4] = 'the largest number of evaluations is reached',
+  [99] = 'the callback stopped it',
 }
 
 --- Options every minimiser has.
 M.OPTS = {
-  jac = { nil, 'any' }, callback = { nil, 'function' }, progress = { false, 'any' }, maxiter = { nil, 'integer >= 0' }, maxfev = { nil, 'integer >= 1' },
+  jac = { nil, 'any' }, callback = { nil, 'function' }, progress = { false, 'any' }, maxiter = { nil, 'integer >= 0' },
+  maxfev = { nil, 'integer >= 1' },
   tol = { nil, 'number >= 0' }, bounds = { nil, 'any' }, args = { nil, 'table' }, compile = { false, 'bool' },
 }
 
@@ -37,7 +41,10 @@ local function number(self, what, v) return scalar.number(self.fname, what, v) e
 function Objective:vector(what, v)
   local flat = parameters.vector(v)
   if not flat then error(('%s: %s gave %s; it must give the form of x0'):format(self.fname, what, check.show(v)), 2) end
-  if flat:numel() ~= self.n then error(('%s: %s gave %s for %d parameters; it must give as many'):format(self.fname, what, tensor.describe(flat), self.n), 2) end
+  if flat:numel() ~= self.n then
+    error(('%s: %s gave %s for %d parameters; it must give as many'):format(self.fname, what,
+      tensor.describe(flat), self.n), 2)
+  end
   return flat.dtype == self.dtype and flat or methods.to(flat, self.dtype)
 end
 
@@ -51,7 +58,8 @@ function Objective:value(x)
   return number(self, 'f', (self.f(arguments(self, x))))
 end
 
---- Gradient by differences, f at x being known. One coordinate at a time, in the direction away from 0, and within the bounds.
+--- Gradient by differences, f at x being known. One coordinate at a time, in the direction away from 0, and within the
+--- bounds.
 local function differences(self, x, fx)
   local scheme = self.scheme
   local relative, at = STEP[scheme][self.dtype], x:totable()
@@ -77,13 +85,15 @@ local function differences(self, x, fx)
   return methods.to(op.from_table(g), self.dtype)
 end
 
---- Whether a first gradient of zeros is none: f computed with numbers taken out of x, so that nothing was there to derive. Then differences
---- take over. Where x0 is stationary, central differences see only their own error.
+--- Whether a first gradient of zeros is none: f computed with numbers taken out of x, so that nothing was there to
+--- derive. Then differences take over. Where x0 is stationary, central differences see only their own error.
 local function escaped(self, x, fx)
   self.scheme = '3-point'
   local g = differences(self, x, fx)
   self.scheme = nil
-  if not (F.max(F.abs(g)):item() > (self.dtype == 'f32' and 1e-2 or 1e-6) * math.max(1, math.abs(fx))) then return false end
+  if not (F.max(F.abs(g)):item() > (self.dtype == 'f32' and 1e-2 or 1e-6) * math.max(1, math.abs(fx))) then
+    return false
+  end
   self.form, self.scheme = 'differences', '2-point'
   return true
 end
@@ -129,17 +139,26 @@ end
 --- Product of the second derivative at x with p, g being the gradient there.
 function Objective:curvature(x, g, p)
   self.nhev = self.nhev + 1
-  if self.hessp then return self:vector('hessp', (self.hessp(self.unravel(methods.copy(x)), self.unravel(p), unpack(self.args, 1, self.args.n)))) end
+  if self.hessp then
+    return self:vector('hessp',
+      (self.hessp(self.unravel(methods.copy(x)), self.unravel(p), unpack(self.args, 1, self.args.n))))
+  end
   if self.hess then
     if not self.matrix or not rawequal(self.matrix_at, x) then
       local h = self.hess(arguments(self, x))
       if not is(h) then h = op.from_table(h) end
-      if h.ndim ~= 2 or h.shape[1] ~= self.n or h.shape[2] ~= self.n then error(('%s: hess gave %s for %d parameters; it must give a square matrix'):format(self.fname, tensor.describe(h), self.n), 2) end
+      if h.ndim ~= 2 or h.shape[1] ~= self.n or h.shape[2] ~= self.n then
+        error(('%s: hess gave %s for %d parameters; it must give a square matrix'):format(self.fname,
+          tensor.describe(h), self.n), 2)
+      end
       self.matrix, self.matrix_at = methods.to(h, self.dtype), x
     end
     return F.matmul(self.matrix, p)
   end
-  if self.form == 'derived' then return self:vector('the second derivative', (self.product(self.unravel(x), self.unravel(p), unpack(self.args, 1, self.args.n)))) end
+  if self.form == 'derived' then
+    return self:vector('the second derivative',
+      (self.product(self.unravel(x), self.unravel(p), unpack(self.args, 1, self.args.n))))
+  end
   -- a difference of gradients, its length by the size of x
   local size = math.sqrt(F.matmul(p, p):item())
   if size == 0 then return F.multiply(p, 0) end
@@ -151,19 +170,22 @@ end
 function Objective:iterate(x, fx)
   self.nit = self.nit + 1
   if self.bar then self.bar:update(self.nit) end
-  return self.callback ~= nil and self.callback(self.unravel(methods.copy(x)), { nit = self.nit, nfev = self.nfev, fun = fx }) == true
+  return self.callback ~= nil
+    and self.callback(self.unravel(methods.copy(x)), { nit = self.nit, nfev = self.nfev, fun = fx }) == true
 end
 
 --- The table of results.
 function Objective:result(x, fx, g, status, message)
   if self.bar then self.bar:done() end
   return {
-    x = self.unravel(x), fun = fx, jac = g and self.unravel(g), nit = self.nit, nfev = self.nfev, njev = self.njev, nhev = self.nhev > 0 and self.nhev or nil,
+    x = self.unravel(x), fun = fx, jac = g and self.unravel(g), nit = self.nit, nfev = self.nfev, njev = self.njev,
+    nhev = self.nhev > 0 and self.nhev or nil,
     success = status == 0, status = status, message = message or M.MESSAGES[status],
   }
 end
 
---- Bounds as two vectors: { low, high } of numbers or trees like x0, or a list of n pairs { low, high }; nil or mc.none for an open side.
+--- Bounds as two vectors: { low, high } of numbers or trees like x0, or a list of n pairs { low, high }; nil or mc.none
+--- for an open side.
 function M.bounds(fname, bounds, n, dtype, flat)
   local function pairs_of()
     if #bounds ~= n then return false end
@@ -192,13 +214,15 @@ function M.bounds(fname, bounds, n, dtype, flat)
   elseif type(bounds) == 'table' and bounds[1] == nil then
     return nil
   else
-    error(('%s: bounds are %s; give { low, high }, or one pair for each of the %d parameters'):format(fname, check.show(bounds), n), 3)
+    error(('%s: bounds are %s; give { low, high }, or one pair for each of the %d parameters'):format(fname,
+      check.show(bounds), n), 3)
   end
   low, high = methods.to(low, dtype), methods.to(high, dtype)
   local wrong = F.flatnonzero(F.logical_not(F.le(low, high)))
   if wrong:numel() > 0 then
     local i = wrong[1]:item()
-    error(('%s: bounds %d are %g and %g; the first must not exceed the second'):format(fname, i, low[i]:item(), high[i]:item()), 3)
+    error(('%s: bounds %d are %g and %g; the first must not exceed the second'):format(fname, i, low[i]:item(),
+      high[i]:item()), 3)
   end
   return low, high
 end
@@ -207,7 +231,8 @@ end
 function M.bar(fname, progress, total)
   if not progress then return nil end
   if type(progress) == 'table' and progress.update and progress.done then return progress end
-  return require 'mascon.base.progress'.new(total, { label = type(progress) == 'string' and progress or fname, unit = 'iterations' })
+  return require 'mascon.base.progress'.new(total,
+    { label = type(progress) == 'string' and progress or fname, unit = 'iterations' })
 end
 
 --- A user's function made ready.
@@ -218,11 +243,14 @@ end
 ---@return mascon.Objective
 function M.new(fname, f, x0, o)
   scalar.callable(fname, 'f', f)
-  local self = setmetatable({ fname = fname, f = f, nfev = 0, njev = 0, nhev = 0, nit = 0, callback = o.callback, hess = o.hess, hessp = o.hessp }, Objective)
+  local self = setmetatable({ fname = fname, f = f, nfev = 0, njev = 0, nhev = 0, nit = 0, callback = o.callback,
+    hess = o.hess, hessp = o.hessp }, Objective)
   self.x, self.unravel = parameters.ravel(fname, 'x0', x0)
   self.n, self.dtype = self.x:numel(), self.x.dtype
   self.args = { n = o.args and #o.args or 0, unpack(o.args or {}) }
-  if not F.isfinite(self.x):all() then error(('%s: x0 is %s and holds NaN or infinity; find them with isfinite'):format(fname, tensor.describe(self.x)), 3) end
+  if not F.isfinite(self.x):all() then
+    error(('%s: x0 is %s and holds NaN or infinity; find them with isfinite'):format(fname, tensor.describe(self.x)), 3)
+  end
   local jac = o.jac
   if type(jac) == 'function' then self.form, self.jac = 'apart', jac
   elseif jac == true then self.form = 'together'
@@ -230,14 +258,19 @@ function M.new(fname, f, x0, o)
   elseif jac == nil or jac == false then
     self.form, self.derive = 'derived', require('mascon.transform').value_and_grad(f)
     function self.product(x, p, ...) return select(2, require('mascon.transform').hvp(f, x, p, ...)) end
-    if o.compile then self.derive, self.product = require('mascon.compile').compile(self.derive), require('mascon.compile').compile(self.product) end
+    if o.compile then
+      self.derive, self.product = require('mascon.compile').compile(self.derive),
+        require('mascon.compile').compile(self.product)
+    end
   else
-    error(("%s: option jac is %s; give a function, true (f returns value and gradient), '2-point' or '3-point'"):format(fname, check.show(jac)), 3)
+    error(("%s: option jac is %s; give a function, true (f returns value and gradient), '2-point' or '3-point'"):format(
+      fname, check.show(jac)), 3)
   end
   if o.compile then self.f = require('mascon.compile').compile(f) end
   if o.compile and self.jac then self.jac = require('mascon.compile').compile(self.jac) end
   if o.bounds ~= nil then
-    self.low, self.high = M.bounds(fname, o.bounds, self.n, self.dtype, function(what, v) return self:vector(what, v) end)
+    self.low, self.high =
+      M.bounds(fname, o.bounds, self.n, self.dtype, function(what, v) return self:vector(what, v) end)
     if self.low then self.x = F.clip(self.x, self.low, self.high) end
   end
   self.bar = M.bar(fname, o.progress)
@@ -246,7 +279,9 @@ end
 
 --- The value at the start must be a finite number. False when the gradient is none: there is no way to go then.
 function M.starts(self, fx, g)
-  if fx ~= fx or math.abs(fx) == math.huge then error(('%s: f is %s at x0; start where it is finite'):format(self.fname, tostring(fx)), 3) end
+  if fx ~= fx or math.abs(fx) == math.huge then
+    error(('%s: f is %s at x0; start where it is finite'):format(self.fname, tostring(fx)), 3)
+  end
   return F.isfinite(g):all()
 end
 

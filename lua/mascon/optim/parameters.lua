@@ -12,7 +12,9 @@ local M = {}
 
 local sorted, branch = tree.keys, tree.is_branch
 
-local function named(path, key) return path .. (type(key) == 'number' and ('[%s]'):format(key) or '.' .. tostring(key)) end
+local function named(path, key)
+  return path .. (type(key) == 'number' and ('[%s]'):format(key) or '.' .. tostring(key))
+end
 
 --- The leaves of a tree, and their paths for messages.
 ---@param fname string public name of the caller
@@ -38,15 +40,27 @@ function M.matching(fname, what, t, like_what, like)
   local leaves = {}
   local function walk(v, l, path, like_path)
     if is(l) then
-      if not is(v) then error(('%s: %s is %s, %s is %s; both need the same structure'):format(fname, path, check.show(v), like_path, tensor.describe(l)), 3) end
-      if v.shape ~= l.shape then error(('%s: %s is %s, %s is %s; both need the same shapes'):format(fname, path, tensor.describe(v), like_path, tensor.describe(l)), 3) end
+      if not is(v) then
+        error(('%s: %s is %s, %s is %s; both need the same structure'):format(fname, path, check.show(v), like_path,
+          tensor.describe(l)), 3)
+      end
+      if v.shape ~= l.shape then
+        error(('%s: %s is %s, %s is %s; both need the same shapes'):format(fname, path, tensor.describe(v), like_path,
+          tensor.describe(l)), 3)
+      end
       leaves[#leaves + 1] = v
       return
     end
-    if not branch(v) then error(('%s: %s is %s, %s is a table; both need the same structure'):format(fname, path, is(v) and tensor.describe(v) or check.show(v), like_path), 3) end
+    if not branch(v) then
+      error(('%s: %s is %s, %s is a table; both need the same structure'):format(fname, path,
+        is(v) and tensor.describe(v) or check.show(v), like_path), 3)
+    end
     for _, k in ipairs(sorted(l)) do walk(v[k], l[k], named(path, k), named(like_path, k)) end
     for _, k in ipairs(sorted(v)) do
-      if l[k] == nil then error(('%s: %s has no counterpart in %s; both need the same structure'):format(fname, named(path, k), like_path), 3) end
+      if l[k] == nil then
+        error(('%s: %s has no counterpart in %s; both need the same structure'):format(fname,
+          named(path, k), like_path), 3)
+      end
     end
   end
   walk(t, like, what, like_what)
@@ -91,7 +105,8 @@ function M.numbers(v)
   return true
 end
 
---- What a user's function gave, a tree of tensors and numbers, as one vector; by ops, so that derivatives pass. nil when it is no tree.
+--- What a user's function gave, a tree of tensors and numbers, as one vector; by ops, so that derivatives pass. nil
+--- when it is no tree.
 function M.vector(v)
   if is(v) then return v.ndim == 1 and v or methods.reshape(v, { v:numel() }) end
   if M.numbers(v) then return op.from_table(v) end
@@ -122,7 +137,10 @@ function M.ravel(fname, what, t)
   local dtype, shapes, n = 'f32', {}, 0
   for i, v in ipairs(leaves) do
     local kind = tensor.kind[v.dtype]
-    if kind == 'c' then error(('%s: %s is %s; give its real and imaginary parts as parameters of their own'):format(fname, paths[i], tensor.describe(v)), 3) end
+    if kind == 'c' then
+      error(('%s: %s is %s; give its real and imaginary parts as parameters of their own'):format(fname, paths[i],
+        tensor.describe(v)), 3)
+    end
     if v.dtype ~= 'f32' then dtype = 'f64' end
     shapes[i] = v.shape
     n = n + v:numel()

@@ -17,12 +17,15 @@ function M.number(fname, what, v)
     local y = tensor.methods.item(v)
     return type(y) == 'boolean' and (y and 1 or 0) or tonumber(y)
   end
-  error(('%s: %s gave %s; it must give one real number'):format(fname, what, tensor.is(v) and tensor.describe(v) or check.show(v)), 2)
+  error(('%s: %s gave %s; it must give one real number'):format(fname, what,
+    tensor.is(v) and tensor.describe(v) or check.show(v)), 2)
 end
 
 --- The message for an argument that must be a function.
 function M.callable(fname, what, f)
-  if type(f) ~= 'function' and not (getmetatable(f) or {}).__call then error(('%s: %s is %s; give a function'):format(fname, what, check.show(f)), 3) end
+  if type(f) ~= 'function' and not (getmetatable(f) or {}).__call then
+    error(('%s: %s is %s; give a function'):format(fname, what, check.show(f)), 3)
+  end
   return f
 end
 

@@ -198,7 +198,8 @@ local function heat(lines, view, mark, o, w)
     local names, n = {}, #mark.classes
     for k, c in ipairs(mark.classes) do
       local t = n > 1 and (k - 1) / (n - 1) or 0
-      names[k] = (o.color and fmt('\27[48;5;%dm \27[0m', cube(colours[k])) or SHADES[min(#SHADES, floor(t * #SHADES) + 1)]) .. ' ' .. clean(c[1])
+      names[k] = (o.color and fmt('\27[48;5;%dm \27[0m', cube(colours[k]))
+        or SHADES[min(#SHADES, floor(t * #SHADES) + 1)]) .. ' ' .. clean(c[1])
     end
     lines[#lines + 1] = table.concat(names, '   ')
   else

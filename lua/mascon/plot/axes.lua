@@ -367,7 +367,8 @@ local function classes_of(fname, list, z, level)
     for j = 1, #z[i] do
       local v = z[i][j]
       if v == v and not out[v] then
-        error(fmt('%s: z[%d][%d] is %.6g; with %d classes it is a number from 1 to %d', fname, i, j, v, #out, #out), level + 1)
+        error(fmt('%s: z[%d][%d] is %.6g; with %d classes it is a number from 1 to %d', fname, i, j, v, #out, #out),
+          level + 1)
       end
     end
   end
@@ -378,10 +379,10 @@ end
 --- x and y are cell centres (n), cell edges (n + 1), pairs { low, high }, or nil for 1 to n; they need not be even.
 --- NaN cells are grey and hatched.
 --- options: cmap, vmin, vmax, center (colours symmetric about it), clip ({1, 99}: limits at these percentiles), cscale
---- 'linear'|'log', label (of the colour bar), colorbar, mask (true: cell left out), outline (true cells are framed, outline_width 1.4 px;
---- from 1.2 px on with a light rim),
---- contour_levels (a count or an array), classes (z holds class numbers: a list of { name, colour }, shown in a legend
---- instead of a colour bar; where cells are too many to be seen, the last class wins), and all of `set`
+--- 'linear'|'log', label (of the colour bar), colorbar, mask (true: cell left out), outline (true cells are framed,
+--- outline_width 1.4 px; from 1.2 px on with a light rim), contour_levels (a count or an array), classes (z holds class
+--- numbers: a list of { name, colour }, shown in a legend instead of a colour bar; where cells are too many to be seen,
+--- the last class wins), and all of `set`
 function Axes:heatmap(x, y, z, opts)
   local f = 'plot.heatmap'
   if z == nil then z, opts, x, y = x, y, nil, nil end
@@ -418,8 +419,8 @@ function Axes:heatmap(x, y, z, opts)
   set_panel(self.panel, f, o, 2)
   return add(self, {
     kind = 'heatmap', x = xs, y = ys, z = rows, cmap = o.cmap, vmin = o.vmin, vmax = o.vmax, center = o.center,
-    clip = clip, cscale = o.cscale, label = o.label, colorbar = o.colorbar and not classes, mask = mask, outline = outline,
-    outline_width = outline and o.outline_width, contour_levels = levels, classes = classes,
+    clip = clip, cscale = o.cscale, label = o.label, colorbar = o.colorbar and not classes, mask = mask,
+    outline = outline, outline_width = outline and o.outline_width, contour_levels = levels, classes = classes,
   })
 end
 
@@ -438,11 +439,11 @@ local SCALP = with_panel{
   contour_levels = { 5, 'any' },
 }
 
---- A map of the scalp seen from above, nose up: z[i][j] on a square grid from -extent to extent, rows from back to front,
---- shown inside a disc; the head is the circle of radius 1.
+--- A map of the scalp seen from above, nose up: z[i][j] on a square grid from -extent to extent, rows from back to
+--- front, shown inside a disc; the head is the circle of radius 1.
 --- options: extent 1.25, radius of the disc 1, sensors (pairs x, y), names (one each, or '' for none), marked (true: a
---- sensor stands out), cmap, vmin, vmax, center, label (of the colour bar), colorbar, contour_levels (a count, an array, 0
---- for none), and title of `set`
+--- sensor stands out), cmap, vmin, vmax, center, label (of the colour bar), colorbar, contour_levels (a count, an
+--- array, 0 for none), and title of `set`
 function Axes:scalp(z, opts)
   local f = 'plot.scalp'
   local o = check.opts(f, opts, SCALP)

@@ -159,7 +159,8 @@ local function draw_missing(out, places, px, py)
 end
 
 -- One path per colour, neighbours of one colour in a row joined. Edges are snapped to device pixels by the
--- renderer, so no seams of background shine through. Cells at the place `base` are drawn as one ground below the others.
+-- renderer, so no seams of background shine through. Cells at the place `base` are drawn as one ground below the
+-- others.
 local function draw_cells(out, places, px, py, colours, base)
   local paths = {}
   if base then paths[base] = { box(px[1], py[1], px[#px], py[#py]) } end

@@ -17,7 +17,8 @@ local function circle(cx, cy, r)
 end
 
 -- Outline of an ear on the right in head radii, read off a drawing; the left one mirrors it.
-local EAR = { { 0.985, 0.16 }, { 1.03, 0.205 }, { 1.075, 0.185 }, { 1.09, 0.11 }, { 1.075, 0.02 }, { 1.09, -0.06 }, { 1.075, -0.155 }, { 1.03, -0.185 }, { 0.985, -0.16 } }
+local EAR = { { 0.985, 0.16 }, { 1.03, 0.205 }, { 1.075, 0.185 }, { 1.09, 0.11 }, { 1.075, 0.02 }, { 1.09, -0.06 },
+  { 1.075, -0.155 }, { 1.03, -0.185 }, { 0.985, -0.16 } }
 local NOSE = { { -0.12, 0.993 }, { -0.02, 1.125 }, { 0.02, 1.125 }, { 0.12, 0.993 } }
 
 -- A smooth open line through points: quadratic pieces between the middles of the sides.
@@ -86,7 +87,8 @@ function M.draw(out, view)
   out:path(fmt('M%s %sH%sV%sH%sZ', num(cx - far), num(cy - far), num(cx + far), num(cy + far), num(cx - far))
     .. circle(cx, cy, unit * mark.radius), { 'class', 'bg', 'fill', '#ffffff', 'fill-rule', 'evenodd' })
 
-  local line = { 'class', 'ax', 'fill', 'none', 'stroke', '#444444', 'stroke-width', 1.6, 'stroke-linejoin', 'round', 'stroke-linecap', 'round' }
+  local line = { 'class', 'ax', 'fill', 'none', 'stroke', '#444444', 'stroke-width', 1.6, 'stroke-linejoin', 'round',
+    'stroke-linecap', 'round' }
   out:path(circle(cx, cy, unit) .. smooth(EAR, X, Y, 1) .. smooth(EAR, X, Y, -1) .. smooth(NOSE, X, Y, 1), line)
   draw_sensors(out, mark, X, Y, unit)
   if mark.names then draw_names(out, mark, X, Y) end

@@ -105,7 +105,8 @@ function M:text(x, y, s, options)
     'text-anchor', o.anchor and o.anchor ~= 'start' and o.anchor or false,
     'font-weight', o.bold and 'bold' or false,
     'fill', o.fill or '#222222',
-    'stroke', o.halo or false, 'stroke-width', o.halo and 2.5 or false, 'stroke-linejoin', o.halo and 'round' or false, 'paint-order', o.halo and 'stroke' or false,
+    'stroke', o.halo or false, 'stroke-width', o.halo and 2.5 or false, 'stroke-linejoin', o.halo and 'round' or false,
+    'paint-order', o.halo and 'stroke' or false,
     'transform', o.rotate and fmt('rotate(%s %s %s)', num(o.rotate), num(x), num(y)) or false,
   }
   local runs = font.runs(s)

@@ -257,7 +257,8 @@ M.student_t = law 'student_t'
 ---@return mascon.Tensor
 M.f = law 'f'
 
---- Von Mises numbers, the normal law of directions: density exp(kappa cos(x - mu)) / (2 pi I_0(kappa)) on [-pi, pi), rad.
+--- Von Mises numbers, the normal law of directions: density exp(kappa cos(x - mu)) / (2 pi I_0(kappa)) on [-pi, pi),
+--- rad.
 ---
 ---   mu (number|tensor): mean direction in rad, default 0
 ---   kappa (number|tensor): concentration, >= 0, default 1; 0 is uniform

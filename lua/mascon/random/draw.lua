@@ -19,12 +19,15 @@ function M.arguments(fname, sizes, opts, level)
   local list, given = {}, {}
   if type(sizes) == 'number' then sizes = { sizes } end
   if sizes ~= nil and (type(sizes) ~= 'table' or is(sizes)) then
-    error(('%s: the sizes are %s; give a table, as in mc.%s{ 2, 3 }'):format(fname, check.show(sizes), fname), level + 1)
+    error(('%s: the sizes are %s; give a table, as in mc.%s{ 2, 3 }'):format(fname, check.show(sizes), fname),
+      level + 1)
   end
   for k, v in pairs(sizes or {}) do
     if type(k) == 'number' then list[k] = v else given[k] = v end
   end
-  if opts ~= nil and type(opts) ~= 'table' then error(('%s: options are %s; give a table'):format(fname, check.show(opts)), level + 1) end
+  if opts ~= nil and type(opts) ~= 'table' then
+    error(('%s: options are %s; give a table'):format(fname, check.show(opts)), level + 1)
+  end
   for k, v in pairs(opts or {}) do given[k] = v end
   return list, given
 end
@@ -78,7 +81,8 @@ local function common_shape(fname, list, per, level)
       elseif n ~= 1 and n ~= have then
         local names = {}
         for k, x in ipairs(list) do names[k] = tensor.describe(x) end
-        error(('%s: parameters %s do not broadcast; make their shapes agree'):format(fname, table.concat(names, ' and ')), level + 1)
+        error(('%s: parameters %s do not broadcast; make their shapes agree'):format(fname,
+          table.concat(names, ' and ')), level + 1)
       end
     end
   end
@@ -97,7 +101,8 @@ local function in_range(fname, dtype, row, o, named, level)
     local low, high = v, v
     if is(v) and v:numel() > 0 then low, high = op.functions.min(v):item(), op.functions.max(v):item() end
     if not is(low) and (low < RANGE[dtype][1] or high > RANGE[dtype][2]) then
-      error(('%s: %s reaches %.17g, dtype %s ends at %d; choose a wider dtype'):format(fname, p[1], tonumber(low < RANGE[dtype][1] and low or high), dtype, low < RANGE[dtype][1] and RANGE[dtype][1] or RANGE[dtype][2]), level)
+      error(('%s: %s reaches %.17g, dtype %s ends at %d; choose a wider dtype'):format(fname, p[1], tonumber(low
+        < RANGE[dtype][1] and low or high), dtype, low < RANGE[dtype][1] and RANGE[dtype][1] or RANGE[dtype][2]), level)
     end
   end
 end
@@ -122,11 +127,13 @@ function M.draw(row, fname, sizes, opts, extra, level)
     specs[row] = spec
   end
   local o = check.opts(fname, given, spec, level + 1)
-  local name = o.dtype and tensor.name[tensor.dtype_code(fname, o.dtype, level + 1)] or o.out and is(o.out) and o.out.dtype or row.result or 'f64'
+  local name = o.dtype and tensor.name[tensor.dtype_code(fname, o.dtype, level + 1)]
+    or o.out and is(o.out) and o.out.dtype or row.result or 'f64'
   local offered = false
   for _, d in ipairs(row.dtypes) do offered = offered or d == name end
   if not offered then
-    local either = #row.dtypes > 1 and table.concat(row.dtypes, ', ', 1, #row.dtypes - 1) .. ' or ' .. row.dtypes[#row.dtypes] or row.dtypes[1]
+    local either = #row.dtypes > 1 and table.concat(row.dtypes, ', ', 1, #row.dtypes - 1) .. ' or '
+      .. row.dtypes[#row.dtypes] or row.dtypes[1]
     error(('%s: dtype %s is not drawn; choose %s, then convert with :to'):format(fname, name, either), level)
   end
   local tensors, per, mask, whole = {}, {}, 0, row.params[1] and row.params[1][2] == 'int'
@@ -134,14 +141,18 @@ function M.draw(row, fname, sizes, opts, extra, level)
   for j, p in ipairs(row.params) do
     local v = o[p[1]]
     if named and named[p[1]] ~= nil then v = named[p[1]] end
-    if v == nil then error(('%s: %s is not given; it is a number or a tensor, %s = ...'):format(fname, p[1], p[1]), level) end
+    if v == nil then
+      error(('%s: %s is not given; it is a number or a tensor, %s = ...'):format(fname, p[1], p[1]), level)
+    end
     local kind = type(v)
     if kind == 'table' and not tensor.is_complex(v) then v = op.from_table(v, whole and 'i64' or nil) end
     if is(v) then
       tensors[#tensors + 1], mask = v, mask + 2 ^ (j - 1)
       per[#tensors] = extra and extra.width and j == 2
     elseif kind == 'number' or whole and kind == 'cdata' and tonumber(v) then
-      if whole and kind == 'number' and v ~= math.floor(v) then error(('%s: %s is %.17g; it must be a whole number'):format(fname, p[1], v), level) end
+      if whole and kind == 'number' and v ~= math.floor(v) then
+        error(('%s: %s is %.17g; it must be a whole number'):format(fname, p[1], v), level)
+      end
       scalars[j] = v
     else
       error(('%s: %s is %s; give a number or a tensor'):format(fname, p[1], check.show(v)), level)

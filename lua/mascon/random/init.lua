@@ -8,9 +8,10 @@ local M = {}
 local PARTS = {
   key = { 'key', 'keys' },
   source = { 'generator', 'default_generator' },
-  distributions = { 'uniform', 'normal', 'integers', 'exponential', 'laplace', 'logistic', 'gumbel', 'weibull', 'pareto', 'cauchy', 'rayleigh', 'lognormal',
-    'gamma', 'loggamma', 'beta', 'chisquare', 'student_t', 'f', 'von_mises', 'truncated_normal', 'poisson', 'binomial', 'negative_binomial', 'geometric',
-    'hypergeometric', 'bernoulli', 'rademacher' },
+  distributions = { 'uniform', 'normal', 'integers', 'exponential', 'laplace', 'logistic', 'gumbel', 'weibull',
+    'pareto', 'cauchy', 'rayleigh', 'lognormal',
+    'gamma', 'loggamma', 'beta', 'chisquare', 'student_t', 'f', 'von_mises', 'truncated_normal', 'poisson', 'binomial',
+    'negative_binomial', 'geometric', 'hypergeometric', 'bernoulli', 'rademacher' },
   multivariate = { 'multinomial', 'dirichlet', 'multivariate_normal', 'wishart' },
   sample = { 'permutation', 'shuffle', 'choice' },
   sequence = { 'sobol', 'halton', 'latin_hypercube' },

@@ -16,8 +16,8 @@ local WORD = 2 ^ 32
 -- Streams of users stay below 2^53; what the library derives itself has a tag of 24 bits in the high half.
 local FOLD, SPLIT = 0x464f4c44, 0x53504c54
 
----@class mascon.Key a 64-bit key of the Philox generator: lo, hi are its 32-bit halves. Keys are values: nothing changes them. A key may also stand
---- for several (mc.random.keys): keys[i] is one of them.
+---@class mascon.Key a 64-bit key of the Philox generator: lo, hi are its 32-bit halves. Keys are values: nothing
+--- changes them. A key may also stand for several (mc.random.keys): keys[i] is one of them.
 ---@field lo integer
 ---@field hi integer
 local Key = {}
@@ -49,7 +49,8 @@ end
 local function single(fname, key, level)
   local words = rawget(key, '_words')
   if words and words._ndim > 0 then
-    error(('%s: the key is %s; name one of them, as in keys[1], or map over them with mc.vmap or mc.scan'):format(fname, tostring(key)), level + 1)
+    error(('%s: the key is %s; name one of them, as in keys[1], or map over them with mc.vmap or mc.scan'):format(fname,
+      tostring(key)), level + 1)
   end
   return key
 end
@@ -102,7 +103,8 @@ function Key:words(extra)
   return words
 end
 
---- Writes the key into the parameters P of an op; the operand by which it travels instead, nil for a key whose value is known.
+--- Writes the key into the parameters P of an op; the operand by which it travels instead, nil for a key whose value is
+--- known.
 function M.pack(P, key)
   local words = traced(key)
   P.i[12] = words and 1 or 0
@@ -132,7 +134,8 @@ local function derive(key, tag, first, ...)
   end
   P.i[2], P.i[3], P.i[4] = 0, tag, is(first) and 0 or first
   P.i[5], P.i[6], P.i[7], P.i[10], P.i[11] = 0, -0x7fffffffffffffffLL - 1, 0x7fffffffffffffffLL, 0, 2
-  return op.run('random.key', 4, nil, (... or 1) * 8, function(out) return lib.op_list(op.rows.random_integers.id, out, operands, P) end), #operands > 0
+  return op.run('random.key', 4, nil, (... or 1) * 8,
+    function(out) return lib.op_list(op.rows.random_integers.id, out, operands, P) end), #operands > 0
 end
 
 --- n keys whose numbers have nothing to do with each other's or with the key's own.
@@ -170,7 +173,8 @@ function M.key(seed)
   if is(seed) then
     local kind = tensor.kind[seed.dtype]
     if seed:numel() ~= 1 or not (kind == 'i' or kind == 'u') then
-      error(('random.key: seed is %s; give a whole number, or a tensor of one integer (a compiled function takes keys themselves as arguments)'):format(tensor.describe(seed)), 2)
+      error(('random.key: seed is %s; give a whole number, or a tensor of one integer (a compiled function takes keys '
+        .. 'themselves as arguments)'):format(tensor.describe(seed)), 2)
     end
     return M.of(seed:reshape({}):to 'i64')
   end
@@ -178,11 +182,14 @@ function M.key(seed)
   return new(seed % WORD, math.floor(seed / WORD))
 end
 
---- Several keys as one value that mc.vmap and mc.scan take apart: n derived from one key, those of a list, or those whose words stand in a tensor.
+--- Several keys as one value that mc.vmap and mc.scan take apart: n derived from one key, those of a list, or those
+--- whose words stand in a tensor.
 ---
 --- mc.random.keys(key, n)[i] is key:split(n)[i]. keys:words() is the way back to a tensor, for files.
 --- Errors: a tensor that is not of i64.
----     mc.vmap(function(k) return mc.random.normal({ 2 }, { key = k }) end)(mc.random.keys(mc.random.key(1), 3)).shape  --> {3, 2}
+---     mc.vmap(function(k) return mc.random.normal({ 2 }, { key = k }) end)(mc.random.keys(mc.random.key(1),
+---       3)).shape
+---       --> {3, 2}
 ---@param from mascon.Key|mascon.Key[]|mascon.Tensor
 ---@param n? integer with a key
 ---@return mascon.Key
@@ -196,7 +203,10 @@ function M.keys(from, n)
   end
   local words = {}
   for i, k in ipairs(type(from) == 'table' and from or {}) do words[i] = is_key(k) and k:words() or nil end
-  if #words == 0 or #words ~= #from then error(('random.keys: the first argument is %s; give a key and a number, a list of keys, or a tensor of their words'):format(check.show(from)), 2) end
+  if #words == 0 or #words ~= #from then
+    error(('random.keys: the first argument is %s; give a key and a number, a list of keys, or a tensor of their words')
+      :format(check.show(from)), 2)
+  end
   return M.of(op.functions.stack(words, 1))
 end
 

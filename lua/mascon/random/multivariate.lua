@@ -15,7 +15,9 @@ local M = {}
 local function vector(fname, name, v, least)
   if type(v) == 'table' then v = op.from_table(v) end
   if not is(v) then error(('%s: %s is %s; give a tensor'):format(fname, name, check.show(v)), 4) end
-  if v.ndim < least then error(('%s: %s is %s; it needs at least %d axes'):format(fname, name, tensor.describe(v), least), 4) end
+  if v.ndim < least then
+    error(('%s: %s is %s; it needs at least %d axes'):format(fname, name, tensor.describe(v), least), 4)
+  end
   return v
 end
 
@@ -62,7 +64,8 @@ function M.dirichlet(sizes, opts)
   local wrong = F.nonzero_flat(F.logical_not(F.gt(alpha, 0)))
   if wrong:numel() > 0 then
     local at = wrong[1]:item()
-    error(('random.dirichlet: alpha is %.17g at position %d (from 1); concentrations are > 0'):format(alpha:reshape { -1 }[at]:item(), at), 2)
+    error(('random.dirichlet: alpha is %.17g at position %d (from 1); concentrations are > 0'):format(
+      alpha:reshape { -1 }[at]:item(), at), 2)
   end
   local out, device = given.out, draw.device_of('random.dirichlet', given, 3)
   given.alpha, given.out, given.a = nil, nil, alpha
@@ -83,7 +86,9 @@ local function factor(fname, given)
   local what = cov ~= nil and 'cov' or 'cholesky'
   local m = vector(fname, what, cov ~= nil and cov or chol, 2)
   local d = m.shape[m.ndim]
-  if m.shape[m.ndim - 1] ~= d then error(('%s: %s is %s; give square matrices'):format(fname, what, tensor.describe(m)), 4) end
+  if m.shape[m.ndim - 1] ~= d then
+    error(('%s: %s is %s; give square matrices'):format(fname, what, tensor.describe(m)), 4)
+  end
   given.cov, given.cholesky = nil, nil
   if not cov then return m, d end
   return F.cholesky(m), d
@@ -109,7 +114,8 @@ function M.multivariate_normal(sizes, opts)
   local L, d = factor('random.multivariate_normal', given)
   local mean = given.mean ~= nil and vector('random.multivariate_normal', 'mean', given.mean, 1) or nil
   if mean and mean.shape[mean.ndim] ~= d then
-    error(('random.multivariate_normal: mean is %s, the covariance %s; their last sizes must agree'):format(tensor.describe(mean), tensor.describe(L)), 2)
+    error(('random.multivariate_normal: mean is %s, the covariance %s; their last sizes must agree'):format(
+      tensor.describe(mean), tensor.describe(L)), 2)
   end
   local out, device = given.out, draw.device_of('random.multivariate_normal', given, 3)
   given.out, given.mean = nil, nil
@@ -140,7 +146,8 @@ end
 --- Errors: df too small; scale not positive definite.
 --- Source: Bartlett's decomposition: Algorithm AS 53: Wishart variate generator, 1972.
 ---
----     mc.random.wishart{ df = 5, scale = { { 1, 0 }, { 0, 2 } }, key = 1 }  --> f64[2,2]@cpu { { 1.8411, -0.5538 }, { -0.5538, 2.0607 } }
+---     mc.random.wishart{ df = 5, scale = { { 1, 0 }, { 0, 2 } }, key = 1 }
+---       --> f64[2,2]@cpu { { 1.8411, -0.5538 }, { -0.5538, 2.0607 } }
 ---@param sizes? table
 ---@param opts? table
 ---@return mascon.Tensor
@@ -151,7 +158,9 @@ function M.wishart(sizes, opts)
   local L, d = factor('random.wishart', given)
   if L.ndim ~= 2 then error(('random.wishart: scale is %s; give one matrix'):format(tensor.describe(L)), 2) end
   local df = check.arg('random.wishart', 'df', given.df, 'number', 3)
-  if not (df > d - 1 and df < math.huge) then error(('random.wishart: df is %.17g; it must exceed d - 1 = %d'):format(df, d - 1), 2) end
+  if not (df > d - 1 and df < math.huge) then
+    error(('random.wishart: df is %.17g; it must exceed d - 1 = %d'):format(df, d - 1), 2)
+  end
   local out, device = given.out, draw.device_of('random.wishart', given, 3)
   given.out, given.df = nil, nil
   local spec = draw.spec()
@@ -160,7 +169,8 @@ function M.wishart(sizes, opts)
   local from = { key = key, stream = stream, dtype = o.dtype }
   local matrix = { unpack(list) }
   matrix[#matrix + 1], matrix[#matrix + 2] = d, d
-  -- Bartlett: below the diagonal normal numbers, on it roots of chi-square numbers with df, df - 1, ... degrees of freedom
+  -- Bartlett: below the diagonal normal numbers, on it roots of chi-square numbers with df, df - 1, ... degrees of
+  -- freedom
   local A = draw.draw(ROWS.random_normal, 'random.wishart', matrix, from, nil, 3)
   local diagonal = { unpack(list) }
   diagonal[#diagonal + 1] = d

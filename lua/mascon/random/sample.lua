@@ -16,7 +16,8 @@ local function source_of(o) return { key = o.key, seed = o.seed, generator = o.g
 
 --- i64 words of the given sizes: sorting them gives orders, all equally likely but for ties (n^2 / 2^65).
 local function words(fname, sizes, o)
-  return draw.draw(ROWS.random_integers, fname, sizes, source_of(o), { named = { low = -0x7fffffffffffffffLL - 1, high = 0x7fffffffffffffffLL } }, 4)
+  return draw.draw(ROWS.random_integers, fname, sizes, source_of(o),
+    { named = { low = -0x7fffffffffffffffLL - 1, high = 0x7fffffffffffffffLL } }, 4)
 end
 
 --- Positions where x is.
@@ -25,7 +26,8 @@ local function there(at, x) return tensor.moved(at, x._device, 4) end
 --- What comes of a tensor stays where it is.
 local function beside(fname, x, o)
   if o.device and tensor.device_number(fname, o.device, 4) ~= x._device then
-    error(('%s: x is on %s and device is %s; move x with :to first, and leave device out'):format(fname, x.device, o.device), 4)
+    error(('%s: x is on %s and device is %s; move x with :to first, and leave device out'):format(fname,
+      x.device, o.device), 4)
   end
 end
 
@@ -40,7 +42,8 @@ ORDER.dtype, ORDER.device = nil, { nil, 'string' }
 ---   device (string): of the result when x is a number, default cpu
 ---
 --- Errors: x that is neither; an axis that x does not have.
---- Source: an order is the sorting permutation of random 64-bit words: Non-uniform random variate generation, 1986, XII.2.
+--- Source: an order is the sorting permutation of random 64-bit words: Non-uniform random variate generation, 1986,
+--- XII.2.
 ---
 ---     mc.random.permutation(5, { key = 1 })  --> i64[5]@cpu { 5, 4, 2, 3, 1 }
 ---@param x integer|mascon.Tensor
@@ -88,14 +91,16 @@ local function weights_of(p, n)
   p = is(p) and p:to 'f64' or type(p) == 'table' and op.from_table(p):to 'f64' or p
   if not is(p) then error(('random.choice: option p is %s; give a tensor of weights'):format(check.show(p)), 4) end
   if p.ndim ~= 1 or p.shape[1] ~= n then
-    error(('random.choice: the weights are %s, there are %d things; give one weight each'):format(tensor.describe(p), n), 4)
+    error(
+      ('random.choice: the weights are %s, there are %d things; give one weight each'):format(tensor.describe(p), n), 4)
   end
   local total = F.sum(p):item()
   if n > 0 and not (F.min(p):item() >= 0 and total > 0 and total < math.huge) then
     local wrong = F.nonzero_flat(F.logical_not(F.ge(p, 0)))
     local at = wrong:numel() > 0 and wrong[1]:item() or 1
     local v = p[at]:item()
-    error(('random.choice: weight %d is %.17g, their sum is %.17g; weights are >= 0 with a positive finite sum'):format(at, v, total), 4)
+    error(('random.choice: weight %d is %.17g, their sum is %.17g; weights are >= 0 with a positive finite sum'):format(
+      at, v, total), 4)
   end
   return p
 end
@@ -104,7 +109,8 @@ end
 local function distinct(n, count, p, o)
   local some = p and F.sum(F.gt(p, 0)):item() or n
   if count > some then
-    error(('random.choice: %d are to be drawn without replacement, there are %d%s; draw fewer, or set replace = true'):format(count, some, p and ' with a positive weight' or ''), 3)
+    error(('random.choice: %d are to be drawn without replacement, there are %d%s; draw fewer, or set replace = true')
+      :format(count, some, p and ' with a positive weight' or ''), 3)
   end
   local order
   if p then
@@ -151,9 +157,11 @@ function M.choice(x, sizes, opts)
     at = distinct(n, count, p, o)
   elseif p then
     local sum = F.cumsum(p)
-    at = F.searchsorted(F.divide(sum, sum[-1]), draw.draw(ROWS.random_uniform, 'random.choice', { count }, source_of(o), nil, 3), { right = true })
+    at = F.searchsorted(F.divide(sum, sum[-1]),
+      draw.draw(ROWS.random_uniform, 'random.choice', { count }, source_of(o), nil, 3), { right = true })
   else
-    at = draw.draw(ROWS.random_integers, 'random.choice', { count }, source_of(o), { named = { low = 1, high = math.max(n, 1) } }, 3)
+    at = draw.draw(ROWS.random_integers, 'random.choice', { count }, source_of(o),
+      { named = { low = 1, high = math.max(n, 1) } }, 3)
   end
   local shape = {}
   if not is(x) then

@@ -31,7 +31,9 @@ POINTS.dtype = nil
 local function points(fname, row, n, d, o, numbers)
   local key, stream = keys.key(0), 0
   if o.scramble then key, stream = source.resolve(fname, o) end
-  if n + o.skip > 2 ^ 53 then error(('%s: skip and n lead past point 2^53; use another key instead'):format(fname), 3) end
+  if n + o.skip > 2 ^ 53 then
+    error(('%s: skip and n lead past point 2^53; use another key instead'):format(fname), 3)
+  end
   local P = lib.params()
   local words, there = source.pack(P, key, stream), draw.there(fname, o.device, o.out, 3)
   numbers, words = tensor.moved(numbers, there, 3), words and tensor.moved(words, there, 3)
@@ -50,7 +52,9 @@ local function sobol_numbers(d)
     entries = {}
     for entry in require('mascon.random.sobol_numbers'):gmatch '[^,]+' do entries[#entries + 1] = entry end
   end
-  if d > #entries + 1 then error(('random.sobol: d is %d; direction numbers are there for %d dimensions'):format(d, #entries + 1), 4) end
+  if d > #entries + 1 then
+    error(('random.sobol: d is %d; direction numbers are there for %d dimensions'):format(d, #entries + 1), 4)
+  end
   local t = tensor.empty('random.sobol', { d, NUMBERS }, 'i64', 4):fill_(0)
   local p = tensor.pointer(t)
   for j = 1, d - 1 do -- the first dimension has degree 0
@@ -73,15 +77,16 @@ end
 --- Sobol' points: n points in [0, 1)^d, the first 2^k of them one to every elementary interval.
 ---
 ---   n, d (integer): number of points, of dimensions (up to 1111)
----   scramble (bool): random linear scrambling and digital shift, which keep the evenness and make means over points unbiased; default true
----   skip (integer): points left out at the beginning, default 0
----   result: f64 [n, d]; unscrambled, the first point is 0
+---   scramble (bool): random linear scrambling and digital shift, which keep the evenness and make means over points
+---   unbiased; default true skip (integer): points left out at the beginning, default 0 result: f64 [n, d];
+---   unscrambled, the first point is 0
 ---
 --- Errors: more dimensions than there are direction numbers.
 --- Source: Sobol', Distribution of points in a cube, 1967; Constructing Sobol sequences with better two-dimensional
 --- projections, 2008; Matousek, On the L2-discrepancy for anchored boxes, 1998.
 ---
----     mc.random.sobol{ 4, 2, scramble = false }  --> f64[4,2]@cpu { { 0.0000, 0.0000 }, { 0.5000, 0.5000 }, { 0.7500, 0.2500 }, { 0.2500, 0.7500 } }
+---     mc.random.sobol{ 4, 2, scramble = false }
+---       --> f64[4,2]@cpu { { 0.0000, 0.0000 }, { 0.5000, 0.5000 }, { 0.7500, 0.2500 }, { 0.2500, 0.7500 } }
 ---@param n integer|table
 ---@param d? integer
 ---@param opts? table scramble, skip, out, and the source
@@ -112,13 +117,15 @@ end
 --- Halton points: n points in [0, 1)^d, coordinate j from the digits of the point's number in base of the j-th prime.
 ---
 ---   n, d (integer): number of points, of dimensions
----   scramble (bool): digits go through random multipliers and shifts, without which dimensions from about 8 on march in step; default true
----   skip (integer): points left out at the beginning, default 0
----   result: f64 [n, d]; unscrambled, the first point is 0
+---   scramble (bool): digits go through random multipliers and shifts, without which dimensions from about 8 on march
+---   in step; default true skip (integer): points left out at the beginning, default 0 result: f64 [n, d]; unscrambled,
+---   the first point is 0
 ---
---- Source: Halton, On the efficiency of certain quasi-random sequences of points, 1960; Matousek 1998 as for mc.random.sobol.
+--- Source: Halton, On the efficiency of certain quasi-random sequences of points, 1960; Matousek 1998 as for
+--- mc.random.sobol.
 ---
----     mc.random.halton{ 3, 2, scramble = false, skip = 1 }  --> f64[3,2]@cpu { { 0.5000, 0.3333 }, { 0.2500, 0.6667 }, { 0.7500, 0.1111 } }
+---     mc.random.halton{ 3, 2, scramble = false, skip = 1 }
+---       --> f64[3,2]@cpu { { 0.5000, 0.3333 }, { 0.2500, 0.6667 }, { 0.7500, 0.1111 } }
 ---@param n integer|table
 ---@param d? integer
 ---@param opts? table scramble, skip, out, and the source
@@ -142,7 +149,8 @@ SQUARE.dtype = nil
 ---
 --- Source: A comparison of three methods for selecting values of input variables, 1979.
 ---
----     mc.random.latin_hypercube{ 4, 1, centred = true, key = 1 }  --> f64[4,1]@cpu { { 0.8750 }, { 0.3750 }, { 0.6250 }, { 0.1250 } }
+---     mc.random.latin_hypercube{ 4, 1, centred = true, key = 1 }
+---       --> f64[4,1]@cpu { { 0.8750 }, { 0.3750 }, { 0.6250 }, { 0.1250 } }
 ---@param n integer|table
 ---@param d? integer
 ---@param opts? table centred, out, and the source
@@ -153,7 +161,8 @@ function M.latin_hypercube(n, d, opts)
   local key, stream = source.resolve('random.latin_hypercube', o)
   local words = draw.draw(ROWS.random_integers, 'random.latin_hypercube', { d, n }, { key = key, stream = stream },
     { named = { low = -0x7fffffffffffffffLL - 1, high = 0x7fffffffffffffffLL } }, 3)
-  local within = o.centred and 0.5 or draw.draw(ROWS.random_uniform, 'random.latin_hypercube', { n, d }, { key = key, stream = stream }, { part = 1 }, 3)
+  local within = o.centred and 0.5 or draw.draw(ROWS.random_uniform, 'random.latin_hypercube', { n, d },
+    { key = key, stream = stream }, { part = 1 }, 3)
   local place = F.subtract(F.argsort(words, { axis = 2 }), 1):to('f64'):permute_dims { 2, 1 }
   local x = F.divide(F.add(place, within), math.max(n, 1))
   x = F.minimum(x, 1 - 2 ^ -53) -- the sum may round to n

@@ -16,8 +16,8 @@ local PART = 0x01000000 -- in the high half of a stream: a second draw of the sa
 
 -- ---------------------------------------------------------------- generators
 
----@class mascon.Generator a key and the number of the next stream; every call draws one stream. The distributions are its methods:
---- g:normal{ 3 } is mc.random.normal{ 3, generator = g }.
+---@class mascon.Generator a key and the number of the next stream; every call draws one stream. The distributions are
+--- its methods: g:normal{ 3 } is mc.random.normal{ 3, generator = g }.
 local Generator = {}
 
 local function method(f)
@@ -50,7 +50,8 @@ Generator.__index = function(_, name)
   Generator[name] = f
   return f
 end
-Generator.__tostring = function(g) return ('generator of %s, next stream %d'):format(tostring(rawget(g, 'key')), rawget(g, 'stream')) end
+Generator.__tostring =
+  function(g) return ('generator of %s, next stream %d'):format(tostring(rawget(g, 'key')), rawget(g, 'stream')) end
 
 --- A generator of its own: independent of the default one and of those with other seeds.
 ---
@@ -87,7 +88,8 @@ function M.seed(n) default.key, default.stream = keys.key(n), 0 end
 -- ---------------------------------------------------------------- the rule
 
 --- Options every random function has.
-M.OPTS = { key = { nil, 'any' }, seed = { nil, 'integer >= 0' }, generator = { nil, 'table' }, stream = { nil, 'integer >= 0' } }
+M.OPTS = { key = { nil, 'any' }, seed = { nil, 'integer >= 0' }, generator = { nil, 'table' },
+  stream = { nil, 'integer >= 0' } }
 
 --- Key and stream that a call with the options o draws from.
 ---@return mascon.Key, integer
@@ -97,7 +99,9 @@ function M.resolve(fname, o)
   local key = o.key
   if key ~= nil then
     if not is_key(key) then
-      if type(key) ~= 'number' then error(('%s: option key is %s; give mc.random.key(n), or a whole number'):format(fname, check.show(key)), 3) end
+      if type(key) ~= 'number' then
+        error(('%s: option key is %s; give mc.random.key(n), or a whole number'):format(fname, check.show(key)), 3)
+      end
       key = keys.key(key)
     end
     return keys.single(fname, key, 3), o.stream or 0
@@ -105,7 +109,9 @@ function M.resolve(fname, o)
     return keys.key(o.seed), o.stream or 0
   end
   local g = o.generator or default
-  if not is_generator(g) then error(('%s: option generator is %s; give one that mc.random.generator made'):format(fname, check.show(g)), 3) end
+  if not is_generator(g) then
+    error(('%s: option generator is %s; give one that mc.random.generator made'):format(fname, check.show(g)), 3)
+  end
   local stream = o.stream
   if not stream then stream, g.stream = g.stream, g.stream + 1 end
   return g.key, stream

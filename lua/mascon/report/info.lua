@@ -13,7 +13,8 @@ local function memory()
   local c = lib.memory_stats()
   return {
     total = kib 'MemTotal', available = kib 'MemAvailable', cgroup_limit = machine.cgroup 'memory.max',
-    limit = c.limit > 0 and c.limit or nil, limit_source = lib.text(lib.C.mc_memory_limit_source()), soft_ceiling = c.soft_ceiling, live = c.live, cached = c.cached, peak = c.peak,
+    limit = c.limit > 0 and c.limit or nil, limit_source = lib.text(lib.C.mc_memory_limit_source()),
+    soft_ceiling = c.soft_ceiling, live = c.live, cached = c.cached, peak = c.peak,
   }
 end
 
@@ -32,8 +33,8 @@ local function cache()
   return path or 'off: ' .. why
 end
 
---- The machine and the library: processor, cores, isa (kernels in use), threads, libraries by kind, devices, cache (folder), memory in
---- bytes (total, available, limits, live), version. Opens the libraries to ask for their versions.
+--- The machine and the library: processor, cores, isa (kernels in use), threads, libraries by kind, devices, cache
+--- (folder), memory in bytes (total, available, limits, live), version. Opens the libraries to ask for their versions.
 ---@return table
 function M.info() return M.about { 'fft', 'blas', 'zlib', 'threads', 'raster', 'hdf5', 'yaml' } end
 
@@ -41,8 +42,9 @@ function M.info() return M.about { 'fft', 'blas', 'zlib', 'threads', 'raster', '
 ---@param kinds string[]
 function M.about(kinds)
   return {
-    version = lib.version(), lua = jit.version, processor = machine.processor(), cores = machine.cores(), isa = lib.isa(),
-    threads = lib.C.mc_get_num_threads(), threads_source = lib.text(lib.C.mc_threads_source()), libraries = libraries(kinds), devices = { 'cpu' }, cache = cache(), memory = memory(),
+    version = lib.version(), lua = jit.version, processor = machine.processor(),
+    cores = machine.cores(), isa = lib.isa(), threads = lib.C.mc_get_num_threads(), threads_source = lib.text(
+      lib.C.mc_threads_source()), libraries = libraries(kinds), devices = { 'cpu' }, cache = cache(), memory = memory(),
     system = (machine.first '/proc/version' or 'unknown'):match '^(%S+ version %S+)' or 'unknown',
   }
 end

@@ -19,7 +19,8 @@ local host = type(package.loaded['mascon.host']) == 'table' and package.loaded['
 
 -- ---------------------------------------------------------------- plan mode
 
---- Whether the run is a rehearsal (`mascon plan`, or MASCON_PLAN=1): a workflow then prints what it would cost and returns.
+--- Whether the run is a rehearsal (`mascon plan`, or MASCON_PLAN=1): a workflow then prints what it would cost and
+--- returns.
 ---@return boolean
 function M.planning()
   if host.planning or os.getenv 'MASCON_PLAN' == '1' then
@@ -41,7 +42,8 @@ local function text_of(v, path, open)
   if kind == 'cdata' then return 'value ' .. tostring(v) end
   if kind ~= 'table' then
     if kind == 'boolean' or kind == 'nil' then return tostring(v) end
-    error(('manifest.hash: %s is a %s; tensors, numbers, strings, booleans and tables of them have a hash'):format(path, kind), 3)
+    error(('manifest.hash: %s is a %s; tensors, numbers, strings, booleans and tables of them have a hash'):format(path,
+      kind), 3)
   end
   if open[v] then error(('manifest.hash: %s contains itself'):format(path), 3) end
   open[v] = true
@@ -63,8 +65,8 @@ local function text_of(v, path, open)
   return '{' .. table.concat(parts, ';') .. '}'
 end
 
---- SHA-256 of a value: tensor (dtype, shape and elements; layout does not matter), number, string, boolean, or table of these (keys in
---- order).
+--- SHA-256 of a value: tensor (dtype, shape and elements; layout does not matter), number, string, boolean, or table of
+--- these (keys in order).
 ---     mc.manifest.hash(mc.tensor{1, 2})  --> 8397b04e31001845119ad06d1bf5f739bf4d5c3515d30ebcb497596fb6e58a69
 ---@param value any
 ---@return string 64 hexadecimal digits
@@ -164,7 +166,9 @@ local function storable(v, depth)
     return out
   end
   if type(v) == 'number' and (v ~= v or v == math.huge or v == -math.huge) then return tostring(v) end
-  if type(v) == 'function' or type(v) == 'cdata' or type(v) == 'userdata' or type(v) == 'thread' then return tostring(v):gsub(': .*', '') end
+  if type(v) == 'function' or type(v) == 'cdata' or type(v) == 'userdata' or type(v) == 'thread' then
+    return tostring(v):gsub(': .*', '')
+  end
   return v
 end
 
@@ -174,8 +178,8 @@ local Manifest = {}
 Manifest.__index = Manifest
 
 local NEW = {
-  script = { nil, 'string' }, args = { nil, 'table' }, options = { nil, 'table' }, inputs = { nil, 'table' }, seed = { nil, 'integer >= 0' },
-  measured_fft = { false, 'bool' }, quiet = { false, 'bool' },
+  script = { nil, 'string' }, args = { nil, 'table' }, options = { nil, 'table' }, inputs = { nil, 'table' },
+  seed = { nil, 'integer >= 0' }, measured_fft = { false, 'bool' }, quiet = { false, 'bool' },
 }
 
 --- Begins a record: hashes the script, opens the input files, notes the machine, versions, options and seed. The
@@ -183,8 +187,9 @@ local NEW = {
 --- hashed when the first stage or file is noted, after the work: what the work refuses is said before that. One that is
 --- written meanwhile is
 --- marked as changed.
----@param opts? table script (path; the running script by default), args (list; those of the script), options (table), inputs (list of
----  paths), seed (that of the default generator), measured_fft (transforms use measured plans, which may change bits
+---@param opts? table script (path; the running script by default), args (list; those of the script), options (table),
+---  inputs (list of paths), seed (that of the default generator), measured_fft (transforms use measured plans, which
+---  may change bits
 --- from run to run),
 ---  quiet (no bar while large files are hashed)
 ---@return table manifest with the methods stage, output and write
@@ -201,9 +206,11 @@ function M.new(opts)
   local folder = working_folder()
   local record = {
     format = M.FORMAT, mascon = lib.version(), began = os.date '!%Y-%m-%dT%H:%M:%SZ', folder = folder,
-    script = { path = script, sha256 = script and lib.sha256_file(script) or nil, commit = script and commit_of(script, folder) or nil },
+    script = { path = script, sha256 = script and lib.sha256_file(script) or nil,
+      commit = script and commit_of(script, folder) or nil },
     args = json.array(storable(args)), options = storable(o.options or {}), seed = o.seed or (create.seed_state()),
-    facts = facts(), measured_fft = o.measured_fft, inputs = json.array {}, stages = json.array {}, outputs = json.array {},
+    facts = facts(), measured_fft = o.measured_fft, inputs = json.array {}, stages = json.array {},
+    outputs = json.array {},
   }
   local waiting = {}
   for i, path in ipairs(o.inputs or {}) do
@@ -233,7 +240,9 @@ end
 function Manifest:stage(name, value)
   check.arg('manifest:stage', 'name', name, 'string', 3)
   for _, s in ipairs(self.record.stages) do
-    if s.name == name then error(('manifest:stage: %q is noted already; give each stage its own name'):format(name), 2) end
+    if s.name == name then
+      error(('manifest:stage: %q is noted already; give each stage its own name'):format(name), 2)
+    end
   end
   local now = lib.clock_seconds()
   take_inputs(self)
@@ -242,8 +251,8 @@ function Manifest:stage(name, value)
   return value
 end
 
---- Notes a file of the result; call it after the file is written. A file that differs from run to run by design (a report with times)
---- is noted with compare = false.
+--- Notes a file of the result; call it after the file is written. A file that differs from run to run by design (a
+--- report with times) is noted with compare = false.
 ---@param path string
 ---@param opts? table compare true · name: the path inside the folder of the result, for files in folders of it
 ---@return string path
@@ -280,12 +289,14 @@ end
 function M.read(path)
   check.arg('manifest.read', 'path', path, 'string', 3)
   local at = path:match '%.json$' and path or path:gsub('/+$', '') .. '/' .. M.NAME
-  lib.C.mc_file_set_recover((at:gsub('[^/]*$', '')) .. '.') -- a publication that was killed; where it cannot be completed there is no manifest
+  -- a publication that was killed; where it cannot be completed there is no manifest
+  lib.C.mc_file_set_recover((at:gsub('[^/]*$', '')) .. '.')
   local text, why = file.read(at)
   if not text then return nil, ('%s; give the folder of a result, or its %s'):format(why, M.NAME) end
   local record, bad = json.decode(text)
   if type(record) ~= 'table' then return nil, ('%s is no manifest: %s'):format(at, bad or 'it holds no object') end
-  if record.format ~= M.FORMAT or type(record.stages) ~= 'table' or type(record.outputs) ~= 'table' or type(record.facts) ~= 'table' then
+  if record.format ~= M.FORMAT or type(record.stages) ~= 'table' or type(record.outputs) ~= 'table'
+    or type(record.facts) ~= 'table' then
     return nil, ('%s is no manifest of format %d; it was written by another program or version'):format(at, M.FORMAT)
   end
   for _, list in ipairs { record.stages, record.outputs } do
@@ -368,7 +379,8 @@ function M.stage_apart(a, b)
   return nil, nil, same
 end
 
---- Names of result files that differ or are missing in one of the records; files noted with compare = false are left out.
+--- Names of result files that differ or are missing in one of the records; files noted with compare = false are left
+--- out.
 ---@return table list of { name, how }
 ---@return integer compared files looked at
 function M.outputs_apart(a, b)
@@ -378,7 +390,9 @@ function M.outputs_apart(a, b)
   local n = 0
   for k in pairs(names) do
     n = n + 1
-    if x[k] ~= y[k] then list[#list + 1] = { k, not x[k] and 'only in the second' or not y[k] and 'only in the first' or 'differs' } end
+    if x[k] ~= y[k] then
+      list[#list + 1] = { k, not x[k] and 'only in the second' or not y[k] and 'only in the first' or 'differs' }
+    end
   end
   table.sort(list, function(p, q) return p[1] < q[1] end)
   return list, n

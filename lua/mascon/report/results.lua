@@ -116,7 +116,8 @@ function Set:put(name, bytes, opts)
   if not ok then error('results: ' .. why, 2) end
 end
 
---- Adds a file that may be missing: write(path) returns true, or nil and why. What cannot be written is no part of the set.
+--- Adds a file that may be missing: write(path) returns true, or nil and why. What cannot be written is no part of the
+--- set.
 ---@param name string
 ---@param write function
 ---@param opts? table as for path
@@ -157,8 +158,8 @@ local function spared(dir, record, names, old)
   end
 end
 
---- Writes a set of files into a folder, which is made when it is not there. Files of the set before that the manifest there names are replaced or
---- removed; other files stay.
+--- Writes a set of files into a folder, which is made when it is not there. Files of the set before that the manifest
+--- there names are replaced or removed; other files stay.
 ---@param dir string
 ---@param record table|nil of mc.manifest.new: the files are noted in it and it becomes the set's manifest.json
 ---@param body function body(set) with set.folder, set:path(name), set:put(name, bytes), set:try(name, write)

@@ -31,7 +31,8 @@ local function spread(t, batched, size)
 end
 R.spread = spread
 
---- Parameters with all axes moved by one; `default` (counted from 0, negative from the end) stands in when none was given.
+--- Parameters with all axes moved by one; `default` (counted from 0, negative from the end) stands in when none was
+--- given.
 local function moved(n, default)
   local p = recording.params(n.params)
   if p.naxes >= 1 then
@@ -58,7 +59,8 @@ local function elementwise(n, x, batched)
   local y = {}
   for i, t in ipairs(x) do
     if batched[i] then
-      if n.ins[i].weak and n.compute >= 0 and t._dtype ~= n.compute then t = t:to(tensor.name[n.compute]) end -- a number stays a number in promotion
+      -- a number stays a number in promotion
+      if n.ins[i].weak and n.compute >= 0 and t._dtype ~= n.compute then t = t:to(tensor.name[n.compute]) end
       y[i] = lift(t, rank, true)
     else
       y[i] = t
@@ -129,7 +131,8 @@ function R.dot(n, x, batched)
   local p = recording.params(n.params)
   local axis = p.naxes < 1 and -1 or tonumber(p.axes[0])
   p.naxes, p.axes[0] = 1, axis < 0 and axis or axis - rank -- counted from the end it is the same for both
-  return call(n, { lift(x[1], batched[1] and rank + 1 or rank, batched[1]), lift(x[2], batched[2] and rank + 1 or rank, batched[2]) }, p)
+  return call(n, { lift(x[1], batched[1] and rank + 1 or rank, batched[1]),
+    lift(x[2], batched[2] and rank + 1 or rank, batched[2]) }, p)
 end
 
 --- Quantiles: those of several probabilities come as a first axis.
@@ -168,7 +171,8 @@ function R.matmul(n, x, batched, size)
   if ra == 1 then a = a:expand_dims(-2) end
   if rb == 1 then b = b:expand_dims(-1) end
   local out
-  if batched[1] and not batched[2] and a.ndim == 3 and b.ndim == 2 and a:is_contiguous() then -- one product of tall matrices
+  if batched[1] and not batched[2] and a.ndim == 3 and b.ndim == 2 and a:is_contiguous() then
+    -- one product of tall matrices
     local m = a.shape[2]
     out = call(n, { a:reshape(-1, a.shape[3]), b })[1]:reshape(size, m, b.shape[2])
   else
@@ -186,7 +190,8 @@ function R.linalg(n, x, batched, size)
   local row = n.row
   if row.nin == 1 and x[2] then -- the second operand of a generalised problem
     local rank = math.max(#n.ins[1].shape, #n.ins[2].shape) + 1
-    return call(n, { lift(spread(x[1], batched[1], size), rank, true), lift(spread(x[2], batched[2], size), rank, true) })
+    return call(n,
+      { lift(spread(x[1], batched[1], size), rank, true), lift(spread(x[2], batched[2], size), rank, true) })
   end
   if row.nin == 1 then return call(n, x) end -- batched over all but its last axes
   if row.batch ~= 'system' then return nil end
@@ -274,7 +279,11 @@ function R.gather(n, x, batched, size)
       local flat = { size * length }
       for i = 3, t.ndim do flat[#flat + 1] = t.shape[i] end
       t = t:reshape(flat)
-      if p.base == 1 then index = mc.where(mc.lt(index, 0), index + length, index - 1) else index = mc.where(mc.lt(index, 0), index + length, index) end
+      if p.base == 1 then
+        index = mc.where(mc.lt(index, 0), index + length, index - 1)
+      else
+        index = mc.where(mc.lt(index, 0), index + length, index)
+      end
       local far = { size }
       for k = 1, #many do far[k + 1] = 1 end
       index = index + mc.arange(0, size - 1, 1, { dtype = 'i64', device = index.device }):reshape(far) * length

@@ -1,4 +1,5 @@
--- elementwise.lua - reverse rules of the parts of complex numbers, which are not holomorphic: no formula times the cotangent gives them.
+-- elementwise.lua - reverse rules of the parts of complex numbers, which are not holomorphic: no formula times the
+-- cotangent gives them.
 --
 -- All other elementwise rows are differentiated from their formulas: rules/formula.lua. Form of a rule: rules/init.lua.
 local mc = require 'mascon.array'

@@ -20,7 +20,9 @@ local function behind(x, u) return adjoint(tri(u, adjoint(x), {})) end
 local function before(x, l) return tri(l, x, { lower = true, unit_diagonal = true, trans = 'adjoint' }) end
 
 --- Matrices with a diagonal multiplied by a factor.
-local function diagonal_times(t, factor) return t * mc.where(stack.eye(t.shape[t.ndim], 'bool', t), factor, 1):to(t.dtype) end
+local function diagonal_times(t, factor)
+  return t * mc.where(stack.eye(t.shape[t.ndim], 'bool', t), factor, 1):to(t.dtype)
+end
 
 -- ---------------------------------------------------------------- LU
 
@@ -78,7 +80,8 @@ R.lu_factor = function(g, _, y, p)
   local m, n = lu.shape[1], lu.shape[2]
   local k = math.min(m, n)
   local l = mc.tril(some_columns(lu, 1, k), -1) + mc.eye(m, k, { dtype = lu.dtype, device = lu.device })
-  local ga = back_lu(l, mc.triu(some_rows(lu, 1, k)), mc.tril(some_columns(g[1], 1, k), -1), mc.triu(some_rows(g[1], 1, k)))
+  local ga =
+    back_lu(l, mc.triu(some_rows(lu, 1, k)), mc.tril(some_columns(g[1], 1, k), -1), mc.triu(some_rows(g[1], 1, k)))
   if m > k then -- lu_solve takes as many exchanges as rows: the last ones stay where they are
     local more = mc.arange(k + p.base, m - 1 + p.base, { dtype = piv.dtype, device = piv.device })
     piv = mc.concat({ piv, more }, 1)

@@ -12,7 +12,8 @@ local R = {}
 local ALL = mc.all
 local function cut(t, first, last) return t[{ ALL, { first, last } }] end
 
---- Cotangents of one section. u, y, gy: f64 [m, n]; b, a: f64 [1, q + 1]; ge: of the state left, f64 [m, q] or nil. In filter order.
+--- Cotangents of one section. u, y, gy: f64 [m, n]; b, a: f64 [1, q + 1]; ge: of the state left, f64 [m, q] or nil. In
+--- filter order.
 ---@return any gu [m, n]
 ---@return any gz [m, q]
 ---@return any w [m, n + q]
@@ -67,7 +68,8 @@ R.iir = function(g, x, y, p)
   local function coefficients() -- what goes through each section, once more
     local u, out = rows(x[1]), {}
     for s = 1, sections do
-      local v = s < sections and recurrence.recurse(u, x[2][{ { s, s }, ALL }], of_section(state, s), false) or rows(y[1])
+      local v = s < sections and recurrence.recurse(u, x[2][{ { s, s }, ALL }], of_section(state, s), false)
+        or rows(y[1])
       out[s] = mc.concat({ lags(u, w[s], 0, q), mc.zeros({ 1, 1 }, { device = x[1].device }), -lags(v, w[s], 1, q) }, 2)
       u = v
     end

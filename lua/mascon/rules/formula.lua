@@ -19,7 +19,8 @@ local ARITHMETIC, fold, compare = operators.conditions, operators.fold, operator
 
 local LOCALS = 180 -- steps that a function keeps as local variables: LuaJIT takes 200
 
---- The cotangent of an operand as a function(g, y, a, b, c), from the formula of its derivative; false where that is zero.
+--- The cotangent of an operand as a function(g, y, a, b, c), from the formula of its derivative; false where that is
+--- zero.
 local function compiled(text)
   local lines, names, known = { 'local F, times = ...', 'return function(g, y, a, b, c)' }, {}, {}
   local function name(text_)
@@ -81,7 +82,8 @@ end
 
 local rules = setmetatable({}, { __mode = 'k' })
 
---- Reverse rule of a reduction: the derivative by an element is a formula in that element and in the result of its group.
+--- Reverse rule of a reduction: the derivative by an element is a formula in that element and in the result of its
+--- group.
 local function reduction(row)
   local f
   return function(g, x, y, p)
@@ -120,7 +122,8 @@ function M.rule(row)
           return f(g, y[1], at[1], at[2], at[3])
         end
       elseif f and d == complex then
-        check.error(('%s%s: operand is %s; %s'):format(row.namespace and row.namespace .. '.' or '', row[1], tensor.describe(x[i]), f), 2)
+        check.error(('%s%s: operand is %s; %s'):format(row.namespace and row.namespace .. '.' or '', row[1],
+          tensor.describe(x[i]), f), 2)
       end
     end
     return out

@@ -42,8 +42,8 @@ for name, back in pairs { fft = 'ifft', ifft = 'fft' } do
   T[name] = itself
 end
 
---- Factors [bins] along an axis that tell the bins of a real row of n apart: those that stand for themselves and their mirror image, and
---- the first and (n even) the last, which stand for themselves.
+--- Factors [bins] along an axis that tell the bins of a real row of n apart: those that stand for themselves and their
+--- mirror image, and the first and (n even) the last, which stand for themselves.
 local function weights(t, n, axis, single, double)
   local bins = t.shape[axis]
   local k = mc.arange(0, bins - 1, 1, { device = t.device })
@@ -68,8 +68,9 @@ T.rfft, T.irfft = itself, itself
 
 -- ---------------------------------------------------------------- cosine and sine transforms
 
--- An inverse is the transform of the type that undoes it, with the other norm. With the factors of sqrt 2 (orthogonalize) types 2 and 3 are
--- each other's transposed, 1 and 4 their own; without them one entry is counted twice: of type 2 the first (sine: last), and both ends of the cosine type 1.
+-- An inverse is the transform of the type that undoes it, with the other norm. With the factors of sqrt 2
+-- (orthogonalize) types 2 and 3 are each other's transposed, 1 and 4 their own; without them one entry is counted
+-- twice: of type 2 the first (sine: last), and both ends of the cosine type 1.
 local UNDOES = { 1, 3, 2, 4 }
 local NORMS = { [0] = 'backward', 'ortho', 'forward' }
 
@@ -106,7 +107,8 @@ local function trigonometric(kind, inverse)
     return { fitted(out, x[1].shape[a], a) }
   end
 end
-R.dct, R.idct, R.dst, R.idst = trigonometric('dct'), trigonometric('dct', true), trigonometric('dst'), trigonometric('dst', true)
+R.dct, R.idct, R.dst, R.idst = trigonometric('dct'), trigonometric('dct', true), trigonometric('dst'),
+  trigonometric('dst', true)
 T.dct, T.idct, T.dst, T.idst = itself, itself, itself, itself
 
 return { reverse = R, forward = T }

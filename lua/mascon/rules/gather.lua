@@ -85,7 +85,8 @@ end
 
 -- ---------------------------------------------------------------- products of groups
 
---- For elements e whose groups `ids` stand sorted along an axis: the product of the others of the group, by recurrences from both ends.
+--- For elements e whose groups `ids` stand sorted along an axis: the product of the others of the group, by recurrences
+--- from both ends.
 local function others_of_group(e, ids, axis)
   local function side(up)
     local k = up and 1 or -1

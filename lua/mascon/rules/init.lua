@@ -19,12 +19,16 @@ local formula = require 'mascon.rules.formula'
 local M = {}
 
 local FILES = {
-  'linear', 'elementwise', 'reduce', 'scan', 'order', 'gather', 'layout', 'fourier', 'linalg', 'factor', 'spectral', 'filter', 'interpolate', 'random', 'convolution',
+  'linear', 'elementwise', 'reduce', 'scan', 'order', 'gather', 'layout', 'fourier', 'linalg', 'factor', 'spectral',
+  'filter', 'interpolate', 'random', 'convolution',
 }
 local EWISE = require('mascon.core.ffi').gen.elementwise
--- Where the rules of a family stand; every file for the others. A rule stands in one file only, that of a name with that of the key it goes before.
-local HOME = { unary = { 'elementwise' }, where = { 'elementwise' }, matmul = { 'linear' }, reduce = { 'reduce' }, softmax = { 'reduce' }, dot = { 'reduce' },
-  gather = { 'gather' }, segment = { 'gather' }, layout = { 'layout' }, pad = { 'layout' }, scan = { 'scan' }, conv = { 'convolution' }, sort = { 'order' }, select = { 'order' } }
+-- Where the rules of a family stand; every file for the others. A rule stands in one file only, that of a name with
+-- that of the key it goes before.
+local HOME = { unary = { 'elementwise' }, where = { 'elementwise' }, matmul = { 'linear' }, reduce = { 'reduce' },
+  softmax = { 'reduce' }, dot = { 'reduce' },
+  gather = { 'gather' }, segment = { 'gather' }, layout = { 'layout' }, pad = { 'layout' }, scan = { 'scan' },
+  conv = { 'convolution' }, sort = { 'order' }, select = { 'order' } }
 HOME.binary, HOME.ternary = HOME.unary, HOME.unary
 
 local function nothing() return {} end
@@ -45,7 +49,8 @@ end
 function M.reverse(row)
   local why
   if type(row.rules) == 'string' then why = row.rules:match '^none: (.*)' elseif row.rules then why = row.rules.none end
-  local f = not why and (row.rules ~= 'auto' and find('reverse', row) or row.d and formula.rule(row) or find('reverse', row))
+  local f = not why
+    and (row.rules ~= 'auto' and find('reverse', row) or row.d and formula.rule(row) or find('reverse', row))
   if f then return f end
   if why == 'piecewise constant' then return nothing end
   return nil, why or 'no rule is written for it'
@@ -70,7 +75,10 @@ function M.cotangent(row, back, i)
   local c = back[i]
   if not c then
     local why = M.without(row, i)
-    if why then error(('%s: no derivative with respect to operand %d: %s; give it a constant there (a number, or a tensor that the function captures)'):format(row[1], i, why), 0) end
+    if why then
+      error(('%s: no derivative with respect to operand %d: %s; give it a constant there (a number, or a tensor that '
+        .. 'the function captures)'):format(row[1], i, why), 0)
+    end
   end
   if type(c) == 'function' then return c() end
   return c or nil
@@ -100,7 +108,8 @@ function M.names()
   return out
 end
 
---- Whether a row can be differentiated: true, or false and the reason. Compositions are as differentiable as their parts.
+--- Whether a row can be differentiated: true, or false and the reason. Compositions are as differentiable as their
+--- parts.
 ---@return boolean|string yes true, 'parts' for compositions, 'zero' for piecewise constant ops, false
 ---@return string? why with true: which operands have no derivative
 function M.differentiable(row)

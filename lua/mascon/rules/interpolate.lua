@@ -8,7 +8,9 @@ local recording = require 'mascon.graph.recording'
 local R = {}
 
 --- Piece (1-based, of k - 1) of each place.
-local function piece(knots, x) return mc.clip(mc.searchsorted(knots, x, { right = true }) - 1, 1, math.max(knots.shape[1] - 1, 1)) end
+local function piece(knots, x)
+  return mc.clip(mc.searchsorted(knots, x, { right = true }) - 1, 1, math.max(knots.shape[1] - 1, 1))
+end
 
 --- Sums of t by position (any shape) among n.
 local function collected(t, at, n) return mc.segment_sum(t:reshape(-1), at:reshape(-1), { num_segments = n }) end

@@ -86,15 +86,16 @@ end
 --- Matrices with the identity in place of those that are marked.
 local function replaced(a, mark) return mc.where(stack.factor(mark), stack.eye(a.shape[a.ndim], a.dtype, a), a) end
 
---- Of singular matrices the cofactors come from singular values, which lose nothing; of the others from the inverse, whose own derivative
---- holds for equal singular values too.
+--- Of singular matrices the cofactors come from singular values, which lose nothing; of the others from the inverse,
+--- whose own derivative holds for equal singular values too.
 R.det = function(g, x, y)
   local a, n = x[1], x[1].shape[x[1].ndim]
   if n == 0 then return {} end
   local singular = mc.eq(y[1], 0)
   local regular = stack.factor(y[1]) * mc.linalg.inv(replaced(a, singular))
   local d = mc.linalg.svd(a, { full_matrices = false })
-  local others = mc.where(stack.eye(n, 'bool', d.S), 1, d.S:expand_dims(-2)):prod(-1) -- product of all singular values but one
+  -- product of all singular values but one
+  local others = mc.where(stack.eye(n, 'bool', d.S), 1, d.S:expand_dims(-2)):prod(-1)
   local phase = mc.linalg.det(d.U) * mc.linalg.det(d.Vh)
   local cofactors = stack.factor(conj(phase)) * (d.U * stack.columns(others)):matmul(d.Vh)
   return { stack.factor(g) * mc.where(stack.factor(singular), cofactors, adjoint(regular)) }
@@ -128,7 +129,8 @@ R.least_squares = function(g, x, y, p)
     local h = back:matmul(gc)
     local rest = columns(b, b) - a:matmul(solution)
     local missed = gc - pinv:matmul(a:matmul(gc))
-    out[1] = rest:matmul(adjoint(pinv:matmul(h))) + back:matmul(solution):matmul(adjoint(missed)) - h:matmul(adjoint(solution))
+    out[1] =
+      rest:matmul(adjoint(pinv:matmul(h))) + back:matmul(solution):matmul(adjoint(missed)) - h:matmul(adjoint(solution))
     out[2] = as_given(h, b)
   end
   if g[3] then

@@ -25,7 +25,8 @@ R.matmul = function(g, x)
   end
   if a.ndim == 1 then -- [k] @ [..., k, n] -> [..., n]
     local row = g:expand_dims(-2)
-    return { function() return row:matmul(adjoint(b)):squeeze(-2) end, function() return conj(a):reshape(-1, 1) * row end }
+    return { function() return row:matmul(adjoint(b)):squeeze(-2) end,
+      function() return conj(a):reshape(-1, 1) * row end }
   end
   if b.ndim == 1 then -- [..., m, k] @ [k] -> [..., m]
     local column = g:expand_dims(-1)

@@ -64,7 +64,8 @@ local function rows_of(x, p)
   return rows(x), restore, rows
 end
 
---- For rows [m, n]: the positions of the two neighbours of each quantile in the row, [m, q], and the weight of the second one.
+--- For rows [m, n]: the positions of the two neighbours of each quantile in the row, [m, q], and the weight of the
+--- second one.
 local function neighbours(rows, p)
   local m, n = rows.shape[1], rows.shape[2]
   local many = p.row.variant == 'quantile' and tonumber(p.raw.i[2]) or 0

@@ -1,4 +1,5 @@
--- random.lua - derivatives of random numbers in the parameters of their distribution: the draw stays, its place moves with the parameters.
+-- random.lua - derivatives of random numbers in the parameters of their distribution: the draw stays, its place moves
+-- with the parameters.
 --
 -- Where a number is an explicit function of a draw without parameters (location and scale, inversion) the derivative
 -- follows from the number itself. The truncated normal goes by the derivative of its distribution function. Shapes of
@@ -24,7 +25,8 @@ local function parameters(x, p)
   return v, place
 end
 
---- of: derivative of the number y in each parameter, as functions of y and the parameters; a string says why there is none.
+--- of: derivative of the number y in each parameter, as functions of y and the parameters; a string says why there is
+--- none.
 local function distribution(name, of)
   R['random_' .. name] = function(g, x, y, p)
     local v, place = parameters(x, p)
@@ -32,7 +34,8 @@ local function distribution(name, of)
     for parameter, at in pairs(place) do
       local d = of[parameter]
       if type(d) == 'string' then
-        out[at] = function() error(('random.%s: no derivative with respect to %s: %s; give it as a number, or as a tensor that the function captures'):format(name, parameter, d), 0) end
+        out[at] = function() error(('random.%s: no derivative with respect to %s: %s; give it as a number, or as a '
+          .. 'tensor that the function captures'):format(name, parameter, d), 0) end
       else
         out[at] = function() return g * d(y[1], v) end
       end
@@ -53,11 +56,14 @@ local function one() return 1 end
 local function unit(y, v) return ratio(y - v.loc, v.scale) end
 local function relative(y, v) return ratio(y, v.scale) end
 
-for _, name in ipairs { 'laplace', 'logistic', 'gumbel', 'cauchy' } do distribution(name, { loc = one, scale = unit }) end
+for _, name in ipairs { 'laplace', 'logistic', 'gumbel', 'cauchy' } do
+  distribution(name, { loc = one, scale = unit })
+end
 distribution('exponential', { scale = relative })
 distribution('rayleigh', { scale = relative })
 distribution('normal', { mean = one, std = function(y, v) return ratio(y - v.mean, v.std) end })
-distribution('lognormal', { mean = function(y) return y end, std = function(y, v) return y * ratio(mc.log(y) - v.mean, v.std) end })
+distribution('lognormal',
+  { mean = function(y) return y end, std = function(y, v) return y * ratio(mc.log(y) - v.mean, v.std) end })
 distribution('uniform', {
   low = function(y, v) return 1 - ratio(y - v.low, v.high - v.low) end,
   high = function(y, v) return ratio(y - v.low, v.high - v.low) end,
@@ -100,7 +106,8 @@ local function standard(t, y, v)
   return mc.where(none, mc.sign(t) * FAR, (mc.where(none, 0, t) - v.mean) / v.std)
 end
 
---- With u = P(low < . < y) / P(low < . < high) held: dz phi(z) = (1 - u) phi(a) da + u phi(b) db for standardised y, bounds z, a, b.
+--- With u = P(low < . < y) / P(low < . < high) held: dz phi(z) = (1 - u) phi(a) da + u phi(b) db for standardised y,
+--- bounds z, a, b.
 ---@return any left weight of da
 ---@return any right weight of db
 local function truncated(y, v)

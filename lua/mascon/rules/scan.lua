@@ -31,7 +31,8 @@ end
 R.linear_recurrence = function(g, x, y, p)
   local axis, way = axes.axis(p, 1), p.reverse and -1 or 1
   local a = mc.broadcast_to(x[1], y[1].shape)
-  local s = mc.linear_recurrence(axes.shifted(chain.conj(a), axis, -way, 0), g, { axis = axis, reverse = not p.reverse })
+  local s =
+    mc.linear_recurrence(axes.shifted(chain.conj(a), axis, -way, 0), g, { axis = axis, reverse = not p.reverse })
   return { function() return chain.times(s, axes.shifted(y[1], axis, way, 0)) end, s }
 end
 forward.linear_recurrence = function(t, x, y, p)
@@ -41,8 +42,8 @@ forward.linear_recurrence = function(t, x, y, p)
   return { mc.linear_recurrence(x[1], d, { axis = axis, reverse = p.reverse }) }
 end
 
--- Elements that tie share alike, as in max: y is constant over runs; within a run, result i goes in equal parts to the elements up to i that equal
--- it. n[i] counts them, s[j] sums what results from j on owe to each.
+-- Elements that tie share alike, as in max: y is constant over runs; within a run, result i goes in equal parts to the
+-- elements up to i that equal it. n[i] counts them, s[j] sums what results from j on owe to each.
 local function same(a, b) return mc.logical_or(mc.eq(a, b), mc.logical_and(mc.ne(a, a), mc.ne(b, b))) end
 R.cummax = function(g, x, y, p)
   local t = x[1]
@@ -52,7 +53,8 @@ R.cummax = function(g, x, y, p)
   local hit = number(same(t, y[1]))
   local goes_on = number(same(y[1], axes.shifted(y[1], axis, way, 0)))
   local n = mc.linear_recurrence(goes_on, hit, { axis = axis, reverse = p.reverse })
-  local s = mc.linear_recurrence(axes.shifted(goes_on, axis, -way, 0), g / mc.maximum(n, 1), { axis = axis, reverse = not p.reverse })
+  local s = mc.linear_recurrence(axes.shifted(goes_on, axis, -way, 0), g / mc.maximum(n, 1),
+    { axis = axis, reverse = not p.reverse })
   return { hit * s }
 end
 R.cummin = R.cummax

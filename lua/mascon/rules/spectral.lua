@@ -24,7 +24,9 @@ local function safe(t)
 end
 
 --- w[..., n] as a diagonal matrix in a dtype.
-local function diagonal(w, dtype) return mc.where(stack.eye(w.shape[w.ndim], 'bool', w), w:expand_dims(-2), 0):to(dtype) end
+local function diagonal(w, dtype)
+  return mc.where(stack.eye(w.shape[w.ndim], 'bool', w), w:expand_dims(-2), 0):to(dtype)
+end
 --- The diagonal part of a matrix.
 local function on_diagonal(t) return mc.where(stack.eye(t.shape[t.ndim], 'bool', t), t, 0) end
 
@@ -52,7 +54,8 @@ local function back_svd(a, u, s, v, gu, gs, gv)
     local du, dv = ku and skew(ku), kv and skew(kv)
     local sum, difference = plus(du, dv), plus(du, dv and -dv)
     local right, left = s:expand_dims(-2), s:expand_dims(-1)
-    local t = sum * (safe(right - left) * 0.5):to(dtype) + difference * (mc.where(stack.eye(k, 'bool', sum), 0, safe(right + left)) * 0.5):to(dtype)
+    local t = sum * (safe(right - left) * 0.5):to(dtype)
+      + difference * (mc.where(stack.eye(k, 'bool', sum), 0, safe(right + left)) * 0.5):to(dtype)
     if ku and is_complex(a) then t = t + on_diagonal(mc.imag(ku) * columns(safe(s))):to(dtype) * mc.complex(0, 1) end
     inner = plus(inner, t)
   end
@@ -84,7 +87,8 @@ end
 
 -- ---------------------------------------------------------------- Hermitian eigenvalues
 
---- Cotangents of a and b of the problem kinds 1: a v = w b v, 2: a b v = w v, 3: b a v = w v, given v in the scale that LAPACK gives it.
+--- Cotangents of a and b of the problem kinds 1: a v = w b v, 2: a b v = w v, 3: b a v = w v, given v in the scale that
+--- LAPACK gives it.
 local function back_eigh(w, v, gw, gv, b, kind)
   local dtype = v.dtype
   local k = gv and adjoint(v):matmul(gv)
@@ -107,7 +111,8 @@ local function back_eigh(w, v, gw, gv, b, kind)
     of_b = inner * right
     if length then of_b = of_b + length end
   end
-  return { hermitian(over_a:matmul(inner):matmul(adjoint(over_a))), hermitian(over_b:matmul(of_b):matmul(adjoint(over_b))) }
+  return { hermitian(over_a:matmul(inner):matmul(adjoint(over_a))),
+    hermitian(over_b:matmul(of_b):matmul(adjoint(over_b))) }
 end
 
 --- Hermitian matrices from the triangle that is read.
@@ -132,7 +137,8 @@ end
 --- v^-H inner v^H.
 local function similar(v, inner) return mc.linalg.solve(adjoint(v), inner:matmul(adjoint(v))) end
 
---- Cotangent of the vectors v from that of the left ones u, which are the columns of v^-H at length 1, in phases of their own that are held.
+--- Cotangent of the vectors v from that of the left ones u, which are the columns of v^-H at length 1, in phases of
+--- their own that are held.
 local function from_left(v, u, gu)
   local raw = adjoint(mc.linalg.inv(v))
   local along = mc.sum(mc.conj(raw) * u, { -2, keepdim = true }) -- |raw| times the phase
@@ -169,10 +175,13 @@ end
 
 -- ---------------------------------------------------------------- functions of matrices
 
---- One form for all: with `still` the basis stands still and the triangle varies as any matrix does, which is right for what does not
---- depend on the basis: functions of a.
+--- One form for all: with `still` the basis stands still and the triangle varies as any matrix does, which is right for
+--- what does not depend on the basis: functions of a.
 R.schur_form = function(g, _, y, p)
-  if not p.still then error('grad: schur has no derivative: the triangle and its basis are not unique; use eigh, eig, or functions of the matrix', 0) end
+  if not p.still then
+    error('grad: schur has no derivative: the triangle and its basis are not unique; use eigh, eig, or functions of '
+      .. 'the matrix', 0)
+  end
   if not g[1] then return {} end
   local z = y[2]
   return { z:matmul(g[1]):matmul(adjoint(z)) }

@@ -30,13 +30,14 @@ local function operands(fname, a, v)
   if a.ndim == 0 then a = methods.reshape(a, { 1 }) end
   if v.ndim == 0 then v = methods.reshape(v, { 1 }) end
   if a.ndim ~= 1 or v.ndim ~= 1 or a:numel() == 0 or v:numel() == 0 then
-    error(('%s: operands are %s and %s; give vectors with at least one entry, or use signal.convolve'):format(fname, tensor.describe(a), tensor.describe(v)), 3)
+    error(('%s: operands are %s and %s; give vectors with at least one entry, or use signal.convolve'):format(fname,
+      tensor.describe(a), tensor.describe(v)), 3)
   end
   return a, v
 end
 
--- Operands up to this product of lengths are summed directly: transforms cost about 10 ns a sample with their set-up, the lanes of an inner
--- product 0.1 ns a term (measured on a Zen 3, f64)
+-- Operands up to this product of lengths are summed directly: transforms cost about 10 ns a sample with their set-up,
+-- the lanes of an inner product 0.1 ns a term (measured on a Zen 3, f64)
 local SHORT = 64
 
 local function full(a, v)
@@ -49,7 +50,8 @@ end
 --- Convolution of vectors: r[t] = sum_k a[k] v[t - k], counted from 0.
 ---@param a any [n]; two whole operands give i64, exactly
 ---@param v any [k]
----@param mode? string 'full' [n + k - 1] (default) · 'same' [max(n, k)], centred · 'valid' [|n - k| + 1], where they overlap fully
+---@param mode? string 'full' [n + k - 1] (default) · 'same' [max(n, k)], centred · 'valid' [|n - k| + 1], where they
+---  overlap fully
 --- Errors: operands that are empty or no vectors. Source: NumPy convolve.
 ---     mc.convolve({ 1, 2, 3 }, { 0, 1, 0.5 })  --> f64[5]@cpu { 0.0000, 1.0000, 2.5000, 4.0000, 1.5000 }
 function M.convolve(a, v, mode)

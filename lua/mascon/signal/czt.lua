@@ -13,7 +13,8 @@ local methods, F = tensor.methods, op.functions
 local M = {}
 
 local SPLIT = 2 ^ 27 + 1
---- A number as the sum of its upper 26 bits and the rest (Dekker, A floating-point technique for extending the available precision, 1971).
+--- A number as the sum of its upper 26 bits and the rest (Dekker, A floating-point technique for extending the
+--- available precision, 1971).
 local function halves(v)
   local c = SPLIT * v
   local high = c - (c - v)
@@ -83,7 +84,9 @@ end
 
 local function polar(fname, what, z, level)
   if type(z) == 'number' then return math.log(math.abs(z)), { z < 0 and 0.5 or 0, 0 } end
-  if not tensor.is_complex(z) then error(('%s: %s is %s; give a number or mc.complex(re, im)'):format(fname, what, check.show(z)), level + 1) end
+  if not tensor.is_complex(z) then
+    error(('%s: %s is %s; give a number or mc.complex(re, im)'):format(fname, what, check.show(z)), level + 1)
+  end
   return math.log(z:abs()), { z:arg() / (2 * math.pi), 0 }
 end
 
@@ -91,9 +94,11 @@ local CZT = { m = { nil, 'integer >= 1' }, w = { nil, 'any' }, a = { 1, 'any' },
 
 --- Chirp-z transform: X[k] = sum_t x[t] z[k]^(-t) on the spiral z[k] = a w^(-k), k and t from 0.
 ---@param x any f32|f64|c64|c128 [..., n]
----@param opts? table m: points of the spiral (n) · w: their ratio, a number or mc.complex (e^(-2 pi i / m)) · a: the first point (1) · axis (-1)
+---@param opts? table m: points of the spiral (n) · w: their ratio, a number or mc.complex (e^(-2 pi i / m)) · a: the
+---  first point (1) · axis (-1)
 ---@return any c64|c128 [..., m]
---- Errors: an empty axis, w or a that is 0. Source: Rabiner, Schafer, Rader, The chirp z-transform algorithm, 1969; arguments as SciPy czt.
+--- Errors: an empty axis, w or a that is 0. Source: Rabiner, Schafer, Rader, The chirp z-transform algorithm, 1969;
+--- arguments as SciPy czt.
 ---     mc.signal.czt(mc.tensor{ 1, 1 }):abs():round()  --> f64[2]@cpu { 2, 0 }
 function M.czt(x, opts)
   local fname = 'signal.czt'
@@ -108,9 +113,11 @@ function M.czt(x, opts)
   return chirp(fname, x, m, o.axis, log_w, turn_w, log_a, turn_a)
 end
 
-local ZOOM = { m = { nil, 'integer >= 1' }, fs = { 2, 'number > 0' }, endpoint = { false, 'bool' }, axis = { -1, 'integer' } }
+local ZOOM = { m = { nil, 'integer >= 1' }, fs = { 2, 'number > 0' }, endpoint = { false, 'bool' },
+  axis = { -1, 'integer' } }
 
---- Fourier transform at m frequencies of a band: X[k] = sum_t x[t] e^(-2 pi i f[k] t / fs), f[k] = f1 + k (f2 - f1) / m.
+--- Fourier transform at m frequencies of a band: X[k] = sum_t x[t] e^(-2 pi i f[k] t / fs), f[k] = f1 + k (f2 - f1) /
+--- m.
 ---@param x any f32|f64|c64|c128 [..., n]
 ---@param band number|table f2 (from 0), or { f1, f2 }, in units of fs
 ---@param opts? table m: frequencies (n) · fs: sampling rate (2) · endpoint: f2 is the last of them (false) · axis (-1)

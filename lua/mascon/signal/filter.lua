@@ -32,7 +32,8 @@ local function beside(coef, x) return coef._device == 0 and tensor.moved(coef, x
 local function sections(fname, sos, level)
   if type(sos) == 'table' then sos = op.from_table(sos) end
   if not tensor.is(sos) or sos.ndim ~= 2 or sos.shape[2] ~= 6 or sos.shape[1] < 1 then
-    error(('%s: sections are %s; give f64[sections,6], as butter makes them'):format(fname, tensor.describe(sos)), level)
+    error(('%s: sections are %s; give f64[sections,6], as butter makes them'):format(fname, tensor.describe(sos)),
+      level)
   end
   sos = methods.to(sos, 'f64')
   local t = sos:totable()
@@ -102,7 +103,9 @@ local function sos_states(fname, sos, level)
   local b, a = cut(sos, 1, 3), cut(sos, 4, 6)
   local z = steady(b, a)
   for i = 1, sos.shape[1] do
-    if not op.certain(F.isfinite(z[i])) then error(('%s: section %d has a pole at 1, no state is steady'):format(fname, i), level) end
+    if not op.certain(F.isfinite(z[i])) then
+      error(('%s: section %d has a pole at 1, no state is steady'):format(fname, i), level)
+    end
   end
   local n = sos.shape[1]
   if n == 1 then return z end
@@ -118,7 +121,8 @@ function M.sosfilt_zi(sos)
   return (sos_states(fname, (sections(fname, sos, 3)), 3))
 end
 
---- zi as SciPy shapes it, sections first when `lead`, the filtered axis replaced by the states, as rows [m, sections * order].
+--- zi as SciPy shapes it, sections first when `lead`, the filtered axis replaced by the states, as rows [m, sections *
+--- order].
 local function state_in(fname, zi, x, axis, count, order, lead, level)
   if type(zi) == 'table' then zi = op.from_table(zi) end
   if not tensor.is(zi) then error(('%s: zi is %s; give a tensor'):format(fname, check.show(zi)), level) end
@@ -129,7 +133,8 @@ local function state_in(fname, zi, x, axis, count, order, lead, level)
     if i ~= a then m = m * xs[i] end
   end
   if zi.shape ~= setmetatable(want, getmetatable(zi.shape)) then
-    error(('%s: zi is %s for samples %s; it must have shape %s'):format(fname, tensor.describe(zi), tensor.describe(x), '[' .. table.concat(want, ',') .. ']'), level)
+    error(('%s: zi is %s for samples %s; it must have shape %s'):format(fname, tensor.describe(zi), tensor.describe(x),
+      '[' .. table.concat(want, ',') .. ']'), level)
   end
   zi = methods.to(zi, 'f64')
   if lead then
@@ -167,7 +172,9 @@ local function filtered(fname, coef, x, o, lead, level)
   if o.zi == nil then
     return back(each_part(r, function(part) return (recurse(part, coef, rest(r.shape[1], coef), false, level + 1)) end))
   end
-  if rows.is_complex(x) then error(('%s: zi goes with real samples; filter real and imaginary part apart'):format(fname), level) end
+  if rows.is_complex(x) then
+    error(('%s: zi goes with real samples; filter real and imaginary part apart'):format(fname), level)
+  end
   local state, want, a = state_in(fname, o.zi, x, o.axis, count, order, lead, level + 1)
   local y, zf = recurse(r, coef, state, false, level + 1)
   return back(y), state_out(zf, want, a, count, order, lead)
@@ -182,7 +189,8 @@ local ONCE = { axis = { -1, 'integer' }, zi = { nil, 'any' } }
 ---     y[-1]  --> f64[]@cpu 1
 ---@param sos any f64 [sections, 6], a0 = 1
 ---@param x any f32|f64|c64|c128 [..., t]; integers become f64
----@param opts table|nil axis (last) · zi: state before the first sample, f64 [sections, ...] with the axis replaced by 2
+---@param opts table|nil axis (last) · zi: state before the first sample, f64 [sections, ...] with the axis replaced by
+---  2
 ---@return any y shape and dtype of x
 ---@return any|nil zf state after the last sample, when zi was given: filter the next stretch with it
 --- Errors: shapes of sos and zi. Source: Discrete-time signal processing, 1999, section 6.3.
@@ -202,7 +210,8 @@ end
 ---@param opts table|nil axis (last) · zi: state before the first sample, f64 with the axis replaced by max(n, m) - 1
 ---@return any y
 ---@return any|nil zf when zi was given
---- Errors: a[1] = 0, shape of zi. Recursive filters above order 4 belong in sections (butter, sosfilt): polynomials lose digits.
+--- Errors: a[1] = 0, shape of zi. Recursive filters above order 4 belong in sections (butter, sosfilt): polynomials
+--- lose digits.
 --- Source: as sosfilt.
 function M.lfilter(b, a, x, opts)
   local fname = 'signal.lfilter'
@@ -251,7 +260,8 @@ local function padding(fname, o, usual, x, n, level)
   if o.padtype == 'none' then return 0 end
   local pad = o.padlen or usual
   if n <= pad then
-    error(('%s: samples are %s, the axis has %d; padding needs more than %d: give longer rows or a smaller padlen'):format(fname, tensor.describe(x), n, pad), level)
+    error(('%s: samples are %s, the axis has %d; padding needs more than %d: give longer rows or a smaller padlen')
+      :format(fname, tensor.describe(x), n, pad), level)
   end
   return pad
 end
@@ -259,11 +269,14 @@ end
 --- Zero-phase filtering with second-order sections: forward, then backward; the response is |H|^2.
 ---@param sos any f64 [sections, 6]
 ---@param x any f32|f64|c64|c128 [..., t]
----@param opts table|nil axis (last) · padtype: extension at both ends, 'odd' (2 x[1] - x[k]) | 'even' | 'constant' | 'none' ('odd')
+---@param opts table|nil axis (last) · padtype: extension at both ends, 'odd' (2 x[1] - x[k]) | 'even' | 'constant' |
+---  'none' ('odd')
 --- · padlen: its length in samples (3 (2 sections + 1 - delays that the sections do not use))
 ---@return any y shape and dtype of x
---- Errors: rows not longer than padlen. Start-up states are those of a constant equal to the first sample, at both ends.
---- Source: Gustafsson, Determining the initial states in forward-backward filtering, 1996, section I; defaults as SciPy 1.17.
+--- Errors: rows not longer than padlen. Start-up states are those of a constant equal to the first sample, at both
+--- ends.
+--- Source: Gustafsson, Determining the initial states in forward-backward filtering, 1996, section I; defaults as SciPy
+--- 1.17.
 function M.sosfiltfilt(sos, x, opts)
   local fname = 'signal.sosfiltfilt'
   local o = check.opts(fname, opts, TWICE, 3)
@@ -279,8 +292,9 @@ function M.sosfiltfilt(sos, x, opts)
   return back(each_part(r, function(part) return both_ways(part, sos, zi, pad, o.padtype, 3) end))
 end
 
---- Zero-phase filtering with b, a: forward, then backward. With a = 1 and an extension no shorter than the filter the start-up states
---- never reach the kept samples, so both passes are one convolution with the autocorrelation of b, done by transforms when long.
+--- Zero-phase filtering with b, a: forward, then backward. With a = 1 and an extension no shorter than the filter the
+--- start-up states never reach the kept samples, so both passes are one convolution with the autocorrelation of b, done
+--- by transforms when long.
 ---     local y = mc.signal.filtfilt(mc.signal.firwin(101, 40, { fs = 500 }), 1, mc.ones { 1000 })
 ---     y.shape  --> {1000}
 ---@param b any list or f64 [n]
@@ -319,7 +333,8 @@ end
 
 -- ---------------------------------------------------------------- responses
 
-local FREQZ = { worN = { 512, 'integer >= 1 | table | tensor' }, fs = { 2 * math.pi, 'number > 0' }, whole = { false, 'bool' } }
+local FREQZ = { worN = { 512, 'integer >= 1 | table | tensor' }, fs = { 2 * math.pi, 'number > 0' },
+  whole = { false, 'bool' } }
 
 --- Frequencies in units of fs and exp(-i w) there.
 local function grid(o)
@@ -345,7 +360,8 @@ end
 --- Frequency response H = B(exp(-i w)) / A(exp(-i w)).
 ---@param b any list or f64 [n]
 ---@param a any number, list or f64 [m] (1)
----@param opts table|nil worN: how many frequencies from 0 below fs/2, or the frequencies (512) · fs: sampling rate (2 pi: rad/sample)
+---@param opts table|nil worN: how many frequencies from 0 below fs/2, or the frequencies (512) · fs: sampling rate (2
+---  pi: rad/sample)
 --- · whole: up to fs instead of fs/2 (false)
 ---@return table { f = f64 [k], h = c128 [k] }
 --- Source: definition of the transfer function on the unit circle.

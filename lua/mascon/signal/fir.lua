@@ -14,13 +14,17 @@ function M.edges(fname, cutoff, fs, level)
   local list = cutoff
   if tensor.is(cutoff) then list = cutoff:totable() end
   if type(list) == 'number' then list = { list } end
-  if type(list) ~= 'table' or #list == 0 then error(('%s: cutoff is %s; give a frequency or an ascending list'):format(fname, check.show(cutoff)), level) end
+  if type(list) ~= 'table' or #list == 0 then
+    error(('%s: cutoff is %s; give a frequency or an ascending list'):format(fname, check.show(cutoff)), level)
+  end
   local out = {}
   for i, f in ipairs(list) do
     if type(f) ~= 'number' or not (f > 0 and f < fs / 2) then
       error(('%s: cutoff %d is %s; it must lie between 0 and fs/2 = %g'):format(fname, i, check.show(f), fs / 2), level)
     end
-    if i > 1 and f <= list[i - 1] then error(('%s: cutoffs %g and %g are not ascending'):format(fname, list[i - 1], f), level) end
+    if i > 1 and f <= list[i - 1] then
+      error(('%s: cutoffs %g and %g are not ascending'):format(fname, list[i - 1], f), level)
+    end
     out[i] = f / (fs / 2)
   end
   return out
@@ -28,17 +32,21 @@ end
 
 local ZERO = { bandstop = true, lowpass = true, bandpass = false, highpass = false }
 local FIRWIN = {
-  fs = { 2, 'number > 0' }, pass_zero = { true, 'bool | string' }, window = { 'hamming', 'any' }, scale = { true, 'bool' }, width = { nil, 'number > 0' },
+  fs = { 2, 'number > 0' }, pass_zero = { true, 'bool | string' }, window = { 'hamming', 'any' },
+  scale = { true, 'bool' }, width = { nil, 'number > 0' },
 }
 
---- Linear-phase filter by the window method: h[k] = w[k] sum over pass bands of f2 sinc(f2 t) - f1 sinc(f1 t), t = k - (numtaps - 1)/2.
+--- Linear-phase filter by the window method: h[k] = w[k] sum over pass bands of f2 sinc(f2 t) - f1 sinc(f1 t), t = k -
+--- (numtaps - 1)/2.
 ---     mc.signal.firwin(3, 0.5)  --> f64[3]@cpu { 0.0462, 0.9076, 0.0462 }
 ---     mc.signal.firwin(65, { 8, 12 }, { fs = 250, pass_zero = false }).shape  --> {65}
 ---@param numtaps integer length of the filter
 ---@param cutoff number|table edges of the bands, unit of fs
----@param opts table|nil fs: sampling rate (2: edges are fractions of half the rate) · pass_zero: the band at 0 passes (true), or
---- 'lowpass' | 'highpass' | 'bandpass' | 'bandstop' · window: name or { name, parameter } ('hamming') · scale: gain 1 in the middle of
---- the first pass band, at 0 or at fs/2 when it reaches there (true) · width: transition width in units of fs, chooses a Kaiser window
+---@param opts table|nil fs: sampling rate (2: edges are fractions of half the rate) · pass_zero: the band at 0 passes
+---  (true), or
+--- 'lowpass' | 'highpass' | 'bandpass' | 'bandstop' · window: name or { name, parameter } ('hamming') · scale: gain 1
+--- in the middle of the first pass band, at 0 or at fs/2 when it reaches there (true) · width: transition width in
+--- units of fs, chooses a Kaiser window
 ---@return any f64 [numtaps]
 --- Errors: edges outside (0, fs/2) or not ascending; an even length for a filter that passes fs/2.
 --- Source: Discrete-time signal processing, 1999, section 7.5; options as SciPy 1.17 firwin.
@@ -49,10 +57,14 @@ function M.firwin(numtaps, cutoff, opts)
   local edges = M.edges(fname, cutoff, o.fs, 3)
   local zero = o.pass_zero
   if type(zero) == 'string' then
-    if ZERO[zero] == nil then error(('%s: pass_zero is %s; choose true, false, lowpass, highpass, bandpass or bandstop'):format(fname, check.show(zero)), 2) end
+    if ZERO[zero] == nil then
+      error(('%s: pass_zero is %s; choose true, false, lowpass, highpass, bandpass or bandstop'):format(fname,
+        check.show(zero)), 2)
+    end
     local single = zero == 'lowpass' or zero == 'highpass'
     if single and #edges ~= 1 or not single and #edges < 2 then
-      error(('%s: %s takes %s, %d given'):format(fname, zero, single and 'one cutoff' or 'at least two cutoffs', #edges), 2)
+      error(
+        ('%s: %s takes %s, %d given'):format(fname, zero, single and 'one cutoff' or 'at least two cutoffs', #edges), 2)
     end
     zero = ZERO[zero]
   end

@@ -12,7 +12,8 @@ local methods, F = tensor.methods, op.functions
 local cut, ALL = rows.cut, rows.all
 local M = {}
 
---- Block length for k taps: about 8 k, at least 2048, where the work per useful sample is within a few percent of its least.
+--- Block length for k taps: about 8 k, at least 2048, where the work per useful sample is within a few percent of its
+--- least.
 local function block_length(n, k)
   local whole = n + k - 1
   local long = math.max(2048, 8 * k)
@@ -94,14 +95,18 @@ local function convolve_axes(fname, x, h, axes, mode, level)
   local sizes = {}
   local fits, fits_back = true, true
   for _, a in ipairs(axes) do
-    if xs[a] == 0 or hs[a] == 0 then error(('%s: operands are %s and %s; an axis to convolve is empty'):format(fname, tensor.describe(x), tensor.describe(h)), level) end
+    if xs[a] == 0 or hs[a] == 0 then
+      error(('%s: operands are %s and %s; an axis to convolve is empty'):format(fname, tensor.describe(x),
+        tensor.describe(h)), level)
+    end
     sizes[a] = fft.next_fast_len(xs[a] + hs[a] - 1)
     local first, count = part(mode, xs[a], hs[a])
     key[a] = { first + 1, first + count }
     fits, fits_back = fits and xs[a] >= hs[a], fits_back and hs[a] >= xs[a]
   end
   if mode == 'valid' and not (fits or fits_back) then
-    error(('%s: operands are %s and %s; mode "valid" needs one at least as long as the other on every axis'):format(fname, tensor.describe(x), tensor.describe(h)), level)
+    error(('%s: operands are %s and %s; mode "valid" needs one at least as long as the other on every axis'):format(
+      fname, tensor.describe(x), tensor.describe(h)), level)
   end
   local last = axes[#axes]
   local function forward(t)
@@ -117,7 +122,8 @@ end
 
 local function same_rank(fname, x, h, level)
   if x.ndim ~= h.ndim or x.ndim == 0 then
-    error(('%s: operands are %s and %s; give the same number of axes, or axis = for a 1-D filter along one axis'):format(fname, tensor.describe(x), tensor.describe(h)), level)
+    error(('%s: operands are %s and %s; give the same number of axes, or axis = for a 1-D filter along one axis')
+      :format(fname, tensor.describe(x), tensor.describe(h)), level)
   end
 end
 
@@ -125,8 +131,10 @@ end
 ---     mc.signal.fftconvolve(mc.tensor{1, 2}, mc.tensor{3, 4})  --> f64[3]@cpu { 3.0000, 10.0000, 8.0000 }
 ---@param x any f32|f64|c64|c128 [...]; integers become f64
 ---@param h any the same number of axes
----@param opts table|nil mode: 'full' | 'same' (size of x, centred) | 'valid' (no zeros met) ('full') · axes: those to convolve (all)
---- Errors: different rank, an empty axis, 'valid' with neither operand the longer. Source: definition; modes as SciPy 1.17 fftconvolve.
+---@param opts table|nil mode: 'full' | 'same' (size of x, centred) | 'valid' (no zeros met) ('full') · axes: those to
+---  convolve (all)
+--- Errors: different rank, an empty axis, 'valid' with neither operand the longer. Source: definition; modes as SciPy
+--- 1.17 fftconvolve.
 function M.fftconvolve(x, h, opts)
   local fname = 'signal.fftconvolve'
   local o = check.opts(fname, opts, FFT, 3)
@@ -139,10 +147,12 @@ function M.fftconvolve(x, h, opts)
   return convolve_axes(fname, x, h, list, o.mode, 3)
 end
 
--- Products of samples and taps up to which one inner product a sample is cheaper than a transform, which starts in some 20 us (Zen 4)
+-- Products of samples and taps up to which one inner product a sample is cheaper than a transform, which starts in some
+-- 20 us (Zen 4)
 local FEW = 2 ^ 14
 
---- Full convolution of two short vectors of one real dtype: inner products of windows of x between zeros with the taps backwards.
+--- Full convolution of two short vectors of one real dtype: inner products of windows of x between zeros with the taps
+--- backwards.
 local function convolve_few(x, h)
   local n, k = tonumber(x._numel), tonumber(h._numel)
   local wide = create.zeros({ n + 2 * (k - 1) }, { dtype = x.dtype })
@@ -157,7 +167,8 @@ local function convolve(fname, x, h, o, level)
   whole = whole and (tensor.kind[h.dtype] == 'i' or tensor.kind[h.dtype] == 'u' or h.dtype == 'bool')
   x, h = rows.float(fname, x, level + 1), rows.float(fname, h, level + 1)
   local axis = o.axis
-  if x._ndim == 1 and h._ndim == 1 and o.mode == 'full' and o.method ~= 'fft' and x._dtype == h._dtype and not whole and not rows.is_complex(x) then
+  if x._ndim == 1 and h._ndim == 1 and o.mode == 'full' and o.method ~= 'fft' and x._dtype == h._dtype and not whole
+    and not rows.is_complex(x) then
     local n, k = tonumber(x._numel), tonumber(h._numel)
     if n > 0 and k > 0 and n * k <= FEW then return n < k and convolve_few(h, x) or convolve_few(x, h) end
   end
@@ -170,7 +181,10 @@ local function convolve(fname, x, h, o, level)
   if h.ndim == 1 and not rows.is_complex(x) and not rows.is_complex(h) then
     local r, back, n = rows.of(fname, x, axis, level + 1)
     local k = h.shape[1]
-    if n == 0 or k == 0 then error(('%s: operands are %s and %s; both need samples'):format(fname, tensor.describe(x), tensor.describe(h)), level) end
+    if n == 0 or k == 0 then
+      error(('%s: operands are %s and %s; both need samples'):format(fname, tensor.describe(x), tensor.describe(h)),
+        level)
+    end
     if x.dtype ~= h.dtype then
       local dt = (x.dtype == 'f64' or h.dtype == 'f64') and 'f64' or 'f32'
       r, h = methods.to(r, dt), methods.to(h, dt)
@@ -201,10 +215,12 @@ local function convolve(fname, x, h, o, level)
 end
 
 --- Convolution, directly for short filters, by transforms for long ones.
----     mc.signal.convolve(mc.tensor{1, 2, 3}, mc.tensor{0, 1, 0.5}, { mode = 'same' })  --> f64[3]@cpu { 1.0000, 2.5000, 4.0000 }
+---     mc.signal.convolve(mc.tensor{1, 2, 3}, mc.tensor{0, 1, 0.5}, { mode = 'same' })
+---       --> f64[3]@cpu { 1.0000, 2.5000, 4.0000 }
 ---@param x any [...]; f32 and f64 keep their dtype, two integer operands give i64
 ---@param h any the same number of axes; or [k] along `axis` of x
----@param opts table|nil mode as fftconvolve · method: 'auto' | 'direct' | 'fft' · axis: run a 1-D h along it (needed when ranks differ)
+---@param opts table|nil mode as fftconvolve · method: 'auto' | 'direct' | 'fft' · axis: run a 1-D h along it (needed
+---  when ranks differ)
 --- Errors: as fftconvolve. 'direct' serves one dimension. Source: definition.
 function M.convolve(x, h, opts)
   local fname = 'signal.convolve'

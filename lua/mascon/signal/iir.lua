@@ -128,8 +128,8 @@ local function conj(z) return C(z.re, -z.im) end
 --- b or a of a section from its two roots.
 local function quadratic(r1, r2) return { 1, -(r1 + r2).re, (r1 * r2).re } end
 
---- Zeros, poles and gain as second-order sections. The poles nearest to the unit circle take the zeros nearest to them and come
---- last, so that intermediate values stay small.
+--- Zeros, poles and gain as second-order sections. The poles nearest to the unit circle take the zeros nearest to them
+--- and come last, so that intermediate values stay small.
 local function sections_of(z, p, k)
   append(p, C(0, 0), math.max(0, #z - #p))
   append(z, C(0, 0), math.max(0, #p - #z))
@@ -170,11 +170,12 @@ local BUTTER = { btype = { nil, TYPES }, fs = { 2, 'number > 0' } }
 ---     sos.shape  --> {4, 6}
 ---@param order integer of the prototype; band filters have twice as many poles
 ---@param wn number|table -3 dB frequency, or { low, high }, unit of fs
----@param opts table|nil btype: 'lowpass' | 'highpass' | 'bandpass' | 'bandstop' ('lowpass' for one edge, 'bandpass' for two)
+---@param opts table|nil btype: 'lowpass' | 'highpass' | 'bandpass' | 'bandstop' ('lowpass' for one edge, 'bandpass' for
+---  two)
 --- · fs: sampling rate (2: edges are fractions of half the rate)
 ---@return any sos f64 [sections, 6]: b0 b1 b2 1 a1 a2 of each section
---- Errors: edges outside (0, fs/2), wrong number of edges. Designed in zeros and poles, never as polynomials: those lose all digits
---- for narrow bands. Source: Discrete-time signal processing, chapter 7; pairing as SciPy 1.17 zpk2sos.
+--- Errors: edges outside (0, fs/2), wrong number of edges. Designed in zeros and poles, never as polynomials: those
+--- lose all digits for narrow bands. Source: Discrete-time signal processing, chapter 7; pairing as SciPy 1.17 zpk2sos.
 function M.butter(order, wn, opts)
   local fname = 'signal.butter'
   check.arg(fname, 'order', order, 'integer >= 1', 3)
@@ -182,7 +183,9 @@ function M.butter(order, wn, opts)
   local edges = fir.edges(fname, wn, o.fs, 3)
   local btype = o.btype or (#edges == 2 and 'bandpass' or 'lowpass')
   local band = btype == 'bandpass' or btype == 'bandstop'
-  if #edges ~= (band and 2 or 1) then error(('%s: %s takes %s, %d given'):format(fname, btype, band and 'two edges' or 'one edge', #edges), 2) end
+  if #edges ~= (band and 2 or 1) then
+    error(('%s: %s takes %s, %d given'):format(fname, btype, band and 'two edges' or 'one edge', #edges), 2)
+  end
   local p = {}
   for i = 1, order do
     local m = -order + 1 + 2 * (i - 1)
@@ -208,7 +211,8 @@ local function resonator(fname, peak)
   end
 end
 
---- One section that removes (iirnotch) or keeps (iirpeak) a single frequency w0 with quality q = w0 / bandwidth at -3 dB.
+--- One section that removes (iirnotch) or keeps (iirpeak) a single frequency w0 with quality q = w0 / bandwidth at -3
+--- dB.
 ---@return any sos f64 [1, 6]
 --- Source: Orfanidis, Introduction to signal processing, section 11.3.
 M.iirnotch, M.iirpeak = resonator('signal.iirnotch', false), resonator('signal.iirpeak', true)

@@ -7,11 +7,13 @@ local into = require 'mascon.core.into'
 local M = {}
 
 local PARTS = {
-  window = { 'get_window', 'boxcar', 'hann', 'hamming', 'blackman', 'nuttall', 'blackmanharris', 'flattop', 'bartlett', 'cosine', 'bohman', 'kaiser', 'gaussian',
+  window = { 'get_window', 'boxcar', 'hann', 'hamming', 'blackman', 'nuttall', 'blackmanharris', 'flattop', 'bartlett',
+    'cosine', 'bohman', 'kaiser', 'gaussian',
     'tukey', 'kaiser_beta', 'kaiserord' },
   fir = { 'firwin' },
   iir = { 'butter', 'iirnotch', 'iirpeak' },
-  filter = { 'lfilter', 'lfilter_zi', 'sosfilt', 'sosfilt_zi', 'filtfilt', 'sosfiltfilt', 'freqz', 'freqz_sos', 'sosfreqz', 'detrend' },
+  filter = { 'lfilter', 'lfilter_zi', 'sosfilt', 'sosfilt_zi', 'filtfilt', 'sosfiltfilt', 'freqz', 'freqz_sos',
+    'sosfreqz', 'detrend' },
   fourier = { 'convolve', 'fftconvolve', 'correlate', 'hilbert' },
   spectrum = { 'periodogram', 'welch', 'csd', 'coherence', 'spectrogram' },
   czt = { 'czt', 'zoom_fft' },

@@ -9,7 +9,8 @@ local check = require 'mascon.core.check'
 local methods, F = tensor.methods, op.functions
 local M = {}
 
---- Elements of one block in flight: 2^18 f64 are 2 MiB, which a core's cache holds beside the result (tuned on a Zen 3).
+--- Elements of one block in flight: 2^18 f64 are 2 MiB, which a core's cache holds beside the result (tuned on a Zen
+--- 3).
 M.BLOCK = 2 ^ 18
 
 --- A real or complex floating tensor from any operand; integers become f64.
@@ -26,7 +27,8 @@ end
 
 function M.is_complex(x) return tensor.kind[x.dtype] == 'c' end
 
---- x as rows f32|f64|c64|c128 [m, n] of one axis (default last), and a function that gives a result [m, k] the shape of x again.
+--- x as rows f32|f64|c64|c128 [m, n] of one axis (default last), and a function that gives a result [m, k] the shape of
+--- x again.
 ---@return any rows
 ---@return function back
 ---@return integer n samples of a row
@@ -51,8 +53,8 @@ end
 --- Samples first..last (1-based) of every row.
 function M.cut(x, first, last) return x[{ index.all, { first, last } }] end
 
---- Whether k taps over the rows r [m, n] run faster as a recursion than by transforms: eight rows share its lanes (Zen 3: 0.26 ns a tap
---- and sample there, 0.85 ns for one row, against 8 to 10 ns a sample of a transform pair).
+--- Whether k taps over the rows r [m, n] run faster as a recursion than by transforms: eight rows share its lanes (Zen
+--- 3: 0.26 ns a tap and sample there, 0.85 ns for one row, against 8 to 10 ns a sample of a transform pair).
 function M.is_short(k, r)
   return k <= (r.shape[1] >= 4 and 32 or 12)
 end
@@ -65,8 +67,12 @@ function M.vector(fname, what, v, level)
   elseif type(v) == 'table' then t = op.from_table(v)
   else error(('%s: %s is %s; give a list or a 1-D tensor'):format(fname, what, check.show(v)), level) end
   if t.ndim == 0 then t = methods.reshape(t, { 1 }) end
-  if t.ndim ~= 1 or t.shape[1] < 1 then error(('%s: %s is %s; give one dimension with at least one entry'):format(fname, what, tensor.describe(t)), level) end
-  if tensor.kind[t.dtype] == 'c' then error(('%s: %s is %s; give real numbers'):format(fname, what, tensor.describe(t)), level) end
+  if t.ndim ~= 1 or t.shape[1] < 1 then
+    error(('%s: %s is %s; give one dimension with at least one entry'):format(fname, what, tensor.describe(t)), level)
+  end
+  if tensor.kind[t.dtype] == 'c' then
+    error(('%s: %s is %s; give real numbers'):format(fname, what, tensor.describe(t)), level)
+  end
   return methods.to(t, 'f64')
 end
 
@@ -79,8 +85,8 @@ function M.extend(x, k, padtype)
   return F.pad(x, { { 0, 0 }, { k, k } }, { mode = PAD[padtype] })
 end
 
---- f(first, last) for blocks of rows that stay within BLOCK elements a worker, whole multiples of rows a worker. Rows are independent, so
---- the cut, unlike one inside a row, may follow the number of workers.
+--- f(first, last) for blocks of rows that stay within BLOCK elements a worker, whole multiples of rows a worker. Rows
+--- are independent, so the cut, unlike one inside a row, may follow the number of workers.
 function M.blocks(m, per_row, multiple, f)
   local workers = lib.C.mc_get_num_threads()
   local step = math.floor(M.BLOCK / math.max(1, per_row))

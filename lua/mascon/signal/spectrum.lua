@@ -15,8 +15,9 @@ local ALL = rows.all
 local M = {}
 
 local BASE = {
-  fs = { 1, 'number > 0' }, window = { 'hann', 'any' }, nperseg = { nil, 'integer >= 1' }, noverlap = { nil, 'integer >= 0' }, nfft = { nil, 'integer >= 1' },
-  detrend = { 'constant', { 'constant', 'linear', 'none' } }, scaling = { 'density', { 'density', 'spectrum' } }, axis = { -1, 'integer' },
+  fs = { 1, 'number > 0' }, window = { 'hann', 'any' }, nperseg = { nil, 'integer >= 1' },
+  noverlap = { nil, 'integer >= 0' }, nfft = { nil, 'integer >= 1' }, detrend = { 'constant',
+    { 'constant', 'linear', 'none' } }, scaling = { 'density', { 'density', 'spectrum' } }, axis = { -1, 'integer' },
 }
 local function spec(more)
   local s = {}
@@ -30,9 +31,13 @@ local function plan(fname, o, n, usual, dtype, complex, level)
   if n == 0 then error(fname .. ': the axis is empty; give samples', level) end
   local given = tensor.is(o.window) and o.window.ndim == 1 and o.window.shape[1] or nil
   local size = o.nperseg or given or math.min(usual, n)
-  if size > n then error(('%s: nperseg = %d is more than the %d samples; choose a shorter segment'):format(fname, size, n), level) end
+  if size > n then
+    error(('%s: nperseg = %d is more than the %d samples; choose a shorter segment'):format(fname, size, n), level)
+  end
   local overlap = o.noverlap or o.share(size)
-  if overlap >= size then error(('%s: noverlap = %d must be below nperseg = %d'):format(fname, overlap, size), level) end
+  if overlap >= size then
+    error(('%s: noverlap = %d must be below nperseg = %d'):format(fname, overlap, size), level)
+  end
   local nfft = o.nfft or size
   if nfft < size then error(('%s: nfft = %d is below nperseg = %d'):format(fname, nfft, size), level) end
   local w = window.build(fname, o.window, size, false, level + 1)
@@ -83,7 +88,9 @@ end
 local function average(values, how)
   if how == 'mean' or values.shape[2] == 1 then return F.mean(values, 2) end
   local bias = median_bias(values.shape[2])
-  if rows.is_complex(values) then return rows.complex(F.median(F.real(values), 2), F.median(F.imag(values), 2)) / bias end
+  if rows.is_complex(values) then
+    return rows.complex(F.median(F.real(values), 2), F.median(F.imag(values), 2)) / bias
+  end
   return F.median(values, 2) / bias
 end
 
@@ -112,12 +119,14 @@ local WELCH = spec { average = { 'mean', { 'mean', 'median' } } }
 ---     local s = mc.signal.welch(mc.ones { 1000 }, { fs = 250, nperseg = 500 })
 ---     s.psd.shape  --> {251}
 ---@param x any f32|f64|c64|c128 [..., t]; integers become f64; unit u
----@param opts table|nil fs: sampling rate, Hz (1) · window: name, { name, parameter } or f64 [nperseg] ('hann') · nperseg: samples of
---- a segment (256, or all when fewer) · noverlap (half a segment) · nfft: transform length, zero-filled (nperseg)
---- · detrend: 'constant' | 'linear' | 'none', per segment ('constant') · scaling: 'density' u^2/Hz | 'spectrum' u^2 ('density')
---- · average: 'mean' | 'median', corrected for its bias ('mean') · axis (last)
----@return table { f = f64 [bins] in Hz, psd = [..., bins] }; one-sided for real x, in the order of fftfreq for complex x
---- Errors: segments longer than the axis, overlap not below the segment. Samples after the last whole segment are left out.
+---@param opts table|nil fs: sampling rate, Hz (1) · window: name, { name, parameter } or f64 [nperseg] ('hann') ·
+--- nperseg: samples of a segment (256, or all when fewer) · noverlap (half a segment) · nfft: transform length,
+--- zero-filled (nperseg) · detrend: 'constant' | 'linear' | 'none', per segment ('constant') · scaling: 'density'
+--- u^2/Hz | 'spectrum' u^2 ('density') · average: 'mean' | 'median', corrected for its bias ('mean') · axis (last)
+---@return table { f = f64 [bins] in Hz, psd = [..., bins] }; one-sided for real x, in the order of fftfreq for complex
+---  x
+--- Errors: segments longer than the axis, overlap not below the segment. Samples after the last whole segment are left
+--- out.
 --- Source: Welch, The use of fast Fourier transform for the estimation of power spectra, 1967; defaults as SciPy 1.17.
 function M.welch(x, opts)
   local o = check.opts('signal.welch', opts, WELCH, 3)
@@ -127,7 +136,8 @@ function M.welch(x, opts)
 end
 
 local PERIODOGRAM = {
-  fs = BASE.fs, window = { 'boxcar', 'any' }, nfft = BASE.nfft, detrend = BASE.detrend, scaling = BASE.scaling, axis = BASE.axis,
+  fs = BASE.fs, window = { 'boxcar', 'any' }, nfft = BASE.nfft, detrend = BASE.detrend,
+  scaling = BASE.scaling, axis = BASE.axis,
 }
 
 --- Power spectral density of the whole row: welch with one segment and no taper.
@@ -145,8 +155,14 @@ end
 --- Mean of conj(X) Y, |X|^2 and |Y|^2 over segments, scaled, as rows of the broadcast of x and y.
 local function cross(fname, x, y, o, want_power, level)
   x, y = rows.float(fname, x, level + 1), rows.float(fname, y, level + 1)
-  if x.dtype ~= y.dtype then error(('%s: operands are %s and %s; give the same dtype'):format(fname, tensor.describe(x), tensor.describe(y)), level) end
-  if x.shape ~= y.shape then error(('%s: operands are %s and %s; give the same shape'):format(fname, tensor.describe(x), tensor.describe(y)), level) end
+  if x.dtype ~= y.dtype then
+    error(('%s: operands are %s and %s; give the same dtype'):format(fname, tensor.describe(x), tensor.describe(y)),
+      level)
+  end
+  if x.shape ~= y.shape then
+    error(('%s: operands are %s and %s; give the same shape'):format(fname, tensor.describe(x), tensor.describe(y)),
+      level)
+  end
   local rx, back, n = rows.of(fname, x, o.axis, level + 1)
   local ry = rows.of(fname, y, o.axis, level + 1)
   local complex = rows.is_complex(x)
@@ -155,7 +171,9 @@ local function cross(fname, x, y, o, want_power, level)
   local m = rx.shape[1]
   local out = tensor.empty(fname, { m, p.bins }, real == 'f32' and 'c64' or 'c128', level)
   local px, py
-  if want_power then px, py = tensor.empty(fname, { m, p.bins }, real, level), tensor.empty(fname, { m, p.bins }, real, level) end
+  if want_power then
+    px, py = tensor.empty(fname, { m, p.bins }, real, level), tensor.empty(fname, { m, p.bins }, real, level)
+  end
   rows.blocks(m, 8 * p.count * p.size, 1, function(r0, r1)
     local key = { { r0, r1 }, ALL }
     local zx, zy = segments(rx[key], p), segments(ry[key], p)

@@ -32,8 +32,8 @@ local function frequencies(fname, f, fs, level)
   end
 end
 
---- Complex Morlet wavelet m(t) = (s sqrt(pi))^(-1/2) exp(-t^2 / (2 s^2)) exp(2 pi i f t), s = width / (2 pi f), t from -width s / 2 in
---- steps of 1/fs, below +width s / 2.
+--- Complex Morlet wavelet m(t) = (s sqrt(pi))^(-1/2) exp(-t^2 / (2 s^2)) exp(2 pi i f t), s = width / (2 pi f), t from
+--- -width s / 2 in steps of 1/fs, below +width s / 2.
 ---@param f number centre frequency, Hz
 ---@param fs number sampling rate, Hz
 ---@param opts table|nil width: cycles, about 2 pi f s (7)

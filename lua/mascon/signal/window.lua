@@ -74,14 +74,16 @@ local SHAPES = {
   end,
 }
 local PARAMETER = { kaiser = { 'beta' }, gaussian = { 'std' }, tukey = { 'alpha', 0.5 } }
-local ALIAS = { hanning = 'hann', rectangular = 'boxcar', rect = 'boxcar', ones = 'boxcar', box = 'boxcar', gauss = 'gaussian', triangle = 'bartlett' }
+local ALIAS = { hanning = 'hann', rectangular = 'boxcar', rect = 'boxcar', ones = 'boxcar', box = 'boxcar',
+  gauss = 'gaussian', triangle = 'bartlett' }
 
 local function make(fname, name, n, parameter, sym, level)
   check.arg(fname, 'n', n, 'integer >= 0', level + 1)
   local p = PARAMETER[name]
   if p then
     parameter = parameter == nil and p[2] or parameter
-    if type(parameter) ~= 'number' or (name ~= 'tukey' and not (parameter >= 0)) or (name == 'gaussian' and parameter <= 0) then
+    if type(parameter) ~= 'number' or (name ~= 'tukey' and not (parameter >= 0))
+      or (name == 'gaussian' and parameter <= 0) then
       error(('%s: %s of the %s window is %s; give a number'):format(fname, p[1], name, check.show(parameter)), level)
     end
   elseif parameter ~= nil then
@@ -99,8 +101,8 @@ end
 ---@param n integer points
 ---@param opts table|nil sym: symmetric instead of periodic (false)
 ---@return any f64 [n]
---- Errors: unknown name, missing parameter. Source: SciPy 1.17 signal.windows; coefficients of Nuttall, Some windows with very good
---- sidelobe behavior, 1981, and Harris, On the use of windows for harmonic analysis, 1978.
+--- Errors: unknown name, missing parameter. Source: SciPy 1.17 signal.windows; coefficients of Nuttall, Some windows
+--- with very good sidelobe behavior, 1981, and Harris, On the use of windows for harmonic analysis, 1978.
 function M.get_window(name, n, opts)
   local o = check.opts('signal.get_window', opts, { sym = { false, 'bool' } }, 3)
   return M.build('signal.get_window', name, n, o.sym, 3)
@@ -109,23 +111,29 @@ end
 --- The same for callers inside mc.signal: `fname` and `level` of whom to blame. A tensor of n values passes as it is.
 function M.build(fname, name, n, sym, level)
   if tensor.is(name) then
-    if name.ndim ~= 1 or name.shape[1] ~= n then error(('%s: the window is %s; it must have %d values'):format(fname, tensor.describe(name), n), level) end
+    if name.ndim ~= 1 or name.shape[1] ~= n then
+      error(('%s: the window is %s; it must have %d values'):format(fname, tensor.describe(name), n), level)
+    end
     return methods.to(name, 'f64')
   end
   local parameter
   if type(name) == 'table' then name, parameter = name[1], name[2] end
-  if type(name) ~= 'string' then error(('%s: window is %s; give a name or { name, parameter }'):format(fname, check.show(name)), level) end
+  if type(name) ~= 'string' then
+    error(('%s: window is %s; give a name or { name, parameter }'):format(fname, check.show(name)), level)
+  end
   local known = ALIAS[name] or name
   if not SHAPES[known] then
     local near = check.nearest(name, SHAPES)
-    error(('%s: window %s is unknown; choose %s%s'):format(fname, check.show(name), check.names(SHAPES), near and (' (did you mean %q?)'):format(near) or ''), level)
+    error(('%s: window %s is unknown; choose %s%s'):format(fname, check.show(name), check.names(SHAPES),
+      near and (' (did you mean %q?)'):format(near) or ''), level)
   end
   return make(fname, known, n, parameter, sym, level + 1)
 end
 
---- A tapering window of n points: window(n), and window(n, parameter) for those with one (beta of kaiser, standard deviation of gaussian,
---- tapered fraction of tukey). Option sym (true): from edge to edge, for filters; false: the first n points of the window of n + 1, for
---- spectra. Result: f64 [n]. Source: the formulas of SciPy signal.windows, which stand above as written.
+--- A tapering window of n points: window(n), and window(n, parameter) for those with one (beta of kaiser, standard
+--- deviation of gaussian, tapered fraction of tukey). Option sym (true): from edge to edge, for filters; false: the
+--- first n points of the window of n + 1, for spectra. Result: f64 [n]. Source: the formulas of SciPy signal.windows,
+--- which stand above as written.
 ---     mc.signal.hann(5)  --> f64[5]@cpu { 0.0000, 0.5000, 1.0000, 0.5000, 0.0000 }
 ---     mc.signal.bartlett(4, { sym = false })  --> f64[4]@cpu { 0.0000, 0.5000, 1.0000, 0.5000 }
 for name in pairs(SHAPES) do
@@ -159,7 +167,9 @@ function M.kaiserord(ripple, width)
   check.arg('signal.kaiserord', 'ripple', ripple, 'number', 3)
   check.arg('signal.kaiserord', 'width', width, 'number > 0', 3)
   local a = math.abs(ripple)
-  if a < 8 then error('signal.kaiserord: ripple of ' .. a .. ' dB is too small for the formula; ask for 8 dB or more', 2) end
+  if a < 8 then
+    error('signal.kaiserord: ripple of ' .. a .. ' dB is too small for the formula; ask for 8 dB or more', 2)
+  end
   return math.ceil((a - 7.95) / 2.285 / (math.pi * width) + 1), M.kaiser_beta(a)
 end
 

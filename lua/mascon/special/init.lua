@@ -20,7 +20,8 @@ end
 
 -- functions that stand among mc's own names
 for name, row in pairs {
-  erf = 'erf', erfc = 'erfc', erfinv = 'erfinv', ndtr = 'ndtr', ndtri = 'ndtri', lgamma = 'lgamma', gammaln = 'lgamma', digamma = 'digamma', psi = 'digamma',
+  erf = 'erf', erfc = 'erfc', erfinv = 'erfinv', ndtr = 'ndtr', ndtri = 'ndtri', lgamma = 'lgamma', gammaln = 'lgamma',
+  digamma = 'digamma', psi = 'digamma',
   expit = 'logistic', logistic = 'logistic', gammainc = 'gammainc', gammaincc = 'gammaincc', betainc = 'betainc',
 } do
   M[name] = F[row]
@@ -48,7 +49,8 @@ end
 ---     mc.special.sici(1)  --> f64[]@cpu 0.94608307036718, f64[]@cpu 0.33740392290097
 function M.sici(x) return F.si(x), F.ci(x) end
 
---- Hyperbolic sine integral int_0^x sinh(t) / t dt and cosine integral gamma + log |x| + int_0^|x| (cosh(t) - 1) / t dt.
+--- Hyperbolic sine integral int_0^x sinh(t) / t dt and cosine integral gamma + log |x| + int_0^|x| (cosh(t) - 1) / t
+--- dt.
 ---@param x any real f16|f32|f64 [...] or a number
 ---@return any shi
 ---@return any chi
@@ -73,11 +75,13 @@ function M.fresnel(x) return F.fresnel_s(x), F.fresnel_c(x) end
 --- Source: DLMF 22.20.
 ---
 ---     mc.special.ellipj(0.5, 0).sn  --> f64[]@cpu 0.4794255386042
-function M.ellipj(u, m) return { sn = F.ellipj_sn(u, m), cn = F.ellipj_cn(u, m), dn = F.ellipj_dn(u, m), ph = F.ellipj_ph(u, m) } end
+function M.ellipj(u, m)
+  return { sn = F.ellipj_sn(u, m), cn = F.ellipj_cn(u, m), dn = F.ellipj_dn(u, m), ph = F.ellipj_ph(u, m) }
+end
 
 local LAMBERT = { k = { 0, { 0, -1 } } }
---- Lambert's W: the real w with w exp(w) = x. Branch 0 (x >= -1/e, w >= -1) or -1 (-1/e <= x <= 0, w <= -1); NaN outside. SciPy's is
---- complex and has all branches.
+--- Lambert's W: the real w with w exp(w) = x. Branch 0 (x >= -1/e, w >= -1) or -1 (-1/e <= x <= 0, w <= -1); NaN
+--- outside. SciPy's is complex and has all branches.
 ---@param x any real f16|f32|f64 [...] or a number
 ---@param opts? table k (0): branch, 0 or -1
 ---@return any tensor
@@ -90,7 +94,8 @@ function M.lambertw(x, opts)
   return o.k == 0 and F.lambertw0(x) or F.lambertwm1(x)
 end
 
---- Spherical harmonic of degree n and order m with the phase (-1)^m: theta is the polar angle, phi the azimuth, both rad.
+--- Spherical harmonic of degree n and order m with the phase (-1)^m: theta is the polar angle, phi the azimuth, both
+--- rad.
 ---@param n any whole numbers >= 0, f64 [...] or a number
 ---@param m any whole numbers; |m| > n gives 0
 ---@param theta any real f32|f64 [...] or a number
@@ -107,7 +112,8 @@ function M.sph_harm_y(n, m, theta, phi)
   end
   local p = F.sph_legendre_p(n, m, theta)
   local a = F.multiply(m, phi)
-  return methods.to(F.multiply(F.cos(a), p), F.multiply(F.sin(a), p).dtype == 'f64' and 'c128' or 'c64') + F.multiply(F.sin(a), p) * tensor.complex(0, 1)
+  return methods.to(F.multiply(F.cos(a), p), F.multiply(F.sin(a), p).dtype == 'f64' and 'c128' or 'c64')
+    + F.multiply(F.sin(a), p) * tensor.complex(0, 1)
 end
 
 return into.all('special.', M, op.functions)

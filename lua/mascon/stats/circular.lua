@@ -8,7 +8,8 @@ local check = require 'mascon.core.check'
 local methods, F = tensor.methods, op.functions
 local M = {}
 
-local SPEC = { axis = { nil, 'integer | table' }, keepdim = { false, 'bool' }, weights = { nil, 'tensor' }, low = { 0, 'number' }, high = { 2 * math.pi, 'number' } }
+local SPEC = { axis = { nil, 'integer | table' }, keepdim = { false, 'bool' }, weights = { nil, 'tensor' },
+  low = { 0, 'number' }, high = { 2 * math.pi, 'number' } }
 
 --- Mean cosine and sine of the angles, options, number of angles folded.
 local function resultant(fname, x, opts, level)
@@ -17,7 +18,9 @@ local function resultant(fname, x, opts, level)
   local kind = tensor.kind[x.dtype]
   if kind == 'c' then error(('%s: angles are %s; take :angle() first'):format(fname, tensor.describe(x)), level) end
   if kind ~= 'f' then x = methods.to(x, 'f64') end
-  if not (o.high > o.low) then error(('%s: low = %g and high = %g; high must be larger'):format(fname, o.low, o.high), level) end
+  if not (o.high > o.low) then
+    error(('%s: low = %g and high = %g; high must be larger'):format(fname, o.low, o.high), level)
+  end
   local turn = o.high - o.low
   local angle = x
   if o.low ~= 0 then angle = angle - o.low end
@@ -30,8 +33,13 @@ local function resultant(fname, x, opts, level)
     return F.sum(c * w, how) / total, F.sum(s * w, how) / total, o, total
   end
   local n, shape = 1, x.shape
-  if o.axis == nil then n = x:numel()
-  else for _, a in ipairs(type(o.axis) == 'table' and o.axis or { o.axis }) do n = n * shape[tensor.axis(fname, x, a, level + 1) + 1] end end
+  if o.axis == nil then
+    n = x:numel()
+  else
+    for _, a in ipairs(type(o.axis) == 'table' and o.axis or { o.axis }) do
+      n = n * shape[tensor.axis(fname, x, a, level + 1) + 1]
+    end
+  end
   return F.mean(c, how), F.mean(s, how), o, n
 end
 

@@ -45,12 +45,14 @@ function M.sem(x, opts)
   local fname = 'stats.sem'
   local o = check.opts(fname, opts, SEM, 3)
   x = along.real(fname, x, 2)
-  return F.std(x, { axis = o.axis, keepdim = o.keepdim, correction = o.correction }) / math.sqrt(along.count(fname, x, o.axis, 2))
+  return F.std(x,
+    { axis = o.axis, keepdim = o.keepdim, correction = o.correction }) / math.sqrt(along.count(fname, x, o.axis, 2))
 end
 
 local MAD = with { scale = { 1, "number > 0 | string" } }
 
---- Median absolute deviation from the median, divided by `scale`; scale = 'normal' (0.6745) estimates the deviation of normal samples.
+--- Median absolute deviation from the median, divided by `scale`; scale = 'normal' (0.6745) estimates the deviation of
+--- normal samples.
 ---     mc.stats.mad(mc.tensor{1, 2, 4})  --> f64[]@cpu 1
 ---@param x any f32|f64 [...]
 ---@param opts table|nil axis (all) · keepdim · scale (1)
@@ -60,7 +62,9 @@ function M.mad(x, opts)
   local o = check.opts(fname, opts, MAD, 3)
   local scale = o.scale
   if type(scale) == 'string' then
-    if scale ~= 'normal' then error(("%s: scale is %s; give a number or 'normal'"):format(fname, check.show(scale)), 2) end
+    if scale ~= 'normal' then
+      error(("%s: scale is %s; give a number or 'normal'"):format(fname, check.show(scale)), 2)
+    end
     scale = 0.6744897501960817
   end
   x = along.real(fname, x, 2)
@@ -120,7 +124,9 @@ end
 function M.trim_mean(x, share, opts)
   local fname = 'stats.trim_mean'
   local o = check.opts(fname, opts, AXES, 3)
-  if type(share) ~= 'number' or not (share >= 0 and share < 0.5) then error(('%s: share is %s; it must lie in [0, 0.5)'):format(fname, check.show(share)), 2) end
+  if type(share) ~= 'number' or not (share >= 0 and share < 0.5) then
+    error(('%s: share is %s; it must lie in [0, 0.5)'):format(fname, check.show(share)), 2)
+  end
   x = along.real(fname, x, 2)
   local r, place = along.rows(fname, x, o.axis, 2)
   local n = place.n
@@ -172,10 +178,13 @@ function M.mode(x, opts)
   if kind == 'c' then error(('%s: samples are %s; give real numbers'):format(fname, tensor.describe(x)), 2) end
   local r, place = along.rows(fname, x, o.axis, 2)
   local n = place.n
-  if n == 0 then error(('%s: nothing to count in %s; give it at least one element'):format(fname, tensor.describe(x)), 2) end
+  if n == 0 then
+    error(('%s: nothing to count in %s; give it at least one element'):format(fname, tensor.describe(x)), 2)
+  end
   local sorted = F.sort(r, 2)
   local at = methods.broadcast_to(create.arange(1, n, 1, { dtype = 'i64', device = r.device }), { place.m, n })
-  local first = F.concat({ create.ones({ place.m, 1 }, { dtype = 'bool', device = r.device }), F.ne(sorted[{ ALL, { 2, n } }], sorted[{ ALL, { 1, n - 1 } }]) }, 2)
+  local first = F.concat({ create.ones({ place.m, 1 }, { dtype = 'bool', device = r.device }),
+    F.ne(sorted[{ ALL, { 2, n } }], sorted[{ ALL, { 1, n - 1 } }]) }, 2)
   local length = at - F.cummax(F.where(first, at, 0), 2) + 1
   local best = F.argmax(length, { 2, keepdim = true })
   local value = F.take_along_axis(sorted, best, 2)
@@ -185,7 +194,8 @@ function M.mode(x, opts)
     count = F.where(F.gt(nans, 0), nans, count)
     value = F.where(F.gt(nans, 0), 0 / 0, value)
   end
-  return along.reduced(place, methods.reshape(value, { place.m }), o.keepdim), along.reduced(place, methods.reshape(count, { place.m }), o.keepdim)
+  return along.reduced(place, methods.reshape(value, { place.m }), o.keepdim),
+    along.reduced(place, methods.reshape(count, { place.m }), o.keepdim)
 end
 
 return M

@@ -1,4 +1,5 @@
--- discrete.lua - counting distributions as tables of functions: mc.stats.binom.pmf(k, n, p), mc.stats.poisson.ppf(q, mu), ...
+-- discrete.lua - counting distributions as tables of functions: mc.stats.binom.pmf(k, n, p), mc.stats.poisson.ppf(q,
+-- mu), ...
 --
 -- Each table has cdf, sf, logcdf, logsf, ppf, isf, pmf, logpmf of (k, shapes..., { loc = 0 }); tensors or numbers that
 -- broadcast. cdf and sf take any real k and count up to floor(k); pmf is 0 between whole numbers. ppf(p) is the
@@ -36,7 +37,8 @@ end
 M.binom = distribution {
   name = 'binom', shapes = { 'n', 'p' }, discrete = true, support = function(n) return 0, n end,
   valid = function(n, p) return all_of(F.ge(n, 0), whole(n), chance(p)) end,
-  cdf = function(k, n, p) return F.betaincc(k + 1, F.subtract(n, k), p) end, sf = function(k, n, p) return F.betainc(k + 1, F.subtract(n, k), p) end,
+  cdf = function(k, n, p) return F.betaincc(k + 1, F.subtract(n, k), p) end,
+  sf = function(k, n, p) return F.betainc(k + 1, F.subtract(n, k), p) end,
   ppf = function(q, n, p) return F.binom_ppf(q, n, p) end, isf = function(q, n, p) return F.binom_isf(q, n, p) end,
   pmf = binom_pmf, logpmf = binom_logpmf,
 }
@@ -47,10 +49,12 @@ local function poisson_logpmf(k, mu) return F.xlogy(k, mu) - F.add(F.lgamma(k + 
 ---
 ---     mc.stats.poisson.cdf(2, 1)  --> f64[]@cpu 0.91969860292861
 M.poisson = distribution {
-  name = 'poisson', shapes = { 'mu' }, discrete = true, support = from_zero, valid = function(mu) return F.ge(mu, 0) end,
+  name = 'poisson', shapes = { 'mu' }, discrete = true, support = from_zero,
+  valid = function(mu) return F.ge(mu, 0) end,
   cdf = function(k, mu) return F.gammaincc(k + 1, mu) end, sf = function(k, mu) return F.gammainc(k + 1, mu) end,
   ppf = function(q, mu) return F.poisson_ppf(q, mu) end, isf = function(q, mu) return F.poisson_isf(q, mu) end,
-  pmf = function(k, mu) return F.where(F.gt(mu, 0), F.divide(F.gamma_density(k + 1, mu), mu), F.exp(poisson_logpmf(k, mu))) end,
+  pmf = function(k,
+    mu) return F.where(F.gt(mu, 0), F.divide(F.gamma_density(k + 1, mu), mu), F.exp(poisson_logpmf(k, mu))) end,
   logpmf = poisson_logpmf,
 }
 
@@ -84,7 +88,8 @@ end
 M.geom = distribution {
   name = 'geom', shapes = { 'p' }, discrete = true, support = function() return 1 end,
   valid = function(p) return F.logical_and(F.gt(p, 0), F.le(p, 1)) end,
-  cdf = function(k, p) return -F.expm1(F.xlog1py(k, F.negative(p))) end, sf = function(k, p) return F.exp(F.xlog1py(k, F.negative(p))) end,
+  cdf = function(k, p) return -F.expm1(F.xlog1py(k, F.negative(p))) end,
+  sf = function(k, p) return F.exp(F.xlog1py(k, F.negative(p))) end,
   ppf = function(q, p)
     local k = geom_quantile(F.log1p(-q), p, function(j) return F.ge(-F.expm1(F.xlog1py(j, F.negative(p))), q) end)
     return F.where(F.eq(q, 0), 0, F.where(F.logical_and(F.eq(p, 1), F.gt(q, 0)), 1, k))
@@ -98,12 +103,13 @@ M.geom = distribution {
 
 -- ---------------------------------------------------------------- hypergeometric
 
--- pmf as a product of three binomial ones of chance N / M, which no factorial can overflow (Fast and accurate computation of binomial
--- probabilities, 2000)
+-- pmf as a product of three binomial ones of chance N / M, which no factorial can overflow (Fast and accurate
+-- computation of binomial probabilities, 2000)
 local function hyper_pmf(k, total, good, draws)
   local p = F.divide(draws, total)
   local bad = F.subtract(total, good)
-  local y = F.divide(F.multiply(binom_pmf(k, good, p), binom_pmf(F.subtract(draws, k), bad, p)), binom_pmf(F.add(draws, k * 0), total, p))
+  local y = F.divide(F.multiply(binom_pmf(k, good, p), binom_pmf(F.subtract(draws, k), bad, p)),
+    binom_pmf(F.add(draws, k * 0), total, p))
   return F.where(all_of(F.ge(k, 0), F.ge(k, F.subtract(draws, bad)), F.le(k, good), F.le(k, draws)), y, k * 0)
 end
 
@@ -115,8 +121,13 @@ local function hyper_tail(k, total, good, draws, upper)
   local sum = term
   while true do
     local ratio
-    if upper then ratio = F.divide(F.multiply(F.subtract(good, at), F.subtract(draws, at)), F.multiply(at + 1, F.add(F.subtract(bad, draws), at + 1)))
-    else ratio = F.divide(F.multiply(at, F.add(F.subtract(bad, draws), at)), F.multiply(F.subtract(good, at) + 1, F.subtract(draws, at) + 1)) end
+    if upper then
+      ratio = F.divide(F.multiply(F.subtract(good, at), F.subtract(draws, at)),
+        F.multiply(at + 1, F.add(F.subtract(bad, draws), at + 1)))
+    else
+      ratio = F.divide(F.multiply(at, F.add(F.subtract(bad, draws), at)),
+        F.multiply(F.subtract(good, at) + 1, F.subtract(draws, at) + 1))
+    end
     term = F.where(F.gt(term, 0), F.multiply(term, ratio), 0)
     sum = sum + term
     at = upper and at + 1 or at - 1
@@ -152,13 +163,15 @@ local function hyper_quantile(q, total, good, draws, upper)
   return F.where(nothing, F.subtract(first, 1), high)
 end
 
---- Hypergeometric distribution: good ones among N drawn without return from M, of which n are good (SciPy's order M, n, N). Source: definition.
+--- Hypergeometric distribution: good ones among N drawn without return from M, of which n are good (SciPy's order M, n,
+--- N). Source: definition.
 ---
 ---     mc.stats.hypergeom.pmf(1, 4, 2, 2)  --> f64[]@cpu 0.66666666666667
 M.hypergeom = distribution {
   name = 'hypergeom', shapes = { 'M', 'n', 'N' }, discrete = true, support = hyper_support,
   valid = function(total, good, draws)
-    return all_of(F.gt(total, 0), F.ge(good, 0), F.ge(draws, 0), F.le(good, total), F.le(draws, total), whole(total), whole(good), whole(draws))
+    return all_of(F.gt(total, 0), F.ge(good, 0), F.ge(draws, 0), F.le(good, total), F.le(draws, total), whole(total),
+      whole(good), whole(draws))
   end,
   pmf = hyper_pmf, logpmf = function(...) return F.log(hyper_pmf(...)) end,
   cdf = function(k, ...) return hyper_cdf(k, ...) end,

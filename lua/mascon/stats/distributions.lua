@@ -68,11 +68,18 @@ end
 ---     mc.stats.chi2_sf(3.841458820694124, 1)  --> f64[]@cpu 0.05
 function M.chi2_sf(x, df) return continuous.chi2.sf(operand('stats.chi2_sf', x, 2), operand('stats.chi2_sf', df, 2)) end
 --- Lower tail of the chi-squared distribution, P(df/2, x/2).
-function M.chi2_cdf(x, df) return continuous.chi2.cdf(operand('stats.chi2_cdf', x, 2), operand('stats.chi2_cdf', df, 2)) end
+function M.chi2_cdf(x, df)
+  return continuous.chi2.cdf(operand('stats.chi2_cdf', x, 2), operand('stats.chi2_cdf', df, 2))
+end
 
---- Upper tail of the F distribution with d1 and d2 degrees of freedom. Source: Handbook of mathematical functions, 1964, 26.6.2.
-function M.f_sf(x, d1, d2) return continuous.f.sf(operand('stats.f_sf', x, 2), operand('stats.f_sf', d1, 2), operand('stats.f_sf', d2, 2)) end
+--- Upper tail of the F distribution with d1 and d2 degrees of freedom. Source: Handbook of mathematical functions,
+--- 1964, 26.6.2.
+function M.f_sf(x, d1, d2)
+  return continuous.f.sf(operand('stats.f_sf', x, 2), operand('stats.f_sf', d1, 2), operand('stats.f_sf', d2, 2))
+end
 --- Lower tail of the F distribution. Source: Handbook of mathematical functions, 1964, 26.6.2.
-function M.f_cdf(x, d1, d2) return continuous.f.cdf(operand('stats.f_cdf', x, 2), operand('stats.f_cdf', d1, 2), operand('stats.f_cdf', d2, 2)) end
+function M.f_cdf(x, d1, d2)
+  return continuous.f.cdf(operand('stats.f_cdf', x, 2), operand('stats.f_cdf', d1, 2), operand('stats.f_cdf', d2, 2))
+end
 
 return M

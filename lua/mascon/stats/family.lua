@@ -1,4 +1,5 @@
--- family.lua - how a distribution becomes a table of functions: arguments, location and scale, support, domain of its shapes.
+-- family.lua - how a distribution becomes a table of functions: arguments, location and scale, support, domain of its
+-- shapes.
 --
 -- A distribution states its standard form (location 0, scale 1) once; the functions made here take tensors or numbers
 -- that broadcast, with location and scale as options. Holds the call rule of cdf, sf, ppf, isf, pdf and kin.
@@ -37,7 +38,8 @@ local function masked(ok, y)
 end
 
 -- kinds of functions: of a value, of a probability
-local OF_VALUE = { pdf = 'density', logpdf = 'density', pmf = 'density', logpmf = 'density', cdf = 'cdf', sf = 'sf', logcdf = 'cdf', logsf = 'sf' }
+local OF_VALUE = { pdf = 'density', logpdf = 'density', pmf = 'density', logpmf = 'density', cdf = 'cdf', sf = 'sf',
+  logcdf = 'cdf', logsf = 'sf' }
 local OF_PROBABILITY = { ppf = true, isf = true }
 
 --- The function `kind` of distribution d: f(x, shape1, .., shapeN, opts).
@@ -55,8 +57,10 @@ local function make(d, kind)
     local o = check.opts(fname, opts, spec, 3)
     local shapes = {}
     for k = 1, n do
-      if type(args[k + 1]) == 'table' and not tensor.is(args[k + 1]) and next(args[k + 1]) ~= nil and args[k + 1][1] == nil then
-        error(('%s: %s is missing; the arguments are %s and options'):format(fname, d.shapes[k], 'x, ' .. table.concat(d.shapes, ', ')), 2)
+      if type(args[k + 1]) == 'table' and not tensor.is(args[k + 1]) and next(args[k + 1]) ~= nil
+        and args[k + 1][1] == nil then
+        error(('%s: %s is missing; the arguments are %s and options'):format(fname, d.shapes[k],
+          'x, ' .. table.concat(d.shapes, ', ')), 2)
       end
       shapes[k] = real(fname, d.shapes[k], args[k + 1], 2)
     end
@@ -83,7 +87,9 @@ local function make(d, kind)
     if what == 'density' then
       y = core(z, unpack(shapes))
       local none = (kind == 'logpdf' or kind == 'logpmf') and -1 / 0 or 0
-      if d.discrete then y = F.where(F.logical_and(F.eq(F.floor(z), z), F.isfinite(z)), y, F.where(F.isnan(z), 0 / 0, none)) end
+      if d.discrete then
+        y = F.where(F.logical_and(F.eq(F.floor(z), z), F.isfinite(z)), y, F.where(F.isnan(z), 0 / 0, none))
+      end
       if low then y = F.where(F.lt(z, low), none, y) end
       if high then y = F.where(F.gt(z, high), none, y) end
       if scale ~= 1 then
@@ -102,8 +108,9 @@ local function make(d, kind)
   end
 end
 
---- The public table of a distribution. d: name, shapes (names), standard forms cdf, sf, ppf, isf and pdf, logpdf (pmf, logpmf) as functions of
---- (z, shape1, ...); support(shapes) -> low, high or nil; valid(shapes) -> condition. What is missing follows: logcdf and logsf are logarithms.
+--- The public table of a distribution. d: name, shapes (names), standard forms cdf, sf, ppf, isf and pdf, logpdf (pmf,
+--- logpmf) as functions of (z, shape1, ...); support(shapes) -> low, high or nil; valid(shapes) -> condition. What is
+--- missing follows: logcdf and logsf are logarithms.
 ---@param d table
 ---@return table
 function M.distribution(d)

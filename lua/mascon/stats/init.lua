@@ -10,11 +10,16 @@ for name, row in pairs(op.rows) do
   if row.namespace == 'stats' and op.functions[name] then M[name] = op.composed(row) or op.functions[name] end
 end
 -- order statistics and covariances live among mc's own names
-for _, name in ipairs { 'median', 'quantile', 'nanquantile', 'percentile', 'nanmedian', 'histogram', 'cov', 'corrcoef' } do M[name] = op.functions[name] end
+for _, name in ipairs { 'median', 'quantile', 'nanquantile', 'percentile', 'nanmedian', 'histogram',
+  'cov', 'corrcoef' } do
+  M[name] = op.functions[name]
+end
 
 local PARTS = {
-  distributions = { 'norm_cdf', 'norm_sf', 'norm_pdf', 'norm_ppf', 'norm_isf', 't_sf', 't_cdf', 'chi2_sf', 'chi2_cdf', 'f_sf', 'f_cdf' },
-  continuous = { 'norm', 't', 'chi2', 'f', 'beta', 'gamma', 'expon', 'lognorm', 'weibull_min', 'weibull', 'uniform', 'cauchy', 'laplace', 'logistic', 'vonmises' },
+  distributions = { 'norm_cdf', 'norm_sf', 'norm_pdf', 'norm_ppf', 'norm_isf', 't_sf', 't_cdf', 'chi2_sf', 'chi2_cdf',
+    'f_sf', 'f_cdf' },
+  continuous = { 'norm', 't', 'chi2', 'f', 'beta', 'gamma', 'expon', 'lognorm', 'weibull_min', 'weibull', 'uniform',
+    'cauchy', 'laplace', 'logistic', 'vonmises' },
   discrete = { 'binom', 'poisson', 'nbinom', 'geom', 'hypergeom' },
   multiple = { 'fdr_bh', 'fdr_by', 'bonferroni', 'holm' },
   surrogate = { 'surrogate_z', 'p_empirical', 'p_maxstat' },

@@ -15,10 +15,14 @@ local function adjust(fname, p, opts, rule)
   local o = check.opts(fname, opts, OPTS, 4)
   p = op.operand(fname, p, 3)
   local kind = tensor.kind[p.dtype]
-  if kind == 'c' or kind == 'b' then error(('%s: p-values are %s; give real numbers'):format(fname, tensor.describe(p)), 3) end
+  if kind == 'c' or kind == 'b' then
+    error(('%s: p-values are %s; give real numbers'):format(fname, tensor.describe(p)), 3)
+  end
   if kind ~= 'f' then p = methods.to(p, 'f64') end
   if p:numel() == 0 then return methods.copy(p) end
-  if not op.certain(F.logical_and(F.ge(p, 0), F.le(p, 1))) then error(fname .. ': a p-value is outside [0, 1] or NaN; leave such tests out', 3) end
+  if not op.certain(F.logical_and(F.ge(p, 0), F.le(p, 1))) then
+    error(fname .. ': a p-value is outside [0, 1] or NaN; leave such tests out', 3)
+  end
   local shape = p.shape
   local a, moved
   if o.axis ~= nil then
@@ -69,7 +73,8 @@ function M.bonferroni(p, opts)
   return (adjust('stats.bonferroni', p, opts, function(sorted, n) return sorted * n end))
 end
 
---- The step-down refinement of bonferroni: never larger. Source: Holm, A simple sequentially rejective multiple test procedure, 1979.
+--- The step-down refinement of bonferroni: never larger. Source: Holm, A simple sequentially rejective multiple test
+--- procedure, 1979.
 ---     mc.stats.holm(mc.tensor{0.01, 0.04})  --> f64[2]@cpu { 0.0200, 0.0400 }
 function M.holm(p, opts)
   return (adjust('stats.holm', p, opts, function(sorted, n)

@@ -41,7 +41,8 @@ local function rank_rows(r, method)
   return F.where(bad, 0 / 0, y)
 end
 
---- Ranks from 1 along an axis; ties share their average, their smallest or largest rank, count once (dense) or keep their order (ordinal).
+--- Ranks from 1 along an axis; ties share their average, their smallest or largest rank, count once (dense) or keep
+--- their order (ordinal).
 ---@param x any f32|f64 [...]; integers become f64
 ---@param opts table|nil axis: ranked apart along it (everything together, shape kept) · method ('average')
 ---@return any f64, shape of x; NaN where its row holds a NaN
@@ -63,12 +64,20 @@ local PAIR = { axis = { -1, 'integer' } }
 --- x and y broadcast to each other, samples last, and their number.
 local function pair(fname, x, y, axis, least, level)
   x, y = along.real(fname, x, level), along.real(fname, y, level)
-  if x.ndim == 0 or y.ndim == 0 then error(('%s: samples are %s and %s; give at least one axis'):format(fname, tensor.describe(x), tensor.describe(y)), level + 1) end
+  if x.ndim == 0 or y.ndim == 0 then
+    error(('%s: samples are %s and %s; give at least one axis'):format(fname, tensor.describe(x), tensor.describe(y)),
+      level + 1)
+  end
   local a, b = tensor.axis(fname, x, axis, level + 2), tensor.axis(fname, y, axis, level + 2)
   x, y = methods.moveaxis(x, a + 1, -1), methods.moveaxis(y, b + 1, -1)
   local n = x.shape[x.ndim]
-  if y.shape[y.ndim] ~= n then error(('%s: samples are %s and %s; their numbers differ'):format(fname, tensor.describe(x), tensor.describe(y)), level + 1) end
-  if n < least then error(('%s: samples are %s; give at least %d'):format(fname, tensor.describe(x), least), level + 1) end
+  if y.shape[y.ndim] ~= n then
+    error(('%s: samples are %s and %s; their numbers differ'):format(fname, tensor.describe(x), tensor.describe(y)),
+      level + 1)
+  end
+  if n < least then
+    error(('%s: samples are %s; give at least %d'):format(fname, tensor.describe(x), least), level + 1)
+  end
   return x, y, n
 end
 
@@ -94,8 +103,8 @@ end
 ---@param y any [..., n]; other axes broadcast
 ---@param opts table|nil axis of the samples (last)
 ---@return table { statistic = r, pvalue = } of the other axes; NaN where a sample has no spread
---- Errors: fewer than two samples, different numbers. Source: Student, Probable error of a correlation coefficient, 1908;
---- p = I_{1 - r^2}((n - 2)/2, 1/2).
+--- Errors: fewer than two samples, different numbers. Source: Student, Probable error of a correlation coefficient,
+--- 1908; p = I_{1 - r^2}((n - 2)/2, 1/2).
 function M.pearsonr(x, y, opts)
   local fname = 'stats.pearsonr'
   local o = check.opts(fname, opts, PAIR, 3)
@@ -104,8 +113,8 @@ function M.pearsonr(x, y, opts)
   return correlation(x, y, n)
 end
 
---- Spearman's rank correlation: Pearson's of the average ranks; p-value from t with n - 2 degrees of freedom (good for n > 10 or so).
---- Arguments and result as pearsonr. Source: The advanced theory of statistics, 1973, section 31.18.
+--- Spearman's rank correlation: Pearson's of the average ranks; p-value from t with n - 2 degrees of freedom (good for
+--- n > 10 or so). Arguments and result as pearsonr. Source: The advanced theory of statistics, 1973, section 31.18.
 function M.spearmanr(x, y, opts)
   local fname = 'stats.spearmanr'
   local o = check.opts(fname, opts, PAIR, 3)
@@ -157,9 +166,14 @@ function M.ttest_ind(x, y, opts)
   local fname = 'stats.ttest_ind'
   local o = check.opts(fname, opts, IND, 3)
   x, y = along.real(fname, x, 2), along.real(fname, y, 2)
-  if x.ndim == 0 or y.ndim == 0 then error(('%s: samples are %s and %s; give at least one axis'):format(fname, tensor.describe(x), tensor.describe(y)), 2) end
+  if x.ndim == 0 or y.ndim == 0 then
+    error(('%s: samples are %s and %s; give at least one axis'):format(fname, tensor.describe(x), tensor.describe(y)),
+      2)
+  end
   local n, m = x.shape[tensor.axis(fname, x, o.axis, 3) + 1], y.shape[tensor.axis(fname, y, o.axis, 3) + 1]
-  if n < 2 or m < 2 then error(('%s: samples are %s and %s; give at least 2 each'):format(fname, tensor.describe(x), tensor.describe(y)), 2) end
+  if n < 2 or m < 2 then
+    error(('%s: samples are %s and %s; give at least 2 each'):format(fname, tensor.describe(x), tensor.describe(y)), 2)
+  end
   local vx, vy = F.var(x, { o.axis, correction = 1 }), F.var(y, { o.axis, correction = 1 })
   local d = F.mean(x, o.axis) - F.mean(y, o.axis)
   if o.equal_var then

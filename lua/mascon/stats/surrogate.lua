@@ -49,7 +49,8 @@ local P = { axis = { 1, 'integer' }, tail = { 'greater', TAIL } }
 --- Empirical p-value (1 + #{s >= x}) / (1 + k): never 0, valid for any k.
 ---@param x any f32|f64 [map...]
 ---@param s any [k, map...]
----@param opts table|nil axis of s that counts surrogates (1) · tail: 'greater' | 'less' | 'two-sided' (twice the smaller, at most 1)
+---@param opts table|nil axis of s that counts surrogates (1) · tail: 'greater' | 'less' | 'two-sided' (twice the
+---  smaller, at most 1)
 ---@return any f64 [map...]; NaN where x is NaN
 --- Source: Permutation p-values should never be zero, 2010.
 function M.p_empirical(x, s, opts)
@@ -67,15 +68,15 @@ end
 local MAX = { axis = { 1, 'integer' }, tail = { 'greater', TAIL }, map_axes = { nil, 'table | integer' },
   standardise = { false, 'bool' } }
 
---- p-value against the distribution of the map's extreme: (1 + #{max over the map of s >= x}) / (1 + k) bounds the chance of any false
---- positive in the map, and needs no assumption about its dependence. Values are compared as they are: where the
---- spread of surrogates differs
---- between the places of a map, the widest place decides for all. standardise = true first brings each place to
---- (value - mean)/sd of its
---- surrogates and its observed value together, so that every place has the same weight.
+--- p-value against the distribution of the map's extreme: (1 + #{max over the map of s >= x}) / (1 + k) bounds the
+--- chance of any false positive in the map, and needs no assumption about its dependence. Values are compared as they
+--- are: where the spread of surrogates differs between the places of a map, the widest place decides for all.
+--- standardise = true first brings each place to (value - mean)/sd of its surrogates and its observed value together,
+--- so that every place has the same weight.
 ---@param x any f32|f64 [map...]
 ---@param s any [k, map...]
----@param opts table|nil axis of s that counts surrogates (1) · tail: 'greater' | 'less' (smallest) | 'two-sided' (largest |.|)
+---@param opts table|nil axis of s that counts surrogates (1) · tail: 'greater' | 'less' (smallest) | 'two-sided'
+---  (largest |.|)
 --- · map_axes: axes of x that form one family (all); others are corrected apart
 --- · standardise: false
 ---@return any f64 [map...]
@@ -97,7 +98,9 @@ function M.p_maxstat(x, s, opts)
   if o.map_axes == nil then
     for i = 1, x.ndim do axes[i] = i + 1 end
   else
-    for i, a in ipairs(type(o.map_axes) == 'table' and o.map_axes or { o.map_axes }) do axes[i] = tensor.axis(fname, x, a, 3) + 2 end
+    for i, a in ipairs(type(o.map_axes) == 'table' and o.map_axes or { o.map_axes }) do
+      axes[i] = tensor.axis(fname, x, a, 3) + 2
+    end
   end
   local reduce, compare = F.max, F.ge
   if o.tail == 'less' then reduce, compare = F.min, F.le end

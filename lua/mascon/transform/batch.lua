@@ -84,7 +84,9 @@ end
 function KINDS.put(n, x, batched, size)
   if batched[2] then return nil end
   local new, part = target(n, x, batched, size)
-  if part ~= nil then recording.put(part, n.axis + 1, x[2], batched[3] and rules.lift(x[3], #n.at.shape + 1, true) or x[3], n.accumulate) end
+  if part ~= nil then
+    recording.put(part, n.axis + 1, x[2], batched[3] and rules.lift(x[3], #n.at.shape + 1, true) or x[3], n.accumulate)
+  end
   return { new }
 end
 

@@ -22,8 +22,9 @@ local function held(k, n) return k < 1 and 1 or k > n and n or k end
 --- Whether the value of a tensor may be asked for.
 local function known(t) return not (recording.mode() and recording.traced(t)) end
 
---- fs[index](ins), index a 0-d i64 tensor counted from 0 and held to the range; branches are functions of a list of tensors that return lists of
---- tensors of the same shapes and dtypes. agree(list of outs) refuses branches that differ.
+--- fs[index](ins), index a 0-d i64 tensor counted from 0 and held to the range; branches are functions of a list of
+--- tensors that return lists of tensors of the same shapes and dtypes. agree(list of outs) refuses branches that
+--- differ.
 local function choose(name, index, fs, ins, agree)
   if known(index) then return fs[held(index:item() + 1, #fs)](ins) end
   local list, outs = {}, {}
@@ -148,8 +149,9 @@ local function branches(name, words, fs, count, args)
   local function agree(outs)
     for k = 2, #outs do
       forms.same(results[1], results[k], function(what, where, a, b)
-        return ('%s: %s of result%s differs: %s gives %s, %s gives %s; branches return the same structure, shapes and dtypes (convert with :to)'):format(
-          name, what, where, words(1), a, words(k), b)
+        return ('%s: %s of result%s differs: %s gives %s, %s gives %s; branches return the same structure, shapes and '
+          .. 'dtypes (convert with :to)'):format(
+            name, what, where, words(1), a, words(k), b)
       end)
     end
   end
@@ -163,13 +165,16 @@ end
 
 --- then_f(...) where pred is true, else_f(...) where it is not, also for a pred whose value is not known yet.
 ---
---- pred: a 0-d bool or number tensor, a Lua boolean or number, or a function that returns one of these. In functions that are compiled or vectorised write
---- mc.gt(x, 1) or function() return x > 1 end: the value of x > 1 is not known there. Further arguments, which both functions take: tensors, numbers and tables of them.
---- Both return the same structure, shapes and dtypes (numbers count as 0-d tensors of f64). Only the chosen one runs, and gradients flow through it alone, so that
---- what would be NaN in the other does no harm; under mc.vmap with a batch of preds both run and results are picked.
+--- pred: a 0-d bool or number tensor, a Lua boolean or number, or a function that returns one of these. In functions
+--- that are compiled or vectorised write mc.gt(x, 1) or function() return x > 1 end: the value of x > 1 is not known
+--- there. Further arguments, which both functions take: tensors, numbers and tables of them. Both return the same
+--- structure, shapes and dtypes (numbers count as 0-d tensors of f64). Only the chosen one runs, and gradients flow
+--- through it alone, so that what would be NaN in the other does no harm; under mc.vmap with a batch of preds both run
+--- and results are picked.
 --- Errors: branches that differ, naming the result.
 --- Source: jax.lax.cond
----     mc.cond(mc.gt(mc.tensor(2), 1), function(x) return x * 10 end, function(x) return -x end, mc.tensor{ 1, 2 })  --> f64[2]@cpu { 10, 20 }
+---     mc.cond(mc.gt(mc.tensor(2), 1), function(x) return x * 10 end, function(x) return -x end, mc.tensor{ 1, 2 })
+---       --> f64[2]@cpu { 10, 20 }
 ---@param pred any
 ---@param then_f function
 ---@param else_f function
@@ -184,7 +189,8 @@ function M.cond(pred, then_f, else_f, ...)
       if type(v) == 'number' then v = v ~= 0 end
       if type(v) == 'boolean' then return mc.full({}, v and 1 or 0, { dtype = 'bool' }) end
       if not tensor.is(v) or v:numel() ~= 1 or v.dtype:sub(1, 1) == 'c' then
-        error(('cond: the function of the first argument returned %s; it returns one truth value'):format(tensor.describe(v)), 2)
+        error(('cond: the function of the first argument returned %s; it returns one truth value'):format(
+          tensor.describe(v)), 2)
       end
       return mc.ne(v:reshape {}, 0)
     end)
@@ -196,17 +202,19 @@ function M.cond(pred, then_f, else_f, ...)
   elseif tensor.is(pred) and pred:numel() == 1 and pred.dtype:sub(1, 1) ~= 'c' then
     index = M.number(mc.ne(pred:reshape {}, 0))
   else
-    error(('cond: the first argument is %s; give one truth value (for a choice element by element use mc.where)'):format(tensor.describe(pred)), 2)
+    error(('cond: the first argument is %s; give one truth value (for a choice element by element use mc.where)')
+      :format(tensor.describe(pred)), 2)
   end
-  local leaves, list, agree, results = branches('cond', function(k) return k == 1 and 'then_f' or 'else_f' end, { then_f, else_f }, select('#', ...), { ... })
+  local leaves, list, agree, results = branches('cond', function(k) return k == 1 and 'then_f' or 'else_f' end,
+    { then_f, else_f }, select('#', ...), { ... })
   tensor.one_device('cond', region.join({ pred }, leaves), 2)
   return finish(results, choose('cond', index, list, leaves, agree))
 end
 
 --- branches[index](...), also for an index whose value is not known yet.
 ---
---- index: a number or a 0-d tensor of integers from 1; below 1 the first branch is taken, above #branches the last. branches: a list of functions that return the
---- same structure, shapes and dtypes. As mc.cond otherwise.
+--- index: a number or a 0-d tensor of integers from 1; below 1 the first branch is taken, above #branches the last.
+--- branches: a list of functions that return the same structure, shapes and dtypes. As mc.cond otherwise.
 --- Source: jax.lax.switch
 ---     mc.switch(2, { function(x) return x end, function(x) return x * 2 end }, mc.tensor(4))  --> f64[]@cpu 8
 ---@param index any
@@ -214,18 +222,24 @@ end
 ---@param ... any arguments of all
 ---@return any ... what the chosen one returned
 function M.switch(index, list, ...)
-  if type(list) ~= 'table' or #list == 0 then error(('switch: the second argument is %s; give a list of functions'):format(check.show(list)), 2) end
+  if type(list) ~= 'table' or #list == 0 then
+    error(('switch: the second argument is %s; give a list of functions'):format(check.show(list)), 2)
+  end
   for k, f in ipairs(list) do forms.callable('switch', 'branch ' .. k, f) end
   local given = index
   if type(index) == 'number' then
-    if index ~= math.floor(index) then error(('switch: the index is %s; give a whole number from 1'):format(check.show(index)), 2) end
+    if index ~= math.floor(index) then
+      error(('switch: the index is %s; give a whole number from 1'):format(check.show(index)), 2)
+    end
     index = mc.full({}, index, { dtype = 'i64' })
   end
   local kind = tensor.is(index) and tensor.kind[index.dtype]
   if not (kind == 'i' or kind == 'u') or index:numel() ~= 1 then
-    error(('switch: the index is %s; give a whole number or a 0-d tensor of integers'):format(tensor.describe(index)), 2)
+    error(('switch: the index is %s; give a whole number or a 0-d tensor of integers'):format(tensor.describe(index)),
+      2)
   end
-  local leaves, fs, agree, results = branches('switch', function(k) return 'branch ' .. k end, list, select('#', ...), { ... })
+  local leaves, fs, agree, results =
+    branches('switch', function(k) return 'branch ' .. k end, list, select('#', ...), { ... })
   tensor.one_device('switch', region.join({ given }, leaves), 2)
   return finish(results, choose('switch', index:reshape({}):to 'i64' - 1, fs, leaves, agree))
 end

@@ -12,10 +12,12 @@ local Checkpoint = region.kind 'checkpoint'
 
 --- f, but of what it computes nothing is kept for the way back: gradients run it again.
 ---
---- f: takes and returns tensors, numbers and tables of them. Results and gradients are those of f; the peak of memory falls from what f keeps to its
---- operands, results, and one run of f, and f runs once more. Nests, and compiles: the second run is then part of the plan. A captured tensor counts as an
---- operand. Source: Training deep nets with sublinear memory cost, 2016, section 3; jax.checkpoint
----     mc.grad(mc.checkpoint(function(x) return mc.sum(mc.sin(x) * x) end))(mc.tensor{ 0, 1 })  --> f64[2]@cpu { 0.0000, 1.3818 }
+--- f: takes and returns tensors, numbers and tables of them. Results and gradients are those of f; the peak of memory
+--- falls from what f keeps to its operands, results, and one run of f, and f runs once more. Nests, and compiles: the
+--- second run is then part of the plan. A captured tensor counts as an operand. Source: Training deep nets with
+--- sublinear memory cost, 2016, section 3; jax.checkpoint
+---     mc.grad(mc.checkpoint(function(x) return mc.sum(mc.sin(x) * x) end))(mc.tensor{ 0, 1 })
+---       --> f64[2]@cpu { 0.0000, 1.3818 }
 ---@param f function
 ---@return function
 function M.checkpoint(f)

@@ -18,9 +18,9 @@ local error = check.error
 
 local M = {}
 
---- A function with rules: title; graph; fixed: how many operands are captured; and of the operands behind those, as lists of tensors, either
---- ahead(x) -> outs, residual and pull(residual, g) -> cotangents, or push(x, t) -> tangents of the results; perhaps many(x, flags, size) -> outs
---- with a batch in front.
+--- A function with rules: title; graph; fixed: how many operands are captured; and of the operands behind those, as
+--- lists of tensors, either ahead(x) -> outs, residual and pull(residual, g) -> cotangents, or push(x, t) -> tangents
+--- of the results; perhaps many(x, flags, size) -> outs with a batch in front.
 local Custom = region.kind 'custom'
 
 local function own(self, list) return region.part(list, self.fixed + 1, #self.graph.inputs) end
@@ -34,7 +34,8 @@ end
 local function refuse_captured(self, x, which)
   for i = 1, self.fixed do
     if which[i] then
-      error(('%s: the function reads %s of the enclosing function, which its rule knows nothing about; pass it as an argument'):format(self.title, tensor.describe(x[i])), 2)
+      error(('%s: the function reads %s of the enclosing function, which its rule knows nothing about; pass it as an '
+        .. 'argument'):format(self.title, tensor.describe(x[i])), 2)
     end
   end
 end
@@ -87,7 +88,8 @@ function Custom:forward(t, x, y)
   local wanted = {}
   for i = self.fixed + 1, #x do wanted[i] = t[i] ~= nil and reverse.continuous(x[i]._dtype) or nil end
   local _, residual = self:linearise(x)
-  return forward.transposed(function(g) return self:back(g, x, y, residual, wanted) end, t, x, y, function(found, i) return found[i] end)
+  return forward.transposed(function(g) return self:back(g, x, y, residual, wanted) end, t, x, y,
+    function(found, i) return found[i] end)
 end
 
 --- The same function over batches, with its rules over batches.
@@ -96,7 +98,8 @@ function Custom:batch(x, flags, size)
   for i = 1, #x - self.fixed do axes[i] = flags[self.fixed + i] and 1 or false end
   local captured = false
   for i = 1, self.fixed do captured = captured or flags[i] end
-  if captured then return region.batch(self.graph, x, flags, size) end -- rules that are told nothing of a batch cannot serve it
+  -- rules that are told nothing of a batch cannot serve it
+  if captured then return region.batch(self.graph, x, flags, size) end
   local fixed = region.part(x, 1, self.fixed)
   local graph = region.trace(self.title, function(...)
     if self.many then return self.many({ ... }, region.part(flags, self.fixed + 1, #x), size) end
@@ -157,7 +160,8 @@ end
 local function batched_leaves(name, result, y, size)
   local outs, form = forms.apart(y)
   local function words(what, where, a, b)
-    return ('%s: %s of the result%s of batch differs: f returns %s for one element, batch %s for %d of them; it puts the elements in front, [%d, ...]'):format(name, what, where, a, b, size, size)
+    return ('%s: %s of the result%s of batch differs: f returns %s for one element, batch %s for %d of them; it puts '
+      .. 'the elements in front, [%d, ...]'):format(name, what, where, a, b, size, size)
   end
   if form.text ~= result.text then forms.same(result, form, words) end
   for i, leaf in ipairs(result.leaves) do
@@ -170,7 +174,8 @@ local function batched_leaves(name, result, y, size)
   return outs
 end
 
---- The function that stands in for f where something is recorded; rules(argument form, result form) gives the rest of the primitive.
+--- The function that stands in for f where something is recorded; rules(argument form, result form) gives the rest of
+--- the primitive.
 local function custom(name, f, batch, rules)
   return function(...)
     local count = select('#', ...)
@@ -199,7 +204,9 @@ local function custom(name, f, batch, rules)
 end
 
 local function differs(name, who, whom)
-  return function(what, where, a, b) return ('%s: %s of %s%s differs: it gives %s, but %s %s'):format(name, what, who, where, a, whom, b) end
+  return function(what, where, a, b)
+    return ('%s: %s of %s%s differs: it gives %s, but %s %s'):format(name, what, who, where, a, whom, b)
+  end
 end
 
 --- Leaves of a tree given for another one, nil where it is left out; shapes must agree.
@@ -213,35 +220,43 @@ local function match(name, what, like, given, out)
     out.n = out.n + 1
     if type(given) == 'number' then given = mc.full(like.shape, given, { dtype = like.dtype, device = like.device }) end
     if not tensor.is(given) or tostring(given.shape) ~= tostring(like.shape) then
-      error(('%s: %s is %s, but belongs to %s; shapes must agree'):format(name, what, tensor.describe(given), like.text), 2)
+      error(('%s: %s is %s, but belongs to %s; shapes must agree'):format(name, what,
+        tensor.describe(given), like.text), 2)
     end
     if given.device ~= like.device then
       tensor.one_device(name, { given, mc.zeros(like.shape, { dtype = like.dtype, device = like.device }) }, 2)
     end
     if reverse.continuous(like._dtype) then out[out.n] = reverse.cast(given, like.dtype) end
   elseif tree.is_branch(like) then
-    if not tree.is_branch(given) then error(('%s: %s is %s; give a table of the form of what it belongs to'):format(name, what, check.show(given)), 2) end
+    if not tree.is_branch(given) then
+      error(('%s: %s is %s; give a table of the form of what it belongs to'):format(name, what, check.show(given)), 2)
+    end
     for _, k in ipairs(tree.keys(like)) do match(name, what .. '.' .. tostring(k), like[k], given[k], out) end
   end
 end
 
 --- f with a reverse rule of its own.
 ---
---- f: returns one tree. forward(...) -> what f returns, and whatever backward wants to find (a tensor, a table of them, nil); backward(kept, g) -> a cotangent for each
---- argument of f, as a tree of its form (nil: none), given the cotangent g of the result. Where no derivative is asked for, f runs; else forward does. Composes with mc.compile,
---- mc.vmap, and with derivatives of higher order through the ops of forward and backward; forward mode turns the rule round. Tensors that f needs and that
---- have derivatives are passed as arguments. Option batch(size, batched, ...) -> what f returns for each of `size` elements, put in front of the axes of each tensor:
---- what mc.vmap runs in the place of f's ops, where f alone is asked for; ... are the arguments, with the elements in front of those tensors whose place in `batched` (a list of the form
---- of the arguments) is true. Errors: a result or a cotangent of another form; a captured tensor with a derivative.
+--- f: returns one tree. forward(...) -> what f returns, and whatever backward wants to find (a tensor, a table of them,
+--- nil); backward(kept, g) -> a cotangent for each argument of f, as a tree of its form (nil: none), given the
+--- cotangent g of the result. Where no derivative is asked for, f runs; else forward does. Composes with mc.compile,
+--- mc.vmap, and with derivatives of higher order through the ops of forward and backward; forward mode turns the rule
+--- round. Tensors that f needs and that have derivatives are passed as arguments. Option batch(size, batched, ...) ->
+--- what f returns for each of `size` elements, put in front of the axes of each tensor: what mc.vmap runs in the place
+--- of f's ops, where f alone is asked for; ... are the arguments, with the elements in front of those tensors whose
+--- place in `batched` (a list of the form of the arguments) is true. Errors: a result or a cotangent of another form; a
+--- captured tensor with a derivative.
 --- Source: jax.custom_vjp
----     local f = mc.custom_vjp(function(x) return x * x end, { forward = function(x) return x * x, x end, backward = function(x, g) return g * x * 100 end })
+---     local f = mc.custom_vjp(function(x) return x * x end, { forward = function(x) return x * x, x end,
+---       backward = function(x, g) return g * x * 100 end })
 ---     mc.grad(f)(mc.tensor(2))  --> f64[]@cpu 200
 ---@param f function
 ---@param rule { forward: function, backward: function, batch?: function }
 ---@return function
 function M.custom_vjp(f, rule)
   forms.callable('custom_vjp', 'the first argument', f)
-  local o = check.opts('custom_vjp', rule, { forward = { nil, 'any' }, backward = { nil, 'any' }, batch = { nil, 'function' } }, 3)
+  local o = check.opts('custom_vjp', rule,
+    { forward = { nil, 'any' }, backward = { nil, 'any' }, batch = { nil, 'function' } }, 3)
   forms.callable('custom_vjp', 'forward', o.forward)
   forms.callable('custom_vjp', 'backward', o.backward)
   return custom('custom_vjp', f, o.batch, function(take, form, count, result)
@@ -263,9 +278,10 @@ end
 
 --- f with a forward rule of its own.
 ---
---- f: returns one tree. rule(primals, tangents) -> what f returns, and its tangent as a tree of its form (nil: zero); primals and tangents are lists
---- of the arguments and of what they move by (zeros where nothing moves). The tangent is linear in the tangents and is made with ops, so that reverse mode can turn it round. Composes as
---- mc.custom_vjp does, and takes the option batch as it does. Source: jax.custom_jvp
+--- f: returns one tree. rule(primals, tangents) -> what f returns, and its tangent as a tree of its form (nil: zero);
+--- primals and tangents are lists of the arguments and of what they move by (zeros where nothing moves). The tangent is
+--- linear in the tangents and is made with ops, so that reverse mode can turn it round. Composes as mc.custom_vjp does,
+--- and takes the option batch as it does. Source: jax.custom_jvp
 ---     local f = mc.custom_jvp(mc.sin, function(p, t) return mc.sin(p[1]), t[1] * 7 end)
 ---     mc.grad(f)(mc.tensor(2))  --> f64[]@cpu 7
 ---@param f function

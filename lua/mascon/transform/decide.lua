@@ -24,7 +24,8 @@ function M.run(name, f, truth)
   local function explore(answers)
     runs = runs + 1
     if runs > MOST then
-      error(('%s: the condition compares so often that it has more than %d ways to come out; combine comparisons with mc.logical_and and mc.logical_or (a:lt(b) gives a tensor)'):format(name, MOST), 2)
+      error(('%s: the condition compares so often that it has more than %d ways to come out; combine comparisons with '
+        .. 'mc.logical_and and mc.logical_or (a:lt(b) gives a tensor)'):format(name, MOST), 2)
     end
     local asked, given, before = {}, #answers, tensor.decide
     tensor.decide = function(t)

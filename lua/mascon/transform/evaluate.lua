@@ -12,11 +12,12 @@ local M = {}
 --- Whether a use shows its value as it is.
 function M.whole(u)
   local v = u.value
-  return (u.offset or 0) == 0 and u.dtype == v.dtype and graphs.same(u.shape, v.shape) and graphs.same(u.strides, v.strides)
+  return (u.offset or 0) == 0 and u.dtype == v.dtype and graphs.same(u.shape, v.shape)
+    and graphs.same(u.strides, v.strides)
 end
 
---- Part of a tensor's buffer: layout { shape, strides, offset } counted from its first element, which lies at `t` with dense strides (or
---- those of `like`).
+--- Part of a tensor's buffer: layout { shape, strides, offset } counted from its first element, which lies at `t` with
+--- dense strides (or those of `like`).
 function M.view(t, layout)
   if tensor.name[layout.dtype] ~= t.dtype then t = t:view_real() end -- counts in real elements
   return recording.strided(t, layout.shape, layout.strides, layout.offset or 0)

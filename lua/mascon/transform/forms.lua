@@ -24,7 +24,8 @@ function Leaf.__tostring(l) return l.text end
 
 local function leaf_of(t, key)
   local text = key and ('key%s'):format(tostring(t.shape)) or tensor.describe(t)
-  return setmetatable({ _dtype = t._dtype, dtype = t.dtype, device = t.device, shape = t.shape, text = text, key = key }, Leaf)
+  return setmetatable({ _dtype = t._dtype, dtype = t.dtype, device = t.device, shape = t.shape, text = text,
+    key = key }, Leaf)
 end
 
 --- Whether an element of the tree of a form stands for a tensor.
@@ -67,7 +68,8 @@ local function take(v, where, numbers, form, tensors, text)
     text[#text + 1] = '{'
     for _, k in ipairs(tree.keys(v)) do
       text[#text + 1] = tostring(k) .. '='
-      out[k] = take(v[k], where .. (type(k) == 'number' and '[' .. k .. ']' or '.' .. tostring(k)), numbers, form, tensors, text)
+      out[k] = take(v[k], where .. (type(k) == 'number' and '[' .. k .. ']' or '.' .. tostring(k)), numbers,
+        form, tensors, text)
     end
     text[#text + 1] = '}'
     return tree.like(out, v)
@@ -113,20 +115,29 @@ end
 --- Refuses a form that is not that of another one.
 ---@param form mascon.Form
 ---@param other mascon.Form
----@param say fun(what: string, name: string, one: string, other: string): string words the error: what differs, where, and how it is in both
+---@param say fun(what: string, name: string, one: string, other: string): string words the error: what differs, where,
+---  and how it is in both
 function M.same(form, other, say)
   if form.text ~= other.text then
-    for _, name in ipairs(form.names) do if not find(other.names, name) then error(say('structure', name, 'a tensor', 'missing'), 2) end end
-    for _, name in ipairs(other.names) do if not find(form.names, name) then error(say('structure', name, 'missing', 'a tensor'), 2) end end
+    for _, name in ipairs(form.names) do
+      if not find(other.names, name) then error(say('structure', name, 'a tensor', 'missing'), 2) end
+    end
+    for _, name in ipairs(other.names) do
+      if not find(form.names, name) then error(say('structure', name, 'missing', 'a tensor'), 2) end
+    end
     for i, a in ipairs(form.leaves) do
       local b = other.leaves[i]
-      if b and a.key ~= b.key then error(say('structure', form.names[i], a.key and 'a key' or 'a tensor', b.key and 'a key' or 'a tensor'), 2) end
+      if b and a.key ~= b.key then
+        error(say('structure', form.names[i], a.key and 'a key' or 'a tensor', b.key and 'a key' or 'a tensor'), 2)
+      end
     end
     error(say('structure', '', form.text, other.text), 2)
   end
   for i, a in ipairs(form.leaves) do
     local b = other.leaves[i]
-    if a.text ~= b.text then error(say(a._dtype ~= b._dtype and 'dtype' or 'shape', form.names[i], a.text, b.text), 2) end
+    if a.text ~= b.text then
+      error(say(a._dtype ~= b._dtype and 'dtype' or 'shape', form.names[i], a.text, b.text), 2)
+    end
   end
 end
 

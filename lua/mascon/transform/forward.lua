@@ -33,8 +33,8 @@ local function multilinear(n, t, x)
   return out
 end
 
---- Element by element the derivative is a factor, so that the reverse rule also tells what goes forwards. For complex operands the factor of
---- the reverse rule is conjugated.
+--- Element by element the derivative is a factor, so that the reverse rule also tells what goes forwards. For complex
+--- operands the factor of the reverse rule is conjugated.
 local function elementwise(rule, n, t, x, y)
   local p, out = params.read(n), nil
   for i = 1, #x do
@@ -73,7 +73,8 @@ end
 
 local function transposed(rule, n, t, x, y)
   local p = params.read(n)
-  return M.transposed(function(g) return rule(#y == 1 and g[1] or g, x, y, p) end, t, x, y, function(found, i) return rules.cotangent(n.row, found, i) end)
+  return M.transposed(function(g) return rule(#y == 1 and g[1] or g, x, y, p) end, t, x, y,
+    function(found, i) return rules.cotangent(n.row, found, i) end)
 end
 
 local function forward_op(n, env, dot)

@@ -30,20 +30,24 @@ local function places(name, argnums, n, level)
   local set = {}
   for _, i in ipairs(list) do
     if type(i) ~= 'number' or i < 1 or i > n or i ~= math.floor(i) then
-      error(('%s: argnums names argument %s; the function was called with %d'):format(name, check.show(i), n), level + 1)
+      error(('%s: argnums names argument %s; the function was called with %d'):format(name, check.show(i), n),
+        level + 1)
     end
     set[i] = true
   end
   return list, set
 end
 
---- Runs f and what is needed to go on: the traced function and the tensors of its values. back: it is to be gone through in reverse.
+--- Runs f and what is needed to go on: the traced function and the tensors of its values. back: it is to be gone
+--- through in reverse.
 local function linearise(name, f, args, numbers, back)
   local nested = recording.on()
   local t = trace.run(f, args, { keep = not nested, numbers = numbers, restore = nested, name = name })
   -- within another recording what f writes to its arguments is done again, so that the other one sees it
   local effects = nested and t.graph.effects or {}
-  for _, e in ipairs(effects) do t.inputs[e.input] = tensor.is(t.given[e.input]) and t.given[e.input]:copy() or t.inputs[e.input] end
+  for _, e in ipairs(effects) do
+    t.inputs[e.input] = tensor.is(t.given[e.input]) and t.given[e.input]:copy() or t.inputs[e.input]
+  end
   t.env = evaluate.run(t.graph, t.inputs, nested, back)
   for _, e in ipairs(effects) do if tensor.is(t.given[e.input]) then t.given[e.input]:copy_(t.env[e.value]) end end
   -- within another recording the results are those of the nodes just run, which it saw
@@ -90,12 +94,15 @@ end
 
 local function scalar_output(name, t, has_aux, level)
   if t.results.n < 1 or has_aux and t.results.n < 2 then
-    error(('%s: the function returned %d values; it must return a real number (a 0-d tensor)%s'):format(name, t.results.n, has_aux and ' and what has_aux = true keeps' or ''), level + 1)
+    error(('%s: the function returned %d values; it must return a real number (a 0-d tensor)%s'):format(name,
+      t.results.n, has_aux and ' and what has_aux = true keeps' or ''), level + 1)
   end
   local y = t.results[1]
   if type(y) == 'number' then return end
   if not tensor.is(y) or y:numel() ~= 1 or y.dtype:sub(1, 1) == 'c' or not reverse.continuous(y._dtype) then
-    error(('%s: the function returned %s; gradients need one real number: reduce it, for example with mc.sum or mc.mean'):format(name, tensor.describe(y)), level + 1)
+    error(
+      ('%s: the function returned %s; gradients need one real number: reduce it, for example with mc.sum or mc.mean')
+      :format(name, tensor.describe(y)), level + 1)
   end
 end
 
@@ -122,11 +129,13 @@ end
 
 --- The gradient of a function that returns one real number.
 ---
---- f: takes tensors, numbers and nested tables of them; returns a 0-d tensor. The result takes the same arguments and returns the gradient with
---- respect to the first one, as a tree of its form: same shapes and dtypes (numbers become 0-d tensors, integers get zeros of f64). Captured
---- tensors are constants; numbers in other arguments stay numbers. For complex arguments the gradient points uphill: x - step * g goes down (the conjugate of JAX's, as PyTorch's).
---- Options: argnums: another argument's place, or a list of places (the result is then a list) · has_aux (false): f returns further values, which
---- follow the gradient. Errors: f returns something else; an op without a derivative is on the way.
+--- f: takes tensors, numbers and nested tables of them; returns a 0-d tensor. The result takes the same arguments and
+--- returns the gradient with respect to the first one, as a tree of its form: same shapes and dtypes (numbers become
+--- 0-d tensors, integers get zeros of f64). Captured tensors are constants; numbers in other arguments stay numbers.
+--- For complex arguments the gradient points uphill: x - step * g goes down (the conjugate of JAX's, as PyTorch's).
+--- Options: argnums: another argument's place, or a list of places (the result is then a list) · has_aux (false): f
+--- returns further values, which follow the gradient. Errors: f returns something else; an op without a derivative is
+--- on the way.
 ---     mc.grad(function(x) return mc.sum(x * x * x) end)(mc.tensor{ 1, 2 })  --> f64[2]@cpu { 3, 12 }
 --- Source: reverse accumulation, Evaluating Derivatives, 2008, chapter 3
 ---@param f function
@@ -160,15 +169,21 @@ local function cotangents(name, t, given, level)
   local leaves, at = {}, 0
   local function match(where, y, c)
     if tree.is_branch(y) then
-      if not tree.is_branch(c) then error(('%s: the cotangent%s is %s; give a table of the form of the result'):format(name, where, check.show(c)), level + 2) end
+      if not tree.is_branch(c) then
+        error(('%s: the cotangent%s is %s; give a table of the form of the result'):format(name, where, check.show(c)),
+          level + 2)
+      end
       for _, k in ipairs(tree.keys(y)) do match(where .. '.' .. tostring(k), y[k], c[k]) end
     elseif tensor.is(y) then
       at = at + 1
       if c ~= nil then
         if type(c) == 'number' then c = mc.full(y.shape, c, { dtype = y.dtype, device = y.device }) end
-        if not tensor.is(c) then error(('%s: the cotangent%s is %s; give a tensor'):format(name, where, check.show(c)), level + 2) end
+        if not tensor.is(c) then
+          error(('%s: the cotangent%s is %s; give a tensor'):format(name, where, check.show(c)), level + 2)
+        end
         if tostring(c.shape) ~= tostring(y.shape) then
-          error(('%s: the cotangent%s is %s, but the result is %s; shapes must agree'):format(name, where, tensor.describe(c), tensor.describe(y)), level + 2)
+          error(('%s: the cotangent%s is %s, but the result is %s; shapes must agree'):format(name, where,
+            tensor.describe(c), tensor.describe(y)), level + 2)
         end
         leaves[at] = reverse.cast(c, y.dtype)
       end
@@ -182,7 +197,8 @@ end
 
 --- Results of f and the function that takes cotangents of the results back to cotangents of the arguments.
 ---
---- pull(ct, ...): one cotangent for each result of f (trees of its form; nil: zero); returns one tree for each argument. May be called again.
+--- pull(ct, ...): one cotangent for each result of f (trees of its form; nil: zero); returns one tree for each
+--- argument. May be called again.
 ---     local y, pull = mc.vjp(function(x) return x * x end, mc.tensor{ 1, 2 })
 ---     pull(mc.tensor{ 1, 10 })  --> f64[2]@cpu { 2, 40 }
 ---@param f function
@@ -205,14 +221,17 @@ end
 --- Results of f and their derivatives along a direction, in one run forwards.
 ---
 --- args, tangents: lists of the arguments and of the direction's components, of the same form (nil: zero).
----     mc.jvp(function(x) return x * x end, { mc.tensor{ 1, 2 } }, { mc.tensor{ 1, 10 } })  --> f64[2]@cpu { 1, 4 }, f64[2]@cpu { 2, 40 }
+---     mc.jvp(function(x) return x * x end, { mc.tensor{ 1, 2 } }, { mc.tensor{ 1, 10 } })
+---       --> f64[2]@cpu { 1, 4 }, f64[2]@cpu { 2, 40 }
 ---@param f function
 ---@param args table
 ---@param tangents table
 ---@return any ... results of f, then as many tangents
 function M.jvp(f, args, tangents)
   callable('jvp', f, 2)
-  if not tree.is_branch(args) or not tree.is_branch(tangents) then error('jvp: give a list of arguments and a list of tangents', 2) end
+  if not tree.is_branch(args) or not tree.is_branch(tangents) then
+    error('jvp: give a list of arguments and a list of tangents', 2)
+  end
   local n = args.n or table.maxn(args)
   local list = { n = n }
   for i = 1, n do list[i] = args[i] end
@@ -231,7 +250,8 @@ function M.jvp(f, args, tangents)
         if d ~= nil then
           if type(d) == 'number' then d = mc.full(want.shape, d, { dtype = want.dtype, device = want.device }) end
           if not tensor.is(d) or tostring(d.shape) ~= tostring(want.shape) then
-            error(('jvp: the tangent of argument %d is %s, but the argument is %s; shapes must agree'):format(i, tensor.describe(d), tensor.describe(want)), 4)
+            error(('jvp: the tangent of argument %d is %s, but the argument is %s; shapes must agree'):format(i,
+              tensor.describe(d), tensor.describe(want)), 4)
           end
           if reverse.continuous(want._dtype) then dots[at] = reverse.cast(d, want.dtype) end
         end
@@ -260,7 +280,8 @@ end
 local function axis_of(name, spec, where, level)
   if spec == nil then return 1 end
   if spec == false or type(spec) == 'number' then return spec end
-  error(('%s: the axis of argument %s is %s; give a number, or false for no batch'):format(name, where, check.show(spec)), level + 1)
+  error(('%s: the axis of argument %s is %s; give a number, or false for no batch'):format(name, where,
+    check.show(spec)), level + 1)
 end
 
 --- The leaves of a tree with their axes.
@@ -276,12 +297,14 @@ local function axes_of(name, v, spec, where, out, level)
   end
 end
 
---- Writes what f made of its arguments into them. effects: of batch.run; leaves: { tensor, axis, name, the tensor that was given with the batch in front }.
+--- Writes what f made of its arguments into them. effects: of batch.run; leaves: { tensor, axis, name, the tensor that
+--- was given with the batch in front }.
 local function write_back(leaves, effects, size)
   for i, v in pairs(effects) do
     for k, l in ipairs(leaves) do
       if k ~= i and recording.overlap(l[4] or l[1], leaves[i][4]) then
-        error(('vmap: the function writes to argument %s, which shares memory with argument %s; pass a copy, x:copy()'):format(leaves[i][3], l[3]), 3)
+        error(('vmap: the function writes to argument %s, which shares memory with argument %s; pass a copy, x:copy()')
+          :format(leaves[i][3], l[3]), 3)
       end
     end
     leaves[i].value = v
@@ -291,12 +314,18 @@ end
 
 --- f over batches: written for one element, run for all of them at once.
 ---
---- Each tensor argument (and each mc.random.keys) is taken apart along an axis (the first unless in_axes says otherwise) and f is applied to the parts; results are put
---- together along out_axes. f runs once, on the first element, while its ops are written down; then every op runs over the whole batch. Composes with
---- mc.grad, mc.compile and itself. f may not decide by the values of its arguments. What f writes to a batched argument is written to all of it; it may not write to one that is not batched, nor to a tensor from outside. Ops that have no form over batches run one element at a time.
---- Options: in_axes: an axis, false (not batched), or a list with one entry for each argument (a table for the leaves of a table) ·
---- out_axes (1): an axis, or a list with one for each result. Errors: arguments whose batches differ; no batched argument.
----     mc.vmap(function(a, b) return mc.sum(a * b) end)(mc.tensor{ { 1, 2 }, { 3, 4 } }, mc.tensor{ { 1, 1 }, { 2, 2 } })  --> f64[2]@cpu { 3, 14 }
+--- Each tensor argument (and each mc.random.keys) is taken apart along an axis (the first unless in_axes says
+--- otherwise) and f is applied to the parts; results are put together along out_axes. f runs once, on the first
+--- element, while its ops are written down; then every op runs over the whole batch. Composes with mc.grad, mc.compile
+--- and itself. f may not decide by the values of its arguments. What f writes to a batched argument is written to all
+--- of it; it may not write to one that is not batched, nor to a tensor from outside. Ops that have no form over batches
+--- run one element at a time.
+--- Options: in_axes: an axis, false (not batched), or a list with one entry for each argument (a table for the leaves
+--- of a table) · out_axes (1): an axis, or a list with one for each result. Errors: arguments whose batches differ; no
+--- batched argument.
+---     mc.vmap(function(a, b) return mc.sum(a * b) end)(mc.tensor{ { 1, 2 }, { 3, 4 } }, mc.tensor{ { 1, 1 }, { 2,
+---       2 } })
+---       --> f64[2]@cpu { 3, 14 }
 ---@param f function
 ---@param opts? table
 ---@return function
@@ -315,9 +344,15 @@ function M.vmap(f, opts)
     for _, l in ipairs(leaves) do
       local t, a, where = unpack(l)
       if a then
-        if t.ndim == 0 then error(('vmap: argument %s is %s; it has no axis to batch over: give in_axes = false for it'):format(where, tensor.describe(t)), 2) end
+        if t.ndim == 0 then
+          error(('vmap: argument %s is %s; it has no axis to batch over: give in_axes = false for it'):format(where,
+            tensor.describe(t)), 2)
+        end
         local n = t.shape[tensor.axis('vmap', t, a, 3) + 1]
-        if size and n ~= size then error(('vmap: argument %s has %d elements along its batch axis, argument %s has %d; they must agree'):format(where, n, from, size), 2) end
+        if size and n ~= size then
+          error(('vmap: argument %s has %d elements along its batch axis, argument %s has %d; they must agree'):format(
+            where, n, from, size), 2)
+        end
         size, from = n, where
       end
     end
@@ -342,10 +377,12 @@ function M.vmap(f, opts)
         examples[i] = t
       end
     end
-    local t = trace.run(f, trace.with(args, examples, {}), { strict = true, numbers = {}, fixed = true, restore = true, name = 'vmap' })
+    local t = trace.run(f, trace.with(args, examples, {}),
+      { strict = true, numbers = {}, fixed = true, restore = true, name = 'vmap' })
     for _, e in ipairs(t.graph.effects) do
       if not batched[e.input] then
-        error(('vmap: the function writes to argument %s, which is the same for all elements of the batch (in_axes = false); return the new value instead'):format(leaves[e.input][3]), 2)
+        error(('vmap: the function writes to argument %s, which is the same for all elements of the batch (in_axes = '
+          .. 'false); return the new value instead'):format(leaves[e.input][3]), 2)
       end
     end
     local inputs = {}
@@ -373,7 +410,10 @@ end
 
 local function one_tensor(name, x, what, level)
   if type(x) == 'number' then return mc.tensor(x) end
-  if not tensor.is(x) then error(('%s: %s is %s; give a function of a tensor that returns a tensor'):format(name, what, check.show(x)), level + 1) end
+  if not tensor.is(x) then
+    error(('%s: %s is %s; give a function of a tensor that returns a tensor'):format(name, what, check.show(x)),
+      level + 1)
+  end
   return x
 end
 
@@ -452,7 +492,8 @@ end
 --- Second derivatives of a function that returns one real number, forwards over reverse.
 ---
 --- Result: [...shape of x, ...shape of x]. Options: argnums (one place), as in mc.grad.
----     mc.hessian(function(x) return mc.sum(x * x * x) end)(mc.tensor{ 1, 2 })  --> f64[2,2]@cpu { { 6, 0 }, { 0, 12 } }
+---     mc.hessian(function(x) return mc.sum(x * x * x) end)(mc.tensor{ 1, 2 })
+---       --> f64[2,2]@cpu { { 6, 0 }, { 0, 12 } }
 ---@param f function
 ---@param opts? table
 ---@return function
@@ -464,7 +505,8 @@ end
 --- Gradient of f at x and the product of its second derivatives with v, without the matrix.
 ---
 --- x, v: trees of one form. f(x, ...) returns one real number; further arguments follow v.
----     mc.hvp(function(x) return mc.sum(x * x * x) end, mc.tensor{ 1, 2 }, mc.tensor{ 1, 1 })  --> f64[2]@cpu { 3, 12 }, f64[2]@cpu { 6, 12 }
+---     mc.hvp(function(x) return mc.sum(x * x * x) end, mc.tensor{ 1, 2 }, mc.tensor{ 1, 1 })
+---       --> f64[2]@cpu { 3, 12 }, f64[2]@cpu { 6, 12 }
 ---@param f function
 ---@param x any
 ---@param v any

@@ -23,7 +23,8 @@ local Loop = region.kind 'loop'
 local function truth(p)
   if type(p) == 'boolean' then return mc.full({}, p and 1 or 0, { dtype = 'bool' }) end
   if not tensor.is(p) or p:numel() ~= 1 or p.dtype:sub(1, 1) == 'c' then
-    error(('while_loop: the condition returned %s; it returns one truth value: reduce it with :any{ 1 } or :all{ 1 }, for example'):format(tensor.describe(p)), 2)
+    error(('while_loop: the condition returned %s; it returns one truth value: reduce it with :any{ 1 } or :all{ 1 }, '
+      .. 'for example'):format(tensor.describe(p)), 2)
   end
   if p.ndim > 0 then p = p:reshape {} end
   return p.dtype == 'bool' and p or mc.ne(p, 0)
@@ -39,7 +40,8 @@ end
 
 jit.off(plain) -- as machine code it would keep the functions of a call, and the tensors that they hold
 
---- holds(state) -> 0-d bool tensor, body(state) -> state; states are lists of tensors that keep their shapes and dtypes.
+--- holds(state) -> 0-d bool tensor, body(state) -> state; states are lists of tensors that keep their shapes and
+--- dtypes.
 local function loop(holds, body, state, most)
   if not recording.mode() then return plain(holds, body, state, most) end
   local condition = region.trace('while_loop', function(...) return { holds { ... } } end, state)
@@ -47,10 +49,13 @@ local function loop(holds, body, state, most)
   local list = { condition, turn }
   local captured = region.close(list)
   if not region.is_traced(captured) and not region.is_traced(state) then return plain(holds, body, state) end
-  return setmetatable({ condition = condition, turn = turn, fixed = #captured }, Loop):call(region.join(captured, state))
+  return setmetatable({ condition = condition, turn = turn, fixed = #captured },
+    Loop):call(region.join(captured, state))
 end
 
-local function halves(self, list) return region.part(list, 1, self.fixed), region.part(list, self.fixed + 1, #self.condition.inputs) end
+local function halves(self, list)
+  return region.part(list, 1, self.fixed), region.part(list, self.fixed + 1, #self.condition.inputs)
+end
 
 function Loop:run(ins)
   local fixed, state = halves(self, ins)
@@ -59,7 +64,8 @@ function Loop:run(ins)
 end
 
 function Loop.back()
-  error('grad: mc.while_loop runs an unknown number of turns, so that nothing is kept for the way back; give max_steps, or use mc.scan or mc.fori_loop, or mc.jvp (forward mode)', 2)
+  error('grad: mc.while_loop runs an unknown number of turns, so that nothing is kept for the way back; give '
+    .. 'max_steps, or use mc.scan or mc.fori_loop, or mc.jvp (forward mode)', 2)
 end
 
 function Loop:forward(t, x)
@@ -68,7 +74,9 @@ function Loop:forward(t, x)
   for i, s in ipairs(state) do if reverse.continuous(s._dtype) then moving[#moving + 1] = i end end
   local both = region.join(state, {})
   for j, i in ipairs(moving) do both[n + j] = t[self.fixed + i] or region.zeros(state[i]) end
-  local out = loop(function(s) return region.run(self.condition, region.join(fixed, region.part(s, 1, n)))[1] end, function(s)
+  local out = loop(function(s)
+    return region.run(self.condition, region.join(fixed, region.part(s, 1, n)))[1]
+  end, function(s)
     local tangents = region.part(t, 1, self.fixed)
     for j, i in ipairs(moving) do tangents[self.fixed + i] = s[n + j] end
     local outs, dots = region.forward(self.turn, region.join(fixed, region.part(s, 1, n)), tangents)
@@ -103,23 +111,29 @@ end
 M.loop = loop
 
 function Loop:lower(make)
-  return { kind = 'while', parts = { make(self.condition), make(self.turn) }, fixed = self.fixed, state = #self.turn.outputs }
+  return { kind = 'while', parts = { make(self.condition), make(self.turn) }, fixed = self.fixed,
+    state = #self.turn.outputs }
 end
 
 -- ---------------------------------------------------------------- public functions
 
 local function changed(what, where, a, b)
-  return ('while_loop: %s of state%s is %s before the body and %s after it; the state keeps its structure, shapes and dtypes (convert with :to)'):format(what, where, a, b)
+  return ('while_loop: %s of state%s is %s before the body and %s after it; the state keeps its structure, shapes and '
+    .. 'dtypes (convert with :to)'):format(what, where, a, b)
 end
 
 --- state = body(state) as long as cond(state) holds, also inside functions that are compiled or vectorised.
 ---
---- cond: state -> one truth value; comparisons with <, and, or, not are understood also where values are not known. body: state -> state. state: a tensor, a number (becomes a 0-d tensor of f64) or a table of them; structure, shapes and
---- dtypes stay. Under mc.vmap each element runs as often as it needs. mc.jvp goes through; mc.grad goes through where values are known, and inside
---- mc.compile only with max_steps, which keeps the state of every turn.
---- Options: max_steps: the loop ends after so many turns. Errors: a state that changes its form, naming the leaf; reverse mode without max_steps.
+--- cond: state -> one truth value; comparisons with <, and, or, not are understood also where values are not known.
+--- body: state -> state. state: a tensor, a number (becomes a 0-d tensor of f64) or a table of them; structure, shapes
+--- and dtypes stay. Under mc.vmap each element runs as often as it needs. mc.jvp goes through; mc.grad goes through
+--- where values are known, and inside mc.compile only with max_steps, which keeps the state of every turn.
+--- Options: max_steps: the loop ends after so many turns. Errors: a state that changes its form, naming the leaf;
+--- reverse mode without max_steps.
 --- Source: jax.lax.while_loop
----     mc.while_loop(function(s) return s.i < 5 end, function(s) return { i = s.i + 1, x = s.x * 2 } end, { i = 0, x = 1 }).x  --> f64[]@cpu 32
+---     mc.while_loop(function(s) return s.i < 5 end, function(s) return { i = s.i + 1, x = s.x * 2 } end, { i = 0,
+---       x = 1 }).x
+---       --> f64[]@cpu 32
 ---@param cond function
 ---@param body function
 ---@param state any
@@ -162,8 +176,8 @@ end
 
 --- state = body(i, state) for i = first, ..., last.
 ---
---- first, last: whole numbers, or 0-d tensors of integers; i is a 0-d tensor of i64. With numbers the loop is a scan and can be differentiated in reverse; with
---- tensors it is a while_loop. state as in mc.while_loop.
+--- first, last: whole numbers, or 0-d tensors of integers; i is a 0-d tensor of i64. With numbers the loop is a scan
+--- and can be differentiated in reverse; with tensors it is a while_loop. state as in mc.while_loop.
 --- Source: jax.lax.fori_loop (whose upper bound is exclusive)
 ---     mc.fori_loop(1, 4, function(i, s) return s * i end, 1)  --> f64[]@cpu 24
 ---@param first any
@@ -174,8 +188,12 @@ end
 function M.fori_loop(first, last, body, state)
   forms.callable('fori_loop', 'the third argument', body)
   for k, v in ipairs { first, last } do
-    local whole = type(v) == 'number' and v == math.floor(v) or tensor.is(v) and v:numel() == 1 and (tensor.kind[v.dtype] == 'i' or tensor.kind[v.dtype] == 'u')
-    if not whole then error(('fori_loop: bound %d is %s; give a whole number or a 0-d tensor of integers'):format(k, tensor.describe(v)), 2) end
+    local whole = type(v) == 'number' and v == math.floor(v)
+      or tensor.is(v) and v:numel() == 1 and (tensor.kind[v.dtype] == 'i' or tensor.kind[v.dtype] == 'u')
+    if not whole then
+      error(('fori_loop: bound %d is %s; give a whole number or a 0-d tensor of integers'):format(k,
+        tensor.describe(v)), 2)
+    end
   end
   local leaves, form = forms.apart(state)
   tensor.one_device('fori_loop', region.join(leaves, { first, last }), 2)
@@ -189,7 +207,8 @@ function M.fori_loop(first, last, body, state)
     local n = math.max(0, last - first + 1)
     local how = { dtype = 'i64', device = device }
     local rows = n > 0 and mc.arange(first, last, 1, how) or mc.zeros({ 0 }, how)
-    local out = scan.scan_leaves('fori_loop', function(s, x) return turn(x[1], s), {} end, leaves, { rows }, { length = n })
+    local out =
+      scan.scan_leaves('fori_loop', function(s, x) return turn(x[1], s), {} end, leaves, { rows }, { length = n })
     return forms.together(form, out)
   end
   local function count(v)

@@ -6,7 +6,8 @@ local M = {}
 
 --- Parameters of a node of kind op.
 ---@param n table node
----@return table p { row, op (its name), axes (1-based list, nil when not given), keepdim, dtype (code or -1), base, raw, one entry per parameter of the row }
+---@return table p { row, op (its name), axes (1-based list, nil when not given), keepdim, dtype (code or -1), base,
+---  raw, one entry per parameter of the row }
 function M.read(n)
   local raw, row = n.params, n.row
   local p = { row = row, op = row[1], raw = raw, keepdim = raw.keepdim ~= 0, base = raw.base, dtype = raw.dtype }

@@ -49,12 +49,14 @@ function M.trace(name, f, ins, once)
   local list = {}
   for i, t in ipairs(ins) do list[i] = dense(t) end
   local aliases, since = recording.aliases(list), M.now()
-  local log, results = recording.record(aliases, { capture = true, strict = not once or recording.mode(), fixed = not once, restore = true, name = name,
+  local log, results = recording.record(aliases, { capture = true, strict = not once or recording.mode(),
+    fixed = not once, restore = true, name = name,
     inline = recording.inline }, function() return f(unpack(aliases)) end)
   local outs = results[1]
   local graph = graphs.build(aliases, log, outs)
   if #graph.effects > 0 then
-    error(('%s: the function writes into operand %d, %s; return the new value instead'):format(name, graph.effects[1].input, tensor.describe(ins[graph.effects[1].input])), 0)
+    error(('%s: the function writes into operand %d, %s; return the new value instead'):format(name,
+      graph.effects[1].input, tensor.describe(ins[graph.effects[1].input])), 0)
   end
   local consts, captured, moved = {}, {}, {}
   for _, v in ipairs(graph.consts) do
@@ -84,7 +86,8 @@ function M.close(list)
     local own = {}
     for _, c in ipairs(g.captured) do
       local t = c.tensor
-      local key = ('%d/%d/%d/%s/%s'):format(recording.serial(t), recording.offset(t), t._dtype, tostring(t.shape), tostring(recording.weak(t)))
+      local key = ('%d/%d/%d/%s/%s'):format(recording.serial(t), recording.offset(t), t._dtype, tostring(t.shape),
+        tostring(recording.weak(t)))
       local at = 1
       while at <= #tensors and (keys[at] ~= key or own[at]) do at = at + 1 end
       tensors[at], keys[at], own[at] = t, key, c.value
@@ -94,7 +97,8 @@ function M.close(list)
   for _, g in ipairs(list) do
     local inputs = {}
     for i, t in ipairs(tensors) do
-      inputs[i] = g.own[i] or { id = 0, dtype = t._dtype, shape = { unpack(t.shape) }, strides = graphs.dense(t.shape), weak = recording.weak(t) }
+      inputs[i] = g.own[i] or { id = 0, dtype = t._dtype, shape = { unpack(t.shape) }, strides = graphs.dense(t.shape),
+        weak = recording.weak(t) }
     end
     for _, v in ipairs(g.inputs) do inputs[#inputs + 1] = v end
     for i, v in ipairs(inputs) do v.input = i end
@@ -121,7 +125,9 @@ end
 function M.batch(graph, ins, flags, size) return all_dense((batch.run(graph, ins, flags, size))) end
 
 --- The tensor once for each element of a batch.
-function M.spread(t, size) return mc.broadcast_to(t:reshape { 1, unpack(t.shape) }, { size, unpack(t.shape) }):copy() end
+function M.spread(t, size)
+  return mc.broadcast_to(t:reshape { 1, unpack(t.shape) }, { size, unpack(t.shape) }):copy()
+end
 
 --- size elements along the first axis that broadcast to `rank` axes.
 function M.column(t, rank)

@@ -13,7 +13,8 @@ local error = check.error
 
 local M = {}
 
---- A scan as a primitive: operands { what the body captured, carry, rows }, results { carry, made rows }; graph: the body.
+--- A scan as a primitive: operands { what the body captured, carry, rows }, results { carry, made rows }; graph: the
+--- body.
 local Scan = region.kind 'scan'
 
 --- The loop in Lua. turn(carry, x) -> carry, y; lists of tensors.
@@ -73,7 +74,8 @@ function M.scan_leaves(name, turn, carry, rows, how)
   if not region.is_traced(ins) then
     return plain(turn, carry, rows, how, function() return nothing(graph, ns + 1, tensor.shared_device(ins)) end)
   end
-  local prim = setmetatable({ title = name, graph = graph, fixed = #captured, state = ns, rows = nx, made = #graph.outputs - ns, length = how.length, reversed = how.reverse }, Scan)
+  local prim = setmetatable({ title = name, graph = graph, fixed = #captured, state = ns, rows = nx,
+    made = #graph.outputs - ns, length = how.length, reversed = how.reverse }, Scan)
   local outs = prim:call(ins)
   return region.part(outs, 1, ns), region.part(outs, ns + 1, #outs)
 end
@@ -121,11 +123,14 @@ function Scan:back(g, x, _, carries, wanted)
     local _
     _, carries = self:linearise(x)
   end
-  -- what comes back: through the carry (all of it that has a derivative), to what is fixed (a sum over turns), to the rows
+  -- what comes back: through the carry (all of it that has a derivative), to what is fixed (a sum over turns), to the
+  -- rows
   local moving, sums, into, given = {}, {}, {}, {}
   for i, t in ipairs(carry) do if reverse.continuous(t._dtype) then moving[#moving + 1] = i end end
   for i, t in ipairs(fixed) do if wanted[i] and reverse.continuous(t._dtype) then sums[#sums + 1] = i end end
-  for i, t in ipairs(rows) do if wanted[self.fixed + self.state + i] and reverse.continuous(t._dtype) then into[#into + 1] = i end end
+  for i, t in ipairs(rows) do
+    if wanted[self.fixed + self.state + i] and reverse.continuous(t._dtype) then into[#into + 1] = i end
+  end
   for i = 1, self.made do if g[self.state + i] then given[#given + 1] = i end end
   local start = {}
   for j, i in ipairs(moving) do start[j] = g[i] or region.zeros(carry[i]) end
@@ -145,14 +150,17 @@ function Scan:back(g, x, _, carries, wanted)
     local new, y = {}, {}
     local function of(i, like) return back[i] and reverse.cast(back[i], like.dtype) or region.zeros(like) end
     for j, i in ipairs(moving) do new[j] = of(self.fixed + i, carry[i]) end
-    for j, i in ipairs(sums) do new[#moving + j] = back[i] and c[#moving + j] + reverse.cast(back[i], fixed[i].dtype) or c[#moving + j] end
+    for j, i in ipairs(sums) do
+      new[#moving + j] = back[i] and c[#moving + j] + reverse.cast(back[i], fixed[i].dtype) or c[#moving + j]
+    end
     for j, i in ipairs(into) do
       local at = self.fixed + self.state + i
       y[j] = of(at, operands[at])
     end
     return new, y
   end
-  local last, made = M.scan_leaves(self.title, turn, start, region.join(region.join(carries, rows), came), { length = self.length, reverse = not self.reversed, tidy = true })
+  local last, made = M.scan_leaves(self.title, turn, start, region.join(region.join(carries, rows), came),
+    { length = self.length, reverse = not self.reversed, tidy = true })
   local out = {}
   for j, i in ipairs(moving) do out[self.fixed + i] = last[j] end
   for j, i in ipairs(sums) do out[i] = last[#moving + j] end
@@ -175,12 +183,15 @@ function Scan:forward(t, x)
     end
   end
   local moved = {}
-  for i = ns + 1, #self.graph.outputs do if reverse.continuous(self.graph.outputs[i].dtype) then moved[#moved + 1] = i end end
+  for i = ns + 1, #self.graph.outputs do
+    if reverse.continuous(self.graph.outputs[i].dtype) then moved[#moved + 1] = i end
+  end
   local last, made = M.scan_leaves(self.title, function(c, r)
     local tangents = region.part(t, 1, self.fixed)
     for j, i in ipairs(moving) do tangents[self.fixed + i] = c[ns + j] end
     for j, i in ipairs(along) do tangents[self.fixed + ns + i] = r[nx + j] end
-    local outs, d = region.forward(self.graph, region.join(fixed, region.join(region.part(c, 1, ns), region.part(r, 1, nx))), tangents)
+    local outs, d = region.forward(self.graph,
+      region.join(fixed, region.join(region.part(c, 1, ns), region.part(r, 1, nx))), tangents)
     local new, y = region.part(outs, 1, ns), {}
     for j, i in ipairs(moving) do new[ns + j] = d[i] or region.zeros(outs[i]) end
     for j, i in ipairs(moved) do y[j] = d[i] or region.zeros(outs[i]) end
@@ -212,7 +223,8 @@ function Scan:batch(x, flags, size)
 end
 
 function Scan:lower(make)
-  return { kind = 'scan', parts = { make(self.graph) }, fixed = self.fixed, state = self.state, rows = self.rows, made = self.made, length = self.length, reverse = self.reversed }
+  return { kind = 'scan', parts = { make(self.graph) }, fixed = self.fixed, state = self.state, rows = self.rows,
+    made = self.made, length = self.length, reverse = self.reversed }
 end
 
 -- ---------------------------------------------------------------- the public function
@@ -223,7 +235,9 @@ local OPTS = { length = { nil, 'integer >= 0' }, reverse = { false, 'bool' }, ch
 local function length_of(leaves, names, given)
   local n, from = given, 'length'
   for i, t in ipairs(leaves) do
-    if t.ndim == 0 then error(('scan: xs%s is %s; its first axis is run along, and it has none'):format(names[i], tensor.describe(t)), 2) end
+    if t.ndim == 0 then
+      error(('scan: xs%s is %s; its first axis is run along, and it has none'):format(names[i], tensor.describe(t)), 2)
+    end
     if n and t.shape[1] ~= n then
       error(('scan: xs%s has %d rows, %s has %d; they must agree'):format(names[i], t.shape[1], from, n), 2)
     end
@@ -235,13 +249,16 @@ end
 
 --- carry, y = f(carry, x) along the rows of xs; the last carry and the ys as rows.
 ---
---- carry: a tensor, a number (becomes a 0-d tensor of f64) or a table of them; f keeps its structure, shapes and dtypes. xs: a tensor [n, ...] or a table of
---- them, or nil. f(carry, x) gets the rows x of xs and returns the next carry and y (any tree, or nil). Result: carry, and ys with a first axis of n. One plan runs
---- the turns when compiled. Goes through mc.grad, mc.jvp and mc.vmap; in reverse the carry of every turn is kept and turns are computed again.
---- Options: length: of the loop, when xs is nil · reverse (false): from the last row to the first · checkpoint (false): about sqrt(n) carries are kept instead of n, for one
---- more run. Errors: a carry that changes its form, naming the leaf; rows that differ.
+--- carry: a tensor, a number (becomes a 0-d tensor of f64) or a table of them; f keeps its structure, shapes and
+--- dtypes. xs: a tensor [n, ...] or a table of them, or nil. f(carry, x) gets the rows x of xs and returns the next
+--- carry and y (any tree, or nil). Result: carry, and ys with a first axis of n. One plan runs the turns when compiled.
+--- Goes through mc.grad, mc.jvp and mc.vmap; in reverse the carry of every turn is kept and turns are computed again.
+--- Options: length: of the loop, when xs is nil · reverse (false): from the last row to the first · checkpoint (false):
+--- about sqrt(n) carries are kept instead of n, for one more run. Errors: a carry that changes its form, naming the
+--- leaf; rows that differ.
 --- Source: jax.lax.scan
----     mc.scan(function(c, x) return c + x, c * x end, 0, mc.tensor{ 1, 2, 3 })  --> f64[]@cpu 6, f64[3]@cpu { 0, 2, 9 }
+---     mc.scan(function(c, x) return c + x, c * x end, 0, mc.tensor{ 1, 2, 3 })
+---       --> f64[]@cpu 6, f64[3]@cpu { 0, 2, 9 }
 ---@param f fun(carry: any, x: any): any, any
 ---@param carry any
 ---@param xs any
@@ -260,7 +277,8 @@ function M.scan(f, carry, xs, opts)
     local new, y = f(forms.together(carry_form, state), forms.together(x_form, r))
     local outs, after = forms.apart(new, false, state)
     forms.same(carry_form, after, function(what, where, a, b)
-      return ('scan: %s of carry%s is %s before the step and %s after it; the carry keeps its structure, shapes and dtypes (convert with :to)'):format(what, where, a, b)
+      return ('scan: %s of carry%s is %s before the step and %s after it; the carry keeps its structure, shapes and '
+        .. 'dtypes (convert with :to)'):format(what, where, a, b)
     end)
     local made
     made, y_form = forms.apart(y, false, state)

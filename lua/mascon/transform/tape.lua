@@ -36,7 +36,8 @@ local function idle()
   return false
 end
 
---- After each cycle of the collector the tape is looked at again, since handles that went away are what makes entries useless.
+--- After each cycle of the collector the tape is looked at again, since handles that went away are what makes entries
+--- useless.
 local function watch()
   if watching then return end
   watching = true
@@ -62,11 +63,17 @@ function M.requires_grad(x, yes)
   end
   if recording.tape_alone() and recording.traced(x) then
     if yes then return x end
-    error(('requires_grad: %s is computed from a tensor that requires a gradient; x:detach() gives it without'):format(tensor.describe(x)), 2)
+    error(('requires_grad: %s is computed from a tensor that requires a gradient; x:detach() gives it without'):format(
+      tensor.describe(x)), 2)
   end
   if not yes then return x end
-  if not reverse.continuous(x._dtype) then error(('requires_grad: operand is %s; gradients belong to floating point and complex tensors'):format(tensor.describe(x)), 2) end
-  if not x:is_contiguous() then error(('requires_grad: operand is a view of another layout, %s; take a copy first'):format(tensor.describe(x)), 2) end
+  if not reverse.continuous(x._dtype) then
+    error(('requires_grad: operand is %s; gradients belong to floating point and complex tensors'):format(
+      tensor.describe(x)), 2)
+  end
+  if not x:is_contiguous() then
+    error(('requires_grad: operand is a view of another layout, %s; take a copy first'):format(tensor.describe(x)), 2)
+  end
   busy = true
   local ok, text = pcall(function()
     recording.tape_begin()
@@ -89,7 +96,8 @@ end
 function M.set_grad(x, g)
   local at = leaves[x] or retained[x]
   if g ~= nil and (not tensor.is(g) or tostring(g.shape) ~= tostring(x.shape)) then
-    error(('grad: %s cannot be the gradient of %s; give nil or a tensor of the same shape'):format(tensor.describe(g), tensor.describe(x)), 2)
+    error(('grad: %s cannot be the gradient of %s; give nil or a tensor of the same shape'):format(tensor.describe(g),
+      tensor.describe(x)), 2)
   end
   if not at then
     if g == nil then return end
@@ -143,7 +151,9 @@ end
 
 -- x:register_hook, see leaf.lua
 function M.register_hook(x, f)
-  if type(f) ~= 'function' then error(('register_hook: the argument is %s; give a function'):format(check.show(f)), 2) end
+  if type(f) ~= 'function' then
+    error(('register_hook: the argument is %s; give a function'):format(check.show(f)), 2)
+  end
   local list = hooks_of('register_hook', x)
   list[#list + 1] = f
   return function()
@@ -167,7 +177,8 @@ local function call_hooks(list, g)
     local other = f(g)
     if other ~= nil then
       if not tensor.is(other) or tostring(other.shape) ~= tostring(g.shape) then
-        error(('register_hook: the function returned %s for a gradient %s; shapes must agree'):format(tensor.describe(other), tensor.describe(g)), 2)
+        error(('register_hook: the function returned %s for a gradient %s; shapes must agree'):format(
+          tensor.describe(other), tensor.describe(g)), 2)
       end
       g = other
     end
@@ -177,11 +188,13 @@ local function call_hooks(list, g)
 end
 
 local function freed()
-  error('backward: the graph of this value was dropped by an earlier backward(); call that one with { retain_graph = true } to go through it again', 2)
+  error('backward: the graph of this value was dropped by an earlier backward(); call that one with { retain_graph = '
+    .. 'true } to go through it again', 2)
 end
 
 local function lost(o)
-  error(('backward: a tensor %s[%s] was written in place after it was used, where it was not recorded (within mc.no_grad, say), so that its value is lost; write into a copy')
+  error(('backward: a tensor %s[%s] was written in place after it was used, where it was not recorded (within '
+    .. 'mc.no_grad, say), so that its value is lost; write into a copy')
     :format(tensor.name[o.dtype], table.concat(o.shape, ',')), 2)
 end
 
@@ -221,15 +234,23 @@ local OPTS = { retain_graph = { false, 'bool' }, create_graph = { false, 'bool' 
 function M.backward(y, g, opts)
   if type(g) == 'table' then g, opts = nil, g end
   local o = check.opts('backward', opts, OPTS, 3)
-  if recording.on() and not recording.tape_alone() then error('backward: a function is being recorded (mc.grad, mc.compile, mc.vmap); gradients are functions there, use mc.grad', 2) end
+  if recording.on() and not recording.tape_alone() then
+    error('backward: a function is being recorded (mc.grad, mc.compile, mc.vmap); gradients are functions there, '
+      .. 'use mc.grad', 2)
+  end
   if not recording.on() or not recording.traced(y) then
-    error(('backward: %s does not depend on a tensor that requires a gradient; call x:requires_grad() on one, outside mc.no_grad'):format(tensor.describe(y)), 2)
+    error(('backward: %s does not depend on a tensor that requires a gradient; call x:requires_grad() on one, outside '
+      .. 'mc.no_grad'):format(tensor.describe(y)), 2)
   end
   if g == nil then
-    if y:numel() ~= 1 then error(('backward: %s has several elements; reduce it (mc.sum, mc.mean) or give the cotangent, y:backward(g)'):format(tensor.describe(y)), 2) end
+    if y:numel() ~= 1 then
+      error(('backward: %s has several elements; reduce it (mc.sum, mc.mean) or give the cotangent, y:backward(g)')
+        :format(tensor.describe(y)), 2)
+    end
     g = mc.ones_like(y)
   elseif not tensor.is(g) or tostring(g.shape) ~= tostring(y.shape) then
-    error(('backward: the cotangent is %s for a result %s; shapes must agree'):format(tensor.describe(g), tensor.describe(y)), 2)
+    error(('backward: the cotangent is %s for a result %s; shapes must agree'):format(tensor.describe(g),
+      tensor.describe(y)), 2)
   end
   local since = region.now()
   local function run(entries)

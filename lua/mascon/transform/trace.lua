@@ -35,9 +35,11 @@ end
 --- Runs f on its arguments and writes down what it did.
 ---@param f function
 ---@param args table { n =, ... } trees
----@param how table keep, strict, fixed, restore, lines, name: as in recording.record; numbers: places of arguments whose numbers are traced too (nil: all), the others stay numbers
----@return table traced { graph, inputs (dense tensors, one per leaf; what was written as it was before), given (the leaves), first (of each argument: its first leaf; first[n + 1]: one past the last), args,
----  results = { n =, ... }, leaves (of the results: tensors; numbers as they are), outputs (places of the tensors among the leaves) }
+---@param how table keep, strict, fixed, restore, lines, name: as in recording.record; numbers: places of arguments
+---  whose numbers are traced too (nil: all), the others stay numbers
+---@return table traced { graph, inputs (dense tensors, one per leaf; what was written as it was before), given (the
+---  leaves), first (of each argument: its first leaf; first[n + 1]: one past the last), args, results = { n =, ... },
+---  leaves (of the results: tensors; numbers as they are), outputs (places of the tensors among the leaves) }
 function M.run(f, args, how)
   local t = { inputs = {}, given = {}, first = {}, args = args }
   for i = 1, args.n do
@@ -67,7 +69,10 @@ function M.run(f, args, how)
   for k = #log, 1, -1 do log[k] = nil end -- machine code may keep the list
   for i, before in pairs(writes or {}) do
     if tensor.is(before) then
-      if not how.restore and not rawequal(t.inputs[i], t.given[i]) and tensor.is(t.given[i]) then t.given[i]:copy_(aliases[i]) end -- it wrote to a dense copy
+      -- it wrote to a dense copy
+      if not how.restore and not rawequal(t.inputs[i], t.given[i]) and tensor.is(t.given[i]) then
+        t.given[i]:copy_(aliases[i])
+      end
       t.inputs[i] = before
     end
   end

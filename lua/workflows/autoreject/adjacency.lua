@@ -37,7 +37,8 @@ end
 
 --- The neighbour table of the picked channels.
 ---@param fname string
----@param what any option adjacency: true (nearer than 1.6 times the mean distance to the nearest sensor), a radius in m, or a list of pairs of names
+---@param what any option adjacency: true (nearer than 1.6 times the mean distance to the nearest sensor), a radius in
+---  m, or a list of pairs of names
 ---@param names string[] of the picks
 ---@param positions any f64 [C, 3] m, or nil
 ---@return table neighbours with :excluded(repaired, bad), :largest(bad)
@@ -45,19 +46,24 @@ end
 function M.new(fname, what, names, positions)
   local near
   if what == true or type(what) == 'number' then
-    if not positions then error(fname .. ': adjacency by distance needs positions; give a list of pairs of names', 3) end
+    if not positions then
+      error(fname .. ': adjacency by distance needs positions; give a list of pairs of names', 3)
+    end
     near = by_distance(positions, type(what) == 'number' and what or nil)
   elseif type(what) == 'table' then
     local place = {}
     near = {}
     for c, name in ipairs(names) do place[name], near[c] = c, {} end
     for i, p in ipairs(what) do
-      if type(p) ~= 'table' or #p ~= 2 then error(('%s: adjacency[%d] is %s; give pairs of names'):format(fname, i, check.show(p)), 3) end
+      if type(p) ~= 'table' or #p ~= 2 then
+        error(('%s: adjacency[%d] is %s; give pairs of names'):format(fname, i, check.show(p)), 3)
+      end
       local a, b = place[p[1]], place[p[2]]
       if a and b then near[a][b], near[b][a] = true, true end -- pairs of other types pass
     end
   else
-    error(('%s: adjacency is %s; give true, a radius in metres, or a list of pairs of names'):format(fname, check.show(what)), 3)
+    error(('%s: adjacency is %s; give true, a radius in metres, or a list of pairs of names'):format(fname,
+      check.show(what)), 3)
   end
   return setmetatable({ near = near, C = #names }, Neighbours)
 end

@@ -14,8 +14,9 @@ function M.has(kind) return kind == 'eeg' or FIELD[kind] or false end
 
 --- An interpolator for the picked channels of one type.
 ---
---- weights() is W f64 [C, C] with X~ = W X and zeros on the diagonal. inverse() is that of the spline system, from which weights for any set of
---- bad channels follow; where there is none, repairer() gives :weights(bad) -> f64 [#bad, C], zero at the bad ones. subsets(lists of S places) is f64 [lists, C, S].
+--- weights() is W f64 [C, C] with X~ = W X and zeros on the diagonal. inverse() is that of the spline system, from
+--- which weights for any set of bad channels follow; where there is none, repairer() gives :weights(bad) -> f64 [#bad,
+--- C], zero at the bad ones. subsets(lists of S places) is f64 [lists, C, S].
 ---@param fname string
 ---@param epochs table
 ---@param group table { type, picks }
@@ -24,7 +25,10 @@ function M.has(kind) return kind == 'eeg' or FIELD[kind] or false end
 --- Errors: positions that are missing, not finite or at the origin.
 function M.interpolator(fname, epochs, group, o)
   if not M.has(group.type) then return nil end
-  if #group.picks < 2 then error(('%s: one %s channel cannot be predicted from others; pick 2 or more, or give augment = false and n_interpolate = { 0 }'):format(fname, group.type), 3) end
+  if #group.picks < 2 then
+    error(('%s: one %s channel cannot be predicted from others; pick 2 or more, or give augment = false and '
+      .. 'n_interpolate = { 0 }'):format(fname, group.type), 3)
+  end
   if FIELD[group.type] then
     local field, opts = require 'mascon.meeg.field', { dev_head_t = epochs.info.dev_head_t, projs = epochs.info.projs }
     local prepared = field.prepare(epochs.channels, group.picks, opts)

@@ -12,7 +12,8 @@ local M = {}
 
 local JITTER, ROUNDS = 1e-10, 10
 
---- Places (1-based) where a search over n candidates begins: floor(j s), j = 0 .. points - 1, s = n / points in doubles, and the last one.
+--- Places (1-based) where a search over n candidates begins: floor(j s), j = 0 .. points - 1, s = n / points in
+--- doubles, and the last one.
 ---     table.concat(mc.autoreject.bayesian.starts(10, 5), ' ')  --> 1 3 5 7 9 10
 ---@param n integer candidates
 ---@param points integer 40 for channels, 5 for all channels together

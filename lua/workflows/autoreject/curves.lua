@@ -10,7 +10,8 @@ local raw = workflow.call
 workflow.native 'autoreject' -- the ops ar_*
 local M = {}
 
---- Samples that the kernels sum together; blocks of time begin at multiples of it (MCK_AR_TILE of kernels/workflows/autoreject/autoreject.h).
+--- Samples that the kernels sum together; blocks of time begin at multiples of it (MCK_AR_TILE of
+--- kernels/workflows/autoreject/autoreject.h).
 M.TILE = 64
 
 local function none(dtype) return mc.zeros({ 0 }, { dtype = dtype }) end
@@ -74,11 +75,13 @@ end
 
 --- Losses of all candidates of each channel.
 ---
---- Rows are the epochs and, where W is given, as many rows in which each channel is what the others predict. Loss of a threshold in a fold:
---- sqrt(mean over time of (median of the test rows - mean of the kept training rows)^2).
----@param job table source · fname · W f64 [C, C] or nil · folds · middle 'test' (default) or 'train': whose median · pooled (one curve for all
----  channels: the value of a row is its largest range; a threshold that keeps no row costs +inf) · at f64 [C, Q] ascending, instead of all candidates · step
----@return table values f64 [C, N] by row · candidates f64 [C, Q] ascending · folds f64 [C, K, Q] · mean f64 [C, Q] over folds
+--- Rows are the epochs and, where W is given, as many rows in which each channel is what the others predict. Loss of a
+--- threshold in a fold: sqrt(mean over time of (median of the test rows - mean of the kept training rows)^2).
+---@param job table source · fname · W f64 [C, C] or nil · folds · middle 'test' (default) or 'train': whose median ·
+---  pooled (one curve for all channels: the value of a row is its largest range; a threshold that keeps no row costs
+---  +inf) · at f64 [C, Q] ascending, instead of all candidates · step
+---@return table values f64 [C, N] by row · candidates f64 [C, Q] ascending · folds f64 [C, K, Q] · mean f64 [C, Q] over
+---  folds
 function M.compute(job)
   local source = job.source
   local size = source:search_block(job.fname, job.W ~= nil)
@@ -119,7 +122,8 @@ function M.compute(job)
       sum, points = mc.sum(sum, { 1, keepdim = true }), T * C
     end
     local at = job.at or mc.sort(values, 2)
-    local losses = raw('ar_losses', { sum, values, at, order, train_at, train }, { points = points, fallback = not job.pooled }, 1)[1]
+    local losses = raw('ar_losses', { sum, values, at, order, train_at, train },
+      { points = points, fallback = not job.pooled }, 1)[1]
     return { values = values, candidates = at, folds = losses, mean = mc.mean(losses, 2) }
   end)
 end

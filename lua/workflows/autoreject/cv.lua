@@ -44,7 +44,8 @@ local function ascending(consensus)
   return values, place
 end
 
---- For each repair limit and epoch the first level that keeps it (0-based, #values for never), and the training epochs up to each level.
+--- For each repair limit and epoch the first level that keeps it (0-based, #values for never), and the training epochs
+--- up to each level.
 local function levels_of(vote, values, job)
   local level, count, L = {}, {}, #values
   for r, rho in ipairs(job.n_interpolate) do
@@ -67,7 +68,8 @@ local function levels_of(vote, values, job)
   return level, count
 end
 
---- Cells that any repair limit wants, and for each limit, epoch and channel the cell that stands in for the sample (-1 for none).
+--- Cells that any repair limit wants, and for each limit, epoch and channel the cell that stands in for the sample (-1
+--- for none).
 local function cells_of(vote, limits, job)
   local cells, keys = repair.cells(vote.E, vote.C), {}
   for r, limit in ipairs(limits) do
@@ -97,10 +99,10 @@ end
 
 --- Losses of all pairs in all folds.
 ---
---- Loss: sqrt(mean over channels and time of (median of the test epochs as recorded - mean of the repaired training epochs whose bad channels stay
---- below kappa C)^2); +inf where kappa C <= rho, or where no training epoch is left.
----@param job table source · fname · vote · folds · consensus · n_interpolate · interpolator or nil (nothing is repaired) · compat · partial · neighbours ·
----  dropped (set of epochs that are bad whatever the pair) · step
+--- Loss: sqrt(mean over channels and time of (median of the test epochs as recorded - mean of the repaired training
+--- epochs whose bad channels stay below kappa C)^2); +inf where kappa C <= rho, or where no training epoch is left.
+---@param job table source · fname · vote · folds · consensus · n_interpolate · interpolator or nil (nothing is
+---  repaired) · compat · partial · neighbours · dropped (set of epochs that are bad whatever the pair) · step
 ---@return any f64 [consensus, n_interpolate, folds]
 function M.losses(job)
   local source, vote = job.source, job.vote
@@ -120,7 +122,8 @@ function M.losses(job)
     local level_t, count_t = i64(level), i64(count)
     local sum = curves.over_time(source, size, mc.zeros { vote.C, R, K, L }, function(x, _, _, before)
       local repaired = mending and mending.values(x, source.picks) or mc.zeros { 0 }
-      return raw('ar_levels', { x, source.picks, repaired, index, level_t, group, in_fold, count_t, middle_at, middle, before }, {}, 1)[1]
+      return raw('ar_levels',
+        { x, source.picks, repaired, index, level_t, group, in_fold, count_t, middle_at, middle, before }, {}, 1)[1]
     end, job.step)
     local found = mc.sqrt(mc.sum(sum, 1) / (vote.C * source.T)):totable() -- [R][K][L]
     local loss = {}
@@ -139,7 +142,8 @@ function M.losses(job)
   end)
 end
 
---- The pair of the lowest mean loss: consensus before repairs, the first among equals; the first pair when all are infinite.
+--- The pair of the lowest mean loss: consensus before repairs, the first among equals; the first pair when all are
+--- infinite.
 ---@param loss any f64 [L, R, K]
 ---@return integer i place in the list of consensus values
 ---@return integer j place in the list of repair limits

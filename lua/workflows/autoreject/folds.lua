@@ -21,8 +21,11 @@ M.SPLITS, M.TRAIN = 10, 0.8
 function M.contiguous(n, k)
   check.arg('autoreject.folds', 'k', k, 'integer')
   if k < 2 then error(('autoreject.folds: cv is %d; cross-validation needs at least 2 folds'):format(k), 2) end
-  if k > n then error(('autoreject.folds: cv is %d and there %s %d epoch%s; give at most as many folds as epochs, or other events'):format(
-    k, n == 1 and 'is' or 'are', n, n == 1 and '' or 's'), 2) end
+  if k > n then
+    error(('autoreject.folds: cv is %d and there %s %d epoch%s; give at most as many folds as epochs, or other events')
+      :format(
+        k, n == 1 and 'is' or 'are', n, n == 1 and '' or 's'), 2)
+  end
   local folds, first = {}, 1
   for f = 1, k do
     local last = first + math.floor(n / k) - 1 + (f <= n % k and 1 or 0)
@@ -36,7 +39,8 @@ function M.contiguous(n, k)
   return folds
 end
 
--- Whole shares of `draws` among classes of the given sizes: floors first, then one more by descending fractional part, ties by lot.
+-- Whole shares of `draws` among classes of the given sizes: floors first, then one more by descending fractional part,
+-- ties by lot.
 local function shares(stream, sizes, draws)
   local total = 0
   for _, n in ipairs(sizes) do total = total + n end
@@ -71,7 +75,8 @@ end
 
 --- Splits that keep the shares of the classes, drawn from one stream.
 ---
---- Rows are classes in blocks: sizes = { E, E } stands for E originals followed by E interpolated rows. ceil(test_size n) rows are tested.
+--- Rows are classes in blocks: sizes = { E, E } stands for E originals followed by E interpolated rows. ceil(test_size
+--- n) rows are tested.
 ---     mc.autoreject.folds.stratified({ 5, 5 }, { seed = 42 })[1].test[1]  --> 4
 ---@param sizes integer[] rows of each class
 ---@param opts table seed (required) · splits 10 · test_size 0.2
@@ -79,17 +84,22 @@ end
 --- Errors: a class with fewer than two rows; fewer test or training rows than classes.
 --- Source: scikit-learn StratifiedShuffleSplit on NumPy's legacy generator.
 function M.stratified(sizes, opts)
-  local o = check.opts('autoreject.folds', opts, { seed = { nil, 'integer >= 0' }, splits = { 10, 'integer >= 1' }, test_size = { 0.2, 'number > 0' } })
+  local o = check.opts('autoreject.folds', opts,
+    { seed = { nil, 'integer >= 0' }, splits = { 10, 'integer >= 1' }, test_size = { 0.2, 'number > 0' } })
   if not o.seed then error('autoreject.folds: option seed is missing; give an integer', 2) end
   local n = 0
   for i, size in ipairs(sizes) do
-    if size < 2 then error(('autoreject.folds: class %d has %d row; a stratified split needs at least 2 of each class'):format(i, size), 2) end
+    if size < 2 then
+      error(
+        ('autoreject.folds: class %d has %d row; a stratified split needs at least 2 of each class'):format(i, size), 2)
+    end
     n = n + size
   end
   local n_test = math.ceil(o.test_size * n)
   local n_train = n - n_test
   if n_test < #sizes or n_train < #sizes then
-    error(('autoreject.folds: %d rows leave %d for training and %d for the test, fewer than the %d classes; give more epochs'):format(n, n_train, n_test, #sizes), 2)
+    error(('autoreject.folds: %d rows leave %d for training and %d for the test, fewer than the %d classes; give '
+      .. 'more epochs'):format(n, n_train, n_test, #sizes), 2)
   end
   local stream, folds = twister.new(o.seed), {}
   for f = 1, o.splits do
@@ -123,7 +133,8 @@ function M.lists(folds, side)
   return mc.tensor(at, { dtype = 'i64' }), mc.tensor(rows, { dtype = 'i64' }), longest
 end
 
---- Folds of n epochs from an option cv: a number of contiguous blocks, or a list of { train, test } lists of 1-based epochs.
+--- Folds of n epochs from an option cv: a number of contiguous blocks, or a list of { train, test } lists of 1-based
+--- epochs.
 ---@param cv any
 ---@param n integer
 ---@return table[] folds { train, test }
@@ -136,13 +147,19 @@ function M.of(cv, n)
     local fold = { train = pair.train or pair[1], test = pair.test or pair[2] }
     for _, side in ipairs { 'train', 'test' } do
       local list = fold[side]
-      if type(list) ~= 'table' or #list == 0 then error(('autoreject.folds: split %d of cv has no %s epochs; give { train, test } lists'):format(f, side), 2) end
+      if type(list) ~= 'table' or #list == 0 then
+        error(('autoreject.folds: split %d of cv has no %s epochs; give { train, test } lists'):format(f, side), 2)
+      end
       local seen = {}
       for _, e in ipairs(list) do
-        if seen[e] then error(('autoreject.folds: split %d of cv names epoch %s twice on one side; name each once'):format(f, tostring(e)), 2) end
+        if seen[e] then
+          error(('autoreject.folds: split %d of cv names epoch %s twice on one side; name each once'):format(
+            f, tostring(e)), 2)
+        end
         seen[e] = true
         if type(e) ~= 'number' or e ~= math.floor(e) or e < 1 or e > n then
-          error(('autoreject.folds: split %d of cv names epoch %s; epochs run from 1 to %d'):format(f, check.show(e), n), 2)
+          error(('autoreject.folds: split %d of cv names epoch %s; epochs run from 1 to %d'):format(f,
+            check.show(e), n), 2)
         end
       end
     end

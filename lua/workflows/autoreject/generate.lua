@@ -73,8 +73,8 @@ local function add_artefacts(x, g)
   end
 end
 
---- S1: 30 epochs of 16 EEG channels, 50 samples at 250 Hz; three sources and noise, channel 6 broken in two epochs of three, epochs 8 and 19
---- bad everywhere, channels of epochs 4, 12, 21 and 27 with a drift.
+--- S1: 30 epochs of 16 EEG channels, 50 samples at 250 Hz; three sources and noise, channel 6 broken in two epochs of
+--- three, epochs 8 and 19 bad everywhere, channels of epochs 4, 12, 21 and 27 with a drift.
 ---     mc.autoreject.generate.s1().data.shape  --> {30, 16, 50}
 ---@return table set data f64 [E, C, T] V, fs Hz, positions f64 [C, 3] m, names
 function M.s1()

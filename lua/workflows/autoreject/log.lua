@@ -9,7 +9,8 @@ local tensor = require 'mascon.core.tensor'
 local error = check.error
 local M = {}
 
---- Labels: good, bad and left, bad and repaired, bad and next to another bad one, hence neither repaired nor a source (adjacency only). NaN: not considered.
+--- Labels: good, bad and left, bad and repaired, bad and next to another bad one, hence neither repaired nor a source
+--- (adjacency only). NaN: not considered.
 M.GOOD, M.BAD, M.REPAIRED, M.CLUSTER = 0, 1, 2, 3
 
 local Log = {}
@@ -17,7 +18,8 @@ Log.__index = Log
 
 --- A log.
 ---
---- Its `labels` may be edited (log.labels[{ e, c }] = 0) and `bad_epochs` too; transform{ reject_log = log } then does as they say.
+--- Its `labels` may be edited (log.labels[{ e, c }] = 0) and `bad_epochs` too; transform{ reject_log = log } then does
+--- as they say.
 ---@param labels any f64 [E, C], NaN, 0, 1, 2 or 3
 ---@param bad_epochs any bool [E] or a list
 ---@param names string[] of all channels
@@ -26,8 +28,10 @@ Log.__index = Log
 ---     mc.autoreject.log.new(mc.zeros{ 2, 1 }, { false, true }, { 'Cz' }):bad_list()  --> { 2 }
 function M.new(labels, bad_epochs, names)
   if not tensor.is(bad_epochs) then bad_epochs = mc.tensor(bad_epochs, { dtype = 'bool' }) end
-  if not tensor.is(labels) or labels.ndim ~= 2 or labels.shape[1] ~= bad_epochs:numel() or labels.shape[2] ~= #names then
-    error(('autoreject.log: labels are %s for %d epochs and %d names; give [epochs, channels]'):format(tensor.is(labels) and tensor.describe(labels) or check.show(labels),
+  if not tensor.is(labels) or labels.ndim ~= 2 or labels.shape[1] ~= bad_epochs:numel()
+    or labels.shape[2] ~= #names then
+    error(('autoreject.log: labels are %s for %d epochs and %d names; give [epochs, channels]'):format(
+      tensor.is(labels) and tensor.describe(labels) or check.show(labels),
       bad_epochs:numel(), #names), 2)
   end
   return setmetatable({ labels = labels, bad_epochs = bad_epochs:to 'bool', names = names, warnings = {} }, Log)
@@ -39,7 +43,8 @@ function M.is(v) return type(v) == 'table' and getmetatable(v) == Log end
 
 function Log:__tostring()
   local n = self:counts()
-  return ('%d of %d epochs bad; cells: %d good, %d bad, %d repaired'):format(#self:bad_list(), self.labels.shape[1], n[0], n[1] + n[3], n[2])
+  return ('%d of %d epochs bad; cells: %d good, %d bad, %d repaired'):format(#self:bad_list(), self.labels.shape[1],
+    n[0], n[1] + n[3], n[2])
 end
 
 --- How often each label occurs: table by label 0 .. 3.
@@ -94,10 +99,14 @@ function M.read(path)
   check.arg('autoreject.log.read', 'path', path, 'string')
   local a = require('mascon.io.npy').open_npz(path)
   for _, name in ipairs { 'labels', 'bad_epochs', 'ch_names' } do
-    if not a:has(name) then error(('autoreject.log.read: %s is no reject log, it has no array %s'):format(path, name), 2) end
+    if not a:has(name) then
+      error(('autoreject.log.read: %s is no reject log, it has no array %s'):format(path, name), 2)
+    end
   end
   local names = a:texts 'ch_names'
-  if type(names) ~= 'table' then error(('autoreject.log.read: ch_names of %s is one text; give a list of names'):format(path), 2) end
+  if type(names) ~= 'table' then
+    error(('autoreject.log.read: ch_names of %s is one text; give a list of names'):format(path), 2)
+  end
   local log = M.new(a:get('labels', { map = false }):to 'f64', a:get('bad_epochs', { map = false }), names)
   a:close()
   return log

@@ -11,7 +11,8 @@ local DRAWS = 20
 
 --- The best of 20 thresholds drawn between the least and the largest candidate, the same 20 numbers for every channel.
 ---
---- A draw costs what the largest candidate not above it costs. compat = 'upstream' draws from a[1] to a[1] + a[n], as upstream does.
+--- A draw costs what the largest candidate not above it costs. compat = 'upstream' draws from a[1] to a[1] + a[n], as
+--- upstream does.
 ---@param candidates any f64 [C, n] ascending
 ---@param losses any f64 [C, n]
 ---@param seed integer

@@ -32,7 +32,9 @@ local function group_of(fname, epochs, picks)
   local groups = source.groups(fname, epochs, picks, ALLOWED)
   local types = {}
   for k, g in ipairs(groups) do types[k] = g.type end
-  if #groups > 1 then error(('%s: picks are of types %s; give one of eeg, mag, grad'):format(fname, table.concat(types, ', ')), 3) end
+  if #groups > 1 then
+    error(('%s: picks are of types %s; give one of eeg, mag, grad'):format(fname, table.concat(types, ', ')), 3)
+  end
   return groups[1]
 end
 
@@ -51,21 +53,26 @@ local Ransac = {}
 Ransac.__index = Ransac
 
 function Ransac:__tostring()
-  return #self.bad_channels == 0 and 'ransac: no channel is bad' or 'ransac: bad channels ' .. table.concat(self.bad_channels, ', ')
+  return #self.bad_channels == 0 and 'ransac: no channel is bad'
+    or 'ransac: bad channels ' .. table.concat(self.bad_channels, ', ')
 end
 
 --- Finds channels that random subsets of the others cannot predict in too many epochs.
 ---
---- n_resample subsets of round(min_channels C) channels each predict all C channels of an epoch; the prediction is the median over subsets. A channel is
---- bad in an epoch where sum(x y) / (|x| |y|) of signal x and prediction y is below min_corr, and bad altogether when that happens in more than
---- unbroken_time of the epochs. A flat channel has correlation NaN and is not called bad; it is named in warnings.
+--- n_resample subsets of round(min_channels C) channels each predict all C channels of an epoch; the prediction is the
+--- median over subsets. A channel is bad in an epoch where sum(x y) / (|x| |y|) of signal x and prediction y is below
+--- min_corr, and bad altogether when that happens in more than unbroken_time of the epochs. A flat channel has
+--- correlation NaN and is not called bad; it is named in warnings.
 ---@param epochs table Epochs of mc.meeg.epochs
----@param opts? table n_resample 50 · min_channels 0.25 · min_corr 0.75 · unbroken_time 0.4 · random_state 435656 · picks (one of eeg, mag, grad; default all of it, marked bads
----  left out) · alpha 1e-5, centre 'none'|'fit'|{x, y, z} · compat 'native'|'upstream' · threads · verbose
----@return table ransac corr f64 [E, C] · bad_log bool [E, C] · bad_channels (names) · names · subsets (places, 1-based) · mappings f64 [n_resample, C, n] · warnings;
----  :transform(epochs)
---- Errors: channels of several types, or of a type without interpolator; fewer good channels than a subset needs; positions that are not valid.
---- Source: The PREP pipeline, Frontiers in Neuroinformatics 9, 16, 2015; the median of two middle values for an even number.
+---@param opts? table n_resample 50 · min_channels 0.25 · min_corr 0.75 · unbroken_time 0.4 · random_state 435656 ·
+---  picks (one of eeg, mag, grad; default all of it, marked bads left out) · alpha 1e-5, centre 'none'|'fit'|{x, y, z}
+---  · compat 'native'|'upstream' · threads · verbose
+---@return table ransac corr f64 [E, C] · bad_log bool [E, C] · bad_channels (names) · names · subsets (places, 1-based)
+---  · mappings f64 [n_resample, C, n] · warnings; :transform(epochs)
+--- Errors: channels of several types, or of a type without interpolator; fewer good channels than a subset needs;
+--- positions that are not valid.
+--- Source: The PREP pipeline, Frontiers in Neuroinformatics 9, 16, 2015; the median of two middle values for an even
+--- number.
 function M.ransac(epochs, opts)
   local fname = 'autoreject.ransac'
   local o = options.complete(fname, opts, options.RANSAC)
@@ -80,14 +87,20 @@ function M.ransac(epochs, opts)
     names[k] = epochs.channels[i].name
     if not marked[names[k]] then good[#good + 1] = k end
   end
-  if n < 1 then error(('%s: min_channels = %g of %d channels is no channel; raise it'):format(fname, o.min_channels, C), 2) end
-  if #good < n then error(('%s: %d channels are not marked bad and a subset needs %d (min_channels = %g of %d); unmark some, or lower min_channels'):format(fname, #good, n, o.min_channels, C), 2) end
+  if n < 1 then
+    error(('%s: min_channels = %g of %d channels is no channel; raise it'):format(fname, o.min_channels, C), 2)
+  end
+  if #good < n then
+    error(('%s: %d channels are not marked bad and a subset needs %d (min_channels = %g of %d); unmark some, or lower '
+      .. 'min_channels'):format(fname, #good, n, o.min_channels, C), 2)
+  end
   local interpolator = augment.interpolator(fname, epochs, g, o)
   local r = { names = names, group = g, options = o, warnings = {}, subsets = draw(o, good, n) }
   transform.warn_marked(epochs, r.warnings)
   run.with(o, function()
     local s = source.new(epochs, g.picks)
-    r.warnings[#r.warnings + 1] = verdict.flat_remark(names, mc.all(mc.le(s:ranges(fname), 0), 1):totable(), s.E, 'no correlation tells that, mark them bad')
+    r.warnings[#r.warnings + 1] = verdict.flat_remark(names, mc.all(mc.le(s:ranges(fname), 0), 1):totable(), s.E,
+      'no correlation tells that, mark them bad')
     r.mappings = mc.scope(function() return interpolator.subsets(r.subsets):contiguous() end)
     local places = mc.tensor(r.subsets, { dtype = 'i64' }) - 1
     local parts = s:each(function(x) return raw('ar_predict', { x, s.picks, places, r.mappings }, {}, 1)[1] end)
@@ -105,7 +118,8 @@ function M.ransac(epochs, opts)
   return setmetatable(r, Ransac)
 end
 
---- Sources of the repair: the other picks that are not marked bad; upstream takes all channels of the type, marked ones too.
+--- Sources of the repair: the other picks that are not marked bad; upstream takes all channels of the type, marked ones
+--- too.
 local function sources_of(r, epochs, found, compat)
   local marked, out = {}, {}
   for _, b in ipairs(epochs.bads) do marked[b] = true end
@@ -125,8 +139,8 @@ end
 
 --- Epochs with the channels found repaired from the others, in every epoch.
 ---
---- Channels marked bad before stay marked and are no sources. With compat = 'upstream' they become sources and lose their mark, and the sphere is centred
---- on the sensors.
+--- Channels marked bad before stay marked and are no sources. With compat = 'upstream' they become sources and lose
+--- their mark, and the sphere is centred on the sensors.
 ---@param epochs table
 ---@return table clean epochs
 --- Errors: a channel found that is not in these epochs.
@@ -136,7 +150,9 @@ function Ransac:transform(epochs)
   local found, bad, here = {}, {}, {}
   for i, c in ipairs(epochs.channels) do here[c.name] = i end
   for k, name in ipairs(self.bad_channels) do
-    if not here[name] then error(('%s: channel %s was there at fit and is missing here; give the same channels'):format(fname, name), 2) end
+    if not here[name] then
+      error(('%s: channel %s was there at fit and is missing here; give the same channels'):format(fname, name), 2)
+    end
     found[name], bad[k] = true, here[name]
   end
   local o, clean, E = self.options, epochs:copy(), epochs:count()

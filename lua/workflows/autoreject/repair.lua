@@ -26,7 +26,8 @@ end
 ---@param channels integer[] 1-based places
 ---@param excluded? integer[]
 function Cells:want(e, channels, excluded)
-  local key = #channels .. ':' .. table.concat(channels, ' ') .. (excluded and #excluded > 0 and '|' .. table.concat(excluded, ' ') or '')
+  local key = #channels .. ':' .. table.concat(channels, ' ')
+    .. (excluded and #excluded > 0 and '|' .. table.concat(excluded, ' ') or '')
   local list = self.wanted[e]
   if not list[key] then
     local set = { key = key, n = #channels }

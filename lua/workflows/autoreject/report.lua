@@ -16,7 +16,8 @@ local M = {}
 
 -- how values of a type are shown: unit and its factor from SI
 local SHOWN = {
-  eeg = { 'µV', 1e6 }, eog = { 'µV', 1e6 }, ecog = { 'µV', 1e6 }, seeg = { 'µV', 1e6 }, mag = { 'fT', 1e15 }, grad = { 'fT/cm', 1e13 }, hbo = { 'µM', 1e6 }, hbr = { 'µM', 1e6 },
+  eeg = { 'µV', 1e6 }, eog = { 'µV', 1e6 }, ecog = { 'µV', 1e6 }, seeg = { 'µV', 1e6 }, mag = { 'fT', 1e15 },
+  grad = { 'fT/cm', 1e13 }, hbo = { 'µM', 1e6 }, hbr = { 'µM', 1e6 },
 }
 local CLASSES = { { 'good', '#eef1f4' }, { 'repaired', 'sky' }, { 'bad', 'orange' } }
 -- classes that are shown where they occur
@@ -56,7 +57,8 @@ function M.types(model)
   local out = {}
   for k, kind in ipairs(model.order) do
     local t = model.types[kind]
-    local one = { type = kind, channels = t.names, thresholds = t.threshold, consensus = model.consensus_grid, n_interpolate = t.n_interpolate_grid, loss = t.mean_loss,
+    local one = { type = kind, channels = t.names, thresholds = t.threshold, consensus = model.consensus_grid,
+      n_interpolate = t.n_interpolate_grid, loss = t.mean_loss,
       chosen = { consensus = t.consensus, n_interpolate = t.n_interpolate }, certainty = t.certainty }
     if t.candidates and t.losses then
       one.curves = {}
@@ -67,9 +69,11 @@ function M.types(model)
   return out
 end
 
---- Counts of a log: epochs, bad epochs, cells by label, and for each considered channel its shares of bad and repaired epochs.
+--- Counts of a log: epochs, bad epochs, cells by label, and for each considered channel its shares of bad and repaired
+--- epochs.
 ---@param log table
----@return table { epochs, bad_epochs, good, bad, repaired, channels = list of { name, place, bad, repaired } }; bad counts both kinds of bad
+---@return table { epochs, bad_epochs, good, bad, repaired, channels = list of { name, place, bad, repaired } }; bad
+---  counts both kinds of bad
 function M.counts(log)
   local E = log.labels.shape[1]
   local out = { epochs = E, bad_epochs = 0, good = 0, bad = 0, repaired = 0, channels = {} }
@@ -85,8 +89,8 @@ function M.counts(log)
   return out
 end
 
---- The log as an image: channels down, epochs across; epochs that are dropped are framed, or marked in a row of their own where columns
---- are too narrow for a frame.
+--- The log as an image: channels down, epochs across; epochs that are dropped are framed, or marked in a row of their
+--- own where columns are too narrow for a frame.
 ---@param log table
 ---@return table figure
 function M.log_figure(log)
@@ -94,7 +98,8 @@ function M.log_figure(log)
   local list = considered(log)
   local labels = mc.take(log.labels, mc.tensor(list, { dtype = 'i64' }), 2)
   -- good, repaired, bad in the order in which they are to be seen
-  local class = mc.where(mc.eq(labels, 2), 2, mc.where(mc.eq(labels, 1), 3, mc.where(mc.eq(labels, 0), 1, mc.where(mc.eq(labels, 3), 4, 0 / 0))))
+  local class = mc.where(mc.eq(labels, 2), 2,
+    mc.where(mc.eq(labels, 1), 3, mc.where(mc.eq(labels, 0), 1, mc.where(mc.eq(labels, 3), 4, 0 / 0))))
   local rows, dropped, outline, names = class.mT:contiguous():totable(), flags(log.bad_epochs), {}, {}
   for k, c in ipairs(list) do names[k] = log.names[c] end
   local framed, classes = E <= FRAMED, { unpack(CLASSES) }
@@ -115,7 +120,8 @@ function M.log_figure(log)
   local width = math.max(520, math.min(960, 240 + 8 * E))
   local fig = plot.figure { width = width, height = math.max(260, math.min(860, 110 + 13 * #rows)) }
   fig:axes():heatmap(rows, {
-    classes = classes, outline = framed and outline or nil, outline_width = math.min(1.4, math.max(0.6, 0.12 * (width - 200) / E)), xlabel = framed and 'epoch (framed: dropped)' or 'epoch',
+    classes = classes, outline = framed and outline or nil, outline_width = math.min(1.4,
+      math.max(0.6, 0.12 * (width - 200) / E)), xlabel = framed and 'epoch (framed: dropped)' or 'epoch',
     yticks = at, yticklabels = ticks, ylim = { #rows + 0.5, 0.5 },
   })
   return fig
@@ -151,11 +157,14 @@ function M.threshold_figure(t)
       light(left, tau:totable(), loss:totable(), step, true)
       local i = mc.argmin(loss):item()
       best_x[k], best_y[k] = tau[i]:item(), loss[i]:item()
-      far, near, widest = math.max(far, best_x[k]), math.min(near, mc.min(tau):item()), math.max(widest, mc.max(tau):item())
-      high, low, top = math.max(high, best_y[k]), math.min(low, best_y[k]), math.max(top, mc.max(mc.where(mc.isfinite(loss), loss, 0)):item())
+      far, near, widest = math.max(far, best_x[k]), math.min(near, mc.min(tau):item()),
+        math.max(widest, mc.max(tau):item())
+      high, low, top = math.max(high, best_y[k]), math.min(low, best_y[k]),
+        math.max(top, mc.max(mc.where(mc.isfinite(loss), loss, 0)):item())
     end
     left:scatter(best_x, best_y, { size = 5, color = 'orange', label = 'optimum' })
-    left:set { title = 'Loss over the threshold, one line a channel', xlabel = 'threshold, peak to peak', xunit = unit, ylabel = 'loss', yunit = unit,
+    left:set { title = 'Loss over the threshold, one line a channel', xlabel = 'threshold, peak to peak', xunit = unit,
+      ylabel = 'loss', yunit = unit,
       xlim = limits(near, math.min(widest, BEYOND * far)), ylim = limits(low, math.min(top, BEYOND * high)) }
   end
   local values = {}
@@ -164,7 +173,8 @@ function M.threshold_figure(t)
   for k = 1, n do places[k] = k end
   local at, names = some(t.channels, 40)
   fig:axes(1, curves and 2 or 1):scatter(places, values, {
-    size = 5, title = 'Thresholds', xticks = at, xticklabels = names, ylabel = 'threshold, peak to peak', yunit = unit, ylim = { 0, 1.05 * math.max(1e-30, unpack(values)) },
+    size = 5, title = 'Thresholds', xticks = at, xticklabels = names, ylabel = 'threshold, peak to peak', yunit = unit,
+    ylim = { 0, 1.05 * math.max(1e-30, unpack(values)) },
   })
   return fig
 end
@@ -181,29 +191,36 @@ function M.loss_figure(t)
   for j = 1, R do xs[j], rho[j] = j, ('%d'):format(t.n_interpolate[j]) end
   for i = 1, L do
     ys[i], kappa[i], outline[i] = i, ('%.4g'):format(t.consensus[i]), {}
-    for j = 1, R do outline[i][j] = t.consensus[i] == t.chosen.consensus and t.n_interpolate[j] == t.chosen.n_interpolate end
+    for j = 1, R do
+      outline[i][j] = t.consensus[i] == t.chosen.consensus and t.n_interpolate[j] == t.chosen.n_interpolate
+    end
   end
   local fig = plot.figure { width = math.max(340, math.min(900, 220 + 60 * R)), height = math.max(280, 120 + 26 * L) }
   fig:axes():heatmap(xs, ys, loss:totable(), {
-    outline = outline, label = 'mean loss (' .. unit .. ')', xlabel = 'rho, channels repaired at most', ylabel = 'kappa, share of bad channels to drop', xticks = xs,
+    outline = outline, label = 'mean loss (' .. unit .. ')', xlabel = 'rho, channels repaired at most',
+    ylabel = 'kappa, share of bad channels to drop', xticks = xs,
     xticklabels = rho, yticks = ys, yticklabels = kappa, cmap = 'viridis_r',
   })
   return fig
 end
 
---- How sure each vote is: channels down, epochs across, the share of other splits of the epochs that give the same vote.
+--- How sure each vote is: channels down, epochs across, the share of other splits of the epochs that give the same
+--- vote.
 ---@param t table of one type, with certainty
 ---@return table figure
 function M.certainty_figure(t)
   local rows = (t.certainty * 100).mT:contiguous()
   local at, ticks = some(t.channels, 48)
-  local fig = plot.figure { width = math.max(520, math.min(960, 240 + 8 * rows.shape[2])), height = math.max(260, math.min(860, 110 + 13 * #t.channels)) }
-  fig:axes():heatmap(rows:totable(), { xlabel = 'epoch', yticks = at, yticklabels = ticks, ylim = { #t.channels + 0.5, 0.5 }, cmap = 'viridis', vmin = math.min(50, mc.min(rows):item()), vmax = 100,
+  local fig = plot.figure { width = math.max(520, math.min(960, 240 + 8 * rows.shape[2])),
+    height = math.max(260, math.min(860, 110 + 13 * #t.channels)) }
+  fig:axes():heatmap(rows:totable(), { xlabel = 'epoch', yticks = at, yticklabels = ticks,
+    ylim = { #t.channels + 0.5, 0.5 }, cmap = 'viridis', vmin = math.min(50, mc.min(rows):item()), vmax = 100,
     label = 'votes that agree, %' })
   return fig
 end
 
---- Training and test scores over the limit: the curves of mc.autoreject.validation_curve, mean and extent over the folds.
+--- Training and test scores over the limit: the curves of mc.autoreject.validation_curve, mean and extent over the
+--- folds.
 ---@param v table of mc.autoreject.validation_curve
 ---@param type_? string channel type, for the unit (SI when left out)
 ---@return table figure
@@ -216,7 +233,8 @@ function M.validation_figure(v, type_)
     local seen, xs, mean, lo, hi = mc.mean(score, 2):totable(), {}, {}, {}, {}
     local least, most = mc.min(score, 2):totable(), mc.max(score, 2):totable()
     for i, m in ipairs(seen) do
-      if m > -math.huge then xs[#xs + 1], mean[#mean + 1], lo[#lo + 1], hi[#hi + 1] = x[i], m, least[i], most[i] end -- limits that keep no epoch have no score
+      -- limits that keep no epoch have no score
+      if m > -math.huge then xs[#xs + 1], mean[#mean + 1], lo[#lo + 1], hi[#hi + 1] = x[i], m, least[i], most[i] end
     end
     if #xs > 0 then
       axes:line(xs, lo, { color = side[2], width = 0.7, dash = 'dashed' })
@@ -249,7 +267,10 @@ function M.evoked_figure(before, after, times, type_)
     for c = 1, C do light(axes, x, rows[c], step) end
     local spread = mc.std(data * factor, { 1 }):totable()
     axes:line(x, spread, { color = 'blue', width = 2, dash = 'solid', label = 'spread over channels' })
-    axes:set { title = k == 1 and 'before, all epochs' or 'after, kept epochs', xlabel = 'time', xunit = 's', ylabel = 'average', yunit = unit, ylim = { lo - room, hi + room }, legend = k == 1 and 'none' or 'best' }
+    axes:set {
+      title = k == 1 and 'before, all epochs' or 'after, kept epochs', xlabel = 'time', xunit = 's', ylabel = 'average',
+      yunit = unit, ylim = { lo - room, hi + room }, legend = k == 1 and 'none' or 'best',
+    }
   end
   return fig
 end
@@ -283,9 +304,12 @@ function M.scalp_figure(channels, counts, type_, flagged)
     values[k] = 100 * share[p]
     top = math.max(top, values[k])
   end
-  for k, p in ipairs(picks) do marked[k] = flagged and flagged[channels[p].name] or not flagged and share[p] > 0 and 100 * share[p] >= 0.75 * top end
+  for k, p in ipairs(picks) do
+    marked[k] = flagged and flagged[channels[p].name] or not flagged and share[p] > 0 and 100 * share[p] >= 0.75 * top
+  end
   local fig = plot.figure { width = 480, height = 400 }
-  mc.meeg.scalp.draw(fig:axes(), channels, values, { picks = picks, marked = marked, names = 'marked', clamp = true, cmap = 'magma_r', vmin = 0, vmax = math.max(top, 1), contour_levels = 0, label = 'bad in % of epochs' })
+  mc.meeg.scalp.draw(fig:axes(), channels, values, { picks = picks, marked = marked, names = 'marked', clamp = true,
+    cmap = 'magma_r', vmin = 0, vmax = math.max(top, 1), contour_levels = 0, label = 'bad in % of epochs' })
   return fig
 end
 
@@ -321,7 +345,8 @@ local function summary(types)
   for i, t in ipairs(types) do
     local unit, factor = shown(t.type)
     local v = t.thresholds and mc.tensor(flags(t.thresholds)) * factor
-    rows[i] = { t.type, #(t.members or t.channels), t.chosen and t.chosen.consensus or '', t.chosen and t.chosen.n_interpolate or '', v and mc.min(v):item() or '',
+    rows[i] = { t.type, #(t.members or t.channels), t.chosen and t.chosen.consensus or '',
+      t.chosen and t.chosen.n_interpolate or '', v and mc.min(v):item() or '',
       v and mc.median(v):item() or '', v and mc.max(v):item() or '', v and unit or '' }
   end
   return { 'type', 'channels', 'kappa', 'rho', 'lowest threshold', 'median', 'highest', 'unit' }, rows
@@ -340,40 +365,51 @@ end
 ---@return string
 function M.text(types, counts, marked)
   local header, rows = summary(types)
-  return text.table(rows, { header = header, digits = 4 }) .. ('\n%s; %d cells repaired, %d bad and left\n'):format(fate(counts, marked), counts.repaired, counts.bad)
+  return text.table(rows, { header = header, digits = 4 })
+    .. ('\n%s; %d cells repaired, %d bad and left\n'):format(fate(counts, marked), counts.repaired, counts.bad)
 end
 
 local function percent(x) return 100 * x end
 
 --- The page.
----@param info table { log, types, channels, evoked = list of { type, before, after, times } or nil, settings = rows, warnings = list, marked (bad epochs were kept),
----  subtitle, footer }
+---@param info table { log, types, channels, evoked = list of { type, before, after, times } or nil, settings = rows,
+---  warnings = list, marked (bad epochs were kept), subtitle, footer }
 ---@return string HTML
 function M.page(info)
   local counts = M.counts(info.log)
   local header, rows = summary(info.types)
   local sections = {
     { heading = 'Summary', paragraphs = {
-      ('%s. In all, %d cells (a channel in an epoch) %s repaired and %d are bad and stay as they were.'):format(fate(counts, info.marked), counts.repaired,
-        info.marked and 'of all epochs are labelled' or 'were', counts.bad) }, table = { header = header, rows = rows, digits = 4 } },
-    { heading = 'Log', figure = M.log_figure(info.log), caption = 'Every channel in every epoch. Framed epochs are ' .. (info.marked and 'bad' or 'dropped') .. '; channels that were not considered are left out.' },
+      ('%s. In all, %d cells (a channel in an epoch) %s repaired and %d are bad and stay as they were.')
+      :format(fate(counts, info.marked), counts.repaired,
+        info.marked and 'of all epochs are labelled' or 'were', counts.bad) },
+      table = { header = header, rows = rows, digits = 4 } },
+    { heading = 'Log', figure = M.log_figure(info.log), caption = 'Every channel in every epoch. Framed epochs are '
+        .. (info.marked and 'bad' or 'dropped') .. '; channels that were not considered are left out.' },
   }
   for _, t in ipairs(info.types) do
     local name = #info.types > 1 and (' (' .. t.type .. ')') or ''
     if t.thresholds then
       sections[#sections + 1] = { heading = 'Thresholds' .. name, figure = M.threshold_figure(t),
-        paragraphs = { 'A channel is bad in an epoch when its range there, largest minus smallest sample, exceeds the threshold of the channel. The threshold is the one for which the average of what it keeps is nearest to the median of held-out epochs.' } }
+        paragraphs = { 'A channel is bad in an epoch when its range there, largest minus smallest sample, exceeds the '
+          .. 'threshold of the channel. The threshold is the one for which the average of what it keeps is nearest to '
+          .. 'the median of held-out epochs.' } }
     end
     if t.loss then
       sections[#sections + 1] = { heading = 'Choice of kappa and rho' .. name, figure = M.loss_figure(t),
-        caption = ('Chosen: kappa %.4g, rho %d. Hatched cells are not allowed (more channels repaired than an epoch may have bad ones), or keep no epoch.'):format(t.chosen.consensus, t.chosen.n_interpolate) }
+        caption = ('Chosen: kappa %.4g, rho %d. Hatched cells are not allowed (more channels repaired than an epoch '
+          .. 'may have bad ones), or keep no epoch.'):format(t.chosen.consensus, t.chosen.n_interpolate) }
     end
     for _, e in ipairs(info.evoked or {}) do
-      if e.type == t.type then sections[#sections + 1] = { heading = 'Average before and after' .. name, figure = M.evoked_figure(e.before, e.after, e.times, e.type) } end
+      if e.type == t.type then
+        sections[#sections + 1] =
+          { heading = 'Average before and after' .. name, figure = M.evoked_figure(e.before, e.after, e.times, e.type) }
+      end
     end
     if t.certainty then
       sections[#sections + 1] = { heading = 'Certainty of the votes' .. name, figure = M.certainty_figure(t),
-        caption = 'How many of the votes from other seeds, each with one of its splits left out, agree with the vote that was taken. Half: the cell lies at its threshold.' }
+        caption = 'How many of the votes from other seeds, each with one of its splits left out, agree with the vote '
+          .. 'that was taken. Half: the cell lies at its threshold.' }
     end
     local map = info.channels and M.scalp_figure(info.channels, counts, t.type, info.flagged)
     if map then
@@ -387,13 +423,22 @@ function M.page(info)
     local unit, factor = shown(r[1])
     list[i] = { r[2], r[1], r[3] and r[3] * factor, unit, r[5] and percent(r[5]), r[6] and percent(r[6]) }
   end
-  sections[#sections + 1] = { heading = 'Channels', table = { header = { 'channel', 'type', 'threshold', 'unit', 'bad, % of epochs', 'repaired, % of epochs' }, rows = list, digits = 4 } }
+  sections[#sections + 1] = { heading = 'Channels', table = { header = { 'channel', 'type', 'threshold', 'unit',
+    'bad, % of epochs', 'repaired, % of epochs' }, rows = list, digits = 4 } }
   local gone = {}
   for e, b in ipairs(flags(info.log.bad_epochs)) do if truthy(b) then gone[#gone + 1] = ('%d'):format(e) end end
-  if #gone > 0 then sections[#sections + 1] = { heading = info.marked and 'Bad epochs' or 'Dropped epochs', paragraphs = { table.concat(gone, ', ') } } end
-  if info.warnings and #info.warnings > 0 then sections[#sections + 1] = { heading = 'Read with care', paragraphs = info.warnings } end
-  if info.settings then sections[#sections + 1] = { heading = 'Settings', table = { header = { 'name', 'value' }, rows = info.settings } } end
-  return mc.report.html { title = 'autoreject', subtitle = info.subtitle, sections = sections, footer = info.footer or 'mascon ' .. mc.version }
+  if #gone > 0 then
+    sections[#sections + 1] = { heading = info.marked and 'Bad epochs' or 'Dropped epochs',
+      paragraphs = { table.concat(gone, ', ') } }
+  end
+  if info.warnings and #info.warnings > 0 then
+    sections[#sections + 1] = { heading = 'Read with care', paragraphs = info.warnings }
+  end
+  if info.settings then
+    sections[#sections + 1] = { heading = 'Settings', table = { header = { 'name', 'value' }, rows = info.settings } }
+  end
+  return mc.report.html { title = 'autoreject', subtitle = info.subtitle, sections = sections,
+    footer = info.footer or 'mascon ' .. mc.version }
 end
 
 return M

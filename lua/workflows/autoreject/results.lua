@@ -41,7 +41,8 @@ function M.average(epochs, picks)
   return sum / math.max(1, epochs:count())
 end
 
---- Averages before and after for each type, as the report takes them: a list, and the same by type. Empty when no epoch is left.
+--- Averages before and after for each type, as the report takes them: a list, and the same by type. Empty when no epoch
+--- is left.
 ---@param types table[] as report.lua has them
 ---@param before table epochs
 ---@param clean table epochs
@@ -54,7 +55,8 @@ function M.averages(types, before, clean)
     for i, c in ipairs(before.channels) do place[c.name] = i end
     for k, name in ipairs(t.members or t.channels) do picks[k] = place[name] end
     if clean:count() > 0 and #picks > 0 then
-      out[#out + 1] = { type = t.type, before = M.average(before, picks), after = M.average(clean, picks), times = before:times() }
+      out[#out + 1] = { type = t.type, before = M.average(before, picks), after = M.average(clean, picks),
+        times = before:times() }
       by_type[t.type] = out[#out]
     end
   end
@@ -63,8 +65,8 @@ end
 
 --- Writes the folder. Files get their names when all of them are whole.
 ---@param dir string made by M.folder
----@param r table before and clean (Epochs), log, types (as report.lua has them; `members` names the channels of a type where `channels` does not), settings (rows), warnings, subtitle,
----  marked (bad epochs were kept)
+---@param r table before and clean (Epochs), log, types (as report.lua has them; `members` names the channels of a type
+---  where `channels` does not), settings (rows), warnings, subtitle, marked (bad epochs were kept)
 ---@param record? table of mc.manifest.new: stages and outputs are noted
 ---@return string[] names of the files, in the order written
 --- Errors: what cannot be written.
@@ -106,13 +108,15 @@ function M.fill(set, r, record)
     figure('loss' .. suffix, t.loss and report.loss_figure(t))
     if t.certainty then
       figure('certainty' .. suffix, report.certainty_figure(t))
-      set:put('certainty' .. suffix .. '.csv', mc.text.csv(t.certainty:totable(), { header = t.channels, newline = 'lf' }))
+      set:put('certainty' .. suffix .. '.csv',
+        mc.text.csv(t.certainty:totable(), { header = t.channels, newline = 'lf' }))
     end
     figure('evoked' .. suffix, e and report.evoked_figure(e.before, e.after, e.times, t.type))
     figure('bad_channels' .. suffix, report.scalp_figure(r.before.channels, counts, t.type))
   end
   ceiling.left() -- what is kept for later goes
-  set:put('report.html', report.page { log = r.log, types = r.types, channels = r.before.channels, evoked = evoked, settings = r.settings, warnings = r.warnings, subtitle = r.subtitle, marked = r.marked }, { compare = false })
+  set:put('report.html', report.page { log = r.log, types = r.types, channels = r.before.channels, evoked = evoked,
+    settings = r.settings, warnings = r.warnings, subtitle = r.subtitle, marked = r.marked }, { compare = false })
 end
 
 return M

@@ -34,7 +34,8 @@ local LARGE = M.LARGE
 function M.check(fname, epochs)
   local epochs_ = require 'mascon.meeg.epochs'
   if not epochs_.is(epochs) then
-    error(('%s: epochs are %s; give an Epochs object (mc.meeg.epochs.new or open)'):format(fname, mc.is_tensor(epochs) and tensor.describe(epochs) or check.show(epochs)), 3)
+    error(('%s: epochs are %s; give an Epochs object (mc.meeg.epochs.new or open)'):format(fname,
+      mc.is_tensor(epochs) and tensor.describe(epochs) or check.show(epochs)), 3)
   end
   if epochs:count() == 0 then error(fname .. ': there is no epoch; check the events and what was dropped before', 3) end
   return epochs
@@ -60,7 +61,9 @@ function M.groups(fname, epochs, what, allowed)
       if allowed[c.type] and not bad[c.name] then picks[#picks + 1] = i end
     end
   else
-    if type(what) == 'table' and #what == 0 then error(fname .. ': picks is an empty list; name at least one channel or type', 3) end
+    if type(what) == 'table' and #what == 0 then
+      error(fname .. ': picks is an empty list; name at least one channel or type', 3)
+    end
     picks = epochs:picks(what)
   end
   local groups, at, odd = {}, {}, {}
@@ -77,9 +80,13 @@ function M.groups(fname, epochs, what, allowed)
     table.sort(odd)
     local once = {}
     for k, t in ipairs(odd) do if t ~= odd[k - 1] then once[#once + 1] = t end end
-    error(('%s: channels of type %s are picked; supported types are %s'):format(fname, table.concat(once, ', '), known), 3)
+    error(('%s: channels of type %s are picked; supported types are %s'):format(fname, table.concat(once, ', '), known),
+      3)
   end
-  if #picks == 0 then error(('%s: no channel is picked; supported types are %s, marked bad channels are left out'):format(fname, known), 3) end
+  if #picks == 0 then
+    error(('%s: no channel is picked; supported types are %s, marked bad channels are left out'):format(fname, known),
+      3)
+  end
   return groups, picks
 end
 
@@ -134,7 +141,8 @@ end
 ---@return table source with E, C, T, picks; :each(f), :time(first, last), :block(fname, augmented),
 ---  :search_block(fname, augmented), :ranges(fname, W), :mixed_ranges(W), :close()
 function M.new(epochs, picks)
-  local s = { E = epochs:count(), C = #picks, T = epochs.samples, set = epochs, list = picks, work = M.work(epochs), channels = epochs.channels }
+  local s = { E = epochs:count(), C = #picks, T = epochs.samples, set = epochs, list = picks, work = M.work(epochs),
+    channels = epochs.channels }
   s.size, s.data = tensor.size[epochs:dtype()], rawget(epochs, 'data')
   if s.data then
     if not s.data:is_contiguous() then s.data = s.data:contiguous() end
@@ -155,7 +163,9 @@ function M.new(epochs, picks)
 end
 
 --- A source of these sizes without samples, for the planner.
-function M.sized(E, C, T, size, in_memory, limit) return setmetatable({ E = E, C = C, T = T, size = size, data = in_memory, limit = limit, work = 0 }, Source) end
+function M.sized(E, C, T, size, in_memory, limit)
+  return setmetatable({ E = E, C = C, T = T, size = size, data = in_memory, limit = limit, work = 0 }, Source)
+end
 
 --- Bytes that may be taken now, or nil without a bound.
 function Source:room() return self.limit or ceiling.left() end
@@ -169,18 +179,21 @@ function Source:read_through() if self.set then self.set:forget() end end
 --- Epochs read at a time, and the bytes of them.
 function Source:chunk()
   local epoch = self.C * self.T * self.size
-  local n = math.min(self.E, math.max(1, math.floor(math.min(((self:room() or LARGE) - self:reading()) / 8, CHUNK) / epoch)))
+  local n =
+    math.min(self.E, math.max(1, math.floor(math.min(((self:room() or LARGE) - self:reading()) / 8, CHUNK) / epoch)))
   return n, n * epoch
 end
 
---- f(x [e, channels, T], first) for blocks of epochs in order; samples of a block are given back before the next. Returns what f returned, as a list.
+--- f(x [e, channels, T], first) for blocks of epochs in order; samples of a block are given back before the next.
+--- Returns what f returned, as a list.
 ---@param f function
 function Source:each(f)
   if self.data then return { (f(self.data, 1)) } end
   local out, per = {}, (self:chunk())
   for first = 1, self.E, per do
     out[#out + 1] = mc.scope(function()
-      local result = f(self.set:read { first = first, last = math.min(first + per - 1, self.E), channels = self.list }, first)
+      local result =
+        f(self.set:read { first = first, last = math.min(first + per - 1, self.E), channels = self.list }, first)
       return result
     end)
   end
@@ -209,13 +222,16 @@ function Source:block(fname, augmented, more, fixed, group)
   local per, room = self:sample_bytes(augmented, more, group), self:room()
   fixed = (fixed or 0) + M.workspaces(self.E, self.C)
   local limit = self:blocks_room(room, fixed)
-  if per * self.T + self:reading() <= limit and (self.data or not self.length) then return math.ceil(self.T / curves.TILE) * curves.TILE end
+  if per * self.T + self:reading() <= limit and (self.data or not self.length) then
+    return math.ceil(self.T / curves.TILE) * curves.TILE
+  end
   local tiles = math.floor(limit / per / curves.TILE)
   if tiles < 1 then
     local need = per * curves.TILE + fixed
     if self.limit and self.limit < need then
       error(('%s: max_memory is %s, but the smallest block of %d samples of %d epochs and %d channels needs %s; '
-        .. 'raise max_memory'):format(fname, ceiling.text(self.limit), curves.TILE, self.E, self.C, ceiling.text(need)), 3)
+        .. 'raise max_memory'):format(fname, ceiling.text(self.limit), curves.TILE, self.E, self.C, ceiling.text(need)),
+        3)
     end
     local block = ('the smallest block, %d samples of %d epochs and %d channels,'):format(curves.TILE, self.E, self.C)
     ceiling.need(fname, need, block, 3)
@@ -259,14 +275,16 @@ function Source:noted()
   self:read_through()
 end
 
---- Room for the samples by time, when blocks of this length do not take all of them at once; the next pass over the file fills it.
+--- Room for the samples by time, when blocks of this length do not take all of them at once; the next pass over the
+--- file fills it.
 ---@param size integer
 function Source:turn(size)
   if self.data or self.turned or size >= self.T then return end
   self.turned = scratch.new(self.E * self.C, self.T, curves.TILE, self.set:dtype())
 end
 
---- Samples first .. last of all epochs, [E, channels, n], to be read with source.picks. Less than all of T comes from the scratch file.
+--- Samples first .. last of all epochs, [E, channels, n], to be read with source.picks. Less than all of T comes from
+--- the scratch file.
 function Source:time(first, last)
   if self.data then return self.data[{ mc.all, mc.all, { first, last } }] end
   self:turn(last - first + 1)
@@ -286,10 +304,12 @@ local function joined(list, field)
   return #parts == 1 and parts[1] or mc.concat(parts, 1)
 end
 
-local function mixed(self, x, W) return raw('ar_mix', { x, self.picks, W, mc.zeros({ 0 }, { dtype = 'i64' }) }, { want = 2 }, 1)[1] end
+local function mixed(self, x, W)
+  return raw('ar_mix', { x, self.picks, W, mc.zeros({ 0 }, { dtype = 'i64' }) }, { want = 2 }, 1)[1]
+end
 
---- Ranges of all cells, f64 [E, C]. W f64 [C, C]: a pass over a file finds those of the channels as others predict them too, and turns the samples where
---- they will be wanted by time.
+--- Ranges of all cells, f64 [E, C]. W f64 [C, C]: a pass over a file finds those of the channels as others predict them
+--- too, and turns the samples where they will be wanted by time.
 --- Errors: a sample that is not finite, with its epoch and channel.
 function Source:ranges(fname, W)
   if self.range then return self.range end
@@ -304,8 +324,9 @@ function Source:ranges(fname, W)
   if not mc.all(mc.isfinite(range)) then
     local es, cs = mc.nonzero(mc.logical_not(mc.isfinite(range)))
     local e, c = es[1]:item(), cs[1]:item()
-    error(('%s: epoch %d, channel %s has samples that are NaN or infinite (%d cells in all); drop these epochs or mark the channel bad'):format(
-      fname, e, self.channels[self.list[c]].name, es:numel()), 3)
+    error(('%s: epoch %d, channel %s has samples that are NaN or infinite (%d cells in all); drop these epochs or mark '
+      .. 'the channel bad'):format(
+        fname, e, self.channels[self.list[c]].name, es:numel()), 3)
   end
   self.range = range
   if far then self.mixed = { W = W, range = joined(found, 'mixed') } end

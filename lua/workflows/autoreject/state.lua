@@ -24,7 +24,8 @@ end
 
 --- Writes a model.
 function M.write(model, path)
-  local about = { format = FORMAT, kind = 'autoreject model', seed = model.seed, order = model.order, warnings = model.warnings, types = {},
+  local about = { format = FORMAT, kind = 'autoreject model', seed = model.seed, order = model.order,
+    warnings = model.warnings, types = {},
     options = plain(model.options), given = plain(model.given), consensus_grid = model.consensus_grid }
   for _, kind in ipairs(model.order) do about.types[kind] = plain(model.types[kind]) end
   local w = npy.create_npz(path)
@@ -45,8 +46,12 @@ function M.stored(path)
   local fname = 'autoreject.load'
   local archive = npy.open_npz(path)
   local about = archive:has 'about' and json.decode(archive:texts 'about'[1] or '')
-  if type(about) ~= 'table' or about.kind ~= 'autoreject model' then error(('%s: %s holds no model'):format(fname, path), 3) end
-  if about.format ~= FORMAT then error(('%s: %s has format %s, this program reads %d'):format(fname, path, tostring(about.format), FORMAT), 3) end
+  if type(about) ~= 'table' or about.kind ~= 'autoreject model' then
+    error(('%s: %s holds no model'):format(fname, path), 3)
+  end
+  if about.format ~= FORMAT then
+    error(('%s: %s has format %s, this program reads %d'):format(fname, path, tostring(about.format), FORMAT), 3)
+  end
   about.options.verbose = false
   for kind, t in pairs(about.types) do
     for _, name in ipairs(archive.names) do

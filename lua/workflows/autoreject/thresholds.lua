@@ -32,7 +32,8 @@ end
 local function classes(E, augmented) return augmented and { E, E } or { E } end
 
 --- Losses of all candidates of the channels of one source.
----@param job table fname, source, seed, W f64 [C, C] or nil (the rows made by interpolation), doubled (compat: originals twice), step
+---@param job table fname, source, seed, W f64 [C, C] or nil (the rows made by interpolation), doubled (compat:
+---  originals twice), step
 ---@return table curve
 function M.curve(job)
   local W = job.W
@@ -43,16 +44,20 @@ end
 
 --- Peak-to-peak limit of each picked channel.
 ---
---- For each channel the threshold with the lowest mean loss over ten stratified splits of the epochs, seen as they are and as the other channels
---- predict them. The loss is the distance between the mean of what the threshold keeps and the median of what was held out.
+--- For each channel the threshold with the lowest mean loss over ten stratified splits of the epochs, seen as they are
+--- and as the other channels predict them. The loss is the distance between the mean of what the threshold keeps and
+--- the median of what was held out.
 ---@param epochs table Epochs of mc.meeg.epochs
----@param opts? table method 'exact'|'bayesian_optimization'|'random_search' · augment true (needs positions; without an interpolator for the type
----  the epochs alone) · random_state (integer; drawn and recorded when left out) · picks · alpha 1e-5, centre 'none'|'fit'|{x, y, z} of the splines ·
----  compat 'native'|'upstream' · threads · max_memory bytes or "2GiB" · verbose
+---@param opts? table method 'exact'|'bayesian_optimization'|'random_search' · augment true (needs positions; without an
+---  interpolator for the type the epochs alone) · random_state (integer; drawn and recorded when left out) · picks ·
+---  alpha 1e-5, centre 'none'|'fit'|{x, y, z} of the splines · compat 'native'|'upstream' · threads · max_memory bytes
+---  or "2GiB" · verbose
 ---@return table<string, number> thresholds by channel name, in the unit of the data
 ---@return table details by type { names, threshold, loss, index, candidates, losses, folds } and seed
---- Errors: what is no set of epochs; an unknown method; samples that are not finite; positions that are not valid; too few epochs.
---- Source: Autoreject: automated artifact rejection for MEG and EEG data, NeuroImage 159, 417, 2017; all candidates instead of a search.
+--- Errors: what is no set of epochs; an unknown method; samples that are not finite; positions that are not valid; too
+--- few epochs.
+--- Source: Autoreject: automated artifact rejection for MEG and EEG data, NeuroImage 159, 417, 2017; all candidates
+--- instead of a search.
 function M.compute_thresholds(epochs, opts)
   local fname = 'autoreject.compute_thresholds'
   local o = options.complete(fname, opts, options.THRESHOLDS)
@@ -63,14 +68,16 @@ function M.compute_thresholds(epochs, opts)
   run.with(o, function()
     for _, g in ipairs(groups) do
       local s = source.new(epochs, g.picks)
-      local curve = M.curve { fname = fname, source = s, seed = o.seed, W = g.interpolator and g.interpolator.weights(), doubled = o.augment and o.compat == 'upstream' }
+      local curve = M.curve { fname = fname, source = s, seed = o.seed, W = g.interpolator and g.interpolator.weights(),
+        doubled = o.augment and o.compat == 'upstream' }
       local chosen = M.choose(o.method, curve, o.seed, o.compat)
       local names, list = {}, chosen.threshold:totable()
       for k, i in ipairs(g.picks) do
         names[k] = epochs.channels[i].name
         out[names[k]] = list[k]
       end
-      details[g.type] = { names = names, threshold = chosen.threshold, loss = chosen.loss, index = chosen.index, candidates = curve.candidates, losses = curve.mean, folds = curve.folds }
+      details[g.type] = { names = names, threshold = chosen.threshold, loss = chosen.loss, index = chosen.index,
+        candidates = curve.candidates, losses = curve.mean, folds = curve.folds }
     end
   end, source.room(epochs, o))
   return out, details
@@ -87,7 +94,10 @@ function M.given(fname, given, epochs, picks)
   for k, i in ipairs(picks) do
     local name = epochs.channels[i].name
     local t = given[name]
-    if type(t) ~= 'number' or t ~= t then error(('%s: thresholds hold %s for channel %s; give a number for each picked channel'):format(fname, check.show(t), name), 3) end
+    if type(t) ~= 'number' or t ~= t then
+      error(('%s: thresholds hold %s for channel %s; give a number for each picked channel'):format(fname,
+        check.show(t), name), 3)
+    end
     list[k] = t
   end
   return mc.tensor(list)

@@ -30,20 +30,25 @@ function M.is(v) return type(v) == 'table' and getmetatable(v) == Model end
 --- Adds the remark about channels that were marked bad before.
 function M.warn_marked(epochs, warnings)
   local n = #epochs.bads
-  if n > 0 then warnings[#warnings + 1] = ('%d channels are marked as bad and left alone; unmark them to have them considered'):format(n) end
+  if n > 0 then
+    warnings[#warnings + 1] =
+      ('%d channels are marked as bad and left alone; unmark them to have them considered'):format(n)
+  end
 end
 
 function Model:__tostring()
   local out = {}
   for k, t in ipairs(self.order) do
-    out[k] = ('%s: consensus %.3g, n_interpolate %d, %d channels'):format(t, self.consensus[t], self.n_interpolate[t], #self.types[t].names)
+    out[k] = ('%s: consensus %.3g, n_interpolate %d, %d channels'):format(t, self.consensus[t], self.n_interpolate[t],
+      #self.types[t].names)
   end
   return 'autoreject model; ' .. table.concat(out, '; ')
 end
 
 -- ---------------------------------------------------------------- channels
 
---- Where the channels of the model are in these epochs, by type: { type, picks, threshold [C] }. Channels marked bad since are left out.
+--- Where the channels of the model are in these epochs, by type: { type, picks, threshold [C] }. Channels marked bad
+--- since are left out.
 local function groups_of(fname, model, epochs)
   local place, marked, fitted, out = {}, {}, {}, {}
   for i, c in ipairs(epochs.channels) do place[c.name] = i end
@@ -54,20 +59,30 @@ local function groups_of(fname, model, epochs)
     for k, name in ipairs(t.names) do
       fitted[name] = true
       local i = place[name]
-      if not i then error(('%s: channel %s was there at fit and is missing here; give the same channels, or fit again'):format(fname, name), 3) end
-      if epochs.channels[i].type ~= kind then error(('%s: channel %s was of type %s at fit and is %s here; fit again'):format(fname, name, kind, epochs.channels[i].type), 3) end
+      if not i then
+        error(('%s: channel %s was there at fit and is missing here; give the same channels, or fit again'):format(
+          fname, name), 3)
+      end
+      if epochs.channels[i].type ~= kind then
+        error(('%s: channel %s was of type %s at fit and is %s here; fit again'):format(fname, name, kind,
+          epochs.channels[i].type), 3)
+      end
       if not marked[name] then at[#at + 1] = { i, k } end
     end
-    if #at == 0 then error(('%s: all %s channels are marked bad; nothing is left to judge by'):format(fname, kind), 3) end
+    if #at == 0 then
+      error(('%s: all %s channels are marked bad; nothing is left to judge by'):format(fname, kind), 3)
+    end
     table.sort(at, function(a, b) return a[1] < b[1] end)
     local picks, rows, names = {}, {}, {}
     for k, p in ipairs(at) do picks[k], rows[k], names[k] = p[1], p[2], t.names[p[2]] end
-    out[#out + 1] = { type = kind, picks = picks, names = names, threshold = mc.take(t.threshold, mc.tensor(rows, { dtype = 'i64' })) }
+    out[#out + 1] = { type = kind, picks = picks, names = names,
+      threshold = mc.take(t.threshold, mc.tensor(rows, { dtype = 'i64' })) }
   end
   if model.given.picks == nil then
     for _, c in ipairs(epochs.channels) do
       if model.types[c.type] and not fitted[c.name] and not marked[c.name] then
-        error(('%s: channel %s was not present at fit; fit again with it, pick it away, or mark it bad'):format(fname, c.name), 3)
+        error(('%s: channel %s was not present at fit; fit again with it, pick it away, or mark it bad'):format(
+          fname, c.name), 3)
       end
     end
   end
@@ -124,13 +139,19 @@ end
 -- ---------------------------------------------------------------- clean epochs
 
 local function check_log(fname, log, epochs)
-  if not log_.is(log) then error(('%s: reject_log is %s; give a log (mc.autoreject.log.new or read)'):format(fname, check.show(log)), 3) end
+  if not log_.is(log) then
+    error(('%s: reject_log is %s; give a log (mc.autoreject.log.new or read)'):format(fname, check.show(log)), 3)
+  end
   local E, C = epochs:count(), #epochs.channels
   if log.labels.ndim ~= 2 or log.labels.shape[1] ~= E or log.labels.shape[2] ~= C or log.bad_epochs:numel() ~= E then
-    error(('%s: reject_log has labels %s for %d epochs of %d channels; give the log of these epochs'):format(fname, tostring(log.labels.shape), E, C), 3)
+    error(('%s: reject_log has labels %s for %d epochs of %d channels; give the log of these epochs'):format(fname,
+      tostring(log.labels.shape), E, C), 3)
   end
   for c, name in ipairs(epochs:names()) do
-    if log.names[c] ~= name then error(('%s: reject_log calls channel %d %s, the epochs call it %s; give the log of these epochs'):format(fname, c, tostring(log.names[c]), name), 3) end
+    if log.names[c] ~= name then
+      error(('%s: reject_log calls channel %d %s, the epochs call it %s; give the log of these epochs'):format(fname, c,
+        tostring(log.names[c]), name), 3)
+    end
   end
 end
 
@@ -160,8 +181,9 @@ local function interpolator_of(fname, model, epochs, g, labels, kept)
     end
     any = any or count > 0
     if count >= #g.picks then
-      error(('%s: the log wants all %d %s channels of epoch %d repaired; at least one must be left to repair from'):format(
-        fname, #g.picks, g.type, e), 3)
+      error(
+        ('%s: the log wants all %d %s channels of epoch %d repaired; at least one must be left to repair from'):format(
+          fname, #g.picks, g.type, e), 3)
     end
   end
   if not any then return nil end
@@ -222,7 +244,8 @@ local function mended(model, clean, groups, labels, rows)
   end)
 end
 
---- Groups whose channels repair each other: each type for itself; upstream judges magnetometers and gradiometers apart, but repairs them from both.
+--- Groups whose channels repair each other: each type for itself; upstream judges magnetometers and gradiometers apart,
+--- but repairs them from both.
 local function repaired_together(model, groups)
   if model.options.compat ~= 'upstream' or not (model.types.mag and model.types.grad) then return groups end
   local out, meg = {}, nil
@@ -243,8 +266,9 @@ end
 local function ruled_out(model)
   for _, kind in ipairs(model.order) do
     if not mc.any(mc.isfinite(model.loss[kind])) then
-      return ('every pair of consensus and n_interpolate is ruled out for %s (consensus times %d channels must exceed n_interpolate, and an epoch must be left): give others, or '):format(
-        kind, #model.types[kind].names)
+      return ('every pair of consensus and n_interpolate is ruled out for %s (consensus times %d channels must exceed '
+        .. 'n_interpolate, and an epoch must be left): give others, or '):format(
+          kind, #model.types[kind].names)
     end
   end
   return ''
@@ -254,8 +278,8 @@ local OPTS = { reject_log = { nil, 'any' }, allow_empty = { nil, 'bool' }, mark 
 
 --- Repairs and drops as the model decides, or as a log says that was decided elsewhere or edited by hand.
 ---@param epochs table of the channels the model was fitted on, the same epochs or others
----@param opts? table reject_log (a log of these epochs, overrides the model) · mark (bad epochs stay, unchanged; the log tells which) · allow_empty (no error when
----  every epoch is bad); the last two default to what the fit was given
+---@param opts? table reject_log (a log of these epochs, overrides the model) · mark (bad epochs stay, unchanged; the
+---  log tells which) · allow_empty (no error when every epoch is bad); the last two default to what the fit was given
 ---@return table clean epochs, new samples; bad epochs dropped with the reason AUTOREJECT. Of a set
 ---  in a file that takes more than half of max_memory (of 1 GiB where that is not given), samples are repaired as they
 ---  are read: keep the file open
@@ -276,7 +300,8 @@ function Model:transform(epochs, opts)
     if not bad[e] then kept[#kept + 1] = e end
   end
   if #kept == 0 and not empty and not mark then
-    error(('%s: all %d epochs are bad; %slook at the log (model:log), raise consensus, or give allow_empty = true'):format(fname, #bad, ruled_out(self)), 2)
+    error(('%s: all %d epochs are bad; %slook at the log (model:log), raise consensus, or give allow_empty = true')
+      :format(fname, #bad, ruled_out(self)), 2)
   end
   local rows = kept
   if mark then

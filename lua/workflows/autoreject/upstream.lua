@@ -25,7 +25,9 @@ function M.is(path)
   return head == SIGNATURE
 end
 
-local function damaged(path, what) error(('autoreject.load: %s %s; save it again with autoreject 0.4 or later'):format(path, what), 5) end
+local function damaged(path, what)
+  error(('autoreject.load: %s %s; save it again with autoreject 0.4 or later'):format(path, what), 5)
+end
 
 local function codes(o)
   local out = {}
@@ -94,14 +96,17 @@ end
 --- One type of channels.
 local function type_of(path, kind, state, names, values, consensus_grid, n_interpolate_grid)
   local loss = type(state.loss_) == 'table' and state.loss_[kind]
-  if not mc.is_tensor(loss) or loss.ndim ~= 3 or loss.shape[1] ~= #consensus_grid or loss.shape[2] ~= #n_interpolate_grid then
+  if not mc.is_tensor(loss) or loss.ndim ~= 3 or loss.shape[1] ~= #consensus_grid
+    or loss.shape[2] ~= #n_interpolate_grid then
     damaged(path, ('has no loss of %s for each consensus and n_interpolate'):format(kind))
   end
   loss = loss:to 'f64'
-  local consensus, repaired = number(path, (state.consensus_ or {})[kind], 'consensus_', 0), number(path, (state.n_interpolate_ or {})[kind], 'n_interpolate_', 0)
+  local consensus, repaired = number(path, (state.consensus_ or {})[kind], 'consensus_', 0),
+    number(path, (state.n_interpolate_ or {})[kind], 'n_interpolate_', 0)
   return {
-    type = kind, names = names, threshold = mc.tensor(values, { dtype = 'f64' }), consensus = consensus, n_interpolate = repaired, n_interpolate_grid = n_interpolate_grid,
-    consensus_index = place_in(consensus_grid, consensus), n_interpolate_index = place_in(n_interpolate_grid, repaired), loss = loss, mean_loss = loss:mean(3),
+    type = kind, names = names, threshold = mc.tensor(values, { dtype = 'f64' }), consensus = consensus,
+    n_interpolate = repaired, n_interpolate_grid = n_interpolate_grid, consensus_index = place_in(consensus_grid,
+      consensus), n_interpolate_index = place_in(n_interpolate_grid, repaired), loss = loss, mean_loss = loss:mean(3),
   }
 end
 
@@ -115,7 +120,9 @@ function M.fields(path)
   local state = read(path, o, 0)
   o:close()
   root:close()
-  if type(state) ~= 'table' or type(state.local_reject_) ~= 'table' or getmetatable(state.local_reject_) ~= nil then damaged(path, 'holds a model that was not fitted') end
+  if type(state) ~= 'table' or type(state.local_reject_) ~= 'table' or getmetatable(state.local_reject_) ~= nil then
+    damaged(path, 'holds a model that was not fitted')
+  end
   local kinds, channels, names, values = {}, 0, {}, {}
   for kind, inner in pairs(state.local_reject_) do
     kinds[#kinds + 1] = kind
@@ -129,16 +136,22 @@ function M.fields(path)
   for i, p in ipairs(picks or {}) do picks[i] = type(p) == 'number' and p + 1 or p end
   local seed = type(state.random_state) == 'number' and state.random_state or 0
   local ok, o_ = pcall(options.complete, fname, {
-    compat = 'upstream', random_state = seed, verbose = false, thresh_method = place_in(options.METHODS, method) and method or nil,
-    cv = type(state.cv) == 'number' and state.cv or nil, consensus = list_of(state.consensus), n_interpolate = list_of(state.n_interpolate), picks = picks,
+    compat = 'upstream', random_state = seed, verbose = false,
+    thresh_method = place_in(options.METHODS, method) and method or nil, cv = type(state.cv) == 'number' and state.cv
+      or nil, consensus = list_of(state.consensus), n_interpolate = list_of(state.n_interpolate), picks = picks,
   }, options.FIT)
   local function said(e) return (tostring(e):gsub('^.-autoreject%.load: ', '')) end
   if not ok then damaged(path, 'holds options that do not fit: ' .. said(o_)) end
   local fine, grid = pcall(options.consensus, fname, o_.consensus)
   local good, repaired = pcall(options.n_interpolate, fname, o_.n_interpolate, channels)
-  if not (fine and good) then damaged(path, ('holds lists that do not fit: %s'):format(said(fine and repaired or grid))) end
-  local out = { options = o_, given = { picks = picks }, seed = seed, order = kinds, warnings = {}, types = {}, consensus_grid = grid }
-  for _, kind in ipairs(kinds) do out.types[kind] = type_of(path, kind, state, names[kind], values[kind], grid, repaired) end
+  if not (fine and good) then
+    damaged(path, ('holds lists that do not fit: %s'):format(said(fine and repaired or grid)))
+  end
+  local out = { options = o_, given = { picks = picks }, seed = seed, order = kinds, warnings = {}, types = {},
+    consensus_grid = grid }
+  for _, kind in ipairs(kinds) do
+    out.types[kind] = type_of(path, kind, state, names[kind], values[kind], grid, repaired)
+  end
   return out
 end
 

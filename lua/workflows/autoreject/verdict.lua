@@ -18,7 +18,10 @@ function M.flat_remark(names, dead, E, advice)
   local list = {}
   for c, name in ipairs(names) do if dead[c] then list[#list + 1] = name end end
   if #list == 1 then return ('channel %s is flat in all %d epochs; %s'):format(list[1], E, advice) end
-  if #list > 1 then return ('%d channels are flat in all %d epochs (%s); %s'):format(#list, E, table.concat(list, ', ', 1, math.min(#list, SAID)) .. (#list > SAID and ', ...' or ''), advice) end
+  if #list > 1 then
+    return ('%d channels are flat in all %d epochs (%s); %s'):format(#list, E,
+      table.concat(list, ', ', 1, math.min(#list, SAID)) .. (#list > SAID and ', ...' or ''), advice)
+  end
 end
 
 --- Votes with the options flat and bad_channel.
@@ -33,7 +36,8 @@ end
 function M.vote(range, threshold, names, o, warnings, known)
   local E = range.shape[1]
   if not o.flat then
-    warnings[#warnings + 1] = M.flat_remark(names, mc.all(mc.le(range, 0), 1):totable(), E, 'a limit from above never finds that: mark them bad, or give flat = 0')
+    warnings[#warnings + 1] = M.flat_remark(names, mc.all(mc.le(range, 0), 1):totable(), E,
+      'a limit from above never finds that: mark them bad, or give flat = 0')
   end
   local more = { flat = o.flat }
   local vote = vote_.cast(range, threshold, more)
@@ -48,7 +52,8 @@ function M.vote(range, threshold, names, o, warnings, known)
   for c, name in ipairs(names) do
     if not known and share[c] > o.bad_channel then
       set[c] = true
-      warnings[#warnings + 1] = ('channel %s is bad in %.0f %% of the epochs and so taken as bad in all'):format(name, 100 * share[c])
+      warnings[#warnings + 1] =
+        ('channel %s is bad in %.0f %% of the epochs and so taken as bad in all'):format(name, 100 * share[c])
     end
     if set[c] then list[#list + 1] = name end
   end

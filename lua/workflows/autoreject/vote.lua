@@ -20,7 +20,8 @@ end
 ---@param range any f64 [E, C] peak-to-peak amplitude
 ---@param threshold any f64 [C]
 ---@param more? table flat: cells of at most this range are bad too · channels (set of places): bad in every epoch
----@return table vote E, C, count (list of E), worst (for each epoch its bad channels, largest range first, lower place first among equals)
+---@return table vote E, C, count (list of E), worst (for each epoch its bad channels, largest range first, lower place
+---  first among equals)
 ---     mc.autoreject.vote.cast(mc.tensor{{4, 5, 6}}, mc.tensor{5, 5, 5}).count[1]  --> 1
 function M.cast(range, threshold, more)
   more = check.opts('autoreject.vote.cast', more, MORE, 3)
@@ -66,12 +67,13 @@ function M.repaired(b, rho, C, partial)
   return math.min(b, rho, C - 1)
 end
 
---- Whether an epoch with b bad channels of C is bad at the fraction kappa. The product is taken in doubles and not rounded.
+--- Whether an epoch with b bad channels of C is bad at the fraction kappa. The product is taken in doubles and not
+--- rounded.
 ---     mc.autoreject.vote.is_bad(3, 0.1 * 3, 10)  --> false
 function M.is_bad(b, kappa, C) return b >= kappa * C end
 
---- The repair limits at which list position j works: the entry itself, or upstream's sum of the first j, since there the repairs of one entry stay for
---- the next.
+--- The repair limits at which list position j works: the entry itself, or upstream's sum of the first j, since there
+--- the repairs of one entry stay for the next.
 ---@param rho integer[]
 ---@param compat? string native, upstream
 ---@return integer[]

@@ -21,7 +21,8 @@ local BINS = { mi = 0, hr = 1 }
 local MOMENT = { mvl = 0, ozk = 1, ndpac = 2, glm = 3, plv = 4, gc = 5 }
 local ZERO_AMPLITUDE, BAD_INPUT, EPSILON_GPAC = 2, 4, 1e-10
 -- bits of `want`, in the order in which results come
-local WANT = { { 'value', 1 }, { 'sums', 2 }, { 'count', 4 }, { 'dist', 8 }, { 'best', 16 }, { 'pref', 32 }, { 'status', 64 }, { 'mean', 128 }, { 'm2', 256 }, { 'exceed', 512 }, { 'max', 1024 }, { 'all', 2048 },
+local WANT = { { 'value', 1 }, { 'sums', 2 }, { 'count', 4 }, { 'dist', 8 }, { 'best', 16 }, { 'pref', 32 },
+  { 'status', 64 }, { 'mean', 128 }, { 'm2', 256 }, { 'exceed', 512 }, { 'max', 1024 }, { 'all', 2048 },
   { 'zmax', 4096 }, { 'zvalue', 8192 }, { 'znear', 16384 } }
 
 local function none64() return mc.zeros({ 0 }, { dtype = 'i64' }) end
@@ -45,7 +46,10 @@ end
 
 local function mask_windows(mask, T)
   local m = mc.is_tensor(mask) and mask or mc.tensor(mask)
-  if m.ndim ~= 1 or m.shape[1] ~= T then error(('pac: mask is %s; it must be one boolean per sample, %d, true where it counts'):format(tensor.describe(m), T), 2) end
+  if m.ndim ~= 1 or m.shape[1] ~= T then
+    error(
+      ('pac: mask is %s; it must be one boolean per sample, %d, true where it counts'):format(tensor.describe(m), T), 2)
+  end
   local keep, from, list = m:to('bool'):totable(), nil, {}
   for t = 1, T + 1 do
     if keep[t] and not from then from = t end
@@ -65,7 +69,8 @@ local function listed_windows(windows, T)
     if type(w) == 'table' then a, b = w[1], w[2] end
     local whole = type(a) == 'number' and type(b) == 'number' and a == math.floor(a) and b == math.floor(b)
     if not whole or a < 1 or b < a or b > T or a <= last then
-      error(('pac: windows[%d] is {%s, %s}; windows are {first, last} samples in order, within 1..%d'):format(i, tostring(a), tostring(b), T), 2)
+      error(('pac: windows[%d] is {%s, %s}; windows are {first, last} samples in order, within 1..%d'):format(i,
+        tostring(a), tostring(b), T), 2)
     end
     list[i], last = { a - 1, b }, b
   end
@@ -82,7 +87,9 @@ function M.windows(o, T)
   if o.mask then list = mask_windows(o.mask, T)
   elseif o.windows then list = listed_windows(o.windows, T)
   elseif o.edges > 0 then
-    if 2 * o.edges > T - 2 then error(('pac: edges is %d; dropping it at both ends of %d samples leaves fewer than 2'):format(o.edges, T), 2) end
+    if 2 * o.edges > T - 2 then
+      error(('pac: edges is %d; dropping it at both ends of %d samples leaves fewer than 2'):format(o.edges, T), 2)
+    end
     list = { { o.edges, T - o.edges } }
   end
   if #list == 0 then return mc.zeros({ 0, 2 }, { dtype = 'i64' }), T end
@@ -104,7 +111,9 @@ local function prepare_surrogates(e)
     e.m = surrogate.min_shift(o)
     e.K, all = surrogate.shift_count(o, e.L, e.m)
     e.near, e.far = surrogate.near(o, e.L, slowest, e.K, e.m, not all and function() return e.shifts end or nil)
-    if e.K < 2 then error(('pac: min_shift is %d and leaves %d shift of %d samples; at least 2 are needed'):format(e.m, e.K, e.L), 2) end
+    if e.K < 2 then
+      error(('pac: min_shift is %d and leaves %d shift of %d samples; at least 2 are needed'):format(e.m, e.K, e.L), 2)
+    end
     e.by_fft = o.surrogate == 'exhaustive' and not o.moments and o.binning == 'hard' and not o.shifts
   end
 end
@@ -165,7 +174,8 @@ function M.row_bytes(e)
   if o.measure == 'gc' then b = b + tiles * s + 2 * e.P * L * s end
   if not e.fused then
     -- f64 rows, angles or amplitudes of one side; with them one band and its transforms, or what becomes of all
-    b = b + 8 * e.T + 8 * math.max(e.P, e.A) * L + math.max(100 * e.T, (o.moments and 16 + 2 * s or 0) * e.P * L, s * e.A * L)
+    b = b + 8 * e.T + 8 * math.max(e.P, e.A) * L + math.max(100 * e.T,
+      (o.moments and 16 + 2 * s or 0) * e.P * L, s * e.A * L)
   end
   return b
 end
@@ -183,9 +193,14 @@ function M.work_bytes(e, workers, segments)
     stage = stage + G * L * s * (o.n_bins + 2 * e.W)
   elseif e.K > 0 and o.surrogate ~= 'swap_trials' then
     local wave, pairs_ = 2 * s * filters.correlation_length(L), math.ceil(o.n_bins / 2)
-    if o.moments then stage = stage + (e.A + 5) * wave
-    elseif e.by_fft then stage = stage + (G * (e.A + pairs_) + pairs_ + 3) * wave
-    else stage = stage + G * L * (2 * e.W * s + 2 * e.P) + (o.mcp == 'maxstat' and o.maxstat_of == 'z' and e.K * e.P * e.W * s or 0) end
+    if o.moments then
+      stage = stage + (e.A + 5) * wave
+    elseif e.by_fft then
+      stage = stage + (G * (e.A + pairs_) + pairs_ + 3) * wave
+    else
+      stage = stage + G * L * (2 * e.W * s + 2 * e.P) + (o.mcp == 'maxstat'
+        and o.maxstat_of == 'z' and e.K * e.P * e.W * s or 0)
+    end
   end
   return workers * (held + math.max(filter, stage))
 end
@@ -202,7 +217,8 @@ function M.result_bytes(e, rows)
     if o.surrogate == 'swap_trials' then cell = cell + 32 * e.K end
     if o.compat == 'tensorpac' then cell = cell + 16 * e.K end
   end
-  return rows * (e.P * e.A * cell + (o.mcp == 'maxstat' and e.K * (s + 8) + e.P * e.A * (e.K - (e.far or e.K)) * 3 * s or 0))
+  return rows * (e.P * e.A * cell + (o.mcp == 'maxstat' and e.K * (s + 8) + e.P * e.A * (e.K - (e.far or e.K)) * 3 * s
+    or 0))
 end
 
 -- ---------------------------------------------------------------- rows with NaN or Inf
@@ -240,7 +256,8 @@ function M.poison(r, flags, K)
   return r
 end
 
---- 0 and status 2 in the cells [jobs, A] without variation: ranks and phases of an envelope do not show that there is none.
+--- 0 and status 2 in the cells [jobs, A] without variation: ranks and phases of an envelope do not show that there is
+--- none.
 local function deaden(r, dead, K)
   if not mc.any(dead) then return r end
   local jobs, A = dead.shape[1], dead.shape[2]
@@ -286,8 +303,10 @@ local function run_rows(e, x, xa)
   local list = { x, p.table, p.spans, e.window, e.K > 0 and not e.by_fft and e.shifts or none64(), mc.zeros { 0 } }
   if xa then list[7] = xa end
   local r = couple('pac_row', list, {
-    P = e.P, A = e.A, N = p.N, pad = p.pad, bins = o.n_bins, demean = o.demean, L = e.L, kind = o.moments and 2 or e.by_fft and 1 or 0,
-    norm = NORM[o.bin_norm], measure = BINS[o.measure] or MOMENT[o.measure], NX = filters.correlation_length(e.L), first = e.m or 0, K = e.K, near = e.near or 0, near_count = e.K > 0 and e.K - (e.far or e.K) or 0, threshold = e.threshold,
+    P = e.P, A = e.A, N = p.N, pad = p.pad, bins = o.n_bins, demean = o.demean, L = e.L,
+    kind = o.moments and 2 or e.by_fft and 1 or 0, norm = NORM[o.bin_norm],
+    measure = BINS[o.measure] or MOMENT[o.measure], NX = filters.correlation_length(e.L), first = e.m or 0, K = e.K,
+    near = e.near or 0, near_count = e.K > 0 and e.K - (e.far or e.K) or 0, threshold = e.threshold,
   }, wanted(e))
   local bad = xa and bad_rows(x)
   return bad and M.poison(r, bad, e.K) or r
@@ -297,7 +316,8 @@ end
 
 local function tiled(e, a) return raw('pac_tile', { a:to(e.dtype):contiguous() }, { A = e.A, L = e.L }, 1)[1] end
 
---- From the filter of the native mode: idx u8 [R, P, L], angle [R, P, L], unit [R, P, 2, L] as needed, amp tiles [R, tiles, L, W].
+--- From the filter of the native mode: idx u8 [R, P, L], angle [R, P, L], unit [R, P, 2, L] as needed, amp tiles [R,
+--- tiles, L, W].
 local function fused_features(e, x, which)
   local o, p = e.o, e.plan
   local soft, want, names = o.binning == 'soft', 0, {}
@@ -311,7 +331,8 @@ local function fused_features(e, x, which)
     if soft then ask('angle', 4) end
   end
   if which ~= 'pha' then ask('amp', 8) end
-  local out = raw('pac_analytic', { x, p.table, p.spans, e.window }, { P = e.P, A = e.A, N = p.N, pad = p.pad, bins = o.n_bins, demean = o.demean, L = e.L, want = want },
+  local out = raw('pac_analytic', { x, p.table, p.spans, e.window },
+    { P = e.P, A = e.A, N = p.N, pad = p.pad, bins = o.n_bins, demean = o.demean, L = e.L, want = want },
     #names + 1)
   local r = {}
   for i, n in ipairs(names) do r[n] = out[i] end
@@ -340,9 +361,13 @@ local function band_by_band(e, x)
     for i, b in ipairs(set:totable()) do
       mc.scope(function()
         local z
-        if o.filter == 'butter_trunc' then z = filters.butter_rows(x, kernel(b))
-        elseif o.filter == 'morlet' then z = filters.morlet_rows(x, (b[1] + b[2]) / 2, o.fs, o.morlet_width):reshape(R, T)
-        else z = filters.unfused(x, b, { fs = o.fs, cycles = o.n_cycles[side] }) end
+        if o.filter == 'butter_trunc' then
+          z = filters.butter_rows(x, kernel(b))
+        elseif o.filter == 'morlet' then
+          z = filters.morlet_rows(x, (b[1] + b[2]) / 2, o.fs, o.morlet_width):reshape(R, T)
+        else
+          z = filters.unfused(x, b, { fs = o.fs, cycles = o.n_cycles[side] })
+        end
         out[{ mc.all, i }] = f(kept(e, z))
       end)
     end
@@ -467,20 +492,24 @@ local function jobs(e, f, pha_rows, amp_rows, count, G, divisor, want, K)
   local shifts = K > 0 and not by_fft and e.shifts or none64()
   if o.moments then
     local unit_at = mc.tensor(pha_rows, { dtype = 'i64' }) * (e.P * 2 * L)
-    return couple('pac_moments', { f.unit, f.cosine or f.amp, f.sine or mc.zeros({ 0 }, { dtype = e.dtype }), unit_at, amp_at, shifts },
-      { P = e.P, A = e.A, L = L, measure = MOMENT[o.measure], K = K, near = e.near or 0, near_count = e.K > 0 and e.K - (e.far or e.K) or 0, unit_band = L, amp_tile = L * e.W, jobs = count, threshold = e.threshold }, want)
+    return couple('pac_moments',
+      { f.unit, f.cosine or f.amp, f.sine or mc.zeros({ 0 }, { dtype = e.dtype }), unit_at, amp_at, shifts },
+      { P = e.P, A = e.A, L = L, measure = MOMENT[o.measure], K = K, near = e.near or 0, near_count = e.K > 0 and e.K
+          - (e.far or e.K) or 0, unit_band = L, amp_tile = L * e.W, jobs = count, threshold = e.threshold }, want)
   end
   local soft = o.binning == 'soft'
   local idx_at = mc.tensor(pha_rows, { dtype = 'i64' }) * (e.P * L)
   return couple('pac_bins', { soft and f.angle or f.idx, f.amp, idx_at, amp_at, shifts, divisor or mc.zeros { 0 } }, {
-    P = e.P, A = e.A, L = L, G = G, bins = o.n_bins, norm = divisor and 2 or NORM[o.bin_norm == 'pooled' and 'mean' or o.bin_norm], measure = BINS[o.measure],
-    exhaustive = by_fft, N = filters.correlation_length(L), first = e.m or 0, K = K, near = e.near or 0, near_count = e.K > 0 and e.K - (e.far or e.K) or 0, asymmetric = o.compat == 'gpac', idx_band = L, amp_tile = L * e.W, jobs = count,
-    epsilon = o.compat == 'gpac' and EPSILON_GPAC or 0, tau = soft and o.tau or 0,
+    P = e.P, A = e.A, L = L, G = G, bins = o.n_bins,
+    norm = divisor and 2 or NORM[o.bin_norm == 'pooled' and 'mean' or o.bin_norm], measure = BINS[o.measure],
+    exhaustive = by_fft, N = filters.correlation_length(L), first = e.m or 0, K = K, near = e.near or 0,
+    near_count = e.K > 0 and e.K - (e.far or e.K) or 0, asymmetric = o.compat == 'gpac', idx_band = L,
+    amp_tile = L * e.W, jobs = count, epsilon = o.compat == 'gpac' and EPSILON_GPAC or 0, tau = soft and o.tau or 0,
   }, want)
 end
 
---- Trial permutations: every surrogate pairs the phase of one segment with the amplitude of another of the same channel. A bad segment
---- stays out of the exchange, so that the others do not notice it.
+--- Trial permutations: every surrogate pairs the phase of one segment with the amplitude of another of the same
+--- channel. A bad segment stays out of the exchange, so that the others do not notice it.
 local function swap(e, f, layout, r, divisor)
   local o, S = e.o, layout.S
   local pha, amp, bad = {}, {}, f.bad
@@ -519,7 +548,8 @@ function M.statistics(e, r)
       r.zvalue = s[{ mc.ellipsis, e.K + 1 }]:contiguous()
       s = mc.moveaxis(s[{ mc.ellipsis, { 1, e.K } }], -1, 2)
     end
-    r[o.maxstat_of == 'z' and 'zmax' or 'max'] = mc.max(mc.where(mc.isnan(s), mc.full({ 1 }, -math.huge, { dtype = s.dtype }), s), { 3, 4 })
+    r[o.maxstat_of == 'z' and 'zmax' or 'max'] =
+      mc.max(mc.where(mc.isnan(s), mc.full({ 1 }, -math.huge, { dtype = s.dtype }), s), { 3, 4 })
   end
   return r
 end
@@ -531,8 +561,10 @@ local function pooled_counts(e, f, rows)
     list[i] = i - 1
     weight[i] = f.bad and f.bad[i] and 0 or 1
   end
-  local r = couple('pac_bins', { f.idx, f.amp, mc.tensor(list, { dtype = 'i64' }) * (e.P * e.L), mc.tensor(list, { dtype = 'i64' }) * (e.tiles * e.L * e.W), none64(), mc.zeros { 0 } },
-    { P = e.P, A = e.A, L = e.L, G = 1, bins = e.o.n_bins, idx_band = e.L, amp_tile = e.L * e.W, jobs = rows }, { count = true })
+  local r = couple('pac_bins', { f.idx, f.amp, mc.tensor(list, { dtype = 'i64' }) * (e.P * e.L),
+    mc.tensor(list, { dtype = 'i64' }) * (e.tiles * e.L * e.W), none64(), mc.zeros { 0 } },
+    { P = e.P, A = e.A, L = e.L, G = 1, bins = e.o.n_bins, idx_band = e.L, amp_tile = e.L * e.W,
+      jobs = rows }, { count = true })
   return mc.sum(r.count * mc.tensor(weight):reshape(rows, 1, 1), { 1, 2 })
 end
 
@@ -597,7 +629,9 @@ function M.block(e, x, xa, layout)
     if swapped then r = swap(e, f, layout, r, divisor) end
     if f.flat then
       local dead = mc.take(f.flat, mc.tensor(layout.amp, { dtype = 'i64' }) + 1, 1)
-      if f.still then dead = mc.logical_or(dead, mc.take(f.still, mc.tensor(layout.pha, { dtype = 'i64' }) + 1, 1):reshape(-1, 1)) end
+      if f.still then
+        dead = mc.logical_or(dead, mc.take(f.still, mc.tensor(layout.pha, { dtype = 'i64' }) + 1, 1):reshape(-1, 1))
+      end
       r = deaden(r, dead, e.K)
     end
     if f.bad then r = M.poison(r, bad_jobs(f, layout), e.K) end

@@ -26,9 +26,14 @@ local function describe(x) return ('%s %s'):format(x.dtype, tostring(x.shape)) e
 
 --- A tensor [n, B, T]; [n, T] is one band.
 local function trials(fname, x, what, level)
-  if not mc.is_tensor(x) then error(('%s: %s is %s; give a tensor [trials, bands, samples]'):format(fname, what, check.show(x)), level + 1) end
+  if not mc.is_tensor(x) then
+    error(('%s: %s is %s; give a tensor [trials, bands, samples]'):format(fname, what, check.show(x)), level + 1)
+  end
   if x.ndim == 2 then x = x:expand_dims(2) end
-  if x.ndim ~= 3 then error(('%s: %s is %s; give [trials, bands, samples] or [trials, samples]'):format(fname, what, describe(x)), level + 1) end
+  if x.ndim ~= 3 then
+    error(('%s: %s is %s; give [trials, bands, samples] or [trials, samples]'):format(fname, what, describe(x)),
+      level + 1)
+  end
   if x.dtype == 'f32' or x.dtype == 'f64' or is_complex(x) then return x end
   return x:to 'f64'
 end
@@ -42,7 +47,8 @@ local function check_span(fname, phase, level)
     low, high = finite:min():item(), finite:max():item()
   end
   if high - low > TWO_PI * (1 + 1e-6) then
-    error(('%s: phase runs from %g to %g, more than 2 pi; give radians within one turn (degrees? unwrapped?)'):format(fname, low, high), level + 1)
+    error(('%s: phase runs from %g to %g, more than 2 pi; give radians within one turn (degrees? unwrapped?)'):format(
+      fname, low, high), level + 1)
   end
 end
 
@@ -50,7 +56,8 @@ local function pair(fname, phase, amp, level)
   phase, amp = trials(fname, phase, 'phase', level + 1), trials(fname, amp, 'amplitude', level + 1)
   local p, a = phase.shape, amp.shape
   if p[1] ~= a[1] or p[3] ~= a[3] then
-    error(('%s: phase is %s and amplitude is %s; trials and samples must be equal'):format(fname, describe(phase), describe(amp)), level + 1)
+    error(('%s: phase is %s and amplitude is %s; trials and samples must be equal'):format(fname, describe(phase),
+      describe(amp)), level + 1)
   end
   check_span(fname, phase, level + 1)
   return phase, amp
@@ -95,8 +102,9 @@ end
 --- [n, B, t] as contiguous f64 or c128 [t, B, n].
 local function by_time(x) return x:permute_dims(3, 2, 1):to(is_complex(x) and 'c128' or 'f64'):contiguous() end
 
---- The block first..last of time: s over c [t, 2P, n], s.c [t, P, 1], a [t, n, A], each scaled over trials. shared: the s.c of Tensorpac's
---- circular form, which correlates the sine of a band with the cosines of all phase bands together (the same for a single band).
+--- The block first..last of time: s over c [t, 2P, n], s.c [t, P, 1], a [t, n, A], each scaled over trials. shared: the
+--- s.c of Tensorpac's circular form, which correlates the sine of a band with the cosines of all phase bands together
+--- (the same for a single band).
 local function prepare(phase, amp, first, last, scale, shared)
   local s, raw = unit(by_time(phase[{ mc.all, mc.all, { first, last } }]))
   local c = scale(raw)
@@ -119,7 +127,8 @@ local function pooled(x, half)
   return x:windows(2 * half + 1, { axis = 1 }):mean(-1)
 end
 
---- Each sample becomes the mean of all windowed values whose window covers it: values [V, ...] of windows of 2 half + 1 give [V + 2 half, ...].
+--- Each sample becomes the mean of all windowed values whose window covers it: values [V, ...] of windows of 2 half + 1
+--- give [V + 2 half, ...].
 local function spread(x, half)
   local width = {}
   for i = 1, x.ndim do width[i] = i == 1 and { 2 * half, 2 * half } or { 0, 0 } end
@@ -142,7 +151,8 @@ local STATISTIC = {
 }
 
 local ERPAC = {
-  method = { 'circular', { 'circular', 'gc' } }, smooth = { 0, 'integer >= 0' }, n_perm = { 0, 'integer >= 0' }, seed = { 42, 'integer >= 0' },
+  method = { 'circular', { 'circular', 'gc' } }, smooth = { 0, 'integer >= 0' }, n_perm = { 0, 'integer >= 0' },
+  seed = { 42, 'integer >= 0' },
   mcp = { 'none', { 'none', 'maxstat', 'fdr', 'bonferroni' } }, maxstat_of = { nil, { 'z', 'raw' } },
     compat = { 'native', { 'native', 'tensorpac' } },
 }
@@ -152,40 +162,49 @@ local KEPT = 2 ^ 23
 local function erpac_options(opts, phase, level)
   local o = check.opts('pac.erpac', opts, ERPAC, level + 1)
   local n, t = phase.shape[1], phase.shape[3]
-  if n < 4 then error(('pac.erpac: phase is %s; coupling across trials needs at least 4 trials, it has %d'):format(describe(phase), n), level) end
-  if o.n_perm == 1 then error('pac.erpac: n_perm is 1; give 0 or at least 2', level) end
-  if o.smooth > 0 and o.method ~= 'gc' then error("pac.erpac: smooth pools ranked samples and needs method = 'gc'", level) end
-  if 2 * o.smooth + 1 > t then
-    error(('pac.erpac: smooth is %d and there are %d samples; a window holds 2 smooth + 1 samples'):format(o.smooth, t), level)
+  if n < 4 then
+    error(('pac.erpac: phase is %s; coupling across trials needs at least 4 trials, it has %d'):format(
+      describe(phase), n), level)
   end
-  if o.mcp == 'maxstat' and o.n_perm == 0 then error("pac.erpac: mcp = 'maxstat' compares with permutations; give n_perm", level) end
+  if o.n_perm == 1 then error('pac.erpac: n_perm is 1; give 0 or at least 2', level) end
+  if o.smooth > 0 and o.method ~= 'gc' then
+    error("pac.erpac: smooth pools ranked samples and needs method = 'gc'", level)
+  end
+  if 2 * o.smooth + 1 > t then
+    error(('pac.erpac: smooth is %d and there are %d samples; a window holds 2 smooth + 1 samples'):format(o.smooth, t),
+      level)
+  end
+  if o.mcp == 'maxstat' and o.n_perm == 0 then
+    error("pac.erpac: mcp = 'maxstat' compares with permutations; give n_perm", level)
+  end
   if o.mcp ~= 'none' and o.method == 'gc' and o.n_perm == 0 then
     error(("pac.erpac: mcp = '%s' corrects p-values, which method = 'gc' has only with n_perm"):format(o.mcp), level)
   end
   return o
 end
 
---- Event-related phase-amplitude coupling: at each sample, how much of the amplitude's variation over trials the phase explains.
+--- Event-related phase-amplitude coupling: at each sample, how much of the amplitude's variation over trials the phase
+--- explains.
 ---
---- 'circular': rho^2 = (r_ac^2 + r_as^2 - 2 r_ac r_as r_sc)/(1 - r_sc^2) from the correlations over trials of a, sin phi and cos phi; without
---- permutations p = exp(-n rho^2/2) (chi-square with 2 degrees of freedom). 'gc': mutual information in bits of the normal scores of the
---- ranks over trials; smooth = h pools the samples t - h..t + h (NaN where the window does not fit). With n_perm = K the trials of the
---- amplitude are permuted, one permutation for all bands and samples, and p = (1 + #{s >= x})/(1 + K); mcp = 'maxstat' compares with the
---- maximum over bands and samples of values standardised by the permutations and the observation of each sample and
---- pair of bands
+--- 'circular': rho^2 = (r_ac^2 + r_as^2 - 2 r_ac r_as r_sc)/(1 - r_sc^2) from the correlations over trials of a, sin
+--- phi and cos phi; without permutations p = exp(-n rho^2/2) (chi-square with 2 degrees of freedom). 'gc': mutual
+--- information in bits of the normal scores of the ranks over trials; smooth = h pools the samples t - h..t + h (NaN
+--- where the window does not fit). With n_perm = K the trials of the amplitude are permuted, one permutation for all
+--- bands and samples, and p = (1 + #{s >= x})/(1 + K); mcp = 'maxstat' compares with the maximum over bands and samples
+--- of values standardised by the permutations and the observation of each sample and pair of bands
 --- (maxstat_of = 'raw': of values as they are, the default with compat), 'fdr' and 'bonferroni' correct over all P A
 --- T values. compat = 'tensorpac': r_sc is taken over all
 --- phase bands together, and smooth gives each sample the mean of all windows that cover it.
 ---@param phase any f32|f64 [n, P, T] rad within one turn, or analytic signal c64|c128
 ---@param amp any f32|f64 [n, A, T], or analytic signal
----@param opts? table method 'circular'|'gc' · smooth 0 samples · n_perm 0 · seed 42 · mcp 'none'|'maxstat'|'fdr'|'bonferroni' ·
----  maxstat_of 'z'|'raw' · compat 'native'|'tensorpac'
+---@param opts? table method 'circular'|'gc' · smooth 0 samples · n_perm 0 · seed 42 · mcp
+---  'none'|'maxstat'|'fdr'|'bonferroni' · maxstat_of 'z'|'raw' · compat 'native'|'tensorpac'
 ---@return any stat f64 [P, A, T]: rho in [0, 1], or bits; NaN where a band does not vary over trials or is not finite
 ---@return any p f64 [P, A, T], nil for 'gc' without permutations
 ---@return table info method, n, n_perm, maxima (f64 [K]) with permutations, of standardised values (standard f64 [P,
 ---  A, T]) or raw ones
---- Source: A method for event-related phase/amplitude coupling, 2013; A statistical framework for neuroimaging data analysis based on mutual
---- information estimated via a Gaussian copula, 2017.
+--- Source: A method for event-related phase/amplitude coupling, 2013; A statistical framework for neuroimaging data
+--- analysis based on mutual information estimated via a Gaussian copula, 2017.
 function M.erpac(phase, amp, opts)
   phase, amp = pair('pac.erpac', phase, amp, 2)
   local o = erpac_options(opts, phase, 3)
@@ -258,16 +277,17 @@ local LOCK = { before = { nil, 'integer >= 0' }, after = { nil, 'integer >= 0' }
 
 --- Average of a signal (power of many bands, say) around the phase peak nearest to a cue.
 ---
---- In each trial the sample is sought at which the slow rhythm peaks (phase nearest 0 on its way up, a local maximum of cos phi) and that lies
---- nearest to `cue` (the earlier of two); trials are cut around their peaks and averaged. Trials without a peak within `search`, or whose cut
---- leaves the recording, are left out.
+--- In each trial the sample is sought at which the slow rhythm peaks (phase nearest 0 on its way up, a local maximum of
+--- cos phi) and that lies nearest to `cue` (the earlier of two); trials are cut around their peaks and averaged. Trials
+--- without a peak within `search`, or whose cut leaves the recording, are left out.
 ---@param phase any f32|f64 [n, T] rad, or analytic signal: the rhythm to lock to
 ---@param x any f32|f64 [n, A, T] or [n, T]: what is averaged
 ---@param cue integer sample (1-based)
----@param opts? table before, after: samples kept before and after the peak (a quarter of T each) · search: largest distance of the peak from
----  the cue (T)
+---@param opts? table before, after: samples kept before and after the peak (a quarter of T each) · search: largest
+---  distance of the peak from the cue (T)
 ---@return any average f64 [A, before + 1 + after]; the peak stands at sample before + 1
----@return table info peaks i64 [n] (0: none found), used bool [n], offsets f64 [W] samples from the peak, wave f64 [W] mean cos phi
+---@return table info peaks i64 [n] (0: none found), used bool [n], offsets f64 [W] samples from the peak, wave f64 [W]
+---  mean cos phi
 function M.peak_locked(phase, x, cue, opts)
   local fname = 'pac.peak_locked'
   phase, x = pair(fname, phase, x, 2)
@@ -292,11 +312,14 @@ function M.peak_locked(phase, x, cue, opts)
   local keep = mc.nonzero(used)
   local kept = keep:numel()
   if kept == 0 then
-    error(('%s: no trial of %d has a phase peak whose cut of %d samples fits; widen search or shorten before and after'):format(fname, n, width), 2)
+    error(('%s: no trial of %d has a phase peak whose cut of %d samples fits; widen search or shorten before and after')
+      :format(fname, n, width), 2)
   end
   local offsets = mc.arange(-before, after)
   local index = at[keep]:reshape(-1, 1, 1) + offsets:to 'i64'
-  local function cut(v) return mc.take_along_axis(v[keep], index:broadcast_to(kept, v.shape[2], width), -1):to 'f64':mean(1) end
+  local function cut(v)
+    return mc.take_along_axis(v[keep], index:broadcast_to(kept, v.shape[2], width), -1):to 'f64':mean(1)
+  end
   return cut(amplitude(x)), {
     peaks = mc.where(found, at, 0):to 'i64', used = used, offsets = offsets, wave = cut(wave:reshape(n, 1, samples))[1],
   }
@@ -324,7 +347,9 @@ local PSD = { fs = { 1, 'number > 0' }, average = { true, 'bool' } }
 ---@return any psd f64 [..., F], units of x squared per Hz; without average [n, ..., F]
 function M.psd(x, opts)
   local o = check.opts('pac.psd', opts, PSD, 3)
-  if not mc.is_tensor(x) or x.ndim < 2 then error('pac.psd: x is ' .. (mc.is_tensor(x) and describe(x) or check.show(x)) .. '; give [trials, samples]', 2) end
+  if not mc.is_tensor(x) or x.ndim < 2 then
+    error('pac.psd: x is ' .. (mc.is_tensor(x) and describe(x) or check.show(x)) .. '; give [trials, samples]', 2)
+  end
   local samples = x.shape[x.ndim]
   if samples < 2 then error(('pac.psd: x is %s; a spectrum needs at least 2 samples'):format(describe(x)), 2) end
   local s = mc.signal.periodogram(x:to 'f64', { fs = o.fs, detrend = 'constant' })
@@ -335,7 +360,8 @@ end
 
 local BINNED = { bins = { 18, 'integer >= 2' }, per_trial = { false, 'bool' }, distribution = { false, 'bool' } }
 
---- Bin 0..bins-1 of each phase: floor((phi + pi) bins / 2 pi), +pi in the last bin; angles outside [-pi, pi] are turned back first.
+--- Bin 0..bins-1 of each phase: floor((phi + pi) bins / 2 pi), +pi in the last bin; angles outside [-pi, pi] are turned
+--- back first.
 local function bin_index(phase, bins)
   local phi = is_complex(phase) and mc.angle(phase) or phase
   phi = phi:to 'f64'
@@ -347,7 +373,8 @@ end
 ---@param phase any f32|f64 [n, P, T] rad within one turn, or analytic signal
 ---@param amp any f32|f64 [n, A, T], or analytic signal
 ---@param opts? table bins 18 · per_trial false: keep trials apart · distribution false: scale to sum 1 over the bins
----@return any amplitude f64 [P, A, bins] ([n, P, A, bins] with per_trial), NaN in bins without samples (0 in a distribution)
+---@return any amplitude f64 [P, A, bins] ([n, P, A, bins] with per_trial), NaN in bins without samples (0 in a
+---  distribution)
 ---@return any counts i64 [P, bins] ([n, P, bins]) samples in each bin
 ---@return any centres f64 [bins] rad
 function M.binned(phase, amp, opts)
@@ -360,7 +387,8 @@ function M.binned(phase, amp, opts)
   local sums, counts = mc.zeros { kept, bands_p * bins, bands_a }, mc.zeros { kept, bands_p * bins }
   for i = 1, n do
     mc.scope(function()
-      local member = mc.eq(bin_index(phase[i], bins):expand_dims(2), labels:reshape(-1, 1)):to 'f64':reshape(bands_p * bins, samples)
+      local member =
+        mc.eq(bin_index(phase[i], bins):expand_dims(2), labels:reshape(-1, 1)):to 'f64':reshape(bands_p * bins, samples)
       local row = { o.per_trial and i or 1 }
       sums:index_add_(row, mc.matmul(member, amplitude(amp[i]):to 'f64'.T))
       counts:index_add_(row, mc.sum(member, -1))
@@ -386,11 +414,14 @@ end
 ---@return table rows { phase_hz, amp_hz, phase_rad, amplitude }
 ---@return table header their names
 function M.binned_rows(mean, centres, phase_hz, amp_hz)
-  if mean.ndim ~= 3 then error(('pac.binned_rows: amplitudes are %s; give [P, A, bins], one table per trial'):format(describe(mean)), 2) end
+  if mean.ndim ~= 3 then
+    error(('pac.binned_rows: amplitudes are %s; give [P, A, bins], one table per trial'):format(describe(mean)), 2)
+  end
   local p, a, b = mean:size()
   if phase_hz:numel() ~= p or amp_hz:numel() ~= a or centres:numel() ~= b then
-    error(('pac.binned_rows: amplitudes are %s; there are %d phase centres, %d amplitude centres and %d bin centres'):format(
-      describe(mean), phase_hz:numel(), amp_hz:numel(), centres:numel()), 2)
+    error(('pac.binned_rows: amplitudes are %s; there are %d phase centres, %d amplitude centres and %d bin centres')
+      :format(
+        describe(mean), phase_hz:numel(), amp_hz:numel(), centres:numel()), 2)
   end
   local values, phases, amps, bins = mean:totable(), phase_hz:totable(), amp_hz:totable(), centres:totable()
   local rows = {}

@@ -1,4 +1,5 @@
--- filters.lua - the band filters of phase-amplitude coupling, as tables for the fused transform or as tensor operations.
+-- filters.lua - the band filters of phase-amplitude coupling, as tables for the fused transform or as tensor
+-- operations.
 --
 -- Holds the three designs: fir1 (windowed band-pass, forward and backward), butter_trunc (truncated Butterworth
 -- response, as gPAC has it), morlet.
@@ -16,7 +17,8 @@ local raw = require 'workflows.pac.stages'.run
 local transforms = require 'workflows.pac.transforms'
 local M = {}
 
---- Taps of the fir1 band-pass: difference of two ideal low-passes under a symmetric Hamming window, gain 1 at the band's mean.
+--- Taps of the fir1 band-pass: difference of two ideal low-passes under a symmetric Hamming window, gain 1 at the
+--- band's mean.
 ---@param order integer
 ---@param lo number Hz
 ---@param hi number Hz
@@ -115,15 +117,16 @@ function M.later(t, make)
   end })
 end
 
---- Analytic signals of rows by the unfused route: each band forward and backward with its own odd extension, then the transform of the
---- filtered signal zero-padded to the next fast length. One band at a time.
+--- Analytic signals of rows by the unfused route: each band forward and backward with its own odd extension, then the
+--- transform of the filtered signal zero-padded to the next fast length. One band at a time.
 ---@param x any f64 [R, T]
 ---@param band number[] {lo, hi} Hz
 ---@return any z c128 [R, T]
 function M.unfused(x, band, o)
   local T = x.shape[2]
   local order = math.max(1, (bands.filter_order(T, o.fs, band[1], o.cycles)))
-  local f = M.fused(mc.tensor { band }, mc.empty { 0, 2 }, { T = T, fs = o.fs, n_cycles = { o.cycles, o.cycles }, dtype = 'f64', pad = order })
+  local f = M.fused(mc.tensor { band }, mc.empty { 0, 2 },
+    { T = T, fs = o.fs, n_cycles = { o.cycles, o.cycles }, dtype = 'f64', pad = order })
   local none = mc.zeros({ 0, 2 }, { dtype = 'i64' })
   local z = raw('pac_analytic', { x, f.table, f.spans, none },
     { P = 1, A = 0, N = f.N, pad = f.pad, bins = 18, demean = 0, want = 16 }, 2)[1]
@@ -133,7 +136,8 @@ end
 
 M.correlation_length, M.hilbert = transforms.correlation_length, transforms.hilbert
 
---- The truncated impulse response of a 4th-order Butterworth band-pass, scaled to largest tap 1, from second-order sections.
+--- The truncated impulse response of a 4th-order Butterworth band-pass, scaled to largest tap 1, from second-order
+--- sections.
 ---@param fs number Hz
 ---@param all any f64 [n, 2] all bands of the call: the slowest sets the common length
 ---@return integer L
@@ -152,12 +156,14 @@ function M.butter_trunc(fs, all)
   end
 end
 
---- Rows through a butter_trunc kernel: correlation with zero padding, cut to T, reversed, again, reversed; then the analytic signal of length T.
+--- Rows through a butter_trunc kernel: correlation with zero padding, cut to T, reversed, again, reversed; then the
+--- analytic signal of length T.
 function M.butter_rows(x, h)
   local T, L = x.shape[2], h:numel()
   h = h:to(x.device)
   local function pass(y)
-    return mc.signal.fftconvolve(y, mc.flip(h):reshape(1, L), { mode = 'full', axes = { 2 } })[{ mc.all, { L - math.floor(L / 2), L - math.floor(L / 2) + T - 1 } }]
+    return mc.signal.fftconvolve(y, mc.flip(h):reshape(1, L),
+      { mode = 'full', axes = { 2 } })[{ mc.all, { L - math.floor(L / 2), L - math.floor(L / 2) + T - 1 } }]
   end
   return M.hilbert(mc.flip(pass(mc.flip(pass(x), { 2 }):contiguous()), { 2 }):contiguous(), T)
 end

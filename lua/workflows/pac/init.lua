@@ -19,8 +19,8 @@ local trials = require 'workflows.pac.trials'
 local error = check.error
 local M = {}
 
---- The bits of `status`: a phase bin without samples, amplitude zero, NaN or Inf in the input, surrogates that are all equal, a filter order
---- cut short by the length of the recording.
+--- The bits of `status`: a phase bin without samples, amplitude zero, NaN or Inf in the input, surrogates that are all
+--- equal, a filter order cut short by the length of the recording.
 M.STATUS = { empty_bin = 1, zero_amplitude = 2, bad_input = 4, no_spread = 8, order_cut = 16 }
 
 local TWO_PI = 2 * math.pi
@@ -31,7 +31,8 @@ local function plan_of(o, T)
   local n = in_segments.length(o, T)
   local e = n and in_segments.prepare(o, T, n) or engine.prepare(o, T)
   if n then o.segment_length = e.segment / o.fs end
-  local plan = setmetatable({ T = T, options = o, engine = e, pha_bands_hz = o.pha, amp_bands_hz = o.amp, n_surrogates = e.K, min_shift = e.m, warnings = {} }, Plan)
+  local plan = setmetatable({ T = T, options = o, engine = e, pha_bands_hz = o.pha, amp_bands_hz = o.amp,
+    n_surrogates = e.K, min_shift = e.m, warnings = {} }, Plan)
   if o.pha and not e.given then
     -- only fir1 has an order that a short recording cuts
     local cycles = o.filter == 'fir1' and o.n_cycles or { 0, 0 }
@@ -41,36 +42,45 @@ local function plan_of(o, T)
   if n then
     local text = 'rows of %d samples are analysed in %d segments of %.4g s each (segment_length), '
       .. 'whose sums are added up%s'
-    table.insert(plan.warnings, text:format(T, e.count, o.segment_length, e.K > 0 and '; a surrogate shifts the amplitude of every segment by an amount of its own' or ''))
+    table.insert(plan.warnings, text:format(T, e.count, o.segment_length,
+      e.K > 0 and '; a surrogate shifts the amplitude of every segment by an amount of its own' or ''))
   end
   if e.K > 0 then table.insert(plan.warnings, (normalize.few_surrogates(e.K, o.p_threshold))) end
   if e.K > 0 and e.plan and o.edges == 0 then
-    -- measured on white noise, five bands from 2 Hz: p <= 0.05 in 4.6 % of rows at a share of 0.19, 6.3 % at 0.75, 10.3 % at 1.5
+    -- measured on white noise, five bands from 2 Hz: p <= 0.05 in 4.6 % of rows at a share of 0.19, 6.3 % at 0.75, 10.3
+    -- % at 1.5
     local share = 2 * e.plan.pad / T
     if share > 0.5 then
-      table.insert(plan.warnings, ('the rows are short for the slowest filter: %.0f %% of the samples lie within its length of an end, where phase and amplitude share reflected samples, and p-values come out too small; use longer rows, faster bands, fewer cycles or edges'):format(math.min(100, 100 * share)))
+      table.insert(plan.warnings, ('the rows are short for the slowest filter: %.0f %% of the samples lie within its '
+        .. 'length of an end, where phase and amplitude share reflected samples, and p-values come out too small; use '
+        .. 'longer rows, faster bands, fewer cycles or edges'):format(math.min(100, 100 * share)))
     end
   end
   return plan
 end
 
 --- A plan for rows of T samples: bands, filters, shifts, made once and used for any number of recordings.
----     mc.pac.plan(1000, { fs = 250, pha_range_hz = { 4, 8 }, pha_n_bands = 2, amp_range_hz = { 40, 80 }, amp_n_bands = 3 }).T  --> 1000
+---     mc.pac.plan(1000, { fs = 250, pha_range_hz = { 4, 8 }, pha_n_bands = 2, amp_range_hz = { 40, 80 },
+---       amp_n_bands = 3 }).T
+---       --> 1000
 ---@param T integer samples of a row
 ---@param opts table as for compute
----@return table plan with :run(x), :bytes(rows), :seconds(rows), .warnings, .pha_bands_hz, .amp_bands_hz, .n_surrogates, .min_shift
+---@return table plan with :run(x), :bytes(rows), :seconds(rows), .warnings, .pha_bands_hz, .amp_bands_hz,
+---  .n_surrogates, .min_shift
 function M.plan(T, opts)
   check.arg('pac.plan', 'T', T, 'integer >= 2', 3)
   local o = options.complete(opts)
   local clip = o.band_clip
-  o.pha = bands.phase { fs = o.fs, range = o.pha_range_hz, n = o.pha_n_bands, bands = o.pha_bands_hz, spacing = o.spacing, clip = clip, compat = o.compat }
-  o.amp = bands.amplitude { fs = o.fs, range = o.amp_range_hz, n = o.amp_n_bands, bands = o.amp_bands_hz, spacing = o.spacing, clip = clip, compat = o.compat }
+  o.pha = bands.phase { fs = o.fs, range = o.pha_range_hz, n = o.pha_n_bands, bands = o.pha_bands_hz,
+    spacing = o.spacing, clip = clip, compat = o.compat }
+  o.amp = bands.amplitude { fs = o.fs, range = o.amp_range_hz, n = o.amp_n_bands, bands = o.amp_bands_hz,
+    spacing = o.spacing, clip = clip, compat = o.compat }
   trials.take(o, T)
   return plan_of(o, T)
 end
 
---- Peak bytes of a run over `rows` rows when `block` rows are in work at a time (default: as many as run() would take). The samples
---- themselves are not counted.
+--- Peak bytes of a run over `rows` rows when `block` rows are in work at a time (default: as many as run() would take).
+--- The samples themselves are not counted.
 ---@param rows integer
 ---@param block? integer
 ---@param segments? integer of a channel, for pooled segments
@@ -94,11 +104,13 @@ function Plan:_most(together)
   return math.max(together, math.floor(512 * 2 ^ 20 / engine.row_bytes(self.engine) / together) * together)
 end
 
--- beyond the fused filter, seconds per band and per T log T: filters that run band by band, and the ranks of gc (measured at T = 2048, two cores)
+-- beyond the fused filter, seconds per band and per T log T: filters that run band by band, and the ranks of gc
+-- (measured at T = 2048, two cores)
 local BAND_COST = { fir1 = 4e-9, morlet = 2.1e-9, butter_trunc = 5.9e-9 }
 local RANK_COST = 4.5e-9
 
---- Seconds the run should take on this machine: measured costs per transform point and per binned sample, two cores, f32.
+--- Seconds the run should take on this machine: measured costs per transform point and per binned sample, two cores,
+--- f32.
 function Plan:seconds(rows)
   local e = self.engine
   if e.segment then
@@ -112,7 +124,9 @@ function Plan:seconds(rows)
   local bands_cost = (e.P + e.A) * e.T * math.log(e.T)
   if not e.fused and not e.given then per = per + bands_cost * BAND_COST[self.options.filter] end
   if self.options.measure == 'gc' then per = per + bands_cost * RANK_COST end
-  if e.K > 0 then per = per + (e.by_fft and cells * 9 * e.L * math.log(e.L) * 0.35e-9 or cells * e.L * e.K * 0.045e-9) end
+  if e.K > 0 then
+    per = per + (e.by_fft and cells * 9 * e.L * math.log(e.L) * 0.35e-9 or cells * e.L * e.K * 0.045e-9)
+  end
   return rows * per * 2 / mc.get_num_threads() * (self.options.dtype == 'f64' and 2.3 or 1)
 end
 
@@ -126,7 +140,8 @@ local function sizes(x, o, what, inner)
   local rank = x.ndim - inner
   local axes = o.axes or BY_RANK[rank]
   if not axes or AXES[axes] ~= rank then
-    error(('pac: %s is %s with axes %q; give samples last: T, CT, ST, BCT, CST or BCST'):format(what, tensor.describe(x), tostring(axes or '?')), 2)
+    error(('pac: %s is %s with axes %q; give samples last: T, CT, ST, BCT, CST or BCST'):format(what,
+      tensor.describe(x), tostring(axes or '?')), 2)
   end
   if x:numel() == 0 then error(('pac: %s is %s; it holds no samples'):format(what, tensor.describe(x)), 2) end
   local n = { B = 1, C = 1, S = 1 }
@@ -137,7 +152,10 @@ end
 local function check_pairs(pairs_, C)
   if #pairs_ == 0 then error('pac: pairs is an empty list; give {phase channel, amplitude channel} pairs', 2) end
   for i, p in ipairs(pairs_) do
-    if type(p) ~= 'table' or #p ~= 2 then error(('pac: pairs[%d] is %s; give {phase channel, amplitude channel}'):format(i, type(p) == 'table' and #p .. ' entries' or check.show(p)), 2) end
+    if type(p) ~= 'table' or #p ~= 2 then
+      error(('pac: pairs[%d] is %s; give {phase channel, amplitude channel}'):format(i,
+        type(p) == 'table' and #p .. ' entries' or check.show(p)), 2)
+    end
     for k = 1, 2 do
       local c = p[k]
       if type(c) ~= 'number' or c ~= math.floor(c) or c < 1 or c > C then
@@ -154,7 +172,8 @@ local function layout_of(o, B, C, S)
     list = {}
     for c = 1, C do list[c] = { c, c } end
   end
-  local l = { pha = {}, amp = {}, G = o.pool_segments and S or 1, S = S, jobs = B * #list * (o.pool_segments and 1 or S) }
+  local l = { pha = {}, amp = {}, G = o.pool_segments and S or 1, S = S,
+    jobs = B * #list * (o.pool_segments and 1 or S) }
   for b = 0, B - 1 do
     for _, p in ipairs(list) do
       for s = 0, S - 1 do
@@ -201,7 +220,8 @@ local function progress_of(o, e, rows)
   return bar and big and require('mascon.base.progress').new(rows, { label = 'pac', unit = 'rows' }) or nil
 end
 
---- Rows that depend on each other and so must be in one block, and the batch of the layout they form: { B, C, S } of n rows.
+--- Rows that depend on each other and so must be in one block, and the batch of the layout they form: { B, C, S } of n
+--- rows.
 local function dependence(o, e, n)
   if e.row_route then return 1 end
   local R, CS, S = n.B * n.C * n.S, n.C * n.S, n.S
@@ -220,7 +240,9 @@ function Plan:_execute(rows, rows_a, n)
   local block, workers = self:block_rows(R, together, n.S)
   if workers < self:_workers(R, n.S) then mc.set_num_threads(workers) end
   local bar = progress_of(o, e, R)
-  if bar and not o.max_memory then block = math.max(together, math.min(block, math.ceil(R / 40 / together) * together)) end
+  if bar and not o.max_memory then
+    block = math.max(together, math.min(block, math.ceil(R / 40 / together) * together))
+  end
   local total, out, at = layout_of(o, n.B, n.C, n.S).jobs, nil, 0
   local function part(x, first, last)
     x = x[{ { first, last } }]
@@ -231,7 +253,8 @@ function Plan:_execute(rows, rows_a, n)
     local last = math.min(first + block - 1, R)
     local k = last - first + 1
     local r = mc.scope(function()
-      return engine.block(e, part(rows, first, last), rows_a and part(rows_a, first, last), batch and layout_of(o, batch(k)))
+      return engine.block(e, part(rows, first, last), rows_a and part(rows_a, first, last),
+        batch and layout_of(o, batch(k)))
     end)
     if k == R then
       out = r
@@ -285,7 +308,10 @@ end
 function Plan:_check_sizes(n)
   local o = self.options
   if o.surrogate == 'swap_trials' then
-    if n.S < 2 then error('pac: surrogate is "swap_trials" and there is one segment; it needs at least two, use block_swap or give segments', 2) end
+    if n.S < 2 then
+      error('pac: surrogate is "swap_trials" and there is one segment; it needs at least two, use block_swap or '
+        .. 'give segments', 2)
+    end
     if o.permutations then require('workflows.pac.surrogate').permutations(o, n.S) end
   end
   if o.pool_segments and n.S == 1 and not (o.axes and o.axes:find 'S') then
@@ -309,11 +335,16 @@ function Plan:check(x, x_amp)
   check_samples(x, 'x')
   local axes, n = sizes(x, o, 'x', 0)
   local T = x.shape[x.ndim]
-  if T ~= self.T then error(('pac: x has %d samples, the plan is for %d; make a plan for this length'):format(T, self.T), 2) end
+  if T ~= self.T then
+    error(('pac: x has %d samples, the plan is for %d; make a plan for this length'):format(T, self.T), 2)
+  end
   x_amp = x_amp or o.x_amp
   if x_amp then
     check_samples(x_amp, 'x_amp')
-    if x_amp.shape ~= x.shape then error(('pac: x_amp is %s and x is %s; the shapes must be equal'):format(tensor.describe(x_amp), tensor.describe(x)), 2) end
+    if x_amp.shape ~= x.shape then
+      error(('pac: x_amp is %s and x is %s; the shapes must be equal'):format(tensor.describe(x_amp),
+        tensor.describe(x)), 2)
+    end
   end
   self:_check_sizes(n)
   return axes, n
@@ -378,14 +409,17 @@ end
 
 -- ---------------------------------------------------------------- results
 
---- Tensorpac's p-values of each channel: values and surrogates averaged over segments before the bands; bad segments are left out.
+--- Tensorpac's p-values of each channel: values and surrogates averaged over segments before the bands; bad segments
+--- are left out.
 local function p_of_trials(o, value, all, segments)
   local groups, p = value.shape[1] / segments, {}
   for g = 1, groups do
-    local v, s = value:reshape(groups, segments, value.shape[2], value.shape[3])[g], all:reshape(groups, segments, all.shape[2], all.shape[3], all.shape[4])[g]
+    local v, s = value:reshape(groups, segments, value.shape[2], value.shape[3])[g],
+      all:reshape(groups, segments, all.shape[2], all.shape[3], all.shape[4])[g]
     local good = mc.nonzero(mc.logical_not(mc.any(mc.isnan(v:reshape(segments, -1)), 2))):reshape(-1)
     if good:numel() > 0 and good:numel() < segments then v, s = mc.take(v, good, 1), mc.take(s, good, 1) end
-    local raw = normalize.p_tensorpac(v, mc.permute_dims(s, { 2, 1, 3, 4 }):to 'f64', { p = o.p_threshold, mcp = o.mcp == 'none' and 'maxstat' or o.mcp })
+    local raw = normalize.p_tensorpac(v, mc.permute_dims(s, { 2, 1, 3, 4 }):to 'f64',
+      { p = o.p_threshold, mcp = o.mcp == 'none' and 'maxstat' or o.mcp })
     p[g] = mc.where(mc.isnan(v:mean(1)), mc.nan, raw)
   end
   return mc.stack(p, 1)
@@ -399,14 +433,16 @@ local function with_cut(e, status)
   return status + cut
 end
 
-local CORRECT = { mcp = { nil, { 'none', 'maxstat', 'fdr', 'bonferroni' } }, mcp_scope = { nil, { 'run', 'channel' } }, recordings = { 1, 'integer >= 1' } }
+local CORRECT = { mcp = { nil, { 'none', 'maxstat', 'fdr', 'bonferroni' } }, mcp_scope = { nil, { 'run', 'channel' } },
+  recordings = { 1, 'integer >= 1' } }
 
 --- p-values of a result, corrected for many pairs.
 ---
---- none: (1 + #{s >= x})/(1 + K) of each pair. maxstat: pairs and surrogates on the scale of each pair's own null (maxstat_of = 'z' of
---- compute; 'raw': as they are), and p = (1 + #{max_k >= x})/(1 + K), max_k being the largest of surrogate k over the family. bonferroni, fdr:
---- p of the pairs times their number, and the step-up procedure. The family: all pairs of all channels and segments of a recording
---- (mcp_scope = 'run'), or of each map by itself ('channel').
+--- none: (1 + #{s >= x})/(1 + K) of each pair. maxstat: pairs and surrogates on the scale of each pair's own null
+--- (maxstat_of = 'z' of compute; 'raw': as they are), and p = (1 + #{max_k >= x})/(1 + K), max_k being the largest of
+--- surrogate k over the family. bonferroni, fdr: p of the pairs times their number, and the step-up procedure. The
+--- family: all pairs of all channels and segments of a recording (mcp_scope = 'run'), or of each map by itself
+--- ('channel').
 ---@param r table result of compute
 ---@param opts? table mcp and mcp_scope (those of the run) · recordings 1: how many the first axis holds
 ---@return any p f64 of the shape of r.pac
@@ -414,20 +450,27 @@ local CORRECT = { mcp = { nil, { 'none', 'maxstat', 'fdr', 'bonferroni' } }, mcp
 function M.correct(r, opts)
   local o = check.opts('pac.correct', opts, CORRECT, 3)
   local mcp, scope = o.mcp or r.options.mcp, o.mcp_scope or r.options.mcp_scope
-  if not r.surr_exceed then error('pac.correct: the result has no surrogates; compute it with n_perm, or surrogate = "exhaustive"', 2) end
-  if mcp == 'maxstat' and not r.surr_max then error('pac.correct: the result holds no maxima; compute it with mcp = "maxstat"', 2) end
+  if not r.surr_exceed then
+    error('pac.correct: the result has no surrogates; compute it with n_perm, or surrogate = "exhaustive"', 2)
+  end
+  if mcp == 'maxstat' and not r.surr_max then
+    error('pac.correct: the result holds no maxima; compute it with mcp = "maxstat"', 2)
+  end
   local value = mcp == 'maxstat' and r.standard or r.pac
-  local p = normalize.test(value:to 'f64', { k = r.n_surrogates, count = r.surr_exceed, maxima = r.surr_max and r.surr_max:to 'f64', mcp = mcp,
+  local p = normalize.test(value:to 'f64', { k = r.n_surrogates, count = r.surr_exceed,
+    maxima = r.surr_max and r.surr_max:to 'f64', mcp = mcp,
     groups = scope == 'run' and o.recordings or nil, near = mcp == 'maxstat' and r.surr_near or nil })
   return p
 end
 
---- The values of a result with counts as Tensorpac has them: the sum of amplitudes of a phase bin divided by its count over
---- all phase bands and rows of the result.
+--- The values of a result with counts as Tensorpac has them: the sum of amplitudes of a phase bin divided by its count
+--- over all phase bands and rows of the result.
 ---@param r table result of compute with return_sums
 ---@return any of the shape of r.pac
 function M.pooled(r)
-  if not r.bin_sums then error('pac.pooled: the result has no sums by phase bin; compute it with return_sums = true', 2) end
+  if not r.bin_sums then
+    error('pac.pooled: the result has no sums by phase bin; compute it with return_sums = true', 2)
+  end
   local o, P, A = r.options, r.pac.shape[r.pac.ndim - 1], r.pac.shape[r.pac.ndim]
   local B = o.n_bins
   local bad = mc.any(mc.isnan(r.pac:reshape(-1, P * A)), 2):reshape(-1, 1, 1)
@@ -435,7 +478,8 @@ function M.pooled(r)
   local divisor = mc.sum(mc.where(bad, 0, counts), { 1, 2 })
   local list = { r.bin_sums:reshape(-1):contiguous(), counts:reshape(-1):contiguous(), divisor,
     mc.zeros({ 0 }, { dtype = r.pac.dtype }) }
-  local value = require('mascon.core.op').raw('pac_measure', list, { P = P, A = A, bins = B, norm = 2, measure = o.measure == 'hr' and 1 or 0, want = 1 }, 1)[1]
+  local value = require('mascon.core.op').raw('pac_measure', list,
+    { P = P, A = A, bins = B, norm = 2, measure = o.measure == 'hr' and 1 or 0, want = 1 }, 1)[1]
   return mc.where(mc.isnan(r.pac), mc.nan, value:reshape(r.pac.shape))
 end
 
@@ -444,21 +488,28 @@ function Plan:finish(r, n, axes)
   local o, e = self.options, self.engine
   local P, A, K = e.P, e.A, e.K
   local shaped = shaper(o, axes, n)
-  local out = { pac = shaped(r.value:to(o.dtype), P, A), pha_bands_hz = o.pha, amp_bands_hz = o.amp, warnings = self.warnings, n_surrogates = K, min_shift = e.m, null_shift = e.near, options = o }
+  local out = {
+    pac = shaped(r.value:to(o.dtype), P, A), pha_bands_hz = o.pha, amp_bands_hz = o.amp, warnings = self.warnings,
+    n_surrogates = K, min_shift = e.m, null_shift = e.near, options = o,
+  }
   local status = e.cut and with_cut(e, r.status) or r.status
   if not o.moments then
     out.bin_centers = (mc.arange(0, o.n_bins - 1) + 0.5) * (TWO_PI / o.n_bins) - math.pi
     out.pref_phase = shaped(r.pref, P, A)
-    out.peak_phase = shaped(mc.where(mc.lt(r.best, 0), mc.nan, (r.best:to 'f64' + 0.5) * (TWO_PI / o.n_bins) - math.pi):to(o.dtype), P, A)
+    out.peak_phase = shaped(
+      mc.where(mc.lt(r.best, 0), mc.nan, (r.best:to 'f64' + 0.5) * (TWO_PI / o.n_bins) - math.pi):to(o.dtype), P, A)
     if r.dist then out.dist = shaped(r.dist, P, A, o.n_bins) end
     if r.sums then out.bin_sums, out.bin_counts = shaped(r.sums, P, o.n_bins, A), shaped(r.count, P, o.n_bins) end
   end
   if K > 0 then
     local value = r.value:to 'f64'
-    local z, sd, flat = normalize.apply(value, r.mean, r.m2, e.far or K, { norm = 'z', compat = o.compat == 'gpac' and 'gpac' or 'native' })
+    local z, sd, flat = normalize.apply(value, r.mean, r.m2, e.far or K,
+      { norm = 'z', compat = o.compat == 'gpac' and 'gpac' or 'native' })
     status = mc.bitwise_or(status, flat:to 'i32')
     out.z, out.surr_mean, out.surr_std = shaped(z, P, A), shaped(r.mean, P, A), shaped(sd, P, A)
-    if o.norm ~= 'z' and o.norm ~= 'none' then out.normalized = shaped((normalize.apply(value, r.mean, r.m2, e.far or K, { norm = o.norm })), P, A) end
+    if o.norm ~= 'z' and o.norm ~= 'none' then
+      out.normalized = shaped((normalize.apply(value, r.mean, r.m2, e.far or K, { norm = o.norm })), P, A)
+    end
     if o.compat == 'tensorpac' then
       out.p = shaper(o, axes, n, true)(p_of_trials(o, value, r.all, o.pool_segments and 1 or n.S), P, A)
     else
@@ -484,41 +535,44 @@ end
 
 --- Phase-amplitude coupling of recordings.
 ---
---- For every row, phase band and amplitude band: how strongly the phase of the slow band modulates the amplitude of the fast one.
---- mi: 1 + sum_j p_j ln p_j / ln N over N phase bins (2010) · mvl |sum a e^{i phi}|/T (2006) · ozk the same over sqrt(T) ||a|| (2011) ·
---- hr (max p - min p)/max p (2005) · ndpac (2012) · plv (2008) · gc Gaussian-copula mutual information, bit (2017) · glm R^2 (2008).
+--- For every row, phase band and amplitude band: how strongly the phase of the slow band modulates the amplitude of the
+--- fast one. mi: 1 + sum_j p_j ln p_j / ln N over N phase bins (2010) · mvl |sum a e^{i phi}|/T (2006) · ozk the same
+--- over sqrt(T) ||a|| (2011) · hr (max p - min p)/max p (2005) · ndpac (2012) · plv (2008) · gc Gaussian-copula mutual
+--- information, bit (2017) · glm R^2 (2008).
 ---@param x any samples: [T], [C, T], [B, C, T], [B, C, S, T], or as opts.axes ("ST", "CST") says
----@param opts table fs Hz (required) · pha_range_hz {2, 20} · pha_n_bands 10 · amp_range_hz {60, 160} · amp_n_bands 10 · pha_bands_hz, amp_bands_hz ·
----  spacing 'linear'|'log' · band_clip · filter 'fir1'|'butter_trunc'|'morlet' · n_cycles {3, 6} · pad (samples of odd reflection at both ends, at least and by default
----  the largest filter order) · morlet_width 7 · edges 0 samples · demean · mask (bool, true where a sample counts, after filtering: [T], [S, T] or the shape of x; pooled segments are joined end to end then)
----  · windows {{first, last}, ...} samples that count ·
+---@param opts table fs Hz (required) · pha_range_hz {2, 20} · pha_n_bands 10 · amp_range_hz {60, 160} · amp_n_bands 10
+---  · pha_bands_hz, amp_bands_hz · spacing 'linear'|'log' · band_clip · filter 'fir1'|'butter_trunc'|'morlet' ·
+---  n_cycles {3, 6} · pad (samples of odd reflection at both ends, at least and by default the largest filter order) ·
+---  morlet_width 7 · edges 0 samples · demean · mask (bool, true where a sample counts, after filtering: [T], [S, T] or
+---  the shape of x; pooled segments are joined end to end then) · windows {{first, last}, ...} samples that count ·
 ---  measure 'mi', or a function (phase [n, P, L] rad, amp [n, A, L], info { fs, n_bins, pha_bands_hz, amp_bands_hz })
----  -> values [n, P, A] whose rows do not
----  depend on each other, called with batches of rows and surrogates · measure_name (of a function, for reports) ·
----  n_bins 18 · bin_norm 'mean'|'sum'|'pooled' · binning 'hard'|'soft' · n_perm 0 · surrogate
----  'block_swap'|'swap_trials'|'time_lag'|'exhaustive' ·
----  min_shift 1 sample (larger ones make p too small, see docs/pac-statistics.md) · null_shift samples (mean and spread for z are those of
----  surrogates at least so far from 0; one cycle of the slowest phase band) · shifts (list, samples) · permutations (lists of segments) · norm 'z' · mcp 'maxstat'|'none'|'fdr'|'bonferroni' (of p, see pac.correct) · mcp_scope 'run'|'channel' ·
----  maxstat_of 'z'|'raw' (raw values as Tensorpac: the pair with the widest null decides for all; default in the compat modes) · seed 42 · return_surrogates · return_dist ·
----  return_sums (bin_sums f64 [..., P, N, A], bin_counts [..., P, N], for pac.pooled) · dtype 'f32'|'f64' ·
----  compat 'native'|'tensorpac'|'gpac' · x_amp · pairs {{phase_ch, amp_ch}, ...} · pool_segments · threads · progress ·
----  device 'auto' (where the samples are, or the device of MASCON_DEVICE), 'cpu', or one that rows are moved to
----  ('gpu', 'cuda:0', 'opencl:0'): maps within 1e-6 (f64) and 2e-5 (f32) of the CPU's ·
----  max_memory (bytes that may be taken beside what is resident; results do not depend on it) ·
----  segment_length s (rows are analysed in segments of about that length, whose sums are added up: values are those of
----  the whole row to rounding, surrogates shift every segment by an amount of its own; measures mi, hr, mvl, ozk, ndpac,
----  glm with drawn surrogates; default: whole rows up to 2^20 samples, 60 s and 64 cycles of the slowest band beyond;
----  0: whole rows)
----@return table result pac [..., P, A], pref_phase rad (circular mean), peak_phase rad (largest bin), status bits, z, p, surr_mean, surr_std,
----  dist [..., N], surrogates [..., K], normalized (norm other than z), silent (rows without z: { row, why }),
----  bin_centers rad, pha_bands_hz [P, 2], amp_bands_hz [A, 2], warnings
---- Errors name the option, its value and the limit. A row with NaN or Inf gives NaN and status 4 and leaves the others alone; a constant row
---- gives 0 and status 2; surrogates that are all equal give z = NaN and status 8.
+---  -> values [n, P, A] whose rows do not depend on each other, called with batches of rows and surrogates ·
+---  measure_name (of a function, for reports) · n_bins 18 · bin_norm 'mean'|'sum'|'pooled' · binning 'hard'|'soft' ·
+---  n_perm 0 · surrogate 'block_swap'|'swap_trials'|'time_lag'|'exhaustive' · min_shift 1 sample (larger ones make p
+---  too small, see docs/pac-statistics.md) · null_shift samples (mean and spread for z are those of surrogates at least
+---  so far from 0; one cycle of the slowest phase band) · shifts (list, samples) · permutations (lists of segments) ·
+---  norm 'z' · mcp 'maxstat'|'none'|'fdr'|'bonferroni' (of p, see pac.correct) · mcp_scope 'run'|'channel' · maxstat_of
+---  'z'|'raw' (raw values as Tensorpac: the pair with the widest null decides for all; default in the compat modes) ·
+---  seed 42 · return_surrogates · return_dist · return_sums (bin_sums f64 [..., P, N, A], bin_counts [..., P, N], for
+---  pac.pooled) · dtype 'f32'|'f64' · compat 'native'|'tensorpac'|'gpac' · x_amp · pairs {{phase_ch, amp_ch}, ...} ·
+---  pool_segments · threads · progress · device 'auto' (where the samples are, or the device of MASCON_DEVICE), 'cpu',
+---  or one that rows are moved to ('gpu', 'cuda:0', 'opencl:0'): maps within 1e-6 (f64) and 2e-5 (f32) of the CPU's ·
+---  max_memory (bytes that may be taken beside what is resident; results do not depend on it) · segment_length s (rows
+---  are analysed in segments of about that length, whose sums are added up: values are those of the whole row to
+---  rounding, surrogates shift every segment by an amount of its own; measures mi, hr, mvl, ozk, ndpac, glm with drawn
+---  surrogates; default: whole rows up to 2^20 samples, 60 s and 64 cycles of the slowest band beyond; 0: whole rows)
+---@return table result pac [..., P, A], pref_phase rad (circular mean), peak_phase rad (largest bin), status bits, z,
+---  p, surr_mean, surr_std, dist [..., N], surrogates [..., K], normalized (norm other than z), silent (rows without z:
+---  { row, why }), bin_centers rad, pha_bands_hz [P, 2], amp_bands_hz [A, 2], warnings
+--- Errors name the option, its value and the limit. A row with NaN or Inf gives NaN and status 4 and leaves the others
+--- alone; a constant row gives 0 and status 2; surrogates that are all equal give z = NaN and status 8.
 --- Source: J. Neurophysiol. 104, 1195, 2010, and the years above; surrogates by circular shifts of one row at a time.
 function M.compute(x, opts)
   if type(x) == 'table' then x = mc.tensor(x) end
   check_samples(x, 'x')
-  if x.ndim < 1 or x.ndim > 4 then error(('pac: x is %s; give 1 to 4 axes with samples last'):format(tensor.describe(x)), 2) end
+  if x.ndim < 1 or x.ndim > 4 then
+    error(('pac: x is %s; give 1 to 4 axes with samples last'):format(tensor.describe(x)), 2)
+  end
   local T = x.shape[x.ndim]
   if T < 2 then error(('pac: x is %s; a row needs at least 2 samples'):format(tensor.describe(x)), 2) end
   local plan = M.plan(T, opts)
@@ -535,7 +589,8 @@ local function angles_of(phase)
   local low = mc.min(mc.where(finite, phase, math.huge)):item()
   local high = mc.max(mc.where(finite, phase, -math.huge)):item()
   if high - low > TWO_PI * (1 + 1e-6) then
-    error(('pac: phase runs from %g to %g, which is more than 2 pi; give radians within one turn (degrees? unwrapped?)'):format(low, high), 2)
+    error(('pac: phase runs from %g to %g, which is more than 2 pi; give radians within one turn (degrees? unwrapped?)')
+      :format(low, high), 2)
   end
   local turned = phase - TWO_PI * mc.floor((phase + math.pi) / TWO_PI)
   return mc.where(mc.gt(mc.abs(phase), math.pi * (1 + 1e-6)), turned, phase)
@@ -545,7 +600,10 @@ local function amplitudes_of(amp)
   if tensor.kind[amp.dtype] == 'c' then return mc.abs(amp) end
   if amp.dtype ~= 'f32' then amp = amp:to 'f64' end
   local least = mc.min(mc.where(mc.isfinite(amp), amp, 0)):item()
-  if least < 0 then error(('pac: amp goes down to %g; amplitudes are not negative, give the envelope or the analytic signal'):format(least), 2) end
+  if least < 0 then
+    error(('pac: amp goes down to %g; amplitudes are not negative, give the envelope or the analytic signal'):format(
+      least), 2)
+  end
   return amp
 end
 
@@ -553,24 +611,33 @@ local function bands_given(o, which, name, count)
   if o[name] == nil then return nil end
   if not o.fs then error(('pac: %s is given and fs is missing; give the sampling rate in Hz'):format(name), 2) end
   local b = bands[which] { fs = o.fs, bands = o[name] }
-  if b.shape[1] ~= count then error(('pac: %s holds %d bands and there are %d; give one per band'):format(name, b.shape[1], count), 2) end
+  if b.shape[1] ~= count then
+    error(('pac: %s holds %d bands and there are %d; give one per band'):format(name, b.shape[1], count), 2)
+  end
   return b
 end
 
 --- Coupling of phases and amplitudes that were made elsewhere.
 ---@param phase any f32|f64 [..., P, T] rad within one turn, or analytic signals c64|c128
 ---@param amp any f32|f64 [..., A, T] not negative, or analytic signals; the same leading axes
----@param opts? table as for compute, without the options of filters. axes names the leading axes and T: "T" (none), "CT", "ST", "BCT", "CST", "BCST" ·
----  fs Hz and pha_bands_hz let null_shift default to one cycle of the slowest band, else it is 0
+---@param opts? table as for compute, without the options of filters. axes names the leading axes and T: "T" (none),
+---  "CT", "ST", "BCT", "CST", "BCST" · fs Hz and pha_bands_hz let null_shift default to one cycle of the slowest band,
+---  else it is 0
 ---@return table result as for compute
 function M.from_phases(phase, amp, opts)
   for name, t in pairs { phase = phase, amp = amp } do
     if not mc.is_tensor(t) or tensor.kind[t.dtype] == 'b' then
-      error(('pac: %s is %s; give a tensor [..., bands, samples]'):format(name, mc.is_tensor(t) and tensor.describe(t) or check.show(t)), 2)
+      error(('pac: %s is %s; give a tensor [..., bands, samples]'):format(name,
+        mc.is_tensor(t) and tensor.describe(t) or check.show(t)), 2)
     end
-    if t.ndim < 2 or t.ndim > 5 then error(('pac: %s is %s; give [..., bands, samples]'):format(name, tensor.describe(t)), 2) end
+    if t.ndim < 2 or t.ndim > 5 then
+      error(('pac: %s is %s; give [..., bands, samples]'):format(name, tensor.describe(t)), 2)
+    end
   end
-  local function differ() error(('pac: phase is %s and amp is %s; all axes but the bands must be equal'):format(tensor.describe(phase), tensor.describe(amp)), 3) end
+  local function differ()
+    error(('pac: phase is %s and amp is %s; all axes but the bands must be equal'):format(tensor.describe(phase),
+      tensor.describe(amp)), 3)
+  end
   if phase.ndim ~= amp.ndim then differ() end
   for i = 1, phase.ndim do
     if i ~= phase.ndim - 1 and phase.shape[i] ~= amp.shape[i] then differ() end

@@ -20,7 +20,8 @@ end
 
 local function same_shape(fname, x, y, what, level)
   if x.shape ~= y.shape then
-    error(('%s: %s is %s and x is %s; the shapes must be equal'):format(fname, what, tostring(y.shape), tostring(x.shape)), level + 1)
+    error(('%s: %s is %s and x is %s; the shapes must be equal'):format(fname, what, tostring(y.shape),
+      tostring(x.shape)), level + 1)
   end
 end
 
@@ -56,8 +57,9 @@ local APPLY = { norm = { 'z', NORMS }, compat = { 'native', { 'native', 'gpac' }
 
 --- The map relative to its surrogates.
 ---
---- none x · sub x - m · div x/m · subdiv (x - m)/m · z (x - m)/sd, sd = sqrt(m2/k). Where sd is 0 the status bit 8 is set and z is NaN;
---- where m is 0, div and subdiv are NaN. compat = 'gpac': z = (x - m)/(sqrt(m2/k + 1e-10) + 1e-10), never NaN, no status.
+--- none x · sub x - m · div x/m · subdiv (x - m)/m · z (x - m)/sd, sd = sqrt(m2/k). Where sd is 0 the status bit 8 is
+--- set and z is NaN; where m is 0, div and subdiv are NaN. compat = 'gpac': z = (x - m)/(sqrt(m2/k + 1e-10) + 1e-10),
+--- never NaN, no status.
 ---@param x any f32|f64 [...] observed values
 ---@param mean any f64 [...] mean of the surrogates
 ---@param m2 any f64 [...] sum of their squared deviations from it
@@ -92,8 +94,8 @@ function M.apply(x, mean, m2, k, opts)
   return y:to(x.dtype), sd, flat:to 'u8' * M.NO_SPREAD
 end
 
---- Observed value and surrogates of each pair on one scale: (s - m)/sd, m and sd those of all of them together, so that all are
---- exchangeable. -inf for a pair that does not vary.
+--- Observed value and surrogates of each pair on one scale: (s - m)/sd, m and sd those of all of them together, so that
+--- all are exchangeable. -inf for a pair that does not vary.
 ---@param all any f64 [..., K + 1]
 ---@return any f64 [..., K + 1]
 function M.standardised(all)
@@ -109,7 +111,8 @@ end
 --- p = (1 + count)/(1 + k): the observed value counts as one of its own surrogates, so p is never 0.
 ---@param count any [...] number of surrogates with s >= x
 ---@param k integer number of surrogates
----@param x? any [...] observed values; p is NaN where they are NaN (a NaN exceeds nothing, which would make the smallest p)
+---@param x? any [...] observed values; p is NaN where they are NaN (a NaN exceeds nothing, which would make the
+---  smallest p)
 ---@return any f64 [...]
 --- Source: Permutation p-values should never be zero, 2010.
 function M.p_native(count, k, x)
@@ -128,10 +131,13 @@ end
 ---@return string|nil
 function M.few_surrogates(k, p)
   check.arg('pac.few_surrogates', 'k', k, 'integer >= 0', 3)
-  if type(p) ~= 'number' or not (p > 0 and p < 1) then error(('pac.few_surrogates: p is %s; it must lie in (0, 1)'):format(check.show(p)), 2) end
+  if type(p) ~= 'number' or not (p > 0 and p < 1) then
+    error(('pac.few_surrogates: p is %s; it must lie in (0, 1)'):format(check.show(p)), 2)
+  end
   local need = math.ceil(10 / p * (1 - 1e-12))
   if k < need then
-    return ('%d surrogates are few for p < %g: the smallest possible p is %.3g; use at least %d'):format(k, p, 1 / (k + 1), need)
+    return ('%d surrogates are few for p < %g: the smallest possible p is %.3g; use at least %d'):format(k, p,
+      1 / (k + 1), need)
   end
 end
 
@@ -155,15 +161,16 @@ function M.maxstat(x, maxima)
   local k = maxima.shape[maxima.ndim]
   local top = mc.sort(maxima:to 'f64'):reshape(-1, k)
   if top.shape[1] ~= rows.shape[1] then
-    error(('pac.maxstat: x is %s and the maxima are %s; give one row of maxima for each map'):format(tostring(x.shape), tostring(maxima.shape)), 2)
+    error(('pac.maxstat: x is %s and the maxima are %s; give one row of maxima for each map'):format(tostring(x.shape),
+      tostring(maxima.shape)), 2)
   end
   local below = mc.empty(rows.shape, { dtype = 'i64' })
   for r = 1, rows.shape[1] do below[r] = mc.searchsorted(top[r], rows[r], { base = 0 }) end
   return keep_nan((k + 1 - below:to 'f64') / (k + 1), rows):reshape(x.shape)
 end
 
---- Benjamini-Hochberg on [R, N]: adjusted p, and with alpha which are rejected (strictly below their line, step-up). NaN stay NaN and
---- are not counted.
+--- Benjamini-Hochberg on [R, N]: adjusted p, and with alpha which are rejected (strictly below their line, step-up).
+--- NaN stay NaN and are not counted.
 local function step_up(p, alpha)
   local missing = mc.isnan(p)
   local filled = mc.where(missing, mc.inf, p)
@@ -203,9 +210,10 @@ end
 
 local BLOCK = 2 ^ 20 -- values of kept surrogates that are compared at once
 
---- maxstat where some surrogates are kept pair by pair: those near the observation, which hold some of its coupling. Pairs are tested from the
---- strongest down; of the kept surrogates each is compared with those of itself and of the weaker ones, so that a strong pair does not stand
---- in the way of the others: p_j = max over i <= j of (1 + #{far maxima >= x_i} + #{max over j >= i of near_j >= x_i})/(1 + K).
+--- maxstat where some surrogates are kept pair by pair: those near the observation, which hold some of its coupling.
+--- Pairs are tested from the strongest down; of the kept surrogates each is compared with those of itself and of the
+--- weaker ones, so that a strong pair does not stand in the way of the others: p_j = max over i <= j of (1 + #{far
+--- maxima >= x_i} + #{max over j >= i of near_j >= x_i})/(1 + K).
 ---@param x any f64 [G, N] pairs of G families
 ---@param maxima any f64 [G, K] of the far surrogates, -inf for the near ones
 ---@param near any [G, maps, n, pairs] kept surrogates
@@ -248,8 +256,9 @@ local TEST = {
 
 --- p-values of maps from what their surrogates left behind, corrected as asked.
 ---@param x any f64 [..., P, A] observed values, on the scale of the maxima
----@param opts table k surrogates · count [..., P, A] of s >= x (not for maxstat) · maxima [..., K] of each map (for maxstat) · mcp 'none'|'maxstat'|
----  'fdr'|'bonferroni' · groups: maps of how many families, one behind the other (each map is a family of its own when left out)
+---@param opts table k surrogates · count [..., P, A] of s >= x (not for maxstat) · maxima [..., K] of each map (for
+---  maxstat) · mcp 'none'|'maxstat'| 'fdr'|'bonferroni' · groups: maps of how many families, one behind the other (each
+---  map is a family of its own when left out)
 ---@return any f64 [..., P, A]
 function M.test(x, opts)
   local o = check.opts('pac.test', opts, TEST, 3)
@@ -263,7 +272,10 @@ function M.test(x, opts)
     local top, k = o.maxima, o.maxima.shape[o.maxima.ndim]
     local groups = o.groups or top:numel() / k
     if o.groups then top = mc.max(top:reshape(o.groups, -1, k), 2) end
-    if o.near then return M.step_down(x:reshape(groups, -1), top:reshape(groups, k), o.near:reshape(groups, -1, o.near.shape[o.near.ndim - 2], shape[#shape - 1] * shape[#shape])):reshape(shape) end
+    if o.near then
+      return M.step_down(x:reshape(groups, -1), top:reshape(groups, k),
+        o.near:reshape(groups, -1, o.near.shape[o.near.ndim - 2], shape[#shape - 1] * shape[#shape])):reshape(shape)
+    end
     return M.maxstat(family(x), top):reshape(shape)
   end
   if not o.k then error('pac.test: option k (number of surrogates) is missing', 2) end
@@ -276,11 +288,11 @@ end
 
 local COMPAT = { p = { 0.05, 'number > 0' }, mcp = { 'maxstat', { 'maxstat', 'fdr', 'bonferroni' } } }
 
---- p-values as Tensorpac infers them: values and surrogates are averaged over trials first; p = #{x <= s}/K without the added one,
---- not below 1/K; whatever is not significant at `p` becomes 1.
+--- p-values as Tensorpac infers them: values and surrogates are averaged over trials first; p = #{x <= s}/K without the
+--- added one, not below 1/K; whatever is not significant at `p` becomes 1.
 ---
---- maxstat compares with the maximum of each surrogate over the map, sets p >= threshold to 1 and raises the rest to 1/K. fdr and
---- bonferroni correct over the P A pairs and keep what they reject (strictly below the line).
+--- maxstat compares with the maximum of each surrogate over the map, sets p >= threshold to 1 and raises the rest to
+--- 1/K. fdr and bonferroni correct over the P A pairs and keep what they reject (strictly below the line).
 ---@param x any f64 [P, A], or [S, P, A] with trials
 ---@param surrogates any f64 [K, P, A], or [K, S, P, A]
 ---@param opts? table p 0.05 threshold · mcp 'maxstat'|'fdr'|'bonferroni'
@@ -288,8 +300,10 @@ local COMPAT = { p = { 0.05, 'number > 0' }, mcp = { 'maxstat', { 'maxstat', 'fd
 function M.p_tensorpac(x, surrogates, opts)
   local o = check.opts('pac.p_tensorpac', opts, COMPAT, 3)
   if surrogates.ndim ~= x.ndim + 1 or (x.ndim ~= 2 and x.ndim ~= 3) then
-    error(('pac.p_tensorpac: x is %s and the surrogates are %s; give [P, A] with [K, P, A], or [S, P, A] with [K, S, P, A]'):format(
-      tostring(x.shape), tostring(surrogates.shape)), 2)
+    error(
+      ('pac.p_tensorpac: x is %s and the surrogates are %s; give [P, A] with [K, P, A], or [S, P, A] with [K, S, P, A]')
+      :format(
+        tostring(x.shape), tostring(surrogates.shape)), 2)
   end
   if x.ndim == 3 then
     -- averaged in one array, so that surrogates equal to the observation have its bits

@@ -12,26 +12,32 @@ M.SURROGATES = { 'none', 'swap_trials', 'block_swap', 'time_lag', 'exhaustive' }
 
 M.SPEC = {
   fs = { nil, 'number > 0' },
-  pha_range_hz = { { 2, 20 }, 'table' }, pha_n_bands = { 10, 'integer >= 1' }, amp_range_hz = { { 60, 160 }, 'table' }, amp_n_bands = { 10, 'integer >= 1' },
-  pha_bands_hz = { nil, 'any' }, amp_bands_hz = { nil, 'any' }, spacing = { 'linear', { 'linear', 'log' } }, band_clip = { nil, 'bool' },
-  filter = { 'fir1', { 'fir1', 'butter_trunc', 'morlet' } }, n_cycles = { { 3, 6 }, 'table' }, pad = { nil, 'integer >= 0' }, morlet_width = { 7, 'number > 0' },
+  pha_range_hz = { { 2, 20 }, 'table' }, pha_n_bands = { 10, 'integer >= 1' }, amp_range_hz = { { 60, 160 }, 'table' },
+  amp_n_bands = { 10, 'integer >= 1' }, pha_bands_hz = { nil, 'any' }, amp_bands_hz = { nil, 'any' },
+  spacing = { 'linear', { 'linear', 'log' } }, band_clip = { nil, 'bool' },
+  filter = { 'fir1', { 'fir1', 'butter_trunc', 'morlet' } }, n_cycles = { { 3, 6 }, 'table' },
+  pad = { nil, 'integer >= 0' }, morlet_width = { 7, 'number > 0' },
   edges = { 0, 'integer >= 0' }, demean = { nil, 'bool' }, mask = { nil, 'table | tensor' }, windows = { nil, 'table' },
   measure = { 'mi', M.MEASURES }, measure_name = { nil, 'string' }, n_bins = { 18, 'integer >= 2' }, bin_norm = { nil,
     { 'mean', 'sum', 'pooled' } }, binning = { 'hard', { 'hard', 'soft' } },
   tau = { 0.01, 'number > 0' }, ndpac_p = { 0.05, 'number > 0' }, plv_entry = { 'filterfit', { 'filterfit', 'fit' } },
   segment_length = { nil, 'number >= 0' },
-  n_perm = { 0, 'integer >= 0' }, surrogate = { 'block_swap', M.SURROGATES }, min_shift = { nil, 'integer >= 1' }, null_shift = { nil, 'integer >= 0' }, shifts = { nil, 'table | tensor' },
-  permutations = { nil, 'table | tensor' },
-  norm = { 'z', { 'none', 'sub', 'div', 'subdiv', 'z' } }, mcp = { 'maxstat', { 'none', 'maxstat', 'fdr', 'bonferroni' } },
-  mcp_scope = { 'run', { 'run', 'channel' } }, maxstat_of = { nil, { 'z', 'raw' } }, p_threshold = { 0.05, 'number > 0' },
-  seed = { 42, 'integer >= 0' }, return_surrogates = { false, 'bool' }, return_sums = { false, 'bool' }, return_dist = { false, 'bool' },
+  n_perm = { 0, 'integer >= 0' }, surrogate = { 'block_swap', M.SURROGATES }, min_shift = { nil, 'integer >= 1' },
+  null_shift = { nil, 'integer >= 0' }, shifts = { nil, 'table | tensor' }, permutations = { nil, 'table | tensor' },
+  norm = { 'z', { 'none', 'sub', 'div', 'subdiv', 'z' } },
+  mcp = { 'maxstat', { 'none', 'maxstat', 'fdr', 'bonferroni' } },
+  mcp_scope = { 'run', { 'run', 'channel' } }, maxstat_of = { nil, { 'z', 'raw' } },
+  p_threshold = { 0.05, 'number > 0' }, seed = { 42, 'integer >= 0' }, return_surrogates = { false, 'bool' },
+  return_sums = { false, 'bool' }, return_dist = { false, 'bool' },
   dtype = { 'f32', { 'f32', 'f64' } }, compat = { 'native', { 'native', 'tensorpac', 'gpac' } },
   x_amp = { nil, 'tensor' }, pairs = { nil, 'table' }, pool_segments = { false, 'bool' }, axes = { nil, 'string' },
-  device = { 'auto', 'string' }, threads = { nil, 'integer >= 1' }, max_memory = { nil, 'number > 0 | string' }, progress = { false, 'bool | function' },
+  device = { 'auto', 'string' }, threads = { nil, 'integer >= 1' }, max_memory = { nil, 'number > 0 | string' },
+  progress = { false, 'bool | function' },
 }
 
 -- what only a filter needs: not for phases and amplitudes that are given
-local FILTERING = { 'pha_range_hz', 'pha_n_bands', 'amp_range_hz', 'amp_n_bands', 'spacing', 'band_clip', 'filter', 'n_cycles', 'pad', 'morlet_width', 'demean',
+local FILTERING = { 'pha_range_hz', 'pha_n_bands', 'amp_range_hz', 'amp_n_bands', 'spacing', 'band_clip', 'filter',
+  'n_cycles', 'pad', 'morlet_width', 'demean',
   'x_amp', 'segment_length' }
 
 local function fail(fmt, ...) error('pac: ' .. fmt:format(...), 2) end
@@ -59,7 +65,9 @@ local function complete_numbers(o)
   if o.p_threshold >= 1 then fail('p_threshold is %g; it must lie in (0, 1)', o.p_threshold) end
   for i = 1, 2 do
     local n = o.n_cycles[i]
-    if type(n) ~= 'number' or not (n > 0 and n < math.huge) then fail('n_cycles[%d] is %s; give two positive numbers {phase, amplitude}', i, check.show(n)) end
+    if type(n) ~= 'number' or not (n > 0 and n < math.huge) then
+      fail('n_cycles[%d] is %s; give two positive numbers {phase, amplitude}', i, check.show(n))
+    end
   end
   if o.ndpac_p > 1 then fail('ndpac_p is %g; it must lie in (0, 1]', o.ndpac_p) end
   if o.max_memory then
@@ -73,10 +81,14 @@ end
 
 local function complete_compat(o, given)
   if o.demean == nil then o.demean = o.compat == 'native' end
-  if o.bin_norm == nil then o.bin_norm = o.compat == 'tensorpac' and 'pooled' or o.compat == 'gpac' and 'sum' or 'mean' end
+  if o.bin_norm == nil then
+    o.bin_norm = o.compat == 'tensorpac' and 'pooled' or o.compat == 'gpac' and 'sum' or 'mean'
+  end
   if o.maxstat_of == nil then o.maxstat_of = o.compat == 'native' and 'z' or 'raw' end
   if o.compat ~= 'gpac' then return end
-  if given.filter and given.filter ~= 'butter_trunc' then fail('filter is %s; compat = "gpac" has one filter, butter_trunc', check.show(given.filter)) end
+  if given.filter and given.filter ~= 'butter_trunc' then
+    fail('filter is %s; compat = "gpac" has one filter, butter_trunc', check.show(given.filter))
+  end
   if given.binning == 'hard' then fail("binning is 'hard'; compat = \"gpac\" has soft bins only") end
   if o.measure ~= 'mi' then fail('measure is %s; compat = "gpac" knows the measure mi only', check.show(o.measure)) end
   o.filter, o.binning, o.min_shift = 'butter_trunc', 'soft', o.min_shift or 1
@@ -104,7 +116,9 @@ local function complete_surrogates(o, given)
     end
     o.surrogate = 'none'
   end
-  if given.mcp and o.mcp ~= 'none' and o.surrogate == 'none' then notes[#notes + 1] = ('mcp is %s, but without surrogates there are no p-values'):format(o.mcp) end
+  if given.mcp and o.mcp ~= 'none' and o.surrogate == 'none' then
+    notes[#notes + 1] = ('mcp is %s, but without surrogates there are no p-values'):format(o.mcp)
+  end
   o.notes = notes
 end
 
@@ -151,7 +165,9 @@ function M.complete(opts, phases)
   complete_own(o, own)
   if phases then
     for _, name in ipairs(FILTERING) do
-      if opts[name] ~= nil then fail('option %s is for filters; phases and amplitudes that are given are not filtered', name) end
+      if opts[name] ~= nil then
+        fail('option %s is for filters; phases and amplitudes that are given are not filtered', name)
+      end
     end
   elseif not o.fs then
     fail('option fs is missing; give the sampling rate in Hz, fs = 512')
@@ -160,12 +176,18 @@ function M.complete(opts, phases)
   local moments = o.measure ~= 'mi' and o.measure ~= 'hr'
   o.moments = moments
   complete_compat(o, opts)
-  if o.binning == 'soft' and moments then fail('binning is "soft" and measure is %s; soft bins are for the measures mi and hr', check.show(o.measure)) end
-  if o.binning == 'soft' and o.bin_norm == 'pooled' then fail('bin_norm is "pooled" and binning is "soft"; pooled counts need hard bins') end
+  if o.binning == 'soft' and moments then
+    fail('binning is "soft" and measure is %s; soft bins are for the measures mi and hr', check.show(o.measure))
+  end
+  if o.binning == 'soft' and o.bin_norm == 'pooled' then
+    fail('bin_norm is "pooled" and binning is "soft"; pooled counts need hard bins')
+  end
   if o.return_sums and (moments or o.own or o.binning == 'soft') then
     fail('return_sums is true; sums by phase bin are there for the measures mi and hr with hard bins')
   end
-  if moments and o.pool_segments then fail('pool_segments is true and measure is %s; pooling adds up bins, so it is for mi and hr', check.show(o.measure)) end
+  if moments and o.pool_segments then
+    fail('pool_segments is true and measure is %s; pooling adds up bins, so it is for mi and hr', check.show(o.measure))
+  end
   complete_surrogates(o, opts)
   return o
 end

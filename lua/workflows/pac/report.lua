@@ -30,7 +30,9 @@ end
 function M.family(r)
   if not r.p then return '' end
   local o = r.options
-  if o.compat == 'tensorpac' then return ('p is that of Tensorpac (%s) in each channel.'):format(o.mcp == 'none' and 'maxstat' or o.mcp) end
+  if o.compat == 'tensorpac' then
+    return ('p is that of Tensorpac (%s) in each channel.'):format(o.mcp == 'none' and 'maxstat' or o.mcp)
+  end
   if o.mcp == 'none' then return 'p is that of each pair alone, not corrected for their number.' end
   local cells = r.pac.shape[r.pac.ndim] * r.pac.shape[r.pac.ndim - 1]
   -- a pair without a value is not tested; one whose surrogates are all equal has no part in their maxima
@@ -42,7 +44,8 @@ function M.family(r)
   end
   if maps == 0 then return 'No pair has a p-value.' end
   local run = o.mcp_scope == 'run'
-  local how = { maxstat = ('the largest %s of every surrogate'):format(o.maxstat_of == 'z' and 'standardised value' or 'raw value'), fdr = 'false discovery rate', bonferroni = 'Bonferroni' }
+  local how = { maxstat = ('the largest %s of every surrogate'):format(o.maxstat_of == 'z' and 'standardised value'
+    or 'raw value'), fdr = 'false discovery rate', bonferroni = 'Bonferroni' }
   local many = run and maps > 1
   local p = ('p is corrected for %d pairs: %s%d phase x %d amplitude bands (%s).'):format(many and pairs_ or cells,
     many and maps .. ' maps of ' or '',
@@ -51,7 +54,8 @@ function M.family(r)
   return p
 end
 
---- Maps of a result per channel, f64 on the host side: value, z, p (of segments that are not pooled: twice their mean), pref.
+--- Maps of a result per channel, f64 on the host side: value, z, p (of segments that are not pooled: twice their mean),
+--- pref.
 function M.maps(r)
   local m = { value = by_channel(r.pac:to 'f64') }
   if r.z then m.z = by_channel(r.z) end
@@ -66,8 +70,8 @@ end
 
 local function centre(b) return (b[1] + b[2]) / 2 end
 
---- The strongest couplings, best first: by p, equal ones by z, where there are surrogates, else by value. At most one neighbourhood per channel and
---- peak.
+--- The strongest couplings, best first: by p, equal ones by z, where there are surrogates, else by value. At most one
+--- neighbourhood per channel and peak.
 ---@return table[] { channel, p, a, phase_hz, amp_hz, value, z, pval, pref_deg }
 function M.strongest(r, names, count)
   local m = M.maps(r)
@@ -90,7 +94,8 @@ function M.strongest(r, names, count)
         end
         if peak then
           cells[#cells + 1] = {
-            channel = names[c], c = c, p = i, a = j, phase_hz = centre(pha[i]), amp_hz = centre(amp[j]), value = value[c][i][j], z = z and z[c][i][j],
+            channel = names[c], c = c, p = i, a = j, phase_hz = centre(pha[i]), amp_hz = centre(amp[j]),
+            value = value[c][i][j], z = z and z[c][i][j],
             pval = p and (p[c] or p[1])[i][j], pref_deg = pref and pref[c][i][j] * 180 / math.pi, key = k,
           }
         end
@@ -132,7 +137,8 @@ local function search_cells(list)
   return { 'channel', 'phase band, Hz', 'amplitude band, Hz', 'coupling', 'z', 'p', 'p of the search' }, rows
 end
 
---- The table of the best bands of each channel for a terminal. list: the `best` of pac.search.best with the field channel.
+--- The table of the best bands of each channel for a terminal. list: the `best` of pac.search.best with the field
+--- channel.
 function M.bands(list)
   local head, rows = search_cells(list)
   return text.table(rows, { header = head, digits = 4 })
@@ -183,10 +189,14 @@ function M.channels(r, names)
   local n = math.min(16, C)
   local cols = math.min(4, n)
   local rows = math.ceil(n / cols)
-  local fig = plot.figure { title = (m.z and 'z' or r.options.measure) .. ' per channel' .. (C > n and (' (%d of %d)'):format(n, C) or ''), width = 280 * cols + 40, height = 250 * rows + 50, rows = rows, cols = cols }
+  local fig = plot.figure {
+    title = (m.z and 'z' or r.options.measure) .. ' per channel' .. (C > n and (' (%d of %d)'):format(n, C) or ''),
+    width = 280 * cols + 40, height = 250 * rows + 50, rows = rows, cols = cols,
+  }
   for k = 1, n do
     local c = order[k]
-    fig:axes(math.ceil(k / cols), (k - 1) % cols + 1):heatmap(x, y, mc.permute_dims(map[c], { 2, 1 }):contiguous():totable(),
+    fig:axes(math.ceil(k / cols), (k - 1) % cols + 1):heatmap(x, y,
+      mc.permute_dims(map[c], { 2, 1 }):contiguous():totable(),
       { title = names[c], colorbar = true, cmap = 'viridis', vmin = low, vmax = high, xlabel = 'phase, Hz',
         ylabel = 'amplitude, Hz' })
   end
@@ -214,12 +224,14 @@ function M.csv(r, names)
     for i = 1, #pha do
       for j = 1, #amp do
         rows[#rows + 1] = {
-          names[c], pha[i][1], pha[i][2], amp[j][1], amp[j][2], value[c][i][j], z and z[c][i][j] or '', p and (p[c] or p[1])[i][j] or '', pref and pref[c][i][j] or '', status[c][i][j],
+          names[c], pha[i][1], pha[i][2], amp[j][1], amp[j][2], value[c][i][j], z and z[c][i][j] or '',
+          p and (p[c] or p[1])[i][j] or '', pref and pref[c][i][j] or '', status[c][i][j],
         }
       end
     end
   end
-  return text.csv(rows, { header = { 'channel', 'phase_lo_hz', 'phase_hi_hz', 'amp_lo_hz', 'amp_hi_hz', r.options.measure, 'z', 'p', 'preferred_phase_rad', 'status' }, newline = 'lf' })
+  return text.csv(rows, { header = { 'channel', 'phase_lo_hz', 'phase_hi_hz', 'amp_lo_hz', 'amp_hi_hz',
+    r.options.measure, 'z', 'p', 'preferred_phase_rad', 'status' }, newline = 'lf' })
 end
 
 -- ---------------------------------------------------------------- contrast of two conditions
@@ -319,7 +331,10 @@ function M.pooled_note(native, pooled)
   local da, db = a - mc.mean(a), b - mc.mean(b)
   local r = (mc.sum(da * db) / mc.sqrt(mc.sum(da * da) * mc.sum(db * db))):item()
   local d = mc.max(mc.abs(a - b)):item()
-  return ('Tensorpac divides the amplitude sums of a phase bin by its count over all phase bands and epochs of the call; here each band and row has its own count, which is the definition. On these data the two maps correlate at r = %.4f and differ by at most %.3g. The difference is largest where coupling is weak, because pooled counts let the phase distribution of the other bands leak into a pair.'):format(r, d), r, d
+  return ('Tensorpac divides the amplitude sums of a phase bin by its count over all phase bands and epochs of the '
+    .. 'call; here each band and row has its own count, which is the definition. On these data the two maps correlate '
+    .. 'at r = %.4f and differ by at most %.3g. The difference is largest where coupling is weak, because pooled '
+    .. 'counts let the phase distribution of the other bands leak into a pair.'):format(r, d), r, d
 end
 
 --- The page.
@@ -335,7 +350,9 @@ function M.page(r, info)
   if info.bands then
     local h, cells = search_cells(info.bands)
     sections[#sections + 1] = { heading = 'Best bands', table = { header = h, rows = cells },
-      paragraphs = { ('Every band between two of the frequencies of a grid was tried for phase and for amplitude (%d pairs). p is that of the pair alone, p of the search counts how often a surrogate of the whole search reaches this z.'):format(info.band_pairs) } }
+      paragraphs = { ('Every band between two of the frequencies of a grid was tried for phase and for amplitude (%d '
+        .. 'pairs). p is that of the pair alone, p of the search counts how often a surrogate of the whole search '
+        .. 'reaches this z.'):format(info.band_pairs) } }
   end
   if info.contrast then
     local c = info.contrast
@@ -351,16 +368,22 @@ function M.page(r, info)
   local care = {}
   for _, list in ipairs { r.notes or {}, r.warnings } do for _, w in ipairs(list) do care[#care + 1] = w end end
   if #care > 0 then sections[#sections + 1] = { heading = 'Read with care', paragraphs = care } end
-  if info.pooled then sections[#sections + 1] = { heading = 'Compared with Tensorpac', paragraphs = { info.pooled } } end
+  if info.pooled then
+    sections[#sections + 1] = { heading = 'Compared with Tensorpac', paragraphs = { info.pooled } }
+  end
   local settings = {}
-  for _, k in ipairs { 'fs', 'measure', 'n_bins', 'bin_norm', 'filter', 'surrogate', 'n_perm', 'mcp', 'mcp_scope', 'maxstat_of', 'seed', 'dtype', 'demean', 'compat' } do settings[#settings + 1] = { k, tostring(o[k]) } end
+  for _, k in ipairs { 'fs', 'measure', 'n_bins', 'bin_norm', 'filter', 'surrogate', 'n_perm', 'mcp', 'mcp_scope',
+    'maxstat_of', 'seed', 'dtype', 'demean', 'compat' } do
+    settings[#settings + 1] = { k, tostring(o[k]) }
+  end
   settings[#settings + 1] = { 'surrogates', r.n_surrogates }
   settings[#settings + 1] = { 'smallest shift, samples', r.min_shift or '' }
   settings[#settings + 1] = { 'shifts of the mean and spread for z, samples at least', r.null_shift
     and math.max(r.null_shift, r.min_shift or 0) or '' }
   for _, s in ipairs(info.settings or {}) do settings[#settings + 1] = s end
   sections[#sections + 1] = { heading = 'Settings', table = { header = { 'name', 'value' }, rows = settings } }
-  return mc.report.html { title = 'Phase-amplitude coupling', subtitle = info.subtitle, sections = sections, footer = 'mascon ' .. mc.version }
+  return mc.report.html { title = 'Phase-amplitude coupling', subtitle = info.subtitle, sections = sections,
+    footer = 'mascon ' .. mc.version }
 end
 
 return M

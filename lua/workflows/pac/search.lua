@@ -15,11 +15,14 @@ local error = check.error
 local M = {}
 
 local OWN = {
-  pha_grid_hz = { nil, 'table | tensor' }, amp_grid_hz = { nil, 'table | tensor' }, pha_width_hz = { nil, 'table' }, amp_width_hz = { nil, 'table' },
-  top = { 10, 'integer >= 1' }, block = { 24, 'integer >= 1' },
+  pha_grid_hz = { nil, 'table | tensor' }, amp_grid_hz = { nil, 'table | tensor' }, pha_width_hz = { nil, 'table' },
+  amp_width_hz = { nil, 'table' }, top = { 10, 'integer >= 1' }, block = { 24, 'integer >= 1' },
 }
 -- options of compute that name bands, or whose result depends on which bands share a call
-local TAKEN = { 'pha_range_hz', 'pha_n_bands', 'amp_range_hz', 'amp_n_bands', 'pha_bands_hz', 'amp_bands_hz', 'spacing', 'band_clip', 'return_surrogates', 'return_dist', 'mcp', 'norm', 'progress' }
+local TAKEN = {
+  'pha_range_hz', 'pha_n_bands', 'amp_range_hz', 'amp_n_bands', 'pha_bands_hz', 'amp_bands_hz', 'spacing', 'band_clip',
+  'return_surrogates', 'return_dist', 'mcp', 'norm', 'progress',
+}
 local SPEC = {}
 for k, v in pairs(options.SPEC) do SPEC[k] = v end
 for _, k in ipairs(TAKEN) do SPEC[k] = nil end
@@ -31,13 +34,16 @@ local BUDGET = 2 ^ 28
 
 --- Bands [n, 2] of a grid, narrower and wider ones than `width` left out.
 local function triangle(which, o, name, width_name)
-  if o[name] == nil then error(('pac.search: option %s is missing; give a list of frequencies in Hz'):format(name), 2) end
+  if o[name] == nil then
+    error(('pac.search: option %s is missing; give a list of frequencies in Hz'):format(name), 2)
+  end
   local all = bands[which] { fs = o.fs, bands = { search = o[name] } }
   local w = o[width_name]
   if not w then return all end
   local lo, hi = w[1], w[2] or math.huge
   if type(lo) ~= 'number' or type(hi) ~= 'number' or lo > hi then
-    error(('pac.search: %s is {%s, %s}; give {least, largest} width in Hz'):format(width_name, tostring(w[1]), tostring(w[2])), 2)
+    error(('pac.search: %s is {%s, %s}; give {least, largest} width in Hz'):format(width_name, tostring(w[1]),
+      tostring(w[2])), 2)
   end
   local keep = {}
   for _, b in ipairs(all:totable()) do
@@ -66,12 +72,14 @@ local function block_of(x, opts, K)
     local mean, m2 = normalize.moments(s)
     local z = normalize.apply(out.value, mean, m2, K)
     out.z, out.count = z, normalize.exceed(out.value, s)
-    -- Each pair on its own scale: otherwise the maximum is that of the few pairs with the widest null. The observed value takes part in the
-    -- scale like any surrogate: with mean and sd of the surrogates alone it would look larger than they can, and every tenth search of noise succeed.
+    -- Each pair on its own scale: otherwise the maximum is that of the few pairs with the widest null. The observed
+    -- value takes part in the scale like any surrogate: with mean and sd of the surrogates alone it would look larger
+    -- than they can, and every tenth search of noise succeed.
     local all = mc.concat({ s, out.value:expand_dims(-1) }, -1)
     local middle, spread = normalize.moments(all)
     local width = mc.sqrt(spread / K)
-    local scaled = mc.where(mc.eq(width, 0):expand_dims(-1), -math.huge, (all - middle:expand_dims(-1)) / mc.where(mc.eq(width, 0), 1, width):expand_dims(-1))
+    local scaled = mc.where(mc.eq(width, 0):expand_dims(-1), -math.huge,
+      (all - middle:expand_dims(-1)) / mc.where(mc.eq(width, 0), 1, width):expand_dims(-1))
     out.ranked = scaled[{ mc.all, mc.all, K + 1 }]
     out.top = mc.max(scaled[{ mc.all, mc.all, { 1, K } }]:contiguous():reshape(-1, K), 1)
     return out
@@ -81,13 +89,23 @@ end
 local function check_options(opts)
   local o = options.take_own('pac.search', opts, SPEC)
   if not o.fs then error('pac.search: option fs is missing; give the sampling rate in Hz, fs = 512', 2) end
-  if o.compat ~= 'native' then error(("pac.search: compat is '%s'; its maps depend on which bands share a call, a search needs compat = 'native'"):format(o.compat), 2) end
-  if o.filter == 'butter_trunc' then error("pac.search: filter is 'butter_trunc'; its kernels depend on the slowest band of a call, choose fir1 or morlet", 2) end
-  if o.bin_norm == 'pooled' then error("pac.search: bin_norm is 'pooled'; pooled counts depend on which bands share a call, choose mean or sum", 2) end
+  if o.compat ~= 'native' then
+    error(("pac.search: compat is '%s'; its maps depend on which bands share a call, a search needs compat = 'native'")
+      :format(o.compat), 2)
+  end
+  if o.filter == 'butter_trunc' then
+    error(
+      "pac.search: filter is 'butter_trunc'; its kernels depend on the slowest band of a call, choose fir1 or morlet",
+      2)
+  end
+  if o.bin_norm == 'pooled' then
+    error("pac.search: bin_norm is 'pooled'; pooled counts depend on which bands share a call, choose mean or sum", 2)
+  end
   return o
 end
 
---- What compute gets for every block: the same shifts and the same extension of the ends as if all bands were in one call.
+--- What compute gets for every block: the same shifts and the same extension of the ends as if all bands were in one
+--- call.
 local function inner_options(opts, o, T, pha, amp)
   local inner = { return_surrogates = true, mcp = 'none' }
   for k, v in pairs(opts) do if OWN[k] == nil and k ~= 'progress' then inner[k] = v end end
@@ -95,7 +113,9 @@ local function inner_options(opts, o, T, pha, amp)
     math.floor(o.fs / mc.min(pha):item())) or nil
   if o.filter == 'fir1' then
     local pad = o.pad or 0
-    for _, order in ipairs(filters.orders(pha, amp, { T = T, fs = o.fs, n_cycles = o.n_cycles }).orders) do pad = math.max(pad, order) end
+    for _, order in ipairs(filters.orders(pha, amp, { T = T, fs = o.fs, n_cycles = o.n_cycles }).orders) do
+      pad = math.max(pad, order)
+    end
     inner.pad = pad
   end
   return inner
@@ -129,25 +149,30 @@ end
 
 --- The best pair of bands among all that two grids of frequencies span.
 ---
---- Values, and their surrogates shift by shift, are averaged over all rows of x (channels, segments; rows with NaN left out), then ranked: by
---- z = (value - mean)/sd against the surrogates, or by the value when there are none. p = (1 + #{s >= value})/(1 + K) is that of the pair
---- alone; p_search = (1 + #{max z_k >= z})/(1 + K) compares with the largest z of each surrogate over all pairs, so it holds for the winner;
---- there mean and sd are those of the observed value and the surrogates together, so that all of them are exchangeable.
---- Pairs whose bands overlap take no part in the ranking.
+--- Values, and their surrogates shift by shift, are averaged over all rows of x (channels, segments; rows with NaN left
+--- out), then ranked: by z = (value - mean)/sd against the surrogates, or by the value when there are none. p = (1 +
+--- #{s >= value})/(1 + K) is that of the pair alone; p_search = (1 + #{max z_k >= z})/(1 + K) compares with the largest
+--- z of each surrogate over all pairs, so it holds for the winner; there mean and sd are those of the observed value
+--- and the surrogates together, so that all of them are exchangeable. Pairs whose bands overlap take no part in the
+--- ranking.
 ---@param x any samples as for pac.compute
----@param opts table fs Hz · pha_grid_hz, amp_grid_hz (frequencies, Hz; n give n (n - 1)/2 bands) · pha_width_hz, amp_width_hz {least, largest} Hz ·
----  top 10 rows of the table · block 24 bands of each kind in work at once · progress function(done, pairs) · and options of compute that do not
----  name bands: n_perm, surrogate, measure, seed, n_cycles, dtype, axes, ... (null_shift: one cycle of the lowest
----  frequency of the grid)
----@return table result best { pha_hz {lo, hi}, amp_hz {lo, hi}, pha_index, amp_index, value, z, p, p_search } or nil when no pair is finite · table (the
----  `top` best of them) · value, z, p, p_search f64 [P, A] · pha_bands_hz [P, 2], amp_bands_hz [A, 2] · n_pairs (ranked) · n_surrogates · min_shift · null_shift
---- Source: triangular frequency vectors of comodulogram programs; maximum statistic: Nonparametric permutation tests for functional
---- neuroimaging, 2002, with each pair on the scale of its own null.
+---@param opts table fs Hz · pha_grid_hz, amp_grid_hz (frequencies, Hz; n give n (n - 1)/2 bands) · pha_width_hz,
+---  amp_width_hz {least, largest} Hz · top 10 rows of the table · block 24 bands of each kind in work at once ·
+---  progress function(done, pairs) · and options of compute that do not name bands: n_perm, surrogate, measure, seed,
+---  n_cycles, dtype, axes, ... (null_shift: one cycle of the lowest frequency of the grid)
+---@return table result best { pha_hz {lo, hi}, amp_hz {lo, hi}, pha_index, amp_index, value, z, p, p_search } or nil
+---  when no pair is finite · table (the `top` best of them) · value, z, p, p_search f64 [P, A] · pha_bands_hz [P, 2],
+---  amp_bands_hz [A, 2] · n_pairs (ranked) · n_surrogates · min_shift · null_shift
+--- Source: triangular frequency vectors of comodulogram programs; maximum statistic: Nonparametric permutation tests
+--- for functional neuroimaging, 2002, with each pair on the scale of its own null.
 function M.best(x, opts)
   if not mc.is_tensor(x) then error('pac.search: x is ' .. check.show(x) .. '; give a tensor of samples', 2) end
-  if x.ndim < 1 or x.shape[x.ndim] < 2 then error(('pac.search: x is %s; a row needs at least 2 samples'):format(tensor.describe(x)), 2) end
+  if x.ndim < 1 or x.shape[x.ndim] < 2 then
+    error(('pac.search: x is %s; a row needs at least 2 samples'):format(tensor.describe(x)), 2)
+  end
   local o = check_options(opts)
-  local pha, amp = triangle('phase', o, 'pha_grid_hz', 'pha_width_hz'), triangle('amplitude', o, 'amp_grid_hz', 'amp_width_hz')
+  local pha, amp = triangle('phase', o, 'pha_grid_hz', 'pha_width_hz'),
+    triangle('amplitude', o, 'amp_grid_hz', 'amp_width_hz')
   local P, A, T = pha.shape[1], amp.shape[1], x.shape[x.ndim]
   local inner = inner_options(opts, o, T, pha, amp)
   inner.pha_bands_hz, inner.amp_bands_hz = pha['1:1'], amp['1:1']
@@ -155,9 +180,11 @@ function M.best(x, opts)
   probe:check(x)
   local K = probe.n_surrogates
   local rows = x:numel() / T
-  local size = math.max(1, math.min(o.block, K > 0 and math.floor(math.sqrt(BUDGET / (K * (16 * rows + 40)))) or o.block))
+  local size =
+    math.max(1, math.min(o.block, K > 0 and math.floor(math.sqrt(BUDGET / (K * (16 * rows + 40)))) or o.block))
 
-  local value, z, ranked_z, count = mc.full({ P, A }, mc.nan), mc.full({ P, A }, mc.nan), mc.full({ P, A }, mc.nan), mc.zeros { P, A }
+  local value, z, ranked_z, count = mc.full({ P, A }, mc.nan), mc.full({ P, A }, mc.nan),
+    mc.full({ P, A }, mc.nan), mc.zeros { P, A }
   local top = mc.full({ K }, -math.huge)
   for i = 1, P, size do
     local last_p = math.min(i + size - 1, P)
@@ -181,7 +208,10 @@ function M.best(x, opts)
     maps.p_search = normalize.maxstat(ranked_z, top)
   end
   local list, ranked = ranking(pha, amp, maps, o.top)
-  local out = { best = list[1], table = list, pha_bands_hz = pha, amp_bands_hz = amp, n_pairs = ranked, n_surrogates = K, min_shift = probe.min_shift, null_shift = probe.engine.near, warnings = {} }
+  local out = {
+    best = list[1], table = list, pha_bands_hz = pha, amp_bands_hz = amp, n_pairs = ranked, n_surrogates = K,
+    min_shift = probe.min_shift, null_shift = probe.engine.near, warnings = {},
+  }
   for name, map in pairs(maps) do out[name] = map end
   for _, w in ipairs(probe.options.notes) do table.insert(out.warnings, w) end
   if K > 0 then table.insert(out.warnings, (normalize.few_surrogates(K, o.p_threshold))) end

@@ -16,7 +16,8 @@ local Source = {}
 Source.__index = Source
 
 -- types of channels that record brain signals
-local DATA = { mag = true, grad = true, eeg = true, seeg = true, ecog = true, dbs = true, hbo = true, hbr = true, fnirs = true, csd = true }
+local DATA = { mag = true, grad = true, eeg = true, seeg = true, ecog = true, dbs = true, hbo = true, hbr = true,
+  fnirs = true, csd = true }
 
 local function fail(fmt, ...) error('pac: ' .. fmt:format(...), 0) end
 
@@ -35,7 +36,8 @@ local function pick_channels(names, pick)
     end
     if #out == before then
       local near = check.nearest(tostring(want), names)
-      fail('channel %q is not in the recording%s; it has %s', tostring(want), near and (', did you mean %q?'):format(near) or '',
+      fail('channel %q is not in the recording%s; it has %s', tostring(want),
+        near and (', did you mean %q?'):format(near) or '',
         #names > 20 and #names .. ' channels, the first is ' .. names[1] or table.concat(names, ', '))
     end
   end
@@ -76,7 +78,8 @@ local function places_of(x, axes)
     at[letter] = i
   end
   if not at.T or #axes ~= x.ndim then
-    fail('samples are %s with axes %q; give --axes as T, CT, ST, CST or another order of C (channels), S (segments) and T (samples)',
+    fail('samples are %s with axes %q; give --axes as T, CT, ST, CST or another order of C (channels), S (segments) '
+      .. 'and T (samples)',
       tensor.describe(x), tostring(axes))
   end
   return at
@@ -93,7 +96,8 @@ local function reading(x, size, axes, by)
   end
   if by then return read .. (', since %s names %d channels; --axes CST says otherwise'):format(by, size.C) end
   return read .. '; --axes SCT says that segments come first, as in epochs of MNE'
-    .. (size.C > size.S and (', which is likely here: there are %d on the first axis and %d on the second'):format(size.C, size.S) or '')
+    .. (size.C > size.S
+      and (', which is likely here: there are %d on the first axis and %d on the second'):format(size.C, size.S) or '')
 end
 
 -- samples of a channel that are looked at; the most values and changes (as a share of them) that a trigger channel has
@@ -157,8 +161,9 @@ local function from_tensor(x, o)
   if not o.pick then
     local odd = triggers(source)
     if #odd > 0 then
-      notes[#notes + 1] = ('%s %s like a trigger channel (few whole numbers, constant between steps) and %s analysed all the same; --pick names channels'):format(
-        listed(odd), #odd == 1 and 'looks' or 'look', #odd == 1 and 'is' or 'are')
+      notes[#notes + 1] = ('%s %s like a trigger channel (few whole numbers, constant between steps) and %s analysed '
+        .. 'all the same; --pick names channels'):format(
+          listed(odd), #odd == 1 and 'looks' or 'look', #odd == 1 and 'is' or 'are')
     end
   end
   return source
@@ -169,7 +174,8 @@ local function read_npz(path, o)
   return found.data, o.fs or found.fs, found
 end
 
---- Positions of the channels to analyse: those picked, else those that record brain signals and are not marked bad. What is left out is noted.
+--- Positions of the channels to analyse: those picked, else those that record brain signals and are not marked bad.
+--- What is left out is noted.
 local function chosen_of(r, pick, notes)
   if pick then return pick_channels(r:names(), pick) end
   local chosen, other, bad, marked = {}, {}, {}, {}
@@ -182,9 +188,16 @@ local function chosen_of(r, pick, notes)
       chosen[#chosen + 1] = i
     else table.insert(wanted and bad or other, ('%s (%s)'):format(c.name, c.type)) end
   end
-  if #other > 0 then notes[#notes + 1] = ('left out, since they record no brain signal: %s; --pick names channels, --types their kinds'):format(listed(other)) end
-  if #bad > 0 then notes[#notes + 1] = ('left out, since the file marks them as bad: %s; --pick names channels'):format(listed(bad)) end
-  if #chosen == 0 then fail('%s has no channel to analyse: %s; name some with --pick', r.path or 'it', listed(#bad > 0 and bad or other)) end
+  if #other > 0 then
+    notes[#notes + 1] = ('left out, since they record no brain signal: %s; --pick names channels, --types their kinds')
+      :format(listed(other))
+  end
+  if #bad > 0 then
+    notes[#notes + 1] = ('left out, since the file marks them as bad: %s; --pick names channels'):format(listed(bad))
+  end
+  if #chosen == 0 then
+    fail('%s has no channel to analyse: %s; name some with --pick', r.path or 'it', listed(#bad > 0 and bad or other))
+  end
   return chosen
 end
 
@@ -223,11 +236,15 @@ local function from_raw(r, o, notes)
     windows = nil
   elseif windows then
     local kept = kept_samples(windows)
-    if kept < 2 then fail('%s: annotations mark all of it as bad; --keep-marked analyses it all the same', r.path or 'it') end
-    notes[#notes + 1] = ('masked: %.1f of %.1f s, in %d stretches annotated as bad; --keep-marked analyses them too'):format((T - kept) / r.fs, T / r.fs, count)
+    if kept < 2 then
+      fail('%s: annotations mark all of it as bad; --keep-marked analyses it all the same', r.path or 'it')
+    end
+    notes[#notes + 1] = ('masked: %.1f of %.1f s, in %d stretches annotated as bad; --keep-marked analyses them too')
+      :format((T - kept) / r.fs, T / r.fs, count)
   end
   return setmetatable({
-    path = r.path, fs = r.fs, names = names, C = #chosen, S = 1, T = T, segmented = false, notes = notes, windows = windows, first = first,
+    path = r.path, fs = r.fs, names = names, C = #chosen, S = 1, T = T, segmented = false, notes = notes,
+    windows = windows, first = first,
     span = function(_, rows, from, to)
       local list = {}
       for k, i in ipairs(rows) do list[k] = chosen[i] end
@@ -247,7 +264,8 @@ local function from_epochs(e, o, notes)
   local chosen, names = chosen_of(e, o.pick, notes), {}
   for i, c in ipairs(chosen) do names[i] = e.channels[c].name end
   return setmetatable({
-    path = rawget(e, 'path'), fs = e.fs, names = names, C = #chosen, S = e:count(), T = last - first + 1, segmented = true, notes = notes, first = first,
+    path = rawget(e, 'path'), fs = e.fs, names = names, C = #chosen, S = e:count(), T = last - first + 1,
+    segmented = true, notes = notes, first = first,
     read = function(_, a, b)
       local list = {}
       for i = a, b do list[#list + 1] = chosen[i] end
@@ -267,22 +285,26 @@ local function rate_of(path, o)
   for _, want in ipairs(o.pick) do
     local pattern = tonumber(want) and nil or { want }
     for _, c in ipairs(pattern and pick_channels(labels, pattern) or {}) do
-      if fs and rate[c] ~= fs then fail('channels %s and %s have different sampling rates (%g and %g Hz); --pick channels of one rate', of, labels[c], fs, rate[c]) end
+      if fs and rate[c] ~= fs then
+        fail('channels %s and %s have different sampling rates (%g and %g Hz); --pick channels of one rate', of,
+          labels[c], fs, rate[c])
+      end
       fs, of = rate[c], labels[c]
     end
   end
   return fs
 end
 
---- A mask of samples from a file: .npy or .npz with true or a number other than 0 where a sample counts, [T] or [S, T]; or a table .csv, .tsv
---- with the columns onset and duration (s): stretches that do not count.
+--- A mask of samples from a file: .npy or .npz with true or a number other than 0 where a sample counts, [T] or [S, T];
+--- or a table .csv, .tsv with the columns onset and duration (s): stretches that do not count.
 local function masked(s, path)
   local ext = (path:match '%.(%w+)$' or ''):lower()
   if ext == 'csv' or ext == 'tsv' then
     local t = mc.load(path)
     local onset, duration = rawget(t.columns, 'onset'), rawget(t.columns, 'duration')
     if not mc.is_tensor(onset) or not mc.is_tensor(duration) then
-      fail('the mask %s needs the columns onset and duration, numbers in seconds; it has %s', path, table.concat(t.names, ', '))
+      fail('the mask %s needs the columns onset and duration, numbers in seconds; it has %s', path,
+        table.concat(t.names, ', '))
     end
     local spans = {}
     onset, duration = onset:to('f64'):totable(), duration:to('f64'):totable()
@@ -293,7 +315,9 @@ local function masked(s, path)
     for _, w in ipairs(keep) do m[{ { w[1], w[2] } }] = true end
     return m
   end
-  if ext ~= 'npy' and ext ~= 'npz' then fail('the mask %s has the extension %q; give npy, npz, csv or tsv', path, ext) end
+  if ext ~= 'npy' and ext ~= 'npz' then
+    fail('the mask %s has the extension %q; give npy, npz, csv or tsv', path, ext)
+  end
   local m = mc.load(path)
   if not mc.is_tensor(m) then
     local names = {}
@@ -303,7 +327,8 @@ local function masked(s, path)
     m = m[names[1]]
   end
   if m.ndim < 1 or m.ndim > 2 or m.shape[m.ndim] < s.first + s.T - 1 or m.ndim == 2 and m.shape[1] ~= s.S then
-    fail('the mask %s is %s; it must be [%d] or [%d, %d]: samples, or segments x samples', path, tensor.describe(m), s.T, s.S, s.T)
+    fail('the mask %s is %s; it must be [%d] or [%d, %d]: samples, or segments x samples', path,
+      tensor.describe(m), s.T, s.S, s.T)
   end
   m = mc.ne(m[{ mc.ellipsis, { s.first, s.first + s.T - 1 } }], 0)
   return m
@@ -320,32 +345,41 @@ local function with_mask(s, path)
     s.windows = nil
   end
   local kept = mc.sum(m:to 'i64'):item()
-  s.notes[#s.notes + 1] = ('masked: %.1f %% of the samples are left out (%s; true is a sample that counts)'):format(100 * (1 - kept / m:numel()), path)
+  s.notes[#s.notes + 1] = ('masked: %.1f %% of the samples are left out (%s; true is a sample that counts)')
+    :format(100 * (1 - kept / m:numel()), path)
   s.mask = m
   return s
 end
 
 local OPEN = {
-  fs = { nil, 'number > 0' }, key = { nil, 'string' }, axes = { nil, 'string' }, pick = { nil, 'table' }, from = { nil, 'number >= 0' }, to = { nil, 'number > 0' },
+  fs = { nil, 'number > 0' }, key = { nil, 'string' }, axes = { nil, 'string' }, pick = { nil, 'table' },
+  from = { nil, 'number >= 0' }, to = { nil, 'number > 0' },
   mask = { nil, 'string' }, keep_marked = { false, 'bool' }, types = { nil, 'table' },
 }
 
 --- Opens a recording or epochs: an array .npz or .npy, or whatever mc.meeg.open opens.
 ---
---- Arrays of two axes are channels x samples. Of recordings, channels that record no brain signal and those marked bad take no part unless they
---- are picked, and stretches annotated as bad (any text that begins with "bad") are masked; notes say so.
+--- Arrays of two axes are channels x samples. Of recordings, channels that record no brain signal and those marked bad
+--- take no part unless they are picked, and stretches annotated as bad (any text that begins with "bad") are masked;
+--- notes say so.
 ---@param path string
----@param opts table fs Hz (files that know it need none; which channels of an EDF with several rates) · key · axes · pick (list of names, numbers,
----  patterns) · from, to (s) · mask (a file, see the head of masked) · keep_marked false: analyse stretches annotated as bad · types name = type
----@return table source with fs, names, C, S, T, segmented, notes, windows or mask (of the options of compute) and :read(first, last) -> [c, S, T]
+---@param opts table fs Hz (files that know it need none; which channels of an EDF with several rates) · key · axes ·
+---  pick (list of names, numbers, patterns) · from, to (s) · mask (a file, see the head of masked) · keep_marked false:
+---  analyse stretches annotated as bad · types name = type
+---@return table source with fs, names, C, S, T, segmented, notes, windows or mask (of the options of compute) and
+---  :read(first, last) -> [c, S, T]
 function M.open(path, opts)
   local o = check.opts('pac.source', opts, OPEN, 3)
   local ext = (path:lower():gsub('%.gz$', ''):match '%.(%w+)$' or '')
   if ext ~= 'npz' and ext ~= 'npy' then
-    for _, name in ipairs { 'key', 'axes' } do if o[name] then fail('--%s is for arrays, and %s knows its own', name, path) end end
+    for _, name in ipairs { 'key', 'axes' } do
+      if o[name] then fail('--%s is for arrays, and %s knows its own', name, path) end
+    end
     local edf = ext == 'edf' or ext == 'bdf'
     local r = mc.meeg.open(path, { fs = edf and rate_of(path, o) or nil, types = o.types })
-    if o.fs and math.abs(o.fs - r.fs) > 1e-9 * r.fs then fail('%s has a rate of %g Hz and --fs says %g; leave --fs out', path, r.fs, o.fs) end
+    if o.fs and math.abs(o.fs - r.fs) > 1e-9 * r.fs then
+      fail('%s has a rate of %g Hz and --fs says %g; leave --fs out', path, r.fs, o.fs)
+    end
     local notes = {}
     for _, w in ipairs(rawget(r, 'warnings') or {}) do notes[#notes + 1] = w end
     return with_mask((mc.meeg.raw.is(r) and from_raw or from_epochs)(r, o, notes), o.mask)
@@ -368,7 +402,8 @@ end
 
 --- A source over samples in memory: pac.source.wrap(x, { fs =, names =, axes = }).
 function M.wrap(x, opts)
-  local o = check.opts('pac.source', opts, { fs = { nil, 'number > 0' }, names = { nil, 'table' }, axes = { nil, 'string' }, pick = { nil, 'table' }, from = { nil, 'number >= 0' }, to = { nil, 'number > 0' } }, 3)
+  local o = check.opts('pac.source', opts, { fs = { nil, 'number > 0' }, names = { nil, 'table' },
+    axes = { nil, 'string' }, pick = { nil, 'table' }, from = { nil, 'number >= 0' }, to = { nil, 'number > 0' } }, 3)
   return from_tensor(x, o)
 end
 

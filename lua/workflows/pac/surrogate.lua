@@ -8,14 +8,14 @@ local generate = require 'workflows.pac.generate'
 local error = check.error
 local M = {}
 
---- Smallest allowed shift, samples: 1 where nothing is said. The observation is one of its own circular shifts only if none is left out:
---- with shifts of less than a cycle left out, 56 of 100 recordings of 5 s without coupling have a corrected p < 0.05, else 5.
+--- Smallest allowed shift, samples: 1 where nothing is said. The observation is one of its own circular shifts only if
+--- none is left out: with shifts of less than a cycle left out, 56 of 100 recordings of 5 s without coupling have a
+--- corrected p < 0.05, else 5.
 function M.min_shift(o) return o.min_shift or 1 end
 
---- Surrogates below this shift keep some of the coupling: they count in p, not in the mean and spread that z is made of. One cycle of the
---- slowest phase band, whatever min_shift is; 0 in the compat modes, where shifts are given, where all surrogates are
---- that far, and where
---- too few would be left.
+--- Surrogates below this shift keep some of the coupling: they count in p, not in the mean and spread that z is made
+--- of. One cycle of the slowest phase band, whatever min_shift is; 0 in the compat modes, where shifts are given, where
+--- all surrogates are that far, and where too few would be left.
 ---@param L integer samples
 ---@param slowest number|nil Hz, the lowest edge of the phase bands
 ---@param K integer surrogates
@@ -65,7 +65,8 @@ end
 function M.shift_count(o, L, m)
   if o.shifts then return given_shifts(o.shifts, L):numel(), false end
   if 2 * m > L then
-    error(('pac: min_shift is %d of %d samples; it must satisfy 2 min_shift <= samples, use a longer recording or a smaller min_shift'):format(m, L), 2)
+    error(('pac: min_shift is %d of %d samples; it must satisfy 2 min_shift <= samples, use a longer recording or a '
+      .. 'smaller min_shift'):format(m, L), 2)
   end
   if o.surrogate == 'exhaustive' then return L - 2 * m + 1, true end
   return o.n_perm, false
@@ -85,7 +86,9 @@ function M.permutation_count(o)
   local given = o.permutations
   if not given then return o.n_perm end
   local k = mc.is_tensor(given) and (given.ndim == 2 and given.shape[1] or 0) or #given
-  if k < 2 then error(('pac: permutations holds %d permutations; give at least 2, each a list of segments'):format(k), 2) end
+  if k < 2 then
+    error(('pac: permutations holds %d permutations; give at least 2, each a list of segments'):format(k), 2)
+  end
   return k
 end
 
@@ -94,7 +97,8 @@ local function check_permutation(p, k, S)
   for i = 1, S do
     local v = type(p) == 'table' and p[i] or nil
     if type(v) ~= 'number' or v ~= math.floor(v) or v < 1 or v > S or seen[v] then
-      error(('pac: permutations[%d] does not hold each of the segments 1..%d once (entry %d is %s)'):format(k, S, i, check.show(v)), 3)
+      error(('pac: permutations[%d] does not hold each of the segments 1..%d once (entry %d is %s)'):format(k, S, i,
+        check.show(v)), 3)
     end
     seen[v] = true
   end
@@ -122,7 +126,8 @@ function M.permutations(o, S)
   return out
 end
 
---- The permutation among the good segments only: bad ones stay where they are, the good take each other's places in the order of p.
+--- The permutation among the good segments only: bad ones stay where they are, the good take each other's places in the
+--- order of p.
 ---@param p integer[]
 ---@param good boolean[]
 function M.among(p, good)

@@ -11,7 +11,8 @@ local engine = require 'workflows.pac.engine'
 local error = check.error
 local M = {}
 
---- Takes a mask of two or more axes out of the options: equal rows become one mask of samples, others the field trial_mask.
+--- Takes a mask of two or more axes out of the options: equal rows become one mask of samples, others the field
+--- trial_mask.
 ---@param o table completed options
 ---@param T integer
 function M.take(o, T)
@@ -19,7 +20,10 @@ function M.take(o, T)
   if m == nil then return end
   if type(m) == 'table' then m = mc.tensor(m) end
   if m.ndim < 2 then return end
-  if m.shape[m.ndim] ~= T then error(('pac: mask is %s and rows have %d samples; give [samples], [segments, samples], or the shape of x'):format(tensor.describe(m), T), 2) end
+  if m.shape[m.ndim] ~= T then
+    error(('pac: mask is %s and rows have %d samples; give [samples], [segments, samples], or the shape of x'):format(
+      tensor.describe(m), T), 2)
+  end
   m = mc.ne(m, 0)
   local rows = m:reshape(-1, T)
   o.mask = nil
@@ -27,9 +31,16 @@ function M.take(o, T)
     o.mask = rows[1]
     return
   end
-  if o.surrogate == 'swap_trials' then error('pac: mask has a row for each trial and surrogate is "swap_trials"; trials of different samples cannot change places, use block_swap', 2) end
-  if o.bin_norm == 'pooled' then error('pac: mask has a row for each trial and bin_norm is "pooled"; use bin_norm = "mean"', 2) end
-  if o.windows or o.edges > 0 then error('pac: more than one of edges, mask and windows is given; give one of them', 2) end
+  if o.surrogate == 'swap_trials' then
+    error('pac: mask has a row for each trial and surrogate is "swap_trials"; trials of different samples cannot '
+      .. 'change places, use block_swap', 2)
+  end
+  if o.bin_norm == 'pooled' then
+    error('pac: mask has a row for each trial and bin_norm is "pooled"; use bin_norm = "mean"', 2)
+  end
+  if o.windows or o.edges > 0 then
+    error('pac: more than one of edges, mask and windows is given; give one of them', 2)
+  end
   o.trial_mask = m
 end
 
@@ -40,7 +51,8 @@ local function rows_of(m, n, x)
   if m.ndim == 2 and m.shape[1] == n.S and n.S > 1 then
     return mc.broadcast_to(m:reshape(1, n.S, T), { n.B * n.C, n.S, T }):reshape(R, T)
   end
-  error(('pac: mask is %s and x is %s; give [samples], [segments, samples] or the shape of x'):format(tensor.describe(m), tensor.describe(x)), 3)
+  error(('pac: mask is %s and x is %s; give [samples], [segments, samples] or the shape of x'):format(
+    tensor.describe(m), tensor.describe(x)), 3)
 end
 
 --- The positions that a mask [T] keeps, and their number.
@@ -64,7 +76,15 @@ local function nothing(template, K)
   local out = {}
   for name, t in pairs(template) do
     local fill = tensor.kind[t.dtype] == 'f' and mc.nan or 0
-    if name == 'status' then fill = 4 elseif name == 'best' then fill = -1 elseif name == 'exceed' then fill = K elseif name == 'max' or name == 'zmax' then fill = -math.huge end
+    if name == 'status' then
+      fill = 4
+    elseif name == 'best' then
+      fill = -1
+    elseif name == 'exceed' then
+      fill = K
+    elseif name == 'max' or name == 'zmax' then
+      fill = -math.huge
+    end
     out[name] = mc.full(t.shape, fill, { dtype = t.dtype })
   end
   return out
@@ -114,7 +134,8 @@ function M.run(plan, make, x, xa, n)
     plans[L] = p
     K, shift = p.n_surrogates, p.engine.m
     if o.surrogate == 'exhaustive' and lengths and lengths ~= L then
-      error('pac: masks leave a different number of samples in each trial, so they have different numbers of shifts; use surrogate = "block_swap" with n_perm, or pool_segments', 4)
+      error('pac: masks leave a different number of samples in each trial, so they have different numbers of shifts; '
+        .. 'use surrogate = "block_swap" with n_perm, or pool_segments', 4)
     end
     lengths = L
     local r = p:_execute(phase, amp, { B = 1, C = 1, S = 1 })
@@ -135,7 +156,8 @@ function M.run(plan, make, x, xa, n)
           if pair[1] ~= pair[2] then keep = mc.logical_and(keep, masks[amp[1] + s - 1]) end
           local at, count = positions(keep)
           if count > 0 or not o.pool_segments then
-            cut_p[#cut_p + 1], cut_a[#cut_a + 1] = mc.take(phase[{ { s, s } }], at, 3), mc.take(envelope[{ { s, s } }], at, 3)
+            cut_p[#cut_p + 1], cut_a[#cut_a + 1] = mc.take(phase[{ { s, s } }], at, 3),
+              mc.take(envelope[{ { s, s } }], at, 3)
           end
         end
         if o.pool_segments then
@@ -152,7 +174,9 @@ function M.run(plan, make, x, xa, n)
       end
     end
   end
-  if not template then error('pac: the mask keeps too few samples of every trial; it is true where a sample counts', 3) end
+  if not template then
+    error('pac: the mask keeps too few samples of every trial; it is true where a sample counts', 3)
+  end
   local out = joined(parts, template, K or 0)
   if short > 0 then
     out.note = ('%d of %d trials keep too few samples under the mask; they are NaN with status 4'):format(short, #parts)

@@ -311,7 +311,8 @@ local function meaning(tree, lines)
       or 'soft_l1', f_scale = above(n .. 'f_scale', 0), sigma = sigma,
     legacy_counting = g(n .. 'legacy_counting'), legacy_abs = g(n .. 'legacy_abs'),
       phase_convention = g 'analyzer_parameters.phase_convention',
-    reduced_limit = g(n .. 'quality_validation.reduced_chi_squared_threshold'), max_nfev = iterations, x_scale = g(n .. 'x_scale_map'),
+    reduced_limit = g(n .. 'quality_validation.reduced_chi_squared_threshold'), max_nfev = iterations,
+    x_scale = g(n .. 'x_scale_map'),
     trust_region_scale = above(n .. 'trust_region_scale', 0),
   }
   local threads = g 'performance.computation.cpu_threads'

@@ -148,7 +148,8 @@ local function set_up(data, o)
     contrast, offset = contrast or c, offset or f_
     if resolved == 'constant' and not (o.contrast and o.offset) then
       table.insert(warnings,
-        'constant scaling is frozen at quantiles of the data, which are biased where the decay is fast; parameters may end at their bounds. Give contrast and offset, or use averaged')
+        'constant scaling is frozen at quantiles of the data, which are biased where the decay is fast; parameters may '
+        .. 'end at their bounds. Give contrast and offset, or use averaged')
     end
   end
   for _, list in ipairs { contrast, offset } do
@@ -421,8 +422,11 @@ local function describe(p, o, point, status, iterations, seconds, left)
   if reduced > o.reduced_limit then table.insert(r.warnings,
     ('reduced chi2 is %.4g, above %g: the model does not describe the data within sigma'):format(reduced,
     o.reduced_limit)) end
-  if p.default_sigma then table.insert(r.warnings,
-    'no sigma was given: 0.01 is assumed everywhere, errors are scaled by the misfit, and reduced chi2 does not test the fit') end
+  if p.default_sigma then
+    table.insert(r.warnings,
+      'no sigma was given: 0.01 is assumed everywhere, errors are scaled by the misfit, and reduced chi2 does not '
+      .. 'test the fit')
+  end
   if p.weights then
     local q = problem.new(p)
     q.sigma = sigmas(o, data)
@@ -460,8 +464,8 @@ end
 ---  position: this one is factor times that one plus shift ·
 ---  contrast, offset (lists per angle) · sigma (number or list per angle; 0.01) · absolute_sigma (true when sigma is
 ---  given) · loss · f_scale ·
----  ftol, xtol, gtol 1e-8 · x_scale 'jac', or { name = scale } · max_nfev 100 per parameter · shear_weighting · legacy_counting · legacy_abs ·
----  phase_convention · watch(problem, point)
+---  ftol, xtol, gtol 1e-8 · x_scale 'jac', or { name = scale } · max_nfev 100 per parameter · shear_weighting ·
+---  legacy_counting · legacy_abs · phase_convention · watch(problem, point)
 ---@return table result parameters (list of { name, unit, value, error, low, high, at_bound, state }), values, errors,
 ---  contrast, offset, physics, covariance,
 ---  correlation, chi2, reduced_chi2, verdict (sentences), quality_flag, convergence_status, ...

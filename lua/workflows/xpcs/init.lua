@@ -10,8 +10,10 @@ local lazy = require 'mascon.core.lazy'
 local M = {}
 
 local FROM = {}
-for _, name in ipairs { 'angles', 'cache', 'config', 'coordinates', 'covariance', 'data', 'dense', 'floor', 'generate', 'intervals', 'joint', 'layout',
-  'model', 'model_file', 'options', 'own', 'parameters', 'pass', 'plan', 'posterior', 'posterior_files', 'prepare', 'problem', 'recovery', 'report', 'results', 'run', 'scaling',
+for _, name in ipairs { 'angles', 'cache', 'config', 'coordinates', 'covariance', 'data', 'dense', 'floor', 'generate',
+  'intervals', 'joint', 'layout',
+  'model', 'model_file', 'options', 'own', 'parameters', 'pass', 'plan', 'posterior', 'posterior_files', 'prepare',
+  'problem', 'recovery', 'report', 'results', 'run', 'scaling',
   'search', 'shards', 'source', 'start', 'state', 'stream', 'uncertainty', 'verdict' } do
   FROM[name] = 'workflows.xpcs.' .. name
 end

@@ -122,8 +122,11 @@ function M.profile(r, names, level)
   end
   r.intervals = out
   r.verdict = require('workflows.xpcs.verdict').of(r)
-  if r.better then table.insert(r.warnings,
-    ('a profile found a better fit (chi2 %.8g): this one is a local minimum; fit again from other starts (multi_start)'):format(2 * r.better.cost)) end
+  if r.better then
+    table.insert(r.warnings,
+      ('a profile found a better fit (chi2 %.8g): this one is a local minimum; fit again from other starts '
+        .. '(multi_start)'):format(2 * r.better.cost))
+  end
   return out
 end
 

@@ -44,8 +44,8 @@ M.SCHEMA = {
   experimental_data = unused('phi_angles_path phi_angles_file exchange_key file_format', {
     file_path = 'string', data_folder_path = 'string', data_file_name = 'string', cache_file_path = 'string',
       cache_filename_template = 'string', cache_compression = 'bool',
-    data_type = { 'float64', 'float32' }, sigma = 'any', mask = 'string', zero_sigma_is_mask = 'bool', full_matrices = 'bool',
-      diagonal = 'string', q_tolerance_fraction = 'number', strict_q = 'bool', cache = 'bool',
+    data_type = { 'float64', 'float32' }, sigma = 'any', mask = 'string', zero_sigma_is_mask = 'bool',
+    full_matrices = 'bool', diagonal = 'string', q_tolerance_fraction = 'number', strict_q = 'bool', cache = 'bool',
   }),
   phi_filtering = unused('fallback_to_all_angles algorithm tolerance quality_control', { enabled = 'bool',
     target_ranges = 'list' }),
@@ -73,13 +73,17 @@ M.SCHEMA = {
       }),
       cmaes = unused([[preset nlsq_warmstart sigma_warmstart population_batch_size
         data_chunk_size memory_limit_gb auto_select
-        scale_threshold normalize normalization_epsilon refine_with_nlsq refinement_workflow refinement_xtol refinement_gtol
+        scale_threshold normalize normalization_epsilon refine_with_nlsq refinement_workflow refinement_xtol
+        refinement_gtol
         refinement_max_nfev refinement_loss]], {
         enable = 'bool', max_generations = 'integer', sigma = 'number', warmstart_auto_skip = 'bool',
-          warmstart_skip_threshold = 'number', seed = 'integer', popsize = 'integer', tol_fun = 'number', tol_x = 'number',
+          warmstart_skip_threshold = 'number', seed = 'integer', popsize = 'integer',
+          tol_fun = 'number', tol_x = 'number',
           restart_strategy = { 'none', 'ipop', 'bipop' }, max_restarts = 'integer', refinement_ftol = 'number',
       }),
-      quality_validation = unused('enable warn_on_max_restarts warn_on_bounds_hit warn_on_convergence_failure bounds_tolerance', { reduced_chi_squared_threshold = 'number' }),
+      quality_validation = unused(
+        'enable warn_on_max_restarts warn_on_bounds_hit warn_on_convergence_failure bounds_tolerance',
+        { reduced_chi_squared_threshold = 'number' }),
     }),
     streaming = CHECKPOINTS, stratification = U, sequential = U, recovery = U, mcmc = U, cmc = M.CMC,
   },
@@ -88,7 +92,8 @@ M.SCHEMA = {
       enable_progress = 'bool',
     computation = unused('enable_jit vectorization_level', { cpu_threads = 'any' }),
   }),
-  plotting = unused([[show_plots dpi style preview_mode fit_surface datashader matplotlib correlation_function fit_quality parameter_distributions residual_analysis angle_coverage
+  plotting = unused([[show_plots dpi style preview_mode fit_surface datashader matplotlib correlation_function
+    fit_quality parameter_distributions residual_analysis angle_coverage
     angle_correlation]], {
     save_plots = 'bool', format = 'string',
     color_scale = unused('pin_legacy_range', { mode = 'string', percentile_min = 'number', percentile_max = 'number',

@@ -42,7 +42,8 @@ local function pair(bins, names, warnings)
   end
   if differ then
     table.insert(warnings,
-      'the bins are listed in another order than the names of the matrices; they are paired by the number in the name (pairing by position would exchange matrices)')
+      'the bins are listed in another order than the names of the matrices; they are paired by the number in the name '
+      .. '(pairing by position would exchange matrices)')
   end
   if not matches and #names ~= #bins then
     table.insert(warnings, ('there are %d bins and %d matrices; the longer list is cut'):format(#bins, #names))
@@ -68,7 +69,9 @@ local function new_layout(file, path, warnings)
   end
   table.sort(out, function(a, b) return a.k < b.k end)
   if #out == 0 then
-    error(('xpcs: %s: none of its bins lies inside %d q x %d angles; the file is damaged or of another layout'):format(path, #q, #phi), 4) end
+    error(('xpcs: %s: none of its bins lies inside %d q x %d angles; the file is damaged or of another layout'):format(
+      path, #q, #phi), 4)
+  end
   return out
 end
 

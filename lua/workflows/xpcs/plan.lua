@@ -120,7 +120,8 @@ function M.lines(s, list, threads)
   out[#out + 1] = ('%s%s%s: %.4g pairs (%.4g published points), %d parameters'):format(what, #list > 1
     and ', joint' or '', s.method ~= 'nlsq' and ', posterior' or '', c.points, published, c.p)
   out[#out + 1] = ('time about %.2g s of %d thread%s: reading and files, %s; peak memory about %.0f MiB '
-    .. '(data %.0f MiB in %s)%s'):format(c.seconds, threads, threads == 1 and '' or 's', table.concat(c.parts, ', '), c.bytes / 2 ^ 20,
+    .. '(data %.0f MiB in %s)%s'):format(c.seconds, threads, threads == 1 and '' or 's',
+      table.concat(c.parts, ', '), c.bytes / 2 ^ 20,
     c.first.packed / 2 ^ 20, list[1].dtype or 'f64', c.first.least < c.bytes
     and (', read block by block at least %.0f MiB'):format(c.first.least / 2 ^ 20) or '')
   out[#out + 1] = ('strategy %s (by points %s); homodyne would estimate %.2f GB and, since 2.13, choose %s (Jacobian '

@@ -36,8 +36,10 @@ end
 
 --- One line on the fit.
 function M.line(r)
-  return ('%s, %s scaling: chi2 %.6g, reduced %.4g (%s), %d points, %d parameters, %d iterations in %.3g s, %s points/s'):format(r.mode, r.scaling, r.chi2, r.reduced_chi2, r.quality_flag,
-    r.n_points, r.n_parameters, r.iterations, r.seconds, text.significant(r.points_per_second, 3))
+  return (
+    '%s, %s scaling: chi2 %.6g, reduced %.4g (%s), %d points, %d parameters, %d iterations in %.3g s, %s points/s')
+    :format(r.mode, r.scaling, r.chi2, r.reduced_chi2, r.quality_flag,
+      r.n_points, r.n_parameters, r.iterations, r.seconds, text.significant(r.points_per_second, 3))
 end
 
 -- ---------------------------------------------------------------- figures

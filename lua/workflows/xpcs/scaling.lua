@@ -63,8 +63,11 @@ function M.resolve(mode, F, o)
   if mode == 'auto' then return F >= (o.constant_scaling_threshold or 3) and 'averaged' or 'individual' end
   if mode == 'fourier' then
     local need = 2 * (o.fourier_order or 2) + 1
-    if F < need then return 'individual',
-      ('fourier needs at least %d angles for order %d and there are %d; contrast and offset are free per angle'):format(need, o.fourier_order or 2, F) end
+    if F < need then
+      return 'individual',
+        ('fourier needs at least %d angles for order %d and there are %d; contrast and offset are free per angle')
+        :format(need, o.fourier_order or 2, F)
+    end
   end
   return mode
 end

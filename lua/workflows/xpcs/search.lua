@@ -136,8 +136,8 @@ local function axis_of(low, high)
 end
 
 --- The best of the fit from the given start and fits from the ends of several runs of CMA-ES over the bounds of the
---- physical parameters; contrast and offset are the best ones for each place. Each run after the first begins at a drawn
---- place, with twice the population.
+--- physical parameters; contrast and offset are the best ones for each place. Each run after the first begins at a
+--- drawn place, with twice the population.
 ---@param data mascon.xpcs.Data
 ---@param opts table options of fit
 ---@param search? table max_generations 200 (of a run) · sigma 0.5 (of coordinates from 0 to 1) · popsize · restarts 2 ·

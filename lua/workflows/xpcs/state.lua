@@ -45,7 +45,8 @@ local function fingerprint(data, opts)
   for k, v in pairs(opts or {}) do
     if type(v) ~= 'function' and k ~= 'progress' then plain[k] = v end
   end
-  return mc.manifest.hash { packed = data.packed or data.key, weight = data.weight, sigma = data.sigma, holes = data.holes, phi = data.phi, t = data.t,
+  return mc.manifest.hash { packed = data.packed or data.key, weight = data.weight, sigma = data.sigma,
+    holes = data.holes, phi = data.phi, t = data.t,
     options = plain, version = M.VERSION }
 end
 
@@ -77,8 +78,8 @@ end
 ---@param data mascon.xpcs.Data
 ---@param fit_options table
 ---@param opts? table dir './checkpoints' · keep 3 · resume true · every 1 s at the earliest · share 0.01 of the time at
----  most · blocks: instead of every and share, one after so many blocks · block_values · min_success_rate 0: least share
----  of the last 100 blocks whose sums are finite
+---  most · blocks: instead of every and share, one after so many blocks · block_values · min_success_rate 0: least
+---  share of the last 100 blocks whose sums are finite
 ---@return mascon.xpcs.State with engine, warnings, resumed, statistics
 function M.new(data, fit_options, opts)
   local o = check.opts('xpcs.state', opts, OPTS, 3)

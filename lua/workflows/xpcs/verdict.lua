@@ -31,7 +31,8 @@ local WHY = {
   { { 'gamma_dot_t0', 'gamma_dot_t_offset' },
     'at beta = 0 both are constants of the same shear rate, only their sum acts' },
   { { 'phi0' },
-    'angles that are equal, or differ by 180 deg, see phi0 only through the product with the shear rate; measure at angles further apart' },
+    'angles that are equal, or differ by 180 deg, see phi0 only through the product with the shear rate; measure at '
+      .. 'angles further apart' },
 }
 
 local function reason(list)

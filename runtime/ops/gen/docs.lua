@@ -1,6 +1,7 @@
 -- docs.lua - writes the reference: one Markdown page per namespace, an index, and the table of ops.
 --
--- usage: mascon runtime/ops/gen/docs.lua OUT    (run by `make docs` inside the program, since the public names are those the program has)
+-- usage: mascon runtime/ops/gen/docs.lua OUT    (run by `make docs` inside the program, since the public names are
+--   those the program has)
 -- Everything comes from mascon.help: rows of the op table, docstrings, heads of files. Exit status 1 and a list when a
 -- public name has no docstring.
 local mc = require 'mascon'
@@ -29,11 +30,13 @@ for _, e in ipairs(help.entries()) do
   if e.failed then missing[#missing + 1] = ('%s cannot be loaded: %s'):format(e.name, e.failed:match '^[^\n]*')
   elseif not e.text then
     local at = type(e.value) == 'function' and debug.getinfo(e.value, 'S')
-    missing[#missing + 1] = ('%s has no docstring%s'):format(e.name, at and (' (%s:%d)'):format(at.short_src:match '[^/]*/[^/]*$' or at.short_src, at.linedefined) or '')
+    missing[#missing + 1] = ('%s has no docstring%s'):format(e.name,
+      at and (' (%s:%d)'):format(at.short_src:match '[^/]*/[^/]*$' or at.short_src, at.linedefined) or '')
   end
 end
 
-local index = { '# mascon ' .. mc.version .. ': reference', '', 'Made by `make docs` from docstrings and the op table.', '' }
+local index =
+  { '# mascon ' .. mc.version .. ': reference', '', 'Made by `make docs` from docstrings and the op table.', '' }
 for _, space in ipairs(order) do
   local page = { '# ' .. (space == 'mc' and 'mc' or space == 'tensor' and 'Tensor methods' or 'mc.' .. space), '' }
   local count = 0
@@ -51,7 +54,8 @@ for _, space in ipairs(order) do
         local is_code = line:match '^    %S' ~= nil
         if is_code ~= code then page[#page + 1] = is_code and '```lua' or '```' end
         code = is_code
-        page[#page + 1] = is_code and line:sub(5) or line:match '^%s%s' and '- ' .. line:gsub('^%s+', '') or line .. '  '
+        page[#page + 1] = is_code and line:sub(5)
+          or line:match '^%s%s' and '- ' .. line:gsub('^%s+', '') or line .. '  '
       end
       if code then page[#page + 1] = '```' end
       page[#page + 1] = ''
@@ -71,7 +75,8 @@ end)
 local ops = { '# Ops', '', '| op | family | dtypes | accuracy | what | source |', '|---|---|---|---|---|---|' }
 local function cell(text) return (tostring(text):gsub('|', '\\|')) end
 for _, r in ipairs(rows) do
-  ops[#ops + 1] = ('| `%s` | %s | %s | %s | %s | %s |'):format(r[1], r.family, table.concat(r.dtypes, ' '), r.tol, cell(r.doc), cell(r.source))
+  ops[#ops + 1] = ('| `%s` | %s | %s | %s | %s | %s |'):format(r[1], r.family, table.concat(r.dtypes, ' '), r.tol,
+    cell(r.doc), cell(r.source))
 end
 write('ops.md', ops)
 
@@ -79,9 +84,11 @@ local here = debug.getinfo(1, 'S').source:match '^@(.*)/[^/]*$' or '.'
 local tables = dofile(here .. '/tables.lua')
 local lib = require 'mascon.core.ffi'
 local function launches(id) return lib.C.mc_op_launches(id) == 1 end
-write('support.md', tables.support(rows, require 'mascon.gen.ops'.dtypes, launches, require 'mascon.rules'.differentiable))
+write('support.md',
+  tables.support(rows, require 'mascon.gen.ops'.dtypes, launches, require 'mascon.rules'.differentiable))
 index[#index + 1] = '- [support](support.md): op by dtype, device and derivative'
-write('accuracy.md', tables.accuracy(file.read(here .. '/accuracy.tsv') or '', dofile(here .. '/../../../tests/golden/accuracy_special.lua')))
+write('accuracy.md', tables.accuracy(file.read(here .. '/accuracy.tsv') or '',
+  dofile(here .. '/../../../tests/golden/accuracy_special.lua')))
 index[#index + 1] = '- [accuracy](accuracy.md): worst errors measured, by function, dtype and ISA level'
 write('deviations.md', require('mascon.help.deviations').markdown())
 index[#index + 1] = '- [deviations](deviations.md): where names of the Python array API differ'

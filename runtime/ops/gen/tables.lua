@@ -31,11 +31,14 @@ function M.support(rows, dtypes, launches, differentiable)
   for i, d in ipairs(dtypes) do names[i] = d[1] end
   local out = {
     '# Support', '',
-    'Made by `make docs` from the op table. A dot: the dtype is taken as it is; `f`: it is taken as f64 (integers) or as its float; empty: refused or promoted by the',
-    'rules of the array API. Derivative: whether `mc.grad`, `mc.jvp` and kin go through the op for its floating and complex dtypes, on every device.',
+    'Made by `make docs` from the op table. A dot: the dtype is taken as it is; `f`: it is taken as f64 (integers) or '
+      .. 'as its float; empty: refused or promoted by the',
+    'rules of the array API. Derivative: whether `mc.grad`, `mc.jvp` and kin go through the op for its floating and '
+      .. 'complex dtypes, on every device.',
     'Device: `all` is the processor, `ref` (tests), OpenCL and CUDA, the last two for the dtypes that they compute;',
     'an operand elsewhere is an error that names `:to "cpu"`.', '',
-    '| op | family | ' .. table.concat(names, ' | ') .. ' | device | derivative | workspace |', '|---|---|' .. ('---|'):rep(#names) .. '---|---|---|',
+    '| op | family | ' .. table.concat(names, ' | ') .. ' | device | derivative | workspace |',
+    '|---|---|' .. ('---|'):rep(#names) .. '---|---|---|',
   }
   for _, r in ipairs(rows) do
     local has, marks = {}, {}
@@ -43,7 +46,8 @@ function M.support(rows, dtypes, launches, differentiable)
     for i, d in ipairs(dtypes) do
       marks[i] = has[d[1]] and '·' or (r.promote == 'float' and d.kind ~= 'c' and has.f64) and 'f' or ' '
     end
-    out[#out + 1] = ('| `%s` | %s | %s | %s | %s | %s |'):format(r.namespace and r.namespace .. '.' .. r[1] or r[1], r.family, table.concat(marks, ' | '), place(r, launches),
+    out[#out + 1] = ('| `%s` | %s | %s | %s | %s | %s |'):format(r.namespace and r.namespace .. '.' .. r[1] or r[1],
+      r.family, table.concat(marks, ' | '), place(r, launches),
       cell(derivative(differentiable(r))), r.work and ('%g'):format(r.work) or '0')
   end
   return out
@@ -71,15 +75,19 @@ end
 
 --- The accuracy table: one line per function, dtype and source, ISA levels side by side.
 ---@param text string content of accuracy.tsv
----@param special? table name -> { points, v2, v3 }: worst errors of the special functions against mpmath (tests/golden/accuracy_special.lua)
+---@param special? table name -> { points, v2, v3 }: worst errors of the special functions against mpmath
+---  (tests/golden/accuracy_special.lua)
 ---@return string[] lines
 function M.accuracy(text, special)
   local list, head = M.read(text)
   local out = {
     '# Accuracy', '',
-    'Worst errors that were measured, per function, dtype and ISA level. `ulp`: units in the last place of the correct result. `eps`: errors over the largest',
-    'magnitude of the answer, in units of the eps of the dtype (2^-23 for f32 and c64, 2^-52 for f64 and c128). Source `sweep`: tests/c/ulp.c against a wider libm,',
-    'f32 exhaustively in `make long`; `golden`: the golden cases of other programs (tests/golden), whose own error is included. EXACT ops are not listed: they',
+    'Worst errors that were measured, per function, dtype and ISA level. `ulp`: units in the last place of the correct '
+      .. 'result. `eps`: errors over the largest',
+    'magnitude of the answer, in units of the eps of the dtype (2^-23 for f32 and c64, 2^-52 for f64 and c128). Source '
+      .. '`sweep`: tests/c/ulp.c against a wider libm,',
+    'f32 exhaustively in `make long`; `golden`: the golden cases of other programs (tests/golden), whose own error is '
+      .. 'included. EXACT ops are not listed: they',
     'have none.', '',
   }
   for i = 2, #head do out[#out + 1] = '- ' .. head[i] end
@@ -97,13 +105,15 @@ function M.accuracy(text, special)
   end
   for _, m in ipairs(order) do
     local r = m.r
-    out[#out + 1] = ('| `%s` | %s | %s | %s | %s | %s | %s | %s |'):format(r.op, r.dtype, m.v2 or '', m.v3 or '', m.v4 or '', r.unit, r.source, r.values == '0' and '' or r.values)
+    out[#out + 1] = ('| `%s` | %s | %s | %s | %s | %s | %s | %s |'):format(r.op, r.dtype, m.v2 or '', m.v3 or '',
+      m.v4 or '', r.unit, r.source, r.values == '0' and '' or r.values)
   end
   if special then
     out[#out + 1] = ''
     out[#out + 1] = '## Special functions'
     out[#out + 1] = ''
-    out[#out + 1] = 'Worst error found against mpmath, in units in the last place of f64, by ISA level (v4 computes what v3 does). Where a function oscillates the unit is'
+    out[#out + 1] = 'Worst error found against mpmath, in units in the last place of f64, by ISA level (v4 computes '
+      .. 'what v3 does). Where a function oscillates the unit is'
     out[#out + 1] = 'that of its amplitude. f32, f16 and bf16 are the f64 result rounded once.'
     out[#out + 1] = ''
     out[#out + 1] = '| function | points | v2 | v3 |'

@@ -18,7 +18,8 @@ static int64_t levels_layout(const mck_ar_levels *a, levels_work *w, char *at)
     char *p = at;
     int64_t most = 1;
     for (int64_t f = 0; f < a->K; f++)
-        if (a->middle_at[f + 1] - a->middle_at[f] > most) most = a->middle_at[f + 1] - a->middle_at[f];
+        if (a->middle_at[f + 1] - a->middle_at[f] > most)
+            most = a->middle_at[f + 1] - a->middle_at[f];
     w->rows = ar_take(&p, a->x.E * TILE * 8);
     w->middle = ar_take(&p, a->K * TILE * 8);
     w->parts = ar_take(&p, a->G * a->L * TILE * 8);
@@ -42,7 +43,8 @@ int64_t MCK(ar_levels_work)(const mck_ar_levels *a)
 /* out = x + y */
 MC_INLINE void add_tiles(double *out, const double *x, const double *y)
 {
-    for (int v = 0; v < VECTORS; v++) mck_store_64(out + v * VL, mck_add_64(mck_load_64(x + v * VL), mck_load_64(y + v * VL)));
+    for (int v = 0; v < VECTORS; v++)
+        mck_store_64(out + v * VL, mck_add_64(mck_load_64(x + v * VL), mck_load_64(y + v * VL)));
 }
 
 MC_INLINE void clear_tile(double *out)
@@ -74,15 +76,18 @@ static void by_level(const mck_ar_levels *a, int64_t c, int64_t r, int64_t t, co
     }
 }
 
-/* Adds the bins of one level to the sums of all folds. Where every fold leaves out one group alone, its groups are those before
- * and those after it; else they are added one by one. */
-static void add_level(const mck_ar_levels *a, int64_t r, int64_t l, const levels_work *w, const int64_t *without)
+/* Adds the bins of one level to the sums of all folds. Where every fold leaves out one group alone,
+ * its groups are those before and those after it; else they are added one by one. */
+static void add_level(const mck_ar_levels *a, int64_t r, int64_t l, const levels_work *w,
+                      const int64_t *without)
 {
     const uint8_t *filled = w->filled + r * a->G * a->L;
     if (!without) {
         for (int64_t f = 0; f < a->K; f++)
             for (int64_t g = 0; g < a->G; g++)
-                if (a->in_fold[f * a->G + g] && filled[g * a->L + l]) add_tiles(w->sum + f * TILE, w->sum + f * TILE, w->parts + (g * a->L + l) * TILE);
+                if (a->in_fold[f * a->G + g] && filled[g * a->L + l])
+                    add_tiles(w->sum + f * TILE, w->sum + f * TILE,
+                              w->parts + (g * a->L + l) * TILE);
         return;
     }
     clear_tile(w->before);
@@ -108,8 +113,10 @@ static void add_level(const mck_ar_levels *a, int64_t r, int64_t l, const levels
     }
 }
 
-/* Losses of all folds and levels for one set of repairs. A level that no epoch of a fold enters has the loss of the one below. */
-static void losses(const mck_ar_levels *a, int64_t c, int64_t r, const levels_work *w, const int64_t *without)
+/* Losses of all folds and levels for one set of repairs. A level that no epoch of a fold enters has
+ * the loss of the one below. */
+static void losses(const mck_ar_levels *a, int64_t c, int64_t r, const levels_work *w,
+                   const int64_t *without)
 {
     for (int64_t f = 0; f < a->K; f++) clear_tile(w->sum + f * TILE);
     for (int64_t l = 0; l < a->L; l++) {
@@ -119,7 +126,8 @@ static void losses(const mck_ar_levels *a, int64_t c, int64_t r, const levels_wo
         for (int64_t f = 0; f < a->K; f++) {
             const int64_t *count = a->count + (r * a->K + f) * a->L;
             if (count[l] > 0 && (l == 0 || count[l] != count[l - 1]))
-                a->sum[((c * a->R + r) * a->K + f) * a->L + l] += ar_distance(w->middle + f * TILE, w->sum + f * TILE, 1.0 / (double)count[l]);
+                a->sum[((c * a->R + r) * a->K + f) * a->L + l] +=
+                    ar_distance(w->middle + f * TILE, w->sum + f * TILE, 1.0 / (double)count[l]);
         }
     }
 }
@@ -132,7 +140,8 @@ void MCK(ar_levels)(const mck_ar_levels *a, int64_t begin, int64_t end, void *wo
     memset(w.filled, 0, (size_t)(a->R * a->G * a->L));
     for (int64_t r = 0; r < a->R; r++)
         for (int64_t e = 0; e < a->x.E; e++)
-            if (a->level[r * a->x.E + e] < a->L) w.filled[(r * a->G + a->group[e]) * a->L + a->level[r * a->x.E + e]] = 1;
+            if (a->level[r * a->x.E + e] < a->L)
+                w.filled[(r * a->G + a->group[e]) * a->L + a->level[r * a->x.E + e]] = 1;
     for (int64_t c = begin; c < end; c++)
         for (int64_t t = 0; t < a->x.T; t += TILE) {
             for (int64_t e = 0; e < a->x.E; e++) {
@@ -141,7 +150,9 @@ void MCK(ar_levels)(const mck_ar_levels *a, int64_t begin, int64_t end, void *wo
             }
             for (int64_t f = 0; f < a->K; f++) {
                 const int64_t at = a->middle_at[f], net = a->network_at[f];
-                MCK(ar_medians)(w.middle + f * TILE, w.rows, w.list + at, a->middle_at[f + 1] - at, a->network + 2 * net, a->network_at[f + 1] - net, w.median);
+                MCK(ar_medians)
+                (w.middle + f * TILE, w.rows, w.list + at, a->middle_at[f + 1] - at,
+                 a->network + 2 * net, a->network_at[f + 1] - net, w.median);
             }
             for (int64_t r = 0; r < a->R; r++) {
                 by_level(a, c, r, t, &w);

@@ -5,7 +5,8 @@
  * the odd-even merge. Each half of the rows becomes one sorted run, and the median is picked from
  * the two without a merge. The length of a network grows like n log^2 n; beyond NETWORK_MAX rows a
  * selection of each sample alone is faster. Both give the exact median: the mean of the two middle
- * values for an even number. Source: K. E. Batcher, Sorting networks and their applications, 1968. */
+ * values for an even number. Source: K. E. Batcher, Sorting networks and their applications,
+ * 1968. */
 #include "tile.h"
 #include "mck_network.h"
 #include "mck_select.h"
@@ -15,13 +16,14 @@
 #define BLOCK 16 /* samples side by side: 128 bytes of a row */
 #define WIDE (BLOCK / VL)
 #if defined(__AVX512F__)
-#define RUN 32 /* as many vectors as there are registers; the compiler keeps one or two of them in memory */
+/* as many vectors as there are registers; the compiler keeps one or two of them in memory */
+#define RUN 32
 #else
 #define RUN 8
 #endif
 
-/* Comparators (i, j), i < j, that merge sorted runs of 2 RUN into one sorted row of n that starts at `base`; written only where
- * pairs is given. */
+/* Comparators (i, j), i < j, that merge sorted runs of 2 RUN into one sorted row of n that starts
+ * at `base`; written only where pairs is given. */
 static int64_t merges(int64_t n, int64_t base, uint16_t *pairs)
 {
     int64_t count = 0;
@@ -55,7 +57,8 @@ int64_t MCK(ar_medians_work)(int64_t n)
     return ar_bytes(rows * BLOCK * 8) + (n > NETWORK_MAX ? (int64_t)MCK(select_work)(8, n, 1) : 0);
 }
 
-/* Rows list[0 .. m) of VL samples, sorted, to out. Unrolled, or v would lie in memory: 1.5 times the time. */
+/* Rows list[0 .. m) of VL samples, sorted, to out. Unrolled, or v would lie in memory: 1.5 times
+ * the time. */
 #define COMPARE(i, j)                                        \
     if ((j) < rows) {                                        \
         const mck_vec64 low = mck_min_64(v[i], v[j]);        \
@@ -74,14 +77,18 @@ MC_INLINE void sort_rows(double *out, const double *in, const int32_t *list, con
 
 #define RUNS_8(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8)
 #if RUN == 32
-#define RUNS(X)                                                                                          \
-    RUNS_8(X) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23) X(24) \
-    X(25) X(26) X(27) X(28) X(29) X(30) X(31) X(32)
+#define RUNS(X)                                                                                    \
+    RUNS_8(X)                                                                                      \
+    X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23) X(24) \
+        X(25) X(26) X(27) X(28) X(29) X(30) X(31) X(32)
 #else
 #define RUNS RUNS_8
 #endif
-#define SORT(n) \
-    static void sort_##n(double *out, const double *in, const int32_t *list) { sort_rows(out, in, list, n); }
+#define SORT(n)                                                              \
+    static void sort_##n(double *out, const double *in, const int32_t *list) \
+    {                                                                        \
+        sort_rows(out, in, list, n);                                         \
+    }
 RUNS(SORT)
 
 static void sort_run(double *out, const double *in, const int32_t *list, int64_t n)
@@ -125,7 +132,8 @@ static void merge_runs(double *buf)
         mck_vec64 v[RUN];
 #pragma GCC unroll 32
         for (int i = 0; i < RUN; i++) {
-            const mck_vec64 a = mck_load_64(buf + i * BLOCK), b = mck_load_64(buf + (2 * RUN - 1 - i) * BLOCK);
+            const mck_vec64 a = mck_load_64(buf + i * BLOCK),
+                            b = mck_load_64(buf + (2 * RUN - 1 - i) * BLOCK);
             v[i] = mck_min_64(a, b);
             mck_store_64(buf + (2 * RUN - 1 - i) * BLOCK, mck_max_64(a, b));
         }
@@ -144,23 +152,28 @@ static void sort_pairs(double *out, const double *in, const int32_t *list, int64
         sort_run(out, in, list + i, first);
         if (left > RUN) sort_run(out + RUN * BLOCK, in, list + i + RUN, left - RUN);
         for (int64_t k = left; left > RUN && k < 2 * RUN; k++)
-            for (int v = 0; v < WIDE; v++) mck_store_64(out + k * BLOCK + v * VL, mck_set_64(INFINITY));
+            for (int v = 0; v < WIDE; v++)
+                mck_store_64(out + k * BLOCK + v * VL, mck_set_64(INFINITY));
         if (left > RUN) merge_runs(out);
     }
 }
 
-/* The median of two sorted runs, the longer one first: the k-th smallest of both is the least of max(a_i, b_(k-i)). */
+/* The median of two sorted runs, the longer one first: the k-th smallest of both is the least of
+ * max(a_i, b_(k-i)). */
 static void by_pair(double *out, const double *a, const double *b, int64_t n)
 {
     const int64_t m = n - n / 2, k = n / 2; /* rows of a and of b */
     for (int v = 0; v < WIDE; v++, a += VL, b += VL) {
         if (m > k) { /* one middle row, the m-th */
             mck_vec64 high = mck_load_64(a + (m - 1) * BLOCK);
-            for (int64_t i = 1; i < m; i++) high = mck_min_64(high, mck_max_64(mck_load_64(a + (i - 1) * BLOCK), mck_load_64(b + (m - i - 1) * BLOCK)));
+            for (int64_t i = 1; i < m; i++)
+                high = mck_min_64(high, mck_max_64(mck_load_64(a + (i - 1) * BLOCK),
+                                                   mck_load_64(b + (m - i - 1) * BLOCK)));
             mck_store_64(out + v * VL, high);
             continue;
         }
-        mck_vec64 low = mck_min_64(mck_load_64(a + (m - 1) * BLOCK), mck_load_64(b + (m - 1) * BLOCK));
+        mck_vec64 low =
+            mck_min_64(mck_load_64(a + (m - 1) * BLOCK), mck_load_64(b + (m - 1) * BLOCK));
         mck_vec64 high = mck_max_64(mck_load_64(a), mck_load_64(b + (m - 1) * BLOCK));
         for (int64_t i = 1; i < m; i++) {
             const mck_vec64 x = mck_load_64(a + (i - 1) * BLOCK);
@@ -184,7 +197,8 @@ static void by_network(double *buf, const uint16_t *network, int64_t pairs)
     }
 }
 
-void MCK(ar_medians)(double *out, const double *rows, const int32_t *list, int64_t n, const uint16_t *network, int64_t pairs, void *work)
+void MCK(ar_medians)(double *out, const double *rows, const int32_t *list, int64_t n,
+                     const uint16_t *network, int64_t pairs, void *work)
 {
     double *buf = work;
     static const double half = 0.5;
@@ -192,12 +206,19 @@ void MCK(ar_medians)(double *out, const double *rows, const int32_t *list, int64
         if (n > NETWORK_MAX) {
             for (int64_t i = 0; i < n; i++)
                 for (int64_t s = 0; s < BLOCK; s++) buf[s * n + i] = rows[list[i] * TILE + t + s];
-            const mck_select a = { .m = BLOCK, .n = n, .q = 1, .out = out + t, .in = buf, .prob = &half, .work = (char *)work + ar_bytes(n * BLOCK * 8) };
+            const mck_select a = { .m = BLOCK,
+                                   .n = n,
+                                   .q = 1,
+                                   .out = out + t,
+                                   .in = buf,
+                                   .prob = &half,
+                                   .work = (char *)work + ar_bytes(n * BLOCK * 8) };
             MCK(select_f64)(&a);
             continue;
         }
         if (n == 1) {
-            for (int v = 0; v < WIDE; v++) mck_store_64(out + t + v * VL, mck_load_64(rows + list[0] * TILE + t + v * VL));
+            for (int v = 0; v < WIDE; v++)
+                mck_store_64(out + t + v * VL, mck_load_64(rows + list[0] * TILE + t + v * VL));
             continue;
         }
         const int64_t m = n - n / 2, second = n <= 2 * RUN ? m : room(n);

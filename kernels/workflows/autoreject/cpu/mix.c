@@ -13,7 +13,8 @@
 #endif
 #define MIX_WIDE 4 /* vectors of a row in registers */
 
-MC_INLINE void mix_rows(double *out, const double *panel, const int64_t *at, const double *w, int64_t n, int64_t column, const int rows)
+MC_INLINE void mix_rows(double *out, const double *panel, const int64_t *at, const double *w,
+                        int64_t n, int64_t column, const int rows)
 {
     mck_vec64 acc[MIX_ROWS][MIX_WIDE];
     for (int r = 0; r < rows; r++)
@@ -28,14 +29,17 @@ MC_INLINE void mix_rows(double *out, const double *panel, const int64_t *at, con
         }
     }
     for (int r = 0; r < rows; r++)
-        for (int v = 0; v < MIX_WIDE; v++) mck_store_64(out + r * TILE + column + v * VL, acc[r][v]);
+        for (int v = 0; v < MIX_WIDE; v++)
+            mck_store_64(out + r * TILE + column + v * VL, acc[r][v]);
 }
 
-void MCK(ar_mix_tile)(double *out, const double *panel, const int64_t *at, const double *w, int64_t rows, int64_t n)
+void MCK(ar_mix_tile)(double *out, const double *panel, const int64_t *at, const double *w,
+                      int64_t rows, int64_t n)
 {
     for (int64_t column = 0; column < TILE; column += MIX_WIDE * VL) {
         int64_t r = 0;
-        for (; r + MIX_ROWS <= rows; r += MIX_ROWS) mix_rows(out + r * TILE, panel, at, w + r * n, n, column, MIX_ROWS);
+        for (; r + MIX_ROWS <= rows; r += MIX_ROWS)
+            mix_rows(out + r * TILE, panel, at, w + r * n, n, column, MIX_ROWS);
         for (; r + 2 <= rows; r += 2) mix_rows(out + r * TILE, panel, at, w + r * n, n, column, 2);
         if (r < rows) mix_rows(out + r * TILE, panel, at, w + r * n, n, column, 1);
     }
@@ -90,7 +94,8 @@ void MCK(ar_range)(const mck_ar_range *a, int64_t begin, int64_t end, void *work
         for (int64_t c = 0; c < a->x.C; c++) {
             extremes m;
             extremes_start(&m);
-            for (int64_t t = 0; t < a->x.T; t += TILE) extremes_add(&m, ar_tile(&a->x, e, c, t, AR_LAST, buf));
+            for (int64_t t = 0; t < a->x.T; t += TILE)
+                extremes_add(&m, ar_tile(&a->x, e, c, t, AR_LAST, buf));
             a->out[e * a->x.C + c] = extremes_range(&m);
         }
 }
@@ -100,7 +105,8 @@ int64_t MCK(ar_mix_work)(const mck_ar_mix *a)
     int64_t most = a->first ? 0 : a->rows;
     for (int64_t e = 0; a->first && e < a->x.E; e++)
         if (a->first[e + 1] - a->first[e] > most) most = a->first[e + 1] - a->first[e];
-    return ar_bytes(a->x.C * TILE * 8) + ar_bytes(most * TILE * 8) + ar_bytes(most * (int64_t)sizeof(extremes));
+    return ar_bytes(a->x.C * TILE * 8) + ar_bytes(most * TILE * 8) +
+           ar_bytes(most * (int64_t)sizeof(extremes));
 }
 
 void MCK(ar_mix)(const mck_ar_mix *a, int64_t begin, int64_t end, void *work)
@@ -109,7 +115,8 @@ void MCK(ar_mix)(const mck_ar_mix *a, int64_t begin, int64_t end, void *work)
     char *at = work;
     double *panel = ar_take(&at, x->C * TILE * 8);
     for (int64_t e = begin; e < end; e++) {
-        const int64_t from = a->first ? a->first[e] : 0, rows = a->first ? a->first[e + 1] - from : a->rows;
+        const int64_t from = a->first ? a->first[e] : 0,
+                      rows = a->first ? a->first[e + 1] - from : a->rows;
         if (rows == 0) continue;
         char *rest = at;
         double *mixed = ar_take(&rest, rows * TILE * 8);
@@ -132,6 +139,7 @@ void MCK(ar_mix)(const mck_ar_mix *a, int64_t begin, int64_t end, void *work)
                     for (int64_t i = 0; i < left; i++) out[i] = mixed[r * TILE + i];
             }
         }
-        for (int64_t r = 0; a->range && r < rows; r++) a->range[a->first ? from + r : e * rows + r] = extremes_range(m + r);
+        for (int64_t r = 0; a->range && r < rows; r++)
+            a->range[a->first ? from + r : e * rows + r] = extremes_range(m + r);
     }
 }

@@ -37,7 +37,9 @@ MC_INLINE double product(const double *x, const double *y)
 {
     mck_vec64 part[PARTS];
     for (int p = 0; p < PARTS; p++) part[p] = mck_set_64(0.0);
-    for (int v = 0; v < VECTORS; v++) part[v % PARTS] = mck_muladd_64(mck_load_64(x + v * VL), mck_load_64(y + v * VL), part[v % PARTS]);
+    for (int v = 0; v < VECTORS; v++)
+        part[v % PARTS] =
+            mck_muladd_64(mck_load_64(x + v * VL), mck_load_64(y + v * VL), part[v % PARTS]);
     return ar_fold(part);
 }
 
@@ -57,17 +59,24 @@ void MCK(ar_predict)(const mck_ar_predict *a, int64_t begin, int64_t end, void *
             }
             for (int64_t c = 0; c < C; c += GROUP) {
                 const int64_t rows = C - c < GROUP ? C - c : GROUP;
-                for (int64_t s = 0; s < a->S; s++) MCK(ar_mix_tile)(w.guess + s * GROUP * TILE, w.panel, a->subset + s * n, a->w + (s * C + c) * n, rows, n);
+                for (int64_t s = 0; s < a->S; s++)
+                    MCK(ar_mix_tile)
+                    (w.guess + s * GROUP * TILE, w.panel, a->subset + s * n, a->w + (s * C + c) * n,
+                     rows, n);
                 for (int64_t g = 0; g < rows; g++) {
                     const double *x = w.panel + (c + g) * TILE;
                     double *sum = w.lanes + 3 * (c + g);
-                    MCK(ar_medians)(w.median, w.guess, w.list + g * a->S, a->S, a->network, a->network_pairs, w.work);
+                    MCK(ar_medians)
+                    (w.median, w.guess, w.list + g * a->S, a->S, a->network, a->network_pairs,
+                     w.work);
                     sum[0] += product(x, w.median);
                     sum[1] += product(x, x);
                     sum[2] += product(w.median, w.median);
                 }
             }
         }
-        for (int64_t c = 0; c < C; c++) a->out[e * C + c] = w.lanes[3 * c] / (sqrt(w.lanes[3 * c + 1]) * sqrt(w.lanes[3 * c + 2]));
+        for (int64_t c = 0; c < C; c++)
+            a->out[e * C + c] =
+                w.lanes[3 * c] / (sqrt(w.lanes[3 * c + 1]) * sqrt(w.lanes[3 * c + 2]));
     }
 }

@@ -22,7 +22,8 @@ static int64_t sums_layout(const mck_ar_sums *a, sums_work *w, char *at)
     char *p = at;
     int64_t most = 1;
     for (int64_t f = 0; f < a->K; f++)
-        if (a->middle_at[f + 1] - a->middle_at[f] > most) most = a->middle_at[f + 1] - a->middle_at[f];
+        if (a->middle_at[f + 1] - a->middle_at[f] > most)
+            most = a->middle_at[f + 1] - a->middle_at[f];
     w->rows = ar_take(&p, a->N * TILE * 8);
     w->sum = ar_take(&p, a->K * TILE * 8);
     w->middle = ar_take(&p, a->K * TILE * 8);
@@ -42,7 +43,8 @@ int64_t MCK(ar_sums_work)(const mck_ar_sums *a)
     return sums_layout(a, &w, origin);
 }
 
-/* Ranks instead of rows: the training rows of each fold in ascending order, the middle rows as they come. */
+/* Ranks instead of rows: the training rows of each fold in ascending order, the middle rows as they
+ * come. */
 static void by_rank(const mck_ar_sums *a, const int64_t *order, sums_work *w)
 {
     int32_t *rank = (int32_t *)(void *)w->member; /* then marks */
@@ -57,7 +59,8 @@ static void by_rank(const mck_ar_sums *a, const int64_t *order, sums_work *w)
     }
 }
 
-static void load_rows(const mck_ar_sums *a, int64_t c, int64_t t, const int64_t *order, double *rows)
+static void load_rows(const mck_ar_sums *a, int64_t c, int64_t t, const int64_t *order,
+                      double *rows)
 {
     const mck_ar_samples *x = &a->x;
     const int64_t left = x->T - t < TILE ? x->T - t : TILE;
@@ -65,9 +68,13 @@ static void load_rows(const mck_ar_sums *a, int64_t c, int64_t t, const int64_t 
         double *out = rows + r * TILE;
         const int64_t e = order[r], ahead = order[r + AHEAD < a->N ? r + AHEAD : r];
         if (ahead >= x->E)
-            for (int64_t i = 0; i < TILE; i += 8) __builtin_prefetch(a->more + (c * x->E + ahead - x->E) * x->T + t + i);
+            for (int64_t i = 0; i < TILE; i += 8)
+                __builtin_prefetch(a->more + (c * x->E + ahead - x->E) * x->T + t + i);
         else
-            for (int64_t i = 0; i < TILE; i += x->single ? 16 : 8) __builtin_prefetch((const char *)x->x + (ahead * x->e_stride + x->pick[c] * x->c_stride + t + i) * (x->single ? 4 : 8));
+            for (int64_t i = 0; i < TILE; i += x->single ? 16 : 8)
+                __builtin_prefetch((const char *)x->x +
+                                   (ahead * x->e_stride + x->pick[c] * x->c_stride + t + i) *
+                                       (x->single ? 4 : 8));
         if (e < x->E) {
             const double *in = ar_tile(x, e, c, t, AR_ZERO, out);
             if (in != out) ar_copy(out, in);
@@ -87,12 +94,16 @@ static void load_rows(const mck_ar_sums *a, int64_t c, int64_t t, const int64_t 
 MC_INLINE void fold_eight(double (*l)[LANES], double *loss, int64_t n)
 {
     double out[LANES];
-    for (int i = 0; i < LANES; i++) out[i] = ((l[i][0] + l[i][4]) + (l[i][2] + l[i][6])) + ((l[i][1] + l[i][5]) + (l[i][3] + l[i][7]));
+    for (int i = 0; i < LANES; i++)
+        out[i] = ((l[i][0] + l[i][4]) + (l[i][2] + l[i][6])) +
+                 ((l[i][1] + l[i][5]) + (l[i][3] + l[i][7]));
     for (int64_t i = 0; i < n; i++) loss[i] += out[i];
 }
 
-/* Training rows list[0 .. n) of one fold into its running sum; the first of them makes the mean of k + 1 rows. */
-static void advance(double *sum, const double *rows, const int32_t *list, int64_t n, const double *middle, const double *inverse, double *loss)
+/* Training rows list[0 .. n) of one fold into its running sum; the first of them makes the mean of
+ * k + 1 rows. */
+static void advance(double *sum, const double *rows, const int32_t *list, int64_t n,
+                    const double *middle, const double *inverse, double *loss)
 {
     mck_vec64 s[VECTORS];
     double lanes[LANES][LANES] = { { 0.0 } };
@@ -126,7 +137,9 @@ void MCK(ar_sums)(const mck_ar_sums *a, int64_t begin, int64_t end, void *work)
             load_rows(a, c, t, order, w.rows);
             for (int64_t f = 0; f < a->K; f++) {
                 const int64_t at = a->middle_at[f], net = a->network_at[f];
-                MCK(ar_medians)(w.middle + f * TILE, w.rows, w.middles + at, a->middle_at[f + 1] - at, a->network + 2 * net, a->network_at[f + 1] - net, w.median);
+                MCK(ar_medians)
+                (w.middle + f * TILE, w.rows, w.middles + at, a->middle_at[f + 1] - at,
+                 a->network + 2 * net, a->network_at[f + 1] - net, w.median);
                 for (int64_t i = 0; i < TILE; i++) w.sum[f * TILE + i] = 0.0;
             }
             for (int64_t f = 0; f < a->K; f++) w.done[f] = a->train_at[f];
@@ -135,7 +148,8 @@ void MCK(ar_sums)(const mck_ar_sums *a, int64_t begin, int64_t end, void *work)
                     const int64_t from = w.done[f], k = from - a->train_at[f];
                     int64_t to = from;
                     while (to < a->train_at[f + 1] && w.train[to] < r + STRETCH) to++;
-                    advance(w.sum + f * TILE, w.rows, w.train + from, to - from, w.middle + f * TILE, w.inverse + k, a->sum + (c * a->K + f) * a->M + k);
+                    advance(w.sum + f * TILE, w.rows, w.train + from, to - from,
+                            w.middle + f * TILE, w.inverse + k, a->sum + (c * a->K + f) * a->M + k);
                     w.done[f] = to;
                 }
         }
@@ -163,7 +177,8 @@ void MCK(ar_losses)(const mck_ar_losses *a, int64_t begin, int64_t end, void *wo
             for (int64_t q = 0; q < a->Q; q++) {
                 while (k < n && value[k] <= at[q]) k++;
                 const int64_t kept = k > least ? k : least;
-                a->out[(c * a->K + f) * a->Q + q] = kept > 0 ? sqrt(sum[kept - 1] / (double)a->points) : (double)INFINITY;
+                a->out[(c * a->K + f) * a->Q + q] =
+                    kept > 0 ? sqrt(sum[kept - 1] / (double)a->points) : (double)INFINITY;
             }
         }
     }

@@ -18,7 +18,8 @@
 enum ar_pad { AR_ZERO, AR_LAST }; /* samples after the end: 0, or the last one again */
 
 /* Samples t .. t + TILE - 1 of a channel: where they lie, or a copy in `buf`. */
-MC_INLINE const double *ar_tile(const mck_ar_samples *s, int64_t e, int64_t c, int64_t t, enum ar_pad pad, double *buf)
+MC_INLINE const double *ar_tile(const mck_ar_samples *s, int64_t e, int64_t c, int64_t t,
+                                enum ar_pad pad, double *buf)
 {
     const int64_t at = e * s->e_stride + s->pick[c] * s->c_stride + t, left = s->T - t;
     const int64_t n = left < TILE ? left : TILE;
@@ -57,20 +58,23 @@ MC_INLINE double ar_distance(const double *middle, const double *sum, double sca
     mck_vec64 part[PARTS];
     for (int p = 0; p < PARTS; p++) part[p] = mck_set_64(0.0);
     for (int v = 0; v < VECTORS; v++) {
-        const mck_vec64 d = mck_muladd_64(mck_load_64(sum + v * VL), s, mck_load_64(middle + v * VL));
+        const mck_vec64 d =
+            mck_muladd_64(mck_load_64(sum + v * VL), s, mck_load_64(middle + v * VL));
         part[v % PARTS] = mck_muladd_64(d, d, part[v % PARTS]);
     }
     return ar_fold(part);
 }
 
-/* out[TILE] = medians of the n tiles rows + list[i] TILE. network: pairs for n; none: a selection sample
- * by sample. */
-void MCK(ar_medians)(double *out, const double *rows, const int32_t *list, int64_t n, const uint16_t *network, int64_t pairs, void *work);
+/* out[TILE] = medians of the n tiles rows + list[i] TILE. network: pairs for n; none: a selection
+ * sample by sample. */
+void MCK(ar_medians)(double *out, const double *rows, const int32_t *list, int64_t n,
+                     const uint16_t *network, int64_t pairs, void *work);
 int64_t MCK(ar_medians_work)(int64_t n);
 int64_t MCK(ar_network)(int64_t n, uint16_t *pairs);
 
 /* out[r][TILE] = sum_j w[r][j] panel[at[j]][TILE], r < rows; at NULL: j itself. */
-void MCK(ar_mix_tile)(double *out, const double *panel, const int64_t *at, const double *w, int64_t rows, int64_t n);
+void MCK(ar_mix_tile)(double *out, const double *panel, const int64_t *at, const double *w,
+                      int64_t rows, int64_t n);
 
 void MCK(ar_range)(const mck_ar_range *a, int64_t begin, int64_t end, void *work);
 void MCK(ar_mix)(const mck_ar_mix *a, int64_t begin, int64_t end, void *work);

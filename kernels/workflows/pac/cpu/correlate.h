@@ -37,7 +37,8 @@ MC_UNUSED static void SN(correlate_product)(const T *MC_RESTRICT w, const T *MC_
     if (add) {
         for (int64_t k = 0; k < N; k++) {
             to[2 * k] += MC_PRODUCT(w[2 * k], a[2 * k]) - MC_PRODUCT(w[2 * k + 1], a[2 * k + 1]);
-            to[2 * k + 1] += MC_PRODUCT(w[2 * k], a[2 * k + 1]) + MC_PRODUCT(w[2 * k + 1], a[2 * k]);
+            to[2 * k + 1] +=
+                MC_PRODUCT(w[2 * k], a[2 * k + 1]) + MC_PRODUCT(w[2 * k + 1], a[2 * k]);
         }
         return;
     }

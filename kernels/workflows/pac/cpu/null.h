@@ -74,7 +74,8 @@ MC_UNUSED static void SN(order_shifts)(const int64_t *shift, int64_t *order, int
     }
 }
 
-/* Sums of the points before number j of the circle that repeats after n: from their running sums. */
+/* Sums of the points before number j of the circle that repeats after n: from their running
+ * sums. */
 MC_INLINE double SN(null_run)(const double *run, int64_t j, int64_t n)
 {
     return j < 0 ? run[j + n] - run[n] : j >= n ? run[j - n] + run[n] : run[j];
@@ -92,12 +93,18 @@ MC_INLINE double SN(null_z)(double x, double a, double b, double rest, double to
 /* Shift of point j of the circle: 0 is the value, 1 to K the surrogates in the order of shifts. */
 MC_INLINE int64_t SN(null_shift)(const mck_pac_null *u, const int64_t *order, int64_t j, int64_t L)
 {
-    const int64_t n = u->K + 1, turn = j < 0 ? -L : j >= n ? L : 0, i = j < 0 ? j + n : j >= n ? j - n : j;
+    const int64_t n = u->K + 1,
+                  turn = j < 0    ? -L
+                         : j >= n ? L
+                                  : 0,
+                  i = j < 0    ? j + n
+                      : j >= n ? j - n
+                               : j;
     return turn + (i == 0 ? 0 : u->shift ? u->shift[order[i - 1]] : u->first + i - 1);
 }
 
-/* null_top where every shift is there, 1 to L - 1 in order: the surroundings of all points are of one
- * length. run: room for 3 (K + 2 + 2 near). */
+/* null_top where every shift is there, 1 to L - 1 in order: the surroundings of all points are of
+ * one length. run: room for 3 (K + 2 + 2 near). */
 MC_UNUSED static T SN(null_circle)(const mck_pac_null *u, const T *s, T value, T *MC_RESTRICT top,
                                    T *near, int64_t cells, double *run)
 {
@@ -136,10 +143,10 @@ MC_UNUSED static T SN(null_circle)(const mck_pac_null *u, const T *s, T value, T
     return (T)z[0];
 }
 
-/* Raises top[k] to the standardised surrogate k of one pair, s[k*step], and returns the standardised
- * value; see zmax. Surrogates near shift 0 go to near[j*cells] (where there is room) instead. A pair
- * without spread is left out and gives -inf. order: surrogates by shift (NULL: they are); run: room
- * for 3 (K + 2 + 2 near) running sums. */
+/* Raises top[k] to the standardised surrogate k of one pair, s[k*step], and returns the
+ * standardised value; see zmax. Surrogates near shift 0 go to near[j*cells] (where there is room)
+ * instead. A pair without spread is left out and gives -inf. order: surrogates by shift (NULL: they
+ * are); run: room for 3 (K + 2 + 2 near) running sums. */
 MC_UNUSED static T SN(null_top)(const mck_pac_null *u, const T *s, int64_t step, int64_t L, T value,
                                 T *MC_RESTRICT top, T *near, int64_t cells, const int64_t *order,
                                 double *run)
@@ -172,7 +179,8 @@ MC_UNUSED static T SN(null_top)(const mck_pac_null *u, const T *s, int64_t step,
         if (u->near > 0) {
             for (; lo < i && SN(null_shift)(u, order, lo, L) <= c - u->near; lo++)
                 ;
-            for (hi = hi < lo ? lo : hi; hi < lo + n && SN(null_shift)(u, order, hi, L) < c + u->near; hi++)
+            for (hi = hi < lo ? lo : hi;
+                 hi < lo + n && SN(null_shift)(u, order, hi, L) < c + u->near; hi++)
                 ;
             rest = (double)(n - (hi - lo));
             a -= SN(null_run)(sum, hi, n) - SN(null_run)(sum, lo, n);

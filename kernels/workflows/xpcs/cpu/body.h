@@ -22,7 +22,10 @@ typedef mck_vec64 vec;
 
 /* a where y is a number, 0 where it is NaN; and a where |x| < limit, b elsewhere. */
 #if defined(__AVX512F__)
-MC_INLINE vec keep(vec y, vec a) { return _mm512_maskz_mov_pd(_mm512_cmp_pd_mask(y, y, _CMP_ORD_Q), a); }
+MC_INLINE vec keep(vec y, vec a)
+{
+    return _mm512_maskz_mov_pd(_mm512_cmp_pd_mask(y, y, _CMP_ORD_Q), a);
+}
 MC_INLINE vec pick(vec x, vec limit, vec a, vec b)
 {
     return _mm512_mask_blend_pd(_mm512_cmp_pd_mask(_mm512_abs_pd(x), limit, _CMP_LT_OQ), b, a);

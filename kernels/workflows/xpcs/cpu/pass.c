@@ -40,7 +40,10 @@ typedef struct job {
     double *buffer; /* [8][F][VL] */
 } job;
 
-MC_INLINE vec at(const double *angle, int64_t F, int what, int64_t f) { return set(angle[what * F + f]); }
+MC_INLINE vec at(const double *angle, int64_t F, int what, int64_t f)
+{
+    return set(angle[what * F + f]);
+}
 
 /* S and S' by series in x. */
 MC_INLINE void series(vec x, vec *S, vec *D)
@@ -60,7 +63,8 @@ MC_INLINE void series(vec x, vec *S, vec *D)
     *D = mul(d, x);
 }
 
-MC_INLINE void sinc(const job *b, const pair *p, int64_t f, const double *sj, const double *cj, vec *S, vec *D)
+MC_INLINE void sinc(const job *b, const pair *p, int64_t f, const double *sj, const double *cj,
+                    vec *S, vec *D)
 {
     const double *angle = b->a->tables.angle;
     const int64_t F = b->F;
@@ -82,8 +86,10 @@ MC_INLINE void sinc(const job *b, const pair *p, int64_t f, const double *sj, co
     }
 }
 
-/* The point of angle f. masked: lanes without a pair, missing data and weights of points are possible. */
-MC_INLINE point evaluate(const job *b, const pair *p, int64_t f, int64_t place, const double *sj, const double *cj, int single, int masked)
+/* The point of angle f. masked: lanes without a pair, missing data and weights of points are
+ * possible. */
+MC_INLINE point evaluate(const job *b, const pair *p, int64_t f, int64_t place, const double *sj,
+                         const double *cj, int single, int masked)
 {
     const double *angle = b->a->tables.angle;
     const int64_t F = b->F;
@@ -92,7 +98,8 @@ MC_INLINE point evaluate(const job *b, const pair *p, int64_t f, int64_t place, 
     if (single) y = mck_wide_f32((const float *)b->a->y + place);
     else y = ld((const double *)b->a->y + place);
     if (masked && b->a->weight) {
-        const vec u = single ? mck_wide_f32((const float *)b->a->weight + place) : ld((const double *)b->a->weight + place);
+        const vec u = single ? mck_wide_f32((const float *)b->a->weight + place)
+                             : ld((const double *)b->a->weight + place);
         w = mul(w, u);
         shift = mul(shift, u);
     }
@@ -146,8 +153,14 @@ MC_INLINE void add_angle(const job *b, angular *s, const point *q, int64_t f, in
 }
 
 /* Adds v, or u v, to sum k of acc[sums][G]. */
-MC_INLINE void plus(double *acc, int k, vec v) { st(acc + k * XPCS_G, add(ld(acc + k * XPCS_G), v)); }
-MC_INLINE void plus_product(double *acc, int k, vec u, vec v) { st(acc + k * XPCS_G, fma_(u, v, ld(acc + k * XPCS_G))); }
+MC_INLINE void plus(double *acc, int k, vec v)
+{
+    st(acc + k * XPCS_G, add(ld(acc + k * XPCS_G), v));
+}
+MC_INLINE void plus_product(double *acc, int k, vec u, vec v)
+{
+    st(acc + k * XPCS_G, fma_(u, v, ld(acc + k * XPCS_G)));
+}
 
 /* Sums of one angle's own contrast and offset. d: the six integrals between i and j, dB last. */
 MC_INLINE void add_scaling(const job *b, double *acc, const point *q, const vec *d)
@@ -224,8 +237,10 @@ MC_INLINE void add_pair(const job *b, double *acc, const angular *s, const vec *
     }
 }
 
-/* Robust losses, one loop each: z = (r / f_scale)^2 in, rho(z), rho' and the curvature rho' + 2 z rho'' out. */
-static void losses(int loss, int64_t n, const double *MC_RESTRICT z, double *MC_RESTRICT rho, double *MC_RESTRICT slope, double *MC_RESTRICT curve)
+/* Robust losses, one loop each: z = (r / f_scale)^2 in, rho(z), rho' and the curvature rho' + 2 z
+ * rho'' out. */
+static void losses(int loss, int64_t n, const double *MC_RESTRICT z, double *MC_RESTRICT rho,
+                   double *MC_RESTRICT slope, double *MC_RESTRICT curve)
 {
     if (loss == XPCS_SOFT_L1) {
         for (int64_t i = 0; i < n; i++) {
@@ -258,13 +273,16 @@ static void losses(int loss, int64_t n, const double *MC_RESTRICT z, double *MC_
     }
 }
 
-/* Points of all angles for one vector of pairs under a robust loss: rows get the root of the curvature, residuals rho' over it. The buffer holds o, g, f, r
- * of n points and room for four lists of n. Returns the cost per lane. */
+/* Points of all angles for one vector of pairs under a robust loss: rows get the root of the
+ * curvature, residuals rho' over it. The buffer holds o, g, f, r of n points and room for four
+ * lists of n. Returns the cost per lane. */
 static vec bend(const job *b, double *buffer)
 {
     const int64_t n = b->F * VL;
-    double *MC_RESTRICT o = buffer, *MC_RESTRICT g = o + n, *MC_RESTRICT f = g + n, *MC_RESTRICT r = f + n;
-    double *MC_RESTRICT z = r + n, *MC_RESTRICT rho = z + n, *MC_RESTRICT slope = rho + n, *MC_RESTRICT curve = slope + n;
+    double *MC_RESTRICT o = buffer, *MC_RESTRICT g = o + n, *MC_RESTRICT f = g + n,
+                        *MC_RESTRICT r = f + n;
+    double *MC_RESTRICT z = r + n, *MC_RESTRICT rho = z + n, *MC_RESTRICT slope = rho + n,
+                        *MC_RESTRICT curve = slope + n;
     const double scale = b->a->f_scale, inverse = 1 / scale;
     for (int64_t i = 0; i < n; i++) z[i] = (r[i] * inverse) * (r[i] * inverse);
     losses(b->a->loss, n, z, rho, slope, curve);
@@ -281,11 +299,13 @@ static vec bend(const job *b, double *buffer)
 }
 
 /* All angles of one vector of pairs. acc starts at the lanes of this vector. */
-MC_INLINE void vector(const job *b, const pair *p, const vec *d, int64_t place, int64_t half, const double *sj, const double *cj, double *acc, int single, int masked)
+MC_INLINE void vector(const job *b, const pair *p, const vec *d, int64_t place, int64_t half,
+                      const double *sj, const double *cj, double *acc, int single, int masked)
 {
     const int64_t F = b->F;
     const vec zero = set(0);
-    angular s = {zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero};
+    angular s = { zero, zero, zero, zero, zero, zero, zero, zero,
+                  zero, zero, zero, zero, zero, zero, zero };
     if (masked && b->a->loss) {
         double *o = b->buffer, *g = o + F * VL, *fb = g + F * VL, *r = fb + F * VL;
         for (int64_t f = 0; f < F; f++) {
@@ -300,25 +320,30 @@ MC_INLINE void vector(const job *b, const pair *p, const vec *d, int64_t place, 
         for (int64_t f = 0; f < F; f++) {
             const point q = {ld(o + f * VL), ld(g + f * VL), ld(fb + f * VL), ld(r + f * VL)};
             add_angle(b, &s, &q, f, 0);
-            if (b->scaling == XPCS_EACH) add_scaling(b, acc + (XPCS_SCALING + XPCS_BLOCK * f) * XPCS_G, &q, d);
+            if (b->scaling == XPCS_EACH)
+                add_scaling(b, acc + (XPCS_SCALING + XPCS_BLOCK * f) * XPCS_G, &q, d);
         }
     } else {
         for (int64_t f = 0; f < F; f++) {
             const int64_t k = f * XPCS_G + half;
             const point q = evaluate(b, p, f, place + k, sj + k, cj + k, single, masked);
             add_angle(b, &s, &q, f, 1);
-            if (b->scaling == XPCS_EACH) add_scaling(b, acc + (XPCS_SCALING + XPCS_BLOCK * f) * XPCS_G, &q, d);
+            if (b->scaling == XPCS_EACH)
+                add_scaling(b, acc + (XPCS_SCALING + XPCS_BLOCK * f) * XPCS_G, &q, d);
         }
     }
     add_pair(b, acc, &s, d);
 }
 
-/* The columns' sines seen from the start of the row tile: turned by the angle between the two tiles. */
+/* The columns' sines seen from the start of the row tile: turned by the angle between the two
+ * tiles. */
 static void turn(const mck_xpcs_pass *a, int64_t I, int64_t J, double *sj, double *cj)
 {
-    const int64_t F = a->model->F, n = a->model->n, groups = xpcs_groups(n, J), all = (n + XPCS_G - 1) / XPCS_G;
+    const int64_t F = a->model->F, n = a->model->n, groups = xpcs_groups(n, J),
+                  all = (n + XPCS_G - 1) / XPCS_G;
     const double *B = a->tables.prefix + 4 * n, *K = a->tables.angle + XPCS_K * F;
-    const double *s = a->tables.sine + J * (XPCS_T / XPCS_G) * F * XPCS_G, *c = s + all * F * XPCS_G;
+    const double *s = a->tables.sine + J * (XPCS_T / XPCS_G) * F * XPCS_G,
+                 *c = s + all * F * XPCS_G;
     const double gap = B[J * XPCS_T] - B[I * XPCS_T];
     for (int64_t f = 0; f < F; f++) {
         const double sd = mck_sin_f64(K[f] * gap), cd = mck_cos_f64(K[f] * gap);
@@ -331,13 +356,15 @@ static void turn(const mck_xpcs_pass *a, int64_t I, int64_t J, double *sj, doubl
     }
 }
 
-/* exp(-2 kd (A_j - A_i)) as e_i e_j, both at most 1: seen from the first time of the column tile. */
+/* exp(-2 kd (A_j - A_i)) as e_i e_j, both at most 1: seen from the first time of the column
+ * tile. */
 static void decay(const mck_xpcs_pass *a, int64_t I, int64_t J, double *ei, double *ej)
 {
     const int64_t n = a->model->n, i0 = I * XPCS_T, j0 = J * XPCS_T;
     const double *A = a->tables.prefix, k = -2 * a->model->kd;
     for (int64_t i = 0; i < xpcs_rows(n, I); i++) ei[i] = mck_exp_f64(k * (A[j0] - A[i0 + i]));
-    for (int64_t j = 0; j < XPCS_T; j++) ej[j] = j0 + j < n ? mck_exp_f64(k * (A[j0 + j] - A[j0])) : 0;
+    for (int64_t j = 0; j < XPCS_T; j++)
+        ej[j] = j0 + j < n ? mck_exp_f64(k * (A[j0 + j] - A[j0])) : 0;
 }
 
 /* The parameters' integrals of the column tile, padded with those of its last time. */
@@ -347,21 +374,27 @@ static void columns(const mck_xpcs_pass *a, int64_t J, double *d)
     const double *P = a->tables.prefix;
     static const int order[8] = {1, 2, 3, 5, 6, 7, 4, 0};
     for (int k = 0; k < 8; k++)
-        for (int64_t j = 0; j < XPCS_T; j++) d[k * XPCS_T + j] = !a->model->laminar && order[k] >= 4 ? 0 : P[order[k] * n + (j0 + j < n ? j0 + j : n - 1)];
+        for (int64_t j = 0; j < XPCS_T; j++)
+            d[k * XPCS_T + j] = !a->model->laminar && order[k] >= 4
+                                    ? 0
+                                    : P[order[k] * n + (j0 + j < n ? j0 + j : n - 1)];
 }
 
-MC_INLINE void tile_body(const mck_xpcs_pass *a, int64_t I, int64_t J, int64_t place, double *work, double *acc, int laminar, int scaling, int single, int general)
+MC_INLINE void tile_body(const mck_xpcs_pass *a, int64_t I, int64_t J, int64_t place, double *work,
+                         double *acc, int laminar, int scaling, int single, int general)
 {
-    const int64_t n = a->model->n, F = a->model->F, groups = xpcs_groups(n, J), i0 = I * XPCS_T, j0 = J * XPCS_T;
-    double *ei = work, *ej = ei + XPCS_T, *e = ej + XPCS_T, *d = e + XPCS_T, *row = d + 8 * XPCS_T, *sj = row + ((2 * F + 7) & ~(int64_t)7),
-           *cj = sj + XPCS_T * F;
+    const int64_t n = a->model->n, F = a->model->F, groups = xpcs_groups(n, J), i0 = I * XPCS_T,
+                  j0 = J * XPCS_T;
+    double *ei = work, *ej = ei + XPCS_T, *e = ej + XPCS_T, *d = e + XPCS_T, *row = d + 8 * XPCS_T,
+           *sj = row + ((2 * F + 7) & ~(int64_t)7), *cj = sj + XPCS_T * F;
     job b = {a, laminar, scaling, general, F, row, sj, cj, cj + XPCS_T * F};
     if (I != J) decay(a, I, J, ei, ej);
     columns(a, J, d);
     if (laminar) turn(a, I, J, sj, cj);
     const double *sine = a->tables.sine, *cosine = sine + (n + XPCS_G - 1) / XPCS_G * F * XPCS_G;
     for (int64_t i = 0; i < xpcs_rows(n, I); i++) {
-        const int64_t from = I == J ? (i + 1) / XPCS_G : 0, ig = (i0 + i) / XPCS_G, il = (i0 + i) % XPCS_G;
+        const int64_t from = I == J ? (i + 1) / XPCS_G : 0, ig = (i0 + i) / XPCS_G,
+                      il = (i0 + i) % XPCS_G;
         vec di[8];
         if (I == J) { /* A_j - A_i itself */
             for (int64_t j = 0; j < XPCS_T; j++) {
@@ -376,7 +409,8 @@ MC_INLINE void tile_body(const mck_xpcs_pass *a, int64_t I, int64_t J, int64_t p
             }
         const double *P = a->tables.prefix;
         static const int order[7] = {1, 2, 3, 5, 6, 7, 4};
-        for (int k = 0; k < 7; k++) di[k] = set(!laminar && order[k] >= 4 ? 0 : P[order[k] * n + i0 + i]);
+        for (int k = 0; k < 7; k++)
+            di[k] = set(!laminar && order[k] >= 4 ? 0 : P[order[k] * n + i0 + i]);
         for (int64_t g = from; g < groups; g++)
             for (int64_t half = 0; half < XPCS_G; half += VL) {
                 const int64_t j = g * XPCS_G + half, last = j + VL - 1;
@@ -401,10 +435,11 @@ MC_INLINE void tile_body(const mck_xpcs_pass *a, int64_t I, int64_t J, int64_t p
 }
 
 /* One compiled body per kind of model, scaling and data. */
-#define BODY(name, laminar, scaling, single)                                                                                                      \
-    static void name(const mck_xpcs_pass *a, int64_t I, int64_t J, int64_t place, double *work, double *acc, int general)                          \
-    {                                                                                                                                              \
-        tile_body(a, I, J, place, work, acc, laminar, scaling, single, general);                                                                   \
+#define BODY(name, laminar, scaling, single)                                                    \
+    static void name(const mck_xpcs_pass *a, int64_t I, int64_t J, int64_t place, double *work, \
+                     double *acc, int general)                                                  \
+    {                                                                                           \
+        tile_body(a, I, J, place, work, acc, laminar, scaling, single, general);                \
     }
 BODY(laminar_fixed_f64, 1, XPCS_FIXED, 0)
 BODY(laminar_common_f64, 1, XPCS_COMMON, 0)
@@ -419,9 +454,14 @@ BODY(static_fixed_f32, 0, XPCS_FIXED, 1)
 BODY(static_common_f32, 0, XPCS_COMMON, 1)
 BODY(static_each_f32, 0, XPCS_EACH, 1)
 
-typedef void (*body_fn)(const mck_xpcs_pass *a, int64_t I, int64_t J, int64_t place, double *work, double *acc, int general);
-static const body_fn bodies[2][2][3] = {{{static_fixed_f64, static_common_f64, static_each_f64}, {static_fixed_f32, static_common_f32, static_each_f32}},
-                                        {{laminar_fixed_f64, laminar_common_f64, laminar_each_f64}, {laminar_fixed_f32, laminar_common_f32, laminar_each_f32}}};
+typedef void (*body_fn)(const mck_xpcs_pass *a, int64_t I, int64_t J, int64_t place, double *work,
+                        double *acc, int general);
+static const body_fn bodies[2][2][3] = {
+    { { static_fixed_f64, static_common_f64, static_each_f64 },
+      { static_fixed_f32, static_common_f32, static_each_f32 } },
+    { { laminar_fixed_f64, laminar_common_f64, laminar_each_f64 },
+      { laminar_fixed_f32, laminar_common_f32, laminar_each_f32 } }
+};
 
 static double fold(const double *l)
 {
@@ -454,7 +494,9 @@ static void finish_angles(const mck_xpcs_pass *a, double *s)
     const double *angle = a->tables.angle;
     for (int64_t f = 0; f < F; f++, s += XPCS_BLOCK)
         for (int k = 0; k < XPCS_P; k++) {
-            const double v = angle[XPCS_C1 * F + f] * (k < 3 ? -2 * a->model->kd : 4 * angle[(k < 6 ? XPCS_K : XPCS_PHI) * F + f]);
+            const double v =
+                angle[XPCS_C1 * F + f] *
+                (k < 3 ? -2 * a->model->kd : 4 * angle[(k < 6 ? XPCS_K : XPCS_PHI) * F + f]);
             s[XPCS_CP + k] *= v;
             s[XPCS_OP + k] *= v;
         }
@@ -469,7 +511,8 @@ void MCK(xpcs_pass)(const mck_xpcs_pass *a, int64_t begin, int64_t end, void *wo
         double *out = a->out + t * sums;
         const mck_xpcs_tile *at = a->tiles + t;
         memset(acc, 0, (size_t)(sums * XPCS_G) * sizeof *acc);
-        bodies[m->laminar][a->single][m->scaling](a, at->I, at->J, at->place, rest, acc, a->holes[t] || a->weight || a->loss);
+        bodies[m->laminar][a->single][m->scaling](a, at->I, at->J, at->place, rest, acc,
+                                                  a->holes[t] || a->weight || a->loss);
         for (int64_t k = 0; k < sums; k++) out[k] = fold(acc + k * XPCS_G);
         finish(m, out);
         if (m->scaling == XPCS_EACH) finish_angles(a, out + XPCS_SCALING);
@@ -479,7 +522,8 @@ void MCK(xpcs_pass)(const mck_xpcs_pass *a, int64_t begin, int64_t end, void *wo
 int64_t MCK(xpcs_pass_work)(const mck_xpcs_pass *a)
 {
     const int64_t F = a->model->F, sums = xpcs_sums(a->model->scaling, F);
-    return (int64_t)sizeof(double) * (sums * XPCS_G + 11 * XPCS_T + 2 * F + 8 + 2 * XPCS_T * F + 8 * F * VL);
+    return (int64_t)sizeof(double) *
+           (sums * XPCS_G + 11 * XPCS_T + 2 * F + 8 + 2 * XPCS_T * F + 8 * F * VL);
 }
 
 extern const mck_xpcs_ops MCK(xpcs);

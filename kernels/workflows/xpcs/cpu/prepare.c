@@ -10,7 +10,8 @@
 
 #define FLOOR 1e-10 /* of D and G, s.a. the model's definition */
 
-/* D or G and the integrands of its derivatives at time t; derivatives are 0 where the floor holds. */
+/* D or G and the integrands of its derivatives at time t; derivatives are 0 where the floor
+ * holds. */
 static void rate(double t, double scale, double power, double shift, double *v)
 {
     const double p = mck_pow_f64(t, power), r = scale * p + shift;
@@ -24,7 +25,8 @@ static void rate(double t, double scale, double power, double shift, double *v)
 static void integrals(const mck_xpcs_model *m, double *prefix, const double *p)
 {
     const int64_t n = m->n;
-    const double gap = n > 1 ? fabs(m->time[1] - m->time[0]) / 2 : 0, least = gap > 1e-8 ? gap : 1e-8;
+    const double gap = n > 1 ? fabs(m->time[1] - m->time[0]) / 2 : 0,
+                 least = gap > 1e-8 ? gap : 1e-8;
     double before[4], now[4];
     for (int64_t i = 0; i < n; i++) {
         rate(m->time[i] > least ? m->time[i] : least, p[0], p[1], p[2], now);
@@ -41,7 +43,8 @@ static void angles(const mck_xpcs_model *m, double *a)
     const double degree = 0x1.1df46a2529d39p-6; /* pi / 180 */
     for (int64_t f = 0; f < F; f++) {
         const double turn = (m->physics[6] - m->phi[f]) * degree;
-        const double k = m->laminar ? m->ks * mck_cos_f64(turn) : 0, t = m->laminar ? -m->ks * mck_sin_f64(turn) * degree : 0;
+        const double k = m->laminar ? m->ks * mck_cos_f64(turn) : 0,
+                     t = m->laminar ? -m->ks * mck_sin_f64(turn) * degree : 0;
         const double w = 1 / m->sigma[f], c = m->scaling == XPCS_COMMON ? 1 : m->contrast[f];
         a[XPCS_K * F + f] = k;
         a[XPCS_RK * F + f] = 1 / k;
@@ -73,7 +76,8 @@ void MCK(xpcs_prepare)(const mck_xpcs_model *m, const mck_xpcs_tables *t)
     for (int64_t g = 0; g < groups; g++) {
         const double start = B[g * XPCS_G / XPCS_T * XPCS_T];
         double d[XPCS_G];
-        for (int64_t l = 0; l < XPCS_G; l++) d[l] = g * XPCS_G + l < n ? B[g * XPCS_G + l] - start : 0;
+        for (int64_t l = 0; l < XPCS_G; l++)
+            d[l] = g * XPCS_G + l < n ? B[g * XPCS_G + l] - start : 0;
         for (int64_t f = 0; f < F; f++)
             for (int64_t l = 0; l < XPCS_G; l++) {
                 t->sine[(g * F + f) * XPCS_G + l] = mck_sin_f64(K[f] * d[l]);

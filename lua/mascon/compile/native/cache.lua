@@ -80,7 +80,8 @@ function M.find(key)
   return path
 end
 
---- Entries with bytes, time of last use, and whether they are of ours, oldest first; leftovers of writers that died are removed.
+--- Entries with bytes, time of last use, and whether they are of ours, oldest first; leftovers of writers that died are
+--- removed.
 local function entries(folder)
   local list, total = {}, 0
   for _, name in ipairs(handles.list(folder) or {}) do
@@ -152,7 +153,8 @@ end
 
 -- ---------------------------------------------------------------- for people
 
---- What is kept: { { key, bytes, used (seconds since 1970), info, bad } }, most recently used last; nil and why there is no cache.
+--- What is kept: { { key, bytes, used (seconds since 1970), info, bad } }, most recently used last; nil and why there
+--- is no cache.
 function M.list()
   local folder, why = open_folder()
   if not folder then return nil, why end

@@ -45,7 +45,8 @@ end
 local E = emit.new('c', by_name, lib.gen.ops)
 M.emitter = E
 
---- An instruction as C: { fast, slow (lines), uses, var, c (type), heavy, careful (has a slow path or a forbidden operand), special }.
+--- An instruction as C: { fast, slow (lines), uses, var, c (type), heavy, careful (has a slow path or a forbidden
+--- operand), special }.
 local function instruction(c, var, register)
   local d, rd = by_code[c.dtype], by_code[c.rdtype]
   local e = { var = var, c = rd.c, uses = {}, fast = {}, slow = {} }
@@ -95,8 +96,8 @@ local function stages_of(list)
   return stages
 end
 
---- What each stage takes from earlier ones (`take`) and leaves to later ones (`keep`), and the buffer of each value that crosses: one per type, free
---- again after the last stage that reads it.
+--- What each stage takes from earlier ones (`take`) and leaves to later ones (`keep`), and the buffer of each value
+--- that crosses: one per type, free again after the last stage that reads it.
 local function crossings(stages, results)
   local made, last = {}, {}
   for k, stage in ipairs(stages) do
@@ -146,8 +147,8 @@ local function crossings(stages, results)
   return slots, slot_of, made
 end
 
---- Leaves of one value that a long function of several operands reads: they are read from a block that is filled with them, as choices by a
---- value that does not change keep compilers from using vectors (gcc 12, pow: 13 times slower).
+--- Leaves of one value that a long function of several operands reads: they are read from a block that is filled with
+--- them, as choices by a value that does not change keep compilers from using vectors (gcc 12, pow: 13 times slower).
 local function spread_leaves(list, alone)
   local spread = {}
   for _, e in ipairs(list) do
@@ -190,7 +191,8 @@ function M.emit(group, leaves, results)
   for k = 1, #leaves do
     local a = alone['v' .. k]
     if a and spread['v' .. k] then
-      head[#head + 1] = ('%s p%d[BLOCK];\nfor (int64_t i = 0; i < BLOCK && i < n; i++)\n    p%d[i] = %s;'):format(a.c, k, k, a.text)
+      head[#head + 1] =
+        ('%s p%d[BLOCK];\nfor (int64_t i = 0; i < BLOCK && i < n; i++)\n    p%d[i] = %s;'):format(a.c, k, k, a.text)
       loads['v' .. k] = ('const %s v%d = p%d[i];'):format(a.c, k, k)
     elseif a then
       head[#head + 1] = ('const %s v%d = %s;'):format(a.c, k, a.text)
@@ -221,7 +223,9 @@ function M.emit(group, leaves, results)
     end
     for _, v in ipairs(stage.keep) do lines[#lines + 1] = ('b%d[i] = %s;'):format(slot_of[v], v) end
     if k == #stages then
-      for j, v in ipairs(final) do lines[#lines + 1] = stage.careful and ('s%d[i] = %s;'):format(j, v) or ('y%d[first + i] = %s;'):format(j, v) end
+      for j, v in ipairs(final) do
+        lines[#lines + 1] = stage.careful and ('s%d[i] = %s;'):format(j, v) or ('y%d[first + i] = %s;'):format(j, v)
+      end
     end
     return lines
   end
@@ -230,33 +234,41 @@ function M.emit(group, leaves, results)
   if not blocked then
     local lines = loop(stages[1], 1, false)
     for i, l in ipairs(lines) do lines[i] = l:gsub('%[first %+ i%]', '[i]') end
-    body = indent(head, 4) .. '    (void)op;\n    MC_IVDEP\n    for (int64_t i = 0; i < n; i++) {\n' .. indent(lines, 8) .. '    }\n    return 0;\n'
+    body = indent(head, 4) .. '    (void)op;\n    MC_IVDEP\n    for (int64_t i = 0; i < n; i++) {\n' .. indent(lines, 8)
+      .. '    }\n    return 0;\n'
   else
     local o = {}
-    o[#o + 1] = indent(head, 4) .. '    (void)op;\n    for (int64_t first = 0; first < n; first += BLOCK) {\n        const int64_t m = n - first < BLOCK ? n - first : BLOCK;\n'
+    o[#o + 1] = indent(head, 4) .. '    (void)op;\n    for (int64_t first = 0; first < n; first += BLOCK) {\n        '
+      .. 'const int64_t m = n - first < BLOCK ? n - first : BLOCK;\n'
     for k, c in ipairs(slots) do o[#o + 1] = ('        %s b%d[BLOCK];\n'):format(c, k) end
     local last = stages[#stages]
     if last.careful then
       for k, h in ipairs(results) do o[#o + 1] = ('        %s s%d[BLOCK];\n'):format(by_code[h.dtype].c, k) end
     end
     for k, stage in ipairs(stages) do
-      if stage.careful then o[#o + 1] = ('        int off%d = 0; /* some element needs the slow path */\n'):format(k) end
+      if stage.careful then
+        o[#o + 1] = ('        int off%d = 0; /* some element needs the slow path */\n'):format(k)
+      end
       local fast = indent(loop(stage, k, false), 12)
       if stage.careful then fast = fast:gsub('%f[%w_]off |=', ('off%d |='):format(k)) end
       o[#o + 1] = '        MC_IVDEP\n        for (int64_t i = 0; i < m; i++) {\n' .. fast .. '        }\n'
       if stage.careful then
-        o[#o + 1] = ('        for (int64_t i = 0; off%d && i < m; i++) {\n%s        }\n'):format(k, indent(loop(stage, k, true), 12))
+        o[#o + 1] = ('        for (int64_t i = 0; off%d && i < m; i++) {\n%s        }\n'):format(k,
+          indent(loop(stage, k, true), 12))
       end
     end
     if last.careful then
-      for k in ipairs(results) do o[#o + 1] = ('        memcpy(y%d + first, s%d, (size_t)m * sizeof *y%d);\n'):format(k, k, k) end
+      for k in ipairs(results) do
+        o[#o + 1] = ('        memcpy(y%d + first, s%d, (size_t)m * sizeof *y%d);\n'):format(k, k, k)
+      end
     end
     o[#o + 1] = '    }\n    return 0;\n'
     body = table.concat(o)
   end
   local name = 'f_' .. lib.sha256(body):sub(1, 20)
   return { name = name, one = one, special = special, ops = ops,
-    text = ('MC_API int64_t %s(int64_t n, void *const *out, const void *const *in, int32_t *op)\n{\n%s}\n'):format(name, body) }
+    text = ('MC_API int64_t %s(int64_t n, void *const *out, const void *const *in, int32_t *op)\n{\n%s}\n'):format(name,
+      body) }
 end
 
 -- ---------------------------------------------------------------- a source file
@@ -280,8 +292,8 @@ local function headers_of(text)
   return table.concat(list)
 end
 
--- what functions of whole rows need. Two rows ahead, measured: layer norm of 4096 x 1024 f32, two threads: none 2.1 ms, all of the next row at once
--- 2.0, a part of it at every step 1.7
+-- what functions of whole rows need. Two rows ahead, measured: layer norm of 4096 x 1024 f32, two threads: none 2.1 ms,
+-- all of the next row at once 2.0, a part of it at every step 1.7
 local ROWS = [[
 typedef struct row_op { /* a reduction or softmax along a row */
     void (*run)(const struct row_op *r, void *out, const void *in);
@@ -310,8 +322,10 @@ function M.source(functions)
   local texts = {}
   for i, f in ipairs(functions) do texts[i] = '\n' .. f.text end
   local text = table.concat(texts)
-  local o = { '/* generated by mascon: fused groups of compiled functions, one element after the other */\n#define MC_ISA native\n', headers_of(text),
-    special and '#include "mck_special.h"\n#include "mck_int.h"\n#include "mck_class.h"\n' or '', '#include <string.h>\n\n', ('#define BLOCK %d\n'):format(BLOCK) }
+  local o = { '/* generated by mascon: fused groups of compiled functions, one element after the other */\n#define '
+      .. 'MC_ISA native\n', headers_of(text),
+    special and '#include "mck_special.h"\n#include "mck_int.h"\n#include "mck_class.h"\n' or '',
+    '#include <string.h>\n\n', ('#define BLOCK %d\n'):format(BLOCK) }
   if rows then o[#o + 1] = ROWS end
   if #names > 0 then
     o[#o + 1] = 'enum { '

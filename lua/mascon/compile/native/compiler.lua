@@ -1,4 +1,5 @@
--- compiler.lua - the C compiler of this machine: which one, with which options, and the running of one at a time beside us.
+-- compiler.lua - the C compiler of this machine: which one, with which options, and the running of one at a time beside
+-- us.
 --
 -- Holds the queue of sources. Nothing here waits unless asked to: poll() is called where calls begin. A missing,
 -- failing, hanging or lying compiler ends in a message for whoever asked.
@@ -8,7 +9,8 @@ local handles = require 'mascon.compile.native.handles'
 local M = {}
 
 -- the options of the kernels, so that the same text gives the same bits
-local FLAGS = { '-std=c11', '-D_GNU_SOURCE', '-O3', '-ffp-contract=off', '-fno-math-errno', '-fno-trapping-math', '-fPIC', '-fvisibility=hidden', '-w' }
+local FLAGS = { '-std=c11', '-D_GNU_SOURCE', '-O3', '-ffp-contract=off', '-fno-math-errno', '-fno-trapping-math',
+  '-fPIC', '-fvisibility=hidden', '-w' }
 local CANDIDATES = { 'gcc', 'cc', 'clang' }
 --- Seconds after which a compiler is stopped; MASCON_CC_TIMEOUT overrides it.
 M.timeout = 30
@@ -25,7 +27,9 @@ end
 local function look()
   local folder = headers()
   local facts = folder and handles.facts(folder .. '/mck_math.h')
-  if not facts then return { reason = ('the headers of the kernels are not in %s; install mascon again'):format(tostring(folder)) } end
+  if not facts then
+    return { reason = ('the headers of the kernels are not in %s; install mascon again'):format(tostring(folder)) }
+  end
   local own = os.getenv 'MASCON_CC'
   if own == '' then own = nil end
   local why
@@ -64,8 +68,9 @@ function M.find()
   return found
 end
 
---- Options for a source at the instruction level in use. A source that needs no more than the kernels' headers sees small stand-ins for the
---- system's headers and no start-up files, which halves the time it takes (measured: 77 ms, then 47); libm only where it is called.
+--- Options for a source at the instruction level in use. A source that needs no more than the kernels' headers sees
+--- small stand-ins for the system's headers and no start-up files, which halves the time it takes (measured: 77 ms,
+--- then 47); libm only where it is called.
 ---@param source string
 ---@param bare boolean it includes nothing but the kernels' headers
 function M.flags(source, bare)

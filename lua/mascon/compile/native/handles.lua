@@ -139,9 +139,11 @@ local function long(values)
   return list
 end
 
---- The steps of tiles (the step before them, from 1) as one function. f: of rows.emit: leaves, results, members (from 1), lengths, slots.
+--- The steps of tiles (the step before them, from 1) as one function. f: of rows.emit: leaves, results, members (from
+--- 1), lengths, slots.
 function M.bind_rows(plan, step, fn, f)
-  lib.check(C.mc_plan_rows(plan, step - 1, fn, #f.leaves, counted(f.leaves, 1), #f.results, counted(f.results, 1), #f.lengths, long(f.lengths), #f.slots, long(f.slots),
+  lib.check(C.mc_plan_rows(plan, step - 1, fn, #f.leaves, counted(f.leaves, 1), #f.results, counted(f.results, 1),
+    #f.lengths, long(f.lengths), #f.slots, long(f.slots),
     #f.members, counted(f.members, 1), counted(f.member_lengths, 1)), 2)
 end
 

@@ -28,11 +28,13 @@ local function id(f) return lib.isa() .. '/' .. f.name end
 
 --- The key of a source: everything its result depends on.
 function M.key(source, cc, bare)
-  local flags = table.concat(compiler.flags(source, bare), ' '):gsub(cc.headers, function() return '' end) -- wherever it is installed
+  -- wherever it is installed
+  local flags = table.concat(compiler.flags(source, bare), ' '):gsub(cc.headers, function() return '' end)
   return lib.sha256(table.concat({ source, require 'mascon.gen.headers', lib.version(), flags, cc.identity }, '\0'))
 end
 
---- A place where a function is wanted: a step of a plan, or of a plan inside it. Whoever waits does not keep the plan alive.
+--- A place where a function is wanted: a step of a plan, or of a plan inside it. Whoever waits does not keep the plan
+--- alive.
 local function site_of(plan, inner, step, f)
   return { step = step, f = f, plan = setmetatable({ plan, inner }, { __mode = 'v' }) }
 end
@@ -56,7 +58,8 @@ local function function_of(plan, step)
   return codegen.emit(step, leaves, results)
 end
 
---- visit(plan, k, f, why) for every step with a program, in the branches and bodies of loops too; steps of tiles as one function where that can be.
+--- visit(plan, k, f, why) for every step with a program, in the branches and bodies of loops too; steps of tiles as one
+--- function where that can be.
 local function each_group(plan, visit)
   local k, program = 1, plan.program
   while k <= #program do
@@ -91,7 +94,8 @@ end
 local function give_up(functions, why)
   stats.failures = stats.failures + 1
   for _, f in ipairs(functions) do waiting[functions.isa .. '/' .. f.name] = nil end
-  log.say('%d group%s stay%s in the vector machine: %s', #functions, #functions > 1 and 's' or '', #functions > 1 and '' or 's', why)
+  log.say('%d group%s stay%s in the vector machine: %s', #functions, #functions > 1 and 's' or '',
+    #functions > 1 and '' or 's', why)
 end
 
 --- Writes a source where a person looks for it.
@@ -118,7 +122,8 @@ local function fetch(functions, options)
   local code = path and handles.open(path)
   if code and register(code, functions) then
     stats.hits = stats.hits + 1
-    log.say('%d group%s from the cache in %.1f ms (%s)', #functions, #functions > 1 and 's' or '', 1e3 * (lib.clock_seconds() - began), key:sub(1, 12))
+    log.say('%d group%s from the cache in %.1f ms (%s)', #functions, #functions > 1 and 's' or '',
+      1e3 * (lib.clock_seconds() - began), key:sub(1, 12))
     return nil
   end
   return { functions = functions, source = source, bare = bare, key = key, cc = cc }
@@ -146,8 +151,10 @@ local function compile(order)
       return give_up(functions, reason)
     end
     stats.compiled, stats.seconds = stats.compiled + 1, stats.seconds + seconds
-    log.say('%d group%s compiled in %.0f ms by %s (%s)', #functions, #functions > 1 and 's' or '', 1e3 * seconds, order.cc.words[#order.cc.words], order.key:sub(1, 12))
-    store(order.key, job, ('%s %s, %d function%s, %s'):format(lib.version(), functions.isa, #functions, #functions > 1 and 's' or '', table.concat(order.cc.words, ' ')))
+    log.say('%d group%s compiled in %.0f ms by %s (%s)', #functions, #functions > 1 and 's' or '', 1e3 * seconds,
+      order.cc.words[#order.cc.words], order.key:sub(1, 12))
+    store(order.key, job, ('%s %s, %d function%s, %s'):format(lib.version(), functions.isa, #functions,
+      #functions > 1 and 's' or '', table.concat(order.cc.words, ' ')))
   end, order.bare)
 end
 

@@ -9,7 +9,8 @@ local lib = require 'mascon.core.ffi'
 
 local M = {}
 
-local SHORTEST, LONGEST = 64, 16384 -- elements of a row: shorter ones go better many at a time, longer ones are summed in pieces
+-- elements of a row: shorter ones go better many at a time, longer ones are summed in pieces
+local SHORTEST, LONGEST = 64, 16384
 local OPERANDS, OPS = 56, 16
 local FULL = { f32 = true, f64 = true }
 
@@ -39,7 +40,8 @@ local function memory(h) return h.const and 'const ' .. h.id or ('%s %d'):format
 ---@param owner table step `tiles`: lead, row_bytes, shift, slot
 ---@param members table[] the steps behind it
 ---@param layout table[] headers
----@return table|nil { name, text, leaves, results (places among the headers of the steps), lengths, slots, members, member_lengths, special, ops }
+---@return table|nil { name, text, leaves, results (places among the headers of the steps), lengths, slots, members,
+---  member_lengths, special, ops }
 ---@return string|nil reason
 function M.emit(owner, members, layout)
   local k, rows = #owner.lead, numel(owner.lead)
@@ -57,7 +59,8 @@ function M.emit(owner, members, layout)
   end
   --- Rows of an operand are asked for while earlier ones are computed, some of it at every step.
   local function ask(name, n, dtype, writes)
-    ahead[#ahead + 1] = ('        AHEAD(%s, @%s, n%d * (int64_t)sizeof(%s), %%d, %d, %d);\n'):format(name, name, length(n), codegen.by_code[dtype].c, #members, writes)
+    ahead[#ahead + 1] = ('        AHEAD(%s, @%s, n%d * (int64_t)sizeof(%s), %%d, %d, %d);\n'):format(name, name,
+      length(n), codegen.by_code[dtype].c, #members, writes)
   end
   --- What a step reads: its C address and kind, or nil and why not.
   local function read(number, place, shape, n)
@@ -65,7 +68,9 @@ function M.emit(owner, members, layout)
     local v
     if slot >= 0 then v = inside[slot] else v = written[memory(h)] end
     if v then
-      if v.kind == 'row' and v.n ~= n or (slot < 0 and v.h ~= h) then return nil, 'a result is read in another layout' end
+      if v.kind == 'row' and v.n ~= n or (slot < 0 and v.h ~= h) then
+        return nil, 'a result is read in another layout'
+      end
       return v.text, v.kind
     end
     local kind = n == 1 and 'one' or trailing(h, shape, k, owner.shift[place])
@@ -112,7 +117,8 @@ function M.emit(owner, members, layout)
       local text, kind = read(h, first + #m.outs + i, shape, n)
       if not text then return nil, kind end
       from[i] = text
-      given[i] = kind == 'row' and { dtype = layout[h].dtype, shape = { SHORTEST }, strides = { 1 } } or { dtype = layout[h].dtype, shape = {}, strides = {} }
+      given[i] = kind == 'row' and { dtype = layout[h].dtype, shape = { SHORTEST }, strides = { 1 } }
+        or { dtype = layout[h].dtype, shape = {}, strides = {} }
     end
     if m.code then
       for i, h in ipairs(m.outs) do
@@ -135,12 +141,18 @@ function M.emit(owner, members, layout)
 ]]):format(table.concat(from, ', '), table.concat(to, ', '), number, length(n), length_of[n])
     else
       local h = layout[m.ins[1]]
-      if not (m.row and #m.ins == 1 and m.row.by_rows and FULL[codegen.by_code[h.dtype][1]]) or m.params.dtype >= 0 or #m.ins ~= 1 or #m.outs ~= 1 then return nil, 'a step that works otherwise' end
+      if not (m.row and #m.ins == 1 and m.row.by_rows and FULL[codegen.by_code[h.dtype][1]]) or m.params.dtype >= 0
+        or #m.ins ~= 1 or #m.outs ~= 1 then
+        return nil, 'a step that works otherwise'
+      end
       local out = layout[m.outs[1]]
       local kept = numel(out.shape) / rows
-      if n == 1 or not from[1] or given[1].shape[1] == nil or (kept ~= 1 and kept ~= n) or #along == OPS then return nil, 'a step that works otherwise' end
+      if n == 1 or not from[1] or given[1].shape[1] == nil or (kept ~= 1 and kept ~= n) or #along == OPS then
+        return nil, 'a step that works otherwise'
+      end
       along[#along + 1], along_lengths[#along + 1] = number, length(n)
-      body[#body + 1] = ('        ops[%d].run(&ops[%d], %s, %s); /* %s */\n'):format(#along - 1, #along - 1, '@to', from[1], m.row[1])
+      body[#body + 1] =
+        ('        ops[%d].run(&ops[%d], %s, %s); /* %s */\n'):format(#along - 1, #along - 1, '@to', from[1], m.row[1])
       local at = #body
       to[1] = write(out, first + 1, kept, ('s%d_1'):format(number))
       local call = table.remove(body, at)
@@ -152,7 +164,8 @@ function M.emit(owner, members, layout)
     if type(line) == 'number' then
       local asks = {}
       for j, a in ipairs(ahead) do
-        asks[j] = a:format(line - 1):gsub('@([xy])(%d+)', function(kind, which) return ('step[%d]'):format(which - 1 + (kind == 'y' and nl or 0)) end)
+        asks[j] = a:format(line - 1):gsub('@([xy])(%d+)',
+          function(kind, which) return ('step[%d]'):format(which - 1 + (kind == 'y' and nl or 0)) end)
       end
       body[i] = table.concat(asks)
     end
@@ -160,10 +173,16 @@ function M.emit(owner, members, layout)
   if nl + nr > OPERANDS then return nil, 'too many operands' end
   local head = {}
   for i = 1, #lengths do head[#head + 1] = ('    const int64_t n%d = step[%d];\n'):format(i, nl + nr + i) end
-  for s = 1, #owner.row_bytes do head[#head + 1] = ('    void *const b%d = (char *)in[%d] + step[%d];\n'):format(s, nl + 1, nl + nr + #lengths + s) end
+  for s = 1, #owner.row_bytes do
+    head[#head + 1] = ('    void *const b%d = (char *)in[%d] + step[%d];\n'):format(s, nl + 1, nl + nr + #lengths + s)
+  end
   local walk = {}
-  for i = 1, nl do walk[#walk + 1] = ('        const void *const x%d = (const char *)in[%d] + r * step[%d];\n'):format(i, i - 1, i - 1) end
-  for i = 1, nr do walk[#walk + 1] = ('        void *const y%d = (char *)out[%d] + r * step[%d];\n'):format(i, i - 1, nl + i - 1) end
+  for i = 1, nl do
+    walk[#walk + 1] = ('        const void *const x%d = (const char *)in[%d] + r * step[%d];\n'):format(i, i - 1, i - 1)
+  end
+  for i = 1, nr do
+    walk[#walk + 1] = ('        void *const y%d = (char *)out[%d] + r * step[%d];\n'):format(i, i - 1, nl + i - 1)
+  end
   local text = ([[
 %sMC_API int64_t @0(int64_t rows, void *const *out, const void *const *in, int32_t *op)
 {
@@ -178,7 +197,8 @@ function M.emit(owner, members, layout)
 ]]):format(table.concat(texts), nl, nl + 2, nl + nr, table.concat(head), table.concat(walk), table.concat(body))
   local name = 'r_' .. lib.sha256(text):sub(1, 20)
   text = text:gsub('@0', name):gsub('@(%d+)', name .. '_%1')
-  return { name = name, text = text, leaves = leaves, results = results, lengths = lengths, slots = owner.row_bytes, members = along, member_lengths = along_lengths,
+  return { name = name, text = text, leaves = leaves, results = results, lengths = lengths, slots = owner.row_bytes,
+    members = along, member_lengths = along_lengths,
     special = special, ops = ops, by_rows = true }
 end
 

@@ -45,7 +45,8 @@ end
 --- u may stand in the place of the result: same dtype and shape, no number that promotes differently.
 local function fits(u, n)
   local v = n.outs[1]
-  return (u.dtype or u.value.dtype) == v.dtype and u.value.dtype == v.dtype and graphs.same(u.shape, v.shape) and not u.weak
+  return (u.dtype or u.value.dtype) == v.dtype and u.value.dtype == v.dtype
+    and graphs.same(u.shape, v.shape) and not u.weak
 end
 
 --- The node that makes what `u` shows as a whole, when it is an op whose row says `what` under `key` (1: its name).
@@ -58,7 +59,8 @@ local function real(n) return n.outs[1].dtype >= tensor.code.f16 and KIND[NAME[n
 local function complex(n) return KIND[NAME[n.compute >= 0 and n.compute or n.outs[1].dtype]] == 'c' end
 
 local function same_use(a, b)
-  return a.value == b.value and (a.offset or 0) == (b.offset or 0) and graphs.same(a.shape, b.shape) and graphs.same(a.strides, b.strides)
+  return a.value == b.value and (a.offset or 0) == (b.offset or 0) and graphs.same(a.shape, b.shape)
+    and graphs.same(a.strides, b.strides)
 end
 
 --- A number as a constant operand.
@@ -122,7 +124,8 @@ rules['/'] = function(n, fast, graph)
   local a, b = n.ins[1], n.ins[2]
   if is(b, 1) and fits(a, n) and (fast or not complex(n)) then return a end
   local c = number(b)
-  if c and c ~= 0 and c == c and math.abs(c) < math.huge and real(n) and #b.shape == 0 and (fast or exact_inverse(c)) then
+  if c and c ~= 0 and c == c and math.abs(c) < math.huge and real(n) and #b.shape == 0
+    and (fast or exact_inverse(c)) then
     n.row = op.rows[operators.arithmetic['*']]
     n.ins = { a, constant(graph, 1 / c) }
     return true
@@ -189,7 +192,8 @@ end
 -- dtypes that hold every value of a dtype
 local WIDER = {
   f16 = { f32 = true, f64 = true }, bf16 = { f32 = true, f64 = true }, f32 = { f64 = true }, c64 = { c128 = true },
-  u8 = { i16 = true, i32 = true, i64 = true, f32 = true, f64 = true }, i8 = { i16 = true, i32 = true, i64 = true, f32 = true, f64 = true },
+  u8 = { i16 = true, i32 = true, i64 = true, f32 = true, f64 = true },
+  i8 = { i16 = true, i32 = true, i64 = true, f32 = true, f64 = true },
   i16 = { i32 = true, i64 = true, f32 = true, f64 = true }, i32 = { i64 = true, f64 = true },
 }
 
@@ -199,7 +203,9 @@ local function conversion(n)
   if not inner or inner.kind ~= 'copy' or not graphs.whole(n.ins[1]) then return nil end
   local u = inner.ins[1]
   local from, between, to = NAME[u.value.dtype], NAME[inner.outs[1].dtype], NAME[n.outs[1].dtype]
-  if between == to or not (WIDER[from] and WIDER[from][between]) or not graphs.same(u.shape, inner.outs[1].shape) then return nil end
+  if between == to or not (WIDER[from] and WIDER[from][between]) or not graphs.same(u.shape, inner.outs[1].shape) then
+    return nil
+  end
   if from == to then return u end
   if KIND[to] == 'f' and KIND[from] == 'f' then
     n.ins = { u }

@@ -1,4 +1,5 @@
--- copies.lua - copies that only move what is there already are left out; what they would have been read through is read through the source.
+-- copies.lua - copies that only move what is there already are left out; what they would have been read through is read
+-- through the source.
 --
 -- A copy of the same dtype goes when its source lies row-major, or when one node reads it. Source and copy are values,
 -- so nobody can write into one of them in between: a write makes a new value.
@@ -21,7 +22,8 @@ end
 --- A part of a buffer is written with what stands there already.
 local function writes_itself(n)
   local old, part, at = n.ins[1], n.ins[2], n.at
-  return part.value == old.value and graphs.whole(old) and part.dtype == at.dtype and old.value.dtype == n.outs[1].dtype and (part.offset or 0) == (at.offset or 0) and
+  return part.value == old.value and graphs.whole(old) and part.dtype == at.dtype and old.value.dtype == n.outs[1].dtype
+    and (part.offset or 0) == (at.offset or 0) and
     graphs.same(part.shape, at.shape) and graphs.same(part.strides, at.strides)
 end
 
@@ -37,7 +39,10 @@ function M.run(graph)
       copies[#copies + 1] = n
       return
     end
-    if n.kind ~= 'copy' or n.remat or u.value.dtype ~= v.dtype or u.dtype ~= v.dtype or not graphs.same(u.shape, v.shape) then return end
+    if n.kind ~= 'copy' or n.remat or u.value.dtype ~= v.dtype or u.dtype ~= v.dtype
+      or not graphs.same(u.shape, v.shape) then
+      return
+    end
     if graphs.is_dense(u) or count[v] == 1 then
       map[v] = u
       copies[#copies + 1] = n

@@ -10,10 +10,12 @@ local graphs = require 'mascon.graph.graph'
 local M = { name = 'cse', doc = 'computes what stands there twice once' }
 
 local function key(n)
-  local t = { n.kind, n.row and n.row.id or -1, n.compute or -1, n.remat or 0, #n.outs, n.outs[1] and n.outs[1].dtype or -1, n.params and recording.params_key(n.params) or '' }
+  local t = { n.kind, n.row and n.row.id or -1, n.compute or -1, n.remat or 0, #n.outs,
+    n.outs[1] and n.outs[1].dtype or -1, n.params and recording.params_key(n.params) or '' }
   for _, v in ipairs(n.outs) do t[#t + 1] = table.concat(v.shape, ',') end -- a number fills parts of any shape
   for _, u in ipairs(n.ins) do
-    t[#t + 1] = ('%d/%d/%d/%s/%s%s'):format(u.value.id, u.offset or 0, u.dtype or u.value.dtype, table.concat(u.shape, ','), table.concat(u.strides, ','), u.weak and 'w' or '')
+    t[#t + 1] = ('%d/%d/%d/%s/%s%s'):format(u.value.id, u.offset or 0, u.dtype or u.value.dtype,
+      table.concat(u.shape, ','), table.concat(u.strides, ','), u.weak and 'w' or '')
   end
   return table.concat(t, '|')
 end

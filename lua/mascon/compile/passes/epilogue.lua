@@ -1,4 +1,5 @@
--- epilogue.lua - elementwise work on a matrix product is done tile by tile, while the tile is in cache: bias, activation, scale, residual.
+-- epilogue.lua - elementwise work on a matrix product is done tile by tile, while the tile is in cache: bias,
+-- activation, scale, residual.
 --
 -- The product is cut as it is without, so its bits stay; the group then runs over each finished tile. Where nobody else
 -- reads the product it is overwritten by the result. Makes the choice of group.
@@ -42,11 +43,17 @@ function M.run(graph)
           local plain, read = true, kept[v] -- read: by others too
           for reader in pairs(readers[v]) do read = read or reader ~= n end
           for _, l in ipairs(n.ins) do plain = plain and (l.value ~= v or graphs.whole(l)) end
-          if not FULL[v.dtype] then why = 'the product is no f32 or f64'
-          elseif not plain then why = 'it reads the product as a view'
-          elseif not graphs.same(v.shape, n.outs[1].shape) then why = 'the product has another shape'
-          elseif p.epoch ~= n.epoch then why = 'a checkpoint computes one of them anew'
-          elseif read and not ready(n, p, v, position) then why = 'the product is read elsewhere before its other operands are there' end
+          if not FULL[v.dtype] then
+            why = 'the product is no f32 or f64'
+          elseif not plain then
+            why = 'it reads the product as a view'
+          elseif not graphs.same(v.shape, n.outs[1].shape) then
+            why = 'the product has another shape'
+          elseif p.epoch ~= n.epoch then
+            why = 'a checkpoint computes one of them anew'
+          elseif read and not ready(n, p, v, position) then
+            why = 'the product is read elsewhere before its other operands are there'
+          end
           if why then report.why[n] = why
           else
             local f = n.kind == 'fused' and n or fuse.single(n)
@@ -54,7 +61,10 @@ function M.run(graph)
             for _, l in ipairs(f.ins) do ins[#ins + 1] = l.value ~= v and l or nil end
             for i, o in ipairs(f.outs) do outs[i] = o end
             if read then outs[#outs + 1] = v end
-            local group = { kind = 'product', epoch = n.epoch, ins = ins, outs = outs, product = v, leaves = f.ins, results = #f.outs, want = f.want, code = f.code, result = f.result, members = { p, unpack(f.members) } }
+            local group = {
+              kind = 'product', epoch = n.epoch, ins = ins, outs = outs, product = v, leaves = f.ins, results = #f.outs,
+              want = f.want, code = f.code, result = f.result, members = { p, unpack(f.members) },
+            }
             for _, o in ipairs(outs) do o.node = group end
             v.node = group
             taken[p], stands[p], stands[n] = true, group, group

@@ -56,7 +56,10 @@ end
 function RULE.meet(a, b, u)
   if a.numbers ~= b.numbers then return nil, 'one of them is made of numbers alone' end
   if not graphs.whole(u) then return nil, 'it reads its operand as a view' end
-  if not graphs.same(a.shape, b.shape) then return nil, ('its operand has another shape, [%s] and not [%s]'):format(table.concat(a.shape, ','), table.concat(b.shape, ',')) end
+  if not graphs.same(a.shape, b.shape) then
+    return nil, ('its operand has another shape, [%s] and not [%s]'):format(table.concat(a.shape, ','),
+      table.concat(b.shape, ','))
+  end
   if a.epoch ~= b.epoch then return nil, 'a checkpoint computes one of them anew' end
   return a
 end
@@ -68,7 +71,8 @@ local function program(group, outside)
   for _, n in ipairs(group.nodes) do inside[n.outs[1]] = n end
   local leaves, want, leaf_of = {}, {}, {}
   local function leaf(u, dtype)
-    local key = ('%d/%d/%s/%s/%d'):format(u.value.id, u.offset or 0, table.concat(u.shape, ','), table.concat(u.strides, ','), dtype)
+    local key = ('%d/%d/%s/%s/%d'):format(u.value.id, u.offset or 0, table.concat(u.shape, ','),
+      table.concat(u.strides, ','), dtype)
     if not leaf_of[key] then
       leaves[#leaves + 1], want[#want + 1] = u, dtype
       leaf_of[key] = { leaf = #leaves, dtype = dtype }
@@ -93,7 +97,9 @@ local function program(group, outside)
       made[v] = source(n.ins[1], v.dtype)
     else
       local from = {}
-      for i, u in ipairs(n.ins) do from[i] = source(u, n.row.family == 'where' and i == 1 and CODE.bool or n.compute) end
+      for i, u in ipairs(n.ins) do
+        from[i] = source(u, n.row.family == 'where' and i == 1 and CODE.bool or n.compute)
+      end
       local to = { dtype = kernel_result(n) }
       code[#code + 1] = { op = n.row.id, dtype = n.compute, rdtype = to.dtype, to = to, from = from }
       made[v] = to
@@ -135,7 +141,8 @@ local function program(group, outside)
   end
   local result = {}
   for i, r in ipairs(results) do result[i] = r.leaf and r.leaf - 1 or r.number end
-  return { kind = 'fused', epoch = group.nodes[1].epoch, ins = leaves, want = want, outs = outs, code = code, result = result, registers = next_register, members = group.nodes }
+  return { kind = 'fused', epoch = group.nodes[1].epoch, ins = leaves, want = want, outs = outs, code = code,
+    result = result, registers = next_register, members = group.nodes }
 end
 
 --- A node by itself as a group.
@@ -176,7 +183,9 @@ function M.run(graph, options)
         list[#list + 1] = n
         if list == first then made[n.outs[1]] = true end
       end
-      for _, n in ipairs(second) do for _, u in ipairs(n.ins) do if made[u.value] then outside[u.value] = true end end end
+      for _, n in ipairs(second) do
+        for _, u in ipairs(n.ins) do if made[u.value] then outside[u.value] = true end end
+      end
       build(first)
       build(second)
     end

@@ -1,4 +1,5 @@
--- prologue.lua - a reduction reads what an elementwise group makes piece by piece, so that its operand is never written.
+-- prologue.lua - a reduction reads what an elementwise group makes piece by piece, so that its operand is never
+-- written.
 --
 -- The reduction asks for the pieces it would cut its operand into anyway and joins them in the same order: the same
 -- bits. Only where nobody else reads the operand, and along axes the reduction walks in such pieces: the last ones, or
@@ -65,13 +66,18 @@ function M.run(graph)
     local p = n.kind == 'op' and n.row.family == 'reduce' and u.value.node
     if p and not stands[p] and (p.kind == 'fused' or fuse.eligible(p)) then
       local ok, why = suits(n)
-      if not ok then report.why[n] = why
-      elseif not graphs.whole(u) then report.why[n] = 'it reads its operand as a view'
-      elseif count[u.value] > 1 or #p.outs > 1 then report.why[n] = 'its operand, or another result of the group, is read elsewhere'
-      elseif p.epoch ~= n.epoch then report.why[n] = 'a checkpoint computes one of them anew'
+      if not ok then
+        report.why[n] = why
+      elseif not graphs.whole(u) then
+        report.why[n] = 'it reads its operand as a view'
+      elseif count[u.value] > 1 or #p.outs > 1 then
+        report.why[n] = 'its operand, or another result of the group, is read elsewhere'
+      elseif p.epoch ~= n.epoch then
+        report.why[n] = 'a checkpoint computes one of them anew'
       else
         local f = p.kind == 'fused' and p or fuse.single(p)
-        local group = { kind = 'reduced', row = n.row, params = n.params, ins = f.ins, want = f.want, code = f.code, result = f.result, outs = n.outs, like = u.value, epoch = n.epoch,
+        local group = { kind = 'reduced', row = n.row, params = n.params, ins = f.ins, want = f.want, code = f.code,
+          result = f.result, outs = n.outs, like = u.value, epoch = n.epoch,
           members = { unpack(f.members) } }
         group.members[#group.members + 1] = n
         for _, o in ipairs(group.outs) do o.node = group end

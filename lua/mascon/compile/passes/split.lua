@@ -1,4 +1,5 @@
--- split.lua - what a group makes for one reduction only is taken out of it, so that the reduction can make it as it reads.
+-- split.lua - what a group makes for one reduction only is taken out of it, so that the reduction can make it as it
+-- reads.
 --
 -- `h` and `sum(h * h)`: the group that makes h would write h * h as well, to be read once. Taken out, it is made from h
 -- piece by piece and never written (prologue.lua). Only where what it needs of the group is written anyway, and where
@@ -10,7 +11,8 @@ local rewrite = require 'mascon.compile.rewrite'
 
 local M = { name = 'split', doc = 'takes what one reduction reads out of the group that makes more' }
 
---- Nodes of a group that serve the value v alone, in order, and the others; nil when they need what the group keeps to itself.
+--- Nodes of a group that serve the value v alone, in order, and the others; nil when they need what the group keeps to
+--- itself.
 local function cone(p, v)
   local written, reader, inside, mine, rest = {}, {}, {}, {}, {}
   for _, o in ipairs(p.outs) do written[o] = true end
@@ -65,7 +67,8 @@ function M.run(graph, options)
   for _, n in ipairs(graph.nodes) do
     local u = n.ins[1]
     local p = n.kind == 'op' and n.row.family == 'reduce' and u.value.node
-    if p and p.kind == 'fused' and #p.outs > 1 and count[u.value] == 1 and graphs.whole(u) and p.epoch == n.epoch and prologue.suits(n) and not prologue.by_rows(n) then
+    if p and p.kind == 'fused' and #p.outs > 1 and count[u.value] == 1 and graphs.whole(u) and p.epoch == n.epoch
+      and prologue.suits(n) and not prologue.by_rows(n) then
       local mine, rest = cone(p, u.value)
       if mine then
         local others = {}

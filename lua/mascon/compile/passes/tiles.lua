@@ -1,4 +1,5 @@
--- tiles.lua - reductions along the last axes, softmax, and the elementwise work around them run row by row in cache: one read, one write.
+-- tiles.lua - reductions along the last axes, softmax, and the elementwise work around them run row by row in cache:
+-- one read, one write.
 --
 -- Softmax by hand, layer and RMS norms, log-likelihoods: each step depends on its own row only (all that stands behind
 -- some leading axes), so the steps can be run on a few rows at a time, one after the other, with the bits they give on
@@ -14,8 +15,10 @@ local M = { name = 'rows', doc = 'runs reductions, softmax and what is around th
 
 M.SMALLEST = 131072     -- bytes that the nodes read and write from which on tiles pay: less lies in cache anyway
 local LARGEST = 1048576 -- bytes of a row, above which it would not
-local MATRICES = 4194304 -- the same where the row is some matrices: what does not fit the second-level cache still stays in the third
-local BATCH = 16        -- products of matrices from which on they are done one after the other: as many tiles for the workers to share
+-- the same where the row is some matrices: what does not fit the second-level cache still stays in the third
+local MATRICES = 4194304
+-- products of matrices from which on they are done one after the other: as many tiles for the workers to share
+local BATCH = 16
 local SLOTS = 48
 
 -- ---------------------------------------------------------------- who joins whom
@@ -47,7 +50,9 @@ local function leading(n)
   if n.kind ~= 'op' or (n.row.family ~= 'reduce' and n.row.family ~= 'softmax') then return nil end
   local u, axes = n.ins[1], prologue.axes_of(n)
   local nd = #u.shape
-  if #axes == 0 or #axes == nd or axes[1] ~= nd - #axes + 1 or axes[#axes] ~= nd then return nil, 'it does not work along the last axes' end
+  if #axes == 0 or #axes == nd or axes[1] ~= nd - #axes + 1 or axes[#axes] ~= nd then
+    return nil, 'it does not work along the last axes'
+  end
   if not graphs.is_dense(u) then return nil, 'its operand is no contiguous tensor' end
   return nd - #axes
 end
@@ -74,14 +79,18 @@ local RULE = { most = 40 }
 
 function RULE.space(n)
   if graphs.numel(n.outs[1].shape) == 0 then return nil, 'it is empty' end
-  if n.kind == 'fused' or (n.kind == 'op' and fuse.eligible(n)) then return { shape = n.outs[1].shape, epoch = n.epoch } end
+  if n.kind == 'fused' or (n.kind == 'op' and fuse.eligible(n)) then
+    return { shape = n.outs[1].shape, epoch = n.epoch }
+  end
   local k, why = leading(n)
   if not k then return nil, why end
   local shape = is_product(n) and n.outs[1].shape or n.ins[1].shape
   return { shape = shape, lead = head(shape, k), epoch = n.epoch }
 end
 
-local function rank(n) return n.kind == 'op' and not fuse.eligible(n) and not is_product(n) and #n.ins[1].shape or #n.outs[1].shape end
+local function rank(n)
+  return n.kind == 'op' and not fuse.eligible(n) and not is_product(n) and #n.ins[1].shape or #n.outs[1].shape
+end
 
 --- The leading axes that two nodes share: all of one of them.
 local function common(a, b)
@@ -103,7 +112,9 @@ function RULE.meet(a, b, u, n)
     if graphs.same(a.shape, b.shape) and graphs.whole(u) then return a end
     return nil, 'the shapes differ'
   end
-  if not (a.lead and true or starts(a.shape, lead)) or not (b.lead and true or starts(b.shape, lead)) then return nil, 'the leading axes differ' end
+  if not (a.lead and true or starts(a.shape, lead)) or not (b.lead and true or starts(b.shape, lead)) then
+    return nil, 'the leading axes differ'
+  end
   if not aligned(u, rank(n), lead) then return nil, 'it reads its operand as a view' end
   return { shape = a.shape, lead = lead, epoch = a.epoch }
 end
@@ -174,8 +185,11 @@ local function tiles(group, outside)
     end
   end
   if #sizes > SLOTS then return nil, 'it has too many results inside' end
-  if bytes > (products and MATRICES or LARGEST) then return nil, ('a row takes %.1f MiB'):format(bytes / 2 ^ 20), products end
-  return { kind = 'tiles', ins = ins, outs = outs, members = nodes, lead = lead, slot_of = slot_of, row_bytes = sizes, extra = extra, epoch = group.space.epoch, spared = spared }
+  if bytes > (products and MATRICES or LARGEST) then
+    return nil, ('a row takes %.1f MiB'):format(bytes / 2 ^ 20), products
+  end
+  return { kind = 'tiles', ins = ins, outs = outs, members = nodes, lead = lead, slot_of = slot_of, row_bytes = sizes,
+    extra = extra, epoch = group.space.epoch, spared = spared }
 end
 
 --- Tiles of the groups that `rule` finds, in order; nil when one of them was too large because of its matrices.

@@ -12,13 +12,16 @@ mascon cache ACTION
   verify    checks every entry and removes damaged ones
   tune      measures the block size of the vector machine on this computer and keeps it
 
-The folder is $XDG_CACHE_HOME/mascon/kernels (else ~/.cache/mascon/kernels); MASCON_CACHE names another one or turns the cache off,
-MASCON_CACHE_SIZE (256M) is how much is kept. Entries unused for longest go first. Removing them is always safe.
+The folder is $XDG_CACHE_HOME/mascon/kernels (else ~/.cache/mascon/kernels); MASCON_CACHE names another one or turns
+the cache off, MASCON_CACHE_SIZE (256M) is how much is kept. Entries unused for longest go first. Removing them is
+always safe.
 ]]
 
 local function say(...) io.stdout:write(string.format(...), '\n') end
 
-local function amount(bytes) return bytes >= 2 ^ 20 and ('%.1f MiB'):format(bytes / 2 ^ 20) or ('%.1f KiB'):format(bytes / 2 ^ 10) end
+local function amount(bytes)
+  return bytes >= 2 ^ 20 and ('%.1f MiB'):format(bytes / 2 ^ 20) or ('%.1f KiB'):format(bytes / 2 ^ 10)
+end
 
 local function absent(why)
   say('no cache: %s', why)
@@ -33,8 +36,12 @@ function action.list(cache)
   local total = 0
   for _, e in ipairs(list) do
     total = total + e.bytes
-    if e.key then say('%s  %9s  %s  %s', e.key:sub(1, 12), amount(e.bytes), os.date('%Y-%m-%d %H:%M', e.used), e.bad and 'DAMAGED: ' .. e.bad or e.info)
-    else say('%-12s  %9s  %s  a measured setting', e.name:sub(1, 12), amount(e.bytes), os.date('%Y-%m-%d %H:%M', e.used)) end
+    if e.key then
+      say('%s  %9s  %s  %s', e.key:sub(1, 12), amount(e.bytes), os.date('%Y-%m-%d %H:%M', e.used),
+        e.bad and 'DAMAGED: ' .. e.bad or e.info)
+    else
+      say('%-12s  %9s  %s  a measured setting', e.name:sub(1, 12), amount(e.bytes), os.date('%Y-%m-%d %H:%M', e.used))
+    end
   end
   say('%d files, %s of %s in %s', #list, amount(total), amount(cache.capacity()), cache.path())
   return 0
@@ -60,7 +67,9 @@ function action.tune(cache)
   if not path then return absent(why) end
   local tune = require 'mascon.compile.tune'
   local best, rows = tune.measure(require 'mascon'.compile)
-  for _, r in ipairs(rows) do say('%9s  %.2f GB/s%s', amount(r.bytes), r.rate / 1e9, r.bytes == best and '  <-' or '') end
+  for _, r in ipairs(rows) do
+    say('%9s  %.2f GB/s%s', amount(r.bytes), r.rate / 1e9, r.bytes == best and '  <-' or '')
+  end
   local kept, trouble = tune.keep(best)
   if not kept then return absent(trouble) end
   say('kept in %s', path)
@@ -76,7 +85,8 @@ function M.main(args)
     return 0
   end
   if not f or args[2] then
-    io.stderr:write(args[1] and ("mascon cache: '%s' is none of list, clear, verify, tune\n"):format(table.concat(args, ' ')) or HELP)
+    io.stderr:write(args[1]
+      and ("mascon cache: '%s' is none of list, clear, verify, tune\n"):format(table.concat(args, ' ')) or HELP)
     return 2
   end
   return f(require 'mascon.compile.native.cache')

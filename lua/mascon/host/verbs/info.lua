@@ -14,7 +14,8 @@ local LEVELS = { -- x86-64 psABI levels as the kernel names their features
   { 'x86-64-v3', 'avx2 bmi1 bmi2 f16c fma abm movbe' },
   { 'x86-64-v2', 'sse4_2 ssse3 popcnt cx16' },
 }
-local VARIABLES = { 'MASCON_CACHE', 'MASCON_CC', 'MASCON_COMPILE', 'MASCON_DEVICE', 'MASCON_EDIT', 'MASCON_ISA', 'MASCON_TRACEBACK', 'OMP_NUM_THREADS',
+local VARIABLES = { 'MASCON_CACHE', 'MASCON_CC', 'MASCON_COMPILE', 'MASCON_DEVICE', 'MASCON_EDIT', 'MASCON_ISA',
+  'MASCON_TRACEBACK', 'OMP_NUM_THREADS',
   'OMP_WAIT_POLICY', 'GOMP_SPINCOUNT', 'OPENBLAS_NUM_THREADS', 'CUDA_VISIBLE_DEVICES' }
 
 local function bytes(n)
@@ -154,7 +155,8 @@ local function library_lines(put)
   device_lines(put)
   if type(info) == 'table' then put_table(put, info, '  ') end
   put('threads from', info.threads_source)
-  put('memory limit', info.memory.limit and info.memory.limit > 0 and bytes(info.memory.limit) .. ' from ' .. info.memory.limit_source or 'none')
+  put('memory limit', info.memory.limit
+    and info.memory.limit > 0 and bytes(info.memory.limit) .. ' from ' .. info.memory.limit_source or 'none')
   return 0
 end
 

@@ -93,8 +93,11 @@ local function run(record, script, dir)
   local words = { quote(host.exe), '--', quote(script) }
   for _, word in ipairs(redirected(record.args or {}, dir)) do words[#words + 1] = quote(word) end
   local set = {}
-  if type(record.facts.isa) == 'string' and record.facts.isa:match '^v%d$' then set[1] = 'MASCON_ISA=' .. record.facts.isa end
-  local command = ('cd %s && %s exec %s'):format(quote(record.folder or '.'), table.concat(set, ' '), table.concat(words, ' '))
+  if type(record.facts.isa) == 'string' and record.facts.isa:match '^v%d$' then
+    set[1] = 'MASCON_ISA=' .. record.facts.isa
+  end
+  local command =
+    ('cd %s && %s exec %s'):format(quote(record.folder or '.'), table.concat(set, ' '), table.concat(words, ' '))
   io.stdout:flush()
   return os.execute(command)
 end
@@ -144,7 +147,8 @@ function M.main(args)
     return 1
   end
   if check_inputs(record, manifest) > 0 then return 1 end
-  local kept = whole(manifest, record, o.result:match '%.json$' and (o.result:match '^(.*)/' or '.') or o.result:gsub('/+$', ''))
+  local kept =
+    whole(manifest, record, o.result:match '%.json$' and (o.result:match '^(.*)/' or '.') or o.result:gsub('/+$', ''))
   local base = o.result:gsub('/?manifest%.json$', ''):gsub('/+$', '')
   local dir = absolute(o.out or (base == '' and '.' or base) .. '-rerun')
   local before = dir .. '/manifest.json'
@@ -170,7 +174,9 @@ function M.main(args)
     return 1
   end
   for _, d in ipairs(manifest.facts_apart(record, new)) do
-    if not d[1]:match '^args' and not d[1]:match '^options%.out$' then say('%s: was %s, is %s', d[1], tostring(d[2]), tostring(d[3])) end
+    if not d[1]:match '^args' and not d[1]:match '^options%.out$' then
+      say('%s: was %s, is %s', d[1], tostring(d[2]), tostring(d[3]))
+    end
   end
   local same = compare(manifest, record, new)
   if same and not kept then say 'the rerun agrees with the manifest; the files named above do not' end

@@ -46,7 +46,8 @@ local function npz_apart(a, b)
       local odd = mc.isnan(d)
       local most = mc.where(odd, 0, d):max():item()
       local nan = mc.ne(mc.isnan(p:to('f64')), mc.isnan(q:to('f64'))):sum():item()
-      lines[#lines + 1] = ('  %s: largest difference %.3g%s'):format(k, most, nan > 0 and (', %d NaN in one only'):format(nan) or '')
+      lines[#lines + 1] =
+        ('  %s: largest difference %.3g%s'):format(k, most, nan > 0 and (', %d NaN in one only'):format(nan) or '')
     end
   end
   return lines
@@ -84,11 +85,13 @@ function M.main(args)
   local stage, how, same = manifest.stage_apart(a, b)
   local files, looked = manifest.outputs_apart(a, b)
   if not stage and #files == 0 then
-    say('the results agree: %d stage%s and %d file%s have the same hash', same, same == 1 and '' or 's', looked, looked == 1 and '' or 's')
+    say('the results agree: %d stage%s and %d file%s have the same hash', same, same == 1 and '' or 's', looked,
+      looked == 1 and '' or 's')
     return 0
   end
   if stage then
-    say('first stage in which they part: %s (%s; %d stage%s before it agree%s)', stage, how, same, same == 1 and '' or 's', same == 1 and 's' or '')
+    say('first stage in which they part: %s (%s; %d stage%s before it agree%s)', stage, how, same,
+      same == 1 and '' or 's', same == 1 and 's' or '')
   else
     say('all %d stages agree', same)
   end
@@ -99,7 +102,9 @@ function M.main(args)
       for _, line in ipairs(npz_apart(p, q)) do say('%s', line) end
     end
   end
-  if #apart == 0 then say('no recorded fact differs: look for times, unseeded random numbers or state outside the script') end
+  if #apart == 0 then
+    say('no recorded fact differs: look for times, unseeded random numbers or state outside the script')
+  end
   return 1
 end
 

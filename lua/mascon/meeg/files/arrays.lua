@@ -31,7 +31,10 @@ local function scales_of(path, list, unit)
     local name = c.file_unit or unit
     local factor, si = 1, nil
     if name then factor, si = channels.unit(name) end
-    if not factor then error(('meeg.open: %s: the unit %q of channel %s is not known; scale the data to SI units and leave it out'):format(path, name, c.name), 4) end
+    if not factor then
+      error(('meeg.open: %s: the unit %q of channel %s is not known; scale the data to SI units and leave it out')
+        :format(path, name, c.name), 4)
+    end
     scale[i], c.unit = factor, si
   end
   return scale
@@ -46,7 +49,8 @@ function M.open(path, o)
   if path:lower():match '%.npz$' then data, fs, tmin, events, found = from_npz(path, o.key)
   else data = require('mascon.io').open(path) end
   if data.ndim ~= 2 and data.ndim ~= 3 or tensor.kind[data.dtype] == 'c' then
-    error(('meeg.open: %s is %s; a recording is [channels, samples], epochs are [epochs, channels, samples]'):format(path, tensor.describe(data)), 3)
+    error(('meeg.open: %s is %s; a recording is [channels, samples], epochs are [epochs, channels, samples]'):format(
+      path, tensor.describe(data)), 3)
   end
   local n_channels, n_samples = data.shape[data.ndim - 1], data.shape[data.ndim]
   -- an array without elements can be of any shape
@@ -67,7 +71,10 @@ function M.open(path, o)
     end
     if names then table.insert(found.notes, channels.distinct(list)) end
   end
-  if #list ~= C then error(('meeg.open: %s has %d channels, its table %s names %d; they must agree'):format(path, C, side.path, #list), 3) end
+  if #list ~= C then
+    error(('meeg.open: %s has %d channels, its table %s names %d; they must agree'):format(path, C, side.path, #list),
+      3)
+  end
   local notes = found and found.notes or {}
   if not side.channels and data.ndim == 2 and C > data.shape[2] then
     notes[#notes + 1] = ('the array is read as %d channels x %d samples; transpose one that is samples x ' ..
@@ -81,7 +88,8 @@ function M.open(path, o)
   end
   local n, dtype = data.shape[1], data.dtype == 'f32' and 'f32' or 'f64'
   return epochs.over('meeg.open', {
-    fs = fs, tmin = tmin, samples = data.shape[3], channels = list, bads = side.bads, events = events, event_id = side.event_id, info = {},
+    fs = fs, tmin = tmin, samples = data.shape[3], channels = list, bads = side.bads, events = events,
+    event_id = side.event_id, info = {},
     selection = side.selection, drop_log = side.drop_log, baseline = side.baseline, warnings = notes,
   }, {
     count = n, dtype = dtype, read = function(rows, picks)
@@ -106,7 +114,8 @@ function M.save(path, e, o)
   if path:lower():match '%.npz$' then
     local data = e.data
     io_.save(path, {
-      data = data.dtype == dtype and data or data:to { dtype = dtype }, fs = create.tensor(e.fs), tmin = create.tensor(e.tmin), events = e.events,
+      data = data.dtype == dtype and data or data:to { dtype = dtype }, fs = create.tensor(e.fs),
+      tmin = create.tensor(e.tmin), events = e.events,
     }, { level = o.level })
   else
     local blocks = e:blocks()

@@ -10,8 +10,8 @@ local M = {}
 -- radius of a head, m, for coordinates on the unit sphere
 local HEAD = 0.095
 
---- Radius (mm, or 1 on the unit sphere), angle from the vertical and in the plane from the right (degrees) as { x, y, z } in metres, x to
---- the right, y to the front.
+--- Radius (mm, or 1 on the unit sphere), angle from the vertical and in the plane from the right (degrees) as { x, y,
+--- z } in metres, x to the right, y to the front.
 local function position(c)
   local r = c.radius == 1 and HEAD or c.radius * 1e-3
   local theta, phi = math.rad(c.theta), math.rad(c.phi)
@@ -22,11 +22,14 @@ end
 local function date_of(markers)
   for _, m in ipairs(markers) do
     local y, mo, d, h, mi, s, us = (m.date or ''):match '^(%d%d%d%d)(%d%d)(%d%d)(%d%d)(%d%d)(%d%d)(%d*)$'
-    if m.type == 'New Segment' and y then return ('%s-%s-%sT%s:%s:%s%s'):format(y, mo, d, h, mi, s, us ~= '' and '.' .. us or '') end
+    if m.type == 'New Segment' and y then
+      return ('%s-%s-%sT%s:%s:%s%s'):format(y, mo, d, h, mi, s, us ~= '' and '.' .. us or '')
+    end
   end
 end
 
---- Opens a .vhdr file as a Raw object. Markers become annotations "Type/text" (a first New Segment, which only tells the date, does not).
+--- Opens a .vhdr file as a Raw object. Markers become annotations "Type/text" (a first New Segment, which only tells
+--- the date, does not).
 ---@param path string
 ---@return table raw
 function M.open(path)
@@ -36,19 +39,23 @@ function M.open(path)
   for i, c in ipairs(rec.channels) do
     local factor, unit = channels.unit(c.unit)
     local name = c.name
-    list[i] = { name = name, type = unit == 'V' and channels.guess(name, 'eeg') or 'misc', unit = unit or c.unit, file_unit = c.unit, position = c.coordinates and position(c.coordinates) }
+    list[i] = { name = name, type = unit == 'V' and channels.guess(name, 'eeg') or 'misc', unit = unit or c.unit,
+      file_unit = c.unit, position = c.coordinates and position(c.coordinates) }
     scale[i] = c.resolution * (factor or 1)
   end
   warnings[#warnings + 1] = channels.distinct(list)
   local annotations = {}
   for i, m in ipairs(rec.markers) do
     if i > 1 or m.type ~= 'New Segment' then
-      annotations[#annotations + 1] = { onset = (m.position - 1) / rec.fs, duration = m.size / rec.fs, text = m.type .. '/' .. m.text }
+      annotations[#annotations + 1] = { onset = (m.position - 1) / rec.fs, duration = m.size / rec.fs,
+        text = m.type .. '/' .. m.text }
     end
   end
   return raw.over({
-    path = path, format = 'BrainVision', fs = rec.fs, samples = rec.samples, channels = channels.check('meeg.open', list), annotations = annotations, warnings = warnings,
-    info = { meas_date = date_of(rec.markers), highpass = rec.filters and rec.filters.highpass, lowpass = rec.filters and rec.filters.lowpass },
+    path = path, format = 'BrainVision', fs = rec.fs, samples = rec.samples,
+    channels = channels.check('meeg.open', list), annotations = annotations, warnings = warnings,
+    info = { meas_date = date_of(rec.markers), highpass = rec.filters and rec.filters.highpass,
+      lowpass = rec.filters and rec.filters.lowpass },
   }, function(picks, first, count) return rec:fetch(picks, first, count, scale) end, function() rec:close() end)
 end
 

@@ -60,7 +60,9 @@ local function of_rate(path, rates, fs)
     if math.abs(g.fs - fs) <= 1e-9 * fs then return g end
     known[i] = ('%.6g'):format(g.fs)
   end
-  require('mascon.core.check').error(('meeg.open: %s has no channel of %.6g Hz; option fs chooses among its rates: %s Hz'):format(path, fs, table.concat(known, ', ')), 4)
+  require('mascon.core.check').error(
+    ('meeg.open: %s has no channel of %.6g Hz; option fs chooses among its rates: %s Hz'):format(path, fs,
+      table.concat(known, ', ')), 4)
 end
 
 --- Opens an EDF or BDF file as a Raw object. Labels tell the types (EOG, ECG, EMG, Status, ... ), the rest is EEG.
@@ -72,28 +74,38 @@ function M.open(path, o)
   local fs = o and o.fs
   local group, warnings = fs and of_rate(path, rec.rates, fs) or commonest(rec.rates), {}
   for i, w in ipairs(rec.warnings) do warnings[i] = w end
-  if not group then require('mascon.core.check').error(('meeg.open: %s holds no signals, only annotations'):format(path), 3) end
+  if not group then
+    require('mascon.core.check').error(('meeg.open: %s holds no signals, only annotations'):format(path), 3)
+  end
   local left, list, scale = {}, {}, {}
   for _, g in ipairs(rec.rates) do
     if g ~= group then
       for _, i in ipairs(g.channels) do left[#left + 1] = ('%s (%.6g Hz)'):format(rec.labels[i], g.fs) end
     end
   end
-  if #left > 0 then warnings[#warnings + 1] = ('channels of another sampling rate than %.6g Hz are left out: %s; option fs chooses another rate'):format(group.fs, table.concat(left, ', ')) end
+  if #left > 0 then
+    warnings[#warnings + 1] =
+      ('channels of another sampling rate than %.6g Hz are left out: %s; option fs chooses another rate')
+      :format(group.fs, table.concat(left, ', '))
+  end
   for k, i in ipairs(group.channels) do
     local c, name = rec.channels[i], rec.labels[i]
     if name == '' then name = ('channel %d'):format(i) end
     local type_ = channels.guess(name, 'eeg')
     local factor, unit = channels.unit(c.unit)
     if type_ == 'stim' then factor, unit = 1, 'V' end
-    if not factor and c.unit ~= '' then warnings[#warnings + 1] = ('channel %s has the unit %q, which is not known; its numbers are left as they are'):format(name, c.unit) end
+    if not factor and c.unit ~= '' then
+      warnings[#warnings + 1] =
+        ('channel %s has the unit %q, which is not known; its numbers are left as they are'):format(name, c.unit)
+    end
     list[k] = { name = name, type = type_, unit = unit or (c.unit ~= '' and c.unit or nil), file_unit = c.unit }
     scale[k] = factor or 1
   end
   warnings[#warnings + 1] = channels.distinct(list)
   channels.check('meeg.open', list)
   return raw.over({
-    path = path, format = rec.format, fs = group.fs, samples = rec.channels[group.channels[1]].samples, channels = list, annotations = annotations_of(rec), warnings = warnings,
+    path = path, format = rec.format, fs = group.fs, samples = rec.channels[group.channels[1]].samples, channels = list,
+    annotations = annotations_of(rec), warnings = warnings,
     info = { meas_date = date_of(rawget(rec, 'start')) },
   }, function(picks, first, count)
     local which = {}
@@ -101,7 +113,8 @@ function M.open(path, o)
     local x = raw.scaled(rec:read { channels = which, first = first + 1, last = first + count }, picks, scale)
     for k, i in ipairs(picks) do
       if list[i].type == 'stim' and rec.format:find '^BDF' then
-        x[k] = op.functions.bitwise_and(rec:read { channels = group.channels[i], first = first + 1, last = first + count, dtype = 'i32' }[1], TRIGGERS):to { dtype = 'f64' }
+        x[k] = op.functions.bitwise_and(rec:read { channels = group.channels[i], first = first + 1,
+          last = first + count, dtype = 'i32' }[1], TRIGGERS):to { dtype = 'f64' }
       end
     end
     return x

@@ -18,7 +18,8 @@ local M = {}
 
 local DATA_BUFFER, DATA_SKIP, EPOCH = 300, 301, 302
 local REF_ROLE, REF_NAME, REF_NUMBER, NEXT_FILE = 115, 118, 117, 2
-local BASELINE_MIN, BASELINE_MAX, SELECTION, DROP_LOG, EVENT_LIST, RAW_RATE, EVENT_COMMENTS = 3568, 3569, 3800, 3801, 3561, 3803, 3566
+local BASELINE_MIN, BASELINE_MAX, SELECTION, DROP_LOG, EVENT_LIST, RAW_RATE, EVENT_COMMENTS = 3568, 3569, 3800,
+  3801, 3561, 3803, 3566
 local REJECT, METADATA_BLOCK = 3802, 3811
 local MOST_PARTS = 1000
 -- samples of gaps for each one that was recorded, and numbers that gaps may always have; numbers of an epoch where
@@ -27,13 +28,18 @@ local GAP_SHARE, GAP_NUMBERS, EMPTY = 1000, 2 ^ 23, 2 ^ 24
 
 -- ---------------------------------------------------------------- what raw and epochs share
 
---- Annotations { onset, duration, text } in seconds of a clock, and how many seconds after the measurement's that clock started.
+--- Annotations { onset, duration, text } in seconds of a clock, and how many seconds after the measurement's that clock
+--- started.
 local function annotations_in(f, head)
   local node = f:find(BLOCK.annotations)[1]
   if not node then return {}, 0 end
-  local onset_at, stop_at, text_at, date_at = f:tag(node, BASELINE_MIN), f:tag(node, BASELINE_MAX), f:tag(node, KIND.comment), f:tag(node, KIND.meas_date)
-  local onset, stop, texts, out = onset_at and f:numbers(onset_at) or {}, stop_at and f:numbers(stop_at) or {}, text_at and f:names(text_at) or {}, {}
-  if #onset ~= #stop or #onset ~= #texts then f:fail('%d onsets, %d ends and %d texts of annotations; the file is damaged', #onset, #stop, #texts) end
+  local onset_at, stop_at, text_at, date_at = f:tag(node, BASELINE_MIN), f:tag(node, BASELINE_MAX),
+    f:tag(node, KIND.comment), f:tag(node, KIND.meas_date)
+  local onset, stop, texts, out = onset_at and f:numbers(onset_at) or {}, stop_at and f:numbers(stop_at) or {},
+    text_at and f:names(text_at) or {}, {}
+  if #onset ~= #stop or #onset ~= #texts then
+    f:fail('%d onsets, %d ends and %d texts of annotations; the file is damaged', #onset, #stop, #texts)
+  end
   for i = 1, #onset do out[i] = { onset = onset[i], duration = stop[i] - onset[i], text = texts[i] } end
   local origin, start = date_at and f:numbers(date_at), date.stamp(head.info.meas_date)
   if not (origin and origin[1] and start) then return out, 0 end
@@ -61,13 +67,19 @@ end
 local function parts_of(path)
   local out, at, seen = {}, path, {}
   while at do
-    if seen[at] then error(('meeg.open: %s names %s as its next part, which came before; the files were renamed'):format(out[#out].path, at), 4) end
+    if seen[at] then
+      error(('meeg.open: %s names %s as its next part, which came before; the files were renamed'):format(
+        out[#out].path, at), 4)
+    end
     seen[at] = true
     if #out > 0 and not file.exists(at) then
-      error(('meeg.open: %s goes on in %s, which is not there; put all parts into one folder under their own names'):format(out[#out].path, at), 4)
+      error(('meeg.open: %s goes on in %s, which is not there; put all parts into one folder under their own names')
+        :format(out[#out].path, at), 4)
     end
     out[#out + 1] = fif.open(at)
-    if #out > MOST_PARTS then error(('meeg.open: %s has more than %d parts; the files were renamed'):format(path, MOST_PARTS), 4) end
+    if #out > MOST_PARTS then
+      error(('meeg.open: %s has more than %d parts; the files were renamed'):format(path, MOST_PARTS), 4)
+    end
     at = next_path(out[#out])
   end
   return out
@@ -113,16 +125,21 @@ local function open_raw(parts, head)
   local n, list, total, first_sample, warnings = #head.channels, {}, 0, nil, { unpack(head.warnings) }
   for _, f in ipairs(parts) do
     local info = f == parts[1] and head or fif_info.read(f)
-    if #info.channels ~= n then f:fail('it has %d channels, the part before it %d; the parts do not belong together', #info.channels, n) end
+    if #info.channels ~= n then
+      f:fail('it has %d channels, the part before it %d; the parts do not belong together', #info.channels, n)
+    end
     local node = f:find(BLOCK.raw, info.meas)[1] or f:find(BLOCK.continuous, info.meas)[1]
     if not node then
       node = f:find(BLOCK.ias_raw, info.meas)[1]
       if not node then f:fail('it holds no raw data') end
-      warnings[#warnings + 1] = 'the data were recorded with active shielding and not processed since (MaxShield); fields are not to scale'
+      warnings[#warnings + 1] =
+        'the data were recorded with active shielding and not processed since (MaxShield); fields are not to scale'
     end
     local buffers, first = buffers_of(f, node, n)
     first_sample = first_sample or first
-    if not f.ended then warnings[#warnings + 1] = ('%s ends without the mark of an end; its last samples may be missing'):format(f.path) end
+    if not f.ended then
+      warnings[#warnings + 1] = ('%s ends without the mark of an end; its last samples may be missing'):format(f.path)
+    end
     for _, b in ipairs(buffers) do
       b.first, total = total, total + b.count
       list[#list + 1] = b
@@ -148,15 +165,17 @@ local function open_raw(parts, head)
     end
   end
   for _, b in ipairs(list) do
-    if not b.tag then annotations[#annotations + 1] = { onset = b.first / head.fs, duration = b.count / head.fs, text = 'BAD_ACQ_SKIP' } end
+    if not b.tag then
+      annotations[#annotations + 1] = { onset = b.first / head.fs, duration = b.count / head.fs, text = 'BAD_ACQ_SKIP' }
+    end
   end
   table.sort(annotations, function(a, b)
     if a.onset ~= b.onset then return a.onset < b.onset end
     return a.text < b.text
   end)
   return raw.over({
-    path = parts[1].path, format = 'FIF', fs = head.fs, samples = total, first_sample = first_sample, channels = head.channels, bads = head.bads,
-    annotations = annotations, info = head.info, warnings = warnings,
+    path = parts[1].path, format = 'FIF', fs = head.fs, samples = total, first_sample = first_sample,
+    channels = head.channels, bads = head.bads, annotations = annotations, info = head.info, warnings = warnings,
   }, function(picks, first, count)
     local out = tensor.empty('raw.read', { #picks, count }, 'f64', 3)
     local k, t = buffer_at(list, first), first
@@ -268,16 +287,21 @@ local function part_of(f, head)
   if not node then f:fail('it holds no epochs') end
   local p = { file = f, tag = f:tag(node, EPOCH) }
   local first_at, last_at = f:tag(node, KIND.first_sample), f:tag(node, KIND.last_sample)
-  if not (p.tag and first_at and last_at) then f:fail('its epochs are without samples or times; the file is damaged') end
+  if not (p.tag and first_at and last_at) then
+    f:fail('its epochs are without samples or times; the file is damaged')
+  end
   p.first, p.samples = f:number(first_at), f:number(last_at) - f:number(first_at) + 1
   p.events, p.event_id = events_in(f)
   if not p.events then p.events, p.event_id = create.zeros({ 0, 3 }, { dtype = 'i64' }), {} end
   p.count = p.events.shape[1]
   local kind, numbers = f:type(p.tag), 1
-  if kind % 2 ^ 30 ~= 4 and kind % 2 ^ 30 ~= 5 then f:fail('its epochs are of data type %.0f; f32 and f64 are known', kind % 2 ^ 30) end
+  if kind % 2 ^ 30 ~= 4 and kind % 2 ^ 30 ~= 5 then
+    f:fail('its epochs are of data type %.0f; f32 and f64 are known', kind % 2 ^ 30)
+  end
   for _, s in ipairs(f:shape(p.tag)) do numbers = numbers * s end
   if p.samples < 1 or numbers ~= p.count * #head.channels * p.samples then
-    f:fail('%.0f numbers for %d epochs of %d channels and %.0f samples; the file is damaged', numbers, p.count, #head.channels, p.samples)
+    f:fail('%.0f numbers for %d epochs of %d channels and %.0f samples; the file is damaged', numbers, p.count,
+      #head.channels, p.samples)
   end
   if p.count == 0 and p.samples * #head.channels > EMPTY then
     f:fail('epochs of %.0f samples, and none of them; the file is damaged', p.samples)
@@ -304,7 +328,9 @@ local function joined_log(parts)
     if not p.drop_log then return nil end
     out = out or p.drop_log
     for i, reasons in ipairs(p.drop_log) do
-      if out[i] and #out[i] == 1 and out[i][1] == 'IGNORED' and not (#reasons == 1 and reasons[1] == 'IGNORED') then out[i] = reasons end
+      if out[i] and #out[i] == 1 and out[i][1] == 'IGNORED' and not (#reasons == 1 and reasons[1] == 'IGNORED') then
+        out[i] = reasons
+      end
     end
   end
   return out
@@ -314,7 +340,9 @@ local function open_epochs(files, head)
   local parts, total, event_rows, ids, selection, metadata = {}, 0, {}, {}, {}, {}
   for k, f in ipairs(files) do
     local p = part_of(f, k == 1 and head or fif_info.read(f))
-    if k > 1 and (p.samples ~= parts[1].samples or p.first ~= parts[1].first) then f:fail('its epochs have other times than the part before; the parts do not belong together') end
+    if k > 1 and (p.samples ~= parts[1].samples or p.first ~= parts[1].first) then
+      f:fail('its epochs have other times than the part before; the parts do not belong together')
+    end
     p.at, total = total, total + p.count
     parts[k] = p
     if metadata and p.metadata and #p.metadata == p.count then
@@ -331,8 +359,10 @@ local function open_epochs(files, head)
   local samples, cals, warnings = one.samples, head.cals, { unpack(head.warnings) }
   warnings[#warnings + 1] = fif_info.idle(head.info.projs, 'they are applied where the epochs are read, as in MNE')
   return epochs.over('meeg.open', {
-    path = files[1].path, fs = head.fs, tmin = one.first / head.fs, samples = samples, channels = head.channels, bads = head.bads, baseline = one.baseline,
-    events = #event_rows > 0 and require('mascon.core.op').functions.concat(event_rows) or one.events, event_id = ids, selection = selection,
+    path = files[1].path, fs = head.fs, tmin = one.first / head.fs, samples = samples, channels = head.channels,
+    bads = head.bads, baseline = one.baseline,
+    events = #event_rows > 0 and require 'mascon.core.op'.functions.concat(event_rows) or one.events,
+    event_id = ids, selection = selection,
     drop_log = selection and joined_log(parts), metadata = metadata, info = head.info,
     warnings = warnings,
   }, {
@@ -343,7 +373,8 @@ local function open_epochs(files, head)
         while row <= parts[k].at do k = k - 1 end
         while row > parts[k].at + parts[k].count do k = k + 1 end
         local p = parts[k]
-        p.file:samples(p.tag, (row - 1 - p.at) * n * samples, samples, 1, picks, 0, samples, cals, out, (j - 1) * #picks * samples, samples)
+        p.file:samples(p.tag, (row - 1 - p.at) * n * samples, samples, 1, picks, 0, samples, cals, out,
+          (j - 1) * #picks * samples, samples)
       end
       return out
     end,

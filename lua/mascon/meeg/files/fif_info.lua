@@ -12,12 +12,16 @@ local project = require 'mascon.meeg.project'
 local M = {}
 
 --- Blocks and kinds of tags that more than one file of this folder needs.
-M.BLOCK = { meas = 100, meas_info = 101, raw = 102, processed = 103, continuous = 112, ias_raw = 119, ref = 118, events = 361, epochs = 373, annotations = 3810, history = 900 }
-M.KIND = { block_id = 103, parent_block_id = 110, first_sample = 208, last_sample = 209, comment = 206, meas_date = 204 }
+M.BLOCK = { meas = 100, meas_info = 101, raw = 102, processed = 103, continuous = 112, ias_raw = 119, ref = 118,
+  events = 361, epochs = 373, annotations = 3810, history = 900 }
+M.KIND = { block_id = 103, parent_block_id = 110, first_sample = 208, last_sample = 209,
+  comment = 206, meas_date = 204 }
 
-local NCHAN, SFREQ, CH_INFO, MEAS_DATE, LOWPASS, HIGHPASS, COORD_TRANS, DIG_POINT, DATA_PACK = 200, 201, 203, 204, 219, 223, 222, 213, 202
+local NCHAN, SFREQ, CH_INFO, MEAS_DATE, LOWPASS, HIGHPASS, COORD_TRANS, DIG_POINT, DATA_PACK = 200, 201, 203, 204, 219,
+  223, 222, 213, 202
 local CH_INFO_BLOCK, ISOTRAK, HPI_RESULT, PROJ, PROJ_ITEM, BADS = 113, 107, 109, 313, 314, 359
-local NAMES, PROJ_KIND, PROJ_NAMES, PROJ_NVEC, PROJ_VECTORS, PROJ_ACTIVE, COMMENT, NAME = 3507, 3411, 3417, 3414, 3415, 3560, 206, 233
+local NAMES, PROJ_KIND, PROJ_NAMES, PROJ_NVEC, PROJ_VECTORS, PROJ_ACTIVE, COMMENT, NAME = 3507, 3411, 3417, 3414,
+  3415, 3560, 206, 233
 local CH_SCAN, CH_RANGE, CH_LONG_NAME, EXPLAINED = 250, 253, 258, 3605
 local LONG = 15 -- bytes of a name in a channel's record
 local DEVICE, HEAD = 1, 4
@@ -25,8 +29,9 @@ local DEVICE, HEAD = 1, 4
 -- ---------------------------------------------------------------- channels
 
 local TYPE = {
-  [1] = 'mag', [2] = 'eeg', [3] = 'stim', [102] = 'bio', [201] = 'mag', [202] = 'eog', [301] = 'ref_meg', [302] = 'emg', [402] = 'ecg', [502] = 'misc', [602] = 'resp',
-  [802] = 'seeg', [803] = 'dbs', [900] = 'syst', [902] = 'ecog', [910] = 'ias', [920] = 'exci', [1000] = 'dipole', [1001] = 'gof', [1100] = 'fnirs',
+  [1] = 'mag', [2] = 'eeg', [3] = 'stim', [102] = 'bio', [201] = 'mag', [202] = 'eog', [301] = 'ref_meg', [302] = 'emg',
+  [402] = 'ecg', [502] = 'misc', [602] = 'resp', [802] = 'seeg', [803] = 'dbs', [900] = 'syst', [902] = 'ecog',
+  [910] = 'ias', [920] = 'exci', [1000] = 'dipole', [1001] = 'gof', [1100] = 'fnirs',
   [1200] = 'temperature', [1300] = 'gsr', [1400] = 'eyegaze',
 }
 for k = 700, 709 do TYPE[k] = 'chpi' end
@@ -34,10 +39,14 @@ local KIND = { grad = 1, csd = 2, hbo = 1100, hbr = 1100, pupil = 1400 }
 for k, name in pairs(TYPE) do
   if k ~= 201 then KIND[name] = KIND[name] and math.min(KIND[name], k) or k end
 end
-local UNIT = { [107] = 'V', [112] = 'T', [201] = 'T/m', [6] = 'M', [110] = 'S', [114] = 'C', [-1] = '', [0] = '', [1] = 'm', [7] = 'rad', [3] = 's', [210] = 'px', [117] = 'V/m2' }
-local UNIT_CODE = { V = 107, T = 112, ['T/m'] = 201, M = 6, S = 110, C = 114, m = 1, rad = 7, s = 3, px = 210, ['V/m2'] = 117 }
+local UNIT = { [107] = 'V', [112] = 'T', [201] = 'T/m', [6] = 'M', [110] = 'S', [114] = 'C', [-1] = '', [0] = '',
+  [1] = 'm', [7] = 'rad', [3] = 's', [210] = 'px', [117] = 'V/m2' }
+local UNIT_CODE = { V = 107, T = 112, ['T/m'] = 201, M = 6, S = 110, C = 114, m = 1, rad = 7, s = 3,
+  px = 210, ['V/m2'] = 117 }
 local UNIT_TM, CSD, HBO, HBR, PUPIL = 201, 6, 300, 301, 401
-local COIL = { eeg = 1, csd = CSD, ecog = 1, seeg = 1, dbs = 1, hbo = HBO, hbr = HBR, fnirs = 302, eyegaze = 400, pupil = PUPIL, mag = 3024, grad = 3012, ref_meg = 3024 } -- of channels that come from elsewhere
+-- of channels that come from elsewhere
+local COIL = { eeg = 1, csd = CSD, ecog = 1, seeg = 1, dbs = 1, hbo = HBO, hbr = HBR, fnirs = 302, eyegaze = 400,
+  pupil = PUPIL, mag = 3024, grad = 3012, ref_meg = 3024 }
 
 local MEG = { mag = true, grad = true, ref_meg = true } -- their positions are in the device frame
 
@@ -68,7 +77,10 @@ local function channel_of(f, bytes)
   local name = text.utf8(bytes:sub(81, 96):match '^[^%z]*')
   return {
     name = name, type = type_, unit = UNIT[unit], loc = loc, coil = coil,
-    fif = { scanno = fif.int(bytes, 1), logno = fif.int(bytes, 5), kind = kind, range = fif.float(bytes, 13), cal = fif.float(bytes, 17), unit = unit, unit_mul = fif.int(bytes, 77), short = name },
+    fif = {
+      scanno = fif.int(bytes, 1), logno = fif.int(bytes, 5), kind = kind, range = fif.float(bytes, 13),
+      cal = fif.float(bytes, 17), unit = unit, unit_mul = fif.int(bytes, 77), short = name,
+    },
   }
 end
 
@@ -117,7 +129,8 @@ local function dig_of(f, node)
     if f:kind(i) == DIG_POINT then
       local b = f:bytes(i)
       if #b < 20 then f:fail('a head point has %d bytes instead of 20; the file is damaged', #b) end
-      out[#out + 1] = { kind = fif.int(b, 1), ident = fif.int(b, 5), position = { fif.float(b, 9), fif.float(b, 13), fif.float(b, 17) } }
+      out[#out + 1] = { kind = fif.int(b, 1), ident = fif.int(b, 5),
+        position = { fif.float(b, 9), fif.float(b, 13), fif.float(b, 17) } }
     end
   end
   return out
@@ -138,16 +151,22 @@ local function projs_of(f, node, long)
   local block = f:find(PROJ, node)[1]
   for _, item in ipairs(block and f:find(PROJ_ITEM, block) or {}) do
     local names_at, vectors_at = f:tag(item, PROJ_NAMES), f:tag(item, PROJ_VECTORS)
-    local title, kind, active, count = f:tag(item, COMMENT) or f:tag(item, NAME), f:tag(item, PROJ_KIND), f:tag(item, PROJ_ACTIVE), f:tag(item, PROJ_NVEC)
+    local title, kind, active, count = f:tag(item, COMMENT) or f:tag(item, NAME), f:tag(item, PROJ_KIND),
+      f:tag(item, PROJ_ACTIVE), f:tag(item, PROJ_NVEC)
     local explained = f:tag(item, EXPLAINED)
-    if not (names_at and vectors_at and count) then f:fail('a projector without channels or vectors; the file is damaged') end
+    if not (names_at and vectors_at and count) then
+      f:fail('a projector without channels or vectors; the file is damaged')
+    end
     local names, data, nvec = f:names(names_at), f:matrix(vectors_at), f:number(count)
     if data.ndim ~= 2 then f:fail('a projector whose vectors are no matrix; the file is damaged') end
     if data.shape[1] == #names and data.shape[2] == nvec and #names ~= nvec then data = data.T:contiguous() end
-    if data.shape[2] ~= #names then f:fail('a projector of %d channels with vectors of %d; the file is damaged', #names, data.shape[2]) end
+    if data.shape[2] ~= #names then
+      f:fail('a projector of %d channels with vectors of %d; the file is damaged', #names, data.shape[2])
+    end
     for k, name in ipairs(names) do names[k] = long[name] or name end
     out[#out + 1] = {
-      name = title and f:text(title) or '', kind = kind and f:number(kind) or 0, active = active ~= nil and f:number(active) ~= 0, channels = names, data = data,
+      name = title and f:text(title) or '', kind = kind and f:number(kind) or 0,
+      active = active ~= nil and f:number(active) ~= 0, channels = names, data = data,
       explained = explained and f:number(explained),
     }
   end
@@ -155,10 +174,12 @@ local function projs_of(f, node, long)
 end
 
 --- What is written anew, from fields; all other tags and blocks of the measurement info are kept.
-local REWRITTEN = { [NCHAN] = true, [SFREQ] = true, [CH_INFO] = true, [LOWPASS] = true, [HIGHPASS] = true, [DATA_PACK] = true, [M.KIND.block_id] = true }
+local REWRITTEN = { [NCHAN] = true, [SFREQ] = true, [CH_INFO] = true, [LOWPASS] = true, [HIGHPASS] = true,
+  [DATA_PACK] = true, [M.KIND.block_id] = true }
 local REWRITTEN_BLOCK = { [CH_INFO_BLOCK] = true, [BADS] = true, [PROJ] = true, [ISOTRAK] = true }
 
---- The tags from one position to another, each { kind, type, bytes }; leave(i) says where to go on behind what is left out.
+--- The tags from one position to another, each { kind, type, bytes }; leave(i) says where to go on behind what is left
+--- out.
 local function copied(f, first, last, leave)
   local out, i = {}, first
   while i <= last do
@@ -187,7 +208,9 @@ end
 local function ids_of(f, node)
   local out = {}
   for _, i in ipairs(node.tags) do
-    if f:kind(i) == M.KIND.block_id or f:kind(i) == M.KIND.parent_block_id then out[#out + 1] = { f:kind(i), f:type(i), f:bytes(i) } end
+    if f:kind(i) == M.KIND.block_id or f:kind(i) == M.KIND.parent_block_id then
+      out[#out + 1] = { f:kind(i), f:type(i), f:bytes(i) }
+    end
   end
   return out
 end
@@ -200,7 +223,8 @@ end
 
 -- ---------------------------------------------------------------- reading
 
---- The measurement info of a file: { fs, channels, bads, cals (stored number to SI unit, without range), ranges, info, meas = node }.
+--- The measurement info of a file: { fs, channels, bads, cals (stored number to SI unit, without range), ranges, info,
+--- meas = node }.
 ---@param f table of mascon.io.fif
 ---@return table
 function M.read(f)
@@ -209,11 +233,15 @@ function M.read(f)
   if not node then f:fail('it holds no measurement; it is another kind of FIF file') end
   local out = { meas = meas, channels = {}, bads = {}, cals = {}, ranges = {} }
   local n, fs = optional(f, node, NCHAN), optional(f, node, SFREQ)
-  if not n or not fs or not (fs > 0 and fs < math.huge) then f:fail('the number of channels or the sampling rate is missing; the file is damaged') end
+  if not n or not fs or not (fs > 0 and fs < math.huge) then
+    f:fail('the number of channels or the sampling rate is missing; the file is damaged')
+  end
   for _, i in ipairs(node.tags) do
     if f:kind(i) == CH_INFO then out.channels[#out.channels + 1] = channel_of(f, f:bytes(i)) end
   end
-  if #out.channels ~= n or n == 0 then f:fail('it tells of %.0f channels and describes %d; it is damaged', n, #out.channels) end
+  if #out.channels ~= n or n == 0 then
+    f:fail('it tells of %.0f channels and describes %d; it is damaged', n, #out.channels)
+  end
   enter_long_names(f, node, out.channels)
   local hpi = f:find(HPI_RESULT, node)
   local dev_head_t = transform_in(f, node, DEVICE, HEAD) or #hpi == 1 and transform_in(f, hpi[1], DEVICE, HEAD) or nil
@@ -240,9 +268,11 @@ function M.read(f)
   local date_at, id_at = f:tag(node, MEAS_DATE), f:tag(f.root, 100)
   out.fs = fs
   out.info = {
-    dig = dig_of(f, node), dev_head_t = dev_head_t, projs = projs_of(f, node, long), highpass = optional(f, node, HIGHPASS), lowpass = optional(f, node, LOWPASS),
+    dig = dig_of(f, node), dev_head_t = dev_head_t, projs = projs_of(f, node, long),
+    highpass = optional(f, node, HIGHPASS), lowpass = optional(f, node, LOWPASS),
     meas_date = date_at and date.text(f:numbers(date_at)) or nil,
-    fif = { tags = kept_of(f, node), history = M.block(f, M.BLOCK.history, meas), file_id = id_at and f:bytes(id_at), ids = ids_of(f, meas) },
+    fif = { tags = kept_of(f, node), history = M.block(f, M.BLOCK.history, meas), file_id = id_at and f:bytes(id_at),
+      ids = ids_of(f, meas) },
   }
   return out
 end
@@ -277,7 +307,8 @@ local function short_names(list)
   return out, longer
 end
 
---- SI units of one stored number of a channel; 1 for those of other formats and for a 0, which would lose what is written.
+--- SI units of one stored number of a channel; 1 for those of other formats and for a 0, which would lose what is
+--- written.
 ---@param c table channel
 function M.cal_of(c) return c.fif and c.fif.cal ~= 0 and c.fif.cal or 1 end
 
@@ -290,10 +321,11 @@ local function record_of(c)
     if not c.loc then loc[4], loc[5], loc[6] = 0, 0, 0 end
   end
   local kind = own.kind
-  if not kind or type_of(kind, c.coil, own.unit) ~= c.type then kind = KIND[c.type] or KIND.misc end -- the type was changed since
+  -- the type was changed since
+  if not kind or type_of(kind, c.coil, own.unit) ~= c.type then kind = KIND[c.type] or KIND.misc end
   return {
-    kind = kind, coil = c.coil or COIL[c.type] or 0, loc = loc, unit = own.unit or UNIT_CODE[c.unit] or -1, unit_mul = own.unit_mul or 0, cal = M.cal_of(c),
-    logno = own.logno,
+    kind = kind, coil = c.coil or COIL[c.type] or 0, loc = loc, unit = own.unit or UNIT_CODE[c.unit] or -1,
+    unit_mul = own.unit_mul or 0, cal = M.cal_of(c), logno = own.logno,
   }
 end
 
@@ -301,7 +333,8 @@ local function write_channels(w, list)
   local short, longer = short_names(list)
   for i, c in ipairs(list) do
     local r = record_of(c)
-    local bytes = { fif.int_bytes(i), fif.int_bytes(r.logno or i), fif.int_bytes(r.kind), fif.float_bytes(1), fif.float_bytes(r.cal), fif.int_bytes(r.coil) }
+    local bytes = { fif.int_bytes(i), fif.int_bytes(r.logno or i), fif.int_bytes(r.kind), fif.float_bytes(1),
+      fif.float_bytes(r.cal), fif.int_bytes(r.coil) }
     for k = 1, 12 do bytes[#bytes + 1] = fif.float_bytes(r.loc[k]) end
     bytes[#bytes + 1] = fif.int_bytes(r.unit) .. fif.int_bytes(r.unit_mul) .. short[i] .. ('\0'):rep(16 - #short[i])
     w:tag(CH_INFO, 30, table.concat(bytes))
@@ -339,7 +372,8 @@ local function write_dig(w, dig)
   if #dig == 0 then return end
   w:open_block(ISOTRAK)
   for _, d in ipairs(dig) do
-    w:tag(DIG_POINT, 33, fif.int_bytes(d.kind) .. fif.int_bytes(d.ident) .. fif.float_bytes(d.position[1]) .. fif.float_bytes(d.position[2]) .. fif.float_bytes(d.position[3]))
+    w:tag(DIG_POINT, 33, fif.int_bytes(d.kind) .. fif.int_bytes(d.ident) .. fif.float_bytes(d.position[1])
+      .. fif.float_bytes(d.position[2]) .. fif.float_bytes(d.position[3]))
   end
   w:close_block(ISOTRAK)
 end

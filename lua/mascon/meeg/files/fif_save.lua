@@ -16,7 +16,8 @@ local floor, max, min = math.floor, math.max, math.min
 local BLOCK, KIND = fif_info.BLOCK, fif_info.KIND
 local M = {}
 
-local EPOCH, EVENT_LIST, BASELINE_MIN, BASELINE_MAX, RAW_RATE, DROP_LOG, REJECT, SELECTION = 302, 3561, 3568, 3569, 3803, 3801, 3802, 3800
+local EPOCH, EVENT_LIST, BASELINE_MIN, BASELINE_MAX, RAW_RATE, DROP_LOG, REJECT, SELECTION = 302, 3561, 3568, 3569,
+  3803, 3801, 3802, 3800
 local METADATA_BLOCK, REF_ROLE, REF_NAME, REF_ID, REF_NUMBER, NEXT_FILE, ID_TYPE = 3811, 115, 118, 116, 117, 2, 31
 -- room beside the samples in a part, bytes
 local MARGIN = 2 ^ 21
@@ -71,7 +72,8 @@ local function cals_of(e)
   return not same and create.tensor(out):reshape(1, #out, 1) or nil
 end
 
---- Epochs [first, last] as the iterator of blocks that a matrix is written from; a block is given back before the next is read.
+--- Epochs [first, last] as the iterator of blocks that a matrix is written from; a block is given back before the next
+--- is read.
 local function blocks_of(e, first, last, cals)
   local size = max(1, floor(ceiling.block(2 ^ 24, e:work()) / (#e.channels * e.samples * 8)))
   local at, held = first, nil
@@ -97,8 +99,12 @@ local function write_part(w, e, first, last, o, next_)
   w:open_block(BLOCK.processed)
   w:open_block(BLOCK.epochs)
   local kept = e.info.fif
-  if kept and kept.annotations then w:tags(kept.annotations)
-  elseif e.annotations and #e.annotations > 0 then write_annotations(w, e.annotations, (e.info.first_sample or 0) / (e.info.raw_fs or e.fs), date.stamp(e.info.meas_date)) end
+  if kept and kept.annotations then
+    w:tags(kept.annotations)
+  elseif e.annotations and #e.annotations > 0 then
+    write_annotations(w, e.annotations, (e.info.first_sample or 0) / (e.info.raw_fs or e.fs),
+      date.stamp(e.info.meas_date))
+  end
   w:open_block(BLOCK.events)
   w:ints(EVENT_LIST, n > 0 and e.events[{ { first, last } }]:reshape(-1):totable() or {})
   w:text(KIND.comment, event_names(e.event_id))
@@ -141,10 +147,14 @@ local function checked(path, e)
   local values = e.events:totable()
   for i, row in ipairs(values) do
     for _, v in ipairs(row) do
-      if v < -2 ^ 31 or v >= 2 ^ 31 then error(('epochs.save: %s: event %d holds %.0f, which needs more than 32 bits; renumber the events'):format(path, i, v), 4) end
+      if v < -2 ^ 31 or v >= 2 ^ 31 then
+        error(('epochs.save: %s: event %d holds %.0f, which needs more than 32 bits; renumber the events'):format(path,
+          i, v), 4)
+      end
     end
     if seen[row[1]] then
-      error(('epochs.save: %s: epochs %d and %d have the same event sample %.0f, by which FIF files tell epochs apart; drop one of them'):format(path, seen[row[1]], i, row[1]), 4)
+      error(('epochs.save: %s: epochs %d and %d have the same event sample %.0f, by which FIF files tell epochs apart; '
+        .. 'drop one of them'):format(path, seen[row[1]], i, row[1]), 4)
     end
     seen[row[1]] = i
   end
@@ -181,7 +191,10 @@ function M.epochs(path, e, o)
   checked(path, e)
   local each = #e.channels * e.samples * (o.dtype == 'f32' and 4 or 8)
   local per = floor((min(o.split, fif.MOST) - MARGIN) / each)
-  if per < 1 then error(('epochs.save: %s: one epoch takes %.0f bytes, a file %.0f at most; pick channels or save as .npy'):format(path, each, o.split), 3) end
+  if per < 1 then
+    error(('epochs.save: %s: one epoch takes %.0f bytes, a file %.0f at most; pick channels or save as .npy'):format(
+      path, each, o.split), 3)
+  end
   local n, paths, stem, ending = e:count(), {}, path:match '^(.*)(%.[^./]*)$'
   local parts = max(1, math.ceil(n / per))
   per = math.ceil(n / parts)

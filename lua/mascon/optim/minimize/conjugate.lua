@@ -1,4 +1,5 @@
--- conjugate.lua - nonlinear conjugate gradients, and Newton's method whose linear systems are solved by conjugate gradients.
+-- conjugate.lua - nonlinear conjugate gradients, and Newton's method whose linear systems are solved by conjugate
+-- gradients.
 --
 -- Both need only vectors. Holds the two recurrences and their stopping.
 local op = require 'mascon.core.op'
@@ -8,7 +9,8 @@ local F = op.functions
 local M = {}
 
 M.CG = { gtol = { nil, 'number >= 0' } }
-M.NEWTON = { xtol = { nil, 'number >= 0' }, gtol = { nil, 'number >= 0' }, hess = { nil, 'function' }, hessp = { nil, 'function' } }
+M.NEWTON = { xtol = { nil, 'number >= 0' }, gtol = { nil, 'number >= 0' }, hess = { nil, 'function' },
+  hessp = { nil, 'function' } }
 
 local function dot(a, b) return F.matmul(a, b):item() end
 local function largest(g) return F.max(F.abs(g)):item() end
@@ -23,7 +25,8 @@ local function search(self, x, f, d, slope, first, c2)
   return at and { x = more.x, f = value, g = more.g, step = at }
 end
 
---- Conjugate gradients of Polak and Ribiere, restarted where their factor is negative or the direction does not descend.
+--- Conjugate gradients of Polak and Ribiere, restarted where their factor is negative or the direction does not
+--- descend.
 --- Source: Nocedal and Wright, Numerical optimization, 2006, equations 5.44 to 5.46; first steps as in its section 3.5.
 function M.cg(self, o)
   local gtol = o.gtol or o.tol or 1e-5
@@ -57,7 +60,8 @@ function M.cg(self, o)
   end
 end
 
---- Newton steps whose systems are solved only as well as it pays, by products with the second derivative; along negative curvature it goes on.
+--- Newton steps whose systems are solved only as well as it pays, by products with the second derivative; along
+--- negative curvature it goes on.
 --- Source: Nocedal and Wright, Numerical optimization, 2006, algorithm 7.1.
 function M.newton(self, o)
   local xtol, gtol = o.xtol or o.tol or 1e-5, o.gtol or 0

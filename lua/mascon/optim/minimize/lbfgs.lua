@@ -46,7 +46,8 @@ local function room(self, x, d)
   return F.min(F.where(F.eq(d, 0), math.huge, F.divide(F.subtract(side, x), d))):item()
 end
 
---- The next point along d: a Wolfe step where there is room for a full one, else along the path projected on the bounds.
+--- The next point along d: a Wolfe step where there is room for a full one, else along the path projected on the
+--- bounds.
 local function step(self, x, f, g, d, slope, first)
   local longest = room(self, x, d)
   if longest >= first then
@@ -112,7 +113,9 @@ function M.run(self, o)
     local before = f
     x, f, g = new.x, new.f, new.g
     if self:iterate(x, f) then return self:result(x, f, g, 99) end
-    if before - f <= ftol * math.max(math.abs(before), math.abs(f), 1) then return self:result(x, f, g, 0, 'converged: the value hardly falls any more') end
+    if before - f <= ftol * math.max(math.abs(before), math.abs(f), 1) then
+      return self:result(x, f, g, 0, 'converged: the value hardly falls any more')
+    end
   end
 end
 

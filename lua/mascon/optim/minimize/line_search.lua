@@ -24,7 +24,8 @@ local function cubic(a, fa, da, b, fb, db, keep)
   return theta, gamma
 end
 
---- The next trial step and the new interval (section 4, cases 1 to 4). i: interval { x, fx, dx, y, fy, dy, bracketed }, t: step, f, d at it.
+--- The next trial step and the new interval (section 4, cases 1 to 4). i: interval { x, fx, dx, y, fy, dy, bracketed },
+--- t: step, f, d at it.
 local function trial(i, t, f, d, low, high)
   local opposite = d * (i.dx / abs(i.dx)) < 0
   local next_step
@@ -42,7 +43,8 @@ local function trial(i, t, f, d, low, high)
     local q = t + (d / (d - i.dx)) * (i.x - t)
     next_step = abs(c - t) > abs(q - t) and c or q
     i.bracketed = true
-  elseif abs(d) < abs(i.dx) then -- 3: same sign, the slope flattens: the cubic only counts when it tends to infinity along the step
+  elseif abs(d) < abs(i.dx) then
+    -- 3: same sign, the slope flattens: the cubic only counts when it tends to infinity along the step
     local theta, gamma = cubic(t, f, d, i.x, i.fx, i.dx, true)
     local r = ((gamma - d) + theta) / ((gamma + (i.dx - d)) + gamma)
     local c
@@ -73,7 +75,8 @@ local function trial(i, t, f, d, low, high)
 end
 
 --- A step with the strong Wolfe conditions.
----@param phi fun(a: number): number, number, any value and slope at x + a d, and anything to be handed back for the step taken
+---@param phi fun(a: number): number, number, any value and slope at x + a d, and anything to be handed back for the
+---  step taken
 ---@param f0 number
 ---@param d0 number slope at 0, below 0
 ---@param step number first trial
@@ -126,7 +129,8 @@ function M.wolfe(phi, f0, d0, step, o)
   return kept_step, kept_f, kept, false
 end
 
---- A lower value along a projected path: halving by quadratic interpolation until f falls by c1 times what the gradient promises.
+--- A lower value along a projected path: halving by quadratic interpolation until f falls by c1 times what the gradient
+--- promises.
 ---@param phi fun(a: number): number, number, any value at P(x + a d), promise g . (P(x + a d) - x), anything
 function M.backtrack(phi, f0, step, o)
   for _ = 1, o.most or MOST do

@@ -19,7 +19,8 @@ local M = {}
 local method = { name = 'nelder-mead' }
 
 M.OPTS = {
-  xatol = { nil, 'number >= 0' }, fatol = { nil, 'number >= 0' }, adaptive = { false, 'bool' }, initial_simplex = { nil, 'any' }, state = { nil, 'table' },
+  xatol = { nil, 'number >= 0' }, fatol = { nil, 'number >= 0' }, adaptive = { false, 'bool' },
+  initial_simplex = { nil, 'any' }, state = { nil, 'table' },
 }
 
 local function limited(s, x)
@@ -47,7 +48,8 @@ end
 --- A fresh state. self: x [n], low, high; o: options.
 function M.start(fname, self, o)
   local n = self.x:numel()
-  local s = { n = n, low = self.low, high = self.high, phase = 'simplex', xatol = o.xatol or o.tol or 1e-4, fatol = o.fatol or o.tol or 1e-4 }
+  local s = { n = n, low = self.low, high = self.high, phase = 'simplex', xatol = o.xatol or o.tol or 1e-4,
+    fatol = o.fatol or o.tol or 1e-4 }
   s.maxiter = o.maxiter or (o.maxfev and math.huge or 200 * n)
   s.maxfev = o.maxfev or (o.maxiter and math.huge or 200 * n)
   if o.adaptive then s.rho, s.chi, s.psi, s.sigma = 1, 1 + 2 / n, 0.75 - 1 / (2 * n), 1 - 1 / n
@@ -55,7 +57,8 @@ function M.start(fname, self, o)
   if o.initial_simplex then
     local sim = op.operand(fname, o.initial_simplex, 3)
     if sim.ndim ~= 2 or sim.shape[1] ~= n + 1 or sim.shape[2] ~= n then
-      error(('%s: initial_simplex is %s; give %d points of %d coordinates'):format(fname, tensor.describe(sim), n + 1, n), 3)
+      error(('%s: initial_simplex is %s; give %d points of %d coordinates'):format(fname,
+        tensor.describe(sim), n + 1, n), 3)
     end
     s.sim = limited(s, methods.to(sim, self.x.dtype))
   else
@@ -160,17 +163,20 @@ function M.run(self, o)
   return ask.drive(self, ask.object(self.fname, method, o, function() return M.start(self.fname, self, o) end))
 end
 
-local OPTS = { bounds = { nil, 'any' }, maxiter = { nil, 'integer >= 0' }, maxfev = { nil, 'integer >= 1' }, tol = { nil, 'number >= 0' } }
+local OPTS = { bounds = { nil, 'any' }, maxiter = { nil, 'integer >= 0' }, maxfev = { nil, 'integer >= 1' },
+  tol = { nil, 'number >= 0' } }
 for k, v in pairs(M.OPTS) do OPTS[k] = v end
 
 --- The simplex method of Nelder and Mead as an object that is asked for points and told their values.
 ---
---- opt:ask() gives points [k, n] (n + 1 at first, then one, n after a shrinking), opt:tell(points, values) takes their values, until opt:done();
---- opt:result() is { x, fun, nit, nfev, success, status, message }; opt:state() a plain table that goes on as { state = it } with the same bits.
+--- opt:ask() gives points [k, n] (n + 1 at first, then one, n after a shrinking), opt:tell(points, values) takes their
+--- values, until opt:done(); opt:result() is { x, fun, nit, nfev, success, status, message }; opt:state() a plain table
+--- that goes on as { state = it } with the same bits.
 ---
---- x0: f32|f64 [n] or a list. Options: xatol, fatol (1e-4): it stops when both the simplex and its values are as small; tol sets both · maxiter, maxfev
---- (200 n) · adaptive (false): factors by the dimension · initial_simplex [n + 1, n] · bounds: { low, high } or n pairs: points are moved onto them ·
---- state. Values that are NaN count as infinite. Errors: shapes that do not fit; points told that were not asked for.
+--- x0: f32|f64 [n] or a list. Options: xatol, fatol (1e-4): it stops when both the simplex and its values are as small;
+--- tol sets both · maxiter, maxfev (200 n) · adaptive (false): factors by the dimension · initial_simplex [n + 1, n] ·
+--- bounds: { low, high } or n pairs: points are moved onto them · state. Values that are NaN count as infinite. Errors:
+--- shapes that do not fit; points told that were not asked for.
 --- Source: A simplex method for function minimization, 1965; SciPy optimize.minimize (Nelder-Mead).
 ---     local opt = mc.optim.nelder_mead({ 3, 4 })
 ---     while not opt:done() do local x = opt:ask() opt:tell(x, mc.sum(mc.square(x), 2)) end
@@ -184,7 +190,8 @@ function M.nelder_mead(x0, opts)
     local x = parameters.ravel('optim.nelder_mead', 'x0', x0)
     local self = { x = x }
     if o.bounds ~= nil then
-      self.low, self.high = objective.bounds('optim.nelder_mead', o.bounds, x:numel(), x.dtype, function(what, v) return (parameters.ravel('optim.nelder_mead', what, v)) end)
+      self.low, self.high = objective.bounds('optim.nelder_mead', o.bounds, x:numel(), x.dtype,
+        function(what, v) return (parameters.ravel('optim.nelder_mead', what, v)) end)
       if self.low then self.x = F.clip(x, self.low, self.high) end
     end
     return M.start('optim.nelder_mead', self, o)

@@ -25,9 +25,12 @@ System.__index = System
 function System:vector(what, v)
   local flat = parameters.vector(v)
   if not flat or flat:numel() ~= self.n then
-    error(('%s: %s gave %s for %d unknowns; it must give as many values'):format(self.fname, what, flat and tensor.describe(flat) or check.show(v), self.n), 2)
+    error(('%s: %s gave %s for %d unknowns; it must give as many values'):format(self.fname, what,
+      flat and tensor.describe(flat) or check.show(v), self.n), 2)
   end
-  if tensor.kind[flat.dtype] == 'c' then error(('%s: %s gave %s; it must give real values'):format(self.fname, what, tensor.describe(flat)), 2) end
+  if tensor.kind[flat.dtype] == 'c' then
+    error(('%s: %s gave %s; it must give real values'):format(self.fname, what, tensor.describe(flat)), 2)
+  end
   return flat.dtype == 'f64' and flat or methods.to(flat, 'f64')
 end
 
@@ -54,9 +57,13 @@ function System:jacobian(x, fx)
   if self.jac == '2-point' then return differences(self, x, fx) end
   local J = self.jac(self.derived and x or self.unravel(x), unpack(self.args))
   if not is(J) then J = op.from_table(J) end
-  if J:numel() ~= self.n * self.n then error(('%s: jac gave %s for %d unknowns; it must give a square matrix'):format(self.fname, tensor.describe(J), self.n), 2) end
+  if J:numel() ~= self.n * self.n then
+    error(('%s: jac gave %s for %d unknowns; it must give a square matrix'):format(self.fname,
+      tensor.describe(J), self.n), 2)
+  end
   J = methods.to(methods.reshape(J, { self.n, self.n }), 'f64')
-  if self.derived and self.njev == 1 and not F.any(F.ne(J, 0)) then -- f left the tensors, so there was nothing to derive
+  if self.derived and self.njev == 1 and not F.any(F.ne(J, 0)) then
+    -- f left the tensors, so there was nothing to derive
     self.jac = '2-point'
     return differences(self, x, fx)
   end
@@ -64,30 +71,36 @@ function System:jacobian(x, fx)
 end
 
 local MESSAGES = {
-  [0] = 'converged', [1] = 'the largest number of evaluations is reached', [2] = 'no step lowers the residual; there may be no root nearby', [3] = 'f became NaN',
+  [0] = 'converged', [1] = 'the largest number of evaluations is reached',
+  [2] = 'no step lowers the residual; there may be no root nearby', [3] = 'f became NaN',
   [4] = 'progress is slow; another start or method may help', [99] = 'the callback stopped it',
 }
 
 function System:result(x, fx, status)
-  return { x = self.unravel(x), fun = self.unravel(fx), nit = self.nit, nfev = self.nfev, njev = self.njev, success = status == 0, status = status, message = MESSAGES[status] }
+  return { x = self.unravel(x), fun = self.unravel(fx), nit = self.nit, nfev = self.nfev, njev = self.njev,
+    success = status == 0, status = status, message = MESSAGES[status] }
 end
 
 function System:iterate(x, fx)
   self.nit = self.nit + 1
-  return self.callback ~= nil and self.callback(self.unravel(methods.copy(x)), { nit = self.nit, nfev = self.nfev, residual = norm(fx) }) == true
+  return self.callback ~= nil
+    and self.callback(self.unravel(methods.copy(x)), { nit = self.nit, nfev = self.nfev, residual = norm(fx) }) == true
 end
 
 --- p with J p = -f, or the shortest least-squares one where J is singular to working precision.
 local function newton_step(J, fx)
   local Q, R = mc.linalg.qr(J)
   local pivots = F.abs(F.diagonal(R))
-  if F.min(pivots):item() > EPS * F.max(pivots):item() then return mc.linalg.solve_triangular(R, F.negative(F.matmul(fx, Q))) end
+  if F.min(pivots):item() > EPS * F.max(pivots):item() then
+    return mc.linalg.solve_triangular(R, F.negative(F.matmul(fx, Q)))
+  end
   return F.negative(mc.linalg.lstsq(J, fx).x)
 end
 
 -- ---------------------------------------------------------------- Powell's hybrid
 
---- The step of the dogleg within |D p| <= radius: Newton's where it fits (true then), else down the gradient and towards it.
+--- The step of the dogleg within |D p| <= radius: Newton's where it fits (true then), else down the gradient and
+--- towards it.
 local function dogleg(J, D, fx, radius)
   local p = newton_step(J, fx)
   local q = F.multiply(D, p)
@@ -155,7 +168,8 @@ local function hybrid(self, o)
     if fresh then slow_here = slow_here + 1 end
     if actual >= 0.1 then slow_here = 0 end
     local scaled = o.tol * norm(F.multiply(D, x))
-    -- a Newton step as small as that where the residual is all but gone: the rest is rounding, which never fits the model
+    -- a Newton step as small as that where the residual is all but gone: the rest is rounding, which never fits the
+    -- model
     local arrived = whole and length <= scaled and size <= math.max(first * 2 ^ -26, 64 * EPS * norm(J) * norm(x))
     if radius <= scaled or size == 0 or arrived then return self:result(x, fx, 0) end
     if self.nfev >= o.maxfev then return self:result(x, fx, 1) end
@@ -189,7 +203,8 @@ end
 
 local function small(self, x, fx, p, o)
   local largest = F.max(F.abs(fx)):item()
-  return largest <= o.ftol or p and norm(p) <= o.tol * (norm(x) + o.tol) and largest <= math.sqrt(o.ftol) * math.max(1, self.first)
+  return largest <= o.ftol
+    or p and norm(p) <= o.tol * (norm(x) + o.tol) and largest <= math.sqrt(o.ftol) * math.max(1, self.first)
 end
 
 local function newton(self, o)
@@ -248,7 +263,8 @@ end
 
 local METHODS = { hybr = hybrid, newton = newton, broyden = broyden }
 local OPTS = {
-  method = { 'hybr', { 'hybr', 'newton', 'broyden' } }, jac = { nil, 'any' }, tol = { 1.49012e-8, 'number >= 0' }, ftol = { 6e-6, 'number >= 0' }, maxfev = { nil, 'integer >= 1' },
+  method = { 'hybr', { 'hybr', 'newton', 'broyden' } }, jac = { nil, 'any' }, tol = { 1.49012e-8, 'number >= 0' },
+  ftol = { 6e-6, 'number >= 0' }, maxfev = { nil, 'integer >= 1' },
   callback = { nil, 'function' }, args = { nil, 'table' },
 }
 
@@ -260,14 +276,18 @@ end
 
 --- A root of a system: x with f(x) = 0, as many equations as unknowns.
 ---
---- f(x, args...): takes what has the form of x0 and gives as many real numbers, a tensor, list or tree. x0: f32|f64 tensor, list or tree; computed in f64.
---- Options: method: 'hybr' (default): Powell's hybrid, a dogleg in a trust region whose Jacobian is updated · 'newton': a Jacobian at each step and a line
---- search · 'broyden': the inverse Jacobian is updated · jac: a function giving [n, n], or '2-point'; nil: mc.jacfwd, or
---- 2-point differences where f gives plain numbers, at the price of one evaluation · tol (1.49e-8): relative size of the step or of the trust region · ftol (6e-6): largest residual that newton and broyden take for 0 ·
---- maxfev (200 (n + 1)) · callback(x, { nit, nfev, residual }): returns true to stop · args.
---- Result: { x, fun, nit, nfev, njev, success, status, message }: 0 converged, 1 maxfev, 2 no step helps, 3 NaN, 4 slow, 99 callback.
+--- f(x, args...): takes what has the form of x0 and gives as many real numbers, a tensor, list or tree. x0: f32|f64
+--- tensor, list or tree; computed in f64.
+--- Options: method: 'hybr' (default): Powell's hybrid, a dogleg in a trust region whose Jacobian is updated · 'newton':
+--- a Jacobian at each step and a line search · 'broyden': the inverse Jacobian is updated · jac: a function giving [n,
+--- n], or '2-point'; nil: mc.jacfwd, or 2-point differences where f gives plain numbers, at the price of one evaluation
+--- · tol (1.49e-8): relative size of the step or of the trust region · ftol (6e-6): largest residual that newton and
+--- broyden take for 0 · maxfev (200 (n + 1)) · callback(x, { nit, nfev, residual }): returns true to stop · args.
+--- Result: { x, fun, nit, nfev, njev, success, status, message }: 0 converged, 1 maxfev, 2 no step helps, 3 NaN, 4
+--- slow, 99 callback.
 --- Errors: sizes that do not fit, x0 not finite.
---- Source: A hybrid method for nonlinear equations, 1970; User guide for MINPACK-1, 1980 (hybr); Nocedal and Wright, Numerical optimization, 2006, chapter 11;
+--- Source: A hybrid method for nonlinear equations, 1970; User guide for MINPACK-1, 1980 (hybr); Nocedal and Wright,
+--- Numerical optimization, 2006, chapter 11;
 --- SciPy optimize.root.
 ---     local r = mc.optim.root(function(x) return { x[1] + x[2] - 3, x[1] * x[2] - 2 } end, { 0.5, 3 })
 ---     mc.round(r.x * 1e6) / 1e6  --> f64[2]@cpu { 1, 2 }
@@ -279,16 +299,20 @@ function M.root(f, x0, opts)
   local fname = 'optim.root'
   local o = check.opts(fname, opts, OPTS, 3)
   scalar.callable(fname, 'f', f)
-  local self = setmetatable({ fname = fname, f = f, nfev = 0, njev = 0, nit = 0, callback = o.callback, args = o.args or {} }, System)
+  local self = setmetatable({ fname = fname, f = f, nfev = 0, njev = 0, nit = 0, callback = o.callback,
+    args = o.args or {} }, System)
   local x, unravel = parameters.ravel(fname, 'x0', x0)
   self.n, self.x, self.unravel = x:numel(), methods.to(x, 'f64'), unravel
-  if not F.isfinite(self.x):all() then error(('%s: x0 is %s and holds NaN or infinity; find them with isfinite'):format(fname, tensor.describe(x)), 2) end
+  if not F.isfinite(self.x):all() then
+    error(('%s: x0 is %s and holds NaN or infinity; find them with isfinite'):format(fname, tensor.describe(x)), 2)
+  end
   self.jac = o.jac
   if o.jac == nil and plain((f(unravel(self.x), unpack(self.args)))) then
     self.jac = '2-point'
   elseif o.jac == nil then
     self.derived = true
-    self.jac = require('mascon.transform').jacfwd(function(flat, ...) return (parameters.vector((f(unravel(flat), ...)))) end)
+    self.jac =
+      require('mascon.transform').jacfwd(function(flat, ...) return (parameters.vector((f(unravel(flat), ...)))) end)
   elseif type(o.jac) ~= 'function' and o.jac ~= '2-point' then
     error(("%s: option jac is %s; give a function or '2-point'"):format(fname, check.show(o.jac)), 2)
   end

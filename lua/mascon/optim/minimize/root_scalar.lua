@@ -6,7 +6,8 @@ local scalar = require 'mascon.optim.scalar'
 local error = check.error
 local M = {}
 
-local BRACKET = { xtol = { 2e-12, 'number > 0' }, rtol = { 4 * 2 ^ -52, 'number >= 8.8e-16' }, maxiter = { 100, 'integer >= 0' } }
+local BRACKET = { xtol = { 2e-12, 'number > 0' }, rtol = { 4 * 2 ^ -52, 'number >= 8.8e-16' },
+  maxiter = { 100, 'integer >= 0' } }
 
 --- f as a counted function of numbers.
 local function counted(fname, f)
@@ -28,15 +29,20 @@ local function ends(fname, f, a, b)
   return fa, fb
 end
 
-local function found(x, iterations, count) return x, { root = x, converged = true, iterations = iterations, function_calls = count.calls } end
+local function found(x, iterations, count)
+  return x, { root = x, converged = true, iterations = iterations, function_calls = count.calls }
+end
 local function lost(fname, why) return nil, ('%s: %s'):format(fname, why) end
 
 --- The root of f between a and b, where its signs differ, by Brent's method: interpolation, held by bisection.
 ---
---- f: number -> number (or a tensor of one element). Options: xtol (2e-12), rtol (8.9e-16): the root is known to xtol + rtol |root| · maxiter (100).
+--- f: number -> number (or a tensor of one element). Options: xtol (2e-12), rtol (8.9e-16): the root is known to xtol +
+--- rtol |root| · maxiter (100).
 --- Result: the root, and { root, converged, iterations, function_calls }; or nil and the reason.
---- Errors: the signs at a and b do not differ. Source: Algorithms for minimization without derivatives, 1973, chapter 4; SciPy optimize.brentq.
----     mc.optim.brentq(function(x) return x ^ 2 - 2 end, 0, 2)  --> 1.4142135623731, { converged = true, function_calls = 9, iterations = 7, root = 1.4142135623731 }
+--- Errors: the signs at a and b do not differ. Source: Algorithms for minimization without derivatives, 1973, chapter
+--- 4; SciPy optimize.brentq.
+---     mc.optim.brentq(function(x) return x ^ 2 - 2 end, 0, 2)
+---       --> 1.4142135623731, { converged = true, function_calls = 9, iterations = 7, root = 1.4142135623731 }
 ---@param f fun(x: number): number
 ---@param a number
 ---@param b number
@@ -109,17 +115,20 @@ function M.bisect(f, a, b, opts)
     if (fm > 0) == (fa > 0) and fm ~= 0 then a = middle end
     if fm == 0 or math.abs(width) < o.xtol + o.rtol * math.abs(middle) then return found(middle, i, count) end
   end
-  return lost(fname, ('no root after %d iterations; it lies between %.17g and %.17g'):format(o.maxiter, math.min(a, a + width), math.max(a, a + width)))
+  return lost(fname, ('no root after %d iterations; it lies between %.17g and %.17g'):format(o.maxiter,
+    math.min(a, a + width), math.max(a, a + width)))
 end
 
 local NEWTON = {
-  fprime = { nil, 'function' }, fprime2 = { nil, 'function' }, x1 = { nil, 'number' }, tol = { 1.48e-8, 'number > 0' }, rtol = { 0, 'number >= 0' }, maxiter = { 50, 'integer >= 1' },
+  fprime = { nil, 'function' }, fprime2 = { nil, 'function' }, x1 = { nil, 'number' }, tol = { 1.48e-8, 'number > 0' },
+  rtol = { 0, 'number >= 0' }, maxiter = { 50, 'integer >= 1' },
 }
 
 --- A root of f near x0: Newton's method with fprime, Halley's with fprime2 too, the secant method without.
 ---
---- f: number -> number. Options: fprime, fprime2: first and second derivative · x1: second point of the secant (x0 + 1e-4 (1 + |x0|)) · tol (1.48e-8), rtol (0): it
---- stops when a step is at most tol + rtol |x| · maxiter (50). Result: as for mc.optim.brentq.
+--- f: number -> number. Options: fprime, fprime2: first and second derivative · x1: second point of the secant (x0 +
+--- 1e-4 (1 + |x0|)) · tol (1.48e-8), rtol (0): it stops when a step is at most tol + rtol |x| · maxiter (50). Result:
+--- as for mc.optim.brentq.
 --- Source: SciPy optimize.newton; Halley: Householder's Numerical treatment of a single nonlinear equation, 1970.
 ---     (mc.optim.newton(function(x) return x ^ 3 - 1 end, 1.5, { fprime = function(x) return 3 * x ^ 2 end }))  --> 1
 ---@param f fun(x: number): number
@@ -167,7 +176,11 @@ function M.newton(f, x0, opts)
       if b ~= a then return lost(fname, ('f is flat between %.17g and %.17g'):format(a, b)) end
       return found((a + b) / 2, i, count)
     end
-    if math.abs(fb) > math.abs(fa) then y = (-fa / fb * b + a) / (1 - fa / fb) else y = (-fb / fa * a + b) / (1 - fb / fa) end
+    if math.abs(fb) > math.abs(fa) then
+      y = (-fa / fb * b + a) / (1 - fa / fb)
+    else
+      y = (-fb / fa * a + b) / (1 - fb / fa)
+    end
     if y ~= y then return lost(fname, ('f is nan at %.17g'):format(b)) end
     if near(y, b) then return found(y, i, count) end
     a, fa = b, fb

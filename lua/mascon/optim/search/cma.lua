@@ -22,7 +22,8 @@ local M = {}
 local method = { name = 'cma-es' }
 
 M.OPTS = {
-  sigma = { nil, 'number > 0' }, popsize = { nil, 'integer >= 3' }, restarts = { 0, 'integer >= 0' }, increase = { 2, 'number >= 1' }, tolfun = { 1e-12, 'number >= 0' },
+  sigma = { nil, 'number > 0' }, popsize = { nil, 'integer >= 3' }, restarts = { 0, 'integer >= 0' },
+  increase = { 2, 'number >= 1' }, tolfun = { 1e-12, 'number >= 0' },
   tolx = { nil, 'number >= 0' }, target = { nil, 'number' }, vectorized = { false, 'bool' }, state = { nil, 'table' },
 }
 for k, v in pairs(ask.SEEDED) do M.OPTS[k] = v end
@@ -78,13 +79,18 @@ end
 
 function M.start(fname, self, o)
   local n = self.x:numel()
-  if not o.sigma then error(fname .. ': option sigma is missing; give the first standard deviation, about a third of the way to the minimum', 3) end
+  if not o.sigma then
+    error(fname
+      .. ': option sigma is missing; give the first standard deviation, about a third of the way to the minimum', 3)
+  end
   local s = {
-    n = n, x0 = methods.to(self.x, 'f64'), low = self.low and methods.to(self.low, 'f64'), high = self.high and methods.to(self.high, 'f64'),
-    dtype = self.x.dtype, sigma0 = o.sigma, lambda = o.popsize or 4 + math.floor(3 * math.log(n)), run = 0, restarts = o.restarts, increase = o.increase, target = o.target,
+    n = n, x0 = methods.to(self.x, 'f64'), low = self.low and methods.to(self.low, 'f64'),
+    high = self.high and methods.to(self.high, 'f64'), dtype = self.x.dtype, sigma0 = o.sigma, lambda = o.popsize
+      or 4 + math.floor(3 * math.log(n)), run = 0, restarts = o.restarts, increase = o.increase, target = o.target,
     tolfun = o.tol or o.tolfun, tolx = o.tolx or 1e-12 * o.sigma, random = ask.random(fname, o),
   }
-  s.maxiter = o.maxiter or (o.maxfev and math.huge or 100 + math.floor(150 * (n + 3) ^ 2 / math.sqrt(s.lambda)) * 2 ^ o.restarts)
+  s.maxiter = o.maxiter
+    or (o.maxfev and math.huge or 100 + math.floor(150 * (n + 3) ^ 2 / math.sqrt(s.lambda)) * 2 ^ o.restarts)
   s.maxfev = o.maxfev or math.huge
   begin(s)
   return s
@@ -106,7 +112,8 @@ local function median(list)
   return n % 2 == 1 and sorted[(n + 1) / 2] or (sorted[n / 2] + sorted[n / 2 + 1]) / 2, sorted
 end
 
---- Values with a penalty for points that had to be moved onto a bound: of the size of the spread of values, per squared distance.
+--- Values with a penalty for points that had to be moved onto a bound: of the size of the spread of values, per squared
+--- distance.
 local function penalised(s, f)
   if not s.low then return f end
   local n, c = s.n, s.constants
@@ -174,7 +181,8 @@ local function update(s, place)
   local factor = F.where(F.ge(weights, 0), weights, F.divide(F.multiply(weights, n), F.maximum(size, 1e-300)))
   local late = (1 - h) * c.c_c * (2 - c.c_c)
   local rank_mu = F.matmul(F.matrix_transpose(F.multiply(y, methods.reshape(factor, { s.lambda, 1 }))), y)
-  s.C = F.add(F.add(F.multiply(s.C, 1 + c.c_1 * late - c.c_1 - c.c_mu * c.total), F.multiply(F.outer(s.p_c, s.p_c), c.c_1)), F.multiply(rank_mu, c.c_mu))
+  s.C = F.add(F.add(F.multiply(s.C, 1 + c.c_1 * late - c.c_1 - c.c_mu * c.total),
+    F.multiply(F.outer(s.p_c, s.p_c), c.c_1)), F.multiply(rank_mu, c.c_mu))
   s.sigma = s.sigma * math.exp(math.min(1, c.c_sigma / c.damping * (length / c.length - 1)))
   s.since = s.since + 1
   if s.since >= math.max(1, math.floor(1 / (10 * n * (c.c_1 + c.c_mu)))) then decompose(s) end
@@ -193,14 +201,24 @@ local function ended(s, f)
     return most - least
   end
   if s.target and s.fun <= s.target then return 'the target value is reached', true end
-  if #s.best_of >= history and range(s.best_of, history) == 0 then return 'converged: the best value has not changed' end
-  if #s.best_of >= history and math.max(range(s.best_of, history), sorted[#sorted] - sorted[1]) < s.tolfun then return 'converged: the values hardly differ' end
+  if #s.best_of >= history and range(s.best_of, history) == 0 then
+    return 'converged: the best value has not changed'
+  end
+  if #s.best_of >= history and math.max(range(s.best_of, history), sorted[#sorted] - sorted[1]) < s.tolfun then
+    return 'converged: the values hardly differ'
+  end
   local spread = F.multiply(F.sqrt(F.diagonal(s.C)), s.sigma)
-  if F.max(F.maximum(spread, F.multiply(F.abs(s.p_c), s.sigma))):item() < s.tolx then return 'converged: the steps are small' end
+  if F.max(F.maximum(spread, F.multiply(F.abs(s.p_c), s.sigma))):item() < s.tolx then
+    return 'converged: the steps are small'
+  end
   local widest, narrowest = F.max(s.D):item(), F.min(s.D):item()
   if widest > 1e7 * narrowest then return 'the covariance has become ill-conditioned' end
-  if s.sigma * widest > 1e4 * s.sigma0 * 1e4 then return 'the steps grow without end; sigma was far too small, or there is no minimum' end
-  if not F.any(F.ne(s.mean, F.fma(spread, 0.2, s.mean))) then return 'converged: the steps are below the precision of x' end
+  if s.sigma * widest > 1e4 * s.sigma0 * 1e4 then
+    return 'the steps grow without end; sigma was far too small, or there is no minimum'
+  end
+  if not F.any(F.ne(s.mean, F.fma(spread, 0.2, s.mean))) then
+    return 'converged: the steps are below the precision of x'
+  end
   local long = 120 + 30 * n / s.lambda
   if #s.best_of > math.max(long, 0.2 * s.generation) then
     local last = math.floor(0.3 * #s.best_of)
@@ -210,7 +228,9 @@ local function ended(s, f)
       return (median(out))
     end
     local old = #s.best_of - last
-    if of(s.best_of, 0) >= of(s.best_of, old) and of(s.medians, 0) >= of(s.medians, old) then return 'the values no longer fall' end
+    if of(s.best_of, 0) >= of(s.best_of, old) and of(s.medians, 0) >= of(s.medians, old) then
+      return 'the values no longer fall'
+    end
   end
   local keep = math.max(history, math.ceil(math.max(long, 0.2 * s.generation) + 1))
   s.best_of[keep + 1], s.medians[keep + 1] = nil, nil
@@ -220,7 +240,9 @@ function method.tell(s, _, list)
   local f = penalised(s, list)
   update(s, ranks(f))
   local why, final = ended(s, list)
-  if s.sigma ~= s.sigma or s.sigma == math.huge then why = 'the steps grow without end; sigma was far too small, or there is no minimum' end
+  if s.sigma ~= s.sigma or s.sigma == math.huge then
+    why = 'the steps grow without end; sigma was far too small, or there is no minimum'
+  end
   if why then
     if s.run < s.restarts and not final then
       s.run = s.run + 1
@@ -236,20 +258,23 @@ end
 
 --- Runs the method on an objective.
 function M.run(self, o)
-  return ask.drive(self, ask.object(self.fname, method, o, function() return M.start(self.fname, self, o) end), o.vectorized)
+  return ask.drive(self,
+    ask.object(self.fname, method, o, function() return M.start(self.fname, self, o) end), o.vectorized)
 end
 
-local OPTS = { bounds = { nil, 'any' }, maxiter = { nil, 'integer >= 0' }, maxfev = { nil, 'integer >= 1' }, tol = { nil, 'number >= 0' } }
+local OPTS = { bounds = { nil, 'any' }, maxiter = { nil, 'integer >= 0' }, maxfev = { nil, 'integer >= 1' },
+  tol = { nil, 'number >= 0' } }
 for k, v in pairs(M.OPTS) do OPTS[k] = v end
 OPTS.vectorized = nil
 
---- The evolution strategy CMA-ES as an object that is asked for points and told their values; for functions that are rugged, noisy or without
---- derivatives, of 2 to some hundred parameters.
+--- The evolution strategy CMA-ES as an object that is asked for points and told their values; for functions that are
+--- rugged, noisy or without derivatives, of 2 to some hundred parameters.
 ---
 --- ask() gives the population [popsize, n]; use, results and state as for mc.optim.nelder_mead.
---- x0: f32|f64 [n] or a list. Options: sigma (required): the first standard deviation of every coordinate, so scale them alike · popsize (4 + floor(3 ln n)) ·
---- bounds: { low, high } or n pairs: points asked for lie within, and a penalty holds the mean there · restarts (0), increase (2): after a run has ended, so
---- many more with a population as many times larger, from a uniform place within the bounds · target: a value to stop at · tolfun (1e-12), tolx (1e-12
+--- x0: f32|f64 [n] or a list. Options: sigma (required): the first standard deviation of every coordinate, so scale
+--- them alike · popsize (4 + floor(3 ln n)) · bounds: { low, high } or n pairs: points asked for lie within, and a
+--- penalty holds the mean there · restarts (0), increase (2): after a run has ended, so many more with a population as
+--- many times larger, from a uniform place within the bounds · target: a value to stop at · tolfun (1e-12), tolx (1e-12
 --- sigma) · maxiter (generations), maxfev · seed, key or generator: the source of random numbers · state.
 --- Errors: sigma missing; shapes that do not fit; points told that were not asked for.
 --- Source: The CMA evolution strategy: a tutorial, arXiv 1604.00772, 2016, with its default parameters.
@@ -265,7 +290,8 @@ function M.cma_es(x0, opts)
     local x = parameters.ravel('optim.cma_es', 'x0', x0)
     local self = { x = x }
     if o.bounds ~= nil then
-      self.low, self.high = objective.bounds('optim.cma_es', o.bounds, x:numel(), x.dtype, function(what, v) return (parameters.ravel('optim.cma_es', what, v)) end)
+      self.low, self.high = objective.bounds('optim.cma_es', o.bounds, x:numel(), x.dtype,
+        function(what, v) return (parameters.ravel('optim.cma_es', what, v)) end)
     end
     return M.start('optim.cma_es', self, o)
   end)

@@ -12,7 +12,8 @@ local NORM = { ord = { 2, 'number > 0' } }
 
 --- Norm of all elements of a tree together, as an f64 tensor [].
 ---
---- Options: ord (2): sum(|g|^ord)^(1 / ord); math.huge gives the largest magnitude. Every leaf is summed in its own dtype, the leaves in f64.
+--- Options: ord (2): sum(|g|^ord)^(1 / ord); math.huge gives the largest magnitude. Every leaf is summed in its own
+--- dtype, the leaves in f64.
 ---     mc.optim.global_norm { a = mc.tensor { 3 }, b = { mc.tensor { 0, 4 } } }  --> f64[]@cpu 5
 ---@param grads any
 ---@param opts? table ord
@@ -26,7 +27,13 @@ function M.global_norm(grads, opts)
     elseif ord == 2 then part = F.sum(F.square(size))
     else part = F.sum(F.pow(size, ord)) end
     part = tensor.methods.to(part, 'f64')
-    if not total then total = part elseif ord == math.huge then total = F.maximum(total, part) else total = F.add(total, part) end
+    if not total then
+      total = part
+    elseif ord == math.huge then
+      total = F.maximum(total, part)
+    else
+      total = F.add(total, part)
+    end
   end
   total = total or op.from_table(0)
   if ord == math.huge then return total end
@@ -35,7 +42,8 @@ end
 
 --- Gradients scaled down together so that their norm is at most max_norm, and the norm they had.
 ---
---- g min(1, max_norm / (norm + 1e-6)). Options: ord (2). Nothing looks at a value, so that it compiles; NaN gradients stay NaN.
+--- g min(1, max_norm / (norm + 1e-6)). Options: ord (2). Nothing looks at a value, so that it compiles; NaN gradients
+--- stay NaN.
 --- Source: On the difficulty of training recurrent neural networks, 2013, algorithm 1; torch.nn.utils.clip_grad_norm_.
 ---     mc.optim.clip_norm(mc.tensor { 30, 40 }, 5)  --> f64[2]@cpu { 3.0000, 4.0000 }, f64[]@cpu 50
 ---@param grads any tree of tensors

@@ -58,7 +58,8 @@ function M.exponential_decay(lr, opts)
 end
 
 --- From lr down to `least` along half a cosine in `steps` steps; `least` from there on.
---- Source: SGDR: stochastic gradient descent with warm restarts, 2017, equation 5; torch.optim.lr_scheduler.CosineAnnealingLR, which rises again.
+--- Source: SGDR: stochastic gradient descent with warm restarts, 2017, equation 5;
+--- torch.optim.lr_scheduler.CosineAnnealingLR, which rises again.
 ---     mc.optim.cosine(1, { steps = 4 })(2)  --> 0.5
 ---@param lr number
 ---@param opts table steps (integer >= 1, required), least (0)
@@ -70,8 +71,8 @@ function M.cosine(lr, opts)
   return schedule(function(step) return cosine_way(lr, o.least, F.minimum(F.divide(step, o.steps), 1)) end)
 end
 
---- A schedule whose first `steps` steps rise linearly: the rate of step k is (start + (1 - start) k / steps) of that of `after`, which
---- counts from 0 once the warm-up is over.
+--- A schedule whose first `steps` steps rise linearly: the rate of step k is (start + (1 - start) k / steps) of that of
+--- `after`, which counts from 0 once the warm-up is over.
 --- Source: torch.optim.lr_scheduler.LinearLR followed by another through SequentialLR.
 ---     mc.optim.warmup(mc.optim.constant(0.8), { steps = 4, start = 0 })(1)  --> 0.2
 ---@param after number|fun(step: number|any): number|any
@@ -88,16 +89,19 @@ function M.warmup(after, opts)
   end)
 end
 
---- One cycle: up from lr / div_factor to lr in the first pct_start of the steps, down to lr / (div_factor final_div_factor) in the others, each
---- along half a cosine.
---- Source: Super-convergence: very fast training of neural networks using large learning rates, 2018; torch.optim.lr_scheduler.OneCycleLR.
+--- One cycle: up from lr / div_factor to lr in the first pct_start of the steps, down to lr / (div_factor
+--- final_div_factor) in the others, each along half a cosine.
+--- Source: Super-convergence: very fast training of neural networks using large learning rates, 2018;
+--- torch.optim.lr_scheduler.OneCycleLR.
 ---     mc.optim.one_cycle(0.5, { steps = 10 })(2)  --> 0.5
 ---@param lr number the highest rate
----@param opts table steps (integer >= 2, required: their whole number), pct_start (0.3), div_factor (25), final_div_factor (1e4)
+---@param opts table steps (integer >= 2, required: their whole number), pct_start (0.3), div_factor (25),
+---  final_div_factor (1e4)
 ---@return fun(step: number|any): number|any
 function M.one_cycle(lr, opts)
   rate('optim.one_cycle', 'lr', lr)
-  local o = check.opts('optim.one_cycle', opts, { steps = { nil, 'integer >= 2' }, pct_start = { 0.3, 'number > 0' }, div_factor = { 25, 'number > 0' }, final_div_factor = { 1e4, 'number > 0' } }, 3)
+  local o = check.opts('optim.one_cycle', opts, { steps = { nil, 'integer >= 2' }, pct_start = { 0.3, 'number > 0' },
+    div_factor = { 25, 'number > 0' }, final_div_factor = { 1e4, 'number > 0' } }, 3)
   if not o.steps then error('optim.one_cycle: option steps is missing; give the length of the cycle', 2) end
   local top, last = o.pct_start * o.steps - 1, o.steps - 1
   local first = lr / o.div_factor

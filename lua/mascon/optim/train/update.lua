@@ -18,7 +18,8 @@ local add, sub, mul, div = F.add, F.subtract, F.multiply, F.divide
 --- dtype of the arithmetic on a parameter.
 local function work(fname, p, path)
   if tensor.kind[p.dtype] ~= 'f' then
-    error(('%s: %s is %s; parameters are f16, bf16, f32 or f64%s'):format(fname, path, tensor.describe(p), tensor.kind[p.dtype] == 'c' and ', complex ones as their real and imaginary parts' or ''), 4)
+    error(('%s: %s is %s; parameters are f16, bf16, f32 or f64%s'):format(fname, path, tensor.describe(p),
+      tensor.kind[p.dtype] == 'c' and ', complex ones as their real and imaginary parts' or ''), 4)
   end
   return (p.dtype == 'f64') and 'f64' or 'f32'
 end
@@ -44,13 +45,17 @@ local function in_place(self)
 end
 
 --- The optimiser of a rule.
---- rule: slots(o) = names of what is kept for each parameter; start(o, name) = its first value (0); scalars(o, lr, t) = numbers or f64 0-d
---- tensors of step t = 1, 2, ...; leaf(o, p, g, slot, k) = new p, new slots.
+--- rule: slots(o) = names of what is kept for each parameter; start(o, name) = its first value (0); scalars(o, lr, t) =
+--- numbers or f64 0-d tensors of step t = 1, 2, ...; leaf(o, p, g, slot, k) = new p, new slots.
 local function optimizer(name, rule, opts, spec)
   local o = check.opts('optim.' .. name, opts, spec, 4)
-  if type(o.lr) == 'number' and not (o.lr >= 0) then error(('optim.%s: option lr is %s; it must be number >= 0'):format(name, tostring(o.lr)), 3) end
+  if type(o.lr) == 'number' and not (o.lr >= 0) then
+    error(('optim.%s: option lr is %s; it must be number >= 0'):format(name, tostring(o.lr)), 3)
+  end
   for i, b in ipairs(o.betas or {}) do
-    if type(b) ~= 'number' or not (b >= 0 and b < 1) then error(('optim.%s: option betas[%d] is %s; it must be number >= 0 and < 1'):format(name, i, check.show(b)), 3) end
+    if type(b) ~= 'number' or not (b >= 0 and b < 1) then
+      error(('optim.%s: option betas[%d] is %s; it must be number >= 0 and < 1'):format(name, i, check.show(b)), 3)
+    end
   end
   local fname, slots = 'optim.' .. name, rule.slots(o)
   local self = { options = o, name = name }
@@ -60,7 +65,9 @@ local function optimizer(name, rule, opts, spec)
     local state = { step = op.from_table(0) }
     for _, slot in ipairs(slots) do
       local list = {}
-      for i, p in ipairs(leaves) do list[i] = zeros(p.shape, work(fname, p, paths[i]), rule.start and rule.start(o, slot)) end
+      for i, p in ipairs(leaves) do
+        list[i] = zeros(p.shape, work(fname, p, paths[i]), rule.start and rule.start(o, slot))
+      end
       state[slot] = parameters.build(params, list)
     end
     return state
@@ -69,9 +76,13 @@ local function optimizer(name, rule, opts, spec)
   function self.update(params, grads, state, lr)
     local leaves, paths = parameters.leaves(fname, 'params', params)
     local g = parameters.matching(fname, 'grads', grads, 'params', params)
-    if type(state) ~= 'table' or state.step == nil then error(('%s: state is %s; give what init or the last update gave'):format(fname, check.show(state)), 2) end
+    if type(state) ~= 'table' or state.step == nil then
+      error(('%s: state is %s; give what init or the last update gave'):format(fname, check.show(state)), 2)
+    end
     local kept = {}
-    for _, slot in ipairs(slots) do kept[slot] = parameters.matching(fname, 'state.' .. slot, state[slot], 'params', params) end
+    for _, slot in ipairs(slots) do
+      kept[slot] = parameters.matching(fname, 'state.' .. slot, state[slot], 'params', params)
+    end
     local before = state.step
     local rate = lr == nil and o.lr or lr
     if type(rate) == 'function' then rate = rate(before) end
@@ -122,7 +133,8 @@ local function decayed(o, p, g)
   return add(g, mul(p, o.weight_decay))
 end
 
-local SGD = spec(1e-3, 0, { momentum = { 0, 'number >= 0' }, dampening = { 0, 'number' }, nesterov = { false, 'bool' } })
+local SGD =
+  spec(1e-3, 0, { momentum = { 0, 'number >= 0' }, dampening = { 0, 'number' }, nesterov = { false, 'bool' } })
 local sgd = {
   slots = function(o) return o.momentum ~= 0 and { 'momentum' } or {} end,
   scalars = function(o, lr, t)
@@ -142,12 +154,14 @@ local sgd = {
 
 --- Stochastic gradient descent with momentum.
 ---
---- g = grad + weight_decay p; m = momentum m + (1 - dampening) g, undamped at the first step; p = p - lr m, with nesterov p - lr (g + momentum m).
---- Options: lr (1e-3): number, 0-d tensor, or a schedule, a function of the steps made so far · momentum (0) · dampening (0) · nesterov (false) ·
---- weight_decay (0) · maximize (false).
---- Result: an optimiser with three functions, for parameters that are nested tables of f16|bf16|f32|f64 tensors: init(params) gives the state,
---- a plain table of tensors; update(params, grads, state, lr?) gives new parameters and the new state; step(params, grads, state, lr?) writes into
---- both. update can be compiled: with lr as an argument or a schedule it changes without a new trace. f16 and bf16 compute and keep their state in f32.
+--- g = grad + weight_decay p; m = momentum m + (1 - dampening) g, undamped at the first step; p = p - lr m, with
+--- nesterov p - lr (g + momentum m).
+--- Options: lr (1e-3): number, 0-d tensor, or a schedule, a function of the steps made so far · momentum (0) ·
+--- dampening (0) · nesterov (false) · weight_decay (0) · maximize (false).
+--- Result: an optimiser with three functions, for parameters that are nested tables of f16|bf16|f32|f64 tensors:
+--- init(params) gives the state, a plain table of tensors; update(params, grads, state, lr?) gives new parameters and
+--- the new state; step(params, grads, state, lr?) writes into both. update can be compiled: with lr as an argument or a
+--- schedule it changes without a new trace. f16 and bf16 compute and keep their state in f32.
 --- Errors: names and shapes of grads or state that do not fit those of params; parameters that are no floating tensors.
 --- Source: On the importance of initialization and momentum in deep learning, 2013, in the form of torch.optim.SGD.
 ---     local opt = mc.optim.sgd { lr = 0.1, momentum = 0.9 }
@@ -159,18 +173,22 @@ local sgd = {
 function M.sgd(opts)
   local made = optimizer('sgd', sgd, opts, SGD)
   local o = made.options
-  if o.nesterov and (o.momentum == 0 or o.dampening ~= 0) then error('optim.sgd: nesterov needs momentum > 0 and dampening = 0', 2) end
+  if o.nesterov and (o.momentum == 0 or o.dampening ~= 0) then
+    error('optim.sgd: nesterov needs momentum > 0 and dampening = 0', 2)
+  end
   return made
 end
 
 local function adam_slots(o) return o.amsgrad and { 'm', 'v', 'v_max' } or { 'm', 'v' } end
 local function adam_scalars(o, lr, t)
   local b1, b2 = o.betas[1], o.betas[2]
-  return { rate = div(lr, sub(1, F.pow(b1, t))), root = F.sqrt(sub(1, F.pow(b2, t))), kept = sub(1, mul(lr, o.weight_decay)) }
+  return { rate = div(lr, sub(1, F.pow(b1, t))), root = F.sqrt(sub(1, F.pow(b2, t))),
+    kept = sub(1, mul(lr, o.weight_decay)) }
 end
 --- Adam's step from the first and second moments.
 local function adam_step(o, p, g, slot, k)
-  local after = { m = F.lerp(slot.m, g, 1 - o.betas[1]), v = add(mul(slot.v, o.betas[2]), mul(mul(g, g), 1 - o.betas[2])) }
+  local after =
+    { m = F.lerp(slot.m, g, 1 - o.betas[1]), v = add(mul(slot.v, o.betas[2]), mul(mul(g, g), 1 - o.betas[2])) }
   local v = after.v
   if o.amsgrad then
     v = F.maximum(slot.v_max, v)
@@ -179,24 +197,31 @@ local function adam_step(o, p, g, slot, k)
   local size = add(div(F.sqrt(v), k.root), o.eps)
   return sub(p, mul(div(after.m, size), k.rate)), after
 end
-local adam = { slots = adam_slots, scalars = adam_scalars, leaf = function(o, p, g, slot, k) return adam_step(o, p, decayed(o, p, g), slot, k) end }
+local adam = { slots = adam_slots, scalars = adam_scalars,
+  leaf = function(o, p, g, slot, k) return adam_step(o, p, decayed(o, p, g), slot, k) end }
 local adamw = { slots = adam_slots, scalars = adam_scalars, leaf = function(o, p, g, slot, k)
   return adam_step(o, o.weight_decay ~= 0 and mul(p, k.kept) or p, g, slot, k)
 end }
 local function adam_spec(weight_decay)
-  return spec(1e-3, weight_decay, { betas = { { 0.9, 0.999 }, 'table' }, eps = { 1e-8, 'number >= 0' }, amsgrad = { false, 'bool' } })
+  return spec(1e-3, weight_decay,
+    { betas = { { 0.9, 0.999 }, 'table' }, eps = { 1e-8, 'number >= 0' }, amsgrad = { false, 'bool' } })
 end
 local ADAM, ADAMW = adam_spec(0), adam_spec(1e-2)
 
 --- Adam: steps of the size of the rate, by running means of the gradient and of its square.
 ---
---- g = grad + weight_decay p; m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2; p = p - lr / (1 - b1^t) m / (sqrt(v / (1 - b2^t)) + eps).
---- Options: lr (1e-3), weight_decay (0), maximize as for sgd · betas ({ 0.9, 0.999 }) · eps (1e-8) · amsgrad (false): the largest v so far.
+--- g = grad + weight_decay p; m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2; p = p - lr / (1 - b1^t) m / (sqrt(v / (1
+--- - b2^t)) + eps).
+--- Options: lr (1e-3), weight_decay (0), maximize as for sgd · betas ({ 0.9, 0.999 }) · eps (1e-8) · amsgrad (false):
+--- the largest v so far.
 --- Result and errors as for mc.optim.sgd.
---- Source: Adam: a method for stochastic optimization, 2015, algorithm 1; On the convergence of Adam and beyond, 2018; torch.optim.Adam.
+--- Source: Adam: a method for stochastic optimization, 2015, algorithm 1; On the convergence of Adam and beyond, 2018;
+--- torch.optim.Adam.
 ---     local opt = mc.optim.adam { lr = 0.1 }
 ---     local x = mc.tensor { 1, 2 }
----     opt.update(x, mc.tensor { 3, -4 }, opt.init(x))  --> f64[2]@cpu { 0.9000, 2.1000 }, { m = f64[2]@cpu { 0.3000, -0.4000 }, step = f64[]@cpu 1, v = f64[2]@cpu { 0.0090, 0.0160 } }
+---     opt.update(x, mc.tensor { 3, -4 }, opt.init(x))
+---       --> f64[2]@cpu { 0.9000, 2.1000 }, { m = f64[2]@cpu { 0.3000, -0.4000 }, step = f64[]@cpu 1,
+---       v = f64[2]@cpu { 0.0090, 0.0160 } }
 ---@param opts? table
 ---@return mascon.Optimizer
 function M.adam(opts) return (optimizer('adam', adam, opts, ADAM)) end
@@ -212,7 +237,8 @@ function M.adam(opts) return (optimizer('adam', adam, opts, ADAM)) end
 ---@return mascon.Optimizer
 function M.adamw(opts) return (optimizer('adamw', adamw, opts, ADAMW)) end
 
-local RMSPROP = spec(1e-2, 0, { alpha = { 0.99, 'number >= 0' }, eps = { 1e-8, 'number >= 0' }, momentum = { 0, 'number >= 0' }, centered = { false, 'bool' } })
+local RMSPROP = spec(1e-2, 0, { alpha = { 0.99, 'number >= 0' }, eps = { 1e-8, 'number >= 0' },
+  momentum = { 0, 'number >= 0' }, centered = { false, 'bool' } })
 local rmsprop = {
   slots = function(o)
     local list = { 'v' }
@@ -240,10 +266,13 @@ local rmsprop = {
 
 --- RMSprop: gradients over the root of the running mean of their squares.
 ---
---- v = alpha v + (1 - alpha) g^2; centered: less the square of the running mean of g; b = momentum b + g / (sqrt(v) + eps); p = p - lr b.
---- Options: lr (1e-2), weight_decay (0), maximize as for sgd · alpha (0.99) · eps (1e-8) · momentum (0) · centered (false).
+--- v = alpha v + (1 - alpha) g^2; centered: less the square of the running mean of g; b = momentum b + g / (sqrt(v) +
+--- eps); p = p - lr b.
+--- Options: lr (1e-2), weight_decay (0), maximize as for sgd · alpha (0.99) · eps (1e-8) · momentum (0) · centered
+--- (false).
 --- Result and errors as for mc.optim.sgd.
---- Source: Neural networks for machine learning, lecture 6, 2012; Generating sequences with recurrent neural networks, 2013; torch.optim.RMSprop.
+--- Source: Neural networks for machine learning, lecture 6, 2012; Generating sequences with recurrent neural networks,
+--- 2013; torch.optim.RMSprop.
 ---     local opt = mc.optim.rmsprop { lr = 0.1, alpha = 0.75 }
 ---     local x = mc.tensor { 1, 2 }
 ---     (opt.update(x, mc.tensor { 3, -4 }, opt.init(x)))  --> f64[2]@cpu { 0.8000, 2.2000 }
@@ -251,11 +280,13 @@ local rmsprop = {
 ---@return mascon.Optimizer
 function M.rmsprop(opts) return (optimizer('rmsprop', rmsprop, opts, RMSPROP)) end
 
-local ADAGRAD = spec(1e-2, 0, { lr_decay = { 0, 'number >= 0' }, initial_accumulator_value = { 0, 'number >= 0' }, eps = { 1e-10, 'number >= 0' } })
+local ADAGRAD = spec(1e-2, 0,
+  { lr_decay = { 0, 'number >= 0' }, initial_accumulator_value = { 0, 'number >= 0' }, eps = { 1e-10, 'number >= 0' } })
 local adagrad = {
   slots = function() return { 'sum' } end,
   start = function(o) return o.initial_accumulator_value end,
-  scalars = function(o, lr, t) return { lr = o.lr_decay == 0 and lr or div(lr, add(mul(sub(t, 1), o.lr_decay), 1)) } end,
+  scalars = function(o, lr,
+    t) return { lr = o.lr_decay == 0 and lr or div(lr, add(mul(sub(t, 1), o.lr_decay), 1)) } end,
   leaf = function(o, p, g, slot, k)
     g = decayed(o, p, g)
     local sum = F.fma(g, g, slot.sum)
@@ -266,8 +297,8 @@ local adagrad = {
 --- Adagrad: gradients over the root of the sum of all their squares.
 ---
 --- s = s + g^2; p = p - lr / (1 + (t - 1) lr_decay) g / (sqrt(s) + eps).
---- Options: lr (1e-2), weight_decay (0), maximize as for sgd · lr_decay (0) · initial_accumulator_value (0): s at the start · eps (1e-10).
---- Result and errors as for mc.optim.sgd.
+--- Options: lr (1e-2), weight_decay (0), maximize as for sgd · lr_decay (0) · initial_accumulator_value (0): s at the
+--- start · eps (1e-10). Result and errors as for mc.optim.sgd.
 --- Source: Adaptive subgradient methods for online learning and stochastic optimization, 2011; torch.optim.Adagrad.
 ---     local opt = mc.optim.adagrad { lr = 0.5 }
 ---     local x = mc.tensor { 1, 2 }
@@ -290,7 +321,8 @@ local lion = {
 --- Lion: steps of one size, in the direction of the sign of a blended gradient.
 ---
 --- p = (1 - lr weight_decay) p - lr sign(b1 m + (1 - b1) g); m = b2 m + (1 - b2) g.
---- Options: lr (1e-4), weight_decay (0), maximize as for sgd · betas ({ 0.9, 0.99 }). Result and errors as for mc.optim.sgd.
+--- Options: lr (1e-4), weight_decay (0), maximize as for sgd · betas ({ 0.9, 0.99 }). Result and errors as for
+--- mc.optim.sgd.
 --- Source: Symbolic discovery of optimization algorithms, 2023, program 1.
 ---     local opt = mc.optim.lion { lr = 0.5 }
 ---     local x = mc.tensor { 1, 2 }

@@ -27,7 +27,9 @@ Data.__index = Data
 local function real(fname, what, v)
   if type(v) == 'table' then v = op.from_table(v) end
   if not tensor.is(v) then error(('%s: %s is %s; give a tensor'):format(fname, what, check.show(v)), 4) end
-  if tensor.kind[v.dtype] == 'c' then error(('%s: %s is %s; give real numbers'):format(fname, what, tensor.describe(v)), 4) end
+  if tensor.kind[v.dtype] == 'c' then
+    error(('%s: %s is %s; give real numbers'):format(fname, what, tensor.describe(v)), 4)
+  end
   return v.dtype == 'f64' and v or v:to 'f64'
 end
 
@@ -40,13 +42,22 @@ end
 local function predict(self, piece, p)
   local v = self.model(piece.x, p)
   if type(v) == 'number' then v = create.full_like(piece.y, v) end
-  if not tensor.is(v) then error(('%s: the model gave %s; it must give a tensor'):format(self.fname, check.show(v)), 4) end
-  if v.shape ~= piece.y.shape then
-    if v:numel() == 1 then v = v:reshape({}):broadcast_to(piece.y.shape)
-    elseif v:numel() == piece.y:numel() then v = v:reshape(piece.y.shape)
-    else error(('%s: the model gave %s for y %s; it must give a value for each'):format(self.fname, tensor.describe(v), tensor.describe(piece.y)), 4) end
+  if not tensor.is(v) then
+    error(('%s: the model gave %s; it must give a tensor'):format(self.fname, check.show(v)), 4)
   end
-  if tensor.kind[v.dtype] == 'c' then error(('%s: the model gave %s; it must give real numbers'):format(self.fname, tensor.describe(v)), 4) end
+  if v.shape ~= piece.y.shape then
+    if v:numel() == 1 then
+      v = v:reshape({}):broadcast_to(piece.y.shape)
+    elseif v:numel() == piece.y:numel() then
+      v = v:reshape(piece.y.shape)
+    else
+      error(('%s: the model gave %s for y %s; it must give a value for each'):format(self.fname, tensor.describe(v),
+        tensor.describe(piece.y)), 4)
+    end
+  end
+  if tensor.kind[v.dtype] == 'c' then
+    error(('%s: the model gave %s; it must give real numbers'):format(self.fname, tensor.describe(v)), 4)
+  end
   return v.dtype == 'f64' and v or v:to 'f64'
 end
 
@@ -62,11 +73,16 @@ local function user_rows(self, piece, free)
   local par = self.parameters
   local p = par:table(free)
   local by_key = self.jac(piece.x, p)
-  if type(by_key) ~= 'table' then error(('%s: jac gave %s; it must give a table, a tensor for each parameter'):format(self.fname, check.show(by_key)), 4) end
+  if type(by_key) ~= 'table' then
+    error(('%s: jac gave %s; it must give a table, a tensor for each parameter'):format(self.fname, check.show(by_key)),
+      4)
+  end
   local function column(key)
     local d = by_key[key]
     if type(d) == 'number' then d = create.full_like(piece.y, d) end
-    if not tensor.is(d) then error(('%s: jac gave %s for %s; it must give a tensor'):format(self.fname, check.show(d), tostring(key)), 5) end
+    if not tensor.is(d) then
+      error(('%s: jac gave %s for %s; it must give a tensor'):format(self.fname, check.show(d), tostring(key)), 5)
+    end
     return d:numel() == 1 and d:reshape({}):broadcast_to(piece.y.shape) or d:reshape(piece.y.shape)
   end
   local rows = {}
@@ -84,7 +100,8 @@ local function user_rows(self, piece, free)
   return rows
 end
 
---- The residuals, and their derivatives by mc.jacfwd or mc.jacrev, as compiled functions of free values and piece; for all pieces.
+--- The residuals, and their derivatives by mc.jacfwd or mc.jacrev, as compiled functions of free values and piece; for
+--- all pieces.
 local function exact(self)
   if not self.exact then
     local n = #self.parameters.free
@@ -98,7 +115,9 @@ local function exact(self)
   return self.exact
 end
 local function by_exact(self) return self.jac == 'forward' or self.jac == 'reverse' end
-local function call(f, piece, free) return f(op.from_table(free), piece.x, piece.y, piece.sigma or false, piece.chol or false) end
+local function call(f, piece, free)
+  return f(op.from_table(free), piece.x, piece.y, piece.sigma or false, piece.chol or false)
+end
 
 --- New residuals [m] of a piece.
 local function evaluate(self, piece, free)
@@ -106,13 +125,16 @@ local function evaluate(self, piece, free)
   return residuals(self, piece, free)
 end
 
---- Residuals and derivatives of a piece as rows of one tensor [nfree + 1, m], which the next piece of the same size takes over.
+--- Residuals and derivatives of a piece as rows of one tensor [nfree + 1, m], which the next piece of the same size
+--- takes over.
 local function rows_of(self, piece, free)
   if self.jac == 'auto' then -- by the points in all, so that chunks do not matter
     self.jac = '3-point'
     if self.rows >= exact_of.LARGE then
       self.jac = 'forward'
-      if not exact_of.attempt(function() return call(exact(self).slopes, piece, free) end) then self.jac, self.exact = '3-point', nil end
+      if not exact_of.attempt(function() return call(exact(self).slopes, piece, free) end) then
+        self.jac, self.exact = '3-point', nil
+      end
     end
   end
   local n, m = #free, piece.y:numel()
@@ -131,7 +153,8 @@ local function rows_of(self, piece, free)
     for k, row in ipairs(user_rows(self, piece, free)) do all[k] = row end
   else
     local par = self.parameters
-    difference.rows(function(v) return residuals(self, piece, v) end, free, r, par.low, par.high, self.jac, self.sizes, nil, all)
+    difference.rows(function(v) return residuals(self, piece, v) end, free, r, par.low, par.high, self.jac,
+      self.sizes, nil, all)
   end
   return all, r
 end
@@ -169,18 +192,26 @@ local function piece_of(self, x, y, sigma)
   if tensor.is(sigma) and sigma.ndim == 2 and piece.y.ndim == 1 then
     local m = piece.y:numel()
     if sigma.shape[1] ~= m or sigma.shape[2] ~= m then
-      error(('%s: sigma is %s for y %s; a covariance has a row and a column per point'):format(fname, tensor.describe(sigma), tensor.describe(piece.y)), 4)
+      error(('%s: sigma is %s for y %s; a covariance has a row and a column per point'):format(fname,
+        tensor.describe(sigma), tensor.describe(piece.y)), 4)
     end
     piece.chol = F.cholesky(sigma)
   elseif sigma ~= nil then
     if tensor.is(sigma) and sigma.shape ~= piece.y.shape and sigma:numel() ~= 1 then
-      error(('%s: sigma is %s for y %s; give one standard deviation, one per point, or their covariance'):format(fname, tensor.describe(sigma), tensor.describe(piece.y)), 4)
+      error(('%s: sigma is %s for y %s; give one standard deviation, one per point, or their covariance'):format(fname,
+        tensor.describe(sigma), tensor.describe(piece.y)), 4)
     end
-    local good = self.seen or type(sigma) == 'number' and sigma > 0 and sigma < math.huge or tensor.is(sigma) and F.all(F.gt(sigma, 0)) and F.all(F.isfinite(sigma))
-    if not good then error(('%s: sigma is not positive and finite throughout; leave such points out'):format(fname), 4) end
+    local good = self.seen or type(sigma) == 'number' and sigma > 0 and sigma < math.huge
+      or tensor.is(sigma) and F.all(F.gt(sigma, 0)) and F.all(F.isfinite(sigma))
+    if not good then
+      error(('%s: sigma is not positive and finite throughout; leave such points out'):format(fname), 4)
+    end
     piece.sigma = sigma
   end
-  if not self.seen and not F.all(F.isfinite(piece.y)) then error(("%s: y is %s and holds NaN or infinity; leave such points out, or give nan = 'omit'"):format(fname, tensor.describe(piece.y)), 4) end
+  if not self.seen and not F.all(F.isfinite(piece.y)) then
+    error(("%s: y is %s and holds NaN or infinity; leave such points out, or give nan = 'omit'"):format(fname,
+      tensor.describe(piece.y)), 4)
+  end
   return piece
 end
 
@@ -194,7 +225,10 @@ local function blocks(self, f, size)
       local h = held[1]
       local take = math.min(left, h.n)
       xs[#xs + 1], ys[#ys + 1] = cut(h.x, h.at, h.at + take - 1), h.y[{ { h.at, h.at + take - 1 } }]
-      if h.sigma then ss[#ss + 1] = tensor.is(h.sigma) and h.sigma.ndim == 1 and h.sigma[{ { h.at, h.at + take - 1 } }] or create.full({ take }, tensor.is(h.sigma) and h.sigma:item() or h.sigma) end
+      if h.sigma then
+        ss[#ss + 1] = tensor.is(h.sigma) and h.sigma.ndim == 1 and h.sigma[{ { h.at, h.at + take - 1 } }]
+          or create.full({ take }, tensor.is(h.sigma) and h.sigma:item() or h.sigma)
+      end
       h.at, h.n, left = h.at + take, h.n - take, left - take
       if h.n == 0 then table.remove(held, 1) end
     end
@@ -206,7 +240,8 @@ local function blocks(self, f, size)
     y = real(self.fname, 'y of a chunk', y)
     local n = y:numel()
     if y.ndim ~= 1 or length(self.fname, x) ~= n then
-      error(('%s: a chunk has y %s and x with %d points along its last axis; they must be as many, y of one axis'):format(self.fname, tensor.describe(y), length(self.fname, x)), 4)
+      error(('%s: a chunk has y %s and x with %d points along its last axis; they must be as many, y of one axis')
+        :format(self.fname, tensor.describe(y), length(self.fname, x)), 4)
     end
     if n > 0 then
       held[#held + 1] = { x = x, y = y, sigma = sigma, at = 1, n = n }
@@ -217,7 +252,8 @@ local function blocks(self, f, size)
   if count > 0 then give(count) end
   if seen == 0 then error(('%s: the source gave no data; it must begin anew at every call'):format(self.fname), 4) end
   if self.rows and seen ~= self.rows then
-    error(('%s: the source gave %d points, and %d before; it must begin anew at every call'):format(self.fname, seen, self.rows), 4)
+    error(('%s: the source gave %d points, and %d before; it must begin anew at every call'):format(self.fname,
+      seen, self.rows), 4)
   end
   self.rows, self.seen = seen, true -- later passes need no checks of values
 end
@@ -318,7 +354,9 @@ function Data:model_at(x, free, with_derivatives)
   local par = self.parameters
   local function value(v)
     local y = self.model(x, par:table(v))
-    if not tensor.is(y) then error(('%s: the model gave %s; it must give a tensor'):format(self.fname, check.show(y)), 4) end
+    if not tensor.is(y) then
+      error(('%s: the model gave %s; it must give a tensor'):format(self.fname, check.show(y)), 4)
+    end
     return y:to 'f64'
   end
   local y = value(free)
@@ -342,7 +380,8 @@ function Data:residuals(x) return self.piece and residuals(self, self.piece, x) 
 ---@return mascon.FitData
 function M.new(fname, o)
   local self = setmetatable({
-    fname = fname, model = o.model, parameters = o.parameters, jac = o.jac, loss = o.loss, f_scale = o.f_scale, block = o.block, sizes = {}, nfev = 0, njev = 0,
+    fname = fname, model = o.model, parameters = o.parameters, jac = o.jac, loss = o.loss, f_scale = o.f_scale,
+    block = o.block, sizes = {}, nfev = 0, njev = 0,
   }, Data)
   local x, y, sigma = o.x, o.y, o.sigma
   if type(x) == 'function' then
@@ -355,7 +394,9 @@ function M.new(fname, o)
     local keep = F.isfinite(y)
     if tensor.is(x) and x.ndim == 1 and x.dtype ~= 'bool' then keep = F.logical_and(keep, F.isfinite(x)) end
     if not F.all(keep) then
-      if y.ndim ~= 1 or not tensor.is(x) then error(("%s: nan = 'omit' takes y [m] and x [m] or [k, m]"):format(fname), 3) end
+      if y.ndim ~= 1 or not tensor.is(x) then
+        error(("%s: nan = 'omit' takes y [m] and x [m] or [k, m]"):format(fname), 3)
+      end
       x, y = x[{ index.ellipsis, keep }], y[keep]
       if tensor.is(sigma) and sigma.ndim == 1 and sigma:numel() > 1 then sigma = sigma[keep] end
     end

@@ -12,7 +12,8 @@ local error = check.error
 local M = {}
 
 local OPTS = {
-  p0 = { nil, 'any' }, names = { nil, 'table' }, sigma = { nil, 'any' }, absolute_sigma = { false, 'bool' }, fixed = { nil, 'table' }, tied = { nil, 'table' },
+  p0 = { nil, 'any' }, names = { nil, 'table' }, sigma = { nil, 'any' }, absolute_sigma = { false, 'bool' },
+  fixed = { nil, 'table' }, tied = { nil, 'table' },
   block = { nil, 'integer >= 1' }, nan = { 'raise', { 'raise', 'omit' } },
 }
 for k, v in pairs(solver.OPTS) do OPTS[k] = v end
@@ -64,7 +65,8 @@ OPTS.diff_step = nil
 --- Errors: a start outside its bounds, names that are no parameters, shapes that do not fit, NaN.
 --- Source: SciPy optimize.curve_fit, for the meaning of sigma; lmfit, for the report.
 ---     local x = mc.arange(0, 5)
----     local fit = mc.optim.curve_fit(function(t, p) return p.a * mc.exp(-p.k * t) end, x, 3 * mc.exp(-0.5 * x), { p0 = { a = 1, k = 1 } })
+---     local fit = mc.optim.curve_fit(function(t, p) return p.a * mc.exp(-p.k * t) end, x, 3 * mc.exp(-0.5 * x),
+---       { p0 = { a = 1, k = 1 } })
 ---     ('%.4f %.4f'):format(fit.p.a, fit.p.k)  --> 3.0000 0.5000
 ---@param model fun(x: any, p: table): mc.tensor
 ---@param x any
@@ -74,18 +76,23 @@ OPTS.diff_step = nil
 function M.curve_fit(model, x, y, opts)
   local fname = 'curve_fit'
   if type(model) ~= 'function' and type(model) ~= 'string' then
-    error(('%s: the model is %s; give a function of x and a table of parameters, or an expression as text'):format(fname,
+    error(('%s: the model is %s; give a function of x and a table of parameters, or an expression as text'):format(
+      fname,
       check.show(model)), 2)
   end
   local stream = type(x) == 'function'
   if stream and opts == nil and type(y) == 'table' and not tensor.is(y) then y, opts = nil, y end
-  if stream and y ~= nil then error(('%s: x is a source of chunks and y %s; the source gives y too'):format(fname, check.show(y)), 2) end
+  if stream and y ~= nil then
+    error(('%s: x is a source of chunks and y %s; the source gives y too'):format(fname, check.show(y)), 2)
+  end
   local o = check.opts(fname, opts, OPTS, 3)
   local par = parameters_of.new(fname, o)
   if type(model) == 'string' then
     local known = {}
     for _, key in ipairs(par.keys) do
-      if type(key) ~= 'string' then error(('%s: a model as text needs parameters with names, p0 = { a = 1 } say'):format(fname), 2) end
+      if type(key) ~= 'string' then
+        error(('%s: a model as text needs parameters with names, p0 = { a = 1 } say'):format(fname), 2)
+      end
       known[key] = true
     end
     model = require('mascon.optim.fit.curve_fit.expression').model(fname, model, known)
@@ -97,7 +104,8 @@ function M.curve_fit(model, x, y, opts)
     if o.bounds then error(('%s: method lm takes no bounds; use trf or dogbox'):format(fname), 2) end
     if rho then error(('%s: method lm takes the linear loss only; use trf or dogbox'):format(fname), 2) end
   end
-  local data = data_of.new(fname, { model = model, x = x, y = y, sigma = o.sigma, parameters = par, jac = jac, loss = rho, f_scale = o.f_scale, block = o.block, nan = o.nan })
+  local data = data_of.new(fname, { model = model, x = x, y = y, sigma = o.sigma, parameters = par, jac = jac,
+    loss = rho, f_scale = o.f_scale, block = o.block, nan = o.nan })
   if o.x_scale == nil then o.x_scale = 'jac' end
   local function run(d, quiet)
     local p = d.parameters
@@ -106,9 +114,12 @@ function M.curve_fit(model, x, y, opts)
     return solver.solve(d, p.start, method, settings)
   end
   local solved, point, small = run(data)
-  if solved.status == -4 then error(('%s: the model is not finite at p0 everywhere; start where it is defined'):format(fname), 2) end
+  if solved.status == -4 then
+    error(('%s: the model is not finite at p0 everywhere; start where it is defined'):format(fname), 2)
+  end
   if data.rows < #par.free and method == 'lm' then
-    error(('%s: method lm needs at least as many points as parameters, there are %d and %d; use trf'):format(fname, data.rows, #par.free), 2)
+    error(('%s: method lm needs at least as many points as parameters, there are %d and %d; use trf'):format(fname,
+      data.rows, #par.free), 2)
   end
   return result.new(data, solved, point, small, o, function(d) return run(d, true) end)
 end

@@ -35,11 +35,15 @@ end
 local function keys_of(fname, o)
   local p0, keys, seen = o.p0, {}, {}
   if tensor.is(p0) then p0 = p0:totable() end
-  if type(p0) ~= 'table' then error(('%s: option p0 is %s; give a start for every parameter, { a = 1, b = 0 } say'):format(fname, check.show(p0)), 3) end
+  if type(p0) ~= 'table' then
+    error(('%s: option p0 is %s; give a start for every parameter, { a = 1, b = 0 } say'):format(fname, check.show(p0)),
+      3)
+  end
   local positional = p0[1] ~= nil
   local function add(key)
     if type(key) ~= (positional and 'number' or 'string') then
-      error(('%s: parameter %s among %s ones; use names or positions throughout'):format(fname, check.show(key), positional and 'numbered' or 'named'), 4)
+      error(('%s: parameter %s among %s ones; use names or positions throughout'):format(fname, check.show(key),
+        positional and 'numbered' or 'named'), 4)
     end
     if not seen[key] then
       seen[key] = true
@@ -61,7 +65,9 @@ local function keys_of(fname, o)
     for _, key in ipairs(keys) do
       if not place[key] then error(('%s: option names leaves out %s'):format(fname, M.label(key)), 3) end
     end
-    if #o.names ~= #keys then error(('%s: option names has %d names, there are %d parameters'):format(fname, #o.names, #keys), 3) end
+    if #o.names ~= #keys then
+      error(('%s: option names has %d names, there are %d parameters'):format(fname, #o.names, #keys), 3)
+    end
     table.sort(keys, function(a, b) return place[a] < place[b] end)
   end
   return keys, p0, positional
@@ -70,7 +76,8 @@ end
 local function known(fname, what, key, seen)
   if seen[key] then return end
   local near = type(key) == 'string' and check.nearest(key, seen)
-  error(('%s: option %s has %s, which is no parameter%s'):format(fname, what, check.show(key), near and ('; did you mean %q?'):format(near) or ''), 4)
+  error(('%s: option %s has %s, which is no parameter%s'):format(fname, what, check.show(key),
+    near and ('; did you mean %q?'):format(near) or ''), 4)
 end
 
 --- Bounds of a key: named parameters have { low, high } under their name, numbered ones lists as in least_squares.
@@ -79,7 +86,9 @@ local function bounds_of(fname, o, keys, positional)
   for i, key in ipairs(keys) do seen[key] = i end
   local b = o.bounds
   if b == nil then return found end
-  if type(b) ~= 'table' then error(('%s: option bounds is %s; give { a = { low, high } }'):format(fname, check.show(b)), 3) end
+  if type(b) ~= 'table' then
+    error(('%s: option bounds is %s; give { a = { low, high } }'):format(fname, check.show(b)), 3)
+  end
   if positional then
     local list = require 'mascon.optim.fit.least_squares'.list
     local low, high = list(fname, 'the lower bound', b[1], #keys), list(fname, 'the upper bound', b[2], #keys)
@@ -88,7 +97,9 @@ local function bounds_of(fname, o, keys, positional)
   end
   for key, pair in pairs(b) do
     known(fname, 'bounds', key, seen)
-    if type(pair) ~= 'table' then error(('%s: the bounds of %s are %s; give { low, high }'):format(fname, key, check.show(pair)), 3) end
+    if type(pair) ~= 'table' then
+      error(('%s: the bounds of %s are %s; give { low, high }'):format(fname, key, check.show(pair)), 3)
+    end
     found[key] = { pair[1] or -INF, pair[2] or INF }
   end
   return found
@@ -111,11 +122,14 @@ function M.new(fname, o)
   local tied = o.tied or {}
   for key, f in pairs(tied) do
     known(fname, 'tied', key, seen)
-    if type(f) ~= 'function' then error(('%s: %s is tied to %s; give a function of the parameters'):format(fname, M.label(key), check.show(f)), 3) end
+    if type(f) ~= 'function' then
+      error(('%s: %s is tied to %s; give a function of the parameters'):format(fname, M.label(key), check.show(f)), 3)
+    end
     if fixed[key] then error(('%s: %s is both fixed and tied'):format(fname, M.label(key)), 3) end
   end
   local bounds = bounds_of(fname, o, keys, positional)
-  local self = { fname = fname, keys = keys, positional = positional, values = values, tied = tied, fixed = fixed, free = {}, start = {}, low = {}, high = {} }
+  local self = { fname = fname, keys = keys, positional = positional, values = values, tied = tied, fixed = fixed,
+    free = {}, start = {}, low = {}, high = {} }
   for _, key in ipairs(keys) do
     if not tied[key] then
       if values[key] == nil then
@@ -125,9 +139,13 @@ function M.new(fname, o)
       if not fixed[key] then
         local k, b = #self.free + 1, bounds[key] or { -INF, INF }
         self.free[k], self.start[k], self.low[k], self.high[k] = key, values[key], b[1], b[2]
-        if not (b[1] < b[2]) then error(('%s: the bounds of %s are %g and %g; the lower one must be below the upper one'):format(fname, M.label(key), b[1], b[2]), 3) end
+        if not (b[1] < b[2]) then
+          error(('%s: the bounds of %s are %g and %g; the lower one must be below the upper one'):format(fname,
+            M.label(key), b[1], b[2]), 3)
+        end
         if not (values[key] >= b[1] and values[key] <= b[2]) then
-          error(('%s: the start of %s is %g, outside of its bounds %g and %g; start inside'):format(fname, M.label(key), values[key], b[1], b[2]), 3)
+          error(('%s: the start of %s is %g, outside of its bounds %g and %g; start inside'):format(fname, M.label(key),
+            values[key], b[1], b[2]), 3)
         end
       end
     end
@@ -156,7 +174,8 @@ end
 
 --- The same with one free parameter fixed at a value; the others start at `free`.
 function Parameters:without(index, value, free)
-  local other = { fname = self.fname, keys = self.keys, positional = self.positional, tied = self.tied, fixed = self.fixed, values = {}, free = {}, start = {}, low = {}, high = {} }
+  local other = { fname = self.fname, keys = self.keys, positional = self.positional, tied = self.tied,
+    fixed = self.fixed, values = {}, free = {}, start = {}, low = {}, high = {} }
   for key, v in pairs(self.values) do other.values[key] = v end
   for k, key in ipairs(self.free) do
     if k == index then

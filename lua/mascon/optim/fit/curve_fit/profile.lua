@@ -9,7 +9,8 @@ local M = {}
 local abs, max, sqrt = math.abs, math.max, math.sqrt
 local GROW, TRIES, STEPS, PRECISION = 1.6, 30, 40, 1e-7
 
---- One end of the interval. `rise(c)` is the signed root of the rise of the sum of squares, in units of the noise, nil where the refit failed.
+--- One end of the interval. `rise(c)` is the signed root of the rise of the sum of squares, in units of the noise, nil
+--- where the refit failed.
 ---@param rise fun(c: number): number?
 ---@param best number
 ---@param step number first try, signed

@@ -39,9 +39,12 @@ function M.new(data, solved, point, small, o, refit)
   local par, free = data.parameters, point.x
   local n, k = data.rows, #free
   local self = setmetatable({
-    p = par:table(free), keys = par.keys, free = par.free, x = solved.x, n = n, dof = n - k, cost = solved.cost, chi2 = point.squares, active_mask = solved.active_mask,
-    optimality = solved.optimality, nfev = solved.nfev, njev = solved.njev, nit = solved.nit, status = solved.status, message = solved.message, success = solved.success, method = solved.method,
-    absolute_sigma = o.absolute_sigma, derivatives = type(data.jac) == 'function' and 'function' or data.jac, _data = data, _refit = refit, _free = free,
+    p = par:table(free), keys = par.keys, free = par.free, x = solved.x, n = n, dof = n - k, cost = solved.cost,
+    chi2 = point.squares, active_mask = solved.active_mask, optimality = solved.optimality, nfev = solved.nfev,
+    njev = solved.njev, nit = solved.nit, status = solved.status, message = solved.message, success = solved.success,
+    method = solved.method,
+    absolute_sigma = o.absolute_sigma, derivatives = type(data.jac) == 'function' and 'function' or data.jac,
+    _data = data, _refit = refit, _free = free,
   }, Fit)
   self.reduced_chi2 = self.dof > 0 and self.chi2 / self.dof or INF
   self.aic, self.bic = statistics.criteria(self.chi2, n, k)
@@ -69,7 +72,8 @@ function M.new(data, solved, point, small, o, refit)
     if missing > 0 then
       local lost = {}
       for i, key in ipairs(par.free) do if C[i][i] == INF then lost[#lost + 1] = label(key) end end
-      self.note = ('the data leave %d combination%s of %s undetermined'):format(missing, missing > 1 and 's' or '', table.concat(lost, ', '))
+      self.note = ('the data leave %d combination%s of %s undetermined'):format(missing, missing > 1 and 's' or '',
+        table.concat(lost, ', '))
     end
   end
   return self
@@ -87,7 +91,9 @@ function Fit:predict(x) return (self._data:model_at(x, self._free, false)) end
 local LEVEL = { level = { 0.95, 'number > 0' }, prediction = { false, 'bool' } }
 
 local function check_level(fname, o)
-  if not (o.level < 1) then error(('%s: option level is %g; give a share below 1, 0.95 say'):format(fname, o.level), 3) end
+  if not (o.level < 1) then
+    error(('%s: option level is %g; give a share below 1, 0.95 say'):format(fname, o.level), 3)
+  end
 end
 
 --- Quantile of the size of a standardised error.
@@ -121,11 +127,12 @@ end
 
 -- ---------------------------------------------------------------- intervals
 
---- Interval of a parameter by profile likelihood: the values for which the best fit of all others raises the sum of squares by less than the
---- level allows; not symmetric, and right where the standard error is not.
+--- Interval of a parameter by profile likelihood: the values for which the best fit of all others raises the sum of
+--- squares by less than the level allows; not symmetric, and right where the standard error is not.
 ---
 ---   key: a free parameter, by name or position; level (0.95)
----   result: low, high, and closed = { low, high }: false where a bound came first (or the sum of squares stays below the level)
+---   result: low, high, and closed = { low, high }: false where a bound came first (or the sum of squares stays below
+---   the level)
 --- Errors: a fixed or tied parameter; a fit that leaves no degree of freedom.
 --- Source: Bates and Watts, Nonlinear regression analysis and its applications, 1988, section 6.1.
 ---@return { low: number, high: number, level: number, closed: boolean[] }
@@ -135,7 +142,10 @@ function Fit:profile(key, opts)
   check_level(fname, o)
   local data, par = self._data, self._data.parameters
   local k = par:index(fname, key)
-  if not self.absolute_sigma and self.dof < 1 then error(('%s: %d points and %d parameters leave no degree of freedom; give sigma with absolute_sigma'):format(fname, self.n, #self.free), 2) end
+  if not self.absolute_sigma and self.dof < 1 then
+    error(('%s: %d points and %d parameters leave no degree of freedom; give sigma with absolute_sigma'):format(fname,
+      self.n, #self.free), 2)
+  end
   local best, target = self._free[k], quantile(self, o.level)
   local noise = self.absolute_sigma and 1 or 2 * self.cost / self.dof
   local better
@@ -188,7 +198,9 @@ local function state(self, key)
     if name == key then
       local at = self.active_mask[i]:item()
       local text = at < 0 and '(at its lower bound)' or at > 0 and '(at its upper bound)' or ''
-      if par.low[i] > -INF or par.high[i] < INF then text = text .. (' [%s, %s]'):format(short(par.low[i]), short(par.high[i])) end
+      if par.low[i] > -INF or par.high[i] < INF then
+        text = text .. (' [%s, %s]'):format(short(par.low[i]), short(par.high[i]))
+      end
       return text
     end
   end
@@ -199,7 +211,8 @@ function Fit:report()
   local lines = {
     ('fit of %d parameter%s to %d points (%s)'):format(#self.free, #self.free == 1 and '' or 's', self.n, self.method),
     ('  %s: %s (%d evaluations)'):format(self.success and 'converged' or 'NOT CONVERGED', self.message, self.nfev),
-    ('  chi2 %s   reduced chi2 %s   degrees of freedom %d   AIC %s   BIC %s'):format(short(self.chi2), short(self.reduced_chi2), self.dof, short(self.aic), short(self.bic)),
+    ('  chi2 %s   reduced chi2 %s   degrees of freedom %d   AIC %s   BIC %s'):format(short(self.chi2),
+      short(self.reduced_chi2), self.dof, short(self.aic), short(self.bic)),
     ('  standard errors: %s'):format(self.absolute_sigma and 'from sigma as given' or 'scaled by the residuals'),
     '',
   }
@@ -212,13 +225,16 @@ function Fit:report()
       error_text = (' +/- %s'):format(short(e))
       if v ~= 0 and e < INF then error_text = error_text .. (' (%.2g %%)'):format(100 * math.abs(e / v)) end
     end
-    lines[#lines + 1] = (('  %-' .. wide .. 's  %s%s  %s'):format(label(key), short(v), error_text, state(self, key)):gsub('%s+$', ''))
+    lines[#lines + 1] =
+      (('  %-' .. wide .. 's  %s%s  %s'):format(label(key), short(v), error_text, state(self, key)):gsub('%s+$', ''))
   end
   local pairs_of = {}
   for i = 1, #self.free do
     for j = i + 1, #self.free do
       local c = self._C and self._C[i][j] / sqrt(self._C[i][i] * self._C[j][j]) or 0
-      if math.abs(c) >= M.CORRELATED then pairs_of[#pairs_of + 1] = { c, ('%s, %s'):format(label(self.free[i]), label(self.free[j])) } end
+      if math.abs(c) >= M.CORRELATED then
+        pairs_of[#pairs_of + 1] = { c, ('%s, %s'):format(label(self.free[i]), label(self.free[j])) }
+      end
     end
   end
   table.sort(pairs_of, function(a, b)

@@ -1,4 +1,5 @@
--- statistics.lua - what a fitted triangle says about its parameters: covariance, correlation, standard errors, criteria.
+-- statistics.lua - what a fitted triangle says about its parameters: covariance, correlation, standard errors,
+-- criteria.
 --
 -- Holds the pseudo-inverse that tells undetermined parameters from determined ones.
 --
@@ -10,8 +11,9 @@ local M = {}
 
 local INF, EPS = math.huge, 2 ^ -52
 
---- Inverse of J^T J from a small problem as nested lists, by the singular values of J with columns of length 1. Parameters that have a part in
---- a direction without information get infinite variance (and no covariance); the second result counts such directions.
+--- Inverse of J^T J from a small problem as nested lists, by the singular values of J with columns of length 1.
+--- Parameters that have a part in a direction without information get infinite variance (and no covariance); the second
+--- result counts such directions.
 ---@param small mascon.Reduced
 ---@param rows integer observations
 ---@param noise number relative error of the derivatives: what they cannot resolve is no information
@@ -71,7 +73,8 @@ function M.correlation(C)
   return y
 end
 
---- Criteria of Akaike and Schwarz for n Gaussian residuals of unknown size with k parameters, up to a constant: n ln(chi2 / n) + 2 k, and
+--- Criteria of Akaike and Schwarz for n Gaussian residuals of unknown size with k parameters, up to a constant: n
+--- ln(chi2 / n) + 2 k, and
 --- + k ln n.
 function M.criteria(chi2, n, k)
   local likelihood = n * math.log(chi2 / n)

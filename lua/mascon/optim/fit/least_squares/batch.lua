@@ -18,11 +18,13 @@ local M = {}
 
 local INF, EPS = math.huge, 2 ^ -52
 local LAMBDA, LEAST, MOST = 1e-3, 1e-14, 1e32 -- damping at first; its range, in units of the scaled diagonal
-local CURVED = 0.25 -- least curvature of a robust residual relative to its weight: damping alone is a poor guard against none
+-- least curvature of a robust residual relative to its weight: damping alone is a poor guard against none
+local CURVED = 0.25
 
 local OPTS = {
-  jac = { '3-point', 'string | function' }, bounds = { nil, 'table' }, ftol = { 1e-8, 'number >= 0' }, xtol = { 1e-8, 'number >= 0' }, gtol = { 1e-8, 'number >= 0' },
-  loss = { 'linear', 'string | function' }, f_scale = { 1, 'number > 0' }, max_nfev = { nil, 'integer >= 1' }, callback = { nil, 'function' },
+  jac = { '3-point', 'string | function' }, bounds = { nil, 'table' }, ftol = { 1e-8, 'number >= 0' },
+  xtol = { 1e-8, 'number >= 0' }, gtol = { 1e-8, 'number >= 0' }, loss = { 'linear', 'string | function' },
+  f_scale = { 1, 'number > 0' }, max_nfev = { nil, 'integer >= 1' }, callback = { nil, 'function' },
 }
 
 local function column(x) return x:expand_dims(-1) end
@@ -33,8 +35,10 @@ local function bound(fname, what, v, x)
   if type(v) == 'number' then return v end
   v = op.operand(fname, v, 3)
   local n = v.ndim
-  if n > 2 or n > 0 and v.shape[n] ~= x.shape[2] and v.shape[n] ~= 1 or n == 2 and v.shape[1] ~= x.shape[1] and v.shape[1] ~= 1 then
-    error(('%s: the %s bound is %s for x0 %s; give a number, [n] or [b, n]'):format(fname, what, tensor.describe(v), tensor.describe(x)), 3)
+  if n > 2 or n > 0 and v.shape[n] ~= x.shape[2] and v.shape[n] ~= 1
+    or n == 2 and v.shape[1] ~= x.shape[1] and v.shape[1] ~= 1 then
+    error(('%s: the %s bound is %s for x0 %s; give a number, [n] or [b, n]'):format(fname, what, tensor.describe(v),
+      tensor.describe(x)), 3)
   end
   return v:to 'f64'
 end
@@ -48,7 +52,8 @@ function Batch:at(x)
   self.nfev = self.nfev + 1
   local r = self.f(x)
   if not tensor.is(r) or r.ndim ~= 2 or r.shape[1] ~= x.shape[1] or tensor.kind[r.dtype] == 'c' then
-    error(('%s: the function gave %s for x %s; it must give real residuals [b, m]'):format(self.fname, tensor.is(r) and tensor.describe(r) or check.show(r), tensor.describe(x)), 3)
+    error(('%s: the function gave %s for x %s; it must give real residuals [b, m]'):format(self.fname,
+      tensor.is(r) and tensor.describe(r) or check.show(r), tensor.describe(x)), 3)
   end
   if r.dtype ~= 'f64' then r = r:to 'f64' end
   local each = F.square(r)
@@ -106,9 +111,11 @@ function Batch:linear(x, r)
     self.nfev = calls
   else
     J = self.jac(x)
-    local fine = tensor.is(J) and J.ndim == 3 and J.shape[1] == x.shape[1] and J.shape[2] == r.shape[2] and J.shape[3] == x.shape[2]
+    local fine = tensor.is(J) and J.ndim == 3 and J.shape[1] == x.shape[1] and J.shape[2] == r.shape[2]
+      and J.shape[3] == x.shape[2]
     if not fine then
-      error(('%s: jac gave %s; it must give f64[%d,%d,%d]'):format(self.fname, tensor.is(J) and tensor.describe(J) or check.show(J), x.shape[1], r.shape[2], x.shape[2]), 3)
+      error(('%s: jac gave %s; it must give f64[%d,%d,%d]'):format(self.fname,
+        tensor.is(J) and tensor.describe(J) or check.show(J), x.shape[1], r.shape[2], x.shape[2]), 3)
     end
     J = J:to 'f64'
   end
@@ -122,18 +129,19 @@ end
 ---
 ---   f: function from x, f64 [b, n], to residuals [b, m]; row k of the result may depend on row k of x only
 ---   x0: f64 [b, n]; bounds: { low, high }, each a number, [n] or [b, n]
----   jac: '3-point' (default) or '2-point' differences, 'forward' (derivatives of f, compiled), or a function x -> [b, m, n]
----   loss, f_scale, ftol, xtol, gtol: as in least_squares, for each problem; max_nfev (100 n) counts calls of f without those for differences
----   callback({ x, cost, iteration, running }), which ends the run by returning true
+---   jac: '3-point' (default) or '2-point' differences, 'forward' (derivatives of f, compiled), or a function x -> [b,
+---   m, n] loss, f_scale, ftol, xtol, gtol: as in least_squares, for each problem; max_nfev (100 n) counts calls of f
+---   without those for differences callback({ x, cost, iteration, running }), which ends the run by returning true
 ---
 --- By normal equations: derivatives of a condition above 1e8 need least_squares, problem by problem.
---- Result: a table of x [b, n], cost [b], fun [b, m], normal (J^T J, [b, n, n]; its inverse is the covariance at unit variance), grad [b, n], optimality [b]
---- (largest |step of the projected gradient|), active_mask (i64 [b, n]), status (i64 [b], as in least_squares; -4 residuals not finite at x0), success
---- (bool [b]), nfev, njev, nit.
+--- Result: a table of x [b, n], cost [b], fun [b, m], normal (J^T J, [b, n, n]; its inverse is the covariance at unit
+--- variance), grad [b, n], optimality [b] (largest |step of the projected gradient|), active_mask (i64 [b, n]), status
+--- (i64 [b], as in least_squares; -4 residuals not finite at x0), success (bool [b]), nfev, njev, nit.
 --- Errors: shapes that do not fit; x0 outside of its bounds.
 --- Source: More, 1978; Nielsen, Damping parameter in Marquardt's method, 1999.
 ---     local t, rate = mc.linspace(0, 1, 9), mc.tensor { { 1 }, { 2 } }
----     local r = mc.optim.least_squares_batch(function(x) return mc.exp(-x * t) - mc.exp(-rate * t) end, mc.ones { 2, 1 } / 2)
+---     local r = mc.optim.least_squares_batch(function(x) return mc.exp(-x * t) - mc.exp(-rate * t) end,
+---       mc.ones { 2, 1 } / 2)
 ---     r.x:round()  --> f64[2,1]@cpu { { 1 }, { 2 } }
 ---@param f fun(x: mc.tensor): mc.tensor
 ---@param x0 mc.tensor
@@ -141,7 +149,9 @@ end
 ---@return table
 function M.least_squares_batch(f, x0, opts)
   local fname = 'least_squares_batch'
-  if type(f) ~= 'function' then error(('%s: the first argument is %s; give a function of x [b, n]'):format(fname, check.show(f)), 2) end
+  if type(f) ~= 'function' then
+    error(('%s: the first argument is %s; give a function of x [b, n]'):format(fname, check.show(f)), 2)
+  end
   local o = check.opts(fname, opts, OPTS, 3)
   local x = op.operand(fname, x0, 2)
   if x.ndim ~= 2 or tensor.kind[x.dtype] == 'c' or x:numel() == 0 then
@@ -151,13 +161,18 @@ function M.least_squares_batch(f, x0, opts)
   local b, n = x.shape[1], x.shape[2]
   local limits = o.bounds or { -INF, INF }
   local low, high = bound(fname, 'lower', limits[1], x), bound(fname, 'upper', limits[2], x)
-  if not F.all(F.logical_and(F.ge(x, low), F.le(x, high))) then error(('%s: x0 is not inside its bounds everywhere; start inside'):format(fname), 2) end
+  if not F.all(F.logical_and(F.ge(x, low), F.le(x, high))) then
+    error(('%s: x0 is not inside its bounds everywhere; start inside'):format(fname), 2)
+  end
   local jac = o.jac
   if type(jac) == 'string' and jac ~= '2-point' and jac ~= '3-point' then
-    if jac ~= 'forward' then error(("%s: option jac is '%s'; choose 2-point, 3-point or forward, or give a function"):format(fname, jac), 2) end
+    if jac ~= 'forward' then
+      error(("%s: option jac is '%s'; choose 2-point, 3-point or forward, or give a function"):format(fname, jac), 2)
+    end
     jac = forward(f, n)
   end
-  local self = setmetatable({ fname = fname, f = f, jac = jac, loss = loss.resolve(fname, o.loss), f_scale = o.f_scale, low = low, high = high, nfev = 0, njev = 0 }, Batch)
+  local self = setmetatable({ fname = fname, f = f, jac = jac, loss = loss.resolve(fname, o.loss), f_scale = o.f_scale,
+    low = low, high = high, nfev = 0, njev = 0 }, Batch)
   local max_nfev = o.max_nfev or 100 * n
 
   local r, cost = self:at(x)
@@ -214,7 +229,10 @@ function M.least_squares_batch(f, x0, opts)
     end
   end
   local mask = F.where(F.le(x, low), -1, F.where(F.ge(x, high), 1, 0)):to 'i64'
-  return { x = x, cost = cost, fun = r, normal = A, grad = g, optimality = optimality, active_mask = mask, status = status, success = F.gt(status, 0), nfev = self.nfev, njev = self.njev, nit = iteration }
+  return {
+    x = x, cost = cost, fun = r, normal = A, grad = g, optimality = optimality, active_mask = mask, status = status,
+    success = F.gt(status, 0), nfev = self.nfev, njev = self.njev, nit = iteration,
+  }
 end
 
 return M

@@ -19,7 +19,8 @@ M.NOISE = { ['2-point'] = EPS ^ 0.5, ['3-point'] = EPS ^ (2 / 3) }
 
 local NEAR_ZERO = 1e-4 -- of the largest size so far
 
---- The step of one variable, exactly representable: h, and whether both sides fit into the bounds. `most` is its largest size so far.
+--- The step of one variable, exactly representable: h, and whether both sides fit into the bounds. `most` is its
+--- largest size so far.
 local function choose(x, most, low, high, method, relative)
   local size = (relative or RELATIVE[method]) * max(abs(x), NEAR_ZERO * most)
   if size == 0 or x + size == x then size = RELATIVE[method] end
@@ -57,7 +58,8 @@ end
 ---@param method '2-point'|'3-point'
 ---@param sizes number[] largest size of each variable so far; brought up to date
 ---@param relative? number[] steps relative to |x|
----@param into? mc.tensor [n or more, m] whose rows take the derivatives; f gives a new tensor [m] at every call then, which is released
+---@param into? mc.tensor [n or more, m] whose rows take the derivatives; f gives a new tensor [m] at every call then,
+---  which is released
 ---@return mc.tensor[]
 function M.rows(f, x, f0, low, high, method, sizes, relative, into)
   local rows = {}

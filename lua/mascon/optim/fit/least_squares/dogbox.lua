@@ -10,8 +10,8 @@ local M = {}
 
 local max, min = math.max, math.min
 
---- Step from x along the dogleg path in the box of the region and the bounds; the bound each variable met (-1, 0, 1); whether the edge of the
---- region was met.
+--- Step from x along the dogleg path in the box of the region and the bounds; the bound each variable met (-1, 0, 1);
+--- whether the edge of the region was met.
 local function dogleg(x, newton, g, a, b, reach, low, high)
   local n, l, u = #x, {}, {}
   for i = 1, n do l[i], u[i] = max(low[i] - x[i], -reach[i]), min(high[i] - x[i], reach[i]) end

@@ -4,7 +4,8 @@
 -- which pays where one evaluation takes long, and only functions of tensors alone can be recorded.
 local M = {}
 
---- Residuals from which derivatives are taken from the function itself (recording costs about as much as 50 evaluations there).
+--- Residuals from which derivatives are taken from the function itself (recording costs about as much as 50 evaluations
+--- there).
 M.LARGE = 10000
 
 --- The compiled Jacobian of f in its first argument, by forward or reverse differentiation.

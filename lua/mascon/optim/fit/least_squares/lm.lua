@@ -1,4 +1,5 @@
--- lm.lua - Levenberg-Marquardt for problems without bounds: a trust region in scaled variables, kept to within a tenth of its length.
+-- lm.lua - Levenberg-Marquardt for problems without bounds: a trust region in scaled variables, kept to within a tenth
+-- of its length.
 --
 -- Holds the rules of More's paper for the region and for stopping.
 --

@@ -1,4 +1,5 @@
--- loss.lua - robust losses: what a large residual may cost, and the weights by which a robust problem becomes an ordinary one.
+-- loss.lua - robust losses: what a large residual may cost, and the weights by which a robust problem becomes an
+-- ordinary one.
 --
 -- The cost is 1/2 sum c^2 rho((r/c)^2). Holds the losses by name with their first two derivatives, and the scaling of
 -- rows of J and r after which J^T J is the Gauss-Newton matrix and J^T r the gradient of the robust cost.
@@ -42,7 +43,8 @@ end
 
 M.NAMES = { 'linear', 'soft_l1', 'huber', 'cauchy', 'arctan' }
 
---- The loss of a name or of the user's function z -> rho, rho', rho'' (three tensors, or one tensor [3, m]); nil for 'linear'.
+--- The loss of a name or of the user's function z -> rho, rho', rho'' (three tensors, or one tensor [3, m]); nil for
+--- 'linear'.
 ---@param fname string
 ---@param loss string|function
 function M.resolve(fname, loss)
@@ -50,7 +52,8 @@ function M.resolve(fname, loss)
   if LOSSES[loss] then return LOSSES[loss] end
   if type(loss) ~= 'function' then
     local near = type(loss) == 'string' and check.nearest(loss, M.NAMES)
-    error(('%s: option loss is %s; choose %s, or give a function of z%s'):format(fname, check.show(loss), table.concat(M.NAMES, ', '),
+    error(('%s: option loss is %s; choose %s, or give a function of z%s'):format(fname, check.show(loss),
+      table.concat(M.NAMES, ', '),
       near and (' (did you mean %q?)'):format(near) or ''), 3)
   end
   return function(z)
@@ -58,8 +61,9 @@ function M.resolve(fname, loss)
     if tensor.is(a) and a.ndim == 2 and a.shape[1] == 3 and b == nil then a, b, c = a[1], a[2], a[3] end
     for _, part in ipairs { a or false, b or false, c or false } do
       if not (tensor.is(part) and part.shape == z.shape) then
-        error(('%s: the loss gave %s for z %s; it must give rho(z) and its first two derivatives, three tensors like z or one [3, m]'):format(fname,
-          tensor.is(part) and tensor.describe(part) or check.show(part), tensor.describe(z)), 3)
+        error(('%s: the loss gave %s for z %s; it must give rho(z) and its first two derivatives, three tensors like z '
+          .. 'or one [3, m]'):format(fname,
+            tensor.is(part) and tensor.describe(part) or check.show(part), tensor.describe(z)), 3)
       end
     end
     return a, b, c
@@ -77,8 +81,9 @@ function M.cost(loss, r, scale)
   return 0.5 * scale * scale * F.sum(rho):item()
 end
 
---- Residuals r as those of the ordinary problem, and the factors of the rows of J that go with them (nil: none). `share`: the curvature of a residual
---- is at least this share of its weight rho' (0: exact where it is positive; 1: that of reweighting, which never steps too far).
+--- Residuals r as those of the ordinary problem, and the factors of the rows of J that go with them (nil: none).
+--- `share`: the curvature of a residual is at least this share of its weight rho' (0: exact where it is positive; 1:
+--- that of reweighting, which never steps too far).
 ---@return mc.tensor r, mc.tensor|nil row
 function M.rows(loss, r, scale, share)
   if not loss then return r, nil end

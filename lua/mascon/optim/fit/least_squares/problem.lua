@@ -21,15 +21,21 @@ local M = {}
 local function residuals(self, r)
   if type(r) == 'table' then r = op.operand(self.fname, r, 3) end
   if type(r) == 'number' then r = op.operand(self.fname, { r }, 3) end
-  if not tensor.is(r) then error(('%s: the function gave %s; it must give a tensor of residuals'):format(self.fname, check.show(r)), 3) end
+  if not tensor.is(r) then
+    error(('%s: the function gave %s; it must give a tensor of residuals'):format(self.fname, check.show(r)), 3)
+  end
   if tensor.kind[r.dtype] == 'c' then
-    error(('%s: the residuals are %s; give real ones, mc.concat { mc.real(r), mc.imag(r) } say'):format(self.fname, tensor.describe(r)), 3)
+    error(('%s: the residuals are %s; give real ones, mc.concat { mc.real(r), mc.imag(r) } say'):format(self.fname,
+      tensor.describe(r)), 3)
   end
   if r.ndim == 0 then r = r:reshape { 1 } end
-  if r.ndim ~= 1 then error(('%s: the residuals are %s; give one axis, r:reshape{ -1 } say'):format(self.fname, tensor.describe(r)), 3) end
+  if r.ndim ~= 1 then
+    error(('%s: the residuals are %s; give one axis, r:reshape{ -1 } say'):format(self.fname, tensor.describe(r)), 3)
+  end
   if r.dtype ~= 'f64' then r = r:to 'f64' end
   if self.rows and r:numel() ~= self.rows then
-    error(('%s: the function gave %s, and %d residuals before; their number may not change'):format(self.fname, tensor.describe(r), self.rows), 3)
+    error(('%s: the function gave %s, and %d residuals before; their number may not change'):format(self.fname,
+      tensor.describe(r), self.rows), 3)
   end
   return r
 end
@@ -61,7 +67,8 @@ function Problem:derivatives(point)
     end
   end
   if type(self.jac) == 'string' then
-    return F.stack(difference.rows(function(x) return call(self, x) end, point.x, point.r, self.low, self.high, self.jac, self.sizes, self.diff_step), 1)
+    return F.stack(difference.rows(function(x) return call(self, x) end, point.x, point.r, self.low, self.high,
+      self.jac, self.sizes, self.diff_step), 1)
   end
   local J = self.jac(op.from_table(point.x))
   if type(J) == 'table' then J = op.operand(self.fname, J, 3) end
@@ -90,7 +97,8 @@ end
 ---@return mascon.LeastSquaresProblem
 function M.new(fname, f, o)
   return setmetatable({
-    fname = fname, f = f, jac = o.jac, loss = o.loss, f_scale = o.f_scale, diff_step = o.diff_step, low = o.low, high = o.high, derived = o.derivatives, sizes = {}, nfev = 0, njev = 0,
+    fname = fname, f = f, jac = o.jac, loss = o.loss, f_scale = o.f_scale, diff_step = o.diff_step, low = o.low,
+    high = o.high, derived = o.derivatives, sizes = {}, nfev = 0, njev = 0,
   }, Problem)
 end
 

@@ -19,7 +19,8 @@ local M = {}
 ---@field norms number[] norms of the columns of J
 ---@field triangle mc.tensor f64 [k, n + 1]
 
---- Upper triangle of [J, r], f64 [min(m, n + 1), n + 1], whose columns are the rows of all [n + 1, m]. nil when a number is not finite.
+--- Upper triangle of [J, r], f64 [min(m, n + 1), n + 1], whose columns are the rows of all [n + 1, m]. nil when a
+--- number is not finite.
 function M.triangle_of(all)
   local sum = F.sum(all):item()
   if sum - sum ~= 0 and not F.all(F.isfinite(all)) then return nil end -- finite numbers may add up to infinity

@@ -23,8 +23,8 @@ local function distances(x, g, low, high)
   return v, dv
 end
 
---- The best of three steps inside the bounds and the region: the step cut at the bound, reflected there, along the gradient. In the
---- variables, in the scaled ones, and the decrease of the quadratic model.
+--- The best of three steps inside the bounds and the region: the step cut at the bound, reflected there, along the
+--- gradient. In the variables, in the scaled ones, and the decrease of the quadratic model.
 local function choose(x, small, J, d, C, p_h, g_h, radius, low, high, theta)
   local p = times(d, p_h)
   if vectors.inside(vectors.add(x, p), low, high) then return p, p_h, -vectors.quadratic(J, g_h, p_h, C) end

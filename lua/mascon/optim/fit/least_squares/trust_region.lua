@@ -64,8 +64,8 @@ end
 
 local STEPS = 10 -- of Newton's method on the secular equation
 
---- Step p of length at most radius; `alpha` is where the search starts. Stops where the length is within `slack` (relative) of the radius and,
---- with `exactly`, is scaled to it.
+--- Step p of length at most radius; `alpha` is where the search starts. Stops where the length is within `slack`
+--- (relative) of the radius and, with `exactly`, is scaled to it.
 ---@param f mascon.Spectrum
 ---@param n integer
 ---@param radius number
@@ -141,7 +141,13 @@ end
 --- Radius after a step, and how well the model told the actual decrease.
 function M.resize(radius, actual, predicted, length, at_edge)
   local ratio
-  if predicted > 0 then ratio = actual / predicted elseif predicted == 0 and actual == 0 then ratio = 1 else ratio = 0 end
+  if predicted > 0 then
+    ratio = actual / predicted
+  elseif predicted == 0 and actual == 0 then
+    ratio = 1
+  else
+    ratio = 0
+  end
   if ratio < 0.25 then radius = 0.25 * length elseif ratio > 0.75 and at_edge then radius = radius * 2 end
   return radius, ratio
 end
@@ -153,7 +159,8 @@ function M.finished(dF, F_, length, size, ratio, ftol, xtol)
   return by_f and by_x and 4 or by_f and 2 or by_x and 3 or nil
 end
 
---- Scale of the variables and its reciprocal from a small problem: option x_scale 'jac' takes the largest column norms so far.
+--- Scale of the variables and its reciprocal from a small problem: option x_scale 'jac' takes the largest column norms
+--- so far.
 function M.scale(x_scale, small, inverse)
   if x_scale ~= 'jac' then return x_scale, inverse end
   local scale, now = {}, {}

@@ -153,7 +153,8 @@ end
 
 local EPS, TINY = 2 ^ -52, 2 ^ -1022
 
---- Strictly between the bounds: a value on or near one moves off it, by `relative` of its size, or by a few units in the last place for 0.
+--- Strictly between the bounds: a value on or near one moves off it, by `relative` of its size, or by a few units in
+--- the last place for 0.
 function M.strictly(x, low, high, relative)
   local y = {}
   for i = 1, #x do

@@ -23,7 +23,8 @@ local function log_promise(z)
   local inside = F.log(F.exp(zn * zn * -0.5) / math.sqrt(2 * math.pi) + zn * F.ndtr(zn))
   local a = F.where(near, 1, -z)
   local far = F.lt(z, FAR)
-  local tail = F.where(far, F.log(a) * -2, F.log1p(-(F.where(far, 1, a) * math.sqrt(math.pi / 2) * F.erfcx(F.where(far, 1, a) / math.sqrt(2)))))
+  local tail = F.where(far, F.log(a) * -2,
+    F.log1p(-(F.where(far, 1, a) * math.sqrt(math.pi / 2) * F.erfcx(F.where(far, 1, a) / math.sqrt(2)))))
   return F.where(near, inside, z * z * -0.5 - 0.5 * math.log(2 * math.pi) + tail)
 end
 

@@ -1,4 +1,5 @@
--- kernels.lua - covariance functions of Gaussian processes, with derivatives in the logarithms of their hyperparameters.
+-- kernels.lua - covariance functions of Gaussian processes, with derivatives in the logarithms of their
+-- hyperparameters.
 ---
 --- Kernels add and multiply: constant(2) * rbf(0.5) + white(0.1). Hyperparameters are positive; each is fitted between
 --- its bounds. Holds the formulas.
@@ -35,8 +36,10 @@ local function parameter(fname, name, value, bounds)
   positive(fname, name, value)
   if bounds == false then return { name = name, value = value, low = value, high = value } end
   bounds = bounds or BOUNDS
-  if type(bounds) ~= 'table' or not (type(bounds[1]) == 'number' and type(bounds[2]) == 'number' and bounds[1] > 0 and bounds[1] < bounds[2]) then
-    error(('kernels.%s: the bounds of %s are %s; give { low, high }, or false to hold it'):format(fname, name, check.show(bounds)), 4)
+  if type(bounds) ~= 'table' or not (type(bounds[1]) == 'number' and type(bounds[2]) == 'number' and bounds[1] > 0
+    and bounds[1] < bounds[2]) then
+    error(('kernels.%s: the bounds of %s are %s; give { low, high }, or false to hold it'):format(fname, name,
+      check.show(bounds)), 4)
   end
   return { name = name, value = value, low = bounds[1], high = bounds[2] }
 end
@@ -65,7 +68,8 @@ end
 local function squares(self, fname, a, b, keep)
   local d = a.shape[2]
   if self.each and #self.theta - (self.extra or 0) ~= d then
-    error(('%s: the kernel has %d lengths, the points have %d coordinates'):format(fname, #self.theta - (self.extra or 0), d), 4)
+    error(('%s: the kernel has %d lengths, the points have %d coordinates'):format(fname,
+      #self.theta - (self.extra or 0), d), 4)
   end
   local at, bt, list, sum = a.mT, b.mT, {}, nil
   for k = 1, d do
@@ -117,8 +121,8 @@ end
 
 --- Squared exponential kernel: exp(-r^2 / 2), r^2 = sum ((a_i - b_i) / length_i)^2.
 ---
----   length: a number, or a list with one for each coordinate (automatic relevance determination); bounds: { low, high } of the lengths in a fit
----   (1e-5, 1e5), or false to hold them
+---   length: a number, or a list with one for each coordinate (automatic relevance determination); bounds: { low,
+---   high } of the lengths in a fit (1e-5, 1e5), or false to hold them
 --- Source: Gaussian processes for machine learning, 2006, equation 4.9.
 ---     local k = mc.optim.kernels.rbf(2)
 ---     k:matrix({ { 0 }, { 2 } })  --> f64[2,2]@cpu { { 1.0000, 0.6065 }, { 0.6065, 1.0000 } }
@@ -133,7 +137,8 @@ end
 
 local NU = { [0.5] = 'matern 1/2', [1.5] = 'matern 3/2', [2.5] = 'matern 5/2' }
 
---- Matern kernel: exp(-r), (1 + a) exp(-a) with a = sqrt(3) r, (1 + a + a^2 / 3) exp(-a) with a = sqrt(5) r, for nu 1/2, 3/2, 5/2.
+--- Matern kernel: exp(-r), (1 + a) exp(-a) with a = sqrt(3) r, (1 + a + a^2 / 3) exp(-a) with a = sqrt(5) r, for nu
+--- 1/2, 3/2, 5/2.
 ---
 ---   length, bounds: as rbf; nu: 0.5, 1.5 or 2.5 (default): functions that are continuous, once, twice differentiable
 --- Source: Gaussian processes for machine learning, 2006, section 4.2.1.
@@ -154,7 +159,8 @@ end
 ---@param opts? { alpha?: number, bounds?: number[]|false, alpha_bounds?: number[]|false }
 ---@return mascon.Kernel
 function M.rational_quadratic(length, opts)
-  local o = check.opts('kernels.rational_quadratic', opts, { alpha = { 1, 'number > 0' }, bounds = { nil, 'any' }, alpha_bounds = { nil, 'any' } }, 3)
+  local o = check.opts('kernels.rational_quadratic', opts,
+    { alpha = { 1, 'number > 0' }, bounds = { nil, 'any' }, alpha_bounds = { nil, 'any' } }, 3)
   local theta, each = lengths('rational_quadratic', length, o.bounds)
   theta[#theta + 1] = parameter('rational_quadratic', 'alpha', o.alpha, o.alpha_bounds)
   return new('rational_quadratic', theta, { each = each, extra = 1, shape = 'rational quadratic' })
@@ -170,7 +176,8 @@ end
 ---@return mascon.Kernel
 function M.periodic(length, period, opts)
   local o = check.opts('kernels.periodic', opts, { bounds = { nil, 'any' }, period_bounds = { nil, 'any' } }, 3)
-  return new('periodic', { parameter('periodic', 'length', length or 1, o.bounds), parameter('periodic', 'period', period or 1, o.period_bounds) })
+  return new('periodic', { parameter('periodic', 'length', length or 1, o.bounds),
+    parameter('periodic', 'period', period or 1, o.period_bounds) })
 end
 
 --- White noise: `variance` on the diagonal of the covariance of the data with themselves, 0 elsewhere.
@@ -203,7 +210,9 @@ local function both(name, a, b)
   if type(a) == 'number' then a = M.constant(a) end
   if type(b) == 'number' then b = M.constant(b) end
   for _, k in ipairs { a, b } do
-    if not is_kernel(k) then error(('kernels: %s is no kernel; add and multiply kernels and numbers'):format(check.show(k)), 3) end
+    if not is_kernel(k) then
+      error(('kernels: %s is no kernel; add and multiply kernels and numbers'):format(check.show(k)), 3)
+    end
   end
   local theta = {}
   for _, k in ipairs { a, b } do for _, t in ipairs(k.theta) do theta[#theta + 1] = t end end
@@ -237,7 +246,9 @@ end
 
 function Kernel:__tostring()
   if self.a then
-    local function side(k) return self.name == 'product' and k.name == 'sum' and '(' .. tostring(k) .. ')' or tostring(k) end
+    local function side(k)
+      return self.name == 'product' and k.name == 'sum' and '(' .. tostring(k) .. ')' or tostring(k)
+    end
     return side(self.a) .. (self.name == 'sum' and ' + ' or ' * ') .. side(self.b)
   end
   local parts = {}
@@ -251,13 +262,15 @@ end
 local function points(fname, x)
   x = op.operand(fname, x, 4)
   if x.ndim == 1 then x = x:expand_dims(-1) end
-  if x.ndim ~= 2 or tensor.kind[x.dtype] == 'c' then error(('%s: the points are %s; give [n, d], a row for each'):format(fname, tensor.describe(x)), 4) end
+  if x.ndim ~= 2 or tensor.kind[x.dtype] == 'c' then
+    error(('%s: the points are %s; give [n, d], a row for each'):format(fname, tensor.describe(x)), 4)
+  end
   return x.dtype == 'f64' and x or x:to 'f64'
 end
 M.points = points
 
---- Covariances [n1, n2] of points a [n1, d] with b [n2, d]; without b of a with themselves, white noise included. With `slopes`, also the list of
---- derivatives in the logarithms of the hyperparameters.
+--- Covariances [n1, n2] of points a [n1, d] with b [n2, d]; without b of a with themselves, white noise included. With
+--- `slopes`, also the list of derivatives in the logarithms of the hyperparameters.
 ---@param a mc.tensor
 ---@param b? mc.tensor
 ---@param slopes? boolean
@@ -266,7 +279,10 @@ function Kernel:matrix(a, b, slopes)
   a = points('kernel', a)
   local same = b == nil
   b = same and a or points('kernel', b)
-  if a.shape[2] ~= b.shape[2] then error(('kernel: the points are %s and %s; they need equally many coordinates'):format(tensor.describe(a), tensor.describe(b)), 2) end
+  if a.shape[2] ~= b.shape[2] then
+    error(('kernel: the points are %s and %s; they need equally many coordinates'):format(tensor.describe(a),
+      tensor.describe(b)), 2)
+  end
   local n1, n2 = a.shape[1], b.shape[1]
   if self.a then
     local u, du = self.a:matrix(a, not same and b or nil, slopes)

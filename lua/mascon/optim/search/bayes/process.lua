@@ -1,4 +1,5 @@
--- process.lua - regression by Gaussian processes: posterior means, deviations, samples; hyperparameters by the marginal likelihood.
+-- process.lua - regression by Gaussian processes: posterior means, deviations, samples; hyperparameters by the marginal
+-- likelihood.
 --
 -- Holds the factor of the covariance and the fit of hyperparameters.
 --
@@ -27,13 +28,15 @@ local function factor(K)
   local scale = F.trace(K):item() / n
   if not (scale < math.huge) then return nil end
   for _, j in ipairs(JITTER) do
-    local fine, L = pcall(F.cholesky, j == 0 and K or K + F.eye(n) * (j * scale)) -- the one way an op says that a matrix is not definite
+    -- the one way an op says that a matrix is not definite
+    local fine, L = pcall(F.cholesky, j == 0 and K or K + F.eye(n) * (j * scale))
     if fine then return L end
     if not tostring(L):find 'positive definite' then error(L, 0) end
   end
 end
 
---- Factor, weights and log marginal likelihood of a kernel for these data; with slopes also the gradient in the logarithms of the hyperparameters.
+--- Factor, weights and log marginal likelihood of a kernel for these data; with slopes also the gradient in the
+--- logarithms of the hyperparameters.
 local function posterior(self, kernel, slopes)
   local K, list = kernel:matrix(self.X, nil, slopes)
   if self.noise then K = K + F.diag(self.noise) end
@@ -88,12 +91,15 @@ local function fit(self, restarts, key)
   end
   local values = {}
   at = at or start
-  for i = 1, #at do values[i] = kernel.theta[i].high == kernel.theta[i].low and kernel.theta[i].value or math.exp(at[i]) end
+  for i = 1, #at do
+    values[i] = kernel.theta[i].high == kernel.theta[i].low and kernel.theta[i].value or math.exp(at[i])
+  end
   kernel:values(values)
 end
 
 local OPTS = {
-  kernel = { nil, 'table' }, noise = { nil, 'any' }, normalize = { true, 'bool' }, fit = { true, 'bool' }, restarts = { 2, 'integer >= 0' }, key = { 0, 'any' },
+  kernel = { nil, 'table' }, noise = { nil, 'any' }, normalize = { true, 'bool' }, fit = { true, 'bool' },
+  restarts = { 2, 'integer >= 0' }, key = { 0, 'any' },
 }
 
 --- Regression by a Gaussian process: a distribution over functions that agrees with data.
@@ -102,7 +108,8 @@ local OPTS = {
 ---   kernel: of mc.optim.kernels, copied; default constant * matern(a length for each coordinate) + white
 ---   noise: variances of y known in advance, a number or [n] (in units of y^2), on top of the kernel's
 ---   normalize (true): y is moved to mean 0 and scaled to deviation 1 before, and back in predictions
----   fit (true): hyperparameters that are most likely given the data, from the kernel's values and `restarts` (2) other starts drawn from `key` (0)
+---   fit (true): hyperparameters that are most likely given the data, from the kernel's values and `restarts` (2) other
+---   starts drawn from `key` (0)
 ---
 --- Result: kernel, log_likelihood (of normalised y), n; methods predict(X, opts), sample(X, opts), likelihood(values).
 --- Errors: shapes that do not fit, NaN, a covariance that is not positive definite.
@@ -121,10 +128,14 @@ function M.gaussian_process(X, y, opts)
   y = op.operand(fname, y, 2)
   local n = X.shape[1]
   if y.ndim ~= 1 or y:numel() ~= n or tensor.kind[y.dtype] == 'c' then
-    error(('%s: X is %s and y %s; give a value for each point'):format(fname, tensor.describe(X), tensor.describe(y)), 2)
+    error(('%s: X is %s and y %s; give a value for each point'):format(fname, tensor.describe(X), tensor.describe(y)),
+      2)
   end
   if n == 0 then error(('%s: there are no points'):format(fname), 2) end
-  if not (F.all(F.isfinite(X)) and F.all(F.isfinite(y))) then error(('%s: X is %s, y %s, and some of it is NaN or infinite; leave such points out'):format(fname, tensor.describe(X), tensor.describe(y)), 2) end
+  if not (F.all(F.isfinite(X)) and F.all(F.isfinite(y))) then
+    error(('%s: X is %s, y %s, and some of it is NaN or infinite; leave such points out'):format(fname,
+      tensor.describe(X), tensor.describe(y)), 2)
+  end
   y = y:to 'f64'
   local self = setmetatable({ X = X, n = n, d = X.shape[2], mean = 0, scale = 1 }, Process)
   if o.normalize then
@@ -136,7 +147,8 @@ function M.gaussian_process(X, y, opts)
   if o.noise ~= nil then
     local v = op.operand(fname, o.noise, 2):to 'f64'
     if v.ndim > 0 and (v.ndim ~= 1 or v:numel() ~= n) or not F.all(F.ge(v, 0)) then
-      error(('%s: option noise is %s; give a variance, or one for each of %d points'):format(fname, tensor.describe(v), n), 2)
+      error(('%s: option noise is %s; give a variance, or one for each of %d points'):format(fname,
+        tensor.describe(v), n), 2)
     end
     self.noise = v:broadcast_to { n } / self.scale ^ 2
   end
@@ -144,14 +156,18 @@ function M.gaussian_process(X, y, opts)
   if kernel == nil then
     local unit = {}
     for i = 1, self.d do unit[i] = 1 end
-    kernel = kernels.constant(1) * kernels.matern(self.d > 1 and unit or 1) + kernels.white(1e-2, { bounds = { 1e-8, 10 } })
+    kernel = kernels.constant(1) * kernels.matern(self.d > 1 and unit
+      or 1) + kernels.white(1e-2, { bounds = { 1e-8, 10 } })
   elseif not kernels.is(kernel) then
     error(('%s: option kernel is %s; give one of mc.optim.kernels'):format(fname, check.show(kernel)), 2)
   end
   self.kernel = kernel:copy()
   if o.fit then fit(self, o.restarts, o.key) end
   local p = posterior(self, self.kernel, false)
-  if not p then error(('%s: the covariance of kernel %s is not positive definite; add kernels.white, or noise'):format(fname, tostring(self.kernel)), 2) end
+  if not p then
+    error(('%s: the covariance of kernel %s is not positive definite; add kernels.white, or noise'):format(fname,
+      tostring(self.kernel)), 2)
+  end
   self._L, self._alpha, self.log_likelihood = p.L, p.alpha, p.value
   return self
 end
@@ -160,14 +176,18 @@ local PREDICT = { std = { true, 'bool' }, cov = { false, 'bool' }, noise = { fal
 
 --- Posterior at X [k, d]: mean [k], std [k], and with cov = true the covariance [k, k].
 ---
----   noise (false): with white noise of the kernel, for new observations instead of the function; std = false leaves the deviations out
+---   noise (false): with white noise of the kernel, for new observations instead of the function; std = false leaves
+---   the deviations out
 ---@param X mc.tensor
 ---@param opts? { std?: boolean, cov?: boolean, noise?: boolean }
 ---@return { mean: mc.tensor, std?: mc.tensor, cov?: mc.tensor }
 function Process:predict(X, opts)
   local o = check.opts('gaussian_process.predict', opts, PREDICT, 3)
   X = kernels.points('gaussian_process.predict', X)
-  if X.shape[2] ~= self.d then error(('gaussian_process.predict: the points are %s, those of the data have %d coordinates'):format(tensor.describe(X), self.d), 2) end
+  if X.shape[2] ~= self.d then
+    error(('gaussian_process.predict: the points are %s, those of the data have %d coordinates'):format(
+      tensor.describe(X), self.d), 2)
+  end
   local cross = self.kernel:matrix(X, self.X)
   local out = { mean = F.matmul(cross, self._alpha):reshape { -1 } * self.scale + self.mean }
   if o.std or o.cov then
@@ -189,16 +209,20 @@ end
 ---@param opts? { n?: integer, key?: any, seed?: integer, generator?: any }
 ---@return mc.tensor
 function Process:sample(X, opts)
-  local o = check.opts('gaussian_process.sample', opts, { n = { 1, 'integer >= 1' }, key = { nil, 'any' }, seed = { nil, 'integer >= 0' }, generator = { nil, 'any' } }, 3)
+  local o = check.opts('gaussian_process.sample', opts,
+    { n = { 1, 'integer >= 1' }, key = { nil, 'any' }, seed = { nil, 'integer >= 0' }, generator = { nil, 'any' } }, 3)
   local p = self:predict(X, { cov = true })
   local L = factor(p.cov)
-  if not L then error('gaussian_process.sample: the posterior covariance is not positive definite; take points further apart', 2) end
-  local z = require('mascon.random').normal({ o.n, p.mean:numel() }, { key = o.key, seed = o.seed, generator = o.generator })
+  if not L then
+    error('gaussian_process.sample: the posterior covariance is not positive definite; take points further apart', 2)
+  end
+  local z =
+    require('mascon.random').normal({ o.n, p.mean:numel() }, { key = o.key, seed = o.seed, generator = o.generator })
   return F.matmul(z, L.mT) + p.mean
 end
 
---- Log marginal likelihood of the data, and its gradient in the logarithms of the hyperparameters, for other values of them (those of the
---- fitted kernel without). nil where the covariance is not positive definite.
+--- Log marginal likelihood of the data, and its gradient in the logarithms of the hyperparameters, for other values of
+--- them (those of the fitted kernel without). nil where the covariance is not positive definite.
 ---@param values? number[]
 ---@return number|nil, number[]|nil
 function Process:likelihood(values)
@@ -214,7 +238,8 @@ function Process:likelihood(values)
 end
 
 function Process:__tostring()
-  return ('Gaussian process: %d points of %d coordinate%s, kernel %s, log likelihood %.6g'):format(self.n, self.d, self.d == 1 and '' or 's', tostring(self.kernel), self.log_likelihood)
+  return ('Gaussian process: %d points of %d coordinate%s, kernel %s, log likelihood %.6g'):format(self.n, self.d,
+    self.d == 1 and '' or 's', tostring(self.kernel), self.log_likelihood)
 end
 
 return M

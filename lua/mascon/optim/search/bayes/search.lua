@@ -20,14 +20,15 @@ local error = check.error
 local F = op.functions
 local M = {}
 
-local CANDIDATES, LOCAL, REFINED = 1024, 256, 2 -- points of the first look, as many near the best one, those improved further
+-- points of the first look, as many near the best one, those improved further
+local CANDIDATES, LOCAL, REFINED = 1024, 256, 2
 local SPREAD = 0.05 -- of the points near the best one
 local STEP = 1e-6 -- of differences in the cube
 local REFIT = 5 -- values after which hyperparameters are also sought from elsewhere
 
 local OPTS = {
-  acquisition = { 'ei', acquisition.NAMES }, xi = { 0, 'number >= 0' }, kappa = { 1.96, 'number >= 0' }, n_initial = { nil, 'integer >= 1' }, kernel = { nil, 'table' },
-  state = { nil, 'table' },
+  acquisition = { 'ei', acquisition.NAMES }, xi = { 0, 'number >= 0' }, kappa = { 1.96, 'number >= 0' },
+  n_initial = { nil, 'integer >= 1' }, kernel = { nil, 'table' }, state = { nil, 'table' },
 }
 for k, v in pairs(ask.SEEDED) do OPTS[k] = v end
 
@@ -53,7 +54,8 @@ local function kernel_of(self)
   else
     local unit = {}
     for i = 1, self.space.n do unit[i] = 0.5 end
-    k = kernels.constant(1, { bounds = { 1e-3, 1e3 } }) * kernels.matern(unit, { bounds = { 5e-3, 50 } }) + kernels.white(1e-4, { bounds = { 1e-9, 1 } })
+    k = kernels.constant(1, { bounds = { 1e-3, 1e3 } }) * kernels.matern(unit,
+      { bounds = { 5e-3, 50 } }) + kernels.white(1e-4, { bounds = { 1e-9, 1 } })
   end
   if self.s.hyper then k:values(self.s.hyper) end
   return k
@@ -64,7 +66,8 @@ local function model_of(self)
   local s = self.s
   local y = finite(s.y)
   local first = s.hyper == nil
-  local gp = process.gaussian_process(op.from_table(s.x), op.from_table(y), { kernel = kernel_of(self), restarts = first and 3 or #s.y % REFIT == 0 and 1 or 0, key = #s.y })
+  local gp = process.gaussian_process(op.from_table(s.x), op.from_table(y),
+    { kernel = kernel_of(self), restarts = first and 3 or #s.y % REFIT == 0 and 1 or 0, key = #s.y })
   s.hyper = gp.kernel:values()
   if #s.out == 0 then return gp, gp end
   local x = {}
@@ -122,7 +125,8 @@ local function propose(self)
   end
   local found = {}
   for k = 1, REFINED do
-    local u, value = box.minimise(objective, X[order[k]]:totable(), low, high, { maxiter = 25, gtol = 1e-6, ftol = 1e-7 })
+    local u, value =
+      box.minimise(objective, X[order[k]]:totable(), low, high, { maxiter = 25, gtol = 1e-6, ftol = 1e-7 })
     if value then found[#found + 1] = { value, snapped(self, u), k } end
   end
   table.sort(found, function(a, b)
@@ -146,7 +150,8 @@ function Search:_best()
   return at
 end
 
---- The next k points (1): a tensor [k, n], or a list of tables for named ranges. They may be told in any order, and others too.
+--- The next k points (1): a tensor [k, n], or a list of tables for named ranges. They may be told in any order, and
+--- others too.
 ---@param k? integer
 ---@return any
 function Search:ask(k)
@@ -173,13 +178,24 @@ end
 function Search:tell(x, f)
   local rows = self.space:read('bayes.tell', x)
   local values
-  if tensor.is(f) then values = f:reshape({ -1 }):totable() elseif type(f) == 'table' then values = f else values = { f } end
-  if #values ~= #rows then error(('bayes.tell: %d values for %d points; give one for each'):format(#values, #rows), 2) end
+  if tensor.is(f) then
+    values = f:reshape({ -1 }):totable()
+  elseif type(f) == 'table' then
+    values = f
+  else
+    values = { f }
+  end
+  if #values ~= #rows then
+    error(('bayes.tell: %d values for %d points; give one for each'):format(#values, #rows), 2)
+  end
   local s = self.s
   for i, row in ipairs(rows) do
     local v = values[i]
     if tensor.is(v) and v:numel() == 1 then v = v:item() end
-    if type(v) ~= 'number' then error(('bayes.tell: value %d is %s; give a number (infinity or NaN for a failed run)'):format(i, check.show(v)), 2) end
+    if type(v) ~= 'number' then
+      error(('bayes.tell: value %d is %s; give a number (infinity or NaN for a failed run)'):format(i, check.show(v)),
+        2)
+    end
     local u = self.space:cube(row)
     for j, out in ipairs(s.out) do
       local same = true
@@ -194,7 +210,8 @@ function Search:tell(x, f)
   return self
 end
 
---- The best point told, and all of them: x, fun, n, history = { x, y, best } (lists of points, values, best values so far), model()'s hyperparameters.
+--- The best point told, and all of them: x, fun, n, history = { x, y, best } (lists of points, values, best values so
+--- far), model()'s hyperparameters.
 ---@return table
 function Search:result()
   local s, history, least = self.s, { x = {}, y = {}, best = {} }, math.huge
@@ -211,7 +228,8 @@ end
 ---@return mascon.Process|nil
 function Search:model()
   if #self.s.y < 2 then return nil end
-  return process.gaussian_process(op.from_table(self.s.x), op.from_table(finite(self.s.y)), { kernel = kernel_of(self), fit = self.s.hyper == nil })
+  return process.gaussian_process(op.from_table(self.s.x), op.from_table(finite(self.s.y)),
+    { kernel = kernel_of(self), fit = self.s.hyper == nil })
 end
 
 --- A point (tensor or table) in coordinates of the unit cube, a tensor [n]: what model():predict takes.
@@ -224,15 +242,16 @@ local function plain(v)
   return y
 end
 
---- All there is to know as a plain table of numbers, texts and tables: { state = it } in the options goes on with the same bits.
+--- All there is to know as a plain table of numbers, texts and tables: { state = it } in the options goes on with the
+--- same bits.
 function Search:state() return plain(self.s) end
 
 --- A Bayesian search for the least value of an expensive function, asked and told.
 ---
----   space: a list of ranges { low, high }, or a table of them by name; { 1e-5, 1, log = true }: even in the logarithm; { 1, 8, integer = true }
----   acquisition: 'ei' (default, expected improvement by more than xi (0)), 'pi' (its probability), 'lcb' (mean - kappa (1.96) deviations)
----   n_initial: points of a Sobol' design before the model decides (2 n + 2); kernel: over the unit cube, of mc.optim.kernels (Matern 5/2 with a
----   length for each variable, and noise)
+---   space: a list of ranges { low, high }, or a table of them by name; { 1e-5, 1, log = true }: even in the logarithm;
+---   { 1, 8, integer = true } acquisition: 'ei' (default, expected improvement by more than xi (0)), 'pi' (its
+---   probability), 'lcb' (mean - kappa (1.96) deviations) n_initial: points of a Sobol' design before the model decides
+---   (2 n + 2); kernel: over the unit cube, of mc.optim.kernels (Matern 5/2 with a length for each variable, and noise)
 ---   seed, key, generator: source of random numbers; state: of search:state(), to go on
 ---
 --- Result: an object with ask(k), tell(points, values), result(), model(), cube(x), state().
@@ -252,30 +271,40 @@ function M.bayes_search(space, opts)
   local s
   if o.state then
     s = plain(o.state)
-    if s.method ~= 'bayes' then error(('%s: option state is of %s; give one of search:state()'):format(fname, check.show(s.method)), 2) end
-    if #(s.x[1] or s.out[1] or sp.keys) ~= sp.n then error(('%s: option state is of another space'):format(fname), 2) end
+    if s.method ~= 'bayes' then
+      error(('%s: option state is of %s; give one of search:state()'):format(fname, check.show(s.method)), 2)
+    end
+    if #(s.x[1] or s.out[1] or sp.keys) ~= sp.n then
+      error(('%s: option state is of another space'):format(fname), 2)
+    end
   else
-    s = { method = 'bayes', space = sp:plain(), x = {}, v = {}, y = {}, out = {}, asked = 0, n_initial = o.n_initial or 2 * sp.n + 2, random = ask.random(fname, o) }
-    s.design = ask.draw(s, function(g) return random.integers { 1, low = 0, high = 2 ^ 31, generator = g } end):totable()[1]
+    s = { method = 'bayes', space = sp:plain(), x = {}, v = {}, y = {}, out = {}, asked = 0,
+      n_initial = o.n_initial or 2 * sp.n + 2, random = ask.random(fname, o) }
+    s.design =
+      ask.draw(s, function(g) return random.integers { 1, low = 0, high = 2 ^ 31, generator = g } end):totable()[1]
   end
-  if o.kernel and not kernels.is(o.kernel) then error(('%s: option kernel is %s; give one of mc.optim.kernels'):format(fname, check.show(o.kernel)), 2) end
+  if o.kernel and not kernels.is(o.kernel) then
+    error(('%s: option kernel is %s; give one of mc.optim.kernels'):format(fname, check.show(o.kernel)), 2)
+  end
   return setmetatable({ space = sp, s = s, o = o, kernel = o.kernel }, Search)
 end
 
-local RUN = { n_calls = { 50, 'integer >= 1' }, batch = { 1, 'integer >= 1' }, callback = { nil, 'function' }, progress = { nil, 'any' }, target = { nil, 'number' } }
+local RUN = { n_calls = { 50, 'integer >= 1' }, batch = { 1, 'integer >= 1' }, callback = { nil, 'function' },
+  progress = { nil, 'any' }, target = { nil, 'number' } }
 for k, v in pairs(OPTS) do RUN[k] = v end
 
 --- The least value of an expensive function within ranges, by Bayesian optimisation.
 ---
----   f: function of a point (a tensor [n], or a table for named ranges) that gives a number; NaN or infinity: a run that failed
----   space, acquisition, xi, kappa, n_initial, kernel, seed, key, generator, state: as bayes_search
----   n_calls (50): evaluations in all, those of a state included; batch (1): points asked at a time; target: it ends at a value as low
----   callback(search), which ends the run by returning true; progress: a bar of mc.progress
+---   f: function of a point (a tensor [n], or a table for named ranges) that gives a number; NaN or infinity: a run
+---   that failed space, acquisition, xi, kappa, n_initial, kernel, seed, key, generator, state: as bayes_search n_calls
+---   (50): evaluations in all, those of a state included; batch (1): points asked at a time; target: it ends at a value
+---   as low callback(search), which ends the run by returning true; progress: a bar of mc.progress
 ---
 --- Result: x, fun, n, history = { x, y, best }, state (a plain table), search.
 --- Errors: ranges that are none; values that are no numbers.
 --- Source: as bayes_search.
----     local r = mc.optim.bayes(function(p) return (p.a - 0.3) ^ 2 + (p.k - 4) ^ 2 end, { a = { 0, 1 }, k = { 1, 8, integer = true } }, { n_calls = 20, seed = 1 })
+---     local r = mc.optim.bayes(function(p) return (p.a - 0.3) ^ 2 + (p.k - 4) ^ 2 end, { a = { 0, 1 }, k = { 1, 8,
+---       integer = true } }, { n_calls = 20, seed = 1 })
 ---     r.x.k  --> 4
 ---@param f fun(x: any): number
 ---@param space table
@@ -283,7 +312,9 @@ for k, v in pairs(OPTS) do RUN[k] = v end
 ---@return table
 function M.bayes(f, space, opts)
   local fname = 'bayes'
-  if type(f) ~= 'function' then error(('%s: the first argument is %s; give a function of a point'):format(fname, check.show(f)), 2) end
+  if type(f) ~= 'function' then
+    error(('%s: the first argument is %s; give a function of a point'):format(fname, check.show(f)), 2)
+  end
   local o = check.opts(fname, opts, RUN, 3)
   local inner = {}
   for k in pairs(OPTS) do inner[k] = o[k] end
@@ -296,7 +327,9 @@ function M.bayes(f, space, opts)
       local x = points[i]
       local v = f(x)
       if tensor.is(v) and v:numel() == 1 then v = v:item() end
-      if type(v) ~= 'number' then error(('%s: the function gave %s; it must give a number'):format(fname, check.show(v)), 2) end
+      if type(v) ~= 'number' then
+        error(('%s: the function gave %s; it must give a number'):format(fname, check.show(v)), 2)
+      end
       search:tell(x, v)
     end
     if o.progress then o.progress:update(#s.y) end

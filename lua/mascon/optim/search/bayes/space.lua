@@ -8,7 +8,8 @@ local op = require 'mascon.core.op'
 local error = check.error
 local M = {}
 
-local RANGE = { log = { false, 'bool' }, integer = { false, 'bool' }, low = { nil, 'number' }, high = { nil, 'number' } }
+local RANGE = { log = { false, 'bool' }, integer = { false, 'bool' }, low = { nil, 'number' },
+  high = { nil, 'number' } }
 
 ---@class mascon.Space
 ---@field n integer
@@ -21,25 +22,36 @@ Space.__index = Space
 local function range(fname, key, given)
   local r = given
   if type(given) == 'table' then r = { given[1] or given.low, given[2] or given.high } end
-  if type(r) ~= 'table' or type(r[1]) ~= 'number' or type(r[2]) ~= 'number' or not (r[1] < r[2] and r[1] > -math.huge and r[2] < math.huge) then
-    error(('%s: the range of %s is %s; give { low, high }, finite, low below high'):format(fname, tostring(key), type(r) == 'table' and ('{ %s, %s }'):format(tostring(r[1]), tostring(r[2])) or check.show(r)), 4)
+  if type(r) ~= 'table' or type(r[1]) ~= 'number' or type(r[2]) ~= 'number'
+    or not (r[1] < r[2] and r[1] > -math.huge and r[2] < math.huge) then
+    error(('%s: the range of %s is %s; give { low, high }, finite, low below high'):format(fname, tostring(key),
+      type(r) == 'table' and ('{ %s, %s }'):format(tostring(r[1]), tostring(r[2])) or check.show(r)), 4)
   end
   local named = {}
   for k, v in pairs(given) do if k ~= 1 and k ~= 2 then named[k] = v end end
   local o = check.opts(fname, named, RANGE, 5)
-  if o.log and r[1] <= 0 then error(('%s: the range of %s starts at %g; a logarithmic one starts above 0'):format(fname, tostring(key), r[1]), 4) end
-  if o.integer and (r[1] % 1 ~= 0 or r[2] % 1 ~= 0) then error(('%s: the range of %s is one of whole numbers; its ends are %g and %g'):format(fname, tostring(key), r[1], r[2]), 4) end
+  if o.log and r[1] <= 0 then
+    error(('%s: the range of %s starts at %g; a logarithmic one starts above 0'):format(fname, tostring(key), r[1]), 4)
+  end
+  if o.integer and (r[1] % 1 ~= 0 or r[2] % 1 ~= 0) then
+    error(('%s: the range of %s is one of whole numbers; its ends are %g and %g'):format(fname,
+      tostring(key), r[1], r[2]), 4)
+  end
   return { r[1], r[2], log = o.log, integer = o.integer }
 end
 
 --- A space from a list of ranges, or a table of them by name.
 ---@return mascon.Space
 function M.new(fname, spec)
-  if type(spec) ~= 'table' or next(spec) == nil then error(('%s: the space is %s; give a range { low, high } for each variable'):format(fname, check.show(spec)), 3) end
+  if type(spec) ~= 'table' or next(spec) == nil then
+    error(('%s: the space is %s; give a range { low, high } for each variable'):format(fname, check.show(spec)), 3)
+  end
   local keys, ranges = {}, {}
   for key in pairs(spec) do keys[#keys + 1] = key end
   local named = type(keys[1]) == 'string'
-  for _, key in ipairs(keys) do if (type(key) == 'string') ~= named then error(('%s: the space mixes names and positions'):format(fname), 3) end end
+  for _, key in ipairs(keys) do
+    if (type(key) == 'string') ~= named then error(('%s: the space mixes names and positions'):format(fname), 3) end
+  end
   table.sort(keys)
   for i, key in ipairs(keys) do ranges[i] = range(fname, key, spec[key]) end
   return setmetatable({ n = #keys, keys = keys, ranges = ranges, named = named }, Space)
@@ -113,7 +125,9 @@ function Space:read(fname, x)
   local rows
   if tensor.is(x) then
     if x.ndim == 1 then x = x:expand_dims(1) end
-    if x.ndim ~= 2 or x.shape[2] ~= self.n then error(('%s: the points are %s; give [k, %d]'):format(fname, tensor.describe(x), self.n), 3) end
+    if x.ndim ~= 2 or x.shape[2] ~= self.n then
+      error(('%s: the points are %s; give [k, %d]'):format(fname, tensor.describe(x), self.n), 3)
+    end
     rows = x:to('f64'):totable()
   elseif type(x) == 'table' then
     rows = (x[1] == nil or type(x[1]) == 'number') and { x } or x
@@ -125,7 +139,8 @@ function Space:read(fname, x)
     for i, key in ipairs(self.keys) do
       local r, a = self.ranges[i], row[self.named and key or i]
       if type(a) ~= 'number' or not (a >= r[1] and a <= r[2]) then
-        error(('%s: %s of point %d is %s; it must lie between %g and %g'):format(fname, tostring(key), k, check.show(a), r[1], r[2]), 3)
+        error(('%s: %s of point %d is %s; it must lie between %g and %g'):format(fname, tostring(key), k,
+          check.show(a), r[1], r[2]), 3)
       end
       v[i] = a
     end
