@@ -53,33 +53,36 @@ local function peers(by, load)
 end
 
 local function files(by)
-  local lines = { '| what | now | floor | goal |', '|---|---|---|---|' }
-  local function add(what, now, floor, goal)
-    if now then lines[#lines + 1] = ('| %s | %s | %s | %s |'):format(what, now, floor or '', goal or '') end
+  local lines = { '| what | now | floor | goal | load |', '|---|---|---|---|---|' }
+  local function add(r, what, now, floor, goal)
+    if not now then return end
+    lines[#lines + 1] = ('| %s | %s | %s | %s | %.1f |'):format(what, now, floor or '', goal or '', r.load)
   end
   local function times(r)
     return r and r.cpu and ('%s, %s of processors'):format(measure.time(r.seconds), measure.time(r.cpu))
   end
   local function percent(v) return v and ('%.2g %%'):format(100 * v) end
   local s, b = by.xpcs_stream_1e8, by.xpcs_blocks
-  add('from the file to the report, `--no-arrays`', times(by.xpcs_file_1e8), '30 s', 'reading')
-  add('the same with fitted_data.npz (4.8 GB)', times(by.xpcs_file_1e8_arrays))
+  add(by.xpcs_file_1e8, 'from the file to the report, `--no-arrays`', times(by.xpcs_file_1e8), '30 s', 'reading')
+  add(by.xpcs_file_1e8_arrays, 'the same with fitted_data.npz (4.8 GB)', times(by.xpcs_file_1e8_arrays))
   if s then
-    add(('the fit alone, every pass from a packed file, %d passes'):format(s.passes), times(s))
-    add('resident memory of that process, mean', ('%.0f MB'):format(s.resident / 1e6), '700 MB', '600 MB')
-    add('its standard deviation over blocks, of the mean', percent(s.varies), '20 %', '2 %')
-    add('one checkpoint, on disk', measure.time(s.save), '50 ms', '10 ms')
-    add(('its share of the fit, %d of them'):format(s.written), percent(s.saving), '1 %', '0.1 %')
+    add(s, ('the fit alone, every pass from a packed file, %d passes'):format(s.passes), times(s))
+    add(s, 'resident memory of that process, mean', ('%.0f MB'):format(s.resident / 1e6), '700 MB', '600 MB')
+    add(s, 'its standard deviation over blocks, of the mean', percent(s.varies), '20 %', '2 %')
+    add(s, 'one checkpoint, on disk', measure.time(s.save), '50 ms', '10 ms')
+    add(s, ('its share of the fit, %d of them'):format(s.written), percent(s.saving), '1 %', '0.1 %')
   end
   if b then
-    add('checkpoints and retries on against off, 23 angles in memory', percent(b.tolerant / b.plain - 1), '5 %', '1 %')
-    add('blocks checked for finite sums against one pass without', percent(b.checks / b.plain - 1), '1 %', '0.2 %')
+    add(b, ('checkpoints and retries on against off, 23 angles in memory (the hash of the data alone: %s)'):format(
+      percent(b.hash / b.plain)), percent(b.tolerant / b.plain - 1), '5 %', '1 %')
+    add(b, 'blocks checked for finite sums, against passes without', percent(b.checks / b.plain - 1), '1 %',
+      '0.2 %')
   end
   if #lines == 2 then return nil end
   local r = by.xpcs_file_1e8 or s or b
   return ('Files of 100 angles x 1000 x 1000 points (10^8 published ones), diffusion and shear, APS-U layout; '
-    .. 'mascon %s, %d threads, load of the machine %.1f when it began. The last two rows compare least processor '
-    .. 'times, one thread.\n\n%s'):format(r.version, r.threads, r.load, table.concat(lines, '\n'))
+    .. 'mascon %s, %d threads; load: of the machine when the row began. Checks and checkpoints are compared by '
+    .. 'least processor times of 23 angles, one thread.\n\n%s'):format(r.version, r.threads, table.concat(lines, '\n'))
 end
 
 --- The section of the page, or nil when nothing was measured. load: of the machine during the run.
