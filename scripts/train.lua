@@ -9,7 +9,8 @@ local o = mc.args.parse(arg, {
   name = 'train', usage = 'usage: mascon scripts/train.lua [INPUT.npz] [options]', positional = 1,
   about = 'Trains a two-layer network on labelled samples.',
   options = {
-    { 'hidden', 'integer', 'hidden units', default = 128 }, { 'epochs', 'integer', 'passes over the samples',
+    { 'hidden', 'integer', 'hidden units', default = 128 },
+    { 'epochs', 'integer', 'passes over the samples',
       default = 200 }, { 'batch', 'integer', 'samples per step', default = 256 }, { 'lr', 'number', 'learning rate',
         default = 1e-2 }, { 'weight_decay', 'number', 'decay of the weights', default = 1e-2 },
     { 'test', 'number', 'share of samples held out', default = 0.2 },

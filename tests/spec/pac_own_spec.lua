@@ -46,10 +46,10 @@ describe('an own measure', function()
   it('gives what the built-in measure of the same formula gives', function()
     local x = rows()
     for i, more in ipairs {
-      { n_perm = 19 }, { surrogate = 'exhaustive' }, { n_perm = 19, maxstat_of = 'raw' }, { n_perm = 19,
-        surrogate = 'swap_trials' }, { n_perm = 9, filter = 'morlet' }, { n_perm = 9, edges = 20 },
-      { n_perm = 9, pairs = { { 1, 2 }, { 2, 1 } } }, { n_perm = 9, mcp_scope = 'channel' }, { n_perm = 9,
-        mcp = 'fdr', norm = 'sub' }, { n_perm = 9, x_amp = mc.flip(x) },
+      { n_perm = 19 }, { surrogate = 'exhaustive' }, { n_perm = 19, maxstat_of = 'raw' },
+      { n_perm = 19, surrogate = 'swap_trials' }, { n_perm = 9, filter = 'morlet' }, { n_perm = 9, edges = 20 },
+      { n_perm = 9, pairs = { { 1, 2 }, { 2, 1 } } }, { n_perm = 9, mcp_scope = 'channel' },
+      { n_perm = 9, mcp = 'fdr', norm = 'sub' }, { n_perm = 9, x_amp = mc.flip(x) },
       { n_perm = 9, mask = mc.gt(generate.noise(900, 3):reshape(3, 300), -2) }, { shifts = { 0, 0, 100 } },
     } do agree(with(O, more), x, 'case ' .. i) end
     agree(with(O, { n_perm = 9, dtype = 'f32' }), x, 'f32', 1e-4)
@@ -59,8 +59,8 @@ describe('an own measure', function()
     local x = rows()
     local bad = x:copy()
     bad[{ 1, 2, 5 }] = 0 / 0
-    for i, more in ipairs { {}, { surrogate = 'swap_trials', permutations = { { 2, 1, 3 }, { 3, 1, 2 }, { 1, 3,
-      2 } } } } do agree(with(with(O, { n_perm = 9 }), more), bad, 'bad ' .. i) end
+    for i, more in ipairs { {}, { surrogate = 'swap_trials', permutations = { { 2, 1, 3 }, { 3, 1, 2 },
+    { 1, 3, 2 } } } } do agree(with(with(O, { n_perm = 9 }), more), bad, 'bad ' .. i) end
     local a, b = with(O, { n_perm = 9, x_amp = bad }), with(O, { n_perm = 9, x_amp = x })
     agree(a, x, 'bad amplitude')
     agree(b, bad, 'bad phase')

@@ -57,3 +57,32 @@ for path, always in pairs(ALWAYS) do
     end)
   end)
 end
+
+describe('mc.pac.compute', function()
+  it('notes each option that does nothing beside the others, and no other', function()
+    local x = mc.randn({ 2, 600 }, { seed = 7 })
+    --- Names of the options that the notes of a run call idle.
+    local function idle(options)
+      local o, names = { fs = 200, pha_n_bands = 1, amp_n_bands = 1, amp_range_hz = { 30, 60 } }, {}
+      for k, v in pairs(options) do o[k] = v end
+      for _, note in ipairs(mc.pac.compute(x, o).warnings) do
+        names[#names + 1] = note:match '^option (%S+) does nothing here: it acts where '
+      end
+      return table.concat(names, ' ')
+    end
+    local cases = {
+      { {}, '' }, { { seed = 42, n_bins = 18 }, '' }, -- defaults are harmless
+      { { n_perm = 20, seed = 2, null_shift = 3, norm = 'sub', mcp_scope = 'channel' }, '' },
+      { { seed = 2, norm = 'sub', mcp_scope = 'channel' }, 'seed norm mcp_scope' },
+      { { surrogate = 'exhaustive', n_perm = 20, seed = 2 }, 'n_perm seed' },
+      { { surrogate = 'swap_trials', n_perm = 9, min_shift = 3, axes = 'ST' }, 'min_shift' },
+      { { n_perm = 20, mcp = 'fdr', maxstat_of = 'raw' }, 'maxstat_of' },
+      { { measure = 'mvl', n_bins = 20, bin_norm = 'sum', return_dist = true }, 'n_bins bin_norm return_dist' },
+      { { tau = 0.1, ndpac_p = 0.1, plv_entry = 'fit' }, 'tau ndpac_p plv_entry' },
+      { { measure = 'ndpac', ndpac_p = 0.1 }, '' }, { { measure = 'plv', plv_entry = 'fit' }, '' },
+      { { binning = 'soft', tau = 0.1 }, '' }, { { filter = 'morlet', morlet_width = 6 }, '' },
+      { { filter = 'morlet', n_cycles = { 2, 4 } }, 'n_cycles' }, { { morlet_width = 6 }, 'morlet_width' },
+    }
+    for i, c in ipairs(cases) do assert.equal(c[2], idle(c[1]), 'case ' .. i) end
+  end)
+end)

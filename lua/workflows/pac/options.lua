@@ -122,6 +122,39 @@ local function complete_surrogates(o, given)
   o.notes = notes
 end
 
+local function surrogates(o) return o.surrogate ~= 'none' end
+local function drawn(o) return surrogates(o) and o.surrogate ~= 'exhaustive' and not o.shifts and not o.permutations end
+local function shifted(o) return surrogates(o) and o.surrogate ~= 'swap_trials' end
+local function corrected(o) return surrogates(o) and o.mcp ~= 'none' end
+local function binned(o) return not o.moments end
+
+--- When an option does something, and in words; those left out always do, or are refused where they do not.
+local DRAWN = 'surrogates are drawn (block_swap, time_lag, swap_trials)'
+local BINNED = 'phases are binned (mi, hr)'
+local ACTS = {
+  { 'n_perm', drawn, DRAWN }, { 'seed', drawn, DRAWN },
+  { 'min_shift', shifted, 'surrogates are shifts' }, { 'null_shift', shifted, 'surrogates are shifts' },
+  { 'norm', surrogates, 'there are surrogates' }, { 'mcp_scope', corrected, 'p-values are corrected' },
+  { 'maxstat_of', function(o) return corrected(o) and o.mcp == 'maxstat' end, 'mcp is "maxstat"' },
+  { 'n_bins', function(o) return binned(o) or o.own end, BINNED },
+  { 'bin_norm', function(o) return binned(o) and not o.own end, BINNED }, { 'return_dist', binned, BINNED },
+  { 'tau', function(o) return o.binning == 'soft' end, 'binning is "soft"' },
+  { 'ndpac_p', function(o) return o.measure == 'ndpac' end, 'measure is "ndpac"' },
+  { 'plv_entry', function(o) return o.measure == 'plv' end, 'measure is "plv"' },
+  { 'n_cycles', function(o) return o.filter == 'fir1' end, 'filter is "fir1"' },
+  { 'morlet_width', function(o) return o.filter == 'morlet' end, 'filter is "morlet"' },
+}
+
+--- Remarks on options that were given another value than the default and do nothing.
+local function complete_notes(o, given)
+  for _, rule in ipairs(ACTS) do
+    local name, acts, where = unpack(rule)
+    if given[name] ~= nil and given[name] ~= M.SPEC[name][1] and not acts(o) then
+      o.notes[#o.notes + 1] = ('option %s does nothing here: it acts where %s'):format(name, where)
+    end
+  end
+end
+
 --- Options checked by a table of them; a measure of the user is taken out first, since choices are names.
 ---@param fname string for messages
 ---@param opts table|nil
@@ -189,6 +222,7 @@ function M.complete(opts, phases)
     fail('pool_segments is true and measure is %s; pooling adds up bins, so it is for mi and hr', check.show(o.measure))
   end
   complete_surrogates(o, opts)
+  complete_notes(o, opts)
   return o
 end
 
