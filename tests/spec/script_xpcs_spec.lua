@@ -103,7 +103,7 @@ optimization: {nlsq: {loss: soft_l1, tolerance: 1.0e-8}, method: nlsq}
     for _, name in ipairs { 'nlsq/parameters.json', 'cmc/samples.npz', 'cmc/diagnostics.json', 'cmc/corner.svg',
       'report.html' } do assert.is_true(exists(out .. '/' .. name), name) end
     assert.is_truthy(script.read(out .. '/report.html'):find('Posterior', 1, true))
-    assert.is_truthy(text:find('1 chains of 12 draws', 1, true), text)
+    assert.is_truthy(text:find('1 chain of 12 draws', 1, true), text)
     text, status = run(data .. short .. '--method cmc --prior normal --nlsq-result ' .. out .. ' --output-dir ' .. out
       .. '2')
     assert.equal(0, status, text)
