@@ -167,7 +167,8 @@ end
 function M.text(s)
   local lines = { tostring(s.table) }
   lines[#lines + 1] = ('%s of %s, %d gradients in %.3g s (%.3g per s); prior %s'):format(
-    text.count(s.sample_stats.lp.shape[1], 'chain'), text.count(s.sample_stats.lp.shape[2], 'draw'), s.gradients, s.seconds, s.gradients_per_second, s.priors)
+    text.count(s.sample_stats.lp.shape[1], 'chain'), text.count(s.sample_stats.lp.shape[2], 'draw'), s.gradients,
+    s.seconds, s.gradients_per_second, s.priors)
   return table.concat(lines, '\n')
 end
 

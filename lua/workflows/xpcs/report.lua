@@ -165,7 +165,8 @@ function M.page(r, data, info)
   local sections = {
     { heading = 'What the data tell', paragraphs = r.verdict.sentences },
     { heading = 'Parameters', table = { header = head, rows = rows }, paragraphs = { M.line(r),
-      'good: reduced chi2 below 1.5 and nothing at a bound; marginal: below 3 and at most 2 at a bound; poor: the rest.',
+      'good: reduced chi2 below 1.5 and nothing at a bound; marginal: below 3 and at most 2 at a bound; poor: '
+        .. 'the rest.',
       ('Errors are standard errors from the %s, condition %.3g, %s.'):format(
       r.covariance_by == 'QR' and 'QR factors of the Jacobian' or r.covariance_by,
       r.condition, r.absolute_sigma and 'for sigma as given' or 'scaled by the misfit') } },
@@ -175,7 +176,10 @@ function M.page(r, data, info)
   local drawn, limit = math.min(data.F, info.angles or 6), 56
   for f = 1, drawn do figures[f] = M.heatmaps(r, data, f, { limit = limit }) end
   local every = math.ceil(data.n / limit)
-  local about = { drawn < data.F and ('Maps of the first %d of %d angles; all are fitted.'):format(drawn, data.F) or nil }
+  local about = {}
+  if drawn < data.F then
+    about[1] = ('Maps of the first %d of %d angles; all are fitted.'):format(drawn, data.F)
+  end
   if every > 1 then
     about[#about + 1] = ('Maps show one time in %d of %d; the fit takes all.'):format(every, data.n)
   end

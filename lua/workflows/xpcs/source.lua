@@ -57,7 +57,9 @@ local function frames(o, N, warnings)
 end
 
 local function checked(name, v, unit)
-  if type(v) ~= 'number' then error(('xpcs: %s is missing; give it in %s (--%s)'):format(name, unit, name:match '^%a+'), 4) end
+  if type(v) ~= 'number' then
+    error(('xpcs: %s is missing; give it in %s (--%s)'):format(name, unit, name:match '^%a+'), 4)
+  end
   if not (v > 0 and v < math.huge) then error(('xpcs: %s is %s; it must be positive and finite, %s'):format(name,
     check.show(v), unit), 4) end
   return v
