@@ -99,6 +99,20 @@ local function joint(s, list, record)
   if not r.success then return 3 end
 end
 
+--- The fit; one that is stopped ends the program with a sentence.
+local function fitted(s, data)
+  local ok, r
+  if s.model then ok, r = pcall(run.own, s, data) else ok, r = pcall(run.fit, s, data, o.quiet) end
+  if ok then return r end
+  local word = tostring(r):match 'interrupted' or tostring(r):match 'terminated'
+  if not word then error(r, 0) end
+  io.stderr:write(('xpcs: %s before the end of the fit: nothing was written; %s\n'):format(word,
+    s.model and 'the same command begins anew' or s.checkpoints
+    and ('the same command goes on from the checkpoint in %s'):format(s.checkpoints)
+    or 'the same command begins anew, with --checkpoint-dir it could go on where it stopped'))
+  os.exit(word == 'terminated' and 143 or 130)
+end
+
 --- Draws of the posterior; a run that is stopped before the first ones keeps its fit. The third is the word for that.
 local function draws(s, r)
   local ok, posterior, shards = pcall(run.posterior, s, r, o.quiet)
@@ -136,8 +150,7 @@ local function work(command, s)
   end
   local record = mc.manifest.new { options = s.fit, inputs = inputs_of(s), quiet = o.quiet }
   if s.joint then return joint(s, run.others(s, data, o.quiet), record) end
-  local r
-  if s.model then r = run.own(s, data) else r = run.fit(s, data, o.quiet) end
+  local r = fitted(s, data)
   record:stage('parameters', r.point.x)
   record:stage('chi2', r.chi2)
   local posterior, shards, stopped = draws(s, r)
@@ -171,7 +184,7 @@ local function work(command, s)
     print(posterior.interrupted .. ': the draws so far are kept; ' .. (s.checkpoints
       and 'the same command with --overwrite goes on from them'
       or 'with --checkpoint-dir a run can go on where it stopped'))
-    return 130
+    return posterior.interrupted == 'terminated' and 143 or 130
   end
   if not r.success then return 3 end
 end
