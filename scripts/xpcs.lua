@@ -78,13 +78,26 @@ local function say_unused(s)
   end
 end
 
+--- What f gives, of reading or of a fit; one that is stopped ends the program with a sentence.
+local function whole(s, f, ...)
+  local ok, r = pcall(f, ...)
+  if ok then return r end
+  local word = tostring(r):match 'interrupted' or tostring(r):match 'terminated'
+  if not word then error(r, 0) end
+  io.stderr:write(('xpcs: %s before the end of the fit: nothing was written; %s\n'):format(word,
+    (s.model or s.joint) and 'the same command begins anew' or s.checkpoints
+    and ('the same command goes on from the last checkpoint in %s, if there is one'):format(s.checkpoints)
+    or 'the same command begins anew, with --checkpoint-dir it could go on where it stopped'))
+  os.exit(word == 'terminated' and 143 or 130)
+end
+
 --- A fit of several data sets; the exit status.
 local function joint(s, list, record)
   for i = 2, #list do
     print(('data set %d: %s, %d angles x %d times, q = %.6g 1/A'):format(i, list[i].path, list[i].F, list[i].n,
       list[i].q))
   end
-  local r = run.joint(s, list)
+  local r = whole(s, run.joint, s, list)
   record:stage('parameters', r.point.x)
   local files = run.write_joint(s, list, r, record)
   print()
@@ -116,7 +129,7 @@ local function work(command, s)
     mc.results.folder('--output-dir', s.dir, { overwrite = o.overwrite, inputs = inputs_of(s),
       names = command == 'plot' and { run.PLOT } or nil })
   end
-  local data = run.data(s, o.quiet)
+  local data = whole(s, run.data, s, o.quiet)
   if mc.manifest.planning() then
     if command == 'plot' then error('plan is for fits; plot takes the time of reading', 0) end
     local list = s.joint and run.others(s, data, o.quiet) or { data }
@@ -137,7 +150,7 @@ local function work(command, s)
   local record = mc.manifest.new { options = s.fit, inputs = inputs_of(s), quiet = o.quiet }
   if s.joint then return joint(s, run.others(s, data, o.quiet), record) end
   local r
-  if s.model then r = run.own(s, data) else r = run.fit(s, data, o.quiet) end
+  if s.model then r = whole(s, run.own, s, data) else r = whole(s, run.fit, s, data, o.quiet) end
   record:stage('parameters', r.point.x)
   record:stage('chi2', r.chi2)
   local posterior, shards, stopped = draws(s, r)
@@ -171,7 +184,7 @@ local function work(command, s)
     print(posterior.interrupted .. ': the draws so far are kept; ' .. (s.checkpoints
       and 'the same command with --overwrite goes on from them'
       or 'with --checkpoint-dir a run can go on where it stopped'))
-    return 130
+    return posterior.interrupted == 'terminated' and 143 or 130
   end
   if not r.success then return 3 end
 end

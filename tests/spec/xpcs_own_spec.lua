@@ -115,4 +115,17 @@ describe('xpcs.own', function()
       xpcs.own.fit(d, function(p, a, b) return mc.exp(-p.rate * (b - a:add_(1))) end, { p0 = { rate = 0.1 } })
     end, 'the model writes into its argument')
   end)
+
+  it('names the place where a function of Lua got a tensor', function()
+    local function tail(p, t1, t2) return math.exp(-p.rate * (t2 - t1)) end
+    local function inside(p, t1, t2)
+      local v = math.exp(-p.rate * (t2 - t1))
+      return v
+    end
+    for _, g1 in ipairs { tail, inside } do
+      local ok, why = pcall(xpcs.own.fit, d, g1, { p0 = { rate = 0.1 } })
+      assert.is_false(ok)
+      assert.is_truthy(why:find 'xpcs_own_spec%.lua:%d+' and why:find('mc.exp', 1, true), why)
+    end
+  end)
 end)

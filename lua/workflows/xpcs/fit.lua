@@ -14,6 +14,7 @@ local scaling = require 'workflows.xpcs.scaling'
 local pass = require 'workflows.xpcs.pass'
 local problem = require 'workflows.xpcs.problem'
 local covariance = require 'workflows.xpcs.covariance'
+local contrasts = require 'workflows.xpcs.contrasts'
 local floor = require 'workflows.xpcs.floor'
 local verdict = require 'workflows.xpcs.verdict'
 local error = check.error
@@ -406,7 +407,7 @@ local function describe(p, o, point, status, iterations, seconds, left)
     nfev = p.nfev, iterations = iterations, seconds = seconds,
       points_per_second = p.nfev * data.points / math.max(seconds, 1e-9), last_step = left,
     geometry = p.geometry, kd = p.kd, ks = p.ks, at_bounds = bounds_hit, warnings = p.warnings, checks = checks,
-      cuts = floor.of(p.t, physics),
+      cuts = floor.of(p.t, physics), contrasts = contrasts.of(p, point, absolute),
       problem = p, point = point,
   }
   r.quality_flag = reduced < 1.5 and bounds_hit == 0 and 'good' or reduced < 3 and bounds_hit <= 2 and 'marginal'

@@ -158,7 +158,8 @@ function M.fit(list, opts)
     success = status > 0, nfev = self.nfev, point = best, shared = shared, iterations = steps, seconds = seconds,
     points_per_second = (self.nfev * points + alone) / math.max(seconds, 1e-9), correlation = {}, warnings = {},
     spectrum = { values = values, vectors = vectors, norms = norms }, absolute_sigma = absolute,
-    sigma_is_default = not absolute, loss = first.loss, problem = { free = {}, low = self.low, high = self.high } }
+    sigma_is_default = not absolute, joint = true, loss = first.loss, problem = { free = {}, low = self.low,
+      high = self.high } }
   for a, name in ipairs(self.names) do
     local e = math.sqrt(cov[a][a])
     if e > self.high[a] - self.low[a] then e = math.huge end
@@ -185,6 +186,7 @@ function M.fit(list, opts)
     end
     one.covariance_by = 'normal matrix of all data sets'
     one.nfev, one.points_per_second = r.nfev, r.points_per_second
+    one.joint = true
     one.verdict = verdict.plain(one)
     r.fits[i], plain = one, plain + one.chi2 / (settings[i].legacy_counting and 2 or 1)
   end

@@ -160,6 +160,7 @@ function M.fit(data, model, o)
     local b = mc.broadcast_to(t:reshape(1, m), { rows, m })
     return squared(model, values, data.phi[angle], a:contiguous(), b:contiguous())
   end
+  r.contrasts = require('workflows.xpcs.contrasts').own(r, data)
   r.verdict = verdict.plain(r, f.note)
   return r
 end

@@ -76,6 +76,23 @@ local function points(data, block, sigma)
   end)
 end
 
+--- g1 of the user's; a function of Lua's own that got a tensor is named with its place.
+local function called(g1, ...)
+  local ok, g = pcall(g1, ...)
+  if ok then return g end
+  local name = type(g) == 'string' and g:match "bad argument #%d+ to '([^']+)'"
+  if not name then error(g, 0) end
+  local about = debug.getinfo(g1, 'S')
+  local path, line = g:match '^(.-):(%d+): bad argument'
+  if path ~= about.short_src then -- it was called last of all: Lua names no place
+    path, line = about.short_src, ('%d to %d'):format(about.linedefined, about.lastlinedefined)
+  end
+  local what, use = 'a function of Lua such as math.exp', 'the one of mascon, such as mc.exp'
+  if math[name] then what, use = 'math.' .. name, 'mc.' .. name end
+  error(('xpcs: the model, %s:%s: %s takes numbers, and got a tensor or a parameter of the fit: use %s'):format(path,
+    line, what, use), 0)
+end
+
 --- Fits C2 = offset + contrast g1^2 with a g1 of the user's.
 ---
 ---@param data mascon.xpcs.Data in memory or streamed
@@ -134,7 +151,7 @@ function M.fit(data, g1, opts)
     return sum
   end
   local function model(x, p)
-    local g = g1(p, x[1], x[2], x[3])
+    local g = called(g1, p, x[1], x[2], x[3])
     return value(p, 'offset', x[4]) + value(p, 'contrast', x[4]) * g * g
   end
   data.block_values = data.block_values or 2 ^ 20

@@ -1,9 +1,10 @@
 -- verdict.lua - what a fit tells and what it does not, in sentences, before any number.
 --
--- Three findings: combinations of parameters that the data do not determine at all (a direction of the scaled normal
+-- Findings: combinations of parameters that the data do not determine at all (a direction of the scaled normal
 -- matrix without curvature), combinations whose
 -- one-standard-error range exceeds the bounds, and single parameters known worse than to half of their value or tied
 -- closely to another one.
+local contrasts = require 'workflows.xpcs.contrasts'
 local floor = require 'workflows.xpcs.floor'
 local M = {}
 
@@ -69,19 +70,41 @@ function M.misfit(r)
   return { reduced = r.reduced_chi2, sd = sd, improbable = not (r.reduced_chi2 <= 1 + IMPROBABLE * sd) }
 end
 
+--- Where other starts come from: what the kind of fit takes.
+local function other_starts(r)
+  if r.mode == 'own model' then return 'fit from other starting values (--p0)' end
+  if r.joint then return 'fit from other starting values (--initial-d0 and its kin)' end
+  return 'search from other starts (--multi-start 20)'
+end
+
+local function tell_angles(r, out, say)
+  if not r.contrasts or not r.contrasts.improbable then return end
+  out.level = out.level == 'determined' and 'weak' or out.level
+  say('%s.', contrasts.sentence(r.contrasts))
+end
+
 local function tell_misfit(r, out, say)
   local m = M.misfit(r)
   if not m or not m.improbable then return end
   out.misfit, out.level = true, out.level == 'determined' and 'weak' or out.level
   local searched = r.search and not r.search.skipped
+  local suspect = r.contrasts and r.contrasts.improbable and 'contrast or offset differ between the angles (above), '
+    or ''
   local robust = r.loss ~= 'linear' and ('some points are outliers, which loss %s weighs down, '):format(r.loss) or ''
   say('Reduced chi2 is %.4g, where 1 +/- %.2g is expected of %d points with the sigma that was given: the fit does not '
     .. 'describe the data within it, and its values and standard errors are not to be trusted. %s.', m.reduced, m.sd,
     r.n_points, searched
-    and ('It is the best of %d starts: sigma is too small, %sor the model is not that of the data'):format(
-      #r.search.fits, robust)
-    or 'It may have ended in a local minimum: search from other starts (--multi-start 20); else sigma is too small, '
-    .. robust .. 'or the model is not that of the data')
+    and ('It is the best of %d starts: %ssigma is too small, %sor the model is not that of the data'):format(
+      #r.search.fits, suspect, robust)
+    or ('It may have ended in a local minimum: %s; else %ssigma is too small, %sor the model is not that of the data')
+      :format(other_starts(r), suspect, robust))
+end
+
+--- Where bounds are said.
+local function bounds_in(r)
+  if r.mode == 'own model' then return 'bounds in the file of the model' end
+  return 'mascon scripts/xpcs.lua config --output c.yaml writes them; then parameter_space.bounds in it, and --config '
+    .. 'c.yaml'
 end
 
 --- Sentences on single parameters and pairs, and one where there is nothing to say.
@@ -96,8 +119,9 @@ local function common(r, known, out, say)
     if q.state == 'free' and not known[q.name] then
       local e = q.error
       if q.at_bound then
-        say('%s ended at its %s bound, %s: its error is not meaningful; widen the bound or fix it.', q.name, q.at_bound,
-          text(q.at_bound == 'lower' and q.low or q.high))
+        say('%s ended at its %s bound, %s: its error is not meaningful; widen the bound (%s) or fix it '
+          .. '(--fixed %s=VALUE).', q.name, q.at_bound, text(q.at_bound == 'lower' and q.low or q.high),
+          bounds_in(r), q.name)
         if out.level == 'determined' then out.level = 'weak' end
         table.insert(out.weak, q.name)
       elseif e and e > 0.5 * math.abs(q.value) and (q.name == 'D0' or q.name == 'gamma_dot_t0'
@@ -147,6 +171,7 @@ function M.of(r)
   local known = {}
   local n = #r.names
   local scale = r.absolute_sigma and 1 or math.sqrt(r.reduced_chi2)
+  tell_angles(r, out, say)
   tell_misfit(r, out, say)
   for k = 1, n do
     local v = s.vectors[k]
@@ -201,9 +226,9 @@ function M.of(r)
         out.level = out.level == 'determined' and 'weak' or out.level
         table.insert(out.weak, three[1])
         say('%s, %s and %s lie on a curved ridge: their standard errors hold the truth less often than they say, and '
-          .. 'the true interval is not symmetric; use profile intervals (--profile 0.95) or the posterior '
-          .. '(--method both).',
-          unpack(three))
+          .. 'the true interval is not symmetric; %s.', three[1], three[2], three[3], r.joint
+          and 'fit a data set alone with --profile 0.95 to see it'
+          or 'use profile intervals (--profile 0.95) or the posterior (--method both)')
       end
     end
   end
@@ -219,6 +244,7 @@ function M.plain(r, note)
   local out = { sentences = {}, undetermined = {}, weak = {}, level = 'determined' }
   local say = teller(out)
   local known, list = {}, {}
+  tell_angles(r, out, say)
   tell_misfit(r, out, say)
   for _, q in ipairs(r.parameters) do
     if q.state == 'free' and not (q.error and q.error < math.huge) then

@@ -1,0 +1,81 @@
+-- xpcs_contrasts_spec.lua - contrast and offset that differ between angles are told, those that are equal are not.
+local mc = require 'mascon'
+local xpcs = mc.xpcs
+
+--- Data of static diffusion whose contrast at angle f is 0.2 (1 + step f).
+local function data(seed, step)
+  local s = xpcs.simulate { n = 30, q = 0.01, phi = { -60, -10, 20, 80 }, physics = { 3000, -0.2, 500 }, contrast = 0.2,
+    sigma = 0.002, seed = seed }
+  for f = 1, 4 do
+    local noise = mc.triu(mc.randn { 30, 30, seed = 77 * seed + f }, 1) * 0.002
+    s.c2[f] = xpcs.prepare.diagonal((s.c2[f] - 1) * (1 + step * f) + 1 + noise + noise.mT)
+  end
+  return xpcs.data.of(s)
+end
+
+local function told(r) return table.concat(r.verdict.sentences, '\n'):find('--scaling individual', 1, true) ~= nil end
+
+local function g1(p, t1, t2) return mc.exp(-(p.rate * (t2 - t1)) ^ p.stretch) end
+local MODEL = { g1 = g1, p0 = { rate = 0.1, stretch = 1 }, bounds = { rate = { 1e-4, 10 }, stretch = { 0.2, 3 } } }
+
+describe('xpcs.contrasts', function()
+  local sigma = 0.002 * math.sqrt(2)
+
+  it('says nothing of equal angles, in any of 20 draws, with sigma, without, or with another loss', function()
+    for seed = 1, 20 do
+      local d = data(seed, 0)
+      for _, o in ipairs { { sigma = sigma }, {}, seed % 5 == 0 and { sigma = sigma, loss = 'soft_l1' } or nil } do
+        local r = xpcs.fit(d, o)
+        assert.equal('averaged', r.scaling)
+        assert.is_false(told(r), table.concat(r.verdict.sentences, '\n'))
+      end
+    end
+  end)
+
+  it('tells angles that differ, and what chi2 falls by is that of a fit with g1 held', function()
+    local d = data(1, 0.1)
+    for _, o in ipairs { { sigma = sigma }, {}, { sigma = sigma, loss = 'soft_l1' } } do
+      local r = xpcs.fit(d, o)
+      assert.is_true(told(r))
+      assert.equal('weak', r.verdict.level)
+      local words = table.concat(r.verdict.sentences, '\n')
+      assert.is_truthy(words:find(' 80 deg %(contrast 0%.2[78]'), words)
+    end
+    local r = xpcs.fit(d, { sigma = sigma })
+    local held = xpcs.fit(d, { sigma = sigma, scaling = 'individual', initial = r.values,
+      fixed = { D0 = r.values.D0, alpha = r.values.alpha, D_offset = r.values.D_offset } })
+    assert.is_true(math.abs(r.chi2 * (1 - r.contrasts.gain) - held.chi2) < 1e-6 * r.chi2)
+    for _, v in ipairs(r.contrasts.list) do
+      for f, phi in ipairs(d.phi) do
+        if phi == v.phi then
+          assert.is_true(math.abs(v.best_contrast - held.contrast[f]) < 1e-6)
+          assert.is_true(math.abs(v.best_offset - held.offset[f]) < 1e-6)
+        end
+      end
+    end
+    assert.is_nil(xpcs.fit(d, { sigma = sigma, scaling = 'individual' }).contrasts)
+    for _, loss in ipairs { 'soft_l1', 'huber', 'cauchy', 'arctan' } do
+      local bent = xpcs.fit(d, { sigma = sigma, loss = loss })
+      local own = xpcs.fit(d, { sigma = sigma, loss = loss, scaling = 'individual' })
+      if loss == 'soft_l1' or loss == 'huber' then assert.is_true(told(bent)) end -- the others pass over what is far
+      assert.is_true(bent.contrasts.gain > 0 and bent.cost * (1 - bent.contrasts.gain) > own.cost, loss)
+    end
+  end)
+
+  it('tells them of joint fits and of own models, and advises only what these take', function()
+    local file = require 'workflows.xpcs.model_file'
+    for _, step in ipairs { 0, 0.1 } do
+      local a, b = data(2, 0), data(3, step)
+      local joint = xpcs.joint.fit({ a, b }, { sigma = sigma })
+      assert.is_false(told(joint.fits[1]))
+      assert.equal(step > 0, told(joint.fits[2]))
+      assert.equal(step > 0, table.concat(xpcs.joint.sentences(joint)):find('Data set 2: Contrast', 1, true) ~= nil)
+      for _, loss in ipairs { 'linear', 'soft_l1' } do
+        local own = file.fit(b, MODEL, { sigma = sigma, loss = loss })
+        assert.equal(step > 0, told(own), table.concat(own.verdict.sentences, '\n'))
+        local words = table.concat(own.verdict.sentences) .. table.concat(xpcs.joint.sentences(joint))
+        for _, refused in ipairs { '--multi-start', '--method' } do assert.is_nil(words:find(refused, 1, true)) end
+      end
+    end
+  end)
+end)
