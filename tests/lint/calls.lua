@@ -26,7 +26,8 @@ local C = {
   } },
   { '^runtime/', 'mmap', 'memory comes from mci_alloc', calls = true, files = {
     ['runtime/host/'] = 'the program', ['runtime/device/mc_device.c'] = 'addresses without memory',
-    ['runtime/device/mc_ref.c'] = 'one stretch of memory under two addresses', ['runtime/formats/mc_infile.c'] = 'files, mapped',
+    ['runtime/device/mc_ref.c'] = 'one stretch of memory under two addresses',
+    ['runtime/formats/mc_infile.c'] = 'files, mapped',
     ['runtime/formats/mc_hdf5_apart.c'] = 'memory shared with a process',
     ['runtime/formats/mc_hdf5_serve.c'] = 'memory shared with a process',
   } },

@@ -443,7 +443,8 @@ describe('tests/lint', function()
       'kernels/cpu/keep.c:4: has a variable that outlives a call')
     plant('runtime/tensor/said.c', '/* x */\nvoid f(void) { fwrite("x", 1, 1, stderr); }\n',
       'runtime/tensor/said.c:2: uses stderr')
-    plant('runtime/tensor/told.c', '/* x */\nvoid f(void) { g(getenv("X")); }\n', 'runtime/tensor/told.c:2: uses getenv')
+    plant('runtime/tensor/told.c', '/* x */\nvoid f(void) { g(getenv("X")); }\n',
+      'runtime/tensor/told.c:2: uses getenv')
     plant('lua/mascon/stats/other.lua', "-- x\nlocal o = io\no.write 'x'\n",
       'lua/mascon/stats/other.lua:2: takes io under another name')
     plant('kernels/cpu/room.c', '/* x */\nvoid *f(void) { return malloc(8); }\n', 'kernels/cpu/room.c:2: uses malloc')
