@@ -182,6 +182,7 @@ describe('scripts/pac.lua', function()
       ['--demo --pick Fz --measure ndpac --mcp fdr'] =
         '--mcp is for p and z, which are made of surrogates (not',
       ['--demo --pick Fz --measure mvl --n-bins 9'] = '--n-bins is for measures with phase bins',
+      ['--demo --pick Fz --n-bins 1e9'] = 'n_bins',
       ['--demo --pick Fz --measure mvl --bin-norm sum'] = '--bin-norm is for the measures mi and hr',
       ['--demo --pick Fz --measure mvl --segments pool'] =
         '--segments is for several segments and the measures mi and hr',
@@ -193,7 +194,8 @@ describe('scripts/pac.lua', function()
       local said, rc = run(line .. ' --quiet --out ' .. folder .. '-refused')
       assert.is_true(rc == 1 or rc == 2, line .. said)
       assert.truthy(said:find(words, 1, true), line .. said)
-      assert.is_false(exists(folder .. '-refused/manifest.json'))
+      assert.is_nil(said:find('without effect', 1, true), line .. said)
+      assert.is_false(mc.file.is_folder(folder .. '-refused'), line) -- not even an empty folder
     end
     local ok, why = pcall(mc.pac.plan, 4000, { fs = 1e300 })
     assert.is_false(ok)

@@ -103,7 +103,7 @@ optimization: {nlsq: {loss: soft_l1, tolerance: 1.0e-8}, method: nlsq}
     for _, name in ipairs { 'nlsq/parameters.json', 'cmc/samples.npz', 'cmc/diagnostics.json', 'cmc/corner.svg',
       'report.html' } do assert.is_true(exists(out .. '/' .. name), name) end
     assert.is_truthy(script.read(out .. '/report.html'):find('Posterior', 1, true))
-    assert.is_truthy(text:find('1 chains of 12 draws', 1, true), text)
+    assert.is_truthy(text:find('1 chain of 12 draws', 1, true), text)
     text, status = run(data .. short .. '--method cmc --prior normal --nlsq-result ' .. out .. ' --output-dir ' .. out
       .. '2')
     assert.equal(0, status, text)
@@ -156,6 +156,9 @@ return {
     fails(data .. ' --laminar-flow --model ' .. model, 1, '--laminar-flow has no meaning with --model')
     fails(data .. ' --method both --model ' .. model, 1, '--method both')
     fails(data .. ' --p0 rate=1', 1, '--model')
+    fails(data .. ' --initial-d0 3 --model ' .. model, 1, '--initial-d0 has no meaning with --model', '--p0')
+    fails(data .. ' --nlsq-result d2 --model ' .. model, 1, '--nlsq-result has no meaning with --model')
+    fails(data .. ' --static-mode --fixed phi0=3', 1, '--fixed phi0 belongs to laminar flow')
     fails(data .. ' --p0 speed=1 --model ' .. model, 1, '--p0 speed', 'rate, stretch')
   end)
 
@@ -187,6 +190,14 @@ return {
     assert.is_truthy(mc.load(out .. '2/joint.json').parameters['D0[set 2]'])
     fails(data .. ' --joint ' .. folder .. '/none.h5', 1, '--joint', 'none.h5')
     fails(data .. ' --shared D0', 1, '--joint')
+    fails(data .. ' --joint ' .. data, 1, '--joint ' .. data, 'data set 1 (q = 0.01 1/A) takes its matrices already')
+    fails(line .. ',' .. other, 1, 'data set 2 (q = 0.014 1/A) takes its matrices already')
+    fails(data .. ' --q 0.01 --joint 0.011', 1, '--joint 0.011: the nearest q', 'is 0.01 1/A', 'count twice')
+    text, status = run(line .. ' --q 0.01 --output-dir ' .. out .. '3')
+    assert.equal(0, status, text)
+    assert.is_truthy(text:find('note: data set 2: ' .. other .. ' says q = 0.014 1/A and 0.01 is asked for', 1, true),
+      text)
+    assert.equal(r.chi_squared, mc.load(out .. '3/joint.json').chi_squared)
     fails(line .. ' --profile 0.95', 1, '--profile has no meaning with --joint')
     fails(line .. ' --shared contrast', 1, 'belong to a data set')
   end)

@@ -258,6 +258,11 @@ describe('xpcs.posterior', function()
     end
     assert.is_truthy(mc.file.read(folder .. '/posterior_predictive.svg'):find(
       ('phi = %.4g deg from t1 = %.4g s'):format(b.phi[1], z['constant_data/start']:item()), 1, true))
+    for name, words in pairs { trace = { 'D0 (A^2/s)', 'chain 2' }, corner = { 'D0 (A^2/s)' },
+      marginals = { 'D0 (A^2/s)', 'dashed: 5 % and 95 % quantiles' } } do
+      local drawing = mc.file.read(('%s/%s.svg'):format(folder, name))
+      for _, word in ipairs(words) do assert.is_truthy(drawing:find(word, 1, true), name .. ': ' .. word) end
+    end
     local d = mc.load(folder .. '/diagnostics.json')
     for _, name in ipairs { 'max_rhat', 'min_ess', 'divergences', 'energy_bfmi', 'gradients', 'warnings' } do
       assert.is_truthy(d[name], name)

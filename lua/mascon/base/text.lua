@@ -13,6 +13,11 @@ local M = {}
 local floor, abs, huge = math.floor, math.abs, math.huge
 local fmt, byte, rep, sub = string.format, string.byte, string.rep, string.sub
 
+--- A count with its word: "1 chain", "2 chains".
+---@param n number
+---@param word string the singular; its plural takes an s
+function M.count(n, word) return fmt('%d %s%s', n, word, n == 1 and '' or 's') end
+
 ---------------------------------------------------------------------------------------------------------------
 -- Numbers
 

@@ -1,4 +1,6 @@
 -- figures.lua - draws of a sampler as figures: traces, marginals, pairs, predictions beside what was observed.
+--
+-- A result may hold units, a table by label: they stand beside the names of axes.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'
@@ -19,6 +21,7 @@ local function picked(fname, r, o, most)
     error(('%s: there are %d numbers to show, and room for %d; choose parameters by the option names'):format(fname,
       #rows, most), 3)
   end
+  for _, row in ipairs(rows) do row.unit = r.units and r.units[row.label] end
   return rows
 end
 
@@ -40,11 +43,12 @@ function M.trace(r, opts)
   local diverging = r.sample_stats.diverging
   for i, row in ipairs(rows) do
     local chains = row.draws.shape[1]
-    local left = fig:axes(i, 1, { xlabel = row.label, ylabel = 'Density' })
-    local right = fig:axes(i, 2, { ylabel = row.label, xlabel = i == #rows and 'Draw' or nil })
+    local left = fig:axes(i, 1, { xlabel = row.label, xunit = row.unit, ylabel = 'Density' })
+    local right = fig:axes(i, 2, { ylabel = row.label, yunit = row.unit, xlabel = i == #rows and 'Draw' or nil })
     local bottom = F.min(row.draws):item()
     for c = 1, chains do
-      left:hist(row.draws[c], { density = true, alpha = 0.4 })
+      left:hist(row.draws[c], { density = true, alpha = 0.4,
+        label = i == 1 and chains > 1 and ('chain %d'):format(c) or nil })
       right:line(row.draws[c], { width = 0.6 })
     end
     for c = 1, chains do
@@ -90,7 +94,8 @@ function M.corner(r, opts)
     local y = everything(rows[i].draws)
     for j = 1, i do
       local at = fig:axes(i, j,
-        { xlabel = i == n and rows[j].label or nil, ylabel = j == 1 and i > 1 and rows[i].label or nil })
+        { xlabel = i == n and rows[j].label or nil, xunit = i == n and rows[j].unit or nil,
+        ylabel = j == 1 and i > 1 and rows[i].label or nil, yunit = j == 1 and i > 1 and rows[i].unit or nil })
       local x = everything(rows[j].draws)
       if i == j then at:hist(x, { density = true, ylabel = j == 1 and 'Density' or '' })
       else
@@ -116,10 +121,11 @@ end
 function M.marginals(r, opts)
   local rows = picked('sample.marginals', r, check.opts('sample.marginals', opts, PICK), 40)
   local cols = math.min(3, #rows)
-  local fig = plot.figure { rows = math.ceil(#rows / cols), cols = cols }
+  local fig = plot.figure { rows = math.ceil(#rows / cols), cols = cols,
+    title = 'full line: median; dashed: 5 % and 95 % quantiles' }
   for i, row in ipairs(rows) do
     local x = everything(row.draws)
-    local at = fig:axes(math.ceil(i / cols), (i - 1) % cols + 1, { xlabel = row.label })
+    local at = fig:axes(math.ceil(i / cols), (i - 1) % cols + 1, { xlabel = row.label, xunit = row.unit })
     at:hist(x, { density = true })
     for _, q in ipairs { 0.05, 0.5, 0.95 } do
       at:vline(F.quantile(x, q):item(), { dash = q == 0.5 and 'solid' or 'dashed', width = 1.2, color = '#333333' })

@@ -227,8 +227,9 @@ function M.table(r)
       q.at_bound and ('at %s bound'):format(q.at_bound) or '' }
   end
   return text.table(rows, { header = { 'parameter', 'value', 'standard error', 'shared by', '' } })
-    .. ('chi2 %.6g, reduced %.4g, %d points, %d parameters, %d iterations in %.3g s, %s points/s\n'):format(r.chi2,
-    r.reduced_chi2, r.n_points, r.n_parameters, r.iterations, r.seconds, text.significant(r.points_per_second, 3))
+    .. ('chi2 %.6g, reduced %.4g, %s, %s, %s in %.3g s, %s points/s\n'):format(r.chi2, r.reduced_chi2,
+    text.count(r.n_points, 'point'), text.count(r.n_parameters, 'parameter'), text.count(r.iterations, 'iteration'),
+    r.seconds, text.significant(r.points_per_second, 3))
 end
 
 --- What is said of a joint fit before its numbers: its verdict, then of each data set what is not said yet.

@@ -253,7 +253,8 @@ function M.run(r, opts)
     table.insert(warnings, 'priors around the fit count the data twice; intervals come out too narrow')
   end
   renamed(out, to, names)
-  out.seed = o.seed
+  out.seed, out.units = o.seed, {}
+  for _, one in ipairs(r.parameters) do out.units[one.name] = one.unit ~= '' and one.unit or nil end
   out.fit, out.table = r, out:summary()
   return out
 end

@@ -2,6 +2,7 @@
 --
 -- Everything lies in DIR/cmc, under the names of upstream where it has one.
 local mc = require 'mascon'
+local text = require 'mascon.base.text'
 local model = require 'workflows.xpcs.model'
 local M = {}
 
@@ -65,6 +66,9 @@ function M.warnings(s)
     w = w:gsub('use metric = "dense", scale the parameters, or raise max_depth',
       'raise optimization.cmc.max_tree_depth, or fix what the data do not determine')
     w = w:gsub('write the model in other parameters', 'fix what the data do not determine')
+    if s.sample_stats.lp.shape[1] == 1 then
+      w = w:gsub('the chains do not agree yet', 'the halves of the chain do not agree yet')
+    end
     w = w:gsub('draw more, with a longer warm%-up', 'raise --n-samples and --n-warmup')
     w = w:gsub('draw more$', 'raise --n-samples')
     out[i] = w
@@ -162,8 +166,9 @@ end
 --- The table of a posterior for a terminal.
 function M.text(s)
   local lines = { tostring(s.table) }
-  lines[#lines + 1] = ('%d chains of %d draws, %d gradients in %.3g s (%.3g per s); prior %s'):format(
-    s.sample_stats.lp.shape[1], s.sample_stats.lp.shape[2], s.gradients, s.seconds, s.gradients_per_second, s.priors)
+  lines[#lines + 1] = ('%s of %s, %d gradients in %.3g s (%.3g per s); prior %s'):format(
+    text.count(s.sample_stats.lp.shape[1], 'chain'), text.count(s.sample_stats.lp.shape[2], 'draw'), s.gradients,
+    s.seconds, s.gradients_per_second, s.priors)
   return table.concat(lines, '\n')
 end
 

@@ -24,7 +24,9 @@ local function cells(r)
       interval and ('%s .. %s'):format(shown(interval.low, 5), shown(interval.high, 5)) or '',
       (q.angle and ('%g deg '):format(q.angle) or '') .. (q.at_bound and ('at %s bound'):format(q.at_bound) or '') }
   end
-  return { 'parameter', 'unit', 'value', 'standard error', 'interval', '' }, rows
+  local _, any = next(r.intervals or {})
+  return { 'parameter', 'unit', 'value', 'standard error',
+    any and ('%g %% interval'):format(100 * (any.level or 0.95)) or 'interval', '' }, rows
 end
 
 --- The table of parameters for a terminal.
@@ -36,9 +38,10 @@ end
 --- One line on the fit.
 function M.line(r)
   return (
-    '%s, %s scaling: chi2 %.6g, reduced %.4g (%s), %d points, %d parameters, %d iterations in %.3g s, %s points/s')
+    '%s, %s scaling: chi2 %.6g, reduced %.4g (%s), %s, %s, %s in %.3g s, %s points/s')
     :format(r.mode, r.scaling, r.chi2, r.reduced_chi2, r.quality_flag,
-      r.n_points, r.n_parameters, r.iterations, r.seconds, text.significant(r.points_per_second, 3))
+      text.count(r.n_points, 'point'), text.count(r.n_parameters, 'parameter'), text.count(r.iterations, 'iteration'),
+      r.seconds, text.significant(r.points_per_second, 3))
 end
 
 -- ---------------------------------------------------------------- figures
@@ -142,7 +145,7 @@ function M.residuals(r, data)
   local ax = fig:axes(1, 1)
   ax:line(x, y, { label = 'residuals', step = true })
   ax:line(x, normal, { label = 'normal distribution', dash = 'dashed', color = '#444444' })
-  ax:set { xlabel = 'residual / sigma', ylabel = 'density', legend = 'best' }
+  ax:set { xlabel = 'residual / sigma (what lies beyond 5 is in the end bins)', ylabel = 'density', legend = 'best' }
   return fig
 end
 
@@ -161,13 +164,25 @@ function M.page(r, data, info)
   local sections = {
     { heading = 'What the data tell', paragraphs = r.verdict.sentences },
     { heading = 'Parameters', table = { header = head, rows = rows }, paragraphs = { M.line(r),
-      ('Errors are standard errors from the normal matrix (%s), condition %.3g, %s.'):format(r.covariance_by,
+      'good: reduced chi2 below 1.5 and nothing at a bound; marginal: below 3 and at most 2 at a bound; poor: '
+        .. 'the rest.',
+      ('Errors are standard errors from the %s, condition %.3g, %s.'):format(
+      r.covariance_by == 'QR' and 'QR factors of the Jacobian' or r.covariance_by,
       r.condition, r.absolute_sigma and 'for sigma as given' or 'scaled by the misfit') } },
   }
   if #notes > 0 then table.insert(sections, { heading = 'Read with care', paragraphs = notes }) end
   local figures = {}
-  for f = 1, math.min(data.F, info.angles or 6) do figures[f] = M.heatmaps(r, data, f, { limit = 56 }) end
-  table.insert(sections, { heading = 'Experiment, fit, residual', figures = figures })
+  local drawn, limit = math.min(data.F, info.angles or 6), 56
+  for f = 1, drawn do figures[f] = M.heatmaps(r, data, f, { limit = limit }) end
+  local every = math.ceil(data.n / limit)
+  local about = {}
+  if drawn < data.F then
+    about[1] = ('Maps of the first %d of %d angles; all are fitted.'):format(drawn, data.F)
+  end
+  if every > 1 then
+    about[#about + 1] = ('Maps show one time in %d of %d; the fit takes all.'):format(every, data.n)
+  end
+  table.insert(sections, { heading = 'Experiment, fit, residual', paragraphs = about, figures = figures })
   table.insert(sections, { heading = 'Cuts along the age', figure = M.cuts(r, data, 1) })
   table.insert(sections, { heading = 'Residuals', figure = M.residuals(r, data) })
   if info.posterior then
