@@ -100,6 +100,9 @@ function run.generate()
   local r = rollout.generate.run(c, { out = o.output, resume = o.resume, overwrite = o.overwrite, first = first,
     last = last, quiet = o.quiet })
   for _, line in ipairs(rollout.report.quality(r.quality, r.shard)) do print(line) end
+  for _, p in ipairs(r.bad) do
+    print(('note: rows %d to %d were made anew; their part was damaged (%s)'):format(p.first, p.last, p.path))
+  end
   if r.complete then
     print(r.path .. ' is complete already')
     if mc.file.exists(page) then return end

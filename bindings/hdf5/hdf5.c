@@ -191,7 +191,7 @@ static object *open_locked(const char *path)
 
 static void *open_file(const char *path)
 {
-    hdf5_enter();
+    if (hdf5_enter_with_room(path)) return NULL;
     object *o = open_locked(path);
     hdf5_leave();
     return o;
@@ -207,7 +207,7 @@ static void *open_at(const void *p, const char *name)
                                o->label);
         return NULL;
     }
-    hdf5_enter();
+    if (hdf5_enter_with_room(o->label)) return NULL;
     hid_t id = H5Oopen(o->id, name, H5P_DEFAULT);
     if (id >= 0)
         found = make_object(id, -1, o->label, name);
@@ -223,11 +223,11 @@ static void *open_attribute(const void *p, const char *name)
 {
     const object *o = p;
     object *found = NULL;
-    hdf5_enter();
+    if (hdf5_enter_with_room(o->label)) return NULL;
     hid_t id = H5Aopen(o->id, name, H5P_DEFAULT);
     if (id >= 0)
         found = make_object(id, MC_H5_ATTRIBUTE, o->label, name);
-    else
+    else if (!hdf5_starved(o->label))
         (void)hdf5_host->error(STATUS_INVALID, "hdf5: %s: there is no attribute %s (%s)", o->label,
                                name, hdf5_why());
     hdf5_leave();
@@ -368,7 +368,7 @@ static int list_names(object *o, int what)
 static int64_t count_names(void *p, int what)
 {
     object *o = p;
-    hdf5_enter();
+    if (hdf5_enter_with_room(o->label)) return -1;
     const int rc = o->listed == what ? 0 : list_names(o, what);
     hdf5_leave();
     return rc ? -1 : o->listed_count;
@@ -514,7 +514,8 @@ static int read_numbers(const void *p, const int64_t *start, const int64_t *coun
     int status = check_selection(o, start, count, step);
     const int64_t n = status ? 0 : selected(o, count);
     if (n == 0) return status;
-    hdf5_enter();
+    status = hdf5_enter_with_room(o->label);
+    if (status) return status;
     status = read_slabs(o, start, count, step, o->about.size, out);
     hdf5_leave();
     return status ? status : check_values(o, out, n);
@@ -580,7 +581,8 @@ static int read_texts(void *p, const int64_t *start, const int64_t *count, const
     int status = check_selection(o, start, count, step);
     if (status) return status;
     const int64_t n = selected(o, count);
-    hdf5_enter();
+    status = hdf5_enter_with_room(o->label);
+    if (status) return status;
     const int64_t item = (int64_t)H5Tget_size(o->memory);
     const int points = H5Tget_class(o->memory) == H5T_VLEN || H5Tis_variable_str(o->memory) > 0;
     if (n > MOST_TEXTS || item <= 0 || item > ((int64_t)1 << 32) / (n > 0 ? n : 1)) {

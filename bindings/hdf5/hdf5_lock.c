@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
 const mc_host_api *hdf5_host;
 
@@ -24,9 +25,22 @@ void *hdf5_alloc(size_t bytes)
     return p;
 }
 
+/* libhdf5 ends the process in some calls when it gets no memory (seen in H5Fopen of 1.10.8): so
+ * there has to be room for what a call takes, and after a failure the room tells what was short.
+ * Address space only, which is given back at once. */
+#define ROOM ((size_t)24 << 20)
+
+static int has_room(void)
+{
+    void *p = mmap(NULL, ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED) return 0;
+    (void)munmap(p, ROOM);
+    return 1;
+}
+
 int hdf5_starved(const char *label)
 {
-    return starved ? hdf5_host->error(
+    return starved || !has_room() ? hdf5_host->error(
                          STATUS_NOMEM,
                          "hdf5: %s: no memory; release tensors, or read and write less at a time",
                          label)
@@ -41,6 +55,14 @@ void hdf5_enter(void)
     (void)H5Eclear2(H5E_DEFAULT);
     why[0] = 0;
     starved = 0;
+}
+
+int hdf5_enter_with_room(const char *label)
+{
+    hdf5_enter();
+    const int status = hdf5_starved(label);
+    if (status) hdf5_leave();
+    return status;
 }
 
 void hdf5_leave(void)

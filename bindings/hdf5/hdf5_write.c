@@ -45,7 +45,10 @@ static void *create(int fd, const char *path)
     memcpy(w->path, path, n);
     w->to.fd = fd;
     w->file = w->set = w->memory = -1;
-    hdf5_enter();
+    if (hdf5_enter_with_room(path)) {
+        hdf5_host->free(w);
+        return NULL;
+    }
     const hid_t access = hdf5_access(&w->to);
     if (access >= 0 && H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0)
         w->file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
@@ -72,7 +75,8 @@ static int put_group(void *p, const char *name)
 {
     writer *w = p;
     int status = 0;
-    hdf5_enter();
+    status = hdf5_enter_with_room(w->path);
+    if (status) return status;
     end_set(w);
     const hid_t links = with_parents(),
                 g = H5Gcreate2(w->file, name, links, H5P_DEFAULT, H5P_DEFAULT);
@@ -154,7 +158,8 @@ static int begin(void *p, const char *of, const char *name, int type, int size, 
     if (rank > MC_H5_RANK)
         return hdf5_host->error(STATUS_INVALID, "hdf5: %s: %s: more than %d axes", w->path, name,
                                 MC_H5_RANK);
-    hdf5_enter();
+    status = hdf5_enter_with_room(w->path);
+    if (status) return status;
     end_set(w);
     w->attribute = of != NULL;
     w->rank = rank;
@@ -206,7 +211,8 @@ static int write_set(void *p, int64_t first, int64_t count, const void *data)
         return hdf5_host->error(STATUS_INVALID, "hdf5: %s: no dataset is begun", w->path);
     if (w->rank > 0 && (first < 0 || count < 0 || first > w->shape[0] - count))
         return hdf5_host->error(STATUS_INVALID, "hdf5: %s: rows outside the dataset", w->path);
-    hdf5_enter();
+    status = hdf5_enter_with_room(w->path);
+    if (status) return status;
     if (w->attribute) {
         if (H5Awrite(w->set, w->memory, data) < 0)
             status = refuse(w, "attribute", "cannot be written");
@@ -233,7 +239,8 @@ static int put_texts(void *p, const char *of, const char *name, int rank, int64_
 {
     writer *w = p;
     int status = 0;
-    hdf5_enter();
+    status = hdf5_enter_with_room(w->path);
+    if (status) return status;
     end_set(w);
     const hid_t type = H5Tcopy(H5T_C_S1), space = space_of(rank, &n),
                 list = layout(rank, &n, NULL, 0, 16);

@@ -36,9 +36,13 @@ extern const mc_host_api *hdf5_host;
 void hdf5_enter(void);
 void hdf5_leave(void);
 
+/* Enters where there is memory for a call that takes some; else a status with the record, and has
+ * left again. */
+int hdf5_enter_with_room(const char *label);
+
 /* The host's memory. Between hdf5_enter and hdf5_leave it is remembered when there was none, since
- * libhdf5 hands failures of our driver and callbacks on as its own: then a status, with the
- * record. */
+ * libhdf5 hands failures of our driver and callbacks on as its own; then, and while the process
+ * has no room for what a call takes, a status, with the record. */
 void *hdf5_alloc(size_t bytes);
 int hdf5_starved(const char *label);
 

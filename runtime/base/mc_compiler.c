@@ -2,9 +2,10 @@
  *
  * A compiler runs as a process of its own group with its output in a log file, is polled and
  * never waited for, and is killed when its time is over. Its folder (sources, log, result) is
- * private and goes with it, also when the program ends while it runs. What it made is looked
- * over (a truncated library would crash on loading) and opened for good: code that plans may
- * call is never unloaded. Holds processes and opened libraries. */
+ * private and goes with it, also when the program ends while it runs; what a kill left goes with
+ * the first folder that a later program makes. What it made is looked over (a truncated library
+ * would crash on loading) and opened for good: code that plans may call is never unloaded. Holds
+ * processes, locks and opened libraries. */
 #include "base/mc_error.h"
 #include "base/mc_memory.h"
 
@@ -19,12 +20,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #define PATH_ROOM 1024
+#define PREFIX "mascon-work-"
 
 struct mc_compiler {
     pid_t pid;
@@ -37,19 +40,17 @@ struct mc_compiler {
 static mc_compiler *alive; /* guarded by lock: those whose folders are still there */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-int mc_folder_temporary(char *path, int64_t room)
-{
-    const char *base = getenv("TMPDIR");
-    int n = snprintf(path, (size_t)room, "%s/mascon-XXXXXX", base && *base ? base : "/tmp");
-    if (n >= room || n >= PATH_ROOM)
-        return mci_error(MC_EINVAL, "compiler: the name of the folder for temporary files is too "
-                                    "long; set TMPDIR to a shorter one");
-    if (!mkdtemp(path))
-        return mci_error_io("compiler", path, errno, "set TMPDIR to a folder that can be written");
-    return MC_OK;
-}
+/* Folders that are ours, each with its descriptor, on which lies the lock that says so; guarded by
+ * lock. */
+typedef struct held {
+    int fd;
+    struct held *next;
+    char path[];
+} held;
+static held *folders;
+static int swept;
 
-int mc_folder_remove(const char *path)
+static void empty(const char *path)
 {
     char file[PATH_ROOM + 300];
     DIR *d = opendir(path);
@@ -60,7 +61,108 @@ int mc_folder_remove(const char *path)
     }
     if (d)
         closedir(d);
-    return rmdir(path) == 0 ? MC_OK : mci_error_io("compiler", path, errno, "remove it by hand");
+}
+
+/* Folders of this user that killed programs left: nobody holds the lock. */
+static void sweep(const char *base)
+{
+    char path[PATH_ROOM + 300];
+    struct stat st;
+    DIR *d = opendir(base);
+    for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
+        if (strncmp(e->d_name, PREFIX, sizeof PREFIX - 1) != 0 ||
+            strlen(e->d_name) != sizeof PREFIX - 1 + 6)
+            continue;
+        snprintf(path, sizeof path, "%s/%s", base, e->d_name);
+        const int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid() &&
+            flock(fd, LOCK_EX | LOCK_NB) == 0) {
+            empty(path);
+            (void)rmdir(path);
+        }
+        if (fd >= 0)
+            (void)close(fd);
+    }
+    if (d)
+        closedir(d);
+}
+
+/* Takes the lock of a new folder: a descriptor; -1 where a sweeper was faster, with errno 0, or the
+ * folder cannot be opened. On a file system without locks there are none, for sweepers neither. */
+static int hold(const char *path)
+{
+    struct stat mine, there;
+    const int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0) {
+        errno = errno == ENOENT ? 0 : errno;
+        return -1;
+    }
+    if ((flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) && fstat(fd, &mine) == 0 &&
+        stat(path, &there) == 0 && mine.st_ino == there.st_ino && mine.st_dev == there.st_dev)
+        return fd;
+    (void)close(fd);
+    errno = 0;
+    return -1;
+}
+
+int mc_folder_temporary(char *path, int64_t room)
+{
+    const char *base = getenv("TMPDIR");
+    base = base && *base ? base : "/tmp";
+    int n = snprintf(path, (size_t)room, "%s/" PREFIX "XXXXXX", base);
+    if (n >= room || n >= PATH_ROOM)
+        return mci_error(MC_EINVAL, "compiler: the name of the folder for temporary files is too "
+                                    "long; set TMPDIR to a shorter one");
+    held *h = mci_calloc(1, sizeof *h + (size_t)n + 1);
+    if (!h)
+        return mc_errstatus();
+    pthread_mutex_lock(&lock);
+    const int first = !swept;
+    swept = 1;
+    pthread_mutex_unlock(&lock);
+    if (first)
+        sweep(base);
+    for (int k = 0; k < 100; k++) {
+        memcpy(path + n - 6, "XXXXXX", 6);
+        if (!mkdtemp(path))
+            break;
+        h->fd = hold(path);
+        if (h->fd >= 0) {
+            memcpy(h->path, path, (size_t)n + 1);
+            pthread_mutex_lock(&lock);
+            h->next = folders;
+            folders = h;
+            pthread_mutex_unlock(&lock);
+            return MC_OK;
+        }
+        const int err = errno;
+        (void)rmdir(path);
+        errno = err;
+        if (err)
+            break;
+    }
+    const int err = errno ? errno : EBUSY;
+    mci_free(h);
+    return mci_error_io("compiler", path, err, "set TMPDIR to a folder that can be written");
+}
+
+int mc_folder_remove(const char *path)
+{
+    held *h = NULL;
+    empty(path);
+    const int err = rmdir(path) == 0 ? 0 : errno;
+    pthread_mutex_lock(&lock);
+    for (held **p = &folders; *p; p = &(*p)->next)
+        if (strcmp((*p)->path, path) == 0) {
+            h = *p;
+            *p = h->next;
+            break;
+        }
+    pthread_mutex_unlock(&lock);
+    if (h)
+        (void)close(h->fd);
+    mci_free(h);
+    return err ? mci_error_io("compiler", path, err, "remove it by hand") : MC_OK;
 }
 
 mc_compiler *mc_compiler_start(const char *const *argv, const char *folder, double seconds)

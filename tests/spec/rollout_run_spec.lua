@@ -177,6 +177,38 @@ describe('rollout, a run', function()
     local plain = path 'plain.h5'
     assert.equal(0, select(2, script(('generate --config %s --output %s'):format(quote(path 'c.yaml'), quote(plain)))))
     same(plain, out)
+    -- parts that are changed in their middle, cut, empty, of other rows: made anew, and a part without a sum
+    os.remove(out)
+    os.remove(path 'one.html')
+    local points, bytes = mc.rollout.sampling.points(config, 1, 8), {}
+    assert(mc.file.make_folder(store.folder(out)))
+    for first = 0, 6, 2 do
+      mc.scope(function() store.put(out, hash, generate.batch(config, points, first, first + 1)) end)
+    end
+    mc.rollout.features.forget()
+    local parts = store.parts(out, hash)
+    assert.equal(4, #parts)
+    for k, p in ipairs(parts) do
+      assert.equal(mc.manifest.hash_file(p.path), p.sum)
+      bytes[k] = assert(mc.file.read(p.path))
+    end
+    local half = math.floor(#bytes[1] / 2)
+    assert(mc.file.write(parts[1].path, bytes[1]:sub(1, half) .. bytes[1]:sub(half + 1, half + 600):gsub('.',
+      function(c) return string.char(255 - c:byte()) end) .. bytes[1]:sub(half + 601)))
+    local refused = select(2, pcall(store.merge, out, hash, { first = 0, last = 7 }))
+    assert.matches('rows%-%x+%-00000000.*changed since it was written', refused)
+    assert(mc.file.write(parts[2].path, bytes[2]:sub(1, half)))
+    assert(mc.file.write(parts[3].path, ''))
+    assert(mc.file.write(parts[4].path, bytes[1]))
+    assert(mc.file.write(parts[1].path:gsub('%-%x+%.h5$', '.h5'), bytes[1]))
+    text, status = script(line .. ' --resume')
+    assert.equal(0, status, text)
+    assert.equal(5, select(2, text:gsub('were made anew', '')), text)
+    same(plain, out)
+    local merged = path 'merged.hdf'
+    text, status = script(('merge %s --output %s'):format(quote(out), quote(merged)))
+    assert.equal(0, status, text)
+    same(plain, merged)
     assert.is_false(mc.file.exists(store.folder(out)) or mc.file.exists(out .. '.lock'))
     fails('--resume --seed 8', 'another configuration')
     text, status = script(line .. ' --resume')

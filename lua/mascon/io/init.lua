@@ -8,10 +8,10 @@ local check = require 'mascon.core.check'
 local error = check.error
 local M = {}
 
-local FORMATS = { 'npy', 'npz', 'edf', 'bdf', 'fif', 'vhdr', 'set', 'mat', 'h5', 'hdf5', 'json', 'yaml', 'yml', 'csv',
-  'tsv', 'txt', 'md', 'html', 'svg' }
+local FORMATS = { 'npy', 'npz', 'edf', 'bdf', 'fif', 'vhdr', 'set', 'mat', 'h5', 'hdf5', 'hdf', 'json', 'yaml', 'yml',
+  'csv', 'tsv', 'txt', 'md', 'html', 'svg' }
 local BRAIN = { fif = true, vhdr = true, set = true } -- recordings: read by what stands above (meeg/load.lua)
-local TREE = { h5 = true, hdf5 = true }
+local TREE = { h5 = true, hdf5 = true, hdf = true }
 local YAML = { yaml = true, yml = true }
 local TEXT = { txt = true, md = true, html = true, svg = true }
 local SEPARATOR = { tsv = '\t' } -- csv.lua looks for that of a .csv itself
@@ -69,7 +69,7 @@ function M.recordings() error('io: recordings are read through mc.load and mc.op
 --
 -- .npy: tensor (texts: Lua strings in lists). .npz: table of these. .edf, .bdf: { data [C, n], fs, channels, labels,
 -- annotations, gaps, ... }. .fif, .vhdr, .set: { data [C, n], fs, channels, bads, annotations, info, ... } in SI units,
--- or epochs. .mat: table of variables. .h5, .hdf5: nested table of its groups (mascon.io.hdf5 load). .csv, .tsv:
+-- or epochs. .mat: table of variables. .h5, .hdf5, .hdf: nested table of its groups (mascon.io.hdf5 load). .csv, .tsv:
 -- { rows, names, columns, data }. .json, .yaml, .yml: Lua value. .txt, .md, .html, .svg: text. format: says what the
 -- file is when its name does not. Other options are those of the format (mascon.io.edf read, mascon.io.csv load). Owns
 -- the result.
@@ -102,17 +102,17 @@ function M.load(path, opts)
   return out
 end
 
-local LAZY = { 'npy', 'npz', 'edf', 'bdf', 'fif', 'vhdr', 'set', 'mat', 'h5', 'hdf5' }
-local PIECES = { 'npy', 'npz', 'h5', 'hdf5', 'csv', 'tsv' }
+local LAZY = { 'npy', 'npz', 'edf', 'bdf', 'fif', 'vhdr', 'set', 'mat', 'h5', 'hdf5', 'hdf' }
+local PIECES = { 'npy', 'npz', 'h5', 'hdf5', 'hdf', 'csv', 'tsv' }
 
 --- Opens a file without reading it: .npy -> read-only tensor on the mapped file, .npz -> archive with names and
 --- :get(name), .edf and .bdf -> recording with :read{...}, :blocks{...}, :epochs{...}; .fif, .vhdr and .set ->
---- recording or epochs of mc.meeg; .mat -> tree of variables; .h5 and .hdf5 -> tree of groups with names, attributes,
---- :get(path), and :dataset(path) with :read{...} of ranges.
+--- recording or epochs of mc.meeg; .mat -> tree of variables; .h5, .hdf5 and .hdf -> tree of groups with names,
+--- attributes, :get(path), and :dataset(path) with :read{...} of ranges.
 --
 -- mode = 'w': a file written in pieces, each with :close() and :abort(): .npy :append(rows) (options dtype, row), .npz
--- :put(name, tensor) (option level), .h5 and .hdf5 :put(path, value), :attributes(path, table) (option level), .csv and
--- .tsv :append(rows) (options header, separator, newline). Until :close() an older file stays as it is. Owns.
+-- :put(name, tensor) (option level), .h5, .hdf5 and .hdf :put(path, value), :attributes(path, table) (option level),
+-- .csv and .tsv :append(rows) (options header, separator, newline). Until :close() an older file stays as it is. Owns.
 ---@param path string
 ---@param opts? table
 function M.open(path, opts)
@@ -144,7 +144,7 @@ function M.open(path, opts)
   return out
 end
 
-local SAVED = { 'npy', 'npz', 'h5', 'hdf5', 'json', 'yaml', 'yml', 'csv', 'tsv', 'txt', 'md', 'html', 'svg' }
+local SAVED = { 'npy', 'npz', 'h5', 'hdf5', 'hdf', 'json', 'yaml', 'yml', 'csv', 'tsv', 'txt', 'md', 'html', 'svg' }
 local LEVEL = { level = { 0, 'integer >= 0' } }
 
 --- Blocks from a function to one .npy file; an error in it leaves the old file.
@@ -176,7 +176,7 @@ end
 --- Writes a value; an older file stays as it is until the new one is whole.
 --
 -- .npy: a tensor, a number, a nested table, or a function that returns one block of rows after the other, then nil
--- (options dtype, row). .npz: a table of tensors (level = 1..9 deflates). .h5, .hdf5: a nested table of tensors,
+-- (options dtype, row). .npz: a table of tensors (level = 1..9 deflates). .h5, .hdf5, .hdf: a nested table of tensors,
 -- numbers, booleans, strings and lists of strings (level = 1..9 packs, attributes = { path = { name = value } }). .csv,
 -- .tsv: a tensor of at most 2 axes, an array of rows, or { names, columns } (options header, separator, newline).
 -- .json, .yaml, .yml: a Lua value. .txt, .md, .html, .svg: text.

@@ -199,7 +199,8 @@ end
 --- Generates the data set of a configuration.
 ---@param config table of config.load
 ---@param opts? table out (path), resume, overwrite, first and last (rows from 0: a shard), quiet
----@return table { path, rows, failed, quality, shard (rows of the whole set, where these are a part), seconds }
+---@return table { path, rows, failed, quality, shard (rows of the whole set, where these are a part), seconds, bad
+--- (parts { path, first, last } of the stopped run that were damaged and made anew) }
 --- Errors: an output that is there, or holds finished rows of a run that was stopped, unless resume or overwrite is
 --- given; one that another process writes.
 function M.run(config, opts)
@@ -223,8 +224,10 @@ function M.run_held(path, config, o, first, last)
   local hash = M.hash(config, first, last)
   for i = 1, math.min(points.shape[1], 4096) do M.describe(config,
     points[i]:totable()) end -- refuses before the work what no row could do
-  if store.begin(path, hash, o) then
-    return { path = path, rows = last - first + 1, failed = 0, quality = quality, seconds = 0, complete = true }
+  local complete, bad = store.begin(path, hash, o)
+  if complete then
+    return { path = path, rows = last - first + 1, failed = 0, quality = quality, seconds = 0, complete = true,
+      bad = bad }
   end
   local total, todo = 0, missing(store.parts(path, hash), first, last, config.sampling.batch_size)
   for _, t in ipairs(todo) do for i = t[1], t[2] do total = total + M.cost(config,
@@ -244,7 +247,8 @@ function M.run_held(path, config, o, first, last)
   end
   if bar then bar:done() end
   store.merge(path, hash, M.about(config, first, last, quality))
-  return { path = path, rows = last - first + 1, failed = failed, quality = quality, seconds = clock() - begun }
+  return { path = path, rows = last - first + 1, failed = failed, quality = quality, seconds = clock() - begun,
+    bad = bad }
 end
 
 --- Attributes and plan of the file.

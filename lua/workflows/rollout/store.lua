@@ -1,11 +1,13 @@
 -- store.lua - rows on their way to one HDF5 file: part files while the work goes on, merged at the end.
 --
 -- A part holds the rows of a batch and appears by rename, so a kill leaves whole parts; --resume goes on with them. Its
--- name says of which configuration the rows are. The layout of the merged file is that of the reference (specification
--- of rollouts, 1.5), with status and bad_step beside it.
+-- name says of which configuration the rows are, and the SHA-256 of its bytes: one that changed is made anew, to
+-- the same rows. The layout of the merged file is that of the reference (specification of rollouts, 1.5), with status
+-- and bad_step beside it.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local file = require 'mascon.base.file'
+local lib = require 'mascon.core.ffi'
 local error = check.error
 local M = {}
 
@@ -21,13 +23,14 @@ function M.folder(path) return path .. '.parts' end
 
 local MARK = 12 -- digits of the hash of the configuration in the name of a part
 
+--- Name of a part without its end, the SHA-256 and .h5.
 local function part_name(path, hash, first, last)
-  return ('%s/rows-%s-%08d-%08d.h5'):format(M.folder(path), hash:sub(1, MARK), first, last)
+  return ('%s/rows-%s-%08d-%08d'):format(M.folder(path), hash:sub(1, MARK), first, last)
 end
 
 local function names(path) return file.names(M.folder(path)) end
 
---- Parts of a configuration, by their first row: { { path, first, last } ... }; how many belong to another one.
+--- Parts of a configuration, by their first row: { { path, first, last, sum } ... }; how many belong to another one.
 ---@param path string of the output
 ---@param hash string
 ---@return table[] parts
@@ -37,13 +40,25 @@ function M.parts(path, hash)
   check.arg('rollout.store.parts', 'hash', hash, 'string', 3)
   local out, foreign = {}, 0
   for _, name in ipairs(names(path)) do
-    local mark, a, b = name:match '^rows%-(%x*)%-?(%d%d%d%d%d%d%d%d+)%-(%d+)%.h5$'
+    local mark, a, b, sum = name:match '^rows%-(%x*)%-?(%d%d%d%d%d%d%d%d+)%-(%d+)%-?(%x*)%.h5$'
     if a and mark == hash:sub(1, MARK) then
-      out[#out + 1] = { path = M.folder(path) .. '/' .. name, first = tonumber(a), last = tonumber(b) }
+      out[#out + 1] = { path = M.folder(path) .. '/' .. name, first = tonumber(a), last = tonumber(b), sum = sum }
     elseif a then foreign = foreign + 1 end
   end
   table.sort(out, function(x, y) return x.first < y.first end)
   return out, foreign
+end
+
+--- The parts whose bytes are those that were written, and the others; one that repeats rows is of the others.
+local function sound(parts)
+  local good, bad, next_row = {}, {}, 0
+  for _, p in ipairs(parts) do
+    local whole = p.first >= next_row and p.last >= p.first and lib.sha256_file(p.path) == p.sum
+    local list = whole and good or bad
+    list[#list + 1] = p
+    if whole then next_row = p.last + 1 end
+  end
+  return good, bad
 end
 
 --- Removes all parts and what killed writers of parts left, then the folder.
@@ -70,6 +85,7 @@ end
 ---@param hash string
 ---@param o table resume, overwrite
 ---@return boolean complete
+---@return table[] bad parts that changed since they were written: removed, their rows are to be made anew
 function M.begin(path, hash, o)
   local parts, foreign = M.parts(path, hash)
   local there = file.exists(path)
@@ -78,7 +94,7 @@ function M.begin(path, hash, o)
     if hash_of(path) ~= hash then
       error(('rollout: %s holds rows of another configuration; use --overwrite, or another --output'):format(path), 0)
     end
-    return true
+    return true, {}
   end
   if foreign > 0 and not o.overwrite then
     error(('rollout: %s holds rows of another configuration; finish with that one, or use --overwrite'):format(
@@ -93,7 +109,13 @@ function M.begin(path, hash, o)
   if o.overwrite and not o.resume then clear(path) end
   local ok, why = file.make_folder(M.folder(path))
   if not ok then error('rollout: ' .. why, 0) end
-  return false
+  if not o.resume then return false, {} end
+  local _, bad = sound(parts)
+  for _, p in ipairs(bad) do
+    local gone, because = os.remove(p.path)
+    if not gone then error(('rollout: a damaged part cannot be removed: %s; remove it'):format(because), 0) end
+  end
+  return false, bad
 end
 
 --- Writes the rows of a batch: lists of tensors and texts as generate.batch gives them.
@@ -102,7 +124,13 @@ function M.put(path, hash, batch)
     regimes = batch.regimes, grid = batch.grid,
     status = batch.status, bad_step = batch.bad_step, seconds = batch.seconds, temporal = batch.temporal,
       summary = batch.summary, aggregated = batch.aggregated, outputs = batch.outputs }
-  mc.save(part_name(path, hash, batch.first, batch.last), tree)
+  local name = part_name(path, hash, batch.first, batch.last)
+  local fresh = name .. '.new.h5' -- no part yet
+  mc.save(fresh, tree)
+  local sum, why = lib.sha256_file(fresh)
+  local ok = sum
+  if sum then ok, why = os.rename(fresh, ('%s-%s.h5'):format(name, sum)) end
+  if not ok then error('rollout: ' .. why, 0) end
 end
 
 --- Rows of a list of parts in order, one dataset at a time: next() for Writer:rows.
@@ -148,6 +176,11 @@ function M.merge(path, hash, about)
   local parts, foreign = M.parts(path, hash)
   if foreign > 0 then
     error(('rollout: %s holds rows of another configuration now; nothing was merged'):format(M.folder(path)), 0)
+  end
+  local _, bad = sound(parts)
+  if bad[1] then
+    error(('rollout: %s changed since it was written; run again with --resume, which makes its rows anew'):format(
+      bad[1].path), 0)
   end
   local expect = about.first
   for _, p in ipairs(parts) do
