@@ -2,8 +2,7 @@
 --
 -- usage: mascon bench/run.lua [FILTER] [--threads N] [--family A,B] [--save FILE] [--compare FILE] [--report FILE]
 -- [--least SECONDS] [--within SECONDS] [--list] FILTER is a part of the case's name. Exit status 1 when a case fails
--- its check, or is slower than in FILE
--- beyond the spread. Decides the order of families and the verdict.
+-- its check, or is slower than in FILE beyond the spread. Decides the order of families and the verdict.
 local mc = require 'mascon'
 local measure = require 'measure'
 local rows = require 'rows'

@@ -302,9 +302,9 @@ MC_INLINE double mck_beta_fraction_f64(double a, double b, mck_pair x, mck_pair 
 #define MCK_BETA_LARGE 1e15 /* from here on both sides the normal limit serves: error 1 / n */
 
 /* I_x(a, b) for large a and b, or its complement: the error function of the exponent itself, and
- * the
- * first term beside it, a third of the skewness (Temme, The asymptotic expansion of the incomplete
- * beta functions, 1982; DLMF 8.18.9, whose c_0 is its limit at the mean). */
+ * the first term beside it, a third of the skewness
+ * (Temme, The asymptotic expansion of the incomplete beta functions, 1982; DLMF 8.18.9, whose c_0
+ * is its limit at the mean). */
 MC_INLINE double mck_beta_normal_f64(double a, double b, mck_pair u0, mck_pair u1, int upper)
 {
     const double scale = (a > b ? a : b) > 0x1p500 ? 0x1p-600 : 1.0, p = a * scale, q = b * scale;

@@ -4,8 +4,8 @@
  *   #include <stdio.h>
  *   int main(void)
  *   {
- *       mc_tensor x = {0}, y = {0}, sum = {0};
- *       if (mc_create(&x, MC_F64, 1, (const int64_t[]){5}) || mc_fill(&x, 3, 0) ||
+ *       static mc_tensor x, y, sum; const int64_t shape[] = {5};
+ *       if (mc_create(&x, MC_F64, 1, shape) || mc_fill(&x, 3, 0) ||
  *           mc_op2_scalar(MC_OP_ADD, &y, &x, 1, 0) || mc_op1(MC_OP_SUM, &sum, &y, NULL))
  *           return fprintf(stderr, "%s\n", mc_errmsg()), 1;
  *       printf("%g\n", *(double *)sum.data); // 20
@@ -192,8 +192,8 @@ MC_API int mc_view_alias(mc_tensor *out, const mc_tensor *t);
 
 /* ---- values ---- */
 /* dst[...] = src with broadcasting and dtype conversion (checked: values out of the range of an
- * integer dtype are MC_EINVAL for floats that are not finite, otherwise wrap like NumPy's astype).
- * */
+ * integer dtype are MC_EINVAL for floats that are not finite, otherwise they wrap like NumPy's
+ * astype). */
 MC_API int mc_copy(mc_tensor *dst, const mc_tensor *src);
 MC_API int mc_fill(mc_tensor *dst, double re, double im);
 /* The one element of t: v[0] real (or integer up to 2^53), v[1] imaginary; *exact, unless NULL,

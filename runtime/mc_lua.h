@@ -42,8 +42,8 @@ MC_API int mc_memory_largest(int k, int64_t out[11]);
 /* The elements of t are not needed for now: where they lie in a mapped array file, their pages
  * leave the process and come back when they are touched. Nothing happens to other tensors. */
 MC_API void mc_unload(const mc_tensor *t);
-/* How pages of wrapped memory leave the process: unload(owner, from, n) for n bytes. t is stored.
- * */
+/* How pages of wrapped memory leave the process: unload(owner, from, n) is called for n bytes.
+ * t is stored. */
 MC_API void mc_unload_by(mc_tensor *t, void (*unload)(const void *owner, const void *from,
                          int64_t n));
 
@@ -51,8 +51,8 @@ MC_API void mc_unload_by(mc_tensor *t, void (*unload)(const void *owner, const v
 typedef struct mc_scratch mc_scratch;
 /* Room on disk for `rows` rows of n elements, kept in runs of `run` of them. The file has no name
  * and goes with the process. folder NULL: that of TMPDIR, else /var/tmp, else /tmp. Owns:
- * mc_scratch_free. NULL with the error record set when the folder cannot be written or has no room.
- * */
+ * mc_scratch_free. NULL with the error record set when the folder cannot be written or has no
+ * room. */
 MC_API mc_scratch *mc_scratch_new(const char *folder, int dtype, int64_t rows, int64_t n,
                                   int64_t run);
 /* Rows x [..., n], contiguous, as rows row, row + 1, ... (from 0). */

@@ -1,10 +1,9 @@
 -- digits.lua - a convolutional network learns to read digits: rendered ones, or the files of MNIST.
 --
 -- usage: mascon scripts/digits.lua [options]; --help lists them. Without --data, 6000 images of 20 x 20 pixels are
--- drawn
--- with random size, angle, place, slant and noise. Writes DIR/model.npz, log.jsonl, report.html, checkpoints, and
--- prints
--- the accuracy on images that were not trained on: above 0.98 after 5 epochs, in a quarter of a minute on two cores.
+-- drawn with random size, angle, place, slant and noise. Writes DIR/model.npz, log.jsonl, report.html, checkpoints, and
+-- prints the accuracy on images that were not trained on: above 0.98 after 5 epochs, in a quarter of a minute on two
+-- cores.
 local mc = require 'mascon'
 local nn = mc.nn
 

@@ -3,8 +3,7 @@
 -- usage: mascon scripts/pac.lua INPUT [options]; --help lists them. INPUT is an array (.npz, .npy) or a recording
 -- (.fif, .edf, .bdf, .vhdr, .set); --demo makes one.
 -- Writes DIR/pac.npz, comodulogram.svg/.png, channels.svg, preferred.svg, pac.csv, report.html and manifest.json;
--- with --contrast also
--- contrast.npz, contrast.csv and contrast.svg.
+-- with --contrast also contrast.npz, contrast.csv and contrast.svg.
 local mc = require 'mascon'
 local pac = mc.pac
 

@@ -164,8 +164,7 @@ busted.subscribe({ 'error' }, outside_of_tests)
 busted.subscribe({ 'failure' }, outside_of_tests)
 
 -- What a spec file made dies with it: its tests are forgotten once they ran, and the tensor memory that is left then
--- was leaked by the
--- file, or is held by the library, which keeps none.
+-- was leaked by the file, or is held by the library, which keeps none.
 local FIELDS = { 'run', 'env', 'before_each', 'after_each', 'lazy_setup', 'lazy_teardown', 'strict_setup',
   'strict_teardown', 'setup', 'teardown' }
 local function forget(element)

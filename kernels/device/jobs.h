@@ -2,8 +2,8 @@
  * first, no pointers.
  *
  * at[k]: bytes from the start of buffer k to its operand, written by the runtime at every run.
- * Strides are in elements. Indices of a flat position run over shape[0..nd), the last one fastest.
- * */
+ * Strides are in elements. Indices of a flat position run over shape[0..nd), the last one
+ * fastest. */
 #ifndef MCD_JOBS_H
 #define MCD_JOBS_H
 

@@ -19,8 +19,8 @@ typedef struct pair {
     default: MOVE(pair); break;    \
     }
 
-/* out[a][i][c] = x[a][index[i]][c] for a, i < count, c < width; x [][size][width], all contiguous.
- * */
+/* out[a][i][c] = x[a][index[i]][c] for a, i < count, c < width; x [][size][width],
+ * all contiguous. */
 KERNEL take(GLOBAL char *out, GLOBAL const char *x, GLOBAL const char *index, GLOBAL char *unused,
             GLOBAL char *guards, const mcd_move j)
 {

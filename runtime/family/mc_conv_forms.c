@@ -368,8 +368,8 @@ static void input_task(void *arg, int64_t begin, int64_t end, int worker)
         input_unit(j, u, j->work + worker * j->work_bytes);
 }
 
-/* Weights of every phase in panels of channels of x, and the places of their taps in planes of y.
- * */
+/* Weights of every phase in panels of channels of x,
+ * and the places of their taps in planes of y. */
 static int input_lists(conv_job *j, const mc_tensor *w, int64_t *phase_taps)
 {
     const mci_conv *c = j->c;

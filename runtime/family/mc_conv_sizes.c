@@ -129,8 +129,8 @@ int mci_conv_infer(const mci_job *job, mci_result *r)
 
 /* ---------------------------------------------------------------- lists of a run */
 
-/* Residues, phases of the taps, maps and runs of one axis into `at`; returns what is behind them.
- * */
+/* Residues, phases of the taps, maps and runs of one axis into `at`;
+ * returns what is behind them. */
 static int64_t *axis_lists(mci_conv_axis *ax, int mode, int64_t length, int64_t *at)
 {
     int64_t *residue = at, *phase_of = residue + ax->taps, *map, *run;

@@ -1,13 +1,11 @@
 /* mc_hdf5_apart.c - HDF5 files read by a process of their own: what ends or hangs there is an
  * error here.
  *
- * Answers the reading half of the plug-in's table. Each file that is opened starts the program
- * once more,
- * which serves this file alone (mc_hdf5_serve.c) and ends with the last of its objects. Numbers
- * come
- * through two slots of shared memory: one is filled while the other is copied. The reader
- * limits its own
- * processor time and memory; here Ctrl-C is looked at while it works. Holds the readers. */
+ * Answers the reading half of the plug-in's table. Each file that is opened starts the program once
+ * more, which serves this file alone (mc_hdf5_serve.c) and ends with the last of its objects.
+ * Numbers come through two slots of shared memory: one is filled while the other is copied. The
+ * reader limits its own processor time and memory; here Ctrl-C is looked at while it works. Holds
+ * the readers. */
 #define MCI_FORMATS
 #include "formats/mc_formats.h"
 #include "formats/mc_hdf5_apart.h"

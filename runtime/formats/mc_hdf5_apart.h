@@ -1,12 +1,10 @@
 /* mc_hdf5_apart.h - what a reader of HDF5 files in a process of its own and its caller say to
  * each other.
  *
- * A request, with `length` bytes behind it; a reply, with `length` bytes behind it: what was
- * asked for,
- * or the message of a failure. Numbers go through shared memory instead: two slots, filled in
- * turn with
- * boxes of the selection, each announced by a reply and given back by one byte. Both sides are one
- * program on one machine. */
+ * A request, with `length` bytes behind it; a reply, with `length` bytes behind it: what was asked
+ * for, or the message of a failure. Numbers go through shared memory instead: two slots, filled in
+ * turn with boxes of the selection, each announced by a reply and given back by one byte. Both
+ * sides are one program on one machine. */
 #ifndef MC_HDF5_APART_H
 #define MC_HDF5_APART_H
 

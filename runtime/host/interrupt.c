@@ -371,8 +371,8 @@ static void on_signal(int sig, siginfo_t *info, void *context)
 static void install(int sig, void (*handler)(int, siginfo_t *, void *))
 {
     struct sigaction old, new;
-    /* A signal that our starter ignores (nohup, a background job of a simple shell) stays ignored.
-     * */
+    /* A signal that our starter ignores (nohup, a background job of a simple shell)
+     * stays ignored. */
     if (sigaction(sig, NULL, &old) || (old.sa_handler == SIG_IGN && sig != SIGURG))
         return;
     memset(&new, 0, sizeof new);

@@ -19,8 +19,8 @@ static const struct {
     { "../share/mascon/lua", "../share/mascon/lua", "../lib/mascon", "../lib/mascon/plugins" },
 };
 
-/* Joins and removes "." and "name/..", so that messages show short paths. -1 when it does not fit.
- * */
+/* Joins and removes "." and "name/..", so that messages show short paths.
+ * -1 when it does not fit. */
 static int join(char *out, const char *folder, const char *relative)
 {
     size_t n = strlen(folder);

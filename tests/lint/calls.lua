@@ -7,18 +7,44 @@ local M = {}
 
 -- { where, words, complaint, files = { path = reason } }; calls: only where a ( follows
 local C = {
-  { '^kernels/', 'malloc calloc realloc free printf fprintf puts abort exit getenv pthread_create pthread_mutex_lock',
+  { '^kernels/', 'malloc calloc realloc free strdup strndup asprintf vasprintf aligned_alloc posix_memalign mmap '
+    .. 'printf fprintf vprintf vfprintf dprintf fwrite puts putchar assert abort exit getenv time pthread_[%w_]+',
     'a kernel neither allocates nor prints, locks or ends', calls = true },
-  { '^runtime/', 'printf puts fputs fprintf perror abort exit _exit', 'the library neither prints nor ends the program',
+  { '^runtime/', 'printf puts fputs fprintf vprintf vfprintf dprintf vdprintf putchar perror assert abort exit _exit',
+    'the library neither prints nor ends the program',
     calls = true, files = { ['runtime/host/'] = 'the program', ['runtime/base/mc_error.c'] = 'assertions' } },
   { '^bindings/', 'printf puts perror abort exit _exit', 'a neighbour neither prints nor ends the program',
     calls = true, files = { ['bindings/libedit/libedit.c'] = 'the line editor' } },
-  { '^runtime/', 'malloc calloc realloc free strdup aligned_alloc posix_memalign', 'memory comes from mci_alloc',
-    calls = true, files = {
+  { '^runtime/', 'malloc calloc realloc free strdup strndup asprintf vasprintf aligned_alloc posix_memalign',
+    'memory comes from mci_alloc', calls = true, files = {
       ['runtime/host/'] = 'the program', ['runtime/base/mc_memory.c'] = 'it stands below',
       ['runtime/base/mc_error.c'] = 'the record of errors must not fail with what it reports',
       ['runtime/device/mc_context.c'] = 'room for libraries to load',
     } },
+  { '^runtime/', 'stdout stderr', 'the library neither prints nor ends the program', files = {
+    ['runtime/host/'] = 'the program', ['runtime/base/mc_error.c'] = 'assertions',
+  } },
+  { '^runtime/', 'mmap', 'memory comes from mci_alloc', calls = true, files = {
+    ['runtime/host/'] = 'the program', ['runtime/device/mc_device.c'] = 'addresses without memory',
+    ['runtime/device/mc_ref.c'] = 'one stretch of memory under two addresses',
+    ['runtime/formats/mc_infile.c'] = 'files, mapped',
+    ['runtime/formats/mc_hdf5_apart.c'] = 'memory shared with a process',
+    ['runtime/formats/mc_hdf5_serve.c'] = 'memory shared with a process',
+  } },
+  { '^runtime/', 'getenv secure_getenv', 'settings come from calls; the environment is read by those listed',
+    calls = true, files = {
+      ['runtime/host/'] = 'the program', ['runtime/base/mc_machine.c'] = 'threads and memory, also of a batch system',
+      ['runtime/base/mc_compiler.c'] = 'TMPDIR', ['runtime/tensor/mc_scratch.c'] = 'TMPDIR',
+      ['runtime/base/mc_folder.c'] = 'PATH', ['runtime/base/mc_memory.c'] = 'MASCON_MEMORY_CACHE',
+      ['runtime/device/mc_code_cache.c'] = 'the folder of compiled code',
+      ['runtime/device/mc_context.c'] = 'MASCON_ISA',
+      ['runtime/device/mc_device.c'] = 'MASCON_DEVICE', ['runtime/family/mc_bind.c'] = 'MASCON_SYNC',
+      ['runtime/formats/mc_hdf5.c'] = 'MASCON_HDF5',
+    } },
+  { '^runtime/', 'time', 'the library does not read the clock of the day', calls = true, files = {
+    ['runtime/host/'] = 'the program', ['runtime/base/mc_lock.c'] = 'when a lock was taken',
+    ['runtime/device/mc_code_cache.c'] = 'age of what is kept',
+  } },
   { '', 'alloca setjmp longjmp _Generic _Thread_local thread_local __thread',
     'no alloca, setjmp, _Generic or thread-local variables of the compiler (docs/STYLE.md)' },
   { '^runtime/', '__attribute__ __typeof__ typeof', 'GNU syntax stands in mc_def.h and in kernels', files = {
@@ -34,7 +60,14 @@ local C = {
   } },
 }
 
+-- Variables of a kernel that keep nothing: their address alone is used.
+local STATIC = {
+  ['kernels/workflows/autoreject/cpu/sums.c'] = true, ['kernels/workflows/autoreject/cpu/predict.c'] = true,
+  ['kernels/workflows/autoreject/cpu/levels.c'] = true,
+}
+
 local LUA = {
+  { '^lua/', 'debug.getregistry', 'what Lua keeps for itself is not ours' },
   { '^lua/', 'dofile loadfile setfenv getfenv', 'code is loaded by require, from a quoted name', files = {
     ['lua/workflows/xpcs/model_file.lua'] = "a user's model",
   } },
@@ -78,11 +111,24 @@ end
 
 local used = {}
 
+--- A variable of a kernel that outlives a call, and the table io under another name, by which a library would print.
+local function check_lines(path, f, complain)
+  for at, line in ipairs(f.bare) do
+    if path:find '^kernels/' and not STATIC[path] and line:find '^%s*static%s[^()]*[;=]'
+      and not line:find '%f[%w]const%f[%W]' then
+      complain(path, at, 'has a variable that outlives a call; a kernel keeps nothing')
+    elseif path:find '^lua/mascon/' and not path:find '^lua/mascon/host/' and line:find '=%s*io%s*$' then
+      complain(path, at, 'takes io under another name; write io.open and what else is called')
+    end
+  end
+end
+
 --- Words as patterns: a dot is a dot, the rest is one already.
 local function pattern_of(word) return '%f[%w_.:>]' .. word:gsub('%.', '%%.') .. '%f[^%w_]%s*(.?.?)' end
 
 function M.check(path, complain)
   local f, lua = code.of(path), path:match '%.lua$'
+  check_lines(path, f, complain)
   for _, rule in ipairs(lua and LUA or C) do
     local entry = path:find(rule[1]) and listed(path, rule.files)
     for word in (path:find(rule[1]) and rule[2] or ''):gmatch '%S+' do

@@ -1,6 +1,6 @@
 -- rooms.lua - knowledge flows one way: an include or a require against the arrow fails.
 --
--- usage: luajit tests/lint/rooms.lua   (from the top of the tree)
+-- usage: luajit tests/lint/rooms.lua [built]   (from the top of the tree; built: no objects of runtime/ are a fault)
 -- Between rooms: the table C below and the rules for scripts, workflows and the FFI. Inside runtime/ and lua/: the
 -- floors of floors.lua, by include, by quoted module name, by op and, where objects are built, by the functions that C
 -- files call; files that include or call one another in a circle fail on one floor too. ops.lua finds lists of ops,
@@ -322,6 +322,10 @@ for _, a in ipairs(floors.c_arrows()) do
   end
 end
 local c_calls = floors.c_calls()
+if arg[1] == 'built' and not c_calls[1] then
+  complain('build/obj/runtime', 0,
+    'holds no objects, so the calls of C cannot be read; run make LEVELS=v3 all, then make lint')
+end
 for _, c in ipairs(c_calls) do
   if floors.place_c[c.to] > floors.place_c[c.from] then
     complain('runtime/' .. c.file, 1, ('calls %s of %s: %s stands above %s'):format(c.name, c.target, c.to, c.from))

@@ -73,6 +73,17 @@ for _, path in ipairs(sources()) do
     end
     if at > LONG then long[#long + 1] = { at, path } end
   end
+  if file and path == 'CONTRIBUTING.md' then
+    local at, width, indent = 0, nil, 0 -- of the code between two fences, which is copied into files
+    for line in file:lines() do
+      at = at + 1
+      local before, language = line:match '^(%s*)```(%w*)'
+      if before then width, indent = not width and WIDTH[language] or nil, #before
+      elseif width and columns(line) - indent > width then
+        complain(path, at, ('%d columns of code; break it at %d'):format(columns(line) - indent, width))
+      end
+    end
+  end
   if file then file:close() end
 end
 for _, path in ipairs(list [[git ls-files build 'build-*' '*.o' '*.so' '*.a' 2>/dev/null]]) do

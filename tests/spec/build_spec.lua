@@ -153,8 +153,8 @@ describe('tests/c/build.sh', function()
 end)
 
 describe('tests/lint', function()
-  local function lint(name)
-    return shell(('cd %s && luajit %s/tests/lint/%s.lua'):format(quote(folder), quote(top), name))
+  local function lint(name, how)
+    return shell(('cd %s && luajit %s/tests/lint/%s.lua %s'):format(quote(folder), quote(top), name, how or ''))
   end
 
   --- A tree in which nothing is wrong, a function that plants files in it, and one that runs the lint and compares.
@@ -184,6 +184,10 @@ describe('tests/lint', function()
     write('scripts/good.lua', "-- x\nlocal mc = require 'mascon'\n")
     local out, status = lint 'rooms'
     assert.equal(0, status, out)
+    assert.is_truthy(out:find('calls of C not read (nothing is built)', 1, true), out)
+    out, status = lint('rooms', 'built') -- as make lint calls it
+    assert.equal(1, status)
+    assert.is_truthy(out:find('holds no objects, so the calls of C cannot be read', 1, true), out)
     local planted = {}
     --- Writes a file about which the lint is to complain in these words.
     local function plant(path, text, complaint)
@@ -433,6 +437,16 @@ describe('tests/lint', function()
     plant('bindings/fftw/two.c', '/* x */\nvoid one(void);\nvoid two(void)\n{\n    one();\n}\n',
       'bindings/fftw/one.c:1: calls in a circle: bindings/fftw/one.c bindings/fftw/two.c')
     -- memory, printing, ends, words that C11 has and this tree has not
+    plant('kernels/cpu/lock.c', '/* x */\nvoid f(void) { pthread_once(&o, g); }\n',
+      'kernels/cpu/lock.c:2: uses pthread_')
+    plant('kernels/cpu/keep.c', '/* x */\nint f(void)\n{\n    static int calls;\n    return calls++;\n}\n',
+      'kernels/cpu/keep.c:4: has a variable that outlives a call')
+    plant('runtime/tensor/said.c', '/* x */\nvoid f(void) { fwrite("x", 1, 1, stderr); }\n',
+      'runtime/tensor/said.c:2: uses stderr')
+    plant('runtime/tensor/told.c', '/* x */\nvoid f(void) { g(getenv("X")); }\n',
+      'runtime/tensor/told.c:2: uses getenv')
+    plant('lua/mascon/stats/other.lua', "-- x\nlocal o = io\no.write 'x'\n",
+      'lua/mascon/stats/other.lua:2: takes io under another name')
     plant('kernels/cpu/room.c', '/* x */\nvoid *f(void) { return malloc(8); }\n', 'kernels/cpu/room.c:2: uses malloc')
     plant('runtime/tensor/room.c', '/* x */\nvoid *f(void) { return calloc(1, 8); } /* free(p) */\n',
       'runtime/tensor/room.c:2: uses calloc')
@@ -539,6 +553,12 @@ describe('tests/lint', function()
       out = lint 'shape'
       assert.is_truthy(out:find(('wide.%s:1: %d columns; break it at %d'):format(ext, width + 1, width), 1, true), out)
     end
+    -- code that CONTRIBUTING shows, without the indentation of its fence; text is free
+    local fenced = ('x'):rep(130) .. '\n   ```lua\n   %s\n   ```\n' .. ('x'):rep(130) .. '\n'
+    write('CONTRIBUTING.md', fenced:format(('x'):rep(120)))
+    assert.is_nil((lint 'shape'):find('CONTRIBUTING.md', 1, true))
+    write('CONTRIBUTING.md', fenced:format(('x'):rep(121)))
+    assert.is_truthy((lint 'shape'):find('CONTRIBUTING.md:3: 121 columns of code; break it at 120', 1, true))
   end)
 end)
 

@@ -98,7 +98,7 @@ describe('a row of the op table', function()
       -- one level is enough here; a build of several is brought to it before anything is counted
       out, status = shell(('cd %s && make LEVELS=v3 all'):format(quote(folder)))
       assert(status == 0, out)
-      local row = assert(read(folder .. '/CONTRIBUTING.md'):match "\n( *op { 'hypot3'.-)```",
+      local row = assert(read(folder .. '/CONTRIBUTING.md'):match "\n( *op {\n *'hypot3'.-)```",
         'the example of CONTRIBUTING is not found')
       write(folder .. '/runtime/ops/rows/ternary.lua', '\n' .. row, 'ab')
       write(folder .. '/runtime/ops/rows/reduce.lua', '\n' .. REDUCTION, 'ab')

@@ -2,8 +2,8 @@
 -- do not take.
 --
 -- A function says what it takes in its annotations (---@param). They are read when a call fails in the library itself
--- (an index of nil, a conversion),
--- never before: a call that is as it should be costs one protected call. Errors that have words pass as they are.
+-- (an index of nil, a conversion), never before: a call that is as it should be costs one protected call. Errors that
+-- have words pass as they are.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local into = require 'mascon.core.into'

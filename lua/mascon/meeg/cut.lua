@@ -2,8 +2,7 @@
 --
 -- Decides which events are meant, which samples belong to them, what keeps an epoch out (no data, a stretch marked bad,
 -- limits of peak to peak) and what is done to each (detrending, baseline, projectors). The samples stay in the
--- recording until
--- asked for, so that a set larger than memory passes through block by block.
+-- recording until asked for, so that a set larger than memory passes through block by block.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local create = require 'mascon.array.create'

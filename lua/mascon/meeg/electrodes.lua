@@ -1,8 +1,8 @@
 -- electrodes.lua - positions of electrodes from the files that digitisers and other programs write.
 --
 -- Holds the formats and the way into the head frame. Angles are on a sphere, in degrees; distances are scaled so that
--- the median of the
--- electrodes lies on the head asked for, as other programs do with files whose unit cannot be trusted.
+-- the median of the electrodes lies on the head asked for, as other programs do with files whose unit cannot be
+-- trusted.
 --
 -- Source: the formats as MNE-Python's read_custom_montage reads them (EEGLAB's channel locations, BESA's spherical
 -- angles, ASA's .elc, EGI's .sfp).

@@ -71,10 +71,9 @@ local ANNOTATIONS = { match = { nil, 'string' }, event_id = { nil, 'table' }, sk
 --- Events at the onsets of annotations.
 --
 -- match: Lua pattern the text must contain; skip: pattern of texts to leave out ('^[Bb][Aa][Dd]', the marks of bad
--- stretches, those of
--- BrainVision too: "Comment/BAD"; EDGE marks are left out, too). event_id: text = id; other texts are left out then.
--- By default BrainVision markers take the number in their text
--- (Stimulus +0, Response +1000, Optic +2000), other texts 1, 2, ... in sorted order.
+-- stretches, those of BrainVision too: "Comment/BAD"; EDGE marks are left out, too). event_id: text = id; other texts
+-- are left out then. By default BrainVision markers take the number in their text (Stimulus +0, Response +1000, Optic
+-- +2000), other texts 1, 2, ... in sorted order.
 ---@param raw table
 ---@param opts? table
 ---@return any tensor i64 [n, 3]

@@ -2,8 +2,8 @@
 --
 -- A projector is a set of patterns over channels that is taken out of the samples: x - U (U' x), where U are
 -- orthonormal columns that span the patterns. Files carry projectors; those marked active were applied before the
--- samples were
--- stored. Channels marked bad take no part: their samples stay, and the patterns are scaled anew without them.
+-- samples were stored. Channels marked bad take no part: their samples stay, and the patterns are scaled anew without
+-- them.
 --
 -- Source: Uusitalo and Ilmoniemi, Signal-space projection method for separating MEG or EEG into components, 1997. The
 -- order of steps and the bound below which patterns count as dependent are those of MNE-Python.

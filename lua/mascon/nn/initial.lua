@@ -1,10 +1,8 @@
 -- initial.lua - first values of parameters, as functions of a shape.
 --
 -- A weight has shape (out, in, window ...): one of its outputs depends on fan_in = in x window numbers, one of its
--- inputs
--- reaches fan_out = out x window outputs. Where an initialiser is asked for, its name will do, { name, option = value
--- },
--- or any function(shape, { dtype, device, key }).
+-- inputs reaches fan_out = out x window outputs. Where an initialiser is asked for, its name will do, { name, option =
+-- value }, or any function(shape, { dtype, device, key }).
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'

@@ -1,9 +1,8 @@
 -- adapt.lua - what a sampler learns while it warms up: the step size and the metric.
 --
 -- Step size: dual averaging (Hoffman and Gelman, The No-U-Turn Sampler, 2014, section 3.2). Metric: windows of doubling
--- length, each of which gives the
--- covariance of its draws, shrunk towards a small multiple of the identity (Stan Reference Manual, section HMC
--- algorithm parameters).
+-- length, each of which gives the covariance of its draws, shrunk towards a small multiple of the identity (Stan
+-- Reference Manual, section HMC algorithm parameters).
 local tensor = require 'mascon.core.tensor'
 local op = require 'mascon.core.op'
 local methods, F = tensor.methods, op.functions

@@ -4,8 +4,8 @@
 -- The sampler moves in u, the log density is a function of x. One bound: x = low + exp(u) or high - exp(u). Two: x =
 -- low + (high - low) logistic(u).
 -- Source: Stan Reference Manual, section Constraint transforms. Where several kinds meet in one vector every formula
--- runs on all elements, with 0 for the
--- elements of other kinds, so that no derivative of a branch that is not taken is infinite.
+-- runs on all elements, with 0 for the elements of other kinds, so that no derivative of a branch that is not taken is
+-- infinite.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'

@@ -2,10 +2,9 @@
 -- leapfrog step over it.
 --
 -- A state is a point with what belongs to it: position q, momentum p, gradient g and velocity v (metric times
--- momentum), each a tensor [n], the log
--- density and the energy H = v.p / 2 - log density as numbers. A compiled density is traced together with the step
--- around it: one call per
--- step. States are never written to, so that trees of states may share them.
+-- momentum), each a tensor [n], the log density and the energy H = v.p / 2 - log density as numbers. A compiled density
+-- is traced together with the step around it: one call per step. States are never written to, so that trees of states
+-- may share them.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'

@@ -1,8 +1,8 @@
 -- diagnose.lua - how far chains can be trusted: R-hat, effective sample sizes, Monte Carlo errors, E-BFMI.
 --
 -- Source: Rank-normalization, folding, and localization: an improved R-hat for assessing convergence of MCMC, 2021;
--- Practical Markov chain Monte Carlo,
--- 1992 (initial monotone sequence); Stan Reference Manual, section Posterior analysis; numbers as ArviZ 0.x gives them.
+-- Practical Markov chain Monte Carlo, 1992 (initial monotone sequence); Stan Reference Manual, section Posterior
+-- analysis; numbers as ArviZ 0.x gives them.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'

@@ -1,8 +1,7 @@
 -- run.lua - chains from a log density: warm-up, draws, and the table of results.
 --
 -- Chains run one after another; a chain is a function of its key, of start and of the options alone, so that it is the
--- same bits whatever the number of
--- chains or threads.
+-- same bits whatever the number of chains or threads.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'

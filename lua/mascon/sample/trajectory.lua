@@ -1,12 +1,10 @@
 -- trajectory.lua - one transition of a chain: a no-U-turn trajectory, or one of drawn length.
 --
 -- Source: A Conceptual Introduction to Hamiltonian Monte Carlo, 2017, appendix A (multinomial sampling, generalised
--- criterion); The No-U-Turn
--- Sampler, 2014; Stan's base_nuts for the two checks across the halves of a tree. MCMC using Hamiltonian dynamics,
--- 2011, section 3.2 (drawn length).
+-- criterion); The No-U-Turn Sampler, 2014; Stan's base_nuts for the two checks across the halves of a tree. MCMC using
+-- Hamiltonian dynamics, 2011, section 3.2 (drawn length).
 -- A tree is { first, last: states at its ends in the order in which they were made, rho: sum of momenta, weight: log of
--- the sum of exp(H0 - H),
--- proposal: a state drawn by weight }.
+-- the sum of exp(H0 - H), proposal: a state drawn by weight }.
 local tensor = require 'mascon.core.tensor'
 local pointer, empty = tensor.pointer, tensor.empty
 local M = {}

@@ -1,10 +1,9 @@
 -- contrast.lua - the difference of coupling between two conditions, and its permutation test.
 --
 -- of(a, b, opts) takes trials of two conditions; maps(a, b, opts) takes values that are there already, one map for
--- each trial or subject. Permutes
--- the labels (paired: swaps the conditions within pairs), standardises each pair of bands by its own permutation
--- distribution, and corrects with the
--- largest value of each permutation (max-z) and with the largest cluster.
+-- each trial or subject. Permutes the labels (paired: swaps the conditions within pairs), standardises each pair of
+-- bands by its own permutation distribution, and corrects with the largest value of each permutation (max-z) and with
+-- the largest cluster.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local tensor = require 'mascon.core.tensor'

@@ -1,10 +1,8 @@
 -- own.lua - coupling measures written in Lua by the user.
 --
 -- measure(phase, amp, info) gets phases [n, P, L] in rad and amplitudes [n, A, L] and returns coupling [n, P, A].
--- Observed rows and surrogates are both
--- rows of the first axis. Batches rows and surrogates, checks what the function returns, and gives the engine the
--- same statistics that the kernels give
--- for built-in measures. Does no filtering.
+-- Observed rows and surrogates are both rows of the first axis. Batches rows and surrogates, checks what the function
+-- returns, and gives the engine the same statistics that the kernels give for built-in measures. Does no filtering.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local tensor = require 'mascon.core.tensor'

@@ -1,9 +1,8 @@
 -- covariance.lua - errors of a fit, and what the data do not determine.
 --
 -- The normal matrix, scaled to a unit diagonal, tells by its condition: up to 1e8 its inverse is good; up to 1e12 the
--- columns themselves are factorised (QR), which
--- keeps twice the digits; beyond that some combination of parameters is not determined, and its members get an infinite
--- variance instead of a number.
+-- columns themselves are factorised (QR), which keeps twice the digits; beyond that some combination of parameters is
+-- not determined, and its members get an infinite variance instead of a number.
 local mc = require 'mascon'
 local tensor = require 'mascon.core.tensor'
 local problem = require 'workflows.xpcs.problem'

@@ -1,9 +1,8 @@
 -- data.lua - the pairs i < j of all angles, packed in the order in which the pass reads them.
 --
 -- The matrix is symmetric, so its triangle is kept once: square tiles of 64 times, in a tile its rows, in a row groups
--- of 8 columns, in a group the 8 values of
--- every angle. NaN stands where there is no pair and where a point is masked. Angles come one after the other, so that
--- never more than one full matrix is in memory.
+-- of 8 columns, in a group the 8 values of every angle. NaN stands where there is no pair and where a point is masked.
+-- Angles come one after the other, so that never more than one full matrix is in memory.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local tensor = require 'mascon.core.tensor'

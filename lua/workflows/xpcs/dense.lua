@@ -1,8 +1,8 @@
 -- dense.lua - residuals and derivatives of one angle written out, as a textbook would.
 --
 -- What the fused pass computes without them. Serves the tests as the other opinion, and the covariance of nearly
--- degenerate fits, where a QR factorisation
--- of the columns keeps twice the digits of a normal matrix. Some rows of an angle at a time.
+-- degenerate fits, where a QR factorisation of the columns keeps twice the digits of a normal matrix. Some rows of an
+-- angle at a time.
 local mc = require 'mascon'
 local tensor = require 'mascon.core.tensor'
 local model = require 'workflows.xpcs.model'

@@ -1,8 +1,7 @@
 -- fit.lua - values, errors and a verdict from data.
 --
 -- Joins what the other files know: starting values, the problem, the solver of mascon.optim, closing Gauss-Newton
--- steps, covariance. Takes data that are ready
--- (data.lua) and options; reads and writes no file.
+-- steps, covariance. Takes data that are ready (data.lua) and options; reads and writes no file.
 local lib = require 'mascon.core.ffi'
 local check = require 'mascon.core.check'
 local trf = require 'mascon.optim.fit.least_squares.trf'

@@ -1,8 +1,7 @@
 -- generate.lua - data with a known answer: simulation, and two sets that are the same to the bit everywhere.
 --
 -- The noise of the sets is a sum of four numbers of SplitMix64, so that any program can make them again; simulate uses
--- mascon's own
--- generator. The fits that these sets must give stand in tests/spec/xpcs_spec.lua.
+-- mascon's own generator. The fits that these sets must give stand in tests/spec/xpcs_spec.lua.
 local mc = require 'mascon'
 local bit = require 'bit'
 local model = require 'workflows.xpcs.model'

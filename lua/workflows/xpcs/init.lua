@@ -1,8 +1,7 @@
 -- xpcs/init.lua - two-time correlation under diffusion and shear: from the beamline's file to values one can defend.
 --
 -- open(path, opts) reads, fit(data, opts) fits, report and results write. config reads the YAML of homodyne. The
--- formulas stand in model.lua, the fast pass in
--- kernels/workflows/xpcs.
+-- formulas stand in model.lua, the fast pass in kernels/workflows/xpcs.
 ---     local d = mc.xpcs.data.of(mc.xpcs.generate.set 'B')
 ---     local r = mc.xpcs.fit(d, { sigma = 0.004 })
 ---     ('%.3f %.2f'):format(r.values.beta, r.reduced_chi2)  --> -0.370 1.00

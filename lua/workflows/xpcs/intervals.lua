@@ -2,8 +2,7 @@
 -- others fitted anew.
 --
 -- Near a bound or along a curved valley the interval is not symmetric and not what the normal matrix says. Each point
--- of a profile is a fit of the other parameters
--- from where the last one ended.
+-- of a profile is a fit of the other parameters from where the last one ended.
 local trf = require 'mascon.optim.fit.least_squares.trf'
 local check = require 'mascon.core.check'
 local problem = require 'workflows.xpcs.problem'

@@ -1,10 +1,8 @@
 -- joint.lua - several q or files fitted at once, with some parameters in common.
 --
 -- Each data set keeps its own problem (geometry, contrast, offset, sigma); the joint one adds their costs, gradients
--- and
--- normal matrices, with the columns of a shared parameter in one place. Solver, closing steps and covariance are
--- those
--- of a single fit.
+-- and normal matrices, with the columns of a shared parameter in one place. Solver, closing steps and covariance are
+-- those of a single fit.
 local mc = require 'mascon'
 local lib = require 'mascon.core.ffi'
 local check = require 'mascon.core.check'

@@ -1,9 +1,9 @@
 -- keys.lua - every key that a configuration may hold, its kind, and whether it does something here.
 --
 -- A leaf is the kind of its value: 'number', 'integer', 'bool', 'string', 'list', 'map', 'any' or a list of choices.
--- UNUSED marks a key or a whole section that steers
--- machinery of homodyne which does not exist here; it is accepted, so that a configuration works unchanged, counted in
--- the notes of a run, and listed on request. Under '*' stands the kind of every other key of a section.
+-- UNUSED marks a key or a whole section that steers machinery of homodyne which does not exist here; it is accepted, so
+-- that a configuration works unchanged, counted in the notes of a run, and listed on request. Under '*' stands the kind
+-- of every other key of a section.
 local M = {}
 
 M.UNUSED = setmetatable({}, { __tostring = function() return 'unused' end })

@@ -1,8 +1,7 @@
 -- layout.lua - the two HDF5 layouts of two-time files: which matrix belongs to which q and angle.
 --
 -- APS-U: xpcs/qmap with lists of q and phi, bins that count through them, one dataset per bin. APS: one q, one phi and
--- one dataset per pair. Reads lists
--- and names, no matrix; gives entries { q, phi, dataset } in the order of the file.
+-- one dataset per pair. Reads lists and names, no matrix; gives entries { q, phi, dataset } in the order of the file.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local error = check.error

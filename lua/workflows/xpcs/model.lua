@@ -3,9 +3,8 @@
 -- The definition in its plainest form, for simulation, plots and the test of the fused pass, which computes the same
 -- without these arrays.
 -- C2(phi, t_i, t_j) = offset + contrast g1^2, g1 = exp(-kD |A_j - A_i|) sinc(x)^2, x = kS cos(phi0 - phi) |B_j - B_i|,
--- where A and B are running trapezoids
--- (without dt) of D(t) = D0 t^alpha + D_offset and G(t) = g0 t^beta + g_off, kD = q^2 dt / 2, kS = q L dt / (2 pi).
--- Times below half a step count as half a step.
+-- where A and B are running trapezoids (without dt) of D(t) = D0 t^alpha + D_offset and G(t) = g0 t^beta + g_off, kD =
+-- q^2 dt / 2, kS = q L dt / (2 pi). Times below half a step count as half a step.
 local mc = require 'mascon'
 local M = {}
 

@@ -1,12 +1,10 @@
 -- pass.lua - one pass over the data, as numbers.
 --
 -- The sums, in order: cost (sum of rho), gradient of the 7 physical parameters, upper triangle of their normal matrix
--- (28), then per block of the scaling (none, one of
--- all angles, or one per angle) contrast x contrast, contrast x offset, offset x offset, contrast x r, offset x r,
--- contrast x physics (7), offset x physics (7).
+-- (28), then per block of the scaling (none, one of all angles, or one per angle) contrast x contrast, contrast x
+-- offset, offset x offset, contrast x r, offset x r, contrast x physics (7), offset x physics (7).
 -- Derivatives are those of the model over sigma; r is (data - model) / sigma. Data come in blocks of tiles; the state
--- between two blocks is a sum and its rounding error,
--- so neither blocks nor threads change a bit.
+-- between two blocks is a sum and its rounding error, so neither blocks nor threads change a bit.
 local mc = require 'mascon'
 local op = require 'mascon.core.op'
 local dense = require 'workflows.xpcs.dense'

@@ -1,10 +1,8 @@
 -- posterior.lua - draws from the distribution of the parameters given all data, by the No-U-Turn Sampler.
 --
 -- One fused pass gives the log likelihood and its gradient, so the whole data set is used and no shards are needed.
--- The
--- fit gives the start and the coordinates (coordinates.lua); bounds are transformed away. The likelihood is normal
--- with
--- sigma as given; where sigma is only assumed, a factor on it ("noise") is drawn too.
+-- The fit gives the start and the coordinates (coordinates.lua); bounds are transformed away. The likelihood is normal
+-- with sigma as given; where sigma is only assumed, a factor on it ("noise") is drawn too.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local coordinates = require 'workflows.xpcs.coordinates'

@@ -1,8 +1,7 @@
 -- prepare.lua - matrices as they come from a detector made ready for a fit: symmetric, diagonal corrected.
 --
 -- The diagonal of a two-time matrix holds shot noise, not correlation; every program replaces it by values beside it.
--- Fits leave it out; plots, starting
--- values and what is written use it. Tensors in, tensors out.
+-- Fits leave it out; plots, starting values and what is written use it. Tensors in, tensors out.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local triangles = require 'workflows.xpcs.triangles'

@@ -1,10 +1,9 @@
 -- problem.lua - the fit as the solver of mascon.optim sees it: cost at a point, small linear problem at a point.
 --
 -- The free numbers x are some of the full vector z = (scaling of contrast, scaling of offset, physics); the others are
--- fixed or tied to one. One pass over the data
--- gives cost, gradient and normal matrix at once, so an accepted step needs no second one. The normal matrix is scaled
--- to a unit diagonal and cut by eigenvalues;
--- its square root takes the place of the Jacobian.
+-- fixed or tied to one. One pass over the data gives cost, gradient and normal matrix at once, so an accepted step
+-- needs no second one. The normal matrix is scaled to a unit diagonal and cut by eigenvalues; its square root takes the
+-- place of the Jacobian.
 local mc = require 'mascon'
 local scaling = require 'workflows.xpcs.scaling'
 local pass = require 'workflows.xpcs.pass'

@@ -1,8 +1,7 @@
 -- report.lua - what a reader sees of a fit: tables, figures, the HTML page.
 --
 -- The verdict stands before the numbers. Figures: per angle experiment, fit and residual as heat maps on one scale
--- each; cuts of C2 along the age; the histogram
--- of residuals. Takes results and data; fits nothing.
+-- each; cuts of C2 along the age; the histogram of residuals. Takes results and data; fits nothing.
 local mc = require 'mascon'
 local plot = require 'mascon.plot'
 local text = require 'mascon.base.text'

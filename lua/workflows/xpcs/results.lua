@@ -1,8 +1,7 @@
 -- results.lua - what a fit leaves on disk, under the names that homodyne gives.
 --
 -- parameters.json, analysis_results_nlsq.json, convergence_metrics.json, fitted_data.npz; the same tables as .yaml when
--- asked. NaN and infinity become null. Two side
--- files list the angles and the q.
+-- asked. NaN and infinity become null. Two side files list the angles and the q.
 local mc = require 'mascon'
 local tensor = require 'mascon.core.tensor'
 local model = require 'workflows.xpcs.model'

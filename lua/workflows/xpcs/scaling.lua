@@ -1,8 +1,7 @@
 -- scaling.lua - contrast and offset: starting values, modes, how free numbers become values per angle.
 --
 -- Starting values are quantiles of the data. A mode is a matrix: the value of each angle is a sum of free numbers times
--- entries of it. Takes symmetric
--- matrices with a corrected diagonal; fits nothing.
+-- entries of it. Takes symmetric matrices with a corrected diagonal; fits nothing.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local parameters = require 'workflows.xpcs.parameters'

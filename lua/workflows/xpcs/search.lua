@@ -1,9 +1,9 @@
 -- search.lua - fits from many starts, for data where the first one may end in the wrong valley.
 --
 -- The fit from the given start comes first; when it is good (converged, nothing at a bound, reduced chi2 below a
--- threshold) the search is skipped, since a global search
--- from a good start only costs. Starts are a Latin hypercube over the bounds, screened by one pass each, of which the
--- better half is fitted; or the end of an evolution strategy on a coarse copy of the data.
+-- threshold) the search is skipped, since a global search from a good start only costs. Starts are a Latin hypercube
+-- over the bounds, screened by one pass each, of which the better half is fitted; or the end of an evolution strategy
+-- on a coarse copy of the data.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local cma_es = require 'mascon.optim.search.cma'.cma_es

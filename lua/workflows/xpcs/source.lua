@@ -1,9 +1,8 @@
 -- source.lua - data of a fit from a file: HDF5 of the beamline, NPZ, or arrays.
 --
 -- Matrices are read one after the other, only those that are wanted and only their frames; each is made symmetric, its
--- diagonal corrected, its first time dropped, its
--- quality noted, its starting contrast and offset taken, and packed. Two matrices are in memory at a time, beside the
--- packed triangle.
+-- diagonal corrected, its first time dropped, its quality noted, its starting contrast and offset taken, and packed.
+-- Two matrices are in memory at a time, beside the packed triangle.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local tensor = require 'mascon.core.tensor'

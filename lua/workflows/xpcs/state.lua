@@ -1,11 +1,10 @@
 -- state.lua - checkpoints of a fit, from which it goes on to the same bits.
 --
 -- A fit is a chain of passes, and everything between two passes follows from their sums. So a checkpoint is the list of
--- points visited with their sums, and the state inside
--- the pass that was under way; resuming runs the solver again from its start and answers from the list until it ends.
--- Files are written under a temporary name, synced and
--- renamed, carry a hash of data and options, and are checked by the CRC of their archive: a damaged one is passed over
--- with a warning.
+-- points visited with their sums, and the state inside the pass that was under way; resuming runs the solver again from
+-- its start and answers from the list until it ends. Files are written under a temporary name, synced and renamed,
+-- carry a hash of data and options, and are checked by the CRC of their archive: a damaged one is passed over with a
+-- warning.
 local lib = require 'mascon.core.ffi'
 local mc = require 'mascon'
 local file = require 'mascon.base.file'

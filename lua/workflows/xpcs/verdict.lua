@@ -1,9 +1,8 @@
 -- verdict.lua - what a fit tells and what it does not, in sentences, before any number.
 --
--- Findings: combinations of parameters that the data do not determine at all (a direction of the scaled normal
--- matrix without curvature), combinations whose
--- one-standard-error range exceeds the bounds, and single parameters known worse than to half of their value or tied
--- closely to another one.
+-- Findings: combinations of parameters that the data do not determine at all (a direction of the scaled normal matrix
+-- without curvature), combinations whose one-standard-error range exceeds the bounds, and single parameters known worse
+-- than to half of their value or tied closely to another one.
 local contrasts = require 'workflows.xpcs.contrasts'
 local floor = require 'workflows.xpcs.floor'
 local M = {}

@@ -1,8 +1,7 @@
 -- png.lua - images in PNG files as tensors.
 --
 -- Deflate is unpacked here, into as many bytes as the header of the image asks for and no more, so that a file cannot
--- ask
--- for memory without bounds. Interlaced images are refused.
+-- ask for memory without bounds. Interlaced images are refused.
 --
 -- Formats: PNG (ISO/IEC 15948), zlib (RFC 1950), deflate (RFC 1951).
 local bit = require 'bit'

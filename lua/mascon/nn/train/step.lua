@@ -1,9 +1,8 @@
 -- step.lua - one step of training: loss, gradient, clipping and optimiser as one compiled function.
 --
 -- Holds what a step needs between calls (parameters, buffers, state of the optimiser, averages, gradients that are
--- being
--- accumulated, the number of the step). Optimisers are those of mc.optim; a group of parameters has one of its own,
--- with other options.
+-- being accumulated, the number of the step). Optimisers are those of mc.optim; a group of parameters has one of its
+-- own, with other options.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'

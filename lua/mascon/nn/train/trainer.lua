@@ -1,10 +1,8 @@
 -- trainer.lua - the loop around a step: epochs, evaluation, checkpoints, log, early end, resuming.
 --
 -- What a run does next follows from the number of batches it has taken: epoch and place in it, order, keys. A
--- checkpoint
--- holds that number, the state of the step, the best result so far and the state of the default generator, so that a
--- run
--- goes on in the middle of an epoch with the bits it would have had.
+-- checkpoint holds that number, the state of the step, the best result so far and the state of the default generator,
+-- so that a run goes on in the middle of an epoch with the bits it would have had.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local json = require 'mascon.base.json'

@@ -1,10 +1,8 @@
 -- expression.lua - models written as text: 'a * exp(-k * x) + c'.
 --
 -- The text is split into numbers, names, operators and brackets, nothing else; a name is the variable x (x1, x2, ...
--- for
--- the rows of x), a function, pi, or a parameter. What is left is an arithmetic expression, which becomes a function
--- of
--- tensors and numbers alike: it can be recorded, differentiated and compiled, and holds no other code.
+-- for the rows of x), a function, pi, or a parameter. What is left is an arithmetic expression, which becomes a
+-- function of tensors and numbers alike: it can be recorded, differentiated and compiled, and holds no other code.
 local check = require 'mascon.core.check'
 local tensor = require 'mascon.core.tensor'
 local op = require 'mascon.core.op'

@@ -2,10 +2,8 @@
 --
 -- A compiled function of one unit of observations gives residuals and derivatives, which are still in the cache when
 -- their products are summed; units are joined in a fixed tree. Units are cut by the number of the observation, so the
--- sums depend neither on chunks nor on
--- blocks. The normal matrix, scaled to a unit diagonal, serves while its condition is below GOOD; above it squares
--- too
--- many digits away, and the caller factorises the columns themselves.
+-- sums depend neither on chunks nor on blocks. The normal matrix, scaled to a unit diagonal, serves while its condition
+-- is below GOOD; above it squares too many digits away, and the caller factorises the columns themselves.
 local op = require 'mascon.core.op'
 local tensor = require 'mascon.core.tensor'
 local create = require 'mascon.array.create'
