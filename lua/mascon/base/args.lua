@@ -203,7 +203,9 @@ function M.refuse(spec, given, facts)
       table.insert(groups[why], o[1])
     end
   end
-  for _, why in ipairs(order) do M.unused(given, groups[why], why .. '; without effect here') end
+  for _, why in ipairs(order) do
+    M.unused(given, groups[why], why .. (#groups[why] > 1 and '; leave them out here' or '; leave it out here'))
+  end
 end
 
 --- Runs a script's body: an error becomes one line on stderr and exit status 1; Ctrl-C and SIGTERM go on to the host.
