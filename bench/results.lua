@@ -327,8 +327,8 @@ local function versions(theirs, old)
   for n, v in ((old and old.peers or '') .. ','):gmatch '%s*(%S+) (%S+),' do
     names[#names + 1], seen[n] = n, v
   end
-  for _, r in ipairs(theirs) do
-    for n, v in pairs(r.versions or {}) do
+  for _, r in ipairs(theirs) do -- two-time fits have an environment of their own and name it
+    for n, v in pairs(not r.name:find '^xpcs_' and r.versions or {}) do
       if not seen[n] then names[#names + 1] = n end
       seen[n] = v
     end
@@ -382,7 +382,7 @@ function M.page(facts, ours, theirs, old)
   end
   section('Functions', nil, function() return results_functions.section(ours, theirs) end)
   section('Compiled functions', nil, function() return results_transforms.section(ours, theirs) end)
-  section('Two-time correlation fits', nil, function() return results_xpcs.section(ours, theirs) end)
+  section('Two-time correlation fits', nil, function() return results_xpcs.section(ours, theirs, facts.load) end)
   section('Minimisers, roots, integrals, differential equations', nil,
     function() return results_optim.section(ours, theirs) end)
   section('Layers of networks and steps of training', nil, function() return results_networks.section(ours, theirs) end)

@@ -12,6 +12,7 @@ local FAMILIES = {
   { 'start', 'small' }, { 'small', 'small' }, { 'handle', 'handle' }, { 'limit', 'ewise' }, { 'ewise', 'ewise' },
   { 'reduce', 'ewise' }, { 'matmul', 'linear' }, { 'fft', 'linear' }, { 'order', 'order' }, { 'pac', 'pac' },
   { 'ablation', 'pac' }, { 'memory', 'pac' }, { 'xpcs', 'xpcs' },
+  { 'xpcs_stream', 'xpcs_stream', asked = true },
   { 'autoreject', 'autoreject' }, { 'autoreject_growth', 'autoreject' }, { 'autoreject_ablation', 'autoreject' },
   { 'autoreject_memory', 'autoreject' }, { 'autoreject_stream', 'autoreject', asked = true },
   { 'transform', 'transforms' }, { 'optim', 'optim' }, { 'optim', 'fit' },

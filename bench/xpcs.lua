@@ -57,13 +57,25 @@ local function simulated()
   return d
 end
 
+--- Notes the least processor seconds of a run in kit.values.
+local function busy(kit)
+  local run = kit.run
+  kit.values = kit.values or {}
+  function kit.run(n)
+    local began = os.clock()
+    run(n)
+    kit.values.cpu = math.min(kit.values.cpu or math.huge, (os.clock() - began) / n)
+  end
+  return kit
+end
+
 local function fit_case(bench, family)
   bench.case {
     name = 'xpcs_fit_200', family = family, op = 'xpcs_fit', dtype = 'f64',
       shape = ('%dx200x200, laminar, averaged'):format(ANGLES), threads = 1, least = 3,
     setup = function()
       local d, r = simulated(), nil
-      return {
+      return busy {
         run = function(count) for _ = 1, count do r = xpcs.fit(d, { sigma = 0.01, initial = START }) end end,
         check = function() return math.abs(r.reduced_chi2 - 1) < 0.02 and r.success,
           ('reduced chi2 %.4g'):format(r.reduced_chi2) end,
@@ -87,7 +99,7 @@ local function nuts_case(bench, family)
         kit.values.nfev = p.gradients
         return p.gradients >= 30
       end
-      return kit
+      return busy(kit)
     end,
   }
 end

@@ -1,14 +1,11 @@
 """NumPyro's No-U-Turn Sampler on the models of bench/sample.lua.
 
 What it is for: the peer of bench/sample.lua, under the same names: same densities, starts, step sizes and draws, one chain, no
-adaptation, 64 bits. Every run of MCMC traces and compiles again (seconds), so the time of DRAWS draws is a twentieth of the
-difference between runs of 21 DRAWS and of DRAWS; a line carries the gradients of that difference.
+adaptation, 64 bits, compiled before it is timed (peer.sampler); a line carries the gradients.
 What it owns: the same densities as potential functions of JAX.
 What it may not know: mascon.
 Usage: bench_sample.py [--threads 2] [--only normal]
 """
-
-import time
 
 import peer
 
@@ -56,7 +53,7 @@ else:
     import jax
     import jax.numpy as jnp
     import numpy as np
-    from numpyro.infer import MCMC, NUTS
+    from numpyro.infer import NUTS
 
     jax.config.update('jax_enable_x64', True)
     for name, model in (('normal', normal), ('schools', schools), ('logistic', logistic)):
@@ -64,16 +61,9 @@ else:
             continue
         potential, start, step = model()
         kernel = NUTS(potential_fn=potential, step_size=step, adapt_step_size=False, adapt_mass_matrix=False)
-        def run(draws):
-            mcmc = MCMC(kernel, num_warmup=0, num_samples=draws, progress_bar=False)
-            began = time.perf_counter()
-            mcmc.run(jax.random.PRNGKey(1), init_params=start, extra_fields=('num_steps',))
-            steps = int(mcmc.get_extra_fields()['num_steps'].sum())
-            return time.perf_counter() - began, steps
-
-        times, count = [], 0
-        for _ in range(3):
-            (short, few), (long, many) = run(DRAWS), run(21 * DRAWS)
-            times.append((long - short) / 20)
-            count = (many - few) // 20
-        peer.emit(f'op_nuts_{name}_numpyro', peer.summary(times), ('numpyro', 'jax'), nfev=count)
+        draw = peer.sampler(kernel, start, DRAWS)
+        times = []
+        for _ in range(5):
+            seconds, _, steps = peer.cpu(draw)
+            times.append(seconds)
+        peer.emit(f'op_nuts_{name}_numpyro', peer.summary(times), ('numpyro', 'jax'), nfev=steps)

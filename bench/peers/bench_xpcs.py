@@ -3,22 +3,19 @@
 What it is for: the peers of the rows xpcs_fit_200 and xpcs_nuts_200 of bench/xpcs.lua: one model, sizes, sigma,
 starts, bounds and tolerances; noise of its own. SciPy and lmfit get the vectorised model and its analytic
 derivatives, NLSQ and NumPyro the model in JAX, 64 bits, with the threads of --threads. Each pair of times counts once
-for everybody.
+for everybody. `cpu`: the least processor seconds of a call.
 What it owns: the model in NumPy and in JAX.
 What it may not know: mascon.
 Usage: bench_xpcs.py [--threads 2] [--only nlsq]
 """
 
 import os
-import time
 
 import peer
 
 OPTIONS = peer.arguments(__doc__.splitlines()[0], draws=20)
-os.environ['XLA_FLAGS'] = (
-    f'--xla_cpu_multi_thread_eigen={str(OPTIONS.threads > 1).lower()} '
-    f'intra_op_parallelism_threads={OPTIONS.threads}'
-)
+# JAX makes a thread for every processor it may use
+os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: OPTIONS.threads])
 os.environ['JAX_PLATFORMS'] = 'cpu'
 
 import numpy as np  # noqa: E402
@@ -113,12 +110,9 @@ def lmfit_fit():
 
 
 def run(name, call, packages, runs=3):
-    times, x = [], None
-    for _ in range(runs):
-        began = time.perf_counter()
-        x = call()
-        times.append(time.perf_counter() - began)
-    peer.emit(name, peer.summary(times), packages, good=bool(good(x)))
+    calls = [peer.cpu(call) for _ in range(runs)]
+    peer.emit(name, peer.summary([c[0] for c in calls]), packages, cpu=min(c[1] for c in calls),
+              good=bool(good(calls[-1][2])))
 
 
 def in_jax():
@@ -163,16 +157,13 @@ def nlsq_fit():
         )
         return np.array(values)
 
-    began = time.perf_counter()
-    x = call()
-    first = time.perf_counter() - began
-    peer.emit('xpcs_fit_200_nlsq_first', peer.summary([first]), ('nlsq', 'jax'), good=bool(good(x)))
+    run('xpcs_fit_200_nlsq_first', call, ('nlsq', 'jax'), runs=1)
     run('xpcs_fit_200_nlsq', call, ('nlsq', 'jax'))
 
 
 def numpyro_nuts():
     jax, jnp, f = in_jax()
-    from numpyro.infer import MCMC, NUTS
+    from numpyro.infer import NUTS
 
     y, low, high = jnp.array(DATA), jnp.array(LOW), jnp.array(HIGH)
     j = jacobian(TRUE)
@@ -186,16 +177,9 @@ def numpyro_nuts():
 
     kernel = NUTS(potential_fn=potential, step_size=0.3, adapt_step_size=False, adapt_mass_matrix=False)
 
-    def draw(count):
-        mcmc = MCMC(kernel, num_warmup=0, num_samples=count, progress_bar=False)
-        began = time.perf_counter()
-        mcmc.run(jax.random.PRNGKey(1), init_params=jnp.zeros(9), extra_fields=('num_steps',))
-        steps = int(mcmc.get_extra_fields()['num_steps'].sum())
-        return time.perf_counter() - began, steps
-
-    (short, few), (long, many) = draw(OPTIONS.draws), draw(9 * OPTIONS.draws)
-    peer.emit('xpcs_nuts_200_numpyro', peer.summary([long - short]), ('numpyro', 'jax'),
-              nfev=many - few)
+    calls = [peer.cpu(draw) for draw in [peer.sampler(kernel, jnp.zeros(9), OPTIONS.draws)] * 3]
+    peer.emit('xpcs_nuts_200_numpyro', peer.summary([c[0] for c in calls]), ('numpyro', 'jax'),
+              cpu=min(c[1] for c in calls), nfev=calls[0][2])
 
 
 for row, call, packages in (

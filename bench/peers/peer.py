@@ -69,6 +69,28 @@ def once(call):
     return summary([time.perf_counter() - t])
 
 
+def cpu(call):
+    """Seconds and processor seconds of one call, and what it gave."""
+    t, busy = time.perf_counter(), time.process_time()
+    out = call()
+    return time.perf_counter() - t, time.process_time() - busy, out
+
+
+def sampler(kernel, start, draws):
+    """A function that draws so often with one compiled program and gives the leapfrog steps. NumPyro's own `run` traces
+    and compiles part of it again on every call, which takes seconds."""
+    import jax
+
+    state = kernel.init(jax.random.PRNGKey(1), 0, start, (), {})
+
+    def draw(state, _):
+        state = kernel.sample(state, (), {})
+        return state, state.num_steps
+
+    program = jax.jit(lambda s: jax.lax.scan(draw, s, None, length=draws)[1].sum()).lower(state).compile()
+    return lambda: int(program(state))
+
+
 def summary(times):
     times = sorted(times)
     n = len(times)

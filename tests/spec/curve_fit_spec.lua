@@ -342,4 +342,37 @@ describe('curve_fit', function()
     assert.matches('curve_fit.profile: option level is 1; give a share below 1',
       support.message(function() r:profile('a', { level = 1 }) end))
   end)
+
+  it('refuses a model that writes into its argument, and leaves the data alone', function()
+    for _, n in ipairs { 50, 12000 } do
+      local t = mc.linspace(0, 4, n)
+      local y = 2 * mc.exp(-0.5 * t)
+      local kept = t:copy()
+      local wrong = {
+        function(x, p) return p.a * mc.exp(x:mul_(-p.k)) end, -- k starts at -1: nothing changes at first
+        function(x, p) x[1] = 0 return p.a * mc.exp(x * -p.k) end,
+        function(x, p) return p.a * mc.multiply(x, -p.k, { out = x }):exp() end,
+        function(x, p)
+          x[{ { 1, 5 } }]:add_(1)
+          return p.a * mc.exp(x * -p.k)
+        end,
+      }
+      for i, f in ipairs(wrong) do
+        for _, more in ipairs { {}, { jac = 'forward' }, { jac = 'reverse' }, { block = 4096 },
+          { block = 4096, jac = 'forward' } } do
+          more.p0 = { a = 1, k = -1 }
+          local why = support.message(function() fit(f, t, y, more) end)
+          assert.matches('curve_fit: the model writes into its argument', why, ('%d %d'):format(n, i))
+          assert.is_true(mc.eq(t, kept):all(), i)
+        end
+      end
+      local own = fit(function(x, p) return p.a * mc.exp((x * 1):mul_(-p.k)) end, t, y, { p0 = { a = 1, k = 1 } })
+      tol.near(0.5, own.p.k, 1e-6)
+      local pair = support.message(function()
+        fit(function(x, p) return p.a * mc.exp(x.t:mul_(-p.k)) end, { t = t }, y, { p0 = { a = 1, k = 1 } })
+      end)
+      assert.matches('writes into its argument', pair)
+      assert.is_true(mc.eq(t, kept):all())
+    end
+  end)
 end)

@@ -214,6 +214,19 @@ describe('the verbs', function()
     assert.equal(2, manifest.read(folder .. '/again').options.scale)
   end)
 
+  it('rerun replaces the folder of the results by the option that named it', function()
+    local text = "for i = 1, #arg do assert(arg[i] ~= '--out', 'two folders') end\n" .. SCRIPT
+    write('script.lua', (text:gsub("if arg%[i%] == '%-%-out' then out = arg%[i %+ 1%]",
+      "if arg[i]:find '^%%-%%-output%%-dir' then out = arg[i]:match '=(.*)' or arg[i + 1]")))
+    for i, line in ipairs { '--output-dir first1 --scale 2', '--scale 2 --output-dir=first2' } do
+      assert.equal(0, select(2, mascon('script.lua ' .. line)))
+      local out, status = mascon('rerun first' .. i .. ' --out second' .. i)
+      assert.matches('identical: 2 stages and 1 file agree', out)
+      assert.equal(0, status, out)
+      assert.is_table(manifest.read(folder .. '/second' .. i))
+    end
+  end)
+
   it('rerun says which input changed and which stage differs', function()
     mc.save(folder .. '/input.npy', mc.tensor { 1, 2, 3, 5 })
     local out, status = mascon 'rerun result'

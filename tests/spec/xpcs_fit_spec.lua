@@ -425,6 +425,23 @@ describe('a fit that does not describe the data', function()
     assert.matches('It is the best of 3 starts', found.verdict.sentences[1])
   end)
 
+  it('is said to be one under a robust loss too, whose errors are named as what they are', function()
+    local data, right = made()
+    local r = xpcs.fit(data, { sigma = right.sigma, loss = 'soft_l1' })
+    assert.is_nil(r.verdict.misfit)
+    assert.matches('under loss soft_l1 .* 1.1 to 1.5', r.verdict.sentences[#r.verdict.sentences])
+    local wrong = xpcs.fit(data, { sigma = 0.7 * right.sigma, loss = 'soft_l1' })
+    assert.matches('sigma is too small, some points are outliers, which loss soft_l1 weighs down, or the model',
+      wrong.verdict.sentences[1])
+    local found = xpcs.search.multi_start(data, { sigma = 0.7 * right.sigma, loss = 'soft_l1' },
+      { n_starts = 2, first = wrong })
+    assert.matches('best of 3 starts.*soft_l1', found.verdict.sentences[1])
+    assert.is_true(found.cost <= wrong.cost)
+    local both = xpcs.joint.fit({ data, (made()) }, { sigma = right.sigma, loss = 'soft_l1' })
+    assert.near(both.fits[1].chi2 + both.fits[2].chi2, both.chi2, 1e-9 * both.chi2)
+    assert.is_nil(both.verdict.misfit)
+  end)
+
   it('says each sentence once', function()
     local data, opts = made()
     opts.initial, opts.max_nfev = { alpha = 0 }, 1

@@ -106,5 +106,13 @@ describe('xpcs.own', function()
     refused(function() xpcs.own.fit(d, anomalous(kd), { p0 = { D0 = 1, alpha = 0 }, sigma = { 1 } }) end,
       'sigma of angle 2')
     refused(function() xpcs.own.fit(d, anomalous(kd), { p00 = {} }) end, 'p00', 'p0')
+    for _, name in ipairs { 'contrast', 'offset', 'contrast_1', 'offset_2' } do
+      refused(function()
+        xpcs.own.fit(d, function(p, a, b) return mc.exp(-p[name] * (b - a)) end, { p0 = { [name] = 0.1 } })
+      end, 'the parameter ' .. name .. ',', 'another name')
+    end
+    refused(function()
+      xpcs.own.fit(d, function(p, a, b) return mc.exp(-p.rate * (b - a:add_(1))) end, { p0 = { rate = 0.1 } })
+    end, 'the model writes into its argument')
   end)
 end)

@@ -196,6 +196,51 @@ describe('xpcs.posterior', function()
     assert.is_truthy(why:find('make fewer', 1, true))
   end)
 
+  it('predicts what data of the model hold, noise included, by the seed alone', function()
+    --- Share of the observed points of all angles between the quantiles of 5 % and 95 % of the predictions.
+    local function share(s, name)
+      local inside, total = 0, 0
+      for f = 1, s.fit.problem.data.F do
+        local y = xpcs.posterior_files.predictions(s, f)
+        local all = y[name][1]
+        local low, high = mc.quantile(all, 0.05, 1), mc.quantile(all, 0.95, 1)
+        inside = inside + mc.sum(mc.logical_and(mc.ge(y.observed, low), mc.le(y.observed, high)):to 'f64'):item()
+        total = total + #y.lags
+      end
+      return inside / total, total
+    end
+    local sim = xpcs.simulate { n = 60, dt = 0.1, q = 0.0108, phi = { 0, 30, 60, 90 }, physics = { 1500, -0.4, 200 },
+      sigma = 1e-9, seed = 11 }
+    local clean = sim.c2
+    local function noisy(e) -- a lost frame at the start time that would be taken
+      local z = mc.triu(mc.random.normal({ 4, 60, 60 }, { key = 5 }), 1)
+      sim.c2 = clean + (z + z:transpose(2, 3)) * e
+      sim.c2[{ mc.all, 6 }], sim.c2[{ mc.all, mc.all, 6 }] = mc.nan, mc.nan
+      return sim
+    end
+    local o, one = { mode = 'static', scaling = 'averaged', fixed = { D_offset = 200 } }, mc.ones { 60 }
+    local free = xpcs.fit(xpcs.data.of(noisy(0.02)), o) -- 0.01 is assumed
+    local late = mc.where(mc.gt(sim.t, 2.5), 0.06, 0.02)
+    sim.sigma_c2 = mc.broadcast_to(mc.maximum(mc.outer(late, one), mc.outer(one, late)), { 4, 60, 60 }):contiguous()
+    local given = xpcs.fit(xpcs.data.of(noisy(sim.sigma_c2)), o)
+    for what, r in pairs { given = given, free = free } do
+      local s = posterior.run(r, { draws = 60, warmup = 40, chains = 1, seed = 3 })
+      assert.equal(what == 'free', s.noise_is_free)
+      local within, total = share(s, 'drawn')
+      assert.is_true(total > 200, total)
+      assert.is_true(within > 0.84 and within < 0.95, ('%s: %g of %d'):format(what, within, total))
+      assert.is_true(share(s, 'mean') < 0.4)
+      local y = xpcs.posterior_files.predictions(s)
+      local noise = y.drawn - y.mean
+      near(0.02, mc.std(noise[{ 1, mc.all, { 1, 15 } }]):item(), 0.0015, what)
+      near(what == 'free' and 0.02 or 0.06, mc.std(noise[{ 1, mc.all, { 25, 50 } }]):item(), 0.004, what)
+      assert.is_true(y.start > sim.t[6]:item())
+      assert.is_true(mc.array_equal(y.drawn, xpcs.posterior_files.predictions(s).drawn))
+      s.seed = 4
+      assert.is_false(mc.array_equal(y.drawn, xpcs.posterior_files.predictions(s).drawn))
+    end
+  end)
+
   it('writes samples for ArviZ, diagnostics and figures', function()
     local s = posterior.run(fit_b, { draws = 20, warmup = 40, chains = 2 })
     local files = xpcs.posterior_files.write(folder, s)
@@ -208,7 +253,11 @@ describe('xpcs.posterior', function()
       assert.is_truthy(z['sample_stats/' .. name], name)
     end
     assert.equal(3, z['posterior_predictive/c2'].ndim)
-    assert.equal(z['posterior_predictive/c2'].shape[3], z['observed_data/c2'].shape[1])
+    for _, name in ipairs { 'observed_data/c2', 'constant_data/lag', 'constant_data/sigma' } do
+      assert.equal(z['posterior_predictive/c2'].shape[3], z[name].shape[1], name)
+    end
+    assert.is_truthy(mc.file.read(folder .. '/posterior_predictive.svg'):find(
+      ('phi = %.4g deg from t1 = %.4g s'):format(b.phi[1], z['constant_data/start']:item()), 1, true))
     local d = mc.load(folder .. '/diagnostics.json')
     for _, name in ipairs { 'max_rhat', 'min_ess', 'divergences', 'energy_bfmi', 'gradients', 'warnings' } do
       assert.is_truthy(d[name], name)

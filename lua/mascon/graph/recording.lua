@@ -291,6 +291,15 @@ function M.serial(t) return tonumber(C.mc_record_serial(t)) end
 --- How often the buffer of t was written while something was being recorded.
 function M.version(t) return C.mc_record_version(t) end
 
+--- f with its writes counted, see version, and nothing logged; it gives its first result.
+function M.watched(f)
+  return function(...)
+    local given, n = { ... }, select('#', ...)
+    local _, out = M.record({}, {}, function() return (M.quietly(f, unpack(given, 1, n))) end)
+    return out[1]
+  end
+end
+
 --- Whether t shows all of its buffer, as it lies.
 function M.whole(t) return C.mc_record_whole(t) ~= 0 end
 

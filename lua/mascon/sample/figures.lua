@@ -132,16 +132,16 @@ end
 --- as points.
 ---
 --- observed: f32|f64 [n]. predictions: f32|f64 [chain, draw, n], as mc.sample.predict gives them. Options: x: f32|f64
---- [n], 1 to n by default · xlabel · ylabel. Result: a figure.
+--- [n], 1 to n by default · xlabel · ylabel · title. Result: a figure.
 --- Errors: observed and predictions have other lengths.
 ---     mc.sample.predictive(mc.zeros { 3 }, mc.random.normal({ 2, 20, 3 }, { key = 1 })).rows  --> 1
 ---@param observed mascon.Tensor
 ---@param predictions mascon.Tensor
----@param opts? table x, xlabel, ylabel
+---@param opts? table x, xlabel, ylabel, title
 ---@return mascon.plot.Figure
 function M.predictive(observed, predictions, opts)
   local o = check.opts('sample.predictive', opts,
-    { x = { nil, 'any' }, xlabel = { nil, 'string' }, ylabel = { nil, 'string' } })
+    { x = { nil, 'any' }, xlabel = { nil, 'string' }, ylabel = { nil, 'string' }, title = { nil, 'string' } })
   if not is(observed) then observed = op.from_table(observed) end
   local n = observed:numel()
   if not is(predictions) or predictions.ndim ~= 3 or observed.ndim ~= 1 or predictions.shape[3] ~= n then
@@ -153,7 +153,7 @@ function M.predictive(observed, predictions, opts)
   local function level(q) return F.quantile(all, q, 1) end
   local x = o.x
   if x == nil then x = F.cumulative_sum(methods.fill_(tensor.empty('sample.predictive', { n }, 'f64', 3), 1)) end
-  local fig = plot.figure()
+  local fig = plot.figure { title = o.title }
   local at = fig:axes(1, 1, { xlabel = o.xlabel, ylabel = o.ylabel })
   at:band(x, level(0.05), level(0.95), { label = '5 % to 95 %', alpha = 0.2 })
   at:band(x, level(0.25), level(0.75), { label = '25 % to 75 %', alpha = 0.35 })

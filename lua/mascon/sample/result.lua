@@ -190,13 +190,14 @@ end
 --- In Python: z = numpy.load(path); d = arviz.from_dict(**{ g: { k.split('/')[1]: z[k] for k in z if k.startswith(g +
 --- '/') } for g in ('posterior', 'sample_stats') }).
 ---@param path string
----@param opts? table posterior_predictive, observed_data: tables of tensors by name, written beside them
+---@param opts? table posterior_predictive, observed_data, constant_data: tables of tensors by name, written beside them
 function Result:save(path, opts)
   local o = check.opts('result:save', opts,
-    { posterior_predictive = { nil, 'table' }, observed_data = { nil, 'table' } })
+    { posterior_predictive = { nil, 'table' }, observed_data = { nil, 'table' }, constant_data = { nil, 'table' } })
   local out = {}
   local groups = { posterior = self.posterior, sample_stats = self.sample_stats,
-    posterior_predictive = o.posterior_predictive, observed_data = o.observed_data }
+    posterior_predictive = o.posterior_predictive, observed_data = o.observed_data,
+    constant_data = o.constant_data }
   for group, arrays in pairs(groups) do
     for name, x in pairs(arrays) do out[group .. '/' .. name] = x end
   end

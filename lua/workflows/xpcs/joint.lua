@@ -170,7 +170,7 @@ function M.fit(list, opts)
     r.parameters[a] = { name = name, value = best.x[a], error = e, low = self.low[a], high = self.high[a], sets = sets,
       state = 'free', at_bound = fit.at_bound(best.x[a], self.low[a], self.high[a]) }
   end
-  r.verdict = verdict.of(r)
+  local plain = 0
   for i, p in ipairs(self.problems) do
     local one = fit.describe(p, settings[i], best.parts[i], status, steps, seconds, nil)
     -- errors are those of all data together
@@ -186,8 +186,11 @@ function M.fit(list, opts)
     one.covariance_by = 'normal matrix of all data sets'
     one.nfev, one.points_per_second = r.nfev, r.points_per_second
     one.verdict = verdict.plain(one)
-    r.fits[i] = one
+    r.fits[i], plain = one, plain + one.chi2 / (settings[i].legacy_counting and 2 or 1)
   end
+  -- a robust cost is no chi2
+  if r.loss ~= 'linear' then r.chi2, r.reduced_chi2 = plain, plain / dof end
+  r.verdict = verdict.of(r)
   return r
 end
 

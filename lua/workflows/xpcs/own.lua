@@ -37,6 +37,17 @@ local function sigmas(data, o)
   return list, absolute
 end
 
+--- Names of the scaling are no names for parameters of g1: both would be one.
+local function not_scaling(o)
+  for name in pairs(o.p0 or {}) do
+    local word = tostring(name):match '^(%l+)_?%d*$'
+    if word == 'contrast' or word == 'offset' then
+      error(('xpcs.own: p0 names the parameter %s, as the scaling C2 = offset + contrast g1^2 does; '
+        .. 'give the parameter of g1 another name'):format(name), 3)
+    end
+  end
+end
+
 --- The points of a block of tiles: t1, t2, angle (deg), its number (from 1), C2 and sigma, without those that are
 --- masked.
 local function points(data, block, sigma)
@@ -87,6 +98,7 @@ function M.fit(data, g1, opts)
   local o = check.opts('xpcs.own', opts, OPTS, 3)
   local sigma, absolute = sigmas(data, o)
   local p0, bounds, F = {}, {}, data.F
+  not_scaling(o)
   for name, v in pairs(o.p0 or {}) do p0[name] = v end
   for name, b in pairs(o.bounds or {}) do bounds[name] = b end
   local contrast, offset = data.start_contrast, data.start_offset

@@ -197,7 +197,7 @@ end
 ---  given · warm_start true: begin at the fit with its covariance · checkpoint: a folder; a run that was stopped
 ---  goes
 ---  on to the same bits · every 20 s · keep true: Ctrl-C ends the run with the draws so far
----@return mascon.sample.Result with names, priors, seconds, gradients_per_second, warnings_of_run, summary_of, labels
+---@return mascon.sample.Result with names, priors, seed, seconds, gradients_per_second, warnings_of_run
 --- Source: mc.sample.nuts; the prior of the noise is 1 / noise.
 function M.run(r, opts)
   local o = check.opts('xpcs.posterior', opts, M.OPTS, 3)
@@ -255,6 +255,7 @@ function M.run(r, opts)
     table.insert(warnings, 'priors around the fit count the data twice; intervals come out too narrow')
   end
   renamed(out, to, names)
+  out.seed = o.seed
   out.fit, out.table = r, out:summary()
   return out
 end

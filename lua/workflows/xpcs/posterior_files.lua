@@ -8,37 +8,52 @@ local M = {}
 local null = mc.json.null
 local function finite(v) return v == v and math.abs(v) < math.huge and v or null end
 
---- C2 along the age of one angle: lags, observed, predictions of draws [1, draw, n].
+--- C2 of one angle against the lag, from one start time on: what was observed, what draws predict. Points that are
+--- masked are left out.
+---
+--- Predictions are the model at a draw plus normal noise of the standard deviations of the points, times the factor
+--- "noise" where it is drawn; they follow from the draws and the seed of the run alone.
 ---@param s table result of posterior.run
 ---@param f? integer angle, 1
 ---@param count? integer draws, 200
+---@return table lags, start (s), phi (degrees), observed [n], sigma [n], mean and drawn [1, draw, n]
 function M.predictions(s, f, count)
   local r = s.fit
   local data, p = r.problem.data, r.problem
   f = f or 1
   local k = math.max(1, math.ceil(data.n / 120))
-  local places = { { 1, data.n, k } }
-  local t = data.t[places]:totable()
-  local row = math.max(1, math.floor(0.1 * #t))
-  local place = (row - 1) * k -- of the row, from 0
-  local strip = math.floor(place / data.TILE)
-  local observed = data:strip(f, strip)[{ place - strip * data.TILE + 1, { 1, data.n, k } }]
+  local c, spread = data:thin(f, k)
+  local t = data.t[{ { 1, data.n, k } }]:totable()
+  local row, keep, lags = math.max(1, math.floor(0.1 * #t)), {}, {}
+  while true do -- the first start time from a tenth of the times on of which a point counts
+    local there = mc.isfinite(c[row])
+    if spread then there = mc.logical_and(there, mc.isfinite(spread[row])) end
+    there = there:totable()
+    for j = row + 1, #t do
+      if there[j] then keep[#keep + 1], lags[#lags + 1] = j, t[j] - t[row] end
+    end
+    if #keep > 0 or row >= #t - 1 then break end
+    row = row + 1
+  end
+  if #keep == 0 then return nil end
+  local at = mc.tensor(keep):to 'i64'
+  local sigma = mc.take(spread and spread[row] * r.sigma[f] or mc.full({ #t }, r.sigma[f]), at, 1)
   local flat = s.positions:reshape(s.positions.shape[1] * s.positions.shape[2], s.positions.shape[3])
   local total = flat.shape[1]
   local stride = math.max(1, math.ceil(total / (count or 200)))
-  local lags, keep = {}, {}
-  for j = row + 1, #t do lags[#lags + 1], keep[#keep + 1] = t[j] - t[row], j end
-  local rows = flat[{ { 1, total, stride } }]:totable()
-  local out = {}
+  local rows, mean, drawn = flat[{ { 1, total, stride } }]:totable(), {}, {}
+  local noise = mc.random.normal({ #rows, #keep }, { key = mc.random.key(s.seed):fold_in(0):fold_in(f) })
   for i, x in ipairs(rows) do
-    out[i] = mc.scope(function()
+    mean[i] = mc.scope(function()
       local contrast, offset, physics = p:split(p:full(x))
       local g = model.g1({ t = data.t, kd = r.kd, ks = r.ks, physics = physics, step = k }, data.phi[f])[row]
-      return (g * g * contrast[f] + offset[f])[{ { row + 1, #t } }]:contiguous()
+      return mc.take(g * g * contrast[f] + offset[f], at, 1)
     end)
+    drawn[i] = mean[i] + noise[i] * sigma * (s.noise_is_free and x[#p.free + 1] or 1)
   end
-  local y = mc.stack(out, 1)
-  return lags, observed[{ { row + 1, #t } }]:contiguous(), y:reshape(1, y.shape[1], y.shape[2])
+  local function of(list) return mc.stack(list, 1):reshape(1, #rows, #keep) end
+  return { lags = lags, start = t[row], phi = data.phi[f], observed = mc.take(c[row], at, 1), sigma = sigma,
+    mean = of(mean), drawn = of(drawn) }
 end
 
 --- What speaks against the draws, by the names that options and keys have here.
@@ -92,14 +107,18 @@ end
 
 --- Figures by name.
 function M.figures(s)
-  local lags, observed, predicted = M.predictions(s)
-  return {
+  local y = M.predictions(s)
+  local out = {
     { 'trace', mc.sample.trace(s, { names = shown(s, 12) }) },
     { 'corner', mc.sample.corner(s, { names = shown(s, 9), points = 1000 }) },
     { 'marginals', mc.sample.marginals(s, { names = shown(s, 12) }) },
-    { 'posterior_predictive', mc.sample.predictive(observed, predicted, { x = lags, xlabel = 'lag, s',
-      ylabel = 'C2' }) },
   }
+  if y then
+    out[4] = { 'posterior_predictive', mc.sample.predictive(y.observed, y.drawn, { x = y.lags, xlabel = 'lag, s',
+      ylabel = 'C2', title = ('C2 at phi = %.4g deg from t1 = %.4g s on: draws of model and noise'):format(y.phi,
+      y.start) }) }
+  end
+  return out
 end
 
 --- Writes samples.npz, diagnostics.json, parameters.json and the figures into a folder.
@@ -109,9 +128,10 @@ end
 ---@return string[] files, table[] figures
 function M.write(dir, s, shards)
   local files = { 'samples.npz', 'diagnostics.json', 'parameters.json' }
-  local lags, observed, predicted = M.predictions(s)
-  s:save(dir .. '/samples.npz', { posterior_predictive = { c2 = predicted }, observed_data = { c2 = observed,
-    lag = mc.tensor(lags) } })
+  local y = M.predictions(s)
+  s:save(dir .. '/samples.npz', y and { posterior_predictive = { c2 = y.drawn, c2_mean = y.mean },
+    observed_data = { c2 = y.observed }, constant_data = { lag = mc.tensor(y.lags), sigma = y.sigma,
+    phi = mc.tensor(y.phi), start = mc.tensor(y.start) } } or nil)
   local t = M.tables(s)
   mc.save(dir .. '/diagnostics.json', t)
   local values = {}

@@ -113,7 +113,7 @@ function M.multi_start(data, opts, search)
   for _, s in ipairs(list) do
     local r = fit.fit(data, again_from(opts, s, o.ftol))
     log[#log + 1] = { chi2 = r.chi2, status = r.convergence_status, values = r.values }
-    if r.chi2 < best.chi2 then best = r end
+    if r.cost < best.cost then best = r end -- of the loss that is asked for
   end
   return searched(best, { skipped = false, fits = log })
 end
@@ -189,7 +189,7 @@ function M.evolve(data, opts, search)
       for _, axis in ipairs(axes) do values[axis.name] = found[axis.k] end
       local r = fit.fit(data, again_from(opts, values, o.ftol))
       log[#log + 1] = { chi2 = r.chi2, status = r.convergence_status, values = r.values }
-      if r.chi2 < best.chi2 then best = r end
+      if r.cost < best.cost then best = r end -- of the loss that is asked for
     end
     for i = 1, #axes do middle[i] = 0.1 + 0.8 * draw() end
   end

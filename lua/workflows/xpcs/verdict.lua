@@ -59,12 +59,12 @@ end
 -- standard deviations of chi2 beyond which a misfit is none of chance
 local IMPROBABLE = 5
 
---- What reduced chi2 says where sigma was given: an improbable one is a misfit, whatever the errors say. nil where it
---- tests nothing: sigma assumed or fitted, another loss.
+--- What reduced chi2 (of the residuals themselves, whatever the loss) says where sigma was given: an improbable one is a
+--- misfit, whatever the errors say. nil where it tests nothing: sigma assumed or fitted.
 ---@param r table result of fit
 ---@return table|nil { reduced, expected standard deviation, improbable }
 function M.misfit(r)
-  if not r.absolute_sigma or r.sigma_is_default or r.loss ~= 'linear' or r.shear_weights then return nil end
+  if not r.absolute_sigma or r.sigma_is_default or r.shear_weights then return nil end
   local sd = math.sqrt(2 / r.dof)
   return { reduced = r.reduced_chi2, sd = sd, improbable = not (r.reduced_chi2 <= 1 + IMPROBABLE * sd) }
 end
@@ -74,13 +74,14 @@ local function tell_misfit(r, out, say)
   if not m or not m.improbable then return end
   out.misfit, out.level = true, out.level == 'determined' and 'weak' or out.level
   local searched = r.search and not r.search.skipped
+  local robust = r.loss ~= 'linear' and ('some points are outliers, which loss %s weighs down, '):format(r.loss) or ''
   say('Reduced chi2 is %.4g, where 1 +/- %.2g is expected of %d points with the sigma that was given: the fit does not '
     .. 'describe the data within it, and its values and standard errors are not to be trusted. %s.', m.reduced, m.sd,
     r.n_points, searched
-    and ('It is the best of %d starts: sigma is too small, or the model is not that of the data'):format(
-      #r.search.fits)
-    or 'It may have ended in a local minimum: search from other starts (--multi-start 20); else sigma is too small, or '
-    .. 'the model is not that of the data')
+    and ('It is the best of %d starts: sigma is too small, %sor the model is not that of the data'):format(
+      #r.search.fits, robust)
+    or 'It may have ended in a local minimum: search from other starts (--multi-start 20); else sigma is too small, '
+    .. robust .. 'or the model is not that of the data')
 end
 
 --- Sentences on single parameters and pairs, and one where there is nothing to say.
@@ -129,6 +130,10 @@ local function common(r, known, out, say)
     end
   end
   if #out.sentences == 0 then say('The data determine all %d free parameters.', n) end
+  if r.loss ~= 'linear' then
+    say('Standard errors under loss %s are those of the reweighted least squares: too large by a factor of 1.1 to 1.5 '
+      .. 'where the noise is normal.', r.loss)
+  end
 end
 
 --- Sentences on a result.

@@ -35,19 +35,21 @@ local function exists(path)
   return f ~= nil
 end
 
---- The recorded arguments with `--out X`, `--out=X` or none replaced by ours.
+local FOLDER = { ['--out'] = true, ['--output-dir'] = true } -- options of scripts that name the folder of the results
+
+--- The recorded arguments with the folder of the results, `--out X` or `--out=X` say, replaced by ours; --out where
+--- none is named.
 local function redirected(args, dir)
   local out, done, i = {}, false, 1
   while args[i] do
     local word = tostring(args[i])
-    if word == '--out' then
-      out[#out + 1], out[#out + 2], done, i = '--out', dir, true, i + 1
-    elseif word:match '^%-%-out=' then
-      out[#out + 1], done = '--out=' .. dir, true
+    local option = word:match '^(%-%-[%w-]+)=' or word
+    if FOLDER[option] then
+      out[#out + 1], out[#out + 2], done = option, dir, true
+      i = i + (option == word and 2 or 1)
     else
-      out[#out + 1] = word
+      out[#out + 1], i = word, i + 1
     end
-    i = i + 1
   end
   if not done then
     out[#out + 1], out[#out + 2] = '--out', dir
@@ -174,7 +176,7 @@ function M.main(args)
     return 1
   end
   for _, d in ipairs(manifest.facts_apart(record, new)) do
-    if not d[1]:match '^args' and not d[1]:match '^options%.out$' then
+    if not d[1]:match '^args' and not d[1]:match '^options%.out$' and not d[1]:match '^options%.output_dir$' then
       say('%s: was %s, is %s', d[1], tostring(d[2]), tostring(d[3]))
     end
   end

@@ -12,6 +12,7 @@ local difference = require 'mascon.optim.fit.least_squares.difference'
 local running = require 'mascon.optim.fit.curve_fit.total'
 local fused = require 'mascon.optim.fit.curve_fit.fused'
 local index = require 'mascon.core.index'
+local recording = require 'mascon.graph.recording'
 local create = require 'mascon.array.create'
 local error = check.error
 local F = op.functions
@@ -39,8 +40,49 @@ local function weigh(piece, r)
   return piece.sigma and r / piece.sigma or r
 end
 
+--- What the model takes, with tensors of its own, whose buffers count their writes.
+local function copied(x)
+  if tensor.is(x) then return recording.own(tensor.methods.copy(x)) end
+  if type(x) ~= 'table' or getmetatable(x) then return x end
+  local y = {}
+  for k, part in pairs(x) do y[k] = copied(part) end
+  return y
+end
+
+--- How often the tensors of x were written while somebody looked.
+local function writes(x)
+  if tensor.is(x) then return recording.version(x) end
+  local n = 0
+  if type(x) == 'table' and not getmetatable(x) then for _, part in pairs(x) do n = n + writes(part) end end
+  return n
+end
+
+--- The piece for a call that may be recorded: until the model is known to leave its argument alone, with a copy of it.
+local function spared(self, piece)
+  if self.pure then return piece end
+  local y = {}
+  for k, v in pairs(piece) do y[k] = v end
+  y.x = copied(piece.x)
+  return y
+end
+
+--- What the model gives. Whether it writes into its argument is seen at the first call, and whenever it is recorded.
+local function modelled(self, x, p)
+  local on = recording.on()
+  if self.pure and not on then return self.model(x, p) end
+  if not on then x = copied(x) end
+  local before = writes(x)
+  local v = (on and self.model or recording.watched(self.model))(x, p)
+  if writes(x) ~= before then
+    error(('%s: the model writes into its argument, which would change the data from call to call; make new tensors '
+      .. '(x * 2, not x:mul_(2), x[1] = 2 or out = x), or take x:copy() first'):format(self.fname), 4)
+  end
+  self.pure = true
+  return v
+end
+
 local function predict(self, piece, p)
-  local v = self.model(piece.x, p)
+  local v = modelled(self, piece.x, p)
   if type(v) == 'number' then v = create.full_like(piece.y, v) end
   if not tensor.is(v) then
     error(('%s: the model gave %s; it must give a tensor'):format(self.fname, check.show(v)), 4)
@@ -121,7 +163,7 @@ end
 
 --- New residuals [m] of a piece.
 local function evaluate(self, piece, free)
-  if by_exact(self) then return call(exact(self).residuals, piece, free) end
+  if by_exact(self) then return call(exact(self).residuals, spared(self, piece), free) end
   return residuals(self, piece, free)
 end
 
@@ -288,7 +330,10 @@ local function pass(self, x)
   local sums = fuses(self)
   if not sums then return nil end
   local s
-  local function run() s = sums:pass(x, function(f) blocks(self, f, fused.UNIT) end) end
+  local function units(f)
+    blocks(self, function(piece) f(spared(self, piece)) end, fused.UNIT)
+  end
+  local function run() s = sums:pass(x, units) end
   if self.fused_known then run()
   elseif not exact_of.attempt(function()
     run()

@@ -62,7 +62,8 @@ OPTS.diff_step = nil
 --- success, rank, derivatives (how they were taken); methods predict(x), band(x, opts), profile(name, opts),
 --- report(). Printed, it is a report. Directions without information give
 --- infinite standard errors and a note.
---- Errors: a start outside its bounds, names that are no parameters, shapes that do not fit, NaN.
+--- Errors: a start outside its bounds, names that are no parameters, shapes that do not fit, NaN, a model that writes
+--- into its argument.
 --- Source: SciPy optimize.curve_fit, for the meaning of sigma; lmfit, for the report.
 ---     local x = mc.arange(0, 5)
 ---     local fit = mc.optim.curve_fit(function(t, p) return p.a * mc.exp(-p.k * t) end, x, 3 * mc.exp(-0.5 * x),
