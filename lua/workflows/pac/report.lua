@@ -389,7 +389,8 @@ function M.page(r, info)
   local o = r.options
   local head, rows = cells_of(info.strongest)
   local sections = {
-    { heading = 'Strongest couplings', paragraphs = { info.summary, M.largest_note(info.strongest) }, table = { header = head, rows = rows } },
+    { heading = 'Strongest couplings', paragraphs = { info.summary, M.largest_note(info.strongest) },
+      table = { header = head, rows = rows } },
     { heading = 'Comodulogram', figure = info.comodulogram },
     { heading = 'Channels', figure = info.channels },
   }
