@@ -103,6 +103,9 @@ local function written(net, codes, letters, start, n, key)
 end
 
 mc.args.run('charlm', function()
+  if not (o.temperature >= 0 and o.temperature < math.huge) then
+    error(('--temperature is %g; give a number from 0 (the likeliest character) up'):format(o.temperature), 0)
+  end
   if not mc.manifest.planning() then
     mc.results.folder('--out', o.out, { overwrite = o.overwrite, resume = o.resume or false,
       names = { 'model.npz', 'log.jsonl' } })

@@ -61,7 +61,9 @@ describe('scripts/charlm.lua', function()
     process.write(folder .. '/text.txt', table.concat(words))
     local line = ('--quiet --data %s/text.txt --steps %%d --batch 8 --length 16 --width 16 --layers 1 --heads 2 '
       .. '--write 20 --lr 0.02 --out %s/%%s %%s'):format(folder, folder)
-    local text, status = run('charlm', line:format(30, 'd', ''))
+    local text, status = run('charlm', line:format(30, 'd', '--temperature -1'))
+    assert(status == 1 and text:find('--temperature is -1; give a number from 0', 1, true), text)
+    text, status = run('charlm', line:format(30, 'd', ''))
     assert.equal(0, status, text)
     local bits, alone = text:match '([%d.]+) bits per character on other text; characters alone have ([%d.]+)'
     assert(tonumber(bits) < 0.8 * tonumber(alone), text)

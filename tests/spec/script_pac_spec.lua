@@ -169,7 +169,7 @@ describe('scripts/pac.lua', function()
       [x .. ' --paired --contrast-perm 5'] = '--contrast-perm and --paired are for --contrast FILE',
       [x .. ' --paired'] = '--paired is for --contrast FILE',
       [x .. ' --key zz'] = '--key is for an .npz',
-      [x .. ' --keep-marked'] = '--keep-marked is for recordings with marks; an array has none; leave it out here',
+      [x .. ' --keep-marked'] = '--keep-marked is for recordings with marks; an array has none; leave it out',
       [x .. ' --types Fz=eog'] = '--types is for channels with names; an .npy names none',
       [x .. ' --top -3'] = '--top is "-3"; give a whole number from 1',
       [x .. ' --seed -1'] = '--seed is "-1"; give a whole number from 0',
@@ -186,6 +186,7 @@ describe('scripts/pac.lua', function()
       ['--demo --pick Fz --measure ndpac --mcp fdr'] =
         '--mcp is for p and z, which are made of surrogates (not',
       ['--demo --pick Fz --measure mvl --n-bins 9'] = '--n-bins is for measures with phase bins',
+      ['--demo --pick Fz --n-bins 1e9'] = 'n_bins',
       ['--demo --pick Fz --measure mvl --bin-norm sum'] = '--bin-norm is for the measures mi and hr',
       ['--demo --pick Fz --measure mvl --segments pool'] =
         '--segments is for several segments and the measures mi and hr',
@@ -197,7 +198,8 @@ describe('scripts/pac.lua', function()
       local said, rc = run(line .. ' --quiet --out ' .. folder .. '-refused')
       assert.is_true(rc == 1 or rc == 2, line .. said)
       assert.truthy(said:find(words, 1, true), line .. said)
-      assert.is_false(exists(folder .. '-refused/manifest.json'))
+      assert.is_nil(said:find('without effect', 1, true), line .. said)
+      assert.is_false(mc.file.is_folder(folder .. '-refused'), line) -- not even an empty folder
     end
     local ok, why = pcall(mc.pac.plan, 4000, { fs = 1e300 })
     assert.is_false(ok)

@@ -88,12 +88,25 @@ describe('xpcs.open of what users bring', function()
     warned(d, 'q = 0.2 1/A is asked for and the nearest')
     warned(d, '1 1/nm is 0.1 1/A')
     refused(function() open({ q = q }, { q = 0.2, strict_q = true }) end, 'strict_q')
+    d = open({ q = mc.tensor(0.01) }, { q = 0.02 }) -- what the file knows holds
+    assert.equal(0.01, d.q)
+    warned(d, 'says q = 0.01 1/A and 0.02 is asked for; that of the file is used')
     local groups = { c2_00001 = mc.triu(c2[1]) }
     mc.save(folder .. '/one.h5', { xpcs = { qmap = { dynamic_v_list_dim0 = mc.tensor { 0.01 },
       dynamic_v_list_dim1 = mc.tensor { 30 } }, twotime = { processed_bins = mc.tensor { 1 },
       correlation_map = groups } } })
     warned(xpcs.open(folder .. '/one.h5', { q = 0.1, dt = 0.1 }), '1 1/nm is 0.1 1/A')
     refused(function() xpcs.open(folder .. '/one.h5', { q = 0.1, dt = 0.1, strict_q = true }) end, 'strict_q')
+  end)
+
+  it('counts the bytes of packed data, and refuses sizes beyond reason', function()
+    for _, n in ipairs { 0, 1, 8, 9, 63, 64, 65, 73, 128, 200, 1023 } do
+      assert.equal(8 * select(2, xpcs.data.tiles(n, 3)), xpcs.data.bytes(n, 3))
+    end
+    for _, n in ipairs { 2 ^ 53, 1e300, mc.nan, 1.5, -1 } do
+      refused(function() xpcs.data.bytes(n, 3) end, 'give a whole number up to 2^20')
+      refused(function() xpcs.data.tiles(n, 3) end, 'give a whole number up to 2^20')
+    end
   end)
 
   it('refuses angles that are no numbers, and keeps equal ones apart', function()

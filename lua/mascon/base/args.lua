@@ -204,7 +204,7 @@ function M.refuse(spec, given, facts)
     end
   end
   for _, why in ipairs(order) do
-    M.unused(given, groups[why], why .. (#groups[why] > 1 and '; leave them out here' or '; leave it out here'))
+    M.unused(given, groups[why], ('%s; leave %s out'):format(why, #groups[why] > 1 and 'them' or 'it'))
   end
 end
 

@@ -52,7 +52,12 @@ function M.claim(option, path)
     local lock, why = file.lock(at)
     if not lock then error(('%s %s: %s'):format(option, path, why), 3) end
     if not watched and host.on_exit then -- no lock file stays behind
-      host.on_exit(function() for _, held in ipairs(claims) do held.lock:free() end end)
+      host.on_exit(function()
+        for _, held in ipairs(claims) do
+          held.lock:free()
+          if held.made then os.remove(held.made) end -- a folder without results; one that holds files stays
+        end
+      end)
       watched = true
     end
     c = { lock = lock, count = 0 }
@@ -242,9 +247,11 @@ function M.folder(option, dir, opts)
   check.arg('results.folder', 'option', option, 'string', 3)
   check.arg('results.folder', 'dir', dir, 'string', 3)
   local o = check.opts('results.folder', opts, FOLDER, 3)
+  local made = not file.exists(dir)
   local ok, why = file.make_folder(dir)
   if not ok then error(('%s: %s'):format(option, why), 3) end
   local claim = M.claim(option, dir)
+  if made then claim.of.made = dir end
   local free, wrong = pcall(function()
     M.recover(dir)
     local paths = {}

@@ -13,6 +13,7 @@ local M = {}
 M.TILE, M.GROUP = 64, 8
 local T, G = M.TILE, M.GROUP
 local ceil, min = math.ceil, math.min
+local MOST = 2 ^ 20 -- times or angles: that many times are 4 TB an angle
 
 ---@class mascon.xpcs.Data
 ---@field n integer times
@@ -25,9 +26,18 @@ local Data = {}
 Data.__index = Data
 Data.TILE = T
 
+local function sized(fname, n, F)
+  for name, v in pairs { n = n, F = F } do
+    if type(v) ~= 'number' or not (v >= 0 and v <= MOST and v % 1 == 0) then
+      error(('%s: %s is %s; give a whole number up to 2^20'):format(fname, name, check.show(v)), 3)
+    end
+  end
+end
+
 --- Tiles of n times and F angles, in order: { I, J, rows, groups, at } with 0-based offsets.
 ---@return table[] tiles, integer values
 function M.tiles(n, F)
+  sized('xpcs.data.tiles', n, F)
   local edge, out, at = ceil(n / T), {}, 0
   for I = 0, edge - 1 do
     for J = I, edge - 1 do
@@ -47,7 +57,12 @@ function M.bytes(n, F, dtype)
   if dtype ~= nil and dtype ~= 'f32' and dtype ~= 'f64' then
     error(('xpcs.data.bytes: dtype is %s; choose f64 or f32'):format(check.show(dtype)), 2)
   end
-  local _, values = M.tiles(n, F)
+  sized('xpcs.data.bytes', n, F)
+  -- tiles as M.tiles has them: edge - 1 whole rows of tiles and the last one
+  local edge = ceil(n / T)
+  local rows = n - (edge - 1) * T
+  local groups = ceil(rows / G)
+  local values = n > 0 and F * G * (T * (edge - 1) * (T / G * edge / 2 + groups) + rows * groups) or 0
   return values * (dtype == 'f32' and 4 or 8)
 end
 

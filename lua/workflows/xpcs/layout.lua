@@ -144,9 +144,10 @@ function M.q_of(path, q, o, count, warnings)
         error(('xpcs: %s holds q = %g 1/A and %g is asked for; strict_q = true refuses this'):format(path, least, o.q),
           4)
       end
-      table.insert(warnings, ('the file says q = %g 1/A and %g is asked for; %g is used'):format(least, o.q, o.q))
+      table.insert(warnings, ('%s says q = %.8g 1/A and %.8g is asked for; that of the file is used'):format(path,
+        least, o.q))
     end
-    return o.q or least
+    return least
   end
   if #all ~= count then
     error(('xpcs: %s holds %d q (%g to %g 1/A) for %d matrices; give one q, or one per matrix'):format(path, #all,

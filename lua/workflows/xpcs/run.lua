@@ -30,6 +30,11 @@ end
 -- options of laminar flow
 local FLOW = { 'initial_gamma_dot_t0', 'initial_beta', 'initial_gamma_dot_offset', 'initial_phi0', 'gap' }
 
+-- parameters of laminar flow alone
+local SHEAR = {}
+for _, name in ipairs(parameters.names 'laminar_flow') do SHEAR[name] = true end
+for _, name in ipairs(parameters.names 'static') do SHEAR[name] = nil end
+
 local function flag(name) return '--' .. name:gsub('_', '-') end
 
 --- Raises for options that contradict each other or are out of range, before anything is read.
@@ -143,7 +148,11 @@ function M.settings(o)
   if o.fixed then
     s.fit.fixed = s.fit.fixed or {}
     for name, v in pairs(named_numbers('--fixed', o.fixed, true)) do
-      s.fit.fixed[o.model and name or parameters.key('--fixed', name, 0)] = v
+      local key = o.model and name or parameters.key('--fixed', name, 0)
+      if s.open.mode ~= 'laminar_flow' and not o.model and SHEAR[key] then
+        error(('--fixed %s belongs to laminar flow; add --laminar-flow, or leave it out'):format(name), 0)
+      end
+      s.fit.fixed[key] = v
     end
   end
   if o.multi_start then s.multi_start = { enable = true, n_starts = o.multi_start } end
@@ -178,14 +187,14 @@ function M.settings(o)
       end
     end
   end
-  if o.nlsq_result then
-    for name, v in pairs(M.values_of(o.nlsq_result)) do
-      if s.fit.initial[name] == nil then s.fit.initial[name] = v end
-    end
-  end
   if o.model then
+    for option in pairs(INITIAL) do
+      if o[option] then
+        error(('%s has no meaning with --model; name starting values with --p0'):format(flag(option)), 0)
+      end
+    end
     for _, name in ipairs { 'static_mode', 'laminar_flow', 'profile', 'multi_start', 'checkpoint_dir', 'joint',
-      'legacy_counting', 'gap', 'seed' } do
+      'legacy_counting', 'gap', 'seed', 'nlsq_result' } do
       if o[name] then
         error(('--%s has no meaning with --model, which fits a function of your own; leave it out'):format(
           name:gsub('_', '-')), 0)
@@ -194,6 +203,11 @@ function M.settings(o)
     s.model = require('workflows.xpcs.model_file').read(o.model)
     s.fit.initial = named_numbers('--p0', o.p0)
   elseif o.p0 then error('--p0 names the starting values of a model of your own; name it with --model', 0) end
+  if o.nlsq_result then
+    for name, v in pairs(M.values_of(o.nlsq_result)) do
+      if s.fit.initial[name] == nil then s.fit.initial[name] = v end
+    end
+  end
   if o.joint then
     for _, name in ipairs { 'profile', 'multi_start', 'checkpoint_dir', 'sigma_file', 'mask', 'seed' } do
       if o[name] then error(('--%s has no meaning with --joint; leave it out'):format(name:gsub('_', '-')), 0) end
@@ -332,6 +346,21 @@ function M.own(s, data)
   return r
 end
 
+--- Refuses a data set that takes a matrix which one before it takes: a joint fit would count it twice.
+local function refuse_again(list, d, entry)
+  local own = {}
+  for _, name in ipairs(d.names) do own[name:sub(#d.path + 1)] = true end
+  for i, before in ipairs(list) do
+    for _, name in ipairs(mc.file.same(before.path, d.path) and before.names or {}) do
+      if own[name:sub(#before.path + 1)] then
+        error(('--joint %s: the nearest q of %s is %.6g 1/A, and data set %d (q = %.6g 1/A) takes its matrices '
+          .. 'already, which would count twice; name another q%s, or leave it out'):format(entry, d.path, d.q, i,
+          before.q, before.q ~= d.q and ' or add --strict-q' or ''), 0)
+      end
+    end
+  end
+end
+
 --- The further data sets of a joint fit: each a file, or a number: another q of the same file.
 ---@param s table
 ---@param first mascon.xpcs.Data
@@ -348,7 +377,9 @@ function M.others(s, first, quiet)
       packed = packed + (list[i].packed and source.bytes(list[i]) or 0)
       o.max_memory = o.max_memory - packed
     end
-    list[i + 1] = M.data({ path = q and s.path or entry, open = o, progress = s.progress }, quiet)
+    local d = M.data({ path = q and s.path or entry, open = o, progress = s.progress }, quiet)
+    refuse_again(list, d, entry)
+    list[i + 1] = d
   end
   return list
 end

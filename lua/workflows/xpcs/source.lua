@@ -115,7 +115,7 @@ end
 local function shape_of(o, about, count, N)
   local n = N - (o.exclude_first and N >= 2 and 1 or 0)
   return { n = n, F = count, dtype = o.dtype, phi = about.phi, q = about.q, path = about.path, layout = about.layout,
-    masked = 0, points = count * n * (n - 1) / 2, streamed = about.streamed }
+    names = about.names, masked = 0, points = count * n * (n - 1) / 2, streamed = about.streamed }
 end
 
 --- Data with room for the kept entries; takes the matrix of each from `read(k)`. place: what of sigma and mask.
@@ -368,7 +368,7 @@ local function of_npz(path, o)
     archive:close()
     local late = origin > 1e-12
     return shape_of({ dtype = o.dtype, exclude_first = not late and o.exclude_first }, { q = q, phi = kept, path = path,
-      layout = 'NPZ', streamed = M.way(last - first + 1, #kept, o) == 'file' }, #kept, last - first + 1)
+      names = names, layout = 'NPZ', streamed = M.way(last - first + 1, #kept, o) == 'file' }, #kept, last - first + 1)
   end
   local opts = {}
   for k, v in pairs(o) do opts[k] = v end

@@ -59,8 +59,8 @@ end
 -- standard deviations of chi2 beyond which a misfit is none of chance
 local IMPROBABLE = 5
 
---- What reduced chi2 (of the residuals themselves, whatever the loss) says where sigma was given: an improbable one is a
---- misfit, whatever the errors say. nil where it tests nothing: sigma assumed or fitted.
+--- What reduced chi2 (of the residuals themselves, whatever the loss) says where sigma was given: an improbable one is
+--- a misfit, whatever the errors say. nil where it tests nothing: sigma assumed or fitted.
 ---@param r table result of fit
 ---@return table|nil { reduced, expected standard deviation, improbable }
 function M.misfit(r)
