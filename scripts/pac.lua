@@ -19,7 +19,7 @@ local LINE = {
       'axes of the array, such as CT (channels x samples), ST, TC, CST or SCT (epochs of MNE); 2 axes: CT, 3 axes: CST',
       of = 'array' },
     { 'pick', 'list', 'channels: names, numbers, patterns such as EEG* (all that record brain signals)' },
-    { 'types', 'list', 'types of channels the file does not know', value = 'NAME=TYPE,...', of = 'marks' },
+    { 'types', 'list', 'types of channels that neither file nor names tell', value = 'NAME=TYPE,...', of = 'typed' },
     { 'from', 'number', 'first second to read', of = 'file' }, { 'to', 'number', 'last second to read', of = 'file' },
     { 'mask', 'string', 'samples that count: .npy of true and false, [T] or [S,T]; or a table .csv of onset,duration '
         .. '(s) that do not count', value = 'FILE',
@@ -74,7 +74,8 @@ local LINE = {
   settings = {
     file = 'a recording, and --demo makes one', array = 'arrays (.npy, .npz); other files say their axes',
     rate = 'arrays, and for an EDF or BDF of several rates; other files say their rate',
-    npz = 'an .npz, which holds several arrays', marks = 'recordings with marks and types; an array has none',
+    npz = 'an .npz, which holds several arrays', marks = 'recordings with marks; an array has none',
+    typed = 'channels with names; an .npy names none, and --demo its own',
     surrogates = 'p and z, which are made of surrogates (not --surrogate none, not --measure ndpac)',
     drawn = 'drawn surrogates (--surrogate block_swap, time_lag or swap_trials)',
     shifted = 'surrogates that are shifts (--surrogate exhaustive, block_swap or time_lag)',
@@ -105,6 +106,18 @@ local function types_of(list)
     out[name] = type_
   end
   return out
+end
+
+--- Refuses a range of centres whose bands the sampling rate does not hold, with one that fits. part: of the centre that
+--- half a band takes.
+local function check_range(name, range, part, fs)
+  local reach = o.compat == 'tensorpac' and 1 + 1 / part or 1 -- else bands are clipped to the range
+  if range[2] * reach < fs / 2 then return end
+  local high = math.floor(0.99 * fs / 2 / (1 + 1 / part))
+  local low = range[1] < 0.75 * high and range[1] or math.floor(high / 2)
+  error(('--%s is %g-%g Hz%s, and samples at %g Hz hold frequencies below %g Hz; give a range that fits, such as '
+    .. '--%s %g-%g'):format(name, range[1], range[2], asked[name:gsub('-', '_')] and '' or ' by default',
+      fs, fs / 2, name, low, high), 0)
 end
 
 -- bytes of what is loaded on the way: transforms, figures
@@ -144,6 +157,7 @@ local function refuse_unused()
     contrast = o.contrast ~= nil, search = o.search ~= nil, npz = any { npz = true }, file = not o.demo,
     array = any(ARRAYS), rate = any { npy = true, npz = true, edf = true, bdf = true },
     marks = not o.demo and not (ARRAYS[one] and (not other or ARRAYS[other])),
+    typed = not o.demo and (one ~= 'npy' or other ~= nil and other ~= 'npy'),
   })
   if o.search and o.search < 2 then
     error(('--search %d: a grid needs at least 2 frequencies'):format(o.search), 0)
@@ -182,6 +196,8 @@ local function analyse()
       mask = o.mask, keep_marked = o.keep_marked, types = types_of(o.types) })
   end
 
+  check_range('pha-range', o.pha_range, 4, source.fs)
+  check_range('amp-range', o.amp_range, 8, source.fs)
   local bins = o.measure == 'mi' or o.measure == 'hr'
   local pooled = source.segmented and source.S > 1 and o.segments == 'pool' and bins and o.compat == 'native'
     and o.bin_norm ~= 'pooled'
@@ -274,6 +290,8 @@ local function analyse()
   print()
   io.write(report.table(best))
   print(report.family(r))
+  local largest = report.largest_note(best)
+  if largest then print(largest) end
   for _, w in ipairs(r.warnings) do print('note: ' .. w) end
 
   local bands, band_pairs
@@ -304,8 +322,8 @@ local function analyse()
   local arrays = { pac = r.pac, z = r.z, p = r.p, surr_mean = r.surr_mean, surr_std = r.surr_std,
     pref_phase = r.pref_phase, status = r.status, bin_centers = r.bin_centers,
     pha_bands_hz = r.pha_bands_hz, amp_bands_hz = r.amp_bands_hz, dist = r.dist, normalized = r.normalized }
-  local como, channels, preferred = report.comodulogram(r, 'Phase-amplitude coupling'),
-    report.channels(r, source.names), report.preferred(best)
+  local como, channels = report.comodulogram(r, 'Phase-amplitude coupling'), report.channels(r, source.names)
+  local preferred, no_preferred = report.preferred(best)
   r.notes = source.notes
   local settings = { { 'input', o[1] or 'demonstration' }, { 'channels', source.C }, { 'segments', source.S },
     { 'samples', source.T } }
@@ -328,7 +346,8 @@ local function analyse()
       names = source.names,
       contrast_text = contrast and ('A: %s. B: %s.'):format((o[1] or 'demonstration'):match '[^/]*$',
         o.contrast:match '[^/]*$'),
-       strongest = best, comodulogram = como, channels = channels, preferred = preferred, pooled = note,
+       strongest = best, comodulogram = como, channels = channels, preferred = preferred,
+       no_preferred = no_preferred, pooled = note,
          bands = bands, band_pairs = band_pairs, settings = settings,
       subtitle = ('%s, %d channels'):format(o[1] and o[1]:match '[^/]*$' or 'demonstration recording', source.C),
       summary = (pooled and 'Amplitudes of all segments are binned together.' or source.S > 1

@@ -48,6 +48,31 @@ local function close(a, b, bound)
   assert.is_true(mc.allclose(a:to 'f64', b:to 'f64', { rtol = 0, atol = bound, equal_nan = true }))
 end
 
+describe('pac.report', function()
+  it('names the pair of largest coupling beside maxima of z, and draws phases of what is significant', function()
+    local value, z = mc.zeros { 1, 3, 2 }, mc.zeros { 1, 3, 2 }
+    value[{ 1, 1, 1 }], value[{ 1, 3, 2 }], z[{ 1, 3, 2 }], z[{ 1, 1, 1 }] = 0.5, 0.25, 9, 4
+    local r = { pac = value, z = z, p = mc.tensor { { { 0.3, 1 }, { 1, 1 }, { 1, 0.01 } } },
+      pref_phase = mc.ones { 1, 3, 2 }, pha_bands_hz = mc.tensor { { 4, 6 }, { 6, 8 }, { 8, 10 } },
+      amp_bands_hz = mc.tensor { { 60, 80 }, { 80, 100 } } }
+    local best = pac.report.strongest(r, { 'Cz' }, 9)
+    assert.same({ 9, 4 }, { best[1].z, best[2].z })
+    assert.same({ phase_hz = 5, amp_hz = 70, value = 0.5 }, best[1].largest)
+    assert.is_nil(best[2].largest)
+    assert.truthy(pac.report.table(best):find('0.5 at 5, 70 Hz', 1, true))
+    assert.truthy(pac.report.largest_note(best):find('largest coupling', 1, true))
+    assert.truthy(pac.report.preferred(best))
+    r.p[{ 1, 3, 2 }] = 0.06
+    local fig, why = pac.report.preferred(pac.report.strongest(r, { 'Cz' }, 9))
+    assert.is_nil(fig)
+    assert.equal('No coupling has p < 0.05, so no preferred phases are drawn.', why)
+    value[{ 1, 3, 2 }] = 1
+    best = pac.report.strongest(r, { 'Cz' }, 9)
+    assert.is_nil(pac.report.largest_note(best))
+    assert.is_nil(pac.report.table(best):find('largest', 1, true))
+  end)
+end)
+
 describe('pac.source', function()
   local x
   setup(function()
@@ -270,15 +295,26 @@ describe('pac.source of arrays', function()
       numpy('n.npz', { { 'who', { 'somebody' } }, { name, { 'Cz', 'EOG' } }, { 'data', x }, { 'sf',
         mc.tensor { 250 } } })
       local s = pac.source.open(path 'n.npz', {})
-      assert.same({ 'Cz', 'EOG' }, s.names)
+      assert.same({ 'Cz' }, s.names)
+      said(s.notes, 'left out, since they record no brain signal: EOG (eog); --pick names channels')
       said(s.notes, 'who is ignored: it holds text')
-      assert.same({ 'Cz' }, pac.source.open(path 'n.npz', { pick = { 'Cz' } }).names)
+      assert.same({ 'EOG' }, pac.source.open(path 'n.npz', { pick = { 'EOG' } }).names)
+      local typed = pac.source.open(path 'n.npz', { types = { Cz = 'misc', EOG = 'eeg' } })
+      assert.same({ 'EOG' }, typed.names)
+      close(x['2:2'], typed:read(1, 1):reshape(1, 400), 0)
+      close(x[{ { 2, 2 }, { 11, 20 } }], typed:span({ 1 }, 11, 20), 0)
+      assert.error_matches(function() pac.source.open(path 'n.npz', { types = { EOF = 'eeg' } }) end,
+        'names the channel "EOF", which .* does not have, did you mean "EOG"')
+      assert.error_matches(function() pac.source.open(path 'n.npz', { types = { Cz = 'stim', EOG = 'stim' } }) end,
+        'has no channel to analyse')
       local r = mc.meeg.open(path 'n.npz')
       assert.same({ 'Cz', 'EOG' }, r:names())
       assert.equal('eog', r.channels[2].type)
     end
     numpy('m.npz', { { 'names', { 'a', 'b', 'c' } }, { 'data', x }, { 'odd', { object = '\128\4N.' } }, { 'sf',
       mc.tensor { 250 } } })
+    assert.error_matches(function() pac.source.open(path 'm.npz', { types = { a = 'eog' } }) end,
+      '%-%-types is for channels with names, and .*m.npz names none')
     local s, r = pac.source.open(path 'm.npz', {}), mc.meeg.open(path 'm.npz')
     assert.same({ 'ch1', 'ch2' }, s.names)
     assert.same({ 'ch1', 'ch2' }, r:names())
@@ -302,8 +338,12 @@ describe('pac.source of arrays', function()
     local n = pac.source.open(path 'three.npz', { fs = 250 })
     assert.same({ 2, 5, 'u' }, { n.C, n.S, n.names[1] })
     said(n.notes, 'read as 5 segments x 2 channels x 300 samples, since ch_names names 2 channels')
-    mc.save(path 'turned.npy', x[1].T:contiguous())
+    mc.save(path 'turned.npy', mc.randn { 300, 200 })
     said(pac.source.open(path 'turned.npy', { fs = 250 }).notes, '--axes TC says that it is samples x channels')
+    mc.save(path 'turned.npy', x[1].T:contiguous())
+    assert.error_matches(function() pac.source.open(path 'turned.npy', { fs = 250 }) end,
+      'would be 300 channels of 2 samples, which is hardly meant; give %-%-axes TC')
+    assert.equal(300, pac.source.open(path 'turned.npy', { fs = 250, axes = 'CT' }).C)
     local c = pac.source.open(path 'turned.npy', { fs = 250, axes = 'TC', from = 0.4 })
     close(x[1]['..., 101:300'], c:read(1, 2):reshape(2, 200), 0)
     close(x[1]['..., 111:120'], c:span({ 1, 2 }, 11, 20), 0)
@@ -344,6 +384,11 @@ describe('pac.source of arrays', function()
       assert.equal('2 of 4 rows have no z: row 3 (flat), row 4 (NaN or infinite samples)', r.warnings[#r.warnings])
       assert.equal(0, #plan:run(x['1:2']).silent)
     end
+    mc.save(path 'gap.npy', x['4:4'])
+    mc.save(path 'without.npy', mc.gt(mc.arange(1, 1000), 20))
+    local gap = pac.source.open(path 'gap.npy', { fs = 256, mask = path 'without.npy' })
+    local masked = pac.source.run(pac.plan(1000, with { n_perm = 9, mask = gap.mask }), gap)
+    said(masked.warnings, 'even where they are masked, since filters come before the mask; put numbers there')
     local seg = mc.randn { 2, 3, 1000, seed = 7 }
     seg[{ 2, 3, 5 }] = 0 / 0
     local plan = pac.plan(1000, with { n_perm = 50, axes = 'CST' })

@@ -146,6 +146,36 @@ describe('stats.zscore', function()
     assert.is_true(mc.all(mc.isnan(stats.zscore(mc.ones { 3 }))))
     fails('did you mean "axis"', stats.zscore, mc.ones { 3 }, { axes = 1 })
   end)
+
+  it('takes the axis alone, as mc.median does, and so do its siblings', function()
+    local x, y = mc.rand { 3, 7, seed = 2 }, mc.rand { 3, 7, seed = 3 }
+    for _, name in ipairs { 'zscore', 'sem', 'mad', 'iqr', 'gmean', 'hmean', 'mode', 'rankdata', 'circmean', 'circ_r',
+      'circvar', 'circstd', 'fdr_bh', 'fdr_by', 'bonferroni', 'holm', 'rayleigh' } do
+      local f = stats[name]
+      for axis = 1, 2 do
+        local a, b = (f(x, { axis = axis })), (f(x, axis))
+        if name == 'rayleigh' then a, b = a.pvalue, b.pvalue end
+        assert.is_true(mc.array_equal(a, b), name)
+      end
+    end
+    for _, axis in ipairs { 1, 2 } do
+      assert.is_true(mc.array_equal(stats.moment(x, 3, { axis = axis }), stats.moment(x, 3, axis)))
+      assert.is_true(mc.array_equal(stats.trim_mean(x, 0.2, { axis = axis }), stats.trim_mean(x, 0.2, axis)))
+      for _, name in ipairs { 'pearsonr', 'spearmanr', 'ttest_rel', 'ttest_ind' } do
+        local a, b = stats[name](x, y, { axis = axis }), stats[name](x, y, axis)
+        assert.is_true(mc.array_equal(a.pvalue, b.pvalue), name)
+      end
+      assert.is_true(mc.array_equal(stats.ttest_1samp(x, 0.4, { axis = axis }).pvalue,
+        stats.ttest_1samp(x, 0.4, axis).pvalue))
+    end
+    local both = stats.sem(x, 2, { keepdim = true, correction = 0 })
+    assert.is_true(mc.array_equal(both, stats.sem(x, { axis = 2, keepdim = true, correction = 0 })))
+    local map, surrogates = mc.rand { 4, seed = 4 }, mc.rand { 4, 9, seed = 5 }
+    assert.is_true(mc.array_equal(stats.p_empirical(map, surrogates, { axis = 2 }),
+      stats.p_empirical(map, surrogates, 2)))
+    assert.is_true(mc.array_equal(stats.surrogate_z(map, surrogates, { axis = 2 }).z,
+      stats.surrogate_z(map, surrogates, 2).z))
+  end)
 end)
 
 describe('stats.sem, mad, iqr, skew and kurtosis', function()

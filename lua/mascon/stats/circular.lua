@@ -4,7 +4,6 @@
 local tensor = require 'mascon.core.tensor'
 local op = require 'mascon.core.op'
 local create = require 'mascon.array.create'
-local check = require 'mascon.core.check'
 local methods, F = tensor.methods, op.functions
 local M = {}
 
@@ -12,8 +11,8 @@ local SPEC = { axis = { nil, 'integer | table' }, keepdim = { false, 'bool' }, w
   low = { 0, 'number' }, high = { 2 * math.pi, 'number' } }
 
 --- Mean cosine and sine of the angles, options, number of angles folded.
-local function resultant(fname, x, opts, level)
-  local o = check.opts(fname, opts, SPEC, level + 1)
+local function resultant(fname, x, axis, opts, level)
+  local o = op.axis_options(fname, SPEC, axis, opts, level)
   x = op.operand(fname, x, level)
   local kind = tensor.kind[x.dtype]
   if kind == 'c' then error(('%s: angles are %s; take :angle() first'):format(fname, tensor.describe(x)), level) end
@@ -45,11 +44,12 @@ end
 
 --- Direction of the mean resultant vector, in [low, high).
 ---@param x any f32|f64 [...] angles
+---@param axis any option axis, alone or before the others
 ---@param opts table|nil axis (all) · keepdim · weights: broadcast with x, >= 0 · low, high: one turn (0, 2 pi)
 ---@return any angle; without meaning where the resultant is 0
 --- Source: Fisher, Statistical analysis of circular data, 1993, section 2.3.
-function M.circmean(x, opts)
-  local c, s, o = resultant('stats.circmean', x, opts, 3)
+function M.circmean(x, axis, opts)
+  local c, s, o = resultant('stats.circmean', x, axis, opts, 3)
   local a = F.atan2(s, c)
   a = F.where(F.lt(a, 0), a + 2 * math.pi, a) * ((o.high - o.low) / (2 * math.pi)) + o.low
   return F.where(F.ge(a, o.high), o.low, a)
@@ -57,31 +57,32 @@ end
 
 --- Length R of the mean resultant vector: 0 spread evenly, 1 all equal. Arguments and source as circmean.
 ---     mc.stats.circ_r(mc.tensor{0, 0})  --> f64[]@cpu 1
-function M.circ_r(x, opts)
-  local c, s = resultant('stats.circ_r', x, opts, 3)
+function M.circ_r(x, axis, opts)
+  local c, s = resultant('stats.circ_r', x, axis, opts, 3)
   return F.minimum(F.hypot(c, s), 1)
 end
 
 --- Circular variance 1 - R. Arguments and source as circmean.
-function M.circvar(x, opts)
-  local c, s = resultant('stats.circvar', x, opts, 3)
+function M.circvar(x, axis, opts)
+  local c, s = resultant('stats.circvar', x, axis, opts, 3)
   return 1 - F.minimum(F.hypot(c, s), 1)
 end
 
 --- Circular standard deviation sqrt(-2 log R), in the unit of x. Arguments and source as circmean.
-function M.circstd(x, opts)
-  local c, s, o = resultant('stats.circstd', x, opts, 3)
+function M.circstd(x, axis, opts)
+  local c, s, o = resultant('stats.circstd', x, axis, opts, 3)
   return F.sqrt(F.maximum(F.log(F.minimum(F.hypot(c, s), 1)) * -2, 0)) * ((o.high - o.low) / (2 * math.pi))
 end
 
 --- Rayleigh test of uniformity against one preferred direction.
 ---@param x any f32|f64 [...] angles
+---@param axis any option axis, alone or before the others
 ---@param opts table|nil as circmean; weights count as numbers of angles (binned data)
 ---@return table { statistic = n R^2, pvalue =, r = R }
 --- p = exp(sqrt(1 + 4 n + 4 (n^2 - (n R)^2)) - (1 + 2 n)), good to three digits for n >= 10.
 --- Source: Zar, Biostatistical analysis, 1999, equation 27.4.
-function M.rayleigh(x, opts)
-  local c, s, _, n = resultant('stats.rayleigh', x, opts, 3)
+function M.rayleigh(x, axis, opts)
+  local c, s, _, n = resultant('stats.rayleigh', x, axis, opts, 3)
   local r = F.minimum(F.hypot(c, s), 1)
   local nr = r * n
   local rest = (n - nr) * (n + nr)

@@ -24,12 +24,13 @@ local ZSCORE = { axis = AXES.axis, correction = { 0, 'number' } }
 --- (x - mean) / standard deviation.
 ---     mc.stats.zscore(mc.tensor{1, 3})  --> f64[2]@cpu { -1, 1 }
 ---@param x any f32|f64 [...]
+---@param axis any option axis, alone or before the others
 ---@param opts table|nil axis: axes taken together (all) · correction: subtracted from n in the variance (0)
 ---@return any shape of x; NaN where the spread is 0
 --- Source: definition.
-function M.zscore(x, opts)
+function M.zscore(x, axis, opts)
   local fname = 'stats.zscore'
-  local o = check.opts(fname, opts, ZSCORE, 3)
+  local o = op.axis_options(fname, ZSCORE, axis, opts, 2)
   x = along.real(fname, x, 2)
   local d = x - F.mean(x, { axis = o.axis, keepdim = true })
   return F.divide(d, F.std(x, { axis = o.axis, keepdim = true, correction = o.correction }), { out = d })
@@ -40,10 +41,11 @@ local SEM = with { correction = { 1, 'number' } }
 --- Standard error of the mean, std / sqrt(n).
 ---     mc.stats.sem(mc.tensor{1, 3})  --> f64[]@cpu 1
 ---@param x any f32|f64 [...]
+---@param axis any option axis, alone or before the others
 ---@param opts table|nil axis (all) · correction (1) · keepdim
-function M.sem(x, opts)
+function M.sem(x, axis, opts)
   local fname = 'stats.sem'
-  local o = check.opts(fname, opts, SEM, 3)
+  local o = op.axis_options(fname, SEM, axis, opts, 2)
   x = along.real(fname, x, 2)
   return F.std(x,
     { axis = o.axis, keepdim = o.keepdim, correction = o.correction }) / math.sqrt(along.count(fname, x, o.axis, 2))
@@ -55,11 +57,12 @@ local MAD = with { scale = { 1, "number > 0 | string" } }
 --- normal samples.
 ---     mc.stats.mad(mc.tensor{1, 2, 4})  --> f64[]@cpu 1
 ---@param x any f32|f64 [...]
+---@param axis any option axis, alone or before the others
 ---@param opts table|nil axis (all) · keepdim · scale (1)
 --- Source: The influence curve and its role in robust estimation, 1974.
-function M.mad(x, opts)
+function M.mad(x, axis, opts)
   local fname = 'stats.mad'
-  local o = check.opts(fname, opts, MAD, 3)
+  local o = op.axis_options(fname, MAD, axis, opts, 2)
   local scale = o.scale
   if type(scale) == 'string' then
     if scale ~= 'normal' then
@@ -78,10 +81,11 @@ local IQR = with { rng = { { 0.25, 0.75 }, 'table' } }
 --- Distance between two quantiles, the quartiles by default.
 ---     mc.stats.iqr(mc.tensor{1, 2, 3, 4, 5})  --> f64[]@cpu 2
 ---@param x any f32|f64 [...]
+---@param axis any option axis, alone or before the others
 ---@param opts table|nil axis (all) · keepdim · rng: probabilities ({ 0.25, 0.75 })
-function M.iqr(x, opts)
+function M.iqr(x, axis, opts)
   local fname = 'stats.iqr'
-  local o = check.opts(fname, opts, IQR, 3)
+  local o = op.axis_options(fname, IQR, axis, opts, 2)
   x = along.real(fname, x, 2)
   local q = F.quantile(x, o.rng, { axis = o.axis, keepdim = o.keepdim })
   return q[2] - q[1]
@@ -95,13 +99,14 @@ local MOMENT = with { center = { nil, 'number' } }
 ---     mc.stats.moment(mc.tensor{1, 2, 6}, 3)  --> f64[]@cpu 6
 ---@param x any f32|f64 [...]
 ---@param k integer order >= 0
+---@param axis any option axis, alone or before the others
 ---@param opts table|nil axis (all) · keepdim · center (the mean)
 ---@return any
 --- Source: definition.
-function M.moment(x, k, opts)
+function M.moment(x, k, axis, opts)
   local fname = 'stats.moment'
   check.arg(fname, 'k', k, 'integer >= 0', 2)
-  local o = check.opts(fname, opts, MOMENT, 3)
+  local o = op.axis_options(fname, MOMENT, axis, opts, 2)
   x = along.real(fname, x, 2)
   local how = { axis = o.axis, keepdim = o.keepdim }
   if k == 2 and not o.center then return F.var(x, how) end
@@ -118,12 +123,13 @@ end
 ---     mc.stats.trim_mean(mc.tensor{1, 2, 3, 100}, 0.25)  --> f64[]@cpu 2.5
 ---@param x any f32|f64 [...]
 ---@param share number in [0, 0.5): floor(share n) elements go at either end
+---@param axis any option axis, alone or before the others
 ---@param opts table|nil axis (all) · keepdim
 ---@return any
 --- Errors: a share that leaves nothing. Source: SciPy trim_mean.
-function M.trim_mean(x, share, opts)
+function M.trim_mean(x, share, axis, opts)
   local fname = 'stats.trim_mean'
-  local o = check.opts(fname, opts, AXES, 3)
+  local o = op.axis_options(fname, AXES, axis, opts, 2)
   if type(share) ~= 'number' or not (share >= 0 and share < 0.5) then
     error(('%s: share is %s; it must lie in [0, 0.5)'):format(fname, check.show(share)), 2)
   end
@@ -143,22 +149,24 @@ end
 --- Geometric mean exp(mean log x).
 ---     mc.stats.gmean(mc.tensor{1, 4})  --> f64[]@cpu 2
 ---@param x any f32|f64 [...] >= 0; negative elements give NaN
+---@param axis any option axis, alone or before the others
 ---@param opts table|nil axis (all) · keepdim
 ---@return any
 --- Source: definition.
-function M.gmean(x, opts)
-  local o = check.opts('stats.gmean', opts, AXES, 3)
+function M.gmean(x, axis, opts)
+  local o = op.axis_options('stats.gmean', AXES, axis, opts, 2)
   return F.exp(F.mean(F.log(along.real('stats.gmean', x, 2)), { axis = o.axis, keepdim = o.keepdim }))
 end
 
 --- Harmonic mean n / sum (1 / x).
 ---     mc.stats.hmean(mc.tensor{1, 3})  --> f64[]@cpu 1.5
 ---@param x any f32|f64 [...] > 0; a zero gives 0, negative elements give NaN
+---@param axis any option axis, alone or before the others
 ---@param opts table|nil axis (all) · keepdim
 ---@return any
 --- Source: definition.
-function M.hmean(x, opts)
-  local o = check.opts('stats.hmean', opts, AXES, 3)
+function M.hmean(x, axis, opts)
+  local o = op.axis_options('stats.hmean', AXES, axis, opts, 2)
   x = along.real('stats.hmean', x, 2)
   return 1 / F.mean(1 / F.where(F.lt(x, 0), 0 / 0, F.abs(x)), { axis = o.axis, keepdim = o.keepdim })
 end
@@ -166,13 +174,14 @@ end
 --- Most frequent value, the smallest of them, and how often it occurs.
 ---     mc.stats.mode(mc.tensor{3, 1, 3, 2})  --> f64[]@cpu 3, i64[]@cpu 2
 ---@param x any real [...]; integers keep their dtype
+---@param axis any option axis, alone or before the others
 ---@param opts table|nil axis (all) · keepdim
 ---@return any values; NaN where there is one
 ---@return any counts i64
 --- Errors: nothing to count. Source: SciPy mode.
-function M.mode(x, opts)
+function M.mode(x, axis, opts)
   local fname = 'stats.mode'
-  local o = check.opts(fname, opts, AXES, 3)
+  local o = op.axis_options(fname, AXES, axis, opts, 2)
   x = op.operand(fname, x, 2)
   local kind = tensor.kind[x.dtype]
   if kind == 'c' then error(('%s: samples are %s; give real numbers'):format(fname, tensor.describe(x)), 2) end

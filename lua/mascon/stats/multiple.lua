@@ -4,15 +4,14 @@
 local tensor = require 'mascon.core.tensor'
 local op = require 'mascon.core.op'
 local create = require 'mascon.array.create'
-local check = require 'mascon.core.check'
 local methods, F = tensor.methods, op.functions
 local M = {}
 
 local OPTS = { axis = { nil, 'integer' } }
 
 --- Applies rule(sorted rows, n) to the tests of an axis (all of them without one) and puts results back in place.
-local function adjust(fname, p, opts, rule)
-  local o = check.opts(fname, opts, OPTS, 4)
+local function adjust(fname, p, axis, opts, rule)
+  local o = op.axis_option(fname, OPTS, axis, opts, 3)
   p = op.operand(fname, p, 3)
   local kind = tensor.kind[p.dtype]
   if kind == 'c' or kind == 'b' then
@@ -58,26 +57,27 @@ end
 --- p-values adjusted so that q <= level bounds the false discovery rate, for independent or positively dependent tests.
 ---     mc.stats.fdr_bh(mc.tensor{0.01, 0.04, 0.03})  --> f64[3]@cpu { 0.0300, 0.0400, 0.0400 }
 ---@param p any f32|f64 [...] in [0, 1]
+---@param axis any option axis, alone or before the others
 ---@param opts table|nil axis: tests of this axis form a family (all tests are one)
 ---@return any shape of p
 --- Errors: values outside [0, 1], NaN. Source: Controlling the false discovery rate, 1995.
-function M.fdr_bh(p, opts) return (adjust('stats.fdr_bh', p, opts, step_up(one))) end
+function M.fdr_bh(p, axis, opts) return (adjust('stats.fdr_bh', p, axis, opts, step_up(one))) end
 
 --- The same under any dependence: larger by 1 + 1/2 + ... + 1/n.
 --- Source: The control of the false discovery rate in multiple testing under dependency, 2001.
-function M.fdr_by(p, opts) return (adjust('stats.fdr_by', p, opts, step_up(harmonic))) end
+function M.fdr_by(p, axis, opts) return (adjust('stats.fdr_by', p, axis, opts, step_up(harmonic))) end
 
 --- p n, at most 1: bounds the chance of any false positive. Source: Bonferroni's inequality.
 ---     mc.stats.bonferroni(mc.tensor{0.01, 0.6})  --> f64[2]@cpu { 0.0200, 1.0000 }
-function M.bonferroni(p, opts)
-  return (adjust('stats.bonferroni', p, opts, function(sorted, n) return sorted * n end))
+function M.bonferroni(p, axis, opts)
+  return (adjust('stats.bonferroni', p, axis, opts, function(sorted, n) return sorted * n end))
 end
 
 --- The step-down refinement of bonferroni: never larger. Source: Holm, A simple sequentially rejective multiple test
 --- procedure, 1979.
 ---     mc.stats.holm(mc.tensor{0.01, 0.04})  --> f64[2]@cpu { 0.0200, 0.0400 }
-function M.holm(p, opts)
-  return (adjust('stats.holm', p, opts, function(sorted, n)
+function M.holm(p, axis, opts)
+  return (adjust('stats.holm', p, axis, opts, function(sorted, n)
     return F.cummax(sorted * methods.to(create.arange(n, 1, -1), sorted.dtype), -1)
   end))
 end

@@ -4,7 +4,6 @@
 local tensor = require 'mascon.core.tensor'
 local op = require 'mascon.core.op'
 local create = require 'mascon.array.create'
-local check = require 'mascon.core.check'
 local along = require 'mascon.array.along'
 local distributions = require 'mascon.stats.distributions'
 local index = require 'mascon.core.index'
@@ -44,13 +43,14 @@ end
 --- Ranks from 1 along an axis; ties share their average, their smallest or largest rank, count once (dense) or keep
 --- their order (ordinal).
 ---@param x any f32|f64 [...]; integers become f64
+---@param axis any option axis, alone or before the others
 ---@param opts table|nil axis: ranked apart along it (everything together, shape kept) · method ('average')
 ---@return any f64, shape of x; NaN where its row holds a NaN
 --- Source: definition; names as SciPy 1.17 rankdata.
 ---     mc.stats.rankdata(mc.tensor{10, 30, 10})  --> f64[3]@cpu { 1.5000, 3.0000, 1.5000 }
-function M.rankdata(x, opts)
+function M.rankdata(x, axis, opts)
   local fname = 'stats.rankdata'
-  local o = check.opts(fname, opts, RANK, 3)
+  local o = op.axis_option(fname, RANK, axis, opts, 2)
   x = along.real(fname, x, 2)
   if x:numel() == 0 then return methods.to(methods.copy(x), 'f64') end
   local rows, place = along.rows(fname, x, o.axis, 2)
@@ -101,13 +101,14 @@ end
 ---     mc.stats.pearsonr(mc.tensor{1, 2, 3}, mc.tensor{2, 4, 6}).statistic  --> f64[]@cpu 1
 ---@param x any f32|f64 [..., n]
 ---@param y any [..., n]; other axes broadcast
+---@param axis any option axis, alone or before the others
 ---@param opts table|nil axis of the samples (last)
 ---@return table { statistic = r, pvalue = } of the other axes; NaN where a sample has no spread
 --- Errors: fewer than two samples, different numbers. Source: Student, Probable error of a correlation coefficient,
 --- 1908; p = I_{1 - r^2}((n - 2)/2, 1/2).
-function M.pearsonr(x, y, opts)
+function M.pearsonr(x, y, axis, opts)
   local fname = 'stats.pearsonr'
-  local o = check.opts(fname, opts, PAIR, 3)
+  local o = op.axis_option(fname, PAIR, axis, opts, 2)
   local n
   x, y, n = pair(fname, x, y, o.axis, 2, 2)
   return correlation(x, y, n)
@@ -115,9 +116,9 @@ end
 
 --- Spearman's rank correlation: Pearson's of the average ranks; p-value from t with n - 2 degrees of freedom (good for
 --- n > 10 or so). Arguments and result as pearsonr. Source: The advanced theory of statistics, 1973, section 31.18.
-function M.spearmanr(x, y, opts)
+function M.spearmanr(x, y, axis, opts)
   local fname = 'stats.spearmanr'
-  local o = check.opts(fname, opts, PAIR, 3)
+  local o = op.axis_option(fname, PAIR, axis, opts, 2)
   local n
   x, y, n = pair(fname, x, y, o.axis, 2, 2)
   return correlation(M.rankdata(x, { axis = -1 }), M.rankdata(y, { axis = -1 }), n)
@@ -132,12 +133,13 @@ end
 --- Whether the mean of samples differs from `mean`, two-sided.
 ---@param x any f32|f64 [..., n]
 ---@param mean number|any
+---@param axis any option axis, alone or before the others
 ---@param opts table|nil axis of the samples (last)
 ---@return table { statistic = t, pvalue =, df = n - 1 }
 --- Source: Student, The probable error of a mean, 1908.
-function M.ttest_1samp(x, mean, opts)
+function M.ttest_1samp(x, mean, axis, opts)
   local fname = 'stats.ttest_1samp'
-  local o = check.opts(fname, opts, PAIR, 3)
+  local o = op.axis_option(fname, PAIR, axis, opts, 2)
   x = along.real(fname, x, 2)
   if x.ndim == 0 then error(('%s: samples are %s; give at least one axis'):format(fname, tensor.describe(x)), 2) end
   local n = x.shape[tensor.axis(fname, x, o.axis, 3) + 1]
@@ -147,9 +149,9 @@ function M.ttest_1samp(x, mean, opts)
 end
 
 --- Whether the mean of paired differences is 0. Arguments as pearsonr, result as ttest_1samp.
-function M.ttest_rel(x, y, opts)
+function M.ttest_rel(x, y, axis, opts)
   local fname = 'stats.ttest_rel'
-  local o = check.opts(fname, opts, PAIR, 3)
+  local o = op.axis_option(fname, PAIR, axis, opts, 2)
   x, y = pair(fname, x, y, o.axis, 2, 2)
   return M.ttest_1samp(x - y, 0)
 end
@@ -159,12 +161,13 @@ local IND = { axis = { -1, 'integer' }, equal_var = { true, 'bool' } }
 --- Whether two samples have different means, two-sided; equal_var = false does not assume equal variances (Welch).
 ---@param x any f32|f64 [..., n]
 ---@param y any [..., m]
+---@param axis any option axis, alone or before the others
 ---@param opts table|nil axis of the samples (last) · equal_var (true)
 ---@return table { statistic = t, pvalue =, df = }
 --- Source: Student, 1908; Welch, The generalization of Student's problem, 1947.
-function M.ttest_ind(x, y, opts)
+function M.ttest_ind(x, y, axis, opts)
   local fname = 'stats.ttest_ind'
-  local o = check.opts(fname, opts, IND, 3)
+  local o = op.axis_option(fname, IND, axis, opts, 2)
   x, y = along.real(fname, x, 2), along.real(fname, y, 2)
   if x.ndim == 0 or y.ndim == 0 then
     error(('%s: samples are %s and %s; give at least one axis'):format(fname, tensor.describe(x), tensor.describe(y)),

@@ -4,7 +4,6 @@
 -- Surrogates are one axis more than the map, the first by default. Where they come from is the workflow's business.
 local tensor = require 'mascon.core.tensor'
 local op = require 'mascon.core.op'
-local check = require 'mascon.core.check'
 local methods, F = tensor.methods, op.functions
 local M = {}
 
@@ -30,12 +29,13 @@ local Z = { axis = { 1, 'integer' }, correction = { 0, 'number' } }
 --- (x - mean of surrogates) / standard deviation of surrogates.
 ---@param x any f32|f64 [map...]
 ---@param s any [k, map...] surrogates
+---@param axis any option axis, alone or before the others
 ---@param opts table|nil axis of s that counts surrogates (1) · correction: subtracted from k in the variance (0)
 ---@return table { z =, mean =, std =, n = k } each [map...]; z is NaN where the spread is 0
 --- Errors: shapes, fewer than two surrogates. Source: definition.
-function M.surrogate_z(x, s, opts)
+function M.surrogate_z(x, s, axis, opts)
   local fname = 'stats.surrogate_z'
-  local o = check.opts(fname, opts, Z, 3)
+  local o = op.axis_option(fname, Z, axis, opts, 2)
   local k
   x, s, k = pair(fname, x, s, o.axis, 3)
   if k < 2 then error(fname .. ': one surrogate has no spread; give two or more', 2) end
@@ -49,13 +49,14 @@ local P = { axis = { 1, 'integer' }, tail = { 'greater', TAIL } }
 --- Empirical p-value (1 + #{s >= x}) / (1 + k): never 0, valid for any k.
 ---@param x any f32|f64 [map...]
 ---@param s any [k, map...]
+---@param axis any option axis, alone or before the others
 ---@param opts table|nil axis of s that counts surrogates (1) · tail: 'greater' | 'less' | 'two-sided' (twice the
 ---  smaller, at most 1)
 ---@return any f64 [map...]; NaN where x is NaN
 --- Source: Permutation p-values should never be zero, 2010.
-function M.p_empirical(x, s, opts)
+function M.p_empirical(x, s, axis, opts)
   local fname = 'stats.p_empirical'
-  local o = check.opts(fname, opts, P, 3)
+  local o = op.axis_option(fname, P, axis, opts, 2)
   local k
   x, s, k = pair(fname, x, s, o.axis, 3)
   local function p(compare) return methods.to(F.sum(compare(s, x), 1) + 1, 'f64') / (k + 1) end
@@ -75,15 +76,16 @@ local MAX = { axis = { 1, 'integer' }, tail = { 'greater', TAIL }, map_axes = { 
 --- so that every place has the same weight.
 ---@param x any f32|f64 [map...]
 ---@param s any [k, map...]
+---@param axis any option axis, alone or before the others
 ---@param opts table|nil axis of s that counts surrogates (1) · tail: 'greater' | 'less' (smallest) | 'two-sided'
 ---  (largest |.|)
 --- · map_axes: axes of x that form one family (all); others are corrected apart
 --- · standardise: false
 ---@return any f64 [map...]
 --- Source: Nonparametric permutation tests for functional neuroimaging, 2002, section "single threshold test".
-function M.p_maxstat(x, s, opts)
+function M.p_maxstat(x, s, axis, opts)
   local fname = 'stats.p_maxstat'
-  local o = check.opts(fname, opts, MAX, 3)
+  local o = op.axis_option(fname, MAX, axis, opts, 2)
   local k
   x, s, k = pair(fname, x, s, o.axis, 3)
   if o.standardise then

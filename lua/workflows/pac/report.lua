@@ -70,9 +70,21 @@ end
 
 local function centre(b) return (b[1] + b[2]) / 2 end
 
+--- Where the largest value of a map is among pairs that have a z: { phase band, amplitude band }, or nil.
+local function largest(value, z)
+  local best, at = -math.huge, nil
+  for i, row in ipairs(value) do
+    for j, v in ipairs(row) do
+      if z[i][j] == z[i][j] and v > best then best, at = v, { i, j } end
+    end
+  end
+  return at
+end
+
 --- The strongest couplings, best first: by p, equal ones by z, where there are surrogates, else by value. At most one
 --- neighbourhood per channel and peak.
----@return table[] { channel, p, a, phase_hz, amp_hz, value, z, pval, pref_deg }
+---@return table[] { channel, p, a, phase_hz, amp_hz, value, z, pval, pref_deg, largest }; largest, in
+---  the first row of a channel: { phase_hz, amp_hz, value } of its pair of largest coupling, where it is another one
 function M.strongest(r, names, count)
   local m = M.maps(r)
   local pha, amp = r.pha_bands_hz:totable(), r.amp_bands_hz:totable()
@@ -109,17 +121,42 @@ function M.strongest(r, names, count)
     if a.c ~= b.c then return a.c < b.c end
     return a.p * 1e4 + a.a < b.p * 1e4 + b.a
   end)
-  local out = {}
-  for i = 1, math.min(count or 10, #cells) do out[i] = cells[i] end
+  local out, seen = {}, {}
+  for i = 1, math.min(count or 10, #cells) do
+    local s = cells[i]
+    local top = z and not seen[s.c] and largest(value[s.c], z[s.c])
+    seen[s.c] = true
+    if top and (top[1] ~= s.p or top[2] ~= s.a) then
+      s.largest = { phase_hz = centre(pha[top[1]]), amp_hz = centre(amp[top[2]]), value = value[s.c][top[1]][top[2]] }
+    end
+    out[i] = s
+  end
   return out
 end
 
+--- What the last column of the table says, or nil where there is none.
+function M.largest_note(list)
+  for _, s in ipairs(list) do
+    if s.largest then
+      return 'Rows are maxima of z, which is coupling on the scale of its surrogates. The last column is the pair of '
+        .. 'largest coupling of the channel, where that is another one.'
+    end
+  end
+end
+
 local function cells_of(list)
-  local rows = {}
+  local rows, any = {}, false
   for i, s in ipairs(list) do
     rows[i] = { s.channel, s.phase_hz, s.amp_hz, s.value, s.z or '', s.pval or '', s.pref_deg or '' }
+    if s.largest then
+      any = true
+      rows[i][8] = ('%.4g at %.4g, %.4g Hz'):format(s.largest.value, s.largest.phase_hz, s.largest.amp_hz)
+    else rows[i][8] = '' end
   end
-  return { 'channel', 'phase Hz', 'amplitude Hz', 'coupling', 'z', 'p', 'preferred phase, deg' }, rows
+  local head = { 'channel', 'phase Hz', 'amplitude Hz', 'coupling', 'z', 'p', 'preferred phase, deg',
+    any and 'largest coupling' or nil }
+  if not any then for _, row in ipairs(rows) do row[8] = nil end end
+  return head, rows
 end
 
 --- The table of the strongest couplings for a terminal.
@@ -203,12 +240,22 @@ function M.channels(r, names)
   return fig
 end
 
---- Where in the slow cycle the amplitude is largest, over the strongest couplings.
+-- p below which a coupling counts as one
+local LEVEL = 0.05
+
+--- Where in the slow cycle the amplitude is largest, over the strongest couplings: those with p < 0.05, all where there
+--- are no surrogates. Where none is left: nil and a sentence.
 function M.preferred(list)
-  local angles = {}
-  for _, s in ipairs(list) do if s.pref_deg then angles[#angles + 1] = s.pref_deg * math.pi / 180 end end
-  if #angles == 0 then return nil end
-  return plot.polar(angles, { title = 'preferred phase of the strongest couplings' })
+  local angles, tested = {}, false
+  for _, s in ipairs(list) do
+    tested = tested or s.pref_deg and s.pval
+    if s.pref_deg and (not s.pval or s.pval < LEVEL) then angles[#angles + 1] = s.pref_deg * math.pi / 180 end
+  end
+  if #angles == 0 then
+    return nil, tested and ('No coupling has p < %g, so no preferred phases are drawn.'):format(LEVEL) or nil
+  end
+  return plot.polar(angles, { title = 'preferred phase of the strongest couplings'
+    .. (tested and (' with p < %g'):format(LEVEL) or '') })
 end
 
 -- ---------------------------------------------------------------- files
@@ -342,11 +389,15 @@ function M.page(r, info)
   local o = r.options
   local head, rows = cells_of(info.strongest)
   local sections = {
-    { heading = 'Strongest couplings', paragraphs = { info.summary }, table = { header = head, rows = rows } },
+    { heading = 'Strongest couplings', paragraphs = { info.summary, M.largest_note(info.strongest) },
+      table = { header = head, rows = rows } },
     { heading = 'Comodulogram', figure = info.comodulogram },
     { heading = 'Channels', figure = info.channels },
   }
-  if info.preferred then sections[#sections + 1] = { heading = 'Preferred phase', figure = info.preferred } end
+  if info.preferred or info.no_preferred then
+    sections[#sections + 1] = { heading = 'Preferred phase', figure = info.preferred,
+      paragraphs = { info.no_preferred } }
+  end
   if info.bands then
     local h, cells = search_cells(info.bands)
     sections[#sections + 1] = { heading = 'Best bands', table = { header = h, rows = cells },

@@ -5,7 +5,10 @@
 local mc = require 'mascon'
 local M = {}
 
-local CAUSES = { { 4, 'NaN or infinite samples' }, { 2, 'flat' }, { 8, 'surrogates that are all equal' } }
+--- Why a row with NaN or infinite samples is silent.
+M.NAN = 'NaN or infinite samples'
+
+local CAUSES = { { 4, M.NAN }, { 2, 'flat' }, { 8, 'surrogates that are all equal' } }
 
 --- Silent rows of a status: a list of { row (from 1), why }.
 ---@param status any i32 [..., P, A]

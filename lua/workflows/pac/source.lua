@@ -9,6 +9,7 @@ local lib = require 'mascon.core.ffi'
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local archive = require 'mascon.meeg.files.archive'
+local channels = require 'mascon.meeg.channels'
 local silent = require 'workflows.pac.silent'
 local M = {}
 
@@ -120,6 +121,54 @@ local function triggers(source)
   return out
 end
 
+--- Positions of the channels to analyse: those picked, else those that record brain signals and are not marked bad.
+--- What is left out is noted.
+local function chosen_of(r, pick, notes)
+  if pick then return pick_channels(channels.names(r.channels), pick) end
+  local chosen, other, bad, marked = {}, {}, {}, {}
+  for _, b in ipairs(r.bads) do marked[b] = true end
+  local any = false
+  for _, c in ipairs(r.channels) do any = any or DATA[c.type] end
+  for i, c in ipairs(r.channels) do
+    local wanted = DATA[c.type] or not any and c.type ~= 'stim'
+    if wanted and not marked[c.name] then
+      chosen[#chosen + 1] = i
+    else table.insert(wanted and bad or other, ('%s (%s)'):format(c.name, c.type)) end
+  end
+  if #other > 0 then
+    notes[#notes + 1] = ('left out, since they record no brain signal: %s; --pick names channels, --types their kinds')
+      :format(listed(other))
+  end
+  if #bad > 0 then
+    notes[#notes + 1] = ('left out, since the file marks them as bad: %s; --pick names channels'):format(listed(bad))
+  end
+  if #chosen == 0 then
+    fail('%s has no channel to analyse: %s; name some with --pick', r.path or 'it', listed(#bad > 0 and bad or other))
+  end
+  return chosen
+end
+
+--- Channels of an array by the names that its file holds: their types are what the names tell (as in mc.meeg.open), or
+--- what `types` says.
+local function named_channels(names, types, path, notes)
+  local list, at = {}, {}
+  for i, name in ipairs(names) do list[i] = { name = name, type = channels.guess(name, 'eeg') } end
+  notes[#notes + 1] = channels.distinct(list)
+  for i, c in ipairs(list) do at[c.name] = i end
+  for name, type_ in pairs(types or {}) do
+    if not at[name] then
+      local near = check.nearest(name, channels.names(list))
+      fail('--types names the channel %q, which %s does not have%s', name, path,
+        near and (', did you mean %q?'):format(near) or '')
+    end
+    list[at[name]].type = type_
+  end
+  return channels.check('pac', list)
+end
+
+-- an array that is likely turned: channels per sample, and samples that are too few for a filter
+local WIDE, FEW = 10, 30
+
 --- From a tensor [T], [C, T], [S, T], [C, S, T], or in the order that the axes say.
 local function from_tensor(x, o)
   local axes, by = axes_of(x, o)
@@ -132,12 +181,24 @@ local function from_tensor(x, o)
     if not o.fs then fail '--from and --to need the sampling rate; give --fs in Hz' end
     first, last = span(o, o.fs, T)
   end
+  if x.ndim == 2 and not o.axes and size.C > size.T and (size.C >= WIDE * size.T or size.T < FEW) then
+    fail('%s would be %d channels of %d samples, which is hardly meant; give --axes TC where it is samples x channels, '
+      .. '--axes CT where it is as it stands', tensor.describe(x), size.C, size.T)
+  end
   local notes, names = {}, {}
-  local given = o.names or o.found and archive.names(o.found, size.C) or {}
+  local held = o.found and archive.names(o.found, size.C)
+  local given = o.names or held or {}
   for c = 1, size.C do names[c] = given[c] or ('ch%d'):format(c) end
+  if o.types and not held then
+    fail('--types is for channels with names, and %s names none; --pick says which to analyse', o.path)
+  end
   for _, note in ipairs(o.found and o.found.notes or {}) do notes[#notes + 1] = note end
   if x.ndim > 1 and not o.axes then notes[#notes + 1] = reading(x, size, axes, by) end
-  local chosen = pick_channels(names, o.pick)
+  local chosen
+  if held then
+    local list = named_channels(names, o.types, o.path, notes)
+    names, chosen = channels.names(list), chosen_of({ channels = list, bads = {}, path = o.path }, o.pick, notes)
+  else chosen = pick_channels(names, o.pick) end
   local picked, order = {}, {}
   for i, c in ipairs(chosen) do picked[i] = names[c] end
   for _, letter in ipairs { 'C', 'S', 'T' } do order[#order + 1] = at[letter] end
@@ -172,33 +233,6 @@ end
 local function read_npz(path, o)
   local found = archive.read('pac', mc.open(path), { key = o.key })
   return found.data, o.fs or found.fs, found
-end
-
---- Positions of the channels to analyse: those picked, else those that record brain signals and are not marked bad.
---- What is left out is noted.
-local function chosen_of(r, pick, notes)
-  if pick then return pick_channels(r:names(), pick) end
-  local chosen, other, bad, marked = {}, {}, {}, {}
-  for _, b in ipairs(r.bads) do marked[b] = true end
-  local any = false
-  for _, c in ipairs(r.channels) do any = any or DATA[c.type] end
-  for i, c in ipairs(r.channels) do
-    local wanted = DATA[c.type] or not any and c.type ~= 'stim'
-    if wanted and not marked[c.name] then
-      chosen[#chosen + 1] = i
-    else table.insert(wanted and bad or other, ('%s (%s)'):format(c.name, c.type)) end
-  end
-  if #other > 0 then
-    notes[#notes + 1] = ('left out, since they record no brain signal: %s; --pick names channels, --types their kinds')
-      :format(listed(other))
-  end
-  if #bad > 0 then
-    notes[#notes + 1] = ('left out, since the file marks them as bad: %s; --pick names channels'):format(listed(bad))
-  end
-  if #chosen == 0 then
-    fail('%s has no channel to analyse: %s; name some with --pick', r.path or 'it', listed(#bad > 0 and bad or other))
-  end
-  return chosen
 end
 
 --- Stretches { first, last } of samples 1..T outside of spans { from, to, text } in seconds, or nil when all are kept.
@@ -359,9 +393,9 @@ local OPEN = {
 
 --- Opens a recording or epochs: an array .npz or .npy, or whatever mc.meeg.open opens.
 ---
---- Arrays of two axes are channels x samples. Of recordings, channels that record no brain signal and those marked bad
---- take no part unless they are picked, and stretches annotated as bad (any text that begins with "bad") are masked;
---- notes say so.
+--- Arrays of two axes are channels x samples. Channels that record no brain signal (in an array: by their names, where
+--- it has some) and those marked bad take no part unless they are picked, and stretches annotated as bad (any text that
+--- begins with "bad") are masked; notes say so.
 ---@param path string
 ---@param opts table fs Hz (files that know it need none; which channels of an EDF with several rates) · key · axes ·
 ---  pick (list of names, numbers, patterns) · from, to (s) · mask (a file, see the head of masked) · keep_marked false:
@@ -384,14 +418,14 @@ function M.open(path, opts)
     for _, w in ipairs(rawget(r, 'warnings') or {}) do notes[#notes + 1] = w end
     return with_mask((mc.meeg.raw.is(r) and from_raw or from_epochs)(r, o, notes), o.mask)
   end
-  if o.types then fail('--types is for recordings; %s is an array', path) end
   local x, fs, found
   if ext == 'npz' then x, fs, found = read_npz(path, o)
   else x, fs = mc.open(path), o.fs end
   if not mc.is_tensor(x) or x.ndim < 1 or x.ndim > 3 then
     fail('%s holds %s; give an array of 1 to 3 axes', path, mc.is_tensor(x) and tensor.describe(x) or 'texts')
   end
-  local s = from_tensor(x, { axes = o.axes, pick = o.pick, fs = o.fs or fs, from = o.from, to = o.to, found = found })
+  local s = from_tensor(x, { axes = o.axes, pick = o.pick, fs = o.fs or fs, from = o.from, to = o.to, found = found,
+    types = o.types, path = path })
   s.path = path
   if found and found.fs and o.fs and found.fs ~= o.fs then
     s.notes[#s.notes + 1] = ('%s says %g Hz, and --fs %g decides'):format(path, found.fs, o.fs)
@@ -493,6 +527,13 @@ local function named(r, source)
   warnings[#warnings + 1] = silent.sentence(parts, source.C * per, 'segment', function(i)
     return ('%d of %s'):format((i - 1) % per + 1, source.names[channel(i)])
   end)
+  local nan
+  for _, row in ipairs(r.silent) do nan = nan or row.why == silent.NAN end
+  if nan and (source.mask or source.windows) then
+    warnings[#warnings + 1] = 'samples that are NaN or infinite take their channel or segment with them even where '
+      .. 'they are masked, since filters come before the mask; put numbers there (zeros, or a line across the gap), or '
+      .. 'analyse a part without them (--from, --to)'
+  end
   r.warnings = warnings
   return r
 end
