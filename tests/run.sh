@@ -117,7 +117,7 @@ run_lua() {
       while [ "$(find "$queue" -mindepth 1 | wc -l)" -lt "$files" ] && [ "$i" -lt "$files" ]; do
         i=$((i + 1))
         log=$B/tests/specs$k.$(printf %03d "$i")
-        timeout --foreground "${LIMIT:-3600}" "${fresh[@]}" "${MASCON:-$B/mascon}" tests/run.lua --queue "$queue" $most --failures "$log.failed" "$@" >"$log.log" 2>&1 </dev/null
+        timeout --foreground "${LIMIT:-3600}" "${fresh[@]}" "${MASCON:-$B/mascon}" tests/run.lua --queue "$queue" $most --failures "$(realpath -m "$log").failed" "$@" >"$log.log" 2>&1 </dev/null
         echo $? >"$log.rc"
         [ $# -gt 0 ] && break
       done

@@ -217,7 +217,7 @@ describe('scripts/autoreject.lua', function()
       [epochs_file .. ' --reject-by global --rho 1 --kappa 0.5 --adjacency --certainty 2 --bad-channel 0.5 '
         .. '--partial drop'] = {
           '--kappa, --rho, --bad-channel, --partial, --adjacency and --certainty are for --reject-by local' },
-      [epochs_file .. ' --reject-by global --seed 1'] = { '--seed is for --reject-by local; without effect' },
+      [epochs_file .. ' --reject-by global --seed 1'] = { '--seed is for --reject-by local; leave it out' },
       [epochs_file .. ' --reject-by ransac --cv 3'] = { '--cv is for --reject-by local, or for --reject-by global' },
       [epochs_file .. ' --rho 1 --log ' .. folder .. '/a/reject_log.npz'] = {
         '--rho is for --reject-by local without --log' },

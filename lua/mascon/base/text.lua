@@ -16,7 +16,13 @@ local fmt, byte, rep, sub = string.format, string.byte, string.rep, string.sub
 --- A count with its word: "1 chain", "2 chains".
 ---@param n number
 ---@param word string the singular; its plural takes an s
-function M.count(n, word) return fmt('%d %s%s', n, word, n == 1 and '' or 's') end
+---@return string
+function M.count(n, word)
+  if type(n) ~= 'number' or type(word) ~= 'string' then
+    error('text.count: give a number and a word, text.count(2, "chain")', 2)
+  end
+  return fmt('%d %s%s', n, word, n == 1 and '' or 's')
+end
 
 ---------------------------------------------------------------------------------------------------------------
 -- Numbers

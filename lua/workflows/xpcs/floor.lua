@@ -16,6 +16,9 @@ local RATES = {
 ---@param physics number[] 3 or 7
 ---@return table[] list of { name, unit, names, count, n, from, to (s) }
 function M.of(t, physics)
+  if not mc.is_tensor(t) or type(physics) ~= 'table' or #physics ~= 3 and #physics ~= 7 then
+    error('xpcs.floor.of: give a tensor of times (s) and a list of 3 or 7 physical parameters', 2)
+  end
   local out = {}
   for _, rate in ipairs(RATES) do
     if physics[rate.at] then

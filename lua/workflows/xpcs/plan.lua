@@ -135,6 +135,9 @@ end
 ---@param free fun() raises where the results may not be written
 ---@return string|nil
 function M.refusal(s, list, free)
+  if type(s) ~= 'table' or type(list) ~= 'table' or #list == 0 or type(free) ~= 'function' then
+    error('xpcs.plan.refusal: give the settings of a run, a list of data sets and a function', 2)
+  end
   local ok, why = pcall(free)
   if not ok then return (tostring(why):gsub('^[^\n:]*%.lua:%d+: ', '')) end
   for i, d in ipairs(list) do
