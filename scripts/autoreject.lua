@@ -24,7 +24,7 @@ local LINE = {
     { 'keep_marked', 'flag', 'keep epochs in stretches annotated "bad"', of = 'recording' },
     { 'fs', 'number', 'sampling rate, Hz (files that know theirs need none)', of = 'rate' },
     { 'unit', 'string', 'unit of an array, such as uV (SI)', of = 'unit' },
-    { 'types', 'list', 'types of channels the file does not know', value = 'NAME=TYPE,...' },
+    { 'types', 'named', 'types of channels the file does not know', value = 'NAME=TYPE,...' },
     { 'bads', 'list', 'channels known to be bad: left alone' },
     { 'montage', 'string', 'positions by name: ' .. table.concat(meeg.montage.NAMES, ', ')
       .. ', or a file .csv .tsv .elc .sfp .elp .locs .txt (where the file has none: 10-05, or a cap whose pins are '
@@ -78,18 +78,6 @@ if o[1] and not (o.tmax > o.tmin) then
 elseif not o[1] then
   io.stderr:write 'autoreject: give a recording or epochs; --help shows the options\n'
   os.exit(2)
-end
-
---- "NAME=TYPE" words as a table.
-local function types_of(list)
-  local out
-  for _, word in ipairs(list or {}) do
-    local name, type_ = word:match '^(.-)=(%w+)$'
-    if not name then error(('--types: %q is no NAME=TYPE'):format(word), 0) end
-    out = out or {}
-    out[name] = type_
-  end
-  return out
 end
 
 --- Refuses names of channels that say no place, with what to give.
@@ -252,7 +240,7 @@ end
 --- Everything, within --max-memory.
 local function clean()
   refuse_unused()
-  local x = meeg.open(o[1], { fs = o.fs, unit = o.unit, types = types_of(o.types), proj = not o.no_proj })
+  local x = meeg.open(o[1], { fs = o.fs, unit = o.unit, types = o.types, proj = not o.no_proj })
   for _, w in ipairs(rawget(x, 'warnings') or {}) do print('note: ' .. w) end
   mc.args.refuse(LINE, asked, { recording = meeg.raw.is(x) })
   local picks = prepare(x)

@@ -19,7 +19,7 @@ local LINE = {
       'axes of the array, such as CT (channels x samples), ST, TC, CST or SCT (epochs of MNE); 2 axes: CT, 3 axes: CST',
       of = 'array' },
     { 'pick', 'list', 'channels: names, numbers, patterns such as EEG* (all that record brain signals)' },
-    { 'types', 'list', 'types of channels that neither file nor names tell', value = 'NAME=TYPE,...', of = 'typed' },
+    { 'types', 'named', 'types of channels that neither file nor names tell', value = 'NAME=TYPE,...', of = 'typed' },
     { 'from', 'number', 'first second to read', of = 'file' }, { 'to', 'number', 'last second to read', of = 'file' },
     { 'mask', 'string', 'samples that count: .npy of true and false, [T] or [S,T]; or a table .csv of onset,duration '
         .. '(s) that do not count', value = 'FILE',
@@ -94,18 +94,6 @@ end
 if not o[1] and not o.demo then
   io.stderr:write 'pac: give a recording, or --demo; --help shows the options\n'
   os.exit(2)
-end
-
---- "NAME=TYPE" words as a table.
-local function types_of(list)
-  local out
-  for _, word in ipairs(list or {}) do
-    local name, type_ = word:match '^(.-)=(%w+)$'
-    if not name then error(('--types: %q is no NAME=TYPE'):format(word), 0) end
-    out = out or {}
-    out[name] = type_
-  end
-  return out
 end
 
 --- Refuses a range of centres whose bands the sampling rate does not hold, with one that fits. part: of the centre that
@@ -193,7 +181,7 @@ local function analyse()
       pac.source.wrap(rec.x, { fs = rec.fs, names = rec.channels, axes = 'CST', pick = o.pick }), rec.truth
   else
     source = pac.source.open(o[1], { fs = o.fs, key = o.key, axes = o.axes, pick = o.pick, from = o.from, to = o.to,
-      mask = o.mask, keep_marked = o.keep_marked, types = types_of(o.types) })
+      mask = o.mask, keep_marked = o.keep_marked, types = o.types })
   end
 
   check_range('pha-range', o.pha_range, 4, source.fs)
@@ -228,7 +216,7 @@ local function analyse()
       .. '--segment-length 0', 0)
   end
   local second = o.contrast and pac.source.open(o.contrast, { fs = o.fs, key = o.key, axes = o.axes, pick = o.pick,
-    from = o.from, to = o.to, keep_marked = o.keep_marked, types = types_of(o.types) })
+    from = o.from, to = o.to, keep_marked = o.keep_marked, types = o.types })
   if second then pac.source.comparable(source, second, o.paired) end
   local contrast_options = second and { fs = source.fs, pha_range_hz = o.pha_range,
       pha_n_bands = o.pha_bands, amp_range_hz = o.amp_range, amp_n_bands = o.amp_bands, spacing = o.spacing,

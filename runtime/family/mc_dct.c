@@ -112,10 +112,8 @@ int mci_dct_describe(const mci_job *job, mci_dct_call *c, mci_result *r)
     int dtype, compute, rc = mci_resolve(op, job->nin, job->in, &dtype, &compute);
     if (rc)
         return rc;
-    if (t->ndim == 0)
-        return mci_error(MC_ESHAPE, "%s: operand is %s; it needs at least one axis", op->name,
-                         mci_tensor_text(s, sizeof s, t));
-    if ((rc = mci_axis(op->name, t, p->naxes < 1 ? -1 : p->axes[0], &c->axis)) != 0) return rc;
+    if ((rc = mci_row_axis(op->name, t, p, &c->axis)) != 0)
+        return rc;
     const int inverse = op->variant == MCI_DCT_IDCT || op->variant == MCI_DCT_IDST;
     c->sine = op->variant == MCI_DCT_DST || op->variant == MCI_DCT_IDST;
     const int type = (int)p->i[0], norm = (int)p->i[2];

@@ -153,10 +153,8 @@ int mci_fft_describe(const mci_job *job, mci_fft_call *c, mci_result *r)
     int dtype, compute, rc = mci_resolve(op, job->nin, job->in, &dtype, &compute);
     if (rc)
         return rc;
-    if (t->ndim == 0)
-        return mci_error(MC_ESHAPE, "%s: operand is %s; it needs at least one axis", op->name,
-                         mci_tensor_text(s, sizeof s, t));
-    if ((rc = mci_axis(op->name, t, p->naxes < 1 ? -1 : p->axes[0], &c->axis)) != 0) return rc;
+    if ((rc = mci_row_axis(op->name, t, p, &c->axis)) != 0)
+        return rc;
     c->kind = op->variant; /* fft, ifft, rfft, irfft: as mck_fft counts */
     if (c->kind == 2 && mci_kind(compute) == 'c')
         return mci_error(MC_EDTYPE, "rfft: operand is %s; take its real part, or use fft",

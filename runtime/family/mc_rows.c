@@ -84,6 +84,15 @@ void mci_rows_abandon(mci_rows_out *r)
     mc_drop(&r->tmp);
 }
 
+int mci_row_axis(const char *op, const mc_tensor *t, const mc_params *p, int *axis)
+{
+    char s[MCI_TEXT];
+    if (t->ndim == 0)
+        return mci_error(MC_ESHAPE, "%s: operand is %s; it needs at least one axis", op,
+                         mci_tensor_text(s, sizeof s, t));
+    return mci_axis(op, t, p->naxes < 1 ? -1 : p->axes[0], axis);
+}
+
 int mci_axes_mask(const char *op, const mc_tensor *t, const mc_params *p, unsigned *mask)
 {
     char s[MCI_TEXT];

@@ -34,6 +34,8 @@ int mci_rows_open(mci_rows_out *r, mc_tensor *out, int axis, int dtype);
 int mci_rows_store(mci_rows_out *r);
 void mci_rows_abandon(mci_rows_out *r);
 
+/* The axis along which rows of t run: the first of p, else the last; t needs one. */
+int mci_row_axis(const char *op, const mc_tensor *t, const mc_params *p, int *axis);
 /* The axes of a reduction as a bit mask, checked; naxes < 0 means all. */
 int mci_axes_mask(const char *op, const mc_tensor *t, const mc_params *p, unsigned *mask);
 /* Whether t is contiguous and the axes of p are its last ones, but not all; then m rows of n. */

@@ -97,10 +97,7 @@ int mci_sort_infer(const mci_job *job, mci_result *r)
     int rc = mci_resolve(op, job->nin, job->in, &dtype, &r->compute);
     if (rc)
         return rc;
-    if (t->ndim == 0)
-        return mci_error(MC_ESHAPE, "%s: operand is %s; it needs at least one axis", op->name,
-                         mci_tensor_text(s, sizeof s, t));
-    if ((rc = mci_axis(op->name, t, p->naxes < 1 ? -1 : p->axes[0], &axis)) != 0)
+    if ((rc = mci_row_axis(op->name, t, p, &axis)) != 0)
         return rc;
     if (part && t->numel > 0 && (rc = place(op, t, axis, p, &kth)) != 0)
         return rc;

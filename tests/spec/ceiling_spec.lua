@@ -24,6 +24,14 @@ describe('mc.ceiling', function()
     end)
   end)
 
+  it('is no wider where memory from before is given back', function()
+    local x = mc.ones { 8 * MIB }
+    ceiling.beside(10 * MIB, function()
+      x:release()
+      assert.is_true(ceiling.left() <= 10 * MIB)
+    end)
+  end)
+
   it('is never widened from within, and ends with its function, also after an error', function()
     ceiling.beside(50 * MIB, function()
       ceiling.beside(500 * MIB, function() assert.is_true(ceiling.left() < 60 * MIB) end)

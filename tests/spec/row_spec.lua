@@ -3,21 +3,14 @@
 --
 -- Only what a row changes is compiled; the copy runs its own matrix, gradient and documentation tests, and maps the new
 -- functions over batches.
-local function quote(text) return "'" .. text:gsub("'", "'\\''") .. "'" end
+local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
+local process, read = support.load 'process', support.load('script').read
+local quote = process.quote
 
+--- Both outputs of a command line and its exit status.
 local function shell(command)
-  local pipe = io.popen('{ ' .. command .. '; } 2>&1; echo "<$?>"')
-  local text = pipe:read '*a'
-  pipe:close()
-  local out, status = text:match '^(.*)<(%d+)>\n$'
-  return out, tonumber(status)
-end
-
-local function read(path)
-  local f = io.open(path, 'rb')
-  local text = f and f:read '*a'
-  if f then f:close() end
-  return text
+  local r = process.shell(command)
+  return r.text, r.status
 end
 
 local function write(path, text, mode)

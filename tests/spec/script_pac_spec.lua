@@ -171,6 +171,7 @@ describe('scripts/pac.lua', function()
       [x .. ' --key zz'] = '--key is for an .npz',
       [x .. ' --keep-marked'] = '--keep-marked is for recordings with marks; an array has none; leave it out',
       [x .. ' --types Fz=eog'] = '--types is for channels with names; an .npy names none',
+      [x .. ' --types Fz=eog,Fz=eeg'] = '--types is "Fz=eog,Fz=eeg"; give NAME=TYPE,...',
       [x .. ' --top -3'] = '--top is "-3"; give a whole number from 1',
       [x .. ' --seed -1'] = '--seed is "-1"; give a whole number from 0',
       [x .. ' --search 0'] = '--search 0: a grid needs at least 2 frequencies',

@@ -15,6 +15,7 @@ local function shell(command)
   return { text = body, status = tonumber(status) }
 end
 
+M.quote = quote
 --- Runs a command line of the shell: { text = both outputs, status }.
 M.shell = shell
 

@@ -52,6 +52,15 @@ local READ = {
     for word in v:gmatch '[^,]+' do out[#out + 1] = word end
     return #out > 0 and out or nil
   end,
+  named = function(v)
+    local out = {}
+    for word in v:gmatch '[^,]+' do
+      local name, value = word:match '^(.-)=(.+)$'
+      if not name or name == '' or out[name] then return nil end
+      out[name] = value
+    end
+    return next(out) and out or nil
+  end,
   numbers = function(v)
     local out = numbers(v)
     return out and #out > 0 and out or nil
@@ -59,9 +68,9 @@ local READ = {
 }
 local WORDS = { number = 'a number', integer = 'a whole number',
   natural = 'a whole number from 0', count = 'a whole number from 1', range = 'two numbers such as 2-20',
-  list = 'words such as A,B', numbers = 'numbers such as 1,2.5' }
+  list = 'words such as A,B', named = 'words such as A=X,B=Y, each name once', numbers = 'numbers such as 1,2.5' }
 local SHOW = { number = 'X', integer = 'N', natural = 'N', count = 'N', string = 'TEXT',
-  range = 'LO-HI', list = 'A,B,...', numbers = 'X,Y,...' }
+  range = 'LO-HI', list = 'A,B,...', named = 'A=X,B=Y,...', numbers = 'X,Y,...' }
 
 --- Text of --help.
 function M.help(spec)

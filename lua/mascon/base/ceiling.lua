@@ -59,12 +59,13 @@ local function give_back()
   C.mc_memory_trim()
 end
 
---- Bytes that may still be taken, or nil without a bound. Gives freed blocks back to the system.
+--- Bytes that may still be taken, or nil without a bound; never more than the bound, also where memory held before it
+--- has been given back since. Gives freed blocks back to the system.
 ---@return number|nil
 function M.left()
   if not active then return nil end
   give_back()
-  local left = active.at - M.resident()
+  local left = math.min(active.at - M.resident(), active.at - active.base)
   -- some of it is for what is no tensor: Lua values
   C.mc_memory_room_set(math.max(1, lib.memory_stats().live + left - math.min(left / 8, 2 ^ 24)))
   return left
