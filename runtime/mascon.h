@@ -160,7 +160,6 @@ MC_API const char *mc_dtype_name(int dtype);
 /* dtype that operands of these dtypes promote to, or -1 when there is none. */
 MC_API int mc_promote_types(int a, int b);
 MC_API int mc_is_contiguous(const mc_tensor *t);
-MC_API int mc_refcount(const mc_tensor *t);
 MC_API int mc_shares_storage(const mc_tensor *a, const mc_tensor *b);
 
 /* ---- views ---- `out` shares t's storage (t must be stored, see mc_promote). Axes and indices are
@@ -188,7 +187,6 @@ MC_API int mc_view_part(mc_tensor *out, const mc_tensor *t, int part);
  * element must lie inside the buffer. */
 MC_API int mc_view_strided(mc_tensor *out, const mc_tensor *t, int ndim, const int64_t *shape,
                            const int64_t *strides, int64_t offset);
-MC_API int mc_view_alias(mc_tensor *out, const mc_tensor *t);
 
 /* ---- values ---- */
 /* dst[...] = src with broadcasting and dtype conversion (checked: values out of the range of an

@@ -397,7 +397,6 @@ int mci_contiguous(const mc_tensor *t)
 }
 
 int mc_is_contiguous(const mc_tensor *t) { return mci_contiguous(t); }
-int mc_refcount(const mc_tensor *t) { return t->storage ? atomic_load(&t->storage->refs) : 0; }
 int mc_shares_storage(const mc_tensor *a, const mc_tensor *b)
 {
     if (!a->storage || !b->storage || a->storage == b->storage)

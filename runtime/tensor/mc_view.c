@@ -41,17 +41,6 @@ static int view_fail(mc_tensor *out, int rc)
     return rc;
 }
 
-int mc_view_alias(mc_tensor *out, const mc_tensor *t)
-{
-    int rc = view_begin("view", out, t);
-    if (rc)
-        return rc;
-    out->ndim = t->ndim;
-    memcpy(out->shape, t->shape, sizeof t->shape);
-    memcpy(out->strides, t->strides, sizeof t->strides);
-    return view_end(out);
-}
-
 int mc_view_strided(mc_tensor *out, const mc_tensor *t, int ndim, const int64_t *shape,
                     const int64_t *strides, int64_t offset)
 {

@@ -188,6 +188,7 @@ local function path_text(path) return #path == 0 and 'the table' or 'x[' .. tabl
 --- Shape of a nested table; ragged tables and gaps are errors with the path of the first offender.
 local function table_shape(v, shape, path, level)
   if type(v) ~= 'table' then return shape end
+  if #shape == 8 then error('tensor: the table is nested more than 8 deep, or contains itself', level) end
   local n, max = #v, 0
   for k in pairs(v) do
     if type(k) ~= 'number' then
@@ -228,7 +229,6 @@ function M.from_table(v, dtype, level)
     if t then return t end
   end
   local shape = table_shape(v, {}, {}, level + 1)
-  if #shape > 8 then error('tensor: the table is nested more than 8 deep', level) end
   local flat, path, complex, kinds, integer64 = {}, {}, false, {}, false
   local function walk(x, d)
     if d > #shape then

@@ -567,6 +567,7 @@ local function list_maker(row)
       and axis ~= tensor.none then
       tensors, more = list, opts -- tensors and nothing else
     else
+      if opts ~= nil and type(opts) ~= 'table' then check.opts(name, opts, spec, 3) end
       tensors, more = {}, {}
       for k, v in pairs(list) do if type(k) == 'string' then more[k] = v end end
       for i = 1, n do tensors[i] = operand(name, list[i], 2) end

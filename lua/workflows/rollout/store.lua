@@ -285,6 +285,8 @@ end
 ---@param path string
 ---@param work function
 function M.alone(path, work, ...)
+  check.arg('rollout.store.alone', 'path', path, 'string', 3)
+  check.arg('rollout.store.alone', 'work', work, 'function', 3)
   if path == '' or file.is_folder(path) then
     error(('rollout: the output %q is %s; name a file'):format(path, path == '' and 'empty' or 'a folder'), 0)
   end

@@ -2,6 +2,7 @@
 --
 -- Both evaluations of a gain see the same noise of the operator. Source: specification of rollouts, 2.10.
 local mc = require 'mascon'
+local check = require 'mascon.core.check'
 local M = {}
 
 M.NAMES = { 'noise_gain_1e-4', 'noise_gain_1e-3', 'noise_gain_1e-2', 'gain_0.50', 'gain_0.75', 'gain_1.25',
@@ -16,6 +17,9 @@ local function norm(x) return (x * x):sum():sqrt():item() end
 ---@param probe mascon.Tensor of the shape of x
 ---@return number[]
 function M.of(apply, x, probe)
+  check.arg('rollout.features.sensitivity.of', 'apply', apply, 'function', 3)
+  check.arg('rollout.features.sensitivity.of', 'x', x, 'tensor', 3)
+  check.arg('rollout.features.sensitivity.of', 'probe', probe, 'tensor', 3)
   local out = {}
   mc.scope(function()
     local y = apply(x)
