@@ -111,6 +111,20 @@ describe('command line', function()
     end
   end)
 
+  it('lists in its help each variable of the environment that its code reads', function()
+    local out = shell 'MASCON --help'
+    local names = shell("grep -rhoE --include='*.lua' --include='*.c' "
+      .. "'getenv ?\\(?.MASCON_[A-Z0-9_]+' lua runtime bindings")
+    local seen = 0
+    for name in names:gmatch 'MASCON_[%w_]+' do
+      if not name:find '^MASCON_TEST_' and not name:find '^MASCON_SOAK' then
+        seen = seen + 1
+        assert.truthy(out:find('\n  ' .. name .. ' ', 1, true), name)
+      end
+    end
+    assert.is_true(seen > 15 or not io.open('runtime/mascon.h'))
+  end)
+
   it('answers wrong use with status 2 and the nearest verb', function()
     local out, status = shell 'MASCON ifno'
     assert.equal(2, status)

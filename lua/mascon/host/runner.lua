@@ -37,15 +37,16 @@ mascon runs Lua scripts with tensors.
 %s
   mascon --help, --version
 
-A file with the name of a verb is run as ./%s. MASCON_TRACEBACK=full shows the frames of the library in errors,
-MASCON_EDIT=plain takes a prompt without line editing, NO_COLOR=1 one without colours; MASCON_JIT=off interprets
-everything.
+A file with the name of a verb is run as ./%s. Variables of the environment:
+
+%s
+  NO_COLOR             1: a prompt without colours
 ]]
 
 local function help_text()
   local lines = {}
   for _, verb in ipairs(VERBS) do lines[#lines + 1] = '    ' .. VERB_HELP[verb] end
-  return HELP:format(table.concat(lines, '\n'), VERBS[1])
+  return HELP:format(table.concat(lines, '\n'), VERBS[1], variables.help())
 end
 
 local function complain(text)

@@ -70,17 +70,49 @@ local function compiler(v)
 end
 local function any() end
 
---- What each variable may hold: a function of its text that returns advice, or nil.
-M.KNOWN = {
-  MASCON_CACHE = cache, MASCON_CACHE_SIZE = size, MASCON_CC = compiler, MASCON_CC_TIMEOUT = seconds,
-  MASCON_COMPILE = one_of('auto', 'native', 'vm', 'eager'),
-  MASCON_DEVICE = device, MASCON_EDIT = one_of('plain', 'auto', 'libedit'),
-  MASCON_HDF5 = one_of('inprocess', 'child'),
-  MASCON_ISA = one_of('v2', 'v3', 'v4'), MASCON_JIT = one_of('on', 'off'), MASCON_KEEP_SOURCE = any,
-  MASCON_LIBDIR = any, MASCON_LOG = topics, MASCON_MEMORY_CACHE = one_of('0', '1'), MASCON_MEMORY_LIMIT = size,
-  MASCON_NUM_THREADS = count, MASCON_PASSES = any, MASCON_PATH = any, MASCON_PLAN = one_of('0', '1'),
-  MASCON_PROGRESS = one_of('0', '1'), MASCON_SYNC = one_of('0', '1'), MASCON_TRACEBACK = one_of('full', 'short'),
+--- The variables: name, what it does, and what it may hold as a function of its text that returns advice, or nil.
+local LIST = {
+  { 'CACHE', 'folder of compiled code (~/.cache/mascon); off keeps none', cache },
+  { 'CACHE_SIZE', 'how much of it is kept (256M)', size },
+  { 'CC', 'C compiler of compiled functions (gcc)', compiler },
+  { 'CC_TIMEOUT', 'seconds that it may take (30)', seconds },
+  { 'COMPILE', 'how functions are compiled: auto, native, vm, eager', one_of('auto', 'native', 'vm', 'eager') },
+  { 'DEVICE', 'where tensors are made: cpu, auto, gpu, cuda:0, opencl:0 (cpu)', device },
+  { 'EDIT', 'plain: a prompt without line editing', one_of('plain', 'auto', 'libedit') },
+  { 'HDF5', 'inprocess: files are read without a process of their own', one_of('inprocess', 'child') },
+  { 'ISA', 'level of the CPU kernels: v2, v3, v4 (what the machine has)', one_of('v2', 'v3', 'v4') },
+  { 'JIT', 'off: Lua is interpreted', one_of('on', 'off') },
+  { 'KEEP_SOURCE', 'folder for the C source of compiled functions', any },
+  { 'LIBDIR', 'folder of libmascon.so, in a plain LuaJIT', any },
+  { 'LOG', 'compile: a line for each compilation', topics },
+  { 'MEMORY_CACHE', '0: freed tensors go back to the system at once', one_of('0', '1') },
+  { 'MEMORY_LIMIT', 'most bytes of tensors, such as 2G', size },
+  { 'NUM_THREADS', 'threads of kernels (the cores of the machine)', count },
+  { 'PASSES', 'compiler passes switched off, such as -cse,-fold', any },
+  { 'PATH', 'folders of further workflows', any },
+  { 'PLAN', '1: scripts say what they would cost, as in mascon plan', one_of('0', '1') },
+  { 'PROGRESS', '0: no progress bars; 1: also where output is no terminal', one_of('0', '1') },
+  { 'SYNC', '1: a device is waited for after each operation', one_of('0', '1') },
+  { 'TRACEBACK', 'full: errors show the frames of the library', one_of('full', 'short') },
 }
+local KNOWN = {}
+for _, v in ipairs(LIST) do KNOWN['MASCON_' .. v[1]] = v[3] end
+
+--- One line for each variable.
+---@return string
+function M.help()
+  local lines = {}
+  for i, v in ipairs(LIST) do lines[i] = ('  MASCON_%-12s  %s'):format(v[1], v[2]) end
+  return table.concat(lines, '\n')
+end
+
+--- Names of all variables, sorted.
+function M.names()
+  local names = {}
+  for i, v in ipairs(LIST) do names[i] = 'MASCON_' .. v[1] end
+  return names
+end
+
 -- those of the tests and benchmarks of this source tree
 local OTHERS = { '^MASCON_TEST_', '^MASCON_BENCH', '^MASCON_SOAK' }
 
@@ -91,12 +123,10 @@ function M.trouble()
   if #names == 0 then return nil end
   table.sort(names)
   for _, name in ipairs(names) do
-    local known, other = M.KNOWN[name], false
+    local known, other = KNOWN[name], false
     for _, pattern in ipairs(OTHERS) do other = other or name:find(pattern) ~= nil end
     if not known and not other then
-      local list = {}
-      for k in pairs(M.KNOWN) do list[#list + 1] = k end
-      return ('the environment has %s, which means nothing here%s'):format(name, nearest.hint(name, list))
+      return ('the environment has %s, which means nothing here%s'):format(name, nearest.hint(name, M.names()))
     end
     local value = os.getenv(name)
     local advice = known and value ~= '' and known(value)

@@ -6,6 +6,7 @@
 local host = require 'mascon.host'
 local show = require 'mascon.host.show'
 local source = require 'mascon.host.source'
+local variables = require 'mascon.host.variables'
 
 local M = {}
 
@@ -14,9 +15,9 @@ local LEVELS = { -- x86-64 psABI levels as the kernel names their features
   { 'x86-64-v3', 'avx2 bmi1 bmi2 f16c fma abm movbe' },
   { 'x86-64-v2', 'sse4_2 ssse3 popcnt cx16' },
 }
-local VARIABLES = { 'MASCON_CACHE', 'MASCON_CC', 'MASCON_COMPILE', 'MASCON_DEVICE', 'MASCON_EDIT', 'MASCON_ISA',
-  'MASCON_TRACEBACK', 'OMP_NUM_THREADS',
-  'OMP_WAIT_POLICY', 'GOMP_SPINCOUNT', 'OPENBLAS_NUM_THREADS', 'CUDA_VISIBLE_DEVICES' }
+local VARIABLES = variables.names()
+for _, name in ipairs { 'OMP_NUM_THREADS', 'OMP_WAIT_POLICY', 'GOMP_SPINCOUNT', 'OPENBLAS_NUM_THREADS',
+  'CUDA_VISIBLE_DEVICES' } do table.insert(VARIABLES, name) end
 
 local function bytes(n)
   local units = { 'B', 'KiB', 'MiB', 'GiB', 'TiB' }
