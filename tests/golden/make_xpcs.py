@@ -88,6 +88,23 @@ def residuals(s, each):
     return r, jac, low, high, x0
 
 
+def errors(r, J, loss):
+    """Standard errors: for sigma as given, and under a robust loss H^-1 B H^-1 (H: curvature of the cost, B: spread of its gradient) with the factor N / (N - p)."""
+    if loss == "linear":
+        return np.sqrt(np.diag(np.linalg.inv(J.T @ J)))
+    z = r**2
+    first, second = dict(
+        soft_l1=lambda: ((1 + z) ** -0.5, -0.5 * (1 + z) ** -1.5),
+        huber=lambda: (np.where(z <= 1, 1, z**-0.5), np.where(z <= 1, 0, -0.5 * z**-1.5)),
+        cauchy=lambda: (1 / (1 + z), -1 / (1 + z) ** 2),
+        arctan=lambda: (1 / (1 + z**2), -2 * z / (1 + z**2) ** 2),
+    )[loss]()
+    inverse = np.linalg.inv(J.T @ (J * (first + 2 * z * second)[:, None]))
+    psi = J * (r * first)[:, None]
+    n, p = J.shape
+    return np.sqrt(np.diag(inverse @ (psi.T @ psi) @ inverse) * n / (n - p))
+
+
 def fits(arrays, about):
     s = set_b()
     about["fits"] = []
@@ -100,7 +117,7 @@ def fits(arrays, about):
             name = ("each " if each else "common ") + loss
             about["fits"].append(name)
             arrays["x " + name] = a.x
-            arrays["error " + name] = np.sqrt(np.diag(np.linalg.inv(a.jac.T @ a.jac)))
+            arrays["error " + name] = errors(r(a.x), jac(a.x), loss)
             arrays["cost " + name] = np.array(a.cost)
 
 

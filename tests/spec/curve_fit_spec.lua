@@ -278,6 +278,50 @@ describe('curve_fit', function()
     near(50 * math.log(r.chi2 / 50) + 2 * math.log(50), r.bic, 'BIC', 1e-12)
   end)
 
+  it('makes errors under a loss of the residuals, whatever sigma, in blocks and streams too', function()
+    local n = 400
+    local x = mc.arange(1, n) / n
+    local xs, noise, draw = x:totable(), {}, 1
+    for i = 1, n do
+      draw = draw * 16807 % 2147483647
+      local u = draw / 2147483647 - 0.5
+      noise[i] = i % 17 == 0 and 8 * u or 0.3 * u
+    end
+    local y = x * 2 + 1 + mc.tensor(noise)
+    local ys = y:totable()
+    local function line(t, p) return t * p.b + p.a end
+    local RHO = { -- rho', rho''
+      soft_l1 = function(z) return (1 + z) ^ -0.5, -0.5 * (1 + z) ^ -1.5 end,
+      cauchy = function(z) return 1 / (1 + z), -1 / (1 + z) ^ 2 end,
+    }
+    for loss, rho in pairs(RHO) do
+      local H, B = { 0, 0, 0 }, { 0, 0, 0 }
+      local r = fit(line, x, y, { p0 = { a = 0.5, b = 1 }, loss = loss, f_scale = 0.1, ftol = 1e-14, xtol = 1e-14,
+        gtol = 1e-14 })
+      for i = 1, n do
+        local e = r.p.a + r.p.b * xs[i] - ys[i]
+        local z = (e / 0.1) ^ 2
+        local first, second = rho(z)
+        for k, g in ipairs { 1, xs[i], xs[i] ^ 2 } do
+          H[k], B[k] = H[k] + (first + 2 * z * second) * g, B[k] + (e * first) ^ 2 * g
+        end
+      end
+      local det = H[1] * H[3] - H[2] ^ 2
+      local v = { -H[2] / det, H[1] / det } -- the row of b of the inverse of H
+      local want = math.sqrt((v[1] ^ 2 * B[1] + 2 * v[1] * v[2] * B[2] + v[2] ^ 2 * B[3]) * n / (n - 2))
+      assert.near(want, r.stderr.b, 1e-6 * want)
+      for _, o in ipairs { { absolute_sigma = true }, { sigma = 2, f_scale = 0.05 }, { block = 64 },
+        { block = 128, jac = 'forward' } } do
+        o.p0, o.loss, o.f_scale = { a = 0.5, b = 1 }, loss, o.f_scale or 0.1
+        o.ftol, o.xtol, o.gtol = 1e-14, 1e-14, 1e-14
+        assert.near(want, fit(line, x, y, o).stderr.b, 1e-5 * want)
+      end
+      local interval = r:profile('b')
+      assert.near(r.p.b - 1.966 * want, interval.low, 0.1 * want)
+      assert.near(r.p.b + 1.966 * want, interval.high, 0.1 * want)
+    end
+  end)
+
   it('leaves out what is not finite when asked, and resists outliers by a loss', function()
     local t, y = data(60, 21)
     local with_nan = y:copy()

@@ -425,11 +425,10 @@ describe('a fit that does not describe the data', function()
     assert.matches('It is the best of 3 starts', found.verdict.sentences[1])
   end)
 
-  it('is said to be one under a robust loss too, whose errors are named as what they are', function()
+  it('is said to be one under a robust loss too', function()
     local data, right = made()
     local r = xpcs.fit(data, { sigma = right.sigma, loss = 'soft_l1' })
     assert.is_nil(r.verdict.misfit)
-    assert.matches('under loss soft_l1 .* 1.1 to 1.5', r.verdict.sentences[#r.verdict.sentences])
     local wrong = xpcs.fit(data, { sigma = 0.7 * right.sigma, loss = 'soft_l1' })
     assert.matches('sigma is too small, some points are outliers, which loss soft_l1 weighs down, or the model',
       wrong.verdict.sentences[1])

@@ -40,8 +40,8 @@ static void take(double *sum, double *low, double v)
 
 /* Operands y f32|f64 [values of the tiles], holes u8 [tiles], times f64 [n], angles f64 [4, F]
  * (phi, sigma, contrast, offset), physics f64 [7], state f64 [2, sums], optionally weights like y.
- * Parameters: laminar, scaling, loss, first tile; kd, ks, f_scale. Result: the state after these
- * tiles. */
+ * Parameters: laminar, scaling, loss, first tile, part; kd, ks, f_scale. Result: the state
+ * after these tiles. */
 static int infer_pass(const mc_call *c)
 {
     char s[MC_TEXT];
@@ -58,9 +58,12 @@ static int infer_pass(const mc_call *c)
     if (weighted && (rc = mc_operand(c, 6, in[0]->dtype, in[0]->numel)) != 0) return rc;
     const int64_t n = in[2]->numel, F = in[3]->numel / 4, tiles = in[1]->numel,
                   first = c->params->i[3];
-    const int scaling = (int)c->params->i[1], loss = (int)c->params->i[2];
-    if (scaling < XPCS_FIXED || scaling > XPCS_EACH || loss < XPCS_LINEAR || loss > XPCS_ARCTAN)
-        return mc_error(MC_EINVAL, "%s: scaling %d or loss %d is unknown", c->name, scaling, loss);
+    const int scaling = (int)c->params->i[1], loss = (int)c->params->i[2],
+              part = (int)c->params->i[4];
+    if (scaling < XPCS_FIXED || scaling > XPCS_EACH || loss < XPCS_LINEAR || loss > XPCS_ARCTAN ||
+        part < XPCS_FIT || part > XPCS_BELOW || (part != XPCS_FIT && loss == XPCS_LINEAR))
+        return mc_error(MC_EINVAL, "%s: scaling %d, loss %d or part %d is unknown", c->name,
+                        scaling, loss, part);
     const int64_t sums = xpcs_sums(scaling, F), values = layout(n, F, first, tiles, NULL);
     if (values != in[0]->numel || in[5]->numel != 2 * sums)
         return mc_error(MC_ESHAPE,
@@ -108,6 +111,7 @@ static int run_pass(const mc_call *c)
                         .single = in[0]->dtype == MC_F32,
                         .holes = in[1]->data,
                         .loss = loss,
+                        .part = (int)c->params->i[4],
                         .f_scale = c->params->d[2] };
     a.tables.prefix = memory;
     a.tables.sine = a.tables.prefix + 8 * n;

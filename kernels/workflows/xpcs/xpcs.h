@@ -42,6 +42,10 @@ enum {
 /* scaling: no sums of it, one block of all angles, one block per angle */
 enum { XPCS_FIXED = 0, XPCS_COMMON = 1, XPCS_EACH = 2 };
 enum { XPCS_LINEAR = 0, XPCS_SOFT_L1, XPCS_HUBER, XPCS_CAUCHY, XPCS_ARCTAN };
+/* What a pass under a robust loss sums: the fit itself, where curvatures below 0 count as 0; for
+ * the errors of the fit products of derivatives times the square of psi = r rho', and times what
+ * curvatures are below 0. */
+enum { XPCS_FIT = 0, XPCS_PSI, XPCS_BELOW };
 
 /* Tables of one set of parameters: what depends on one time or one angle. Filled by xpcs_prepare;
  * memory is the caller's. */
@@ -98,7 +102,7 @@ typedef struct mck_xpcs_pass {
     int single;          /* y and weight are f32 */
     const uint8_t *holes; /* [tiles given] whether a tile holds masked pairs */
     const mck_xpcs_tile *tiles;
-    int loss;
+    int loss, part;
     double f_scale;
     double *out;         /* [tiles given][sums] */
 } mck_xpcs_pass;

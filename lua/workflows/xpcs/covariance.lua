@@ -3,8 +3,10 @@
 -- The normal matrix, scaled to a unit diagonal, tells by its condition: up to 1e8 its inverse is good; up to 1e12 the
 -- columns themselves are factorised (QR), which keeps twice the digits; beyond that some combination of parameters is
 -- not determined, and its members get an infinite variance instead of a number.
+-- Under a robust loss the covariance is made of the residuals (mascon.optim.fit.curve_fit.statistics).
 local mc = require 'mascon'
 local tensor = require 'mascon.core.tensor'
+local statistics = require 'mascon.optim.fit.curve_fit.statistics'
 local problem = require 'workflows.xpcs.problem'
 local dense = require 'workflows.xpcs.dense'
 local M = {}
@@ -18,8 +20,9 @@ local TRUST = { ['normal matrix'] = 1e-14, QR = 1e-28 }
 --- determined: their members get an infinite variance. A parameter that leans on one of them only a little keeps a
 --- finite one, which holds that share; where the eigenvalue is lost in rounding (below `trust` of the largest) it is
 --- infinite unless the share is negligible at any value the eigenvalue may have.
+---@param middle? number[][] covariance in the coordinates in which the normal matrix is 1; nil: 1
 ---@return number[][] covariance, table[] null each { vector over scaled parameters }, number condition
-local function invert(values, vectors, norms, trust)
+local function invert(values, vectors, norms, trust, middle)
   local n = #values
   local top = values[n]
   local cut, least = top / M.LIMIT, top * trust
@@ -37,7 +40,12 @@ local function invert(values, vectors, norms, trust)
   local function sum_of(i, j, from)
     local sum = 0
     for k = 1, n do
-      if values[k] >= from then sum = sum + vectors[k][i] * vectors[k][j] / values[k] end
+      if values[k] >= from and not middle then sum = sum + vectors[k][i] * vectors[k][j] / values[k] end
+      for l = 1, middle and values[k] >= from and n or 0 do
+        if values[l] >= from then
+          sum = sum + vectors[k][i] * vectors[l][j] * middle[k][l] / math.sqrt(values[k] * values[l])
+        end
+      end
     end
     return sum
   end
@@ -102,24 +110,63 @@ local function factorised(p, point, norms)
   return values, vectors
 end
 
---- Covariance of the free numbers at a point for sigma as given.
+--- Covariance of a robust fit in the coordinates in which its normal matrix is 1, and the one that its curvature alone
+--- would give (nil: 1).
+local function sandwich(p, point, values, vectors, norms)
+  local n, W = #values, {}
+  for k = 1, n do
+    W[k] = {}
+    local good = values[k] >= values[n] * TRUST['normal matrix']
+    for i = 1, n do W[k][i] = good and norms[i] > 0 and vectors[k][i] / (norms[i] * math.sqrt(values[k])) or 0 end
+  end
+  local spread, below = p:robust(point)
+  local middle, inverse = statistics.sandwich(spread, below, W)
+  return middle:totable(), inverse and inverse:totable()
+end
+
+--- Covariance of the free numbers at a point: of the linear loss for sigma as given, of a robust one from the
+--- residuals.
 ---@param p mascon.xpcs.Problem
 ---@param point table
----@return table covariance (list of lists), null, condition, how 'normal matrix' or 'QR', values, vectors, norms
+---@return table covariance (list of lists), null, condition, how 'normal matrix', 'QR' or 'sandwich', values, vectors,
+---  norms; width: of each vector, by which factor its standard error differs from that of the normal matrix; rise: of
+---  each number, what its square over its variance costs twice (1 for the linear loss)
 function M.of(p, point)
   local _, H = p:normal(point)
   local values, vectors, norms = problem.spectrum(H)
   local n = #values
-  local how = 'normal matrix'
+  local how, trust, middle, inverse = 'normal matrix', TRUST['normal matrix'], nil, nil
   local condition = values[1] > 0 and values[n] / values[1] or math.huge
-  if condition > M.GOOD and p.loss == 'linear' then
+  if p.loss ~= 'linear' then
+    middle, inverse = sandwich(p, point, values, vectors, norms)
+    how = 'sandwich'
+  elseif condition > M.GOOD and p.data then
     values, vectors = factorised(p, point, norms)
-    how = 'QR'
+    how, trust = 'QR', TRUST.QR
   end
   local cov, null
-  cov, null, condition = invert(values, vectors, norms, TRUST[how])
+  cov, null, condition = invert(values, vectors, norms, trust, middle)
+  local width, rise = {}, {}
+  local plain = middle and invert(values, vectors, norms, trust, inverse)
+  for k = 1, n do
+    width[k] = middle and math.sqrt(middle[k][k]) or 1
+    rise[k] = plain and cov[k][k] < math.huge and cov[k][k] / plain[k][k] or 1
+  end
   return { covariance = cov, null = null, condition = condition, how = how, values = values, vectors = vectors,
-    norms = norms }
+    norms = norms, width = width, rise = rise }
+end
+
+--- The factor of a covariance: for absolute sigma 1, for sigma whose ratios alone count the misfit; residuals of a
+--- robust fit, which its covariance is made of, are smaller than errors by the numbers that were fitted.
+---@param loss string
+---@param absolute boolean
+---@param cost number half the sum of rho
+---@param points integer
+---@param n integer free numbers
+function M.factor(loss, absolute, cost, points, n)
+  if points <= n then return math.huge end
+  if loss ~= 'linear' then return points / (points - n) end
+  return absolute and 1 or 2 * cost / (points - n)
 end
 
 return M

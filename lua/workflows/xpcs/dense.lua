@@ -5,6 +5,7 @@
 -- angle at a time.
 local mc = require 'mascon'
 local tensor = require 'mascon.core.tensor'
+local loss_of = require 'mascon.optim.fit.least_squares.loss'
 local model = require 'workflows.xpcs.model'
 local M = {}
 
@@ -55,7 +56,22 @@ function M.angle(data, p, f)
   return mc.concat(r, 1), mc.concat(J, 2)
 end
 
---- Sums of the fused pass from these, in its order (see pass.lua), for a linear loss.
+--- Rows under the loss of a problem, as the part of a pass takes them, and what goes into the place of the cost.
+local function weighed(p, r, J)
+  local part = p.part or 'fit'
+  local loss = loss_of.resolve('xpcs', p.loss or 'linear')
+  if not loss then return r, J, mc.sum(r * r):item() end
+  local scale = p.f_scale or 1
+  if part == 'fit' then
+    local bent, rows = loss_of.weigh(loss, r, J, scale)
+    return bent, rows, 2 * loss_of.cost(loss, r, scale)
+  end
+  local psi, below = loss_of.spread(loss, r, scale)
+  local w = part == 'psi' and psi or below
+  return r * 0, J * w, mc.sum(w * w):item()
+end
+
+--- Sums of the fused pass from these, in its order (see pass.lua).
 ---@param scaling 'fixed'|'common'|'each'
 ---@return number[]
 function M.sums(data, p, scaling)
@@ -63,9 +79,9 @@ function M.sums(data, p, scaling)
   local blocks = scaling == 'fixed' and 0 or scaling == 'common' and 1 or data.F
   for i = 1, 36 + 19 * blocks do out[i] = 0 end
   for f = 1, data.F do
-    local r, J = M.angle(data, p, f)
+    local r, J, cost = weighed(p, M.angle(data, p, f))
     local H, g = mc.matmul(J, J.mT):totable(), mc.matmul(J, r):totable()
-    out[1] = out[1] + mc.sum(r * r):item()
+    out[1] = out[1] + cost
     local at = 8
     for k = 1, 7 do
       if k <= P then out[1 + k] = out[1 + k] + g[2 + k] end

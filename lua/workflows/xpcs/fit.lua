@@ -349,11 +349,11 @@ local function describe(p, o, point, status, iterations, seconds, left)
   end
   local chi2 = loss_scale * plain
   local reduced = chi2 / math.max(N - n, 1)
-  local misfit = loss_scale * point.sums[1] / math.max(N - n, 1)
   local absolute = o.absolute_sigma
   if absolute == nil then absolute = not p.default_sigma end
   local c = covariance.of(p, point)
-  local s2 = (absolute and 1 or misfit) / loss_scale
+  -- counted twice, the points give the same misfit and half the variance
+  local s2 = covariance.factor(p.loss, absolute, loss_scale * point.cost, N, n) / loss_scale
   if data.points <= n then s2 = math.huge end
   local cov, corr, error_of = {}, {}, {}
   for i = 1, n do

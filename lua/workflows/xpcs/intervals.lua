@@ -2,9 +2,12 @@
 -- others fitted anew.
 --
 -- Near a bound or along a curved valley the interval is not symmetric and not what the normal matrix says. Each point
--- of a profile is a fit of the other parameters from where the last one ended.
+-- of a profile is a fit of the other parameters from where the last one ended. A robust cost is no log likelihood: it
+-- is divided by what the square of a standard error costs (Kent, Robust properties of likelihood ratio tests, 1982), so
+-- that a cost without curvature gives the interval of the standard error.
 local trf = require 'mascon.optim.fit.least_squares.trf'
 local check = require 'mascon.core.check'
+local covariance = require 'workflows.xpcs.covariance'
 local problem = require 'workflows.xpcs.problem'
 local parameters = require 'workflows.xpcs.parameters'
 local fit = require 'workflows.xpcs.fit'
@@ -102,19 +105,19 @@ function M.profile(r, names, level)
     error(('xpcs.intervals.profile: level %s is not tabled; choose 0.68, 0.6827, 0.9, 0.95 or 0.99'):format(
       tostring(level)), 2)
   end
-  if r.problem.loss ~= 'linear' then
-    error('xpcs.intervals.profile: intervals need the linear loss; a robust cost is no likelihood', 2) end
   local place = {}
   for k, name in ipairs(r.names) do place[name] = k end
   if not names then
     names = {}
     for _, p in ipairs(parameters.LIST) do if place[p.name] then names[#names + 1] = p.name end end
   end
-  local scale2 = r.absolute_sigma and 1 or r.reduced_chi2
+  local robust = r.problem.loss ~= 'linear'
   local out = {}
   for _, name in ipairs(names) do
     local k = place[name] or place[parameters.get('xpcs.intervals.profile', name, 3).name]
     if not k then error(('xpcs.intervals.profile: %s is not free in this fit'):format(name), 2) end
+    local scale2 = robust and r.spectrum.rise[k] * covariance.factor(r.problem.loss, true, nil, r.n_points, #r.names)
+      or r.absolute_sigma and 1 or r.reduced_chi2
     local low, low_open = end_of(r, k, -1, rise, scale2)
     local high, high_open = end_of(r, k, 1, rise, scale2)
     out[r.names[k]] = { low = low, high = high, low_open = low_open, high_open = high_open, level = level }

@@ -6,7 +6,9 @@
 local mc = require 'mascon'
 local lib = require 'mascon.core.ffi'
 local check = require 'mascon.core.check'
+local statistics = require 'mascon.optim.fit.curve_fit.statistics'
 local trf = require 'mascon.optim.fit.least_squares.trf'
+local covariance = require 'workflows.xpcs.covariance'
 local fit = require 'workflows.xpcs.fit'
 local parameters = require 'workflows.xpcs.parameters'
 local problem = require 'workflows.xpcs.problem'
@@ -59,6 +61,29 @@ function Joint:normal(point)
   return point.g, point.H
 end
 Joint.linear = problem.linear
+
+--- Those of a robust loss (Problem:robust) of all.
+function Joint:robust(point)
+  local function none()
+    local A = {}
+    for a = 1, #self.low do
+      A[a] = {}
+      for b = 1, #self.low do A[a][b] = 0 end
+    end
+    return A
+  end
+  local spread, below = none(), problem.BENDS_BACK[self.loss] and none() or nil
+  for i, p in ipairs(self.problems) do
+    local s, d = p:robust(point.parts[i])
+    for k, a in ipairs(self.place[i]) do
+      for l, b in ipairs(self.place[i]) do
+        spread[a][b] = spread[a][b] + s[k][l]
+        if d then below[a][b] = below[a][b] + d[k][l] end
+      end
+    end
+  end
+  return spread, below
+end
 
 --- Fits several data sets at once.
 ---
@@ -118,6 +143,7 @@ function M.fit(list, opts)
     end
   end
   local first = settings[1]
+  self.loss = first.loss
   -- from each set's own end, the best
   local best, small, status, steps
   for i = 1, #list do
@@ -134,28 +160,16 @@ function M.fit(list, opts)
   if not small then error('xpcs.joint: the cost is not finite at any start; check the data', 2) end
   best = fit.polish(self, best, self.low, self.high, 1)
   local n = #self.low
-  local values, vectors, norms = problem.spectrum(select(2, self:normal(best)))
   local seconds = lib.clock_seconds() - started
   local dof = math.max(points - n, 1)
   local absolute = not self.problems[1].default_sigma
-  local s2 = absolute and 1 or 2 * best.cost / dof
-  local cov = {}
-  for a = 1, n do
-    cov[a] = {}
-    for b = 1, n do
-      local sum, lost = 0, norms[a] == 0 or norms[b] == 0
-      for k = 1, n do
-        if values[k] > values[n] / 1e12 then sum = sum + vectors[k][a] * vectors[k][b] / values[k]
-        elseif math.abs(vectors[k][a]) > 1e-3 or math.abs(vectors[k][b]) > 1e-3 then lost = true end
-      end
-      cov[a][b] = lost and (a == b and math.huge or 0) or s2 * sum / (norms[a] * norms[b])
-    end
-  end
+  local spectrum = covariance.of(self, best)
+  local cov = statistics.scaled(spectrum.covariance, covariance.factor(self.loss, absolute, best.cost, points, n))
   local r = { names = self.names, covariance = cov, values = {}, errors = {}, parameters = {}, fits = {}, dof = dof,
     chi2 = 2 * best.cost, reduced_chi2 = 2 * best.cost / dof, n_points = points, n_parameters = n, status = status,
     success = status > 0, nfev = self.nfev, point = best, shared = shared, iterations = steps, seconds = seconds,
     points_per_second = (self.nfev * points + alone) / math.max(seconds, 1e-9), correlation = {}, warnings = {},
-    spectrum = { values = values, vectors = vectors, norms = norms }, absolute_sigma = absolute,
+    spectrum = spectrum, covariance_by = spectrum.how, absolute_sigma = absolute,
     sigma_is_default = not absolute, joint = true, loss = first.loss, problem = { free = {}, low = self.low,
       high = self.high } }
   for a, name in ipairs(self.names) do
@@ -182,7 +196,7 @@ function M.fit(list, opts)
       one.errors[name] = r.errors[self.names[a]]
       for _, q in ipairs(one.parameters) do if q.name == name then q.error = one.errors[name] end end
     end
-    one.covariance_by = 'normal matrix of all data sets'
+    one.covariance_by = spectrum.how .. ' of all data sets'
     one.nfev, one.points_per_second = r.nfev, r.points_per_second
     one.joint = true
     one.verdict = verdict.plain(one)
@@ -206,10 +220,10 @@ function M.tables(r, list)
     chi_squared = r.chi2, reduced_chi_squared = r.reduced_chi2, total_data_points = r.n_points,
     convergence_status = r.success and 'converged' or 'max_iter', parameters = {}, data_sets = {},
     covariance = { names = r.names, matrix = {} } }
-  local covariance = results.covariance(r)
+  local matrix = results.covariance(r)
   for a, q in ipairs(r.parameters) do
     out.parameters[q.name] = { value = q.value, uncertainty = results.finite(q.error), data_sets = q.sets }
-    out.covariance.matrix[a] = results.finite_list(covariance[a])
+    out.covariance.matrix[a] = results.finite_list(matrix[a])
   end
   for i, data in ipairs(list) do
     out.data_sets[i] = { file = data.path, q = data.q, n_angles = data.F, n_time_points = data.n,

@@ -135,7 +135,8 @@ function M.fit(data, model, o)
     end
   end
   local r = { mode = 'own model', scaling = scaling, parameters = list, values = f.p, errors = f.stderr, names = names,
-    covariance = cov, correlation = corr, covariance_by = 'normal matrix', condition = 0 / 0, contrast = contrast,
+    covariance = cov, correlation = corr, condition = 0 / 0,
+    covariance_by = (o.loss or 'linear') == 'linear' and 'normal matrix' or 'sandwich', contrast = contrast,
     offset = offset, sigma = sigma, sigma_is_default = not (o.sigma or data.sigma), absolute_sigma = absolute,
     chi2 = f.chi2, reduced_chi2 = f.reduced_chi2, n_points = f.n, n_parameters = #names, dof = math.max(f.dof, 1),
     cost = f.cost, loss = o.loss or 'linear', f_scale = o.f_scale or 1, counting = 'unique pairs', status = f.status,

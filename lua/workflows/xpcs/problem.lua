@@ -101,15 +101,18 @@ local function reduce(self, g, H)
   return gf, Hf
 end
 
+--- What a pass at free numbers x takes.
+local function about(self, x)
+  local contrast, offset, physics = self:split(self:full(x))
+  return { physics = physics, contrast = contrast, offset = offset, sigma = self.sigma, kd = self.kd, ks = self.ks,
+    t = self.t, loss = self.loss, f_scale = self.f_scale, legacy_abs = self.legacy_abs }
+end
+
 --- Cost, sums, gradient and normal matrix at free numbers x; cost is nil when it is not finite.
 ---@param x number[]
 function Problem:at(x)
   self.nfev = self.nfev + 1
-  local z = self:full(x)
-  local contrast, offset, physics = self:split(z)
-  local s = self.engine(self.data, { physics = physics, contrast = contrast, offset = offset, sigma = self.sigma,
-    kd = self.kd, ks = self.ks, t = self.t,
-    loss = self.loss, f_scale = self.f_scale, legacy_abs = self.legacy_abs }, self.kind)
+  local s = self.engine(self.data, about(self, x), self.kind)
   local point = { x = x, sums = s }
   local cost = 0.5 * s[1]
   if cost < math.huge then point.cost = cost end -- NaN is not
@@ -125,6 +128,23 @@ function Problem:normal(point)
   end
   return point.g, point.H
 end
+
+--- Of a robust loss at a point, for the free numbers: the sum of psi^2 g g^T over the points, psi = r rho' and g the
+--- derivatives of the residual; and the sum of g g^T times what the curvature of the loss is below 0, which the normal
+--- matrix leaves out (nil: it is nowhere).
+---@return number[][] spread, number[][]|nil below
+function Problem:robust(point)
+  local function matrix(part)
+    local p = about(self, point.x)
+    p.part = part
+    local _, H = reduce(self, expand(self, pass.run(self.data, p, self.kind)))
+    return H
+  end
+  return matrix 'psi', M.BENDS_BACK[self.loss] and matrix 'below' or nil
+end
+
+-- losses whose second derivative is below 0 somewhere
+M.BENDS_BACK = { cauchy = true, arctan = true }
 
 --- Eigenvalues (ascending) and vectors of the normal matrix scaled to a unit diagonal, and the norms of its columns.
 ---@param H number[][]

@@ -167,8 +167,9 @@ function M.page(r, data, info)
       'good: reduced chi2 below 1.5 and nothing at a bound; marginal: below 3 and at most 2 at a bound; poor: '
         .. 'the rest.',
       ('Errors are standard errors from the %s, condition %.3g, %s.'):format(
-      r.covariance_by == 'QR' and 'QR factors of the Jacobian' or r.covariance_by,
-      r.condition, r.absolute_sigma and 'for sigma as given' or 'scaled by the misfit') } },
+      r.covariance_by == 'QR' and 'QR factors of the Jacobian' or r.covariance_by, r.condition,
+      r.covariance_by:find '^sandwich' and ('of loss %s and the spread of the residuals'):format(r.loss)
+        or r.absolute_sigma and 'for sigma as given' or 'scaled by the misfit') } },
   }
   if #notes > 0 then table.insert(sections, { heading = 'Read with care', paragraphs = notes }) end
   local figures = {}

@@ -332,10 +332,7 @@ function M.fit(s, data, quiet)
     r = require('workflows.xpcs.recovery').fit(data, o, { run = run, retries = retries, seed = c.seed })
     if r.verdict.misfit and m.enable == nil then r = M.again(data, o, r, s.seed) end
   end
-  if s.level then
-    if r.loss == 'linear' then require('workflows.xpcs.intervals').profile(r, nil, s.level)
-    else table.insert(r.warnings, 'profile intervals need the linear loss; none were computed') end
-  end
+  if s.level then require('workflows.xpcs.intervals').profile(r, nil, s.level) end
   return r
 end
 

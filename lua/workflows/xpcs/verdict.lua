@@ -153,10 +153,6 @@ local function common(r, known, out, say)
     end
   end
   if #out.sentences == 0 then say('The data determine all %d free parameters.', n) end
-  if r.loss ~= 'linear' then
-    say('Standard errors under loss %s are those of the reweighted least squares: too large by a factor of 1.1 to 1.5 '
-      .. 'where the noise is normal.', r.loss)
-  end
 end
 
 --- Sentences on a result.
@@ -169,7 +165,7 @@ function M.of(r)
   local p = r.problem
   local known = {}
   local n = #r.names
-  local scale = r.absolute_sigma and 1 or math.sqrt(r.reduced_chi2)
+  local scale = (r.absolute_sigma or r.loss ~= 'linear') and 1 or math.sqrt(r.reduced_chi2)
   tell_angles(r, out, say)
   tell_misfit(r, out, say)
   for k = 1, n do
@@ -182,7 +178,7 @@ function M.of(r)
       for i = 1, n do
         if math.abs(v[i]) >= 0.2 then
           local place = p.free[i]
-          local move = math.abs(v[i]) / (s.norms[i] * math.sqrt(s.values[k])) * scale
+          local move = math.abs(v[i]) / (s.norms[i] * math.sqrt(s.values[k])) * s.width[k] * scale
           count = count + 1
           if not (move > p.high[place] - p.low[place]) then beyond = false end
         end

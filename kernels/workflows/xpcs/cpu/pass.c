@@ -273,9 +273,11 @@ static void losses(int loss, int64_t n, const double *MC_RESTRICT z, double *MC_
     }
 }
 
-/* Points of all angles for one vector of pairs under a robust loss: rows get the root of the
- * curvature, residuals rho' over it. The buffer holds o, g, f, r of n points and room for four
- * lists of n. Returns the cost per lane. */
+/* Points of all angles for one vector of pairs under a robust loss. Rows get the root of the
+ * curvature and residuals rho' over it; for the errors of a fit rows get psi = r rho', or the root
+ * of what the curvature is below 0, and residuals nothing. The buffer holds o, g, f, r of n points
+ * and room for four lists of n. Returns the cost per lane: the sum of rho, or of the squares of the
+ * factors of rows. */
 static vec bend(const job *b, double *buffer)
 {
     const int64_t n = b->F * VL;
@@ -286,16 +288,28 @@ static vec bend(const job *b, double *buffer)
     const double scale = b->a->f_scale, inverse = 1 / scale;
     for (int64_t i = 0; i < n; i++) z[i] = (r[i] * inverse) * (r[i] * inverse);
     losses(b->a->loss, n, z, rho, slope, curve);
+    if (b->a->part == XPCS_FIT) {
+        for (int64_t i = 0; i < n; i++) {
+            z[i] = mck_sqrt_f64(curve[i] > 0x1p-52 ? curve[i] : 0x1p-52);
+            r[i] *= slope[i] / z[i];
+            rho[i] *= scale * scale;
+        }
+    } else {
+        for (int64_t i = 0; i < n; i++) {
+            const double psi = r[i] * slope[i], below = curve[i] < 0 ? -curve[i] : 0;
+            z[i] = b->a->part == XPCS_PSI ? psi : mck_sqrt_f64(below);
+            rho[i] = z[i] * z[i];
+            r[i] = 0;
+        }
+    }
     for (int64_t i = 0; i < n; i++) {
-        const double row = mck_sqrt_f64(curve[i] > 0x1p-52 ? curve[i] : 0x1p-52);
-        o[i] *= row;
-        g[i] *= row;
-        f[i] *= row;
-        r[i] *= slope[i] / row;
+        o[i] *= z[i];
+        g[i] *= z[i];
+        f[i] *= z[i];
     }
     vec sum = set(0);
     for (int64_t i = 0; i < n; i += VL) sum = add(sum, ld(rho + i));
-    return mul(sum, set(scale * scale));
+    return sum;
 }
 
 /* All angles of one vector of pairs. acc starts at the lanes of this vector. */

@@ -394,6 +394,24 @@ function Data:linear(point)
   return fine and reduced.of(total()) or nil
 end
 
+--- Sums over the points of a robust fit, from which its covariance is made (statistics.sandwich): psi^2 g g^T, and
+--- g g^T times what the curvature of the loss is below 0.
+---@return { spread: number[][], below: number[][] }
+function Data:robust(point)
+  local n = #point.x
+  local add, total = running.new(plus)
+  each(self, function(piece)
+    local all, r = rows_of(self, piece, point.x)
+    local J = all[{ { 1, n } }]
+    local psi, below = loss.spread(self.loss, r, self.f_scale)
+    local P, D = J * psi, J * below
+    add(F.stack({ F.matmul(P, P.mT), F.matmul(D, D.mT) }, 1))
+    for _, t in ipairs { r, psi, below, P, D } do t:release() end
+  end)
+  local sums = total():totable()
+  return { spread = sums[1], below = sums[2] }
+end
+
 --- Values of the model and their derivatives [nfree, ...] at any x.
 function Data:model_at(x, free, with_derivatives)
   local par = self.parameters

@@ -51,9 +51,12 @@ function M.new(data, solved, point, small, o, refit)
   self.residuals = data:residuals(free)
   local C, missing
   if small then
-    C, missing = statistics.covariance(small, n, difference.NOISE[data.jac] or 0)
+    C, missing, self._rise = statistics.covariance(small, n, difference.NOISE[data.jac] or 0,
+      data.loss and data:robust(point))
     self.variance = o.absolute_sigma and 1 or self.dof > 0 and 2 * solved.cost / self.dof or INF
-    C = statistics.scaled(C, self.variance)
+    -- the covariance under a loss is made of residuals, smaller than errors by the numbers that were fitted
+    self._factor = not data.loss and self.variance or self.dof > 0 and n / self.dof or INF
+    C = statistics.scaled(C, self._factor)
   end
   self.stderr = {}
   if C then
@@ -147,7 +150,8 @@ function Fit:profile(key, opts)
       self.n, #self.free), 2)
   end
   local best, target = self._free[k], quantile(self, o.level)
-  local noise = self.absolute_sigma and 1 or 2 * self.cost / self.dof
+  local noise = self._factor
+  if data.loss then noise = noise * self._rise[k] end
   local better
   local function rise(at, others)
     local cost, x
@@ -213,7 +217,8 @@ function Fit:report()
     ('  %s: %s (%d evaluations)'):format(self.success and 'converged' or 'NOT CONVERGED', self.message, self.nfev),
     ('  chi2 %s   reduced chi2 %s   degrees of freedom %d   AIC %s   BIC %s'):format(short(self.chi2),
       short(self.reduced_chi2), self.dof, short(self.aic), short(self.bic)),
-    ('  standard errors: %s'):format(self.absolute_sigma and 'from sigma as given' or 'scaled by the residuals'),
+    ('  standard errors: %s'):format(self._data.loss and 'from the residuals, for any distribution (robust loss)'
+      or self.absolute_sigma and 'from sigma as given' or 'scaled by the residuals'),
     '',
   }
   local wide = 0

@@ -93,6 +93,14 @@ function M.rows(loss, r, scale, share)
   return r * d1 / row, row
 end
 
+--- What errors under a loss are made of: psi = r rho', and the root of what the curvature of the cost is below 0.
+---@return mc.tensor psi, mc.tensor below
+function M.spread(loss, r, scale)
+  local z = F.square(r / scale)
+  local _, d1, d2 = loss(z)
+  return r * d1, F.sqrt(F.maximum((d1 + d2 * z * 2) * -1, 0))
+end
+
 --- r[m] and the columns Jt[n, m] scaled so that an ordinary Gauss-Newton step on them is one of the robust problem.
 ---@return mc.tensor r, mc.tensor Jt
 function M.weigh(loss, r, Jt, scale)
