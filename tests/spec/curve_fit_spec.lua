@@ -419,4 +419,19 @@ describe('curve_fit', function()
       assert.is_true(mc.eq(t, kept):all())
     end
   end)
+
+  it('refuses a jac that writes into its argument', function()
+    local t = mc.linspace(0, 4, 50)
+    local y, kept = 2 * mc.exp(-0.5 * t), t:copy()
+    local function model(x, p) return p.a * mc.exp(x * -p.k) end
+    local function jac(x, p)
+      local e = mc.exp(x * -p.k)
+      return { a = e, k = x:mul_(-p.a) * e }
+    end
+    local why = support.message(function() fit(model, t, y, { p0 = { a = 1, k = 1 }, jac = jac }) end)
+    assert.matches('curve_fit: jac writes into its argument', why)
+    assert.is_true(mc.eq(t, kept):all())
+    local own = fit(model, t, y, { p0 = { a = 1, k = 1 }, jac = function(x, p) return jac(x:copy(), p) end })
+    tol.near(0.5, own.p.k, 1e-6)
+  end)
 end)

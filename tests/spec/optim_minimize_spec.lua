@@ -137,6 +137,22 @@ describe('minimize', function()
       assert.equal(r.fun, rosenbrock(r.x:reshape(4)):item())
     end
   end)
+  it('refuses a function that writes into args', function()
+    local data, kept = mc.tensor { 1, 2 }, { 1, 2 }
+    local function f(x, d) return mc.square(x - d:mul_(2)):sum() end
+    local function plain(x, d) return mc.square(x - d):sum() end
+    local function g(x, d) return 2 * (x - d:add_(0)) end
+    for _, case in ipairs { { f, {} }, { f, { jac = '2-point' } }, { f, { method = 'nelder-mead' } },
+      { plain, { jac = g } }, { f, { compile = true } } } do
+      case[2].args = { data }
+      assert.matches('writes into its argument', support.message(function() minimize(case[1], { 0, 0 }, case[2]) end))
+      assert.same(kept, data:totable())
+    end
+    assert.matches('root: f writes into its argument',
+      support.message(function() mc.optim.root(function(x, d) return x - d:mul_(1) end, { 0, 0 },
+        { args = { data } }) end))
+    tol.near(1, minimize(plain, { 0, 0 }, { args = { data } }).x[1]:item(), 1e-5)
+  end)
   it('keeps within bounds, and rests on those that bind', function()
     for _, n in ipairs { 2, 5, 10 } do
       local free = minimize(rosenbrock, start(n), { bounds = { -3, 3 } })

@@ -9,6 +9,7 @@ local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'
 local parameters = require 'mascon.optim.parameters'
 local scalar = require 'mascon.optim.scalar'
+local watch = require 'mascon.optim.watch'
 local error = check.error
 local is, methods, F = tensor.is, tensor.methods, op.functions
 local M = {}
@@ -268,6 +269,11 @@ function M.new(fname, f, x0, o)
   end
   if o.compile then self.f = require('mascon.compile').compile(f) end
   if o.compile and self.jac then self.jac = require('mascon.compile').compile(self.jac) end
+  if self.args.n > 0 then
+    for _, name in ipairs { 'f', 'jac', 'derive', 'product', 'hess', 'hessp' } do
+      if self[name] then self[name] = watch.leaves(fname, name == 'jac' and 'jac' or 'f', self[name], 2) end
+    end
+  end
   if o.bounds ~= nil then
     self.low, self.high =
       M.bounds(fname, o.bounds, self.n, self.dtype, function(what, v) return self:vector(what, v) end)

@@ -7,6 +7,7 @@ local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'
 local parameters = require 'mascon.optim.parameters'
 local scalar = require 'mascon.optim.scalar'
+local watch = require 'mascon.optim.watch'
 local tree = require 'mascon.graph.tree'
 local error = check.error
 local is, methods, F = tensor.is, tensor.methods, op.functions
@@ -299,6 +300,10 @@ function M.root(f, x0, opts)
   local fname = 'optim.root'
   local o = check.opts(fname, opts, OPTS, 3)
   scalar.callable(fname, 'f', f)
+  if o.args and #o.args > 0 then
+    f = watch.leaves(fname, 'f', f, 2)
+    if type(o.jac) == 'function' then o.jac = watch.leaves(fname, 'jac', o.jac, 2) end
+  end
   local self = setmetatable({ fname = fname, f = f, nfev = 0, njev = 0, nit = 0, callback = o.callback,
     args = o.args or {} }, System)
   local x, unravel = parameters.ravel(fname, 'x0', x0)

@@ -9,6 +9,7 @@ local loss = require 'mascon.optim.fit.least_squares.loss'
 local reduced = require 'mascon.optim.fit.least_squares.reduced'
 local exact_of = require 'mascon.optim.fit.least_squares.exact'
 local difference = require 'mascon.optim.fit.least_squares.difference'
+local watch = require 'mascon.optim.watch'
 local running = require 'mascon.optim.fit.curve_fit.total'
 local fused = require 'mascon.optim.fit.curve_fit.fused'
 local index = require 'mascon.core.index'
@@ -40,29 +41,12 @@ local function weigh(piece, r)
   return piece.sigma and r / piece.sigma or r
 end
 
---- What the model takes, with tensors of its own, whose buffers count their writes.
-local function copied(x)
-  if tensor.is(x) then return recording.own(tensor.methods.copy(x)) end
-  if type(x) ~= 'table' or getmetatable(x) then return x end
-  local y = {}
-  for k, part in pairs(x) do y[k] = copied(part) end
-  return y
-end
-
---- How often the tensors of x were written while somebody looked.
-local function writes(x)
-  if tensor.is(x) then return recording.version(x) end
-  local n = 0
-  if type(x) == 'table' and not getmetatable(x) then for _, part in pairs(x) do n = n + writes(part) end end
-  return n
-end
-
 --- The piece for a call that may be recorded: until the model is known to leave its argument alone, with a copy of it.
 local function spared(self, piece)
   if self.pure then return piece end
   local y = {}
   for k, v in pairs(piece) do y[k] = v end
-  y.x = copied(piece.x)
+  y.x = watch.copied(piece.x)
   return y
 end
 
@@ -70,12 +54,11 @@ end
 local function modelled(self, x, p)
   local on = recording.on()
   if self.pure and not on then return self.model(x, p) end
-  if not on then x = copied(x) end
-  local before = writes(x)
+  if not on then x = watch.copied(x) end
+  local before = watch.writes(x)
   local v = (on and self.model or recording.watched(self.model))(x, p)
-  if writes(x) ~= before then
-    error(('%s: the model writes into its argument, which would change the data from call to call; make new tensors '
-      .. '(x * 2, not x:mul_(2), x[1] = 2 or out = x), or take x:copy() first'):format(self.fname), 4)
+  if watch.writes(x) ~= before then
+    watch.refuse(self.fname, 'the model', 4)
   end
   self.pure = true
   return v
@@ -443,7 +426,8 @@ function Data:residuals(x) return self.piece and residuals(self, self.piece, x) 
 ---@return mascon.FitData
 function M.new(fname, o)
   local self = setmetatable({
-    fname = fname, model = o.model, parameters = o.parameters, jac = o.jac, loss = o.loss, f_scale = o.f_scale,
+    fname = fname, model = o.model, parameters = o.parameters,
+    jac = type(o.jac) == 'function' and watch.leaves(o.fname or fname, 'jac', o.jac, 1) or o.jac, loss = o.loss, f_scale = o.f_scale,
     block = o.block, sizes = {}, nfev = 0, njev = 0,
   }, Data)
   local x, y, sigma = o.x, o.y, o.sigma
