@@ -9,17 +9,22 @@ local mc = require 'mascon'
 local xpcs = mc.xpcs
 
 -- -v, -vv, -vvv and the short names of homodyne-config, as homodyne has them
-local SHORT = { ['-m'] = '--mode', ['-o'] = '--output', ['-f'] = '--force' }
+local SHORT = { ['-m'] = '--mode', ['-o'] = '--output', ['-f'] = '--force', ['-i'] = '--interactive' }
+if arg[1] == 'config' then SHORT['-v'] = '--validate' end
 local words = {}
 for i = 1, #arg do
   local v = arg[i]:match '^%-(v+)$'
-  words[i] = v and '--verbose=' .. #v or SHORT[arg[i]] or arg[i]
+  words[i] = SHORT[arg[i]] or v and '--verbose=' .. #v or arg[i]
+  if words[i] == '--interactive' then
+    io.stderr:write 'xpcs: --interactive: there is no dialogue; edit the file that config writes\n'
+    os.exit(2)
+  end
 end
 local spec = {
   name = 'xpcs', usage = 'usage: mascon scripts/xpcs.lua [fit|simulate|plot|config] [FILE] [options]', positional = 2,
   about = 'Fits diffusion and shear to two-time correlation matrices of a beamline file. Units: A^2/s, 1/A, s, '
     .. 'degrees; the gap in A (2e6 A = 200 um).',
-  options = xpcs.options.LIST,
+  options = xpcs.options.LIST, footer = xpcs.options.footer(),
 }
 local o, given = mc.args.parse(words, spec)
 

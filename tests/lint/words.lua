@@ -30,7 +30,8 @@ local BEARERS = {
 }
 local DOCS = {
   'docs/ARCHITECTURE.md', 'CONTRIBUTING.md', 'docs/DECISIONS.md', 'docs/STYLE.md', 'README.md', 'bench/README.md',
-  'docs/devices.md', 'docs/networks.md', 'docs/rollout.md', 'docs/xpcs.md', 'docs/pac-statistics.md',
+  'docs/devices.md', 'docs/networks.md', 'docs/rollout.md', 'docs/xpcs.md', 'docs/xpcs-homodyne.md',
+  'docs/pac-statistics.md',
 }
 local ROOTS = {
   '', 'runtime/', 'lua/mascon/', 'lua/', 'lua/mascon/compile/', 'lua/workflows/pac/', 'tests/', 'docs/', 'bench/',

@@ -222,6 +222,7 @@ describe('xpcs.fit', function()
   end)
 
   it('says of which tie what is wrong, alone and jointly', function()
+    local again = xpcs.data.of(B)
     for _, case in ipairs {
       { 3, 'the tie of beta is 3' }, { {}, 'the tie of beta names no parameter' },
       { { 0.3 }, 'the tie of beta names no parameter' },
@@ -234,7 +235,7 @@ describe('xpcs.fit', function()
       local ok, why = pcall(xpcs.fit, b, { sigma = B.sigma, ties = { beta = case[1] } })
       assert.is_false(ok)
       assert.is_truthy(tostring(why):find(case[2], 1, true), tostring(why))
-      ok, why = pcall(xpcs.joint.fit, { b, b }, { sigma = B.sigma, ties = { beta = case[1] } })
+      ok, why = pcall(xpcs.joint.fit, { b, again }, { sigma = B.sigma, ties = { beta = case[1] } })
       assert.is_false(ok)
       assert.is_truthy(tostring(why):find(case[2], 1, true), tostring(why))
     end

@@ -60,8 +60,19 @@ describe('xpcs.joint', function()
     near(sum, r.chi2, 1e-7 * sum)
   end)
 
-  it('refuses one data set, and contrast in common', function()
+  it('refuses one data set, the same one twice, and contrast in common', function()
     assert.is_false(pcall(xpcs.joint.fit, { data[1] }))
+    for _, list in ipairs { { data[1], data[1] }, { data[1], data[2], data[1] } } do
+      local twice, text = pcall(xpcs.joint.fit, list, { sigma = 0.004 })
+      assert.is_false(twice)
+      assert.is_truthy(text:find(('data set %d takes matrices of data set 1'):format(#list), 1, true), text)
+    end
+    local path = os.tmpname() .. '.npz'
+    mc.save(path, { c2_exp = sets[1].c2, phi_angles_list = mc.tensor(sets[1].phi), t1 = sets[1].t,
+      q = mc.tensor(sets[1].q) })
+    local same, why_ = pcall(xpcs.joint.fit, { xpcs.open(path), xpcs.open(path) }, { sigma = 0.004 })
+    os.remove(path)
+    assert.is_true(not same and why_:find('takes matrices of data set 1', 1, true) ~= nil, why_)
     local ok, why = pcall(xpcs.joint.fit, data, { shared = { 'contrast' } })
     assert.is_false(ok)
     assert.is_truthy(why:find('belong to a data set', 1, true))

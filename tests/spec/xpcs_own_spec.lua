@@ -106,7 +106,7 @@ describe('xpcs.own', function()
     refused(function() xpcs.own.fit(d, anomalous(kd), { p0 = { D0 = 1, alpha = 0 }, sigma = { 1 } }) end,
       'sigma of angle 2')
     refused(function() xpcs.own.fit(d, anomalous(kd), { p00 = {} }) end, 'p00', 'p0')
-    for _, name in ipairs { 'contrast', 'offset', 'contrast_1', 'offset_2' } do
+    for _, name in ipairs { 'contrast', 'offset', 'contrast_1', 'offset_2', 'contrast_rate', 'offsets' } do
       refused(function()
         xpcs.own.fit(d, function(p, a, b) return mc.exp(-p[name] * (b - a)) end, { p0 = { [name] = 0.1 } })
       end, 'the parameter ' .. name .. ',', 'another name')
@@ -114,6 +114,52 @@ describe('xpcs.own', function()
     refused(function()
       xpcs.own.fit(d, function(p, a, b) return mc.exp(-p.rate * (b - a:add_(1))) end, { p0 = { rate = 0.1 } })
     end, 'the model writes into its argument')
+  end)
+
+  it('names the file of a model, the line, the parameters and the shape that was wanted', function()
+    local path = os.tmpname() .. '_model.lua'
+    local function says(body, ...)
+      local f = assert(io.open(path, 'w'))
+      f:write('local mc = require "mascon"\n', 'return { p0 = { rate = 0.1, stretch = 1 }, g1 = function(p, t1, t2)\n',
+        body, '\nend }\n')
+      f:close()
+      local m = xpcs.model_file.read(path)
+      local ok, why = pcall(xpcs.model_file.fit, d, m, { sigma = 0.004 })
+      assert.is_false(ok, body)
+      for _, part in ipairs { 'the model ' .. path, ... } do assert.is_truthy(why:find(part, 1, true), why) end
+    end
+    says('error("no such phase")', ':3: no such phase')
+    says('error { code = 3 }', ':2-4: ')
+    says('\nreturn mc.exp(-p.rte * (t2 - t1))', ':4: ', 'there is no parameter rte (did you mean rate?)',
+      'the model has rate, stretch')
+    says('return 1', 'returns the number 1', 'one value per pair of times', 'the shape [')
+    says('return nil', 'returns nil')
+    says('return mc.sum(mc.exp(-p.rate * (t2 - t1)))', 'returns f64[]', 'the shape [')
+    says('return mc.exp(-p.rate * (t2 - t1)):reshape(-1, 1)', 'returns f64[', ', 1]')
+    says('return t1:lt(t2)', 'dtype bool', 'f64')
+    says('return mc.log(-p.rate * (t2 - t1))', 'g1 is nan at t1 = 0.5 s', 'rate = 0.1, stretch = 1')
+    says('return 1 / (t2 - t2)', 'g1 is inf at t1 = 0.5 s')
+    says('return mc.where(mc.sum(t1):item() > 0, t1, t2)', ':3: ', 'being compiled')
+    for field, part in pairs { ['bounds = { rat = { 0, 1 } }'] = 'bounds names rat', ['units = { strech = "s" }']
+      = 'units names strech', ['fixed = { x = 1 }'] = 'fixed names x' } do
+      local f = assert(io.open(path, 'w'))
+      f:write('return { p0 = { rate = 0.1, stretch = 1 }, g1 = print, ', field, ' }')
+      f:close()
+      local ok, why = pcall(xpcs.model_file.read, path)
+      assert.is_true(not ok and why:find(path, 1, true) ~= nil and why:find(part, 1, true) ~= nil
+        and why:find('p0 has rate, stretch', 1, true) ~= nil, why)
+    end
+    os.remove(path)
+  end)
+
+  it('shows bounds of the scaling as the fit had them', function()
+    local m = { p0 = { D = 900 }, g1 = function(p, t1, t2) return mc.exp(-kd * p.D * (t2 - t1)) end,
+      bounds = { D = { 100, 1e5 }, contrast = { 0.1, 0.7 } } }
+    local r = xpcs.model_file.fit(d, m, { sigma = 0.004, scaling = 'averaged', bounds = { D = { 50, 4000 } } })
+    local of = {}
+    for _, q in ipairs(r.parameters) do of[q.name] = { q.low, q.high } end
+    assert.same({ contrast = { 0.1, 0.7 }, offset = { 0.5, 1.5 }, D = { 50, 4000 } }, of)
+    assert.has_error(function() xpcs.model_file.fit(d, m, { bounds = { E = { 0, 1 } } }) end)
   end)
 
   it('names the place where a function of Lua got a tensor', function()

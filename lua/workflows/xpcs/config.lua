@@ -45,18 +45,53 @@ local function check_value(where, path, kind, v)
   end
 end
 
+-- sections that pages about homodyne show and its programs do not read, and what stands for them
+local WRITE = { analysis = 'analysis_mode: static or laminar_flow, and analyzer_parameters',
+  data = 'experimental_data', physics = 'analyzer_parameters and initial_parameters' }
+
+--- The path of a section below `node` that holds a key of this name; nil where there is none.
+local function elsewhere(node, name, path)
+  for _, k in ipairs(known_names(node)) do
+    local child = node[k]
+    if type(child) == 'table' and child ~= keys.UNUSED and not child[1] then
+      local here = path == '' and k or path .. '.' .. k
+      if child[name] ~= nil then return here end
+      local deeper = elsewhere(child, name, here)
+      if deeper then return deeper end
+    end
+  end
+end
+
+--- What to write instead of a key that does not exist.
+local function advice(k, node, path)
+  k = tostring(k)
+  if path == '' and WRITE[k] then return ('; write %s'):format(WRITE[k]) end
+  if path == 'parameter_space' and pcall(parameters.get, '', k, 0) then
+    return ('; write parameter_space.bounds: a list with {name: %s, min: ..., max: ...}'):format(k)
+  end
+  local section = elsewhere(keys.SCHEMA, k, '')
+  if section then return ('; %s is a key of %s'):format(k, section) end
+  local near = check.nearest(k, known_names(node))
+  if near then return (' (did you mean %s?)'):format(near) end
+  return '; known here are ' .. table.concat(known_names(node), ', ')
+end
+
 local function walk(value, node, path, lines, name, unused)
-  for k, v in pairs(value) do
-    local line = lines[value] and lines[value][k]
+  local order, at = {}, lines[value] or {}
+  for k in pairs(value) do order[#order + 1] = k end
+  table.sort(order, function(a, b)
+    local p, q = at[a] or math.huge, at[b] or math.huge
+    if p == q then return tostring(a) < tostring(b) end
+    return p < q
+  end)
+  for _, k in ipairs(order) do
+    local v = value[k]
+    local line = at[k]
     local where = line and ('%s: line %d: '):format(name, line) or name .. ': '
     local here = path == '' and k or path .. '.' .. k
     local kind = node[k]
     if kind == nil or k == '*' then kind = node['*'] end
-    if kind == nil then
-      local near = check.nearest(tostring(k), known_names(node))
-      error(('%sthere is no key %s%s'):format(where, here, near and (' (did you mean %s?)'):format(near)
-        or '; known here are ' .. table.concat(known_names(node), ', ')), 0)
-    end
+    if kind == nil then error(('%sthere is no key %s%s'):format(where, here, advice(k, node, path)), 0) end
     if kind == keys.UNUSED then unused[#unused + 1] = here
     elseif v ~= null then
       if type(kind) == 'table' and not kind[1] then
@@ -307,8 +342,8 @@ local function meaning(tree, lines)
     scaling = per_angle == 'independent' and 'individual' or per_angle,
       constant_scaling_threshold = g(a .. 'constant_scaling_threshold'),
       fourier_order = g(a .. 'fourier_order'), shear_weighting = weighting,
-    ftol = above(n .. 'tolerance', 0), xtol = above(n .. 'xtol', 0), gtol = above(n .. 'gtol', 0), loss = g(n .. 'loss')
-      or 'soft_l1', f_scale = above(n .. 'f_scale', 0), sigma = sigma,
+    ftol = above(n .. 'ftol', 0) or above(n .. 'tolerance', 0), xtol = above(n .. 'xtol', 0),
+    gtol = above(n .. 'gtol', 0), loss = g(n .. 'loss') or 'soft_l1', f_scale = above(n .. 'f_scale', 0), sigma = sigma,
     legacy_counting = g(n .. 'legacy_counting'), legacy_abs = g(n .. 'legacy_abs'),
       phase_convention = g 'analyzer_parameters.phase_convention',
     reduced_limit = g(n .. 'quality_validation.reduced_chi_squared_threshold'), max_nfev = iterations,

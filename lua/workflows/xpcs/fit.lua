@@ -192,6 +192,21 @@ local function set_up(data, o)
         table.concat(names, ', ')), 3)
     end
   end
+  if P == 3 then
+    local idle, seen = {}, {}
+    for _, list in ipairs { initial, fixed, active or {}, named(o.bounds) } do
+      for name in pairs(list) do
+        local p = not place_of[name] and not parameters.of_angle(name) and parameters.get('xpcs', name, 4)
+        if p and p.place and not seen[p.place] then idle[#idle + 1], seen[p.place] = p, true end
+      end
+    end
+    table.sort(idle, function(a, b) return a.place < b.place end)
+    for i, p in ipairs(idle) do idle[i] = p.name end
+    if #idle > 0 then
+      table.insert(warnings, ('%s belong%s to laminar flow: starting values, bounds and fixed values have no effect in '
+        .. 'a static fit'):format(table.concat(idle, ', '), #idle == 1 and 's' or ''))
+    end
+  end
   local tied = ties_of(o.ties, 4)
   for name, t in pairs(tied) do
     local i, to = place_of[name], place_of[t.to]

@@ -13,7 +13,7 @@ for _, name in ipairs { 'angles', 'cache', 'config', 'coordinates', 'covariance'
   'intervals', 'joint', 'layout',
   'model', 'model_file', 'options', 'own', 'parameters', 'pass', 'plan', 'posterior', 'posterior_files', 'prepare',
   'problem', 'recovery', 'report', 'results', 'run', 'scaling',
-  'search', 'shards', 'source', 'start', 'state', 'stream', 'uncertainty', 'verdict' } do
+  'search', 'shards', 'source', 'start', 'state', 'stream', 'trial', 'truth', 'uncertainty', 'verdict' } do
   FROM[name] = 'workflows.xpcs.' .. name
 end
 

@@ -12,6 +12,7 @@ local covariance = require 'workflows.xpcs.covariance'
 local fit = require 'workflows.xpcs.fit'
 local parameters = require 'workflows.xpcs.parameters'
 local problem = require 'workflows.xpcs.problem'
+local truth = require 'workflows.xpcs.truth'
 local verdict = require 'workflows.xpcs.verdict'
 local error = check.error
 local M = {}
@@ -85,6 +86,21 @@ function Joint:robust(point)
   return spread, below
 end
 
+--- The data set before `d` that takes one of its matrices already: the same object, or matrices of one file.
+---@param list mascon.xpcs.Data[] those before
+---@param d mascon.xpcs.Data
+---@return integer|nil
+function M.taken(list, d)
+  local own = {}
+  for _, name in ipairs(d.path and d.names or {}) do own[name:sub(#d.path + 1)] = true end
+  for i, before in ipairs(list) do
+    if before == d then return i end
+    if before.path and d.path and mc.file.same(before.path, d.path) then
+      for _, name in ipairs(before.names or {}) do if own[name:sub(#before.path + 1)] then return i end end
+    end
+  end
+end
+
 --- Fits several data sets at once.
 ---
 ---@param list mascon.xpcs.Data[]
@@ -104,6 +120,15 @@ function M.fit(list, opts)
   for k, v in pairs(opts or {}) do if OPTS[k] then own[k] = v else rest[k] = v end end
   check.opts('xpcs.joint', own, OPTS, 3)
   if type(list) ~= 'table' or #list < 2 then error('xpcs.joint: give a list of at least two data sets', 2) end
+  local before = {}
+  for i, data in ipairs(list) do
+    local twice = M.taken(before, data)
+    if twice then
+      error(('xpcs.joint: data set %d takes matrices of data set %d, which would count twice; leave it out'):format(i,
+        twice), 2)
+    end
+    before[i] = data
+  end
   local shared = {}
   for _, name in ipairs(own.shared or parameters.names 'laminar_flow') do
     shared[parameters.get('xpcs.joint', name, 2).name] = true
@@ -208,6 +233,18 @@ function M.fit(list, opts)
   return r
 end
 
+--- True value and pull of a parameter of all data sets, where they agree on it.
+local function beside(r, q)
+  local own = q.name:gsub('%[set %d+%]$', '')
+  local first
+  for _, i in ipairs(q.sets) do
+    local v = truth.beside(r.fits[i], { name = own })
+    if v == nil or first and v ~= first then return nil end
+    first = v
+  end
+  if first then return first, q.error > 0 and q.error < math.huge and (q.value - first) / q.error or nil end
+end
+
 --- The table of joint.json.
 function M.tables(r, list)
   local results = require 'workflows.xpcs.results'
@@ -222,7 +259,9 @@ function M.tables(r, list)
     covariance = { names = r.names, matrix = {} } }
   local matrix = results.covariance(r)
   for a, q in ipairs(r.parameters) do
-    out.parameters[q.name] = { value = q.value, uncertainty = results.finite(q.error), data_sets = q.sets }
+    local v, pull = beside(r, q)
+    out.parameters[q.name] = { value = q.value, uncertainty = results.finite(q.error), data_sets = q.sets,
+      true_value = v, pull = pull }
     out.covariance.matrix[a] = results.finite_list(matrix[a])
   end
   for i, data in ipairs(list) do
@@ -237,12 +276,24 @@ end
 function M.table(r)
   local rows = {}
   local text = require 'mascon.base.text'
+  local known = false
+  for _, q in ipairs(r.parameters) do known = known or beside(r, q) ~= nil end
   for i, q in ipairs(r.parameters) do
     rows[i] = { q.name, text.significant(q.value, 7), q.error < math.huge and text.significant(q.error, 3)
       or 'not determined', #q.sets > 1 and ('sets %s'):format(table.concat(q.sets, ', ')) or '',
       q.at_bound and ('at %s bound'):format(q.at_bound) or '' }
+    if known then
+      local v, pull = beside(r, q)
+      table.insert(rows[i], 4, v and text.significant(v, 7) or '')
+      table.insert(rows[i], 5, pull and ('%+.2f'):format(pull) or '')
+    end
   end
-  return text.table(rows, { header = { 'parameter', 'value', 'standard error', 'shared by', '' } })
+  local head = { 'parameter', 'value', 'standard error', 'shared by', '' }
+  if known then
+    table.insert(head, 4, 'true value')
+    table.insert(head, 5, 'pull')
+  end
+  return text.table(rows, { header = head })
     .. ('chi2 %.6g, reduced %.4g, %s, %s, %s in %.3g s, %s points/s\n'):format(r.chi2, r.reduced_chi2,
     text.count(r.n_points, 'point'), text.count(r.n_parameters, 'parameter'), text.count(r.iterations, 'iteration'),
     r.seconds, text.significant(r.points_per_second, 3))

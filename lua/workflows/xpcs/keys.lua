@@ -57,9 +57,10 @@ M.SCHEMA = {
   optimization = {
     method = { 'nlsq', 'cmc' },
     nlsq = unused([[workflow goal memory_fraction memory_threshold_gb use_streaming
-      verbose progress diagnostics hybrid_streaming]], {
-      max_iterations = 'integer', tolerance = 'number', xtol = 'number', gtol = 'number', loss = { 'linear', 'soft_l1',
-        'huber', 'cauchy', 'arctan' }, f_scale = 'number',
+      verbose progress diagnostics hybrid_streaming streaming stratified recovery force_stratified_ls]], {
+      x_scale = { 'jac' },
+      max_iterations = 'integer', tolerance = 'number', ftol = 'number', xtol = 'number', gtol = 'number',
+      loss = { 'linear', 'soft_l1', 'huber', 'cauchy', 'arctan' }, f_scale = 'number',
       trust_region_scale = 'number', x_scale_map = 'map', legacy_counting = 'bool', legacy_abs = 'bool',
       anti_degeneracy = unused('enable fourier_auto_threshold hierarchical regularization gradient_monitoring', {
         per_angle_mode = { 'auto', 'individual', 'independent', 'constant', 'averaged', 'fourier' },
@@ -75,7 +76,7 @@ M.SCHEMA = {
         data_chunk_size memory_limit_gb auto_select
         scale_threshold normalize normalization_epsilon refine_with_nlsq refinement_workflow refinement_xtol
         refinement_gtol
-        refinement_max_nfev refinement_loss]], {
+        refinement_max_nfev refinement_loss diagonal_filtering]], {
         enable = 'bool', max_generations = 'integer', sigma = 'number', warmstart_auto_skip = 'bool',
           warmstart_skip_threshold = 'number', seed = 'integer', popsize = 'integer',
           tol_fun = 'number', tol_x = 'number',

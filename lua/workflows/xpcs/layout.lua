@@ -11,6 +11,15 @@ local NEW = { q = 'xpcs/qmap/dynamic_v_list_dim0', phi = 'xpcs/qmap/dynamic_v_li
   bins = 'xpcs/twotime/processed_bins', matrices = 'xpcs/twotime/correlation_map' }
 local OLD = { q = 'xpcs/dqlist', phi = 'xpcs/dphilist', matrices = 'exchange/C2T_all' }
 
+--- What each layout holds, in words: { name, { path, shape and unit }, ... }.
+M.PATHS = {
+  { name = 'APS-U', { NEW.q, '[n_q], 1/A' }, { NEW.phi, '[n_phi], degrees' },
+    { NEW.bins, '[matrices]: (iq - 1) n_phi + iphi, from 1' },
+    { NEW.matrices .. '/c2_*', '[n, n] each, one triangle filled' } },
+  { name = 'APS', { OLD.q, '[1, matrices] or [matrices], 1/A' }, { OLD.phi, 'the same shape, degrees' },
+    { OLD.matrices .. '/*', '[n, n] each, one triangle filled, in order of names' } },
+}
+
 --- A dataset as a flat list of numbers.
 local function list(file, path, name, row)
   if not file:has(name) then error(('xpcs: %s has no %s, which the layout needs'):format(path, name), 4) end

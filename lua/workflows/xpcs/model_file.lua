@@ -6,6 +6,7 @@
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local own = require 'workflows.xpcs.own'
+local parameters = require 'workflows.xpcs.parameters'
 local verdict = require 'workflows.xpcs.verdict'
 local error = check.error
 local M = {}
@@ -19,6 +20,13 @@ local function hinted(why)
     return why .. '; begin the file with: local mc = require "mascon"'
   end
   return why
+end
+
+local function sorted(t)
+  local out = {}
+  for name in pairs(t) do out[#out + 1] = tostring(name) end
+  table.sort(out)
+  return out
 end
 
 --- The model of a Lua file.
@@ -46,6 +54,17 @@ function M.read(path)
       error(('xpcs: the model %s: p0 is a table of names and numbers'):format(path), 0)
     end
   end
+  local names = sorted(m.p0)
+  for _, field in ipairs { 'bounds', 'units', 'fixed' } do
+    for name in pairs(m[field] or {}) do
+      local scaling = field == 'bounds' and (name == 'contrast' or name == 'offset' or parameters.of_angle(name))
+      if m.p0[name] == nil and not scaling then
+        local near = type(name) == 'string' and check.nearest(name, names)
+        error(('xpcs: the model %s: %s names %s, which is no parameter%s; p0 has %s'):format(path, field,
+          tostring(name), near and (' (did you mean %s?)'):format(near) or '', table.concat(names, ', ')), 0)
+      end
+    end
+  end
   return m
 end
 
@@ -60,8 +79,8 @@ end
 --- Fits a model to data.
 ---@param data mascon.xpcs.Data
 ---@param model table of read
----@param o table scaling 'averaged'|'individual'|'auto' · initial, fixed by name · sigma · loss · f_scale · ftol, xtol,
----  gtol · max_nfev
+---@param o table scaling 'averaged'|'individual'|'auto' · initial, fixed, bounds by name · sigma · loss · f_scale
+---  · ftol, xtol, gtol · max_nfev
 ---@return table result as mc.xpcs.fit gives it, with mode 'own model'
 function M.fit(data, model, o)
   local clock = require('mascon.core.ffi').clock_seconds
@@ -71,15 +90,19 @@ function M.fit(data, model, o)
   for name, v in pairs(model.bounds or {}) do bounds[name] = v end
   local function known(name, what)
     if model.p0[name] == nil then
-      local names = {}
-      for k in pairs(model.p0) do names[#names + 1] = k end
-      table.sort(names)
-      error(('%s %s: the model has %s'):format(what, name, table.concat(names, ', ')), 0)
+      local names = sorted(model.p0)
+      local near = check.nearest(name, names)
+      error(('%s %s: there is no such parameter%s; the model has %s'):format(what, name, near
+        and (' (did you mean %s?)'):format(near) or '', table.concat(names, ', ')), 0)
     end
   end
   for name, v in pairs(o.initial or {}) do
     known(name, '--p0')
     p0[name] = v
+  end
+  for name, b in pairs(o.bounds or {}) do
+    if name ~= 'contrast' and name ~= 'offset' and not parameters.of_angle(name) then known(name, '--bounds') end
+    bounds[name] = b
   end
   local fixed = {}
   for name, v in pairs(model.fixed or {}) do fixed[name] = v end
@@ -114,8 +137,8 @@ function M.fit(data, model, o)
     return e
   end
   for i, name in ipairs(order) do
-    local b = name:find '^contrast' and { 0, 1 } or name:find '^offset' and { 0.5, 1.5 } or bounds[name]
-      or { -math.huge, math.huge }
+    local of = name:find '^contrast' and parameters.CONTRAST or name:find '^offset' and parameters.OFFSET
+    local b = bounds[name] or of and { of.min, of.max } or { -math.huge, math.huge }
     local at = is_free[name] and f.active_mask[is_free[name]] or 0
     if type(at) ~= 'number' then at = at:item() end
     if at ~= 0 then bounds_hit = bounds_hit + 1 end
@@ -143,7 +166,7 @@ function M.fit(data, model, o)
     message = f.message, success = f.success, convergence_status = f.success and 'converged' or 'max_iter',
     nfev = f.nfev, iterations = f.nit or f.nfev, seconds = clock() - began, at_bounds = bounds_hit, warnings = {},
     checks = { errors = {}, warnings = {}, remarks = {} }, point = { x = f.x:totable() },
-    geometry = { q = data.q, dt = data.dt, gap = data.gap or 2e6, convention = 'own model' }, fit = f }
+    geometry = { q = data.q, dt = data.dt, gap = data.gap or 2e6, convention = 'own model' }, fit = f, data = data }
   r.points_per_second = r.nfev * data.points / math.max(r.seconds, 1e-9)
   r.quality_flag = r.reduced_chi2 < 1.5 and bounds_hit == 0 and 'good' or r.reduced_chi2 < 3 and bounds_hit <= 2
     and 'marginal' or 'poor'

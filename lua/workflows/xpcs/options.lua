@@ -18,7 +18,7 @@ M.LIST = {
   { 'q', 'number', 'wave vector, 1/A: the nearest one of the file', of = EVERY },
   { 'dt', 'number', 'time between frames, s', of = EVERY },
   { 'gap', 'number', 'stator-rotor gap, A', of = 'fit simulate config' },
-  { 'start_frame', 'integer', 'first frame, from 1', of = READS },
+  { 'start_frame', 'integer', 'first frame, from 1; times count from it, so t^alpha is another function', of = READS },
   { 'end_frame', 'integer', 'last frame; -1: all', of = READS },
   { 'full_matrices', 'flag', 'the file holds both triangles', of = READS },
   { 'strict_q', 'flag', 'never take matrices of other q', of = READS },
@@ -35,6 +35,7 @@ M.LIST = {
   { 'max_iterations', 'number', 'most evaluations', of = 'fit' },
   { 'tolerance', 'number', 'relative change that ends the fit', of = 'fit' },
   { 'fixed', 'list', 'parameters kept', value = 'NAME=VALUE,...', of = 'fit' },
+  { 'bounds', 'list', 'ranges of parameters, instead of those below', value = 'NAME=LOW:HIGH,...', of = 'fit' },
   { 'initial_d0', 'number', 'start of D0, A^2/s', of = 'fit simulate' },
   { 'initial_alpha', 'number', 'start of alpha', of = 'fit simulate' },
   { 'initial_d_offset', 'number', 'start of D_offset, A^2/s', of = 'fit simulate' },
@@ -56,7 +57,7 @@ M.LIST = {
   { 'no_nlsq_warmstart', 'flag', 'chains begin at the starting values, not at the fit', of = 'fit' },
   { 'nlsq_result', 'string', 'starting values of an earlier fit', value = 'DIR', of = 'fit' },
   { 'cmc_num_shards', 'integer', 'also the combination of so many shards, as homodyne makes it', of = 'fit' },
-  { 'cmc_backend', 'string', 'accepted, without effect', of = 'fit' },
+  { 'cmc_backend', { 'auto', 'pjit', 'multiprocessing', 'pbs' }, 'accepted, without effect', of = 'fit' },
   { 'model', 'string', 'fit a g1 of your own: a Lua file that returns { g1, p0, bounds }', value = 'FILE.lua',
     of = 'fit' },
   { 'p0', 'list', 'its starting values, instead of those of the file', value = 'NAME=VALUE,...', of = 'fit' },
@@ -96,6 +97,30 @@ M.LIST = {
   { 'verbose', 'integer', 'more words', of = EVERY },
   { 'quiet', 'flag', 'no progress', of = EVERY },
 }
+
+--- What stands below the options in --help: parameters with their bounds, and the arrays that are read.
+function M.footer()
+  local parameters, layout = require 'workflows.xpcs.parameters', require 'workflows.xpcs.layout'
+  local text = require 'mascon.base.text'
+  local out = { 'Parameters (unit; start, where no scan of the data finds one; bounds):' }
+  local function line(p, start)
+    local unit = p.unit ~= '' and p.unit or '-'
+    local low, high = text.significant(p.min, 6), text.significant(p.max, 6)
+    out[#out + 1] = ('  %-19s %-6s %-9s %8s .. %-8s  %s'):format(p.name, unit, start, low, high, p.about)
+  end
+  line(parameters.CONTRAST, 'quantiles')
+  line(parameters.OFFSET, 'quantiles')
+  for _, p in ipairs(parameters.LIST) do line(p, ('%g'):format(p.default)) end
+  out[#out + 1] = '  Other bounds: --bounds NAME=LOW:HIGH,... or parameter_space.bounds of a configuration.'
+  out[#out + 1] = '\nHDF5 files (.h5, .hdf, .hdf5, .nxs) hold'
+  for _, l in ipairs(layout.PATHS) do
+    out[#out + 1] = ('  %s:'):format(l.name)
+    for _, row in ipairs(l) do out[#out + 1] = ('    %-36s %s'):format(row[1], row[2]) end
+  end
+  out[#out + 1] = 'NPZ files hold c2_exp [angles, n, n], phi_angles_list (degrees), t1 (s), q (1/A).'
+  out[#out + 1] = 'docs/xpcs.md says more.'
+  return table.concat(out, '\n')
+end
 
 local KNOWN = {}
 for _, option in ipairs(M.LIST) do KNOWN[option[1]] = true end

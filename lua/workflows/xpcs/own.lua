@@ -6,6 +6,7 @@ local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local tensor = require 'mascon.core.tensor'
 local data_of = require 'workflows.xpcs.data'
+local trial = require 'workflows.xpcs.trial'
 local error = check.error
 local M = {}
 
@@ -37,15 +38,29 @@ local function sigmas(data, o)
   return list, absolute
 end
 
---- Names of the scaling are no names for parameters of g1: both would be one.
+--- Names of the scaling are no names for parameters of g1: results tell the two apart by the beginning of the name.
 local function not_scaling(o)
   for name in pairs(o.p0 or {}) do
-    local word = tostring(name):match '^(%l+)_?%d*$'
-    if word == 'contrast' or word == 'offset' then
-      error(('xpcs.own: p0 names the parameter %s, as the scaling C2 = offset + contrast g1^2 does; '
-        .. 'give the parameter of g1 another name'):format(name), 3)
+    local word = tostring(name):match '^contrast' or tostring(name):match '^offset'
+    if word then
+      error(('xpcs.own: p0 names the parameter %s, and names that begin with %s belong to the scaling C2 = offset + '
+        .. 'contrast g1^2; give the parameter of g1 another name'):format(name, word), 3)
     end
   end
+end
+
+--- Values that g1 starts with: fixed ones in place of p0, tied ones computed.
+local function starting(o)
+  local out = {}
+  for name, v in pairs(o.p0 or {}) do out[name] = v end
+  for name, v in pairs(o.fixed or {}) do
+    if type(name) == 'string' and type(v) == 'number' then out[name] = v end
+  end
+  for name, f in pairs(o.tied or {}) do
+    local ok, v = pcall(f, out)
+    out[name] = ok and v or nil
+  end
+  return out
 end
 
 --- The points of a block of tiles: t1, t2, angle (deg), its number (from 1), C2 and sigma, without those that are
@@ -76,23 +91,6 @@ local function points(data, block, sigma)
   end)
 end
 
---- g1 of the user's; a function of Lua's own that got a tensor is named with its place.
-local function called(g1, ...)
-  local ok, g = pcall(g1, ...)
-  if ok then return g end
-  local name = type(g) == 'string' and g:match "bad argument #%d+ to '([^']+)'"
-  if not name then error(g, 0) end
-  local about = debug.getinfo(g1, 'S')
-  local path, line = g:match '^(.-):(%d+): bad argument'
-  if path ~= about.short_src then -- it was called last of all: Lua names no place
-    path, line = about.short_src, ('%d to %d'):format(about.linedefined, about.lastlinedefined)
-  end
-  local what, use = 'a function of Lua such as math.exp', 'the one of mascon, such as mc.exp'
-  if math[name] then what, use = 'math.' .. name, 'mc.' .. name end
-  error(('xpcs: the model, %s:%s: %s takes numbers, and got a tensor or a parameter of the fit: use %s'):format(path,
-    line, what, use), 0)
-end
-
 --- Fits C2 = offset + contrast g1^2 with a g1 of the user's.
 ---
 ---@param data mascon.xpcs.Data in memory or streamed
@@ -116,6 +114,7 @@ function M.fit(data, g1, opts)
   local sigma, absolute = sigmas(data, o)
   local p0, bounds, F = {}, {}, data.F
   not_scaling(o)
+  trial.first(g1, starting(o), data)
   for name, v in pairs(o.p0 or {}) do p0[name] = v end
   for name, b in pairs(o.bounds or {}) do bounds[name] = b end
   local contrast, offset = data.start_contrast, data.start_offset
@@ -151,7 +150,7 @@ function M.fit(data, g1, opts)
     return sum
   end
   local function model(x, p)
-    local g = called(g1, p, x[1], x[2], x[3])
+    local g = trial.call(g1, p, x[1], x[2], x[3])
     return value(p, 'offset', x[4]) + value(p, 'contrast', x[4]) * g * g
   end
   data.block_values = data.block_values or 2 ^ 20

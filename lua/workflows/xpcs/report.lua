@@ -6,6 +6,7 @@ local mc = require 'mascon'
 local plot = require 'mascon.plot'
 local text = require 'mascon.base.text'
 local results = require 'workflows.xpcs.results'
+local truth = require 'workflows.xpcs.truth'
 local M = {}
 
 local function shown(v, digits)
@@ -17,16 +18,27 @@ end
 
 --- Rows of the parameter table.
 local function cells(r)
-  local rows = {}
+  local rows, known = {}, false
+  for _, q in ipairs(r.parameters) do known = known or truth.beside(r, q) ~= nil end
   for i, q in ipairs(r.parameters) do
     local interval = r.intervals and r.intervals[q.name]
     rows[i] = { q.name, q.unit, shown(q.value, 7), q.state == 'free' and shown(q.error, 3) or q.state,
       interval and ('%s .. %s'):format(shown(interval.low, 5), shown(interval.high, 5)) or '',
       (q.angle and ('%g deg '):format(q.angle) or '') .. (q.at_bound and ('at %s bound'):format(q.at_bound) or '') }
+    if known then
+      local v, pull = truth.beside(r, q)
+      table.insert(rows[i], 6, shown(v, 7))
+      table.insert(rows[i], 7, pull and ('%+.2f'):format(pull) or '')
+    end
   end
   local _, any = next(r.intervals or {})
-  return { 'parameter', 'unit', 'value', 'standard error',
-    any and ('%g %% interval'):format(100 * (any.level or 0.95)) or 'interval', '' }, rows
+  local head = { 'parameter', 'unit', 'value', 'standard error',
+    any and ('%g %% interval'):format(100 * (any.level or 0.95)) or 'interval', '' }
+  if known then
+    table.insert(head, 6, 'true value')
+    table.insert(head, 7, 'pull')
+  end
+  return head, rows, known
 end
 
 --- The table of parameters for a terminal.
@@ -157,7 +169,7 @@ end
 ---@param info? table subtitle, angles 6: how many angles are drawn, settings (rows)
 function M.page(r, data, info)
   info = info or {}
-  local head, rows = cells(r)
+  local head, rows, known = cells(r)
   local notes = {}
   for _, list in ipairs { data.warnings or {}, r.warnings, r.checks.errors, r.checks.warnings,
     r.checks.remarks } do for _, w in ipairs(list) do notes[#notes + 1] = w end end
@@ -169,7 +181,8 @@ function M.page(r, data, info)
       ('Errors are standard errors from the %s, condition %.3g, %s.'):format(
       r.covariance_by == 'QR' and 'QR factors of the Jacobian' or r.covariance_by, r.condition,
       r.covariance_by:find '^sandwich' and ('of loss %s and the spread of the residuals'):format(r.loss)
-        or r.absolute_sigma and 'for sigma as given' or 'scaled by the misfit') } },
+        or r.absolute_sigma and 'for sigma as given' or 'scaled by the misfit'),
+      known and 'The file is a simulation. Pull: the value less the true one, in standard errors.' or nil } },
   }
   if #notes > 0 then table.insert(sections, { heading = 'Read with care', paragraphs = notes }) end
   local figures = {}

@@ -6,6 +6,7 @@ local mc = require 'mascon'
 local tensor = require 'mascon.core.tensor'
 local model = require 'workflows.xpcs.model'
 local scaling = require 'workflows.xpcs.scaling'
+local truth = require 'workflows.xpcs.truth'
 local M = {}
 
 local null = mc.json.null
@@ -46,9 +47,10 @@ end
 
 M.finite_list = finite_list
 
-local function residual_word(r)
-  return { value = finite(r.value), uncertainty = finite(r.error), unit = r.unit, at_bound = r.at_bound or null,
-    state = r.state, determined = r.error ~= math.huge }
+local function residual_word(r, q)
+  local v, pull = truth.beside(r, q)
+  return { value = finite(q.value), uncertainty = finite(q.error), unit = q.unit, at_bound = q.at_bound or null,
+    state = q.state, determined = q.error ~= math.huge, true_value = v, pull = pull }
 end
 
 --- The covariance with what is not determined left out: infinite on the diagonal, NaN beside it.
@@ -73,11 +75,13 @@ function M.parameters(r)
       verdict = mc.json.array(r.verdict.sentences), parameters = {},
   }
   for _, q in ipairs(r.parameters) do
-    if not q.name:find '^contrast' and not q.name:find '^offset' then out.parameters[q.name] = residual_word(q) end
+    if not q.name:find '^contrast' and not q.name:find '^offset' then out.parameters[q.name] = residual_word(r, q) end
   end
   for _, what in ipairs { 'contrast', 'offset' } do
-    out.parameters[what] = { value = finite(mean(r[what])), uncertainty = finite(error_of_mean(r, what)), unit = '',
-      per_angle = finite_list(r[what]) }
+    local q = { name = what, value = mean(r[what]), error = error_of_mean(r, what), state = 'free' }
+    local v, pull = truth.beside(r, q)
+    out.parameters[what] = { value = finite(q.value), uncertainty = finite(q.error), unit = '',
+      per_angle = finite_list(r[what]), true_value = v, pull = pull }
   end
   local rows = mc.json.array {}
   for i, row in ipairs(M.covariance(r)) do rows[i] = finite_list(row) end

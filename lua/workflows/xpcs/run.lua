@@ -8,6 +8,7 @@ local error = check.error
 local source = require 'workflows.xpcs.source'
 local parameters = require 'workflows.xpcs.parameters'
 local options = require 'workflows.xpcs.options'
+local truth = require 'workflows.xpcs.truth'
 local M = {}
 
 local INITIAL = { initial_d0 = 'D0', initial_alpha = 'alpha', initial_d_offset = 'D_offset',
@@ -92,6 +93,22 @@ local function named_numbers(option, words, bare)
   return out
 end
 
+--- NAME=LOW:HIGH words as a table of pairs.
+local function ranges(option, words)
+  local out = {}
+  for _, word in ipairs(words or {}) do
+    local name, low, high = word:match '^([%w_]+)=([^:]+):([^:]+)$'
+    low, high = tonumber(low), tonumber(high)
+    if not (low and high and low - low == 0 and high - high == 0) then
+      error(('%s %s: give NAME=LOW:HIGH, such as D0=10:1e6'):format(option, word), 0)
+    end
+    if low > high then error(('%s %s: the lower bound exceeds the upper one'):format(option, word), 0) end
+    if out[name] then error(('%s names %s twice; give it once'):format(option, name), 0) end
+    out[name] = { low, high }
+  end
+  return out
+end
+
 --- Values of the physical parameters of an earlier fit: of DIR/parameters.json or DIR/nlsq/parameters.json.
 function M.values_of(dir)
   local path = dir .. '/parameters.json'
@@ -154,6 +171,17 @@ function M.settings(o)
       end
       s.fit.fixed[key] = v
     end
+  end
+  for name, b in pairs(ranges('--bounds', o.bounds)) do
+    local key = name
+    if not o.model then
+      key = parameters.get('--bounds', name, 0).name
+      if s.open.mode ~= 'laminar_flow' and SHEAR[key] then
+        error(('--bounds %s belongs to laminar flow; add --laminar-flow, or leave it out'):format(name), 0)
+      end
+    end
+    s.fit.bounds = s.fit.bounds or {}
+    s.fit.bounds[key] = b
   end
   if o.multi_start then s.multi_start = { enable = true, n_starts = o.multi_start } end
   if o.max_memory then
@@ -345,17 +373,11 @@ end
 
 --- Refuses a data set that takes a matrix which one before it takes: a joint fit would count it twice.
 local function refuse_again(list, d, entry)
-  local own = {}
-  for _, name in ipairs(d.names) do own[name:sub(#d.path + 1)] = true end
-  for i, before in ipairs(list) do
-    for _, name in ipairs(mc.file.same(before.path, d.path) and before.names or {}) do
-      if own[name:sub(#before.path + 1)] then
-        error(('--joint %s: the nearest q of %s is %.6g 1/A, and data set %d (q = %.6g 1/A) takes its matrices '
-          .. 'already, which would count twice; name another q%s, or leave it out'):format(entry, d.path, d.q, i,
-          before.q, before.q ~= d.q and ' or add --strict-q' or ''), 0)
-      end
-    end
-  end
+  local i = require('workflows.xpcs.joint').taken(list, d)
+  if not i then return end
+  error(('--joint %s: the nearest q of %s is %.6g 1/A, and data set %d (q = %.6g 1/A) takes its matrices '
+    .. 'already, which would count twice; name another q%s, or leave it out'):format(entry, d.path, d.q, i,
+    list[i].q, list[i].q ~= d.q and ' or add --strict-q' or ''), 0)
 end
 
 --- The further data sets of a joint fit: each a file, or a number: another q of the same file.
@@ -492,7 +514,7 @@ function M.write(s, data, r, record, posterior, shards)
   end)
 end
 
---- Simulated matrices: DIR/simulated_data.npz, which fit reads, and a figure.
+--- Simulated matrices: DIR/simulated_data.npz with the true values, which fit reads, and a figure.
 ---@return string what was written
 function M.simulate(s, o)
   mc.results.folder('--output-dir', s.dir, { overwrite = o.overwrite, names = { 'simulated_data.npz' } })
@@ -507,11 +529,13 @@ function M.simulate(s, o)
   local d = require('workflows.xpcs.data').of { c2 = sim.c2, phi = phi, t = sim.t }
   local fig = require('workflows.xpcs.report').experiment(d, { title = ('simulated, %s'):format(mode) })
   local names = mc.results.write(s.dir, nil, function(set)
-    mc.save(set:path 'simulated_data.npz', { c2_exp = sim.c2, phi_angles_list = mc.tensor(phi), t1 = sim.t, t2 = sim.t,
-      q = mc.tensor(sim.q) })
+    local arrays = truth.arrays(sim)
+    arrays.c2_exp, arrays.phi_angles_list, arrays.q = sim.c2, mc.tensor(phi), mc.tensor(sim.q)
+    arrays.t1, arrays.t2 = sim.t, sim.t
+    mc.save(set:path 'simulated_data.npz', arrays)
     mc.plot.save(fig, set:path 'simulated_data.svg')
   end)
-  return ('wrote %s/%s and %s/%s'):format(s.dir, names[1], s.dir, names[2])
+  return ('%s\nwrote %s/%s and %s/%s'):format(truth.text(sim), s.dir, names[1], s.dir, names[2])
 end
 
 --- Name of the figure of plot.

@@ -17,6 +17,7 @@ local start = require 'workflows.xpcs.start'
 local stream = require 'workflows.xpcs.stream'
 local times = require 'workflows.xpcs.times'
 local triangles = require 'workflows.xpcs.triangles'
+local truth = require 'workflows.xpcs.truth'
 local uncertainty = require 'workflows.xpcs.uncertainty'
 local error = check.error
 local M = {}
@@ -345,9 +346,8 @@ local function of_npz(path, o)
       #phi), 3)
   end
   local q, t = find 'q', find 't'
-  local dt, origin = o.dt, 0
+  local dt, origin, step = o.dt, 0, nil
   if t then
-    local step
     t, step = times.grid(path, t, c2.shape[2])
     if dt and math.abs(dt - step) > 1e-6 * step then
       table.insert(warnings,
@@ -387,6 +387,8 @@ local function of_npz(path, o)
   -- times that start after 0 say that the first one was dropped already; a range of frames begins where the file does
   local late = origin > 1e-12
   if late then opts.exclude_first = false end
+  local known_truth = step and truth.of(truth.read(archive), { first = first, dt = step, wanted = dt, gap = o.gap },
+    warnings)
   archive:close()
   local N = last - first + 1
   local about = { q = checked('q', q, '1/A'), phi = kept, names = names, path = path, layout = 'NPZ',
@@ -409,6 +411,7 @@ local function of_npz(path, o)
     d = stream.open(about, opts, warnings)
   end
   if late then d.t = t[{ { 1, N } }]:contiguous() end
+  d.truth = known_truth
   return d
 end
 

@@ -102,8 +102,7 @@ end
 --- Where bounds are said.
 local function bounds_in(r)
   if r.mode == 'own model' then return 'bounds in the file of the model' end
-  return 'mascon scripts/xpcs.lua config --output c.yaml writes them; then parameter_space.bounds in it, and --config '
-    .. 'c.yaml'
+  return '--bounds NAME=LOW:HIGH, or parameter_space.bounds of a configuration'
 end
 
 --- Sentences on single parameters and pairs, and one where there is nothing to say.
