@@ -427,7 +427,8 @@ function Data:residuals(x) return self.piece and residuals(self, self.piece, x) 
 function M.new(fname, o)
   local self = setmetatable({
     fname = fname, model = o.model, parameters = o.parameters,
-    jac = type(o.jac) == 'function' and watch.leaves(o.fname or fname, 'jac', o.jac, 1) or o.jac, loss = o.loss, f_scale = o.f_scale,
+    jac = type(o.jac) == 'function' and watch.leaves(o.fname or fname, 'jac', o.jac, 1) or o.jac,
+    loss = o.loss, f_scale = o.f_scale,
     block = o.block, sizes = {}, nfev = 0, njev = 0,
   }, Data)
   local x, y, sigma = o.x, o.y, o.sigma
