@@ -96,16 +96,23 @@ if not o[1] and not o.demo then
   os.exit(2)
 end
 
---- Refuses a range of centres whose bands the sampling rate does not hold, with one that fits. part: of the centre that
---- half a band takes.
-local function check_range(name, range, part, fs)
+--- Sets o.NAME to a range of centres whose bands the sampling rate holds: the default gives way where its lower end
+--- still fits, with a note; else one that does not fit is refused. part: of the centre that half a band takes.
+local function fit_range(name, part, source)
+  local fs, range, option = source.fs, o[name], name:gsub('_', '-')
   local reach = o.compat == 'tensorpac' and 1 + 1 / part or 1 -- else bands are clipped to the range
   if range[2] * reach < fs / 2 then return end
   local high = math.floor(0.99 * fs / 2 / (1 + 1 / part))
-  local low = range[1] < 0.75 * high and range[1] or math.floor(high / 2)
+  local fits = range[1] < 0.75 * high
+  if fits and not asked[name] then
+    o[name] = { range[1], high }
+    table.insert(source.notes, ('centres of --%s are %g-%g Hz and not the default %g-%g: samples at %g Hz hold '
+      .. 'frequencies below %g Hz'):format(option, range[1], high, range[1], range[2], fs, fs / 2))
+    return
+  end
   error(('--%s is %g-%g Hz%s, and samples at %g Hz hold frequencies below %g Hz; give a range that fits, such as '
-    .. '--%s %g-%g'):format(name, range[1], range[2], asked[name:gsub('-', '_')] and '' or ' by default',
-      fs, fs / 2, name, low, high), 0)
+    .. '--%s %g-%g'):format(option, range[1], range[2], asked[name] and '' or ' by default', fs, fs / 2, option,
+      fits and range[1] or math.floor(high / 2), high), 0)
 end
 
 -- bytes of what is loaded on the way: transforms, figures
@@ -184,8 +191,8 @@ local function analyse()
       mask = o.mask, keep_marked = o.keep_marked, types = o.types })
   end
 
-  check_range('pha-range', o.pha_range, 4, source.fs)
-  check_range('amp-range', o.amp_range, 8, source.fs)
+  fit_range('pha_range', 4, source)
+  fit_range('amp_range', 8, source)
   local bins = o.measure == 'mi' or o.measure == 'hr'
   local pooled = source.segmented and source.S > 1 and o.segments == 'pool' and bins and o.compat == 'native'
     and o.bin_norm ~= 'pooled'

@@ -659,7 +659,7 @@ end
 guard.class('plan', Plan)
 
 local FROM = {} -- parts that load when first touched
-for _, name in ipairs { 'segments', 'generate', 'event', 'normalize', 'filters', 'search', 'report', 'source',
+for _, name in ipairs { 'segments', 'generate', 'event', 'normalize', 'filters', 'search', 'report', 'source', 'steady',
   'contrast', 'options', 'bands' } do FROM[name] = 'workflows.pac.' .. name end
 
 return lazy.parts(M, 'pac', FROM)

@@ -11,6 +11,7 @@ local check = require 'mascon.core.check'
 local archive = require 'mascon.meeg.files.archive'
 local channels = require 'mascon.meeg.channels'
 local silent = require 'workflows.pac.silent'
+local steady = require 'workflows.pac.steady'
 local M = {}
 
 local Source = {}
@@ -538,6 +539,12 @@ local function named(r, source)
   return r
 end
 
+--- The warning on steady rhythms, with the others.
+local function noted(plan, r, source)
+  r.warnings[#r.warnings + 1] = steady.note(plan, source, r)
+  return r
+end
+
 --- Runs a plan over a source, a few channels at a time, and joins the results along the channels.
 ---@param plan table of pac.plan
 ---@param source table
@@ -548,7 +555,7 @@ function M.run(plan, source, opts)
   if plan.engine.segment and source.S == 1 and source.span then
     local r = plan:stream(function(rows, first, last) return source:span(rows, first, last) end, source.C,
       o.progress and function(n) o.progress:add(n) end)
-    return named(r, source)
+    return noted(plan, named(r, source), source)
   end
   local per = o.channels or turn(plan, source)
   local parts = {}
@@ -573,7 +580,7 @@ function M.run(plan, source, opts)
   end
   -- the family of a correction is the run, not the channels of a turn
   if out.surr_exceed then out.p = require('workflows.pac').correct(out) end
-  return named(out, source)
+  return noted(plan, named(out, source), source)
 end
 
 --- Refuses two sources whose segments cannot be compared.
