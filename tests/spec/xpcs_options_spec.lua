@@ -351,7 +351,7 @@ describe('other keys', function()
   teardown(function() s, d = nil, nil end)
 
   it('moves the start and tries again when a fit does not converge', function()
-    local o = { sigma = 0.01, max_nfev = 3, initial = { D0 = 90000, alpha = 1.5 } }
+    local o = { sigma = 0.01, max_nfev = 3, initial = { D0 = 90000, alpha = 1.5, gamma_dot_t0 = 0.4, beta = 1.9 } }
     local r = xpcs.recovery.fit(d, o, { retries = 2 })
     assert.equal(2, #r.recovery_actions)
     assert.is_truthy(r.recovery_actions[2]:find('at most 6 evaluations, tolerance 1e-06', 1, true))
@@ -377,7 +377,8 @@ describe('other keys', function()
     assert.is_true(skipped.search.skipped)
     local bad = { D0 = 100, alpha = 1.9, D_offset = -5e4, gamma_dot_t0 = 0.4, beta = 1.9 }
     local r = xpcs.search.evolve(d, { sigma = 0.01, initial = bad, max_nfev = 2 }, { max_generations = 60, seed = 3 })
-    assert.is_false(r.success) -- two evaluations end no fit
+    assert.is_false(r.search.skipped) -- two evaluations end no fit from there
+    assert.equal('max_iter', r.search.fits[1].status)
     r = xpcs.search.evolve(d, { sigma = 0.01, initial = bad }, { max_generations = 60, seed = 3, always = true })
     assert.is_true(r.search.evaluations > 100 and not r.search.skipped and #r.search.fits == 4)
     near(1, r.reduced_chi2, 0.05)

@@ -316,10 +316,9 @@ local function polish(p, point, low, high, scale)
     -- a whole step leaves a curved ridge, a shorter one follows it
     local next_point
     for _, share in ipairs { 1, 0.5, 0.25, 0.125 } do
-      local x = {}
-      for k = 1, #g do x[k] = point.x[k] end
-      for a, k in ipairs(inside) do x[k] = x[k] + share * step[a] end
-      x = vectors.strictly(vectors.clip(x, low, high), low, high, 0)
+      local whole = vectors.filled(#g, 0)
+      for a, k in ipairs(inside) do whole[k] = share * step[a] end
+      local x = vectors.strictly(vectors.clip(p:move(point.x, whole, low, high), low, high), low, high, 0)
       next_point = p:at(x)
       if next_point.cost and next_point.cost <= point.cost * (1 + 1e-13) then break end
       next_point = nil

@@ -61,7 +61,26 @@ function Joint:normal(point)
   end
   return point.g, point.H
 end
-Joint.linear = problem.linear
+Joint.linear, Joint.move = problem.linear, problem.move
+
+--- Ridges of all data sets, those of shared parameters once; where only some of the three are shared, none.
+local function ridges_of(self)
+  local out, taken = {}, {}
+  for i, p in ipairs(self.problems) do
+    for _, r in ipairs(p.ridges) do
+      local one, free = { held = r.held, log = r.log }, true
+      for _, key in ipairs { 'scale', 'power', 'shift' } do
+        one[key] = r[key] and self.place[i][r[key]]
+        free = free and not (one[key] and taken[one[key]])
+      end
+      for _, key in ipairs { 'scale', 'power', 'shift' } do
+        if free and one[key] then taken[one[key]] = true end
+      end
+      if free then out[#out + 1] = one end
+    end
+  end
+  return out
+end
 
 --- Those of a robust loss (Problem:robust) of all.
 function Joint:robust(point)
@@ -168,7 +187,7 @@ function M.fit(list, opts)
     end
   end
   local first = settings[1]
-  self.loss = first.loss
+  self.loss, self.ridges = first.loss, ridges_of(self)
   -- from each set's own end, the best
   local best, small, status, steps
   for i = 1, #list do

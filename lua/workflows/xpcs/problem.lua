@@ -7,6 +7,7 @@
 local mc = require 'mascon'
 local scaling = require 'workflows.xpcs.scaling'
 local pass = require 'workflows.xpcs.pass'
+local ridge = require 'workflows.xpcs.ridge'
 local M = {}
 
 local EPS = 2 ^ -52
@@ -183,6 +184,9 @@ function Problem:linear(point)
   return { n = n, k = n, J = J, r = r, g = g, norms = norms }
 end
 
+--- Where a step of the solver leads.
+function Problem:move(x, step, low, high) return ridge.move(self.ridges, x, step, low, high) end
+
 --- A problem on data.
 ---@param o table data, mode (resolved), shares (matrix of the scaling, nil for constant), P, start (full vector), free
 ---  (places), ties, sigma, kd, ks, t, loss, f_scale
@@ -195,10 +199,14 @@ function M.new(o)
   p.kind = p.m == 0 and 'fixed' or o.mode == 'averaged' and 'common' or 'each'
   p.rows = 1 -- the normal matrix is square already
   p.engine = o.engine or pass.run
+  local index = {}
+  for k, place in ipairs(o.free) do index[place - 2 * p.m] = k end
+  p.ridges = ridge.among(function(i) return index[i] end, p.P, o.t[o.t.shape[1]]:item(),
+    function(i) return o.start[2 * p.m + i] end)
   return p
 end
 
---- The small problem of a point, for other problems with the same `normal`.
-M.linear = Problem.linear
+--- The small problem of a point and the way of a step, for other problems with the same `normal` and ridges.
+M.linear, M.move = Problem.linear, Problem.move
 
 return M

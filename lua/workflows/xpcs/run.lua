@@ -302,10 +302,25 @@ end
 -- starts that are tried where the first fit is no fit, for so many points at most
 local STARTS, MOST = 20, 2e6
 
---- A fit that chance does not explain may have ended in the wrong valley: others are tried unless that would take long.
---- The search keeps no checkpoints; it follows from the first fit, so a run that was stopped in it ends the same.
+--- Whether contrast and offset of their own for each angle make a fit that chance explains, from where it ended: then
+--- the physics is that of the data, and other starts of it would be tried in vain.
+local function only_scaling(data, o, first)
+  if not (first.contrasts and first.contrasts.improbable) then return false end
+  local with = { initial = {}, scaling = 'individual' }
+  for k, v in pairs(o) do if with[k] == nil and k ~= 'progress' and k ~= 'watch' then with[k] = v end end
+  for _, name in ipairs(parameters.names(first.mode)) do with.initial[name] = first.values[name] end
+  local own = require('workflows.xpcs.fit').fit(data, with)
+  if own.verdict.misfit then return false end
+  table.insert(first.warnings, ('no other starts were tried: with contrast and offset of its own for each angle the '
+    .. 'fit from here has reduced chi2 %.4g (--scaling individual)'):format(own.reduced_chi2))
+  return true
+end
+
+--- A fit that chance does not explain may have ended in the wrong valley: others are tried unless that would take long,
+--- or contrast and offset of the angles explain it. The search keeps no checkpoints; it follows from the first fit, so
+--- a run that was stopped in it ends the same.
 function M.again(data, o, first, seed)
-  if data.points > MOST then return first end
+  if data.points > MOST or only_scaling(data, o, first) then return first end
   local r = require('workflows.xpcs.search').multi_start(data, o, { n_starts = STARTS, seed = seed, first = first })
   table.insert(r.warnings,
     ('reduced chi2 of the first fit was %.4g, which chance does not explain, so other starts were '

@@ -66,7 +66,8 @@ local function choose(x, small, J, d, C, p_h, g_h, radius, low, high, theta)
 end
 
 --- Minimises the cost of a problem from x0.
----@param problem table at(x), linear(point)
+---@param problem table at(x), linear(point); move(x, step, low, high), where a step may be bent: x + step to first
+---  order
 ---@param x number[]
 ---@param o table low, high, ftol, xtol, gtol, max_nfev, x_scale, notify; trust 1: factor of the first region's radius
 ---@return table point, mascon.Reduced small, integer status, number optimality
@@ -114,7 +115,8 @@ function M.run(problem, x, o)
       local p_h
       p_h, alpha = region.step(spectrum, #x, radius, alpha, 0.01, true)
       local step, step_h, predicted = choose(x, small, J, d, C, p_h, g_h, radius, low, high, theta)
-      local x_new = vectors.strictly(vectors.add(x, step), low, high, 0)
+      local moved = problem.move and problem:move(x, step, low, high) or vectors.add(x, step)
+      local x_new = vectors.strictly(moved, low, high, 0)
       next_point = problem:at(x_new)
       local length_h = norm(step_h)
       if not next_point.cost then
