@@ -131,11 +131,20 @@ void MCK(count_u8)(const mck_reduce *k)
     const uint8_t *x = k->in;
     int64_t *out = k->out;
     if (k->elem_stride != 1 && k->row_stride == 1) {
-        for (int64_t i = 0; i < k->m; i++)
-            out[i] = 0;
-        for (int64_t r = 0; r < k->n; r++)
-            for (int64_t i = 0; i < k->m; i++)
-                out[i] += x[r * k->elem_stride + i] != 0;
+        for (int64_t i0 = 0; i0 < k->m; i0 += 256) {
+            const int64_t width = k->m - i0 < 256 ? k->m - i0 : 256;
+            for (int64_t i = 0; i < width; i++)
+                out[i0 + i] = 0;
+            for (int64_t r0 = 0; r0 < k->n; r0 += 255) { /* a byte holds 255 additions */
+                uint8_t lane[256] = {0};
+                const int64_t end = k->n - r0 < 255 ? k->n : r0 + 255;
+                for (int64_t r = r0; r < end; r++)
+                    for (int64_t i = 0; i < width; i++)
+                        lane[i] = (uint8_t)(lane[i] + (x[r * k->elem_stride + i0 + i] != 0));
+                for (int64_t i = 0; i < width; i++)
+                    out[i0 + i] += lane[i];
+            }
+        }
         return;
     }
     for (int64_t i = 0; i < k->m; i++) {

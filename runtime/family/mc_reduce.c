@@ -512,7 +512,12 @@ static int reduce(const mci_job *job, const mci_result *r, mc_tensor *out, const
     const int64_t *shape = r->shape[0], m = out->numel, n = m > 0 ? t->numel / m : 0;
     if (rc || m == 0)
         return rc;
-    reduce_form plan = form_of(op, r->compute);
+    int compute = r->compute;
+    reduce_form plan = form_of(op, compute);
+    if (plan.kernel == MCK_K_SUM && t->dtype == MC_BOOL && compute == MC_I64 && !source) {
+        compute = MC_BOOL; /* a sum of booleans is a count, without a copy in 64 bits */
+        plan = plan_by(MCK_K_COUNT, compute);
+    }
     void *v = NULL;
     int64_t *numbers = NULL;
     if (n == 0) {
@@ -522,7 +527,7 @@ static int reduce(const mci_job *job, const mci_result *r, mc_tensor *out, const
         else
             fill_identity(op, plan.dtype, m, v);
     } else {
-        rc = reduce_kernel(t, source, mask, plan, r->compute, &v, &numbers);
+        rc = reduce_kernel(t, source, mask, plan, compute, &v, &numbers);
         if (!rc)
             rc = finish(op, &plan, m, (double)n, v, numbers, p);
     }

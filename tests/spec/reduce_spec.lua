@@ -94,6 +94,22 @@ describe('sums of short rows', function()
     end)
 end)
 
+describe('sums of booleans', function()
+  it('are those of the same integers, in any layout', function()
+    for _, shape in ipairs { { 7 }, { 300, 257 }, { 1000, 3 }, { 3, 1000 }, { 5, 260, 33 }, { 0, 3 } } do
+      local b = mc.gt(mc.randn(shape, { seed = #shape }), 0.2)
+      for axis = 1, #shape do
+        for _, x in ipairs { b, b:flip(1), #shape > 1 and b.mT or b } do
+          assert.equal('i64', mc.sum(x, axis).dtype)
+          same(mc.sum(x:to 'i64', axis), mc.sum(x, axis))
+          same(mc.sum(x:to 'i64'), mc.sum(x))
+        end
+      end
+    end
+    same(mc.full({ 3 }, 70000, { dtype = 'i64' }), mc.sum(mc.ones({ 70000, 3 }, { dtype = 'bool' }), 1))
+  end)
+end)
+
 describe('reductions without NaN', function()
   local x = mc.randn({ LONG / 100, 100 }, { seed = 5 })
   local holes = mc.where(mc.gt(mc.rand({ LONG / 100, 100 }, { seed = 6 }), 0.9), NAN, x)
