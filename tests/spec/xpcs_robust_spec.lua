@@ -154,7 +154,7 @@ describe('errors under a robust loss', function()
     local data = made(7, 20, 0.05)
     for _, loss in ipairs { 'soft_l1', 'cauchy' } do
       local o = { sigma = 0.004, loss = loss, fixed = { D_offset = 300 }, scaling = 'averaged' }
-      local one, both = xpcs.fit(data, o), xpcs.joint.fit({ data, data }, o)
+      local one, both = xpcs.fit(data, o), xpcs.joint.fit({ data, (made(7, 20, 0.05)) }, o)
       local N, n, m = data.points, one.n_parameters, both.n_parameters
       -- contrast and offset are free twice, so the factors for the numbers fitted differ
       local factor = math.sqrt((2 * N / (2 * N - m)) / (N / (N - n)) / 2)
