@@ -54,6 +54,8 @@ local LINE = {
     { 'mark', 'flag', 'keep bad epochs as they are; the log tells which', of = 'local' },
     { 'log', 'string', 'a reject log that was edited: it decides', value = 'FILE', of = 'local' },
     { 'allow_empty', 'flag', 'no error when every epoch is bad', of = 'local' },
+    { 'device', 'string', 'cpu, gpu, cuda:0, opencl:0, or auto: a card where there is one (what MASCON_DEVICE names, '
+        .. 'else cpu)', value = 'NAME' },
     { 'threads', 'integer', 'worker threads (all cores); results do not depend on it' },
     { 'max_memory', 'string', 'memory the whole program may take, such as 2GiB; results do not depend on it' },
     { 'out', 'string', 'folder for the results', value = 'DIR', default = 'autoreject-results' },
@@ -71,6 +73,11 @@ local LINE = {
   },
 }
 local o, asked = mc.args.parse(arg, LINE)
+if o.device == 'auto' then
+  local why
+  o.device, why = mc.choose_device()
+  print(('device: %s, %s'):format(o.device, why))
+end
 if o[1] and not (o.tmax > o.tmin) then
   io.stderr:write(
     ('autoreject: epochs from --tmin %g to --tmax %g s have no length; tmax must be later\n'):format(o.tmin, o.tmax))
@@ -252,7 +259,8 @@ local function clean()
   local epochs = meeg.raw.is(x) and cut(x, only) or only and x:pick(only) or x
   local E, T = epochs:count(), epochs.samples
   local opts = {
-    picks = only and epochs:names() or picks, random_state = o.seed, compat = o.compat, threads = o.threads,
+    picks = only and epochs:names() or picks, random_state = o.seed, compat = o.compat, device = o.device,
+    threads = o.threads,
     verbose = not o.quiet, method = o.method, consensus = o.kappa,
     n_interpolate = o.rho, cv = o.cv, allow_empty = o.allow_empty, reject_log = o.log and ar.log.read(o.log),
     flat = o.flat, bad_channel = o.bad_channel, partial = o.partial,

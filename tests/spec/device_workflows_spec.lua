@@ -1,5 +1,6 @@
 -- device_workflows_spec.lua - phase-amplitude coupling and autoreject of samples on `ref`: the bits of the CPU;
--- coupling on a device with programs, within bounds of it. Maps and decisions come to host memory, samples stay.
+-- on a device with programs, coupling within bounds of it and decisions equal. Maps and decisions come to host memory,
+-- samples stay.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local sets, device = support.load 'epochs', support.load 'device'
@@ -82,12 +83,14 @@ describe('pac on a device', function()
 end)
 
 describe('autoreject on a device', function()
-  local function decided(e)
-    local m = ar.fit(e, { random_state = 5, cv = 4, verbose = false })
+  local function decided(e, more)
+    local o = { random_state = 5, cv = 4, verbose = false }
+    for k, v in pairs(more or {}) do o[k] = v end
+    local m = ar.fit(e, o)
     local clean, log = m:transform(e, { allow_empty = true })
     local t = m.types.eeg
     return { labels = log.labels, bad = log.bad_epochs, threshold = t.threshold, losses = t.losses, loss = t.loss,
-      corr = ar.ransac(e, { random_state = 5 }).corr }, clean:read()
+      corr = ar.ransac(e, { random_state = 5, device = o.device }).corr }, clean:read()
   end
   it('decides and repairs as on the CPU', function()
     local e = sets.random(24, 11, 120, { seed = 3 })
@@ -96,5 +99,66 @@ describe('autoreject on a device', function()
     local got, mended = decided(there)
     for k, v in pairs(want) do same(v, got[k], k) end
     same(clean, mended, 'clean', 'ref:0')
+  end)
+
+  --- Largest distance, of what is finite in both; infinities and NaN must agree.
+  local function apart(a, b)
+    a, b = a:to 'f64', b:to 'cpu':to 'f64'
+    local equal = mc.logical_or(mc.eq(a, b), mc.logical_and(mc.isnan(a), mc.isnan(b)))
+    return mc.max(mc.where(equal, 0, mc.abs(a - b))):item()
+  end
+  local function sets_of(dtype)
+    local e = sets.random(24, 11, 120, { seed = 3 })
+    return mc.meeg.epochs.new { data = e.data:to(dtype), fs = e.fs, channels = e.channels }
+  end
+  local function s1()
+    local s = ar.generate.s1()
+    return mc.meeg.epochs.new { data = s.data, fs = s.fs, positions = s.positions }
+  end
+  local CASES = {
+    { 'f64', function() return sets_of 'f64' end }, { 'f32', function() return sets_of 'f32' end },
+    { 's1', s1 }, { 'as upstream', s1, { compat = 'upstream' } }, { 'of neighbours', s1, { adjacency = true } },
+    { 'one repair in blocks', s1, { max_memory = 2 ^ 25, n_interpolate = { 2 }, partial = 'drop' } },
+  }
+  for i, c in ipairs(os.getenv 'MASCON_TEST_DEVICE' and CASES or { CASES[2] }) do
+    it('decides and repairs by programs of the device: ' .. c[1], function()
+      local where, why = device.name()
+      if not where then return pending(why) end
+      mc.scope(function()
+        local e, o = c[2](), {}
+        for k, v in pairs(c[3] or {}) do o[k] = v end
+        local want, clean = decided(e, o)
+        o.device = where
+        local got, mended = decided(e, o)
+        for _, k in ipairs { 'labels', 'bad', 'threshold' } do same(want[k], got[k], k) end
+        for _, k in ipairs { 'losses', 'loss', 'corr' } do
+          local finite = mc.where(mc.isfinite(want[k]), mc.abs(want[k]), 0)
+          assert.is_true(apart(want[k], got[k]) <= 1e-9 * mc.max(finite):item(), k)
+          assert.equal('cpu', got[k].device)
+        end
+        local eps = clean.dtype == 'f32' and 2 ^ -22 or 1e-12
+        assert.is_true(apart(clean, mended) <= eps * mc.max(mc.abs(clean:to 'f64')):item(), 'clean')
+        assert.equal('cpu', mended.device)
+        if i == 1 then -- samples that are there already stay
+          local there = mc.meeg.epochs.new { data = e.data:to(where), fs = e.fs, channels = e.channels }
+          local _, stayed = decided(there)
+          assert.equal(where, stayed.device)
+          assert.equal(0, apart(mended, stayed))
+        end
+      end)
+    end)
+  end
+  it('takes one limit for all channels, and curves of limits', function()
+    local where, why = device.name()
+    if not where then return pending(why) end
+    mc.scope(function()
+      local e = sets_of 'f64'
+      local want, details = ar.get_rejection_threshold(e, { cv = 4 })
+      local got, there = ar.get_rejection_threshold(e, { cv = 4, device = where })
+      assert.same(want, got)
+      assert.is_true(apart(details.eeg.losses, there.eeg.losses) <= 1e-9 * details.eeg.loss)
+      local a, b = ar.validation_curve(e, { cv = 4 }), ar.validation_curve(e, { cv = 4, device = where })
+      assert.is_true(apart(a.test, b.test) <= 1e-15)
+    end)
   end)
 end)

@@ -18,7 +18,7 @@ end
 local ALWAYS = {
   ['scripts/pac.lua'] = [[demo pick pha_range pha_bands amp_range amp_bands spacing measure filter surrogate compat
     dtype device threads max_memory segment_length search contrast top out overwrite quiet]],
-  ['scripts/autoreject.lua'] = 'types bads montage picks reject_by threads max_memory out overwrite quiet',
+  ['scripts/autoreject.lua'] = 'types bads montage picks reject_by device threads max_memory out overwrite quiet',
 }
 
 for path, always in pairs(ALWAYS) do

@@ -5,9 +5,8 @@
 -- fold. Holds this algebra, block by block over time; rows made by interpolation exist for one block only.
 local mc = require 'mascon'
 local folds_ = require 'workflows.autoreject.folds'
-local workflow = require 'mascon.base.workflow'
-local raw = workflow.call
-workflow.native 'autoreject' -- the ops ar_*
+local stages = require 'workflows.autoreject.stages'
+local raw = stages.call
 local M = {}
 
 --- Samples that the kernels sum together; blocks of time begin at multiples of it (MCK_AR_TILE of
@@ -89,7 +88,7 @@ function M.compute(job)
   return mc.scope(function()
     local T, C = source.T, source.C
     local groups = groups_of(C, source.group)
-    if job.W and source.data and size >= T and #groups == 1 then
+    if job.W and source.data and stages.placed(source.data) == source.data and size >= T and #groups == 1 then
       local both = raw('ar_mix', { source.data, source.picks, job.W, none 'i64' }, { want = 3 }, 2, true)
       job.whole, job.mixed = both[1], both[2]:to 'cpu'
     end

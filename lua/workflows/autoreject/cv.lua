@@ -6,10 +6,9 @@ local mc = require 'mascon'
 local curves = require 'workflows.autoreject.curves'
 local folds_ = require 'workflows.autoreject.folds'
 local repair = require 'workflows.autoreject.repair'
+local stages = require 'workflows.autoreject.stages'
 local vote_ = require 'workflows.autoreject.vote'
-local workflow = require 'mascon.base.workflow'
-local raw = workflow.call
-workflow.native 'autoreject' -- the ops ar_*
+local raw = stages.call
 local M = {}
 
 local function i64(list) return mc.tensor(list, { dtype = 'i64' }) end

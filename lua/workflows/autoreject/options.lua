@@ -3,6 +3,7 @@
 -- Holds the tables of options and every check that needs no samples.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
+local tensor = require 'mascon.core.tensor'
 local error = check.error
 local M = {}
 
@@ -13,7 +14,7 @@ local BARS = { tqdm = true, tqdm_notebook = true, progressbar = true }
 -- shared by every analysis
 local RUN = {
   picks = { nil, 'any' }, random_state = { nil, 'any' }, verbose = { true, 'any' },
-  compat = { 'native', { 'native', 'upstream' } }, device = { 'auto', { 'auto', 'cpu' } },
+  compat = { 'native', { 'native', 'upstream' } }, device = { 'auto', 'string' },
   threads = { nil, 'integer >= 1' }, max_memory = { nil, 'number > 0 | string' },
 }
 local SPLINE = { centre = { 'none', 'any' }, alpha = { 1e-5, 'number > 0' } }
@@ -84,6 +85,7 @@ function M.complete(fname, opts, spec)
     error(('%s: verbose is %s; it must be a boolean value, or a function that is told of progress'):format(fname,
       check.show(o.verbose)), 3)
   end
+  o.placed = tensor.device_number(fname, o.device, 3)
   o.seed = seed_of(fname, o.random_state)
   if o.max_memory then o.max_memory = M.bytes(fname, o.max_memory) end
   if spec.thresh_method then M.method(fname, 'thresh_method', o.thresh_method) end

@@ -7,14 +7,13 @@ local check = require 'mascon.core.check'
 local options = require 'workflows.autoreject.options'
 local run = require 'workflows.autoreject.run'
 local source = require 'workflows.autoreject.source'
+local stages = require 'workflows.autoreject.stages'
 local tensor = require 'mascon.core.tensor'
 local transform = require 'workflows.autoreject.transform'
 local twister = require 'workflows.autoreject.twister'
 local verdict = require 'workflows.autoreject.verdict'
 local epochs_ = require 'mascon.meeg.epochs'
-local workflow = require 'mascon.base.workflow'
-local error, raw = check.error, workflow.call
-workflow.native 'autoreject' -- the ops ar_*
+local error, raw = check.error, stages.call
 local M = {}
 
 local ALLOWED = { eeg = true, mag = true, grad = true }
@@ -103,7 +102,9 @@ function M.ransac(epochs, opts)
       'no correlation tells that, mark them bad')
     r.mappings = mc.scope(function() return interpolator.subsets(r.subsets):contiguous() end)
     local places = mc.tensor(r.subsets, { dtype = 'i64' }) - 1
-    local parts = s:each(function(x) return raw('ar_predict', { x, s.picks, places, r.mappings }, {}, 1)[1] end)
+    local parts = s:each(function(x)
+      return raw('ar_predict', { stages.placed(x), s.picks, places, r.mappings }, {}, 1)[1]
+    end)
     r.corr = #parts == 1 and parts[1] or mc.concat(parts, 1)
     r.bad_log = mc.lt(r.corr, o.min_corr)
     local count = mc.sum(r.bad_log:to 'i64', 1):totable()

@@ -4,9 +4,8 @@
 -- and the weights of their rows. Channels that are bad and not repaired are sources, but for neighbours of repaired
 -- ones where adjacency is asked for.
 local mc = require 'mascon'
-local workflow = require 'mascon.base.workflow'
-local raw = workflow.call
-workflow.native 'autoreject' -- the ops ar_*
+local stages = require 'workflows.autoreject.stages'
+local raw = stages.call
 local M = {}
 
 local Cells = {}
@@ -118,17 +117,19 @@ function Cells:repair(interpolator, room)
   parts[#parts + 1] = { from, self.E }
   if #parts == 1 then
     local W, first = self:weights(interpolator)
-    return { values = function(x, picks) return raw('ar_mix', { x, picks, W, first }, { want = 1 }, 1)[1] end }
+    return { values = function(x, picks) return raw('ar_mix', { x, picks, W, first }, { want = 1 }, 1, true)[1] end }
   end
   local count = self.count
   --- Repaired values of all cells in a block of samples, f64 [cells, T]. x: f32|f64 [E, channels, T]; picks: i64 [C],
   --- 0-based.
   local function values(x, picks)
-    local out, at = mc.zeros { count, x.shape[3] }, 0
+    local out, at = mc.zeros({ count, x.shape[3] }, { device = x.device }), 0
     for _, p in ipairs(parts) do
       at = at + mc.scope(function()
         local W, first, n = self:weights(interpolator, p[1], p[2])
-        if n > 0 then out[{ { at + 1, at + n } }] = raw('ar_mix', { x[{ p }], picks, W, first }, { want = 1 }, 1)[1] end
+        if n > 0 then
+          out[{ { at + 1, at + n } }] = raw('ar_mix', { x[{ p }], picks, W, first }, { want = 1 }, 1, true)[1]
+        end
         return n
       end)
     end

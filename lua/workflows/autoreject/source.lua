@@ -11,9 +11,8 @@ local ceiling = require 'mascon.base.ceiling'
 local curves = require 'workflows.autoreject.curves'
 local folds = require 'workflows.autoreject.folds'
 local scratch = require 'mascon.io.scratch'
-local workflow = require 'mascon.base.workflow'
-local error, raw = check.error, workflow.call
-workflow.native 'autoreject' -- the ops ar_*
+local stages = require 'workflows.autoreject.stages'
+local error, raw = check.error, stages.call
 local M = {}
 
 --- Types that have a place in the local analysis.
@@ -146,7 +145,7 @@ function M.new(epochs, picks)
   s.size, s.data = tensor.size[epochs:dtype()], rawget(epochs, 'data')
   if s.data then
     if not s.data:is_contiguous() then s.data = s.data:contiguous() end
-    s.picks = curves.picks(picks)
+    s.data, s.picks = stages.held(s.data), curves.picks(picks)
     return setmetatable(s, Source)
   end
   local all = {}
@@ -156,7 +155,7 @@ function M.new(epochs, picks)
   M.afford(epochs, s.C)
   local room = s:room()
   if M.fits(s.E, s.C, s.T, s.size, room and room - s.work) then
-    s.data = epochs:read { channels = picks }
+    s.data = stages.held(epochs:read { channels = picks })
     s:read_through()
   end
   return s
@@ -185,16 +184,30 @@ function Source:chunk()
 end
 
 --- f(x [e, channels, T], first) for blocks of epochs in order; samples of a block are given back before the next.
---- Returns what f returned, as a list.
+--- x is in host memory where the samples are in a file. Returns what f returned, as a list.
 ---@param f function
 function Source:each(f)
-  if self.data then return { (f(self.data, 1)) } end
+  if self.data then
+    if stages.placed(self.data) == self.data then return { (f(self.data, 1)) } end
+    return self:in_parts(f)
+  end
   local out, per = {}, (self:chunk())
   for first = 1, self.E, per do
     out[#out + 1] = mc.scope(function()
       local result =
         f(self.set:read { first = first, last = math.min(first + per - 1, self.E), channels = self.list }, first)
       return result
+    end)
+  end
+  return out
+end
+
+--- The same for samples in host memory that the device has no room for at once.
+function Source:in_parts(f)
+  local out, per = {}, math.max(1, math.floor(CHUNK / (self.data.shape[2] * self.T * self.size)))
+  for first = 1, self.E, per do
+    out[#out + 1] = mc.scope(function()
+      return (f(stages.placed(self.data[{ { first, math.min(first + per - 1, self.E) } }]), first))
     end)
   end
   return out
@@ -286,16 +299,16 @@ end
 --- Samples first .. last of all epochs, [E, channels, n], to be read with source.picks. Less than all of T comes from
 --- the scratch file.
 function Source:time(first, last)
-  if self.data then return self.data[{ mc.all, mc.all, { first, last } }] end
+  if self.data then return stages.placed(self.data[{ mc.all, mc.all, { first, last } }]) end
   self:turn(last - first + 1)
   if self.turned and not self.whole then
     self:each(function(x, at) self:note(x, at) end)
     self:noted()
   end
-  if self.turned then return self.turned:get(first, last, { self.E, self.C }) end
+  if self.turned then return stages.placed(self.turned:get(first, last, { self.E, self.C })) end
   local out = mc.zeros({ self.E, self.C, self.T }, { dtype = self.set:dtype() })
   self:each(function(x, at) out[{ { at, at + x.shape[1] - 1 } }] = x end)
-  return out
+  return stages.placed(out)
 end
 
 local function joined(list, field)
@@ -305,7 +318,7 @@ local function joined(list, field)
 end
 
 local function mixed(self, x, W)
-  return raw('ar_mix', { x, self.picks, W, mc.zeros({ 0 }, { dtype = 'i64' }) }, { want = 2 }, 1)[1]
+  return raw('ar_mix', { stages.placed(x), self.picks, W, mc.zeros({ 0 }, { dtype = 'i64' }) }, { want = 2 }, 1)[1]
 end
 
 --- Ranges of all cells, f64 [E, C]. W f64 [C, C]: a pass over a file finds those of the channels as others predict them
@@ -317,6 +330,7 @@ function Source:ranges(fname, W)
   local far = W and not self.data
   local found = self:each(function(x, first)
     self:note(x, first)
+    x = stages.placed(x)
     return { range = raw('ar_range', { x, self.picks }, {}, 1)[1], mixed = far and mixed(self, x, W) or nil }
   end)
   self:noted()

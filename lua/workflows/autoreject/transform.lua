@@ -10,6 +10,7 @@ local log_ = require 'workflows.autoreject.log'
 local repair = require 'workflows.autoreject.repair'
 local run = require 'workflows.autoreject.run'
 local source = require 'workflows.autoreject.source'
+local stages = require 'workflows.autoreject.stages'
 local state = require 'workflows.autoreject.state'
 local tensor = require 'mascon.core.tensor'
 local verdict = require 'workflows.autoreject.verdict'
@@ -198,7 +199,7 @@ local function mend(g, labels, kept, data, places)
   local cells, at = wanted(g, labels, kept)
   if cells.count == 0 then return end
   mc.scope(function()
-    local values = cells:repair(g.interpolator).values(data, mc.tensor(places, { dtype = 'i64' }) - 1)
+    local values = cells:repair(g.interpolator).values(stages.placed(data), mc.tensor(places, { dtype = 'i64' }) - 1)
     local row, channel, cell = {}, {}, {}
     for _, a in ipairs(at) do
       local first = cells:at(a[1], a[2])
@@ -206,7 +207,7 @@ local function mend(g, labels, kept, data, places)
     end
     local function i64(list) return mc.tensor(list, { dtype = 'i64' }) end
     local function key(list) return i64(list):to(data.device) end
-    local new = mc.take(values, i64(cell), 1)
+    local new = mc.take(values, i64(cell):to(values.device), 1)
     data[{ key(row), key(channel) }] = new:to { dtype = data.dtype, device = data.device }
   end)
 end

@@ -40,7 +40,7 @@ local BLOCK = 16 * 2 ^ 20
 local WAYS = {}
 
 WAYS['local'] = function(epochs, opts)
-  local o = chosen(opts, { 'picks', 'random_state', 'compat', 'threads', 'max_memory', 'verbose', 'consensus',
+  local o = chosen(opts, { 'picks', 'random_state', 'compat', 'device', 'threads', 'max_memory', 'verbose', 'consensus',
     'n_interpolate', 'cv', 'allow_empty', 'flat', 'bad_channel',
     'partial', 'adjacency', 'adjacency_drop', 'certainty', 'mark' })
   o.thresh_method = opts.method
@@ -50,7 +50,7 @@ WAYS['local'] = function(epochs, opts)
 end
 
 WAYS.global = function(epochs, opts)
-  local o = chosen(opts, { 'picks', 'threads', 'max_memory', 'verbose', 'cv', 'method' })
+  local o = chosen(opts, { 'picks', 'device', 'threads', 'max_memory', 'verbose', 'cv', 'method' })
   local limits, details = global.get_rejection_threshold(epochs, o)
   local labels, bad, types = unlabelled(epochs), none_bad(epochs), {}
   for _, t in ipairs(mc.meeg.channels.types(epochs.channels)) do
@@ -73,7 +73,7 @@ WAYS.global = function(epochs, opts)
 end
 
 WAYS.ransac = function(epochs, opts)
-  local r = ransac.ransac(epochs, chosen(opts, { 'picks', 'compat', 'threads', 'max_memory', 'verbose' }))
+  local r = ransac.ransac(epochs, chosen(opts, { 'picks', 'compat', 'device', 'threads', 'max_memory', 'verbose' }))
   local labels, place = unlabelled(epochs), {}
   for i, c in ipairs(epochs.channels) do place[c.name] = i end
   for _, name in ipairs(r.names) do labels[{ mc.all, place[name] }] = 0 end

@@ -1,0 +1,233 @@
+-- device.lua - the ops ar_* as tensor operations, for devices with programs of their own: what autoreject.h says of
+-- each, by the same formulas.
+--
+-- Samples stay on the device, results too. Means of growing numbers of rows are running sums, means of levels products
+-- with rows of zeros and ones, medians sorts over rows. Everything is computed in f64. Channels, epochs or folds are
+-- taken in groups that keep what stands between two steps bounded.
+local mc = require 'mascon'
+local tensor = require 'mascon.core.tensor'
+local M = {}
+
+local ROOM = 2 ^ 27 -- bytes of the largest tensor between steps, about
+
+local function beside(t, x) return tensor.moved(t, x._device, 3) end
+local function i64(list, x) return beside(mc.tensor(list, { dtype = 'i64' }), x) end
+
+--- f(first, last) for groups of n things of so many bytes each; the list of what it returned.
+local function grouped(n, bytes, f)
+  local size, out = math.max(1, math.min(n, math.floor(ROOM / bytes))), {}
+  for first = 1, n, size do
+    out[#out + 1] = mc.scope(function() return f(first, math.min(first + size - 1, n)) end)
+  end
+  return out
+end
+
+local function joined(list, axis) return #list == 1 and list[1] or mc.concat(list, axis) end
+
+--- Samples of the picked channels of epochs first .. last, f64 [e, C, T].
+local function samples(x, picks, first, last)
+  local part = x
+  if first and (first > 1 or last < x.shape[1]) then part = x[{ { first, last } }] end
+  return mc.take(part, beside(picks, x), { axis = 2, base = 0 }):to 'f64'
+end
+
+--- Largest minus smallest along the last axis, NaN where a value is not finite.
+local function range(y)
+  local last = y.ndim
+  return mc.where(mc.all(mc.isfinite(y), last), mc.max(y, last) - mc.min(y, last), mc.nan)
+end
+
+--- The lists of rows that `at` cuts out of `rows`, as Lua numbers from 0.
+local function lists(at, rows)
+  local out, first, all = {}, at:to('cpu'):totable(), rows:to('cpu'):totable()
+  for f = 1, #first - 1 do
+    out[f] = {}
+    for i = first[f] + 1, first[f + 1] do out[f][i - first[f]] = all[i] end
+  end
+  return out
+end
+
+--- Median over rows of t [m, rows, T]: [m, T].
+local function median(t) return mc.median(t:permute_dims(1, 3, 2):contiguous(), 3) end
+
+--- Rows of each channel, t [C, N, T], picked by lists index [C, n] from 0: [C, n, T].
+local function picked(t, index)
+  local C, N, T = t.shape[1], t.shape[2], t.shape[3]
+  local base = beside(mc.arange(0, C - 1, 1, { dtype = 'i64' }), t) * N
+  local flat = (index + base:reshape(C, 1)):reshape(-1)
+  return mc.take(t:reshape(C * N, T), flat, { axis = 1, base = 0 }):reshape(C, -1, T)
+end
+
+-- ---------------------------------------------------------------- ranges, mixtures
+
+function M.ar_range(list)
+  local x, picks = list[1], list[2]
+  local E, per = x.shape[1], 16 * picks:numel() * x.shape[3]
+  return { joined(grouped(E, per, function(a, b) return range(samples(x, picks, a, b)) end), 1) }
+end
+
+--- What is wanted of weighted sums y.
+local function wanted(want, y, turned)
+  local out = {}
+  if want % 2 == 1 then out[#out + 1] = turned and y:permute_dims(2, 1, 3):contiguous() or y end
+  if want >= 2 then out[#out + 1] = range(y) end
+  return out
+end
+
+function M.ar_mix(list, v)
+  local x, picks = list[1], list[2]
+  local C, T, E = picks:numel(), x.shape[3], x.shape[1]
+  local W = beside(list[3], x):reshape(-1, C)
+  if list[4]:numel() == 0 then
+    local R = W.shape[1]
+    local parts = grouped(E, 16 * (C + R) * T, function(a, b)
+      return wanted(v.want, mc.matmul(W, samples(x, picks, a, b)), true)
+    end)
+    local out = {}
+    for k = 1, #parts[1] do
+      local some = {}
+      for i, p in ipairs(parts) do some[i] = p[k] end
+      out[k] = joined(some, v.want % 2 == 1 and k == 1 and 2 or 1)
+    end
+    return out
+  end
+  -- rows of each epoch side by side, in as many as the epoch with most of them has
+  local first = list[4]:to('cpu'):totable()
+  local most = 1
+  for e = 1, E do most = math.max(most, first[e + 1] - first[e]) end
+  local parts = grouped(E, 16 * (C + most) * T, function(a, b)
+    local from, at, n = {}, {}, 0
+    for e = a, b do
+      for k = 1, most do
+        local r = first[e] + k
+        n = n + 1
+        from[n] = r <= first[e + 1] and r or 1 -- what is not a row is not taken
+        if r <= first[e + 1] then at[#at + 1] = n end
+      end
+    end
+    if #at == 0 then return {} end
+    local rows = mc.take(W, i64(from, x), 1):reshape(b - a + 1, most, C)
+    local y = mc.matmul(rows, samples(x, picks, a, b)):reshape(-1, T)
+    return wanted(v.want, mc.take(y, i64(at, x), 1))
+  end)
+  local out = {}
+  for _, p in ipairs(parts) do
+    for k, t in ipairs(p) do
+      out[k] = out[k] or {}
+      table.insert(out[k], t)
+    end
+  end
+  for k, some in ipairs(out) do out[k] = joined(some, 1) end
+  return out
+end
+
+-- ---------------------------------------------------------------- growing means
+
+--- Training rows of each channel in the order of their rank: i64 [C, n] from 0. order [C, N].
+local function trained(order, list, N)
+  local member = {}
+  for r = 1, N do member[r] = false end
+  for _, r in ipairs(list) do member[r + 1] = true end
+  return order[mc.take(mc.tensor(member, { dtype = 'bool' }), order, { base = 0 })]:reshape(order.shape[1], #list)
+end
+
+function M.ar_sums(list)
+  local x, picks, more = list[1], list[2], list[3]
+  local C, T, E, M_ = picks:numel(), x.shape[3], x.shape[1], list[9].shape[3]
+  local N = more:numel() > 0 and 2 * E or E
+  local train, middle = lists(list[5], list[6]), lists(list[7], list[8])
+  local order = mc.broadcast_to(list[4]:to('cpu'):reshape(-1, N), { C, N }):contiguous()
+  local places = picks:to 'cpu'
+  return { joined(grouped(C, 24 * N * T, function(a, b)
+    local n = b - a + 1
+    local rows = samples(x, places[{ { a, b } }]):permute_dims(2, 1, 3):contiguous()
+    if N > E then rows = mc.concat({ rows, beside(more, x):reshape(C, E, T)[{ { a, b } }] }, 2) end
+    local sums = {}
+    for f, rest in ipairs(middle) do
+      sums[f] = mc.scope(function()
+        local m = #train[f]
+        local mid = median(mc.take(rows, i64(rest, x), { axis = 2, base = 0 })):reshape(n, 1, T)
+        local kept = picked(rows, beside(trained(order[{ { a, b } }], train[f], N), x))
+        local count = beside(mc.arange(1, m), x):reshape(1, m, 1)
+        local d = mid - mc.cumsum(kept, { axis = 2 }) / count
+        local sum = mc.sum(d * d, 3)
+        return m == M_ and sum or mc.pad(sum, { { 0, 0 }, { 0, M_ - m } })
+      end)
+    end
+    return mc.stack(sums, 2)
+  end), 1) + beside(list[9], x) }
+end
+
+-- ---------------------------------------------------------------- levels
+
+function M.ar_levels(list)
+  local x, picks, repaired, cell, level = list[1], list[2], list[3], list[4]:to 'cpu', list[5]:to 'cpu'
+  local group, in_fold, count, before = list[6]:to 'cpu', list[7]:to 'cpu', list[8]:to 'cpu', list[11]
+  local C, T, E = picks:numel(), x.shape[3], x.shape[1]
+  local R, K, L = before.shape[2], before.shape[3], before.shape[4]
+  local middle, places = lists(list[9], list[10]), picks:to 'cpu'
+  cell, level = cell:reshape(R, E, C), level:reshape(R, E)
+  -- which epochs a fold trains at each level, f64 [R, K, L, E]; which levels add to the sums, and by what they divide
+  local steps = mc.le(level:reshape(R, 1, 1, E), mc.arange(0, L - 1):to('i64'):reshape(1, 1, L, 1))
+  local inside = mc.take(in_fold, group:reshape(-1), { axis = 2, base = 0 }):reshape(1, K, 1, E)
+  local member = mc.logical_and(steps, mc.ne(inside, 0)):to 'f64'
+  count = count:reshape(R, K, L)
+  local new = mc.gt(count, 0)
+  if L > 1 then
+    new[{ mc.all, mc.all, { 2, L } }] = mc.logical_and(new[{ mc.all, mc.all, { 2, L } }],
+      mc.ne(count[{ mc.all, mc.all, { 2, L } }], count[{ mc.all, mc.all, { 1, L - 1 } }]))
+  end
+  local factor = beside(mc.where(new, 1 / mc.maximum(count, 1):to 'f64', 0), x)
+  local used = beside(new:to 'f64', x)
+  member = beside(member, x)
+  return { joined(grouped(C, 8 * T * (4 * E + 3 * L), function(a, b)
+    local n = b - a + 1
+    local rows = samples(x, places[{ { a, b } }]):permute_dims(2, 1, 3):contiguous() -- [n, E, T]
+    local mids = {}
+    for f, rest in ipairs(middle) do
+      mids[f] = median(mc.take(rows, i64(rest, x), { axis = 2, base = 0 })):reshape(n, 1, T)
+    end
+    local out = {}
+    for r = 1, R do
+      local mended = rows
+      local here = cell[r][{ mc.all, { a, b } }].T:contiguous():reshape(-1)
+      local at = mc.nonzero(mc.ge(here, 0))
+      if at:numel() > 0 then
+        mended = rows:reshape(n * E, T):copy()
+        local cells = mc.take(here, at, 1)
+        mended[{ beside(at, x) }] = mc.take(beside(repaired, x):reshape(-1, T), beside(cells, x),
+          { axis = 1, base = 0 })
+        mended = mended:reshape(n, E, T)
+      end
+      local folds = {}
+      for f = 1, K do
+        folds[f] = mc.scope(function()
+          local mean = mc.matmul(member[r][f], mended) * factor[r][f]:reshape(1, L, 1)
+          local d = mids[f] - mean
+          return mc.sum(d * d, 3) * used[r][f]:reshape(1, L)
+        end)
+      end
+      out[r] = mc.stack(folds, 2)
+    end
+    return mc.stack(out, 2)
+  end), 1) + beside(before, x) }
+end
+
+-- ---------------------------------------------------------------- predictions
+
+function M.ar_predict(list)
+  local x, picks = list[1], list[2]
+  local C, T, E = picks:numel(), x.shape[3], x.shape[1]
+  local S, n = list[3].shape[1], list[3].shape[2]
+  local at = mc.broadcast_to(list[3]:to('cpu'):reshape(S, 1, n) + 1, { S, C, n }):contiguous()
+  local W = mc.put_along_axis(mc.zeros { S, C, C }, at, list[4]:to('cpu'):reshape(S, C, n), 3)
+  W = beside(W, x):reshape(1, S * C, C)
+  return { joined(grouped(E, 40 * S * C * T, function(a, b)
+    local y = samples(x, picks, a, b)
+    local guess = mc.matmul(W, y):reshape(b - a + 1, S, C, T):permute_dims(1, 3, 2, 4):contiguous()
+    local mid = median(guess:reshape(-1, S, T)):reshape(b - a + 1, C, T)
+    return mc.sum(y * mid, 3) / (mc.sqrt(mc.sum(y * y, 3)) * mc.sqrt(mc.sum(mid * mid, 3)))
+  end), 1) }
+end
+
+return M
