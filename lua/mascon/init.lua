@@ -11,6 +11,7 @@ local check = require 'mascon.core.check'
 local array = require 'mascon.array'
 local guard = require 'mascon.core.guard'
 local lazy = require 'mascon.core.lazy'
+local place = require 'mascon.core.place'
 local workflow = require 'mascon.base.workflow'
 require 'mascon.transform.leaf'
 local error = check.error
@@ -39,6 +40,35 @@ function M.get_num_threads() return lib.C.mc_get_num_threads() end
 function M.memory(opts)
   local o = check.opts('memory', opts, { device = { 'cpu', 'string' } }, 3)
   return lib.memory_stats(tensor.device_number('memory', o.device, 3))
+end
+
+--- The device that a word such as "auto" means, and why.
+---@param device? string auto (default): a card where there is one (of CUDA, else of OpenCL) that computes in f64, else
+---  the CPU; or the name of a device
+---@return string name
+---@return string why in words
+---     mc.choose_device 'cpu'  --> cpu, it was named
+--- Errors: a device that is named and not there.
+function M.choose_device(device)
+  if device == nil or device == 'auto' then return require 'mascon.report.devices'.auto(true) end
+  return tensor.device_name(tensor.device_number('choose_device', device, 3)), 'it was named'
+end
+
+--- Calls f(...) with another default device: functions of the script that make tensors put them there where their
+--- options name no device (those with the option device: mc.zeros, mc.tensor, mc.randn, mc.random, layers of mc.nn).
+--- What the library makes for itself, files that are loaded and tensors that are there stay where they are. Blocks
+--- nest; the default before holds again afterwards, also after an error. Result: what f returns.
+---     mc.with_device('cpu', function() return mc.zeros { 2 } end).device  --> cpu
+---@param device string as in x:to: cpu, cuda:0, opencl:0, gpu, auto
+---@param f function
+---@param ... any
+---@return any ...
+--- Errors: a device that is not there; a function that yields.
+function M.with_device(device, f, ...)
+  if type(f) ~= 'function' then
+    error('with_device: the second argument is ' .. check.show(f) .. '; give a function', 2)
+  end
+  return place.within(tensor.device_name(tensor.device_number('with_device', device, 3)), f, ...)
 end
 
 --- The devices of this machine: a list of { name, kind, title (as its maker calls it), memory (bytes,

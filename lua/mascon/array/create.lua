@@ -6,11 +6,12 @@ local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local error = check.error
 local op = require 'mascon.core.op'
+local place = require 'mascon.core.place'
 local C = lib.C
 local is, methods = tensor.is, tensor.methods
 local M = {}
 
-local DT = { dtype = { nil, 'string' }, device = { 'cpu', 'string' } }
+local DT = { dtype = { nil, 'string' }, device = place.OPTION }
 
 local device = tensor.device_number
 
@@ -128,7 +129,7 @@ local function wide_range(start, stop, step, o)
   local p = tensor.pointer(t)
   for i = 0, n - 1 do p[i] = start + step * i end
   local dt = o.dtype and tensor.name[tensor.dtype_code('arange', o.dtype, 4)] or 'i64'
-  return dt == 'i64' and t or methods.to(t, dt)
+  return placed('arange', dt == 'i64' and t or methods.to(t, dt), o.device, 3)
 end
 
 --- Numbers start, start+step, ..., up to and including stop. arange(n) runs from 1 to n. Boxed 64-bit integers (5LL)
@@ -162,11 +163,10 @@ function M.linspace(start, stop, n, opts)
   if tensor.is_complex(start) or tensor.is_complex(stop) then
     local a, b = tensor.complex(0, 0) + start, tensor.complex(0, 0) + stop
     local z = tensor.empty('linspace', { check.arg('linspace', 'n', n, 'integer >= 0', 3) }, 'c128', 2)
-    opts = opts or {}
-    methods.view_real(z):copy_(M.linspace(a.re, b.re, n, { endpoint = opts.endpoint }))
-    methods.view_imag(z):copy_(M.linspace(a.im, b.im, n, { endpoint = opts.endpoint }))
     local o = check.opts('linspace', opts, { dtype = { 'c128', { 'c64', 'c128', 'complex64', 'complex128' } },
       device = DT.device, endpoint = { true, 'bool' } }, 3)
+    methods.view_real(z):copy_(M.linspace(a.re, b.re, n, { endpoint = o.endpoint }))
+    methods.view_imag(z):copy_(M.linspace(a.im, b.im, n, { endpoint = o.endpoint }))
     return placed('linspace', methods.to(z, o.dtype), o.device, 2)
   end
   check.arg('linspace', 'start', start, 'number', 3)
@@ -298,7 +298,8 @@ op.from_table = M.from_table
 ---     mc.tensor({ { 1, 2 }, { 3, 4 } }, { dtype = 'f32' })  --> f32[2,2]@cpu { { 1, 2 }, { 3, 4 } }
 function M.tensor(v, opts)
   local o = check.opts('tensor', opts, LIKE, 3)
-  local number = o.device and device('tensor', o.device, 2)
+  local where = o.device or not is(v) and place.taken()
+  local number = where and device('tensor', where, 2)
   local dtype = o.dtype and tensor.name[tensor.dtype_code('tensor', o.dtype, 3)]
   local t
   if is(v) then
@@ -445,5 +446,7 @@ function M.randperm(n, opts)
   check.arg('randperm', 'n', n, 'integer >= 0', 3)
   return require('mascon.random.sample').permutation(n, opts)
 end
+
+place.made_by(M, 'empty zeros ones full asarray arange linspace tensor rand randn randint randperm')
 
 return M

@@ -6,6 +6,7 @@ local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'
 local create = require 'mascon.array.create'
+local placing = require 'mascon.core.place'
 local error = check.error
 local methods, F = tensor.methods, op.functions
 local M = {}
@@ -159,12 +160,12 @@ function M.ravel_multi_index(list, shape, opts)
 end
 
 local LOG = { base = { 10, 'number' }, endpoint = { true, 'bool' }, dtype = { nil, 'string' },
-  device = { 'cpu', 'string' } }
+  device = placing.OPTION }
 --- n numbers base^start, ..., base^stop, even on a logarithmic scale.
 ---@param start number exponent of the first
 ---@param stop number exponent of the last
 ---@param n? integer (50)
----@param opts? table base (10) · endpoint: stop is among them (true) · dtype ('f64')
+---@param opts? table base (10) · endpoint: stop is among them (true) · dtype ('f64') · device
 ---@return any [n]
 --- Source: NumPy logspace.
 ---     mc.logspace(0, 3, 4)  --> f64[4]@cpu { 1, 10, 100, 1000 }
@@ -172,16 +173,16 @@ function M.logspace(start, stop, n, opts)
   if type(n) == 'table' then n, opts = nil, n end
   local o = check.opts('logspace', opts, LOG, 3)
   local e = create.linspace(start, stop, n or 50, { endpoint = o.endpoint, device = o.device })
-  local y = F.pow(create.full({}, o.base), e)
+  local y = F.pow(create.full({}, o.base, { device = o.device }), e)
   return o.dtype and methods.to(y, o.dtype) or y
 end
 
-local GEOM = { endpoint = { true, 'bool' }, dtype = { nil, 'string' }, device = { 'cpu', 'string' } }
+local GEOM = { endpoint = { true, 'bool' }, dtype = { nil, 'string' }, device = placing.OPTION }
 --- n numbers from start to stop, both included, each the same multiple of the one before.
 ---@param start number not 0
 ---@param stop number of the sign of start
 ---@param n? integer (50)
----@param opts? table endpoint: stop is among them (true) · dtype ('f64')
+---@param opts? table endpoint: stop is among them (true) · dtype ('f64') · device
 ---@return any [n]
 --- Errors: 0 or signs that differ. Source: NumPy geomspace.
 ---     mc.geomspace(1, 8, 4)  --> f64[4]@cpu { 1, 2, 4, 8 }
@@ -197,10 +198,13 @@ function M.geomspace(start, stop, n, opts)
   end
   local sign = start < 0 and -1 or 1
   local a, b = math.log10(math.abs(start)), math.log10(math.abs(stop))
-  local y = F.pow(create.full({}, 10), create.linspace(a, b, n, { endpoint = o.endpoint, device = o.device })) * sign
+  local e = create.linspace(a, b, n, { endpoint = o.endpoint, device = o.device })
+  local y = F.pow(create.full({}, 10, { device = o.device }), e) * sign
   if n > 0 then y[1] = start end
   if n > 1 and o.endpoint then y[n] = stop end
   return o.dtype and methods.to(y, o.dtype) or y
 end
+
+placing.made_by(M, 'logspace geomspace')
 
 return M

@@ -7,11 +7,12 @@ local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'
 local create = require 'mascon.array.create'
+local place = require 'mascon.core.place'
 local error = check.error
 local methods, F = tensor.methods, op.functions
 local M = {}
 
-local KIND = { dtype = { nil, 'string' }, device = { 'cpu', 'string' } }
+local KIND = { dtype = { nil, 'string' }, device = place.OPTION }
 
 local function with(spec)
   for k, v in pairs(KIND) do spec[k] = v end
@@ -45,13 +46,13 @@ local TRI = with { k = { 0, 'integer' } }
 --- Ones at and below a diagonal, zeros above.
 ---@param n integer rows
 ---@param m? integer columns (n)
----@param opts? table k: the diagonal (0) · dtype ('f64')
+---@param opts? table k: the diagonal (0) · dtype ('f64') · device
 ---@return any [n, m]
 --- Source: NumPy tri.
 ---     mc.tri(2):totable()[2][1]  --> 1
 function M.tri(n, m, opts)
   local rows, cols, o = square('tri', n, m, opts, TRI, 3)
-  return methods.to(M.below(rows, cols, o.k), o.dtype or 'f64')
+  return methods.to(M.below(rows, cols, o.k), { dtype = o.dtype or 'f64', device = o.device })
 end
 
 --- Mask bool [n, m] of the places at and below diagonal k.
@@ -221,5 +222,7 @@ function M.vander(x, n, opts)
   end
   return out
 end
+
+place.made_by(M, 'eye tri')
 
 return M

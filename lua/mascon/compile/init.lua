@@ -7,6 +7,7 @@
 local mc = require 'mascon.array'
 local check = require 'mascon.core.check'
 local guard = require 'mascon.core.guard'
+local placing = require 'mascon.core.place'
 local random = require 'mascon.random.key'
 local aliases = require 'mascon.compile.aliases'
 local tensor = require 'mascon.core.tensor'
@@ -359,7 +360,7 @@ function general(self, ...)
   end
   local rest = table.concat(text)
   local function key_of()
-    local more = { variables.key(self), rest, self.writes and recording.sharing(tensors) or '' }
+    local more = { variables.key(self), placing.name or '', rest, self.writes and recording.sharing(tensors) or '' }
     for _, v in ipairs(self.numbers and leaves or {}) do
       if type(v) == 'number' then
         more[#more + 1] = self.numbers == 'exact' and ('%.17g,'):format(v) or v % 1 == 0 and 'w' or 'f'
@@ -447,13 +448,18 @@ local function replay(self, ...)
   return general(self, ...)
 end
 
+--- A call under another default device (mc.with_device) looks among the forms of that one.
+local function elsewhere(self) self.place, self.recent = placing.name, {} end
+
 function Compiled.__call(self, ...)
+  if self.place ~= placing.name then elsewhere(self) end
   if self.tier == 'eager' or recording.on() then return self.f(...) end
   return enter(self, replay, ...)
 end
 
 --- Looks for a recent form that takes the arguments and writes to self.target; whether there was one.
 local function replay_into(self, ...)
+  if self.place ~= placing.name then elsewhere(self) end
   for i = 1, #self.recent do
     local f = self.recent[i]
     local outs, rc = call.into(f, self.target, select('#', ...), ...)

@@ -23,6 +23,8 @@ function M.own(path)
   if not library(path) then homes[#homes + 1] = path end
 end
 
+M.outer = nil -- the line of the script below the stack of a coroutine of the library: set by the tensors' scopes
+
 --- error() for the library: a text message is prefixed with the line of the script that made the call. The level is
 --- taken only where no script is on the stack.
 ---@param message any
@@ -37,6 +39,8 @@ function M.error(message, level)
       at = at + 1
     end
   end
+  local outer = level ~= 0 and type(message) == 'string' and M.outer and M.outer()
+  if outer then raise(('%s: %s'):format(outer, message), 0) end
   raise(message, level == 0 and 0 or (level or 1) + 1)
 end
 local error = M.error
@@ -153,7 +157,9 @@ local constructors = setmetatable({}, { __mode = 'k' })
 
 local function every_default(spec)
   local out = {}
-  for k, rule in pairs(spec) do out[k] = rule[1] end
+  for k, rule in pairs(spec) do
+    if rule.from then out[k] = rule.from() else out[k] = rule[1] end
+  end
   return out
 end
 
@@ -166,7 +172,8 @@ local function constructor(spec)
   end
   local fields = {}
   for k, rule in pairs(spec) do
-    if rule[1] ~= nil then fields[#fields + 1] = ('[%q] = s[%q][1]'):format(k, k) end
+    if rule.from then fields[#fields + 1] = ('[%q] = s[%q].from()'):format(k, k)
+    elseif rule[1] ~= nil then fields[#fields + 1] = ('[%q] = s[%q][1]'):format(k, k) end
   end
   table.sort(fields)
   local f = loadstring('local s = ... return { ' .. table.concat(fields, ', ') .. ' }', HOME .. 'check.lua')
@@ -211,7 +218,8 @@ local function enter(fname, out, spec, k, v, level)
   out[k] = v
 end
 
---- Checks `opts` against spec { name = { default, type or choices } } and fills in the defaults.
+--- Checks `opts` against spec { name = { default, type or choices } } and fills in the defaults; a rule with a field
+--- `from`, a function, has what that gives at the call.
 ---@param fname string the public name, for messages
 ---@param opts table|nil
 ---@param spec table

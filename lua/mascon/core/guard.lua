@@ -7,6 +7,7 @@
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local into = require 'mascon.core.into'
+local place = require 'mascon.core.place'
 local M = {}
 
 local HERE = debug.getinfo(1, 'S').source
@@ -182,6 +183,23 @@ end
 
 local made = setmetatable({}, { __mode = 'k' })
 
+local function ended(ok, ...)
+  place.withdraw()
+  if ok then return ... end
+  error((...), 0)
+end
+
+--- The guard of a function that makes tensors: a call of the script inside mc.with_device offers the device to it.
+local function placed(g)
+  return function(...)
+    if not place.name then return g(...) end
+    local caller = debug.getinfo(2, 'f') -- none: the function of a coroutine called it last of all
+    if caller and check.library(caller.func) then return g(...) end
+    place.offer()
+    return ended(pcall(g, ...))
+  end
+end
+
 --- A function with its check in front. name: as messages say it.
 ---@param name string
 ---@param f function
@@ -200,6 +218,7 @@ function M.of(name, f)
     makers[info.nparams] = makers[info.nparams] or maker(info.nparams)
     g = makers[info.nparams](name, f, pcall, type, is_raw, words, again, check.error, calls_back, too_many)
   end
+  if place.makers[f] then g = placed(g) end
   into.behind[g], made[f], made[g] = f, g, g
   return g
 end

@@ -8,6 +8,7 @@ local error = check.error
 local op = require 'mascon.core.op'
 local into = require 'mascon.core.into'
 local create = require 'mascon.array.create'
+local place = require 'mascon.core.place'
 local F, methods = op.functions, tensor.methods
 local M = {}
 
@@ -135,7 +136,7 @@ function M.ihfft(x, opts)
   return F.conj(F.rfft(op.operand('ihfft', x, 2), { n = o.n, axis = o.axis, norm = SWAP[o.norm] }))
 end
 
-local FREQ = { d = { 1, 'number' }, dtype = { 'f64', 'string' }, device = { 'cpu', 'string' } }
+local FREQ = { d = { 1, 'number' }, dtype = { 'f64', 'string' }, device = place.OPTION }
 local function freq(fname, n, d, opts)
   check.arg(fname, 'n', n, 'integer >= 1', 4)
   if type(d) == 'table' then opts, d = d, nil end
@@ -145,7 +146,7 @@ local function freq(fname, n, d, opts)
 end
 
 --- Frequencies of the bins of fft(n), in cycles per unit of d: 0, 1, ..., -2, -1 over n d.
---- n: length of the transform. d: distance of samples (1). Options: d, dtype (f64). Result: f64 [n].
+--- n: length of the transform. d: distance of samples (1). Options: d, dtype (f64), device. Result: f64 [n].
 --- Source: Python array API standard 2023.12, fft
 ---     mc.fft.fftfreq(4)  --> f64[4]@cpu { 0.0000, 0.2500, -0.5000, -0.2500 }
 ---@param n integer
@@ -156,11 +157,11 @@ function M.fftfreq(n, d, opts)
   local o = freq('fftfreq', n, d, opts)
   local k = create.arange(0, n - 1)
   local half = math.floor((n - 1) / 2)
-  return methods.to(F.where(F.gt(k, half), k - n, k) / (n * o.d), o.dtype)
+  return methods.to(F.where(F.gt(k, half), k - n, k) / (n * o.d), { dtype = o.dtype, device = o.device })
 end
 
 --- Frequencies of the bins of rfft(n), in cycles per unit of d: 0, 1, ..., n/2 over n d.
---- n: length of the transform. d: distance of samples (1). Options: d, dtype (f64). Result: f64 [n/2 + 1].
+--- n: length of the transform. d: distance of samples (1). Options: d, dtype (f64), device. Result: f64 [n/2 + 1].
 --- Source: Python array API standard 2023.12, fft
 ---     mc.fft.rfftfreq(4)  --> f64[3]@cpu { 0.0000, 0.2500, 0.5000 }
 ---@param n integer
@@ -169,7 +170,7 @@ end
 ---@return any
 function M.rfftfreq(n, d, opts)
   local o = freq('rfftfreq', n, d, opts)
-  return methods.to(create.arange(0, math.floor(n / 2)) / (n * o.d), o.dtype)
+  return methods.to(create.arange(0, math.floor(n / 2)) / (n * o.d), { dtype = o.dtype, device = o.device })
 end
 
 local function shift(fname, sign)
@@ -226,5 +227,7 @@ function M.load_wisdom(path)
 end
 --- Name and version of the engine in use.
 function M.engine() return lib.neighbour 'fft' end
+
+place.made_by(M, 'fftfreq rfftfreq')
 
 return into.all('fft.', M, op.functions)

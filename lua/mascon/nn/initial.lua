@@ -5,6 +5,7 @@
 -- value }, or any function(shape, { dtype, device, key }).
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
+local placing = require 'mascon.core.place'
 local op = require 'mascon.core.op'
 local create = require 'mascon.array.create'
 local random = require 'mascon.random'
@@ -12,7 +13,7 @@ local error = check.error
 local F = op.functions
 local M = {}
 
-local BASE = { dtype = { 'f32', 'string' }, device = { 'cpu', 'string' }, key = { nil, 'any' } }
+local BASE = { dtype = { 'f32', 'string' }, device = placing.STANDING, key = { nil, 'any' } }
 local function spec(more)
   for k, v in pairs(BASE) do more[k] = v end
   return more

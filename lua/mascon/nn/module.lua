@@ -6,6 +6,7 @@
 -- { ['1.weight'] = tensor, ... }.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
+local placing = require 'mascon.core.place'
 local keys = require 'mascon.random.key'
 local source = require 'mascon.random.source'
 local recording = require 'mascon.graph.recording'
@@ -699,7 +700,7 @@ end
 
 --- Options of layers: those given, and dtype, device and key of their parameters.
 function M.options(spec)
-  spec.dtype, spec.device, spec.key = { 'f32', 'string' }, { 'cpu', 'string' }, { nil, 'any' }
+  spec.dtype, spec.device, spec.key = { 'f32', 'string' }, placing.STANDING, { nil, 'any' }
   return spec
 end
 

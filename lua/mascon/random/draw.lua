@@ -6,6 +6,7 @@
 local check = require 'mascon.core.check'
 local tensor = require 'mascon.core.tensor'
 local op = require 'mascon.core.op'
+local place = require 'mascon.core.place'
 local lib = require 'mascon.core.ffi'
 local source = require 'mascon.random.source'
 local error = check.error
@@ -30,6 +31,15 @@ function M.arguments(fname, sizes, opts, level)
   end
   for k, v in pairs(opts or {}) do given[k] = v end
   return list, given
+end
+
+--- Options of a random function, checked: a result that is given says where it is.
+---@param given table?
+---@param spec table of M.spec
+function M.options(fname, given, spec, level)
+  local o = check.opts(fname, given, spec, level + 1)
+  if o.out and is(o.out) and not (given and given.device) then o.device = o.out.device end
+  return o
 end
 
 --- Number of the device that the options name.
@@ -57,12 +67,13 @@ function M.device_of(fname, given, level)
   local device = given.device
   if device ~= nil and type(device) ~= 'string' then tensor.device_number(fname, device, level + 1) end
   given.device = nil
-  return device
+  local default = place.taken()
+  return device or not given.out and default or nil
 end
 
 --- Options of a random function: its own beside those of the source, dtype, device and out.
 function M.spec(own)
-  local spec = { dtype = { nil, 'string' }, device = { 'cpu', 'string' }, out = { nil, 'tensor' } }
+  local spec = { dtype = { nil, 'string' }, device = place.OPTION, out = { nil, 'tensor' } }
   for k, v in pairs(source.OPTS) do spec[k] = v end
   for k, v in pairs(own or {}) do spec[k] = v end
   return spec
@@ -126,7 +137,7 @@ function M.draw(row, fname, sizes, opts, extra, level)
     for _, p in ipairs(row.params) do spec[p[1]] = { p[3], 'any' } end
     specs[row] = spec
   end
-  local o = check.opts(fname, given, spec, level + 1)
+  local o = M.options(fname, given, spec, level + 1)
   local name = o.dtype and tensor.name[tensor.dtype_code(fname, o.dtype, level + 1)]
     or o.out and is(o.out) and o.out.dtype or row.result or 'f64'
   local offered = false

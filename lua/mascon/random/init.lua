@@ -3,6 +3,7 @@
 -- The public table; every function is defined and documented in the file of its concept. Numbers are functions of (key,
 -- stream, index): the same whatever the threads, the split of the work or the order of the calls that name a key.
 local source = require 'mascon.random.source'
+local place = require 'mascon.core.place'
 local M = {}
 
 local PARTS = {
@@ -20,6 +21,7 @@ for part, names in pairs(PARTS) do
   local from = require('mascon.random.' .. part)
   for _, name in ipairs(names) do
     M[name] = from[name]
+    if part ~= 'key' and part ~= 'source' and name ~= 'shuffle' then place.makers[from[name]] = true end
     if part == 'distributions' or part == 'multivariate' then source.draws[name] = from[name] end
   end
 end

@@ -164,7 +164,7 @@ function M.wishart(sizes, opts)
   local out, device = given.out, draw.device_of('random.wishart', given, 3)
   given.out, given.df = nil, nil
   local spec = draw.spec()
-  local o = check.opts('random.wishart', given, spec, 3)
+  local o = draw.options('random.wishart', given, spec, 3)
   local key, stream = require('mascon.random.source').resolve('random.wishart', o)
   local from = { key = key, stream = stream, dtype = o.dtype }
   local matrix = { unpack(list) }

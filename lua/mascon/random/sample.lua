@@ -6,6 +6,7 @@ local op = require 'mascon.core.op'
 local check = require 'mascon.core.check'
 local tensor = require 'mascon.core.tensor'
 local draw = require 'mascon.random.draw'
+local place = require 'mascon.core.place'
 local error = check.error
 local is = tensor.is
 local F, ROWS = op.functions, op.rows
@@ -22,6 +23,12 @@ end
 
 --- Positions where x is.
 local function there(at, x) return tensor.moved(at, x._device, 4) end
+
+--- The device of what a call makes of a number alone.
+local function default(x, o)
+  local name = place.taken()
+  return o.device or not is(x) and not o.out and name or nil
+end
 
 --- What comes of a tensor stays where it is.
 local function beside(fname, x, o)
@@ -51,10 +58,11 @@ ORDER.dtype, ORDER.device = nil, { nil, 'string' }
 ---@return mascon.Tensor
 function M.permutation(x, opts)
   local o = check.opts('random.permutation', opts, ORDER, 3)
+  local where = default(x, o)
   if not is(x) then
     check.arg('random.permutation', 'x', x, 'integer >= 0', 3)
     local order = F.argsort(words('random.permutation', { x }, o), { out = o.out })
-    return draw.placed('random.permutation', order, o.device, o.out, 2)
+    return draw.placed('random.permutation', order, where, o.out, 2)
   end
   beside('random.permutation', x, o)
   local axis = tensor.axis('random.permutation', x, o.axis, 3) + 1
@@ -145,6 +153,7 @@ end
 function M.choice(x, sizes, opts)
   local list, given = draw.arguments('random.choice', sizes, opts, 3)
   local o = check.opts('random.choice', given, CHOICE, 3)
+  local where = default(x, o)
   if not is(x) then check.arg('random.choice', 'x', x, 'integer >= 0', 3) else beside('random.choice', x, o) end
   local axis = is(x) and tensor.axis('random.choice', x, o.axis, 3) + 1
   local n, count = is(x) and x.shape[axis] or x, 1
@@ -173,7 +182,7 @@ function M.choice(x, sizes, opts)
     at = F.take(x, there(at, x), { axis = axis })
   end
   at = at:reshape(shape)
-  return draw.placed('random.choice', o.out and o.out:copy_(at) or at, o.device, o.out, 2)
+  return draw.placed('random.choice', o.out and o.out:copy_(at) or at, where, o.out, 2)
 end
 
 return M

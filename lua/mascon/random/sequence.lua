@@ -22,7 +22,7 @@ local function arguments(fname, n, d, opts, spec)
   check.arg(fname, 'n', n, 'integer >= 0', 4)
   check.arg(fname, 'd', d, 'integer >= 1', 4)
   if n > 2 ^ 47 then error(('%s: n is %.0f; a sequence gives at most 2^47 points at once'):format(fname, n), 3) end
-  return n, d, check.opts(fname, given, spec, 4)
+  return n, d, draw.options(fname, given, spec, 4)
 end
 
 local POINTS = draw.spec { skip = { 0, 'integer >= 0' }, scramble = { true, 'bool' } }
