@@ -34,9 +34,9 @@ MC_API int mc_memory_cache_enable(int on);
 /* Tests: lets the n-th allocation from now fail once (0: off). Returns allocations made since the
  * last call. */
 MC_API int64_t mc_test_fail_alloc(int64_t n);
-/* The k-th largest live storage (k from 0): out[0] bytes, [1] dtype, [2] ndim, [3..10] shape; 0
- * when there is none. */
-MC_API int mc_memory_largest(int k, int64_t out[11]);
+/* The k-th largest live storage of a device (k from 0): out[0] bytes, [1] dtype, [2] ndim, [3..10]
+ * shape; 0 when there is none. */
+MC_API int mc_memory_largest(int device, int k, int64_t out[11]);
 
 /* ---- tensors ---- */
 /* The elements of t are not needed for now: where they lie in a mapped array file, their pages

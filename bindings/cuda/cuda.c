@@ -20,6 +20,7 @@ enum { STATUS_NOMEM = 4, STATUS_DEVICE = 8, STATUS_UNSUPPORTED = 9 };
 #define SLAB ((int64_t)8 << 20)
 #define ALIGN 256
 #define GROUP_BYTES 49152
+#define LEAST_DRIVER 12000 /* 12.0 */
 
 /* Set once by mc_plugin_open, before any other call. */
 static const mc_host_api *host;
@@ -64,6 +65,7 @@ static int fails(const char *what, CUresult code)
 
 static int driver(void)
 {
+    int version = 0;
     if (!have_driver) {
         have_driver = mc_cuda_driver(&cu) ? -1 : 1;
         if (have_driver > 0) {
@@ -71,6 +73,12 @@ static int driver(void)
             if (code != CUDA_OK) {
                 snprintf(cu.why, sizeof cu.why, "the driver does not start: %s (code %d)",
                          words(code), code);
+                have_driver = -1;
+            } else if (cu.cuDriverGetVersion(&version) == CUDA_OK && version < LEAST_DRIVER) {
+                snprintf(cu.why, sizeof cu.why,
+                         "the driver is for CUDA %d.%d; install one for CUDA %d.%d or newer",
+                         version / 1000, version / 10 % 100, LEAST_DRIVER / 1000,
+                         LEAST_DRIVER / 10 % 100);
                 have_driver = -1;
             }
         }
@@ -454,8 +462,9 @@ static void cuda_about(void *dev, char *text, int64_t room)
     device *d = dev;
     int version = 0, major = 0, minor = 0, n;
     (void)cu.cuDriverGetVersion(&version);
-    n = snprintf(text, (size_t)room, "capability %d.%d, driver for CUDA %d.%d (12.0 or newer), ",
-                 d->capability / 10, d->capability % 10, version / 1000, version / 10 % 100);
+    n = snprintf(text, (size_t)room, "capability %d.%d, driver for CUDA %d.%d (%d.%d or newer), ",
+                 d->capability / 10, d->capability % 10, version / 1000, version / 10 % 100,
+                 LEAST_DRIVER / 1000, LEAST_DRIVER / 10 % 100);
     if (nvrtc() && cu.nvrtcVersion(&major, &minor) == 0)
         n += snprintf(text + n, (size_t)(room - n), "NVRTC %d.%d, ", major, minor);
     else

@@ -102,6 +102,12 @@ static int open_kind(const char *name, const char *kind, int index)
     d->handle = api->open(index, &d->caps);
     if (!d->handle)
         return -mc_errstatus();
+    if (!d->caps.f64) { /* sums, roots of transforms and special functions need it */
+        api->close(d->handle);
+        return -mci_error(MC_EUNSUPPORTED,
+                          "device \"%s\" cannot be used: %s does not compute in f64; use \"cpu\"",
+                          name, d->caps.name);
+    }
     d->stream = api->stream_new(d->handle);
     if (!d->stream) {
         api->close(d->handle);
@@ -139,13 +145,9 @@ static int split(const char *name, char *kind, size_t room, int *index)
 
 static int open_locked(const char *name);
 
-/* The device that MASCON_DEVICE names, else a card of CUDA, else one of OpenCL; the processor under
- * OpenCL's name only where it was named. */
-static int open_gpu(void)
+/* A card of CUDA, else one of OpenCL, which may be the processor under another name: no card. */
+static int open_card(void)
 {
-    const char *s = getenv("MASCON_DEVICE");
-    if (s && *s && strcmp(s, "auto") != 0 && strcmp(s, "cpu") != 0 && strcmp(s, "gpu") != 0)
-        return open_locked(s);
     int d = open_kind("cuda:0", "cuda", 0);
     if (d >= 0)
         return d;
@@ -154,21 +156,53 @@ static int open_gpu(void)
         return -mci_error(MC_EUNSUPPORTED,
                           "device \"gpu\" is not there: OpenCL has this machine's processor alone; "
                           "use \"cpu\", or set MASCON_DEVICE=opencl:0 to have that");
-    if (d >= 0) return d;
+    const mc_device_api *cl = d < 0 ? driver("opencl") : NULL;
+    if (d >= 0 || (cl && cl->count() > 0)) return d; /* or the record says why it does not serve */
     return -mci_error(MC_EUNSUPPORTED, "device \"gpu\" is not there: neither CUDA nor OpenCL has a "
                                        "device; use \"cpu\"");
 }
 
+/* The device that MASCON_DEVICE names, else a card. */
+static int open_gpu(void)
+{
+    const char *s = getenv("MASCON_DEVICE");
+    if (s && *s && strcmp(s, "auto") != 0 && strcmp(s, "cpu") != 0 && strcmp(s, "gpu") != 0)
+        return open_locked(s);
+    return open_card();
+}
+
+/* What "auto" is, and why: the device that MASCON_DEVICE names; where it says auto, or where a card
+ * is asked for, a card, else the CPU; where it says nothing, the CPU. */
+static int open_auto(int ask, char *why, int64_t room)
+{
+    const char *s = getenv("MASCON_DEVICE");
+    const int named = s && *s && strcmp(s, "auto") != 0;
+    int d = 0;
+    if (named && !ask) {
+        d = open_locked(s);
+        snprintf(why, (size_t)room, "MASCON_DEVICE names it");
+    } else if (!ask && (!s || !*s)) {
+        snprintf(why, (size_t)room, "MASCON_DEVICE is not set; MASCON_DEVICE=auto takes a card");
+    } else {
+        d = open_card();
+        if (d < 0) {
+            snprintf(why, (size_t)room, "there is no card (%s)", mc_errmsg());
+            d = 0;
+        } else {
+            snprintf(why, (size_t)room, "the first card, %s", devices[d].caps.name);
+        }
+    }
+    return d;
+}
+
 static int open_locked(const char *name)
 {
-    char kind[16];
+    char kind[16], why[640];
     int index;
     if (!strcmp(name, "cpu"))
         return 0;
-    if (!strcmp(name, "auto")) {
-        const char *s = getenv("MASCON_DEVICE");
-        return s && *s && strcmp(s, "auto") != 0 ? open_locked(s) : 0;
-    }
+    if (!strcmp(name, "auto"))
+        return open_auto(0, why, sizeof why);
     if (!strcmp(name, "gpu"))
         return open_gpu();
     if (!split(name, kind, sizeof kind, &index))
@@ -188,6 +222,15 @@ int mci_device_open(const char *name)
 }
 
 int mc_device_find(const char *name) { return mci_device_open(name); }
+
+int mc_device_auto(int ask, char *why, int64_t room)
+{
+    pthread_mutex_lock(&lock);
+    int d = open_auto(ask, why, room);
+    pthread_mutex_unlock(&lock);
+    return d;
+}
+
 int mc_device_count(const char *kind)
 {
     const mc_device_api *api = driver(kind);
@@ -365,6 +408,11 @@ mci_block *mci_device_alloc(int number, int64_t bytes)
         b = block_new(d, klass, size);
         if (!b && mc_errstatus() == MC_ENOMEM && trim(d) > 0)
             b = block_new(d, klass, size);
+        if (!b && mc_errstatus() == MC_ENOMEM)
+            mci_error(MC_ENOMEM,
+                      "memory: %.1f MiB more on %s (%s) are not there: %.1f MiB are live; release "
+                      "tensors or work in blocks",
+                      (double)size / 1048576.0, d->text, d->caps.name, (double)d->live / 1048576.0);
     }
     if (over)
         mci_error(MC_ENOMEM,

@@ -181,7 +181,7 @@ void mc_memory_reset_peak(void)
     pthread_mutex_unlock(&list_lock);
 }
 
-int mc_memory_largest(int k, int64_t out[11])
+int mc_memory_largest(int device, int k, int64_t out[11])
 {
     /* k-th in order of (bytes, address): one pass per rank, the list is only walked when memory ran
      * out */
@@ -193,8 +193,9 @@ int mc_memory_largest(int k, int64_t out[11])
         const mc_storage *best = NULL;
         for (const mc_storage *s = list_head; s; s = s->next) {
             int below = s->bytes < last_bytes || (s->bytes == last_bytes && (uintptr_t)s < last_at);
-            if (below && (!best || s->bytes > best->bytes ||
-                          (s->bytes == best->bytes && (uintptr_t)s > (uintptr_t)best)))
+            if (below && s->device == device &&
+                (!best || s->bytes > best->bytes ||
+                 (s->bytes == best->bytes && (uintptr_t)s > (uintptr_t)best)))
                 best = s;
         }
         found = best != NULL;

@@ -217,7 +217,8 @@ API CUresult cuInit(unsigned flags)
 
 API CUresult cuDriverGetVersion(int *version)
 {
-    *version = 13000;
+    const char *s = getenv("STANDIN_DRIVER");
+    *version = s ? atoi(s) : 13000;
     return CUDA_OK;
 }
 

@@ -89,24 +89,26 @@ M.header, M.finish = header, finish
 
 local function sized(v) return v >= 1048576 and ('%.1f MiB'):format(v / 1048576) or ('%.1f KiB'):format(v / 1024) end
 
---- The error text for memory that ran out, with the largest live tensors.
+--- The error text for memory that ran out, with the largest live tensors of the device that it names.
 local function memory_text()
   local lines, entry = { lib.message() }, ffi.new 'int64_t[11]'
-  local k = 0
-  while k < 5 and C.mc_memory_largest(k, entry) ~= 0 do
+  local on = lines[1]:match ' on (%a+:%d+) '
+  local k, number = 0, on and C.mc_device_find(on) or 0
+  while k < 5 and C.mc_memory_largest(number, k, entry) ~= 0 do
     local dims = {}
     for i = 1, tonumber(entry[2]) do dims[i] = tostring(tonumber(entry[2 + i])) end
     lines[#lines + 1] =
       ('  %10s  %s[%s]'):format(sized(tonumber(entry[0])), NAME[tonumber(entry[1])], table.concat(dims, ','))
     k = k + 1
   end
-  if k > 0 then table.insert(lines, 2, 'largest live tensors:') end
+  if k > 0 then table.insert(lines, 2, ('largest live tensors%s:'):format(on and ' there' or '')) end
   return table.concat(lines, '\n')
 end
 
 local released = setmetatable({}, { __mode = 'k' })
 
 local site = check.site
+function check.outer() return scope and scope.where ~= '?' and scope.where end
 
 --- After a failing C call on these operands: the second attempt for memory, else the error. Returns true when the call
 --- may be repeated.

@@ -30,4 +30,15 @@ function M.list()
   return out, missing
 end
 
+--- Name of the device that "auto" is, and why.
+---@param ask? boolean a card where there is one, whatever MASCON_DEVICE says
+---@return string name
+---@return string why
+function M.auto(ask)
+  local why = ffi.new 'char[640]'
+  local number = C.mc_device_auto(ask and 1 or 0, why, 640)
+  if number < 0 then lib.raise(2) end
+  return tensor.device_name(number), ffi.string(why)
+end
+
 return M

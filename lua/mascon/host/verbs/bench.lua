@@ -200,10 +200,7 @@ function M.main(args)
     end
     measure(mc, j.part, cases, devices, o.seconds)
   end
-  local named = os.getenv 'MASCON_DEVICE'
-  local auto = mc.zeros({ 1 }, { device = 'auto' }).device
-  say('\nauto takes %s: %s', auto, named and named ~= '' and named ~= 'auto' and 'MASCON_DEVICE names it'
-    or 'MASCON_DEVICE names no other')
+  say('\nauto takes %s: %s', require('mascon.report.devices').auto())
   return 0
 end
 

@@ -1,0 +1,174 @@
+-- device_failures_spec.lua - what goes wrong on a device is an error in words, and the process goes on: memory that
+-- runs out in a compiled function and in an analysis, Ctrl-C, a lost card, drivers that are missing, old or do not
+-- compute in f64.
+local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
+local mc = require 'mascon'
+local process, standin, device = support.load 'process', support.load 'standin', support.load 'device'
+local C = require 'mascon.core.ffi'.C
+local host = require 'mascon.host'
+
+local program = host.program or arg[-1]
+local here = debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests'
+
+--- Lua text in a process of its own.
+local function run(text, environment)
+  return process.shell(("%s timeout 100 '%s' -e %s"):format(environment or '', program,
+    "'" .. text:gsub("'", "'\\''") .. "'"))
+end
+
+--- f with so many bytes more on the device.
+local function within(d, bytes, f)
+  local number = C.mc_device_find(d)
+  collectgarbage()
+  collectgarbage()
+  C.mc_memory_trim()
+  assert.equal(0, C.mc_device_limit_set(number, mc.memory { device = d }.live + bytes))
+  local ok, why = pcall(f)
+  assert.equal(0, C.mc_device_limit_set(number, 0))
+  if not ok then error(why, 0) end
+end
+
+describe('memory of a device that runs out', function()
+  it('is an error with the largest tensors there; then a smaller job runs', function()
+    local d, reason = device.name()
+    if not d then return pending(reason) end
+    local kept = mc.ones({ 300000 }, { device = d })
+    local f = mc.compile(function(a) return mc.cumsum(mc.exp(a) * 2 + mc.cumsum(a, 1), 1):sum() end)
+    local x = mc.randn({ 48, 4000 }, { seed = 1 })
+    local big = mc.ones({ 2 ^ 19 }, { device = d })
+    within(d, 2 ^ 22, function()
+      local why = support.message(function() return f(big) end)
+      assert.matches('device_failures_spec.lua:%d+: memory: [%d.]+ MiB more on ' .. d, why)
+      assert.matches('largest live tensors there:\n +4.0 MiB  f64%[524288%]\n', why)
+      assert.matches('2.3 MiB  f64%[300000%]', why)
+      local want = f(mc.ones { 10 }):item()
+      assert.is_true(math.abs(f(mc.ones({ 10 }, { device = d })):item() - want) <= 1e-12 * want)
+      why = support.message(function()
+        local r = mc.pac.compute(x, { fs = 500, device = d })
+        return r
+      end)
+      assert.matches('device_failures_spec.lua:%d+: memory: [%d.]+ MiB more on ' .. d, why)
+      assert.is_nil(why:find('f64[48,4000]', 1, true)) -- of the host
+    end)
+    within(d, 2 ^ 25, function()
+      local o = { fs = 500, pha_n_bands = 2, amp_n_bands = 2, surrogate = 'none', n_perm = 0 }
+      local want = mc.pac.compute(x[{ { 1, 2 }, { 1, 900 } }], o).pac
+      o.device = d
+      local got = mc.pac.compute(x[{ { 1, 2 }, { 1, 900 } }], o).pac
+      assert.is_true(mc.allclose(want, got, { atol = 1e-5 }))
+    end)
+    for _, t in ipairs { kept, x, big } do t:release() end
+  end)
+end)
+
+describe('Ctrl-C', function()
+  it('stops a script that works on a device, and can be caught', function()
+    local d, reason = device.name()
+    if not d then return pending(reason) end
+    local path = os.tmpname()
+    local file = assert(io.open(path, 'w'))
+    file:write(([[
+local mc = require 'mascon'
+local x = mc.ones({ 100000 }, { device = '%s' })
+local f = mc.compile(function(a) return mc.tanh(a * 2) + 1 end)
+local ok, why = pcall(function()
+  io.stdout:write 'ready\n'
+  io.stdout:flush()
+  while true do x = f(x) end
+end)
+print(ok, tostring(why):match '%%a+$', mc.ones({ 3 }, { device = '%s' }):sum():item())
+]]):format(d, d))
+    file:close()
+    local r = process.shell(([[
+env --default-signal=INT '%s' '%s' > '%s.out' 2>&1 & p=$!
+for i in $(seq 200); do grep -q ready '%s.out' && break; sleep 0.1; done; sleep 0.3; kill -INT $p; wait $p; echo $?
+cat '%s.out'; rm -f '%s.out']]):format(program, path, path, path, path, path))
+    os.remove(path)
+    assert.matches('^0\nready\nfalse\tinterrupted\t3\n$', r.text)
+  end)
+end)
+
+describe('a driver', function()
+  local CODE = [[print(pcall(require "mascon".ones, { 2 }, { device = "%s" }))]]
+  it('that is missing or too old is said with what to install', function()
+    local folder, reason = standin.folder()
+    if not folder then return pending(reason) end
+    local r = run(CODE:format 'cuda', standin.environment { DRIVER = 11040 })
+    assert.matches('^false.-device "cuda" is not there: the driver is for CUDA 11.4; install one for CUDA 12.0 or '
+      .. 'newer', r.text)
+    assert.equal(0, r.status)
+    r = run(CODE:format 'cuda', standin.environment { DRIVER = 12020 })
+    assert.matches('^true', r.text)
+    if #mc.devices() > 0 and not os.getenv 'MASCON_TEST_DEVICE' then
+      local there = false
+      for _, v in ipairs(mc.devices()) do there = there or v.kind == 'cuda' end
+      if not there then
+        assert.matches('libcuda.so.1 is not there; install the driver of the NVIDIA card', run(CODE:format 'cuda').text)
+      end
+    end
+  end)
+
+  it('of a device that does not compute in f64 is refused, and auto takes the CPU', function()
+    local name, reason = device.name()
+    if not name then return pending(reason) end
+    if not name:find '^opencl' then return pending 'the device is not one of OpenCL' end
+    local shim = host.libdir .. '/no_f64.so'
+    local built = process.shell(("cc -shared -fPIC -w -o '%s' '%s/standin/no_f64.c' -ldl"):format(shim, here))
+    assert.equal(0, built.status, built.text)
+    local set = ("LD_PRELOAD='%s'"):format(shim)
+    local r = run(CODE:format 'opencl', set)
+    assert.equal(0, r.status, r.text)
+    assert.matches('^false.-device "opencl" cannot be used: .- does not compute in f64; use "cpu"', r.text)
+    r = run([[local mc = require "mascon" print(mc.choose_device()) print(#mc.devices())]], set)
+    assert.matches('^cpu\tthere is no card %(.-does not compute in f64', r.text)
+    assert.matches('\n1\n$', r.text)
+    r = process.shell(("%s '%s' info"):format(set, program))
+    assert.matches('opencl:0: none %(.-does not compute in f64', r.text)
+  end)
+
+  it('whose card is lost in the middle of an analysis leaves the host its tensors', function()
+    local folder, reason = standin.folder()
+    if not folder then return pending(reason) end
+    local lost = 0
+    for _, n in ipairs { 40, 90, 160 } do
+      local r = run([[
+local mc = require "mascon"
+local x = mc.randn({ 2, 600 }, { seed = 1 })
+local ok, why = pcall(mc.pac.compute, x, { fs = 500, pha_n_bands = 2, amp_n_bands = 2, surrogate = "none", n_perm = 0,
+  device = "cuda:0" })
+local path = os.tmpname()
+mc.save(path .. ".npy", x)
+print(ok, why, mc.allclose(mc.load(path .. ".npy"), x), (pcall(mc.ones, { 2 }, { device = "cuda:0" })))
+os.remove(path .. ".npy") os.remove(path)]], standin.environment { FAIL = ('any:%d:719'):format(n) })
+      assert.equal(0, r.status, r.text)
+      assert.matches('\ttrue\tfalse\n$', r.text)
+      if r.text:find '^false' then
+        lost = lost + 1
+        assert.matches('a kernel faulted and the card is lost to this process; save what is on the host', r.text)
+      end
+    end
+    assert.equal(3, lost)
+  end)
+end)
+
+describe('auto', function()
+  it('takes a card where MASCON_DEVICE says auto, and says why', function()
+    local folder, reason = standin.folder()
+    if not folder then return pending(reason) end
+    local code = [[
+local mc = require "mascon"
+print(mc.ones({ 2 }, { device = "auto" }).device, mc.choose_device())
+print(mc.choose_device "cpu")]]
+    local set = standin.environment()
+    assert.equal('cuda:0\tcuda:0\tthe first card, stand-in 0\ncpu\tit was named\n',
+      run(code, 'MASCON_DEVICE=auto ' .. set).text)
+    assert.matches('^cpu\tcuda:0\tthe first card', run(code, 'env -u MASCON_DEVICE ' .. set).text)
+    assert.matches('^cpu\tcuda:0\tthe first card', run(code, 'MASCON_DEVICE=cpu ' .. set).text)
+    local r = process.shell(("MASCON_DEVICE=auto %s '%s' info"):format(set, program))
+    assert.matches('auto takes cuda:0: the first card, stand%-in 0\n', r.text)
+    r = process.shell(("MASCON_DEVICE=auto %s '%s' scripts/pac.lua --demo --surrogate none --pha-bands 2 --amp-bands 2 "
+      .. "--device auto --out '%s/pac-auto' --overwrite --quiet"):format(set, program, folder))
+    assert.matches('^device: cuda:0, the first card, stand%-in 0\n', r.text)
+    assert.equal(0, r.status, r.text)
+  end)
+end)
