@@ -53,6 +53,38 @@ MC_INLINE int mck_outside_32(mck_vec32 lo, mck_vec32 hi, mck_vec32 tot, float a,
             _mm512_cmp_ps_mask(tot, _mm512_setzero_ps(), _CMP_NEQ_UQ)) != 0;
 }
 
+/* v[i][j] becomes v[j][i]: neighbours, then what is 2, 4 and 8 apart. */
+MC_INLINE void mck_transpose_32(mck_vec32 *v)
+{
+    mck_vec32 a[16];
+    MC_UNROLL(8) for (int i = 0; i < 8; i++)
+    {
+        a[2 * i] = _mm512_unpacklo_ps(v[2 * i], v[2 * i + 1]);
+        a[2 * i + 1] = _mm512_unpackhi_ps(v[2 * i], v[2 * i + 1]);
+    }
+    MC_UNROLL(4) for (int i = 0; i < 16; i += 4)
+    {
+        v[i] = _mm512_shuffle_ps(a[i], a[i + 2], 0x44);
+        v[i + 1] = _mm512_shuffle_ps(a[i], a[i + 2], 0xee);
+        v[i + 2] = _mm512_shuffle_ps(a[i + 1], a[i + 3], 0x44);
+        v[i + 3] = _mm512_shuffle_ps(a[i + 1], a[i + 3], 0xee);
+    }
+    MC_UNROLL(4) for (int i = 0; i < 4; i++)
+    {
+        a[i] = _mm512_shuffle_f32x4(v[i], v[4 + i], 0x88);
+        a[4 + i] = _mm512_shuffle_f32x4(v[i], v[4 + i], 0xdd);
+        a[8 + i] = _mm512_shuffle_f32x4(v[8 + i], v[12 + i], 0x88);
+        a[12 + i] = _mm512_shuffle_f32x4(v[8 + i], v[12 + i], 0xdd);
+    }
+    MC_UNROLL(4) for (int i = 0; i < 4; i++)
+    {
+        v[i] = _mm512_shuffle_f32x4(a[i], a[8 + i], 0x88);
+        v[8 + i] = _mm512_shuffle_f32x4(a[i], a[8 + i], 0xdd);
+        v[4 + i] = _mm512_shuffle_f32x4(a[4 + i], a[12 + i], 0x88);
+        v[12 + i] = _mm512_shuffle_f32x4(a[4 + i], a[12 + i], 0xdd);
+    }
+}
+
 #elif defined(__AVX2__)
 
 typedef __m256 mck_vec32;
@@ -87,6 +119,30 @@ MC_INLINE int mck_outside_32(mck_vec32 lo, mck_vec32 hi, mck_vec32 tot, float a,
                                     _mm256_cmp_ps(hi, _mm256_set1_ps(b), _CMP_NLE_UQ));
     return _mm256_movemask_ps(
                _mm256_and_ps(out, _mm256_cmp_ps(tot, _mm256_setzero_ps(), _CMP_NEQ_UQ))) != 0;
+}
+
+/* v[i][j] becomes v[j][i] */
+MC_INLINE void mck_transpose_32(mck_vec32 *v)
+{
+    mck_vec32 a[8];
+    MC_UNROLL(4) for (int i = 0; i < 4; i++)
+    {
+        a[2 * i] = _mm256_unpacklo_ps(v[2 * i], v[2 * i + 1]);
+        a[2 * i + 1] = _mm256_unpackhi_ps(v[2 * i], v[2 * i + 1]);
+    }
+    MC_UNROLL(2) for (int i = 0; i < 8; i += 4)
+    {
+        v[i] = _mm256_shuffle_ps(a[i], a[i + 2], 0x44);
+        v[i + 1] = _mm256_shuffle_ps(a[i], a[i + 2], 0xee);
+        v[i + 2] = _mm256_shuffle_ps(a[i + 1], a[i + 3], 0x44);
+        v[i + 3] = _mm256_shuffle_ps(a[i + 1], a[i + 3], 0xee);
+    }
+    MC_UNROLL(4) for (int i = 0; i < 4; i++)
+    {
+        a[i] = _mm256_permute2f128_ps(v[i], v[4 + i], 0x20);
+        a[4 + i] = _mm256_permute2f128_ps(v[i], v[4 + i], 0x31);
+    }
+    MC_UNROLL(8) for (int i = 0; i < 8; i++) v[i] = a[i];
 }
 
 #elif defined(__SSE2__)
@@ -124,6 +180,17 @@ MC_INLINE int mck_outside_32(mck_vec32 lo, mck_vec32 hi, mck_vec32 tot, float a,
     return _mm_movemask_ps(_mm_and_ps(out, _mm_cmpneq_ps(tot, _mm_setzero_ps()))) != 0;
 }
 
+/* v[i][j] becomes v[j][i] */
+MC_INLINE void mck_transpose_32(mck_vec32 *v)
+{
+    const mck_vec32 a = _mm_unpacklo_ps(v[0], v[1]), b = _mm_unpackhi_ps(v[0], v[1]),
+                    c = _mm_unpacklo_ps(v[2], v[3]), d = _mm_unpackhi_ps(v[2], v[3]);
+    v[0] = _mm_movelh_ps(a, c);
+    v[1] = _mm_movehl_ps(c, a);
+    v[2] = _mm_movelh_ps(b, d);
+    v[3] = _mm_movehl_ps(d, b);
+}
+
 #else
 
 /* No vector unit known: one lane, the same formulas. */
@@ -132,6 +199,10 @@ typedef double mck_vec64;
 #define MCK_VL32 1
 #define MCK_VL64 1
 #define MCK_PLAIN 1
+MC_INLINE void mck_transpose_32(mck_vec32 *v)
+{
+    (void)v;
+}
 
 #endif
 

@@ -1,10 +1,10 @@
-/* winograd.c - the maps of 3 x 3 convolutions by tiles (mck_winograd.h): patches, gradients of
+/* winograd.c - the maps of 3 x 3 convolutions by tiles (mck_patch.h): patches, gradients of
  * results, results, weights and their adjoint.
  *
  * Lanes are tiles of one row: rows are first taken apart into four columns of every tile, so that
  * all that follows are whole vectors. Lanes beyond a row of tiles are computed too; the next row
  * overwrites them. */
-#include "../mck_winograd.h"
+#include "../mck_patch.h"
 #include "../mck_conv.h"
 #include "../mck_lanes.h"
 
@@ -74,8 +74,8 @@ MC_INLINE void apart(float *to, int64_t pitch, const float *row, int64_t n, int 
     for (int q = 0; q < more; q++) to[q * pitch + n] = row[4 * n + q];
 }
 
-void MCK(winograd_patches)(const mck_winograd *k);
-void MCK(winograd_patches)(const mck_winograd *k)
+void MCK(winograd_patches)(const mck_patch *k);
+void MCK(winograd_patches)(const mck_patch *k)
 {
     const int64_t n = k->columns, pitch = n + 32, step = k->step;
     float *v = k->v;
@@ -102,8 +102,8 @@ void MCK(winograd_patches)(const mck_winograd *k)
     }
 }
 
-void MCK(winograd_gradients)(const mck_winograd *k);
-void MCK(winograd_gradients)(const mck_winograd *k)
+void MCK(winograd_gradients)(const mck_patch *k);
+void MCK(winograd_gradients)(const mck_patch *k)
 {
     const int64_t n = k->columns, pitch = n + 32, step = k->step;
     float *v = k->v;
@@ -130,8 +130,8 @@ void MCK(winograd_gradients)(const mck_winograd *k)
     }
 }
 
-void MCK(winograd_results)(const mck_winograd *k);
-void MCK(winograd_results)(const mck_winograd *k)
+void MCK(winograd_results)(const mck_patch *k);
+void MCK(winograd_results)(const mck_patch *k)
 {
     const int64_t n = k->columns, pitch = n + 32, step = k->step;
     const float *v = k->v;
@@ -166,8 +166,8 @@ void MCK(winograd_results)(const mck_winograd *k)
 /* ---------------------------------------------------------------- weights: lanes are pairs of
  * channels */
 
-void MCK(winograd_weights)(const mck_winograd *k);
-void MCK(winograd_weights)(const mck_winograd *k)
+void MCK(winograd_weights)(const mck_patch *k);
+void MCK(winograd_weights)(const mck_patch *k)
 {
     const int64_t all = k->k * k->m;
     for (int64_t at = 0; at < all; at += VL) {
@@ -218,8 +218,8 @@ MC_INLINE void three_of_six(V *u)
     u[2] = FMA(SET(NP * PP), sp, FMA(SET(NQ * QQ), sq, u[5]));
 }
 
-void MCK(winograd_taps)(const mck_winograd *k);
-void MCK(winograd_taps)(const mck_winograd *k)
+void MCK(winograd_taps)(const mck_patch *k);
+void MCK(winograd_taps)(const mck_patch *k)
 {
     for (int64_t c = 0; c < k->k; c += VL) {
         const int64_t left = k->k - c < VL ? k->k - c : VL;

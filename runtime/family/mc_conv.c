@@ -10,6 +10,7 @@ int mci_conv_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc
     const int given = (out->flags & MC_FLAG_OUT) != 0;
     mci_conv c;
     mci_result r;
+    int way;
     int rc = mci_conv_of(&(mci_job){ op, p, nin, in, nout }, &c, &r);
     if (rc || (rc = mci_out(op->name, out, r.dtype[0], r.ndim[0], r.shape[0])) != 0 ||
         out->numel == 0)
@@ -30,8 +31,8 @@ int mci_conv_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc
     }
     if (!rc && (in[0]->numel == 0 || in[1]->numel == 0))
         rc = mci_fill(target, 0, 0);
-    else if (!rc && mci_conv_by_tiles(&c, r.compute))
-        rc = mci_conv_tiled(&c, target, operand[0], operand[1]);
+    else if (!rc && (way = mci_conv_by_tiles(&c, r.compute)) != 0)
+        rc = mci_conv_tiled(&c, way, target, operand[0], operand[1]);
     else if (!rc)
         rc = (c.form == MCI_CONV_RESULT  ? mci_conv_result
               : c.form == MCI_CONV_INPUT ? mci_conv_input

@@ -65,8 +65,9 @@ int mci_conv_result(mci_conv *c, mc_tensor *y, const mc_tensor *x, const mc_tens
 int mci_conv_input(mci_conv *c, mc_tensor *x, const mc_tensor *y, const mc_tensor *w);
 int mci_conv_weight(mci_conv *c, mc_tensor *w, const mc_tensor *x, const mc_tensor *y);
 
-/* The same by tiles (mc_conv_winograd.c), for those shapes where that is faster. */
+/* The same by tiles (mc_conv_choice.c): the way that is fastest for a shape, 0 for none. */
 int mci_conv_by_tiles(const mci_conv *c, int dtype);
-int mci_conv_tiled(const mci_conv *c, mc_tensor *out, const mc_tensor *a, const mc_tensor *b);
+int mci_conv_tiled(const mci_conv *c, int way, mc_tensor *out, const mc_tensor *a,
+                   const mc_tensor *b);
 
 #endif

@@ -1,4 +1,5 @@
--- conv_tiles_spec.lua - 3 x 3 convolutions by tiles of 4 x 4 results (f32, enough channels): against f64, bits, maps.
+-- conv_tiles_spec.lua - convolutions by tiles of results (f32, enough channels), 3 x 3 taps by polynomials and 4 to 9
+-- by Fourier transforms: against f64, bits, maps.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local BEFORE = support.tensor_bytes()
 local mc = require 'mascon'
@@ -15,16 +16,22 @@ local function all(x, w, c, o)
 end
 
 --- Errors in units of eps (2 + sqrt(n)) S: n terms of a sum, S the sum of their magnitudes, its largest value over the
---- neighbours that share a tile (at most three places away); for the kernel over all taps. Below 3, as nn.conv2d says.
+--- neighbours that share a patch (at most 3 places away for 3 x 3 taps, else 15); for the kernel over all taps.
+--- Below 3, as nn.conv2d says.
 local function check(what, x, w, o, c)
   c = c or randn(nn.conv2d(x, w, o).shape, 77)
   local got = all(x, w, c, o)
   local want = all(x:to 'f64', w:to 'f64', c:to 'f64', o)
   local size = all(mc.abs(x):to 'f64', mc.abs(w):to 'f64', mc.abs(c):to 'f64', o)
-  local terms = { 9 * w.shape[2], 9 * w.shape[1] / (o.groups or 1), c.shape[1] * c.shape[3] * c.shape[4] }
+  local taps = w.shape[3] * w.shape[4]
+  local terms = { taps * w.shape[2], taps * w.shape[1] / (o.groups or 1), c.shape[1] * c.shape[3] * c.shape[4] }
+  local far = taps == 9 and 3 or 15
   for k = 1, 3 do
     local s
-    if k < 3 then s = nn.max_pool2d(mc.pad(size[k], { { 0, 0 }, { 0, 0 }, { 3, 3 }, { 3, 3 } }), 7, { stride = 1 })
+    if k < 3 then
+      s = mc.pad(size[k], { { 0, 0 }, { 0, 0 }, { far, far }, { far, far } })
+      s = nn.max_pool2d(s, { 2 * far + 1, 1 }, { stride = 1 })
+      s = nn.max_pool2d(s, { 1, 2 * far + 1 }, { stride = 1 })
     else s = mc.max(size[k], { 3, 4, keepdim = true }) end
     local units = mc.max(mc.abs(got[k]:to 'f64' - want[k]) / (s * (EPS * (2 + math.sqrt(terms[k]))) + 1e-30)):item()
     assert(units < 3, ('%s: result %d is %.3g units away from f64'):format(what, k, units))
@@ -75,6 +82,12 @@ describe('convolutions by tiles', function()
       { { 2, 32, 16, 17 }, { 33, 32, 3, 3 }, { padding = 1, padding_mode = 'circular' } },
       { { 2, 32, 16, 17 }, { 33, 32, 3, 3 }, { padding = { { 1, 2 }, { 0, 1 } }, padding_mode = 'reflect' } },
       { { 1, 32, 8, 150 }, { 32, 32, 3, 3 }, { padding = { 4, 3 } } },
+      { { 2, 40, 20, 21 }, { 36, 40, 5, 5 }, { padding = 2 } }, { { 1, 24, 31, 40 }, { 33, 24, 7, 7 }, {} },
+      { { 2, 64, 24, 25 }, { 64, 32, 5, 5 }, { padding = 2, groups = 2 } },
+      { { 1, 20, 27, 64 }, { 28, 20, 4, 6 }, { padding = { 3, 1 } } },
+      { { 2, 32, 26, 17 }, { 33, 32, 7, 7 }, { padding = 3, padding_mode = 'circular' } },
+      { { 2, 32, 26, 17 }, { 30, 32, 9, 2 }, { padding = { { 1, 2 }, { 0, 1 } }, padding_mode = 'reflect' } },
+      { { 3, 32, 8, 170 }, { 32, 32, 9, 9 }, { padding = 4 } },
     }
     for k, case in ipairs(cases) do check('case ' .. k, randn(case[1], k), randn(case[2], k + 50), case[3]) end
   end)
@@ -83,12 +96,14 @@ describe('convolutions by tiles', function()
     local x = randn({ 1, 32, 16, 16 }, 1)
     x[{ 1, 3, 6, 7 }] = 1e6
     check('a large pixel', x, randn({ 32, 32, 3, 3 }, 2), { padding = 1 })
+    check('a large pixel, 7 taps', x, randn({ 32, 32, 7, 7 }, 2), { padding = 3 })
   end)
 
   it('have the same bits for any number of threads, levels and batch', function()
     local C = require 'mascon.core.ffi'.C
-    for k, case in ipairs { { { 5, 32, 19, 22 }, { 40, 32, 3, 3 } }, { { 5, 64, 6, 7 }, { 64, 64, 3, 3 } } } do
-      local x, w, o = randn(case[1], 1), randn(case[2], 2), { padding = 1 }
+    for k, case in ipairs { { { 5, 32, 19, 22 }, { 40, 32, 3, 3 } }, { { 5, 64, 6, 7 }, { 64, 64, 3, 3 } },
+      { { 5, 32, 19, 27 }, { 40, 32, 7, 7 } }, { { 5, 64, 11, 12 }, { 48, 64, 5, 5 } } } do
+      local x, w, o = randn(case[1], 1), randn(case[2], 2), { padding = (case[2][3] - 1) / 2 }
       local c, want = randn(nn.conv2d(x, w, o).shape, 3), nil
       support.restoring(function()
         for _, isa in ipairs(support.levels()) do
@@ -111,23 +126,27 @@ describe('convolutions by tiles', function()
   end)
 
   it('take any layout, out=, kernels of their own, and compile to the same bits', function()
-    local x, w = randn({ 2, 32, 12, 11 }, 1), randn({ 3, 32, 32, 3, 3 }, 2)
-    local function f(a, b) return nn.conv2d(a, b, { padding = 1 }) end
-    local want = f(x, w[2])
-    assert(mc.array_equal(want, f(x:permute_dims(3, 1, 4, 2):copy():permute_dims(2, 4, 1, 3), w[2])))
-    assert(mc.array_equal(f(x['..., ::-1']:copy(), w[2]), f(x['..., ::-1'], w[2])))
-    assert(mc.array_equal(want, mc.compile(f)(x, w[2])))
-    local out = mc.zeros({ 2, 32, 12, 11 }, { dtype = 'f32' })
-    nn.conv2d(x, w[2], { padding = 1, out = out })
-    assert(mc.array_equal(want, out))
-    local function g(b)
-      local y, back = mc.vjp(f, x, b)
-      return y, back(y)
-    end
-    local mapped = { mc.vmap(g)(w) }
-    for k = 1, 3 do
-      local single = { g(w[k]) }
-      for i = 1, 3 do assert(mc.array_equal(mapped[i][k], single[i]), ('kernel %d, result %d'):format(k, i)) end
+    for _, size in ipairs { 3, 5 } do
+      local x, w, o = randn({ 2, 32, 12, 11 }, 1), randn({ 3, 32, 32, size, size }, 2), { padding = (size - 1) / 2 }
+      local function f(a, b) return nn.conv2d(a, b, o) end
+      local want = f(x, w[2])
+      assert(mc.array_equal(want, f(x:permute_dims(3, 1, 4, 2):copy():permute_dims(2, 4, 1, 3), w[2])))
+      assert(mc.array_equal(f(x['..., ::-1']:copy(), w[2]), f(x['..., ::-1'], w[2])))
+      assert(mc.array_equal(want, mc.compile(f)(x, w[2])))
+      local out = mc.zeros({ 2, 32, 12, 11 }, { dtype = 'f32' })
+      o.out = out
+      nn.conv2d(x, w[2], o)
+      o.out = nil
+      assert(mc.array_equal(want, out))
+      local function g(b)
+        local y, back = mc.vjp(f, x, b)
+        return y, back(y)
+      end
+      local mapped = { mc.vmap(g)(w) }
+      for k = 1, 3 do
+        local single = { g(w[k]) }
+        for i = 1, 3 do assert(mc.array_equal(mapped[i][k], single[i]), ('kernel %d, result %d'):format(k, i)) end
+      end
     end
   end)
 
@@ -139,6 +158,12 @@ describe('convolutions by tiles', function()
     assert(not mc.isfinite(got['..., 1:3, 1:3']):any())
     assert(mc.array_equal(want['..., 5:16, :'], got['..., 5:16, :']))
     assert(mc.array_equal(want['..., :, 5:16'], got['..., :, 5:16']))
+    local x5, w5 = mc.ones({ 1, 32, 28, 28 }, { dtype = 'f32' }), randn({ 32, 32, 5, 5 }, 2)
+    want = nn.conv2d(x5, w5)
+    x5[{ 1, 1, 2, 2 }] = 0 / 0
+    got = nn.conv2d(x5, w5)
+    assert(mc.array_equal(want['..., 13:24, :'], got['..., 13:24, :']))
+    assert(mc.array_equal(want['..., :, 13:24'], got['..., :, 13:24']))
   end)
 end)
 

@@ -197,9 +197,10 @@ M.conv1d = plain(1)
 --- Convolution over two axes, as nn.conv1d; lists of stride, padding and dilation hold one number for each axis.
 ---
 --- Kernels of 3 x 3 taps, stride 1, with some 16 channels or more are computed in f32 by tiles of 4 x 4 results
---- (Winograd's algorithm), with a quarter of the multiplications. Errors stay below 3 eps (2 + sqrt(n)) S, eps = 2^-24,
---- for a sum of n terms, S the largest sum of magnitudes in the tile. An infinite or NaN element reaches all results of
---- the tiles that see it. f64 is computed as written.
+--- (Winograd's algorithm), with a quarter of the multiplications; larger kernels of up to 9 taps an axis by Fourier
+--- transforms of 16 x 16, with a seventh (5 x 5) to a tenth (7 x 7) of them. Errors stay below 3 eps (2 + sqrt(n)) S,
+--- eps = 2^-24, for a sum of n terms, S the largest sum of magnitudes in the tile. An infinite or NaN element reaches
+--- all results of the tiles that see it. f64 is computed as written.
 ---@param x any [batch, channels in, height, width] or [channels in, height, width]
 ---@param weight any [channels out, channels in / groups, height, width]
 ---@param opts? table as conv1d
