@@ -447,7 +447,8 @@ static int make_room(reader *r, int64_t slot)
 /* A box, which lies in one piece, to its place in the selection. */
 static void place(const apart_boxes *b, const char *from, char *out)
 {
-    int64_t apart[MC_H5_RANK], at[MC_H5_RANK] = { 0 }, run = b->rank > 0 ? b->item : b->bytes;
+    int64_t apart[MC_H5_RANK] = { 0 }, at[MC_H5_RANK] = { 0 };
+    int64_t run = b->rank > 0 ? b->item : b->bytes;
     int outer = b->rank;
     int64_t all = b->item;
     for (int k = b->rank - 1; k >= 0; k--) {
