@@ -1,5 +1,4 @@
--- script_xpcs_spec.lua - scripts/xpcs.lua as a person runs it: simulation, fit, configuration, and every line of the
--- table of bad input.
+-- script_xpcs_spec.lua - scripts/xpcs.lua as a person runs it: simulation, fit, configuration.
 local script = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests')
   .. '/support/init.lua').load 'script'
 local folder = os.tmpname()
@@ -279,25 +278,6 @@ parameter_space:
     assert.is_true(exists(folder .. '/p/experimental_data.svg'))
   end)
 
-  it('refuses contradictions before it reads anything', function()
-    local nowhere = folder .. '/nowhere.h5'
-    fails(nowhere .. ' --static-mode --laminar-flow', 1, '--static-mode and --laminar-flow')
-    fails(nowhere .. ' -v --quiet', 1, '--verbose and --quiet')
-    fails(nowhere .. ' --max-iterations 0', 1, '--max-iterations is 0')
-    fails(nowhere .. ' --tolerance -1', 1, '--tolerance is -1')
-    fails(nowhere .. ' --n-samples 0', 1, '--n-samples')
-    fails(nowhere .. ' --threads 0', 1, '--threads')
-    fails(nowhere .. ' --initial-d0 0', 1, '--initial-d0')
-    fails('simulate --phi-angles "0,x"', 1, '--phi-angles', '0,45,90')
-    fails(nowhere .. ' --sigma 1 --sigma-file x.npy', 1, '--sigma and --sigma-file')
-    fails(nowhere .. ' --mask ' .. folder .. '/none.npy', 1, '--mask', 'none.npy', 'check the path')
-    fails(nowhere .. ' --method lm', 2, '--method', 'nlsq, cmc')
-    fails(nowhere .. ' --dt 0.1', 1, 'nowhere.h5', 'check the path')
-    fails('--config ' .. folder .. '/nowhere.yaml', 1, 'nowhere.yaml')
-    fails('', 1, 'no data file is named')
-    fails('fit ' .. data .. ' --frobnicate', 2, '--frobnicate')
-  end)
-
   it('refuses options without meaning, and values out of range, before it reads anything', function()
     local nowhere = folder .. '/nowhere.h5'
     for _, name in ipairs { 'frames 9', 'noise 5', 'contrast 9', 'offset 2', 'phi-angles 0,1' } do
@@ -418,38 +398,5 @@ parameter_space:
       'there is no parameter', 'D0')
     bad('8.yaml', 'analyzer_parameters: {dt: fast}\n', 'line 1', 'a number')
     bad('9.yaml', 'analyzer_parameters: [\n', 'line 2')
-  end)
-
-  it('refuses data that cannot be fitted', function()
-    fails(data .. ' --dt 0', 1, '--dt is 0')
-    fails(data .. ' --laminar-flow --gap 0', 1, 'gap is 0')
-    fails(data .. ' --laminar-flow --gap inf', 2, '--gap is "inf"')
-    -- matrices that are not square, cut files, matrices that are full, none of an angle
-    local groups, matrix = { c2_00001 = mc.ones { 9, 7 } }, mc.triu(mc.randn { 30, 30, seed = 1 } * 0.01 + 1)
-    local function h5(name, all)
-      local path = folder .. '/' .. name
-      mc.save(path, { xpcs = { qmap = { dynamic_v_list_dim0 = mc.tensor { 0.01 },
-        dynamic_v_list_dim1 = mc.tensor { 0 } }, twotime = { processed_bins = mc.tensor { 1 },
-        correlation_map = all } } })
-      return path .. ' --q 0.01 --dt 0.1 --static-mode'
-    end
-    fails(h5('flat.h5', groups), 1, 'flat.h5', 'c2_00001', '[9, 7]', 'square')
-    fails(h5('full.h5', { c2_00001 = matrix + matrix.mT }), 1, 'both triangles', 'full_matrices')
-    fails(h5('nan.h5', { c2_00001 = matrix * mc.nan }), 1, 'c2_00001', 'no finite value')
-    local line = h5('cut.h5', { c2_00001 = matrix })
-    local bytes = assert(mc.file.read(folder .. '/cut.h5'))
-    assert(mc.file.write(folder .. '/cut.h5', bytes:sub(1, math.floor(#bytes / 2))))
-    fails(line, 1, 'cut.h5')
-    matrix[{ 3, 9 }] = mc.nan
-    local text, status = run(h5('hole.h5', { c2_00001 = matrix })
-      .. ' --quiet --no-arrays --fixed alpha=0,D_offset=0 --output-dir ' .. folder .. '/hole')
-    assert.is_true(status == 0 or status == 3, text)
-    assert.is_truthy(text:find('1 of 406 points are NaN or infinite and are masked', 1, true), text)
-    fails(data .. ' --sigma 0', 1, 'sigma are not positive')
-    fails(data .. ' --sigma 0.1,0.1', 1, 'sigma')
-    fails(data .. ' --fixed D0=x', 1, '--fixed D0=x')
-    local s = mc.xpcs.simulate { n = 2, phi = { 0 }, sigma = 0 }
-    mc.save(folder .. '/two.npz', { c2_exp = s.c2, phi_angles_list = mc.tensor { 0 }, t1 = s.t, q = mc.tensor(0.01) })
-    fails(folder .. '/two.npz', 1, '1 points cannot determine')
   end)
 end)

@@ -342,8 +342,8 @@ local function of_npz(path, o)
   end
   local c2, phi = find('c2', true), find('phi', true):to('f64'):reshape(-1):totable()
   if c2.ndim ~= 3 or c2.shape[1] ~= #phi or c2.shape[2] ~= c2.shape[3] then
-    error(('xpcs: %s: the matrices are %s for %d angles; they must be [angles, n, n]'):format(path, tostring(c2.shape),
-      #phi), 3)
+    error(('xpcs: %s: the matrices are [%s] for %d angles; they must be [angles, n, n]'):format(path,
+      table.concat({ c2:size() }, ', '), #phi), 3)
   end
   local q, t = find 'q', find 't'
   local dt, origin, step = o.dt, 0, nil
