@@ -241,6 +241,25 @@ describe('xpcs.posterior', function()
     end
   end)
 
+  it('draws figures whose axes have three round ticks or more, with no text on another', function()
+    local layout = require 'mascon.plot.layout'
+    local figure = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests')
+      .. '/support/figure.lua')
+    for _, seed in ipairs { 1, 2, 3 } do
+      local s = posterior.run(fit_b, { draws = 60, warmup = 60, chains = 2, seed = seed })
+      for _, f in ipairs(xpcs.posterior_files.figures(s)) do
+        figure.check_layout(f[2]:render())
+        for i, view in ipairs(layout.figure(f[2])) do
+          for axis, t in pairs { x = view.xt, y = view.yt } do
+            local where = ('%s, panel %d, %s: %s'):format(f[1], i, axis, table.concat(t.labels, ' '))
+            assert.is_true(#t.major >= 3, where)
+            for _, label in ipairs(t.labels) do assert.is_true(#label <= 9, where) end
+          end
+        end
+      end
+    end
+  end)
+
   it('writes samples for ArviZ, diagnostics and figures', function()
     local s = posterior.run(fit_b, { draws = 20, warmup = 40, chains = 2 })
     local files = xpcs.posterior_files.write(folder, s)

@@ -117,13 +117,37 @@ local function widest(labels)
   return w
 end
 
--- Ticks of the horizontal axis: as many as fit; names that do not fit are turned.
+-- An axis shows so many ticks at least where there is room, since two say little of a scale, and one nothing.
+local LEAST = 3
+-- px of an axis from which its numbers are turned for that
+local TURNS = 100
+
+-- The coarsest linear ticks that are LEAST or more, of up to so many intervals, and that pass a test of labels.
+local function finer(kind, lo, hi, count, most, good)
+  if kind == 'log' then return nil end
+  for c = count, most do
+    local major, minor, labels, note = ticks_of(kind, lo, hi, c)
+    if #major >= LEAST and good(major, labels) then return { major = major, minor = minor, labels = labels, note = note } end
+  end
+end
+
+-- True when ticks are so far apart that lines of text do not touch.
+local function lines_apart(major, map)
+  for i = 2, #major do
+    if math.abs(map(major[i]) - map(major[i - 1])) < S.tick * S.line + 1 then return false end
+  end
+  return true
+end
+
+-- Ticks of the horizontal axis: as many as fit; labels that do not fit are turned, numbers where fewer than three would
+-- be left.
 local function x_ticks(panel, r, x, w)
   local map = scale.map(r.xkind, r.x0, r.x1, x, x + w)
   local major, labels = given_ticks(panel, 'x', r.x0, r.x1)
   if major then
     return { major = major, minor = {}, labels = labels, turned = not fits(major, labels, map), map = map }
   end
+  local out
   for count = max(1, floor(w / 52)), 1, -1 do
     local minor, note
     major, minor, labels, note = ticks_of(r.xkind, r.x0, r.x1, count)
@@ -131,9 +155,21 @@ local function x_ticks(panel, r, x, w)
       if not fits(major, labels, map) then -- no room for two labels: keep the first
         major, labels = { major[1] }, { labels[1] }
       end
-      return { major = major, minor = minor, labels = labels, note = note, map = map }
+      out = { major = major, minor = minor, labels = labels, note = note }
+      break
     end
   end
+  if #out.major < LEAST then
+    local function level(m, l) return fits(m, l, map) end
+    local more = finer(r.xkind, r.x0, r.x1, 2, 8, level)
+    if not more and w >= TURNS then
+      more = finer(r.xkind, r.x0, r.x1, 2, 8, function(m) return lines_apart(m, map) end)
+      if more then more.turned = true end
+    end
+    out = more or out
+  end
+  out.map = map
+  return out
 end
 
 local function y_ticks(panel, r, y, h)
@@ -144,10 +180,10 @@ local function y_ticks(panel, r, y, h)
     local count = max(3, floor(h / 38))
     repeat
       major, minor, labels, note = ticks_of(r.ykind, r.y0, r.y1, count)
-      local least = math.huge
-      for i = 2, #major do least = min(least, math.abs(map(major[i]) - map(major[i - 1]))) end
       count = count - 1
-    until least >= S.tick * S.line + 1 or count < 1
+    until lines_apart(major, map) or count < 1
+    local more = #major < LEAST and finer(r.ykind, r.y0, r.y1, 2, 8, function(m) return lines_apart(m, map) end)
+    if more then major, minor, labels, note = more.major, more.minor, more.labels, more.note end
   end
   return { major = major, minor = minor, labels = labels, note = note, map = map, width = widest(labels) }
 end

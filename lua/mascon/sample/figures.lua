@@ -39,7 +39,7 @@ local function everything(x) return methods.reshape(x, { x:numel() }) end
 ---@return mascon.plot.Figure
 function M.trace(r, opts)
   local rows = picked('sample.trace', r, check.opts('sample.trace', opts, PICK), 30)
-  local fig = plot.figure { rows = #rows, cols = 2, width = 900, height = 40 + 170 * #rows }
+  local fig = plot.figure { rows = #rows, cols = 2, width = 900, height = 40 + 195 * #rows }
   local diverging = r.sample_stats.diverging
   for i, row in ipairs(rows) do
     local chains = row.draws.shape[1]
