@@ -127,7 +127,9 @@ local function finer(kind, lo, hi, count, most, good)
   if kind == 'log' then return nil end
   for c = count, most do
     local major, minor, labels, note = ticks_of(kind, lo, hi, c)
-    if #major >= LEAST and good(major, labels) then return { major = major, minor = minor, labels = labels, note = note } end
+    if #major >= LEAST and good(major, labels) then
+      return { major = major, minor = minor, labels = labels, note = note }
+    end
   end
 end
 
