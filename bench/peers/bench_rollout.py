@@ -18,15 +18,47 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 import rollout_torch as ro
 
 G, C = 64, 3
+MIXED = [(3, 57, 3), (4, 31, 7), (4, 47, 3), (2, 25, 5), (3, 42, 7), (5, 17, 5), (4, 61, 7), (3, 39, 3)]
+REALISATIONS, MIXED_STATES, SMALL_STATES, NOISE = 3, 4, 50, 0.01
 STEPS = {'small': (2, 16, 3, 3), 'deep': (4, 32, 3, 4), 'wide_5': (3, 40, 5, 3), 'wide_7': (2, 32, 7, 3)}
+
+
+def case_of(layers, base, kernel):
+    return dict(type='cnn', channels=C, base=base, layers=layers, kernel=kernel, grid=G, norm='instance',
+                activation='gelu', gelu='exact', groups=32, padding_mode='zeros')  # fmt: skip
+
+
+class Noisy(ro.Operator):
+    """Weights of PyTorch's generator, and white noise on the last hidden tensor, as the reference has both."""
+
+    def weight(self, shape, fan):
+        if self.fresh:
+            self.list.append((2 * torch.rand(shape) - 1) / fan**0.5)
+        return super().weight(shape, fan) if not self.fresh else self.list[-1]
+
+    def conv(self, x, cout, k, bias, stride=1):
+        if k == 1 and bias:  # the last layer
+            x = x + NOISE * torch.randn_like(x)
+        return super().conv(x, cout, k, bias, stride)
+
+
+def rows(operators, states):
+    """Whole rows: weights, a field, steps with noise, features."""
+    with torch.no_grad():
+        for o in operators:
+            net = Noisy(case_of(*o), dtype=torch.float32).eval()
+            x = torch.randn(1, C, G, G).expand(REALISATIONS, C, G, G)
+            out = [x]
+            for _ in range(states - 1):
+                x = x + 0.01 * net(x)
+                out.append(x)
+            ro.features(torch.stack(out))
 
 
 def main():
     torch.manual_seed(1)
     for name, (layers, base, kernel, states) in STEPS.items():
-        case = dict(type='cnn', channels=C, base=base, layers=layers, kernel=kernel, grid=G, norm='instance',
-                    activation='gelu', gelu='exact', groups=32, padding_mode='zeros')  # fmt: skip
-        net = ro.Operator(case, dtype=torch.float32).eval()
+        net = ro.Operator(case_of(layers, base, kernel), dtype=torch.float32).eval()
         x = torch.randn(states, C, G, G)
         with torch.no_grad():
             peer.emit_threads(f'rollout_{name}', lambda: net(x))
@@ -40,6 +72,8 @@ def main():
     x = torch.randn(16, 3, C, G, G)
     with torch.no_grad():
         peer.emit_threads('rollout_features', lambda: ro.features(x))
+    peer.emit_threads('rollout_mixed', lambda: rows(MIXED, MIXED_STATES))
+    peer.emit_threads('rollout_row_small', lambda: rows([(2, 16, 3)], SMALL_STATES))
 
 
 if __name__ == '__main__':

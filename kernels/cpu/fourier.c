@@ -265,24 +265,31 @@ static void columns(const mck_patch *k, int64_t pitch, int high)
     }
 }
 
-/* Where the columns of tiles t .. t + VL - 1 begin; beyond the last: the last. */
-MC_INLINE void begins(const mck_patch *k, int64_t pitch, int64_t t, float **at)
+/* Where the columns of the next VL tiles begin, from tile *column of row *row on; beyond the last:
+ * the last. */
+MC_INLINE void begins(const mck_patch *k, int64_t pitch, int64_t *row, int64_t *column, float **at)
 {
-    const int64_t last = k->rows * k->columns - 1;
     for (int l = 0; l < VL; l++) {
-        const int64_t i = t + l < last ? t + l : last;
-        at[l] = k->work + i / k->columns * N * pitch + i % k->columns * k->tile[1];
+        at[l] = k->work + *row * N * pitch + *column * k->tile[1];
+        if (*column + 1 < k->columns) {
+            ++*column;
+        } else if (*row + 1 < k->rows) {
+            ++*row;
+            *column = 0;
+        }
     }
 }
 
+/* Rows of the spectrum outside, tiles inside: points of a row are few streams through memory. */
 MC_INLINE void rows_to_points(const mck_patch *k, const int kind, int wide)
 {
     const int64_t pitch = MCK_FOURIER_PITCH(k->columns, k->tile[1]);
-    for (int64_t t = 0; t < k->rows * k->columns; t += VL) {
-        float *at[VL];
-        begins(k, pitch, t, at);
-        for (int u = 0; u <= N / 2; u++) {
+    for (int u = 0; u <= N / 2; u++) {
+        int64_t row = 0, column = 0;
+        for (int64_t t = 0; t < k->rows * k->columns; t += VL) {
+            float *at[VL];
             V re[N], im[N];
+            begins(k, pitch, &row, &column, at);
             gather(re, (const float *const *)at, u * pitch);
             for (int q = wide; q < N; q++) re[q] = SET(0);
             if (u % (N / 2)) {
@@ -326,12 +333,13 @@ void MCK(fourier_results)(const mck_patch *k);
 void MCK(fourier_results)(const mck_patch *k)
 {
     const int64_t pitch = MCK_FOURIER_PITCH(k->columns, k->tile[1]), all = k->rows * k->columns;
-    for (int64_t t = 0; t < all; t += VL) {
-        const int lanes = all - t < VL ? (int)(all - t) : VL;
-        float *at[VL];
-        begins(k, pitch, t, at);
-        for (int u = 0; u <= N / 2; u++) {
+    for (int u = 0; u <= N / 2; u++) {
+        int64_t row = 0, column = 0;
+        for (int64_t t = 0; t < all; t += VL) {
+            const int lanes = all - t < VL ? (int)(all - t) : VL;
+            float *at[VL];
             V re[N], im[N];
+            begins(k, pitch, &row, &column, at);
             points_to_row(u, k->v + t, k->step, re, im);
             scatter(re, at, u * pitch, lanes);
             if (u % (N / 2)) scatter(im, at, (N / 2 + u) * pitch, lanes);

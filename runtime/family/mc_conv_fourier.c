@@ -8,7 +8,7 @@
 
 #include "base/mc_memory.h"
 
-#define BLOCK (64 << 20) /* bytes of patches and products of a block, at about */
+#define BLOCK (32 << 20) /* bytes of patches and products of a block, at about */
 #define LEAST 24         /* tiles of a block at least: the width of a tile of conv_rows */
 #define GROUP 64         /* tiles of a call of a map, whose lanes are tiles */
 #define UNITS 1024       /* so many products keep threads busy */

@@ -5,14 +5,7 @@
  * memory. */
 #include "body.h"
 
-#define T float
-#define NAME(x) x##_f32
-
+#include "f32.h"
 #include "block_body.h"
-#undef T
-#undef NAME
-
-#define T double
-#define NAME(x) x##_f64
-
+#include "f64.h"
 #include "block_body.h"

@@ -14,16 +14,10 @@
 #define WIDTH ((int64_t)(32 / sizeof(T)))
 #define BLOCK 512 /* elements that are added in T before their sum is taken to f64 */
 
-#define T float
-#define NAME(x) x##_f32
+#include "f32.h"
 #include "moments.h"
-#undef T
-#undef NAME
-#define T double
-#define NAME(x) x##_f64
+#include "f64.h"
 #include "moments.h"
-#undef T
-#undef NAME
 
 #define ENTRY(f) void MCK(f)(const void *args, int64_t begin, int64_t end, void *work)
 ENTRY(ro_block_f32);

@@ -2,11 +2,7 @@
  * body's instances. */
 #include "body.h"
 
-#define T float
-#define NAME(x) x##_f32
+#include "f32.h"
 #include "power_body.h"
-#undef T
-#undef NAME
-#define T double
-#define NAME(x) x##_f64
+#include "f64.h"
 #include "power_body.h"

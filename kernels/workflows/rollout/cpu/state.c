@@ -25,11 +25,7 @@ typedef int64_t bits_f64 __attribute__((vector_size(64)));
 #define all_but_sign_f32 0x7fffffff
 #define all_but_sign_f64 0x7fffffffffffffff
 
-#define T float
-#define NAME(x) x##_f32
+#include "f32.h"
 #include "state_body.h"
-#undef T
-#undef NAME
-#define T double
-#define NAME(x) x##_f64
+#include "f64.h"
 #include "state_body.h"
