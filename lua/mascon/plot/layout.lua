@@ -15,7 +15,7 @@ local series = require 'mascon.plot.series'
 
 local M = {}
 
-local max, min, floor = math.max, math.min, math.floor
+local max, floor = math.max, math.floor
 
 -- Sizes in px. Text sits on its base line; a line of size s takes about 1.3 s.
 local S = {
