@@ -34,7 +34,7 @@ local ELSEWHERE = {
   pac = 'pac_*_spec',
   pad = 'cases_spec',
   recurrence = 'recurrence_spec',
-  sequence = 'random_sequence_spec',
+  sequence = 'random_sequence_spec', standardise = 'network_norm_spec',
   tridiagonal = 'cases_spec', cross = 'products_spec',
   unique = 'arrayapi_spec',
 }

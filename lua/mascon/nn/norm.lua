@@ -2,6 +2,7 @@
 --
 -- All subtract a mean, divide by the root of a biased variance plus eps, and scale: what differs is over which
 -- elements the moments are taken. Holds these axes.
+local mc = require 'mascon.array'
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'
@@ -14,60 +15,114 @@ local function bad_scale(fname, what, t, expected, level)
   error(('%s: %s is %s; give %s'):format(fname, what, tensor.describe(t), expected), level + 1)
 end
 
-local function kept(axes)
-  local keep = { keepdim = true }
-  for i, a in ipairs(axes) do keep[i] = a end
-  return keep
+--- y weight + bias of tensors that may be absent, in the dtype of these and of x (half.lua).
+local function affine(y, weight, bias, x)
+  if weight then y = y * half.wide(weight) end
+  if bias then y = y + half.wide(bias) end
+  return half.narrow(y, half.result(x, weight, bias))
 end
 
---- (x - mean) / sqrt(variance + eps) over axes, and 1 / sqrt(variance + eps).
-local function standardised(x, axes, eps)
-  local c = x - F.mean(x, kept(axes))
-  local scale = F.rsqrt(F.mean(F.square(c), kept(axes)) + eps)
+-- elements of a row up to which the kernel takes it whole: longer ones are the work of several threads
+local LONGEST = 262144
+
+--- x as [samples, groups, channels of a group, places] for rows of `channels` channels with `places` each; a weight as
+--- [1, groups, channels, 1].
+local function grouped(t, how) return methods.reshape(t, { -1, how.all / how.channels, how.channels, how.places }) end
+local function spread_over(t, how) return methods.reshape(t, { 1, how.all / how.channels, how.channels, 1 }) end
+local OVER = { 3, 4, keepdim = true }
+
+--- (x - mean) / sqrt(variance + eps) of rows, and 1 / sqrt(variance + eps).
+local function standardised(x, how)
+  local c = grouped(x, how)
+  c = c - F.mean(c, OVER)
+  local scale = F.rsqrt(F.mean(F.square(c), OVER) + how.eps)
   return c * scale, scale
 end
 
---- The same with a derivative of its own, which keeps the result instead of its steps:
---- scale (g - mean(g) - y mean(g y)).
-local function standard(x, axes, eps)
-  local custom = require 'mascon.transform.custom'
-  return custom.custom_vjp(function(t) return (standardised(t, axes, eps)) end, {
-    forward = function(t)
-      local y, scale = standardised(t, axes, eps)
-      return y, { y, scale }
-    end,
-    backward = function(kept_of, g)
-      local y, scale = kept_of[1], kept_of[2]
-      local along = F.mean(F.multiply_no_nan(y, g), kept(axes))
-      return F.multiply_no_nan(scale, g - F.mean(g, kept(axes)) - F.multiply_no_nan(y, along))
-    end,
-  })(x)
+--- The same by operations: y weight + bias.
+local function composed(a, how)
+  local y = standardised(a.x, how)
+  if a.weight then y = y * spread_over(a.weight, how) end
+  if a.bias then y = y + spread_over(a.bias, how) end
+  return methods.reshape(y, a.x.shape)
 end
 
---- What is standardised channel by channel: x [n, c, ...] in the dtype of its arithmetic; groups of channels of each
---- sample, or nil: each channel over the batch.
+--- Gradients of x, weight and bias from that of the result: scale (h - mean(h) - y mean(h y)), h = g weight.
+local function composed_back(a, how)
+  local y, scale = standardised(a.x, how)
+  local g = grouped(a.g, how)
+  local h = a.weight and g * spread_over(a.weight, how) or g
+  local along = F.mean(F.multiply_no_nan(y, h), OVER)
+  local back = F.multiply_no_nan(scale, h - F.mean(h, OVER) - F.multiply_no_nan(y, along))
+  local found = { x = methods.reshape(back, a.x.shape) }
+  if a.weight then
+    found.weight = methods.reshape(F.sum(F.multiply_no_nan(y, g), { 1, 4 }), -1)
+    found.bias = methods.reshape(F.sum(g, { 1, 4 }), -1)
+  end
+  return found
+end
+
+--- A row of the op table on these operands.
+local function kernel(name, nout, list, a, how)
+  list[#list + 1] = a.weight
+  list[#list + 1] = a.bias
+  return op.raw(name, list, { channels = how.channels, places = how.places, weight = a.weight ~= nil,
+    bias = a.bias ~= nil, eps = how.eps }, nout)
+end
+
+local function by_kernel(a, how) return kernel('standardise', 1, { a.x }, a, how)[1] end
+
+local function by_kernel_back(a, how)
+  local out = kernel('standardise_back', 2, { a.g, a.x }, { weight = a.weight }, how)
+  local found = { x = out[1] }
+  if a.weight then found.weight, found.bias = out[2][1], out[2][2] end
+  return found
+end
+
+--- Rows of x standardised, weight y + bias; how: channels of a row, places of a channel, all channels, eps.
+---
+--- On the CPU both ways are kernels, which keep only their operands. Derivatives of the second one are composed.
+local function rows(x, weight, bias, how)
+  local custom = require 'mascon.transform.custom'
+  local vjp = require 'mascon.transform'.vjp
+  if x:numel() == 0 then return affine(x, weight and mc.sum(weight) * 0, bias and mc.sum(bias) * 0, x) end
+  if bias and not weight then weight = mc.ones_like(bias) end
+  if weight then weight = methods.reshape(half.wide(weight), -1) end
+  if bias then bias = methods.reshape(half.wide(bias), -1) end
+  local fast = x.device == 'cpu' and how.channels * how.places <= LONGEST
+  -- each is its own forward pass, so that derivatives of any order go by these rules
+  local result, back
+  back = custom.custom_vjp(function(a) return (fast and by_kernel_back or composed_back)(a, how) end, {
+    forward = function(a) return back(a), a end,
+    backward = function(a, g)
+      local _, way = vjp(function(t) return composed_back(t, how) end, a)
+      return way(g)
+    end,
+  })
+  result = custom.custom_vjp(function(a) return (fast and by_kernel or composed)(a, how) end, {
+    forward = function(a) return result(a), a end,
+    backward = function(a, g)
+      local found = back { g = g, x = a.x, weight = a.weight }
+      return { x = found.x, weight = a.weight and found.weight, bias = a.bias and found.bias }
+    end,
+  })
+  return result { x = x, weight = weight, bias = bias }
+end
+
+--- Each channel standardised over the batch: x [n, c, ...] in the dtype of its arithmetic.
 ---
 --- Everything follows from means over the places of a channel, of x, (x - mean)^2, g and g (mean - x): numbers [n, c],
 --- so that x is read twice for the moments and once for the result, x and g once for the sums and once for the
 --- derivative A g + B x + C. m - x here and x - m there are written so that passes do not share them through memory.
-local function by_channels(x, groups, weight, bias, eps)
+local function by_channels(x, weight, bias, eps)
   local custom = require 'mascon.transform.custom'
   local shape, flat = x.shape, x.ndim == 2
   local n, c = shape[1], shape[2]
   local places = flat and 1 or x:numel() / math.max(n * c, 1)
   local function spread(t) return flat and t or methods.expand_dims(t, 3) end
   local function over_places(t) return flat and t or F.mean(t, 3) end
-  -- mean over the channels or samples that share moments: [n or 1, c]
-  local function shared(t)
-    if not groups then return F.mean(t, { 1, keepdim = true }) end
-    if groups == c then return t end
-    t = F.mean(methods.reshape(t, { n, groups, c / groups }), { 3, keepdim = true })
-    return methods.reshape(methods.broadcast_to(t, { n, groups, c / groups }), { n, c })
-  end
-  local function weighed(t, w)
-    if not w then return shared(t) end
-    return groups and shared(t * w) or shared(t) * w
-  end
+  local function shared(t) return F.mean(t, { 1, keepdim = true }) end -- over the samples: [1, c]
+  local function weighed(t, w) return w and shared(t) * w or shared(t) end
   local function result(a)
     local m = shared(over_places(a.x))
     local scale = F.rsqrt(shared(over_places(F.square(spread(m) - a.x))) + eps)
@@ -93,16 +148,12 @@ local function by_channels(x, groups, weight, bias, eps)
   return flat and y or methods.reshape(y, shape)
 end
 
---- y weight + bias of tensors that may be absent, in the dtype of these and of x (half.lua).
-local function affine(y, weight, bias, x)
-  if weight then y = y * half.wide(weight) end
-  if bias then y = y + half.wide(bias) end
-  return half.narrow(y, half.result(x, weight, bias))
-end
-
---- by_channels with operands of any floating dtype, and its result in theirs.
-local function channelwise(x, groups, o)
-  local y = by_channels(half.wide(x), groups, o.weight and half.wide(o.weight), o.bias and half.wide(o.bias), o.eps)
+--- Groups of channels of each sample standardised, with operands of any floating dtype, and the result in theirs.
+local function in_groups(x, groups, o)
+  local places = 1
+  for i = 3, x.ndim do places = places * x.shape[i] end
+  local c = x.shape[2]
+  local y = rows(half.wide(x), o.weight, o.bias, { channels = c / groups, places = places, all = c, eps = o.eps })
   return half.narrow(y, half.result(x, o.weight, o.bias))
 end
 
@@ -144,12 +195,15 @@ local SCALED = { weight = { nil, 'tensor' }, bias = { nil, 'tensor' }, eps = { 1
 function M.layer_norm(x, sizes, opts)
   x = op.operand('nn.layer_norm', x, 2)
   local o = check.opts('nn.layer_norm', opts, SCALED, 3)
-  local axes, list = last_sizes('nn.layer_norm', x, sizes, 3)
+  local _, list = last_sizes('nn.layer_norm', x, sizes, 3)
   for _, what in ipairs { 'weight', 'bias' } do
     if o[what] and not same_shape(o[what], list) then bad_scale('nn.layer_norm', what, o[what],
       'one of the sizes of the last axes', 2) end
   end
-  return affine(standard(half.wide(x), axes, o.eps), o.weight, o.bias, x)
+  local n = 1
+  for _, k in ipairs(list) do n = n * k end
+  local y = rows(half.wide(x), o.weight, o.bias, { channels = n, places = 1, all = n, eps = o.eps })
+  return half.narrow(y, half.result(x, o.weight, o.bias))
 end
 
 local RMS = { weight = { nil, 'tensor' }, eps = { 1e-6, 'number >= 0' } }
@@ -203,14 +257,9 @@ function M.group_norm(x, groups, opts)
   if x.shape[2] % groups ~= 0 then
     error(('nn.group_norm: %d groups do not divide the channels of %s'):format(groups, tensor.describe(x)), 2)
   end
-  local weight, bias = by_channel('nn.group_norm', 'weight', o.weight, x, 2),
-    by_channel('nn.group_norm', 'bias', o.bias, x, 2)
-  if x:numel() == 0 then return affine(half.wide(x), weight, bias, x) end
-  if x.ndim == 2 then -- a channel is one number: groups are rows
-    local parts = methods.reshape(half.wide(x), { x.shape[1], groups, -1 })
-    return affine(methods.reshape(standard(parts, { 3 }, o.eps), x.shape), weight, bias, x)
-  end
-  return channelwise(x, groups, o)
+  by_channel('nn.group_norm', 'weight', o.weight, x, 2)
+  by_channel('nn.group_norm', 'bias', o.bias, x, 2)
+  return in_groups(x, groups, o)
 end
 
 --- Standardises each channel of each sample over its places, then scales.
@@ -226,10 +275,9 @@ function M.instance_norm(x, opts)
     error(('nn.instance_norm: operand is %s; it needs axes of batch, channels and places'):format(tensor.describe(x)),
       2)
   end
-  local weight, bias = by_channel('nn.instance_norm', 'weight', o.weight, x, 2),
-    by_channel('nn.instance_norm', 'bias', o.bias, x, 2)
-  if x:numel() == 0 then return affine(half.wide(x), weight, bias, x) end
-  return channelwise(x, x.shape[2], o)
+  by_channel('nn.instance_norm', 'weight', o.weight, x, 2)
+  by_channel('nn.instance_norm', 'bias', o.bias, x, 2)
+  return in_groups(x, x.shape[2], o)
 end
 
 local BATCH = {
@@ -271,7 +319,8 @@ function M.batch_norm(x, running_mean, running_var, opts)
     tensor.describe(x), n), 2) end
   local axes = { 1 }
   for i = 3, x.ndim do axes[#axes + 1] = i end
-  local y = channelwise(x, nil, o)
+  local y = by_channels(half.wide(x), o.weight and half.wide(o.weight), o.bias and half.wide(o.bias), o.eps)
+  y = half.narrow(y, half.result(x, o.weight, o.bias))
   if not running_mean then return y end
   local m, still = o.momentum, require 'mascon.transform.custom'.stop_gradient(half.wide(x))
   local new_mean = half.wide(running_mean) * (1 - m) + F.mean(still, axes) * m

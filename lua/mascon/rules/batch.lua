@@ -4,6 +4,7 @@
 -- node; x: its operands, with batched[i] those that have `size` copies along a new first axis. By family of the op
 -- table.
 local mc = require 'mascon.array'
+local op = require 'mascon.core.op'
 local recording = require 'mascon.graph.recording'
 local tensor = require 'mascon.core.tensor'
 local random = require 'mascon.random.key'
@@ -161,6 +162,25 @@ end
 function R.tridiagonal(n, x, batched)
   if batched[1] then return nil end
   return { call(n, { x[1], x[2]:moveaxis(1, -1):contiguous() })[1]:moveaxis(-1, 1) }
+end
+
+--- Rows that share weights: more of them. What they add up to the weights is a sum for each element of the batch.
+function R.standardise(n, x, batched, size)
+  local back = n.row.variant == 'back'
+  local operands, y = back and 2 or 1, {}
+  for i, t in ipairs(x) do
+    if i > operands and batched[i] then return nil end
+    y[i] = i <= operands and spread(t, batched[i], size) or t
+  end
+  local out = call(n, y)
+  if not back then return out end
+  local p = recording.params(n.params)
+  local k, places = tonumber(p.i[0]), tonumber(p.i[1])
+  p.i[2], p.i[3] = 0, 0
+  local straight = recording.call(op.rows.standardise, 1, { y[2] }, p)[1]
+  local form = { size, -1, (y[3] and y[3].shape[1] or k) / k, k, places }
+  local function summed(t) return mc.sum(t:reshape(form), { 2, 5 }):reshape(size, -1) end
+  return { out[1], mc.stack({ summed(mc.multiply_no_nan(straight, y[1])), summed(y[1]) }, 2) }
 end
 
 -- ---------------------------------------------------------------- products and linear algebra

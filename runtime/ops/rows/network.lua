@@ -66,6 +66,18 @@ of('norm', {
     source = 'Batch normalization, 2015', work = 3.1 },
 })
 
+-- what the first four are computed by on the CPU; their derivatives are composed in mascon.nn.norm
+local SHAPES = W.join(W.ints 'channels places', { { 'weight', 'bool', false }, { 'bias', 'bool', false },
+  { 'eps', 'number', 0 } })
+for _, r in ipairs {
+  { 'standardise', 'result', 1, 'rows of channels less their mean, over their standard deviation, scaled' },
+  { 'standardise_back', 'back', 2, 'gradients of the operands of standardise' },
+} do
+  op { r[1], family = 'standardise', mixed = 'f32', internal = true, variant = r[2], nin = 'list', nout = r[3],
+    dtypes = FLOAT, promote = 'float', method = false, params = SHAPES, tol = 'ACCUM', doc = r[4],
+    rules = 'none: nn.layer_norm and its kin have them', source = 'Layer normalization, 2016' }
+end
+
 -- ---------------------------------------------------------------- windows and attention
 local pools = {}
 for d, places in ipairs { 'one axis', 'two axes', 'three axes' } do
@@ -132,6 +144,7 @@ for _, r in ipairs(list) do r.nin, r.namespace, r.method, r.tol, r.promote, r.wo
 composed('mascon.nn.convolution', FLOAT, list)
 
 -- ---------------------------------------------------------------- kernels
+kernels('standardise', { { 'standardise', { 'f32', 'f64' } }, { 'standardise_back', { 'f32', 'f64' } } })
 kernels('conv', { { 'conv_rows', { 'f32', 'f64' } }, { 'conv_dots', { 'f32', 'f64' } } })
 functions [[
   conv_copy_f32 conv_copy_f64 conv_fold_f32 conv_fold_f64
