@@ -1,34 +1,41 @@
 -- xpcs_conformance_spec.lua - what the definition of the XPCS workflow asks for, line by line, and where it is tested.
 --
+-- Each line: the item, the spec and the beginning of its `it`.
 -- | conformance list | tested in |
--- | 1 - 7 constants, values, symmetry, bounds, floors | xpcs_spec: the model |
--- | 8 sin x / x and its derivative | xpcs_spec: derivatives, angles across the flow; here: x = 0 and x = pi |
--- | 9 turned angles | xpcs_spec: across the flow, phi + 180 |
--- | 10 derivatives | xpcs_spec: central differences; the pass against columns written out |
--- | 11 chi2 of a constant error | here |
--- | 12 diagonal, half matrices | xpcs_spec: prepare |
--- | 13, 14 recovery without noise, five starts, bits | xpcs_fit_spec |
--- | 15 SciPy's solutions under every loss | xpcs_fit_spec, golden/xpcs.npz |
--- | 16 residuals are unscaled under every loss | xpcs_fit_spec: chi2 of robust fits; here: a linear problem |
--- | 17 iterates inside the bounds, marks at bounds | here |
--- | 18 strategies and tile orders | xpcs_source_spec: streams, xpcs_spec: blocks |
--- | 19 checkpoints | xpcs_state_spec; here: a process that is killed |
--- | 20 what is not determined | xpcs_fit_spec: verdict |
--- | 21 orders of the integral | xpcs_spec |
--- | 22 HDF5 layouts | xpcs_source_spec |
--- | 23 sets A and B | xpcs_spec, xpcs_fit_spec |
+-- | 1, 2, 3 constants, laminar values, smooth and exact | xpcs_spec: has the constants and the values |
+-- | 4 laminar without shear, static values | here: 4; xpcs_spec: has the constants and the values |
+-- | 5 constant D | xpcs_spec: has the constants and the values |
+-- | 6 the diagonal | here: 4 (the first values); xpcs_fit_spec: counts pairs once |
+-- | 7 symmetric, bounded, falling, floored | xpcs_spec: is symmetric, bounded |
+-- | 8 sin x / x: 0, pi, even, continuous | here: 8, 11 |
+-- | 9 turned angles | xpcs_spec: is symmetric, bounded |
+-- | 10 derivatives: central differences, dual numbers | xpcs_spec: has derivatives, agrees with residuals; here: 10 |
+-- | 11 chi2 of no residual and of a constant one | here: 8, 11 |
+-- | 12 diagonal corrections, half matrices | xpcs_spec: corrects the diagonal, makes a half matrix full |
+-- | 13 recovery without noise | xpcs_fit_spec: finds the truth of data without noise |
+-- | 14 five starts, reruns to the bit | xpcs_fit_spec: finds the truth, is the same to the bit |
+-- | 15 SciPy | xpcs_fit_spec: agrees with SciPy under every loss (golden/xpcs.npz) |
+-- | 16 linear problem; unscaled residuals | here: 16, 17; xpcs_fit_spec: agrees with SciPy (chi2 of robust fits) |
+-- | 17 inside the bounds, marks | here: 16, 17 |
+-- | 18 strategies, tile orders | xpcs_source_spec: streams from a packed file; xpcs_spec: gives the same bits |
+-- | 19 checkpoints: killed, cut, changed | here: a fit that is killed; xpcs_state_spec; xpcs_bad_input_spec: 9 |
+-- | 20 what is not determined | xpcs_fit_spec: names D0 and D_offset, names phi0, names shear |
+-- | 21 orders of the integral | xpcs_spec: integrates with the orders |
+-- | 22 HDF5 layouts | xpcs_source_spec: reads the APS-U layout, reads the APS layout |
+-- | 23 sets A and B | xpcs_spec: makes the sets A and B, gives the sums; xpcs_fit_spec: reaches the reference |
 -- | what the workflow must show | tested in |
--- | solutions of SciPy on the sets | xpcs_fit_spec; own models: xpcs_own_spec; joint: xpcs_joint_spec |
+-- | own models; joint fits | xpcs_own_spec; xpcs_joint_spec |
 -- | intervals hold the truth at their level | soak coverage (500 sets; 25 of them in make test), docs/xpcs.md |
 -- | files of both layouts as h5py writes them, by name what is wrong | xpcs_source_spec |
 -- | times with gaps, other q and units, half matrices, lost frames, constants | xpcs_examine_spec |
 -- | sigma, masks per point, in memory, by strips, from a packed file | xpcs_options_spec |
--- | bad input: message and exit code | script_xpcs_spec; sigma: xpcs_options_spec; checkpoints: xpcs_state_spec |
+-- | bad input: message and exit status, line by line | xpcs_bad_input_spec |
+-- | stopped: sentence, exit status, files; two runs on one output | xpcs_stop_spec |
 -- | killed and resumed, disk full, cut files | here, soak xpcs_kills; xpcs_state_spec; xpcs_source_spec |
 -- | bits for 1, 2, 4 threads, blocks, resume; f32 | xpcs_spec, xpcs_fit_spec, xpcs_state_spec |
 -- | peak memory: max_memory, plan, f32 and 300 MB | xpcs_memory_spec |
--- | what is not determined is named | xpcs_fit_spec: verdict |
--- | configurations of homodyne, options | xpcs_options_spec, script_xpcs_spec |
+-- | true values of simulations | xpcs_truth_spec |
+-- | options and configurations of homodyne | xpcs_homodyne_spec, xpcs_options_spec, script_xpcs_spec |
 -- Not among the tests: figures of speed (bench/xpcs.lua), upstream's own templates, which are not ours to keep.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local script, process = support.load 'script', support.load 'process'
@@ -48,6 +55,51 @@ local function shell(line)
 end
 
 describe('the conformance list', function()
+  it('4: laminar flow without shear is the static model, but for the smooth distance', function()
+    local kd, ks = xpcs.model.constants { q = 0.01, gap = 2e6, dt = 0.1 }
+    local function row(physics, legacy)
+      return xpcs.model.c2({ t = mc.arange(0, 7) * 0.1, kd = kd, ks = ks, physics = physics, legacy_abs = legacy }, 0,
+        0.3, 1)[1]
+    end
+    local still = row({ 1000, 0.5, 10 }, false)
+    for phi0, want in pairs { [0] = { 1.299999979733, 1.299161402156, 1.296483434498, 1.288163447148 },
+      [5] = { 1.299999979887, 1.299161402310, 1.296483434650, 1.288163447295 } } do
+      local smooth, exact = row({ 1000, 0.5, 10, 0, 0.5, 0, phi0 }, true), row({ 1000, 0.5, 10, 0, 0.5, 0, phi0 }, false)
+      for k, at in ipairs { 1, 2, 4, 8 } do
+        near(want[k], smooth[at]:item(), 1e-11)
+        near(still[at]:item(), smooth[at]:item(), 3e-8)
+        near(still[at]:item(), exact[at]:item(), 1e-13)
+      end
+    end
+  end)
+
+  it('10: derivatives agree with those of dual numbers', function()
+    local kd, ks = xpcs.model.constants { q = 0.01, gap = 2e6, dt = 0.25 }
+    local n, phi = 12, 30
+    local t = mc.arange(1, n) * 0.25
+    local function running(f)
+      return mc.concat({ mc.zeros { 1 }, mc.cumulative_sum((f[{ { 1, n - 1 } }] + f[{ { 2, n } }]) * 0.5) }, 1)
+    end
+    local function g1(p) -- all pairs of the first time, where no branch is taken
+      local A, B = running(t ^ p[2] * p[1] + p[3]), running(t ^ p[5] * p[4] + p[6])
+      local a, b = A[{ { 2, n } }] - A[{ { 1, 1 } }], B[{ { 2, n } }] - B[{ { 1, 1 } }]
+      local x = b * ks * mc.cos((p[7] - phi) * (math.pi / 180))
+      local s = mc.sin(x) / x
+      return mc.exp(a * -kd) * s * s
+    end
+    local at = { 5000, 0.3, 900, 4e-4, -0.25, 1.2e-4, 4 }
+    local J = mc.jacfwd(g1)(mc.tensor(at))
+    local value, d = xpcs.model.g1({ t = t, kd = kd, ks = ks, physics = at }, phi, true)
+    local want = (g1(mc.tensor(at)))
+    for k = 1, 7 do
+      local own = d[k][{ 1, { 2, n } }]
+      -- d holds derivatives of g1^2
+      local dual = J[{ mc.all, k }] * want * 2
+      assert.is_true(mc.max(mc.abs(own - dual)):item() <= 1e-12 * mc.max(mc.abs(dual)):item(), 'parameter ' .. k)
+    end
+    near(0, mc.max(mc.abs(value[{ 1, { 2, n } }] - want)):item(), 1e-14)
+  end)
+
   it('8, 11: sin x / x at 0 and pi, chi2 of a constant error', function()
     -- kS B = pi between the first and the second time, at phi = phi0
     local t = mc.arange(1, 3) * 1.0
@@ -56,6 +108,14 @@ describe('the conformance list', function()
     near(1e-10, g1[{ 1, 2 }]:item(), 1e-20)
     g1 = xpcs.model.g1({ t = t, kd = 0, ks = math.pi / 2, physics = { 1, 0, 0, 1, 0, 0, 0 } }, 0)
     near((2 / math.pi) ^ 2, g1[{ 1, 2 }]:item(), 1e-15)
+    local function sinc(x) -- of the phase x, forwards or backwards in the flow
+      return math.sqrt(xpcs.model.g1({ t = t, kd = 0, ks = x, physics = { 1, 0, 0, 1, 0, 0, 0 } }, 0)[{ 1, 2 }]:item())
+    end
+    for _, x in ipairs { 1e-6, 1e-4, 1e-2, 0.1, 1, 2.5 } do
+      near(math.sin(x) / x, sinc(x), 1e-15)
+      near(sinc(x), sinc(-x), 0)
+    end
+    for _, x in ipairs { 1e-4, 1e-2, 0.1 } do near(sinc(x * (1 - 1e-15)), sinc(x * (1 + 1e-15)), 1e-15) end
     local s = xpcs.simulate { n = 20, q = 0.01, phi = { 0, 30 }, sigma = 0 }
     s.c2 = s.c2 + 0.02
     local d = xpcs.data.of(s)
