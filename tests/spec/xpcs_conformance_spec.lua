@@ -64,7 +64,8 @@ describe('the conformance list', function()
     local still = row({ 1000, 0.5, 10 }, false)
     for phi0, want in pairs { [0] = { 1.299999979733, 1.299161402156, 1.296483434498, 1.288163447148 },
       [5] = { 1.299999979887, 1.299161402310, 1.296483434650, 1.288163447295 } } do
-      local smooth, exact = row({ 1000, 0.5, 10, 0, 0.5, 0, phi0 }, true), row({ 1000, 0.5, 10, 0, 0.5, 0, phi0 }, false)
+      local physics = { 1000, 0.5, 10, 0, 0.5, 0, phi0 }
+      local smooth, exact = row(physics, true), row(physics, false)
       for k, at in ipairs { 1, 2, 4, 8 } do
         near(want[k], smooth[at]:item(), 1e-11)
         near(still[at]:item(), smooth[at]:item(), 3e-8)
