@@ -260,6 +260,12 @@ parameter_space:
     assert.same({ 5, 9 }, { static.p, laminar.p })
     assert.is_true(laminar.seconds > static.seconds)
     assert.is_true(of({ method = 'both' }).seconds > 10 * static.seconds)
+    -- of what was measured: a fit of 7 parameters and its profiles, 16 gradients of a draw
+    assert.is_true(of({ laminar_flow = true, profile = 0.95 }).seconds < 20 * laminar.seconds)
+    local drawn = of({ method = 'cmc', n_samples = 100, n_warmup = 100, n_chains = 1 })
+    assert.is_truthy(table.concat(drawn.parts, ' '):find('about 3200 gradients', 1, true))
+    assert.is_true(of({ laminar_flow = true, loss = 'soft_l1' }).seconds > laminar.seconds)
+    assert.is_true(of({ laminar_flow = true, scaling = 'individual' }).seconds > laminar.seconds)
     local two, lines = of({ laminar_flow = true, joint = { '0.02' } }, 2)
     assert.equal(11, two.p)
     assert.is_true(two.seconds > laminar.seconds and two.bytes > laminar.bytes)

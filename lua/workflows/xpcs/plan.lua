@@ -21,40 +21,59 @@ function M.strategy(N, p, free)
     upstream_jacobian_gb = 6.5 * N * p * 8 / 2 ^ 30 }
 end
 
--- measured: laminar, averaged scaling, points (pairs i < j times angles) per second and thread of one AVX2 core at 2.4
--- GHz
-local RATE = { static = 1.2e9, laminar_flow = 2.5e8 }
+-- measured: points (pairs i < j times angles) of a pass per second and thread of one AVX2 core at 2.4 GHz; and the
+-- share of it where every angle has its own contrast and offset
+local RATE = { static = { linear = 1.1e9, robust = 2.2e8 }, laminar_flow = { linear = 2.5e8, robust = 1.4e8 } }
+local EACH = 0.55
+-- passes of a fit and of the two ends of a profile, the median of simulated data sets; seconds of one besides its
+-- points
+local PASSES, PROFILE, PASS = 15, 100, 3e-4
+
+--- Seconds of a pass.
+---@param o table points, mode, scaling (resolved), loss, threads
+local function pass_of(o)
+  local rate = RATE[o.mode] or RATE.laminar_flow
+  rate = rate[(o.loss or 'linear') == 'linear' and 'linear' or 'robust']
+  if o.scaling == 'individual' or o.scaling == 'fourier' then rate = rate * EACH end
+  return PASS + o.points / rate / math.max(o.threads or 1, 1)
+end
 
 --- Bytes and seconds of a fit.
----@param o table n, F, dtype, mode, p, threads, passes 25
+---@param o table n, F, dtype, mode, scaling, loss, p, threads, passes
 ---@return table bytes, seconds, seconds_per_pass, label, details
 function M.cost(o)
   local packed = data.bytes(o.n, o.F, o.dtype or 'f64')
   local pairs_ = o.F * o.n * (o.n - 1) / 2
-  local pass = pairs_ / (RATE[o.mode] or RATE.laminar_flow) / math.max(o.threads or 1, 1)
+  local pass = pass_of { points = pairs_, mode = o.mode, scaling = o.scaling, loss = o.loss, threads = o.threads }
   local label, details = M.strategy(o.F * o.n ^ 2, o.p or 9, o.free)
   local source = require 'workflows.xpcs.source'
   local least = source.least(o.n, o.F)
   local way, bytes = source.way(o.n + 1, o.F, { dtype = o.dtype, max_memory = o.max_memory, pack = o.streamed,
     block_values = 2 ^ 22 })
   return { bytes = math.min(bytes, o.max_memory or math.huge), way = way, least = least, packed = packed,
-    seconds = pass * (o.passes or 25),
+    seconds = pass * (o.passes or PASSES),
     seconds_per_pass = pass, label = label, details = details, points = pairs_ }
 end
 
 -- CPU seconds, measured on the core of RATE: program, tables and report; a scan for the start; a point read and packed;
 -- a value of fitted_data written; a point of one pass of a model of the user's, of few operations
-local FIXED, SCAN, READ, WRITTEN, OWN = 0.8, 0.3, 1.5e-7, 4e-8, 2.5e-7
-local OWN_PASSES, GRADIENTS = 12, 7 -- passes of such a fit; gradients of a draw
+local FIXED, SCAN, READ, WRITTEN, OWN = 0.3, 0.1, 1.5e-7, 4e-8, 2.5e-7
+local OWN_PASSES, GRADIENTS, GRADIENT = 12, 16, 2e-4 -- passes of such a fit; gradients of a draw, seconds beside one
+
+--- The scaling of a data set of F angles, and free numbers of contrast and of offset.
+local function scaling_of(s, F)
+  local scaling = s.fit.scaling or 'auto'
+  if scaling == 'auto' then scaling = F >= (s.fit.constant_scaling_threshold or 3) and 'averaged' or 'individual' end
+  return scaling, scaling == 'averaged' and 1 or scaling == 'individual' and F or scaling == 'fourier'
+    and math.min(F, 2 * (s.fit.fourier_order or 2) + 1) or 0
+end
 
 --- Free parameters of a run over a data set of F angles, as far as names tell; later: it is not the first one of a
 --- joint fit, and brings only what is not shared.
 local function free_of(s, F, later)
-  local scaling, fixed, own = s.fit.scaling or 'auto', 0, 0
-  if scaling == 'auto' then scaling = F >= (s.fit.constant_scaling_threshold or 3) and 'averaged' or 'individual' end
+  local fixed, own = 0, 0
   for _ in pairs(s.fit.fixed or {}) do fixed = fixed + 1 end
-  local m = scaling == 'averaged' and 1 or scaling == 'individual' and F or scaling == 'fourier'
-    and math.min(F, 2 * (s.fit.fourier_order or 2) + 1) or 0
+  local _, m = scaling_of(s, F)
   if s.model then for _ in pairs(s.model.p0) do own = own + 1 end
   else own = s.open.mode == 'laminar_flow' and 7 or 3 end
   if later then own, fixed = s.shared and math.max(own - fixed - #s.shared, 0) or 0, 0 end
@@ -68,11 +87,12 @@ end
 ---@return table seconds, bytes, p, parts (words), first (cost of the first data set)
 function M.of_run(s, list, threads)
   local mode = s.open.mode == 'laminar_flow' and 'laminar_flow' or 'static'
-  local p, points, bytes, parts, written, first = 0, 0, 0, {}, 0, nil
+  local p, points, bytes, parts, written, pass, first = 0, 0, 0, {}, 0, 0, nil
   for i, d in ipairs(list) do
     p = p + free_of(s, d.F, i > 1)
     local c = M.cost { n = d.n, F = d.F, dtype = d.dtype, mode = mode, p = free_of(s, d.F), threads = threads,
-      streamed = d.streamed, max_memory = s.open.max_memory }
+      streamed = d.streamed, max_memory = s.open.max_memory, scaling = scaling_of(s, d.F), loss = s.fit.loss }
+    pass = pass + c.seconds_per_pass
     first = first or c
     points, written = points + c.points, written + 7 * d.F * d.n ^ 2
     -- an .npz is mapped: its pages count
@@ -81,8 +101,7 @@ function M.of_run(s, list, threads)
     bytes = i == 1 and c.bytes + more or bytes + c.packed + more
   end
   bytes = math.min(bytes, s.open.max_memory or math.huge)
-  local pass = points / RATE[mode] / threads
-  local fit = 25 * pass + SCAN * #list
+  local fit = PASSES * pass + SCAN * #list
   if s.model then fit = OWN_PASSES * points * OWN / threads end
   if #list > 1 then fit = fit * (1 + #list) end
   local seconds = FIXED + READ * points + (s.arrays and WRITTEN * written or 0) + fit
@@ -92,14 +111,15 @@ function M.of_run(s, list, threads)
     parts[#parts + 1] = ('up to %.2g s more for other starts, when the first fit is not good'):format(most)
   end
   if s.level then
-    local more = 2 * 8 * fit * (mode == 'static' and 3 or 7)
+    local more = PROFILE * pass * (mode == 'static' and 3 or 7)
     seconds, parts[#parts + 1] = seconds + more, ('profiles %.2g s'):format(more)
   end
   if s.method ~= 'nlsq' then
     local o = s.posterior
     local gradients = GRADIENTS * ((o.draws or 1000) + (o.warmup or 500)) * (o.chains or 4)
-    local more = 2 * pass * gradients * (o.shards and 2 or 1)
-    seconds, parts[#parts + 1] = seconds + more, ('posterior %.2g s (%d gradients)'):format(more, gradients)
+    local each = pass_of { points = points, mode = mode, scaling = scaling_of(s, list[1].F), threads = threads }
+    local more = (each + GRADIENT) * gradients * (o.shards and 2 or 1)
+    seconds, parts[#parts + 1] = seconds + more, ('posterior %.2g s (about %d gradients)'):format(more, gradients)
   end
   return { seconds = seconds, bytes = bytes, p = p, parts = parts, first = first, points = points }
 end
