@@ -93,6 +93,8 @@ local function whole(s, f, ...)
     (s.model or s.joint) and 'the same command begins anew' or s.checkpoints
     and ('the same command goes on from the last checkpoint in %s, if there is one'):format(s.checkpoints)
     or 'the same command begins anew, with --checkpoint-dir it could go on where it stopped'))
+  local reached = not s.checkpoints and run.reached(s)
+  if reached then io.stderr:write(('xpcs: %s\n'):format(reached)) end
   os.exit(word == 'terminated' and 143 or 130)
 end
 

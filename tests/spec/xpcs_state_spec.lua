@@ -84,6 +84,50 @@ describe('xpcs.state', function()
     assert.is_truthy(table.concat(other.warnings, '\n'):find('belongs to other data', 1, true))
   end)
 
+  it('sees by the sums of the first pass that values of the data are others', function()
+    local c = s.c2:copy()
+    c[{ 2, 5, 90 }], c[{ 2, 90, 5 }] = c[{ 2, 5, 90 }] + 1e-9, c[{ 2, 90, 5 }] + 1e-9
+    local function options(engine)
+      return { sigma = 0.01, initial = { D0 = 900 }, contrast = { 0.3, 0.3, 0.3, 0.3 }, offset = { 1, 1, 1, 1 },
+        engine = engine }
+    end
+    local with = options()
+    local other = xpcs.data.of { c2 = c, phi = s.phi, t = s.t, q = s.q, dt = s.dt, gap = s.gap, mode = s.mode }
+    for _, after in ipairs { 2, 30 } do
+      local state = xpcs.state.new(d, with, { dir = folder, every = 0, block_values = 1 })
+      local left = after
+      state.watch = function()
+        left = left - 1
+        if left == 0 then error('terminated', 0) end
+      end
+      assert.is_false(pcall(xpcs.fit, d, options(state.engine)))
+      local r = xpcs.state.fit(other, with, { dir = folder, every = 1e9, block_values = 1 })
+      assert.is_false(r.resumed)
+      assert.is_truthy(table.concat(r.warnings, '\n'):find('belongs to other data', 1, true))
+      assert.is_true(r.chi2 == xpcs.fit(other, with).chi2)
+      os.execute("rm -rf '" .. folder .. "'")
+    end
+  end)
+
+  it('without checkpoints leaves the point it had reached, as options', function()
+    local calls = 0
+    local function engine(...)
+      calls = calls + 1
+      if calls == 4 then error('terminated', 0) end
+      return xpcs.pass.run(...)
+    end
+    local settings = { fit = { sigma = 0.01, engine = engine }, streaming = {}, multi_start = {}, cmaes = {} }
+    assert.is_nil(xpcs.run.reached(settings))
+    assert.is_false(pcall(xpcs.run.fit, settings, d, true))
+    local words = xpcs.run.reached(settings)
+    assert.matches('^it had come to a cost of [%d.]+; to start from there add %-%-initial%-d0 [%d.]+ %-%-initial%-a',
+      words)
+    local initial = {}
+    for name, v in words:gmatch '%-%-initial%-([%w-]+) (%S+)' do initial[#initial + 1] = { name, tonumber(v) } end
+    assert.equal(#plain.physics, #initial)
+    assert.is_true(settings.reached.cost < 1.01 * 0.5 * xpcs.fit(d, { sigma = 0.01 }).chi2)
+  end)
+
   it('is over with the fit: profiles of its result leave nothing', function()
     local r = xpcs.state.fit(d, { sigma = 0.01 }, { dir = folder, every = 0 })
     xpcs.intervals.profile(r, { 'alpha' }, 0.95)

@@ -4,6 +4,7 @@
 -- are read.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
+local text = require 'mascon.base.text'
 local error = check.error
 local source = require 'workflows.xpcs.source'
 local parameters = require 'workflows.xpcs.parameters'
@@ -16,13 +17,13 @@ local INITIAL = { initial_d0 = 'D0', initial_alpha = 'alpha', initial_d_offset =
   initial_gamma_dot_offset = 'gamma_dot_t_offset', initial_phi0 = 'phi0' }
 
 --- A list of angles such as "0,45,90".
-local function angle_list(text)
-  if not text then return nil end
+local function angle_list(list_text)
+  if not list_text then return nil end
   local out = {}
-  for word in (text .. ','):gmatch '([^,]*),' do
+  for word in (list_text .. ','):gmatch '([^,]*),' do
     local v = tonumber(word)
     if not v or v ~= v or math.abs(v) == math.huge then
-      error(('--phi-angles is %q; give angles in degrees such as "0,45,90"'):format(text), 0) end
+      error(('--phi-angles is %q; give angles in degrees such as "0,45,90"'):format(list_text), 0) end
     out[#out + 1] = v
   end
   return out
@@ -331,6 +332,20 @@ function M.again(data, o, first, seed)
   return r
 end
 
+--- Where a fit that was stopped had come, as options that start from there; nil before its first pass.
+---@param s table settings of run
+---@return string|nil
+function M.reached(s)
+  if not s.reached then return nil end
+  local option_of, words = {}, {}
+  for option, name in pairs(INITIAL) do option_of[name] = option end
+  for k, v in ipairs(s.reached.values) do
+    words[k] = ('%s %s'):format(flag(option_of[parameters.LIST[k].name]), text.significant(v, 7))
+  end
+  return ('it had come to a cost of %s; to start from there add %s'):format(text.significant(s.reached.cost, 7),
+    table.concat(words, ' '))
+end
+
 --- Fits by the settings: with other starts when they ask for it, or when the first fit is improbable.
 function M.fit(s, data, quiet)
   local o = {}
@@ -345,6 +360,13 @@ function M.fit(s, data, quiet)
         io.stderr:write(('iteration %d: cost %.8g, gradient %.3g, %.3g points/s\n'):format(iteration, point.cost,
           gradient, p.nfev * data.points / math.max(now - first, 1e-9)))
       end
+    end
+  end
+  --- The deepest point so far: what a run that is stopped tells.
+  function o.watch(p, point)
+    if point.cost and not (s.reached and s.reached.cost <= point.cost) then
+      local z = p:full(point.x)
+      s.reached = { cost = point.cost, values = { unpack(z, 2 * p.m + 1) } }
     end
   end
   local r

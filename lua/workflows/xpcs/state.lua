@@ -3,8 +3,9 @@
 -- A fit is a chain of passes, and everything between two passes follows from their sums. So a checkpoint is the list of
 -- points visited with their sums, and the state inside the pass that was under way; resuming runs the solver again from
 -- its start and answers from the list until it ends. Files are written under a temporary name, synced and renamed,
--- carry a hash of data and options, and are checked by the CRC of their archive: a damaged one is passed over with a
--- warning.
+-- carry a hash of options and of the form of the data, and are checked by the CRC of their archive: a damaged one is
+-- passed over with a warning. That the values of the data are the same is seen when a fit resumes, from the sums of its
+-- first pass, which is computed once more: a hash of all values would cost each fit two passes.
 local lib = require 'mascon.core.ffi'
 local mc = require 'mascon'
 local file = require 'mascon.base.file'
@@ -12,7 +13,7 @@ local check = require 'mascon.core.check'
 local pass = require 'workflows.xpcs.pass'
 local M = {}
 
-M.VERSION = 1
+M.VERSION = 2
 M.BLOCK = 2 ^ 22 -- values of a block of tiles between two looks at the clock
 
 ---@class mascon.xpcs.State
@@ -24,6 +25,8 @@ local OPTS = {
     'number >= 0' }, share = { 0.01, 'number > 0' }, block_values = { nil, 'integer >= 1' },
   blocks = { nil, 'integer >= 1' }, min_success_rate = { 0, 'number >= 0' },
 }
+
+local OTHER = 'checkpoint %s belongs to other data, options or another version; it is left alone'
 
 local function path_of(dir, k) return ('%s/xpcs_state_%06d.npz'):format(dir, k) end
 
@@ -44,9 +47,8 @@ local function fingerprint(data, opts)
   for k, v in pairs(opts or {}) do
     if type(v) ~= 'function' and k ~= 'progress' then plain[k] = v end
   end
-  return mc.manifest.hash { packed = data.packed or data.key, weight = data.weight, sigma = data.sigma,
-    holes = data.holes, phi = data.phi, t = data.t,
-    options = plain, version = M.VERSION }
+  return mc.manifest.hash { key = data.key, sigma = data.sigma, holes = data.holes, phi = data.phi, t = data.t,
+    points = data.points, dtype = data.dtype, options = plain, version = M.VERSION }
 end
 
 --- Reads the newest checkpoint that is whole and belongs to this fit.
@@ -59,14 +61,13 @@ local function load(self)
       table.insert(self.warnings, ('checkpoint %s is damaged and is passed over (%s)'):format(path,
         (tostring(a):gsub('^[^\n]-%.lua:%d+: ', ''))))
     elseif a.fingerprint ~= self.fingerprint then
-      table.insert(self.warnings,
-        ('checkpoint %s belongs to other data, options or another version; it is left alone'):format(path))
+      table.insert(self.warnings, OTHER:format(path))
     else
       if a.points then
         for i = 1, a.points.shape[1] do self.log[i] = { key = a.points[i]:totable(), sums = a.sums[i]:totable() } end
       end
       if a.state then self.partial = { key = a.at:totable(), state = a.state, tile = a.tile:item() } end
-      self.resumed, self.resume_batch_idx = true, k
+      self.resumed, self.resume_batch_idx, self.unproved = true, k, path
       self.number = k
       return
     end
@@ -139,10 +140,36 @@ local function note(self, state, before)
   return total
 end
 
+--- Whether the sums of a checkpoint, or the state of its first pass, are those of the data.
+local function proved(self, data, p, kind, key)
+  local entry, about = self.log[1], {}
+  for k, v in pairs(p) do about[k] = v end
+  if entry then return same(entry.key, key) and same(pass.run(data, about, kind), entry.sums) end
+  local partial = self.partial
+  if not partial or not same(partial.key, key) then return false end
+  local found
+  function about.between(state, tile)
+    if tile >= partial.tile then
+      found = same(state:reshape(-1):totable(), partial.state:reshape(-1):totable())
+      error(partial, 0)
+    end
+  end
+  local ok, why = pcall(pass.run, data, about, kind)
+  if not ok and why ~= partial then error(why, 0) end
+  return found or false
+end
+
 --- A pass: from the list while it lasts, else over the data.
 function State:run(data, p, kind)
   self.at = self.at + 1
   local key = key_of(p)
+  if self.unproved then
+    if not proved(self, data, p, kind, key) then
+      table.insert(self.warnings, OTHER:format(self.unproved))
+      self.log, self.partial, self.resumed, self.resume_batch_idx, self.number = {}, nil, false, nil, 0
+    end
+    self.unproved = nil
+  end
   local entry = self.log[self.at]
   if entry then
     if same(entry.key, key) and #entry.sums == pass.count(kind, data.F) then return entry.sums end
