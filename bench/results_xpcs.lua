@@ -1,4 +1,5 @@
--- results_xpcs.lua - the page's tables of two-time fits: beside SciPy, lmfit, NLSQ and NumPyro; of files.
+-- results_xpcs.lua - the page's tables of two-time fits: beside SciPy, lmfit, NLSQ,
+-- homodyne and NumPyro; of files.
 --
 -- section(ours, theirs, load) -> text. A ratio is the peer's time / ours (per gradient where a row holds them). May not
 -- run anything.
@@ -10,6 +11,8 @@ local PEERS = {
   { 'xpcs_fit_200_lmfit', 'xpcs_fit_200', 'lmfit, the same functions' },
   { 'xpcs_fit_200_nlsq_first', 'xpcs_fit_200', 'NLSQ (JAX), first call', 20 },
   { 'xpcs_fit_200_nlsq', 'xpcs_fit_200', 'NLSQ, later calls', 5 },
+  { 'xpcs_fit_200_homodyne_first', 'xpcs_fit_200', 'homodyne, first call' },
+  { 'xpcs_fit_200_homodyne', 'xpcs_fit_200', 'homodyne, later calls' },
   { 'xpcs_nuts_200_numpyro', 'xpcs_nuts_200', 'NumPyro NUTS (JAX), a gradient', 3 },
 }
 
@@ -41,7 +44,9 @@ local function peers(by, load)
     if t and u and t.seconds > 0 then
       used[#used + 1] = t
       local a, b = per(t, 'seconds'), per(u, 'seconds')
-      lines[#lines + 1] = ('| %s | %s | %s | %s | %s | %s |'):format(p[3], measure.time(a), measure.time(b),
+      local what = t.compiled and ('%s, %d program%s compiled'):format(p[3], t.compiled, t.compiled == 1 and '' or 's')
+        or p[3]
+      lines[#lines + 1] = ('| %s | %s | %s | %s | %s | %s |'):format(what, measure.time(a), measure.time(b),
         ratio(a, b), ratio(per(t, 'cpu'), per(u, 'cpu')), p[4] or '')
     end
   end
