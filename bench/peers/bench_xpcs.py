@@ -182,7 +182,8 @@ def nlsq_fit():
 
 
 def homodyne_fit():
-    """homodyne's own fit (averaged scaling): it counts both triangles, so twice the points."""
+    """homodyne's own fit, of both triangles (twice the points) and with a contrast and an offset per angle. It gave its
+    starting values back (v2.23.2 with NLSQ 0.7.6): the row is then skipped."""
     import logging
 
     logging.disable(logging.CRITICAL)
