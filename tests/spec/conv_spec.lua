@@ -130,6 +130,29 @@ describe('nn.conv1d, conv2d, conv3d', function()
     near(rows[2][3], f(X[3], W[2]), 1e-12, 'every operand with every kernel')
   end)
 
+  it('take several kernels at once, each with the bits that it gives alone', function()
+    for _, c in ipairs { { 3, 16, 16, 3 }, { 2, 40, 24, 5 }, { 3, 4, 5, 3 }, { 3, 16, 3, 1 } } do
+      local n, C, O, taps = unpack(c)
+      local x = mc.randn({ n, 2, C, 20, 21 }, { seed = 1, dtype = 'f32' })
+      local w = mc.randn({ n, O, C, taps, taps }, { seed = 2, dtype = 'f32' })
+      local b = mc.randn({ n, O }, { seed = 3, dtype = 'f32' })
+      local function g(...)
+        local function f(a, v, k) return nn.conv2d(a, v, { padding = (taps - 1) / 2, bias = k }) end
+        local y, back = mc.vjp(f, ...)
+        return { y, back(y) }
+      end
+      local got = g(x, w, b)
+      for i = 1, n do
+        local want = g(x[i], w[i], b[i])
+        for k = 1, 4 do assert(mc.array_equal(got[k][i], want[k]), ('kernel %d, result %d'):format(i, k)) end
+      end
+    end
+    assert(tostring(select(2, pcall(nn.conv2d, mc.ones { 2, 1, 3, 4, 4 }, mc.ones { 3, 2, 3, 1, 1 })))
+      :find('or as many of both, along a first axis', 1, true))
+    assert(tostring(select(2, pcall(nn.conv1d, mc.ones { 3, 1, 3, 4 }, mc.ones { 3, 2, 3, 1 }, { bias = mc.ones(2) })))
+      :find('bias is f64[2]@cpu for 2 channels of 3 kernels; give one number for each', 1, true))
+  end)
+
   it('compile to the same bits', function()
     local x, w, b = mc.randn({ 2, 3, 9, 9 }, { seed = 1 }), mc.randn({ 4, 3, 3, 3 }, { seed = 2 }),
       mc.randn({ 4 }, { seed = 3 })

@@ -267,6 +267,39 @@ describe('rollout, the conformance list', function()
     end)
   end)
 
+  it('gives an operator the same bits in any company', function()
+    for k, kernel in ipairs { 3, 5 } do
+      mc.scope(function()
+        local archs, weights, specs = {}, {}, {}
+        for i, noise in ipairs { 'gaussian', 'multiplicative', 'none', 'dropout', 'laplace' } do
+          local arch = set.arch(k + 2, 12, kernel, k == 1 and 'none' or 'instance', 'silu')
+          arch.noise, arch.scale, arch.schedule, arch.correlation = noise, 0.1 * i, 'constant', 0.05 * (i % 2)
+          archs[i], weights[i] = arch, rollout.operator.weights(arch, 5, i)
+          specs[i] = { policy = { policy = i == 2 and 'autoregressive' or 'residual', dt = i == 4 and 1e8 or 0.1 },
+            x0 = mc.randn({ 3, 16, 16 }, { seed = i }):to 'f32', realisations = 2, steps = 4, seed = 3, index = i,
+            divergence = 1e6, noise = i ~= 3 }
+        end
+        local got = { {}, {}, {}, {}, {} }
+        local outcomes = rollout.roll.together(specs, rollout.operator.together(archs, weights), function(i, t, x)
+          got[i][t] = mc.keep(x:copy())
+        end)
+        for i, spec in ipairs(specs) do
+          spec.apply = rollout.operator.build(archs[i], weights[i])
+          local alone = rollout.roll.run(spec, function(t, x)
+            assert.is_true(mc.array_equal(x, got[i][t]), ('operator %d, step %d'):format(i, t))
+          end)
+          assert.same(alone, outcomes[i])
+        end
+        assert.same({ 2, 2 }, outcomes[4].status)
+        assert.same({ 0, 0 }, outcomes[3].status)
+        for _, list in ipairs(got) do for t = 0, 3 do list[t]:release() end end
+      end)
+    end
+    local one, other = set.arch(2, 8, 3, 'instance', 'gelu'), set.arch(2, 8, 5, 'instance', 'gelu')
+    assert.has_error(function() rollout.operator.together({ one, other }, { {}, {} }) end,
+      'rollout.operator.together: operators must have the same key')
+  end)
+
   it('makes initial fields of every kind, and Gaussian ones of their covariance', function()
     mc.scope(function()
       for i, name in ipairs(rollout.fields.names()) do

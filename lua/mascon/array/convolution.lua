@@ -22,8 +22,9 @@ for _, name in ipairs { 'conv', 'conv_input', 'conv_weight' } do
   call[name] = function(out, a, b, P) return lib.op_pair(id, out, a, b, P) end
 end
 
---- One of the forms, with a geometry of lists stride, before, after, dilation and numbers groups, mode; sizes: of x
---- for conv_input, of the kernel for conv_weight.
+--- One of the forms, with a geometry of lists stride, before, after, dilation and numbers groups, mode, and `several`
+--- where operands have a first axis of convolutions of their own; sizes: of x for conv_input, of the kernel for
+--- conv_weight.
 ---@param name string
 ---@param fname string for messages
 ---@param a any
@@ -39,7 +40,7 @@ function M.form(name, fname, a, b, geometry, sizes, level)
     P.i[BEFORE + k - 1], P.i[AFTER + k - 1] = geometry.before[k], geometry.after[k]
     P.i[SIZES + k - 1] = sizes and sizes[k] or 0
   end
-  P.i[GROUPS], P.i[MODE], P.i[BATCHED] = geometry.groups, geometry.mode, 0
+  P.i[GROUPS], P.i[MODE], P.i[BATCHED] = geometry.groups, geometry.mode, geometry.several and 1 or 0
   return op.run(fname, (level or 2) + 1, nil, 0, call[name], a, b, P)
 end
 

@@ -71,21 +71,24 @@ local function operands(fname, n, x, w, what, level)
   end
   local single = x.ndim == n + 1
   if (not single and x.ndim ~= n + 2) or w.ndim ~= n + 2 then
-    error(('%s: input is %s and weight is %s; give an input [batch, channels%s] and a weight [%s%s]'):format(fname,
-      tensor.describe(x), tensor.describe(w),
-      (', size'):rep(n), what, (', size'):rep(n)), level)
+    local more = x.ndim == n + 3 and w.ndim == n + 3 and what:find '^channels out'
+    error(('%s: input is %s and weight is %s; give an input [batch, channels%s] and a weight [%s%s]%s'):format(fname,
+      tensor.describe(x), tensor.describe(w), (', size'):rep(n), what, (', size'):rep(n),
+      more and ', or as many of both, along a first axis' or ''), level)
   end
   return single and methods.expand_dims(x, 1) or x, single
 end
 
 local function finish(fname, y, bias, channels, n, single, level)
   if bias then
-    if bias.ndim ~= 1 or bias.shape[1] ~= channels then
-      error(('%s: bias is %s for %d channels; give one number for each'):format(fname, tensor.describe(bias),
-        channels), level)
+    local several = y.ndim == n + 3
+    if bias.ndim ~= (several and 2 or 1) or bias.shape[bias.ndim] ~= channels or several
+      and bias.shape[1] ~= y.shape[1] then
+      error(('%s: bias is %s for %d channels%s; give one number for each'):format(fname, tensor.describe(bias),
+        channels, several and (' of %d kernels'):format(y.shape[1]) or ''), level)
     end
-    local shape = { channels }
-    for k = 1, n do shape[k + 1] = 1 end
+    local shape = several and { y.shape[1], 1, channels } or { channels }
+    for _ = 1, n do shape[#shape + 1] = 1 end
     y = F.add(y, methods.reshape(bias, shape))
   end
   return single and methods.squeeze(y, 1) or y
@@ -102,16 +105,19 @@ local function text(list) return table.concat(list, ' x ') end
 local function plain(n)
   local fname = ('nn.conv%dd'):format(n)
   return function(x, weight, opts)
-    local single
-    x, single = operands(fname, n, x, weight, 'channels out, channels in / groups', 3)
+    local several, single = tensor.is(x) and tensor.is(weight) and x.ndim == n + 3 and weight.ndim == n + 3
+      and x.shape[1] == weight.shape[1], false
+    if not several then x, single = operands(fname, n, x, weight, 'channels out, channels in / groups', 3) end
     local o = check.opts(fname, opts, OPTS, 3)
+    local out, into = weight.shape[weight.ndim - n - 1], weight.shape[weight.ndim - n]
+    local given = x.shape[x.ndim - n]
     o.stride, o.dilation = each(fname, 'stride', o.stride, n, 1, 3), each(fname, 'dilation', o.dilation, n, 1, 3)
     local taps, size = sizes(weight, n), sizes(x, n)
     local before, after = paddings(fname, o, n, taps, 3)
-    if x.shape[2] ~= weight.shape[2] * o.groups or weight.shape[1] % o.groups ~= 0 then
+    if given ~= into * o.groups or out % o.groups ~= 0 then
       error(('%s: input %s has %d channels, weight %s takes %d in each of %d %s; both numbers of channels must ' ..
-        'fit the groups'):format(fname, tensor.describe(x), x.shape[2],
-        tensor.describe(weight), weight.shape[2], o.groups, o.groups == 1 and 'group' or 'groups'), 2)
+        'fit the groups'):format(fname, tensor.describe(x), given,
+        tensor.describe(weight), into, o.groups, o.groups == 1 and 'group' or 'groups'), 2)
     end
     local padded, span = {}, {}
     for k = 1, n do
@@ -129,9 +135,9 @@ local function plain(n)
       end
     end
     local geometry = { stride = o.stride, dilation = o.dilation, before = before, after = after, groups = o.groups,
-      mode = convolution.MODES[o.padding_mode] }
+      mode = convolution.MODES[o.padding_mode], several = several }
     local y = convolution.form('conv', fname, x, weight, geometry, nil, 3)
-    return finish(fname, y, o.bias, weight.shape[1], n, single, 3)
+    return finish(fname, y, o.bias, out, n, single, 3)
   end
 end
 
@@ -181,7 +187,8 @@ end
 --- before and after - dilation (taps - 1) - 1) / stride) + 1 places. Results do not depend on the number of threads
 --- or on the rest of the batch.
 ---@param x any f16|bf16|f32|f64 [batch, channels in, n] or [channels in, n]; integers become f64
----@param weight any [channels out, channels in / groups, taps]
+---@param weight any [channels out, channels in / groups, taps], or several kernels [kernels, channels out, ...]: x is
+--- then [kernels, batch, channels in, n], the bias [kernels, channels out], and each gives what it gives alone
 ---@param opts? table
 ---   bias: [channels out] (none) · stride: integer or list (1) · padding: integer, a list, pairs { before, after },
 --- 'same' (stride 1 only) or 'valid' (0)

@@ -40,52 +40,87 @@ function M.families(config)
   return out
 end
 
---- Rolls out one row. visit(t, x, alive): called with every state. u: its point in the space.
+--- Rolls out rows whose operators have one key (operator.key), or one row. visit(t, x, alive, i): called with every
+--- state of row i of the list. us: their points in the space.
+---@param config table
+---@param indices integer[] rows, from 0
+---@param us number[][]
+---@param opts? table { visit, features (true), states (false) }
+---@return table[] rows { input, kind, arch, policy, status, bad_step, temporal, summary, aggregated, states, seconds }
+function M.rows(config, indices, us, opts)
+  local o = opts or {}
+  local sim, dtype, f = config.simulation, dtype_of(config), config.features
+  local seed, B, T, begun = config.sampling.sobol.seed, sim.num_realizations, sim.num_timesteps, clock()
+  local wanted = o.features ~= false and (f.temporal.enabled or f.summary.enabled)
+  local archs, weights, specs, rows, collectors = {}, {}, {}, {}, {}
+  for i, index in ipairs(indices) do
+    local arch, policy = M.describe(config, us[i])
+    local input, kind = fields.initial(config, index, arch.grid)
+    archs[i], weights[i] = arch, operator.weights(arch, seed, index, dtype)
+    rows[i] = { input = input, kind = kind, arch = arch, policy = policy, states = o.states and {} or nil }
+    specs[i] = { policy = policy, x0 = input:to(dtype), realisations = B, steps = T, single = T == 1, seed = seed,
+      index = index, divergence = sim.divergence, noise = arch.scale > 0 }
+    collectors[i] = wanted and features.collector(B, arch.channels, arch.grid, { temporal = f.temporal.enabled,
+      summary = f.summary.enabled, families = M.families(config) })
+  end
+  local outcomes = roll.together(specs, operator.together(archs, weights), function(i, t, x, alive)
+    if T == 1 and t == 0 then return end -- one application: its result is the trajectory
+    if wanted then collectors[i]:add(x, alive) end
+    if o.states then rows[i].states[#rows[i].states + 1] = tensor.hold(x:to 'f32') end
+    if o.visit then o.visit(t, x, alive, i) end
+  end)
+  for i, row in ipairs(rows) do
+    local arch, index, extra = row.arch, indices[i], nil
+    if wanted and f.summary.enabled and sim.extract_operator_features then
+      local apply, x0, list = operator.build(arch, weights[i]), specs[i].x0, {}
+      for m = 1, B do
+        list[m] = features.sensitivity.of(function(x)
+          return apply(x, arch.scale > 0 and { streams.source(seed, index, 'noise', m - 1, 0) } or nil, 0, T)
+        end, x0:reshape(1, unpack(x0.shape)), streams.source(seed, index, 'probe', m - 1):normal { 1,
+          unpack(x0.shape) }:to(dtype))
+      end
+      extra = mc.tensor(list)
+    end
+    local r = wanted and collectors[i]:finish(extra) or {}
+    operator.release(weights[i])
+    row.status, row.bad_step = outcomes[i].status, outcomes[i].bad_step
+    row.temporal, row.summary, row.aggregated = r.temporal, r.summary, r.aggregated
+    row.states = o.states and mc.stack(row.states, 2) or nil
+  end
+  for _, row in ipairs(rows) do row.seconds = (clock() - begun) / #rows end
+  return rows
+end
+
+--- Rolls out one row: rows of one.
 ---@param config table
 ---@param index integer row, from 0
 ---@param u number[]
----@param opts? table { visit, features (true), states (false) }
----@return table row { input, kind, arch, policy, status, bad_step, temporal, summary, aggregated, states, seconds }
-function M.row(config, index, u, opts)
-  local o = opts or {}
-  local sim, dtype = config.simulation, dtype_of(config)
-  local seed, B = config.sampling.sobol.seed, sim.num_realizations
-  local begun = clock()
-  local arch, policy = M.describe(config, u)
-  local input, kind = fields.initial(config, index, arch.grid)
-  local weights = operator.weights(arch, seed, index, dtype)
-  local apply = operator.build(arch, weights)
-  local T = sim.num_timesteps
-  local f = config.features
-  local wanted = o.features ~= false and (f.temporal.enabled or f.summary.enabled)
-  local collector = wanted and features.collector(B, arch.channels, arch.grid, { temporal = f.temporal.enabled,
-    summary = f.summary.enabled, families = M.families(config) })
-  local states = o.states and {} or nil
-  local x0 = input:to(dtype)
-  local outcome = roll.run({ apply = apply, policy = policy, x0 = x0, realisations = B, steps = T, single = T == 1,
-    seed = seed, index = index, divergence = sim.divergence,
-    noise = arch.scale > 0 }, function(t, x, alive)
-    if T == 1 and t == 0 then return end -- one application: its result is the trajectory
-    if collector then collector:add(x, alive) end
-    if states then states[#states + 1] = tensor.hold(x:to 'f32') end
-    if o.visit then o.visit(t, x, alive) end
-  end)
-  local extra
-  if wanted and f.summary.enabled and sim.extract_operator_features then
-    local rows = {}
-    for m = 1, B do
-      rows[m] = features.sensitivity.of(function(x)
-        return apply(x, arch.scale > 0 and { streams.source(seed, index, 'noise', m - 1, 0) } or nil, 0, T)
-      end, x0:reshape(1, unpack(x0.shape)), streams.source(seed, index, 'probe', m - 1):normal { 1,
-        unpack(x0.shape) }:to(dtype))
+---@param opts? table as rows
+---@return table
+function M.row(config, index, u, opts) return M.rows(config, { index }, { u }, opts)[1] end
+
+local BUCKET = 2 ^ 24 -- bytes of the widest layer of operators that are rolled out side by side, at about
+
+--- Rows first .. last in lists { index, ... } of operators with one key, in the order of their first rows.
+local function buckets(config, first, last, point)
+  local out, open = {}, {}
+  for index = first, last do
+    local arch = M.describe(config, point(index))
+    local key = operator.key(arch)
+    local list = key and open[key]
+    if not list then
+      list = { most = 1 }
+      out[#out + 1] = list
+      if key then
+        local wide = 0
+        for _, l in ipairs(operator.layers(arch)) do wide = math.max(wide, l.cout * l.grid ^ 2) end
+        list.most = math.max(1, math.floor(BUCKET / (4 * wide * config.simulation.num_realizations)))
+      end
     end
-    extra = mc.tensor(rows)
+    list[#list + 1] = index
+    if key then open[key] = #list < list.most and list or nil end
   end
-  local r = collector and collector:finish(extra) or {}
-  operator.release(weights)
-  return { input = input, kind = kind, arch = arch, policy = policy, status = outcome.status,
-    bad_step = outcome.bad_step, temporal = r.temporal, summary = r.summary,
-    aggregated = r.aggregated, states = states and mc.stack(states, 2) or nil, seconds = clock() - begun }
+  return out
 end
 
 --- A field [.., g, g] in the middle of a larger grid of zeros.
@@ -118,11 +153,21 @@ function M.batch(config, points, first, last, opts)
   local lists = { params = {}, inputs = {}, status = {}, bad_step = {}, temporal = {}, summary = {}, aggregated = {},
     outputs = {}, seconds = {}, grid = {} }
   local out = { first = first, last = last, ic_types = {}, policies = {}, regimes = {} }
+  local function point(index) return points[index - (o.base or 0) + 1]:totable() end
+  local done = {}
+  for _, list in ipairs(buckets(config, first, last, point)) do
+    local us = {}
+    for i, index in ipairs(list) do us[i] = point(index) end
+    local rows = M.rows(config, list, us, { states = config.dataset.storage.store_trajectories })
+    for i, index in ipairs(list) do
+      done[index] = rows[i]
+      if o.step then o.step(rows[i]) end
+    end
+  end
   for index = first, last do
-    local u = points[index - (o.base or 0) + 1]
-    local row = M.row(config, index, u:totable(), { states = config.dataset.storage.store_trajectories })
+    local row = done[index]
     local function add(name, v) lists[name][#lists[name] + 1] = v end
-    add('params', u:to 'f32')
+    add('params', points[index - (o.base or 0) + 1]:to 'f32')
     add('inputs', centred(row.input, G):to 'f32')
     add('status', row.status)
     add('bad_step', row.bad_step)
@@ -139,7 +184,6 @@ function M.batch(config, points, first, last, opts)
     end
     out.ic_types[#out.ic_types + 1], out.policies[#out.policies + 1], out.regimes[#out.regimes + 1] = row.kind,
       row.policy.policy, regime(row.arch.scale)
-    if o.step then o.step(row) end
   end
   for _, name in ipairs { 'params', 'inputs', 'temporal', 'summary', 'aggregated',
     'outputs' } do if #lists[name] > 0 then out[name] = mc.stack(lists[name], 1) end end

@@ -190,28 +190,16 @@ local function field(arch, source, channels, law)
   return n
 end
 
---- The operator as a function: apply(x, sources, t, T) with x [B, C, G, G] and a source of noise per state (nil: no
---- noise).
----@param arch table
----@param weights table of M.weights
----@param opts? table composed (false): of ops that have derivatives, where the fused pass between convolutions has
----   none · keep (false): intermediate tensors live to the end of the scope instead of being reused
----@return fun(x: mascon.Tensor, sources?: table, t?: integer, T?: integer): mascon.Tensor
-function M.build(arch, weights, opts)
-  local o = check.opts('rollout.operator.build', opts, { composed = { false, 'bool' },
-    keep = { false, 'bool' } }, 3)
-  local noises = own[arch.type] or arch.type == 'u_afno' -- of the output, where a cnn has them before the last layer
-  local hidden, output
-  if own[arch.type] then
-    hidden = function(x, t) return weights(x, t) end
-    output = function(h) return h end
-  else
-    local layers, kit, net = M.layers(arch), block.kit(arch, o.composed, o.keep), network(arch)
-    hidden = function(x) return net.hidden(kit, layers, weights, x, arch) end
-    output = function(h) return kit.conv(h, layers[#layers], weights[#layers]) end
-  end
-  -- lower triangle L with L L' = W W' of the output layer: noise of as many channels as the state has, of the same law
-  local mix
+--- Where noise acts: on the last hidden tensor, or on the output, where gaussian noise has the same law; nil: nowhere.
+local function place_of(arch)
+  if arch.noise == 'none' or not (arch.scale > 0) then return nil end
+  if own[arch.type] or arch.type == 'u_afno' or arch.noise == 'gaussian' then return 'output' end
+  return 'hidden'
+end
+
+--- The noise of one operator: f(h, sources, t, T), h [B, channels, G, G] where place_of says, a source for each state.
+local function noise_of(arch, weights)
+  local mix -- lower triangle L with L L' = W W' of the output layer: noise of the state's channels, of the same law
   local function output_mix()
     if not mix then
       local w = weights[#weights].w
@@ -220,7 +208,7 @@ function M.build(arch, weights, opts)
     end
     return mix
   end
-  local function noise_on(h, sources, t, T)
+  local function each(h, sources, t, T)
     local s = M.scale(arch, t, T)
     local parts = {}
     for b, source in ipairs(sources) do
@@ -236,24 +224,96 @@ function M.build(arch, weights, opts)
     end
     return mc.concat(parts, 1)
   end
-  local function gaussian_output(y, sources, t, T)
+  local function gaussian(y, sources, t, T)
     local s, C, G = M.scale(arch, t, T), arch.channels, arch.grid
     local parts = {}
     for b, source in ipairs(sources) do parts[b] = mc.matmul(output_mix(), field(arch, source, C,
       'gaussian'):reshape(C, -1)):reshape(1, C, G, G) end
     return y + (s * mc.concat(parts, 1)):to(y.dtype)
   end
-  return function(x, sources, t, T)
-    local noisy = sources and arch.noise ~= 'none' and arch.scale > 0
-    if noisy and arch.noise == 'dropout' and M.scale(arch, t, T) >= 1 then
-      error('noise_scale of dropout is 1 or more: nothing would be left', 0) end
-    local h = hidden(x, t)
-    if noisy and not noises and arch.noise ~= 'gaussian' then h = noise_on(h, sources, t, T) end
-    local y = output(h)
-    if noisy and noises then y = noise_on(y, sources, t, T)
-    elseif noisy and arch.noise == 'gaussian' then y = gaussian_output(y, sources, t, T) end
-    return y
+  return function(h, sources, t, T)
+    local plain = arch.noise ~= 'gaussian' or own[arch.type] or arch.type == 'u_afno'
+    return (plain and each or gaussian)(h, sources, t, T)
   end
+end
+
+--- Operators with equal keys differ in weights and noise only, so that `together` takes them at once; nil for those
+--- that it does not.
+---@param arch table
+---@return string?
+function M.key(arch)
+  if arch.type ~= nil and arch.type ~= 'cnn' then return nil end
+  local parts = {}
+  for i, k in ipairs { 'channels', 'layers', 'base', 'kernel', 'activation', 'gelu', 'norm', 'groups', 'padding_mode',
+    'grid' } do parts[i] = tostring(arch[k]) end
+  return table.concat(parts, ' ')
+end
+
+local BUILD = { composed = { false, 'bool' }, keep = { false, 'bool' } }
+
+--- Operators of one key as one function: apply(x, sources, t, T) with the states of all of them one after the other,
+--- x [operators B, C, G, G], and sources[i], the sources of noise of operator i (a source per state), or nil. What an
+--- operator gives does not depend on the others, bit by bit.
+---@param archs table[]
+---@param lists table[] of M.weights
+---@param opts? table as build
+---@return fun(x: mascon.Tensor, sources?: table[], t?: integer, T?: integer): mascon.Tensor
+function M.together(archs, lists, opts)
+  local o = check.opts('rollout.operator.together', opts, BUILD, 3)
+  local n, arch, weights, noise = #archs, archs[1], lists[1], {}
+  for i, a in ipairs(archs) do
+    noise[i] = noise_of(a, lists[i])
+    if n > 1 and (M.key(a) == nil or M.key(a) ~= M.key(arch)) then
+      error('rollout.operator.together: operators must have the same key', 2) end
+  end
+  if n > 1 then
+    weights = {}
+    for l = 1, #lists[1] do
+      weights[l] = {}
+      for _, k in ipairs { 'w', 'b' } do
+        local all = {}
+        for i = 1, n do all[i] = lists[i][l][k] end
+        if #all > 0 then weights[l][k] = hold(mc.stack(all, 1)) end
+      end
+    end
+  end
+  local hidden, output
+  if own[arch.type] then
+    hidden = function(x, t) return weights(x, t) end
+    output = function(h) return h end
+  else
+    local layers, kit, net = M.layers(arch), block.kit(arch, o.composed, o.keep, n), network(arch)
+    hidden = function(x) return net.hidden(kit, layers, weights, x, arch) end
+    output = function(h) return kit.conv(h, layers[#layers], weights[#layers]) end
+  end
+  local function noisy(where, h, sources, t, T)
+    local B, some, parts = h.shape[1] / n, false, {}
+    for i = 1, n do
+      local acts = sources and sources[i] and place_of(archs[i]) == where
+      local one = n > 1 and h[{ { (i - 1) * B + 1, i * B } }] or h
+      parts[i], some = acts and noise[i](one, sources[i], t, T) or one, some or acts
+    end
+    return not some and h or n > 1 and mc.concat(parts, 1) or parts[1]
+  end
+  return function(x, sources, t, T)
+    for i, a in ipairs(archs) do
+      if sources and sources[i] and a.noise == 'dropout' and a.scale > 0 and M.scale(a, t, T) >= 1 then
+        error('noise_scale of dropout is 1 or more: nothing would be left', 0) end
+    end
+    return noisy('output', output(noisy('hidden', hidden(x, t), sources, t, T)), sources, t, T)
+  end
+end
+
+--- The operator as a function: apply(x, sources, t, T) with x [B, C, G, G] and a source of noise per state (nil: no
+--- noise).
+---@param arch table
+---@param weights table of M.weights
+---@param opts? table composed (false): of ops that have derivatives, where the fused pass between convolutions has
+---   none · keep (false): intermediate tensors live to the end of the scope instead of being reused
+---@return fun(x: mascon.Tensor, sources?: table, t?: integer, T?: integer): mascon.Tensor
+function M.build(arch, weights, opts)
+  local apply = M.together({ arch }, { weights }, check.opts('rollout.operator.build', opts, BUILD, 3))
+  return function(x, sources, t, T) return apply(x, sources and { sources }, t, T) end
 end
 
 --- Gives back the memory of weights.

@@ -54,53 +54,91 @@ end
 ---@field status integer[] per realisation: 0 good, 1 non-finite, 2 exploded
 ---@field bad_step integer[] the step at which it stopped; -1 for none
 
---- Rolls one operator out. visit(t, x, alive) is called with X_0 .. X_{T-1}, [M, C, G, G]; alive[m] is false from the
---- step on at which realisation m failed.
----@param spec table { apply, policy, x0 [C,G,G], realisations, steps, seed, index, divergence, noise (bool) }
+---@class rollout.Spec
+---@field policy table
+---@field x0 mascon.Tensor [C, G, G]
+---@field realisations integer
+---@field steps integer
+---@field single boolean? one application, whose result is the trajectory
+---@field seed integer
+---@field index integer
+---@field divergence number
+---@field noise boolean?
+
+--- Marks realisations of a row that failed at step t; the state of the row after it, where those keep the one before.
+local function judge(row, t, new, old)
+  local B, out, alive = row.spec.realisations, row.out, row.alive
+  local most = new:reshape(B, -1):abs():max(2):totable()
+  local list
+  for m = 1, B do
+    local v = most[m]
+    local bad = v ~= v or v == math.huge
+    if alive[m] and (bad or v > row.spec.divergence) then
+      alive[m], out.status[m], out.bad_step[m], row.living = false, bad and 1 or 2, t, row.living - 1
+    end
+    if not alive[m] then list = true end
+  end
+  if not list or not old then return new end
+  local keep = {}
+  for m = 1, B do keep[m] = alive[m] and new[{ { m, m } }] or old[{ { m, m } }] end
+  return mc.concat(keep, 1)
+end
+
+--- Rolls operators out side by side: those of operator.together, with equal numbers of realisations and steps.
+--- visit(i, t, x, alive) is called with X_0 .. X_{T-1} of row i, [M, C, G, G]; alive[m] is false from the step on at
+--- which realisation m failed. A row is the same in any company.
+---@param specs rollout.Spec[]
+---@param apply fun(x: mascon.Tensor, sources: table?, t: integer, T: integer): mascon.Tensor
+---@param visit function
+---@return rollout.Outcome[]
+function M.together(specs, apply, visit)
+  local n, B, T, rows, noise = #specs, specs[1].realisations, specs[1].steps, {}, false
+  for i, spec in ipairs(specs) do
+    local row = { spec = spec, alive = {}, living = B, out = { status = {}, bad_step = {} } }
+    for m = 1, B do row.alive[m], row.out.status[m], row.out.bad_step[m] = true, 0, -1 end
+    local shape = spec.x0.shape
+    row.x = M.post(spec.policy, mc.broadcast_to(spec.x0:reshape(1, unpack(shape)), { B, unpack(shape) }):copy())
+    judge(row, 0, row.x)
+    visit(i, 0, row.x, row.alive)
+    rows[i], noise = row, noise or spec.noise
+  end
+  for t = 1, specs[1].single and 1 or T - 1 do
+    local living, sources = 0, noise and {} or nil
+    for i, row in ipairs(rows) do
+      living = living + row.living
+      if row.spec.noise then
+        sources[i] = {}
+        for m = 1, B do sources[i][m] = streams.source(row.spec.seed, row.spec.index, 'noise', m - 1, t) end
+      end
+    end
+    if living > 0 then
+      local new = { mc.scope(function()
+        local states, list = {}, {}
+        for i, row in ipairs(rows) do states[i] = row.x end
+        local y = apply(n > 1 and mc.concat(states, 1) or states[1], sources, t, T)
+        for i, row in ipairs(rows) do
+          local one = n > 1 and y[{ { (i - 1) * B + 1, i * B } }] or y
+          list[i] = row.living > 0
+            and judge(row, t, M.post(row.spec.policy, M.update(row.spec.policy, row.x, one)), row.x) or row.x
+        end
+        return unpack(list)
+      end) }
+      for i, row in ipairs(rows) do row.x = new[i] end
+    end
+    for i, row in ipairs(rows) do visit(i, t, row.x, row.alive) end
+  end
+  local out = {}
+  for i, row in ipairs(rows) do out[i] = row.out end
+  return out
+end
+
+--- Rolls one operator out: spec.apply(x, sources, t, T), visit(t, x, alive).
+---@param spec rollout.Spec with apply
 ---@param visit function
 ---@return rollout.Outcome
 function M.run(spec, visit)
-  local B, T, p = spec.realisations, spec.steps, spec.policy
-  local out = { status = {}, bad_step = {} }
-  local alive, living = {}, B
-  for m = 1, B do alive[m], out.status[m], out.bad_step[m] = true, 0, -1 end
-  local x = mc.broadcast_to(spec.x0:reshape(1, unpack(spec.x0.shape)), { B, unpack(spec.x0.shape) }):copy()
-  x = M.post(p, x)
-  local function judge(t, new, old)
-    local flat = new:reshape(B, -1)
-    local most = flat:abs():max(2):totable()
-    local list
-    for m = 1, B do
-      local v = most[m]
-      local bad = v ~= v or v == math.huge
-      if alive[m] and (bad or v > spec.divergence) then
-        alive[m], out.status[m], out.bad_step[m], living = false, bad and 1 or 2, t, living - 1
-      end
-      if not alive[m] then list = true end
-    end
-    if not list or not old then return new end
-    local keep = {}
-    for m = 1, B do keep[m] = alive[m] and new[{ { m, m } }] or old[{ { m, m } }] end
-    return mc.concat(keep, 1)
-  end
-  judge(0, x)
-  visit(0, x, alive)
-  local last = spec.single and 1 or T - 1 -- T = 1: one application, whose result is the trajectory
-  for t = 1, last do
-    if living > 0 then
-      x = mc.scope(function()
-        local sources
-        if spec.noise then
-          sources = {}
-          for m = 1, B do sources[m] = streams.source(spec.seed, spec.index, 'noise', m - 1, t) end
-        end
-        local new = M.post(p, M.update(p, x, spec.apply(x, sources, t, T)))
-        return judge(t, new, x)
-      end)
-    end
-    visit(t, x, alive)
-  end
-  return out
+  return M.together({ spec }, function(x, sources, t, T) return spec.apply(x, sources and sources[1], t, T) end,
+    function(_, t, x, alive) visit(t, x, alive) end)[1]
 end
 
 return M

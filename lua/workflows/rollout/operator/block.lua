@@ -47,13 +47,18 @@ end
 ---@param arch table
 ---@param composed? boolean
 ---@param keep? boolean free does nothing
+---@param several? integer operators whose states stand one after the other, with weights [operators, ...] (1)
 ---@return table
-function M.kit(arch, composed, keep)
+function M.kit(arch, composed, keep, several)
   local kit = {}
   local usual = arch.activation == 'gelu' and arch.gelu == 'tanh' and 'gelu_tanh' or arch.activation
   function kit.conv(x, layer, p)
-    return mc.nn.conv2d(x, p.w, { bias = p.b, padding = math.floor(layer.k / 2), stride = layer.stride or 1,
+    local B, C, H, W = x.shape[1], x.shape[2], x.shape[3], x.shape[4]
+    if several and several > 1 then x = x:reshape(several, B / several, C, H, W) end
+    local y = mc.nn.conv2d(x, p.w, { bias = p.b, padding = math.floor(layer.k / 2), stride = layer.stride or 1,
       padding_mode = arch.padding_mode })
+    if several and several > 1 then y = y:reshape(B, y.shape[3], y.shape[4], y.shape[5]) end
+    return y
   end
   if composed then
     function kit.finish(y, skip, norm, activation)
