@@ -2,6 +2,7 @@
 --
 -- Every loss has `reduction`: 'mean', 'sum' or 'none'. Class labels are values, from 0 as in files. Cross entropy
 -- works on logits with their logarithm of sums, so that no probability is ever rounded to 0.
+local create = require 'mascon.array.create'
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'
@@ -152,6 +153,23 @@ local function weight_of(fname, o, k, level)
   return o.weight
 end
 
+--- log_softmax(x) at one place of each row, [m, 1]; its gradient g (one_hot - softmax(x)) takes one pass over memory.
+local function log_probability(x, spot)
+  local custom = require 'mascon.transform.custom'
+  local function result(t, at)
+    local logs = F.log_softmax(t, 2)
+    return F.take_along_axis(logs, at, { axis = 2 }), { logs, at }
+  end
+  return custom.custom_vjp(function(t, at) return (result(t, at)) end, {
+    forward = result,
+    backward = function(kept, g)
+      local logs, at = kept[1], kept[2]
+      local place = create.arange(1, logs.shape[2], 1, { dtype = 'i32', device = logs.device })
+      return F.where(F.eq(place, at:to 'i32'), g, 0) - F.exp(logs) * g
+    end,
+  })(x, spot)
+end
+
 --- Cross entropy of logits with class labels or with distributions over classes; the last axis holds the classes.
 ---
 --- Labels: -log p[target], times the weight of the class; the mean divides by the weights of the labels that count.
@@ -173,8 +191,8 @@ function M.cross_entropy(x, target, opts)
   local k = flat.shape[2]
   local weight, e = half.wide(weight_of(fname, o, k, 3)), o.label_smoothing
   if e > 1 then error(('%s: label_smoothing is %g; give a number from 0 to 1'):format(fname, e), 2) end
-  local logs = F.log_softmax(flat, 2)
   local kind = tensor.kind[target.dtype]
+  local logs = (kind == 'f' or e > 0) and F.log_softmax(flat, 2)
   local dtype = half.result(x, o.weight, kind == 'f' and target or nil)
   local each, total
   if kind == 'f' then
@@ -185,14 +203,14 @@ function M.cross_entropy(x, target, opts)
   else
     local counted, at = labels(fname, x, target, o, 3)
     local spot = methods.expand_dims(at, 2)
-    local own = methods.squeeze(F.take_along_axis(logs, spot, { axis = 2 }), 2)
+    local own = methods.squeeze(logs and F.take_along_axis(logs, spot, { axis = 2 }) or log_probability(flat, spot), 2)
     local w = weight and F.take(weight, at)
     each = -(w and own * w or own)
     if e > 0 then
       each = each * (1 - e) - F.sum(weight and logs * weight or logs, 2) * (e / k)
     end
     each = F.where(counted, each, 0)
-    total = F.sum(F.where(counted, w or 1, 0):to(logs.dtype))
+    total = F.sum(F.where(counted, w or 1, 0):to(flat.dtype))
   end
   if o.reduction == 'sum' then return half.narrow(F.sum(each), dtype) end
   if o.reduction == 'mean' then return half.narrow(total and F.sum(each) / total or F.mean(each), dtype) end
