@@ -3,8 +3,8 @@
 -- usage: mascon scripts/denoise.lua [options]; --help lists them. The network sees an image with noise and gives the
 -- image without. Without --data, images of six shapes are drawn; --data FILE takes grey images from a file of MNIST's
 -- IDX form or an .npy array [n, height, width] and adds the noise. Writes DIR/model.npz, log.jsonl, report.html,
--- images.png (noisy, denoised, clean), checkpoints, and prints the peak signal-to-noise ratio on images that were not
--- trained on, beside those of the noisy images and of the best Gaussian filter.
+-- images.png (noisy, denoised, clean), manifest.json, checkpoints, and prints the peak signal-to-noise ratio on images
+-- that were not trained on, beside those of the noisy images and of the best Gaussian filter.
 local mc = require 'mascon'
 local nn = mc.nn
 
@@ -73,6 +73,7 @@ mc.args.run('denoise', function()
     mc.results.folder('--out', o.out, { overwrite = o.overwrite, resume = o.resume or false,
       names = { 'model.npz', 'log.jsonl', 'images.png' } })
   end
+  local record = mc.manifest.new { options = o, inputs = { o.data }, seed = o.seed, quiet = o.quiet }
   local key = mc.random.key(o.seed)
   local channels = {}
   for i = 1, o.levels do channels[i] = o.channels * 2 ^ (i - 1) end
@@ -98,7 +99,6 @@ mc.args.run('denoise', function()
   trainer:fit()
   trainer:use_best()
   net:eval()
-  net:save(o.out .. '/model.npz')
   local few = math.min(6, other.shape[1])
   local function row(t) return mc.concat(mc.split(t[{ { 1, few }, 1 }]:copy(), few, 1), 3)[1] end
   local seen = noisy[{ { 1, few } }]:copy()
@@ -108,5 +108,5 @@ mc.args.run('denoise', function()
   print(('%d images, %d steps'):format(clean.shape[1], trainer.step.count))
   print(('with noise %.2f dB; best Gaussian filter (%g pixels) %.2f dB; network %.2f dB'):format(
     decibels(error_of(noisy, other)), sigma, decibels(blurred), decibels(trainer.best.value)))
-  print(('results in %s: model.npz  log.jsonl  report.html  images.png'):format(o.out))
+  print(('results in %s: %s'):format(o.out, trainer:conclude(record, { 'images.png' })))
 end)

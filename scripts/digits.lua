@@ -1,9 +1,9 @@
 -- digits.lua - a convolutional network learns to read digits: rendered ones, or the files of MNIST.
 --
 -- usage: mascon scripts/digits.lua [options]; --help lists them. Without --data, 6000 images of 20 x 20 pixels are
--- drawn with random size, angle, place, slant and noise. Writes DIR/model.npz, log.jsonl, report.html, checkpoints, and
--- prints the accuracy on images that were not trained on: above 0.98 after 5 epochs, in a quarter of a minute on two
--- cores.
+-- drawn with random size, angle, place, slant and noise. Writes DIR/model.npz, log.jsonl, report.html, manifest.json,
+-- checkpoints, and prints the accuracy on images that were not trained on: above 0.98 after 5 epochs, in a quarter of a
+-- minute on two cores.
 local mc = require 'mascon'
 local nn = mc.nn
 
@@ -76,10 +76,20 @@ local function drawn(n, seed)
   return nn.data.tensors { x = image:reshape(n, 1, SIDE, SIDE), y = digit }
 end
 
+--- The files of MNIST: images and labels of one half, or of both.
+local function paths(folder, which)
+  if not which then
+    local all, test = paths(folder, 'train'), paths(folder, 't10k')
+    all[3], all[4] = test[1], test[2]
+    return all
+  end
+  return { ('%s/%s-images-idx3-ubyte'):format(folder, which), ('%s/%s-labels-idx1-ubyte'):format(folder, which) }
+end
+
 --- The images and labels of one half of MNIST.
 local function files(folder, which)
-  local x = nn.data.idx(('%s/%s-images-idx3-ubyte'):format(folder, which))
-  local y = nn.data.idx(('%s/%s-labels-idx1-ubyte'):format(folder, which)):to 'i64'
+  local path = paths(folder, which)
+  local x, y = nn.data.idx(path[1]), nn.data.idx(path[2]):to 'i64'
   return nn.data.tensors { x = nn.data.scaled(mc.expand_dims(x, 2), { mean = 0.13, std = 0.31 }), y = y }
 end
 
@@ -90,6 +100,7 @@ mc.args.run('digits', function()
   end
   local train = o.data and files(o.data, 'train') or drawn(o.count, o.seed)
   local test = o.data and files(o.data, 't10k') or drawn(1000, o.seed + 1000)
+  local record = mc.manifest.new { options = o, inputs = o.data and paths(o.data), seed = o.seed, quiet = o.quiet }
   local side = train.fields.x.shape[3]
   local rest = math.floor(math.floor(side / 2) / 2)
   local key = mc.random.key(o.seed)
@@ -101,16 +112,13 @@ mc.args.run('digits', function()
   }
   print(net)
   local loader = nn.data.loader(train, { batch = o.batch, shuffle = true, seed = o.seed, drop_last = true })
-  local function count(b) return b.x.shape[1] end
+  local how = nn.classification()
   local trainer = nn.Trainer(net, {
     name = 'digits', folder = o.out, resume = o.resume, overwrite = o.overwrite, progress = not o.quiet,
     epochs = o.epochs, train = loader,
-    valid = nn.data.loader(test, { batch = 250 }), key = key:fold_in(5), monitor = '-valid_accuracy',
+    valid = nn.data.loader(test, { batch = 250 }), key = key:fold_in(5),
     optimizer = mc.optim.adamw { lr = mc.optim.one_cycle(o.lr, { steps = math.max(2, o.epochs * loader.batches) }) },
-    loss = function(model, b) return nn.cross_entropy(model(b.x), b.y), count(b) end,
-    metrics = { accuracy = function(model, b)
-      return mc.mean(mc.eq(mc.argmax(model(b.x), 2) - 1, b.y):to 'f32'), count(b)
-    end },
+    loss = how.loss, metrics = how.metrics, monitor = how.monitor,
     callbacks = { epoch = function(_, f)
       print(('epoch %d: loss %.4f, on other images loss %.4f, accuracy %.4f'):format(f.epoch, f.loss, f.valid_loss,
         f.valid_accuracy))
@@ -118,8 +126,7 @@ mc.args.run('digits', function()
   })
   if o.overwrite then os.remove(o.out .. '/model.npz') end
   trainer:fit()
-  net:save(o.out .. '/model.npz')
   print(('%d images, %d steps; best accuracy on other images %.4f in epoch %d'):format(train.n, trainer.step.count,
     trainer.best.value, trainer.best.epoch))
-  print(('results in %s: model.npz  log.jsonl  report.html  best.npz'):format(o.out))
+  print(('results in %s: %s'):format(o.out, trainer:conclude(record)))
 end)

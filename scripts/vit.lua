@@ -2,8 +2,9 @@
 --
 -- usage: mascon scripts/vit.lua [options]; --help lists them. Without --data, images of six shapes are drawn with
 -- random size, angle, place, contrast and noise. An image is cut into patches; each becomes a token, and a class token
--- in front collects what the answer needs. Writes DIR/model.npz, log.jsonl, report.html, checkpoints, and prints the
--- accuracy on images that were not trained on: 0.86 after 10 epochs, in a minute or two on two cores.
+-- in front collects what the answer needs. Writes DIR/model.npz, log.jsonl, report.html, manifest.json, checkpoints,
+-- and prints
+-- the accuracy on images that were not trained on: 0.86 after 10 epochs, in a minute or two on two cores.
 local mc = require 'mascon'
 local nn = mc.nn
 
@@ -46,11 +47,11 @@ function Model:forward(x)
   return self.head(tokens[{ mc.all, 1 }])
 end
 
---- Training and test images.
+--- Training and test images, their classes, and the files they are of.
 local function data()
   if not o.data then
     local function drawn(n, seed) return nn.data.shapes(n, { side = o.side, noise = 0.1, turn = 0.4, seed = seed }) end
-    return drawn(o.count, o.seed), drawn(math.max(32, math.min(1000, math.floor(o.count / 5))), o.seed + 1000), 6
+    return drawn(o.count, o.seed), drawn(math.max(32, math.min(1000, math.floor(o.count / 5))), o.seed + 1000), 6, nil
   end
   local files = {}
   for i = 1, 5 do files[i] = ('%s/data_batch_%d.bin'):format(o.data, i) end
@@ -59,11 +60,13 @@ local function data()
     local read = nn.data.cifar(paths)
     return nn.data.tensors { x = nn.data.scaled(read.x, how), y = read.y }
   end
-  return set(files), set(o.data .. '/test_batch.bin'), 10
+  local train = set(files)
+  files[6] = o.data .. '/test_batch.bin'
+  return train, set(files[6]), 10, files
 end
 
 mc.args.run('vit', function()
-  local train, test, classes = data()
+  local train, test, classes, files = data()
   local shape = train.fields.x.shape
   local side, channels = shape[3], shape[2]
   if side % o.patch ~= 0 then
@@ -74,24 +77,22 @@ mc.args.run('vit', function()
       names = { 'model.npz', 'log.jsonl' } })
   end
   local key = mc.random.key(o.seed)
+  local record = mc.manifest.new { options = o, inputs = files, seed = o.seed, quiet = o.quiet }
   local net = Model(side, channels, classes, key:fold_in(1))
   print(net)
   local loader = nn.data.loader(train, { batch = o.batch, shuffle = true, seed = o.seed, drop_last = true,
     transform = o.data and function(b, k)
       return { x = nn.data.random_shift(nn.data.random_flip(b.x, k:fold_in(1)), k:fold_in(2), 3), y = b.y }
     end or nil })
-  local function count(b) return b.x.shape[1] end
+  local how = nn.classification { label_smoothing = 0.05 }
   local trainer = nn.Trainer(net, {
     name = 'vit', folder = o.out, resume = o.resume, overwrite = o.overwrite, progress = not o.quiet,
     epochs = o.epochs, train = loader,
-    valid = nn.data.loader(test, { batch = 250 }), key = key:fold_in(2), monitor = '-valid_accuracy', clip = 1,
+    valid = nn.data.loader(test, { batch = 250 }), key = key:fold_in(2), clip = 1,
     amp = o.amp, tensorboard = o.tensorboard, groups = { { 'norm', weight_decay = 0 }, { 'bias$', weight_decay = 0 } },
     optimizer = mc.optim.adamw { weight_decay = 0.05,
       lr = mc.optim.one_cycle(o.lr, { steps = math.max(2, o.epochs * loader.batches), pct_start = 0.2 }) },
-    loss = function(model, b) return nn.cross_entropy(model(b.x), b.y, { label_smoothing = 0.05 }), count(b) end,
-    metrics = { accuracy = function(model, b)
-      return mc.mean(mc.eq(mc.argmax(model(b.x), 2) - 1, b.y):to 'f32'), count(b)
-    end },
+    loss = how.loss, metrics = how.metrics, monitor = how.monitor,
     callbacks = { epoch = function(_, f)
       print(('epoch %d: loss %.4f, on other images loss %.4f, accuracy %.4f'):format(f.epoch, f.loss, f.valid_loss,
         f.valid_accuracy))
@@ -99,8 +100,7 @@ mc.args.run('vit', function()
   })
   if o.overwrite then os.remove(o.out .. '/model.npz') end
   trainer:fit()
-  net:save(o.out .. '/model.npz')
   print(('%d images, %d steps; best accuracy on other images %.4f in epoch %d'):format(train.n, trainer.step.count,
     trainer.best.value, trainer.best.epoch))
-  print(('results in %s: model.npz  log.jsonl  report.html  best.npz'):format(o.out))
+  print(('results in %s: %s'):format(o.out, trainer:conclude(record)))
 end)

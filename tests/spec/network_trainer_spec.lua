@@ -191,6 +191,40 @@ print('end at', t:done())
     says('step-000000003.npz', made, { folder = at 'h', resume = true })
   end)
 
+  it('leaves a folder alone in which another process trains', function()
+    local t = made { folder = at 'claimed', epochs = 1 }
+    t:fit()
+    local path = t:save() -- by hand, after the run
+    local mark = at 'claimed-mark'
+    local code = ("mc.results.claim('--out', '%s'); mc.file.write('%s', 'x'); io.read()"):format(at 'claimed', mark)
+    local other = io.popen(("%s -e \"local mc = require 'mascon'; %s\""):format(host.exe, code), 'w')
+    for _ = 1, 400 do
+      if mc.file.read(mark) then break end
+      os.execute 'sleep 0.05'
+    end
+    assert(mc.file.read(mark), 'the other process did not start')
+    local before = process.read(path)
+    says('trainer:save: folder', function() t:save() end)
+    says('trainer:conclude: folder', function() t:conclude(mc.manifest.new {}) end)
+    assert.equal(before, process.read(path))
+    other:close()
+    assert.equal(path, t:save())
+  end)
+
+  it('writes the network and a manifest beside the run', function()
+    local record = mc.manifest.new { seed = 1, quiet = true }
+    local t = made { folder = at 'concluded', epochs = 1 }
+    t:fit()
+    process.write(at 'concluded/more.txt', 'x')
+    local names = t:conclude(record, { 'more.txt' })
+    assert.equal('model.npz  log.jsonl  report.html  best.npz  more.txt  manifest.json', names)
+    local read = mc.manifest.read(at 'concluded')
+    assert.equal(4, #read.outputs)
+    assert.equal(0, #mc.manifest.files_apart(read, at 'concluded'))
+    says('trainer:save: there is no folder', function() made({ epochs = 1 }):save() end)
+    says('trainer:conclude: there is no folder', function() made({ epochs = 1 }):conclude(record) end)
+  end)
+
   it('keeps the last good checkpoint on a full disk', function()
     local there = recordings.small_disk('256k', function(small)
       local run = small .. '/run'

@@ -26,6 +26,8 @@ describe('scripts/digits.lua', function()
     for _, name in ipairs { 'model.npz', 'log.jsonl', 'report.html', 'best.npz' } do
       assert(io.open(folder .. '/a/' .. name), name):close()
     end
+    local again = process.shell(('%s rerun %s/a --out %s/again 2>&1'):format(script.program, folder, folder))
+    assert(again.text:find('identical: 0 stages and 1 file agree', 1, true), again.text)
     text, status = run('digits', line:format(2, folder, 'a', ''))
     assert(status ~= 0 and text:find('is there already; use --overwrite, --resume', 1, true), text)
     text, status = run('digits', line:format(2, folder, 'a', '--resume'))

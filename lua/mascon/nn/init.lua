@@ -30,6 +30,7 @@ local M = lazy.table('mc.nn', {
   ['mascon.nn.sampling'] = { 'sample_logits' },
   ['mascon.nn.train.step'] = { 'Step', 'Checkpoint' },
   ['mascon.nn.train.trainer'] = { 'Trainer' },
+  ['mascon.nn.train.classify'] = { 'classification' },
   ['mascon.nn.train.autocast'] = { 'autocast' },
   ['mascon.nn.train.scaler'] = { 'GradScaler' },
   ['mascon.nn.train.anomaly'] = { 'anomaly' },

@@ -193,15 +193,51 @@ local function state(self)
   }
 end
 
---- Writes a checkpoint now. Returns its path.
----@return string
-function Trainer:save()
-  if not self.options.folder then error('trainer:save: there is no folder; give one', 2) end
+--- f() while no other process may write to the folder: a run has it from its start to the end of its fit.
+local function claimed(self, fname, f)
+  local folder = self.options.folder
+  if not folder then error(fname .. ': there is no folder; give one', 3) end
+  if self.claim then return f() end
+  local claim = results.claim(fname .. ': folder', folder)
+  local ok, result = pcall(f)
+  claim:free()
+  if not ok then error(result, 0) end
+  return result
+end
+
+local function put(self)
   local tensors, facts = state(self)
   local path = checkpoint.put(self.options.folder, self:done(), tensors, facts, self.options.keep)
   self.saved = self:done()
   self:call('checkpoint', { path = path })
   return path
+end
+
+--- Writes a checkpoint now. Returns its path.
+---@return string
+--- Errors: no folder; a folder in which another process trains.
+function Trainer:save() return claimed(self, 'trainer:save', function() return put(self) end) end
+
+--- Writes the network as model.npz into the folder, and manifest.json, from which `mascon rerun` repeats the run.
+---@param record mascon.Manifest of mc.manifest.new, begun before the run
+---@param names? string[] further files of the result that stand in the folder
+---@return string the names of the files
+--- Errors: no folder; a folder in which another process trains; a file that is not there.
+function Trainer:conclude(record, names)
+  return claimed(self, 'trainer:conclude', function()
+    local folder = self.options.folder
+    self.net:save(folder .. '/model.npz')
+    record:output(folder .. '/model.npz')
+    for _, name in ipairs(names or {}) do record:output(folder .. '/' .. name) end
+    -- these hold times
+    for _, name in ipairs { 'log.jsonl', 'report.html' } do
+      record:output(folder .. '/' .. name, { compare = false })
+    end
+    record:write(folder)
+    local all = { 'model.npz', 'log.jsonl', 'report.html', 'best.npz', unpack(names or {}) }
+    all[#all + 1] = 'manifest.json'
+    return table.concat(all, '  ')
+  end)
 end
 
 --- Goes on from the last checkpoint of the folder; without one the run begins at its start.
