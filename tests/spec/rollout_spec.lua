@@ -300,6 +300,50 @@ describe('rollout, the conformance list', function()
       'rollout.operator.together: operators must have the same key')
   end)
 
+  it('stores tensors between layers in 16 bits, and in f32 where f16 does not reach', function()
+    mc.scope(function()
+      local x = mc.randn({ 2, 3, 16, 16 }, { seed = 4 }):to 'f32'
+      for _, norm in ipairs { 'instance', 'none' } do
+        local arch = set.arch(4, 12, 3, norm, 'gelu')
+        local w = rollout.operator.weights(arch, 5, 1)
+        local want = rollout.operator.build(arch, w)(x)
+        local size = (want * want):sum():sqrt():item()
+        for storage, most in pairs { f16 = 2 ^ -11, bf16 = 2 ^ -8 } do
+          arch.storage = storage
+          for _, composed in ipairs { false, true } do
+            local d = rollout.operator.build(arch, w, { composed = composed })(x) - want
+            local far = (d * d):sum():sqrt():item() / size
+            assert.is_true(far > most / 100 and far < 4 * most, ('%s %s: %g'):format(norm, storage, far))
+          end
+        end
+      end
+      local text = [[{ "metadata": { "name": "a" }, "parameter_space": {
+        "architecture": { "num_layers": { "type": "choice", "choices": [2] },
+          "base_channels": { "type": "choice", "choices": [4] } },
+        "stochastic": { "noise_scale": { "type": "choice", "choices": [0.001] } },
+        "operator": { "grid_size": { "type": "choice", "choices": [8] },
+          "normalization": { "type": "choice", "choices": ["none"] } } },
+        "sampling": { "total_samples": 1, "batch_size": 1 }, "simulation": { "num_timesteps": 5, "divergence": 1e30,
+        "num_realizations": 2, "policy": "autoregressive", "storage": "float16",
+        "input_generation": { "variance": 1e12 } }, "dataset": { "output_path": "none.h5" } }]]
+      local c = rollout.config.of(mc.json.decode(text))
+      local starts = 0
+      local row = rollout.generate.row(c, 0, { 0.5, 0.5, 0.5, 0.5, 0.5 }, { states = true, visit = function(t)
+        starts = starts + (t == 0 and 1 or 0)
+      end })
+      c.simulation.storage = 'float32'
+      local wide = rollout.generate.row(c, 0, { 0.5, 0.5, 0.5, 0.5, 0.5 }, { states = true })
+      assert.equal(2, starts)
+      assert.same({ 0, 0 }, row.status)
+      assert.is_true(mc.array_equal(row.states, wide.states))
+      assert.is_true(mc.array_equal(row.summary, wide.summary))
+      c.simulation.storage = 'bfloat16'
+      local other = rollout.generate.row(c, 0, { 0.5, 0.5, 0.5, 0.5, 0.5 }, { states = true })
+      assert.same({ 0, 0 }, other.status)
+      assert.is_false(mc.array_equal(other.states, wide.states))
+    end)
+  end)
+
   it('makes initial fields of every kind, and Gaussian ones of their covariance', function()
     mc.scope(function()
       for i, name in ipairs(rollout.fields.names()) do

@@ -57,6 +57,7 @@ M.SCHEMA = {
   simulation = {
     device = one('cpu', 'cpu', 'cuda'), operator_type = one('cnn', 'cnn', 'u_afno'), precision = one('float32',
       'float32', 'float64', 'float16', 'bfloat16', 'auto', 'tf32'),
+    storage = one('float32', 'float32', 'float16', 'bfloat16'),
     num_realizations = int(10, 1, 100), num_timesteps = int(1, 1, 10000), extract_operator_features = flag(false),
     gelu = one('exact', 'exact', 'tanh'), num_groups = int(32, 1), padding_mode = one('zeros', 'zeros', 'circular'),
       channels = int(3, 1, 64),
@@ -218,6 +219,9 @@ local function beyond_types(c, name)
   end
   if sim.precision == 'float16' or sim.precision == 'bfloat16' then
     c.notes[#c.notes + 1] = ('simulation.precision %s: computed in f32 here'):format(sim.precision)
+  end
+  if sim.storage ~= 'float32' and (sim.precision == 'float64' or sim.operator_type ~= 'cnn') then
+    error(('%s: simulation.storage is %s, which is for operators of type cnn in f32'):format(name, sim.storage), 0)
   end
   if sim.device == 'cuda' then c.notes[#c.notes + 1] = 'simulation.device cuda: computed on the processor' end
   for k, w in pairs(sim.input_generation.ic_type_weights or {}) do

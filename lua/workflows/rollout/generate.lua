@@ -41,7 +41,8 @@ function M.families(config)
 end
 
 --- Rolls out rows whose operators have one key (operator.key), or one row. visit(t, x, alive, i): called with every
---- state of row i of the list. us: their points in the space.
+--- state of row i of the list; from t = 0 again where numbers passed the range of f16, in which case the row is made
+--- anew with tensors stored in f32. us: their points in the space.
 ---@param config table
 ---@param indices integer[] rows, from 0
 ---@param us number[][]
@@ -60,17 +61,29 @@ function M.rows(config, indices, us, opts)
     rows[i] = { input = input, kind = kind, arch = arch, policy = policy, states = o.states and {} or nil }
     specs[i] = { policy = policy, x0 = input:to(dtype), realisations = B, steps = T, single = T == 1, seed = seed,
       index = index, divergence = sim.divergence, noise = arch.scale > 0 }
-    collectors[i] = wanted and features.collector(B, arch.channels, arch.grid, { temporal = f.temporal.enabled,
-      summary = f.summary.enabled, families = M.families(config) })
   end
-  local outcomes = roll.together(specs, operator.together(archs, weights), function(i, t, x, alive)
-    if T == 1 and t == 0 then return end -- one application: its result is the trajectory
+  local function visit(i, t, x, alive)
+    if t == 0 then
+      local arch = archs[i]
+      collectors[i] = wanted and features.collector(B, arch.channels, arch.grid, { temporal = f.temporal.enabled,
+        summary = f.summary.enabled, families = M.families(config) })
+      rows[i].states = o.states and {} or nil
+      if T == 1 then return end -- one application: its result is the trajectory
+    end
     if wanted then collectors[i]:add(x, alive) end
     if o.states then rows[i].states[#rows[i].states + 1] = tensor.hold(x:to 'f32') end
     if o.visit then o.visit(t, x, alive, i) end
-  end)
+  end
+  local outcomes = roll.together(specs, operator.together(archs, weights), visit)
   for i, row in ipairs(rows) do
     local arch, index, extra = row.arch, indices[i], nil
+    local past = false -- the range of f16
+    for _, v in ipairs(outcomes[i].status) do past = past or v == 1 and arch.storage == 'f16' end
+    if past then
+      arch.storage = nil
+      outcomes[i] = roll.together({ specs[i] }, operator.together({ arch }, { weights[i] }),
+        function(_, ...) visit(i, ...) end)[1]
+    end
     if wanted and f.summary.enabled and sim.extract_operator_features then
       local apply, x0, list = operator.build(arch, weights[i]), specs[i].x0, {}
       for m = 1, B do

@@ -14,6 +14,7 @@ M.NORMS = { 'instance', 'group', 'layer', 'batch', 'none' }
 M.ACTIVATIONS = { 'relu', 'gelu', 'silu', 'swish', 'tanh', 'none' }
 M.NOISES = { 'gaussian', 'multiplicative', 'laplace', 'dropout', 'none' }
 M.SCHEDULES = { 'constant', 'annealing', 'periodic' }
+local STORAGE = { float16 = 'f16', bfloat16 = 'bf16' }
 
 local NETWORKS = { cnn = 'cnn', u_afno = 'u_afno' }
 local own = {} -- operators of the user, by name: { build, flops }
@@ -43,7 +44,7 @@ function M.architecture(values, sim)
     noise = member('noise_type', s.noise_type or 'gaussian', M.NOISES), scale = s.noise_scale or 0,
       schedule = member('noise_schedule', s.noise_schedule or 'constant', M.SCHEDULES),
     period = s.period or 100, correlation = s.spatial_correlation or 0, type = sim.operator_type or 'cnn',
-      own = values.own,
+      own = values.own, storage = STORAGE[sim.storage],
   }
   local function whole(what, v, low)
     if type(v) ~= 'number' or v % 1 ~= 0 or v < low then
@@ -245,7 +246,7 @@ function M.key(arch)
   if arch.type ~= nil and arch.type ~= 'cnn' then return nil end
   local parts = {}
   for i, k in ipairs { 'channels', 'layers', 'base', 'kernel', 'activation', 'gelu', 'norm', 'groups', 'padding_mode',
-    'grid' } do parts[i] = tostring(arch[k]) end
+    'grid', 'storage' } do parts[i] = tostring(arch[k]) end
   return table.concat(parts, ' ')
 end
 

@@ -87,8 +87,10 @@ function M.row(path, i, out)
   if kind ~= 'svg' and kind ~= 'png' and kind ~= 'gif' then
     error(('rollout.view: %s must end in .svg or .png (eight states) or .gif (an animation)'):format(out), 0) end
   local states = {}
-  local row, config = look.replay(path, i, { features = false, visit = function(t, x) states[#states + 1] = { t = t,
-    x = tensor.hold(x[1]:to('f64'):copy()) } end })
+  local row, config = look.replay(path, i, { features = false, visit = function(t, x)
+    if t == 0 then states = {} end
+    states[#states + 1] = { t = t, x = tensor.hold(x[1]:to('f64'):copy()) }
+  end })
   if kind == 'gif' then return { film(evenly(states, MOST), out) }, config end
   local a = row.arch
   local title = ('row %d: %s b%d %s, %s, %s'):format(i, a.type == 'cnn' and ('L%d k%d'):format(a.layers, a.kernel)

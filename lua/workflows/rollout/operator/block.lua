@@ -43,7 +43,8 @@ end
 --- The parts of an architecture: conv(x, layer, weights), finish(y, skip, norm, activation), free(t).
 ---
 --- finish gives activation(norm(y)) + skip; norm and activation are those of the architecture unless they are given.
---- free says that a tensor is not needed any more. composed: of ops with derivatives; free then does nothing.
+--- free says that a tensor is not needed any more. arch.storage (f16, bf16): what finish gives is stored so; all sums
+--- are of the dtype of the weights. composed: of ops with derivatives; free then does nothing.
 ---@param arch table
 ---@param composed? boolean
 ---@param keep? boolean free does nothing
@@ -52,11 +53,19 @@ end
 function M.kit(arch, composed, keep, several)
   local kit = {}
   local usual = arch.activation == 'gelu' and arch.gelu == 'tanh' and 'gelu_tanh' or arch.activation
-  function kit.conv(x, layer, p)
-    local B, C, H, W = x.shape[1], x.shape[2], x.shape[3], x.shape[4]
-    if several and several > 1 then x = x:reshape(several, B / several, C, H, W) end
+  local function stored(z)
+    if not arch.storage then return z end
+    local small = z:to(arch.storage)
+    kit.free(z)
+    return small
+  end
+  function kit.conv(h, layer, p)
+    local wide = h:to(p.w.dtype)
+    local B, C, H, W = h.shape[1], h.shape[2], h.shape[3], h.shape[4]
+    local x = several and several > 1 and wide:reshape(several, B / several, C, H, W) or wide
     local y = mc.nn.conv2d(x, p.w, { bias = p.b, padding = math.floor(layer.k / 2), stride = layer.stride or 1,
       padding_mode = arch.padding_mode })
+    if wide.dtype ~= h.dtype then kit.free(wide) end
     if several and several > 1 then y = y:reshape(B, y.shape[3], y.shape[4], y.shape[5]) end
     return y
   end
@@ -64,7 +73,7 @@ function M.kit(arch, composed, keep, several)
     function kit.finish(y, skip, norm, activation)
       norm = norm or arch.norm
       local z = activate(activation or usual, normalise(y, norm, groups_of(arch, norm, y.shape[2])))
-      return skip and z + skip or z
+      return stored(skip and z + skip:to(z.dtype) or z)
     end
     function kit.free() end
     return kit
@@ -72,8 +81,8 @@ function M.kit(arch, composed, keep, several)
   workflow.native 'rollout'
   function kit.finish(y, skip, norm, activation)
     norm = norm or arch.norm
-    return workflow.call('ro_block', skip and { y, skip } or { y }, { norm = NORM[norm] or 1,
-      groups = groups_of(arch, norm, y.shape[2]), activation = ACTIVATION[activation or usual], eps = M.EPS }, 1)[1]
+    return stored(workflow.call('ro_block', skip and { y, skip:to(y.dtype) } or { y }, { norm = NORM[norm] or 1,
+      groups = groups_of(arch, norm, y.shape[2]), activation = ACTIVATION[activation or usual], eps = M.EPS }, 1)[1])
   end
   function kit.free(t) if not keep then t:release() end end
   return kit
