@@ -122,7 +122,7 @@ typedef struct mcd_conv {
 /* n matrices of rows x cols (linalg.c): a block of `width` columns or rows from `first` on; count:
  * pivots of a matrix, from base. */
 typedef struct mcd_linalg {
-    int64_t at[3], n, rows, cols, count, first, width, base, rs, cs;
+    int64_t at[4], n, rows, cols, count, first, width, base, rs, cs;
     int32_t guard, strict, back, conj, unit, unused;
 } mcd_linalg;
 

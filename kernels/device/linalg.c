@@ -5,12 +5,8 @@
  * compared), REAL, MAKE(re) of it, ROOT. */
 #include "jobs.h"
 #include "index.h"
+#include "meet.h"
 
-#if defined(MCD_OPENCL)
-#define MEET barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
-#else
-#define MEET BARRIER
-#endif
 #define A(r, c) a[(r) * j.cols + (c)]
 #define REFUSED(k) MCD_REFUSE(AT(uint32_t, guards, j.at[k]) + j.guard, i)
 
@@ -95,9 +91,9 @@ KERNEL exchange(GLOBAL char *m, GLOBAL const char *pivots, GLOBAL char *guards, 
     const int64_t lane = GLOBAL_LANE, i = lane / j.cols, c = lane - i * j.cols;
     if (i < j.n) {
         GLOBAL T *a = AT(T, m, j.at[0]) + i * j.rows * j.cols;
-        GLOBAL const int64_t *pivot = AT(const int64_t, pivots, j.at[1]) + i * j.rows;
-        for (int64_t s = 0; s < j.rows; s++) {
-            const int64_t r = j.back ? j.rows - 1 - s : s, p = pivot[r] - j.base;
+        GLOBAL const int64_t *pivot = AT(const int64_t, pivots, j.at[1]) + i * j.count;
+        for (int64_t s = 0; s < j.count; s++) {
+            const int64_t r = j.back ? j.count - 1 - s : s, p = pivot[r] - j.base;
             if (p < 0 || p >= j.rows) {
                 REFUSED(2);
             } else {
@@ -160,6 +156,22 @@ KERNEL lower(GLOBAL char *m, const mcd_linalg j)
     const int64_t i = GLOBAL_LANE;
     if (i < j.n * j.rows * j.cols && i % j.cols > i / j.cols % j.rows)
         AT(T, m, j.at[0])[i] = MAKE(0);
+}
+
+/* Zeros below the diagonal, a lane for each element. */
+KERNEL upper(GLOBAL char *m, const mcd_linalg j)
+{
+    const int64_t i = GLOBAL_LANE;
+    if (i < j.n * j.rows * j.cols && i % j.cols < i / j.cols % j.rows)
+        AT(T, m, j.at[0])[i] = MAKE(0);
+}
+
+/* Ones on the diagonal, zeros above it. */
+KERNEL unit_lower(GLOBAL char *m, const mcd_linalg j)
+{
+    const int64_t i = GLOBAL_LANE;
+    if (i < j.n * j.rows * j.cols && i % j.cols >= i / j.cols % j.rows)
+        AT(T, m, j.at[0])[i] = MAKE(i % j.cols == i / j.cols % j.rows ? 1 : 0);
 }
 
 /* Ones on the diagonal, zeros elsewhere. */

@@ -16,12 +16,12 @@ static const char *const singular =
 /* What the launches of a call share. */
 typedef struct work {
     mci_bound *b;
-    char source[640];
+    char source[768];
     int nb, dtype, device;
     int64_t batch[MC_MAX_RANK], count;
 } work;
 
-static void source_of(work *w)
+static void source_of(work *w, const char *file)
 {
     const char *t = mci_device_types[w->dtype], *n = mc_dtype_name(w->dtype);
     const int narrow = w->dtype == MC_F32 || w->dtype == MC_C64;
@@ -32,16 +32,21 @@ static void source_of(work *w)
                  "#define SUB_MUL(d, x, y) mck_sub_%s(d, mck_mul_%s(x, y))\n"
                  "#define DIV mck_div_%s\n#define CONJ mck_conj_%s\n"
                  "#define SIZE(x) (fabs((double)(x).re) + fabs((double)(x).im))\n"
-                 "#define REAL(x) ((x).re)\n#define MAKE(x) mck_make_%s((x), 0)\n"
-                 "#include \"linalg.c\"\n",
-                 t, real, root, n, n, n, n, n);
+                 "#define REAL(x) ((x).re)\n#define IMAG(x) ((x).im)\n"
+                 "#define JOINED(re, im) mck_make_%s((R)(re), (R)(im))\n"
+                 "#define MAKE(x) mck_make_%s((R)(x), 0)\n#define TIMES mck_mul_%s\n"
+                 "#define ADD_MUL(d, x, y) mck_add_%s(d, mck_mul_%s(x, y))\n"
+                 "#include \"%s\"\n",
+                 t, real, root, n, n, n, n, n, n, n, n, n, file);
     else
         snprintf(w->source, sizeof w->source,
                  "#define T %s\n#define R %s\n#define ROOT %s\n"
                  "#define SUB_MUL(d, x, y) %s(-(x), y, d)\n#define DIV(x, y) ((x) / (y))\n"
                  "#define CONJ(x) (x)\n#define SIZE(x) fabs((double)(x))\n#define REAL(x) (x)\n"
-                 "#define MAKE(x) ((T)(x))\n#include \"linalg.c\"\n",
-                 t, real, root, narrow ? "fmaf" : "fma");
+                 "#define IMAG(x) 0\n#define JOINED(re, im) ((T)(re))\n#define MAKE(x) ((T)(x))\n"
+                 "#define TIMES(x, y) ((x) * (y))\n#define ADD_MUL(d, x, y) %s(x, y, d)\n"
+                 "#include \"%s\"\n",
+                 t, real, root, narrow ? "fmaf" : "fma", narrow ? "fmaf" : "fma", file);
 }
 
 /* Room for [batch][rows][cols]. */
@@ -150,6 +155,7 @@ static int exchange(work *w, const mci_place *x, const mci_place *pivots, int ba
     mcd_linalg j = job_of(w, x);
     j.base = base;
     j.back = back;
+    j.count = pivots->shape[pivots->ndim - 1];
     return launch(w, "exchange", w->count * j.cols, &j, x, pivots, 1,
                   "positions outside the rows; hand over both results of lu_factor: the matrix");
 }
@@ -175,6 +181,93 @@ static int cholesky(work *w, const mci_place *a)
     return rc ? rc : launch(w, "lower", mci_place_numel(a), &j, a, NULL, 0, NULL);
 }
 
+/* A kernel of factors.c, `n` lanes or a group for each matrix (0), on a list of places. */
+static int launch_factors(work *w, const char *kernel, int64_t n, const mcd_linalg *j, int places,
+                          const mci_place *const *p)
+{
+    work own = *w;
+    source_of(&own, "factors.c");
+    int rc = launch(&own, kernel, n, j, p[0], NULL, 0, NULL);
+    mc_launch *l = rc ? NULL : &w->b->launch[w->b->nlaunch - 1];
+    for (int k = 1; k < places && l; k++) mci_launch_buffer(l, p[k]);
+    return rc;
+}
+
+/* The first rows and columns of t in memory of their own, passed through a kernel of linalg.c, into
+ * a result. */
+static int trapezium(work *w, const mci_place *t, int64_t rows, int64_t cols, const char *kernel,
+                     int result)
+{
+    const mci_place x = room(w, w->dtype, rows, cols), from = part(w, t, 0, 0, rows, cols, 0),
+                    to = part(w, &x, 0, 0, rows, cols, 0), out = mci_place_out(w->b, result);
+    const mcd_linalg j = job_of(w, &x);
+    if (mci_place_numel(&x) == 0) return MC_OK;
+    int rc = mci_launch_copy(w->b, &to, &from);
+    if (!rc) rc = launch(w, kernel, mci_place_numel(&x), &j, &x, NULL, 0, NULL);
+    return rc ? rc : mci_launch_copy(w->b, &out, &x);
+}
+
+/* The unit matrix in workspace. */
+static int unit(work *w, int64_t rows, int64_t cols, mci_place *x)
+{
+    *x = room(w, w->dtype, rows, cols);
+    const mcd_linalg j = job_of(w, x);
+    return mci_place_numel(x) ? launch(w, "unit", mci_place_numel(x), &j, x, NULL, 0, NULL) : MC_OK;
+}
+
+static int determinant(work *w, const mci_place *t, const mci_place *pivots, int base, int nout)
+{
+    const int real = w->dtype == MC_F32 || w->dtype == MC_C64 ? MC_F32 : MC_F64;
+    mcd_linalg j = job_of(w, t);
+    mci_place out = mci_place_work(w->b, w->dtype, w->nb, w->batch),
+              logs = mci_place_work(w->b, real, w->nb, w->batch);
+    const mci_place first = mci_place_out(w->b, 0), second = mci_place_out(w->b, nout - 1);
+    j.base = base;
+    j.count = j.rows;
+    j.unit = nout == 2;
+    int rc = launch_factors(w, "determinant", w->count, &j, 4,
+                            (const mci_place *const[]){ t, pivots, &out, &logs });
+    if (!rc) rc = mci_launch_copy(w->b, &first, &out);
+    return rc || nout < 2 ? rc : mci_launch_copy(w->b, &second, &logs);
+}
+
+/* P, L, U of factors. */
+static int parts_of(work *w, const mci_place *t, const mci_place *pivots, int base)
+{
+    const int64_t rows = t->shape[t->ndim - 2], cols = t->shape[t->ndim - 1],
+                  few = rows < cols ? rows : cols;
+    const mci_place out = mci_place_out(w->b, 0);
+    mci_place p;
+    int rc = unit(w, rows, rows, &p);
+    if (!rc && few > 0) rc = exchange(w, &p, pivots, base, 1);
+    if (!rc) rc = mci_launch_copy(w->b, &out, &p);
+    if (!rc) rc = trapezium(w, t, rows, few, "unit_lower", 1);
+    return rc ? rc : trapezium(w, t, few, cols, "upper", 2);
+}
+
+/* Q (unless mode is 2) and R. mode 1: all of Q. */
+static int qr(work *w, const mci_place *t, int mode)
+{
+    const int64_t rows = t->shape[t->ndim - 2], cols = t->shape[t->ndim - 1],
+                  few = rows < cols ? rows : cols, wide = mode == 1 ? rows : few;
+    mcd_linalg j = job_of(w, t);
+    const mci_place tau = room(w, w->dtype, 1, few);
+    mci_place q;
+    int rc = MC_OK;
+    j.count = few;
+    j.width = wide;
+    if (few > 0)
+        rc = launch_factors(w, "reflect", 0, &j, 2, (const mci_place *const[]){ t, &tau });
+    if (!rc) rc = trapezium(w, t, wide, cols, "upper", mode != 2);
+    if (rc || mode == 2) return rc;
+    const mci_place out = mci_place_out(w->b, 0);
+    rc = unit(w, rows, wide, &q);
+    if (!rc && few > 0)
+        rc = launch_factors(w, "columns", w->count * wide, &j, 3,
+                            (const mci_place *const[]){ &q, t, &tau });
+    return rc ? rc : mci_launch_copy(w->b, &out, &q);
+}
+
 /* A vector as a column. */
 static void column(mci_place *p)
 {
@@ -190,6 +283,9 @@ int mci_linalg_launched(const mci_op *op)
     case MCI_LINALG_INV:
     case MCI_LINALG_LU_FACTOR:
     case MCI_LINALG_LU_SOLVE:
+    case MCI_LINALG_DET:
+    case MCI_LINALG_LU:
+    case MCI_LINALG_QR:
     case MCI_LINALG_CHOLESKY: return 1;
     default: return 0;
     }
@@ -204,15 +300,17 @@ int mci_linalg_launches(int device, const mci_job *job, const mci_result *r, mc_
     work w = { .b = b, .dtype = r->compute, .device = device };
     if (!mci_linalg_launched(job->op)) return mci_no_launch(job->op, device);
     mci_place out = mci_place_out(b, 0), a = mci_place_in(b, 0);
-    if (mci_place_numel(&out) == 0) return MC_OK;
+    if (what == MCI_LINALG_QR && i[2]) return mci_no_launch(job->op, device);
+    const int factors = what == MCI_LINALG_DET || what == MCI_LINALG_LU || what == MCI_LINALG_QR;
+    if (factors ? mci_numel(a.ndim - 2, a.shape) == 0 : mci_place_numel(&out) == 0) return MC_OK;
     const int vector = job->nin > 1 && job->in[1]->ndim == 1,
               upper = what == MCI_LINALG_CHOLESKY && i[1];
     if (vector) column(&out);
-    w.nb = out.ndim - 2;
+    w.nb = factors ? a.ndim - 2 : out.ndim - 2;
     if (out.ndim > MC_MAX_RANK) return mci_no_launch(job->op, device);
-    memcpy(w.batch, out.shape, sizeof *w.batch * (size_t)w.nb);
+    memcpy(w.batch, factors ? a.shape : out.shape, sizeof *w.batch * (size_t)w.nb);
     w.count = mci_numel(w.nb, w.batch);
-    source_of(&w);
+    source_of(&w, "linalg.c");
     const int64_t rows = a.shape[a.ndim - 2], cols = a.shape[a.ndim - 1],
                   few = rows < cols ? rows : cols;
     const mci_place t = room(&w, w.dtype, rows, cols);
@@ -223,6 +321,7 @@ int mci_linalg_launches(int device, const mci_job *job, const mci_result *r, mc_
     }
     int rc = mci_launch_copy(b, &t, &a);
     if (rc) return rc;
+    if (what == MCI_LINALG_QR) return qr(&w, &t, (int)i[1]);
     if (what == MCI_LINALG_CHOLESKY) {
         mci_place l = t;
         rc = cholesky(&w, &t);
@@ -233,6 +332,12 @@ int mci_linalg_launches(int device, const mci_job *job, const mci_result *r, mc_
         return rc ? rc : mci_launch_copy(b, &out, &l);
     }
     mci_place pivots = room(&w, MC_I64, 1, few);
+    if (factors) {
+        if (few > 0) rc = factor(&w, &t, &pivots, base, 0);
+        if (rc) return rc;
+        return what == MCI_LINALG_LU ? parts_of(&w, &t, &pivots, base)
+                                     : determinant(&w, &t, &pivots, base, r->nout);
+    }
     if (what == MCI_LINALG_LU_FACTOR) {
         const mci_place places = mci_place_out(b, 1);
         rc = factor(&w, &t, &pivots, base, 0);

@@ -155,6 +155,42 @@ describe('systems of equations on a device', function()
       end)
     end
   end
+  for _, dtype in ipairs { 'f64', 'c128' } do
+    try('factors and determinants: ' .. dtype, function()
+      for i, shape in ipairs { { 1, 1 }, { 40, 70 }, { 70, 40 }, { 2, 3, 35, 35 }, { 2, 0, 0 }, { 3, 2, 0 } } do
+        local a = matrix(shape, i, dtype)
+        agree('lu', function(x)
+          local r = L.lu(x)
+          return r.P, r.L, r.U
+        end, a)
+        for _, mode in ipairs { 'reduced', 'complete', 'r' } do
+          agree('qr ' .. mode, function(x)
+            local r = L.qr(x, { mode = mode })
+            if mode == 'r' then return r end
+            return L.qr(x, { mode = mode })
+          end, a)
+        end
+        if shape[#shape] == shape[#shape - 1] then
+          agree('det', L.det, a / 6)
+          agree('slogdet', L.slogdet, a)
+        end
+      end
+    end)
+  end
+  try('factors of columns of zeros, products past the range', function()
+    local a = mc.zeros({ 4, 3 })
+    a[{ mc.all, 2 }] = mc.tensor { 3, 0, 0, 4 }
+    agree('qr', L.qr, a)
+    local sign, size = L.slogdet(mc.zeros({ 2, 3, 3 }, { device = name }))
+    assert.same({ { 0, 0 }, { -math.huge, -math.huge } }, { sign:totable(), size:totable() })
+    agree('det', L.det, mc.diag(mc.concat({ mc.full({ 100 }, 1e10), mc.full({ 100 }, 1e-10) }, 1)))
+    agree('det', L.det, mc.eye(2) * 1e-200)
+    local big = draw({ 6, 4 }, 1)
+    for _, f in ipairs { 1e300, 1e-300 } do
+      local R = L.qr((big * f):to(name), { mode = 'r' }):to 'cpu' / f
+      assert.is_true(mc.allclose(R, L.qr(big, { mode = 'r' }), { rtol = 1e-12, atol = 1e-12 }))
+    end
+  end)
   try('with pivots, of any shape', function()
     for _, shape in ipairs { { 40, 70 }, { 70, 40 }, { 3, 2, 2 }, { 2, 0, 0 } } do
       agree('lu_factor', L.lu_factor, draw(shape, 5))
@@ -171,7 +207,7 @@ describe('systems of equations on a device', function()
       assert.is_false(ok)
       assert.matches('the matrix at flat position 2', tostring(message))
     end
-    local ok, message = pcall(L.qr, a:to(name))
+    local ok, message = pcall(L.qr, a:to(name), { pivoting = true })
     assert.is_false(ok)
     assert.matches('has no form for', tostring(message))
   end)
