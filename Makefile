@@ -283,6 +283,12 @@ cuda: all
 	@$(B)/mascon tests/run.lua cuda_adapter >/dev/null && MASCON_CACHE=off STANDIN_KEEP=1 $(STANDIN) $(B)/mascon tests/run.lua device_ >/dev/null
 	@$(B)/mascon tests/cuda.lua $(B)/standin/cache --jobs $(JOBS) --archs "$(ARCHS)"
 
+# make programs  packs every device program as PTX for cards without a compiler (5 minutes, then only what changed; needs NVRTC)
+.PHONY: programs
+programs: all
+	@mkdir -p $(B)/programs
+	@$(B)/mascon tests/programs.lua $(B)/programs/cuda.pack || [ $$? = 3 ]
+
 # make fuzz      fuzzes each file parser for SECONDS (default 60) with clang
 fuzz: all
 	@B=$(B) tests/fuzz/run.sh $(or $(SECONDS),60)
@@ -340,6 +346,7 @@ install: all
 	printf 'prefix=%s\nlibdir=$${prefix}/lib/mascon\nincludedir=$${prefix}/include/mascon\n\nName: mascon\nDescription: tensors, kernels and workflows for scientific analyses\nVersion: %s\nLibs: -L$${libdir} -lmascon -Wl,-rpath,$${libdir}\nCflags: -I$${includedir}\n' \
 	  '$(PREFIX)' '$(VERSION)' > $(DEST)/lib/pkgconfig/mascon.pc
 	install -m 644 $(B)/plugins/*.so $(DEST)/lib/mascon/plugins/
+	[ ! -e $(B)/programs/cuda.pack ] || install -D -m 644 $(B)/programs/cuda.pack $(DEST)/lib/mascon/programs/cuda.pack
 	rm -rf $(DEST)/share/mascon/lua && cp -pR lua $(DEST)/share/mascon/ && cp -pR $(B)/lua/. $(DEST)/share/mascon/lua/
 	install -d $(DEST)/include/mascon/base
 	install -m 644 runtime/mascon.h runtime/mc_plugin.h $(B)/gen/mc_gen_enums.h $(DEST)/include/mascon/ && install -m 644 runtime/base/mc_def.h runtime/base/mc_types.h $(DEST)/include/mascon/base/
@@ -354,9 +361,9 @@ install: all
 uninstall:
 	rm -rf $(DEST)/bin/mascon $(DEST)/lib/mascon $(DEST)/share/mascon $(DEST)/include/mascon $(DEST)/lib/pkgconfig/mascon.pc
 
-# make dist      a relocatable folder and .tar.gz in build/dist; WITH_TESTS=1 adds tests and bench
+# make dist      a relocatable folder and .tar.xz in build/dist; WITH_TESTS=1 adds tests and bench
 VERSION := $(shell sed -n "s/^T\.version = '\(.*\)'/\1/p" runtime/ops/ops.lua)
-dist: $(if $(WITH_TESTS),tests-c,all)
+dist: $(if $(WITH_TESTS),tests-c,all) programs
 	@WITH_TESTS=$(WITH_TESTS) .ci/dist $(B) $(VERSION)
 
 # make clean     removes every build folder

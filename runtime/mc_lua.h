@@ -293,6 +293,12 @@ MC_API int mc_watch(int on);
 MC_API int mc_watched(mc_event *out, int room);
 /* Programs of devices so far: [0] compiled, [1] found on disk, [2] seconds of compilers. */
 MC_API void mc_device_programs(double out[3]);
+/* Whether programs can be compiled for an open device; else those that were kept, and those of a
+ * kind that come with mascon (how many), are all there are. */
+MC_API int mc_device_compiles(int device);
+MC_API int mc_device_shipped(const char *kind);
+/* The key of the code of a whole text among those. */
+MC_API void mc_device_shipped_key(const char *text, char key[65]);
 /* What the interface of an open device says of itself: versions, abilities, the library it
  * multiplies with; empty where it says nothing. */
 MC_API int mc_device_words(int number, char *text, int64_t room);

@@ -468,7 +468,8 @@ static void cuda_about(void *dev, char *text, int64_t room)
     if (nvrtc() && cu.nvrtcVersion(&major, &minor) == 0)
         n += snprintf(text + n, (size_t)(room - n), "NVRTC %d.%d, ", major, minor);
     else
-        n += snprintf(text + n, (size_t)(room - n), "no NVRTC (programs of the cache only), ");
+        n += snprintf(text + n, (size_t)(room - n),
+                      "no NVRTC (programs of the cache and those that come with mascon), ");
     if (products(d))
         snprintf(text + n, (size_t)(room - n), "matmul by cuBLASLt %d.%d", blas.version / 10000,
                  blas.version / 100 % 100);

@@ -9,6 +9,7 @@
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int take(char *why, size_t room, void *library, const char *what, const char *name,
                 void *slot)
@@ -80,6 +81,11 @@ static void *of_toolkit(const char *name)
 
 int mc_cuda_nvrtc(mc_cuda *c)
 {
+    const char *s = getenv("MASCON_NVRTC");
+    if (s && !strcmp(s, "off")) {
+        snprintf(c->why, sizeof c->why, "NVRTC is not there; MASCON_NVRTC turns it off");
+        return -1;
+    }
     void *library = of_toolkit("libnvrtc.so");
     if (!library) {
         snprintf(c->why, sizeof c->why,

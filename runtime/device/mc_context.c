@@ -189,6 +189,12 @@ const char *mci_neighbour(const char *kind)
     return NULL;
 }
 
+const char *mci_plugin_dir(void)
+{
+    default_dir();
+    return ctx.dir;
+}
+
 int mc_plugin_dir_set(const char *path)
 {
     if (strlen(path) >= sizeof ctx.dir)

@@ -20,6 +20,8 @@ const mc_yaml_api *mci_yaml(void);
 /* The driver of a kind of device, "cuda" or "opencl". */
 const mc_device_api *mci_device_driver(const char *kind);
 const mc_fft_api *mci_fftw(void);
+/* The folder of the plug-ins; borrowed. */
+const char *mci_plugin_dir(void);
 /* Name of the neighbour of a kind other than "fft", NULL when missing. */
 const char *mci_neighbour(const char *kind);
 

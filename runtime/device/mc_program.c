@@ -8,6 +8,7 @@
  * the interface itself. */
 #include "device/mc_program.h"
 #include "device/mc_code_cache.h"
+#include "device/mc_shipped.h"
 #include "base/mc_error.h"
 #include "base/mc_memory.h"
 #include "mc_lua.h"
@@ -122,7 +123,7 @@ char *mci_device_source(const char *kind, const char *source)
 }
 
 /* A program out of the cache on disk, else compiled and kept there. Without a compiler code of any
- * compiler is taken; with one, its own. */
+ * compiler is taken, then what ships; with one, its own. */
 static void *load(int device, const char *text, char *log, int64_t room)
 {
     const mc_device_api *api = mci_device_api(device);
@@ -138,14 +139,26 @@ static void *load(int device, const char *text, char *log, int64_t room)
         counts.found++;
         return handle;
     }
+    if (!*compiler) {
+        mci_code_key(key, text, MCI_SHIPPED_TARGET);
+        code = mci_shipped_find(api->kind, key, &bytes);
+        if (code) {
+            handle = api->load(dev, code, bytes);
+            mci_free(code);
+            counts.found += handle != NULL;
+            return handle;
+        }
+    }
     const double began = mc_clock();
     code = api->compile(dev, text, &bytes, log, room);
     counts.seconds += mc_clock() - began;
     if (!code && !*compiler) {
         char why[256];
         snprintf(why, sizeof why, "%s", mc_errmsg());
-        mci_error(MC_EUNSUPPORTED, "%s; compiled programs were looked for in the cache (%s)", why,
-                  mci_code_folder());
+        mci_error(MC_EUNSUPPORTED,
+                  "%s; the program is neither in the cache (%s) nor among the %d that come with "
+                  "mascon",
+                  why, mci_code_folder(), mci_shipped_count(api->kind));
     }
     if (!code) return NULL;
     counts.made++;
@@ -195,6 +208,15 @@ static program *build(int device, const char *source)
     }
     mci_free(text);
     return p;
+}
+
+int mc_device_compiles(int device)
+{
+    const mc_device_api *api = mci_device_api(device);
+    char target[MCI_CODE_ABOUT], compiler[MCI_CODE_ABOUT];
+    if (device == 0 || !api->target) return 1;
+    api->target(mci_device_handle(device), target, compiler, MCI_CODE_ABOUT);
+    return *compiler != 0;
 }
 
 void *mci_device_kernel(int device, const char *source, const char *name)

@@ -38,6 +38,7 @@ local C = {
       ['runtime/base/mc_folder.c'] = 'PATH', ['runtime/base/mc_memory.c'] = 'MASCON_MEMORY_CACHE',
       ['runtime/device/mc_code_cache.c'] = 'the folder of compiled code',
       ['runtime/device/mc_context.c'] = 'MASCON_ISA',
+      ['runtime/device/mc_shipped.c'] = 'MASCON_PROGRAMS',
       ['runtime/device/mc_device.c'] = 'MASCON_DEVICE', ['runtime/family/mc_bind.c'] = 'MASCON_SYNC',
       ['runtime/formats/mc_hdf5.c'] = 'MASCON_HDF5',
     } },

@@ -108,7 +108,7 @@ print(ok, v, n[0], n[1])]]
     local cache = os.tmpname()
     os.remove(cache)
     local function go(settings)
-      local r = process.shell(("MASCON_CACHE='%s' %s timeout 60 '%s' -e '%s'"):format(cache,
+      local r = process.shell(("MASCON_PROGRAMS=off MASCON_CACHE='%s' %s timeout 60 '%s' -e '%s'"):format(cache,
         standin.environment(settings), host.program or arg[-1], TEXT))
       assert.equal(0, r.status, r.text)
       local ok, v, made, found = r.text:match '^(%a+)\t(.-)\t(%d+)\t(%d+)%s*$'
@@ -137,6 +137,39 @@ print(ok, v, n[0], n[1])]]
     local list = process.shell(("MASCON_CACHE='%s' '%s' cache list"):format(cache, host.program or arg[-1])).text
     assert.is_truthy(list:find 'NVRTC 13%.0 for driver 13%.0, sm_90', list)
     process.shell(("rm -r '%s'"):format(cache))
+  end)
+
+  try('that come with mascon serve a machine with a driver alone, compiled functions too', function()
+    local pack = support.load 'pack'
+    local at = os.tmpname()
+    os.remove(at)
+    process.shell(("mkdir -p '%s'"):format(at))
+    local function go(settings, more)
+      return process.shell(("%s MASCON_CACHE=off %s timeout 60 '%s' -e %s"):format(more or '',
+        standin.environment(settings), host.program or arg[-1], "'" .. [[
+local mc = require "mascon"
+local f = mc.compile(function(x) return (mc.exp(x) * 2 + 1):sum() end)
+local x = (mc.arange(1, 300) / 300):to "cuda:0"
+print(pcall(function() return ("%.12g"):format(f(x):item()), mc.sort(x, 1)[1]:item() end))]] .. "'"))
+    end
+    local fused = go({}, "MASCON_PROGRAMS=off")
+    assert.matches('^true\t', fused.text)
+    -- the texts of unfused operations, and what the stand-in compiles them to
+    local plain = go({ KEEP = 1, CACHE = at }, "MASCON_PROGRAMS=off MASCON_PASSES=-fuse")
+    assert.equal(fused.text, plain.text)
+    local codes = {}
+    for file in process.shell(("ls '%s'/*.cu"):format(at)).text:gmatch '[^\n]+' do
+      local f = assert(io.open(file))
+      codes[pack.key(f:read '*a')] = (file:gsub('%.cu$', '.so'))
+      f:close()
+    end
+    pack.write(at .. '/cuda.pack', codes)
+    local r = go({ NVRTC = 'none' }, ("MASCON_PROGRAMS='%s'"):format(at))
+    assert.equal(plain.text, r.text)
+    r = go({ NVRTC = 'none' }, 'MASCON_PROGRAMS=off')
+    assert.matches('^false\t.-NVRTC is not there.-neither in the cache %(.-%) nor among the 0 that come with mascon',
+      r.text)
+    process.shell(("rm -r '%s'"):format(at))
   end)
 end)
 

@@ -487,6 +487,7 @@ API CUresult cuModuleLoadData(CUmodule *m, const void *image)
 {
     ENTER(1);
     *m = calloc(1, sizeof **m);
+    if (getenv("STANDIN_DRY")) return CUDA_OK; /* kernels are asked for and do nothing */
     (*m)->library = dlopen(image, RTLD_NOW | RTLD_LOCAL);
     return (*m)->library ? CUDA_OK : 200; /* no image */
 }
@@ -494,7 +495,7 @@ API CUresult cuModuleLoadData(CUmodule *m, const void *image)
 API CUresult cuModuleUnload(CUmodule m)
 {
     ENTER(1);
-    dlclose(m->library);
+    if (m->library) dlclose(m->library);
     free(m);
     return CUDA_OK;
 }
@@ -506,6 +507,10 @@ API CUresult cuModuleGetFunction(CUfunction *out, CUmodule m, const char *name)
     CUfunction f = calloc(1, sizeof *f);
     snprintf(f->name, sizeof f->name, "%s", name);
     f->kernel.name = f->name;
+    if (!m->library) {
+        *out = f;
+        return CUDA_OK;
+    }
     snprintf(full, sizeof full, "mcd_call_%s", name);
     *(void **)&f->kernel.call = dlsym(m->library, full);
     snprintf(full, sizeof full, "mcd_sizes_%s", name);
@@ -531,6 +536,7 @@ API CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz,
     if (extra || shared > 49152 || bx * by * bz > 256 || !gx || !gy || !gz || gy > 65535 ||
         gz > 65535 || gx > 0x7fffffffu)
         return 1;
+    if (!f->kernel.call) return CUDA_OK;
     work *w = give(s, LAUNCH);
     w->function = f;
     w->grid[0] = gx;

@@ -135,7 +135,7 @@ API int nvrtcCompileProgram(nvrtcProgram p, int n, const char *const *options)
         FILE *f = fopen(line, "w");
         if (!f || fputs(p->source, f) < 0 || fclose(f)) return INVALID;
     }
-    if (access(p->path, R_OK) == 0) return 0;
+    if (getenv("STANDIN_DRY") || access(p->path, R_OK) == 0) return 0; /* nothing is launched */
     snprintf(line, sizeof line, "%s.%d.c", base, (int)getpid());
     if (write_source(line, p->source)) return INVALID;
     snprintf(command, sizeof command,

@@ -60,11 +60,14 @@ end
 local HOST = { fold = true }
 for name in pairs(FUSION) do HOST[name] = name ~= 'fuse' or nil end
 
---- The options of a function for a graph that runs on a device: none of the passes that are the CPU's.
+--- The options of a function for a graph that runs on a device: none of the passes that are the CPU's, no groups where
+--- programs cannot be compiled.
 function M.on_device(options, device)
   if device == 0 then return options end
   local on = {}
   for name, value in pairs(options.on) do on[name] = value and not HOST[name] end
+  -- a group is a program of its own, which a machine without a compiler cannot make
+  if lib.C.mc_device_compiles(device) == 0 then on.fuse = false end
   local own = setmetatable({ on = on, device = device }, { __index = options })
   if options.prepare then function own.prepare(graph) return M.run(graph, own) end end
   return own

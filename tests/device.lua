@@ -1,0 +1,214 @@
+-- device.lua - one part of the checks of a device on a machine that has it: mascon tests/device.lua DEVICE PART
+--
+-- tests/device.sh runs the parts in order and keeps what each prints. A part ends with "N passed, M failed"; parts that
+-- measure print rows "name  median  rate" and compare with nothing.
+local support = assert(loadfile((arg[0]:match '^(.*)/[^/]*$' or '.') .. '/support/init.lua'))()
+local mc = require 'mascon'
+local lib = require 'mascon.core.ffi'
+local tensor = require 'mascon.core.tensor'
+local C = lib.C
+local device, part = arg[1], arg[2]
+local ffi = require 'ffi'
+ffi.cdef 'int setenv(const char *name, const char *value, int overwrite);'
+ffi.C.setenv('MASCON_TEST_DEVICE', device, 1)
+local number = tensor.device_number('device', device, 2)
+
+local passed, failed = 0, 0
+local function check(what, ok, why)
+  if ok then passed = passed + 1 else
+    failed = failed + 1
+    print(('FAILED %s: %s'):format(what, tostring(why):sub(1, 500)))
+  end
+  io.stdout:flush()
+end
+local function try(what, f)
+  local ok, why = pcall(function() return mc.scope(f) end)
+  check(what, ok, why)
+end
+local function wait() lib.check(C.mc_device_sync(number), 2) end
+local function seconds(f)
+  local began = lib.clock_seconds()
+  f()
+  return lib.clock_seconds() - began
+end
+--- Least and median seconds of a call that is waited for, over about `least` seconds.
+local function times(f, least)
+  f()
+  wait()
+  local list, began = {}, lib.clock_seconds()
+  repeat list[#list + 1] = seconds(function() f() wait() end) until #list >= 5 and lib.clock_seconds() - began > least
+  table.sort(list)
+  return list[1], list[math.ceil(#list / 2)]
+end
+local function row(name, t, rate, unit)
+  print(('%-44s %10.2f us %12.4g %s'):format(name, t * 1e6, rate, unit))
+  io.stdout:flush()
+end
+
+local PARTS = {}
+
+function PARTS.spine()
+  local began = lib.clock_seconds()
+  local x = mc.arange(1, 1000):to(device)
+  local s = (x * 2 + 1):sum():item()
+  print(('first result after %.1f ms'):format((lib.clock_seconds() - began) * 1e3))
+  check('a chain and a sum', s == 1002000, s)
+  local programs = ffi.new 'double[3]'
+  C.mc_device_programs(programs)
+  print(('%d programs compiled, %d found, %.1f ms of compilers'):format(programs[0], programs[1], programs[2] * 1e3))
+  try('print', function() assert(tostring(x[{ { 1, 3 } }]):find('1, 2, 3', 1, true)) end)
+  try('compiled', function()
+    local f = mc.compile(function(a) return (mc.exp(a * -0.5) + 1):sum() end)
+    for _ = 1, 3 do
+      assert(math.abs(f(x):item() - f(mc.arange(1, 1000)):item()) < 1e-9)
+    end
+  end)
+  try('gradient', function()
+    local g = mc.grad(function(a) return (a * a * 3):sum() end)(x)
+    assert(g[10]:item() == 60)
+  end)
+end
+
+--- Rows of the op table with small operands. Light: one dtype each.
+function PARTS.rows(light)
+  local calls, beside = support.load 'calls', support.load 'beside'
+  calls.SMALL = 2048
+  local missing, turn = {}, 0
+  for _, r in ipairs(require 'mascon.gen.ops'.ops) do
+    if r.family ~= 'lua' and not calls.inside(r) then
+      turn = turn + 1
+      for i, dtype in ipairs(r.dtypes) do
+        if not light or i == turn % #r.dtypes + 1 then
+          for _, call in ipairs(calls.list(r, dtype) or {}) do
+            local ok, why = pcall(beside.case, r, dtype, call)
+            if ok and why then missing[r[1]] = true end
+            check(r[1] .. ' ' .. dtype, ok, why)
+            if light then break end
+          end
+        end
+      end
+      calls.forget()
+    end
+  end
+  local names = {}
+  for name in pairs(missing) do names[#names + 1] = name end
+  table.sort(names)
+  print(('%d rows without a form: %s'):format(#names, table.concat(names, ' ')))
+end
+
+function PARTS.families() PARTS.rows(true) end
+
+--- Bits of the functions of one operand and of Philox beside the CPU's.
+function PARTS.bits()
+  local n = 2 ^ 16
+  local function same(a, b)
+    return mc.all(mc.logical_or(mc.eq(a, b), mc.logical_and(mc.isnan(a), mc.isnan(b))))
+  end
+  for _, dtype in ipairs { 'f32', 'f64' } do
+    local wide = mc.random.normal({ n }, { seed = 1, std = 20 }):to(dtype)
+    local near = mc.random.uniform({ n }, { seed = 2, low = -1, high = 1 }):to(dtype)
+    local up = mc.random.exponential({ n }, { seed = 3, scale = 30 }):to(dtype)
+    for _, r in ipairs(require 'mascon.gen.ops'.ops) do
+      if r.family == 'unary' then
+        local f = rawget(require 'mascon.core.op'.functions, r[1])
+        local off, all = 0, 0
+        for _, x in ipairs { wide, near, up } do
+          local ok, want = pcall(f, x)
+          local there, got
+          if ok then there, got = pcall(function() return f(x:to(device)):to 'cpu' end) end
+          if ok and there and want.dtype == got.dtype and not tostring(want.dtype):find '^c' then
+            all = all + n
+            if not same(want, got) then
+              off = off + mc.sum(mc.logical_not(mc.logical_or(mc.eq(want, got),
+                mc.logical_and(mc.isnan(want), mc.isnan(got)))):to 'i64'):item()
+            end
+          end
+        end
+        if all > 0 then
+          if off > 0 then print(('%s %s: %d of %d values differ'):format(r[1], dtype, off, all)) end
+          passed = passed + 1
+        end
+      end
+    end
+  end
+  local body = mc.kernel { name = 'spread', inputs = { 'a' }, outputs = { 'y' }, body = 'y = sin(a) * 3' }
+  try('a kernel of one\'s own', function()
+    local x = mc.randn({ 1000 }, { seed = 5 })
+    assert(mc.allclose(body(x), body(x:to(device)):to 'cpu', { rtol = 1e-12 }))
+  end)
+end
+
+function PARTS.costs()
+  local a, c = mc.ones({ 16 }, { device = device }), mc.zeros({ 16 }, { device = device })
+  local n = 1000
+  local function each(f) return function() for _ = 1, n do f() end end end
+  row('add of 16 elements, out given', times(each(function() mc.add(a, a, { out = c }) end), 0.5) / n, n, 'calls')
+  row('add of 16 elements, allocating', times(each(function() local _ = a + a end), 0.5) / n, n, 'calls')
+  local f = mc.compile(function(x) return mc.cumsum(mc.cumsum(x * 2 + 1, 1) * 3, 1) end)
+  row('compiled list of 4 launches', times(each(function() f(a) end), 0.5) / n, n, 'calls')
+  row('zeros of 1 MiB', times(each(function() mc.empty({ 2 ^ 17 }, { device = device }):release() end), 0.5) / n, n,
+    'calls')
+  for _, bytes in ipairs { 2 ^ 10, 2 ^ 20, 2 ^ 26 } do
+    local x = mc.ones { bytes / 8 }
+    local y = x:to(device)
+    local t = times(function() x:to(device):release() end, 0.5)
+    row(('to the device, %d KiB'):format(bytes / 1024), t, bytes / t / 1e9, 'GB/s')
+    t = times(function() y:to('cpu'):release() end, 0.5)
+    row(('from the device, %d KiB'):format(bytes / 1024), t, bytes / t / 1e9, 'GB/s')
+  end
+end
+
+function PARTS.oom()
+  local before = mc.memory { device = device }.live
+  local total
+  for _, d in ipairs(mc.devices()) do if d.name == tensor.device_name(number) then total = d.memory end end
+  if not total then print 'skipped: the device does not say how much memory it has' return end
+  lib.check(C.mc_device_limit_set(number, before + 2 ^ 28), 2)
+  local f = mc.compile(function(x) return mc.cumsum(mc.cumsum(x, 1) * 2, 1):sum() end)
+  local ok, why = pcall(function()
+    local big = mc.ones({ 2 ^ 24 }, { device = device })
+    local r = f(big)
+    return r
+  end)
+  check('memory that runs out in a compiled function is an error', not ok and tostring(why):find 'largest live tensors',
+    why)
+  print((tostring(why):gsub('\n.*', '')))
+  try('a smaller job then runs', function()
+    assert(f(mc.ones({ 4 }, { device = device })):item() == 40)
+  end)
+  lib.check(C.mc_device_limit_set(number, 0), 2)
+end
+
+function PARTS.workflows()
+  local x = mc.randn({ 8, 2048 }, { seed = 1 }):to 'f32'
+  for _, dtype in ipairs { 'f64', 'f32' } do
+    for _, measure in ipairs { 'mi', 'plv', 'mvl', 'glm' } do
+      try(('pac %s %s'):format(measure, dtype), function()
+        local o = { fs = 512, pha_n_bands = 4, amp_n_bands = 6, n_perm = 20, seed = 2, measure = measure,
+          dtype = dtype }
+        local want = mc.pac.compute(x, o)
+        o.device = device
+        local got = mc.pac.compute(x, o)
+        local far = mc.max(mc.abs(want.pac:to 'f64' - got.pac:to 'f64')):item()
+        assert(far <= (dtype == 'f64' and 1e-6 or 2e-5), far)
+      end)
+    end
+  end
+  try('autoreject', function()
+    local s = mc.autoreject.generate.s1()
+    local e = mc.meeg.epochs.new { data = s.data, fs = s.fs, positions = s.positions }
+    local o = { random_state = 1, verbose = false }
+    local want = mc.autoreject.fit(e, o):log(e)
+    o.device = device
+    local got = mc.autoreject.fit(e, o):log(e)
+    assert(mc.all(mc.logical_or(mc.eq(want.labels, got.labels), mc.isnan(want.labels))))
+  end)
+end
+
+if not PARTS[part] then
+  io.stderr:write('device.lua: there is no part ', tostring(part), '\n')
+  os.exit(2)
+end
+PARTS[part]()
+print(('%d passed, %d failed'):format(passed, failed))
+os.exit(failed == 0 and 0 or 1)

@@ -1,0 +1,168 @@
+-- programs.lua - the programs of NVIDIA cards that come with mascon: mascon tests/programs.lua PACK [options]
+--
+-- Calls every row of the op table in every dtype on a stand-in of a card that launches nothing, which leaves the texts
+-- of all programs behind, and compiles them as PTX for capability 7.5, which every later card takes. PTX says version
+-- 8.0, so that drivers from CUDA 12.0 on load it; `--check` has the assembler take all of it. Needs NVRTC;
+-- what was compiled is kept in FOLDER, so that a run goes on where another was cut.
+--
+-- The stand-in is on the loader's path of the first part alone, which this program starts itself (--texts).
+local folder = (arg[0]:match '^(.*)/[^/]*$' or '.')
+local support = assert(loadfile(folder .. '/support/init.lua'))()
+local mc = require 'mascon'
+local ffi = require 'ffi'
+local host = require 'mascon.host'
+
+local o = mc.args.parse({ ... }, {
+  name = 'programs', usage = 'mascon tests/programs.lua PACK [options]', positional = 1,
+  about = 'Packs the programs of devices that come with mascon.',
+  options = {
+    { 'folder', 'string', 'texts and code (beside the program: programs.tmp)', value = 'DIR' },
+    { 'check', 'flag', 'assemble the code for capabilities 7.5, 9.0 and 12.0 (ptxas)' },
+    { 'texts', 'flag', 'only call what has programs, on the device cuda:0' },
+  },
+})
+
+-- ---------------------------------------------------------------- texts
+
+local function moved(v)
+  if mc.is_tensor(v) then return v:to 'cuda:0' end
+  if type(v) ~= 'table' then return v end
+  local out = {}
+  for k, x in pairs(v) do out[k] = moved(x) end
+  return out
+end
+
+--- Calls on a device whose results mean nothing: errors say so, or that there is no form.
+local function texts()
+  local calls, ops = support.load 'calls', require 'mascon.gen.ops'.ops
+  calls.BYTES, calls.SMALL = 4096, 2048
+  local function try(f) pcall(function() mc.scope(function() f() end) end) end
+  for _, row in ipairs(ops) do
+    for _, dtype in ipairs(row.dtypes or {}) do
+      local ok, list = pcall(calls.list, row, dtype)
+      for _, call in ipairs(ok and list or {}) do try(function() call.f(unpack(moved(call.args))) end) end
+    end
+  end
+  for _, from in ipairs(require 'mascon.gen.ops'.dtypes) do
+    local x = mc.ones({ 6, 4 }, { dtype = from[1] }):to 'cuda:0'
+    for _, to in ipairs(require 'mascon.gen.ops'.dtypes) do try(function() return x:T(), x:to(to[1]) end) end
+    try(function() x[{ { 1, 2 }, 3 }] = 1 end)
+    try(function() x[{ mc.tensor({ 1, 2 }, { dtype = 'i64' }):to 'cuda:0', 1 }] = 1 end)
+    try(function() return x[{ { 1, 6, 2 } }]:contiguous() end)
+    try(function() return x:fill_(0) end)
+    -- lengths of transforms: short, long, of large primes
+    for _, n in ipairs { 2, 3, 17, 31, 64, 97, 1000, 4096, 8192, 65536, 65537 } do
+      for _, f in ipairs { 'fft', 'ifft', 'rfft', 'irfft' } do
+        try(function() return mc.fft[f](mc.ones({ 2, n }, { dtype = from[1] }):to 'cuda:0', { n = n }) end)
+      end
+    end
+    -- rows of reductions and sorts that are cut into pieces
+    for _, n in ipairs { 300, 5000, 200000 } do
+      local y = mc.ones({ n }, { dtype = from[1] }):to 'cuda:0'
+      for _, f in ipairs { 'sum', 'prod', 'mean', 'var', 'max', 'min', 'argmax', 'any', 'all', 'cumsum', 'sort',
+        'argsort', 'median', 'logsumexp', 'softmax' } do
+        try(function() return mc[f](y) end)
+        try(function() return mc[f](y, 1) end)
+      end
+    end
+  end
+end
+
+if o.texts then
+  texts()
+  os.exit(0)
+end
+
+-- ---------------------------------------------------------------- code
+
+local at = o.folder or host.libdir .. '/programs.tmp'
+local path = assert(o[1], 'which file?')
+local process, standin = support.load 'process', support.load 'standin'
+process.shell(("mkdir -p '%s/texts' '%s/code'; rm -f '%s'/texts/*.cu"):format(at, at, at))
+local there, why = standin.folder()
+if not there then
+  io.stderr:write('programs: ', why, '; no programs are packed\n')
+  os.exit(3)
+end
+local r = process.shell(("%s STANDIN_CACHE='%s/texts' MASCON_CACHE=off '%s' '%s' x --texts"):format(
+  standin.environment { DRY = 1, KEEP = 1 }, at, host.program or arg[-1], arg[0]))
+if r.status ~= 0 then
+  io.stderr:write('programs: ', r.text, '\n')
+  os.exit(1)
+end
+
+ffi.cdef [[
+int nvrtcCreateProgram(void **, const char *, const char *, int, const char **, const char **);
+int nvrtcCompileProgram(void *, int, const char *const *);
+int nvrtcGetPTXSize(void *, size_t *);
+int nvrtcGetPTX(void *, char *);
+int nvrtcDestroyProgram(void **);
+]]
+local nvrtc, missing = support.load 'nvrtc'.open()
+local pack = support.load 'pack'
+if not nvrtc then
+  io.stderr:write('programs: ', missing, '; no programs are packed\n')
+  os.exit(3)
+end
+
+local function read(file)
+  local f = io.open(file, 'rb')
+  local text = f and f:read '*a'
+  if f then f:close() end
+  return text
+end
+
+local OPTIONS = { '--gpu-architecture=compute_75', '--fmad=false', '--prec-div=true', '--prec-sqrt=true', '--ftz=false',
+  '-w' }
+local function compiled(text)
+  local p, size = ffi.new 'void *[1]', ffi.new 'size_t[1]'
+  assert(nvrtc.nvrtcCreateProgram(p, text, 'mascon.cu', 0, nil, nil) == 0)
+  local rc = nvrtc.nvrtcCompileProgram(p[0], #OPTIONS, ffi.new('const char *[?]', #OPTIONS, OPTIONS))
+  local code
+  if rc == 0 and nvrtc.nvrtcGetPTXSize(p[0], size) == 0 then
+    local buffer = ffi.new('char[?]', size[0])
+    if nvrtc.nvrtcGetPTX(p[0], buffer) == 0 then code = ffi.string(buffer) end
+  end
+  nvrtc.nvrtcDestroyProgram(p)
+  -- comments name the compiler, and lines of blanks divide what one reads
+  return code and code:gsub('//[^\n]*', ''):gsub('\n%s*\n+', '\n'):gsub('%.version [%d.]+', '.version 8.0', 1)
+end
+
+local codes, files, made, failed = {}, {}, 0, 0
+for file in io.popen(("ls '%s'/texts/*.cu"):format(at)):lines() do
+  local text = read(file)
+  local key = pack.key(text)
+  local kept = ('%s/code/%s.ptx'):format(at, key)
+  local code = read(kept)
+  if not code then
+    code = compiled(text)
+    made = made + 1
+    if code then
+      local f = assert(io.open(kept .. '.new', 'wb'))
+      f:write(code)
+      f:close()
+      os.rename(kept .. '.new', kept)
+    else
+      failed = failed + 1
+      io.stderr:write('programs: ', file, ' does not compile\n')
+    end
+  end
+  if code then codes[key], files[#files + 1] = code, kept end
+end
+local bytes = pack.write(path, codes)
+print(('%s: %d programs (%d compiled now), %.1f MB'):format(path, #files, made, bytes / 1e6))
+
+if o.check then
+  local ptxas = process.shell 'command -v ptxas || ls /usr/local/cuda/bin/ptxas'.text:match '[^\n]+'
+  for _, file in ipairs(ptxas and files or {}) do
+    for _, arch in ipairs { 75, 90, 120 } do
+      local said = process.shell(("'%s' -arch=sm_%d '%s' -o /dev/null"):format(ptxas, arch, file))
+      if said.status ~= 0 then
+        failed = failed + 1
+        io.stderr:write(('programs: %s for sm_%d: %s\n'):format(file, arch, said.text))
+      end
+    end
+  end
+  print(ptxas and 'the assembler takes all of it' or 'ptxas is not there: the code was not assembled')
+end
+os.exit(failed == 0 and 0 or 1)
