@@ -31,6 +31,8 @@ int mci_conv_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc
     }
     if (!rc && (in[0]->numel == 0 || in[1]->numel == 0))
         rc = mci_fill(target, 0, 0);
+    else if (!rc && mci_conv_by_point(&c))
+        rc = mci_conv_point(&c, target, operand[0], operand[1]);
     else if (!rc && (way = mci_conv_by_tiles(&c, r.compute)) != 0)
         rc = mci_conv_tiled(&c, way, target, operand[0], operand[1]);
     else if (!rc)

@@ -70,4 +70,8 @@ int mci_conv_by_tiles(const mci_conv *c, int dtype);
 int mci_conv_tiled(const mci_conv *c, int way, mc_tensor *out, const mc_tensor *a,
                    const mc_tensor *b);
 
+/* The same by products of matrices, where there is one tap (mc_conv_point.c). */
+int mci_conv_by_point(const mci_conv *c);
+int mci_conv_point(const mci_conv *c, mc_tensor *out, const mc_tensor *a, const mc_tensor *b);
+
 #endif

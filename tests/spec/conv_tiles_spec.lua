@@ -41,6 +41,7 @@ end
 describe('other convolutions in f32', function()
   it('agree with f64: one tap, by products of matrices; strides, dilation, five taps', function()
     local cases = {
+      { { 5, 32, 9, 11 }, { 48, 32, 1, 1 }, {} }, { { 40, 17, 8, 8 }, { 300, 17, 1, 1 }, {} },
       { { 3, 24, 6, 5 }, { 17, 24, 1, 1 }, {} }, { { 2, 16, 9, 8 }, { 20, 16, 1, 1 }, { stride = 2 } },
       { { 2, 16, 5, 5 }, { 16, 16, 1, 1 }, { padding = 1 } }, { { 9, 20, 13, 11 }, { 33, 20, 5, 5 }, { padding = 2 } },
       { { 2, 32, 17, 16 }, { 40, 16, 3, 3 }, { padding = 1, stride = 2, groups = 2 } },
@@ -54,6 +55,15 @@ describe('other convolutions in f32', function()
     local want = nn.conv2d(x, w)
     assert(mc.array_equal(want, nn.conv2d(x:permute_dims(4, 2, 3, 1):copy():permute_dims(4, 2, 3, 1), w)))
     assert(mc.array_equal(want['2:2'], nn.conv2d(x['2:2'], w)), 'a sample alone')
+    -- enough places for products of matrices
+    local p, q, g = randn({ 5, 32, 9, 11 }, 6), randn({ 48, 32, 1, 1 }, 7), randn({ 5, 48, 9, 11 }, 8)
+    local whole = all(p, q, g, {})
+    local turned = p:permute_dims(4, 2, 3, 1):copy():permute_dims(4, 2, 3, 1)
+    for k, t in ipairs(all(turned, q, g, {})) do assert(mc.array_equal(whole[k], t), 'turned, result ' .. k) end
+    local one = all(p['4:4'], q, g['4:4'], {})
+    for k = 1, 2 do assert(mc.array_equal(whole[k]['4:4'], one[k]), 'a sample alone, result ' .. k) end
+    local flat = nn.conv1d(p:reshape(5, 32, 99), q:reshape(48, 32, 1))
+    assert(mc.array_equal(whole[1]:reshape(5, 48, 99), flat))
     local out = mc.zeros({ 2, 32, 7, 6 }, { dtype = 'f32' })
     nn.conv2d(x, w, { out = out })
     assert(mc.array_equal(want, out))
