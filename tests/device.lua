@@ -15,6 +15,8 @@ local number = tensor.device_number('device', device, 2)
 
 local passed, failed = 0, 0
 local function check(what, ok, why)
+  local text = not ok and tostring(why) or ''
+  if text:find('terminated', 1, true) or text:find('interrupted', 1, true) then error(why, 0) end
   if ok then passed = passed + 1 else
     failed = failed + 1
     print(('FAILED %s: %s'):format(what, tostring(why):sub(1, 500)))

@@ -25,11 +25,11 @@ part() {
   local name=$1 rc from
   shift
   from=$(date +%s)
-  timeout --foreground "$limit" "$@" >"$out/$name.txt" 2>&1 </dev/null
+  timeout --foreground -k 15 "$limit" "$@" >"$out/$name.txt" 2>&1 </dev/null
   rc=$?
   local last
   last=$(tail -n 1 "$out/$name.txt" | cut -c1-160)
-  [ $rc -ne 124 ] || last="did not end within $limit s; $last"
+  case $rc in 124 | 137) last="did not end within $limit s; $last" ;; esac
   if [ $rc -eq 0 ]; then say "$name" "ok ($(($(date +%s) - from)) s): $last"
   else bad=1; say "$name" "FAILED with status $rc ($(($(date +%s) - from)) s): $last"; fi
 }

@@ -92,6 +92,10 @@ describe('recursive filters on a device', function()
       local g = mc.grad(function(p, x) return mc.square((recurse(x, p, state))):sum() end, { argnums = { 1, 2 } })(c, y)
       return g[1], g[2]
     end, sos['1:2, :'], draw({ 2, 30 }, 3))
+    agree('gradients by sections and samples', function(s, y)
+      local g = mc.grad(function(p, x) return mc.square((mc.signal.sosfilt(p, x))):sum() end, { argnums = { 1, 2 } })(s, y)
+      return g[1], g[2]
+    end, sos, draw({ 2, 30 }, 3))
     local c, state = mc.tensor { { 1, 0.5, 1, -0.9 } }, mc.tensor { { 0.5 }, { -1 } }
     agree('backwards', function(y, k, z) return recurse(y, k, z, true) end, draw({ 2, 33 }, 4), c, state)
     agree('no samples', recurse, mc.zeros { 2, 0 }, c, state)

@@ -418,10 +418,14 @@ function M.one_device(fname, list, level)
   end
 end
 
---- The tensor in host memory, for code that reads its elements.
+--- The tensor in host memory, for code that reads its elements: no part of what is being recorded.
 function M.hosted(t)
   if t._device == 0 then return t end
-  return M.moved(t, 0, 3)
+  local before = C.mc_record_pause(1)
+  local ok, copy = pcall(M.moved, t, 0, 3)
+  C.mc_record_pause(before)
+  if not ok then error(copy, 0) end
+  return copy
 end
 
 local properties = {
