@@ -52,9 +52,9 @@ KERNEL columns(GLOBAL char *out, GLOBAL const char *bands, GLOBAL const char *fa
 {
     const int64_t c = GLOBAL_LANE;
     if (c < j.m) {
-        GLOBAL const double *lower = AT(const double, bands, j.at[1]);
-        GLOBAL const double *pivot = AT(const double, factors, j.at[2]);
-        GLOBAL const double *b = AT(const double, rhs, j.at[3]) + c;
+        OPERAND(double, lower, bands, 1);
+        OPERAND(double, pivot, factors, 2);
+        OPERAND(double, b, rhs, 3) + c;
         GLOBAL double *y = AT(double, out, j.at[0]) + c;
         double last = 0;
         for (int64_t i = 0; i < j.n; i++) {

@@ -215,5 +215,7 @@ typedef uint8_t mck_bool;
 
 /* Element i of a buffer argument b whose operand begins `at` bytes in. */
 #define AT(T, b, at) ((GLOBAL T *)((b) + (at)))
+/* The operand in buffer argument k of a kernel with a job j, read only. */
+#define OPERAND(T, name, b, k) GLOBAL const T *name = AT(const T, b, j.at[k])
 
 #endif

@@ -32,8 +32,8 @@ KERNEL lines(GLOBAL char *out, GLOBAL const char *in, GLOBAL const char *knots,
 {
     const int64_t i = GLOBAL_LANE;
     if (i < j.n) {
-        GLOBAL const T *x = AT(const T, knots, j.at[2]);
-        GLOBAL const T *v = AT(const T, values, j.at[3]);
+        OPERAND(T, x, knots, 2);
+        OPERAND(T, v, values, 3);
         const T q = AT(const T, in, j.at[1])[i];
         const int64_t k = j.k;
         T y = q;

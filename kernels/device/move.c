@@ -38,6 +38,15 @@ KERNEL take(GLOBAL char *out, GLOBAL const char *x, GLOBAL const char *index, GL
     }
 }
 
+/* Where position index[i] along an axis leads, from the place of i without that axis; -1 outside. */
+MC_INLINE int64_t led_to(const int64_t i, GLOBAL const int64_t *index, const mcd_move *j)
+{
+    int64_t off[1];
+    const int64_t at = mcd_place(index[i], j->base, j->size);
+    mcd_place1(i, j->n, j->nd, j->shape, j->stride[0], off);
+    return at < 0 ? -1 : off[0] + at * j->width;
+}
+
 /* out[i] = x[...index[i]...] along an axis: stride[0] those of x without the axis, size and width
  * its size and stride in x; index like out. */
 KERNEL along(GLOBAL char *out, GLOBAL const char *x, GLOBAL const char *index, GLOBAL char *unused,
@@ -45,13 +54,10 @@ KERNEL along(GLOBAL char *out, GLOBAL const char *x, GLOBAL const char *index, G
 {
     const int64_t to = GLOBAL_LANE;
     if (to < j.n) {
-        int64_t off[1];
-        mcd_place1(to, j.n, j.nd, j.shape, j.stride[0], off);
-        const int64_t at = mcd_place(AT(const int64_t, index, j.at[2])[to], j.base, j.size);
-        if (at < 0) {
+        const int64_t from = led_to(to, AT(const int64_t, index, j.at[2]), &j);
+        if (from < 0) {
             REFUSED(to);
         } else {
-            const int64_t from = off[0] + at * j.width;
             MOVE_ANY
         }
     }
@@ -70,13 +76,11 @@ KERNEL claim(GLOBAL char *out, GLOBAL const char *x, GLOBAL const char *index, G
 {
     const int64_t i = GLOBAL_LANE;
     if (i < j.n) {
-        int64_t off[1];
-        mcd_place1(i, j.n, j.nd, j.shape, j.stride[0], off);
-        const int64_t at = mcd_place(AT(const int64_t, index, j.at[2])[i], j.base, j.size);
-        if (at < 0)
+        const int64_t to = led_to(i, AT(const int64_t, index, j.at[2]), &j);
+        if (to < 0)
             REFUSED(i);
         else
-            ATOMIC_MAX(AT(uint32_t, out, j.at[0]) + off[0] + at * j.width, (uint32_t)i + 1);
+            ATOMIC_MAX(AT(uint32_t, out, j.at[0]) + to, (uint32_t)i + 1);
     }
 }
 

@@ -6,11 +6,7 @@
  * job's number. */
 #include "jobs.h"
 #include "index.h"
-
-typedef struct pair {
-    uint64_t key;
-    int64_t at;
-} pair;
+#include "pairs.h"
 
 #if defined(KEYS)
 
@@ -19,10 +15,8 @@ KERNEL keys(GLOBAL char *pairs, GLOBAL const char *index, GLOBAL char *guards, c
 {
     const int64_t i = GLOBAL_LANE;
     if (i < j.m * j.pad) {
-        const int64_t row = i / j.pad, e = i - row * j.pad;
-        pair p;
-        p.key = ~(uint64_t)0;
-        p.at = e;
+        int64_t row, e;
+        pair p = pair_behind(i, j.pad, &row, &e);
         if (e < j.k) {
             const int64_t v = AT(const int64_t, index, j.at[1])[row * j.k + e],
                           at = v < 0 && !j.self ? -1 : mcd_place(v, j.base, j.places);

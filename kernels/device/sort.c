@@ -3,13 +3,9 @@
  * everywhere. S, T, LOAD as in reduce.c; REAL: T is a floating type. NaN is the largest key,
  * padding lies behind it by its position. */
 #include "jobs.h"
+#include "pairs.h"
 
 #define TILE 512 /* elements that a group sorts in its memory */
-
-typedef struct pair {
-    uint64_t key;
-    int64_t at;
-} pair;
 
 #define BEHIND(a, b) ((a).key > (b).key || ((a).key == (b).key && (a).at > (b).at))
 
@@ -36,10 +32,8 @@ KERNEL keys(GLOBAL char *pairs, GLOBAL const char *in, const mcd_sort j)
 {
     const int64_t i = GLOBAL_LANE;
     if (i < j.m * j.pad) {
-        const int64_t row = i / j.pad, e = i - row * j.pad;
-        pair p;
-        p.key = ~(uint64_t)0;
-        p.at = e;
+        int64_t row, e;
+        pair p = pair_behind(i, j.pad, &row, &e);
         if (e < j.n) p.key = key_of(LOAD(AT(const S, in, j.at[1])[row * j.n + e]), &j);
         AT(pair, pairs, j.at[0])[i] = p;
     }
