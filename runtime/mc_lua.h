@@ -293,6 +293,12 @@ MC_API int mc_watch(int on);
 MC_API int mc_watched(mc_event *out, int room);
 /* Programs of devices so far: [0] compiled, [1] found on disk, [2] seconds of compilers. */
 MC_API void mc_device_programs(double out[3]);
+/* One launch of the kernel mcu_KERNEL of a program (its whole text but the dialect) on an open
+ * device: grid[3] groups of `lanes`, n contiguous tensors, then `bytes` of values: a struct whose
+ * members of 8 bytes stand first. */
+MC_API int mc_device_launch(int device, const char *source, const char *kernel, const int64_t *grid,
+                            int lanes, int n, mc_tensor *const *t, const void *values,
+                            int64_t bytes);
 /* Whether programs can be compiled for an open device; else those that were kept, and those of a
  * kind that come with mascon (how many), are all there are. */
 MC_API int mc_device_compiles(int device);

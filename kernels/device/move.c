@@ -38,7 +38,7 @@ KERNEL take(GLOBAL char *out, GLOBAL const char *x, GLOBAL const char *index, GL
     }
 }
 
-/* Where position index[i] along an axis leads, from the place of i without that axis; -1 outside. */
+/* Where position index[i] along an axis leads, from the place of i without it; -1 outside. */
 MC_INLINE int64_t led_to(const int64_t i, GLOBAL const int64_t *index, const mcd_move *j)
 {
     int64_t off[1];

@@ -58,6 +58,7 @@ local FFI = {
   ['io/samples.lua'] = 'reader of recordings', ['io/scratch.lua'] = 'rows turned on disk',
   ['io/fif.lua'] = 'reader and writer of recordings', ['io/mat.lua'] = 'reader of MATLAB files',
   ['io/hdf5_file.lua'] = 'reader and writer of HDF5 objects', ['graph/recording.lua'] = 'recordings',
+  ['kernel/program.lua'] = 'structs of numbers for kernels',
   ['compile/steps.lua'] = 'plans of compiled functions',
   ['compile/call.lua'] = 'calls of compiled functions', ['compile/native/handles.lua'] = 'compilers and compiled code',
 }

@@ -1,7 +1,7 @@
 -- kernel/init.lua - functions of one's own, from a few lines of text, that run like the library's.
 ---
---- Three kinds: formulas for every element, reductions (init, step, combine, finish), and plain C over a range. Holds
---- the checks of what the user gives and the way from tensors to compiled code.
+--- Four kinds: formulas for every element, reductions (init, step, combine, finish), plain C over a range, and programs
+--- of devices. Holds the checks of what the user gives and the way from tensors to compiled code.
 local check = require 'mascon.core.check'
 local tensor = require 'mascon.core.tensor'
 local error = check.error
@@ -83,6 +83,13 @@ function Kernel:__tostring() return ('kernel %s(%s)'):format(self.name, table.co
 --- the first output). vjp: its derivative, vjp(g, out, ...) -> a cotangent for each operand (nil: none), where g is the
 --- cotangent of the output `out` (lists, if there are several) and ... are the operands. It takes part in mc.compile,
 --- vmap and, with vjp, in grad.
+--- Program of devices: `launch`, the text of a kernel in the language of device kernels (C for OpenCL and CUDA at once,
+--- kernels/device/dialect.h), run by each lane: LANE, LANES, GROUP_AT(0..2), GLOBAL_LANE say which, BARRIER waits for
+--- the group. Arrays are typed pointers (of CUDA, on CUDA) and come contiguous, outputs begin as zeros; numbers stand
+--- in `values` ({ 'n i64', 'a f64' }: i64, f64, i32 or f32). lanes: of a group (256). grid: groups, a number, a list of
+--- up to three or a function of the arguments (default: a lane for each element of the first output). shape: as for plain
+--- C. head: text before the kernel, such as functions, and #include lines of the library's own headers. A lane beyond
+--- the end must do nothing by itself. It cannot be recorded. Operands are on a card or on a device of OpenCL.
 --- inputs, outputs ({ 'out' }): names, each with a dtype where wanted: 'x f32'. name: for messages. doc: what
 --- help(kernel) shows.
 --- Errors name the kernel and the line of its text; reductions and plain C need a C compiler and wait for it at their
@@ -102,27 +109,38 @@ function M.kernel(k)
     body = { nil, 'string' }, tier = { 'auto', { 'auto', 'native', 'vm', 'eager' } }, state = { nil, 'table' },
     init = { nil, 'string' }, step = { nil, 'string' }, combine = { nil, 'string' }, finish = { nil, 'string' },
     dtype = { nil, 'string' }, c = { nil, 'string' }, values = { nil, 'table' }, grain = { 65536, 'integer >= 1' },
+    launch = { nil, 'string' }, head = { nil, 'string' }, lanes = { nil, 'integer >= 1' },
+    grid = { nil, 'number | table | function' },
     shape = { nil, 'function' }, range = { nil, 'function' }, vjp = { nil, 'function' }, doc = { nil, 'string' },
   }, 3)
   local self = { name = o.name, operands = {} }
   self.inputs, self.outputs = parameters('kernel ' .. o.name, o.inputs, 'inputs', 2),
     parameters('kernel ' .. o.name, o.outputs, 'outputs', 2)
   for i, p in ipairs(self.inputs) do self.operands[i] = p.name end
-  for _, name in ipairs(o.c and o.values or {}) do self.operands[#self.operands + 1] = tostring(name) end
-  local kinds = (o.body and 1 or 0) + (o.step and 1 or 0) + (o.c and 1 or 0)
+  for _, v in ipairs((o.c or o.launch) and o.values or {}) do
+    self.operands[#self.operands + 1] = tostring(v):match '%S*'
+  end
+  local kinds = (o.body and 1 or 0) + (o.step and 1 or 0) + (o.c and 1 or 0) + (o.launch and 1 or 0)
   if kinds ~= 1 then
-    error(('kernel %s: give one of body (elementwise), step with init and combine (reduction) and c (plain C)'):format(
-      o.name), 2)
+    error(('kernel %s: give one of body (elementwise), step with init and combine (reduction), c (plain C) and launch '
+      .. '(a program of devices)'):format(o.name), 2)
   end
   if o.vjp and not o.c then
     local text = 'kernel %s: vjp belongs to plain C; formulas have their derivative, a reduction gets one by custom_vjp'
     error(text:format(o.name), 2)
   end
+  if not o.launch and (o.head or o.lanes or o.grid) then
+    error(('kernel %s: head, lanes and grid belong to launch'):format(o.name), 2)
+  end
   if o.dtype then tensor.dtype_code('kernel ' .. o.name, o.dtype, 2) end
   if o.body then self.run, self.compiled = require 'mascon.kernel.elementwise'.make(self, o.body, o)
   elseif o.step then self.run = require 'mascon.kernel.fold'.make(self, o, o)
+  elseif o.launch then
+    o.lanes = o.lanes or 256
+    self.run = require 'mascon.kernel.program'.make(self, o.launch, o)
   else self.run = differentiable(require 'mascon.kernel.plain'.make(self, o.c, o), o.vjp, #self.outputs) end
-  self.doc, self.kind = o.doc, o.body and 'formula' or o.step and 'reduction' or 'plain C'
+  self.doc = o.doc
+  self.kind = o.body and 'formula' or o.step and 'reduction' or o.launch and 'program of devices' or 'plain C'
   return setmetatable(self, Kernel)
 end
 

@@ -65,6 +65,7 @@ local C_TYPE = {
   bool = 'uint8_t', u8 = 'uint8_t', i8 = 'int8_t', i16 = 'int16_t', i32 = 'int32_t', i64 = 'int64_t', f16 = 'uint16_t',
   bf16 = 'uint16_t', f32 = 'float', f64 = 'double', c64 = 'mck_c64', c128 = 'mck_c128',
 }
+M.C_TYPE = C_TYPE
 
 --- A function of the inputs, then the values.
 ---@param k table name, inputs, outputs

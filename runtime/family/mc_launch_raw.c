@@ -1,0 +1,57 @@
+/* mc_launch_raw.c - one launch of a program that the user wrote (lua/mascon/kernel/program.lua):
+ * operands as they lie, numbers by value, groups and lanes as given. */
+#include "family/mc_launch.h"
+#include "device/mc_program.h"
+#include "record/mc_record.h"
+#include "mc_lua.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MOST_ACROSS 65535 /* groups along the second and third axis */
+
+int mc_device_launch(int device, const char *source, const char *kernel, const int64_t *grid,
+                     int lanes, int n, mc_tensor *const *t, const void *values, int64_t bytes)
+{
+    char s[MCI_TEXT], full[160];
+    if (device <= 0 || mci_device_hosted(device))
+        return mci_error(MC_EUNSUPPORTED,
+                         "kernel %s: it is a program of cards and runs on none of the processor's "
+                         "devices; move the operands with :to \"gpu\"",
+                         kernel);
+    const mc_device_caps *caps = mci_device_caps(device);
+    if (n > MC_LAUNCH_BUFFERS || 8 * n + bytes > MC_LAUNCH_RAW)
+        return mci_error(MC_EINVAL,
+                         "kernel %s: %d arrays and %lld bytes of values; there may be %d arrays, "
+                         "and %d bytes with 8 for each array",
+                         kernel, n, (long long)bytes, MC_LAUNCH_BUFFERS, MC_LAUNCH_RAW);
+    if (lanes < 1 || lanes > caps->group)
+        return mci_error(MC_EINVAL, "kernel %s: a group of %d lanes; %s takes 1 to %d", kernel,
+                         lanes, mci_device_text(device), caps->group);
+    for (int a = 0; a < 3; a++)
+        if (grid[a] < 1 || grid[a] > (a ? MOST_ACROSS : INT32_MAX))
+            return mci_error(MC_EINVAL,
+                             "kernel %s: %lld groups along axis %d; there may be 1 to %d", kernel,
+                             (long long)grid[a], a + 1, a ? MOST_ACROSS : INT32_MAX);
+    mc_launch l = { .grid = { (uint32_t)grid[0], (uint32_t)grid[1], (uint32_t)grid[2] },
+                    .group = { (uint32_t)lanes, 1, 1 },
+                    .nbuf = n,
+                    .nraw = (int32_t)(8 * n + bytes) };
+    void *segment[MC_LAUNCH_BUFFERS];
+    for (int k = 0; k < n; k++) {
+        if (t[k]->device != device || !mci_contiguous(t[k]) || t[k]->numel == 0)
+            return mci_error(MC_EINVAL,
+                             "kernel %s: array %d is %s; give a contiguous one of %s with elements",
+                             kernel, k + 1, mci_tensor_text(s, sizeof s, t[k]),
+                             mci_device_text(device));
+        const mci_ref r = mci_ref_of(t[k]);
+        memcpy(l.raw + 8 * k, &r.at, 8);
+        segment[k] = r.mem->handle;
+    }
+    memcpy(l.raw + 8 * n, values, (size_t)bytes);
+    snprintf(full, sizeof full, "mcu_%s", kernel); /* OpenCL has functions of its own */
+    l.kernel = mci_device_kernel(device, source, full);
+    if (!l.kernel) return mc_errstatus();
+    return mci_device_api(device)->launch(mci_device_handle(device), mci_device_stream(device), &l,
+                                          segment);
+}
