@@ -83,13 +83,14 @@ function Kernel:__tostring() return ('kernel %s(%s)'):format(self.name, table.co
 --- the first output). vjp: its derivative, vjp(g, out, ...) -> a cotangent for each operand (nil: none), where g is the
 --- cotangent of the output `out` (lists, if there are several) and ... are the operands. It takes part in mc.compile,
 --- vmap and, with vjp, in grad.
---- Program of devices: `launch`, the text of a kernel in the language of device kernels (C for OpenCL and CUDA at once,
---- kernels/device/dialect.h), run by each lane: LANE, LANES, GROUP_AT(0..2), GLOBAL_LANE say which, BARRIER waits for
---- the group. Arrays are typed pointers (of CUDA, on CUDA) and come contiguous, outputs begin as zeros; numbers stand
---- in `values` ({ 'n i64', 'a f64' }: i64, f64, i32 or f32). lanes: of a group (256). grid: groups, a number, a list of
---- up to three or a function of the arguments (default: a lane for each element of the first output). shape: as for plain
---- C. head: text before the kernel, such as functions, and #include lines of the library's own headers. A lane beyond
---- the end must do nothing by itself. It cannot be recorded. Operands are on a card or on a device of OpenCL.
+--- Program of devices: `launch`, the text of a kernel in the language of device kernels (C for OpenCL and CUDA at
+--- once, kernels/device/dialect.h), run by each lane: LANE, LANES, GROUP_AT(0..2), GLOBAL_LANE say which, BARRIER
+--- waits for the group. Arrays are typed pointers (of CUDA, on CUDA) and come contiguous, outputs begin as zeros;
+--- numbers stand in `values` ({ 'n i64', 'a f64' }: i64, f64, i32 or f32). lanes: of a group (256). grid: groups, a
+--- number, a list of up to three or a function of the arguments (default: a lane for each element of the first
+--- output). shape: as for plain C. head: text before the kernel, such as functions, and #include lines of the
+--- library's own headers. A lane beyond the end must do nothing by itself. It cannot be recorded. Operands are on a
+--- card or on a device of OpenCL.
 --- inputs, outputs ({ 'out' }): names, each with a dtype where wanted: 'x f32'. name: for messages. doc: what
 --- help(kernel) shows.
 --- Errors name the kernel and the line of its text; reductions and plain C need a C compiler and wait for it at their
