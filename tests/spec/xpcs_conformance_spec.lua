@@ -101,6 +101,16 @@ describe('the conformance list', function()
     near(0, mc.max(mc.abs(value[{ 1, { 2, n } }] - want)):item(), 1e-14)
   end)
 
+  it('computes the rows that are written to the bits of the plain definition', function()
+    for _, physics in ipairs { { 100, -0.5, 1 }, { 100, -0.5, 1, 1e-3, 0.2, 1e-4, 5 } } do
+      for _, legacy in ipairs { false, true } do
+        local o = { t = mc.arange(0, 70) * 0.1, kd = 1e-4, ks = 0.3, physics = physics, legacy_abs = legacy }
+        local g1 = xpcs.model.g1(o, 20)
+        assert.is_true(mc.array_equal((g1 * g1)[{ { 17, 40 } }], xpcs.model.rows(o, 20, 17, 40)))
+      end
+    end
+  end)
+
   it('8, 11: sin x / x at 0 and pi, chi2 of a constant error', function()
     -- kS B = pi between the first and the second time, at phi = phi0
     local t = mc.arange(1, 3) * 1.0

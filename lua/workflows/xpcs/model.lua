@@ -55,36 +55,45 @@ local function differences(p, rows) return p:expand_dims(1) - (rows and p[{ rows
 --- |X|, or the smooth form of upstream.
 local function size(x, legacy) return legacy and mc.sqrt(x * x + 1e-12) or mc.abs(x) end
 
---- sin(x)/x and its derivative.
 local function sinc(x)
   local z = x * x
-  local near, far = mc.lt(mc.abs(x), 1e-4), mc.lt(mc.abs(x), 0.1)
   local safe = mc.where(mc.eq(x, 0), 1, x)
-  local s = mc.where(near, 1 - z / 6 + z * z / 120, mc.sin(safe) / safe)
-  local d = mc.where(far, x * (-1 / 3 + z / 30 - z * z / 840 + z * z * z / 45360), (mc.cos(x) - s) / safe)
-  return s, d
+  return mc.where(mc.lt(mc.abs(x), 1e-4), 1 - z / 6 + z * z / 120, mc.sin(safe) / safe)
 end
+
+--- Derivative of s = sinc(x).
+local function sinc_slope(x, s)
+  local z = x * x
+  local safe = mc.where(mc.eq(x, 0), 1, x)
+  return mc.where(mc.lt(mc.abs(x), 0.1), x * (-1 / 3 + z / 30 - z * z / 840 + z * z * z / 45360),
+    (mc.cos(x) - s) / safe)
+end
+
+--- The prefix integrals of the diffusion or the shear rate of a description (see g1), at its times.
+local function prefixes(o, scale, power, shift)
+  local list = M.integrals(o.t, scale, power, shift)
+  for k = 1, o.step and o.step > 1 and 4 or 0 do list[k] = list[k][{ { 1, list[k].shape[1], o.step } }] end
+  return list
+end
+
+local function decay(a, kd, legacy) return mc.exp(mc.maximum(size(a, legacy) * -kd, -700)) end
 
 --- g1 [n, n] of one angle, and with `derivatives` the list dC2/dp of the physical parameters for contrast 1.
 ---@param o table t f64 [n], kd, ks, physics (list of 3 or 7), legacy_abs; step: only every step-th time, integrated
 ---  over all of them; rows { first, last }: these rows alone
 ---@param phi number deg
 function M.g1(o, phi, derivatives)
-  local p = o.physics
-  local function at(scale, power, shift)
-    local list = M.integrals(o.t, scale, power, shift)
-    for k = 1, o.step and o.step > 1 and 4 or 0 do list[k] = list[k][{ { 1, list[k].shape[1], o.step } }] end
-    return list
-  end
-  local A = at(p[1], p[2], p[3])
-  local rows = o.rows
-  local E = mc.exp(mc.maximum(size(differences(A[1], rows), o.legacy_abs) * -o.kd, -700))
+  local p, rows = o.physics, o.rows
+  local A = prefixes(o, p[1], p[2], p[3])
+  local E = decay(differences(A[1], rows), o.kd, o.legacy_abs)
   local g1, S, D, b, B, turn = E, nil, nil, nil, nil, nil
   if #p > 3 then
-    B = at(p[4], p[5], p[6])
+    B = prefixes(o, p[4], p[5], p[6])
     turn = (p[7] - phi) * DEGREE
     b = size(differences(B[1], rows), o.legacy_abs)
-    S, D = sinc(b * (o.ks * math.cos(turn)))
+    local x = b * (o.ks * math.cos(turn))
+    S = sinc(x)
+    D = derivatives and sinc_slope(x, S)
     g1 = E * S * S
   end
   local above = mc.gt(g1, LEAST)
@@ -101,6 +110,39 @@ function M.g1(o, phi, derivatives)
     out[7] = f * b * (-o.ks * math.sin(turn) * DEGREE)
   end
   return g1, out
+end
+
+--- g1^2 of rows first .. last of one angle as one compiled function; the bits of g1.
+local function square(g1)
+  g1 = mc.where(mc.gt(g1, LEAST), g1, LEAST)
+  return g1 * g1
+end
+local COMPILED = setmetatable({}, { __mode = 'v' }) -- what nobody uses goes
+local function compiled(name, f)
+  local c = COMPILED[name] or mc.compile(f)
+  COMPILED[name] = c
+  return c
+end
+local function columns(p, first, last) return p:expand_dims(1), p[{ { first, last } }]:expand_dims(2) end
+
+--- g1 * g1 [last - first + 1, n] of one angle, for many rows: compiled.
+---@param o table as for g1, without step and rows
+---@param phi number deg
+---@param first integer
+---@param last integer
+function M.rows(o, phi, first, last)
+  local p, legacy = o.physics, o.legacy_abs and true or false
+  local a, at = columns(prefixes(o, p[1], p[2], p[3])[1], first, last)
+  if #p == 3 then
+    local f = compiled('static ' .. tostring(legacy), function(x, y, kd) return square(decay(x - y, kd, legacy)) end)
+    return f(a, at, o.kd)
+  end
+  local b, bt = columns(prefixes(o, p[4], p[5], p[6])[1], first, last)
+  local f = compiled('laminar ' .. tostring(legacy), function(x, y, kd, u, v, w)
+    local S = sinc(size(u - v, legacy) * w)
+    return square(decay(x - y, kd, legacy) * S * S)
+  end)
+  return f(a, at, o.kd, b, bt, o.ks * math.cos((p[7] - phi) * DEGREE))
 end
 
 --- Two-time correlation of one angle, f64 [n, n].

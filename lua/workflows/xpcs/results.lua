@@ -128,9 +128,8 @@ end
 function M.theory(r, data, f, first, last)
   return mc.scope(function()
     if r.theory then return r.theory(f, first, last) end
-    local g1 = model.g1({ t = data.t, kd = r.kd, ks = r.ks, physics = r.physics, legacy_abs = r.problem.legacy_abs,
-      rows = { first, last } }, data.phi[f])
-    return g1 * g1
+    return model.rows({ t = data.t, kd = r.kd, ks = r.ks, physics = r.physics, legacy_abs = r.problem.legacy_abs },
+      data.phi[f], first, last)
   end)
 end
 
