@@ -266,6 +266,12 @@ describe('rollout, a run', function()
     end
     fails('num_realizations', 'num_realisations',
       'there is no key simulation.num_realisations (did you mean num_realizations?)')
+    fails('num_realizations: 2', 'num_realizations: two', "simulation.num_realizations is 'two'")
+    fails('batch_size: 2', 'batch_size: [2]', 'sampling.batch_size is')
+    fails('num_layers: {[^}]*}', 'num_layers: 3', 'num_layers')
+    fails('num_realizations', 'num_timesteps: 6\n  num_realizations', 'num_timesteps')
+    fails('simulation:', 'simulation:\n  storage: float16\n  precision: float64', 'simulation.storage is float16')
+    fails('simulation:', 'simulation: &s\n  alpha: *s', 'bad.yaml')
     fails('num_timesteps: 6', 'num_timesteps: 0', 'simulation.num_timesteps is 0; it must be from 1 to 10000')
     fails('total_samples: 8', 'total_samples: 9', 'which sampling.batch_size 2 does not divide')
     fails('%[3, 5%]', '[3, 4]', 'kernel_size is 4; an even kernel')
