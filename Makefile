@@ -281,7 +281,7 @@ debug:
 ARCHS ?= 75 80 86 89 90 100 120
 cuda: all
 	@$(B)/mascon tests/run.lua cuda_adapter >/dev/null && MASCON_CACHE=off STANDIN_KEEP=1 $(STANDIN) $(B)/mascon tests/run.lua device_ >/dev/null
-	@$(B)/mascon tests/cuda.lua $(B)/standin/cache --jobs $(JOBS) --archs "$(ARCHS)"
+	@$(B)/mascon tests/cuda.lua $(B)/standin/cache --jobs $(JOBS) --archs "$(ARCHS)" --ptx $(B)/programs.tmp/code
 
 # make programs  packs every device program as PTX for cards without a compiler (5 minutes, then only what changed; needs NVRTC)
 .PHONY: programs

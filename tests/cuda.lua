@@ -1,9 +1,12 @@
 -- cuda.lua - device programs through NVRTC: mascon tests/cuda.lua FOLDER [--archs "75 90"] [--jobs N] [--every K]
 --
 -- FOLDER holds their texts as HASH.cu, which `make cuda` leaves there. What compiled is remembered beside the text, so
--- that a run goes on where another was cut. Prints the programs that need most registers or spill, ends with the count.
+-- that a run goes on where another was cut. Prints the programs that spill and a table by family: most registers,
+-- spilled bytes and group memory of a kernel, least occupancy (tests/support/families.lua). Ends with the count.
 local folder = (arg[0]:match '^(.*)/[^/]*$' or '.')
 local nvrtc = assert(loadfile(folder .. '/support/nvrtc.lua'))()
+local families = assert(loadfile(folder .. '/support/families.lua'))()
+local ptx_of = assert(loadfile(folder .. '/support/pack.lua'))().key
 local mc = require 'mascon'
 
 local o = mc.args.parse({ ... }, {
@@ -13,10 +16,33 @@ local o = mc.args.parse({ ... }, {
     { 'archs', 'string', 'capabilities, apart by spaces', default = '75 80 86 89 90 100 120' },
     { 'jobs', 'integer', 'processes', default = 1 },
     { 'every', 'integer', 'every so many programs only', default = 1 },
+    { 'ptx', 'string', 'folder of their PTX (KEY.ptx), for flops and bytes', value = 'DIR' },
     { 'part', 'string', 'K/N: the K-th of N shares (what --jobs starts)' },
   },
 })
 local at = assert(o[1], 'which folder?')
+
+local function read(path)
+  local f = io.open(path, 'rb')
+  local text = f and f:read '*a'
+  if f then f:close() end
+  return text
+end
+
+--- The table of all that is known of the programs in the folder.
+local function table_of_families()
+  for arch in o.archs:gmatch '%d+' do
+    local all, some = {}, false
+    for mark in io.popen(("ls '%s'/*.cu.sm_%s 2>/dev/null"):format(at, arch)):lines() do
+      local text = read(mark:match '^(.*)%.sm_%d+$')
+      if text then
+        families.add(all, text, tonumber(arch), read(mark), o.ptx and read(('%s/%s.ptx'):format(o.ptx, ptx_of(text))))
+        some = true
+      end
+    end
+    if some then print('sm_' .. arch .. '\n' .. table.concat(families.lines(all), '\n')) end
+  end
+end
 local ok, why = nvrtc.open()
 if not ok then
   io.stderr:write(why, '; nothing was compiled: install NVRTC (libnvrtc) and run this again\n')
@@ -41,6 +67,7 @@ if o.jobs > 1 and not o.part then
     end
     pipe:close()
   end
+  table_of_families()
   print(('%d passed, %d failed'):format(passed, failed))
   os.exit(failed == 0 and passed > 0 and 0 or 1)
 end
@@ -73,7 +100,11 @@ for i = tonumber(share) * o.every, #files, tonumber(shares) * o.every do
         if out then out:write(info) out:close() end
       end
     end
-    if said then
+    local beyond = said and families.beyond(text, said)
+    if beyond then
+      failed = failed + 1
+      print(('%s for sm_%s: %s'):format(files[i], arch, beyond))
+    elseif said then
       passed = passed + 1
       local spilled = 0
       for bytes in said:gmatch '(%d+) bytes spill stores' do spilled = math.max(spilled, tonumber(bytes)) end
@@ -86,5 +117,6 @@ for i = tonumber(share) * o.every, #files, tonumber(shares) * o.every do
   end
 end
 print(('most registers %d, %d spill'):format(most, spills))
+if not o.part then table_of_families() end
 print(('%d passed, %d failed'):format(passed, failed))
 os.exit(failed == 0 and 0 or 1)

@@ -4,6 +4,7 @@
 -- What no stand-in shows: the bits and times of a card.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local process, standin, nvrtc = support.load 'process', support.load 'standin', support.load 'nvrtc'
+local families = support.load 'families'
 local host = require 'mascon.host'
 
 local folder, why = standin.folder()
@@ -267,14 +268,34 @@ describe('the stand-in', function()
   end)
 end)
 
+describe('limits of kernels', function()
+  it('are held against what the assembler says', function()
+    local said = "ptxas info : Compiling entry function 'f' for 'sm_90'\nFunction properties for f\n"
+      .. '0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n'
+      .. 'Used %d registers, used 1 barriers, %d bytes smem\nptxas info : Compile time = 1 ms\n'
+    local text = '/* dialect.h - x */ /* reduce.c - sums */'
+    assert.is_nil(families.beyond(text, said:format(128, 49152)))
+    assert.matches('f of reduce: 129 registers, 0 bytes spilled', families.beyond(text, said:format(129, 0)))
+    assert.matches('50000 bytes of group memory', families.beyond(text, said:format(20, 50000)))
+    assert.equal(1, families.occupancy(90, 32, 0))
+    assert.equal(0.5, families.occupancy(90, 64, 0))
+    assert.equal(0.25, families.occupancy(75, 255, 0))
+    local flops, bytes = families.counted 'ld.global.v2.f32 {%f1,%f2}, [%rd1];\n\tfma.rn.f32 %f3, %f1, %f2, %f2;\n'
+    assert.same({ 2, 8 }, { flops, bytes })
+  end)
+end)
+
 describe('texts of device programs', function()
   local texts, reason = nvrtc.open()
   it('compile for a card', function()
     if not texts then return pending(reason) end
     local list = nvrtc.sample(4)
     for i, source in ipairs(list) do
-      local log = nvrtc.compile(nvrtc.text(source), i % 2 == 0 and 'sm_90' or 'sm_75')
+      local text = nvrtc.text(source)
+      local log, said = nvrtc.compile(text, i % 2 == 0 and 'sm_90' or 'sm_75')
       assert.is_nil(log, (log or '') .. '\n' .. source)
+      assert.is_true(#families.kernels(said) > 0, said)
+      assert.is_nil(families.beyond(text, said))
     end
   end)
   it('that are wrong do not', function()

@@ -120,6 +120,15 @@ describe('on a device', function()
     end
   end)
 
+  it('members of sets are found by a table, by order and among nothing', function()
+    local x, s = mc.arange(1, 20):to 'i64', mc.tensor({ 3, 5, 19, 40 }, { dtype = 'i64' })
+    for _, set in ipairs { s, s:to 'i16', mc.zeros({ 0 }, { dtype = 'i64' }), s:to 'f64' } do
+      local found = mc.isin(x:to 'ref', set:to 'ref')
+      assert.equal('ref:0', found.device)
+      assert.same(mc.isin(x, set):totable(), found:totable())
+    end
+  end)
+
   it('the tape goes through', function()
     mc.scope(function()
       local x = mc.randn({ 4, 5 }, { seed = 1 }):to 'ref'

@@ -76,7 +76,8 @@ local function in_table(x, set, n)
     or high - low > WIDE * n + 1024 then
     return nil
   end
-  local there = create.zeros({ high - low + 3 }, { dtype = 'bool' }) -- an entry at both ends for what lies outside
+  -- an entry at both ends for what lies outside
+  local there = create.zeros({ high - low + 3 }, { dtype = 'bool', device = set.device })
   there[F.subtract(methods.to(set, 'i64'), low - 2)] = true
   return there[F.subtract(F.clip(methods.to(x, 'i64'), low - 1, high + 1), low - 2)]
 end
@@ -94,7 +95,7 @@ function M.isin(x, set, opts)
   local n = set:numel()
   local found
   if n == 0 then
-    found = create.zeros(tensor.shape_of(x), { dtype = 'bool' })
+    found = create.zeros(tensor.shape_of(x), { dtype = 'bool', device = x.device })
   else
     found = in_table(x, set, n)
     if not found then
