@@ -21,7 +21,8 @@ local MIXED_STATES, SMALL_STATES = 4, 50
 local function job(c, dtype, opts)
   opts = opts or {}
   local arch = { type = 'cnn', storage = opts.storage, channels = C, layers = c[2], base = c[3], kernel = c[4],
-    norm = 'instance', activation = 'gelu', gelu = 'exact', groups = 32, padding_mode = 'zeros', grid = G, noise = 'none', scale = 0 }
+    norm = 'instance', activation = 'gelu', gelu = 'exact', groups = 32, padding_mode = 'zeros', grid = G,
+    noise = 'none', scale = 0 }
   local n, archs, weights = opts.together or 1, {}, {}
   local x = mc.broadcast_to(mc.randn({ 1, c[5], C, G, G }, { seed = 1 }):to(dtype), { n, c[5], C, G, G })
   for i = 1, n do archs[i], weights[i] = arch, operator.weights(arch, 1, i - 1, dtype) end
