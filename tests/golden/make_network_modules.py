@@ -162,17 +162,22 @@ def embedding(r):
     return 'Embedding', [n, d], how, m, [{'ids': [r.randint(2, 4), 3], 'most': n}], plain(m)
 
 
-def activation(r):
-    name, args = r.choice(
-        [('ReLU', []), ('LeakyReLU', [0.2]), ('ELU', [0.7]), ('GELU', []), ('GELU', ['tanh']), ('SiLU', []), ('Mish', []), ('Softplus', []),
-         ('Hardswish', []), ('LogSigmoid', []), ('Sigmoid', []), ('Tanh', []), ('Softmax', [-1]), ('LogSoftmax', [-1]), ('GLU', [-1])])
-    m = getattr(nn, name)(approximate='tanh') if args == ['tanh'] else getattr(nn, name)(*args)
-    return name, args, None, m, [[3, r.choice([2, 4, 6])]], {}
+ACTIVATIONS = [
+    ('ReLU', []), ('LeakyReLU', [0.2]), ('ELU', [0.7]), ('GELU', []), ('GELU', ['tanh']), ('SiLU', []), ('Mish', []), ('Softplus', []),
+    ('Hardswish', []), ('LogSigmoid', []), ('Sigmoid', []), ('Tanh', []), ('Softmax', [-1]), ('LogSoftmax', [-1]), ('GLU', [-1]),
+]  # fmt: skip
 
 
-def pool(n):
+def activation(name, args):
     def make(r):
-        kind = r.choice(['Max', 'Avg', 'AdaptiveAvg', 'AdaptiveMax'])
+        m = getattr(nn, name)(approximate='tanh') if args == ['tanh'] else getattr(nn, name)(*args)
+        return name, args, None, m, [[3, r.choice([2, 4, 6])]], {}
+
+    return make
+
+
+def pool(n, kind):
+    def make(r):
         shape = [2, 2] + [r.randint(5, 8) for _ in range(n)]
         name = f'{kind}Pool{n}d'
         if kind.startswith('Adaptive'):
@@ -351,11 +356,12 @@ def residual(r):
     return 'ResidualBlock', [i, o], {'stride': s}, m, [[2, i, 6, 6]], plain(m)
 
 
-LAYERS = [linear, embedding, layer_norm, rms_norm, batch_norm(1), batch_norm(2), batch_norm(3), group_norm, instance_norm, activation, activation,
-          activation, activation, pool(1), pool(2), recurrent('RNN'), recurrent('LSTM'), recurrent('GRU'), cell('RNNCell'), cell('LSTMCell'),
+LAYERS = [linear, embedding, layer_norm, rms_norm, batch_norm(1), batch_norm(2), batch_norm(3), group_norm, instance_norm,
+          recurrent('RNN'), recurrent('LSTM'), recurrent('GRU'), cell('RNNCell'), cell('LSTMCell'),
           cell('GRUCell'), attention, grouped, swiglu, encoder, decoder, residual]
 LAYERS += [conv(n, t) for n in (1, 2, 3) for t in (False, True)]
-LAYERS += [pool(3), relative]
+LAYERS += [pool(n, kind) for n in (1, 2, 3) for kind in ('Max', 'Avg', 'AdaptiveAvg', 'AdaptiveMax')]
+LAYERS += [activation(*a) for a in ACTIVATIONS] + [relative]
 
 
 def run(parts):

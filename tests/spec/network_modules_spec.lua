@@ -127,11 +127,26 @@ local function check_case(c, values)
   for _, n in ipairs(c.buffers) do compare('buffer ' .. n, buffers[n]) end
 end
 
+-- layers without cases of their own, and where they are tested
+local WITHOUT = {
+  Identity = 'no arithmetic', Flatten = 'no arithmetic', Lambda = 'a function of the user',
+  FeedForward = 'inside TransformerEncoderLayer', TransformerEncoder = 'network_step_spec, network_models_spec',
+  TransformerDecoder = 'TransformerDecoderLayer has cases', UNet = 'ResidualBlock has cases; network_plan_spec',
+}
+
 describe('layers', function()
   it('agree with PyTorch on random configurations: results, gradients, three steps', function()
     local file = mc.load(os.getenv 'NETWORK_MODULES' or support.folder .. '/golden/network_modules.npz')
     local cases, values = mc.json.decode(text(file.cases)), file.values:totable()
     assert(#cases > 100)
+    local seen = {}
+    for _, c in ipairs(cases) do seen[c.name] = true end
+    for file_name in ('linear convolution norm activation pool recurrent attention transformer unet'):gmatch '%S+' do
+      for name in mc.file.read(('%s/../lua/mascon/nn/init.lua'):format(support.folder))
+        :match("%[layer '" .. file_name .. "'%] = (%b{})"):gmatch "'([A-Z]%w+)'" do
+        assert((seen[name] ~= nil) ~= (WITHOUT[name] ~= nil), name .. ' has neither cases nor a reason, or both')
+      end
+    end
     for _, c in ipairs(cases) do mc.scope(check_case, c, values) end
   end)
 end)
