@@ -11,7 +11,7 @@ local SPACES = { linalg = true, fft = true, signal = true, stats = true, special
 -- (full_like: by empty_like)
 local MAKERS = 'arange asarray empty full full_like linspace ones ones_like tensor zeros zeros_like empty_like'
 -- takes functions, a pointer that can be taken once, or gives several results but in its example
-local OTHERS = 'scope keep from_dlpack nonzero linalg.qr cond switch fori_loop while_loop stop_gradient'
+local OTHERS = 'scope with_device keep from_dlpack nonzero linalg.qr cond switch fori_loop while_loop stop_gradient'
 local makers, others = {}, {}
 for name in MAKERS:gmatch '%S+' do makers[name] = true end
 for name in OTHERS:gmatch '%S+' do others[name] = true end
