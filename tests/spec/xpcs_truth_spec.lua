@@ -4,6 +4,7 @@ local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' 
 local script = support.load 'script'
 local mc = require 'mascon'
 local xpcs = mc.xpcs
+local truth = require 'workflows.xpcs.truth'
 local folder = os.tmpname()
 os.remove(folder)
 
@@ -56,14 +57,14 @@ describe('true values of a simulation', function()
     local d = xpcs.open(data, { mode = 'laminar_flow', gap = 1.5e6 })
     local r = xpcs.fit(d, { sigma = 0.004, phase_convention = 'qL/2' })
     for _, q in ipairs(r.parameters) do
-      local v = xpcs.truth.beside(r, q)
+      local v = truth.beside(r, q)
       local want = TRUE[q.name] / (q.name:find '^gamma' and math.pi or 1)
       assert.is_true(math.abs(v - want) < 1e-12 * math.abs(want), q.name)
     end
     r = { data = d, geometry = {} }
-    assert.equal(0.25, (xpcs.truth.beside(r, { name = 'contrast_mean' })))
-    assert.equal(0, (xpcs.truth.beside(r, { name = 'offset_cos_1' })))
-    assert.equal(1.02, (xpcs.truth.beside(r, { name = 'offset_3' })))
+    assert.equal(0.25, (truth.beside(r, { name = 'contrast_mean' })))
+    assert.equal(0, (truth.beside(r, { name = 'offset_cos_1' })))
+    assert.equal(1.02, (truth.beside(r, { name = 'offset_3' })))
   end)
 
   it('are left out, with a note, where clock, step or gap are others', function()

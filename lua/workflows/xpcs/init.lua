@@ -10,10 +10,9 @@ local M = {}
 
 local FROM = {}
 for _, name in ipairs { 'angles', 'cache', 'config', 'coordinates', 'covariance', 'data', 'dense', 'floor', 'generate',
-  'intervals', 'joint', 'layout',
-  'model', 'model_file', 'options', 'own', 'parameters', 'pass', 'plan', 'posterior', 'posterior_files', 'prepare',
-  'problem', 'recovery', 'report', 'results', 'ridge', 'run', 'scaling',
-  'search', 'shards', 'source', 'start', 'state', 'stream', 'trial', 'truth', 'uncertainty', 'verdict' } do
+  'intervals', 'joint', 'layout', 'model', 'model_file', 'options', 'own', 'parameters', 'pass', 'plan', 'posterior',
+  'posterior_files', 'prepare', 'problem', 'recovery', 'report', 'results', 'run', 'scaling', 'search', 'shards',
+  'source', 'start', 'state', 'stream', 'uncertainty', 'verdict' } do
   FROM[name] = 'workflows.xpcs.' .. name
 end
 
