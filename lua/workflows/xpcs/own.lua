@@ -25,6 +25,9 @@ M.COPIES = 40
 
 --- Standard deviations per angle and whether they are in units of the data.
 local function sigmas(data, o)
+  if o.sigma ~= nil and (data.weight or data.weighted) then
+    error('xpcs.own: sigma is given twice, per point with the data and as an option; give one of them', 3)
+  end
   local s, list = o.sigma or data.sigma or 0.01, {}
   for f = 1, data.F do
     list[f] = type(s) == 'number' and s or s[f]
