@@ -29,6 +29,14 @@ local ATTENTION = {
   { 'attention', 8, 12, 512, 64, false }, { 'attention_causal', 8, 12, 512, 64, true },
   { 'attention_short', 16, 4, 128, 32, true },
 }
+-- name, rows, width in, width out: activations, layers as one, and what they spare memory
+local FUSED = {
+  { 'gelu_1000x512', 'gelu', 1000, 512 }, { 'gelu_2048x768', 'gelu', 2048, 768 },
+  { 'gelu_4096x1024', 'gelu', 4096, 1024 }, { 'gelu_tanh_4096x1024', 'gelu_tanh', 4096, 1024 },
+  { 'linear_gelu_128', 'linear_gelu', 128, 512, 768 }, { 'linear_gelu_256', 'linear_gelu', 256, 768, 1024 },
+  { 'linear_gelu_512', 'linear_gelu', 512, 1024, 2048 }, { 'linear_relu_256', 'linear_relu', 256, 768, 1024 },
+  { 'layernorm_linear_512', 'layernorm_linear', 512, 768, 768 },
+}
 local LOSSES = { { 'cross_entropy_1000', 1024, 1000 }, { 'cross_entropy_10', 1024, 10 } }
 local STEPS = { { 'step_mlp_32', 32, 'mlp' }, { 'step_mlp_1024', 1024, 'mlp' }, { 'step_cnn_64', 64, 'cnn' },
   { 'step_gpt', 8, 'gpt' }, { 'step_lstm', 32, 'lstm' } }
@@ -47,6 +55,8 @@ function M.plan()
   end
   for _, c in ipairs(NORMS) do add('norm', c[1], { shape = c[2], over = c[3] }) end
   for _, c in ipairs(ATTENTION) do add('attention', c[1], { shape = { c[2], c[3], c[4], c[5] }, causal = c[6] }) end
+  for _, c in ipairs(FUSED) do add('fused', c[1], { what = c[2], sizes = { c[3], c[4], c[5] } }) end
+  add('conv_bn_relu', 'conv_bn_relu', { x = { 8, 64, 56, 56 }, w = { 64, 64, 3, 3 } })
   for _, c in ipairs(LOSSES) do add('loss', c[1], { shape = { c[2], c[3] } }) end
   for _, c in ipairs(STEPS) do add('step', c[1], { batch = c[2], net = c[3] }) end
   return rows
@@ -69,6 +79,7 @@ end
 
 --- Rows of a function of tensors: its result, and its derivatives, with the result (`both`) or alone (`back`).
 --- make(dtype) -> f, operands.
+--- suffix: nil for the result alone.
 local function pair(bench, name, text, shape, suffix, make, work)
   local function case(tail, setup)
     bench.both { name = 'nn_' .. name .. tail, family = 'networks',
@@ -90,6 +101,7 @@ local function pair(bench, name, text, shape, suffix, make, work)
       return d < 1e-4, ('%.3g away from f64'):format(d)
     end }
   end)
+  if not suffix then return end -- a function of evaluation
   case(suffix, function()
     local f, x = make 'f32'
     local c = randn(f(unpack(x)).shape, 99)
@@ -207,6 +219,31 @@ return setmetatable(M, { __call = function(_, bench)
         operands(dtype, shape, shape, shape)
     end)
   end
+  local layers = {
+    gelu = function(x) return nn.gelu(x) end, gelu_tanh = function(x) return nn.gelu_tanh(x) end,
+    linear_gelu = function(x, w, b) return nn.fuse_linear_activation(x, w, b, 'gelu') end,
+    linear_relu = function(x, w, b) return nn.fuse_linear_activation(x, w, b, 'relu') end,
+    layernorm_linear = function(x, w, b, g, s)
+      return nn.fuse_layernorm_linear(x, w, { bias = b, gamma = g, beta = s })
+    end,
+  }
+  for _, c in ipairs(FUSED) do
+    local rows, k, n = c[3], c[4], c[5]
+    -- the product is written and read once more by an activation of its own, the norm by a product of its own
+    local spared = n and (c[2] == 'layernorm_linear' and k or n) * rows * 8 / 1e6
+    pair(bench, c[1], c[2]:gsub('_', ' ') .. (n and (', %.1f MB spared'):format(spared) or ''),
+      table.concat({ rows, k, n }, ' x '), '_both', function(dtype)
+        if not n then return layers[c[2]], operands(dtype, { rows, k }) end
+        return layers[c[2]], operands(dtype, { rows, k }, { n, k }, { n }, { k }, { k })
+      end, n and 2 * rows * k * n)
+  end
+  pair(bench, 'conv_bn_relu', 'convolution, batch norm and relu of evaluation as one', '8 x 64 x 56 x 56', nil,
+    function(dtype)
+      local conv, norm = nn.Conv2d(64, 64, 3, { padding = 1, key = 1 }), nn.BatchNorm2d(64)
+      norm:update { running_mean = randn({ 64 }, 5), running_var = randn({ 64 }, 6) ^ 2 + 0.5 }
+      local one = nn.fuse_conv_bn_act(conv:to(dtype), norm:to(dtype), 'relu')
+      return function(x) return one(x) end, operands(dtype, { 8, 64, 56, 56 })
+    end, 2 * 8 * 64 * 64 * 9 * 56 * 56)
   for _, c in ipairs(LOSSES) do
     local y = classes(c[2], c[3])
     pair(bench, c[1], 'cross entropy of logits', ('%d x %d'):format(c[2], c[3]), '_both', function(dtype)

@@ -78,8 +78,8 @@ local function files(by)
     add(s, ('its share of the fit, %d of them'):format(s.written), percent(s.saving), '1 %', '0.1 %')
   end
   if b then
-    add(b, ('checkpoints and retries on against off, 23 angles in memory (the hash of the data alone: %s)'):format(
-      percent(b.hash / b.plain)), percent(b.tolerant / b.plain - 1), '5 %', '1 %')
+    add(b, 'checkpoints and retries on against off, 23 angles in memory', percent(b.tolerant / b.plain - 1), '5 %',
+      '1 %')
     add(b, 'blocks checked for finite sums, against passes without', percent(b.checks / b.plain - 1), '1 %',
       '0.2 %')
   end

@@ -10,6 +10,7 @@ local operator = rollout.operator
 local STEPS = {
   { 'small', 2, 16, 3, 3 }, { 'deep', 4, 32, 3, 4 }, { 'wide_5', 3, 40, 5, 3 }, { 'wide_7', 2, 32, 7, 3 },
 }
+local ABLATION = { 'ablation', 3, 32, 5, 3 }
 local G, C = 64, 3
 local STATES, REALISATIONS = 16, 3 -- of the row of features
 -- Operators of the production space: rows 0 .. 7 of Sobol's sequence with seed 42 (layers, base, kernel), 18.7 GFLOP a
@@ -17,6 +18,7 @@ local STATES, REALISATIONS = 16, 3 -- of the row of features
 local MIXED = { { 3, 57, 3 }, { 4, 31, 7 }, { 4, 47, 3 }, { 2, 25, 5 }, { 3, 42, 7 }, { 5, 17, 5 }, { 4, 61, 7 },
   { 3, 39, 3 } }
 local MIXED_STATES, SMALL_STATES = 4, 50
+local FILED = 20 -- operators of a run into a file
 
 local function job(c, dtype, opts)
   opts = opts or {}
@@ -26,7 +28,8 @@ local function job(c, dtype, opts)
   local n, archs, weights = opts.together or 1, {}, {}
   local x = mc.broadcast_to(mc.randn({ 1, c[5], C, G, G }, { seed = 1 }):to(dtype), { n, c[5], C, G, G })
   for i = 1, n do archs[i], weights[i] = arch, operator.weights(arch, 1, i - 1, dtype) end
-  local apply = operator.together(archs, weights, { composed = opts.composed, keep = opts.keep })
+  local apply = operator.together(archs, weights, { composed = opts.composed, keep = opts.keep,
+    direct = opts.direct })
   return apply, x:reshape(n * c[5], C, G, G), arch
 end
 
@@ -100,20 +103,57 @@ local function whole(bench, family, name, list, states)
     end }
 end
 
+--- A run of small operators into a file: the share of it that is writing, and what stays resident as rows go by.
+local function file(bench, family)
+  bench.both { name = 'rollout_file', family = family, op = 'small operators into a file', dtype = 'f32',
+    shape = ('%d operators, %d states of %dx%dx%dx%d'):format(FILED, SMALL_STATES, REALISATIONS, C, G, G), samples = 1,
+    setup = function()
+      local path, values = os.tmpname(), {}
+      os.remove(path)
+      local config = config_of({ 2, 16, 3 }, SMALL_STATES)
+      config.sampling.total_samples, config.sampling.batch_size = FILED, FILED
+      local function run(n)
+        for _ = 1, n do
+          mc.reset_peak_memory()
+          local before, live = mc.ceiling.resident(), mc.memory().live
+          local r = rollout.generate.run(config, { out = path .. '.h5', overwrite = true, quiet = true })
+          values.writing = r.writing / r.seconds
+          values.grown = values.rows and mc.ceiling.resident() - before -- the first run loads libraries
+          values.memory_planned = rollout.generate.room(config, rollout.sampling.points(config, 1, FILED))
+          values.rows = r.rows
+          values.memory = mc.memory().peak - live
+        end
+      end
+      return { run = run, values = values, check = function()
+        run(1)
+        return values.writing < 0.05 and values.memory < 1.2 * values.memory_planned
+          and values.grown < 2 ^ 22,
+          ('writing %.3g, peak %.3g of the plan, %d bytes more'):format(values.writing,
+            values.memory / values.memory_planned, values.grown)
+      end, close = function() os.execute(("rm -rf '%s'.*"):format(path)) end }
+    end }
+end
+
 return function(bench, family)
   if family == 'rollout' then
     for _, c in ipairs(STEPS) do step(bench, family, 'rollout_' .. c[1], c, '', {}) end
     features(bench)
     whole(bench, family, 'rollout_mixed', MIXED, MIXED_STATES)
     whole(bench, family, 'rollout_row_small', { { 2, 16, 3 } }, SMALL_STATES)
+    file(bench, family)
     return
   end
-  local c = STEPS[1]
-  step(bench, family, 'rollout_ablation_composed', c, ', ops one by one', { composed = true })
-  step(bench, family, 'rollout_ablation_compiled', c, ', ops compiled', { composed = true }, true)
-  step(bench, family, 'rollout_ablation_fused', c, ', one pass between convolutions', { keep = true })
-  step(bench, family, 'rollout_ablation_reused', c, ', and memory reused', {})
-  step(bench, family, 'rollout_ablation_together', c, ', and four operators side by side, each', { together = 4 })
-  step(bench, family, 'rollout_ablation_f16', c, ', memory reused, f16 between layers', { storage = 'f16' })
-  step(bench, family, 'rollout_ablation_bf16', c, ', memory reused, bf16 between layers', { storage = 'bf16' })
+  -- cumulative: each line has what the lines above it have
+  local c, plain = ABLATION, { composed = true, direct = true }
+  step(bench, family, 'rollout_ablation_eager', c, ', ops one by one', plain)
+  step(bench, family, 'rollout_ablation_compiled', c, ', compiled', plain, true)
+  plain = { composed = true, direct = true, storage = 'bf16' }
+  step(bench, family, 'rollout_ablation_16_bit', c, ', bf16 between layers', plain, true)
+  step(bench, family, 'rollout_ablation_fused', c, ', one pass between convolutions', { direct = true, keep = true,
+    storage = 'bf16' })
+  step(bench, family, 'rollout_ablation_reused', c, ', memory reused', { direct = true, storage = 'bf16' })
+  step(bench, family, 'rollout_ablation_grouped', c, ', four operators side by side, each', { direct = true,
+    storage = 'bf16', together = 4 })
+  step(bench, family, 'rollout_ablation_transform', c, ', convolution by tiles', { storage = 'bf16', together = 4 })
+  step(bench, family, 'rollout_ablation_f32', c, ', and f32 between layers', { together = 4 })
 end

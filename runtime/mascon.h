@@ -119,6 +119,9 @@ MC_API int mc_device_auto(int ask, char *why, int64_t room);
 /* Memory of an open device other than the CPU, as in mc_memory_stats; its limit (0: all it has);
  * cached blocks of all devices given back. */
 MC_API int mc_device_memory(int device, int64_t out[9]);
+/* Calls of an op (-1: of all) whose operands went through the host: it has no form on a device that
+ * auto led to. */
+MC_API int64_t mc_through_host(int op);
 MC_API int mc_device_limit_set(int device, int64_t bytes);
 MC_API void mc_device_trim(void);
 /* How many devices of a kind there are ("cuda", "opencl", "ref"); negative with the error record

@@ -83,6 +83,12 @@ MC_API int mc_terminal_width(int fd);
 
 /* 1 where the family of `op` has a form for cards, 0 where it runs on host memory alone. */
 MC_API int mc_op_launches(int op);
+/* How the host computes a convolution or one of its derivatives of such operands, whose elements
+ * are not read. out[0]: 0 as it is written, 1 as products of matrices, 2 by Winograd's tiles, 3 by
+ * Fourier transforms of tiles; out[1], out[2]: results of a tile; out[3]: bytes that it takes
+ * beside operands and result with the threads that there are, 0 for the first two. */
+MC_API int mc_conv_way(int op, const mc_params *p, const mc_tensor *a, const mc_tensor *b,
+                       int64_t out[4]);
 
 /* ---- ops ---- */
 /* The same for callers to whom every field access costs (interpreted Lua). _new: out is a fresh

@@ -119,10 +119,7 @@ mc.args.run('digits', function()
     valid = nn.data.loader(test, { batch = 250 }), key = key:fold_in(5),
     optimizer = mc.optim.adamw { lr = mc.optim.one_cycle(o.lr, { steps = math.max(2, o.epochs * loader.batches) }) },
     loss = how.loss, metrics = how.metrics, monitor = how.monitor,
-    callbacks = { epoch = function(_, f)
-      print(('epoch %d: loss %.4f, on other images loss %.4f, accuracy %.4f'):format(f.epoch, f.loss, f.valid_loss,
-        f.valid_accuracy))
-    end },
+    callbacks = { epoch = function(_, f) print(how.line(f)) end },
   })
   if o.overwrite then os.remove(o.out .. '/model.npz') end
   trainer:fit()

@@ -56,7 +56,7 @@ local LINE = {
     { 'seed', 'natural', 'seed of drawn surrogates', default = 42, of = 'drawn search contrast' },
     { 'dtype', { 'f32', 'f64' }, 'precision', default = 'f32' },
     { 'device', 'string', 'cpu, gpu, cuda:0, opencl:0, or auto: a card where there is one (what MASCON_DEVICE names, '
-        .. 'else cpu)', value = 'NAME' },
+        .. 'else cpu); several, such as cuda:0,cuda:1, share the rows', value = 'NAME' },
     { 'threads', 'integer', 'worker threads (all cores); results do not depend on it' },
     { 'max_memory', 'string', 'memory the whole program may take, such as 2GiB; results do not depend on it' },
     { 'segment_length', 'number', 'seconds: analyse a long recording in segments, whose sums are added up (60 s and 64 '
@@ -92,6 +92,11 @@ if o.device == 'auto' then
   local why
   o.device, why = mc.choose_device()
   print(('device: %s, %s'):format(o.device, why))
+end
+if o.device and o.device:find(',', 1, true) then
+  local names = {}
+  for name in o.device:gmatch '[^,]+' do names[#names + 1] = name end
+  o.device = names
 end
 if o[1] and o.demo then
   io.stderr:write(('pac: %s is not read with --demo, which makes a recording; leave one of them out\n'):format(o[1]))

@@ -17,13 +17,17 @@ local o, given = mc.args.parse(arg, {
     { 'dataset', 'string', 'data set of the other commands', value = 'FILE' },
     { 'output', 'string', 'file to write, instead of dataset.output_path', value = 'FILE' },
     { 'set', 'list', 'keys of the configuration by their whole paths', value = 'KEY=VALUE,...' },
-    { 'device', { 'cpu' }, 'where it is computed' }, { 'total_samples', 'integer', 'operators' },
+    { 'device', 'string',
+      'where operators run: cpu, cuda, cuda:0, opencl:0, gpu, or auto: a card where there is one' },
+    { 'total_samples', 'integer', 'operators' },
     { 'batch_size', 'integer', 'operators per part file' },
     { 'num_realizations', 'integer', 'realisations of each' }, { 'seed', 'natural', 'seed of everything random' },
       { 'rows', 'string', 'rows of a shard, from 0', value = 'FIRST:LAST' },
     { 'resume', 'flag', 'go on where an earlier run stopped' }, { 'overwrite', 'flag', 'replace the output' },
       { 'dry_run', 'flag', 'check, count the work, write nothing' },
+    { 'save_every', 'number', 'seconds after which finished rows are written: a kill costs no more', default = 2 },
     { 'row', 'integer', 'row for view and extract-features', default = 0 },
+    { 'max_memory', 'string', 'memory the whole program may take, such as 2GiB; results do not depend on it' },
     { 'threads', 'integer',
       'worker threads (all cores); results do not depend on it' }, { 'verbose', 'flag', 'more words' },
     { 'quiet', 'flag', 'no progress' },
@@ -56,7 +60,8 @@ end
 local function configuration()
   local path = named('config', 'a configuration')
   local c = rollout.config.load(path, { set = settings() })
-  for _, note in ipairs(c.notes) do print('note: ' .. note) end
+  for _, note in ipairs(c.notes) do io.stderr:write('rollout: note: ', note, '\n') end
+  if c.device ~= 'cpu' then print('device: ' .. c.device) end
   if o.verbose then for _, key in ipairs(c.unused) do print('no effect here: ' .. key) end end
   return c
 end
@@ -98,7 +103,8 @@ function run.generate()
   mc.results.free('--output', { out, page }, { overwrite = true, inputs = { c.name } })
   if not mc.file.exists(out) then free(page) end
   local r = rollout.generate.run(c, { out = o.output, resume = o.resume, overwrite = o.overwrite, first = first,
-    last = last, quiet = o.quiet })
+    last = last, quiet = o.quiet, max_memory = o.max_memory,
+    save_every = o.save_every })
   for _, line in ipairs(rollout.report.quality(r.quality, r.shard)) do print(line) end
   for _, p in ipairs(r.bad) do
     print(('note: rows %d to %d were made anew; their part was damaged (%s)'):format(p.first, p.last, p.path))
@@ -108,8 +114,9 @@ function run.generate()
     if mc.file.exists(page) then return end
   end
   if not r.complete then
-    print(('%d operators, %d failed realisations, %s: %s'):format(r.rows, r.failed, mc.text.duration(r.seconds),
-      r.path))
+    local filtered = r.filtered > 0 and (' %d filtered operators,'):format(r.filtered) or ''
+    print(('%d operators, %d failed realisations,%s %s, %.2g %% of it writing: %s'):format(r.rows, r.failed,
+      filtered, mc.text.duration(r.seconds), 100 * r.writing / r.seconds, r.path))
   end
   print('report: ' .. rollout.report.write(r.path))
 end
@@ -136,7 +143,8 @@ end
 function run.view()
   local path, row = dataset(), row_number()
   claim(o.output or ('row-%d.svg'):format(row), path)
-  print('wrote ' .. table.concat(rollout.view.row(path, row, o.output), '  '))
+  local files = rollout.view.row(path, row, o.output)
+  print('wrote ' .. (#files > 1 and ('%s to %s'):format(files[1], files[#files]) or files[1]))
 end
 
 function run.merge()
@@ -147,12 +155,13 @@ function run.merge()
 end
 
 function run.bench()
-  rollout.report.bench(configuration(), print)
+  rollout.report.bench(configuration(), print, o.verbose)
 end
 
 -- what each command understands, beside threads, verbose and quiet
 local MAKES = 'config set device total_samples batch_size num_realizations seed '
-local TAKES = { generate = MAKES .. 'output rows resume overwrite dry_run', bench = MAKES, info = 'dataset',
+local TAKES = { generate = MAKES .. 'output rows resume overwrite dry_run max_memory save_every', bench = MAKES,
+  info = 'dataset',
   validate = 'dataset', ['extract-features'] = 'dataset row output overwrite', view = 'dataset row output overwrite',
   merge = 'output overwrite' }
 

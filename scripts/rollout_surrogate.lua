@@ -2,7 +2,8 @@
 --
 -- usage: mascon scripts/rollout_surrogate.lua DATA.h5 [options]; --help lists them. DATA is a file of
 -- scripts/rollout.lua generate. Trains on part of its rows, prints the share of variance that is explained on rows it
--- has not seen, by category of features, and writes DIR/surrogate.npz (weights, scales, names), scores.csv,
+-- has not seen, by category of features, names what parameters do not say, and writes
+-- DIR/surrogate.npz (weights, scales, names), scores.csv,
 -- predictions.npz, log.jsonl and report.html.
 local mc = require 'mascon'
 local nn = mc.nn
@@ -17,13 +18,14 @@ local o = mc.args.parse(arg, {
     { 'hidden', 'integer', 'hidden units', default = 96 }, { 'lr', 'number', 'learning rate', default = 3e-3 },
     { 'dropout', 'number', 'share of hidden units left out in training', default = 0.1 },
     { 'test', 'number', 'share of rows that are held out', default = 0.2 },
+    { 'field', 'flag', 'the type of the initial field is an input too' },
     { 'seed', 'natural', 'seed of the split, the weights and the order', default = 1 },
     { 'overwrite', 'flag', 'replace results that are there' }, { 'quiet', 'flag', 'no progress line' },
   },
 })
 
---- Rows that did not fail: coordinates x [n, P], features y [n, D] (means over realisations), their names, places of
---- categories.
+--- Rows of the file: coordinates x [n, P], features y [n, D] (means over realisations), their names, places of
+--- categories, and which rows no filter met. With --field, a column per type of initial field follows the coordinates.
 local function read(path)
   local f = mc.open(path, { format = 'h5' })
   local place = '/features/summary/aggregated/features'
@@ -33,6 +35,23 @@ local function read(path)
   local x, all = f:dataset('/parameters/params'):read():to 'f32', f:dataset(place):read():to 'f64'
   local parameters = f:dataset('/parameters/params').attributes.names
   local registry = mc.json.decode(f:group('/features/summary').attributes.feature_registry)
+  local kept = f:has '/metadata/filtered' and mc.eq(f:dataset('/metadata/filtered'):read(), 0)
+    or mc.ones({ x.shape[1] }, { dtype = 'bool' })
+  if o.field then
+    local kinds, columns, order = f:get '/metadata/ic_types', {}, {}
+    for i, k in ipairs(type(kinds) == 'table' and kinds or { kinds }) do
+      if not columns[k] then
+        columns[k], order[#order + 1] = {}, k
+        for j = 1, x.shape[1] do columns[k][j] = 0 end
+      end
+      columns[k][i] = 1
+    end
+    table.sort(order)
+    for _, k in ipairs(order) do
+      x = mc.concat({ x, mc.tensor(columns[k]):to('f32'):reshape(-1, 1) }, 2)
+      parameters[#parameters + 1] = 'field.' .. k
+    end
+  end
   f:close()
   local D = all.shape[2] / 3
   local y = all[{ mc.all, { 1, D } }]
@@ -40,7 +59,7 @@ local function read(path)
   for section, list in pairs(registry) do
     for name, at in pairs(list) do names[at + 1], category[at + 1] = name, section end
   end
-  return x, y, names, category, parameters
+  return x, y, names, category, parameters, kept
 end
 
 --- Columns that can be learned: finite and not constant on the given rows, on a scale without a heavy tail:
@@ -67,18 +86,21 @@ local function explained(want, got, mean)
   return 1 - rest / mc.maximum(total, 1e-12)
 end
 
+local UNSAID = 0.05 -- a feature of which less is explained is one that parameters do not say
+
 mc.args.run('rollout_surrogate', function()
   if not o[1] then error('give a data set of scripts/rollout.lua generate', 0) end
   if not (o.test > 0 and o.test < 1) then error(('--test %g: give a share between 0 and 1'):format(o.test), 0) end
-  local x, y, names, category, parameters = read(o[1])
-  local alive = mc.all(mc.isfinite(x), 2)
+  local x, y, names, category, parameters, kept = read(o[1])
+  local alive = mc.logical_and(kept, mc.all(mc.isfinite(x), 2))
   local good = mc.logical_and(alive, mc.logical_not(mc.all(mc.isnan(y), 2)))
   local place = mc.arange(0, x.shape[1] - 1, 1, { dtype = 'i64' })[good]
   x, y = x[good], y[good]
   local n = x.shape[1]
   local held = math.floor(n * o.test + 0.5)
   if n - held < 8 or held < 2 then
-    error(('%s: %d rows did not fail; a surrogate needs 8 to train on and 2 to test'):format(o[1], n), 0)
+    error(('%s: %d rows did not fail and met no filter; a '
+      .. 'surrogate needs 8 to train on and 2 to test'):format(o[1], n), 0)
   end
   mc.results.folder('--out', o.out, { overwrite = o.overwrite,
     names = { 'surrogate.npz', 'scores.csv', 'predictions.npz', 'log.jsonl' } })
@@ -124,11 +146,25 @@ mc.args.run('rollout_surrogate', function()
   end
   table.sort(sections)
   print(('%d rows to train on, %d to test; %d parameters, %d of %d features'):format(n - held, held, P, D, y.shape[2]))
-  print(('%-24s %8s %18s'):format('category', 'features', 'explained, median'))
-  for _, c in ipairs(sections) do
-    print(('%-24s %8d %18.3f'):format(c, #by[c], mc.quantile(mc.tensor(by[c]), 0.5):item()))
+  print 'R2 on the rows that are held out, of each feature:'
+  print(('%-22s %8s %8s %8s %8s %12s %12s'):format('category', 'features', 'quarter', 'median', 'best', 'above 0.5',
+    'below 0.05'))
+  local function line(what, list)
+    local t = mc.tensor(list)
+    local function share(v) return ('%d %%'):format(100 * v:to('f64'):mean():item() + 0.5) end
+    print(('%-22s %8d %8.3f %8.3f %8.3f %12s %12s'):format(what, #list, mc.quantile(t, 0.75):item(),
+      mc.quantile(t, 0.5):item(), t:max():item(), share(mc.gt(t, 0.5)), share(mc.lt(t, UNSAID))))
   end
-  print(('%-24s %8d %18.3f'):format('all', D, mc.quantile(mc.tensor(score), 0.5):item()))
+  for _, c in ipairs(sections) do line(c, by[c]) end
+  line('all', score)
+  local unsaid = {}
+  for i, k in ipairs(columns) do if score[i] < UNSAID then unsaid[#unsaid + 1] = names[k] end end
+  print(('parameters do not say (R2 below %g): %s'):format(UNSAID, #unsaid > 0 and table.concat(unsaid, ', ')
+    or 'nothing'))
+  local known, constant = {}, {}
+  for _, k in ipairs(columns) do known[k] = true end
+  for k = 1, y.shape[2] do if not known[k] then constant[#constant + 1] = names[k] end end
+  if constant[1] then print('left out, constant or not finite: ' .. table.concat(constant, ', ')) end
   assert(mc.file.write(o.out .. '/scores.csv', table.concat(lines, '\n') .. '\n'))
   local state = { mean = mean, spread = spread, scale = mc.tensor(scales),
     column = mc.tensor(columns, { dtype = 'i64' }) - 1 }

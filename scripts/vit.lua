@@ -93,10 +93,7 @@ mc.args.run('vit', function()
     optimizer = mc.optim.adamw { weight_decay = 0.05,
       lr = mc.optim.one_cycle(o.lr, { steps = math.max(2, o.epochs * loader.batches), pct_start = 0.2 }) },
     loss = how.loss, metrics = how.metrics, monitor = how.monitor,
-    callbacks = { epoch = function(_, f)
-      print(('epoch %d: loss %.4f, on other images loss %.4f, accuracy %.4f'):format(f.epoch, f.loss, f.valid_loss,
-        f.valid_accuracy))
-    end },
+    callbacks = { epoch = function(_, f) print(how.line(f)) end },
   })
   if o.overwrite then os.remove(o.out .. '/model.npz') end
   trainer:fit()

@@ -13,6 +13,10 @@ local SHORT = { ['-m'] = '--mode', ['-o'] = '--output', ['-f'] = '--force', ['-i
 if arg[1] == 'config' then SHORT['-v'] = '--validate' end
 local words = {}
 for i = 1, #arg do
+  if words[i - 1] == '--' then -- what follows are words
+    for k = i, #arg do words[k] = arg[k] end
+    break
+  end
   local v = arg[i]:match '^%-(v+)$'
   words[i] = SHORT[arg[i]] or v and '--verbose=' .. #v or arg[i]
   if words[i] == '--interactive' then
@@ -21,10 +25,10 @@ for i = 1, #arg do
   end
 end
 local spec = {
-  name = 'xpcs', usage = 'usage: mascon scripts/xpcs.lua [fit|simulate|plot|config] [FILE] [options]', positional = 2,
+  name = 'xpcs', usage = 'usage: mascon scripts/xpcs.lua [COMMAND] [FILE] [options]', positional = 2,
   about = 'Fits diffusion and shear to two-time correlation matrices of a beamline file. Units: A^2/s, 1/A, s, '
     .. 'degrees; the gap in A (2e6 A = 200 um).',
-  options = xpcs.options.LIST, footer = xpcs.options.footer(),
+  options = xpcs.options.LIST, footer = xpcs.options.footer, commands = xpcs.options.COMMANDS,
 }
 local o, given = mc.args.parse(words, spec)
 
@@ -72,6 +76,7 @@ end
 --- Notes on what was given and does nothing: options by their names, keys of a configuration by their number.
 local function say_unused(s)
   local keys = 0
+  if s.without then print('note: ' .. s.without) end
   for _, name in ipairs(s.unused) do
     if name:find '^%-%-' then print(('note: %s has no effect here'):format(name))
     elseif (o.verbose or 0) > 1 then print('no effect here: ' .. name)
@@ -83,11 +88,11 @@ local function say_unused(s)
   end
 end
 
---- What f gives, of reading or of a fit; one that is stopped ends the program with a sentence.
+--- What f gives, of a fit; one that is stopped ends the program with a sentence.
 local function whole(s, f, ...)
   local ok, r = pcall(f, ...)
   if ok then return r end
-  local word = tostring(r):match 'interrupted' or tostring(r):match 'terminated'
+  local word, status = mc.args.stopped(r)
   if not word then error(r, 0) end
   io.stderr:write(('xpcs: %s before the end of the fit: nothing was written; %s\n'):format(word,
     (s.model or s.joint) and 'the same command begins anew' or s.checkpoints
@@ -95,7 +100,7 @@ local function whole(s, f, ...)
     or 'the same command begins anew, with --checkpoint-dir it could go on where it stopped'))
   local reached = not s.checkpoints and run.reached(s)
   if reached then io.stderr:write(('xpcs: %s\n'):format(reached)) end
-  os.exit(word == 'terminated' and 143 or 130)
+  os.exit(status)
 end
 
 --- A fit of several data sets; the exit status.
@@ -123,7 +128,7 @@ end
 local function draws(s, r)
   local ok, posterior, shards = pcall(run.posterior, s, r, o.quiet)
   if ok then return posterior, shards end
-  local word = tostring(posterior):match 'interrupted' or tostring(posterior):match 'terminated'
+  local word = mc.args.stopped(posterior)
   if not word then error(posterior, 0) end
   s.method = 'nlsq' -- what is written
   return nil, nil, word
@@ -132,11 +137,13 @@ end
 --- What the bound on memory holds for; the exit status, nil for 0.
 local function work(command, s)
   if s.threads then mc.set_num_threads(s.threads) end
+  run.present(s)
   if not mc.manifest.planning() then
     mc.results.folder('--output-dir', s.dir, { overwrite = o.overwrite, inputs = inputs_of(s),
       names = command == 'plot' and { run.PLOT } or nil })
   end
-  local data = whole(s, run.data, s, o.quiet)
+  if s.device_why and command == 'fit' then print(('device: %s, %s'):format(s.fit.device, s.device_why)) end
+  local data = run.data(s, o.quiet)
   if mc.manifest.planning() then
     if command == 'plot' then error('plan is for fits; plot takes the time of reading', 0) end
     local list = s.joint and run.others(s, data, o.quiet) or { data }
@@ -150,6 +157,7 @@ local function work(command, s)
   print(('%s: %d angles x %d times, q = %.6g 1/A, %d points%s'):format(s.path, data.F, data.n, data.q, data.points,
     data.masked > 0 and (', %d masked'):format(data.masked) or ''))
   if command == 'plot' then
+    for _, w in ipairs(data.warnings) do print('note: ' .. w) end
     say_unused(s)
     print('wrote ' .. run.plot(s, data))
     return
@@ -202,7 +210,9 @@ mc.args.run('xpcs', function()
     return
   end
   local command, file = o[1], o[2]
-  if command and not ({ fit = 1, simulate = 1, plot = 1, config = 1 })[command] then
+  local known = false
+  for _, c in ipairs(spec.commands) do known = known or command == c[1] end
+  if command and not known then
     if file then error(('%q is no command; the commands are fit, simulate, plot and config'):format(command), 0) end
     command, file = 'fit', command
   end
@@ -246,6 +256,6 @@ mc.args.run('xpcs', function()
     say_unused(s)
     return
   end
-  local status = mc.ceiling.with(s.open.max_memory or run.bound(s), work, command, s)
+  local status = mc.ceiling.with(run.bound(s), work, command, s)
   if status then os.exit(status) end
 end)

@@ -29,6 +29,8 @@ def pair(name, f, operands, suffix):
         peer.emit_threads(f'nn_{name}', lambda: f(*plain))
     for t in operands:
         t.requires_grad_(True)
+    if not suffix:
+        return
     y = f(*operands)
     c = torch.randn_like(y)
     if suffix == '_both':
@@ -48,6 +50,25 @@ def norm(row):
         'batch': lambda x, w, b: F.batch_norm(x, None, None, w, b, True),
     }[over]
     pair(row['name'], f, [x, w] if over == 'rms' else [x, w, b], '_both')
+
+
+def fused(row):
+    m, k, *n = [s for s in row['sizes'] if s]
+    f = {
+        'gelu': F.gelu,
+        'gelu_tanh': lambda x: F.gelu(x, approximate='tanh'),
+        'linear_gelu': lambda x, w, b: F.gelu(F.linear(x, w, b)),
+        'linear_relu': lambda x, w, b: F.relu(F.linear(x, w, b)),
+        'layernorm_linear': lambda x, w, b, g, s: F.linear(F.layer_norm(x, (k,), g, s), w, b),
+    }[row['what']]
+    shapes = [(m, k)] + ([(n[0], k), (n[0],)] if n else []) + ([(k,), (k,)] if row['what'] == 'layernorm_linear' else [])
+    pair(row['name'], f, [torch.randn(s) for s in shapes], '_both')
+
+
+def conv_bn_relu(row):
+    w, mean, var = torch.randn(row['w']), torch.randn(64), torch.rand(64) + 0.5
+    gain, bias = torch.ones(64), torch.zeros(64)
+    pair(row['name'], lambda x: F.relu(F.batch_norm(F.conv2d(x, w, padding=1), mean, var, gain, bias)), [torch.randn(row['x'])], None)
 
 
 class Block(nn.Module):
@@ -135,6 +156,10 @@ def main():
                 [torch.randn(shape) for _ in range(3)],
                 '_both',
             )
+        elif row['kind'] == 'fused':
+            fused(row)
+        elif row['kind'] == 'conv_bn_relu':
+            conv_bn_relu(row)
         elif row['kind'] == 'loss':
             n, m = row['shape']
             y = torch.randint(m, (n,))

@@ -8,17 +8,8 @@
  * where lanes are places that lie one behind the other; then rows, whose lanes are tiles. */
 #include "../mck_patch.h"
 #include "../mck_conv.h"
-#include "../mck_lanes.h"
+#include "lanes_f32.h"
 
-#define V mck_vec32
-#define VL MCK_VL32
-#define LD mck_load_32
-#define ST mck_store_32
-#define ADD mck_add_32
-#define SUB mck_sub_32
-#define MUL mck_mul_32
-#define FMA mck_muladd_32
-#define SET mck_set_32
 #define N MCK_FOURIER_SIZE
 
 #define C1 0.92387953251128676f /* cos(pi / 8) */

@@ -6,17 +6,7 @@
  * overwrites them. */
 #include "../mck_patch.h"
 #include "../mck_conv.h"
-#include "../mck_lanes.h"
-
-#define V mck_vec32
-#define VL MCK_VL32
-#define LD mck_load_32
-#define ST mck_store_32
-#define ADD mck_add_32
-#define SUB mck_sub_32
-#define MUL mck_mul_32
-#define FMA mck_muladd_32
-#define SET mck_set_32
+#include "lanes_f32.h"
 
 /* the points +-P and +-Q */
 #define P 0.625f

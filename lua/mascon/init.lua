@@ -71,6 +71,11 @@ function M.with_device(device, f, ...)
   return place.within(tensor.device_name(tensor.device_number('with_device', device, 3)), f, ...)
 end
 
+--- Operations that went through the host, because they have no form on the device that auto led to: calls by name.
+---     mc.through_host()  --> {}
+---@return table<string, integer>
+function M.through_host() return (require 'mascon.report.devices'.through_host()) end
+
 --- The devices of this machine: a list of { name, kind, title (as its maker calls it), memory (bytes,
 --- absent where it is not known), f64 (whether it computes in it), processor (it is the machine's
 --- processor) }, the CPU first. Kinds whose driver is not there are left out: mascon info says why.

@@ -63,4 +63,7 @@ void mci_assert_failed(const char *cond, const char *file, int line);
 #define mc_assert(cond) ((void)0)
 #endif
 
+/* A function that runs when the library leaves the process, after all that atexit was told. */
+#define MC_AT_UNLOAD __attribute__((destructor))
+
 #endif

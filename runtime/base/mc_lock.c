@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,8 +24,13 @@ enum { WORDS = 512 };
 
 struct mc_lock {
     int fd;
+    pid_t owner;
+    struct mc_lock *next;
     char path[PATH_MAX];
 };
+
+static mc_lock *taken_locks;
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER; /* guards taken_locks */
 
 static int trouble(const char *path, int err)
 {
@@ -116,8 +122,14 @@ mc_lock *mc_lock_take(const char *path)
     for (int k = 0; k < 100; k++)
         if ((l->fd = attempt(path)) != -2)
             break;
-    if (l->fd >= 0)
+    if (l->fd >= 0) {
+        l->owner = getpid();
+        pthread_mutex_lock(&guard);
+        l->next = taken_locks;
+        taken_locks = l;
+        pthread_mutex_unlock(&guard);
         return l;
+    }
     if (l->fd == -2)
         held(path, "");
     mci_free(l);
@@ -148,10 +160,25 @@ void mc_lock_free(mc_lock *l)
 {
     if (!l)
         return;
+    pthread_mutex_lock(&guard);
+    for (mc_lock **at = &taken_locks; *at; at = &(*at)->next)
+        if (*at == l) {
+            *at = l->next;
+            break;
+        }
+    pthread_mutex_unlock(&guard);
     const int saved = errno;
     if (mc_lock_is(l, l->path)) /* the folder may have been removed, and made by others */
         (void)unlink(l->path);
     close(l->fd);
     mci_free(l);
     errno = saved;
+}
+
+/* After all that is registered for the end: a signal may come between a lock and what would free
+ * it. Locks of a process that this one was forked from stay. */
+MC_AT_UNLOAD static void remove_left(void)
+{
+    for (const mc_lock *l = taken_locks; l; l = l->next)
+        if (l->owner == getpid() && mc_lock_is(l, l->path)) (void)unlink(l->path);
 }

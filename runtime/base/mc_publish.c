@@ -197,7 +197,7 @@ static int complete(int dir, const char *target)
     return rc;
 }
 
-int mc_file_set_recover(const char *path)
+static int recover_folder(const char *path)
 {
     int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir < 0 || faccessat(dir, PUBLISH, F_OK, AT_SYMLINK_NOFOLLOW) != 0) {
@@ -208,7 +208,46 @@ int mc_file_set_recover(const char *path)
     hold(dir, 1);
     int rc = complete(dir, path);
     close(dir);
-    return rc;
+    if (rc == MC_OK)
+        return rc;
+    char why[256];
+    snprintf(why, sizeof why, "%s", mc_errmsg());
+    return mci_error(MC_EIO,
+                     "results: the run that wrote to %s was killed while it replaced the results "
+                     "there, and they cannot be completed (%s)",
+                     path, why);
+}
+
+/* Cuts the last part off a name; 0 where there is none. */
+static int go_up(char *path)
+{
+    char *slash = strrchr(path, '/');
+    if (slash == path || strcmp(path, ".") == 0)
+        return 0;
+    if (slash)
+        *slash = 0;
+    else
+        memcpy(path, ".", 2);
+    return 1;
+}
+
+int mc_file_set_recover(const char *path)
+{
+    char given[PATH_MAX], folder[PATH_MAX];
+    if (!*path || strlen(path) >= sizeof given)
+        return MC_OK;
+    snprintf(given, sizeof given, "%s", path);
+    while (!realpath(given, folder)) /* it may not be there until the set is complete */
+        if (!go_up(given))
+            return MC_OK;
+    for (int above = 0; above <= DEPTH; above++) {
+        int rc = recover_folder(folder);
+        if (rc)
+            return rc;
+        if (!go_up(folder))
+            break;
+    }
+    return MC_OK;
 }
 
 /* A folder of a name that nobody has, its lock held. */

@@ -64,7 +64,21 @@ static plugin plugins[] = {
     { "mc_opencl.so",
       "install an OpenCL loader and driver (Debian: ocl-icd-libopencl1 and pocl-opencl-icd)", 0, 0,
       "" },
+    { "mc_blas.so",
+      "MASCON_BLAS names libraries with CBLAS and 32-bit integers, divided by colons, such as "
+      "libblis.so.4:liblapack.so.3; without it OpenBLAS serves",
+      0, 0, "" },
 };
+
+/* The place of the plug-in of products: that of OpenBLAS, or of the libraries that MASCON_BLAS
+ * names, whose calls are looked up as they come. */
+enum { OPENBLAS = 1, OWN_BLAS = 9 };
+
+static int blas_place(void)
+{
+    const char *named = getenv("MASCON_BLAS");
+    return named && *named ? OWN_BLAS : OPENBLAS;
+}
 
 static void default_dir(void)
 {
@@ -92,7 +106,7 @@ static int open_locked(int k, void *api)
     void *room = malloc(ROOM), *lib = NULL;
     free(room);
     if (room)
-        lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        lib = dlopen(path, (k == OWN_BLAS ? RTLD_LAZY : RTLD_NOW) | RTLD_LOCAL);
     const char *why = lib ? NULL : room ? dlerror() : "cannot allocate memory";
     if (why && (strstr(why, "annot allocate memory") || strstr(why, "failed to map segment") ||
                 strstr(why, "out of memory"))) {
@@ -122,7 +136,8 @@ static void refuse(const plugin *p)
         mci_error(MC_ENOMEM, "memory: %s cannot be opened (%s); raise ulimit -v or release tensors",
                   p->file, p->text);
     else
-        mci_error(MC_EUNSUPPORTED, "%s: cannot be opened (%s); %s", p->file, p->text, p->advice);
+        mci_error(p == &plugins[OWN_BLAS] ? MC_EINVAL : MC_EUNSUPPORTED,
+                  "%s: cannot be opened (%s); %s", p->file, p->text, p->advice);
 }
 
 #define NEIGHBOUR(type, name, k)              \
@@ -130,16 +145,17 @@ static void refuse(const plugin *p)
     static const type *name##_open(void)      \
     {                                         \
         pthread_mutex_lock(&ctx.lock);        \
-        int ok = open_locked(k, &name##_api); \
+        const int place = (k);                \
+        int ok = open_locked(place, &name##_api); \
         pthread_mutex_unlock(&ctx.lock);      \
         if (ok)                               \
             return &name##_api;               \
-        refuse(&plugins[k]);                  \
+        refuse(&plugins[place]);              \
         return NULL;                          \
     }
 
 NEIGHBOUR(mc_zlib_api, zlib, 0)
-NEIGHBOUR(mc_blas_api, blas, 1)
+NEIGHBOUR(mc_blas_api, blas, blas_place())
 NEIGHBOUR(mc_raster_api, raster, 2)
 NEIGHBOUR(mc_threads_api, gomp, 3)
 NEIGHBOUR(mc_fft_api, fftw, 4)
@@ -160,7 +176,9 @@ const mc_lapack_api *mci_lapack(void)
 {
     const mc_blas_api *blas = mci_blas();
     if (blas && !blas->lapack)
-        mci_error(MC_EUNSUPPORTED, "%s has no LAPACK; install a full OpenBLAS", blas->name);
+        mci_error(MC_EUNSUPPORTED,
+                  "%s has no LAPACK; name one behind it, MASCON_BLAS=...:liblapack.so.3",
+                  blas->name);
     return blas ? blas->lapack : NULL;
 }
 

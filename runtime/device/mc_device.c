@@ -38,6 +38,7 @@ typedef struct device {
     mci_mem *segments;
     int64_t live, cached, peak, calls, limit, kept, blocks;
     int epoch;
+    int chosen; /* by the word auto */
     void *guards; /* segment of GUARDS numbers, all bits set where nothing was refused */
     guard *guard;
     int nguard;
@@ -192,6 +193,7 @@ static int open_auto(int ask, char *why, int64_t room)
             snprintf(why, (size_t)room, "the first card, %s", devices[d].caps.name);
         }
     }
+    if (d > 0) devices[d].chosen = 1;
     return d;
 }
 
@@ -486,6 +488,8 @@ int mc_device_memory(int number, int64_t out[9])
     pthread_mutex_unlock(&lock);
     return MC_OK;
 }
+
+int mci_device_chosen(int number) { return devices[number].chosen; }
 
 int mc_device_limit_set(int number, int64_t bytes)
 {

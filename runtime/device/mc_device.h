@@ -45,6 +45,8 @@ const mc_device_api *mci_device_api(int device);
 void *mci_device_handle(int device);
 void *mci_device_stream(int device);
 const mc_device_caps *mci_device_caps(int device);
+/* Whether the word auto led to it: what has no form there goes through the host. */
+int mci_device_chosen(int device);
 /* Whether the CPU's kernels run on it, on addresses of mci_device_reach. */
 int mci_device_hosted(int device);
 /* Queued work of all devices is waited for before what was registered for the end so far runs. */

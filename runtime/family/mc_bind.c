@@ -1,7 +1,8 @@
 /* mc_bind.c - ops on devices: infer, results, bind, run.
  *
  * A device of the tests runs the CPU's form of a family on addresses that only it may use; others
- * run launches. What has no form raises, so that nothing goes through the host unseen. */
+ * run launches. What has no form raises, so that nothing goes through the host unseen
+ * (mc_through_host.c: where it may). */
 #include "family/mc_bind.h"
 #include "device/mc_events.h"
 #include "record/mc_record.h"
@@ -48,7 +49,7 @@ static int run_call(const mci_bound *b, mc_tensor *const *h)
     const mci_job job = { b->op, &c->params, b->nin, in, b->nout };
     for (int k = 0; k < b->nout; k++) h[k]->flags |= MC_FLAG_OUT;
     if (MC_UNLIKELY(mci_recording) && b->device == 0) /* which sees what is written */
-        return mci_record_op(mci_op_run, &mci_families[b->op->family], b->op, b->nout,
+        return mci_record_op(b->op->run, &mci_families[b->op->family], b->op, b->nout,
                              (mc_tensor **)(uintptr_t)h, b->nin, in, &c->params);
     return c->exec(&job, &c->result, h);
 }
@@ -322,18 +323,6 @@ int mci_device_run(const mci_op *op, int nout, mc_tensor **out, int nin,
     for (int i = 0; rc && i < made - !full; i++)
         mci_out_fail(out[i], given >> i & 1);
     return rc;
-}
-
-int mci_op_run(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in,
-               const mc_params *p)
-{
-    int device = 0;
-    for (int i = 0; i < nin; i++)
-        device |= in[i]->device;
-    for (int i = 0; i < nout; i++)
-        device |= out[i]->device;
-    if (MC_LIKELY(device == 0)) return op->run(op, nout, out, nin, in, p);
-    return mci_device_run(op, nout, out, nin, in, p);
 }
 
 const mci_op mci_copy_op = {

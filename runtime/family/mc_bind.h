@@ -62,4 +62,9 @@ int mci_device_put_run(mc_tensor *dst, int axis, const mc_tensor *index, const m
 /* operand -> result; positions, values -> result along axes[0], added to where i[0] is set */
 extern const mci_op mci_copy_op, mci_put_op;
 
+/* Runs the CPU's form of an op on copies of its operands and brings results to the device; counted
+ * for mc_through_host. */
+int mci_through_host(int device, const mci_op *op, int nout, mc_tensor **out, int nin,
+                     const mc_tensor *const *in, const mc_params *p);
+
 #endif

@@ -47,3 +47,22 @@ int mci_conv_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc
     if (rc) mci_out_fail(out, given);
     return rc;
 }
+
+int mc_conv_way(int op, const mc_params *p, const mc_tensor *a, const mc_tensor *b, int64_t out[4])
+{
+    const mc_tensor *const in[2] = { a, b };
+    mci_conv c;
+    mci_result r;
+    const int rc = mci_conv_of(&(mci_job){ mci_op_at(op), p, 2, in, 1 }, &c, &r);
+    if (rc) return rc;
+    for (int k = 0; k < 4; k++) out[k] = 0;
+    if (mci_conv_by_point(&c)) {
+        out[0] = 1;
+        return MC_OK;
+    }
+    const int way = mci_conv_by_tiles(&c, r.compute);
+    if (!way) return MC_OK;
+    out[0] = 1 + way;
+    out[3] = mci_conv_tiles(&c, way, out + 1);
+    return MC_OK;
+}

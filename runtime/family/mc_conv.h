@@ -29,7 +29,7 @@ typedef struct mci_conv_axis {
 } mci_conv_axis;
 
 typedef struct mci_conv {
-    int form, nd, mode, batched;
+    int form, nd, mode, batched, direct; /* direct: never by tiles */
     int64_t b, n, g, cg,
         og; /* convolutions of their own, samples, groups, channels of x and y in a group */
     mci_conv_axis axis[3]; /* the last nd */
@@ -67,6 +67,9 @@ int mci_conv_weight(mci_conv *c, mc_tensor *w, const mc_tensor *x, const mc_tens
 
 /* The same by tiles (mc_conv_choice.c): the way that is fastest for a shape, 0 for none. */
 int mci_conv_by_tiles(const mci_conv *c, int dtype);
+/* Results of a tile along both axes; bytes beside operands and result, at about, where the result
+ * is asked for. */
+int64_t mci_conv_tiles(const mci_conv *c, int way, int64_t tile[2]);
 int mci_conv_tiled(const mci_conv *c, int way, mc_tensor *out, const mc_tensor *a,
                    const mc_tensor *b);
 

@@ -20,8 +20,9 @@ static const struct {
     int (*of)(mci_conv_patch *t, const mci_conv *c);
     double (*cost)(const mci_conv_patch *t);
     int (*result)(mci_conv_patch *t, const mc_tensor *x, const mc_tensor *w);
-} ways[] = { { mci_winograd_of, mci_winograd_cost, mci_winograd_result },
-             { mci_fourier_of, mci_fourier_cost, mci_fourier_result } };
+    int64_t (*bytes)(mci_conv_patch *t);
+} ways[] = { { mci_winograd_of, mci_winograd_cost, mci_winograd_result, mci_winograd_bytes },
+             { mci_fourier_of, mci_fourier_cost, mci_fourier_result, mci_fourier_bytes } };
 
 static int shape_of(mci_conv_patch *t, const mci_conv *c, int way)
 {
@@ -45,7 +46,8 @@ int mci_conv_by_tiles(const mci_conv *c, int dtype)
     mci_conv_patch t;
     int best = 0;
     double least = 0;
-    if (dtype != MC_F32 || c->nd != 2 || (c->form == MCI_CONV_INPUT && c->mode != MCK_PAD_CONSTANT))
+    if (c->direct || dtype != MC_F32 || c->nd != 2 ||
+        (c->form == MCI_CONV_INPUT && c->mode != MCK_PAD_CONSTANT))
         return 0;
     for (int k = 1; k < 3; k++)
         if (c->axis[k].stride != 1 || c->axis[k].dilation != 1) return 0;
@@ -59,6 +61,15 @@ int mci_conv_by_tiles(const mci_conv *c, int dtype)
         least = cost;
     }
     return best;
+}
+
+int64_t mci_conv_tiles(const mci_conv *c, int way, int64_t tile[2])
+{
+    mci_conv_patch t;
+    (void)shape_of(&t, c, way - 1);
+    for (int a = 0; a < 2; a++) tile[a] = t.tile[a];
+    t.row = t.tile[1] * t.across + t.halo[1];
+    return ways[way - 1].bytes(&t);
 }
 
 /* ---------------------------------------------------------------- gradient of the kernel */
@@ -145,8 +156,8 @@ static int gradient(mci_conv_patch *t, const mc_tensor *x, const mc_tensor *y)
     t->k_step = t->k * t->pitch + 16;
     t->m_step = t->m * t->pitch + 16;
     t->blas = mci_blas();
-    if (!t->blas && mc_errstatus() == MC_ENOMEM)
-        return MC_ENOMEM; /* other sums would have other bits */
+    if (!t->blas && mc_errstatus() != MC_EUNSUPPORTED)
+        return mc_errstatus(); /* other sums would have other bits */
     t->part = t->blas || t->m < 96 ? t->m : 48;
     t->parts = (t->m + t->part - 1) / t->part;
     int rc = mci_patch_maps(t);

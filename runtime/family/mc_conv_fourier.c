@@ -1,5 +1,5 @@
-/* mc_conv_fourier.c - convolutions with 4 to 9 taps an axis by tiles of a Fourier transform of
- * 16 x 16: 382 products a tile (mck_patch.h).
+/* mc_conv_fourier.c - convolutions with more than 9 taps, at most 9 an axis, by tiles of a Fourier
+ * transform of 16 x 16: 382 products a tile (mck_patch.h).
  *
  * Weights at the points are many, so a block is as large as BLOCK allows: all channels are
  * transformed in parallel, then every point is a product of matrices of its own, then channels go
@@ -72,9 +72,9 @@ static void back_task(void *arg, int64_t begin, int64_t end, int worker)
                    t->last, t->work + worker * t->work_bytes);
 }
 
-int mci_fourier_result(mci_conv_patch *t, const mc_tensor *x, const mc_tensor *w)
+/* Blocks, and parts of a product. */
+static void cut(mci_conv_patch *t)
 {
-    const mci_conv *c = t->c;
     const int64_t least = (LEAST + t->across - 1) / t->across,
                   row = t->points * (t->k + t->m) * t->across * (int64_t)sizeof(float);
     int64_t rows = BLOCK / row > least ? BLOCK / row : least;
@@ -89,9 +89,28 @@ int mci_fourier_result(mci_conv_patch *t, const mc_tensor *x, const mc_tensor *w
                   want = UNITS / t->points + 1;
     t->part = (panels + want - 1) / want * MCK_CONV_PANEL;
     t->parts = (t->m + t->part - 1) / t->part;
+}
+
+/* Weights, patches and products of a block at the points. */
+static int64_t numbers(const mci_conv_patch *t)
+{
+    return t->points * (t->u_step + t->k_step + t->m_step) + 64;
+}
+
+int64_t mci_fourier_bytes(mci_conv_patch *t)
+{
+    cut(t);
+    return numbers(t) * (int64_t)sizeof *t->u +
+           mci_patch_buffers(t, 0) * mci_workers(t->k > t->m ? t->k : t->m);
+}
+
+int mci_fourier_result(mci_conv_patch *t, const mc_tensor *x, const mc_tensor *w)
+{
+    const mci_conv *c = t->c;
+    cut(t);
     int rc = mci_patch_maps(t);
     if (rc) return rc;
-    t->u = mci_alloc((size_t)(t->points * (t->u_step + t->k_step + t->m_step) + 64) * sizeof *t->u);
+    t->u = mci_alloc((size_t)numbers(t) * sizeof *t->u);
     if (!t->u) return mc_errstatus();
     t->v = t->u + t->points * t->u_step + 16;
     t->s = t->v + t->points * t->k_step + 16;

@@ -58,12 +58,14 @@ int mci_patch_run(mci_conv_patch *t, int64_t units, mc_range_fn task);
 int mci_patch_weigh(mci_conv_patch *t, const mc_tensor *w, int64_t first, int64_t groups);
 
 /* The schemes: sizes for a convolution, whether its shape is one of theirs; what a sample costs
- * in multiplications; the result. */
+ * in multiplications; the result, and the bytes that it takes. */
 int mci_winograd_of(mci_conv_patch *t, const mci_conv *c);
 double mci_winograd_cost(const mci_conv_patch *t);
 int mci_winograd_result(mci_conv_patch *t, const mc_tensor *x, const mc_tensor *w);
+int64_t mci_winograd_bytes(mci_conv_patch *t);
 int mci_fourier_of(mci_conv_patch *t, const mci_conv *c);
 double mci_fourier_cost(const mci_conv_patch *t);
 int mci_fourier_result(mci_conv_patch *t, const mc_tensor *x, const mc_tensor *w);
+int64_t mci_fourier_bytes(mci_conv_patch *t);
 
 #endif

@@ -8,7 +8,8 @@
 
 /* params: i[0] axes, i[1 + a] stride, i[4 + a] padding before, i[7 + a] after, i[10 + a]
  * dilation, i[13] groups, i[14] mode, i[15] whether operands have a first axis of convolutions of
- * their own, i[16 + a] sizes of the form that cannot be told from its operands. */
+ * their own, i[16 + a] sizes of the form that cannot be told from its operands, i[19] whether sums
+ * are taken as they are written and not by tiles. */
 enum {
     STRIDE = 1,
     BEFORE = 4,
@@ -17,7 +18,8 @@ enum {
     GROUPS = 13,
     MODE = 14,
     BATCHED = 15,
-    SIZES = 16
+    SIZES = 16,
+    DIRECT = 19
 };
 
 static const char *const forms[] = { "input", "output", "input" };
@@ -57,6 +59,7 @@ int mci_conv_of(const mci_job *job, mci_conv *c, mci_result *r)
     c->g = p->i[GROUPS];
     c->mode = (int)p->i[MODE];
     c->batched = p->i[BATCHED] != 0;
+    c->direct = p->i[DIRECT] != 0;
     const int lead = c->batched, rank = lead + 2 + c->nd;
     if (c->nd < 1 || c->nd > 3 || c->g < 1 || a->ndim != rank || b->ndim != rank)
         return mismatch(job, c,

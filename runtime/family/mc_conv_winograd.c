@@ -88,6 +88,25 @@ static void cut(mci_conv_patch *t)
     t->pitch = mci_patch_pitched(t->rows * t->across + MCK_PATCH_SLACK);
     t->k_step = t->k * t->pitch + 16;
     t->m_step = t->part * t->pitch + 16;
+    t->u_step = t->k * t->m + 16;
+    t->u_g = t->points * t->u_step;
+}
+
+/* The bytes of a worker. */
+static int64_t buffers(mci_conv_patch *t)
+{
+    t->m_at =
+        ((t->points * t->k_step + MCK_CONV_SLACK) * (int64_t)sizeof(float) + 63) & ~(int64_t)63;
+    return mci_patch_buffers(t, t->m_at + (t->points * t->m_step + MCK_CONV_SLACK) *
+                                              (int64_t)sizeof(float));
+}
+
+int64_t mci_winograd_bytes(mci_conv_patch *t)
+{
+    const int64_t groups = t->c->b * t->c->g;
+    cut(t);
+    return groups * t->u_g * (int64_t)sizeof *t->u +
+           buffers(t) * mci_workers(groups * t->blocks * t->parts);
 }
 
 int mci_winograd_result(mci_conv_patch *t, const mc_tensor *x, const mc_tensor *w)
@@ -96,17 +115,12 @@ int mci_winograd_result(mci_conv_patch *t, const mc_tensor *x, const mc_tensor *
     cut(t);
     int rc = mci_patch_maps(t);
     if (rc) return rc;
-    t->u_step = t->k * t->m + 16;
-    t->u_g = t->points * t->u_step;
     t->u_b = t->c->batched && w->shape[0] > 1 ? t->c->g * t->u_g : 0;
     t->u = mci_alloc((size_t)(groups * t->u_g) * sizeof *t->u);
     if (!t->u) return mc_errstatus();
     rc = mci_patch_weigh(t, w, 0, groups);
     if (rc) return rc;
     t->x = mci_conv_operand_of(t->c, x);
-    t->m_at =
-        ((t->points * t->k_step + MCK_CONV_SLACK) * (int64_t)sizeof(float) + 63) & ~(int64_t)63;
-    t->work_bytes = mci_patch_buffers(t, t->m_at + (t->points * t->m_step + MCK_CONV_SLACK) *
-                                                       (int64_t)sizeof(float));
+    t->work_bytes = buffers(t);
     return mci_patch_run(t, t->c->b * t->c->g * t->blocks * t->parts, result_task);
 }

@@ -30,7 +30,7 @@ int mc_op(int op, int nout, mc_tensor **out, int nin, const mc_tensor *const *in
         return mci_record_op(mci_op_run, &mci_families[o->family], o, nout, out, nin, in,
                              p ? p : &no_params);
     if (MC_UNLIKELY(device != 0))
-        return mci_device_run(o, nout, out, nin, in, p ? p : &no_params);
+        return mci_op_run(o, nout, out, nin, in, p ? p : &no_params);
     return o->run(o, nout, out, nin, in, p ? p : &no_params);
 }
 

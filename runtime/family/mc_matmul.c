@@ -266,8 +266,8 @@ static int matmul(mc_tensor *out, const mc_tensor *const *in, mci_after *after)
         j.blas = j.type ? mci_blas() : NULL;
         j.plain = (mck_matmul_fn)mci_kernel_get(MCK_K_MATMUL, compute);
         memcpy(j.bshape, shape, sizeof j.bshape);
-        if (j.type && !j.blas && mc_errstatus() == MC_ENOMEM)
-            rc = MC_ENOMEM; /* the plain kernel would answer with other bits */
+        if (j.type && !j.blas && mc_errstatus() != MC_EUNSUPPORTED)
+            rc = mc_errstatus(); /* the plain kernel would answer with other bits */
         if (!rc)
             rc = prepare(&j.a, &a, compute, nb, m, k, !j.blas);
         if (!rc)

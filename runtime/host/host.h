@@ -41,10 +41,12 @@ void mci_chunks_install(lua_State *L, const mci_place *place);
 void mci_bundle_open(lua_State *L, const mci_place *place);
 int mci_bundle_load(lua_State *L, const char *name);
 
-/* interrupt.c: SIGINT, SIGTERM, SIGHUP and SIGPIPE become Lua errors. */
-void mci_interrupt_install(lua_State *L);
-/* 128 + the signal that was turned into an error in this run, or 0. */
-int mci_interrupt_status(void);
+/* interrupt.c: SIGINT, SIGTERM, SIGHUP and SIGPIPE become Lua errors, which wait until there is a
+ * state and while a module of the library is being loaded. */
+void mci_interrupt_install(void);
+void mci_interrupt_attach(lua_State *L, const mci_place *place);
+/* 128 + the signal of this run, or 0; its word, NULL for a broken pipe. */
+int mci_interrupt_status(const char **word);
 /* Adds its functions to the table on top of the stack. */
 void mci_interrupt_functions(lua_State *L);
 
@@ -58,6 +60,8 @@ void mci_edit_close(void);
 
 /* publish.c: package.loaded["mascon.host"], package.path, package.cpath and the exit functions. */
 void mci_publish(lua_State *L, const mci_place *place);
+/* The status to leave with: 1 with a message where standard output could not be written. */
+int mci_publish_status(int status);
 /* Runs what host.on_exit registered, last first, once. Also runs by itself when the process ends
  * through exit(). */
 void mci_publish_exit(void);

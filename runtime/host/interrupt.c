@@ -38,7 +38,8 @@ enum {
     DEAF_SECONDS = 2,       /* the next signal after one that nothing answered ends the process */
     PATIENT_TICKS = 5,      /* ticks outside of compiled code before stepping starts there */
     MOST_PATIENT = 300,
-    MAX_RANGES = 64
+    MAX_RANGES = 64,
+    LOADING_COUNT = 100 /* instructions between two looks at a module that is being loaded */
 };
 
 static lua_State *state;
@@ -49,6 +50,9 @@ static volatile sig_atomic_t pending; /* signal whose error is still to be raise
 static volatile sig_atomic_t caught;  /* signal whose error was raised in this run */
 static volatile sig_atomic_t presses; /* SIGINT and SIGTERM in this run */
 static volatile sig_atomic_t insists; /* signal whose error is raised until protected() returns */
+static volatile sig_atomic_t loading; /* the hook saw a module of the library being loaded */
+static const char *own_folders[2];    /* "@folder/" of the modules of the library */
+static size_t own_lengths[2];
 static int protecting;                /* calls of protected() that run */
 static int prompting;                 /* the prompt begins runs: what it holds is to outlive them */
 static struct timespec first_press;
@@ -75,6 +79,21 @@ static void tick(int on)
         timer_settime(ticker, 0, &when, NULL);
 }
 
+/* Whether require is loading a module of the library: an error would leave the module half made,
+ * and every later require of it would fail ("loop or previous error loading module"). */
+static int loads_library(lua_State *L)
+{
+    lua_Debug frame;
+    for (int level = 0; lua_getstack(L, level, &frame); level++) {
+        if (!lua_getinfo(L, "S", &frame) || *frame.what != 'm')
+            continue;
+        for (int i = 0; i < 2; i++)
+            if (own_folders[i] && strncmp(frame.source, own_folders[i], own_lengths[i]) == 0)
+                return 1;
+    }
+    return 0;
+}
+
 /* Runs as the hook, that is between two instructions of the interpreter. The error of a first
  * signal is an ordinary one, which a script may catch. That of a second signal of the same run is
  * raised again after each pcall that catches it, until protected() returns. */
@@ -82,6 +101,13 @@ static void raise_pending(lua_State *L, lua_Debug *ar)
 {
     (void)ar;
     int sig = pending ? pending : insists;
+    if (sig && presses < 2 && loads_library(L)) {
+        loading = 1;
+        if (cancel_clear)
+            cancel_clear();
+        lua_sethook(L, raise_pending, LUA_MASKCOUNT, LOADING_COUNT);
+        return;
+    }
     if (protecting && presses >= 2)
         insists = sig;
     else
@@ -99,7 +125,8 @@ static void raise_pending(lua_State *L, lua_Debug *ar)
 
 static void set_hook(void)
 {
-    lua_sethook(state, raise_pending, LUA_MASKCALL | LUA_MASKRET | LUA_MASKCOUNT, 1);
+    if (state)
+        lua_sethook(state, raise_pending, LUA_MASKCALL | LUA_MASKRET | LUA_MASKCOUNT, 1);
 }
 
 #if defined(__x86_64__)
@@ -322,7 +349,9 @@ static void on_tick(int sig, siginfo_t *info, void *context)
     int saved = errno;
     if (!pending) {
         tick(0);
-    } else if (!elsewhere(sig) && !stepping) {
+    } else if (!elsewhere(sig) && loading) {
+        loading = 0; /* the hook runs: no compiled code to be left */
+    } else if (state && !elsewhere(sig) && !stepping) {
         set_hook(); /* again: a finalizer that was running at the signal puts the old hooks back */
         /* kernels end soon; stepping through one makes it 10^4 times slower */
         if (!library_works || !library_works())
@@ -382,10 +411,9 @@ static void install(int sig, void (*handler)(int, siginfo_t *, void *))
     sigaction(sig, &new, NULL);
 }
 
-void mci_interrupt_install(lua_State *L)
+void mci_interrupt_install(void)
 {
     struct sigevent event;
-    state = L;
     main_thread = pthread_self();
     memset(&event, 0, sizeof event);
     event.sigev_notify = SIGEV_SIGNAL;
@@ -400,9 +428,27 @@ void mci_interrupt_install(lua_State *L)
     signal(SIGXFSZ, SIG_IGN);
 }
 
-int mci_interrupt_status(void)
+void mci_interrupt_attach(lua_State *L, const mci_place *place)
 {
-    return caught ? 128 + caught : 0;
+    static char folders[2][MCI_PATH_BYTES + 3];
+    const char *paths[2] = { place->lua, place->generated };
+    for (int i = 0; i < 2; i++) {
+        snprintf(folders[i], sizeof folders[i], "@%s/", paths[i]);
+        own_folders[i] = folders[i];
+        own_lengths[i] = strlen(folders[i]);
+    }
+    state = L;
+    if (pending)
+        set_hook(); /* it came before there was a state */
+}
+
+int mci_interrupt_status(const char **word)
+{
+    int sig = caught ? caught : pending;
+    if (!sig)
+        return 0;
+    *word = sig == SIGPIPE ? NULL : signal_word(sig);
+    return 128 + sig;
 }
 
 /* run_begin(): forgets earlier signals; a new command of the prompt starts. */

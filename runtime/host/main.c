@@ -48,7 +48,7 @@ static int protected_start(lua_State *L)
     mci_publish(L, s->place);
     mci_bundle_open(L, s->place);
     lua_gc(L, LUA_GCRESTART, 0);
-    mci_interrupt_install(L);
+    mci_interrupt_attach(L, s->place);
 
     lua_pushcfunction(L, plain_traceback);
     lua_getglobal(L, "require");
@@ -81,6 +81,7 @@ int main(int argc, char **argv)
     const int served = mci_serve(argc, argv, &place);
     if (served >= 0)
         return served;
+    mci_interrupt_install();
     lua_State *L = luaL_newstate();
     if (!L) {
         fputs("mascon: not enough memory to start\n", stderr);
@@ -89,7 +90,10 @@ int main(int argc, char **argv)
     start s = { &place, argc, argv, 1 };
     if (lua_cpcall(L, protected_start, &s) != 0) {
         /* A signal between two steps of the runner has no script to blame. */
-        s.status = mci_interrupt_status();
+        const char *word = NULL;
+        s.status = mci_interrupt_status(&word);
+        if (s.status && word)
+            fprintf(stderr, "mascon: %s\n", word);
         if (!s.status) {
             const char *text = lua_tostring(L, -1);
             fprintf(stderr, "mascon: %s\n", text ? text : "(error object is not a string)");
@@ -98,10 +102,7 @@ int main(int argc, char **argv)
     }
     mci_edit_close();
     mci_publish_exit();
-    if ((fflush(stdout) != 0 || ferror(stdout)) && s.status == 0) {
-        perror("mascon: standard output");
-        s.status = 1;
-    }
+    s.status = mci_publish_status(s.status);
     /* The state is left to the system: closing it would walk a heap that dies anyway, and would
      * unload libraries whose worker threads still sleep in them. exit() flushes every C stream. */
     return s.status;

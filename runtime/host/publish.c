@@ -5,6 +5,7 @@
 #include "host.h"
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <lauxlib.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,6 +77,22 @@ static int host_make_folder(lua_State *L)
     return 1;
 }
 
+/* writable(folder) -> whether a file can be made there; none is left, whenever the process ends. */
+static int host_writable(lua_State *L)
+{
+    const char *folder = luaL_checkstring(L, 1);
+    int fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+    if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT)) {
+        /* a file system without nameless files: the mode and the mount have to do */
+        lua_pushboolean(L, access(folder, W_OK | X_OK) == 0);
+        return 1;
+    }
+    if (fd >= 0)
+        close(fd);
+    lua_pushboolean(L, fd >= 0);
+    return 1;
+}
+
 /* variables(prefix) -> names of the environment that begin so. */
 static int host_variables(lua_State *L)
 {
@@ -129,6 +146,26 @@ void mci_publish_exit(void)
     exit_thread = NULL;
     if (L)
         run_exit_functions(L);
+}
+
+int mci_publish_status(int status)
+{
+    errno = 0;
+    if ((fflush(stdout) == 0 && !ferror(stdout)) || status != 0)
+        return status;
+    fprintf(stderr, "mascon: standard output: %s\n",
+            errno ? strerror(errno) : "it could not be written");
+    return 1;
+}
+
+/* os.exit([status [, close]]), with the status of the program where its output is lost. */
+static int host_exit(lua_State *L)
+{
+    int status = lua_isboolean(L, 1) ? !lua_toboolean(L, 1) : (int)luaL_optinteger(L, 1, 0);
+    if (lua_toboolean(L, 2))
+        lua_close(L);
+    mci_publish_exit();
+    exit(mci_publish_status(status));
 }
 
 /* os.exit(n, true) closes the state before the process ends: the last moment for the functions. */
@@ -199,10 +236,14 @@ void mci_publish(lua_State *L, const mci_place *place)
     static const luaL_Reg FUNCTIONS[] = {
         { "clock", host_clock },   { "isatty", host_isatty },   { "width", host_width },
         { "list", host_list },     { "on_exit", host_on_exit }, { "make_folder", host_make_folder },
-        { "variables", host_variables },
+        { "variables", host_variables }, { "writable", host_writable },
         { NULL, NULL },
     };
     set_search_paths(L, place);
+    lua_getglobal(L, "os");
+    lua_pushcfunction(L, host_exit);
+    lua_setfield(L, -2, "exit");
+    lua_pop(L, 1);
 
     lua_pushlightuserdata(L, &exit_key);
     lua_newtable(L);

@@ -12,7 +12,8 @@ typedef struct bound_step {
     const mci_step *step;
     const int32_t *slots; /* results, then operands */
     int host;           /* of numbers alone: the CPU computes it */
-    mc_tensor *headers; /* of a loop: results, then operands */
+    int through;        /* it has no form there: operands go to the host, results come back */
+    mc_tensor *headers; /* of a loop, or of what goes through the host: results, then operands */
     mc_tensor **list;   /* pointers to them */
     char *number;       /* per slot of the step: a number in host memory when it runs */
 } bound_step;
@@ -74,8 +75,8 @@ static void mark_device(mci_device_plan *p, int slot)
             p->host[i] = 0;
 }
 
-/* Its parts bind themselves; headers are pointed at the memory of each call. */
-static int bind_loop(mci_device_plan *p, bound_step *b)
+/* Its parts bind themselves, or it is not bound; headers are pointed at the memory of each call. */
+static int bind_headers(mci_device_plan *p, bound_step *b)
 {
     const mci_step *s = b->step;
     const int n = s->nin + s->nout;
@@ -108,7 +109,7 @@ static mci_ref ref_of(const mci_device_plan *p, const bound_step *b, int i)
     return r;
 }
 
-static int run_loop(mci_device_plan *p, bound_step *b)
+static int run_headers(mci_device_plan *p, bound_step *b)
 {
     const mci_step *s = b->step;
     for (int i = 0; i < s->nin + s->nout; i++) {
@@ -117,7 +118,10 @@ static int run_loop(mci_device_plan *p, bound_step *b)
         b->headers[i].device = r->mem ? p->device : 0;
         b->headers[i].flags = r->mem ? 0 : MCI_WEAK;
     }
-    return mci_loop_run(s->loop, b->list + s->nout, b->list);
+    if (!b->through) return mci_loop_run(s->loop, b->list + s->nout, b->list);
+    for (int i = 0; i < s->nout; i++) b->headers[i].flags |= MC_FLAG_OUT;
+    return mci_through_host(p->device, s->op, s->nout, b->list, s->nin,
+                            (const mc_tensor *const *)(b->list + s->nout), &s->params);
 }
 
 /* An op or a group. */
@@ -149,9 +153,14 @@ static int bind_step(mci_device_plan *p, bound_step *b)
     b->number = mci_calloc((size_t)(s->nin + s->nout) + 1, 1);
     if (!b->number) return mc_errstatus();
     for (int i = s->nout; i < s->nin + s->nout; i++) b->number[i] = p->host[b->slots[i]];
-    int rc = s->kind == MCI_STEP_LOOP                                 ? bind_loop(p, b)
+    int rc = s->kind == MCI_STEP_LOOP                              ? bind_headers(p, b)
              : s->kind == MCI_STEP_OP || s->kind == MCI_STEP_GROUP ? bind_op(p, b)
                                                                    : MC_EINTERNAL;
+    if (rc == MC_EUNSUPPORTED && s->kind == MCI_STEP_OP && s->op->id >= 0 &&
+        mci_device_chosen(p->device)) {
+        b->through = 1;
+        rc = bind_headers(p, b);
+    }
     if (rc == MC_EINTERNAL) /* those are the CPU's: pipeline.on_device leaves them out */
         mci_error(rc, "compile: a step of a plan has no form for %s", mci_device_text(p->device));
     for (int i = 0; i < s->nout; i++) b->number[i] = p->host[b->slots[i]];
@@ -319,10 +328,10 @@ int mci_device_plan_run(mci_device_plan *p, mc_tensor *const *in, int nin, mc_te
         const mci_step *s = b->step;
         for (int i = 0; i < s->nin + s->nout; i++)
             p->list[i] = ref_of(p, b, i < s->nin ? s->nout + i : i - s->nin);
-        rc = mc_cancel_pending()         ? mci_error(MC_ECANCELLED, "interrupted")
-             : s->kind == MCI_STEP_LOOP ? run_loop(p, b)
-             : b->host                  ? run_host(p, b)
-                                        : mci_bound_run(&b->bound, p->list);
+        rc = mc_cancel_pending()                       ? mci_error(MC_ECANCELLED, "interrupted")
+             : s->kind == MCI_STEP_LOOP || b->through ? run_headers(p, b)
+             : b->host                                ? run_host(p, b)
+                                                      : mci_bound_run(&b->bound, p->list);
     }
     sent_free(p);
     mci_free(numbers);

@@ -2,7 +2,8 @@
 # run.sh - builds the fuzz targets and replays their corpus; with a number of seconds also fuzzes each that long.
 # usage: run.sh [SECONDS]   (environment: B build folder, default build; CC and CLANG compilers)
 # Replaying needs gcc with sanitizers only, fuzzing needs clang. Crashers land in $B/fuzz; once fixed, copy them to the
-# corpus as crash-WHAT. Run from the top of the tree, after the generated headers exist.
+# corpus as crash-WHAT. Run from the top of the tree, after the generated headers exist. Readers in Lua are fuzzed by
+# readers.lua, in the built program.
 set -euo pipefail
 seconds=${1:-0}
 B=${B:-build}
@@ -21,3 +22,4 @@ for target in npy npz edf fif mat; do
   "$B/fuzz/fuzz_$target" -max_total_time="$seconds" -max_len=4096 -timeout=10 -rss_limit_mb=1500 -print_final_stats=1 \
     -artifact_prefix="$B/fuzz/crash-$target-" "$B/fuzz/found_$target" tests/fuzz/corpus/$target
 done
+[ ! -x "$B/mascon" ] || "$B/mascon" tests/fuzz/readers.lua "$seconds"

@@ -26,8 +26,8 @@ local C = {
   } },
   { '^runtime/', 'mmap', 'memory comes from mci_alloc', calls = true, files = {
     ['runtime/host/'] = 'the program', ['runtime/device/mc_device.c'] = 'addresses without memory',
+    ['runtime/base/mc_memory.c'] = 'it stands below', ['runtime/formats/mc_infile.c'] = 'files, mapped',
     ['runtime/device/mc_ref.c'] = 'one stretch of memory under two addresses',
-    ['runtime/formats/mc_infile.c'] = 'files, mapped',
     ['runtime/formats/mc_hdf5_apart.c'] = 'memory shared with a process',
     ['runtime/formats/mc_hdf5_serve.c'] = 'memory shared with a process',
   } },
@@ -37,7 +37,7 @@ local C = {
       ['runtime/base/mc_compiler.c'] = 'TMPDIR', ['runtime/tensor/mc_scratch.c'] = 'TMPDIR',
       ['runtime/base/mc_folder.c'] = 'PATH', ['runtime/base/mc_memory.c'] = 'MASCON_MEMORY_CACHE',
       ['runtime/device/mc_code_cache.c'] = 'the folder of compiled code',
-      ['runtime/device/mc_context.c'] = 'MASCON_ISA',
+      ['runtime/device/mc_context.c'] = 'MASCON_ISA, MASCON_BLAS',
       ['runtime/device/mc_shipped.c'] = 'MASCON_PROGRAMS',
       ['runtime/device/mc_device.c'] = 'MASCON_DEVICE', ['runtime/family/mc_bind.c'] = 'MASCON_SYNC',
       ['runtime/formats/mc_hdf5.c'] = 'MASCON_HDF5',
@@ -71,6 +71,7 @@ local LUA = {
   { '^lua/', 'debug.getregistry', 'what Lua keeps for itself is not ours' },
   { '^lua/', 'dofile loadfile setfenv getfenv', 'code is loaded by require, from a quoted name', files = {
     ['lua/workflows/xpcs/model_file.lua'] = "a user's model",
+    ['lua/workflows/xpcs/trial.lua'] = "the globals of a user's model",
   } },
   { '^scripts/', 'dofile loadfile load loadstring setfenv getfenv package',
     'a script sees mascon and its public modules', files = { ['scripts/pac.lua'] = "a user's measure" } },
@@ -97,9 +98,36 @@ local LUA = {
   { '^lua/mascon/', 'os.time os.clock os.date math.random math.randomseed',
     'the library reads neither the clock nor the global random state', files = {
       ['lua/mascon/host/'] = 'the program', ['lua/mascon/base/progress.lua'] = 'progress',
+      ['lua/mascon/base/clock.lua'] = 'dates for workflows',
       ['lua/mascon/nn/train/events.lua'] = 'event files have times',
       ['lua/mascon/report/manifest.lua'] = 'when a run began',
       ['lua/mascon/compile/native/cache.lua'] = 'age of what is kept', ['lua/mascon/meeg/date.lua'] = 'dates as text',
+    } },
+  { '^lua/workflows/', 'print io.write io.stdout io.stderr os.exit mc.printf',
+    'a workflow neither prints nor ends the program', files = {
+      ['lua/workflows/xpcs/run.lua'] = 'how far a fit has come, where progress is asked for',
+    } },
+  { '^lua/workflows/', 'os.time os.clock os.date math.random math.randomseed',
+    'a workflow takes time from mascon.base.clock and random numbers from mc.random' },
+  { '^lua/workflows/', 'os.execute io.popen', 'a workflow starts no program but those that tests/lint/calls.lua lists',
+    files = {
+      ['lua/workflows/autoreject/probe.lua'] = 'the folder of a small cleaning goes',
+      ['lua/workflows/rollout/view.lua'] = 'films are made by ffmpeg',
+    } },
+  { '^lua/workflows/', 'clock.seconds clock.taken clock.stamp',
+    'a workflow reads the clock only where tests/lint/calls.lua says why', files = {
+      ['lua/workflows/autoreject/probe.lua'] = 'a forecast from a small cleaning',
+      ['lua/workflows/pac/source.lua'] = 'a forecast from a small analysis',
+      ['lua/workflows/rollout/report.lua'] = 'the speed of a machine',
+      ['lua/workflows/rollout/generate.lua'] = 'seconds of rows in the data set, when it was made',
+      ['lua/workflows/xpcs/fit.lua'] = 'seconds of a fit in its result',
+      ['lua/workflows/xpcs/joint.lua'] = 'seconds of a fit in its result',
+      ['lua/workflows/xpcs/model_file.lua'] = 'seconds of a fit in its result',
+      ['lua/workflows/xpcs/posterior.lua'] = 'when to keep a checkpoint; seconds in the result',
+      ['lua/workflows/xpcs/state.lua'] = 'when to keep a checkpoint, and what it costs',
+      ['lua/workflows/xpcs/run.lua'] = 'how far a fit has come',
+      ['lua/workflows/xpcs/results.lua'] = 'when a file was made',
+      ['lua/workflows/xpcs/posterior_files.lua'] = 'when a file was made',
     } },
 }
 
@@ -118,7 +146,12 @@ local function check_lines(path, f, complain)
     if path:find '^kernels/' and not STATIC[path] and line:find '^%s*static%s[^()]*[;=]'
       and not line:find '%f[%w]const%f[%W]' then
       complain(path, at, 'has a variable that outlives a call; a kernel keeps nothing')
-    elseif path:find '^lua/mascon/' and not path:find '^lua/mascon/host/' and line:find '=%s*io%s*$' then
+    elseif path:find '^lua/workflows/' and line:find '%f[%w_]clock_seconds%f[^%w_]' then
+      complain(path, at, 'names clock_seconds; a workflow takes time from mascon.base.clock')
+    elseif path:find '^lua/workflows/' and f.lines[at]:find '[\'"]mascon%.base%.clock[\'"]'
+      and not f.lines[at]:find '^local clock = require \'mascon%.base%.clock\'%s*$' then
+      complain(path, at, 'takes mascon.base.clock under no name or another one; write local clock = require and it')
+    elseif path:find '^lua/' and not path:find '^lua/mascon/host/' and line:find '=%s*io%s*$' then
       complain(path, at, 'takes io under another name; write io.open and what else is called')
     end
   end

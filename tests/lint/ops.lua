@@ -11,7 +11,7 @@ local NAMES_OPS = {
   ['runtime/family/mc_matmul.c'] = 'products within other ops are its own',
 }
 
--- Lists and comparisons of names that users write, of which many are ops.
+-- Lists and comparisons of names that users write, of which many are ops; operators.
 local PUBLIC = {
   ['lua/mascon/array/statistics.lua'] = 'the option reduce',
   ['lua/mascon/nn/layer/activation.lua'] = 'the option activation',
@@ -22,19 +22,24 @@ local PUBLIC = {
   ['lua/mascon/linalg/init.lua'] = 'names of mc.linalg',
   ['lua/mascon/random/init.lua'] = 'names of mc.random', ['lua/mascon/special/init.lua'] = 'names of mc.special',
   ['lua/mascon/stats/init.lua'] = 'names of mc.stats',
+  ['runtime/ops/emit.lua'] = 'operators of formulas, as functions of C',
   ['lua/workflows/rollout/operator/block.lua'] = 'the activation of a stored network',
 }
 
 local ROWS = dofile(HERE .. '/../../runtime/ops/ops.lua').ops
 local row_of, family = {}, {}
 for _, r in ipairs(ROWS) do row_of[r[1]], family[r.family] = r, true end
+for _, r in ipairs(ROWS) do
+  for _, alias in ipairs(r.alias or {}) do row_of[alias] = row_of[alias] or r end
+end
 local own, library -- of the file that is checked: its module, whether it belongs to the library
 
---- Whether a word is the name of an op. Not: a word that is a family, too; what the file itself composes; in scripts
---- and workflows statistics (mean, max), which reports name.
+--- The name of the op that a word names, itself or as an alias; false for others. Not: a word that is a family, too;
+--- what the file itself composes; in scripts and workflows statistics (mean, max), which reports name.
 local function is_op(word)
   local r = row_of[word]
-  return r and not family[word] and not (own and r.module == own) and (library or r.family ~= 'reduce') or false
+  local one = r and not family[word] and not (own and r.module == own) and (library or r.family ~= 'reduce')
+  return one and r[1]
 end
 -- so many names, and so great a part of a table or of what is compared, are a list of ops
 local LISTED, COMPARED, SHARE = 3, 2, 0.75
@@ -43,7 +48,7 @@ local LISTED, COMPARED, SHARE = 3, 2, 0.75
 local function named(item, inner)
   local key = item:match '^%s*([%a_][%w_]*)%s*=[^=]' or item:match "^%s*%[%s*['\"]([%w_]+)['\"]%s*%]%s*=[^=]"
   local value = item:match "^%s*['\"]([%w_]+)['\"]%s*$" or item:match "=%s*['\"]([%w_]+)['\"]%s*$"
-  return is_op(key) and key or is_op(value) and value or item:find '^%s*{' and inner or nil
+  return is_op(key) or is_op(value) or item:find '^%s*{' and inner or nil
 end
 
 --- Tables that list ops, over one line or several: calls met(position, text).

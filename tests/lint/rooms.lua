@@ -11,8 +11,14 @@
 local NEIGHBOUR = { '^runtime/device/mc_backend%.h$', '^runtime/base/mc_def%.h$', '^kernels/mck%.h$', '^bindings/%1/' }
 local DEVICE = { '^runtime/device/mc_device_api%.h$', '^runtime/base/mc_def%.h$', '^bindings/%1/' }
 local C = {
-  { '^kernels/workflows/([%w_]+)/', { '^runtime/mc_plugin%.h$', '^kernels/mck', '^kernels/workflows/%1/' },
-    'a workflow knows mc_plugin.h, kernels/mck*.h and its own headers' },
+  { '^kernels/workflows/([%w_]+)/device/', { '^kernels/mck', '^kernels/workflows/%1/device/[%w_]+%.h$' },
+    'programs of devices know kernels/mck*.h and headers of their folder' },
+  { '^kernels/workflows/([%w_]+)/cpu/', { '^kernels/mck', '^kernels/workflows/%1/[%w_]+%.h$',
+    '^kernels/workflows/%1/device/[%w_]+%.h$', '^kernels/workflows/%1/cpu/[%w_]+%.h$' },
+    "kernels of a workflow know kernels/mck*.h and the workflow's headers" },
+  { '^kernels/workflows/([%w_]+)/', { '^runtime/mc_plugin%.h$', '^kernels/mck', '^kernels/workflows/%1/[%w_]+%.h$',
+    '^kernels/workflows/%1/device/[%w_]+%.h$' },
+    'drivers of a workflow know mc_plugin.h, kernels/mck*.h, their own headers and those of device/' },
   { '^kernels/device/', { '^kernels/mck', '^kernels/device/' },
     'device kernels know kernels/mck*.h and their own headers' },
   { '^kernels/cpu/', { '^kernels/mck', '^kernels/cpu/', '^runtime/base/mc_def%.h$', '^build/gen/mc_gen_kernels%.h$' },
@@ -21,6 +27,9 @@ local C = {
     'headers of kernels know kernels/mck*.h and mc_def.h' },
   { '^bindings/(cuda)/', DEVICE, 'a device knows mc_device_api.h and its own headers' },
   { '^bindings/(opencl)/', DEVICE, 'a device knows mc_device_api.h and its own headers' },
+  { '^bindings/(blas)/', { '^runtime/device/mc_backend%.h$', '^runtime/base/mc_def%.h$',
+    '^bindings/openblas/parts%.h$' },
+    'it takes the calls of BLAS and LAPACK from the neighbour OpenBLAS' },
   { '^bindings/([%w_]+)/', NEIGHBOUR, 'a neighbour knows mc_backend.h, mck.h and its own headers' },
   { '^runtime/host/', { '^runtime/host/', '^runtime/device/mc_backend%.h$', '^runtime/base/mc_def%.h$' },
     'the program knows host.h and, for the line editor, mc_backend.h' },
@@ -54,6 +63,8 @@ local FFI = {
   ['core/dlpack.lua'] = 'finalizers of pointers', ['report/devices.lua'] = 'what devices say of themselves',
   ['host/profile.lua'] = 'calls of the library, seen from outside',
   ['base/file.lua'] = 'the writer of files in pieces', ['base/child.lua'] = 'a process',
+  ['array/convolution.lua'] = 'numbers that C gives back',
+  ['io/safetensors.lua'] = 'bytes of a file into tensors and back',
   ['io/npy.lua'] = 'readers and writers of arrays', ['io/edf.lua'] = 'reader of recordings',
   ['io/samples.lua'] = 'reader of recordings', ['io/scratch.lua'] = 'rows turned on disk',
   ['io/fif.lua'] = 'reader and writer of recordings', ['io/mat.lua'] = 'reader of MATLAB files',
@@ -61,6 +72,14 @@ local FFI = {
   ['kernel/program.lua'] = 'structs of numbers for kernels',
   ['compile/steps.lua'] = 'plans of compiled functions',
   ['compile/call.lua'] = 'calls of compiled functions', ['compile/native/handles.lua'] = 'compilers and compiled code',
+}
+
+-- Files of workflows that call libmascon past the Lua side, with the reason.
+local DOOR = {
+  ['autoreject/probe.lua'] = 'memory that goes back to the system', ['autoreject/stages.lua'] = 'room of a device',
+  ['pac/options.lua'] = 'devices by name', ['pac/segments.lua'] = 'devices without memory of their own',
+  ['pac/stages.lua'] = 'devices without memory of their own', ['rollout/store.lua'] = 'checksums of files',
+  ['xpcs/device.lua'] = 'room of a device',
 }
 
 -- Lua modules that require what no quoted name of theirs says, with the reason. Elsewhere a name is one quoted word, a
@@ -148,6 +167,11 @@ local function library_may(path, name)
     local file = path:gsub('^lua/mascon/', '')
     touched[file] = true
     return FFI[file] ~= nil, 'touches the FFI; only the modules listed in tests/lint/rooms.lua do'
+  end
+  if name == 'mascon.core.ffi' and path:find '^lua/workflows/' then
+    local file = path:gsub('^lua/workflows/', '')
+    touched[file .. ' door'] = true
+    return DOOR[file] ~= nil, 'a workflow calls libmascon by its Lua functions; tests/lint/rooms.lua lists others'
   end
   if path:find '^lua/mascon/host/' then return true end
   if PLAIN[name] or name:find '^mascon' or name:find '^workflows%.' then return true end
@@ -255,6 +279,11 @@ end
 for file in pairs(FFI) do
   if not touched[file] and io.open('lua/mascon/' .. file) then
     complain('tests/lint/rooms.lua', 1, ('FFI lists %s, which does not touch it; take it off the list'):format(file))
+  end
+end
+for file in pairs(DOOR) do
+  if not touched[file .. ' door'] and io.open('lua/workflows/' .. file) then
+    complain('tests/lint/rooms.lua', 1, ('DOOR lists %s, which does not require it; take it off the list'):format(file))
   end
 end
 for file in pairs(NAMES) do

@@ -68,6 +68,7 @@ soak.run('rollout_kills', 100, arg, function(draw, k)
   for _ = 1, draw(1, 4) do
     local signal = draw(1, 4) == 1 and 'TERM' or 'KILL'
     local more = '--resume' .. (draw(1, 3) == 1 and ' --batch-size ' .. ({ 1, 3, 4, 6 })[draw(1, 4)] or '')
+      .. (draw(1, 2) == 1 and ' --save-every 0' or '')
     process.shell(('timeout -s %s %.3f env %s'):format(signal, spent * draw(), line(out, more)))
     for _, p in ipairs(mc.file.exists(out .. '.parts') and process.list(out .. '.parts') or {}) do
       local a, b = p:match '^rows%-%x+%-(%d+)%-(%d+)%.h5$'

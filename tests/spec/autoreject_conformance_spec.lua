@@ -331,6 +331,21 @@ describe('autoreject on S1', function()
     close({ 0.0015, 0.0069 }, { mc.mean(excess):item(), mc.max(excess):item() }, 5e-5, true)
   end)
 
+  it("28: upstream's Bayesian search tries ten places after the first ones", function()
+    local candidates, asked = {}, {}
+    for i = 1, 200 do candidates[i] = i end
+    local losses = setmetatable({}, { __index = function(_, i)
+      asked[#asked + 1] = i
+      return 2 + math.sin(i / 9)
+    end })
+    local found = mc.autoreject.bayesian.search(candidates, losses, 5)
+    assert.equal(6 + 10, #asked)
+    assert.same({ 1, 41, 81, 121, 161, 200 }, { unpack(asked, 1, 6) })
+    local best = asked[1]
+    for _, i in ipairs(asked) do if math.sin(i / 9) < math.sin(best / 9) then best = i end end
+    assert.equal(best, found)
+  end)
+
   it('29: the global limit', function()
     local limit, d = ar.get_rejection_threshold(s1)
     assert.equal(math.huge, d.eeg.losses[1]:item())

@@ -372,6 +372,57 @@ describe('beyond upstream', function()
     assert.is_truthy(ar.fit(set, o))
   end)
 
+  it('adjacency = true takes channels within 1.6 of the mean distance to the nearest as neighbours', function()
+    local new = require('workflows.autoreject.adjacency').new
+    -- two pairs of channels 1 cm apart, so that the mean is 1 cm; `gap` cm between the pairs
+    local function touch(gap, what)
+      local x = 0.01 * mc.tensor { { 0, 0, 0 }, { 1, 0, 0 }, { 1 + gap, 0, 0 }, { 2 + gap, 0, 0 } }
+      return new('spec', what, { 'a', 'b', 'c', 'd' }, x):largest { 2, 3 } == 2
+    end
+    assert.is_true(touch(1.59, true))
+    assert.is_false(touch(1.61, true))
+    assert.is_true(touch(1.61, 0.0162))
+    assert.is_false(touch(1.61, 0.016))
+  end)
+
+  it('certainty is the share of votes that stay, over other splits and over one fold less', function()
+    local K, seed = 10, 5
+    local m = ar.fit(e, { cv = 4, random_state = seed, certainty = 2 })
+    local found = m.types.eeg
+    local want, by_seed = mc.zeros { 24, 8 }, {}
+    for s = 0, 2 do
+      local _, d = ar.compute_thresholds(e, { random_state = seed + s })
+      local folds, candidates = d.eeg.folds:totable(), d.eeg.candidates:totable()
+      by_seed[s] = d.eeg.threshold
+      for left_out = 1, K do
+        local limits = {}
+        for c = 1, 8 do
+          local best, at = math.huge, nil
+          for i = 1, #candidates[c] do
+            local sum = 0
+            for k = 1, K do if k ~= left_out then sum = sum + folds[c][k][i] end end
+            if sum < best then best, at = sum, i end
+          end
+          limits[c] = candidates[c][at]
+        end
+        local same_ = mc.eq(mc.gt(found.range, mc.tensor(limits)), mc.gt(found.range, found.threshold))
+        want = want + same_:to 'f64'
+      end
+    end
+    assert.is_false(mc.array_equal(by_seed[0], by_seed[1]))
+    tol.near(want / (3 * K), found.certainty, 'certainty', 1e-12)
+  end)
+
+  it('consensus values that keep the same epochs have the same losses', function()
+    -- of 8 channels, 0.55 and 0.6 allow 4 bad ones, 0.9 and 0.95 allow 7
+    local m = fit { consensus = { 0.55, 0.6, 0.9, 0.95 }, n_interpolate = { 1, 2 } }
+    local alone = fit { consensus = { 0.6 }, n_interpolate = { 1, 2 } }
+    local l = m.loss.eeg
+    assert.is_true(mc.array_equal(l[1], l[2]) and mc.array_equal(l[3], l[4]))
+    assert.is_true(mc.array_equal(alone.loss.eeg[1], l[2]))
+    assert.is_true(mc.all(mc.gt(l, 0)))
+  end)
+
   it('certainty is 1 where every split agrees, and between 0 and 1', function()
     local m = fit { certainty = 3 }
     local c = m.types.eeg.certainty

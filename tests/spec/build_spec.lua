@@ -393,6 +393,19 @@ describe('tests/lint', function()
       'lua/mascon/stats/stop.lua:2: uses os.exit')
     plant('lua/mascon/stats/clock.lua', '-- x\nlocal function f() return os.time() end\n',
       'lua/mascon/stats/clock.lua:2: uses os.time')
+    -- of a workflow: the clock without a name or under another one, programs, the library past its Lua side
+    plant('lua/workflows/one/clock.lua', "-- x\nlocal t = require 'mascon.base.clock'.seconds()\n",
+      'lua/workflows/one/clock.lua:2: takes mascon.base.clock under no name or another one')
+    plant('lua/workflows/one/clock_in.lua', "-- x\nlocal t = require('mascon.base.clock').seconds()\n",
+      'lua/workflows/one/clock_in.lua:2: takes mascon.base.clock under no name or another one')
+    plant('lua/workflows/one/clock_as.lua', "-- x\nlocal c = require 'mascon.base.clock'\nlocal t = c.seconds()\n",
+      'lua/workflows/one/clock_as.lua:2: takes mascon.base.clock under no name or another one')
+    plant('lua/workflows/one/run.lua', "-- x\nlocal function f() os.execute 'ls' end\n",
+      'lua/workflows/one/run.lua:2: uses os.execute')
+    plant('lua/workflows/one/pipe.lua', "-- x\nlocal function f() return io.popen 'ls' end\n",
+      'lua/workflows/one/pipe.lua:2: uses io.popen')
+    plant('lua/workflows/one/door.lua', "-- x\nlocal lib = require 'mascon.core.ffi'\n",
+      'lua/workflows/one/door.lua:2: requires mascon.core.ffi')
     plant('lua/mascon/stats/draw.lua', '-- x\nlocal function f() return math.random() end\n',
       'lua/mascon/stats/draw.lua:2: uses math.random')
     found()
@@ -453,6 +466,19 @@ describe('tests/lint', function()
     plant('runtime/tensor/gnu.c', '/* x */\n__attribute__((cold)) void f(void);\n',
       'runtime/tensor/gnu.c:2: uses __attribute__')
     plant('kernels/cpu/lanes.c', '/* x */\n#include <immintrin.h>\n', 'kernels/cpu/lanes.c:2: uses immintrin.h')
+    -- within the kernels of a workflow: device below cpu, both below the drivers
+    write('kernels/workflows/one/cpu/body.h', '/* x */\n#include "../own.h"\n#include "../device/places.h"\n')
+    write('kernels/workflows/one/device/places.h', '/* x */\n#include "mck.h"\n')
+    plant('kernels/workflows/one/cpu/up.c', '/* x */\n#include "body.h"\n#include "../good.c"\n',
+      'kernels/workflows/one/cpu/up.c:3: includes "../good.c"')
+    plant('kernels/workflows/one/cpu/tensor.c', '/* x */\n#include "mc_plugin.h"\n',
+      'kernels/workflows/one/cpu/tensor.c:2: includes "mc_plugin.h"')
+    plant('kernels/workflows/one/device/up.c', '/* x */\n#include "places.h"\n#include "../cpu/body.h"\n',
+      'kernels/workflows/one/device/up.c:3: includes "../cpu/body.h"')
+    plant('kernels/workflows/one/device/own.c', '/* x */\n#include "../own.h"\n',
+      'kernels/workflows/one/device/own.c:2: includes "../own.h"')
+    plant('kernels/workflows/one/down.c', '/* x */\n#include "device/places.h"\n#include "cpu/body.h"\n',
+      'kernels/workflows/one/down.c:3: includes "cpu/body.h"')
     -- what the Lua FFI could not read
     plant('runtime/mc_lua.h', '/* x */\nstatic inline int f(int x) { return x; }\n',
       'runtime/mc_lua.h:2: has static inline')
@@ -470,6 +496,10 @@ describe('tests/lint', function()
       plant(path .. '/chain.lua', "-- x\nlocal function f(name) return name == 'add' or name == 'subtract' end\n",
         path .. '/chain.lua' .. compares)
     end
+    plant('lua/mascon/stats/aliases.lua', "-- x\nlocal T = { 'sub', 'mul', 'div', 'neg' }\n",
+      'lua/mascon/stats/aliases.lua' .. listed)
+    plant('runtime/tensor/aliases.c', '/* x */\nstatic const char *const T[] = { "sub", "mul", "div" };\n',
+      'runtime/tensor/aliases.c' .. listed)
     plant('lua/mascon/stats/keyed.lua', '-- x\nlocal T = { sqrt = { 1 }, floor = { 2 }, exp = { 3 } }\n',
       'lua/mascon/stats/keyed.lua' .. listed)
     plant('lua/mascon/stats/mapped.lua', "-- x\nlocal T = { a = 'sqrt', b = 'floor', c = 'exp' }\n",
@@ -492,6 +522,7 @@ describe('tests/lint', function()
     write('lua/workflows/one/report.lua', "-- x\nlocal T = { mean = 1, std = 2, max = 3, min = 4 }\n")
     write('lua/mascon/stats/option.lua',
       "-- x\nlocal function f(o) return o.reduce == 'sum' or o.reduce == 'mean' end\n")
+    write('lua/mascon/stats/twice.lua', "-- x\nlocal T = { 'sub', 'subtract', 'mul' }\n")
     write('lua/mascon/stats/few.lua', "-- x\nlocal T = { 'linear', 'cubic', 'floor', 'ceil', 'sign' }\n")
     found()
   end)

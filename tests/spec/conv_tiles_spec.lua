@@ -38,6 +38,45 @@ local function check(what, x, w, o, c)
   end
 end
 
+describe('the way of a convolution', function()
+  it('is named with the bytes that it takes, and can be kept to sums as they are written', function()
+    local CASES = { { 32, 32, 3, "Winograd's tiles of 4 x 4" }, { 32, 48, 5, 'Fourier transforms of tiles of 12 x 12' },
+      { 40, 24, 7, 'Fourier transforms of tiles of 10 x 10' }, { 32, 24, 1, 'products of matrices' },
+      { 3, 16, 3, 'direct sums' } }
+    for k, c in ipairs(CASES) do
+      mc.scope(function()
+        local x, w, o = randn({ 2, c[1], 40, 40 }, k), randn({ c[2], c[1], c[3], c[3] }, k + 50),
+          { padding = math.floor(c[3] / 2) }
+        local way, bytes = nn.conv2d_way(x, w, o)
+        assert.equal(c[4], way)
+        assert.equal(c[4], (nn.conv2d_way(mc.broadcast_to(mc.zeros({ 1 }, { dtype = 'f32' }), x.shape), w, o)))
+        assert.equal(k <= 3 and 'direct sums' or way, (nn.conv2d_way(x:to 'f64', w:to 'f64', o)))
+        local want, by_tiles = nn.conv2d(x:to 'f64', w:to 'f64', o), nn.conv2d(x, w, o)
+        o.direct = true
+        local direct = nn.conv2d(x, w, o)
+        assert.equal(k <= 3 and 'direct sums' or way, (nn.conv2d_way(x, w, o)))
+        assert.equal(k > 3, mc.array_equal(direct, by_tiles))
+        if k > 3 then
+          assert.equal(0, bytes)
+          return
+        end
+        assert.is_true((direct - want):abs():max():item() < 1e-6 * c[1] * c[3] ^ 2)
+        assert.is_true(bytes > 2 ^ 20 and bytes < 2 ^ 25, ('%s: %d bytes'):format(way, bytes))
+      end)
+    end
+    local ok, why = pcall(function() nn.conv2d_way(mc.ones { 1, 2, 2 }, mc.ones { 1, 3, 1, 1 }) end)
+    assert.is_false(ok)
+    assert.matches('conv_tiles_spec%.lua:%d+: nn%.conv2d_way: input f64%[1,1,2,2%]@cpu has 1 channels, weight', why)
+    local f = mc.compile(function(x, w) return nn.conv2d(x, w, { padding = 2 }) end)
+    f(randn({ 1, 32, 40, 40 }, 1), randn({ 48, 32, 5, 5 }, 2))
+    local c = f:explain().convolutions
+    assert.equal(1, #c)
+    assert.equal('Fourier transforms of tiles of 12 x 12', c[1].way)
+    assert.matches('f32%[1,48,40,40%] by Fourier transforms of tiles of 12 x 12, %S+ MiB beside it',
+      tostring(f:explain()))
+  end)
+end)
+
 describe('other convolutions in f32', function()
   it('agree with f64: one tap, by products of matrices; strides, dilation, five taps', function()
     local cases = {

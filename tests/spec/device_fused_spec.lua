@@ -6,13 +6,7 @@ local C = require 'mascon.core.ffi'.C
 local ffi = require 'ffi'
 local device, property, programs_of = support.load 'device', support.load 'property', support.load 'programs'
 
-local function on(what, f)
-  it(what, function()
-    local name, why = device.name()
-    if not name then return pending(why) end
-    mc.scope(f, name)
-  end)
-end
+local on = device.tests(it, pending)
 
 local function near(want, got, tol)
   assert.equal(want.dtype, got.dtype)

@@ -3,13 +3,7 @@ local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' 
 local mc = require 'mascon'
 local device = support.load 'device'
 
-local function on(what, f)
-  it(what, function()
-    local name, reason = device.name()
-    if not name then return pending(reason) end
-    mc.scope(function() f(name) end)
-  end)
-end
+local on = device.tests(it, pending)
 
 describe('a program of devices', function()
   on('is launched over elements, with numbers of every type', function(d)

@@ -399,6 +399,27 @@ describe('ways out', function()
   end)
 end)
 
+describe('a name that is not declared', function()
+  it('gets the line to begin with where it is mc', function()
+    local out, status = shell "MASCON -e 'print(mc.ones { 2 })' 2>&1"
+    assert.equal(1, status)
+    assert.truthy(out:find("undeclared global 'mc'; begin with: local mc = require 'mascon'", 1, true), out)
+  end)
+end)
+
+describe('a command whose output cannot be written', function()
+  it('says so and has status 1', function()
+    for _, line in ipairs { '--help', '--version', '-e "print(1)"', '-e "print(1) os.exit()"',
+      '-e "print(1) os.exit(0, true)"', 'info', 'info --help', 'cache --help',
+      'scripts/pac.lua --help', 'scripts/xpcs.lua --version' } do
+      local out, status = shell(('MASCON %s 2>&1 >/dev/full'):format(line))
+      assert.equal(1, status, line)
+      assert.truthy(out:find '^mascon: standard output: [^\n]+\n$', out)
+    end
+    assert.equal(3, select(2, shell 'MASCON -e "print(1) os.exit(3)" 2>&1 >/dev/full'))
+  end)
+end)
+
 describe('signals', function()
   -- Loops that LuaJIT compiles, from one without any guard to ones that spend their time in C functions.
   local LOOPS = {
@@ -446,6 +467,34 @@ describe('signals', function()
       'kill -INT $$; sleep 0.3; kill -INT $$'))
     assert.equal(130, status)
     assert.truthy(out:find('interrupted', 1, true), out)
+  end)
+
+  it('wait while a module of the library is loaded, which is whole afterwards', function()
+    local out, status = run [[
+      local mc, ffi = require 'mascon', require 'ffi'
+      ffi.cdef 'int getpid(void); int kill(int, int);'
+      local sent = 0
+      table.insert(package.loaders, 1, function(name) -- called from within the module that requires this one
+        if name ~= 'workflows.xpcs.options' then return nil end
+        sent = sent + 1
+        ffi.C.kill(ffi.C.getpid(), 15)
+      end)
+      print(pcall(function()
+        local part = mc.xpcs.run
+        for _ = 1, 1000 do part = mc.xpcs.run.settings end
+        return part
+      end))
+      print(type(mc.xpcs.run.settings), sent)]]
+    assert.equal(0, status, out)
+    assert.equal('false\tterminated\nfunction\t1\n', out)
+  end)
+
+  it('at the top of a script say the place in one line', function()
+    local out, status = run [[
+      local mc = require 'mascon'
+      mc.manifest.hash { os.execute 'kill -TERM $PPID', mc.ones { 3 } } for i = 1, 1e9 do mc.ones { 3 } end]]
+    assert.equal(143, status)
+    assert.truthy(out:find '^%S+script.lua:%d: terminated\n$', out)
   end)
 
   it('that nothing answers leave the end to the second one', function()

@@ -150,6 +150,34 @@ describe('the scale of losses', function()
     assert(support.message(nn.GradScaler, { init = 0.5 }):find('outside 1 to', 1, true))
   end)
 
+  it('grows as its strategy says', function()
+    local careful = nn.GradScaler { init = 8, interval = 2, strategy = 'conservative' }
+    assert.equal(16, run(careful, 'oo')) -- no overflow yet
+    assert.equal(8, run(careful, 'x'))
+    assert.equal(8, run(careful, ('o'):rep(499)))
+    assert.equal(16, run(careful, 'o'))
+    local function adapted(last, norm)
+      local s = nn.GradScaler { init = 8, strategy = 'adaptive' }
+      for k = 1, last do s:update(true, norm(k)) end
+      return s
+    end
+    local function even(k) return 0.05 + 0.004 * (-1) ^ k end
+    assert.equal(8, adapted(999, even).value)
+    assert.equal(12, adapted(1000, even).value)
+    assert.equal(8, adapted(1000, function(k) return 2 * even(k) end).value)                -- too large
+    assert.equal(8, adapted(1000, function(k) return 0.05 + 0.006 * (-1) ^ k end).value)    -- too uneven
+    local late = adapted(1050, function(k) return k <= 950 and 1 or even(k) end)
+    assert.equal(12, late.value) -- as soon as the last hundred are
+    assert.equal(8, adapted(1049, function(k) return k <= 950 and 1 or even(k) end).value)
+    assert.equal(6, late:update(false))
+    local st = late:statistics()
+    assert(math.abs(st.norm_mean - 0.05) < 1e-12 and math.abs(st.norm_deviation - 0.004) < 1e-12)
+    local one = adapted(999, even)
+    local two = nn.GradScaler { strategy = 'adaptive' }:restore(mc.json.decode(mc.json.encode(one:state())))
+    assert.equal(12, two:update(true, even(1000)))
+    assert(support.message(late.update, late, true):find('norm', 1, true))
+  end)
+
   it('by a power of two changes no bit of a gradient, and an overflow is seen (nn C19)', function()
     local net, b = made 'mlp'
     local s = nn.GradScaler()
@@ -188,6 +216,10 @@ describe('the scale of losses', function()
     local again = nn.Step(twin, loss, how()):restore(tensors, numbers)
     for _ = 1, 5 do assert.equal(step(b), again(b)) end
     assert.same(step.scaler:state(), again.scaler:state())
+    local adaptive = nn.Step(made 'mlp', loss, { optimizer = mc.optim.adamw(), amp = 'f16', norm = false,
+      scaler = { strategy = 'adaptive', init = 1024 } })
+    local _, info = adaptive(b)
+    assert.same({ info.norm }, adaptive.scaler.norms)
   end)
 
   it('ends at the same loss as f32 (a percent)', function()

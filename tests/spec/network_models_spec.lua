@@ -21,8 +21,12 @@ local function filled(net, names)
   net:load_state_dict(values, { strict = false })
 end
 
+--- How far apart, in units of the largest number, and of 1 at least.
+local function off(want, got)
+  return mc.max(mc.abs(got:to 'f64' - want)):item() / math.max(1, mc.max(mc.abs(want)):item())
+end
 local function near(want, got, bound, what)
-  local far = mc.max(mc.abs(got:to 'f64' - want)):item() / math.max(1, mc.max(mc.abs(want)):item())
+  local far = off(want, got)
   assert(far <= bound, ('%s: %g'):format(what, far))
 end
 
@@ -50,7 +54,7 @@ describe('a convolutional network', function()
     end, { argnums = { 1, 2 } })(net:parameters(), batch.x)
     near(first.logits, (net:apply(net:parameters(), batch.x, { train = true })), 1e-10, 'logits')
     near(first.x, g[2], 1e-10, 'gradient of the input')
-    -- a bias in front of a batch norm has the gradient 0, of which steps of Adam make noise
+    -- a bias in front of a batch norm has the gradient 0; steps of Adam divide its rounding by eps, and move by 1e-9
     for name, want in pairs(under 'cnn/gradient') do near(want, g[1][name], 1e-10, 'gradient of ' .. name) end
     local step = nn.Step(net, loss, { optimizer = mc.optim.adamw { lr = 0.01, weight_decay = 0.1 } })
     step(batch)
@@ -60,16 +64,14 @@ describe('a convolutional network', function()
     step(batch)
     step(batch)
     buffers = net:buffers()
-    local last, noise = under 'cnn/last', 0.05 -- three steps of the bias, either way
+    local last = under 'cnn/last'
     for name, want in pairs(under 'cnn/after') do
-      near(want, net:parameters()[name], name == '1.bias' and noise or 1e-8, name .. ' after three steps')
+      near(want, net:parameters()[name], 1e-8, name .. ' after three steps')
     end
+    near(last.mean, buffers['2.running_mean'], 1e-8, 'running mean after three steps')
     near(last.var, buffers['2.running_var'], 1e-8, 'running variance after three steps')
-    -- the mean that the batch norm takes away moves with that bias
-    local shift = net:parameters()['1.bias'] - under 'cnn/after'['1.bias']
-    assert(mc.max(mc.abs(buffers['2.running_mean'] - last.mean)):item() <= 0.3 * mc.max(mc.abs(shift)):item() + 1e-8)
     net:eval()
-    near(last.logits, net(batch.x), 1e-8 + 3 * mc.max(mc.abs(shift)):item(), 'logits of evaluation')
+    near(last.logits, net(batch.x), 1e-8, 'logits of evaluation')
   end)
 end)
 
@@ -99,8 +101,30 @@ describe('a transformer', function()
     local batch = { x = ids(i * i * 7 + 3), y = ids(i * i * 5 + 1) }
     batch.y[{ 1, 4 }], batch.y[{ 2, 7 }] = -100, -100
     local function loss(m, b) return nn.cross_entropy(m(b.x), b.y, { label_smoothing = 0.1 }) end
-    -- Adam divides by small gradients: after its first step f32 is off by 6e-6 in losses and by 1e-4 in parameters, in
-    -- PyTorch too
+    local after = under 'transformer/after'
+    -- Adam divides by small gradients: what f64 gives when parameters and gradients are rounded to f32 once a step is
+    -- the least by which f32 can be off behind the first step. That is 6e-5 in parameters and 1e-6 in losses, above the
+    -- 2e-6 and close to them; PyTorch in f32 is off by 5 times as much in both.
+    local least = { parameters = 0, losses = {}, norms = {} }
+    do
+      local function round(t) return t:to 'f32':to 'f64' end
+      local net = Model()
+      filled(net, names)
+      local params = mc.tree.map(round, net:parameters())
+      local opt = mc.optim.adamw { lr = 0.01, weight_decay = 0.1 }
+      local state = opt.init(params)
+      local run = mc.value_and_grad(function(p) return net:with(p, {}, function() return loss(net, batch) end)[1] end)
+      for t = 1, 3 do
+        local value, g = run(params)
+        local clipped, norm = mc.optim.clip_norm(g, 0.5)
+        least.losses[t] = off(file['transformer/losses'][t], value)
+        least.norms[t] = off(file['transformer/norms'][t], norm)
+        params, state = opt.update(params, mc.tree.map(round, clipped), state)
+        params = mc.tree.map(round, params)
+      end
+      for name, want in pairs(after) do least.parameters = math.max(least.parameters, off(want, params[name])) end
+      assert(least.parameters > 2e-5 and least.parameters < 2e-4, least.parameters)
+    end
     for dtype, bound in pairs { f64 = 1e-10, f32 = 2e-6 } do
       local net = Model()
       filled(net, names)
@@ -114,13 +138,42 @@ describe('a transformer', function()
       local step = nn.Step(net, loss, { optimizer = mc.optim.adamw { lr = 0.01, weight_decay = 0.1 }, clip = 0.5 })
       for t = 1, 3 do
         local value, info = step(batch)
-        local later = t > 1 and dtype == 'f32' and 5e-6 or bound
-        near(file['transformer/losses'][t], mc.tensor(value), later, dtype .. ' loss ' .. t)
-        near(file['transformer/norms'][t], mc.tensor(info.norm), later * 4, dtype .. ' norm ' .. t)
+        local later = dtype == 'f32' and t > 1
+        near(file['transformer/losses'][t], mc.tensor(value), math.max(bound, later and 5 * least.losses[t] or 0),
+          dtype .. ' loss ' .. t)
+        near(file['transformer/norms'][t], mc.tensor(info.norm), math.max(bound, later and 5 * least.norms[t] or 0),
+          dtype .. ' norm ' .. t)
       end
-      for name, want in pairs(under 'transformer/after') do
-        near(want, net:parameters()[name], dtype == 'f64' and 1e-10 or 2e-4, name .. ' after three steps')
+      for name, want in pairs(after) do
+        near(want, net:parameters()[name], dtype == 'f64' and bound or 5 * least.parameters, name .. ' after the steps')
       end
     end
+  end)
+end)
+
+local Language = nn.Module 'Language'
+function Language:init()
+  self.emb = nn.Embedding(11, 32)
+  self.blocks = nn.TransformerEncoder(32, 4, 2, { hidden = 64, activation = 'swiglu', bias = false, causal = true,
+    norm = 'rms', rope = true })
+  self.head = nn.Linear(32, 11, { bias = false })
+  self.head:tie('weight', self.emb)
+end
+function Language:forward(ids) return self.head(self.blocks(self.emb(ids))) end
+
+describe('a language model', function()
+  it('learns one batch by heart: a loss below 0.05 (nn W2)', function()
+    mc.seed(3)
+    local ids = mc.random.integers { 4, 17, low = 0, high = 10, key = 5 }
+    local batch = { x = ids[{ mc.all, { 1, 16 } }], y = ids[{ mc.all, { 2, 17 } }] }
+    local steps = 150
+    local step = nn.Step(Language(), function(m, b)
+      return nn.cross_entropy(m(b.x):reshape(-1, 11), b.y:reshape(-1))
+    end, { clip = 1, optimizer = mc.optim.adamw { weight_decay = 0.01,
+      lr = mc.optim.warmup(mc.optim.cosine(1e-2, { steps = steps }), { steps = 10 }) } })
+    local first = step(batch)
+    local last
+    for _ = 2, steps do last = step(batch) end
+    assert(first > 0.8 * math.log(11) and last < 0.05, ('%g -> %g'):format(first, last))
   end)
 end)

@@ -37,6 +37,16 @@ describe('activations', function()
     end
   end)
 
+  it('of gaussians round 16 bits once', function()
+    local x = mc.linspace(-8, 8, 20001)
+    for _, dtype in ipairs { 'bf16', 'f16' } do
+      local h = x:to(dtype)
+      local want, got = nn.gelu_tanh(h:to 'f64'), nn.gelu_tanh(h):to 'f64'
+      local far = mc.max(mc.abs(got - want) / mc.maximum(mc.abs(want), 1e-3)):item()
+      assert(far < (dtype == 'bf16' and 0.00392 or 0.00049), ('%s: %g'):format(dtype, far)) -- half a unit
+    end
+  end)
+
   it('of other forms (nn C4, C5)', function()
     near({ 0.73105857863000, -0.26894142137000 }, at(nn.silu, 1, -1))
     near({ 0.92767051187149, 0.072329488128513 }, slope(nn.silu, 1, -1))

@@ -224,6 +224,20 @@ describe('pac.compute', function()
     return mc.tensor(p):reshape(C, r.pac.shape[2], r.pac.shape[3])
   end
 
+  it('takes mean and spread from surrogates that are far from the observation where there are two', function()
+    local near_ = require('workflows.pac.surrogate').near
+    local o = { compat = 'native', fs = 10 }
+    -- of the shifts 1 .. L - 1, 10 .. L - 10 are a cycle of 1 Hz away
+    assert.same({ 10, 3 }, { near_(o, 22, 1, 21, 1) })
+    assert.same({ 10, 2 }, { near_(o, 21, 1, 20, 1) })
+    assert.same({ 0, 19 }, { near_(o, 20, 1, 19, 1) })
+    local function drawn(...) local list = mc.tensor({ ... }, { dtype = 'i64' }) return function() return list end end
+    assert.same({ 10, 2 }, { near_(o, 30, 1, 3, 1, drawn(10, 20, 21)) })
+    assert.same({ 0, 3 }, { near_(o, 30, 1, 3, 1, drawn(9, 20, 21)) })
+    o.null_shift = 10
+    assert.truthy(support.message(near_, o, 30, 1, 3, 1, drawn(9, 20, 21)):find('1 of the shifts of 30', 1, true))
+  end)
+
   it('corrects p-values over the run or each channel, by the definition', function()
     local o = with(BASE, { n_perm = 39, dtype = 'f64', return_surrogates = true })
     local r = pac.compute(part 'CT', with(o, { mcp = 'none' }))

@@ -104,9 +104,40 @@ describe('segments', function()
     end
   end)
 
+  it('are shifted by every amount that min_shift leaves, alike', function()
+    local K = 6000
+    for _, case in ipairs { { 11, 3, 3, 8 }, { 7, 3, 3, 4 }, { 11, 0, 0, 10 }, { 6, 3, 2, 4 } } do
+      local L, m, least, most = unpack(case)
+      local list, count = pac.segments.shifts({ K = K, m = m, o = { seed = 1 } }, 2, L), {}
+      assert.same({ K + 1, 0 }, { #list, list[1] })
+      for k = 2, K + 1 do count[list[k]] = (count[list[k]] or 0) + 1 end
+      local expected = K / (most - least + 1)
+      for shift = 0, L do
+        local n = count[shift] or 0
+        if shift < least or shift > most then assert.equal(0, n, shift)
+        else assert.is_true(math.abs(n - expected) < 5 * math.sqrt(expected), ('%d: %d'):format(shift, n)) end
+      end
+    end
+    -- other segments, other shifts
+    local e = { K = 9, m = 1, o = { seed = 1 } }
+    assert.not_same(pac.segments.shifts(e, 1, 1000), pac.segments.shifts(e, 2, 1000))
+  end)
+
+  it('refuse a min_shift that leaves a segment no two shifts', function()
+    local o = { segment_length = 17, n_perm = 9 }
+    local n = pac.plan(T, with(o)).engine.segment
+    assert.equal(0, n % 2)
+    o.min_shift = n / 2 - 1
+    assert.equal(o.min_shift, pac.plan(T, with(o)).min_shift)
+    o.min_shift = n / 2
+    local text = support.message(function() pac.plan(T, with(o)) end)
+    assert.truthy(text:find(('a segment has %d'):format(n), 1, true), text)
+  end)
+
   it('are the default of long rows alone, and said', function()
     local plan = pac.plan(2 ^ 21, with { fs = 1000, n_perm = 200 })
     assert.is_true(plan.options.segment_length <= 60)
+    assert.equal(math.ceil(2 ^ 21 / 60000), plan.engine.count) -- of a minute at most, as few as there can be
     assert.truthy(table.concat(plan.warnings, '\n'):find('segments of', 1, true))
     assert.is_nil(pac.plan(2 ^ 20, with { n_perm = 200 }).options.segment_length)
     assert.is_nil(pac.plan(2 ^ 21, with { surrogate = 'exhaustive' }).engine.segment)

@@ -49,6 +49,16 @@ describe('pac.steady', function()
     local s = pac.source.wrap(two, { fs = 250, axes = 'CT' })
     local r = pac.source.run(pac.plan(s.T, with(250)), s)
     assert.is_string(pac.steady.note({ options = { surrogate = 'time_lag' } }, s, r))
+    -- a rhythm in noise: more than half of its phase is left after shifts, or less
+    local band = { pha_bands_hz = { { 4, 8 } } }
+    assert.truthy(notes(rhythm(4, 5000):reshape(1, -1), band):find 'steady')
+    local weak = rhythm(6, 5000):reshape(1, -1)
+    assert.is_true(pac.steady.share(weak, { 4, 8 }, 250)[1]:item() > 3 / math.sqrt(4 * 5000 / 250))
+    assert.is_nil(notes(weak, band):find 'steady')
+    -- in a short recording noise is left after shifts too: what exceeds one half there is chance
+    local short = mc.randn({ 6, 250 }, { seed = 11 })
+    assert.is_true(mc.any(mc.gt(pac.steady.share(short, { 4, 8 }, 250), 0.5)))
+    assert.is_nil(notes(short, { pha_bands_hz = { { 4, 8 } } }):find 'steady')
     assert.is_nil(pac.steady.note({ options = { surrogate = 'swap_trials' } }, s, r))
   end)
 end)

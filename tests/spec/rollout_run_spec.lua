@@ -39,8 +39,9 @@ local function write(name, text)
   f:close()
   return path(name)
 end
-local function script(args)
-  local pipe = io.popen(('MASCON_PROGRESS=0 %s scripts/rollout.lua %s 2>&1; echo "<$?>"'):format(quote(PROGRAM), args))
+local function script(args, before)
+  local pipe = io.popen(('MASCON_PROGRESS=0 %s %s scripts/rollout.lua %s 2>&1; echo "<$?>"'):format(before or '',
+    quote(PROGRAM), args))
   local text = pipe:read '*a'
   pipe:close()
   local out, status = text:match '^(.*)<(%d+)>\n$'
@@ -132,9 +133,39 @@ describe('rollout, a run', function()
     local film = assert(io.open(path 'v.gif', 'rb')):read '*a'
     assert.equal('GIF89a', film:sub(1, 6))
     assert.equal(6, select(2, film:gsub('\33\249\4', ''))) -- a frame per state
-    out, status = script(('view %s --row 1 --output %s'):format(quote(path 'a.h5'), quote(path 'v.mp4')))
+    out, status = script(('view %s --row 1 --output %s'):format(quote(path 'a.h5'), quote(path 'v.tif')))
     assert.equal(1, status)
-    assert.matches('must end in', out)
+    assert.matches('must end in %.svg or %.png', out)
+    out, status = script(('view %s --row 1 --output %s'):format(quote(path 'a.h5'), quote(path 'f-%02d.svg')))
+    assert.equal(0, status, out)
+    assert.matches('f%-00%.svg to %S*f%-05%.svg', out)
+    local bars = {}
+    for t = 0, 5 do
+      local text = assert(io.open(path(('f-%02d.svg'):format(t)))):read '*a'
+      assert.matches('t = ' .. t, text)
+      bars[t] = text
+    end
+    assert.is_true(bars[1] ~= bars[5])
+    -- a program that stands for ffmpeg: what it gets is the GIF
+    os.execute('mkdir -p ' .. quote(path 'bin'))
+    write('bin/ffmpeg', '#!/bin/sh\nfor last; do :; done\nwhile [ "$1" != -i ]; do shift; done\ncp "$2" "$last"\n')
+    os.execute('chmod 700 ' .. quote(path 'bin/ffmpeg'))
+    local movie = ('view %s --row 1 --output %s'):format(quote(path 'a.h5'), quote(path 'v.mp4'))
+    out, status = script(movie, 'PATH=' .. quote(path 'bin') .. ':$PATH')
+    assert.equal(0, status, out)
+    assert.equal(film, assert(io.open(path 'v.mp4', 'rb')):read '*a')
+    os.remove(path 'v.mp4')
+    write('bin/ffmpeg', '#!/bin/sh\necho no codec >&2; exit 1\n')
+    out, status = script(movie, 'PATH=' .. quote(path 'bin') .. ':$PATH')
+    assert.equal(1, status, out)
+    assert.matches('v%.mp4: ffmpeg failed', out)
+    assert.is_nil(io.open(path 'v.mp4'))
+    assert.is_nil(io.open(path 'v.mp4.tmp.gif'))
+    if os.execute 'command -v ffmpeg > /dev/null 2>&1' ~= 0 then
+      out, status = script(movie)
+      assert.equal(1, status, out)
+      assert.matches('ffmpeg makes MP4 files and is not there; install it, or give a name in %.gif', out)
+    end
     out, status = script('bench --total-samples 2 --config ' .. quote(path 'c.yaml'))
     assert.equal(0, status, out)
     assert.matches('L%d b%d k%d gelu', out)
@@ -169,6 +200,7 @@ describe('rollout, a run', function()
     fails('--seed 8 --resume', 'another configuration')
     fails('--seed 8', 'another configuration', '--overwrite')
     assert.equal(1, #store.parts(out, hash))
+    write('one.h5.parts/rows-trial.h5.tmp-a1b2c3', 'left by a killed writer')
     write('one.html', 'mine')
     fails('--resume', 'one.html is there already')
     os.remove(path 'one.html')
@@ -177,6 +209,7 @@ describe('rollout, a run', function()
     local plain = path 'plain.h5'
     assert.equal(0, select(2, script(('generate --config %s --output %s'):format(quote(path 'c.yaml'), quote(plain)))))
     same(plain, out)
+    assert.is_false(mc.file.exists(store.folder(out)))
     -- parts that are changed in their middle, cut, empty, of other rows: made anew, and a part without a sum
     os.remove(out)
     os.remove(path 'one.html')
@@ -292,6 +325,72 @@ describe('rollout, a run', function()
     assert.matches('cannot be read', out)
   end)
 
+  it('writes finished rows as it goes, so that a stop costs the operators under way alone', function()
+    finally(mc.rollout.features.forget)
+    local config, store = mc.rollout.config.load(path 'c.yaml', {}), mc.rollout.store
+    local points, out = mc.rollout.sampling.points(config, 1, 8), path 'go.h5'
+    local hash, steps, under = mc.rollout.generate.hash(config, 0, 7), 0, nil
+    local PARTS = { 'params', 'inputs', 'status', 'bad_step', 'temporal', 'summary', 'aggregated', 'filtered' }
+    assert(mc.file.make_folder(store.folder(out)))
+    mc.scope(function()
+      local seen = {}
+      local all = mc.rollout.generate.batch(config, points, 0, 7, { every = 0, step = function() steps = steps + 1 end,
+        part = function(rows)
+          local kept = { first = rows.first, last = rows.last, temporal = mc.keep(rows.temporal:copy()) }
+          seen[#seen + 1] = kept
+          store.put(out, hash, rows)
+          local held = 0
+          for _, p in ipairs(store.parts(out, hash)) do held = held + p.last - p.first + 1 end
+          under = steps - held -- rows that a kill would lose here
+          assert.is_true(under >= 0)
+        end })
+      assert.is_true(#seen >= 4, tostring(#seen))
+      assert.equal(0, under)
+      for _, name in ipairs(PARTS) do assert.equal(8, all[name].shape[1], name) end
+      for _, k in ipairs(seen) do
+        assert.is_true(mc.array_equal(mc.where(mc.isnan(k.temporal), 0, k.temporal),
+          (function(t) return mc.where(mc.isnan(t), 0, t) end)(all.temporal[{ { k.first + 1, k.last + 1 } }])))
+        k.temporal:release()
+      end
+    end)
+    local held = 0
+    for _, p in ipairs(store.parts(out, hash)) do held = held + p.last - p.first + 1 end
+    assert.is_true(held < 8 and held >= 4) -- the last operators are under way
+    local text, status = script(('generate --config %s --output %s'):format(quote(path 'c.yaml'), quote(out)))
+    assert.equal(1, status)
+    assert.matches(held .. ' finished rows', text)
+    text, status = script(('generate --config %s --output %s --resume --save-every 0 --batch-size 8'):format(
+      quote(path 'c.yaml'), quote(out)))
+    assert.equal(0, status, text)
+    assert.matches('%% of it writing', text)
+    local plain = path 'go-plain.h5'
+    assert.equal(0, select(2, script(('generate --config %s --output %s --batch-size 8 --save-every 0'):format(
+      quote(path 'c.yaml'), quote(plain)))))
+    same(plain, out)
+    assert.is_false(mc.file.exists(store.folder(out)))
+  end)
+
+  it('has a surrogate that says which features parameters do not give, without filtered rows', function()
+    local out, status = script(('generate --config %s --total-samples 18 --output %s --quiet --set %s'):format(
+      quote(path 'c.yaml'), quote(path 'sur.h5'), 'simulation.limits.gflop=0.02'))
+    assert.equal(0, status, out)
+    local f = mc.open(path 'sur.h5')
+    local kept = mc.eq(f:dataset '/metadata/filtered':read(), 0):to('f64'):sum():item()
+    f:close()
+    assert.is_true(kept >= 10 and kept < 18, tostring(kept))
+    local line = 'MASCON_PROGRESS=0 %s scripts/rollout_surrogate.lua %s --out %s --epochs 2 --quiet --field 2>&1'
+    local pipe = io.popen(line:format(quote(PROGRAM), quote(path 'sur.h5'), quote(path 'sur')))
+    local text = pipe:read '*a'
+    pipe:close()
+    local train, test, P = text:match '(%d+) rows to train on, (%d+) to test; (%d+) parameters'
+    assert.equal(kept, tonumber(train) + tonumber(test), text)
+    assert.equal(9, tonumber(P)) -- seven of the space, two types of field
+    assert.matches('invariant_drift%s+%d+%s+%-?[%d.]+%s+%-?[%d.]+', text)
+    assert.matches('parameters do not say %(R2 below 0%.05%): %a', text)
+    assert.matches('field.structured', text)
+    assert.matches('^feature,category,explained\n', mc.file.read(path 'sur/scores.csv'))
+  end)
+
   it('rolls out u_afno operators, with opt-in features', function()
     local text = CONFIG:gsub('OUT', function() return path 'u.h5' end):gsub('simulation:', 'simulation:\n' ..
       '  operator_type: u_afno', 1):gsub('  evolution:', '  u_afno:\n    modes: { type: integer, bounds: [2, 8] }\n' ..
@@ -328,7 +427,7 @@ describe('rollout, a run', function()
     out, status = learn ''
     assert.equal(0, status, out)
     assert.matches('13 rows to train on, 3 to test; 7 parameters, %d+ of 110 features', out)
-    assert.matches('\nall +%d+ +%-?%d+%.%d+\n', out)
+    assert.matches('\nall +%d+ +%-?%d+%.%d+ ', out)
     local p, f = mc.load(path 'learned/predictions.npz'), mc.load(path 'learned/surrogate.npz')
     assert.same(p.want.shape, p.got.shape)
     -- what was to be predicted is the file's column, back on its scale

@@ -300,6 +300,71 @@ describe('rollout, the conformance list', function()
       'rollout.operator.together: operators must have the same key')
   end)
 
+  it('says how the layers of an operator are computed, and takes sums as they are written when told to', function()
+    mc.scope(function()
+      local arch = set.arch(4, 24, 3, 'instance', 'gelu')
+      local function all()
+        local out = {}
+        for i, w in ipairs(rollout.operator.ways(arch, 2, 3)) do out[i] = w.way end
+        return out
+      end
+      local W, P, D = "Winograd's tiles of 4 x 4", 'products of matrices', 'direct sums'
+      arch.grid = 32
+      assert.same({ D, W, W, W, W, D, W, W, D, W, W, D }, all()) -- of several operators no product of matrices
+      local lines = rollout.operator.explain(arch)
+      assert.equal(12, #lines)
+      assert.matches("^first       24 %->  48 channels, 3 x 3 taps, 32 x 32: Winograd's tiles of 4 x 4, %S+ %a+ beside",
+        lines[4])
+      assert.matches('^projection.*' .. P, lines[6])
+      local x = mc.randn({ 1, 3, 32, 32 }, { seed = 3 }):to 'f32'
+      local w = rollout.operator.weights(arch, 5, 1)
+      local want, direct = rollout.operator.build(arch, w)(x), rollout.operator.build(arch, w, { direct = true })(x)
+      assert.is_false(mc.array_equal(want, direct))
+      assert.is_true((want - direct):abs():max():item() < 1e-4)
+    end)
+  end)
+
+  it('takes the memory that it says, and no more with every row', function()
+    finally(rollout.features.forget)
+    local function config(layers, base, kernel, grid, T)
+      local function one(v) return { type = 'choice', choices = { v } } end
+      return rollout.config.of { metadata = { name = 'a' }, parameter_space = { architecture = {
+        base_channels = one(base), kernel_size = one(kernel), num_layers = one(layers) },
+        operator = { grid_size = one(grid) }, stochastic = { noise_scale = one(0.01) } },
+        sampling = { total_samples = 400, batch_size = 20, strategy = 'random' },
+        simulation = { num_timesteps = T, num_realizations = 2 }, dataset = { output_path = 'none.h5' } }
+    end
+    for _, c in ipairs { { 2, 24, 3, 64 }, { 4, 32, 3, 32 }, { 3, 24, 7, 32 } } do
+      local one = config(c[1], c[2], c[3], c[4], 3)
+      local points = rollout.sampling.points(one, 1, 1)
+      local before = mc.memory().live
+      mc.reset_peak_memory()
+      mc.scope(function() rollout.generate.row(one, 0, points[1]:totable()) end)
+      local took, said = mc.memory().peak - before, rollout.generate.bytes(one, points)
+      assert.is_true(took < 1.2 * said and took > 0.4 * said, ('L%d b%d k%d: %.1f MiB, said %.1f'):format(c[1], c[2],
+        c[3], took / 2 ^ 20, said / 2 ^ 20))
+    end
+    local many = config(2, 16, 3, 64, 4) -- side by side: layers use again what the ones before them had
+    many.sampling.batch_size = 6
+    local points = rollout.sampling.points(many, 1, 6)
+    local indices, us, before = {}, {}, mc.memory().live
+    for i = 1, 6 do indices[i], us[i] = i - 1, points[i]:totable() end
+    mc.reset_peak_memory()
+    mc.scope(function() rollout.generate.rows(many, indices, us) end)
+    local took, said = mc.memory().peak - before, rollout.generate.bytes(many, points)
+    assert.is_true(took < 1.2 * said, ('side by side: %.1f MiB, said %.1f'):format(took / 2 ^ 20, said / 2 ^ 20))
+    local small = config(2, 4, 3, 8, 3)
+    local all, held = rollout.sampling.points(small, 1, 400), nil
+    for first = 0, 380, 20 do
+      mc.scope(function() rollout.generate.batch(small, all, first, first + 19) end)
+      collectgarbage()
+      collectgarbage()
+      local live = mc.memory().live
+      if first == 100 then held = live end
+      if held then assert.is_true(live <= held + 2 ^ 14, ('row %d: %d bytes more'):format(first, live - held)) end
+    end
+  end)
+
   it('stores tensors between layers in 16 bits, and in f32 where f16 does not reach', function()
     mc.scope(function()
       local x = mc.randn({ 2, 3, 16, 16 }, { seed = 4 }):to 'f32'

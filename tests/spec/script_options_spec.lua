@@ -1,5 +1,7 @@
 -- script_options_spec.lua - the tables of options of scripts: every option says when it does something, and one check
 -- refuses it everywhere else.
+local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
+local script, process = support.load 'script', support.load 'process'
 local mc = require 'mascon'
 
 --- The declaration that a script gives to mc.args.parse.
@@ -57,6 +59,31 @@ for path, always in pairs(ALWAYS) do
     end)
   end)
 end
+
+describe('a line of words', function()
+  local spec = { name = 'demo', positional = 2, options = { { 'top', 'count', 'rows' }, { 'all', 'flag', 'all' } } }
+
+  it('holds names with dashes after --', function()
+    for _, argv in ipairs { { '--', '-x', '--top' }, { '-x', '--', '--top' } } do
+      local o, given = mc.args.parse(argv, spec)
+      assert.same({ '-x', '--top' }, o)
+      assert.same({}, given)
+    end
+    local o = mc.args.parse({ '--all', '--', '--help' }, spec)
+    assert.same({ '--help', all = true }, o)
+  end)
+
+  it('that names no option is refused in a sentence, in every script', function()
+    for _, name in ipairs { 'pac', 'autoreject', 'rollout', 'xpcs', 'surrogate', 'train' } do
+      local r = process.shell(('%s scripts/%s.lua --=3'):format(script.program, name))
+      assert.equal(2, r.status, r.text)
+      assert.is_truthy(r.text:find(('^%s: option %%-%%- is unknown[^\n]*\n$'):format(name)), r.text)
+      r = process.shell(('%s scripts/%s.lua -- --no-such-file.npz'):format(script.program, name))
+      assert.is_nil(r.text:find('.lua:', 1, true), r.text)
+      assert.is_true(r.status == 1 or r.status == 2, r.text)
+    end
+  end)
+end)
 
 describe('mc.pac.compute', function()
   it('notes each option that does nothing beside the others, and no other', function()

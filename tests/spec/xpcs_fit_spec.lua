@@ -250,7 +250,10 @@ describe('xpcs.fit', function()
     assert.equal(5 * 28 * 28, old.n_points)
     near(2 * r.chi2, old.chi2, 1e-8)
     near(r.errors.D0 / math.sqrt(2), old.errors.D0, 1e-6)
-    local guess = xpcs.fit(b, { initial = START_B })
+    assert.is_false(xpcs.fit(b, { initial = START_B }).sigma_is_default) -- the data say it
+    local unknown = {}
+    for k, v in pairs(B) do unknown[k] = k ~= 'sigma' and v or nil end
+    local guess = xpcs.fit(xpcs.data.of(unknown), { initial = START_B })
     assert.is_true(guess.sigma_is_default)
     near(r.errors.D0 * math.sqrt(r.reduced_chi2), guess.errors.D0, 1e-4)
     assert.is_truthy(table.concat(guess.warnings, ' '):find('no sigma was given', 1, true))
@@ -407,6 +410,7 @@ end)
 describe('a fit that does not describe the data', function()
   local function made(sigma)
     local s = xpcs.simulate { n = 40, dt = 0.1, phi = { 0 }, physics = { 5000, -0.3, 100 }, sigma = 0.01, seed = 3 }
+    s.sigma = nil
     return xpcs.data.of(s), { sigma = sigma or 0.01 }
   end
 

@@ -100,4 +100,168 @@ describe('xpcs.joint', function()
     assert.same({ r.verdict.sentences[1], r.iterations }, { t.verdict[1], t.iterations })
     assert.is_true(#t.data_sets[1].verdict > 0)
   end)
+
+  --- Two data sets without a sigma of their own.
+  local function bare()
+    local list = {}
+    for i, s in ipairs(sets) do list[i] = xpcs.data.of { c2 = s.c2, phi = s.phi, t = s.t, q = s.q, dt = s.dt } end
+    return list
+  end
+
+  --- Standard error of D0 for sigma as it is given.
+  local function scale(r)
+    for a, name in ipairs(r.names) do if name == 'D0' then return math.sqrt(r.spectrum.covariance[a][a]) end end
+  end
+
+  it('takes sigma as known for all data sets or for none, and refuses a mix in any order', function()
+    local list = bare()
+    for i = 1, 2 do
+      local each = { {}, {} }
+      each[i].sigma = 0.004
+      for _, absolute in ipairs { 'none', true, false } do
+        local o = { each = each }
+        if absolute ~= 'none' then o.absolute_sigma = absolute end
+        local ok, why = pcall(xpcs.joint.fit, list, o)
+        assert.is_false(ok)
+        assert.is_truthy(why:find(('data set %d has no sigma and data set %d has one'):format(3 - i, i), 1, true), why)
+      end
+    end
+    local given = xpcs.joint.fit(list, { each = { { sigma = 0.004 }, { sigma = 0.004 } } })
+    assert.same({ true, false }, { given.absolute_sigma, given.sigma_is_default })
+    near(1, given.errors.D0 / scale(given), 1e-12)
+    local assumed = xpcs.joint.fit(list, {})
+    assert.same({ false, true, 'untested' }, { assumed.absolute_sigma, assumed.sigma_is_default, assumed.quality_flag })
+    near(math.sqrt(given.reduced_chi2), assumed.errors.D0 / given.errors.D0, 1e-6)
+  end)
+
+  it('takes absolute_sigma, of all data sets alike', function()
+    local list = bare()
+    for _, case in ipairs { { 0.008, false }, { nil, true }, { 0.008, true }, { nil, false } } do
+      local r = xpcs.joint.fit(list, { sigma = case[1], absolute_sigma = case[2] })
+      local what = ('%s %s'):format(tostring(case[1]), tostring(case[2]))
+      assert.equal(case[2], r.absolute_sigma, what)
+      near(case[2] and 1 or math.sqrt(r.reduced_chi2), r.errors.D0 / scale(r), 1e-12, what)
+      for _, one in ipairs(r.fits) do
+        assert.equal(case[2], one.absolute_sigma, what)
+        assert.equal(r.errors.D0, one.errors.D0, what)
+        assert.equal(r.sigma_is_default, one.sigma_is_default)
+      end
+      if not (case[1] and case[2]) then assert.equal('untested', r.quality_flag, what) end
+    end
+  end)
+
+  it('counts both triangles for all data sets, as a single fit does', function()
+    local o, twice = { sigma = 0.004 }, { sigma = 0.004, legacy_counting = true }
+    local plain, both = xpcs.joint.fit(data, o), xpcs.joint.fit(data, twice)
+    near(2 * plain.chi2, both.chi2, 1e-12 * both.chi2)
+    near(both.chi2, both.fits[1].chi2 + both.fits[2].chi2, 1e-12 * both.chi2)
+    assert.equal(2 * 2 * 30 * 30, both.n_points)
+    assert.equal(both.n_points, both.fits[1].n_points + both.fits[2].n_points)
+    local single = xpcs.fit(data[1], twice).errors.D0 / xpcs.fit(data[1], o).errors.D0
+    near(single, both.errors.D0 / plain.errors.D0, 1e-9)
+    assert.equal(both.errors.D0, both.fits[2].errors.D0)
+  end)
+
+  it('refuses for a data set alone what belongs to the whole fit', function()
+    for name, v in pairs { loss = 'huber', absolute_sigma = false, legacy_counting = true, max_nfev = 7 } do
+      local ok, why = pcall(xpcs.joint.fit, data, { sigma = 0.004, each = { {}, { [name] = v } } })
+      assert.is_false(ok)
+      assert.is_truthy(why:find(('each[2] holds %s, which belongs to all data sets'):format(name), 1, true), why)
+    end
+  end)
+
+  it('gives a tied parameter the error of all data', function()
+    local r = xpcs.joint.fit(data, { sigma = 0.004, ties = { D_offset = { to = 'D0', factor = -0.136 } } })
+    for _, one in ipairs(r.fits) do
+      assert.equal(r.errors.D0, one.errors.D0)
+      near(0.136 * r.errors.D0, one.errors.D_offset, 1e-12 * r.errors.D0)
+      for _, q in ipairs(one.parameters) do
+        if q.name == 'D_offset' then assert.same({ 'tied', one.errors.D_offset }, { q.state, q.error }) end
+      end
+    end
+  end)
+
+  it('gives no error beyond the range of the bounds, in the whole and in each data set', function()
+    local r = xpcs.joint.fit(data, { sigma = 0.004, bounds = { D_offset = { 299, 301 } } })
+    for a, name in ipairs(r.names) do
+      if name == 'D_offset' then assert.is_true(math.sqrt(r.covariance[a][a]) > 2) end
+    end
+    assert.equal(math.huge, r.errors.D_offset)
+    assert.is_truthy(xpcs.joint.table(r):find('D_offset[^\n]*not determined'))
+    for _, one in ipairs(r.fits) do assert.equal(math.huge, one.errors.D_offset) end
+  end)
+
+  it('has the chi2 of the residuals themselves under a robust loss', function()
+    local r = xpcs.joint.fit(data, { sigma = 0.004, scaling = 'averaged', loss = 'cauchy' })
+    local inside, sum = mc.gt(mc.triu(mc.ones { 30, 30 }, 1), 0), 0
+    for i, s in ipairs(sets) do
+      local kd, own = xpcs.model.constants(s), 0
+      for f = 1, 2 do
+        local m = xpcs.model.c2({ t = s.t, kd = kd, physics = { r.values.D0, r.values.alpha, r.values.D_offset } },
+          s.phi[f], r.values[('contrast[set %d]'):format(i)], r.values[('offset[set %d]'):format(i)])
+        local d = ((m - s.c2[f]) / 0.004)[inside]
+        own = own + mc.sum(d * d):item()
+      end
+      near(own, r.fits[i].chi2, 1e-9 * own)
+      sum = sum + own
+    end
+    near(sum, r.chi2, 1e-9 * sum)
+    near(sum / r.dof, r.reduced_chi2, 1e-9)
+    assert.is_true(2 * r.point.cost < 0.9 * sum)
+  end)
+
+  it('starts from the end of each data set: one that went astray takes no other along', function()
+    -- where D is cut off at every time, no derivative leads back
+    local astray = { initial = { D0 = 100, alpha = -2, D_offset = -1e5 } }
+    local want = xpcs.joint.fit(data, { sigma = 0.004 })
+    assert.is_true(xpcs.fit(data[1], { sigma = 0.004, initial = astray.initial }).chi2 > 2 * want.chi2)
+    for _, each in ipairs { { astray, {} }, { {}, astray } } do
+      near(want.chi2, xpcs.joint.fit(data, { sigma = 0.004, each = each }).chi2, 1e-6 * want.chi2)
+    end
+  end)
+
+  it('moves along the ridge of shared parameters once', function()
+    local n = #xpcs.fit(data[1], { sigma = 0.004 }).problem.ridges
+    assert.equal(1, n)
+    for shared, count in pairs { all = n, none = 2 * n } do
+      local r = xpcs.joint.fit(data, { sigma = 0.004, shared = shared == 'none' and {} or nil })
+      assert.equal(count, #r.problem.ridges, shared)
+    end
+  end)
+
+  it('has the errors of independent noise, and says so of each data set whose noise is correlated', function()
+    local list = {}
+    for i, s in ipairs(sets) do -- what the two times of a pair share
+      local frames = mc.randn { 30, seed = 7 + i } * 0.004
+      local both = s.c2 + frames:reshape(1, 30, 1) + frames:reshape(1, 1, 30)
+      list[i] = xpcs.data.of { c2 = both, phi = s.phi, t = s.t, q = s.q, dt = s.dt }
+    end
+    local o = { sigma = 0.007 }
+    local r = xpcs.joint.fit(list, o)
+    for i, one in ipairs(r.fits) do
+      local alone = xpcs.fit(list[i], o)
+      assert.is_true(alone.noise.factor > 1.5 and alone.covariance_by:find 'correlated' ~= nil)
+      assert.is_true(one.noise.correlated)
+      assert.is_nil(one.noise.factor)
+      assert.equal(r.errors.D0, one.errors.D0)
+      near(scale(r), one.errors.D0, 1e-12 * scale(r))
+      local words = table.concat(one.verdict.sentences, '\n')
+      assert.is_truthy(words:find('take them as independent and are too small', 1, true), words)
+    end
+  end)
+
+  it('of data whose shear is weighed has no test by reduced chi2, as a single fit has none', function()
+    local list = {}
+    for i, q in ipairs { 0.005, 0.007 } do
+      list[i] = xpcs.data.of(xpcs.simulate { n = 30, q = q, dt = 0.1, gap = 2e6, phi = { -40, 0, 40, 80 },
+        physics = { 1000, -0.3, 20, 3e-3, -0.2, 1e-4, -6 }, sigma = 0.004, seed = i })
+    end
+    for _, weighting in ipairs { false, true } do
+      local o = { sigma = 0.003, shear_weighting = weighting or nil }
+      for _, r in ipairs { xpcs.fit(list[1], o), xpcs.joint.fit(list, o) } do
+        assert.is_true(r.reduced_chi2 > 1.5)
+        assert.equal(weighting, xpcs.verdict.misfit(r) == nil)
+      end
+    end
+  end)
 end)

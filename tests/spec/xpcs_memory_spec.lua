@@ -51,18 +51,19 @@ describe('peak memory of scripts/xpcs.lua', function()
       if bytes < bound then break end
     end
     assert.is_true(bytes < bound, ('%g of %g MiB'):format(bytes / MIB, bound / MIB))
-    return text
+    return text, bytes
   end
 
   local function run(words, bound)
-    local text = least_of(('%s --static-mode --q 0.0054 --dt 0.1 --sigma 0.01 --fixed alpha=1e-4 --quiet '
+    local text, bytes = least_of(('%s --static-mode --q 0.0054 --dt 0.1 --sigma 0.01 --fixed alpha=1e-4 --quiet '
       .. '--threads 2 --overwrite --output-dir %s/out %s'):format(data, folder, words), bound)
-    return mc.load(folder .. '/out/nlsq/parameters.json'), text
+    return mc.load(folder .. '/out/nlsq/parameters.json'), text, bytes
   end
 
   it('stays within the matrices as f32 and 300 MB, and within the plan', function()
     local plan = mc.xpcs.plan.cost { n = N - 1, F = F, dtype = 'f64', mode = 'static' }
-    local p = run('', math.min(4 * F * N ^ 2 + 3e8, 1.3 * plan.bytes + 64 * MIB))
+    local p, _, bytes = run('', math.min(4 * F * N ^ 2 + 3e8, 1.3 * plan.bytes + 64 * MIB))
+    assert.is_true(plan.bytes < 2 * bytes + 64 * MIB, ('%g MiB said, %g used'):format(plan.bytes / MIB, bytes / MIB))
     assert.equal('QR', p.covariance.method)
   end)
 

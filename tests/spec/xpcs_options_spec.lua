@@ -330,6 +330,11 @@ describe('the cache', function()
     assert.is_nil(d.packed)
     refused(function() xpcs.open(path, { q = 0.01, dt = 0.1, max_memory = 2 ^ 20 }) end, 'max_memory is 1 MiB',
       'need at least')
+    local _, why = pcall(xpcs.open, path, { q = 0.01, dt = 0.1, max_memory = 1 })
+    local least = tonumber(tostring(why):match 'need at least (%d+) MiB')
+    assert.equal(89, xpcs.open(path, { q = 0.01, dt = 0.1, max_memory = least * 2 ^ 20 }).n)
+    refused(function() xpcs.open(path, { q = 0.01, dt = 0.1, max_memory = (least - 1) * 2 ^ 20 }) end,
+      ('need at least %d MiB'):format(least))
   end)
 
   it('refuses names that lead elsewhere', function()

@@ -34,6 +34,13 @@ describe('xpcs.own', function()
   end)
   teardown(function() s, d = nil, nil end)
 
+  it('says what is wrong in a function of tied', function()
+    local ok, why = pcall(xpcs.own.fit, d, anomalous(kd), { p0 = { D0 = 3000, alpha = -0.2 },
+      tied = { alpha = function(p) return p.none * 2 end } })
+    assert.is_false(ok)
+    assert.matches('the function of tied that gives alpha fails: .*none', tostring(why))
+  end)
+
   it('reaches the least-squares solution of residuals written out', function()
     local o = { p0 = { D0 = 3000, alpha = -0.2 }, bounds = { D0 = { 100, 1e5 } }, sigma = { 0.004, 0.005 },
       scaling = 'individual' }
@@ -165,6 +172,17 @@ describe('xpcs.own', function()
     assert.has_error(function() xpcs.model_file.fit(d, m, { bounds = { E = { 0, 1 } } }) end)
   end)
 
+  it('takes bounds of contrast and offset for those of every angle, and starts within them', function()
+    for scaling, key in pairs { averaged = 'offset', individual = 'offset_2' } do
+      local o = { scaling = scaling, sigma = 0.004, initial = {}, bounds = { offset = { 1.02, 1.03 } } }
+      local r = xpcs.model_file.fit(d, { g1 = anomalous(kd), p0 = { D0 = 3000, alpha = -0.2 } }, o)
+      local found
+      for _, q in ipairs(r.parameters) do if q.name == key then found = q end end
+      assert.same({ 1.02, 1.03, 'lower' }, { found.low, found.high, found.at_bound })
+      near(1.02, found.value, 1e-6, key)
+    end
+  end)
+
   it('names the place where a function of Lua got a tensor', function()
     local function tail(p, t1, t2) return math.exp(-p.rate * (t2 - t1)) end
     local function inside(p, t1, t2)
@@ -176,5 +194,77 @@ describe('xpcs.own', function()
       assert.is_false(ok)
       assert.is_truthy(why:find 'xpcs_own_spec%.lua:%d+' and why:find('mc.exp', 1, true), why)
     end
+  end)
+end)
+
+describe('a model of a file that does what no model may', function()
+  local process = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests')
+    .. '/support/init.lua').load 'process'
+  local model_file = require 'workflows.xpcs.model_file'
+  local folder, d
+  setup(function()
+    folder = process.folder()
+    d = xpcs.data.of(xpcs.generate.set 'A')
+  end)
+  teardown(function()
+    process.remove(folder)
+    d = nil
+  end)
+
+  local HEAD, G1 = 'local mc = require "mascon"\nlocal n = 0\n', 'return mc.exp(-p.rate * (t2 - t1))'
+  local function path_of(before, inside)
+    local path = folder .. '/m.lua'
+    process.write(path, ('%s%s\nreturn { p0 = { rate = 0.1 }, g1 = function(p, t1, t2)\n  n = n + 1\n  %s\n  %s\n'
+      .. 'end }\n'):format(HEAD, before, inside, G1))
+    return path
+  end
+
+  --- The message of reading and fitting the model.
+  local function message(before, inside)
+    local path = path_of(before, inside)
+    local ok, why = pcall(function() return model_file.fit(d, model_file.read(path), { sigma = 0.004 }) end)
+    assert.is_false(ok)
+    assert.is_truthy(tostring(why):find('xpcs: the model ' .. path, 1, true), tostring(why))
+    return why
+  end
+
+  local BAD = {
+    { 'error({})', 'error was called with a table; give it a text that says what is wrong' },
+    { 'error()', 'error was called with nothing; give it a text that says what is wrong' },
+    { 'error { message = "no sample" }', 'no sample' },
+    { 'coroutine.yield(1)', 'coroutine.yield is called, and a model returns its values at once' },
+    { 'os.exit(7)', 'os.exit is called, and a model does not end the program' },
+  }
+  for _, case in ipairs(BAD) do
+    it(('is told so with its file, at once and later: %s'):format(case[1]), function()
+      for _, where in ipairs { { case[1], '' }, { '', case[1] }, { '', ('if n > 1 then %s end'):format(case[1]) } } do
+        local why = message(unpack(where))
+        assert.is_truthy(why:find(case[2], 1, true), why)
+      end
+    end)
+  end
+
+  it('may read its parameters by name and in turn, and not write them', function()
+    for _, line in ipairs { 'p.rate = 3', 'p.other = 3', 'if n > 1 then p.rate = 3 end' } do
+      local why = message('', line)
+      assert.is_truthy(why:find('is assigned, and the parameters are the fit', 1, true), why)
+    end
+    local path = path_of('', 'local sum = 0\n  for _, v in pairs(p) do sum = sum + v end\n  p = { rate = sum }')
+    assert.is_true(model_file.fit(d, model_file.read(path), { sigma = 0.004 }).success)
+  end)
+
+  it('leaves the globals of the program alone but for what it assigns', function()
+    local exit, yield = os.exit, coroutine.yield
+    model_file.read(path_of('local t = os.time() assert(type(t) == "number")', ''))
+    assert.is_true(exit == os.exit and yield == coroutine.yield)
+  end)
+
+  it('that names no unit gets a note, and the table no column of intervals without numbers', function()
+    local r = model_file.fit(d, model_file.read(path_of('', '')), { sigma = 0.004 })
+    assert.is_truthy(table.concat(r.warnings, '\n'):find('the model names no unit of rate', 1, true))
+    assert.is_nil(xpcs.report.table(r):find('interval', 1, true))
+    local m = model_file.read(path_of('', ''))
+    m.units = { rate = '' }
+    assert.is_nil(table.concat(model_file.fit(d, m, { sigma = 0.004 }).warnings, '\n'):find('unit', 1, true))
   end)
 end)

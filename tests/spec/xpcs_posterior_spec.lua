@@ -141,7 +141,9 @@ describe('xpcs.posterior', function()
   end)
 
   it('draws the noise when no sigma was given', function()
-    local r = xpcs.fit(a, { scaling = 'individual' }) -- sigma 0.01 is assumed; it is 0.003 to 0.005
+    local unknown = xpcs.generate.set 'A'
+    unknown.sigma = nil
+    local r = xpcs.fit(xpcs.data.of(unknown), { scaling = 'individual' }) -- sigma 0.01 is assumed; it is 0.003 to 0.005
     local s = posterior.run(r, { draws = 60, warmup = 80, chains = 1 })
     assert.is_true(s.noise_is_free)
     local want = math.sqrt(r.reduced_chi2)
@@ -212,6 +214,7 @@ describe('xpcs.posterior', function()
     local sim = xpcs.simulate { n = 60, dt = 0.1, q = 0.0108, phi = { 0, 30, 60, 90 }, physics = { 1500, -0.4, 200 },
       sigma = 1e-9, seed = 11 }
     local clean = sim.c2
+    sim.sigma = nil
     local function noisy(e) -- a lost frame at the start time that would be taken
       local z = mc.triu(mc.random.normal({ 4, 60, 60 }, { key = 5 }), 1)
       sim.c2 = clean + (z + z:transpose(2, 3)) * e

@@ -126,7 +126,7 @@ describe('errors under a robust loss', function()
     for _, loss in ipairs(LOSSES) do
       local r = fitted(data, { loss = loss, sigma = 0.004 })
       local other = fitted(data, { loss = loss, sigma = 0.008, f_scale = 0.5 })
-      for name, e in pairs(r.errors) do near(e, other.errors[name], 1e-6 * e, loss .. ' ' .. name) end
+      for name, e in pairs(r.errors) do near(e, other.errors[name], 1e-9 * e, loss .. ' ' .. name) end
       local free = fitted(data, { loss = loss, sigma = 0.004, absolute_sigma = false })
       near(r.errors.D0, free.errors.D0, 1e-9 * r.errors.D0, loss)
     end

@@ -170,6 +170,47 @@ describe('xpcs.open', function()
     refused(function() xpcs.open(path, { q = 0.01, dt = 0.1 }) end, 'has no array', 'other')
   end)
 
+  it('says of a q that it is more than a tenth away', function()
+    local path = write 'new' -- the largest q is 0.0062
+    local function said(q)
+      return table.concat(xpcs.open(path, { q = q, dt = 0.1 }).warnings, '\n'):find('is asked for', 1, true) ~= nil
+    end
+    assert.is_false(said(1.099 * 0.0062))
+    assert.is_true(said(1.101 * 0.0062))
+    assert.is_false(said(0.901 * 0.0041))
+    assert.is_true(said(0.899 * 0.0041))
+    for _, q in ipairs { 0.041, 0.054, 0.062 } do
+      warned(xpcs.open(path, { q = q, dt = 0.1 }), '1 1/nm is 0.1 1/A')
+    end
+    local other = table.concat(xpcs.open(path, { q = 0.09, dt = 0.1 }).warnings)
+    assert.is_nil(other:find('1/nm', 1, true))
+  end)
+
+  it('takes another dt than that of the times, and says so from a millionth on', function()
+    local s = xpcs.simulate { n = 20, phi = { 0, 50 }, q = 0.01, dt = 0.1 }
+    local path = folder .. '/steps.npz'
+    mc.save(path, { c2_exp = s.c2, phi_angles_list = mc.tensor(s.phi), t1 = s.t, q = mc.tensor(0.01) })
+    for _, case in ipairs { { 1 + 9e-7, false }, { 1 + 1.1e-6, true }, { 1 - 1.1e-6, true }, { 1.5, true } } do
+      local d = xpcs.open(path, { dt = 0.1 * case[1] })
+      local text = table.concat(d.warnings, '\n')
+      assert.equal(case[2], text:find('is asked for', 1, true) ~= nil, text)
+      assert.is_true(math.abs(d.dt - 0.1 * case[1]) < 1e-12)
+      assert.is_true(math.abs((d.t[20] - d.t[19]):item() - d.dt) < (case[2] and 1e-12 or 1e-7))
+    end
+  end)
+
+  it('drops the first time of an NPZ where it is 0, and none where times begin later', function()
+    local s = xpcs.simulate { n = 20, phi = { 0, 50 }, q = 0.01, dt = 1e-9, first = 0 }
+    local path = folder .. '/late.npz'
+    for _, case in ipairs { { 0, 19, 1e-9 }, { 1e-9, 20, 1e-9 }, { 5e-9, 20, 5e-9 } } do
+      mc.save(path, { c2_exp = s.c2, phi_angles_list = mc.tensor(s.phi), t1 = mc.arange(0, 19) * 1e-9 + case[1],
+        q = mc.tensor(0.01) })
+      local d = xpcs.open(path, {})
+      assert.equal(case[2], d.n)
+      assert.is_true(math.abs(d.t[1]:item() - case[3]) < 1e-15)
+    end
+  end)
+
   it('refuses by name what cannot be read', function()
     local o = { q = 0.0054, dt = 0.1 }
     refused(function() xpcs.open(folder .. '/none.h5', o) end, 'none.h5', 'check the path')

@@ -50,6 +50,14 @@ describe('xpcs.model', function()
     assert.is_true(mc.allclose(grid(LAMINAR, 45), grid(LAMINAR, 225), { rtol = 0, atol = 1e-12 }))
   end)
 
+  it('names the times where D or G is floored, a time below half a step as half a step', function()
+    local t = mc.arange(0, 9) * 0.5 -- D(1e-8) is below 0, D(0.25) is not
+    assert.same({}, xpcs.floor.of(t, { 100, 0.5, -5 }))
+    local cut = xpcs.floor.of(t, { 100, 0.5, -60, 1e-3, 0, -1e-3, 0 })
+    assert.same({ 2, 1, 0, 0 }, { #cut, cut[1].count, cut[1].from, cut[1].to })
+    assert.equal(10, cut[2].count)
+  end)
+
   it('has derivatives that agree with central differences', function()
     local kd, ks = model.constants { q = 0.01, gap = 2e6, dt = 0.25 }
     local p = { 5000, 0.3, 900, 4e-4, -0.25, 1.2e-4, 4 }

@@ -92,7 +92,8 @@ describe('xpcs.state', function()
         engine = engine }
     end
     local with = options()
-    local other = xpcs.data.of { c2 = c, phi = s.phi, t = s.t, q = s.q, dt = s.dt, gap = s.gap, mode = s.mode }
+    local other = xpcs.data.of { c2 = c, phi = s.phi, t = s.t, q = s.q, dt = s.dt, gap = s.gap, mode = s.mode,
+      sigma = s.sigma }
     for _, after in ipairs { 2, 30 } do
       local state = xpcs.state.new(d, with, { dir = folder, every = 0, block_values = 1 })
       local left = after
@@ -101,6 +102,7 @@ describe('xpcs.state', function()
         if left == 0 then error('terminated', 0) end
       end
       assert.is_false(pcall(xpcs.fit, d, options(state.engine)))
+      assert.is_true(xpcs.state.new(other, with, { dir = folder }).resumed, 'until its sums are looked at')
       local r = xpcs.state.fit(other, with, { dir = folder, every = 1e9, block_values = 1 })
       assert.is_false(r.resumed)
       assert.is_truthy(table.concat(r.warnings, '\n'):find('belongs to other data', 1, true))

@@ -26,6 +26,18 @@ function M.lacks(message)
   return message:find('has no form', 1, true) ~= nil or message:find('has a form on the CPU only', 1, true) ~= nil
 end
 
+--- on(what, f): a test on the device, in a scope: f(name); pending with the reason where there is none.
+---@param it function of the spec file, as pending
+function M.tests(it, pending)
+  return function(what, f)
+    it(what, function()
+      local found, reason = M.name()
+      if not found then return pending(reason) end
+      require 'mascon'.scope(f, found)
+    end)
+  end
+end
+
 --- A copy of a call's arguments on the device, tables of tensors included.
 function M.moved(v)
   local mc = require 'mascon'

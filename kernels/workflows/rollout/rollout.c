@@ -148,5 +148,56 @@ static int run_power(const mc_call *c)
     return mc_tasks(kernels()->power[p->dtype == MC_F64], &a, p->shape[0], 0);
 }
 
+/* Operand states f32|f64 [states, channels, g, g]. Result: [states, RO_CROSS(channels)]. */
+static int infer_cross(const mc_call *c)
+{
+    char s[MC_TEXT];
+    const mc_tensor *x = c->in[0];
+    int rc;
+    if (c->nin != 1) return mc_error(MC_EINVAL, "%s: %d operands; give states", c->name, c->nin);
+    if ((rc = float_operand(c, 0, x->dtype)) != 0) return rc;
+    if (x->ndim != 4 || x->shape[1] < 1 || x->shape[2] * x->shape[3] < 2)
+        return mc_error(MC_ESHAPE,
+                        "%s: states are %s; give [states, channels, g, g], g of 2 or more", c->name,
+                        mc_text(s, sizeof s, x));
+    return mc_shape(c, 0, x->dtype, 2, (int64_t[]){ x->shape[0], RO_CROSS(x->shape[1]) });
+}
+
+static int run_cross(const mc_call *c)
+{
+    const mc_tensor *x = c->in[0];
+    const mck_ro_cross a = {
+        .channels = x->shape[1], .n = x->shape[2] * x->shape[3], .x = x->data, .y = mc_result(c, 0)
+    };
+    return mc_tasks(kernels()->cross[x->dtype == MC_F64], &a, x->shape[0],
+                    kernels()->cross_work(a.channels, a.n));
+}
+
+/* Operands fields f32|f64 [fields, g, g], the next ones. Result: [fields, 2]. */
+static int infer_flow(const mc_call *c)
+{
+    int rc;
+    if (c->nin != 2)
+        return mc_error(MC_EINVAL, "%s: %d operands; give fields, and the next ones", c->name,
+                        c->nin);
+    const mc_tensor *x = c->in[0], *y = c->in[1];
+    if ((rc = float_operand(c, 0, x->dtype)) != 0 || (rc = mc_operand(c, 1, x->dtype, 0)) != 0)
+        return rc;
+    if (x->ndim != 3 || x->shape[1] != x->shape[2] || x->shape[1] < 2 || y->ndim != 3 ||
+        y->shape[0] != x->shape[0] || y->shape[1] != x->shape[1] || y->shape[2] != x->shape[2])
+        return odd_shapes(c, "[fields, g, g] with g of 2 or more for both");
+    return mc_shape(c, 0, x->dtype, 2, (int64_t[]){ x->shape[0], 2 });
+}
+
+static int run_flow(const mc_call *c)
+{
+    const mc_tensor *x = c->in[0];
+    const mck_ro_flow a = {
+        .g = x->shape[1], .x = x->data, .next = c->in[1]->data, .y = mc_result(c, 0)
+    };
+    return mc_tasks(kernels()->flow[x->dtype == MC_F64], &a, x->shape[0], 0);
+}
+
 MC_PLUGIN({ "ro_block", infer_block, run_block }, { "ro_state", infer_state, run_state },
-          { "ro_power", infer_power, run_power })
+          { "ro_power", infer_power, run_power }, { "ro_cross", infer_cross, run_cross },
+          { "ro_flow", infer_flow, run_flow })

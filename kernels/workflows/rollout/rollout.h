@@ -46,12 +46,34 @@ typedef struct mck_ro_power {
     void *y;                     /* [field][RO_POWER] */
 } mck_ro_power;
 
+/* States x[state][channel][n places]: correlations [channel][channel] by unbiased spreads, then the
+ * mutual information of each pair of channels in RO_LEVELS bins. */
+enum { RO_LEVELS = 16 };
+#define RO_CROSS(c) ((c) * (c) + (c) * ((c)-1) / 2)
+
+typedef struct mck_ro_cross {
+    int64_t channels, n;
+    const void *x;
+    void *y; /* [state][RO_CROSS(channels)] */
+} mck_ro_cross;
+
+/* Fields x and the next ones [field][row][column] of g x g places: size and anisotropy of the flow
+ * from one to the other. */
+typedef struct mck_ro_flow {
+    int64_t g;
+    const void *x, *next;
+    void *y; /* [field][2] */
+} mck_ro_flow;
+
 typedef struct mck_rollout_ops {
     /* for f32, f64: groups, fields begin .. end - 1 */
     void (*block[2])(const void *args, int64_t begin, int64_t end, void *work);
     void (*state[2])(const void *args, int64_t begin, int64_t end, void *work);
     void (*power[2])(const void *args, int64_t begin, int64_t end, void *work);
+    void (*cross[2])(const void *args, int64_t begin, int64_t end, void *work);
+    void (*flow[2])(const void *args, int64_t begin, int64_t end, void *work);
     int64_t (*state_work)(int64_t g); /* bytes */
+    int64_t (*cross_work)(int64_t channels, int64_t n);
 } mck_rollout_ops;
 
 extern const mck_rollout_ops mck_rollout_v2, mck_rollout_v3, mck_rollout_v4;

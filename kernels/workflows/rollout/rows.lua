@@ -22,4 +22,16 @@ return {
     doc = 'bands, centroid, flatness and kin of power spectra',
     source = 'definitions; features of neural-operator rollouts',
   },
+  {
+    'ro_cross', nin = 'list', nout = 'list', dtypes = { 'f32', 'f64' }, tol = 'ACCUM',
+    rules = 'none: analysis end point',
+    doc = 'correlations and mutual information of the channels of states',
+    source = 'definitions; features of neural-operator rollouts',
+  },
+  {
+    'ro_flow', nin = 'list', nout = 'list', dtypes = { 'f32', 'f64' }, tol = 'ACCUM',
+    rules = 'none: analysis end point',
+    doc = 'size and anisotropy of the flow from fields to the next ones',
+    source = 'definitions; features of neural-operator rollouts',
+  },
 }

@@ -1,5 +1,5 @@
 -- rows.lua - the op of XPCS fits, called by mc.xpcs; shapes of operands and results stand in xpcs.c, the order of data
--- and sums in xpcs.h.
+-- and sums in device/places.h.
 --
 -- What the fields of a row mean stands in runtime/ops/ops.lua.
 return {

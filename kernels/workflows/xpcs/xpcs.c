@@ -97,9 +97,9 @@ static int run_pass(const mc_call *c)
                          .ks = c->params->d[1] };
     memcpy(m.physics, in[4]->data, sizeof m.physics);
     const int64_t groups = (n + XPCS_G - 1) / XPCS_G;
-    int64_t doubles, part;
-    if ((rc = mc_size(tiles, sums, &part)) != 0 ||
-        (rc = mc_size(8 * n + 2 * groups * F * XPCS_G + XPCS_ANGLE * F + 3 * tiles + part,
+    int64_t doubles, kept;
+    if ((rc = mc_size(tiles, sums, &kept)) != 0 ||
+        (rc = mc_size(8 * n + 2 * groups * F * XPCS_G + XPCS_ANGLE * F + 3 * tiles + kept,
                       (int64_t)sizeof(double), &doubles)) != 0)
         return rc;
     double *memory = mc_alloc((size_t)doubles);

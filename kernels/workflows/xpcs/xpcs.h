@@ -1,51 +1,15 @@
-/* xpcs.h - the pass over two-time correlation data: arguments, the order of the data, the order of
- * the sums.
+/* xpcs.h - the pass over two-time correlation data: its arguments and tables. The order of the
+ * data and of the sums stands in device/places.h.
  *
  * One pass gives cost, gradient and normal matrix of the model C2 = offset + contrast g1^2 for all
  * pairs i < j of times and all angles; no residual and no derivative is ever stored. Letters: n
  * times, F angles, P 7 physical parameters (D0, alpha, D_offset, g0, beta, g_offset, phi0), T edge
- * of a tile, G columns of a group.
- *
- * Data: the upper triangle in square tiles of T times, tile row after tile row. A tile holds its
- * rows, a row its groups of G columns, a group the G values of every angle:
- * y[tile][row][group][angle][G]. Places that are no pair (below the diagonal, after the last time)
- * and points that are masked hold NaN. */
+ * of a tile, G columns of a group. */
 #ifndef XPCS_H
 #define XPCS_H
 
 #include "../../mck.h"
-
-#define XPCS_T 64
-#define XPCS_G 8
-#define XPCS_P 7
-
-/* Places of the sums: cost, gradient, upper triangle of the normal matrix, then blocks of the
- * scaling. Derivatives are those of the model divided by sigma, the residual is (data - model) /
- * sigma. */
-enum {
-    XPCS_COST = 0, /* sum of rho(r^2), without the factor 1/2 */
-    XPCS_GRADIENT = 1,
-    XPCS_NORMAL = 8,
-    XPCS_SCALING = 36,
-    /* within a block: products of the contrast and offset columns with themselves, the physical
-     * columns and r */
-    XPCS_CC = 0,
-    XPCS_CO = 1,
-    XPCS_OO = 2,
-    XPCS_CR = 3,
-    XPCS_OR = 4,
-    XPCS_CP = 5,
-    XPCS_OP = 12,
-    XPCS_BLOCK = 19
-};
-
-/* scaling: no sums of it, one block of all angles, one block per angle */
-enum { XPCS_FIXED = 0, XPCS_COMMON = 1, XPCS_EACH = 2 };
-enum { XPCS_LINEAR = 0, XPCS_SOFT_L1, XPCS_HUBER, XPCS_CAUCHY, XPCS_ARCTAN };
-/* What a pass under a robust loss sums: the fit itself, where curvatures below 0 count as 0; for
- * the errors of the fit products of derivatives times the square of psi = r rho', and times what
- * curvatures are below 0. */
-enum { XPCS_FIT = 0, XPCS_PSI, XPCS_BELOW };
+#include "device/places.h"
 
 /* Tables of one set of parameters: what depends on one time or one angle. Filled by xpcs_prepare;
  * memory is the caller's. */
@@ -54,28 +18,8 @@ typedef struct mck_xpcs_tables {
     double *prefix;
     /* [n / G up][F][G] sin(k (B_j - B at the start of j's tile row)), then the cosines */
     double *sine;
-    double *angle;   /* [XPCS_ANGLE][F], below */
+    double *angle;   /* [XPCS_ANGLE][F], of device/places.h */
 } mck_xpcs_tables;
-
-enum {
-    XPCS_K,    /* kS cos(phi0 - phi): x = K (B_j - B_i) */
-    XPCS_RK,   /* 1 / K */
-    XPCS_PHI,  /* dx/dphi0 = PHI (B_j - B_i), per degree */
-    XPCS_WEIGHT, /* 1 / sigma */
-    XPCS_SHIFT,  /* -offset / sigma */
-    XPCS_SCALE,  /* -contrast: r = y / sigma - offset / sigma - contrast g */
-    /* factors of the physical columns: contrast (1 when common), times K, PHI and their products */
-    XPCS_C1,
-    XPCS_CK,
-    XPCS_CT,
-    XPCS_C2,
-    XPCS_C2K,
-    XPCS_C2T,
-    XPCS_C2KK,
-    XPCS_C2KT,
-    XPCS_C2TT,
-    XPCS_ANGLE
-};
 
 typedef struct mck_xpcs_model {
     int64_t n, F;
@@ -110,7 +54,8 @@ typedef struct mck_xpcs_pass {
 /* Sums of a pass. */
 MC_INLINE int64_t xpcs_sums(int scaling, int64_t F)
 {
-    return XPCS_SCALING + XPCS_BLOCK * (scaling == XPCS_FIXED ? 0 : scaling == XPCS_COMMON ? 1 : F);
+    return XPCS_SCALING +
+           XPCS_SECTION * (scaling == XPCS_FIXED ? 0 : scaling == XPCS_COMMON ? 1 : F);
 }
 /* tiles along one side */
 MC_INLINE int64_t xpcs_edge(int64_t n) { return (n + XPCS_T - 1) / XPCS_T; }

@@ -4,6 +4,12 @@
 local check = require 'mascon.core.check'
 local M = {}
 
+--- Ends the program with what was asked for on standard output.
+local function answer(text)
+  io.write(text, '\n')
+  os.exit(0)
+end
+
 local function usage_error(spec, fmt, ...)
   io.stderr:write((spec.name or 'script') .. ': ' .. fmt:format(...) .. '\n')
   os.exit(2)
@@ -72,12 +78,37 @@ local WORDS = { number = 'a number', integer = 'a whole number',
 local SHOW = { number = 'X', integer = 'N', natural = 'N', count = 'N', string = 'TEXT',
   range = 'LO-HI', list = 'A,B,...', named = 'A=X,B=Y,...', numbers = 'X,Y,...' }
 
---- Text of --help.
-function M.help(spec)
+--- The options of a command: those that name it in `of`.
+local function of_command(spec, command)
+  if not command then return spec.options end
+  local out = {}
+  for _, o in ipairs(spec.options) do
+    if (' ' .. o.of .. ' '):find(' ' .. command .. ' ', 1, true) then out[#out + 1] = o end
+  end
+  return out
+end
+
+--- Text of --help. spec.commands: a list of { name, text }, of which each has a help of its own, and the first is that
+--- of a line without a command; spec.footer: a text, or a function that gives it for a command.
+---@param spec table as for parse
+---@param command? string
+---@return string
+function M.help(spec, command)
   local out = { spec.usage, '', spec.about, '' }
   local width = 0
   local left = {}
-  for i, o in ipairs(spec.options) do
+  if spec.commands then
+    for _, c in ipairs(spec.commands) do
+      if not command or command == c[1] then out[#out + 1] = ('  %-10s %s'):format(c[1], c[2]) end
+    end
+    if not command then
+      out[#out + 1] = '  COMMAND --help lists the options of a command.'
+      command = spec.commands[1][1]
+    end
+    out[#out + 1] = ('\nOptions of %s:'):format(command)
+  end
+  local options = of_command(spec, spec.commands and command)
+  for i, o in ipairs(options) do
     local kind = o[2]
     local value = kind == 'flag' and '' or type(kind) == 'table' and ' ' .. table.concat(kind, '|')
       or ' ' .. (o.value or SHOW[kind])
@@ -85,7 +116,7 @@ function M.help(spec)
     left[i] = '  --' .. o[1]:gsub('_', '-') .. value
     width = math.max(width, #left[i])
   end
-  for i, o in ipairs(spec.options) do
+  for i, o in ipairs(options) do
     local text = o[3]
     if type(o[2]) == 'table' then text = text .. ': ' .. table.concat(o[2], ', ') end
     if o.default ~= nil then
@@ -94,8 +125,14 @@ function M.help(spec)
     end
     out[#out + 1] = left[i] .. (' '):rep(width - #left[i] + 2) .. text
   end
-  if spec.footer then out[#out + 1] = '\n' .. spec.footer end
+  local footer = type(spec.footer) == 'function' and spec.footer(command) or spec.footer
+  if footer then out[#out + 1] = '\n' .. footer end
   return table.concat(out, '\n')
+end
+
+--- The command that a line begins with, nil for none.
+local function command_of(spec, argv)
+  for _, c in ipairs(spec.commands or {}) do if argv[1] == c[1] then return c[1] end end
 end
 
 --- Parses `argv` by a declaration { name=, usage=, about=, options = { { name, kind, text, default= } ... }, positional
@@ -114,14 +151,13 @@ function M.parse(argv, spec)
     out[o[1]] = o.default
   end
   names.help = true
-  local i = 1
+  local i, literal = 1, false
   while argv[i] do
     local word = argv[i]
-    if word == '--help' or word == '-h' then
-      io.write(M.help(spec), '\n')
-      os.exit(0)
-    elseif word:sub(1, 2) == '--' then
-      local name, value = word:match '^%-%-([^=]+)=?(.*)$'
+    if not literal and (word == '--help' or word == '-h') then answer(M.help(spec, command_of(spec, argv)))
+    elseif not literal and word == '--' then literal = true -- what follows are words, also those with dashes
+    elseif not literal and word:sub(1, 2) == '--' then
+      local name, value = word:match '^%-%-([^=]*)=?(.*)$'
       local has = word:find('=', 1, true) ~= nil
       local o = known[(name:gsub('-', '_'))]
       if not o then
@@ -217,7 +253,14 @@ function M.refuse(spec, given, facts)
   end
 end
 
---- Runs a script's body: an error becomes one line on stderr and exit status 1; Ctrl-C and SIGTERM go on to the host.
+--- The word of the signal that an error comes from: "interrupted" (Ctrl-C) or "terminated"; nil for other errors.
+---     mc.args.stopped 'no such file'  --> nothing
+---@param why any as pcall gives it
+---@return string|nil
+---@return integer|nil status of a program that it ends
+M.stopped = check.stopped
+
+--- Runs a script's body: an error becomes one line on stderr and exit status 1, Ctrl-C and SIGTERM a line and 130, 143.
 --- MASCON_TRACEBACK=full shows where.
 ---@param name string of the script, for the message
 ---@param body function
@@ -225,8 +268,18 @@ function M.run(name, body)
   if os.getenv 'MASCON_TRACEBACK' == 'full' then return body() end
   local ok, why = pcall(body)
   if ok then return end
-  if type(why) ~= 'string' or why:find 'interrupted' or why:find 'terminated' then error(why, 0) end
+  local word, status = check.stopped(why)
+  if word == 'broken pipe' then error(word, 0) end -- nobody reads: the program ends without a word
+  if word then
+    io.stdout:flush()
+    io.stderr:write(('%s: %s before the end; no incomplete results were written\n'):format(name, word))
+    os.exit(status)
+  end
+  if type(why) ~= 'string' then error(why, 0) end
   local text = why:gsub('^[^\n:]*%.lua:%d+: ', '')
+  if text == 'not enough memory' then -- of the program itself; that of tensors says more
+    text = text .. ': the process reached the limit of its memory; raise it (ulimit -v), or free memory of the machine'
+  end
   if text:sub(1, #name + 2) ~= name .. ': ' then text = name .. ': ' .. text end
   io.stderr:write(text, '\n')
   os.exit(1)

@@ -204,11 +204,9 @@ function M.make_folder(path)
     if not M.is_folder(at) then return nil, ('%s: the folder cannot be made; choose another'):format(at) end
     at = at .. '/'
   end
-  local probe = path .. '/.mascon-probe'
-  local f = io.open(probe, 'wb')
-  if not f then return nil, ('%s: the folder cannot be written to; choose another'):format(path) end
-  f:close()
-  os.remove(probe)
+  if type(host) == 'table' and host.writable and not host.writable(path) then
+    return nil, ('%s: the folder cannot be written to; choose another'):format(path)
+  end
   return true
 end
 

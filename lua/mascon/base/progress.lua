@@ -122,7 +122,7 @@ end
 
 -- The words of a line: share, count, rate and time.
 local function words(self, now)
-  local elapsed, out = now - self._start, {}
+  local elapsed, out = now - self._start, { self._note }
   local unit = self.unit ~= '' and self.unit ~= 'B' and ' ' .. self.unit or ''
   if self.total then
     out[#out + 1] = amount(self, self.count) .. '/' .. amount(self, self.total) .. unit
@@ -184,10 +184,12 @@ end
 
 --- Sets how much is done. Cheap enough for an inner loop of some microseconds a turn.
 ---@param n number
-function Progress:update(n)
+---@param note? string words that stand before the amount from here on
+function Progress:update(n, note)
   if type(n) ~= 'number' or n ~= n then
     error('progress: update takes the amount done so far, got ' .. tostring(n), 2)
   end
+  if note ~= nil then self._note = text.plain(check.arg('progress', 'note', note, 'string', 3)) end
   self.count = n
   if self._silent or self._finished then return self end
   if self._tty then

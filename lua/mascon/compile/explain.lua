@@ -3,6 +3,8 @@
 -- Holds the report: passes with time and effect, what was put together and what was not and why, frozen constants,
 -- planned memory, cost. A graph is built anew from the log when somebody asks, so that compiled functions carry none.
 local check = require 'mascon.core.check'
+local convolution = require 'mascon.array.convolution'
+local create = require 'mascon.array.create'
 local dot = require 'mascon.compile.dot'
 local file = require 'mascon.base.file'
 local graphs = require 'mascon.graph.graph'
@@ -216,13 +218,30 @@ local function reasons(reports, graph)
   return out
 end
 
+--- How the processor computes the convolutions of a graph: { name, form, way, bytes } in the order of evaluation.
+local function convolutions(graph)
+  local out = {}
+  local function header(u)
+    local zero = create.zeros({ 1 }, { dtype = tensor.name[u.dtype or u.value.dtype] })
+    return tensor.methods.broadcast_to(zero, u.shape)
+  end
+  local function look(n)
+    for _, m in ipairs(n.members or {}) do look(m) end
+    if n.kind ~= 'op' or n.members or n.row.family ~= 'conv' then return end
+    local way, bytes = convolution.way(n.row[1], header(n.ins[1]), header(n.ins[2]), n.params)
+    out[#out + 1] = { name = text.name(n.outs[1]), form = text.form(n.outs[1]), way = way, bytes = bytes }
+  end
+  for _, n in ipairs(graph.nodes) do look(n) end
+  return out
+end
+
 local Report = {}
 Report.__index = Report
 
 local EXPLAIN = { form = { nil, 'integer' } }
 
 --- What was done with a compiled function: a table that prints as a report. Fields: why, seconds (of the trace),
---- passes, groups, alone, constants, outside, memory, cost, forms.
+--- passes, groups, alone, convolutions, constants, outside, memory, cost, forms.
 function M.explain(compiled, opts)
   local o = check.opts('explain', opts, EXPLAIN, 4)
   local plan, k = form_of(compiled, o.form, 'explain', 3)
@@ -252,6 +271,7 @@ function M.explain(compiled, opts)
     where = ('%s:%d'):format(info.short_src, info.linedefined), form = k, forms = #compiled.forms,
     signature = graph, nodes = nodes, steps = plan.steps, why = plan.why, seconds = plan.seconds, passes = reports,
     math = compiled.options.math, groups = groups, alone = reasons(reports, graph),
+    convolutions = plan.options.device and {} or convolutions(graph),
     constants = constants(compiled, graph, named), outside = outside(plan),
     memory = { arena = plan.arena, peak = plan.memory.peak, total = plan.memory.total, inplace = plan.memory.inplace,
       without_inplace = without.arena }, cost = { bytes = bytes, operations = work },
@@ -265,6 +285,7 @@ local function effect(r)
     { 'nodes', 'nodes in them' } } do
     if did[q[1]] and did[q[1]] > 0 then said[#said + 1] = ('%d %s'):format(did[q[1]], q[2]) end
   end
+  if did.found and did.found[1] then said[#said + 1] = table.concat(did.found, ' ') end
   local saved = r.bytes[1] - r.bytes[2]
   if did.groups and did.bytes and did.bytes > 0 then saved = did.bytes end
   if saved > 0 then said[#said + 1] = size(saved) .. ' less between steps' end
@@ -294,6 +315,10 @@ function Report:__tostring()
   for _, g in ipairs(self.groups) do say('  %s <- %s; %s', g.into, table.concat(g.ops, ' '), FUSED[g.kind]) end
   if self.alone[1] then say('alone') end
   for _, n in ipairs(self.alone) do say('  %s: %s <- %s; %s', n.name, n.form, n.op, n.why) end
+  if self.convolutions[1] then say('convolutions') end
+  for _, c in ipairs(self.convolutions) do
+    say('  %s: %s by %s%s', c.name, c.form, c.way, c.bytes > 0 and ', ' .. size(c.bytes) .. ' beside it' or '')
+  end
   if self.constants[1] then say('constants') end
   for _, c in ipairs(self.constants) do
     say('  %s%s%s%s', c.form, c.value ~= nil and ' = ' .. tostring(c.value) or '', c.frozen and ', frozen' or '',

@@ -288,7 +288,7 @@ local function attempt(self, args, n, tensors, classes)
       return ...
     end
     local why = ...
-    if type(why) ~= 'string' or why:find 'interrupted' or why:find 'terminated' then error(why, 0) end
+    if type(why) ~= 'string' or check.stopped(why) then error(why, 0) end
     variables.distrust(self, trial)
   end
   return finish(pcall(build, self, args, n, tensors, classes))

@@ -10,9 +10,10 @@ local error = check.error
 local M = {}
 
 -- Module of each pass under mascon.compile.passes, in order. FUSION: those that `fuse = false` leaves out.
-local ORDER = { 'dce', 'fold', 'algebra', 'copies', 'cse', 'dce', 'fuse', 'split', 'epilogue', 'rows', 'prologue' }
+local ORDER = { 'dce', 'fold', 'algebra', 'copies', 'cse', 'dce', 'patterns', 'fuse', 'split', 'epilogue', 'rows',
+  'prologue' }
 local FILE = { rows = 'tiles' } -- where a pass has another name than its option
-local FUSION = { fuse = true, split = true, epilogue = true, rows = true, prologue = true }
+local FUSION = { patterns = true, fuse = true, split = true, epilogue = true, rows = true, prologue = true }
 -- Passes that are no step of this list but ask for their switch: `inplace` of the memory planner.
 local ELSEWHERE = { inplace = true }
 

@@ -45,6 +45,30 @@ function M.error(message, level)
 end
 local error = M.error
 
+--- The word of the signal that an error comes from, "interrupted", "terminated" or "broken pipe", and the status of a
+--- program that it ends; nil for other errors.
+---@param why any the error
+---@return string|nil
+---@return integer|nil
+function M.stopped(why)
+  if type(why) ~= 'string' then return nil end
+  local host = package.loaded['mascon.host']
+  local number, word
+  if type(host) == 'table' and host.signal then number, word = host.signal() end
+  if number and (why:find(word, 1, true) or why:find('interrupted', 1, true)) then return word, 128 + number end
+  -- what a caller raises in their words
+  word = (': ' .. why):match ': (%l+)$'
+  if word == 'interrupted' or word == 'terminated' then return word, word == 'terminated' and 143 or 130 end
+end
+
+local function passed(ok, ...)
+  if not ok and M.stopped((...)) then raise((...), 0) end
+  return ok, ...
+end
+
+--- pcall for errors that are looked at and forgotten: those of signals go on.
+function M.try(f, ...) return passed(pcall(f, ...)) end
+
 --- Whether a function was written in the library.
 function M.library(f) return library(getinfo(f, 'S').source) end
 

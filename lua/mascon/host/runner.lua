@@ -208,9 +208,7 @@ local function run_script(o, argv, env)
   return run_chunk(chunk, message, '@' .. path, unpack(argv, o.script + 1, #argv))
 end
 
----@param argv string[] raw arguments, the program at 0
----@return integer status
-function M.main(argv)
+local function main(argv)
   local o, message = options(argv)
   if not o then return wrong_use(message) end
   if o.help then
@@ -256,6 +254,20 @@ function M.main(argv)
     if status > 128 and status ~= 130 then return status end
     return require('mascon.host.repl').main { prompt = o.prompt or terminal, banner = terminal }
   end
+  return status
+end
+
+---What went through the host without being asked to: one line.
+local function tell_detours()
+  local lib = package.loaded['mascon.core.ffi']
+  if lib and lib.C.mc_through_host(-1) > 0 then complain(require 'mascon.report.devices'.detours()) end
+end
+
+---@param argv string[] raw arguments, the program at 0
+---@return integer status
+function M.main(argv)
+  local status = main(argv)
+  tell_detours()
   return status
 end
 

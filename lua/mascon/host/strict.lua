@@ -34,8 +34,8 @@ function M.environment(globals)
     __index = function(_, name)
       local value = globals[name]
       if value ~= nil or declared[name] then return value end
-      error(("undeclared global '%s'%s"):format(tostring(name),
-        nearest.hint(tostring(name), names(globals, declared))), 2)
+      error(("undeclared global '%s'%s"):format(tostring(name), name == 'mc'
+        and "; begin with: local mc = require 'mascon'" or nearest.hint(tostring(name), names(globals, declared))), 2)
     end,
     __newindex = function(_, name, value)
       if globals[name] == nil and not declared[name] then

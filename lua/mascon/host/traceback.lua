@@ -148,10 +148,12 @@ local function context(chunk, number)
   return lines
 end
 
-local function add_frames(lines, frames, least)
+--- Frames of the stack; those of a run that was stopped only where they say more than the place does: the library is
+--- no part of the question.
+local function add_frames(lines, frames, brief)
   local count = 0
-  for _, frame in ipairs(frames) do count = count + (frame.what ~= 'C' and 1 or 0) end
-  if count < least then return end
+  for _, frame in ipairs(frames) do count = count + (frame.what ~= 'C' and not (brief and frame.module) and 1 or 0) end
+  if count < (brief and 2 or 1) then return end -- a single frame of a line at the prompt says nothing new
   local full = os.getenv('MASCON_TRACEBACK') == 'full'
   local shown = {}
   local i = 1
@@ -190,7 +192,7 @@ function M.report(record, brief)
   if frame and not brief then
     for _, line in ipairs(context(frame.source, frame.line)) do lines[#lines + 1] = line end
   end
-  add_frames(lines, record.frames, brief and 2 or 1) -- a single frame of a line at the prompt says nothing new
+  add_frames(lines, record.frames, brief)
   return table.concat(lines, '\n') .. '\n'
 end
 

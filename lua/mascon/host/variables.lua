@@ -72,6 +72,7 @@ local function any() end
 
 --- The variables: name, what it does, and what it may hold as a function of its text that returns advice, or nil.
 local LIST = {
+  { 'BLAS', 'library of matrix products, such as libblis.so.4:liblapack.so.3 (OpenBLAS)', any },
   { 'CACHE', 'folder of compiled code (~/.cache/mascon); off keeps none', cache },
   { 'CACHE_SIZE', 'how much of it is kept (256M)', size },
   { 'CC', 'C compiler of compiled functions (gcc)', compiler },

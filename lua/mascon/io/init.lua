@@ -3,13 +3,14 @@
 -- load reads whole, open is lazy (or, with mode = "w", writes in pieces), save writes through a temporary name.
 -- Dispatches by extension; the formats have files of their own. A file that is not there or not what its name says is
 -- an error that names it.
+local lib = require 'mascon.core.ffi'
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local error = check.error
 local M = {}
 
-local FORMATS = { 'npy', 'npz', 'edf', 'bdf', 'fif', 'vhdr', 'set', 'mat', 'h5', 'hdf5', 'hdf', 'json', 'yaml', 'yml',
-  'csv', 'tsv', 'txt', 'md', 'html', 'svg' }
+local FORMATS = { 'npy', 'npz', 'safetensors', 'edf', 'bdf', 'fif', 'vhdr', 'set', 'mat', 'h5', 'hdf5', 'hdf', 'json',
+  'yaml', 'yml', 'csv', 'tsv', 'txt', 'md', 'html', 'svg' }
 local BRAIN = { fif = true, vhdr = true, set = true } -- recordings: read by what stands above (meeg/load.lua)
 local TREE = { h5 = true, hdf5 = true, hdf = true }
 local YAML = { yaml = true, yml = true }
@@ -39,8 +40,10 @@ local function format_of(fname, path, opts, known)
   error(('%s: %s %s%s; give format = to say what it is, one of %s'):format(fname, path, what, hint, join(known)), 3)
 end
 
---- Raises for what cannot be read: a missing file, a directory.
+--- Raises for what cannot be read: a missing file, a directory. Results whose publication was killed are completed
+--- first: no reader sees files of two runs.
 local function readable(fname, path)
+  if lib.C.mc_file_set_recover(path) ~= 0 then error(('%s: %s'):format(fname, lib.message()), 3) end
   local f, msg = io.open(path, 'rb')
   if not f then error(('%s: %s; check the path'):format(fname, msg), 3) end
   local _, why = f:read(1)
@@ -67,7 +70,8 @@ function M.recordings() error('io: recordings are read through mc.load and mc.op
 
 --- Reads a file whole.
 --
--- .npy: tensor (texts: Lua strings in lists). .npz: table of these. .edf, .bdf: { data [C, n], fs, channels, labels,
+-- .npy: tensor (texts: Lua strings in lists). .npz: table of these. .safetensors: table of tensors, and its texts as a
+-- second result. .edf, .bdf: { data [C, n], fs, channels, labels,
 -- annotations, gaps, ... }. .fif, .vhdr, .set: { data [C, n], fs, channels, bads, annotations, info, ... } in SI units,
 -- or epochs. .mat: table of variables. .h5, .hdf5, .hdf: nested table of its groups (mascon.io.hdf5 load). .csv, .tsv:
 -- { rows, names, columns, data }. .json, .yaml, .yml: Lua value. .txt, .md, .html, .svg: text. format: says what the
@@ -90,6 +94,10 @@ function M.load(path, opts)
     elseif TREE[ext] then out = require('mascon.io.hdf5').load(path)
     elseif YAML[ext] then out = require('mascon.io.yaml').load(path)
     elseif ext == 'npz' then out = require('mascon.io.npy').load_npz(path)
+    elseif ext == 'safetensors' then
+      local texts
+      out, texts = require('mascon.io.safetensors').load(path)
+      return out, texts
     else
       out, msg = require('mascon.base.file').read(path, ext == 'json' and 2 ^ 28 or nil)
       if out and ext == 'json' then
@@ -144,7 +152,8 @@ function M.open(path, opts)
   return out
 end
 
-local SAVED = { 'npy', 'npz', 'h5', 'hdf5', 'hdf', 'json', 'yaml', 'yml', 'csv', 'tsv', 'txt', 'md', 'html', 'svg' }
+local SAVED = { 'npy', 'npz', 'safetensors', 'h5', 'hdf5', 'hdf', 'json', 'yaml', 'yml', 'csv', 'tsv', 'txt', 'md',
+  'html', 'svg' }
 local LEVEL = { level = { 0, 'integer >= 0' } }
 
 --- Blocks from a function to one .npy file; an error in it leaves the old file.
@@ -176,7 +185,8 @@ end
 --- Writes a value; an older file stays as it is until the new one is whole.
 --
 -- .npy: a tensor, a number, a nested table, or a function that returns one block of rows after the other, then nil
--- (options dtype, row). .npz: a table of tensors (level = 1..9 deflates). .h5, .hdf5, .hdf: a nested table of tensors,
+-- (options dtype, row). .npz: a table of tensors (level = 1..9 deflates). .safetensors: the same for other programs
+-- (metadata = texts by name). .h5, .hdf5, .hdf: a nested table of tensors,
 -- numbers, booleans, strings and lists of strings (level = 1..9 packs, attributes = { path = { name = value } }). .csv,
 -- .tsv: a tensor of at most 2 axes, an array of rows, or { names, columns } (options header, separator, newline).
 -- .json, .yaml, .yml: a Lua value. .txt, .md, .html, .svg: text.
@@ -200,6 +210,9 @@ function M.save(path, value, opts)
     return
   elseif ext == 'npz' then
     save_npz(path, value, o)
+    return
+  elseif ext == 'safetensors' then
+    require('mascon.io.safetensors').save(path, value, o)
     return
   elseif TREE[ext] then
     require('mascon.io.hdf5').save(path, value, o)

@@ -2,6 +2,7 @@
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'
+local half = require 'mascon.nn.half'
 local error = check.error
 local methods, F = tensor.methods, op.functions
 local M = {}
@@ -41,9 +42,11 @@ end
 ---     mc.nn.gelu_tanh(mc.tensor{ 0 })  --> f64[1]@cpu { 0 }
 function M.gelu_tanh(x)
   x = op.operand('nn.gelu_tanh', x, 2)
+  local narrow = half.result(x)
+  x = half.wide(x)
   local c = F.clip(x, -20, 20)
   x = F.where(F.lt(x, -20), 0, x)
-  return x * F.logistic((F.square(c) * 0.044715 + 1) * c * 1.5957691216057308)
+  return half.narrow(x * F.logistic((F.square(c) * 0.044715 + 1) * c * 1.5957691216057308), narrow)
 end
 
 -- ---------------------------------------------------------------- gated linear units

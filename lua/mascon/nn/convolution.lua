@@ -14,7 +14,7 @@ local MODES = { 'zeros', 'circular', 'reflect', 'replicate' }
 local OPTS = {
   bias = { nil, 'tensor' }, stride = { 1, 'integer >= 1 | table' }, padding = { 0, 'integer >= 0 | string | table' },
     padding_mode = { 'zeros', MODES },
-  dilation = { 1, 'integer >= 1 | table' }, groups = { 1, 'integer >= 1' },
+  dilation = { 1, 'integer >= 1 | table' }, groups = { 1, 'integer >= 1' }, direct = { false, 'boolean' },
 }
 local TRANSPOSED = {
   bias = { nil, 'tensor' }, stride = { 1, 'integer >= 1 | table' }, padding = { 0, 'integer >= 0 | table' },
@@ -102,42 +102,49 @@ end
 
 local function text(list) return table.concat(list, ' x ') end
 
+--- Operands and geometry of a plain convolution over n axes, checked: x, weight, geometry, whether x had a batch axis,
+--- the bias, channels out.
+local function planned(fname, n, x, weight, opts)
+  local several, single = tensor.is(x) and tensor.is(weight) and x.ndim == n + 3 and weight.ndim == n + 3
+    and x.shape[1] == weight.shape[1], false
+  if not several then x, single = operands(fname, n, x, weight, 'channels out, channels in / groups', 4) end
+  local o = check.opts(fname, opts, OPTS, 4)
+  local out, into = weight.shape[weight.ndim - n - 1], weight.shape[weight.ndim - n]
+  local given = x.shape[x.ndim - n]
+  o.stride, o.dilation = each(fname, 'stride', o.stride, n, 1, 4), each(fname, 'dilation', o.dilation, n, 1, 4)
+  local taps, size = sizes(weight, n), sizes(x, n)
+  local before, after = paddings(fname, o, n, taps, 4)
+  if given ~= into * o.groups or out % o.groups ~= 0 then
+    error(('%s: input %s has %d channels, weight %s takes %d in each of %d %s; both numbers of channels must ' ..
+      'fit the groups'):format(fname, tensor.describe(x), given,
+      tensor.describe(weight), into, o.groups, o.groups == 1 and 'group' or 'groups'), 3)
+  end
+  local padded, span = {}, {}
+  for k = 1, n do
+    padded[k], span[k] = size[k] + before[k] + after[k], o.dilation[k] * (taps[k] - 1) + 1
+  end
+  for k = 1, n do
+    if taps[k] < 1 or padded[k] < span[k] then
+      local words = '%s: the kernel of %s covers %s and the padded input %s of %s; pad more, or take a smaller kernel'
+      error(words:format(fname, tensor.describe(weight),
+        text(span), text(padded), tensor.describe(x)), 3)
+    end
+    if o.padding_mode ~= 'zeros' and size[k] == 0 then
+      error(("%s: an axis of %s is empty and has nothing to repeat; use padding_mode = 'zeros'"):format(fname,
+        tensor.describe(x)), 3)
+    end
+  end
+  local geometry = { stride = o.stride, dilation = o.dilation, before = before, after = after, groups = o.groups,
+    mode = convolution.MODES[o.padding_mode], several = several, direct = o.direct }
+  return x, geometry, single, o.bias, out
+end
+
 local function plain(n)
   local fname = ('nn.conv%dd'):format(n)
   return function(x, weight, opts)
-    local several, single = tensor.is(x) and tensor.is(weight) and x.ndim == n + 3 and weight.ndim == n + 3
-      and x.shape[1] == weight.shape[1], false
-    if not several then x, single = operands(fname, n, x, weight, 'channels out, channels in / groups', 3) end
-    local o = check.opts(fname, opts, OPTS, 3)
-    local out, into = weight.shape[weight.ndim - n - 1], weight.shape[weight.ndim - n]
-    local given = x.shape[x.ndim - n]
-    o.stride, o.dilation = each(fname, 'stride', o.stride, n, 1, 3), each(fname, 'dilation', o.dilation, n, 1, 3)
-    local taps, size = sizes(weight, n), sizes(x, n)
-    local before, after = paddings(fname, o, n, taps, 3)
-    if given ~= into * o.groups or out % o.groups ~= 0 then
-      error(('%s: input %s has %d channels, weight %s takes %d in each of %d %s; both numbers of channels must ' ..
-        'fit the groups'):format(fname, tensor.describe(x), given,
-        tensor.describe(weight), into, o.groups, o.groups == 1 and 'group' or 'groups'), 2)
-    end
-    local padded, span = {}, {}
-    for k = 1, n do
-      padded[k], span[k] = size[k] + before[k] + after[k], o.dilation[k] * (taps[k] - 1) + 1
-    end
-    for k = 1, n do
-      if taps[k] < 1 or padded[k] < span[k] then
-        local words = '%s: the kernel of %s covers %s and the padded input %s of %s; pad more, or take a smaller kernel'
-        error(words:format(fname, tensor.describe(weight),
-          text(span), text(padded), tensor.describe(x)), 2)
-      end
-      if o.padding_mode ~= 'zeros' and size[k] == 0 then
-        error(("%s: an axis of %s is empty and has nothing to repeat; use padding_mode = 'zeros'"):format(fname,
-          tensor.describe(x)), 2)
-      end
-    end
-    local geometry = { stride = o.stride, dilation = o.dilation, before = before, after = after, groups = o.groups,
-      mode = convolution.MODES[o.padding_mode], several = several }
-    local y = convolution.form('conv', fname, x, weight, geometry, nil, 3)
-    return finish(fname, y, o.bias, out, n, single, 3)
+    local seen, geometry, single, bias, out = planned(fname, n, x, weight, opts)
+    local y = convolution.form('conv', fname, seen, weight, geometry, nil, 3)
+    return finish(fname, y, bias, out, n, single, 3)
   end
 end
 
@@ -194,7 +201,7 @@ end
 --- 'same' (stride 1 only) or 'valid' (0)
 ---   padding_mode: 'zeros', 'circular', 'reflect' (without the edge) or 'replicate' ('zeros') · dilation: integer or
 --- list (1) · groups (1): channels
----   are split into groups that do not mix
+---   are split into groups that do not mix · direct (false): sums as they are written, where tiles would be faster
 ---@return any [batch, channels out, places], or without the batch axis
 --- Errors: channels that do not fit the groups, a kernel longer than the padded input.
 --- Source: PyTorch nn.functional.conv1d; A guide to convolution arithmetic for deep learning, 2016.
@@ -215,6 +222,21 @@ M.conv1d = plain(1)
 --- Errors: as conv1d. Source: PyTorch nn.functional.conv2d.
 ---     mc.nn.conv2d(mc.ones{ 1, 2, 2 }, mc.tensor{ { { { 1, 2 } } } })  --> f64[1,2,1]@cpu { { { 3 }, { 3 } } }
 M.conv2d = plain(2)
+--- How the processor would compute nn.conv2d of such operands, whose elements are not read, and the bytes that it takes
+--- beside operands and result with the threads that there are (0 where they do not depend on the channels).
+---@param x any as conv2d
+---@param weight any as conv2d
+---@param opts? table as conv2d
+---@return string way "direct sums", "products of matrices", "Winograd's tiles of 4 x 4", "Fourier transforms of tiles
+--- of 12 x 12" or the like
+---@return number bytes
+--- Errors: as conv2d.
+---     mc.nn.conv2d_way(mc.ones{ 1, 32, 9, 9, dtype = 'f32' }, mc.ones{ 32, 32, 1, 1, dtype = 'f32' })
+---       --> products of matrices, 0
+function M.conv2d_way(x, weight, opts)
+  local seen, geometry = planned('nn.conv2d_way', 2, x, weight, opts)
+  return convolution.way('conv', seen, weight, geometry)
+end
 --- Convolution over three axes, as nn.conv1d.
 ---@param x any [batch, channels in, depth, height, width] or without the batch axis
 ---@param weight any [channels out, channels in / groups, depth, height, width]

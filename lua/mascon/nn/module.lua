@@ -683,11 +683,11 @@ end
 ---@return string
 function methods:summary(...) return (require('mascon.nn.describe').summary(self, ...)) end
 
---- Writes all parameters and buffers to an .npz file; the old file stays when anything fails.
+--- Writes all parameters and buffers to an .npz or .safetensors file; the old file stays when anything fails.
 ---@param name string path
 function methods:save(name) require('mascon.io').save(name, self:state_dict()) end
 
---- Reads parameters and buffers from an .npz file: mc.load and load_state_dict.
+--- Reads parameters and buffers from an .npz or .safetensors file: mc.load and load_state_dict.
 ---@param name string path
 ---@param opts? table strict (true)
 ---@return mascon.Module self

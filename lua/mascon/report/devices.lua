@@ -1,6 +1,7 @@
 -- devices.lua - the devices of this machine, and why a kind is not there.
 local ffi = require 'ffi'
 local lib = require 'mascon.core.ffi'
+local op = require 'mascon.core.op'
 local machine = require 'mascon.base.machine'
 local tensor = require 'mascon.core.tensor'
 local C = lib.C
@@ -28,6 +29,27 @@ function M.list()
     end
   end
   return out, missing
+end
+
+--- Calls of operations whose operands went through the host, by name.
+---@return table<string, integer>
+function M.through_host()
+  local out = {}
+  for name, row in pairs(op.rows) do
+    local n = row.id >= 0 and tonumber(C.mc_through_host(row.id)) or 0
+    if n > 0 then out[name] = n end
+  end
+  return out
+end
+
+--- The same as a line for people.
+---@return string
+function M.detours()
+  local words = {}
+  for name, n in pairs(M.through_host()) do words[#words + 1] = ('%s (%d)'):format(name, n) end
+  table.sort(words)
+  return ('mascon: calls without a form on the device that auto took went through the host: %s\n'):format(
+    table.concat(words, ', '))
 end
 
 --- Name of the device that "auto" is, and why.

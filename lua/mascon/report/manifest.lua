@@ -289,8 +289,7 @@ end
 function M.read(path)
   check.arg('manifest.read', 'path', path, 'string', 3)
   local at = path:match '%.json$' and path or path:gsub('/+$', '') .. '/' .. M.NAME
-  -- a publication that was killed; where it cannot be completed there is no manifest
-  lib.C.mc_file_set_recover((at:gsub('[^/]*$', '')) .. '.')
+  if lib.C.mc_file_set_recover(at) ~= 0 then return nil, lib.message() end -- a publication that was killed
   local text, why = file.read(at)
   if not text then return nil, ('%s; give the folder of a result, or its %s'):format(why, M.NAME) end
   local record, bad = json.decode(text)

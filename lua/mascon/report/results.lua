@@ -284,9 +284,12 @@ function M.remove(dir)
   os.remove(dir .. '/' .. manifest.NAME)
 end
 
---- Completes a set whose publication was killed. Nothing to do is no error.
+--- Completes sets whose publication was killed, in a folder or above a file. Nothing to do is no error.
 ---     mc.results.recover 'no/such/folder'  --> nothing
----@param dir string
-function M.recover(dir) if C.mc_file_set_recover(dir) ~= 0 then lib.raise(2) end end
+---@param dir string folder or file
+function M.recover(dir)
+  check.arg('results.recover', 'dir', dir, 'string', 3)
+  if C.mc_file_set_recover(dir) ~= 0 then lib.raise(2) end
+end
 
 return M

@@ -143,11 +143,12 @@ end
 ---     mc.sample.predictive(mc.zeros { 3 }, mc.random.normal({ 2, 20, 3 }, { key = 1 })).rows  --> 1
 ---@param observed mascon.Tensor
 ---@param predictions mascon.Tensor
----@param opts? table x, xlabel, ylabel, title
+---@param opts? table x, xlabel, ylabel, title, xscale 'linear'|'log'
 ---@return mascon.plot.Figure
 function M.predictive(observed, predictions, opts)
   local o = check.opts('sample.predictive', opts,
-    { x = { nil, 'any' }, xlabel = { nil, 'string' }, ylabel = { nil, 'string' }, title = { nil, 'string' } })
+    { x = { nil, 'any' }, xlabel = { nil, 'string' }, ylabel = { nil, 'string' }, title = { nil, 'string' },
+      xscale = { nil, { 'linear', 'log' } } })
   if not is(observed) then observed = op.from_table(observed) end
   local n = observed:numel()
   if not is(predictions) or predictions.ndim ~= 3 or observed.ndim ~= 1 or predictions.shape[3] ~= n then
@@ -160,7 +161,7 @@ function M.predictive(observed, predictions, opts)
   local x = o.x
   if x == nil then x = F.cumulative_sum(methods.fill_(tensor.empty('sample.predictive', { n }, 'f64', 3), 1)) end
   local fig = plot.figure { title = o.title }
-  local at = fig:axes(1, 1, { xlabel = o.xlabel, ylabel = o.ylabel })
+  local at = fig:axes(1, 1, { xlabel = o.xlabel, ylabel = o.ylabel, xscale = o.xscale })
   at:band(x, level(0.05), level(0.95), { label = '5 % to 95 %', alpha = 0.2 })
   at:band(x, level(0.25), level(0.75), { label = '25 % to 75 %', alpha = 0.35 })
   at:line(x, level(0.5), { label = 'median' })

@@ -165,7 +165,7 @@ function Result:warnings(summary)
   for i, label in ipairs(t.labels) do
     local rhat, ess = t.rhat[i]:item(), math.min(t.ess_bulk[i]:item(), t.ess_tail[i]:item())
     if not (rhat <= 1.01) then
-      out[#out + 1] = ('%s: R-hat is %.3f (above 1.01): the chains do not agree yet; draw more, with a longer '
+      out[#out + 1] = ('%s: R-hat is %.4f (above 1.01): the chains do not agree yet; draw more, with a longer '
         .. 'warm-up'):format(label, rhat)
     end
     if not (ess >= 100 * chains) then

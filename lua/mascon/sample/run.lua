@@ -280,8 +280,7 @@ local function run(fname, move, spec, f, start, opts)
   else all() end
   local settings = o
   if not ok then
-    local text = tostring(why)
-    if not (o.keep and (text:find 'interrupted' or text:find 'terminated')) then error(why, 0) end
+    if not (o.keep and check.stopped(why)) then error(why, 0) end
     -- what ended in time: whole chains, else what the first one has
     local s = current and #chains == 0 and current()
     if s and s.draws and s.draws.q.shape[1] >= 4 then
@@ -291,7 +290,7 @@ local function run(fname, move, spec, f, start, opts)
     settings = setmetatable({ draws = chains[1].q.shape[1] }, { __index = o })
   end
   local r = result.new(density, chains, settings)
-  if not ok then r.interrupted = tostring(why):find 'terminated' and 'terminated' or 'interrupted' end
+  if not ok then r.interrupted = check.stopped(why) end
   return r
 end
 

@@ -3,26 +3,14 @@
 --
 -- Samples stay on the device, results too. Means of growing numbers of rows are running sums, means of levels products
 -- with rows of zeros and ones, medians sorts over rows. Everything is computed in f64. Channels, epochs or folds are
--- taken in groups that keep what stands between two steps bounded.
+-- taken in portions that keep what stands between two steps bounded.
 local mc = require 'mascon'
+local portions = require 'mascon.base.portions'
 local tensor = require 'mascon.core.tensor'
 local M = {}
 
-local ROOM = 2 ^ 27 -- bytes of the largest tensor between steps, about
-
 local function beside(t, x) return tensor.moved(t, x._device, 3) end
 local function i64(list, x) return beside(mc.tensor(list, { dtype = 'i64' }), x) end
-
---- f(first, last) for groups of n things of so many bytes each; the list of what it returned.
-local function grouped(n, bytes, f)
-  local size, out = math.max(1, math.min(n, math.floor(ROOM / bytes))), {}
-  for first = 1, n, size do
-    out[#out + 1] = mc.scope(function() return f(first, math.min(first + size - 1, n)) end)
-  end
-  return out
-end
-
-local function joined(list, axis) return #list == 1 and list[1] or mc.concat(list, axis) end
 
 --- Samples of the picked channels of epochs first .. last, f64 [e, C, T].
 local function samples(x, picks, first, last)
@@ -63,7 +51,7 @@ end
 function M.ar_range(list)
   local x, picks = list[1], list[2]
   local E, per = x.shape[1], 16 * picks:numel() * x.shape[3]
-  return { joined(grouped(E, per, function(a, b) return range(samples(x, picks, a, b)) end), 1) }
+  return portions.joined(E, per, function(a, b) return { range(samples(x, picks, a, b)) } end)
 end
 
 --- What is wanted of weighted sums y.
@@ -80,22 +68,15 @@ function M.ar_mix(list, v)
   local W = beside(list[3], x):reshape(-1, C)
   if list[4]:numel() == 0 then
     local R = W.shape[1]
-    local parts = grouped(E, 16 * (C + R) * T, function(a, b)
+    return portions.joined(E, 16 * (C + R) * T, function(a, b)
       return wanted(v.want, mc.matmul(W, samples(x, picks, a, b)), true)
-    end)
-    local out = {}
-    for k = 1, #parts[1] do
-      local some = {}
-      for i, p in ipairs(parts) do some[i] = p[k] end
-      out[k] = joined(some, v.want % 2 == 1 and k == 1 and 2 or 1)
-    end
-    return out
+    end, { v.want % 2 == 1 and 2 or 1 })
   end
   -- rows of each epoch side by side, in as many as the epoch with most of them has
   local first = list[4]:to('cpu'):totable()
   local most = 1
   for e = 1, E do most = math.max(most, first[e + 1] - first[e]) end
-  local parts = grouped(E, 16 * (C + most) * T, function(a, b)
+  return portions.joined(E, 16 * (C + most) * T, function(a, b)
     local from, at, n = {}, {}, 0
     for e = a, b do
       for k = 1, most do
@@ -110,15 +91,6 @@ function M.ar_mix(list, v)
     local y = mc.matmul(rows, samples(x, picks, a, b)):reshape(-1, T)
     return wanted(v.want, mc.take(y, i64(at, x), 1))
   end)
-  local out = {}
-  for _, p in ipairs(parts) do
-    for k, t in ipairs(p) do
-      out[k] = out[k] or {}
-      table.insert(out[k], t)
-    end
-  end
-  for k, some in ipairs(out) do out[k] = joined(some, 1) end
-  return out
 end
 
 -- ---------------------------------------------------------------- growing means
@@ -138,13 +110,13 @@ function M.ar_sums(list)
   local train, middle = lists(list[5], list[6]), lists(list[7], list[8])
   local order = mc.broadcast_to(list[4]:to('cpu'):reshape(-1, N), { C, N }):contiguous()
   local places = picks:to 'cpu'
-  return { joined(grouped(C, 24 * N * T, function(a, b)
+  local sums = portions.joined(C, 24 * N * T, function(a, b)
     local n = b - a + 1
     local rows = samples(x, places[{ { a, b } }]):permute_dims(2, 1, 3):contiguous()
     if N > E then rows = mc.concat({ rows, beside(more, x):reshape(C, E, T)[{ { a, b } }] }, 2) end
-    local sums = {}
+    local of_folds = {}
     for f, rest in ipairs(middle) do
-      sums[f] = mc.scope(function()
+      of_folds[f] = mc.scope(function()
         local m = #train[f]
         local mid = median(mc.take(rows, i64(rest, x), { axis = 2, base = 0 })):reshape(n, 1, T)
         local kept = picked(rows, beside(trained(order[{ { a, b } }], train[f], N), x))
@@ -154,8 +126,9 @@ function M.ar_sums(list)
         return m == M_ and sum or mc.pad(sum, { { 0, 0 }, { 0, M_ - m } })
       end)
     end
-    return mc.stack(sums, 2)
-  end), 1) + beside(list[9], x) }
+    return { mc.stack(of_folds, 2) }
+  end)
+  return { sums[1] + beside(list[9], x) }
 end
 
 -- ---------------------------------------------------------------- levels
@@ -180,7 +153,7 @@ function M.ar_levels(list)
   local factor = beside(mc.where(new, 1 / mc.maximum(count, 1):to 'f64', 0), x)
   local used = beside(new:to 'f64', x)
   member = beside(member, x)
-  return { joined(grouped(C, 8 * T * (4 * E + 3 * L), function(a, b)
+  local sums = portions.joined(C, 8 * T * (4 * E + 3 * L), function(a, b)
     local n = b - a + 1
     local rows = samples(x, places[{ { a, b } }]):permute_dims(2, 1, 3):contiguous() -- [n, E, T]
     local mids = {}
@@ -209,8 +182,9 @@ function M.ar_levels(list)
       end
       out[r] = mc.stack(folds, 2)
     end
-    return mc.stack(out, 2)
-  end), 1) + beside(before, x) }
+    return { mc.stack(out, 2) }
+  end)
+  return { sums[1] + beside(before, x) }
 end
 
 -- ---------------------------------------------------------------- predictions
@@ -222,12 +196,12 @@ function M.ar_predict(list)
   local at = mc.broadcast_to(list[3]:to('cpu'):reshape(S, 1, n) + 1, { S, C, n }):contiguous()
   local W = mc.put_along_axis(mc.zeros { S, C, C }, at, list[4]:to('cpu'):reshape(S, C, n), 3)
   W = beside(W, x):reshape(1, S * C, C)
-  return { joined(grouped(E, 40 * S * C * T, function(a, b)
+  return portions.joined(E, 40 * S * C * T, function(a, b)
     local y = samples(x, picks, a, b)
     local guess = mc.matmul(W, y):reshape(b - a + 1, S, C, T):permute_dims(1, 3, 2, 4):contiguous()
     local mid = median(guess:reshape(-1, S, T)):reshape(b - a + 1, C, T)
-    return mc.sum(y * mid, 3) / (mc.sqrt(mc.sum(y * y, 3)) * mc.sqrt(mc.sum(mid * mid, 3)))
-  end), 1) }
+    return { mc.sum(y * mid, 3) / (mc.sqrt(mc.sum(y * y, 3)) * mc.sqrt(mc.sum(mid * mid, 3))) }
+  end)
 end
 
 return M

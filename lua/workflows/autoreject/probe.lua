@@ -4,18 +4,13 @@
 -- epochs is told from what does. Reading, hashes and the scratch file are added from rates measured beside it.
 local mc = require 'mascon'
 local lib = require 'mascon.core.ffi'
+local clock = require 'mascon.base.clock'
 local tensor = require 'mascon.core.tensor'
 local M = {}
 
 -- samples of the smaller set, at least; epochs whose reading is timed; passes over a file of what is held then, and of
 -- what is done block by block; seconds per byte of a scratch file, written and read twice
 local SAMPLES, READ, HELD, BLOCKS, SCRATCH = 1e6, 32, 3, 4, 2e-9
-
-local function clock(f)
-  local start = lib.clock_seconds()
-  f()
-  return lib.clock_seconds() - start
-end
 
 --- The first n epochs: what lies side by side is filtered together.
 local function some(epochs, n)
@@ -48,7 +43,7 @@ function M.seconds(epochs, way, opts, plan, inputs)
     mc.scope(function() -- opens what is loaded once
       if i == 1 then mc.matmul(mc.ones { 64, 64 }, mc.ones { 64, 64 }) end
     end)
-    took[i] = clock(function()
+    took[i] = clock.taken(function()
       local r = ways.clean(set, way, o)
       results.folder(folder, true)
       results.write(folder, r)
@@ -66,7 +61,9 @@ function M.seconds(epochs, way, opts, plan, inputs)
     local n, passes = math.min(E, READ), plan.scratch > 0 and BLOCKS or HELD
     epochs:forget()
     local each, read, last = {}, 0, n + 1
-    for e = 1, n do each[e] = clock(function() mc.scope(function() epochs:read { first = e, last = e } end) end) end
+    for e = 1, n do
+      each[e] = clock.taken(function() mc.scope(function() epochs:read { first = e, last = e } end) end)
+    end
     -- a filter works block by block: whole blocks count
     for e = n, 2, -1 do
       if each[e] > each[1] / 2 then

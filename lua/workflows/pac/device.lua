@@ -2,15 +2,15 @@
 -- the same formulas. Bins are products with one-hot rows, all shifts correlations by Fourier transforms.
 --
 -- Results stay on the device. Sums of products run in the dtype of the rows by blocks of samples, whatever is made of
--- them in f64. Rows are taken in groups that keep the memory between stages bounded.
+-- them in f64. Rows are taken in portions that keep the memory between stages bounded.
 local mc = require 'mascon'
+local portions = require 'mascon.base.portions'
 local placed = require 'workflows.pac.placed'
 local statistics = require 'workflows.pac.null'
 local transforms = require 'workflows.pac.transforms'
 local M = {}
 
 local BLOCK = 2048 -- samples summed in the dtype of the rows
-local ROOM = 2 ^ 27 -- bytes of the largest tensor between stages, about
 local EMPTY, ZERO, BAD = 1, 2, 4
 local BY_FFT = 64 -- shifts from which correlations by Fourier transforms cost less than products
 local HR = 1
@@ -26,22 +26,6 @@ local function ordered(want, named)
   for _, r in ipairs(named) do
     if has(want, r[1]) then out[#out + 1] = r[2]() end
   end
-  return out
-end
-
---- f(first, last) for groups of rows, each result joined along its first axis.
-local function grouped(rows, bytes, f)
-  local size = math.max(1, math.min(rows, math.floor(ROOM / bytes)))
-  if size >= rows then return f(1, rows) end
-  local parts, out = {}, {}
-  for first = 1, rows, size do
-    local list = mc.scope(function() return f(first, math.min(first + size - 1, rows)) end)
-    for k, t in ipairs(list) do
-      parts[k] = parts[k] or {}
-      table.insert(parts[k], t)
-    end
-  end
-  for k, list in ipairs(parts) do out[k] = mc.concat(list, 1) end
   return out
 end
 
@@ -123,7 +107,7 @@ function M.pac_analytic(list, v)
   local nb, half = P + A, math.floor(N / 2) + 1
   local H = placed.beside(transfer(list[2], list[3], nb, half), x._device)
   local want = v.want + (has(v.want, 32) and 0 or 32)
-  return grouped(x.shape[1], nb * N * 32, function(first, last)
+  return portions.joined(x.shape[1], nb * N * 32, function(first, last)
     local y, scale, bad = extended(x[{ { first, last } }], v)
     local R = last - first + 1
     scale, bad = scale:reshape(R, 1, 1), bad:reshape(R, 1, 1)
@@ -349,7 +333,7 @@ function M.pac_bins(list, v)
   local shifts = shifts_of(list[5], v.K or 0, v.first or 0, v.exhaustive)
   local bytes = G * L * (P * v.bins * 8 + A * 16) + P * v.bins * A * 8
     + (#shifts >= BY_FFT and 64 * v.bins * A * L or 0)
-  return grouped(jobs, bytes, function(first, last)
+  return portions.joined(jobs, bytes, function(first, last)
     local function block(t, rows, n)
       local some = {}
       for i = (first - 1) * G + 1, last * G do some[#some + 1] = rows[i] end
@@ -465,7 +449,7 @@ function M.pac_moments(list, v)
   local second = list[3]:numel() > 0 and untiled(list[3], A) or nil
   local unit_rows, amp_rows = rows_at(list[4], P * 2 * L, jobs), rows_at(list[5], tiles * L, jobs)
   local shifts = shifts_of(list[6], v.K or 0, v.first or 0)
-  return grouped(jobs, L * (P * 16 + A * 48) + (#shifts >= BY_FFT and 128 * A * L or 0), function(first, last)
+  return portions.joined(jobs, L * (P * 16 + A * 48) + (#shifts >= BY_FFT and 128 * A * L or 0), function(first, last)
     local function block(t, rows)
       local some = {}
       for i = first, last do some[#some + 1] = rows[i] end
@@ -494,7 +478,7 @@ function M.pac_row(list, v)
     w.P, w.A, w.want = p and P or 0, a and A or 0, what
     return M.pac_analytic({ rows, list[2], part:contiguous(), list[4] }, w)
   end
-  return grouped(x.shape[1], bytes, function(first, last)
+  return portions.joined(x.shape[1], bytes, function(first, last)
     local rows, n = x[{ { first, last } }]:contiguous(), last - first + 1
     local phase, amp
     if list[7] then

@@ -27,8 +27,8 @@ local WANT = { { 'value', 1 }, { 'sums', 2 }, { 'count', 4 }, { 'dist', 8 }, { '
 
 local function none64() return mc.zeros({ 0 }, { dtype = 'i64' }) end
 
---- Calls a coupling op and names its results: maps of the bands, in host memory.
-local function couple(name, list, values, want)
+--- Calls a coupling op and names its results: maps of the bands, in host memory unless they stay where they are.
+local function couple(name, list, values, want, stay)
   local bits, names = 0, {}
   for _, w in ipairs(WANT) do
     if want[w[1]] then
@@ -38,7 +38,7 @@ local function couple(name, list, values, want)
   end
   values.want = bits
   local out, r = raw(name, list, values, #names), {}
-  for i, n in ipairs(names) do r[n] = tensor.hosted(out[i]) end
+  for i, n in ipairs(names) do r[n] = stay and out[i] or tensor.hosted(out[i]) end
   return r
 end
 
@@ -298,7 +298,7 @@ local function wanted(e)
   return w
 end
 
-local function run_rows(e, x, xa)
+local function run_rows(e, x, xa, stay)
   local o, p = e.o, e.plan
   local list = { x, p.table, p.spans, e.window, e.K > 0 and not e.by_fft and e.shifts or none64(), mc.zeros { 0 } }
   if xa then list[7] = xa end
@@ -307,7 +307,7 @@ local function run_rows(e, x, xa)
     kind = o.moments and 2 or e.by_fft and 1 or 0, norm = NORM[o.bin_norm],
     measure = BINS[o.measure] or MOMENT[o.measure], NX = filters.correlation_length(e.L), first = e.m or 0, K = e.K,
     near = e.near or 0, near_count = e.K > 0 and e.K - (e.far or e.K) or 0, threshold = e.threshold,
-  }, wanted(e))
+  }, wanted(e), stay and not xa)
   local bad = xa and bad_rows(x)
   return bad and M.poison(r, bad, e.K) or r
 end
@@ -616,10 +616,11 @@ end
 ---@param x any [R, T] rows in the dtype of the analysis; given phases [R, P, T]
 ---@param xa any|nil amplitudes from other rows; given amplitudes [R, A, T]
 ---@param layout table pha, amp: rows of each job and segment (0-based), jobs, G, S
+---@param stay? boolean results may stay on the device, where nothing is left to do with them: nothing waits for it
 ---@return table value, pref, status, mean, m2, ...
-function M.block(e, x, xa, layout)
+function M.block(e, x, xa, layout, stay)
   return mc.scope(function()
-    if e.row_route then return run_rows(e, x, xa) end
+    if e.row_route then return run_rows(e, x, xa, stay) end
     if e.o.own then return own_block(e, x, xa, layout) end
     local f = features(e, x, xa)
     local divisor = e.o.bin_norm == 'pooled' and not e.o.moments and pooled_counts(e, f, x.shape[1]) or nil

@@ -231,6 +231,8 @@ local function dependence(o, e, n)
   return 1, function(k) return 1, 1, k end
 end
 
+local PORTIONS = 8 -- of the rows that devices share
+
 --- Runs the engine over blocks of rows; results of the blocks end up one behind the other.
 ---@param n table sizes B, C, S
 function Plan:_execute(rows, rows_a, n)
@@ -243,19 +245,26 @@ function Plan:_execute(rows, rows_a, n)
   if bar and not o.max_memory then
     block = math.max(together, math.min(block, math.ceil(R / 40 / together) * together))
   end
+  local many = type(o.device) == 'table' -- the same portions for any number of devices, so the same bits
+  if many then block = math.max(together, math.min(block, math.ceil(R / together / PORTIONS) * together)) end
   local total, out, at = layout_of(o, n.B, n.C, n.S).jobs, nil, 0
-  local function part(x, first, last)
+  local function part(x, first, last, place)
     x = x[{ { first, last } }]
     x = (e.given and x or x:to(e.dtype)):contiguous()
-    return o.placed > 0 and tensor.moved(x, o.placed, 2) or x -- else the rows stay where they are
+    return place > 0 and tensor.moved(x, place, 2) or x -- else the rows stay where they are
   end
-  for first = 1, R, block do
+  local function begun(first, place)
     local last = math.min(first + block - 1, R)
-    local k = last - first + 1
-    local r = mc.scope(function()
-      return engine.block(e, part(rows, first, last), rows_a and part(rows_a, first, last),
-        batch and layout_of(o, batch(k)))
+    return last - first + 1, mc.scope(function()
+      return engine.block(e, part(rows, first, last, place), rows_a and part(rows_a, first, last, place),
+        batch and layout_of(o, batch(last - first + 1)), many)
     end)
+  end
+  local function taken(k, r)
+    for name, t in pairs(many and r or {}) do
+      r[name] = tensor.hosted(t)
+      if not rawequal(r[name], t) then t:release() end
+    end
     if k == R then
       out = r
     else
@@ -273,6 +282,15 @@ function Plan:_execute(rows, rows_a, n)
       at = at + count
     end
     if bar then bar:add(k) end
+  end
+  -- a block on each device, then their results in the order of the rows
+  for round = 1, R, block * #o.places do
+    local rounds = {}
+    for i, place in ipairs(o.places) do
+      local first = round + (i - 1) * block
+      if first <= R then rounds[i] = { begun(first, place) } end
+    end
+    for _, b in ipairs(rounds) do taken(b[1], b[2]) end
   end
   if bar then bar:done() end
   return out
@@ -556,7 +574,8 @@ end
 ---  seed 42 · return_surrogates · return_dist · return_sums (bin_sums f64 [..., P, N, A], bin_counts [..., P, N], for
 ---  pac.pooled) · dtype 'f32'|'f64' · compat 'native'|'tensorpac'|'gpac' · x_amp · pairs {{phase_ch, amp_ch}, ...} ·
 ---  pool_segments · threads · progress · device 'auto' (where the samples are, or the device of MASCON_DEVICE), 'cpu',
----  or one that rows are moved to ('gpu', 'cuda:0', 'opencl:0'): maps within 1e-6 (f64) and 2e-5 (f32) of the CPU's ·
+---  or one that rows are moved to ('gpu', 'cuda:0', 'opencl:0'), or a list of some that share the rows: maps within
+---  1e-6 (f64) and 2e-5 (f32) of the CPU's ·
 ---  max_memory (bytes that may be taken beside what is resident; results do not depend on it) · segment_length s (rows
 ---  are analysed in segments of about that length, whose sums are added up: values are those of the whole row to
 ---  rounding, surrogates shift every segment by an amount of its own; measures mi, hr, mvl, ozk, ndpac, glm with drawn

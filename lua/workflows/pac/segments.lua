@@ -197,8 +197,12 @@ local function kept(e, g, size)
   return n > 0 and mc.concat(parts, 1) or nil, n
 end
 
---- Shifts of segment g, 0 for the observation first: Lua numbers [K + 1].
-local function shifts_of(e, g, L)
+--- Shifts of segment g: 0 for the observation first, then K within min_shift .. L - min_shift, or within 0 .. L - 1.
+---@param e table K, m: smallest shift, o.seed
+---@param g integer
+---@param L integer samples of the segment that count
+---@return integer[] [K + 1]
+function M.shifts(e, g, L)
   local list = { 0 }
   if e.K == 0 then return list end
   local m = math.min(e.m, math.floor((L - 1) / 2))
@@ -384,7 +388,7 @@ function M.run(e, read, read_amp, layout, opts)
         mc.scope(function()
           if alone then
             features(e, of, read, rows, g, upto, want, function(i, at, phase, amp, L)
-              add_stretch(e, sums[i], phase, amp, L, shifts_of(e, at, L))
+              add_stretch(e, sums[i], phase, amp, L, M.shifts(e, at, L))
             end)
             return
           end
@@ -398,7 +402,7 @@ function M.run(e, read, read_amp, layout, opts)
             end)
           end
           if not length then return end
-          local shifts = shifts_of(e, g, length)
+          local shifts = M.shifts(e, g, length)
           for j = first, last do
             local p, a = place[layout.pha[j]], place[layout.amp[j]]
             add_stretch(e, sums[j - first + 1], phases[p], amps[a], length, shifts)

@@ -5,7 +5,7 @@
 -- passes through.
 local mc = require 'mascon'
 local ceiling = require 'mascon.base.ceiling'
-local lib = require 'mascon.core.ffi'
+local clock = require 'mascon.base.clock'
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local archive = require 'mascon.meeg.files.archive'
@@ -466,12 +466,6 @@ end
 -- seconds of figures, page and table; of a smaller analysis that is timed; samples read for the time of reading
 local OUTPUT, PROBE, READ = 1.5, 1, 2 ^ 20
 
-local function clock(f)
-  local start = lib.clock_seconds()
-  f()
-  return lib.clock_seconds() - start
-end
-
 --- Seconds that M.run and the results should take here: the estimate of the plan, corrected by what a smaller analysis
 --- of the same kind takes now, and the reading, measured on a part.
 ---@param plan table of pac.plan
@@ -498,10 +492,10 @@ function M.seconds(plan, source, opts)
     end
   end
   local x = mc.randn({ C, S, T }, { seed = 1, dtype = 'f32' })
-  local took = clock(function() small:run(x) end)
+  local took = clock.taken(function() small:run(x) end)
   x:release()
   local n = math.min(source.T, READ)
-  local read = clock(function()
+  local read = clock.taken(function()
     mc.scope(function() return source.span and source:span({ 1 }, 1, n):sum() or source:read(1, 1):sum() end)
   end)
   local passes = e.segment and 2 or 1
@@ -639,7 +633,7 @@ function M.contrast_seconds(a, b, opts)
   for k, v in pairs(test) do some[k] = v end
   some.n_perm = math.max(2, math.ceil((test.n_perm or 1000) / 10))
   local maps = { mc.randn({ a.S, C, P, A }, { seed = 1 }), mc.randn({ b.S, C, P, A }, { seed = 2 }) }
-  local took = clock(function() contrast.maps(maps[1], maps[2], some) end)
+  local took = clock.taken(function() contrast.maps(maps[1], maps[2], some) end)
   return M.seconds(plan, a, compute) + M.seconds(plan, b, compute) - 2 * OUTPUT
     + took * a.C / C * (test.n_perm or 1000) / some.n_perm
 end

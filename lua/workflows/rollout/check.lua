@@ -88,7 +88,16 @@ function M.validate(path)
     local status = f:dataset('/metadata/status'):read()
     local failed = mc.gt(status, 0)
     local count = failed:to('f64'):sum():item()
-    lines[#lines + 1] = ('note  %d of %d realisations failed'):format(count, status:numel())
+    local out = mc.eq(status, generate.LEFT_OUT):to('f64'):sum():item()
+    lines[#lines + 1] = ('note  %d of %d realisations failed'):format(count - out, status:numel())
+    if f:has '/metadata/filtered' then
+      local filtered, words = f:dataset('/metadata/filtered'):read(), {}
+      for k, name in ipairs(generate.FILTERED) do
+        local many = mc.eq(filtered, k):to('f64'):sum():item()
+        if many > 0 then words[#words + 1] = ('%s %d'):format(name, many) end
+      end
+      if words[1] then lines[#lines + 1] = 'note  filtered operators: ' .. table.concat(words, ', ') end
+    end
     if f:has '/features/summary/per_trajectory/features' then
       local s = f:dataset('/features/summary/per_trajectory/features'):read()
       local steps = f:has '/features/temporal/features' and f:dataset('/features/temporal/features').shape[2] or 99

@@ -7,6 +7,7 @@ local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local yaml = require 'mascon.io.yaml'
 local space = require 'workflows.rollout.space'
+local place = require 'workflows.rollout.place'
 local error = check.error
 local null = mc.json.null
 local M = {}
@@ -26,6 +27,7 @@ local function num(default, range)
   range = range or {}
   return { 'number', default, low = range.low, high = range.high, above = range.above, below = range.below }
 end
+local function size() return { 'size', nil } end
 local function flag(default) return { 'bool', default } end
 local function text(default) return { 'string', default } end
 local function one(default, ...) return { 'choice', default, choices = { ... } } end
@@ -55,7 +57,7 @@ M.SCHEMA = {
       max_pairwise_correlation = num(0.05, { above = 0, below = 1 }) },
   },
   simulation = {
-    device = one('cpu', 'cpu', 'cuda'), operator_type = one('cnn', 'cnn', 'u_afno'), precision = one('float32',
+    device = { 'device', 'cpu' }, operator_type = one('cnn', 'cnn', 'u_afno'), precision = one('float32',
       'float32', 'float64', 'float16', 'bfloat16', 'auto', 'tf32'),
     storage = one('float32', 'float32', 'float16', 'bfloat16'),
     num_realizations = int(10, 1, 100), num_timesteps = int(1, 1, 10000), extract_operator_features = flag(false),
@@ -64,6 +66,9 @@ M.SCHEMA = {
     normalize = one('none', 'none', 'minmax', 'zscore'), clamp = { 'list', nil }, divergence = num(1e6, { above = 0 }),
       policy = one(nil, 'autoregressive', 'residual', 'convex'),
     alpha = num(0.5, { low = 0, below = 1 }), dt = num(0.01, { above = 0 }), timeout = num(nil, { above = 0 }),
+    limits = { gflop = num(nil, { above = 0 }), memory = size() },
+    filters = { failed = num(nil, { above = 0, high = 1 }), flat = num(nil, { low = 0 }),
+      still = num(nil, { low = 0 }) },
     parallelism = unused 'strategy devices',
     performance = unused [[compile benchmark_cudnn deterministic partition_by_architecture warmup_templates
       channel_bucket_size compile_mode batched_execution max_batch_size]],
@@ -91,14 +96,16 @@ M.SCHEMA = {
 
 local function is_leaf(node) return node == U or type(node[1]) == 'string' end
 
-local WORDS = { integer = 'a whole number', number = 'a number', bool = 'true or false', string = 'a text',
-  list = 'a list', map = 'names with values' }
+local WORDS = { size = 'bytes, or a size such as 64MiB', integer = 'a whole number', number = 'a number',
+  bool = 'true or false', string = 'a text',
+  device = 'cpu, auto, gpu, cuda, cuda:0, opencl:0 or the like', list = 'a list', map = 'names with values' }
 local KINDS = {
   integer = function(v) return type(v) == 'number' and v % 1 == 0 end, number = function(v) return type(v) == 'number'
     and v == v end,
   bool = function(v) return type(v) == 'boolean' end, string = function(v) return type(v) == 'string' end,
     list = function(v) return type(v) == 'table' and (v[1] ~= nil or next(v) == nil) end,
-  map = function(v) return type(v) == 'table' and v[1] == nil end, any = function() return true end,
+  device = place.is_name, size = function(v) return mc.ceiling.bytes(v) ~= nil end, any = function() return true end,
+  map = function(v) return type(v) == 'table' and v[1] == nil end,
 }
 
 local function check_value(where, path, leaf, v)
@@ -113,8 +120,9 @@ local function check_value(where, path, leaf, v)
   local low, high, above, below = leaf.low, leaf.high, leaf.above, leaf.below
   if (low and v < low) or (high and v > high) or (above and v <= above) or (below and v >= below) then
     local from = low and ('from %.16g'):format(low) or above and ('above %g'):format(above) or ''
-    local to = high and (' to %.16g'):format(high) or below and (' and below %g'):format(below) or ''
-    error(('%s%s is %g; it must be %s%s'):format(where, path, v, from, to), 0)
+    local to = high and (low and ' to %.16g' or ' and at most %.16g'):format(high)
+      or below and (' and below %g'):format(below) or ''
+    error(('%s%s is %.16g; it must be %s%s'):format(where, path, v, from, to), 0)
   end
 end
 
@@ -169,6 +177,12 @@ local function walk(state, value, node, path)
   return out
 end
 
+--- A text of the command line or the environment as YAML; other values as they are.
+local function value_of(v)
+  if type(v) ~= 'string' then return v end
+  return (yaml.decode(v))
+end
+
 --- Replaces ${name} where it is the whole scalar: by a value handed in, by a variable of the environment.
 local function substitute(state, t)
   for k, v in pairs(t) do
@@ -181,7 +195,7 @@ local function substitute(state, t)
         if new == nil then
           error(('%s: line %d: ${%s} has no value; give it with --set or in the environment'):format(state.name,
           (state.lines[t] or {})[k] or 0, name), 0) end
-        t[k] = type(new) == 'string' and yaml.decode(new) or new
+        t[k] = value_of(new)
       end
     end
   end
@@ -214,8 +228,8 @@ local function beyond_types(c, name)
     error(('%s: simulation.clamp is %s; give [lowest, highest]'):format(name, check.show(sim.clamp)), 0)
   end
   if sim.timeout then
-    error(name .. ': simulation.timeout is not applied: rows must not depend on the speed of a machine. Leave it out',
-      0)
+    error(name .. ': simulation.timeout is not applied: rows must not depend on the speed of a machine; '
+      .. 'simulation.limits.gflop bounds the work of a row', 0)
   end
   if sim.precision == 'float16' or sim.precision == 'bfloat16' then
     c.notes[#c.notes + 1] = ('simulation.precision %s: computed in f32 here'):format(sim.precision)
@@ -223,7 +237,10 @@ local function beyond_types(c, name)
   if sim.storage ~= 'float32' and (sim.precision == 'float64' or sim.operator_type ~= 'cnn') then
     error(('%s: simulation.storage is %s, which is for operators of type cnn in f32'):format(name, sim.storage), 0)
   end
-  if sim.device == 'cuda' then c.notes[#c.notes + 1] = 'simulation.device cuda: computed on the processor' end
+  c.device, c.notes[#c.notes + 1] = place.of(sim.device)
+  if c.device ~= 'cpu' and (sim.operator_type ~= 'cnn' or sim.precision == 'float64') then
+    error(('%s: simulation.device is %s, which runs operators of type cnn in f32; use cpu'):format(name, sim.device), 0)
+  end
   for k, w in pairs(sim.input_generation.ic_type_weights or {}) do
     if not field_section(k) or k == 'sampled' or k == 'mixed' then
       local near = check.nearest(k, M.FIELDS)
@@ -246,7 +263,7 @@ function M.of(tree, opts)
   local state = { name = opts.name or 'config', lines = opts.lines or {}, unused = {}, given = opts.given or {} }
   if type(tree) ~= 'table' or tree == null or tree[1] ~= nil then error(state.name
     .. ': it must hold sections: metadata, parameter_space, sampling, simulation, dataset', 0) end
-  for path, v in pairs(opts.set or {}) do set_path(tree, path, type(v) == 'string' and yaml.decode(v) or v) end
+  for path, v in pairs(opts.set or {}) do set_path(tree, path, value_of(v)) end
   substitute(state, tree)
   local c = walk(state, tree, M.SCHEMA, '')
   c.unused, c.notes, c.name = state.unused, {}, state.name

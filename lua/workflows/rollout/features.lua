@@ -94,7 +94,18 @@ function M.registry(with_sensitivity, families)
   return places(steps), places(summary)
 end
 
-local BUFFER = 2 ^ 21 -- numbers of states that are looked at together
+local BUFFER = 2 ^ 18 -- numbers of states that are looked at together
+local WORK = 36 -- bytes for each while they are
+
+--- Bytes that a collector holds of a trajectory of T states of B realisations, C channels and G x G places, and those
+--- that it takes while it looks at some of them.
+---@return number held
+---@return number work
+function M.bytes(B, C, G, T)
+  local one = B * C * G * G
+  local numbers = math.min(math.max(BUFFER, one), T * one)
+  return 4 * (numbers + one) + 4 * T * B * (24 * C + 63), WORK * numbers
+end
 
 local Collector = {}
 Collector.__index = Collector

@@ -4,7 +4,7 @@
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local tensor = require 'mascon.core.tensor'
-local clock = require 'mascon.core.ffi'.clock_seconds
+local clock = require 'mascon.base.clock'
 local sampling = require 'workflows.rollout.sampling'
 local space = require 'workflows.rollout.space'
 local operator = require 'workflows.rollout.operator'
@@ -13,10 +13,11 @@ local fields = require 'workflows.rollout.fields'
 local features = require 'workflows.rollout.features'
 local streams = require 'workflows.rollout.streams'
 local store = require 'workflows.rollout.store'
+local place = require 'workflows.rollout.place'
 local error = check.error
 local M = {}
 
-M.VERSION = '2'
+M.VERSION = '3'
 
 local function dtype_of(config) return config.simulation.precision == 'float64' and 'f64' or 'f32' end
 
@@ -40,6 +41,72 @@ function M.families(config)
   return out
 end
 
+-- why a row is no data to learn from, as the file keeps it
+M.FILTERED = { 'failed', 'flat', 'still', 'work', 'memory' } -- 1 .. 5; 0: kept
+local PLACE = {}
+for k, name in ipairs(M.FILTERED) do PLACE[name] = k end
+
+--- Why the limits of a configuration keep a row from being rolled out: work, memory or nil.
+local function beyond(config, arch)
+  local sim = config.simulation
+  local l = sim.limits
+  if l.gflop and M.work(config, arch) > l.gflop * 1e9 then return 'work' end
+  if l.memory and operator.bytes(arch, 1, sim.num_realizations) > mc.ceiling.bytes(l.memory) then return 'memory' end
+end
+
+--- What filters look at while a row is rolled out: the spread of its first and last states and the last change, per
+--- realisation.
+local function watch(config)
+  local T, first, before, spread, change = config.simulation.num_timesteps, nil, nil, nil, nil
+  local function rms(x) return (x * x):reshape(x.shape[1], -1):mean(2):sqrt():totable() end
+  local function std(x) return x:reshape(x.shape[1], -1):std(2):totable() end
+  return {
+    visit = function(t, x)
+      if t == 0 then first, before, spread, change = std(x), nil, nil, nil end
+      if T > 1 and t == T - 2 then before = tensor.hold(x:copy()) end
+      if t == math.max(T - 1, 1) then
+        spread = std(x)
+        if before then
+          change = rms(x - before)
+          before:release()
+        end
+      end
+    end,
+    --- The first filter that a row meets: failed, flat, still or nil.
+    met = function(filters, status)
+      local failed, living = 0, {}
+      for m, s in ipairs(status) do
+        if s > 0 then failed = failed + 1 else living[#living + 1] = m end
+      end
+      if filters.failed and failed / #status >= filters.failed then return 'failed' end
+      if #living == 0 then return nil end
+      local flat, still = filters.flat ~= nil, filters.still ~= nil and change ~= nil
+      for _, m in ipairs(living) do
+        flat = flat and spread[m] <= filters.flat * first[m]
+        still = still and change[m] <= filters.still * spread[m]
+      end
+      return flat and 'flat' or still and 'still' or nil
+    end,
+  }
+end
+
+--- A row that is not rolled out: the shapes of one that is, filled with NaN.
+local function left_out(config, row, wanted, with_states)
+  local sim, f = config.simulation, config.features
+  local B, T, arch = sim.num_realizations, sim.num_timesteps, row.arch
+  local function nan(...) return tensor.hold(mc.full({ ... }, 0 / 0, { dtype = 'f32' })) end
+  row.status, row.bad_step = {}, {}
+  for m = 1, B do row.status[m], row.bad_step[m] = M.LEFT_OUT, -1 end
+  if wanted and f.temporal.enabled then row.temporal = nan(T, #features.temporal_names(M.families(config))) end
+  if wanted and f.summary.enabled then
+    local D = #features.summary_names(sim.extract_operator_features)
+    row.summary, row.aggregated = nan(B, D), nan(3 * D)
+  end
+  row.states = with_states and nan(B, T, arch.channels, arch.grid, arch.grid) or nil
+end
+
+M.LEFT_OUT = 3 -- status of a realisation of a row beyond the limits
+
 --- Rolls out rows whose operators have one key (operator.key), or one row. visit(t, x, alive, i): called with every
 --- state of row i of the list; from t = 0 again where numbers passed the range of f16, in which case the row is made
 --- anew with tensors stored in f32. us: their points in the space.
@@ -47,27 +114,45 @@ end
 ---@param indices integer[] rows, from 0
 ---@param us number[][]
 ---@param opts? table { visit, features (true), states (false) }
----@return table[] rows { input, kind, arch, policy, status, bad_step, temporal, summary, aggregated, states, seconds }
+---@return table[] rows { input, kind, arch, policy, status, bad_step, filtered (0, or a place in M.FILTERED), temporal,
+--- summary, aggregated, states, seconds }
 function M.rows(config, indices, us, opts)
   local o = opts or {}
   local sim, dtype, f = config.simulation, dtype_of(config), config.features
-  local seed, B, T, begun = config.sampling.sobol.seed, sim.num_realizations, sim.num_timesteps, clock()
+  local seed, B, T, begun = config.sampling.sobol.seed, sim.num_realizations, sim.num_timesteps, clock.seconds()
   local wanted = o.features ~= false and (f.temporal.enabled or f.summary.enabled)
-  local archs, weights, specs, rows, collectors = {}, {}, {}, {}, {}
+  local archs, weights, specs, rows, collectors, watches = {}, {}, {}, {}, {}, {}
   for i, index in ipairs(indices) do
     local arch, policy = M.describe(config, us[i])
     local input, kind = fields.initial(config, index, arch.grid)
-    archs[i], weights[i] = arch, operator.weights(arch, seed, index, dtype)
-    rows[i] = { input = input, kind = kind, arch = arch, policy = policy, states = o.states and {} or nil }
-    specs[i] = { policy = policy, x0 = input:to(dtype), realisations = B, steps = T, single = T == 1, seed = seed,
-      index = index, divergence = sim.divergence, noise = arch.scale > 0 }
+    archs[i] = arch
+    rows[i] = { input = input:to 'f32', kind = kind, arch = arch, policy = policy, filtered = 0,
+      states = o.states and {} or nil }
+    specs[i] = { policy = policy, x0 = input:to { device = config.device, dtype = dtype }, realisations = B, steps = T,
+      single = T == 1, seed = seed, index = index, divergence = sim.divergence, noise = arch.scale > 0 }
+  end
+  local why = beyond(config, archs[1]) -- equal keys, equal work
+  if why then
+    for _, row in ipairs(rows) do
+      row.filtered, row.seconds = PLACE[why], 0
+      left_out(config, row, wanted, o.states)
+    end
+    return rows
+  end
+  for i, index in ipairs(indices) do
+    weights[i] = place.weights(operator.weights(archs[i], seed, index, dtype), config.device)
+    if next(sim.filters) then watches[i] = watch(config) end
   end
   local function visit(i, t, x, alive)
+    x = x:to 'cpu'
     if t == 0 then
       local arch = archs[i]
       collectors[i] = wanted and features.collector(B, arch.channels, arch.grid, { temporal = f.temporal.enabled,
         summary = f.summary.enabled, families = M.families(config) })
       rows[i].states = o.states and {} or nil
+    end
+    if watches[i] then watches[i].visit(t, x) end
+    if t == 0 then
       if T == 1 then return end -- one application: its result is the trajectory
     end
     if wanted then collectors[i]:add(x, alive) end
@@ -90,17 +175,18 @@ function M.rows(config, indices, us, opts)
         list[m] = features.sensitivity.of(function(x)
           return apply(x, arch.scale > 0 and { streams.source(seed, index, 'noise', m - 1, 0) } or nil, 0, T)
         end, x0:reshape(1, unpack(x0.shape)), streams.source(seed, index, 'probe', m - 1):normal { 1,
-          unpack(x0.shape) }:to(dtype))
+          unpack(x0.shape) }:to { device = config.device, dtype = dtype })
       end
       extra = mc.tensor(list)
     end
     local r = wanted and collectors[i]:finish(extra) or {}
     operator.release(weights[i])
     row.status, row.bad_step = outcomes[i].status, outcomes[i].bad_step
+    row.filtered = watches[i] and PLACE[watches[i].met(sim.filters, row.status)] or 0
     row.temporal, row.summary, row.aggregated = r.temporal, r.summary, r.aggregated
     row.states = o.states and mc.stack(row.states, 2) or nil
   end
-  for _, row in ipairs(rows) do row.seconds = (clock() - begun) / #rows end
+  for _, row in ipairs(rows) do row.seconds = (clock.seconds() - begun) / #rows end
   return rows
 end
 
@@ -114,6 +200,44 @@ function M.row(config, index, u, opts) return M.rows(config, { index }, { u }, o
 
 local BUCKET = 2 ^ 24 -- bytes of the widest layer of operators that are rolled out side by side, at about
 
+--- How many operators of an architecture are rolled out side by side at most.
+local function side_by_side(config, arch)
+  if not operator.key(arch) then return 1 end
+  local wide = 0
+  for _, l in ipairs(operator.layers(arch)) do wide = math.max(wide, l.cout * l.grid ^ 2) end
+  return math.max(1, math.floor(BUCKET / (4 * wide * config.simulation.num_realizations)))
+end
+
+--- Bytes of the largest bucket of operators among points, with what collects its features, and of the rows of a batch
+--- until they are written.
+---@param config table
+---@param points mascon.Tensor [n, d]
+---@return number
+function M.bytes(config, points)
+  local sim, n, seen, widest = config.simulation, points.shape[1], {}, 0
+  local counts = {}
+  for i = 1, math.min(n, 4096) do
+    local arch = M.describe(config, points[i]:totable())
+    local key = operator.key(arch) or i
+    counts[key] = (counts[key] or 0) + 1
+    seen[key] = arch
+  end
+  local G = M.largest_grid(config)
+  for key, arch in pairs(seen) do
+    if not beyond(config, arch) then
+      local k = math.min(side_by_side(config, arch), counts[key], config.sampling.batch_size)
+      local held, work = features.bytes(sim.num_realizations, sim.channels, arch.grid, sim.num_timesteps)
+      widest = math.max(widest, operator.bytes(arch, k, sim.num_realizations) + k * held + work)
+    end
+  end
+  local row = 4 * (sim.channels * G * G + sim.num_timesteps * #features.temporal_names(M.families(config))
+    + (sim.num_realizations + 3) * #features.summary_names(sim.extract_operator_features))
+  if config.dataset.storage.store_trajectories then
+    row = row + 4 * sim.num_realizations * sim.num_timesteps * sim.channels * G * G
+  end
+  return widest + 2 * row * math.min(n, config.sampling.batch_size)
+end
+
 --- Rows first .. last in lists { index, ... } of operators with one key, in the order of their first rows.
 local function buckets(config, first, last, point)
   local out, open = {}, {}
@@ -122,19 +246,17 @@ local function buckets(config, first, last, point)
     local key = operator.key(arch)
     local list = key and open[key]
     if not list then
-      list = { most = 1 }
+      list = { most = side_by_side(config, arch) }
       out[#out + 1] = list
-      if key then
-        local wide = 0
-        for _, l in ipairs(operator.layers(arch)) do wide = math.max(wide, l.cout * l.grid ^ 2) end
-        list.most = math.max(1, math.floor(BUCKET / (4 * wide * config.simulation.num_realizations)))
-      end
     end
     list[#list + 1] = index
     if key then open[key] = #list < list.most and list or nil end
   end
   return out
 end
+
+--- Bytes that live and remembered blocks may take while rows are made: those that the next bucket takes again are kept.
+function M.room(config, points) return 1.5 * M.bytes(config, points) + 2 ^ 24 end
 
 --- A field [.., g, g] in the middle of a larger grid of zeros.
 local function centred(x, G)
@@ -159,33 +281,22 @@ function M.largest_grid(config)
   return 64
 end
 
---- Rows first .. last (from 0) as tensors stacked over rows.
-function M.batch(config, points, first, last, opts)
-  local o = opts or {}
+--- Finished rows first .. last of `done` as tensors stacked over rows.
+local function stacked(config, points, base, done, first, last)
   local G = M.largest_grid(config)
   local lists = { params = {}, inputs = {}, status = {}, bad_step = {}, temporal = {}, summary = {}, aggregated = {},
-    outputs = {}, seconds = {}, grid = {} }
+    outputs = {}, seconds = {}, grid = {}, filtered = {} }
   local out = { first = first, last = last, ic_types = {}, policies = {}, regimes = {} }
-  local function point(index) return points[index - (o.base or 0) + 1]:totable() end
-  local done = {}
-  for _, list in ipairs(buckets(config, first, last, point)) do
-    local us = {}
-    for i, index in ipairs(list) do us[i] = point(index) end
-    local rows = M.rows(config, list, us, { states = config.dataset.storage.store_trajectories })
-    for i, index in ipairs(list) do
-      done[index] = rows[i]
-      if o.step then o.step(rows[i]) end
-    end
-  end
   for index = first, last do
     local row = done[index]
     local function add(name, v) lists[name][#lists[name] + 1] = v end
-    add('params', points[index - (o.base or 0) + 1]:to 'f32')
+    add('params', points[index - base + 1]:to 'f32')
     add('inputs', centred(row.input, G):to 'f32')
     add('status', row.status)
     add('bad_step', row.bad_step)
     add('seconds', row.seconds)
     add('grid', row.arch.grid)
+    add('filtered', row.filtered)
     if row.temporal then add('temporal', row.temporal:to 'f32') end
     if row.summary then
       add('summary', row.summary:to 'f32')
@@ -202,13 +313,64 @@ function M.batch(config, points, first, last, opts)
     'outputs' } do if #lists[name] > 0 then out[name] = mc.stack(lists[name], 1) end end
   out.status, out.bad_step = mc.tensor(lists.status):to 'u8', mc.tensor(lists.bad_step):to 'i32'
   out.seconds, out.grid = mc.tensor(lists.seconds), mc.tensor(lists.grid):to 'i32'
+  out.filtered = mc.tensor(lists.filtered):to 'u8'
   return out
 end
 
---- Work of a row: multiplications and additions of all its steps.
+local PARTS = { 'input', 'temporal', 'summary', 'aggregated', 'states' } -- tensors of a row
+
+--- Rows first .. last (from 0) as tensors stacked over rows.
+---@param config table
+---@param points mascon.Tensor of the rows from opts.base on
+---@param first integer
+---@param last integer
+---@param opts? table base (0) · step(row): called with each row · every, part(rows): called with rows that are
+--- finished, as this function gives them, when that many seconds have passed since it was, so that a kill costs no more
+---@return table
+function M.batch(config, points, first, last, opts)
+  local o = opts or {}
+  local base, done, fresh, written = o.base or 0, {}, {}, clock.seconds()
+  local function point(index) return points[index - base + 1]:totable() end
+  local all = buckets(config, first, last, point)
+  for b, list in ipairs(all) do
+    local us = {}
+    for i, index in ipairs(list) do us[i] = point(index) end
+    local rows
+    mc.scope(function() -- what the next bucket takes is free by then
+      rows = M.rows(config, list, us, { states = config.dataset.storage.store_trajectories })
+      for _, row in ipairs(rows) do
+        for _, name in ipairs(PARTS) do if row[name] then mc.keep(row[name]) end end
+      end
+    end)
+    for i, index in ipairs(list) do
+      done[index], fresh[#fresh + 1] = rows[i], index
+      if o.step then o.step(rows[i]) end
+    end
+    if o.part and b < #all and clock.seconds() - written >= o.every then
+      table.sort(fresh)
+      local from = 1
+      for k = 1, #fresh do
+        if fresh[k + 1] ~= fresh[k] + 1 then
+          mc.scope(function() o.part(stacked(config, points, base, done, fresh[from], fresh[k])) end)
+          from = k + 1
+        end
+      end
+      fresh, written = {}, clock.seconds()
+    end
+  end
+  return stacked(config, points, base, done, first, last)
+end
+
+--- Work of a row with an architecture: multiplications and additions of all its steps.
+function M.work(config, arch)
+  local sim = config.simulation
+  return operator.flops(arch) * sim.num_realizations * math.max(sim.num_timesteps - 1, 1)
+end
+
+--- The same of the row at a point of the space, 0 where limits keep it from being rolled out.
 function M.cost(config, u)
   local arch = M.describe(config, u)
-  return operator.flops(arch) * config.simulation.num_realizations * math.max(config.simulation.num_timesteps - 1, 1)
+  return beyond(config, arch) and 0 or M.work(config, arch)
 end
 
 local function whole(n) return mc.tensor(n, { dtype = 'i64' }) end
@@ -230,6 +392,9 @@ function M.hash(config, first, last)
   c.sampling = {}
   for k, v in pairs(config.sampling) do c.sampling[k] = v end
   c.sampling.batch_size = nil -- how often rows are written
+  c.simulation = {}
+  for k, v in pairs(config.simulation) do c.simulation[k] = v end
+  c.simulation.device = config.device:match '^%l+' -- rounding is that of the kind of device
   local names = table.concat(space.names(config.space), ' ')
   return mc.manifest.hash(text_of(c) .. names .. M.VERSION .. streams.SCHEME
     .. tostring(config.dataset.storage.store_trajectories) .. first .. ' ' .. last
@@ -237,7 +402,8 @@ function M.hash(config, first, last)
 end
 
 local OPTS = { out = { nil, 'string' }, resume = { false, 'bool' }, overwrite = { false, 'bool' }, first = { 0,
-  'integer >= 0' }, last = { nil, 'integer >= 0' }, quiet = { false, 'bool' } }
+  'integer >= 0' }, last = { nil, 'integer >= 0' }, quiet = { false, 'bool' },
+  max_memory = { nil, 'number > 0 | string' }, save_every = { 2, 'number >= 0' } }
 
 --- Stretches of at most `batch` rows between first and last that no part holds.
 local function missing(parts, first, last, batch)
@@ -255,11 +421,14 @@ end
 
 --- Generates the data set of a configuration.
 ---@param config table of config.load
----@param opts? table out (path), resume, overwrite, first and last (rows from 0: a shard), quiet
----@return table { path, rows, failed, quality, shard (rows of the whole set, where these are a part), seconds, bad
---- (parts { path, first, last } of the stopped run that were damaged and made anew) }
+---@param opts? table out (path), resume, overwrite, first and last (rows from 0: a shard), quiet, max_memory (bytes or
+--- "2GiB" that the whole program may take; the rows do not depend on it), save_every (2: seconds after which finished
+--- rows are written, so that a kill costs what was under way and no more than that time)
+---@return table { path, rows, failed (realisations), filtered (rows), quality, shard (rows of the whole set, where
+--- these are a part), seconds, writing (seconds of them), bad (parts { path, first, last } of the stopped run that were
+--- damaged and made anew) }
 --- Errors: an output that is there, or holds finished rows of a run that was stopped, unless resume or overwrite is
---- given; one that another process writes.
+--- given; one that another process writes; a max_memory that is too small.
 function M.run(config, opts)
   local o = check.opts('rollout.generate', opts, OPTS, 3)
   if type(config) ~= 'table' or type(config.sampling) ~= 'table' or type(config.dataset) ~= 'table' then
@@ -269,9 +438,47 @@ function M.run(config, opts)
   local N = config.sampling.total_samples
   local first, last = o.first, o.last or N - 1
   if last >= N or first > last then error(('rollout: rows %d to %d of %d are asked for'):format(first, last, N), 0) end
-  local r = store.alone(path, M.run_held, config, o, first, last)
+  local limit = o.max_memory and mc.ceiling.bytes(o.max_memory)
+  if o.max_memory and not limit then
+    error(('rollout: max_memory is %s; give bytes, or a size such as 2GiB'):format(check.show(o.max_memory)), 0)
+  end
+  local r = mc.ceiling.with(limit, store.alone, path, M.run_held, config, o, first, last)
   r.shard = (first > 0 or last < N - 1) and N or nil
   return r
+end
+
+--- Makes the stretches of rows `todo`, a part each. How many realisations failed, how many rows are filtered.
+local function make(path, hash, config, points, todo, first, o)
+  local total, rows = 0, 0
+  for _, t in ipairs(todo) do
+    for i = t[1], t[2] do total, rows = total + M.cost(config, points[i - first + 1]:totable()), rows + 1 end
+  end
+  local bar = not o.quiet and total > 0 and mc.progress.new(total / 1e9, { label = 'rollout', unit = 'GFLOP' })
+  local begun, failed, filtered, done, operators = clock.seconds(), 0, 0, 0, 0
+  local function step(row)
+    for _, s in ipairs(row.status) do if s > 0 and s ~= M.LEFT_OUT then failed = failed + 1 end end
+    if row.filtered > 0 then filtered = filtered + 1 end
+    operators = operators + 1
+    if row.status[1] ~= M.LEFT_OUT then done = done + M.work(config, row.arch) end
+    if bar then
+      bar:update(done / 1e9, ('%d of %d operators, %.3g a second'):format(operators, rows,
+        operators / math.max(clock.seconds() - begun, 1e-9)))
+    end
+  end
+  local writing = 0
+  local function put(batch)
+    local from = clock.seconds()
+    store.put(path, hash, batch)
+    writing = writing + clock.seconds() - from
+  end
+  for _, t in ipairs(todo) do
+    mc.scope(function() -- the part of the batch takes the place of those within it
+      put(M.batch(config, points, t[1], t[2], { base = first, step = step, every = o.save_every, part = put }))
+    end)
+    store.thin(path, hash, t[1], t[2])
+  end
+  if bar then bar:done() end
+  return failed, filtered, writing
 end
 
 --- run while nobody else writes the output.
@@ -281,31 +488,21 @@ function M.run_held(path, config, o, first, last)
   local hash = M.hash(config, first, last)
   for i = 1, math.min(points.shape[1], 4096) do M.describe(config,
     points[i]:totable()) end -- refuses before the work what no row could do
+  local need = M.bytes(config, points)
+  mc.ceiling.need('rollout', need, 'the largest operator of the space')
   local complete, bad = store.begin(path, hash, o)
   if complete then
-    return { path = path, rows = last - first + 1, failed = 0, quality = quality, seconds = 0, complete = true,
-      bad = bad }
+    return { path = path, rows = last - first + 1, failed = 0, filtered = 0, quality = quality, seconds = 0,
+      complete = true, bad = bad }
   end
-  local total, todo = 0, missing(store.parts(path, hash), first, last, config.sampling.batch_size)
-  for _, t in ipairs(todo) do for i = t[1], t[2] do total = total + M.cost(config,
-    points[i - first + 1]:totable()) end end
-  local bar = not o.quiet and total > 0 and mc.progress.new(total / 1e9, { label = 'rollout', unit = 'GFLOP' })
-  local begun, failed, done = clock(), 0, 0
-  for _, t in ipairs(todo) do
-    mc.scope(function()
-      local b = M.batch(config, points, t[1], t[2], { base = first, step = function(row)
-        for _, s in ipairs(row.status) do if s > 0 then failed = failed + 1 end end
-        local sim = config.simulation
-        done = done + operator.flops(row.arch) * sim.num_realizations * math.max(sim.num_timesteps - 1, 1)
-        if bar then bar:update(done / 1e9) end
-      end })
-      store.put(path, hash, b)
-    end)
-  end
-  if bar then bar:done() end
+  local todo, begun = missing(store.parts(path, hash), first, last, config.sampling.batch_size), clock.seconds()
+  local failed, filtered, writing = mc.ceiling.beside(M.room(config, points), make, path, hash, config, points, todo,
+    first, o)
+  local from = clock.seconds()
   store.merge(path, hash, M.about(config, first, last, quality))
-  return { path = path, rows = last - first + 1, failed = failed, quality = quality, seconds = clock() - begun,
-    bad = bad }
+  writing = writing + clock.seconds() - from
+  return { path = path, rows = last - first + 1, failed = failed, filtered = filtered, quality = quality,
+    seconds = clock.seconds() - begun, writing = writing, bad = bad }
 end
 
 --- Attributes and plan of the file.
@@ -313,17 +510,18 @@ function M.about(config, first, last, quality)
   local f, sim, storage = config.features, config.simulation, config.dataset.storage
   local with = sim.extract_operator_features
   local temporal, summary = features.registry(with, M.families(config))
-  local now = os.date '!%Y-%m-%dT%H:%M:%SZ'
+  local now = clock.stamp()
   return { first = first, last = last, chunk = storage.chunk_size, level = storage.compression == 'gzip'
     and storage.compression_level or 0, steps = sim.num_timesteps,
-    trajectories = storage.store_trajectories, names = space.names(config.space), temporal = f.temporal.enabled,
+    trajectories = storage.store_trajectories, filters = M.FILTERED, names = space.names(config.space),
+    temporal = f.temporal.enabled,
     metadata = { creation_date = now, version = '1.0', grid_size = whole(M.largest_grid(config)),
       num_realizations = whole(sim.num_realizations), num_parameter_sets = whole(last - first + 1),
       first_row = whole(first), total_rows = whole(config.sampling.total_samples), track_ic_metadata = true,
         config = text_of({ metadata = config.metadata, sampling = config.sampling, simulation = sim,
         dataset = config.dataset, features = f, parameter_space = config.parameter_space }),
-          sampling_metrics = text_of(quality), seed_scheme = streams.SCHEME, configuration_sha256 = M.hash(config,
-          first, last) },
+          device = config.device, sampling_metrics = text_of(quality), seed_scheme = streams.SCHEME,
+          configuration_sha256 = M.hash(config, first, last) },
     features = (f.temporal.enabled or f.summary.enabled)
       and { family_versions = mc.json.encode { temporal = features.VERSION, summary = features.VERSION },
       extraction_timestamp = now,

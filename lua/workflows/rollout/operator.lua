@@ -123,6 +123,65 @@ function M.flops(arch)
   return n
 end
 
+--- A tensor of one element that is seen as many.
+local function header(shape) return mc.broadcast_to(mc.zeros({ 1 }, { dtype = 'f32' }), shape) end
+
+--- How the processor computes the convolutions of operators side by side: for each layer the way in words, and the
+--- bytes that it takes beside operands and result.
+---     mc.rollout.operator.ways({ channels = 3, layers = 2, base = 16, kernel = 3, grid = 64 })[3].way
+---       --> Winograd's tiles of 4 x 4
+---@param arch table
+---@param operators? integer with one key (1)
+---@param states? integer of each (1)
+---@return table[] { way, bytes } by layer
+function M.ways(arch, operators, states)
+  local n, out = operators or 1, {}
+  for i, l in ipairs(M.layers(arch)) do
+    if l.part == 'spectral' then out[i] = { way = 'products at the modes', bytes = 0 }
+    else
+      local function of(...) return header(n > 1 and { n, ... } or { ... }) end
+      local way, bytes = mc.nn.conv2d_way(of(states or 1, l.cin, l.grid, l.grid), of(l.cout, l.cin, l.k, l.k),
+        { padding = math.floor(l.k / 2), stride = l.stride or 1, padding_mode = arch.padding_mode })
+      out[i] = { way = way, bytes = bytes }
+    end
+  end
+  return out
+end
+
+--- Lines on how each layer of an operator is computed.
+---@param arch table
+---@param operators? integer as ways
+---@param states? integer
+---@return string[]
+function M.explain(arch, operators, states)
+  local ways, out = M.ways(arch, operators, states), {}
+  for i, l in ipairs(M.layers(arch)) do
+    local w = ways[i]
+    out[i] = ('%-10s %3d -> %3d channels, %d x %d taps, %d x %d: %s%s'):format(l.part, l.cin, l.cout, l.k or 1,
+      l.k or 1, l.grid, l.grid, w.way, w.bytes > 0 and ', ' .. mc.text.bytes(w.bytes) .. ' beside it' or '')
+  end
+  return out
+end
+
+--- Bytes that operators of one key take while they are rolled out side by side: weights, the widest layer with what
+--- its convolution needs, states.
+---@param arch table
+---@param operators? integer
+---@param states? integer
+---@return number
+function M.bytes(arch, operators, states)
+  local n, B = operators or 1, states or 1
+  local weights, largest, widest = 4 * n * M.parameters(arch), 0, 0
+  if own[arch.type] then return 0 end
+  local ways = M.ways(arch, n, B)
+  for i, l in ipairs(M.layers(arch)) do
+    local each = 4 * n * B * (l.grid / (l.stride or 1)) ^ 2
+    widest = math.max(widest, each * (l.cin + 2 * l.cout) + ways[i].bytes)
+    largest = math.max(largest, 12 * l.cin * l.cout * (l.k or 1) ^ 2) -- while it is drawn in f64
+  end
+  return (n > 1 and 2 or 1) * weights + math.max(largest, widest) + 4 * n * B * 6 * arch.channels * arch.grid ^ 2
+end
+
 --- Weights of the operator of a row, uniform in +-1/sqrt(cin k k).
 ---@param arch table
 ---@param seed integer
@@ -140,9 +199,10 @@ function M.weights(arch, seed, index, dtype)
       out[i] = { mix = network(arch).mixing(re, im) }
     else
       local bound = 1 / math.sqrt(l.cin * l.k * l.k)
-      out[i] = { w = source:uniform({ l.cout, l.cin, l.k, l.k }, -bound, bound):to(dtype or 'f32') }
+      local w = source:uniform({ l.cout, l.cin, l.k, l.k }, -bound, bound)
       local b = source:uniform({ l.cout }, -bound, bound) -- drawn for every layer, so that a bias moves no other weight
-      if l.bias then out[i].b = b:to(dtype or 'f32') end
+      out[i] = { w = w:to(dtype or 'f32'), b = l.bias and b:to(dtype or 'f32') or nil }
+      if w.dtype ~= out[i].w.dtype then w:release() end
     end
   end
   return out
@@ -204,7 +264,7 @@ local function noise_of(arch, weights)
   local function output_mix()
     if not mix then
       local w = weights[#weights].w
-      w = w:reshape(w.shape[1], -1):to 'f64'
+      w = w:reshape(w.shape[1], -1):to { device = 'cpu', dtype = 'f64' }
       mix = mc.linalg.cholesky(mc.matmul(w, w.T) + 1e-300 * mc.eye(w.shape[1]))
     end
     return mix
@@ -217,9 +277,9 @@ local function noise_of(arch, weights)
       local C, G = h.shape[2], arch.grid
       if arch.noise == 'dropout' then
         local kept = mc.ge(source:uniform { 1, C, 1, 1 }, s)
-        parts[b] = one * (kept:to(h.dtype) / (1 - s))
+        parts[b] = one * (kept:to(h.dtype) / (1 - s)):to(h.device)
       else
-        local n = field(arch, source, C, arch.noise):reshape(1, C, G, G):to(h.dtype)
+        local n = field(arch, source, C, arch.noise):reshape(1, C, G, G):to { device = h.device, dtype = h.dtype }
         parts[b] = arch.noise == 'multiplicative' and one * (1 + s * n) or one + s * n
       end
     end
@@ -230,7 +290,7 @@ local function noise_of(arch, weights)
     local parts = {}
     for b, source in ipairs(sources) do parts[b] = mc.matmul(output_mix(), field(arch, source, C,
       'gaussian'):reshape(C, -1)):reshape(1, C, G, G) end
-    return y + (s * mc.concat(parts, 1)):to(y.dtype)
+    return y + (s * mc.concat(parts, 1)):to { device = y.device, dtype = y.dtype }
   end
   return function(h, sources, t, T)
     local plain = arch.noise ~= 'gaussian' or own[arch.type] or arch.type == 'u_afno'
@@ -250,9 +310,10 @@ function M.key(arch)
   return table.concat(parts, ' ')
 end
 
-local BUILD = { composed = { false, 'bool' }, keep = { false, 'bool' } }
+local BUILD = { composed = { false, 'bool' }, keep = { false, 'bool' }, direct = { false, 'bool' } }
 
---- Operators of one key as one function: apply(x, sources, t, T) with the states of all of them one after the other,
+--- Operators of one key as one function on the device of their weights: apply(x, sources, t, T) with the states of all
+--- of them one after the other,
 --- x [operators B, C, G, G], and sources[i], the sources of noise of operator i (a source per state), or nil. What an
 --- operator gives does not depend on the others, bit by bit.
 ---@param archs table[]
@@ -283,7 +344,8 @@ function M.together(archs, lists, opts)
     hidden = function(x, t) return weights(x, t) end
     output = function(h) return h end
   else
-    local layers, kit, net = M.layers(arch), block.kit(arch, o.composed, o.keep, n), network(arch)
+    local there = lists[1][1].w.device ~= 'cpu' -- the fused pass is the processor's
+    local layers, kit, net = M.layers(arch), block.kit(arch, o.composed or there, o.keep, n, o.direct), network(arch)
     hidden = function(x) return net.hidden(kit, layers, weights, x, arch) end
     output = function(h) return kit.conv(h, layers[#layers], weights[#layers]) end
   end
@@ -310,7 +372,8 @@ end
 ---@param arch table
 ---@param weights table of M.weights
 ---@param opts? table composed (false): of ops that have derivatives, where the fused pass between convolutions has
----   none · keep (false): intermediate tensors live to the end of the scope instead of being reused
+---   none · keep (false): intermediate tensors live to the end of the scope instead of being reused · direct (false):
+---   convolutions are sums as they are written, never by tiles
 ---@return fun(x: mascon.Tensor, sources?: table, t?: integer, T?: integer): mascon.Tensor
 function M.build(arch, weights, opts)
   local apply = M.together({ arch }, { weights }, check.opts('rollout.operator.build', opts, BUILD, 3))

@@ -1,39 +1,81 @@
 -- report.lua - what a reader sees: the plan before, quality of the sampling, the page after, the speed of a machine.
 local mc = require 'mascon'
-local clock = require 'mascon.core.ffi'.clock_seconds
+local clock = require 'mascon.base.clock'
 local generate = require 'workflows.rollout.generate'
 local operator = require 'workflows.rollout.operator'
 local sampling = require 'workflows.rollout.sampling'
 local features = require 'workflows.rollout.features'
 local M = {}
 
---- Lines on the work and the size of rows first .. last (from 0).
+--- The least seconds of a call among those of half a second.
+local function best(f)
+  local least, spent = math.huge, 0
+  repeat
+    local begun = clock.seconds()
+    mc.scope(f)
+    local took = clock.seconds() - begun
+    least, spent = math.min(least, took), spent + took
+  until spent > 0.5
+  return least
+end
+
+--- Seconds of an application of an operator to one state, and of the features of that state.
+local function seconds_of(arch)
+  local weights = operator.weights(arch, 1, 0)
+  local apply = operator.build(arch, weights)
+  local x = mc.random.normal { 1, arch.channels, arch.grid, arch.grid, seed = 1 }:to 'f32'
+  local step = best(function() apply(x, nil, 0, 2) end)
+  local per = best(function()
+    local c = features.collector(1, arch.channels, arch.grid)
+    for _ = 1, 8 do c:add(x, { true }) end
+    c:finish()
+  end) / 8
+  operator.release(weights)
+  return step, per
+end
+
+local OVERHEAD = 32 * 2 ^ 20 -- bytes of HDF5, of fields and of values of Lua while rows are made, at about
+
+--- Lines on the work, the time, the memory and the size of rows first .. last (from 0). The time is that of the
+--- operator whose work is the median on this machine now, with its features.
 function M.plan(config, first, last)
   local n = last - first + 1
-  local seen = math.min(n, 2000)
-  local points = sampling.points(config, first + 1, first + seen)
-  local flops, bytes = 0, 0
+  local points = sampling.points(config, first + 1, last + 1)
+  local seen, flops, works, left = math.min(n, 2000), 0, {}, 0
   local sim = config.simulation
+  local steps = sim.num_realizations * math.max(sim.num_timesteps - 1, 1)
   for i = 1, seen do
-    local u = points[i]:totable()
-    flops = flops + generate.cost(config, u)
-    local arch = generate.describe(config, u)
-    local widest = arch.base * 2 ^ math.min(math.max(arch.layers - 1, 0), 2)
-    bytes = math.max(bytes,
-      4 * sim.num_realizations * arch.grid ^ 2 * (4 * widest + 6 * arch.channels) + 4 * operator.parameters(arch))
+    local cost = generate.cost(config, points[i]:totable())
+    flops = flops + cost
+    if cost > 0 or sim.operator_type ~= 'cnn' then works[#works + 1] = { cost, i } else left = left + 1 end
+  end
+  table.sort(works, function(a, b) return a[1] < b[1] or a[1] == b[1] and a[2] < b[2] end)
+  local seconds = 0
+  if works[1] then
+    local middle = works[math.ceil(#works / 2)]
+    local step, per = mc.scope(function()
+      return seconds_of(generate.describe(config, points[middle[2]]:totable()))
+    end)
+    local share = middle[1] > 0 and flops / (middle[1] / steps) or #works * steps -- steps of that operator
+    seconds = (share * step + (#works * steps) * per) * n / seen
   end
   local G, D = generate.largest_grid(config), #features.summary_names(sim.extract_operator_features)
   local columns = #features.temporal_names(generate.families(config))
   local row = 4 * (sim.channels * G * G + sim.num_timesteps * columns + sim.num_realizations * D + 3 * D)
   if config.dataset.storage.store_trajectories then
     row = row + 4 * sim.num_realizations * sim.num_timesteps * sim.channels * G * G end
-  return { ('%d operators, %d realisations, %d states each, %d coordinates'):format(n, sim.num_realizations,
+  local peak = mc.ceiling.resident() + OVERHEAD + generate.room(config, points)
+  local out = { ('%d operators, %d realisations, %d states each, %d coordinates'):format(n, sim.num_realizations,
     sim.num_timesteps, #config.space.dims),
     ('work: %.4g TFLOP (mean %.3g GFLOP per application to one state)'):format(flops / seen * n / 1e12,
-      flops / seen / sim.num_realizations / math.max(sim.num_timesteps - 1, 1) / 1e9),
-    ('file: at most %s before compression'):format(mc.text.bytes(row * n)),
-      ('memory of the largest operator: about %s'):format(mc.text.bytes(bytes)), ('output: '
-      .. config.dataset.output_path) }
+      flops / seen / steps / 1e9),
+    ('time: about %s with %d threads'):format(mc.text.duration(seconds), mc.get_num_threads()),
+    ('memory: peak %.1f MiB'):format(peak / 2 ^ 20),
+    ('file: at most %s before compression'):format(mc.text.bytes(row * n)), 'output: ' .. config.dataset.output_path }
+  if left > 0 then
+    out[#out + 1] = ('limits: about %d operators are beyond simulation.limits and stay out'):format(left / seen * n)
+  end
+  return out
 end
 
 --- Lines on how evenly the points fill the space. shard: rows of the whole set, where q is of a part of it.
@@ -58,6 +100,10 @@ local function histogram(title, values, label)
   ax:set { xlabel = label, ylabel = 'operators' }
   return fig
 end
+
+local FILTER_WORDS = { kept = 'kept', failed = 'failed: too many of its realisations did',
+  flat = 'flat: the last state', still = 'still: the last change', work = 'not rolled out: more work than the limit',
+  memory = 'not rolled out: more memory than the limit' }
 
 --- The page of a data set.
 ---@param path string
@@ -95,12 +141,20 @@ function M.write(path)
   local sections = { { heading = 'Parameters',
     paragraphs = ('%d operators; coordinates between 0 and 1.'):format(params.shape[1]), figures = figures } }
   local failed = {}
-  for _, k in ipairs { 0, 1, 2 } do failed[#failed + 1] = { ({ 'good', 'non-finite', 'exploded' })[k + 1],
+  for k = 0, 3 do failed[#failed + 1] = { ({ 'good', 'non-finite', 'exploded', 'left out' })[k + 1],
     mc.eq(status, k):to('f64'):sum():item() } end
   sections[#sections + 1] = { heading = 'Failures', table = { header = { 'realisations', 'number' }, rows = failed },
     paragraphs = ('Earliest step of a failure: %s.'):format(
     mc.gt(bad, -1):to('f64'):sum():item() > 0 and tostring(mc.where(mc.gt(bad, -1), bad,
       2 ^ 30):min():item()) or 'none') }
+  if f:has '/metadata/filtered' then
+    local filtered, rows = f:dataset('/metadata/filtered'):read(), {}
+    for k = 0, #generate.FILTERED do
+      rows[k + 1] = { FILTER_WORDS[generate.FILTERED[k] or 'kept'], mc.eq(filtered, k):to('f64'):sum():item() }
+    end
+    sections[#sections + 1] = { heading = 'Filtered operators', table = { header = { 'why', 'operators' },
+      rows = rows } }
+  end
   sections[#sections + 1] = { heading = 'Initial fields', table = { header = { 'type', 'operators' },
     rows = counted(kinds) } }
   sections[#sections + 1] = { heading = 'Policies', table = { header = { 'policy', 'operators' },
@@ -127,35 +181,19 @@ function M.write(path)
 end
 
 --- Speed of this machine with the operators of a configuration, a line each through say: an application to one state,
---- features of one state.
-function M.bench(config, say)
+--- features of one state. verbose: how each layer is computed, too.
+function M.bench(config, say, verbose)
   local points = sampling.points(config, 1, math.min(6, config.sampling.total_samples))
   say(('%-28s %10s %12s %14s'):format('operator', 'GFLOP', 'GFLOP/s', 'features, ms'))
-  local function best(f)
-    local least, spent = math.huge, 0
-    repeat
-      local begun = clock()
-      mc.scope(f)
-      local took = clock() - begun
-      least, spent = math.min(least, took), spent + took
-    until spent > 0.5
-    return least
-  end
   for i = 1, points.shape[1] do
     mc.scope(function()
       local arch = generate.describe(config, points[i]:totable())
-      local apply = operator.build(arch, operator.weights(arch, 1, i))
-      local x = mc.random.normal { 1, arch.channels, arch.grid, arch.grid, seed = 1 }:to 'f32'
-      local seconds = best(function() apply(x) end)
-      local per = best(function()
-        local c = features.collector(1, arch.channels, arch.grid)
-        for _ = 1, 8 do c:add(x, { true }) end
-        c:finish()
-      end) / 8
+      local seconds, per = seconds_of(arch)
       local work = operator.flops(arch) / 1e9
       local name = ('L%d b%d k%d %s %dx%d'):format(arch.layers, arch.base, arch.kernel, arch.activation, arch.grid,
         arch.grid)
       say(('%-28s %10.3f %12.1f %14.2f'):format(name, work, work / seconds, per * 1e3))
+      for _, line in ipairs(verbose and operator.explain(arch) or {}) do say('  ' .. line) end
     end)
   end
 end

@@ -27,7 +27,7 @@ function M.discrepancy(x)
   local n, d = x.shape[1], x.shape[2]
   local a = (x - 0.5):abs()
   local middle = mc.prod(1 + 0.5 * a - 0.5 * a * a, 2):sum():item()
-  local outer, block = 0, math.max(1, math.floor(2 ^ 20 / n))
+  local outer, block = 0, math.max(1, math.floor(2 ^ 17 / n))
   for first = 1, n, block do
     local last = math.min(first + block - 1, n)
     outer = outer + mc.scope(function()

@@ -45,20 +45,41 @@ function M.parts(path, hash)
       out[#out + 1] = { path = M.folder(path) .. '/' .. name, first = tonumber(a), last = tonumber(b), sum = sum }
     elseif a then foreign = foreign + 1 end
   end
-  table.sort(out, function(x, y) return x.first < y.first end)
+  table.sort(out, function(x, y) return x.first < y.first or x.first == y.first and x.last > y.last end)
   return out, foreign
 end
 
---- The parts whose bytes are those that were written, and the others; one that repeats rows is of the others.
+--- The parts whose bytes are those that were written, the others, and those whose rows good ones hold; one that repeats
+--- rows and has others too is of the others.
 local function sound(parts)
-  local good, bad, next_row = {}, {}, 0
+  local good, bad, within, next_row = {}, {}, {}, 0
   for _, p in ipairs(parts) do
     local whole = p.first >= next_row and p.last >= p.first and lib.sha256_file(p.path) == p.sum
-    local list = whole and good or bad
+    local list = whole and good or p.last >= p.first and p.last < next_row and within or bad
     list[#list + 1] = p
     if whole then next_row = p.last + 1 end
   end
-  return good, bad
+  return good, bad, within
+end
+
+local function drop(parts)
+  for _, p in ipairs(parts) do
+    local gone, because = os.remove(p.path)
+    if not gone then error(('rollout: a part cannot be removed: %s; remove it'):format(because), 0) end
+  end
+end
+
+--- Removes the parts of a configuration within rows first .. last but the one that holds them all.
+function M.thin(path, hash, first, last)
+  check.arg('rollout.store.thin', 'path', path, 'string', 3)
+  check.arg('rollout.store.thin', 'hash', hash, 'string', 3)
+  check.arg('rollout.store.thin', 'first', first, 'integer', 3)
+  check.arg('rollout.store.thin', 'last', last, 'integer', 3)
+  local inside = {}
+  for _, p in ipairs(M.parts(path, hash)) do
+    if p.first >= first and p.last <= last and p.last - p.first < last - first then inside[#inside + 1] = p end
+  end
+  drop(inside)
 end
 
 --- Removes all parts and what killed writers of parts left, then the folder.
@@ -109,19 +130,23 @@ function M.begin(path, hash, o)
   if o.overwrite and not o.resume then clear(path) end
   local ok, why = file.make_folder(M.folder(path))
   if not ok then error('rollout: ' .. why, 0) end
-  if not o.resume then return false, {} end
-  local _, bad = sound(parts)
-  for _, p in ipairs(bad) do
-    local gone, because = os.remove(p.path)
-    if not gone then error(('rollout: a damaged part cannot be removed: %s; remove it'):format(because), 0) end
+  local can, reason = pcall(mc.save, M.folder(path) .. '/rows-trial.h5', {}) -- before the work, not after it
+  os.remove(M.folder(path) .. '/rows-trial.h5')
+  if not can then
+    os.remove(M.folder(path))
+    error('rollout: ' .. tostring(reason):gsub('^[^\n]-%.lua:%d+: ', ''), 0)
   end
+  if not o.resume then return false, {} end
+  local _, bad, within = sound(parts)
+  drop(bad)
+  drop(within)
   return false, bad
 end
 
 --- Writes the rows of a batch: lists of tensors and texts as generate.batch gives them.
 function M.put(path, hash, batch)
   local tree = { params = batch.params, inputs = batch.inputs, ic_types = batch.ic_types, policies = batch.policies,
-    regimes = batch.regimes, grid = batch.grid,
+    regimes = batch.regimes, grid = batch.grid, filtered = batch.filtered,
     status = batch.status, bad_step = batch.bad_step, seconds = batch.seconds, temporal = batch.temporal,
       summary = batch.summary, aggregated = batch.aggregated, outputs = batch.outputs }
   local name = part_name(path, hash, batch.first, batch.last)
@@ -177,7 +202,8 @@ function M.merge(path, hash, about)
   if foreign > 0 then
     error(('rollout: %s holds rows of another configuration now; nothing was merged'):format(M.folder(path)), 0)
   end
-  local _, bad = sound(parts)
+  local bad
+  parts, bad = sound(parts)
   if bad[1] then
     error(('rollout: %s changed since it was written; run again with --resume, which makes its rows anew'):format(
       bad[1].path), 0)
@@ -197,7 +223,7 @@ end
 -- name in a part, place in the file, axes of a chunk: 0 the row chunk, -1 the whole axis, other numbers at most that
 local PLAN = {
   { 'params', '/parameters/params', { 0, -1 } }, { 'inputs', '/inputs/fields', { 0, -1, -1, -1 } }, { 'grid',
-    '/metadata/grid_sizes', { 0 } },
+    '/metadata/grid_sizes', { 0 } }, { 'filtered', '/metadata/filtered', { 0 } },
   { 'status', '/metadata/status', { 0, -1 } }, { 'bad_step', '/metadata/bad_step', { 0, -1 } }, { 'temporal',
     '/features/temporal/features', { 0, -1, -1 } },
   { 'summary', '/features/summary/per_trajectory/features', { 0, -1, -1 } }, { 'aggregated',
@@ -266,6 +292,7 @@ function M.combine(path, parts, about, whole)
     and '/metadata/' .. place or name)) end
   w:attributes('/metadata', about.metadata)
   w:attributes('/parameters/params', { names = about.names })
+  if about.filters then w:attributes('/metadata/filtered', { words = about.filters }) end
   if not about.trajectories then w:attributes('/outputs', { feature_only_mode = true }) end
   if about.features then w:attributes('/features', about.features) end
   if about.summary then w:attributes('/features/summary', about.summary) end
@@ -334,10 +361,12 @@ function M.join_held(paths, out, overwrite)
   local a = list[1].attributes
   a.num_parameter_sets = list[#list].last - list[1].first + 1
   local f = mc.open(list[1].path)
+  local filtered = f:has '/metadata/filtered' and f:dataset '/metadata/filtered'.attributes.words
   local chunk = f:dataset('/parameters/params').chunk[1]
   local about = { first = list[1].first, last = list[#list].last, chunk = chunk,
     level = f:dataset('/parameters/params').compression and 4 or 0, metadata = a,
-    names = f:dataset('/parameters/params').attributes.names, steps = f:has '/features/temporal/features'
+    filters = filtered or nil, names = f:dataset('/parameters/params').attributes.names,
+    steps = f:has '/features/temporal/features'
       and f:dataset('/features/temporal/features').shape[2] or 2,
     trajectories = f:has '/outputs/fields', temporal = f:has '/features/temporal',
       features = f:has '/features' and f:group('/features').attributes or nil,

@@ -19,10 +19,10 @@ local function limits(list)
   return low, high
 end
 
-local function picture(list, title, path)
+local function picture(list, title, path, low, high)
   local C = list[1].x.shape[1]
   local fig = mc.plot.figure { title = title, width = 170 * #list + 40, height = 180 * C + 40, rows = C, cols = #list }
-  local low, high = limits(list)
+  if not low then low, high = limits(list) end
   for k, e in ipairs(list) do
     for c = 1, C do fig:axes(c, k):heatmap(nil, nil, e.x[c]:totable(), { title = ('t = %d'):format(e.t),
       cmap = 'viridis', vmin = low, vmax = high }) end
@@ -66,6 +66,35 @@ local function film(list, path)
   return path
 end
 
+local function quoted(path) return "'" .. path:gsub("'", "'\\''") .. "'" end
+
+--- The same as MP4, which ffmpeg makes of the GIF.
+local function movie(list, path)
+  local gone = os.execute 'command -v ffmpeg > /dev/null 2>&1' ~= 0
+  if gone then
+    error(('rollout: %s: ffmpeg makes MP4 files and is not there; install it, or give a name in .gif'):format(path), 0)
+  end
+  local still, fresh = path .. '.tmp.gif', path .. '.tmp.mp4'
+  film(list, still)
+  local made = os.execute(('ffmpeg -v error -y -i %s -movflags +faststart -pix_fmt yuv420p -vf %s %s'):format(
+    quoted(still), quoted 'pad=ceil(iw/2)*2:ceil(ih/2)*2:color=white', quoted(fresh))) == 0
+  os.remove(still)
+  local ok, why = made and os.rename(fresh, path), 'ffmpeg failed, see its words above'
+  if not ok then
+    os.remove(fresh)
+    error(('rollout: %s: %s'):format(path, why), 0)
+  end
+  return path
+end
+
+--- A picture of each state, all on one scale of colours; pattern holds one %d.
+local function frames(list, title, pattern)
+  local low, high = limits(list)
+  local out = {}
+  for k, e in ipairs(list) do out[k] = picture({ e }, title, (pattern:format(e.t)), low, high) end
+  return out
+end
+
 local function evenly(states, n)
   local chosen = {}
   n = math.min(n, #states)
@@ -75,7 +104,8 @@ end
 
 --- Pictures of a row, realisation 1, replayed from its parameters: files written.
 ---
---- out .svg or .png: a contact sheet of eight states. out .gif: an animation of all states, of 400 at most, with the
+--- out .svg or .png: a contact sheet of eight states; with %d (or %03d) in the name a picture of each state, all on one
+--- scale of colours. out .gif, or .mp4 where ffmpeg is installed: an animation of all states, of 400 at most, with the
 --- channels side by side.
 ---@param path string data set
 ---@param i integer row, from 0
@@ -84,17 +114,27 @@ end
 function M.row(path, i, out)
   out = out or ('row-%d.svg'):format(i)
   local kind = out:match '%.(%w+)$'
-  if kind ~= 'svg' and kind ~= 'png' and kind ~= 'gif' then
-    error(('rollout.view: %s must end in .svg or .png (eight states) or .gif (an animation)'):format(out), 0) end
+  local each = out:match '%%0?%d*d'
+  if (kind ~= 'svg' and kind ~= 'png' and kind ~= 'gif' and kind ~= 'mp4')
+    or (each and (kind == 'gif' or kind == 'mp4' or select(2, out:gsub('%%', '')) > 1)) then
+    error(('rollout: --output %s must end in .svg or .png (eight states; with one %%d in the name a picture of each), '
+      .. 'or in .gif or .mp4 (an animation)'):format(out), 0)
+  end
   local states = {}
   local row, config = look.replay(path, i, { features = false, visit = function(t, x)
     if t == 0 then states = {} end
     states[#states + 1] = { t = t, x = tensor.hold(x[1]:to('f64'):copy()) }
   end })
+  if #states == 0 then
+    error(('rollout: row %d is beyond simulation.limits (%s) and was not rolled out'):format(i,
+      row.filtered > 0 and require 'workflows.rollout.generate'.FILTERED[row.filtered] or '?'), 0)
+  end
   if kind == 'gif' then return { film(evenly(states, MOST), out) }, config end
+  if kind == 'mp4' then return { movie(evenly(states, MOST), out) }, config end
   local a = row.arch
   local title = ('row %d: %s b%d %s, %s, %s'):format(i, a.type == 'cnn' and ('L%d k%d'):format(a.layers, a.kernel)
     or a.type, a.base, a.norm, row.policy.policy, row.kind)
+  if each then return frames(states, title, out), config end
   return { picture(evenly(states, 8), title, out) }, config
 end
 

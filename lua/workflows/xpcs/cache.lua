@@ -11,7 +11,7 @@ local error = check.error
 local M = {}
 
 M.VERSION = 2
-M.TEMPLATE = 'cached_c2_q{wavevector_q:.4f}_frames_{start_frame}_{end_frame}.h5'
+local TEMPLATE = 'cached_c2_q{wavevector_q:.4f}_frames_{start_frame}_{end_frame}.h5'
 local MARK = 'mascon xpcs cache'
 
 --- The file of a cache: its folder and a name from a template with {wavevector_q:.4f}, {start_frame}, {end_frame}.
@@ -20,7 +20,7 @@ local MARK = 'mascon xpcs cache'
 ---@return string path
 function M.path(o, place)
   local values = { wavevector_q = place.q, start_frame = place.first, end_frame = place.last }
-  local template = o.template or M.TEMPLATE
+  local template = o.template or TEMPLATE
   local name = template:gsub('{([%w_]+):?([^}]*)}', function(key, form)
     local v = values[key]
     if not v then
@@ -50,7 +50,7 @@ function M.read(path, key, o)
   check.arg('xpcs.cache.read', 'key', key, 'string', 3)
   check.arg('xpcs.cache.read', 'o', o, 'table', 3)
   if not mc.file.exists(path) then return nil end
-  local ok, file = pcall(mc.open, path, { format = 'h5' })
+  local ok, file = check.try(mc.open, path, { format = 'h5' })
   if not ok then return nil, 'it is damaged', false end
   local fine, d, why, foreign = pcall(function()
     if not file:has 'mark' or file:get 'mark' ~= MARK then return nil, 'it is no cache of this program', true end
@@ -72,7 +72,7 @@ function M.read(path, key, o)
   end)
   file:close()
   if not fine then
-    if tostring(d):find 'interrupted' or tostring(d):find 'terminated' then error(d, 0) end
+    if check.stopped(d) then error(d, 0) end
     return nil, 'it is damaged', false
   end
   return d, why, foreign

@@ -103,7 +103,9 @@ local function walk(value, node, path, lines, name, unused)
 end
 
 --- The value at a path of names; nil for absent and null.
-local function get(tree, path)
+---@param tree table keys of a configuration
+---@param path string such as 'optimization.nlsq.loss'
+function M.value(tree, path)
   local node = tree
   for part in path:gmatch '[^.]+' do
     if type(node) ~= 'table' or node == null then return nil end
@@ -112,6 +114,8 @@ local function get(tree, path)
   if node == null then return nil end
   return node
 end
+
+local get = M.value
 
 local function set(tree, path, v)
   local node, last = tree, path:match '[^.]+$'
@@ -348,7 +352,7 @@ local function meaning(tree, lines)
       phase_convention = g 'analyzer_parameters.phase_convention',
     reduced_limit = g(n .. 'quality_validation.reduced_chi_squared_threshold'), max_nfev = iterations,
     x_scale = g(n .. 'x_scale_map'),
-    trust_region_scale = above(n .. 'trust_region_scale', 0),
+    trust_region_scale = above(n .. 'trust_region_scale', 0), device = g 'performance.computation.device',
   }
   local threads = g 'performance.computation.cpu_threads'
   return {

@@ -5,6 +5,7 @@
 local mc = require 'mascon'
 local model = require 'workflows.xpcs.model'
 local pass = require 'workflows.xpcs.pass'
+local place = require 'workflows.xpcs.sums'
 local M = {}
 
 -- standard deviations of a normal number, as rare as a fall that chance does not explain
@@ -37,7 +38,7 @@ function M.judge(o)
     raw = raw + g
     gain = gain + g / math.max(o.weights and o.weights[f] or 1, 1)
     list[f] = { phi = phi, contrast = o.contrast[f], offset = o.offset[f], best_contrast = o.contrast[f] + dc,
-      best_offset = o.offset[f] + d_o, gain = g }
+      best_offset = o.offset[f] + d_o, gain = g, angle = f }
   end
   table.sort(list, function(a, b) return a.gain > b.gain or (a.gain == b.gain and a.phi < b.phi) end)
   local s2 = math.max(o.absolute and 1 or 0, (o.cost - raw) / math.max(o.points - o.n - k, 1))
@@ -91,11 +92,11 @@ function M.of(p, point, absolute)
   if p.mode == 'individual' or 2 * F <= free then return nil end
   local contrast, offset, physics = p:split(p:full(point.x))
   local about = { physics = physics, contrast = contrast, offset = offset, sigma = p.sigma, kd = p.kd, ks = p.ks,
-    t = p.t, loss = p.loss, f_scale = p.f_scale, legacy_abs = p.legacy_abs }
+    t = p.t, loss = p.loss, f_scale = p.f_scale, legacy_abs = p.legacy_abs, device = p.device }
   local sums = {}
   if p.loss == 'linear' then
     local s = pass.run(p.data, about, 'each')
-    for f = 1, F do sums[f] = { unpack(s, 36 + 19 * (f - 1) + 1, 36 + 19 * (f - 1) + 5) } end
+    for f = 1, F do sums[f] = { unpack(s, place.before(f) + 1, place.before(f) + 5) } end
   else
     function about.theory(f, first, last)
       about.rows = { first, last }

@@ -6,6 +6,7 @@
 -- would be for this scale. A shear adds a function of one coordinate to another one: its Jacobian is 1. Last, bounds:
 -- logit between two, logarithm above one. Plain numbers, no tensors: there are at most some dozens.
 local mc = require 'mascon'
+local ridge = require 'workflows.xpcs.ridge'
 local M = {}
 
 ---@class mascon.xpcs.Coordinates
@@ -25,18 +26,6 @@ local function held(self, i, y)
   return y, 1
 end
 
---- The principal y with y e^y = z, for z above -1 / e.
-local function lambert(z)
-  local y = z < 1 and z * (1 - math.min(z, 0.5)) or math.log(z)
-  for _ = 1, 50 do
-    local e = math.exp(y)
-    local step = (y * e - z) / (e * (1 + y))
-    y = math.max(y - step, -0.999)
-    if math.abs(step) < 1e-15 * (1 + math.abs(y)) then break end
-  end
-  return y
-end
-
 local LEAST = -0.3 -- of z = y e^y: below, the power stays where it is
 
 --- Where the power of a ridge would be for a scale, as u, and its slope by the scale: power time^power is
@@ -45,7 +34,7 @@ local function power_of(self, t, scale)
   local z = t.product / scale
   local y, slope = z, -z / scale
   if t.curved then
-    local y_log = lambert(math.max(z * t.log, LEAST))
+    local y_log = ridge.lambert(math.max(z * t.log, LEAST))
     y = y_log / t.log
     slope = z * t.log > LEAST and slope / (math.exp(y_log) * (1 + y_log)) or 0
   end

@@ -11,7 +11,8 @@ local problem = require 'workflows.xpcs.problem'
 local dense = require 'workflows.xpcs.dense'
 local M = {}
 
-M.GOOD, M.LIMIT = 1e8, 1e12
+local GOOD = 1e8
+M.LIMIT = 1e12
 local MEMBER = 1e-3 -- of a unit vector: what counts as part of a combination
 -- eigenvalues, as shares of the largest, that are more than rounding
 local TRUST = { ['normal matrix'] = 1e-14, QR = 1e-28 }
@@ -67,6 +68,27 @@ local function invert(values, vectors, norms, trust, middle)
   return cov, null, values[1] > 0 and top / values[1] or math.huge
 end
 
+--- The columns of the free numbers as combinations of those of an angle: contrast, offset and physics.
+---@param p mascon.xpcs.Problem
+---@param f integer
+---@return number[][] rows per free number
+function M.mix(p, f)
+  local mix, m = {}, p.m
+  for k, i in ipairs(p.free) do
+    local row = {}
+    for c = 1, 2 + p.P do row[c] = 0 end
+    local function take(place, factor)
+      if place <= m then row[1] = row[1] + factor * p.shares[f][place]
+      elseif place <= 2 * m then row[2] = row[2] + factor * p.shares[f][place - m]
+      else row[2 + place - 2 * m] = row[2 + place - 2 * m] + factor end
+    end
+    take(i, 1)
+    for place, t in pairs(p.ties) do if t.to == i then take(place, t.factor) end end
+    mix[k] = row
+  end
+  return mix
+end
+
 --- Singular values and vectors of the columns themselves, scaled: by QR of one tile row of an angle after the other.
 local function factorised(p, point, norms)
   local reduced = require 'mascon.optim.fit.least_squares.reduced'
@@ -74,23 +96,12 @@ local function factorised(p, point, norms)
   local contrast, offset, physics = p:split(z)
   local at = { physics = physics, contrast = contrast, offset = offset, sigma = p.sigma, kd = p.kd, ks = p.ks, t = p.t,
     legacy_abs = p.legacy_abs }
-  local n, m, P = #p.free, p.m, p.P
+  local n, P = #p.free, p.P
   local triangle
   for f = 1, p.data.F do
-    -- columns of the free numbers: combinations of this angle's contrast, offset and physics
-    local mix = {}
-    for k, i in ipairs(p.free) do
-      local row = {}
-      for c = 1, 2 + P do row[c] = 0 end
-      local function take(place, factor)
-        if place <= m then row[1] = row[1] + factor * p.shares[f][place]
-        elseif place <= 2 * m then row[2] = row[2] + factor * p.shares[f][place - m]
-        else row[2 + place - 2 * m] = row[2 + place - 2 * m] + factor end
-      end
-      take(i, 1)
-      for place, t in pairs(p.ties) do if t.to == i then take(place, t.factor) end end
+    local mix = M.mix(p, f)
+    for k, row in ipairs(mix) do
       for c = 1, 2 + P do row[c] = norms[k] > 0 and row[c] / norms[k] or 0 end
-      mix[k] = row
     end
     mix = mc.tensor(mix)
     for I = 0, dense.count(p.data) - 1 do
@@ -140,7 +151,7 @@ function M.of(p, point)
   if p.loss ~= 'linear' then
     middle, inverse = sandwich(p, point, values, vectors, norms)
     how = 'sandwich'
-  elseif condition > M.GOOD and p.data then
+  elseif condition > GOOD and p.data then
     values, vectors = factorised(p, point, norms)
     how, trust = 'QR', TRUST.QR
   end

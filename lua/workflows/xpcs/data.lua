@@ -1,8 +1,8 @@
--- data.lua - the pairs i < j of all angles, packed in the order in which the pass reads them.
+-- data.lua - the pairs i < j of all angles, packed in the order in which the pass reads them; data from tensors.
 --
 -- The matrix is symmetric, so its triangle is kept once: square tiles of 64 times, in a tile its rows, in a row groups
 -- of 8 columns, in a group the 8 values of every angle. NaN stands where there is no pair and where a point is masked.
--- Angles come one after the other, so that never more than one full matrix is in memory.
+-- Packed values are in memory, or in a file of blocks that is read front to back; what reads them need not know which.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local tensor = require 'mascon.core.tensor'
@@ -65,15 +65,25 @@ function M.bytes(n, F, dtype)
   return values * (dtype == 'f32' and 4 or 8)
 end
 
+--- Data of a description, without values.
+local function bare(fname, o)
+  check.arg(fname, 'o', o, 'table', 4)
+  if type(o.phi) ~= 'table' then
+    error(('%s: phi is %s; give a list of angles, deg'):format(fname, check.show(o.phi)), 3)
+  end
+  local d = setmetatable({}, Data)
+  for k, v in pairs(o) do d[k] = v end
+  d.F, d.dtype = #o.phi, o.dtype or 'f64'
+  return d
+end
+
 --- Room for the data of F angles.
 ---@param o table n, phi (list, deg), t f64 [n], dtype 'f64'|'f32', and whatever else describes them (q, dt, gap)
 ---@return mascon.xpcs.Data
 function M.new(o)
-  local d = setmetatable({}, Data)
-  for k, v in pairs(o) do d[k] = v end
-  d.F, d.dtype = #o.phi, o.dtype or 'f64'
-  local values
-  d.tiles, values = M.tiles(d.n, d.F)
+  local d = bare('xpcs.data.new', o)
+  local tiles, values = M.tiles(d.n, d.F)
+  d.tiles = tiles
   d.packed = mc.full({ values }, mc.nan, { dtype = d.dtype })
   d.holes = mc.zeros({ #d.tiles }, { dtype = 'u8' })
   d.points, d.masked = 0, 0
@@ -82,13 +92,12 @@ function M.new(o)
 end
 
 --- Data that lie in a file: everything but the values. The caller adds store (the open file), store_blocks, holes,
---- masked, points, read_matrix(f) and its kin; weighted where the points have standard deviations of their own.
+--- masked, points, read_rows, read_strip, read_thin, read_spread; weighted where the points have standard deviations of
+--- their own.
 ---@param o table as for new
 ---@return mascon.xpcs.Data
 function M.streamed(o)
-  local d = setmetatable({}, Data)
-  for k, v in pairs(o) do d[k] = v end
-  d.F, d.dtype = #o.phi, o.dtype or 'f64'
+  local d = bare('xpcs.data.streamed', o)
   d.tiles = M.tiles(d.n, d.F)
   return d
 end
@@ -136,8 +145,7 @@ end
 ---@param c mc.tensor f64 [n, n] symmetric
 ---@param mask? mc.tensor bool [n, n]
 ---@param sigma? mc.tensor f64 [n, n]: standard deviations of the pairs i < j; what is masked may be anything
----@param level? number standard deviation of the angle, to which those of its points are relative; that of the mean
----  weight of its points without it
+---@param level? number with sigma: the standard deviation of the angle, to which those of its points are relative
 function Data:put(f, c, mask, sigma, level)
   local n = self.n
   if c.ndim ~= 2 or c.shape[1] ~= n or c.shape[2] ~= n then
@@ -154,15 +162,12 @@ function Data:put(f, c, mask, sigma, level)
     if sigma then
       local counted = mc.logical_and(inside, good)
       local w = mc.where(counted, 1 / mc.where(counted, sigma, 1), 0)
-      -- one number for the angle, of the weight of its mean point; the weights hold what is left
-      local each = level or 1 / math.sqrt(mc.sum(w * w):item() / math.max(mc.sum(counted:to 'f64'):item(), 1))
-      if not (each > 0 and each < math.huge) then each = 1 end
       self.sigma = self.sigma or {}
-      self.sigma[f] = each
+      self.sigma[f] = level
       if not self.weight then
         self.weight = tensor.hold(mc.full({ self.packed.shape[1] }, mc.nan, { dtype = self.dtype }))
       end
-      into(self.weight, self, f, upper(w * each, self.dtype))
+      into(self.weight, self, f, upper(w * level, self.dtype))
     end
     if count > 0 then
       for k, tile in ipairs(self.tiles) do
@@ -365,16 +370,87 @@ function Data:done(block)
   if block.weight then block.weight:release() end
 end
 
---- Data of matrices that are in memory.
----@param o table c2 f64|f32 [angles, n, n] symmetric, phi, t, and the options of new; mask bool like c2 (true: the
----  point counts), sigma_c2 like c2: standard deviations of points
+-- what data in memory are made of, and what a simulation says beside it
+local OF = {
+  c2 = { nil, 'tensor' }, phi = { nil, 'table | tensor' }, t = { nil, 'table | tensor' }, mask = { nil, 'tensor' },
+  sigma = { nil, 'number > 0 | table | tensor' }, sigma_c2 = { nil, 'tensor' }, dtype = { 'f64', { 'f64', 'f32' } },
+  q = { nil, 'number > 0' }, dt = { nil, 'number > 0' }, gap = { nil, 'number > 0' }, mode = { nil, 'string' },
+  n = { nil, 'integer >= 1' }, physics = { nil, 'table' }, contrast = { nil, 'any' }, offset = { nil, 'any' },
+  model = { nil, 'tensor' }, seed = { nil, 'integer' },
+}
+
+--- A list of `count` finite numbers out of a list or a tensor of one axis.
+local function numbers(name, v, count, what)
+  local list = mc.is_tensor(v) and v:to('f64'):reshape(-1):totable() or v
+  local wrong = #list ~= count and ('%s holds %d values'):format(name, #list)
+  for k = 1, wrong and 0 or count do
+    local x = list[k]
+    if type(x) ~= 'number' or x - x ~= 0 then wrong = ('%s[%d] is %s'):format(name, k, check.show(x)) end
+  end
+  if wrong then
+    error(('xpcs.data.of: %s; give %d finite numbers, one per %s'):format(wrong, count, what), 4)
+  end
+  return list
+end
+
+--- The options of `of`, complete and of one size, on the host.
+local function described(given)
+  if given == nil then error('xpcs.data.of: give a table { c2 =, phi =, t =, q =, dt = }', 3) end
+  local o = check.opts('xpcs.data.of', given, OF, 4)
+  for _, needed in ipairs { { 'c2', 'the matrices, a tensor [angles, n, n]' }, { 'phi', 'the angles, deg' },
+    { 't', 'the times, s' } } do
+    if o[needed[1]] == nil then
+      error(('xpcs.data.of: %s is missing; give %s'):format(needed[1], needed[2]), 3)
+    end
+  end
+  if o.c2.ndim ~= 3 or o.c2.shape[2] ~= o.c2.shape[3] then
+    error(('xpcs.data.of: c2 is %s; the matrices must be [angles, n, n]'):format(check.show(o.c2)), 3)
+  end
+  for _, name in ipairs { 'c2', 'phi', 't', 'mask', 'sigma', 'sigma_c2' } do
+    if mc.is_tensor(o[name]) and o[name].device ~= 'cpu' then
+      error(('xpcs.data.of: %s is %s; the points are packed on the CPU, give %s:to "cpu"'):format(name,
+        check.show(o[name]), name), 3)
+    end
+  end
+  local F, n = o.c2.shape[1], o.c2.shape[2]
+  if o.n and o.n ~= n then
+    error(('xpcs.data.of: n is %d and the matrices are [%d, %d]'):format(o.n, n, n), 3)
+  end
+  o.n, o.phi, o.t = n, numbers('phi', o.phi, F, 'matrix'), mc.tensor(numbers('t', o.t, n, 'row of a matrix'))
+  if o.sigma ~= nil and o.sigma_c2 then
+    error('xpcs.data.of: sigma (per angle) and sigma_c2 (per point) are both given; give one of them', 3)
+  end
+  if type(o.sigma) == 'number' then
+    local one = o.sigma
+    o.sigma = {}
+    for f = 1, F do o.sigma[f] = one end
+  elseif o.sigma then o.sigma = numbers('sigma', o.sigma, F, 'matrix') end
+  return o
+end
+
+--- Data of matrices that are in memory, for a fit.
+---@param o table c2 f64|f32 [angles, n, n] symmetric (the upper triangle counts where the two differ; warnings of the
+---  data say so) · phi: list of deg · t: list or f64 [n], s · q 1/A · dt s · gap A · mode · dtype 'f64'|'f32' ·
+---  sigma: standard deviation of the points, a number or one per angle, which a fit takes unless it is given its own ·
+---  sigma_c2 like c2, or [n, n] for all angles: standard deviations of points · mask bool, likewise: true where the
+---  point counts · n, physics, contrast, offset, model, seed: what a simulation knows of the data, kept with them
 ---@return mascon.xpcs.Data
 function M.of(o)
-  local d = {}
-  for k, v in pairs(o) do if k ~= 'c2' and k ~= 'mask' and k ~= 'sigma_c2' and k ~= 'sigma' then d[k] = v end end
-  d.n = o.c2.shape[2]
-  d = M.new(d)
-  for f = 1, d.F do d:put(f, o.c2[f]:to 'f64', o.mask and o.mask[f], o.sigma_c2 and o.sigma_c2[f]:to 'f64') end
+  o = described(o)
+  local c2, names, warnings, odd = o.c2, {}, {}, {}
+  for f = 1, #o.phi do names[f] = ('matrix %d'):format(f) end
+  local given = require('workflows.xpcs.uncertainty').of({ sigma = o.sigma_c2, mask = o.mask }, { count = #o.phi,
+    entries = #o.phi, N = o.n, n = o.n, first = 1, drop = 0, names = names })
+  o.c2, o.sigma_c2, o.mask = nil, nil, nil
+  local d = M.new(o)
+  for f = 1, d.F do
+    local mask, sigma, level
+    if given then mask, sigma, level = given:at(f) end
+    d:put(f, require('workflows.xpcs.prepare').symmetric(c2[f], names[f], true, odd), mask, sigma, level)
+  end
+  require('workflows.xpcs.triangles').notes(odd, d.F, warnings)
+  if given and given.uneven then warnings[#warnings + 1] = require('workflows.xpcs.uncertainty').UNEVEN end
+  d.warnings = warnings
   return d
 end
 

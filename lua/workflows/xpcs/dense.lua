@@ -1,12 +1,13 @@
 -- dense.lua - residuals and derivatives of one angle written out, as a textbook would.
 --
--- What the fused pass computes without them. Serves the tests as the other opinion, and the covariance of nearly
--- degenerate fits, where a QR factorisation of the columns keeps twice the digits of a normal matrix. Some rows of an
--- angle at a time.
+-- What the fused pass computes without them. Serves the tests as the other opinion, fits with legacy_abs, and the
+-- covariance of nearly degenerate fits, where a QR factorisation of the columns keeps twice the digits of a normal
+-- matrix. Some rows of an angle at a time.
 local mc = require 'mascon'
 local tensor = require 'mascon.core.tensor'
 local loss_of = require 'mascon.optim.fit.least_squares.loss'
 local model = require 'workflows.xpcs.model'
+local sums = require 'workflows.xpcs.sums'
 local M = {}
 
 local POINTS = 2 ^ 13 -- pairs whose columns are in memory at a time
@@ -47,7 +48,7 @@ end
 function M.count(data) return data.tiles[#data.tiles].I + 1 end
 
 --- Residuals and columns of all pairs of an angle.
-function M.angle(data, p, f)
+local function angle_of(data, p, f)
   local r, J = {}, {}
   for I = 1, M.count(data) do
     M.rows(data, p, f, I - 1, function(a, b) r[#r + 1], J[#J + 1] = tensor.hold(a), tensor.hold(b) end)
@@ -71,27 +72,20 @@ local function weighed(p, r, J)
   return r * 0, J * w, mc.sum(w * w):item()
 end
 
---- Sums of the fused pass from these, in its order (see pass.lua).
+--- Sums of the fused pass from these, in its order (see sums.lua).
 ---@param scaling 'fixed'|'common'|'each'
 ---@return number[]
 function M.sums(data, p, scaling)
   local out, P = {}, #p.physics
-  local blocks = scaling == 'fixed' and 0 or scaling == 'common' and 1 or data.F
-  for i = 1, 36 + 19 * blocks do out[i] = 0 end
+  for i = 1, sums.count(scaling, data.F) do out[i] = 0 end
   for f = 1, data.F do
-    local r, J, cost = weighed(p, M.angle(data, p, f))
+    local r, J, cost = weighed(p, angle_of(data, p, f))
     local H, g = mc.matmul(J, J.mT):totable(), mc.matmul(J, r):totable()
     out[1] = out[1] + cost
-    local at = 8
-    for k = 1, 7 do
-      if k <= P then out[1 + k] = out[1 + k] + g[2 + k] end
-      for l = k, 7 do
-        at = at + 1
-        if l <= P then out[at] = out[at] + H[2 + k][2 + l] end
-      end
-    end
-    if blocks > 0 then
-      local b = 36 + (blocks == 1 and 0 or 19 * (f - 1))
+    for k = 1, P do out[1 + k] = out[1 + k] + g[2 + k] end
+    sums.normal(P, function(k, l, at) out[at] = out[at] + H[2 + k][2 + l] end)
+    if scaling ~= 'fixed' then
+      local b = sums.before(scaling == 'common' and 1 or f)
       for i, v in ipairs { H[1][1], H[1][2], H[2][2], g[1], g[2] } do out[b + i] = out[b + i] + v end
       for k = 1, P do
         out[b + 5 + k], out[b + 12 + k] = out[b + 5 + k] + H[1][2 + k], out[b + 12 + k] + H[2][2 + k]

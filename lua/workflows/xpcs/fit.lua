@@ -2,8 +2,10 @@
 --
 -- Joins what the other files know: starting values, the problem, the solver of mascon.optim, closing Gauss-Newton
 -- steps, covariance. Takes data that are ready (data.lua) and options; reads and writes no file.
-local lib = require 'mascon.core.ffi'
+local clock = require 'mascon.base.clock'
 local check = require 'mascon.core.check'
+local statistics = require 'mascon.optim.fit.curve_fit.statistics'
+local loss = require 'mascon.optim.fit.least_squares.loss'
 local trf = require 'mascon.optim.fit.least_squares.trf'
 local least_squares = require 'mascon.optim.fit.least_squares'
 local vectors = require 'mascon.optim.fit.least_squares.vectors'
@@ -15,19 +17,19 @@ local problem = require 'workflows.xpcs.problem'
 local covariance = require 'workflows.xpcs.covariance'
 local contrasts = require 'workflows.xpcs.contrasts'
 local floor = require 'workflows.xpcs.floor'
+local noise = require 'workflows.xpcs.noise'
 local verdict = require 'workflows.xpcs.verdict'
 local error = check.error
 local M = {}
 
 local MODES = { 'static', 'laminar_flow', 'static_isotropic' }
-M.LOSSES = { 'linear', 'soft_l1', 'huber', 'cauchy', 'arctan' }
 
 M.OPTS = {
   mode = { nil, MODES }, scaling = { 'auto', scaling.MODES }, constant_scaling_threshold = { 3, 'integer >= 1' },
     fourier_order = { 2, 'integer >= 1' },
   initial = { nil, 'table' }, bounds = { nil, 'table' }, fixed = { nil, 'table' }, active = { nil, 'table' },
     ties = { nil, 'table' }, contrast = { nil, 'table' }, offset = { nil, 'table' },
-  sigma = { nil, 'any' }, absolute_sigma = { nil, 'bool' }, loss = { 'linear', M.LOSSES }, f_scale = { 1,
+  sigma = { nil, 'any' }, absolute_sigma = { nil, 'bool' }, loss = { 'linear', loss.NAMES }, f_scale = { 1,
     'number > 0' },
   ftol = { 1e-8, 'number >= 0' }, xtol = { 1e-8, 'number >= 0' }, gtol = { 1e-8, 'number >= 0' }, max_nfev = { nil,
     'integer >= 1' }, x_scale = { 'jac', 'any' },
@@ -36,11 +38,12 @@ M.OPTS = {
   q = { nil, 'number' }, gap = { nil, 'number' }, dt = { nil, 'number' }, progress = { nil, 'any' }, watch = { nil,
     'function' }, engine = { nil, 'function' }, reduced_limit = { 10, 'number > 0' },
   start = { 'auto', { 'auto', 'given' } }, trust_region_scale = { 1, 'number > 0' },
+  device = { 'auto', 'string' }, fall_back = { nil, 'bool' }, max_memory = { nil, 'number > 0' },
 }
 
 local function positive(name, v, unit, low, high, warnings)
   if type(v) ~= 'number' or not (v > 0 and v < math.huge) then
-    error(('xpcs: %s is %s; give a positive number, %s'):format(name, check.show(v), unit), 4)
+    error(('xpcs: %s is %s; give a positive number, %s'):format(name, check.show(v), unit), 5)
   end
   if v < low or v > high then table.insert(warnings,
     ('%s = %g %s is outside the usual range %g .. %g; check its unit'):format(name, v, unit, low, high)) end
@@ -101,13 +104,13 @@ end
 local function bound_of(o, p)
   local given
   for name, b in pairs(o.bounds or {}) do
-    if parameters.get('xpcs', name, 5) == p then given = b end
+    if parameters.get('xpcs', name, 6) == p then given = b end
   end
   local low, high = p.min, p.max
   if given then low, high = tonumber(given.min or given[1]) or low, tonumber(given.max or given[2]) or high end
   if low > high then
     error(('xpcs: the bounds of %s are %g and %g; the lower one must not exceed the upper one'):format(p.name, low,
-    high), 5) end
+    high), 6) end
   return low, high
 end
 
@@ -120,30 +123,26 @@ local function named(list)
   return out
 end
 
---- Everything a problem needs, and the words that go with it.
-local function set_up(data, o)
-  local warnings = {}
+--- Kind of flow and geometry, checked.
+local function geometry_of(data, o, warnings)
   local mode = o.mode or data.mode or 'static'
   if mode == 'static_isotropic' then mode = 'static' end
   local q, gap, dt = o.q or data.q, o.gap or data.gap or 2e6, o.dt or data.dt
   positive('q', q, '1/A', 1e-4, 1, warnings)
   positive('dt', dt, 's', 1e-6, 1e3, warnings)
   if mode ~= 'static' then positive('gap', gap, 'A (the stator-rotor gap; 2e6 A is 200 um)', 1e5, 1e8, warnings) end
-  local F, P = data.F, mode == 'static' and 3 or 7
-  local resolved, note = scaling.resolve(o.scaling, F, o)
-  if note then table.insert(warnings, note) end
-  local shares, suffix = scaling.matrix(resolved, data.phi, o.fourier_order)
-  local m = shares and #shares[1] or 0
-  local sigma, default_sigma = sigmas(o, data)
+  return mode, { q = q, gap = gap, dt = dt, convention = o.phase_convention }
+end
 
-  -- where contrast and offset start: given, or quantiles of the data
+--- Where contrast and offset of the angles start: given, or quantiles of the data.
+local function start_of_angles(data, o, resolved, warnings)
   local contrast, offset = o.contrast, o.offset
   if not contrast or not offset then
     local c, f_ = data.start_contrast, data.start_offset
     if not c then
       c, f_ = {}, {}
       local masks = scaling.lags(data.n)
-      for f = 1, F do c[f], f_[f] = scaling.start(data:matrix(f), masks) end
+      for f = 1, data.F do c[f], f_[f] = scaling.start(data:matrix(f), masks) end
     end
     contrast, offset = contrast or c, offset or f_
     if resolved == 'constant' and not (o.contrast and o.offset) then
@@ -153,77 +152,98 @@ local function set_up(data, o)
     end
   end
   for _, list in ipairs { contrast, offset } do
-    if #list ~= F then
-      error(('xpcs: contrast and offset need one number per angle; there are %d and %d angles'):format(#list, F), 3) end
+    if #list ~= data.F then
+      error(('xpcs: contrast and offset need one number per angle; there are %d and %d angles'):format(#list, data.F),
+        4)
+    end
   end
+  return contrast, offset
+end
 
-  local names, start, low, high = {}, {}, {}, {}
+--- The full vector: names, starting values and bounds of contrast, offset and physics; and where each name stands.
+---@param s table mode of the scaling, shares, suffix, m, contrast, offset, P
+---@param initial table<string, number> physics that is given
+local function full_vector(o, s, initial)
+  local v = { names = {}, start = {}, low = {}, high = {}, place_of = {} }
   local function place(i, name, value, p)
-    names[i], start[i] = name, value
-    low[i], high[i] = bound_of(o, p)
+    v.names[i], v.start[i], v.place_of[name] = name, value, i
+    v.low[i], v.high[i] = bound_of(o, p)
   end
-  for k, list in ipairs { contrast, offset } do
+  for k, list in ipairs { s.contrast, s.offset } do
     local p = k == 1 and parameters.CONTRAST or parameters.OFFSET
-    if m > 0 then
-      local free = scaling.free(shares, list)
-      for i = 1, m do place((k - 1) * m + i, p.name .. suffix[i], free[i], p) end
-      if resolved == 'fourier' then
-        local least, largest = scaling.reach(shares, bound_of(o, p))
-        for i = 1, m do low[(k - 1) * m + i], high[(k - 1) * m + i] = least[i], largest[i] end
-      end
+    local free = s.m > 0 and scaling.free(s.shares, list)
+    for i = 1, s.m do place((k - 1) * s.m + i, p.name .. s.suffix[i], free[i], p) end
+    if s.mode == 'fourier' then
+      local least, largest = scaling.reach(s.shares, bound_of(o, p))
+      for i = 1, s.m do v.low[(k - 1) * s.m + i], v.high[(k - 1) * s.m + i] = least[i], largest[i] end
     end
   end
-  local initial = named(o.initial)
-  for k = 1, P do
+  for k = 1, s.P do
     local p = parameters.LIST[k]
-    local v = initial[p.name]
-    if v ~= nil and type(v) ~= 'number' then error(('xpcs: the initial value of %s is %s; give a number'):format(p.name,
-      check.show(v)), 3) end
-    place(2 * m + k, p.name, v or p.default, p)
+    local given = initial[p.name]
+    if given ~= nil and type(given) ~= 'number' then
+      error(('xpcs: the initial value of %s is %s; give a number'):format(p.name, check.show(given)), 4)
+    end
+    place(2 * s.m + k, p.name, given or p.default, p)
   end
+  return v
+end
 
-  -- fixed, tied, free
-  local fixed, active, ties, free = named(o.fixed), o.active and named(o.active), {}, {}
-  local place_of = {}
-  for i, name in ipairs(names) do place_of[name] = i end
+--- Refuses to fix numbers of angles that the scaling does not have.
+local function check_fixed(fixed, v, resolved)
   for name in pairs(fixed) do
-    if not place_of[name] and parameters.of_angle(name) then
+    if not v.place_of[name] and parameters.of_angle(name) then
       error(('xpcs: there is no parameter %s to fix with %s scaling; the parameters are %s'):format(name, resolved,
-        table.concat(names, ', ')), 3)
+        table.concat(v.names, ', ')), 4)
     end
   end
-  if P == 3 then
-    local idle, seen = {}, {}
-    for _, list in ipairs { initial, fixed, active or {}, named(o.bounds) } do
-      for name in pairs(list) do
-        local p = not place_of[name] and not parameters.of_angle(name) and parameters.get('xpcs', name, 4)
-        if p and p.place and not seen[p.place] then idle[#idle + 1], seen[p.place] = p, true end
-      end
-    end
-    table.sort(idle, function(a, b) return a.place < b.place end)
-    for i, p in ipairs(idle) do idle[i] = p.name end
-    if #idle > 0 then
-      table.insert(warnings, ('%s belong%s to laminar flow: starting values, bounds and fixed values have no effect in '
-        .. 'a static fit'):format(table.concat(idle, ', '), #idle == 1 and 's' or ''))
+end
+
+--- Says which parameters of laminar flow are given to a static fit.
+---@param given table[] sets of names
+local function say_idle(given, v, warnings)
+  local idle, seen = {}, {}
+  for _, list in ipairs(given) do
+    for name in pairs(list) do
+      local p = not v.place_of[name] and not parameters.of_angle(name) and parameters.get('xpcs', name, 5)
+      if p and p.place and not seen[p.place] then idle[#idle + 1], seen[p.place] = p, true end
     end
   end
-  local tied = ties_of(o.ties, 4)
+  table.sort(idle, function(a, b) return a.place < b.place end)
+  for i, p in ipairs(idle) do idle[i] = p.name end
+  if #idle > 0 then
+    table.insert(warnings, ('%s belong%s to laminar flow: starting values, bounds and fixed values have no effect in '
+      .. 'a static fit'):format(table.concat(idle, ', '), #idle == 1 and 's' or ''))
+  end
+end
+
+--- Ties by place in the full vector.
+local function ties_by_place(o, v)
+  local tied, ties = ties_of(o.ties, 5), {}
   for name, t in pairs(tied) do
-    local i, to = place_of[name], place_of[t.to]
+    local i, to = v.place_of[name], v.place_of[t.to]
     if not i or not to or i == to or tied[t.to] then
       error(('xpcs: %s cannot be tied to %s; tie a physical parameter to another one that is not tied itself'):format(
-        name, t.to), 3)
+        name, t.to), 4)
     end
     ties[i] = { to = to, factor = t.factor, shift = t.shift }
   end
-  for i, name in ipairs(names) do
-    local base = i <= m and 'contrast' or i <= 2 * m and 'offset' or name
-    local v = fixed[name]
-    if v == nil then v = fixed[base] end
-    if type(v) == 'number' and (i > 2 * m or resolved ~= 'fourier') then start[i] = v end
-    if v == nil and low[i] == high[i] then start[i], v = low[i], true end
-    if active and i > 2 * m and not active[name] then v = true end
-    if v == nil or v == false then
+  return ties
+end
+
+--- Places of the free numbers. Starting values in `v` become those that are fixed, or go inside their bounds.
+---@param fixed table<string, boolean|number>
+---@param active? table<string, boolean>
+local function free_of(v, s, fixed, active, ties, warnings)
+  local free, start, low, high = {}, v.start, v.low, v.high
+  for i, name in ipairs(v.names) do
+    local base = i <= s.m and 'contrast' or i <= 2 * s.m and 'offset' or name
+    local held = fixed[name]
+    if held == nil then held = fixed[base] end
+    if type(held) == 'number' and (i > 2 * s.m or s.mode ~= 'fourier') then start[i] = held end
+    if held == nil and low[i] == high[i] then start[i], held = low[i], true end
+    if active and i > 2 * s.m and not active[name] then held = true end
+    if held == nil or held == false then
       local inside = math.max(low[i], math.min(high[i], start[i]))
       if inside ~= start[i] then
         table.insert(warnings, ('%s starts at %g, outside its bounds %g .. %g; it starts at %g'):format(name, start[i],
@@ -233,30 +253,56 @@ local function set_up(data, o)
       if not ties[i] then free[#free + 1] = i end
     end
   end
-  if #free == 0 then error('xpcs: every parameter is fixed; leave at least one free', 3) end
+  if #free == 0 then error('xpcs: every parameter is fixed; leave at least one free', 4) end
+  return free
+end
+
+--- sigma of the angles by how much each tells of the shear, and those weights.
+local function weighted(data, o, phi0, sigma)
+  local w = type(o.shear_weighting) == 'table' and o.shear_weighting or {}
+  local weights = scaling.shear_weights(data.phi, { phi0 = phi0, alpha = w.alpha, min_weight = w.min_weight,
+    normalize = w.normalize })
+  local out = {}
+  for f = 1, data.F do out[f] = sigma[f] / math.sqrt(math.max(weights[f], 0.01)) end
+  return out, weights
+end
+
+--- Everything a problem needs, and the words that go with it.
+local function set_up(data, o)
+  local warnings = {}
+  local mode, geometry = geometry_of(data, o, warnings)
+  local resolved, note = scaling.resolve(o.scaling, data.F, o)
+  if note then table.insert(warnings, note) end
+  local shares, suffix = scaling.matrix(resolved, data.phi, o.fourier_order)
+  local s = { mode = resolved, shares = shares, suffix = suffix, m = shares and #shares[1] or 0,
+    P = mode == 'static' and 3 or 7 }
+  local sigma, default_sigma = sigmas(o, data)
+  s.contrast, s.offset = start_of_angles(data, o, resolved, warnings)
+  local initial = named(o.initial)
+  local v = full_vector(o, s, initial)
+  local fixed, active = named(o.fixed), o.active and named(o.active)
+  check_fixed(fixed, v, resolved)
+  if mode == 'static' then say_idle({ initial, fixed, active or {}, named(o.bounds) }, v, warnings) end
+  local ties = ties_by_place(o, v)
+  local free = free_of(v, s, fixed, active, ties, warnings)
   if data.points < #free then
     error(('xpcs: %d points cannot determine %d parameters; use more data or fix parameters'):format(data.points,
       #free), 3)
   end
-
-  local weights
+  local weights, given = nil, sigma
   if o.shear_weighting and mode ~= 'static' then
-    local w = type(o.shear_weighting) == 'table' and o.shear_weighting or {}
-    weights = scaling.shear_weights(data.phi, { phi0 = start[2 * m + 7], alpha = w.alpha, min_weight = w.min_weight,
-      normalize = w.normalize })
-    local plain = sigma
-    sigma = {}
-    for f = 1, F do sigma[f] = plain[f] / math.sqrt(math.max(weights[f], 0.01)) end
+    sigma, weights = weighted(data, o, v.start[2 * s.m + 7], sigma)
   end
-  local kd, ks = model.constants { q = q, gap = gap, dt = dt, phase_convention = o.phase_convention }
+  local kd, ks = model.constants { q = geometry.q, gap = geometry.gap, dt = geometry.dt,
+    phase_convention = o.phase_convention }
   local p = problem.new {
-    data = data, mode = resolved, shares = shares, P = P, start = start, free = free, ties = ties, sigma = sigma,
-      kd = kd, ks = ks, t = data.t, loss = o.loss, f_scale = o.f_scale,
-    contrast = contrast, offset = offset, legacy_abs = o.legacy_abs, engine = o.engine, watch = o.watch,
+    data = data, mode = resolved, shares = shares, P = s.P, start = v.start, free = free, ties = ties, sigma = sigma,
+    kd = kd, ks = ks, t = data.t, loss = o.loss, f_scale = o.f_scale, contrast = s.contrast, offset = s.offset,
+    legacy_abs = o.legacy_abs, engine = o.engine, watch = o.watch,
+    device = o.device ~= 'cpu' and require('workflows.xpcs.device').place(o, warnings) or nil,
   }
-  p.names, p.low, p.high, p.warnings, p.kind_of_flow, p.default_sigma, p.weights = names, low, high, warnings, mode,
-    default_sigma, weights
-  p.geometry = { q = q, gap = gap, dt = dt, convention = o.phase_convention }
+  p.names, p.low, p.high, p.warnings, p.kind_of_flow = v.names, v.low, v.high, warnings, mode
+  p.default_sigma, p.given_sigma, p.weights, p.geometry = default_sigma, given, weights, geometry
   return p
 end
 
@@ -264,6 +310,20 @@ local function picked(p, list)
   local out = {}
   for k, i in ipairs(p.free) do out[k] = list[i] end
   return out
+end
+
+--- Whether sigma is that of the data, and no share of it.
+---@param default boolean it is assumed
+local function is_absolute(default, o)
+  if o.absolute_sigma == nil then return not default end
+  return o.absolute_sigma
+end
+
+--- Standard errors per root of the inverse normal matrix. Those under a robust loss come from the residuals, whatever
+--- sigma is said to be.
+local function unit_of_errors(p, absolute, cost, dof)
+  if absolute and p.loss == 'linear' then return 1 end
+  return math.sqrt(math.max(2 * cost / math.max(dof, 1), 1e-300))
 end
 
 local STEPS = 30 -- closing steps at most; two or three are usual, more where the cost has a curved ridge
@@ -333,56 +393,95 @@ end
 --- Whether D or G is at its floor at any of the measured times.
 local function floored(p, point)
   local _, _, physics = p:split(p:full(point.x))
-  local first, last = p.t[1]:item(), p.t[p.t.shape[1]]:item()
-  local function below(k)
-    -- a power is monotonic: its least value stands at an end
-    local least = math.min(math.max(first, 1e-8) ^ physics[k + 1], last ^ physics[k + 1])
-    return physics[k] * least + physics[k + 2] <= 1e-10
-  end
-  return below(1) or (p.P > 3 and below(4)) or false
+  return #floor.of(p.t, physics) > 0
 end
 
-local function at_bound(v, low, high)
-  if low > -math.huge and v - low <= 1e-9 * (1 + math.abs(low)) then return 'lower' end
-  if high < math.huge and high - v <= 1e-9 * (1 + math.abs(high)) then return 'upper' end
+local NEAR = { errors = 1e-3, range = 1e-6 } -- of a bound: in standard errors, and of the range where there is none
+
+--- The bound where a value ended, or which it cannot be told from: a solver that only approaches a bound stops short.
+---@param e? number its standard error
+---@return 'lower'|'upper'|nil
+local function at_bound(v, low, high, e)
+  local range = high - low
+  local near = e and e < math.huge and NEAR.errors * e or range < math.huge and NEAR.range * range or 0
+  if low > -math.huge and v - low <= math.max(near, 1e-9 * (1 + math.abs(low))) then return 'lower' end
+  if high < math.huge and high - v <= math.max(near, 1e-9 * (1 + math.abs(high))) then return 'upper' end
 end
 
 local STATUS = { [0] = 'max_iter' }
 
---- The result of a point.
-local function describe(p, o, point, status, iterations, seconds, left)
-  local data, n = p.data, #p.free
-  local loss_scale = o.legacy_counting and 2 or 1
-  local N = o.legacy_counting and data.F * data.n ^ 2 or data.points
-  -- a robust cost is no chi2: that is the sum of squares of the residuals themselves
-  local plain = point.sums[1]
-  if p.loss ~= 'linear' then
-    local q = problem.new(p)
-    q.loss, q.watch, q.engine = 'linear', nil, pass.run -- no part of the fit: checkpoints do not hold it
-    plain = q:at(point.x).sums[1]
+--- Sum of squares of the residuals themselves at a point: a robust cost is no chi2.
+local function squares(p, point)
+  if p.loss == 'linear' then return point.sums[1] end
+  local q = problem.new(p)
+  q.loss, q.watch, q.engine = 'linear', nil, pass.run -- no part of the fit: checkpoints do not hold it
+  return q:at(point.x).sums[1]
+end
+
+--- What the misfit of one data set, or of several fitted at once, says; they all know sigma, or none does.
+---@param problems mascon.xpcs.Problem[]
+---@param points table[] of each
+---@param o table options of the fit
+---@param n integer free numbers of all
+---@return table as in a result: n_points, counting, chi2, reduced_chi2, dof, sigma_is_default, absolute_sigma; factor:
+---  of the covariance
+local function misfit(problems, points, o, n)
+  local times = o.legacy_counting and 2 or 1
+  local N, distinct, sum, cost = 0, 0, 0, 0
+  for i, p in ipairs(problems) do
+    N = N + (o.legacy_counting and p.data.F * p.data.n ^ 2 or p.data.points)
+    distinct, sum, cost = distinct + p.data.points, sum + squares(p, points[i]), cost + points[i].cost
   end
-  local chi2 = loss_scale * plain
-  local reduced = chi2 / math.max(N - n, 1)
-  local absolute = o.absolute_sigma
-  if absolute == nil then absolute = not p.default_sigma end
-  local c = covariance.of(p, point)
+  local dof, default = math.max(N - n, 1), problems[1].default_sigma
+  local absolute = is_absolute(default, o)
   -- counted twice, the points give the same misfit and half the variance
-  local s2 = covariance.factor(p.loss, absolute, loss_scale * point.cost, N, n) / loss_scale
-  if data.points <= n then s2 = math.huge end
-  local cov, corr, error_of = {}, {}, {}
-  for i = 1, n do
-    cov[i] = {}
-    for j = 1, n do cov[i][j] = c.covariance[i][j] * s2 end
-    error_of[p.free[i]] = math.sqrt(cov[i][i])
-  end
-  for i = 1, n do
+  local factor = covariance.factor(o.loss, absolute, times * cost, N, n) / times
+  return { n_points = N, counting = o.legacy_counting and 'both triangles (legacy)' or 'unique pairs',
+    chi2 = times * sum, reduced_chi2 = times * sum / dof, dof = dof, sigma_is_default = default,
+    absolute_sigma = absolute, factor = distinct <= n and math.huge or factor }
+end
+
+--- Standard errors and correlations of free numbers. An error beyond the range of the bounds is none: the data do not
+--- determine the number.
+---@param cov number[][]
+---@return number[] errors, number[][] correlation
+local function errors_of(cov, low, high)
+  local errors, corr = {}, {}
+  for i = 1, #cov do errors[i] = math.sqrt(cov[i][i]) end
+  for i = 1, #cov do
     corr[i] = {}
-    for j = 1, n do corr[i][j] = i == j and 1 or cov[i][j] / (error_of[p.free[i]] * error_of[p.free[j]]) end
+    for j = 1, #cov do corr[i][j] = i == j and 1 or cov[i][j] / (errors[i] * errors[j]) end
   end
-  -- an error beyond the range of the bounds is none: the data do not determine the parameter
-  for _, i in ipairs(p.free) do
-    if error_of[i] > p.high[i] - p.low[i] then error_of[i] = math.huge end
+  for i = 1, #cov do if errors[i] > high[i] - low[i] then errors[i] = math.huge end end
+  return errors, corr
+end
+
+--- The result of a point.
+---@param whole? table of data that are fitted with others: covariance of the free numbers, and covariance_by, of all
+local function describe(p, o, point, status, iterations, seconds, left, whole)
+  local data, n = p.data, #p.free
+  local of = misfit({ p }, { point }, o, n)
+  local absolute, reduced = of.absolute_sigma, of.reduced_chi2
+  local c = covariance.of(p, point)
+  local angles = contrasts.of(p, point, absolute)
+  local frames = noise.of(p, point, c, angles)
+  -- a fit that is far from the data within sigma leaves residuals of the model, not of the noise
+  if frames and absolute and reduced >= 3 then frames.covariance, frames.lines = nil, nil end
+  if angles and frames and frames.lines then
+    angles.chance = angles.chance * frames.lines
+    angles.improbable = angles.gain > angles.chance
   end
+  -- errors of several data sets together are those of independent noise
+  local correlated = not whole and not o.legacy_counting and frames and frames.covariance
+  local cov, error_of = whole and whole.covariance or correlated or statistics.scaled(c.covariance, of.factor), {}
+  for i = 1, correlated and n or 0 do
+    if cov[i][i] < math.huge then
+      c.rise[i] = cov[i][i] / (c.covariance[i][i] * of.factor)
+      frames.factor = math.max(frames.factor or 0, math.sqrt(c.rise[i]))
+    end
+  end
+  local errors_free, corr = errors_of(cov, picked(p, p.low), picked(p, p.high))
+  for k, i in ipairs(p.free) do error_of[i] = errors_free[k] end
   local z = p:full(point.x)
   local contrast, offset, physics = p:split(z)
   for i, t in pairs(p.ties) do error_of[i] = math.abs(t.factor) * (error_of[t.to] or 0) end
@@ -390,7 +489,7 @@ local function describe(p, o, point, status, iterations, seconds, left)
   for _, i in ipairs(p.free) do is_free[i] = true end
   for i, name in ipairs(p.names) do
     local base = i <= p.m and parameters.CONTRAST or i <= 2 * p.m and parameters.OFFSET or parameters.LIST[i - 2 * p.m]
-    local hit = is_free[i] and at_bound(z[i], p.low[i], p.high[i]) or nil
+    local hit = is_free[i] and at_bound(z[i], p.low[i], p.high[i], error_of[i]) or nil
     if hit then bounds_hit = bounds_hit + 1 end
     list[i] = { name = name, unit = base.unit, about = base.about, value = z[i], error = is_free[i] and error_of[i]
       or p.ties[i] and error_of[i] or nil, low = p.low[i], high = p.high[i],
@@ -409,22 +508,20 @@ local function describe(p, o, point, status, iterations, seconds, left)
   local r = {
     mode = p.kind_of_flow, scaling = p.mode, parameters = list, values = values, errors = errors, physics = physics,
       contrast = contrast, offset = offset,
-    names = picked(p, p.names), covariance = cov, correlation = corr, condition = c.condition, covariance_by = c.how,
+    names = picked(p, p.names), covariance = cov, correlation = corr, condition = c.condition,
+      covariance_by = whole and whole.covariance_by or correlated and c.how .. ' and correlated residuals' or c.how,
       null = c.null, spectrum = c,
-    chi2 = chi2, reduced_chi2 = reduced, n_points = N, n_parameters = n, dof = math.max(N - n, 1), cost = point.cost,
-      loss = o.loss, f_scale = o.f_scale, sigma = p.sigma,
-    sigma_is_default = p.default_sigma, absolute_sigma = absolute, counting = o.legacy_counting
-      and 'both triangles (legacy)' or 'unique pairs', shear_weights = p.weights,
+    chi2 = of.chi2, reduced_chi2 = reduced, n_points = of.n_points, n_parameters = n, dof = of.dof,
+      cost = point.cost, loss = o.loss, f_scale = o.f_scale, sigma = p.sigma, sigma_is_default = of.sigma_is_default,
+      absolute_sigma = absolute, counting = of.counting, shear_weights = p.weights, joint = whole and true or nil,
     status = status, message = least_squares.MESSAGES[status], success = status > 0, convergence_status = status > 0
       and 'converged' or STATUS[status] or 'failed',
     nfev = p.nfev, iterations = iterations, seconds = seconds,
       points_per_second = p.nfev * data.points / math.max(seconds, 1e-9), last_step = left,
     geometry = p.geometry, kd = p.kd, ks = p.ks, at_bounds = bounds_hit, warnings = p.warnings, checks = checks,
-      cuts = floor.of(p.t, physics), contrasts = contrasts.of(p, point, absolute),
-      problem = p, point = point,
+      cuts = floor.of(p.t, physics), contrasts = angles, noise = frames,
+      problem = p, point = point, device = p.device and not p.device.left and p.device.name or 'cpu',
   }
-  r.quality_flag = reduced < 1.5 and bounds_hit == 0 and 'good' or reduced < 3 and bounds_hit <= 2 and 'marginal'
-    or 'poor'
   if r.scaling == 'fourier' then
     local negative = 0
     for _, v in ipairs(r.contrast) do if v < 0 then negative = negative + 1 end end
@@ -443,11 +540,11 @@ local function describe(p, o, point, status, iterations, seconds, left)
   end
   if p.weights then
     local q = problem.new(p)
-    q.sigma = sigmas(o, data)
+    q.sigma = p.given_sigma
     q.watch, q.engine = nil, pass.run
-    r.unweighted_chi2 = loss_scale * q:at(point.x).sums[1]
+    r.unweighted_chi2 = (o.legacy_counting and 2 or 1) * q:at(point.x).sums[1]
   end
-  r.verdict = verdict.of(r)
+  verdict.judge(r, whole and verdict.plain(r) or verdict.of(r))
   return r
 end
 
@@ -479,7 +576,10 @@ end
 ---  contrast, offset (lists per angle) · sigma (number or list per angle; 0.01) · absolute_sigma (true when sigma is
 ---  given) · loss · f_scale ·
 ---  ftol, xtol, gtol 1e-8 · x_scale 'jac', or { name = scale } · max_nfev 100 per parameter · shear_weighting ·
----  legacy_counting · legacy_abs · phase_convention · watch(problem, point)
+---  legacy_counting · legacy_abs · phase_convention · device 'auto' (the CPU, or what MASCON_DEVICE names), 'cpu',
+---  'gpu', 'cuda:0', 'opencl:0': where passes over the data run · fall_back (true under 'auto'): the CPU goes on where
+---  the device fails, with a warning · max_memory: bytes that data may take on the device (three quarters of what is
+---  free); larger ones go there block by block in each pass · watch(problem, point)
 ---@return table result parameters (list of { name, unit, value, error, low, high, at_bound, state }), values, errors,
 ---  contrast, offset, physics, covariance,
 ---  correlation, chi2, reduced_chi2, verdict (sentences), quality_flag, convergence_status, ...
@@ -487,7 +587,7 @@ end
 function M.fit(data, opts)
   local o = check.opts('xpcs.fit', opts, M.OPTS, 3)
   local p = set_up(data, o)
-  local start = lib.clock_seconds()
+  local start = clock.seconds()
   local low, high = picked(p, p.low), picked(p, p.high)
   local iterations_shown
   local settings = {
@@ -532,9 +632,7 @@ function M.fit(data, opts)
   if status == -4 then
     error('xpcs: the cost is not finite at the start; check the data for overflow and the starting values', 2) end
   if not small then error('xpcs: the derivatives are not finite; check the starting values', 2) end
-  local absolute = o.absolute_sigma
-  if absolute == nil then absolute = not p.default_sigma end
-  local scale = absolute and 1 or math.sqrt(math.max(2 * point.cost / math.max(data.points - #x0, 1), 1e-300))
+  local scale = unit_of_errors(p, is_absolute(p.default_sigma, o), point.cost, data.points - #x0)
   local left
   if status >= 0 then point, left = polish(p, point, low, high, scale) end
   -- a power that ran to its bound, or a scale that vanished, may hide a deeper valley inside the bounds
@@ -544,9 +642,10 @@ function M.fit(data, opts)
     if point ~= ended then point, left = polish(p, point, low, high, scale) end
   end
   if status == 0 and left and left < 1e-3 then status = 3 end
-  local r = describe(p, o, point, status, iterations or iterations_shown or 0, lib.clock_seconds() - start, left)
+  local r = describe(p, o, point, status, iterations or iterations_shown or 0, clock.seconds() - start, left)
   return r
 end
 
 M.set_up, M.describe, M.polish, M.picked, M.at_bound = set_up, describe, polish, picked, at_bound
+M.unit_of_errors, M.is_absolute, M.misfit, M.errors_of = unit_of_errors, is_absolute, misfit, errors_of
 return M

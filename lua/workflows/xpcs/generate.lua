@@ -3,9 +3,11 @@
 -- The noise of the sets is a sum of four numbers of SplitMix64, so that any program can make them again; simulate uses
 -- mascon's own generator. The fits that these sets must give stand in tests/spec/xpcs_spec.lua.
 local mc = require 'mascon'
+local check = require 'mascon.core.check'
 local bit = require 'bit'
 local model = require 'workflows.xpcs.model'
 local prepare = require 'workflows.xpcs.prepare'
+local error = check.error
 local M = {}
 
 --- A generator of SplitMix64: numbers in [0, 1).
@@ -79,7 +81,7 @@ local OPTS = {
 ---  sigma 0.01 · seed 1 · first 1: the first time in steps
 ---@return table description with t f64 [n] and c2 f64 [angles, n, n]
 function M.simulate(opts)
-  local o = require('mascon.core.check').opts('xpcs.simulate', opts, OPTS, 3)
+  local o = check.opts('xpcs.simulate', opts, OPTS, 3)
   local phi = o.phi or { -60, -30, 0, 30, 60 }
   local physics = o.physics or { 3000, -0.2, 500, 2e-3, 0.1, 1e-4, 3 }
   local t = mc.arange(o.first, o.first + o.n - 1) * o.dt
@@ -95,9 +97,14 @@ function M.simulate(opts)
       return prepare.diagonal(c2)
     end)
   end
-  return { n = o.n, dt = o.dt, q = o.q, gap = o.gap, phi = phi, physics = physics, t = t, c2 = mc.stack(all, 1),
+  local c2 = mc.stack(all, 1)
+  if not (mc.isfinite(c2):all() and mc.isfinite(t):all()) then
+    error('xpcs.simulate: the matrices are not finite with these values; give values whose D0 t^alpha + D_offset and '
+      .. 'shear are finite over all times, and noise, contrast and offset of the size of C2', 3)
+  end
+  return { n = o.n, dt = o.dt, q = o.q, gap = o.gap, phi = phi, physics = physics, t = t, c2 = c2,
     mode = #physics == 3 and 'static' or 'laminar_flow',
-    sigma = o.sigma, contrast = o.contrast, offset = o.offset }
+    sigma = o.sigma > 0 and o.sigma or nil, contrast = o.contrast, offset = o.offset }
 end
 
 return M

@@ -5,19 +5,27 @@
 ---     local d = mc.xpcs.data.of(mc.xpcs.generate.set 'B')
 ---     local r = mc.xpcs.fit(d, { sigma = 0.004 })
 ---     ('%.3f %.2f'):format(r.values.beta, r.reduced_chi2)  --> -0.370 1.00
+local check = require 'mascon.core.check'
 local lazy = require 'mascon.core.lazy'
 local M = {}
 
+-- the public parts; what only the workflow calls is required by its file and can change
 local FROM = {}
-for _, name in ipairs { 'angles', 'cache', 'config', 'coordinates', 'covariance', 'data', 'dense', 'floor', 'generate',
-  'intervals', 'joint', 'layout', 'model', 'model_file', 'options', 'own', 'parameters', 'pass', 'plan', 'posterior',
-  'posterior_files', 'prepare', 'problem', 'recovery', 'report', 'results', 'run', 'scaling', 'search', 'shards',
-  'source', 'start', 'state', 'stream', 'uncertainty', 'verdict' } do
+for _, name in ipairs { 'angles', 'config', 'coordinates', 'data', 'dense', 'floor', 'generate', 'intervals',
+  'joint', 'model', 'model_file', 'options', 'own', 'parameters', 'pass', 'plan', 'posterior', 'posterior_files',
+  'prepare', 'problem', 'recovery', 'report', 'results', 'run', 'scaling', 'search', 'shards', 'source', 'start',
+  'state', 'verdict' } do
   FROM[name] = 'workflows.xpcs.' .. name
 end
 
 --- Fits the model to data; see workflows.xpcs.fit.
+---@param data mascon.xpcs.Data of open or data.of
+---@param opts? table mode 'static'|'laminar_flow' · sigma · initial, fixed, bounds by name · scaling · loss ...
 function M.fit(data, opts)
+  if type(data) ~= 'table' or type(data.F) ~= 'number' or type(data.phi) ~= 'table' then
+    check.error(('xpcs.fit: data is %s; give what mc.xpcs.open or mc.xpcs.data.of returns, and options as a second '
+      .. 'table'):format(check.show(data)), 2)
+  end
   local r = require('workflows.xpcs.fit').fit(data, opts)
   return r
 end

@@ -4,7 +4,7 @@
 -- and normal matrices, with the columns of a shared parameter in one place. Solver, closing steps and covariance are
 -- those of a single fit.
 local mc = require 'mascon'
-local lib = require 'mascon.core.ffi'
+local clock = require 'mascon.base.clock'
 local check = require 'mascon.core.check'
 local statistics = require 'mascon.optim.fit.curve_fit.statistics'
 local trf = require 'mascon.optim.fit.least_squares.trf'
@@ -18,6 +18,9 @@ local error = check.error
 local M = {}
 
 local OPTS = { shared = { nil, 'table' }, each = { nil, 'table' } }
+
+-- options of mc.xpcs.fit that are of all data sets: how they are weighed and counted together, and where the fit ends
+local WHOLE = { 'loss', 'absolute_sigma', 'legacy_counting', 'ftol', 'xtol', 'gtol', 'max_nfev' }
 
 ---@class mascon.xpcs.JointProblem
 local Joint = {}
@@ -120,12 +123,136 @@ function M.taken(list, d)
   end
 end
 
+--- Refuses lists in which matrices would count twice.
+local function check_list(list)
+  if type(list) ~= 'table' or #list < 2 then error('xpcs.joint: give a list of at least two data sets', 3) end
+  local before = {}
+  for i, data in ipairs(list) do
+    local twice = M.taken(before, data)
+    if twice then
+      error(('xpcs.joint: data set %d takes matrices of data set %d, which would count twice; leave it out'):format(i,
+        twice), 3)
+    end
+    before[i] = data
+  end
+end
+
+--- Names of the parameters in common, as a set.
+local function names_shared(given)
+  local shared = {}
+  for _, name in ipairs(given or parameters.names 'laminar_flow') do
+    shared[parameters.get('xpcs.joint', name, 3).name] = true
+  end
+  if shared.contrast or shared.offset then
+    error('xpcs.joint: contrast and offset belong to a data set; share physical parameters', 3)
+  end
+  return shared
+end
+
+--- Gives the free numbers of data set i their places among those of all, new ones where no other set shares them.
+---@param at_name table<string, integer> places of those in common
+---@return integer[] new ones, by free number of the set
+local function take_places(self, i, shared, at_name)
+  local p, new = self.problems[i], {}
+  self.place[i] = {}
+  for k, place in ipairs(p.free) do
+    local name = p.names[place]
+    local common = place > 2 * p.m and shared[name]
+    local at = common and at_name[name]
+    if not at then
+      at = #self.low + 1
+      self.low[at], self.high[at] = p.low[place], p.high[place]
+      self.names[at] = common and name or ('%s[set %d]'):format(name, i)
+      new[k] = at
+      if common then at_name[name] = at end
+    elseif p.low[place] ~= self.low[at] or p.high[place] ~= self.high[at] then
+      error(('xpcs.joint: the bounds of %s differ between data sets; give one pair'):format(name), 3)
+    end
+    self.place[i][k] = at
+  end
+  return new
+end
+
+--- Solves from each set's own end; the best.
+---@param singles table[] results of the sets alone
+---@param o table options
+---@return table|nil point, integer|nil status, integer|nil steps
+local function solved(self, singles, x0, o)
+  local best, status, steps
+  for i, single in ipairs(singles) do
+    local x = { unpack(x0) }
+    for k, at in ipairs(self.place[i]) do x[at] = single.point.x[k] end
+    for a = 1, #x do x[a] = math.max(self.low[a], math.min(self.high[a], x[a])) end
+    local point, small, st, _, iterations = trf.run(self, x, { low = self.low, high = self.high, ftol = o.ftol,
+      xtol = o.xtol, gtol = o.gtol, max_nfev = o.max_nfev or 100 * #x, x_scale = 'jac' })
+    if small and point.cost and (not best or point.cost < best.cost) then
+      best, status, steps = point, st, iterations
+    end
+  end
+  return best, status, steps
+end
+
+--- Fills in the parameters of a joint result from its covariance.
+local function list_parameters(self, r)
+  local errors
+  errors, r.correlation = fit.errors_of(r.covariance, self.low, self.high)
+  for a, name in ipairs(self.names) do
+    local v, e, sets = r.point.x[a], errors[a], {}
+    for i in ipairs(self.problems) do
+      for _, at in ipairs(self.place[i]) do if at == a then sets[#sets + 1] = i end end
+    end
+    r.problem.free[a], r.values[name], r.errors[name] = a, v, e
+    r.parameters[a] = { name = name, value = v, error = e, low = self.low[a], high = self.high[a], sets = sets,
+      state = 'free', at_bound = fit.at_bound(v, self.low[a], self.high[a], e) }
+  end
+end
+
+--- The result of data set i at the joint solution, with errors of all data together.
+local function of_set(self, i, settings, r)
+  local cov = {}
+  for k, a in ipairs(self.place[i]) do
+    cov[k] = {}
+    for l, b in ipairs(self.place[i]) do cov[k][l] = r.covariance[a][b] end
+  end
+  local one = fit.describe(self.problems[i], settings, r.point.parts[i], r.status, r.iterations, r.seconds, nil,
+    { covariance = cov, covariance_by = r.spectrum.how .. ' of all data sets' })
+  one.nfev, one.points_per_second = r.nfev, r.points_per_second
+  return one
+end
+
+--- Options of data set i: its own, before those for all.
+local function options_of(i, own, rest)
+  local o, each = {}, own.each and own.each[i] or {}
+  for _, name in ipairs(WHOLE) do
+    if each[name] ~= nil then
+      error(('xpcs.joint: each[%d] holds %s, which belongs to all data sets; give it beside each'):format(i, name), 3)
+    end
+  end
+  for k, v in pairs(rest) do o[k] = v end
+  for k, v in pairs(each) do o[k] = v end
+  return o
+end
+
+--- Refuses a sigma that is known for some data sets and assumed for others: it decides what each one weighs.
+local function check_sigma(problems)
+  local known, assumed
+  for i, p in ipairs(problems) do
+    if p.default_sigma then assumed = assumed or i else known = known or i end
+  end
+  if known and assumed then
+    error(('xpcs.joint: data set %d has no sigma and data set %d has one; an assumed sigma would weigh it wrongly: '
+      .. 'give sigma for all, or store that of each data set in its file'):format(assumed, known), 3)
+  end
+end
+
 --- Fits several data sets at once.
 ---
 ---@param list mascon.xpcs.Data[]
 ---@param opts? table options of mc.xpcs.fit for all · shared: names of the physical parameters in common (all of
 ---  them)
----  · each: a list of tables of options, one per data set, before those for all
+---  · each: a list of tables of options, one per data set, before those for all; loss, absolute_sigma,
+---  legacy_counting, ftol, xtol, gtol and max_nfev are of all. sigma is known for all data sets or for none. x_scale
+---  and trust_region_scale hold for the fits of each set alone, which the joint one starts from
 ---@return table result parameters (list of { name, value, error, sets }), values (by name; NAME[i] for the one of set
 ---  i), errors, covariance, names, chi2, reduced_chi2, dof, fits (one result of mc.xpcs.fit per data set, at the
 ---  joint
@@ -138,117 +265,44 @@ function M.fit(list, opts)
   local own, rest = {}, {}
   for k, v in pairs(opts or {}) do if OPTS[k] then own[k] = v else rest[k] = v end end
   check.opts('xpcs.joint', own, OPTS, 3)
-  if type(list) ~= 'table' or #list < 2 then error('xpcs.joint: give a list of at least two data sets', 2) end
-  local before = {}
-  for i, data in ipairs(list) do
-    local twice = M.taken(before, data)
-    if twice then
-      error(('xpcs.joint: data set %d takes matrices of data set %d, which would count twice; leave it out'):format(i,
-        twice), 2)
-    end
-    before[i] = data
-  end
-  local shared = {}
-  for _, name in ipairs(own.shared or parameters.names 'laminar_flow') do
-    shared[parameters.get('xpcs.joint', name, 2).name] = true
-  end
-  if shared.contrast or shared.offset then
-    error('xpcs.joint: contrast and offset belong to a data set; share physical parameters', 2)
-  end
+  check_list(list)
+  local shared = names_shared(own.shared)
   local self = setmetatable({ problems = {}, place = {}, low = {}, high = {}, names = {}, nfev = 0, njev = 0,
     rows = 1 }, Joint)
-  local settings, x0, at_name, points = {}, {}, {}, 0
-  local singles, alone, started = {}, 0, lib.clock_seconds()
+  local o = check.opts('xpcs.fit', rest, fit.OPTS, 3)
+  local each, settings, singles, x0, at_name = {}, {}, {}, {}, {}
+  local points, alone, weights, started = 0, 0, {}, clock.seconds()
   for i, data in ipairs(list) do
-    local o = {}
-    for k, v in pairs(rest) do o[k] = v end
-    for k, v in pairs(own.each and own.each[i] or {}) do o[k] = v end
+    each[i] = options_of(i, own, rest)
+    settings[i] = check.opts('xpcs.fit', each[i], fit.OPTS, 3)
+    self.problems[i] = fit.set_up(data, settings[i])
+    weights[#weights + 1] = self.problems[i].weights
+  end
+  check_sigma(self.problems)
+  for i, data in ipairs(list) do
     -- where the set alone would end: a start for what is its own
-    singles[i] = fit.fit(data, o)
-    alone = alone + singles[i].nfev * data.points
-    settings[i] = check.opts('xpcs.fit', o, fit.OPTS, 3)
-    local p = fit.set_up(data, settings[i])
-    self.problems[i], self.place[i] = p, {}
-    points = points + data.points
-    for k, place in ipairs(p.free) do
-      local name = p.names[place]
-      local common = place > 2 * p.m and shared[name]
-      local at = common and at_name[name]
-      if not at then
-        at = #self.low + 1
-        self.low[at], self.high[at] = p.low[place], p.high[place]
-        self.names[at] = common and name or ('%s[set %d]'):format(name, i)
-        x0[at] = singles[i].point.x[k]
-        if common then at_name[name] = at end
-      elseif p.low[place] ~= self.low[at] or p.high[place] ~= self.high[at] then
-        error(('xpcs.joint: the bounds of %s differ between data sets; give one pair'):format(name), 2)
-      end
-      self.place[i][k] = at
-    end
+    singles[i] = fit.fit(data, each[i])
+    alone, points = alone + singles[i].nfev * data.points, points + data.points
+    for k, at in pairs(take_places(self, i, shared, at_name)) do x0[at] = singles[i].point.x[k] end
   end
-  local first = settings[1]
-  self.loss, self.ridges = first.loss, ridges_of(self)
-  -- from each set's own end, the best
-  local best, small, status, steps
-  for i = 1, #list do
-    local x = { unpack(x0) }
-    for k, at in ipairs(self.place[i]) do x[at] = singles[i].point.x[k] end
-    for a = 1, #x do x[a] = math.max(self.low[a], math.min(self.high[a], x[a])) end
-    local point, s, st, _, iterations = trf.run(self, x, { low = self.low, high = self.high,
-      ftol = first.ftol, xtol = first.xtol,
-      gtol = first.gtol, max_nfev = first.max_nfev or 100 * #x, x_scale = 'jac' })
-    if s and point.cost and (not best or point.cost < best.cost) then
-      best, small, status, steps = point, s, st, iterations
-    end
-  end
-  if not small then error('xpcs.joint: the cost is not finite at any start; check the data', 2) end
-  best = fit.polish(self, best, self.low, self.high, 1)
+  self.loss, self.ridges = o.loss, ridges_of(self)
+  local best, status, steps = solved(self, singles, x0, o)
+  if not best then error('xpcs.joint: the cost is not finite at any start; check the data', 2) end
   local n = #self.low
-  local seconds = lib.clock_seconds() - started
-  local dof = math.max(points - n, 1)
-  local absolute = not self.problems[1].default_sigma
-  local spectrum = covariance.of(self, best)
-  local cov = statistics.scaled(spectrum.covariance, covariance.factor(self.loss, absolute, best.cost, points, n))
-  local r = { names = self.names, covariance = cov, values = {}, errors = {}, parameters = {}, fits = {}, dof = dof,
-    chi2 = 2 * best.cost, reduced_chi2 = 2 * best.cost / dof, n_points = points, n_parameters = n, status = status,
-    success = status > 0, nfev = self.nfev, point = best, shared = shared, iterations = steps, seconds = seconds,
-    points_per_second = (self.nfev * points + alone) / math.max(seconds, 1e-9), correlation = {}, warnings = {},
-    spectrum = spectrum, covariance_by = spectrum.how, absolute_sigma = absolute,
-    sigma_is_default = not absolute, joint = true, loss = first.loss, problem = { free = {}, low = self.low,
-      high = self.high } }
-  for a, name in ipairs(self.names) do
-    local e = math.sqrt(cov[a][a])
-    if e > self.high[a] - self.low[a] then e = math.huge end
-    r.problem.free[a], r.correlation[a] = a, {}
-    for b = 1, n do r.correlation[a][b] = a == b and 1 or cov[a][b] / math.sqrt(cov[a][a] * cov[b][b]) end
-    local sets = {}
-    for i = 1, #list do for _, at in ipairs(self.place[i]) do if at == a then sets[#sets + 1] = i end end end
-    r.values[name], r.errors[name] = best.x[a], e
-    r.parameters[a] = { name = name, value = best.x[a], error = e, low = self.low[a], high = self.high[a], sets = sets,
-      state = 'free', at_bound = fit.at_bound(best.x[a], self.low[a], self.high[a]) }
-  end
-  local plain = 0
-  for i, p in ipairs(self.problems) do
-    local one = fit.describe(p, settings[i], best.parts[i], status, steps, seconds, nil)
-    -- errors are those of all data together
-    for k, a in ipairs(self.place[i]) do
-      for l, b in ipairs(self.place[i]) do
-        one.covariance[k][l] = cov[a][b]
-        one.correlation[k][l] = k == l and 1 or cov[a][b] / math.sqrt(cov[a][a] * cov[b][b])
-      end
-      local name = p.names[p.free[k]]
-      one.errors[name] = r.errors[self.names[a]]
-      for _, q in ipairs(one.parameters) do if q.name == name then q.error = one.errors[name] end end
-    end
-    one.covariance_by = spectrum.how .. ' of all data sets'
-    one.nfev, one.points_per_second = r.nfev, r.points_per_second
-    one.joint = true
-    one.verdict = verdict.plain(one)
-    r.fits[i], plain = one, plain + one.chi2 / (settings[i].legacy_counting and 2 or 1)
-  end
-  -- a robust cost is no chi2
-  if r.loss ~= 'linear' then r.chi2, r.reduced_chi2 = plain, plain / dof end
-  r.verdict = verdict.of(r)
+  best = fit.polish(self, best, self.low, self.high, fit.unit_of_errors(self,
+    fit.is_absolute(self.problems[1].default_sigma, o), best.cost, points - n))
+  local r = fit.misfit(self.problems, best.parts, o, n)
+  local seconds, spectrum = clock.seconds() - started, covariance.of(self, best)
+  for key, v in pairs { names = self.names, covariance = statistics.scaled(spectrum.covariance, r.factor), values = {},
+    errors = {}, parameters = {}, fits = {}, n_parameters = n, status = status, success = status > 0, nfev = self.nfev,
+    point = best, shared = shared, iterations = steps, seconds = seconds,
+    points_per_second = (self.nfev * points + alone) / math.max(seconds, 1e-9), warnings = {}, spectrum = spectrum,
+    covariance_by = spectrum.how, joint = true, loss = self.loss,
+    shear_weights = weights[1] and weights,
+    problem = { free = {}, low = self.low, high = self.high, ridges = self.ridges } } do r[key] = v end
+  list_parameters(self, r)
+  for i in ipairs(list) do r.fits[i] = of_set(self, i, settings[i], r) end
+  verdict.judge(r, verdict.of(r))
   return r
 end
 
@@ -273,7 +327,8 @@ function M.tables(r, list)
   end
   local out = { verdict = mc.json.array(r.verdict.sentences), warnings = warnings, iterations = r.iterations,
     function_evaluations = r.nfev, execution_time = r.seconds, points_per_second = results.finite(r.points_per_second),
-    chi_squared = r.chi2, reduced_chi_squared = r.reduced_chi2, total_data_points = r.n_points,
+    chi_squared = r.chi2, reduced_chi_squared = r.reduced_chi2, quality_flag = r.quality_flag,
+    total_data_points = r.n_points,
     convergence_status = r.success and 'converged' or 'max_iter', parameters = {}, data_sets = {},
     covariance = { names = r.names, matrix = {} } }
   local matrix = results.covariance(r)
@@ -313,8 +368,9 @@ function M.table(r)
     table.insert(head, 5, 'pull')
   end
   return text.table(rows, { header = head })
-    .. ('chi2 %.6g, reduced %.4g, %s, %s, %s in %.3g s, %s points/s\n'):format(r.chi2, r.reduced_chi2,
-    text.count(r.n_points, 'point'), text.count(r.n_parameters, 'parameter'), text.count(r.iterations, 'iteration'),
+    .. ('chi2 %.6g, reduced %.4g (%s), %s, %s, %s in %.3g s, %s points/s\n'):format(r.chi2, r.reduced_chi2,
+    verdict.word(r), text.count(r.n_points, 'point'),
+    text.count(r.n_parameters, 'parameter'), text.count(r.iterations, 'iteration'),
     r.seconds, text.significant(r.points_per_second, 3))
 end
 
@@ -325,7 +381,7 @@ function M.sentences(r)
   for i, s in ipairs(r.verdict.sentences) do out[i], said[s] = s, true end
   for i, one in ipairs(r.fits) do
     out[#out + 1] = ('Data set %d: chi2 %.6g, reduced %.4g (%s).'):format(i, one.chi2, one.reduced_chi2,
-      one.quality_flag)
+      verdict.word(one))
     for _, s in ipairs(one.verdict.sentences) do
       local again = said[s] or s:find '^These are correlated' or s:find '^The data determine all'
       if not again then out[#out + 1] = ('Data set %d: %s'):format(i, s) end

@@ -4,6 +4,7 @@
 -- UNUSED marks a key or a whole section that steers machinery of homodyne which does not exist here; it is accepted, so
 -- that a configuration works unchanged, counted in the notes of a run, and listed on request. Under '*' stands the kind
 -- of every other key of a section.
+local loss = require 'mascon.optim.fit.least_squares.loss'
 local M = {}
 
 M.UNUSED = setmetatable({}, { __tostring = function() return 'unused' end })
@@ -24,7 +25,7 @@ local CHECKPOINTS = {
 }
 
 -- the posterior: what is not named here steers upstream's shards and back ends
-M.CMC = { ['*'] = U,
+local CMC = { ['*'] = U,
   per_angle_mode = { 'auto', 'individual', 'constant', 'constant_averaged', 'averaged', 'fourier' },
   sharding = { ['*'] = U, num_shards = 'any', seed = 'any' },
   per_shard_mcmc = { ['*'] = U, num_warmup = 'any', num_samples = 'any', num_chains = 'any', target_accept_prob = 'any',
@@ -60,7 +61,7 @@ M.SCHEMA = {
       verbose progress diagnostics hybrid_streaming streaming stratified recovery force_stratified_ls]], {
       x_scale = { 'jac' },
       max_iterations = 'integer', tolerance = 'number', ftol = 'number', xtol = 'number', gtol = 'number',
-      loss = { 'linear', 'soft_l1', 'huber', 'cauchy', 'arctan' }, f_scale = 'number',
+      loss = loss.NAMES, f_scale = 'number',
       trust_region_scale = 'number', x_scale_map = 'map', legacy_counting = 'bool', legacy_abs = 'bool',
       anti_degeneracy = unused('enable fourier_auto_threshold hierarchical regularization gradient_monitoring', {
         per_angle_mode = { 'auto', 'individual', 'independent', 'constant', 'averaged', 'fourier' },
@@ -86,12 +87,12 @@ M.SCHEMA = {
         'enable warn_on_max_restarts warn_on_bounds_hit warn_on_convergence_failure bounds_tolerance',
         { reduced_chi_squared_threshold = 'number' }),
     }),
-    streaming = CHECKPOINTS, stratification = U, sequential = U, recovery = U, mcmc = U, cmc = M.CMC,
+    streaming = CHECKPOINTS, stratification = U, sequential = U, recovery = U, mcmc = U, cmc = CMC,
   },
   performance = unused('memory_optimization', {
     strategy_override = { 'STANDARD', 'LARGE', 'CHUNKED', 'STREAMING' }, memory_limit_gb = 'number',
       enable_progress = 'bool',
-    computation = unused('enable_jit vectorization_level', { cpu_threads = 'any' }),
+    computation = unused('enable_jit vectorization_level', { cpu_threads = 'any', device = 'string' }),
   }),
   plotting = unused([[show_plots dpi style preview_mode fit_surface datashader matplotlib correlation_function
     fit_quality parameter_distributions residual_analysis angle_coverage

@@ -1,7 +1,8 @@
--- layout.lua - the two HDF5 layouts of two-time files: which matrix belongs to which q and angle.
+-- layout.lua - which matrices of a file belong to which q and angle, and which q is fitted.
 --
 -- APS-U: xpcs/qmap with lists of q and phi, bins that count through them, one dataset per bin. APS: one q, one phi and
--- one dataset per pair. Reads lists and names, no matrix; gives entries { q, phi, dataset } in the order of the file.
+-- one dataset per pair. Reads lists and names, no matrix; gives entries { q, phi, name, k } in the order of the file.
+-- The rules for the nearest q serve NPZ files too.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local error = check.error
@@ -119,13 +120,14 @@ local function same_q(a, b, o) return math.abs(a - b) < (o.strict_q and math.max
 --- Says that the nearest q is far from the one that is asked for; where only that very q is wanted, refuses another.
 local function distance(path, near, wanted, all, o, warnings)
   if math.abs(near - wanted) <= (o.strict_q and PRECISION or FAR) * near then return end
-  local words, seen = {}, {}
+  local words, seen, tenth = {}, {}, false
   for _, v in ipairs(all) do
+    tenth = tenth or math.abs(wanted / v / 10 - 1) < FAR
     if not seen[v] and #words < 12 then words[#words + 1], seen[v] = ('%.8g'):format(v), true end
   end
   local text = ('q = %.8g 1/A is asked for and the nearest of %s is %.8g (it holds %s)%s'):format(wanted, path, near,
-    table.concat(words, ', '), math.abs(wanted / near / 10 - 1) < FAR and '; 1 1/nm is 0.1 1/A' or '')
-  if o.strict_q then error(('xpcs: %s; strict_q = true refuses this'):format(text), 5) end
+    table.concat(words, ', '), tenth and '; 1 1/nm is 0.1 1/A' or '')
+  if o.strict_q then error(('xpcs: %s; strict_q (--strict-q) takes a q of the file alone'):format(text), 5) end
   table.insert(warnings, text)
 end
 
@@ -149,7 +151,8 @@ function M.q_of(path, q, o, count, warnings)
   if most - least < 1e-10 then
     if o.q and math.abs(o.q - least) > PRECISION * least then
       if o.strict_q then
-        error(('xpcs: %s holds q = %g 1/A and %g is asked for; strict_q = true refuses this'):format(path, least, o.q),
+        error(('xpcs: %s holds q = %g 1/A and %g is asked for; strict_q (--strict-q) takes a q of the file alone')
+          :format(path, least, o.q),
           4)
       end
       table.insert(warnings, ('%s says q = %.8g 1/A and %.8g is asked for; that of the file is used'):format(path,
@@ -162,7 +165,8 @@ function M.q_of(path, q, o, count, warnings)
       least, most, count), 4)
   end
   if not o.q then
-    error(('xpcs: %s holds matrices of several q (%g to %g 1/A); say which one with q'):format(path, least, most), 4)
+    error(('xpcs: %s holds matrices of several q (%g to %g 1/A); name one of them, q (--q)'):format(path, least,
+      most), 4)
   end
   local near, among = all[1], {}
   for _, v in ipairs(all) do if math.abs(v - o.q) < math.abs(near - o.q) then near = v end end

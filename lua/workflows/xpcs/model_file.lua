@@ -4,10 +4,14 @@
 -- The file returns { g1 = function(p, t1, t2, phi) ... end, p0 = { name = start }, bounds = { name = { low, high } },
 -- units = { name = text } }. own.lua fits; this file reads, translates and judges.
 local mc = require 'mascon'
+local clock = require 'mascon.base.clock'
 local check = require 'mascon.core.check'
+local at_bound = require 'workflows.xpcs.fit'.at_bound
 local own = require 'workflows.xpcs.own'
 local parameters = require 'workflows.xpcs.parameters'
+local trial = require 'workflows.xpcs.trial'
 local verdict = require 'workflows.xpcs.verdict'
+local scalings = require 'workflows.xpcs.scaling'
 local error = check.error
 local M = {}
 
@@ -15,9 +19,9 @@ local FIELDS = { 'g1', 'p0', 'bounds', 'units', 'fixed', 'tied' }
 
 --- What a model's error says, with advice where it uses mascon under no name.
 local function hinted(why)
-  why = tostring(why)
+  why = trial.words(why)
   if why:find "global 'mc'" then
-    return why .. '; begin the file with: local mc = require "mascon"'
+    return why:gsub('; begin with: .*$', '') .. '; begin the file with: local mc = require "mascon"'
   end
   return why
 end
@@ -35,7 +39,7 @@ end
 function M.read(path)
   local chunk, why = loadfile(path)
   if not chunk then error(('xpcs: the model cannot be read: %s'):format(why), 0) end
-  local ok, m = pcall(chunk)
+  local ok, m = check.try(trial.confined(chunk))
   if not ok then error(('xpcs: the model %s: %s'):format(path, hinted(m)), 0) end
   if type(m) ~= 'table' or type(m.g1) ~= 'function' or type(m.p0) ~= 'table' or next(m.p0) == nil then
     error(('xpcs: the model %s returns %s; it must return { g1 = function(p, t1, t2, phi) ... end, '
@@ -72,20 +76,13 @@ end
 local function squared(model, values, phi, t1, t2)
   local shape = t1.shape
   local first, last = mc.minimum(t1, t2):reshape(-1), mc.maximum(t1, t2):reshape(-1)
-  local g = model.g1(values, first, last, mc.full({ first:numel() }, phi))
+  local g = trial.call(model.g1, values, first, last, mc.full({ first:numel() }, phi))
   return (g * g):reshape(shape)
 end
 
---- Fits a model to data.
----@param data mascon.xpcs.Data
----@param model table of read
----@param o table scaling 'averaged'|'individual'|'auto' · initial, fixed, bounds by name · sigma · loss · f_scale
----  · ftol, xtol, gtol · max_nfev
----@return table result as mc.xpcs.fit gives it, with mode 'own model'
-function M.fit(data, model, o)
-  local clock = require('mascon.core.ffi').clock_seconds
-  local began = clock()
-  local p0, bounds = {}, {}
+--- Starting values, bounds and fixed values: those of the model, then those of the options.
+local function asked(model, o)
+  local p0, bounds, fixed = {}, {}, {}
   for name, v in pairs(model.p0) do p0[name] = v end
   for name, v in pairs(model.bounds or {}) do bounds[name] = v end
   local function known(name, what)
@@ -104,14 +101,54 @@ function M.fit(data, model, o)
     if name ~= 'contrast' and name ~= 'offset' and not parameters.of_angle(name) then known(name, '--bounds') end
     bounds[name] = b
   end
-  local fixed = {}
   for name, v in pairs(model.fixed or {}) do fixed[name] = v end
   for name, v in pairs(o.fixed or {}) do
     known(name, '--fixed')
     fixed[name] = v == true and p0[name] or v
   end
+  return p0, bounds, fixed
+end
+
+--- Says what is assumed of sigma, and which parameters have no unit.
+local function warn(r, model)
+  if r.sigma_is_default then
+    table.insert(r.warnings, 'no sigma was given: 0.01 is assumed everywhere, errors are scaled by the misfit, and '
+      .. 'reduced chi2 does not test the fit')
+  end
+  local unnamed = {}
+  for _, name in ipairs(sorted(model.p0)) do
+    if not (model.units and model.units[name]) then unnamed[#unnamed + 1] = name end
+  end
+  if unnamed[1] then
+    table.insert(r.warnings, ('the model names no unit of %s: tables and figures show none; add units = { %s = \'...\' '
+      .. '}, and \'\' for a number without unit'):format(table.concat(unnamed, ', '), unnamed[1]))
+  end
+end
+
+--- Covariance and correlation, infinite and unknown where the data determine nothing.
+local function matrices(f, n)
+  local cov = f.covariance and f.covariance:totable() or {}
+  local corr = f.correlation and f.correlation:totable() or {}
+  for i = 1, n do
+    cov[i], corr[i] = cov[i] or {}, corr[i] or {}
+    for j = 1, n do
+      cov[i][j], corr[i][j] = cov[i][j] or (i == j and math.huge or 0 / 0), corr[i][j] or 0 / 0
+    end
+  end
+  return cov, corr
+end
+
+--- Fits a model to data.
+---@param data mascon.xpcs.Data
+---@param model table of read
+---@param o table scaling 'averaged'|'individual'|'auto' · initial, fixed, bounds by name · sigma · loss · f_scale
+---  · ftol, xtol, gtol · max_nfev
+---@return table result as mc.xpcs.fit gives it, with mode 'own model'
+function M.fit(data, model, o)
+  local began = clock.seconds()
+  local p0, bounds, fixed = asked(model, o)
   local scaling = o.scaling
-  if scaling == 'auto' or scaling == nil then scaling = data.F >= 3 and 'averaged' or 'individual' end
+  if scaling == 'auto' or scaling == nil then scaling = scalings.resolve('auto', data.F, o) end
   if scaling ~= 'averaged' and scaling ~= 'individual' then
     error(('--scaling %s: a model of your own takes averaged or individual'):format(scaling), 0)
   end
@@ -138,25 +175,18 @@ function M.fit(data, model, o)
   end
   for i, name in ipairs(order) do
     local of = name:find '^contrast' and parameters.CONTRAST or name:find '^offset' and parameters.OFFSET
-    local b = bounds[name] or of and { of.min, of.max } or { -math.huge, math.huge }
-    local at = is_free[name] and f.active_mask[is_free[name]] or 0
-    if type(at) ~= 'number' then at = at:item() end
-    if at ~= 0 then bounds_hit = bounds_hit + 1 end
+    local b = bounds[name] or of and (bounds[name:match '^%l+'] or { of.min, of.max }) or { -math.huge, math.huge }
+    local e = is_free[name] and error_of(name, b) or nil
+    local at = e and at_bound(f.p[name], b[1], b[2], e)
+    if at then bounds_hit = bounds_hit + 1 end
     list[i] = { name = name, unit = model.units and model.units[name] or '', about = '', value = f.p[name],
-      error = is_free[name] and error_of(name, b) or nil, low = b[1], high = b[2], start = p0[name],
+      error = e, low = b[1], high = b[2], start = p0[name],
       angle = scaling == 'individual' and data.phi[tonumber(name:match '^%l+_(%d+)$')] or nil,
-      at_bound = at < 0 and 'lower' or at > 0 and 'upper' or nil,
+      at_bound = at,
       state = is_free[name] and 'free' or fixed[name] and 'fixed' or 'tied' }
   end
   local absolute = f.absolute_sigma
-  local cov = f.covariance and f.covariance:totable() or {}
-  local corr = f.correlation and f.correlation:totable() or {}
-  for i = 1, #names do
-    cov[i], corr[i] = cov[i] or {}, corr[i] or {}
-    for j = 1, #names do
-      cov[i][j], corr[i][j] = cov[i][j] or (i == j and math.huge or 0 / 0), corr[i][j] or 0 / 0
-    end
-  end
+  local cov, corr = matrices(f, #names)
   local r = { mode = 'own model', scaling = scaling, parameters = list, values = f.p, errors = f.stderr, names = names,
     covariance = cov, correlation = corr, condition = 0 / 0,
     covariance_by = (o.loss or 'linear') == 'linear' and 'normal matrix' or 'sandwich', contrast = contrast,
@@ -164,16 +194,12 @@ function M.fit(data, model, o)
     chi2 = f.chi2, reduced_chi2 = f.reduced_chi2, n_points = f.n, n_parameters = #names, dof = math.max(f.dof, 1),
     cost = f.cost, loss = o.loss or 'linear', f_scale = o.f_scale or 1, counting = 'unique pairs', status = f.status,
     message = f.message, success = f.success, convergence_status = f.success and 'converged' or 'max_iter',
-    nfev = f.nfev, iterations = f.nit or f.nfev, seconds = clock() - began, at_bounds = bounds_hit, warnings = {},
+    nfev = f.nfev, iterations = f.nit or f.nfev, seconds = clock.seconds() - began, at_bounds = bounds_hit,
+    warnings = {},
     checks = { errors = {}, warnings = {}, remarks = {} }, point = { x = f.x:totable() },
     geometry = { q = data.q, dt = data.dt, gap = data.gap or 2e6, convention = 'own model' }, fit = f, data = data }
   r.points_per_second = r.nfev * data.points / math.max(r.seconds, 1e-9)
-  r.quality_flag = r.reduced_chi2 < 1.5 and bounds_hit == 0 and 'good' or r.reduced_chi2 < 3 and bounds_hit <= 2
-    and 'marginal' or 'poor'
-  if r.sigma_is_default then
-    table.insert(r.warnings, 'no sigma was given: 0.01 is assumed everywhere, errors are scaled by the misfit, and '
-      .. 'reduced chi2 does not test the fit')
-  end
+  warn(r, model)
   --- g1^2 for rows first .. last, every k-th time.
   function r.theory(angle, first, last, k)
     local t = data.t[{ { 1, data.n, k or 1 } }]:contiguous()
@@ -185,7 +211,7 @@ function M.fit(data, model, o)
     return squared(model, values, data.phi[angle], a:contiguous(), b:contiguous())
   end
   r.contrasts = require('workflows.xpcs.contrasts').own(r, data)
-  r.verdict = verdict.plain(r, f.note)
+  verdict.judge(r, verdict.plain(r, f.note))
   return r
 end
 

@@ -2,9 +2,18 @@
 --
 -- The script reads its line by this list, and settings from a table of a user's own are checked against it.
 local check = require 'mascon.core.check'
+local loss = require 'mascon.optim.fit.least_squares.loss'
 local M = {}
 
 local EVERY, RUNS, READS = 'fit plot simulate config', 'fit plot simulate', 'fit plot'
+
+--- The commands, that of a line without one first.
+M.COMMANDS = {
+  { 'fit', 'parameters with errors from two-time matrices (also without the word)' },
+  { 'simulate', 'matrices of given parameters with noise: simulated_data.npz, which fit reads' },
+  { 'plot', 'heat maps of the data, no fit: experimental_data.svg' },
+  { 'config', 'a configuration to edit, or --validate of one' },
+}
 
 M.LIST = {
   { 'config', 'string', 'configuration, .yaml or .json, with the keys of homodyne', value = 'FILE', of = RUNS },
@@ -15,7 +24,7 @@ M.LIST = {
   { 'method', { 'nlsq', 'cmc', 'both' }, 'least squares, posterior, or both', of = 'fit' },
   { 'static_mode', 'flag', 'diffusion alone (3 parameters)', of = EVERY },
   { 'laminar_flow', 'flag', 'diffusion and shear (7 parameters)', of = EVERY },
-  { 'q', 'number', 'wave vector, 1/A: the nearest one of the file', of = EVERY },
+  { 'q', 'number', 'wave vector, 1/A; of a file the nearest one', of = EVERY },
   { 'dt', 'number', 'time between frames, s', of = EVERY },
   { 'gap', 'number', 'stator-rotor gap, A', of = 'fit simulate config' },
   { 'start_frame', 'integer', 'first frame, from 1; times count from it, so t^alpha is another function', of = READS },
@@ -29,14 +38,14 @@ M.LIST = {
   { 'mask', 'string', 'which points count (not 0), in the same forms', value = 'FILE', of = READS },
   { 'scaling', { 'auto', 'averaged', 'individual', 'constant', 'fourier' },
     'contrast and offset: free for all angles together, for each, or fixed', of = 'fit' },
-  { 'loss', { 'linear', 'soft_l1', 'huber', 'cauchy', 'arctan' },
+  { 'loss', loss.NAMES,
     'loss of large residuals (linear; with --config soft_l1)', of = 'fit' },
   { 'f_scale', 'number', 'residual, in sigma, from which a loss bends', of = 'fit' },
-  { 'max_iterations', 'number', 'most evaluations', of = 'fit' },
+  { 'max_iterations', 'integer', 'most evaluations', of = 'fit' },
   { 'tolerance', 'number', 'relative change that ends the fit', of = 'fit' },
   { 'fixed', 'list', 'parameters kept', value = 'NAME=VALUE,...', of = 'fit' },
   { 'bounds', 'list', 'ranges of parameters, instead of those below', value = 'NAME=LOW:HIGH,...', of = 'fit' },
-  { 'initial_d0', 'number', 'start of D0, A^2/s', of = 'fit simulate' },
+  { 'initial_d0', 'number', 'start of D0, A^2/s; in simulate its value, so for those below', of = 'fit simulate' },
   { 'initial_alpha', 'number', 'start of alpha', of = 'fit simulate' },
   { 'initial_d_offset', 'number', 'start of D_offset, A^2/s', of = 'fit simulate' },
   { 'initial_gamma_dot_t0', 'number', 'start of the shear rate, 1/s', of = 'fit simulate' },
@@ -87,6 +96,8 @@ M.LIST = {
   { 'output_format', { 'yaml', 'json', 'npz' }, 'beside the JSON: tables as YAML, nothing, or parameters.npz',
     default = 'yaml', of = 'fit' },
   { 'threads', 'integer', 'worker threads (all cores); results do not depend on it', of = RUNS },
+  { 'device', 'string', 'where passes over the data run: cpu, gpu, cuda:0, opencl:0, or auto: a card where there is '
+    .. 'one (what MASCON_DEVICE names, else the CPU)', of = 'fit' },
   { 'checkpoint_dir', 'string', 'folder of checkpoints: a fit that was stopped goes on from there', value = 'DIR',
     of = 'fit' },
   { 'max_memory', 'string', 'memory the data may take; larger ones are streamed from a packed file',
@@ -98,11 +109,9 @@ M.LIST = {
   { 'quiet', 'flag', 'no progress', of = EVERY },
 }
 
---- What stands below the options in --help: parameters with their bounds, and the arrays that are read.
-function M.footer()
-  local parameters, layout = require 'workflows.xpcs.parameters', require 'workflows.xpcs.layout'
-  local text = require 'mascon.base.text'
-  local out = { 'Parameters (unit; start, where no scan of the data finds one; bounds):' }
+local function parameter_lines(out)
+  local parameters, text = require 'workflows.xpcs.parameters', require 'mascon.base.text'
+  out[#out + 1] = 'Parameters (unit; start, where no scan of the data finds one; bounds):'
   local function line(p, start)
     local unit = p.unit ~= '' and p.unit or '-'
     local low, high = text.significant(p.min, 6), text.significant(p.max, 6)
@@ -111,13 +120,27 @@ function M.footer()
   line(parameters.CONTRAST, 'quantiles')
   line(parameters.OFFSET, 'quantiles')
   for _, p in ipairs(parameters.LIST) do line(p, ('%g'):format(p.default)) end
-  out[#out + 1] = '  Other bounds: --bounds NAME=LOW:HIGH,... or parameter_space.bounds of a configuration.'
-  out[#out + 1] = '\nHDF5 files (.h5, .hdf, .hdf5, .nxs) hold'
-  for _, l in ipairs(layout.PATHS) do
+end
+
+local function file_lines(out)
+  out[#out + 1] = (#out > 0 and '\n' or '') .. 'HDF5 files (.h5, .hdf, .hdf5, .nxs) hold'
+  for _, l in ipairs(require('workflows.xpcs.layout').PATHS) do
     out[#out + 1] = ('  %s:'):format(l.name)
     for _, row in ipairs(l) do out[#out + 1] = ('    %-36s %s'):format(row[1], row[2]) end
   end
   out[#out + 1] = 'NPZ files hold c2_exp [angles, n, n], phi_angles_list (degrees), t1 (s), q (1/A).'
+end
+
+--- What stands below the options in --help of a command: parameters with their bounds, and the arrays that are read.
+---@param command? string (fit)
+---@return string
+function M.footer(command)
+  local out = {}
+  if command ~= 'plot' then parameter_lines(out) end
+  if (command or 'fit') == 'fit' then
+    out[#out + 1] = '  Other bounds: --bounds NAME=LOW:HIGH,... or parameter_space.bounds of a configuration.'
+  end
+  if (command or 'fit') == 'fit' or command == 'plot' then file_lines(out) end
   out[#out + 1] = 'docs/xpcs.md says more.'
   return table.concat(out, '\n')
 end

@@ -5,6 +5,7 @@
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local tensor = require 'mascon.core.tensor'
+local loss = require 'mascon.optim.fit.least_squares.loss'
 local data_of = require 'workflows.xpcs.data'
 local trial = require 'workflows.xpcs.trial'
 local error = check.error
@@ -13,7 +14,7 @@ local M = {}
 local OPTS = {
   p0 = { nil, 'table' }, bounds = { nil, 'table' }, fixed = { nil, 'table' }, tied = { nil, 'table' },
   scaling = { 'averaged', { 'averaged', 'individual' } }, sigma = { nil, 'any' }, absolute_sigma = { nil, 'bool' },
-  loss = { 'linear', { 'linear', 'soft_l1', 'huber', 'cauchy', 'arctan' } }, f_scale = { 1, 'number > 0' },
+  loss = { 'linear', loss.NAMES }, f_scale = { 1, 'number > 0' },
   ftol = { 1e-10, 'number > 0' }, xtol = { 1e-10, 'number > 0' }, gtol = { 1e-10, 'number > 0' },
   max_nfev = { nil, 'integer >= 1' },
 }
@@ -60,8 +61,11 @@ local function starting(o)
     if type(name) == 'string' and type(v) == 'number' then out[name] = v end
   end
   for name, f in pairs(o.tied or {}) do
-    local ok, v = pcall(f, out)
-    out[name] = ok and v or nil
+    local ok, v = check.try(f, out)
+    if not ok then
+      error(('xpcs.own: the function of tied that gives %s fails: %s'):format(tostring(name), tostring(v)), 3)
+    end
+    out[name] = v
   end
   return out
 end
@@ -128,16 +132,19 @@ function M.fit(data, g1, opts)
     for f = 1, F do contrast[f], offset[f] = scaling.start(data:matrix(f), masks) end
   end
   local function start(name, list, low, high)
+    local all = bounds[name] or { low, high }
     local function one(key, v)
-      if p0[key] == nil then p0[key] = math.max(low + 1e-3, math.min(high - 1e-3, v)) end
-      if bounds[key] == nil then bounds[key] = { low, high } end
+      local b = bounds[key] or all
+      local inside = math.min(1e-3, (b[2] - b[1]) / 4)
+      if p0[key] == nil then p0[key] = math.max(b[1] + inside, math.min(b[2] - inside, v)) end
+      bounds[key] = b
     end
     local sum = 0
     for f = 1, F do
       sum = sum + list[f] / F
       if o.scaling == 'individual' then one(('%s_%d'):format(name, f), list[f]) end
     end
-    if o.scaling == 'averaged' then one(name, sum) end
+    if o.scaling == 'averaged' then one(name, sum) else bounds[name] = nil end
   end
   start('contrast', contrast, 0, 1)
   start('offset', offset, 0.5, 1.5)

@@ -32,7 +32,7 @@ M.CONTRAST = { name = 'contrast', unit = '', default = 0.5, min = 0, max = 1, pr
 M.OFFSET = { name = 'offset', unit = '', default = 1, min = 0.5, max = 1.5, prior = { 1, 0.25 }, about = 'baseline' }
 
 --- Other names under which a parameter is known.
-M.ALIAS = { gamma_dot_0 = 'gamma_dot_t0', gamma_dot_offset = 'gamma_dot_t_offset',
+local ALIAS = { gamma_dot_0 = 'gamma_dot_t0', gamma_dot_offset = 'gamma_dot_t_offset',
   gamma_dot_t0_offset = 'gamma_dot_t_offset' }
 
 local BY_NAME = { contrast = M.CONTRAST, offset = M.OFFSET }
@@ -57,11 +57,11 @@ end
 ---@param level? integer
 ---@return mascon.xpcs.Parameter
 function M.get(fname, name, level)
-  local p = type(name) == 'string' and BY_NAME[M.ALIAS[name] or name]
+  local p = type(name) == 'string' and BY_NAME[ALIAS[name] or name]
   if p then return p end
   local all = {}
   for k in pairs(BY_NAME) do all[#all + 1] = k end
-  for k in pairs(M.ALIAS) do all[#all + 1] = k end
+  for k in pairs(ALIAS) do all[#all + 1] = k end
   table.sort(all)
   local near = type(name) == 'string' and check.nearest(name, all)
   error(('%s: there is no parameter %s%s'):format(fname, check.show(name), near and (' (did you mean %s?)'):format(near)
@@ -84,6 +84,10 @@ function M.key(fname, name, level)
   return p.name
 end
 
+-- t^50 and its square are finite over all times that are measured
+local MOST_EXPONENT = 50
+local MOST = 1e15 -- of values with a unit: ten powers of ten above any that was measured
+
 local function text(v) return ('%.6g'):format(v) end
 
 --- What physics says about values: lists of errors, warnings and remarks, in words.
@@ -101,6 +105,13 @@ function M.examine(values)
     if v and test(v) then say(list, name, what) end
   end
   when('D0', function(v) return v <= 0 end, 'errors', 'is not positive: diffusion needs D0 > 0')
+  for _, name in ipairs { 'alpha', 'beta' } do
+    when(name, function(v) return not (math.abs(v) <= MOST_EXPONENT) end, 'errors',
+      'is no exponent of time that can be computed: measured ones lie within -2 .. 2')
+  end
+  for _, name in ipairs { 'D0', 'D_offset', 'gamma_dot_t0', 'gamma_dot_t_offset', 'phi0' } do
+    when(name, function(v) return not (math.abs(v) <= MOST) end, 'errors', 'is no value that can be measured')
+  end
   when('gamma_dot_t0', function(v) return v < 0 end, 'errors', 'is negative: turn phi0 by 180 deg instead')
   when('contrast', function(v) return v <= 0 or v > 1 end, 'errors', 'is outside (0, 1]')
   when('offset', function(v) return v <= 0 end, 'errors', 'is not positive')

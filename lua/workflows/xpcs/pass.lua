@@ -1,15 +1,13 @@
 -- pass.lua - one pass over the data, as numbers.
 --
--- The sums, in order: cost (sum of rho), gradient of the 7 physical parameters, upper triangle of their normal matrix
--- (28), then per block of the scaling (none, one of all angles, or one per angle) contrast x contrast, contrast x
--- offset, offset x offset, contrast x r, offset x r, contrast x physics (7), offset x physics (7).
--- Derivatives are those of the model over sigma; r is (data - model) / sigma. Under a robust loss there are two more
--- parts, of which errors are made: products of derivatives times psi^2, psi = r rho', and times what the curvature of
--- rho is below 0, which the fit takes as 0; no sums with r. Data come in blocks of tiles; the state
--- between two blocks is a sum and its rounding error, so neither blocks nor threads change a bit.
+-- sums.lua says which sum stands where. Derivatives are those of the model over sigma; r is (data - model) / sigma.
+-- Under a robust loss there are two more parts, of which errors are made: products of derivatives times psi^2, psi = r
+-- rho', and times what the curvature of rho is below 0, which the fit takes as 0; no sums with r. Data come in blocks
+-- of tiles; the state between two blocks is a sum and its rounding error, so neither blocks nor threads change a bit.
 local mc = require 'mascon'
 local op = require 'mascon.core.op'
 local dense = require 'workflows.xpcs.dense'
+local sums = require 'workflows.xpcs.sums'
 require 'mascon.base.workflow'.native 'xpcs' -- the op xpcs_pass
 local M = {}
 
@@ -17,14 +15,12 @@ local SCALING = { fixed = 0, common = 1, each = 2 }
 local LOSS = { linear = 0, soft_l1 = 1, huber = 2, cauchy = 3, arctan = 4 }
 local PART = { fit = 0, psi = 1, below = 2 }
 
---- How many sums a pass gives.
-function M.count(kind, F) return 36 + 19 * (kind == 'fixed' and 0 or kind == 'common' and 1 or F) end
+M.count = sums.count
 
 --- Sums of a pass.
 ---@param data mascon.xpcs.Data
----@param p table physics, contrast, offset, sigma, kd, ks, t, loss, f_scale, legacy_abs; part 'fit', 'psi' or 'below';
----  between(state, tile) is called
----  after each block;
+---@param p table physics, contrast, offset, sigma, kd, ks, t, loss, f_scale, legacy_abs; device: of device.lua; part
+---  'fit', 'psi' or 'below'; between(state, tile) is called after each block;
 ---  from = { state, tile }: a pass that stopped before this tile
 ---@param kind 'fixed'|'common'|'each'
 ---@return number[]
@@ -34,8 +30,10 @@ function M.run(data, p, kind)
   for k = 1, 7 do physics[k] = p.physics[k] or 0 end
   local values = { laminar = #p.physics > 3 and 1 or 0, scaling = SCALING[kind], loss = LOSS[p.loss or 'linear'],
     part = PART[p.part or 'fit'], kd = p.kd, ks = p.ks or 0, f_scale = p.f_scale or 1 }
+  local there = p.device and require('workflows.xpcs.device').run(data, p, values, physics, M.count(kind, data.F))
+  if there then return there end
   local angles, theta = mc.tensor { data.phi, p.sigma, p.contrast, p.offset }, mc.tensor(physics)
-  local state = p.from and p.from.state or mc.zeros { 2, M.count(kind, data.F) }
+  local state = p.from and p.from.state or mc.zeros { 2, sums.count(kind, data.F) }
   local from = p.from and p.from.tile or 1
   for block in data:blocks(from) do
     values.first = block.first - 1

@@ -3,6 +3,7 @@
 -- A pass is the same arithmetic wherever the data live, so the label only tells where: in memory at once, or in blocks.
 -- Upstream's formulas are printed beside ours.
 local data = require 'workflows.xpcs.data'
+local scaling = require 'workflows.xpcs.scaling'
 local M = {}
 
 M.LABELS = { 'STANDARD', 'LARGE', 'CHUNKED', 'STREAMING' }
@@ -62,10 +63,9 @@ local OWN_PASSES, GRADIENTS, GRADIENT = 12, 16, 2e-4 -- passes of such a fit; gr
 
 --- The scaling of a data set of F angles, and free numbers of contrast and of offset.
 local function scaling_of(s, F)
-  local scaling = s.fit.scaling or 'auto'
-  if scaling == 'auto' then scaling = F >= (s.fit.constant_scaling_threshold or 3) and 'averaged' or 'individual' end
-  return scaling, scaling == 'averaged' and 1 or scaling == 'individual' and F or scaling == 'fourier'
-    and math.min(F, 2 * (s.fit.fourier_order or 2) + 1) or 0
+  local mode = scaling.resolve(s.fit.scaling or 'auto', F, s.fit)
+  return mode, mode == 'averaged' and 1 or mode == 'individual' and F or mode == 'fourier'
+    and 2 * (s.fit.fourier_order or 2) + 1 or 0
 end
 
 --- Free parameters of a run over a data set of F angles, as far as names tell; later: it is not the first one of a

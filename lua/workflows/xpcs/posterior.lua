@@ -4,6 +4,7 @@
 -- The fit gives the start and the coordinates (coordinates.lua); bounds are transformed away. The likelihood is normal
 -- with sigma as given; where sigma is only assumed, a factor on it ("noise") is drawn too.
 local mc = require 'mascon'
+local clock = require 'mascon.base.clock'
 local check = require 'mascon.core.check'
 local coordinates = require 'workflows.xpcs.coordinates'
 local parameters = require 'workflows.xpcs.parameters'
@@ -12,7 +13,7 @@ local problem = require 'workflows.xpcs.problem'
 local error = check.error
 local M = {}
 
-M.OPTS = {
+local OPTS = {
   draws = { 1000, 'integer >= 4' }, warmup = { 500, 'integer >= 0' }, chains = { 4, 'integer >= 1' },
   seed = { 42, 'integer >= 0' }, target_accept = { 0.85, 'number > 0' }, max_depth = { 10, 'integer >= 1' },
   metric = { 'dense', { 'dense', 'diag' } }, prior = { 'flat', { 'flat', 'normal', 'nlsq' } },
@@ -109,7 +110,7 @@ local function keeper(r, o, sizes)
     phi = data.phi, t = data.t, x = r.point.x, sizes = sizes, kd = r.kd, ks = r.ks, sigma = r.sigma, version = 1 }
   local resume
   if o.resume and mc.file.exists(path) then
-    local fine, a = pcall(mc.load, path)
+    local fine, a = check.try(mc.load, path)
     if not fine then
       table.insert(warnings, ('checkpoint %s is damaged and is passed over'):format(path))
     elseif a.mark ~= mark then
@@ -117,11 +118,10 @@ local function keeper(r, o, sizes)
         path))
     else resume = a.state end
   end
-  local clock = require 'mascon.core.ffi'.clock_seconds
-  local last = clock()
+  local last = clock.seconds()
   local function save(state)
     mc.save(path, { mark = mark, state = state() })
-    last = clock()
+    last = clock.seconds()
   end
   local function clear()
     os.remove(path)
@@ -136,7 +136,7 @@ local function keeper(r, o, sizes)
     end
   end
   return function(state)
-    if clock() - last >= o.every then save(state) end
+    if clock.seconds() - last >= o.every then save(state) end
   end, resume, warnings, clear, save, hold
 end
 
@@ -198,7 +198,7 @@ end
 ---@return mascon.sample.Result with names, priors, seed, seconds, gradients_per_second, warnings_of_run
 --- Source: mc.sample.nuts; the prior of the noise is 1 / noise.
 function M.run(r, opts)
-  local o = check.opts('xpcs.posterior', opts, M.OPTS, 3)
+  local o = check.opts('xpcs.posterior', opts, OPTS, 3)
   local p = r.problem
   if p.legacy_abs then error('xpcs: the posterior needs the exact distance; leave out legacy_abs', 2) end
   local q = problem.new(p)
@@ -220,8 +220,7 @@ function M.run(r, opts)
     o.warm_start }
   local notify, resume, warnings, clear, save, hold = keeper(r, o, sizes)
   local latest
-  local clock = require 'mascon.core.ffi'.clock_seconds
-  local start = clock()
+  local start = clock.seconds()
   local to = coordinates.new(x, low, high, c, ridges_of(r, x, c))
   local ok, out = pcall(mc.sample.nuts, density(q, to, mu, width, noisy), mc.zeros { #x }, {
     jac = true, names = names, draws = o.draws, warmup = o.warmup, chains = o.chains, key = o.seed,
@@ -243,7 +242,7 @@ function M.run(r, opts)
     save(latest)
     hold()
   elseif clear then clear() end
-  out.seconds = clock() - start
+  out.seconds = clock.seconds() - start
   out.gradients_per_second = out.gradients / math.max(out.seconds, 1e-9)
   out.resumed, out.priors, out.noise_is_free, out.warnings_of_run = resume ~= nil, o.prior, noisy, warnings
   if r.loss ~= 'linear' then

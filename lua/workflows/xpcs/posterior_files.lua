@@ -2,6 +2,7 @@
 --
 -- Everything lies in DIR/cmc, under the names of upstream where it has one.
 local mc = require 'mascon'
+local clock = require 'mascon.base.clock'
 local text = require 'mascon.base.text'
 local model = require 'workflows.xpcs.model'
 local M = {}
@@ -119,6 +120,7 @@ function M.figures(s)
   }
   if y then
     out[4] = { 'posterior_predictive', mc.sample.predictive(y.observed, y.drawn, { x = y.lags, xlabel = 'lag, s',
+      xscale = 'log',
       ylabel = 'C2', title = ('C2 at phi = %.4g deg from t1 = %.4g s on: draws of model and noise'):format(y.phi,
       y.start) }) }
   end
@@ -142,7 +144,7 @@ function M.write(dir, s, shards)
   for name, row in pairs(t.parameters) do
     values[name] = { value = row.mean, uncertainty = row.sd, median = row.median, q5 = row.q5, q95 = row.q95 }
   end
-  mc.save(dir .. '/parameters.json', { timestamp = os.date '!%Y-%m-%dT%H:%M:%SZ', analysis_mode = s.fit.mode,
+  mc.save(dir .. '/parameters.json', { timestamp = clock.stamp(), analysis_mode = s.fit.mode,
     parameters = values, phase_convention = s.fit.geometry.convention, prior = s.priors })
   if shards then
     local list = mc.json.array {}

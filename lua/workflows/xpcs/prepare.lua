@@ -95,9 +95,9 @@ function M.diagonal(c, method)
   return with_diagonal(c, of_window(c, method))
 end
 
---- Quality of one matrix: counts of what is missing, range, symmetry of nothing but the values a fit sees.
+--- Quality of one matrix: how many of its pairs are finite, and range and mean of these.
 ---@param c mc.tensor f64 [n, n] symmetric
----@return table points, missing, infinite, least, most, mean
+---@return table points, good, missing, least, most, mean
 function M.quality(c)
   local n = c.shape[1]
   local points = n * (n - 1) / 2

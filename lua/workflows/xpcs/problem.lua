@@ -7,6 +7,7 @@
 local mc = require 'mascon'
 local scaling = require 'workflows.xpcs.scaling'
 local pass = require 'workflows.xpcs.pass'
+local sums = require 'workflows.xpcs.sums'
 local ridge = require 'workflows.xpcs.ridge'
 local M = {}
 
@@ -45,18 +46,11 @@ local function expand(self, s)
     g[i], H[i] = 0, {}
     for j = 1, Z do H[i][j] = 0 end
   end
-  local at = 8
-  for k = 1, 7 do
-    if k <= P then g[2 * m + k] = s[1 + k] end
-    for l = k, 7 do
-      at = at + 1
-      if l <= P then H[2 * m + k][2 * m + l], H[2 * m + l][2 * m + k] = s[at], s[at] end
-    end
-  end
+  for k = 1, P do g[2 * m + k] = s[1 + k] end
+  sums.normal(P, function(k, l, at) H[2 * m + k][2 * m + l], H[2 * m + l][2 * m + k] = s[at], s[at] end)
   if m == 0 then return g, H end
-  local blocks = self.kind == 'common' and 1 or F
-  for f = 1, blocks do
-    local b = 36 + 19 * (f - 1)
+  for f = 1, sums.sections(self.kind, F) do
+    local b = sums.before(f)
     local row = self.kind == 'common' and { 1 } or self.shares[f]
     for i = 1, m do
       local u = row[i]
@@ -106,7 +100,7 @@ end
 local function about(self, x)
   local contrast, offset, physics = self:split(self:full(x))
   return { physics = physics, contrast = contrast, offset = offset, sigma = self.sigma, kd = self.kd, ks = self.ks,
-    t = self.t, loss = self.loss, f_scale = self.f_scale, legacy_abs = self.legacy_abs }
+    t = self.t, loss = self.loss, f_scale = self.f_scale, legacy_abs = self.legacy_abs, device = self.device }
 end
 
 --- Cost, sums, gradient and normal matrix at free numbers x; cost is nil when it is not finite.

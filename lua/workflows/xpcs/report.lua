@@ -7,6 +7,7 @@ local plot = require 'mascon.plot'
 local text = require 'mascon.base.text'
 local results = require 'workflows.xpcs.results'
 local truth = require 'workflows.xpcs.truth'
+local verdict = require 'workflows.xpcs.verdict'
 local M = {}
 
 local function shown(v, digits)
@@ -16,6 +17,11 @@ local function shown(v, digits)
   return text.significant(v, digits or 6)
 end
 
+--- One end of a profile interval.
+local function end_of(v, open, lost)
+  return shown(v, 5) .. (open and ' (bound)' or lost and ' (not the end)' or '')
+end
+
 --- Rows of the parameter table.
 local function cells(r)
   local rows, known = {}, false
@@ -23,7 +29,8 @@ local function cells(r)
   for i, q in ipairs(r.parameters) do
     local interval = r.intervals and r.intervals[q.name]
     rows[i] = { q.name, q.unit, shown(q.value, 7), q.state == 'free' and shown(q.error, 3) or q.state,
-      interval and ('%s .. %s'):format(shown(interval.low, 5), shown(interval.high, 5)) or '',
+      interval and ('%s .. %s'):format(end_of(interval.low, interval.low_open, interval.low_lost),
+        end_of(interval.high, interval.high_open, interval.high_lost)) or '',
       (q.angle and ('%g deg '):format(q.angle) or '') .. (q.at_bound and ('at %s bound'):format(q.at_bound) or '') }
     if known then
       local v, pull = truth.beside(r, q)
@@ -33,10 +40,14 @@ local function cells(r)
   end
   local _, any = next(r.intervals or {})
   local head = { 'parameter', 'unit', 'value', 'standard error',
-    any and ('%g %% interval'):format(100 * (any.level or 0.95)) or 'interval', '' }
+    any and ('%g %% interval'):format(100 * (any.level or 0.95)) or '', '' }
   if known then
     table.insert(head, 6, 'true value')
     table.insert(head, 7, 'pull')
+  end
+  if not any then -- no column without a number
+    for _, row in ipairs(rows) do table.remove(row, 5) end
+    table.remove(head, 5)
   end
   return head, rows, known
 end
@@ -51,23 +62,38 @@ end
 function M.line(r)
   return (
     '%s, %s scaling: chi2 %.6g, reduced %.4g (%s), %s, %s, %s in %.3g s, %s points/s')
-    :format(r.mode, r.scaling, r.chi2, r.reduced_chi2, r.quality_flag,
+    :format(r.mode, r.scaling, r.chi2, r.reduced_chi2, verdict.word(r),
       text.count(r.n_points, 'point'), text.count(r.n_parameters, 'parameter'), text.count(r.iterations, 'iteration'),
       r.seconds, text.significant(r.points_per_second, 3))
 end
 
 -- ---------------------------------------------------------------- figures
 
---- The fit with the diagonal of the experiment, which holds no pair.
-local function with_diagonal_of(x, fitted) return fitted - mc.diag(mc.diagonal(fitted)) + mc.diag(mc.diagonal(x)) end
+--- A matrix of every k-th time with its rows and columns NaN where a frame that it stands for has no value at all: a
+--- gap shows however few of the times are drawn.
+---@param data mascon.xpcs.Data
+---@param f integer number of the angle
+---@param x mc.tensor f64 [m, m], of times 1, k + 1, 2 k + 1, ...
+---@return mc.tensor
+function M.gaps(data, f, x)
+  local m = x.shape[1]
+  if data.masked == 0 or m == data.n then return x end
+  return mc.scope(function()
+    local k, there = math.ceil(data.n / m), {}
+    for I = 0, data:tile_rows() - 1 do there[I + 1] = mc.isfinite(data:strip(f, I)):any(2) end
+    local frames = mc.concat({ mc.concat(there, 1), mc.ones { m * k - data.n, dtype = 'bool' } }, 1)
+    local whole = frames:reshape(m, k):all(2)
+    return mc.where(mc.logical_and(whole:reshape(m, 1), whole:reshape(1, m)), x, mc.nan)
+  end)
+end
 
 --- Experiment, fit and residual of one angle.
 ---@param o? table limit 100 (cells a side), vmin, vmax, or low 1 and high 99: percentiles of the experiment
 function M.heatmaps(r, data, f, o)
   o = o or {}
   local x, fitted, t, sigma = results.figure(r, data, f, o.limit or 100)
-  local y = with_diagonal_of(x, fitted)
-  local residual = (x - y) / sigma
+  x = M.gaps(data, f, x)
+  local residual = mc.where(mc.gt(mc.eye(x.shape[1]), 0), 0, (x - fitted) / sigma) -- the diagonal holds no pair
   local ticks = t:totable()
   local flat = x:reshape(-1)
   local finite = flat[mc.isfinite(flat)]
@@ -81,7 +107,7 @@ function M.heatmaps(r, data, f, o)
     fig:axes(1, k):heatmap(ticks, ticks, map:totable(), opts)
   end
   panel(1, x, { title = 'experiment', label = 'C2', cmap = 'viridis', vmin = low, vmax = high })
-  panel(2, y, { title = 'fit', label = 'C2', cmap = 'viridis', vmin = low, vmax = high })
+  panel(2, fitted, { title = 'fit', label = 'C2', cmap = 'viridis', vmin = low, vmax = high })
   panel(3, residual, { title = 'residual', label = 'residual / sigma', cmap = 'tide', center = 0, vmin = -4, vmax = 4 })
   return fig
 end
@@ -96,7 +122,7 @@ function M.experiment(data, o)
     height = 270 * rows + 50, rows = rows, cols = cols }
   for f = 1, F do
     local k = math.ceil(data.n / 80)
-    local x = data:thin(f, k)
+    local x = M.gaps(data, f, data:thin(f, k))
     local ticks = data.t[{ { 1, data.n, k } }]:totable()
     fig:axes(math.ceil(f / cols), (f - 1) % cols + 1):heatmap(ticks, ticks, x:totable(),
       { title = ('%.4g deg'):format(data.phi[f]), xlabel = 't1', ylabel = 't2', xunit = 's', yunit = 's',
@@ -121,13 +147,13 @@ function M.cuts(r, data, f)
       local at = #lag + 1
       lag[at], y[at], m[at] = t[j] - t[i], rows[i][j], lines[i][j]
     end
-    if #lag > 1 then
+    if #lag > 0 then
       local colour = ({ '#0062a3', '#c8553d', '#3d8c40' })[k]
       ax:scatter(lag, y, { label = ('t1 = %.4g s'):format(t[i]), color = colour, size = 3, alpha = 0.6 })
       ax:line(lag, m, { color = colour, width = 2 })
     end
   end
-  ax:set { xlabel = 'lag', xunit = 's', ylabel = 'C2', legend = 'best' }
+  ax:set { xlabel = 'lag', xunit = 's', xscale = 'log', ylabel = 'C2', legend = 'best' }
   return fig
 end
 
@@ -176,11 +202,11 @@ function M.page(r, data, info)
   local sections = {
     { heading = 'What the data tell', paragraphs = r.verdict.sentences },
     { heading = 'Parameters', table = { header = head, rows = rows }, paragraphs = { M.line(r),
-      'good: reduced chi2 below 1.5 and nothing at a bound; marginal: below 3 and at most 2 at a bound; poor: '
-        .. 'the rest.',
+      verdict.RULE,
       ('Errors are standard errors from the %s, condition %.3g, %s.'):format(
       r.covariance_by == 'QR' and 'QR factors of the Jacobian' or r.covariance_by, r.condition,
       r.covariance_by:find '^sandwich' and ('of loss %s and the spread of the residuals'):format(r.loss)
+        or r.noise and r.noise.factor and 'scaled by the residuals'
         or r.absolute_sigma and 'for sigma as given' or 'scaled by the misfit'),
       known and 'The file is a simulation. Pull: the value less the true one, in standard errors.' or nil } },
   }

@@ -3,6 +3,7 @@
 -- parameters.json, analysis_results_nlsq.json, convergence_metrics.json, fitted_data.npz; the same tables as .yaml when
 -- asked. NaN and infinity become null. Two side files list the angles and the q.
 local mc = require 'mascon'
+local clock = require 'mascon.base.clock'
 local tensor = require 'mascon.core.tensor'
 local model = require 'workflows.xpcs.model'
 local scaling = require 'workflows.xpcs.scaling'
@@ -69,7 +70,7 @@ end
 --- The table of parameters.json.
 function M.parameters(r)
   local out = {
-    timestamp = os.date '!%Y-%m-%dT%H:%M:%SZ', analysis_mode = r.mode, chi_squared = finite(r.chi2),
+    timestamp = clock.stamp(), analysis_mode = r.mode, chi_squared = finite(r.chi2),
       reduced_chi_squared = finite(r.reduced_chi2), convergence_status = r.convergence_status,
     phase_convention = r.geometry.convention, counting = r.counting, per_angle_mode = r.scaling,
       verdict = mc.json.array(r.verdict.sentences), parameters = {},
@@ -116,7 +117,7 @@ function M.convergence(r)
     convergence_status = r.convergence_status, message = r.message, iterations = r.iterations,
       execution_time = r.seconds, final_chi_squared = finite(r.chi2),
     recovery_actions = mc.json.array(r.recovery_actions or {}), quality_flag = r.quality_flag,
-      device_info = { device = 'cpu', threads = mc.get_num_threads() },
+      device_info = { device = r.device or 'cpu', threads = mc.get_num_threads() },
     last_step_in_standard_errors = finite(r.last_step), points_per_second = finite(r.points_per_second),
       quality_warnings = warnings,
     batch_statistics = r.statistics or null, checkpoint_enabled = r.checkpoint_enabled or false,
@@ -125,7 +126,7 @@ function M.convergence(r)
 end
 
 --- g1^2 of rows first .. last of one angle, f64 [rows, n].
-function M.theory(r, data, f, first, last)
+local function theory_of(r, data, f, first, last)
   return mc.scope(function()
     if r.theory then return r.theory(f, first, last) end
     return model.rows({ t = data.t, kd = r.kd, ks = r.ks, physics = r.physics, legacy_abs = r.problem.legacy_abs },
@@ -183,7 +184,7 @@ local function write_arrays(dir, r, data)
       local at = (f - 1) * rows + I
       if theory[at] then return theory[at] end
       local first, last = data:times_of(I)
-      local g = M.theory(r, data, f, first, last)
+      local g = theory_of(r, data, f, first, last)
       if keeps then theory[at] = tensor.hold(g) end
       return g
     end

@@ -46,6 +46,109 @@ local function moved(r, x, step, share)
   return s * math.exp(-p * r.log), p, level - s
 end
 
+--- The principal y with y e^y = z, for z above -1 / e.
+function M.lambert(z)
+  local y = z < 1 and z * (1 - math.min(z, 0.5)) or math.log(z)
+  for _ = 1, 50 do
+    local e = math.exp(y)
+    local step = (y * e - z) / (e * (1 + y))
+    y = math.max(y - step, -0.999)
+    if math.abs(step) < 1e-15 * (1 + math.abs(y)) then break end
+  end
+  return y
+end
+
+--- Values of a ridge at a point: of scale, power and shift, and level and slope at the middle time.
+local function values(r, x)
+  local scale, power = r.scale and x[r.scale] or r.held, x[r.power]
+  local shift = r.shift and x[r.shift] or r.held
+  local s = scale * math.exp(power * r.log)
+  return scale, power, shift, s + shift, s * power
+end
+
+--- The point with number k at v where the others of its ridge keep level and slope at the middle time, as far as there
+--- are such values; those of a ridge with one number less keep the level.
+---@param ridges table[] of among, before number k was held
+---@param x number[]
+---@param k integer
+---@param v number
+---@return number[]
+function M.through(ridges, x, k, v)
+  local y = { unpack(x) }
+  y[k] = v
+  for _, r in ipairs(ridges) do
+    local a, b, c = r.scale, r.power, r.shift
+    if k == a or k == b or k == c then
+      local scale, power, shift, level, slope = values(r, x)
+      if k == a then
+        scale = v
+        if c then
+          local z = slope * r.log / v
+          power = math.abs(r.log) < 1e-9 and slope / v or M.lambert(math.max(z, -0.36)) / r.log
+        elseif level - shift > 0 then power = math.log((level - shift) / v) / r.log end
+      elseif k == b then
+        local s = not a and scale * math.exp(v * r.log) or not c and level - shift
+          or slope / v > 0 and slope / v or level - shift
+        power, scale = v, s > 0 and s * math.exp(-v * r.log) or scale
+      elseif level - v > 0 then
+        power = a and slope / (level - v) or math.log((level - v) / scale) / r.log
+        if a then scale = (level - v) * math.exp(-power * r.log) end
+      end
+      if a and k ~= a then y[a] = scale end
+      if k ~= b and power - power == 0 then y[b] = power end
+      if c and k ~= c then y[c] = level - scale * math.exp(y[b] * r.log) end
+    end
+  end
+  return y
+end
+
+local POWERS = { -1, -0.3, 0.3, 1 }
+
+--- Points with other powers along a ridge whose three numbers are free: level and slope are those of x where a positive
+--- scale has them, else half of the level is of the scale.
+---@return number[][]
+function M.elsewhere(r, x)
+  local out = {}
+  if not (r.scale and r.shift) then return out end
+  local _, _, _, level, slope = values(r, x)
+  for i, power in ipairs(POWERS) do
+    local s = slope / power > 0 and slope / power or level / 2
+    local y = { unpack(x) }
+    y[r.scale], y[r.power], y[r.shift] = s * math.exp(-power * r.log), power, level - s
+    out[i] = y
+  end
+  return out
+end
+
+--- Scale, power and shift of a rate scale t^power + shift with a level and a slope (of the level by ln t) at a time,
+--- where some of the three are given: the slope is met as far as what is left allows.
+---@param log number ln of the time
+---@param level number
+---@param slope number
+---@param scale? number
+---@param power? number
+---@param shift? number
+---@return number|nil scale, number|nil power, number|nil shift; nil where there are none
+function M.rate(log, level, slope, scale, power, shift)
+  if not power then
+    if scale and not shift then
+      power = math.abs(log) < 1e-9 and slope / scale or M.lambert(math.max(slope * log / scale, -0.36)) / log
+    else
+      local s = level - (shift or 0)
+      if s <= 0 then return nil end
+      power = scale and math.log(s / scale) / log or slope / s
+    end
+  end
+  if not scale then
+    local s = level - (shift or 0)
+    if not shift and slope / power > 0 then s = slope / power end -- of a power that is given too
+    if s <= 0 then return nil end
+    scale = s * math.exp(-power * log)
+  end
+  if power - power ~= 0 then return nil end
+  return scale, power, shift or level - scale * math.exp(power * log)
+end
+
 local function inside(v, k, low, high) return not k or v > low[k] and v < high[k] end
 
 --- Where a step leads: x + step for all others, along the ridge for its parameters.

@@ -1,289 +1,56 @@
--- run.lua - a command of the program: settings from a configuration and options, data, fit, files.
+-- run.lua - a command of the program: data, fit and files by the settings.
 --
--- What scripts/xpcs.lua and a user's own script have in common. Checks everything that can be checked before the data
--- are read.
+-- What scripts/xpcs.lua and a user's own script have in common.
 local mc = require 'mascon'
+local clock = require 'mascon.base.clock'
 local check = require 'mascon.core.check'
 local text = require 'mascon.base.text'
 local error = check.error
 local source = require 'workflows.xpcs.source'
 local parameters = require 'workflows.xpcs.parameters'
-local options = require 'workflows.xpcs.options'
+local settings = require 'workflows.xpcs.settings'
 local truth = require 'workflows.xpcs.truth'
 local M = {}
 
-local INITIAL = { initial_d0 = 'D0', initial_alpha = 'alpha', initial_d_offset = 'D_offset',
-  initial_gamma_dot_t0 = 'gamma_dot_t0', initial_beta = 'beta',
-  initial_gamma_dot_offset = 'gamma_dot_t_offset', initial_phi0 = 'phi0' }
+M.check, M.settings, M.values_of = settings.check, settings.of, settings.values_of
 
---- A list of angles such as "0,45,90".
-local function angle_list(list_text)
-  if not list_text then return nil end
-  local out = {}
-  for word in (list_text .. ','):gmatch '([^,]*),' do
-    local v = tonumber(word)
-    if not v or v ~= v or math.abs(v) == math.huge then
-      error(('--phi-angles is %q; give angles in degrees such as "0,45,90"'):format(list_text), 0) end
-    out[#out + 1] = v
-  end
-  return out
+--- Raises where the data are not there, before results are looked at.
+---@param s table settings of run
+function M.present(s)
+  if not s.path then
+    error('no data file is named; give --data-file, or experimental_data.file_path in the configuration', 0) end
+  mc.results.recover(s.path)
+  if not mc.file.exists(s.path) then error(('%s: No such file or directory; check the path'):format(s.path), 0) end
 end
 
--- options of laminar flow
-local FLOW = { 'initial_gamma_dot_t0', 'initial_beta', 'initial_gamma_dot_offset', 'initial_phi0', 'gap' }
-
--- parameters of laminar flow alone
-local SHEAR = {}
-for _, name in ipairs(parameters.names 'laminar_flow') do SHEAR[name] = true end
-for _, name in ipairs(parameters.names 'static') do SHEAR[name] = nil end
-
-local function flag(name) return '--' .. name:gsub('_', '-') end
-
---- Raises for options that contradict each other or are out of range, before anything is read.
----@param o table options of the script
-function M.check(o)
-  options.known(o)
-  if o.static_mode and o.laminar_flow then error('--static-mode and --laminar-flow exclude each other; give one', 0) end
-  if o.verbose and o.quiet then error('--verbose and --quiet exclude each other; give one', 0) end
-  for _, name in ipairs { 'max_iterations', 'tolerance', 'n_samples', 'n_warmup', 'n_chains', 'threads', 'initial_d0',
-    'dt', 'q', 'gap', 'f_scale', 'multi_start', 'cmc_num_shards', 'start_frame' } do
-    if o[name] and not (o[name] > 0 and o[name] < math.huge) then
-      error(('%s is %g; it must be positive'):format(flag(name), o[name]), 0) end
-  end
-  if o.end_frame and o.end_frame < 1 and o.end_frame ~= -1 then
-    error(('--end-frame is %d; give a frame from 1, or -1 for all'):format(o.end_frame), 0)
-  end
-  if o.seed and not (o.seed >= 0 and o.seed <= 2 ^ 53) then
-    error(('--seed is %g; give a whole number from 0 to 2^53'):format(o.seed), 0)
-  end
-  if o.profile and not (o.profile > 0 and o.profile < 1) then
-    error(('--profile is %g; give a level between 0 and 1, such as 0.95'):format(o.profile), 0)
-  end
-  if o.target_accept and not (o.target_accept > 0 and o.target_accept < 1) then
-    error(('--target-accept is %g; give a number between 0 and 1, such as 0.95'):format(o.target_accept), 0)
-  end
-  if o.frames and o.frames < 2 then error(('--frames is %d; a simulation needs at least 2'):format(o.frames), 0) end
-  if o.noise and o.noise < 0 then error(('--noise is %g; it must not be negative'):format(o.noise), 0) end
-  for _, v in ipairs(o.sigma or {}) do
-    if not (v > 0) then
-      error(('--sigma holds %g: values of sigma are not positive; give standard deviations above 0'):format(v), 0)
-    end
-  end
-  if o.sigma and o.sigma_file then error('--sigma and --sigma-file exclude each other; give one', 0) end
-  for _, name in ipairs { 'sigma_file', 'mask' } do
-    local file = o[name] and (mc.file.exists(o[name]) and o[name] or o[name]:gsub(':[^:]*$', ''))
-    if file and not mc.file.exists(file) then
-      error(('%s %s: there is no such file; check the path'):format(flag(name), o[name]), 0)
-    end
-  end
-  angle_list(o.phi_angles)
-end
-
---- NAME=VALUE words as a table; NAME alone is true where that is allowed.
-local function named_numbers(option, words, bare)
-  local out = {}
-  for _, word in ipairs(words or {}) do
-    local name, v = word:match '^([%w_]+)=(.+)$'
-    local number = tonumber(v)
-    if name and not (number and number - number == 0) or not name and not bare then
-      error(('%s %s: give %sNAME=VALUE'):format(option, word, bare and 'NAME or ' or ''), 0)
-    end
-    if out[name or word] ~= nil then error(('%s names %s twice; give it once'):format(option, name or word), 0) end
-    out[name or word] = name and tonumber(v) or true
-  end
-  return out
-end
-
---- NAME=LOW:HIGH words as a table of pairs.
-local function ranges(option, words)
-  local out = {}
-  for _, word in ipairs(words or {}) do
-    local name, low, high = word:match '^([%w_]+)=([^:]+):([^:]+)$'
-    low, high = tonumber(low), tonumber(high)
-    if not (low and high and low - low == 0 and high - high == 0) then
-      error(('%s %s: give NAME=LOW:HIGH, such as D0=10:1e6'):format(option, word), 0)
-    end
-    if low > high then error(('%s %s: the lower bound exceeds the upper one'):format(option, word), 0) end
-    if out[name] then error(('%s names %s twice; give it once'):format(option, name), 0) end
-    out[name] = { low, high }
-  end
-  return out
-end
-
---- Values of the physical parameters of an earlier fit: of DIR/parameters.json or DIR/nlsq/parameters.json.
-function M.values_of(dir)
-  local path = dir .. '/parameters.json'
-  if not mc.file.exists(path) then path = dir .. '/nlsq/parameters.json' end
-  if not mc.file.exists(path) then
-    error(('--nlsq-result %s: there is no parameters.json, nor nlsq/parameters.json; check the path'):format(dir), 0)
-  end
-  local out = {}
-  for name, q in pairs(mc.load(path).parameters or {}) do
-    if name ~= 'contrast' and name ~= 'offset' and type(q) == 'table' and type(q.value) == 'number' then
-      out[parameters.get('--nlsq-result', name, 0).name] = q.value
-    end
-  end
-  return out
-end
-
---- Settings of a run from the options of the script: a configuration when one is named, else the options alone.
----@param o table
-function M.settings(o)
-  M.check(o)
-  local s
-  if o.config then s = require('workflows.xpcs.config').read(o.config, o.set)
-  else
-    s = { open = { q = o.q, dt = o.dt, mode = 'static' }, fit = { loss = 'linear' }, plotting = {}, streaming = {},
-      multi_start = {}, cmaes = {}, posterior = {}, method = 'nlsq', progress = true, unused = {} }
-    if o.set then error('--set changes keys of a configuration; name one with --config', 0) end
-  end
-  s.path = o.data_file or s.path
-  for key, name in pairs { q = 'q', dt = 'dt', gap = 'gap', start_frame = 'start_frame', end_frame = 'end_frame',
-    dtype = 'dtype' } do if o[key] ~= nil then s.open[name] = o[key] end end
-  if o.full_matrices then s.open.full_matrices = true end
-  if o.strict_q then s.open.strict_q = true end
-  if o.static_mode then s.fit.mode = 'static' elseif o.laminar_flow then s.fit.mode = 'laminar_flow' end
-  s.open.mode = s.fit.mode or s.open.mode
-  for _, name in ipairs(s.open.mode ~= 'laminar_flow' and not o.model and FLOW or {}) do
-    if o[name] then
-      error(('%s belongs to laminar flow; add --laminar-flow, or leave it out'):format(flag(name)), 0)
-    end
-  end
-  s.fit.initial = s.fit.initial or {}
-  for option, name in pairs(INITIAL) do if o[option] then s.fit.initial[name] = o[option] end end
-  for _, name in ipairs { 'scaling', 'loss', 'sigma', 'f_scale', 'legacy_counting' } do
-    if o[name] ~= nil then s.fit[name] = o[name] end
-  end
-  if o.f_scale and s.fit.loss == 'linear' then
-    error('--f-scale says where a loss bends and the linear one does not; add --loss soft_l1, or leave it out', 0)
-  end
-  if o.sigma and #o.sigma == 1 then s.fit.sigma = o.sigma[1] end
-  if o.sigma then s.open.sigma = nil end
-  if o.sigma_file then s.open.sigma, s.fit.sigma = o.sigma_file, nil end
-  s.open.mask = o.mask or s.open.mask
-  if o.max_iterations then s.fit.max_nfev = o.max_iterations end
-  if o.tolerance then s.fit.ftol, s.fit.xtol, s.fit.gtol = o.tolerance, o.tolerance, o.tolerance end
-  if o.fixed then
-    s.fit.fixed = s.fit.fixed or {}
-    for name, v in pairs(named_numbers('--fixed', o.fixed, true)) do
-      local key = o.model and name or parameters.key('--fixed', name, 0)
-      if s.open.mode ~= 'laminar_flow' and not o.model and SHEAR[key] then
-        error(('--fixed %s belongs to laminar flow; add --laminar-flow, or leave it out'):format(name), 0)
-      end
-      s.fit.fixed[key] = v
-    end
-  end
-  for name, b in pairs(ranges('--bounds', o.bounds)) do
-    local key = name
-    if not o.model then
-      key = parameters.get('--bounds', name, 0).name
-      if s.open.mode ~= 'laminar_flow' and SHEAR[key] then
-        error(('--bounds %s belongs to laminar flow; add --laminar-flow, or leave it out'):format(name), 0)
-      end
-    end
-    s.fit.bounds = s.fit.bounds or {}
-    s.fit.bounds[key] = b
-  end
-  if o.multi_start then s.multi_start = { enable = true, n_starts = o.multi_start } end
-  if o.max_memory then
-    local amount, unit = o.max_memory:match '^([%d.]+)%s*([KMGkmg]?)i?[Bb]?$'
-    if not (tonumber(amount) and tonumber(amount) > 0) then
-      error(('--max-memory is %q; give a size such as 2GiB'):format(o.max_memory), 0)
-    end
-    s.open.max_memory = tonumber(amount) * ({ [''] = 1, k = 2 ^ 10, m = 2 ^ 20, g = 2 ^ 30 })[unit:lower()]
-  elseif s.memory_gb then s.open.max_memory = s.memory_gb * 2 ^ 30 end
-  s.method = o.method or s.method
-  local with = s.posterior
-  for option, name in pairs { n_samples = 'draws', n_warmup = 'warmup', n_chains = 'chains', cmc_num_shards = 'shards',
-    prior = 'prior', target_accept = 'target_accept' } do
-    if o[option] ~= nil then with[name] = o[option] end
-  end
-  if o.seed then
-    s.seed = o.seed
-    for _, part in ipairs { s.multi_start, s.cmaes, s.streaming, with } do part.seed = o.seed end
-  end
-  if o.dense_mass_matrix then with.metric = 'dense' end
-  if o.no_nlsq_warmstart then with.warm_start = false end
-  if o.cmc_backend then table.insert(s.unused, '--cmc-backend (chains run in this process)') end
-  for _, name in ipairs { 'plotting_backend', 'parallel_plots', 'no_jit', 'cmc_plot_diagnostics' } do
-    if o[name] then table.insert(s.unused, flag(name)) end
-  end
-  if s.method == 'nlsq' then
-    for _, name in ipairs { 'n_samples', 'n_warmup', 'n_chains', 'cmc_num_shards', 'cmc_backend', 'prior',
-      'dense_mass_matrix', 'no_nlsq_warmstart', 'target_accept' } do
-      if o[name] then
-        error(('--%s belongs to a posterior; add --method cmc or --method both'):format(name:gsub('_', '-')), 0)
-      end
-    end
-  end
-  if o.model then
-    for option in pairs(INITIAL) do
-      if o[option] then
-        error(('%s has no meaning with --model; name starting values with --p0'):format(flag(option)), 0)
-      end
-    end
-    for _, name in ipairs { 'static_mode', 'laminar_flow', 'profile', 'multi_start', 'checkpoint_dir', 'joint',
-      'legacy_counting', 'gap', 'seed', 'nlsq_result' } do
-      if o[name] then
-        error(('--%s has no meaning with --model, which fits a function of your own; leave it out'):format(
-          name:gsub('_', '-')), 0)
-      end
-    end
-    s.model = require('workflows.xpcs.model_file').read(o.model)
-    s.fit.initial = named_numbers('--p0', o.p0)
-  elseif o.p0 then error('--p0 names the starting values of a model of your own; name it with --model', 0) end
-  if o.nlsq_result then
-    for name, v in pairs(M.values_of(o.nlsq_result)) do
-      if s.fit.initial[name] == nil then s.fit.initial[name] = v end
-    end
-  end
-  if o.joint then
-    for _, name in ipairs { 'profile', 'multi_start', 'checkpoint_dir', 'sigma_file', 'mask', 'seed' } do
-      if o[name] then error(('--%s has no meaning with --joint; leave it out'):format(name:gsub('_', '-')), 0) end
-    end
-    for _, entry in ipairs(o.joint) do
-      if not tonumber(entry) and not mc.file.exists(entry) then
-        error(('--joint %s: there is no such file; give files, or q (1/A) of the same file'):format(entry), 0)
-      end
-    end
-    s.joint = o.joint
-    if o.shared then
-      s.shared = {}
-      for i, name in ipairs(o.shared) do s.shared[i] = parameters.get('--shared', name, 0).name end
-    end
-  elseif o.shared then error('--shared names the parameters in common of data sets; name them with --joint', 0) end
-  if (o.model or o.joint) and s.method ~= 'nlsq' then
-    error(('--method %s has no meaning with --%s; it is fitted by least squares'):format(s.method,
-      o.model and 'model' or 'joint'), 0)
-  end
-  s.threads = o.threads or s.threads
-  s.dir = o.out or o.output_dir or s.directory or './homodyne_results'
-  s.format = o.output_format or 'yaml'
-  s.open.pack_default = s.dir .. '/packed_c2.h5'
-  s.open.pack = o.pack or (s.strategy == 'STREAMING' or s.strategy == 'CHUNKED') and s.open.pack_default or nil
-  s.level, s.arrays = o.profile, not o.no_arrays
-  s.checkpoints = o.checkpoint_dir or s.streaming.enable_checkpoints and (s.streaming.checkpoint_dir or './checkpoints')
-    or nil
-  s.save_plots = o.save_plots or s.plotting.save_plots or false
-  return s
-end
-
---- Bytes that a run takes where nothing else is said: the matrices as f32 and 300 MB, more for standard deviations per
---- point. Freed memory goes back to the system above it. Nil where the file says no size.
-function M.bound(s)
-  if not s.path then return nil end
+--- What the file says of its size, nil where it says none: then the data say so when they are read. Raises where the
+--- settings do not fit it.
+local function shape(s)
   local o = {}
   for k, v in pairs(s.open) do o[k] = v end
   o.shape_only = true
-  local ok, d = pcall(source.open, s.path, o)
-  if not ok then return nil end -- the data say so when they are read
-  return 4 * d.F * d.n ^ 2 * (o.sigma ~= nil and 2 or 1) + 3e8
+  local ok, d = check.try(source.open, s.path, o)
+  if not ok then return nil end
+  local sigma = s.fit.sigma
+  if type(sigma) == 'table' and #sigma ~= d.F then
+    error(('--sigma has %d numbers and the data have %d angle%s; give one number, or one per angle'):format(#sigma, d.F,
+      d.F == 1 and '' or 's'), 0)
+  end
+  return d
+end
+
+--- Bytes that a run may take: what the settings say, else the matrices as f32 and 300 MB, more for standard deviations
+--- per point. Freed memory goes back to the system above it. Nil where the file says no size.
+---@param s table settings of run
+function M.bound(s)
+  local d = s.path and shape(s)
+  if s.open.max_memory or not d then return s.open.max_memory end
+  return 4 * d.F * d.n ^ 2 * (s.open.sigma ~= nil and 2 or 1) + 3e8
 end
 
 --- The data of the settings, with a progress line for files of many matrices.
 function M.data(s, quiet)
-  if not s.path then
-    error('no data file is named; give --data-file, or experimental_data.file_path in the configuration', 0) end
+  M.present(s)
   local bar
   local o = {}
   for k, v in pairs(s.open) do o[k] = v end
@@ -338,9 +105,9 @@ end
 function M.reached(s)
   if not s.reached then return nil end
   local option_of, words = {}, {}
-  for option, name in pairs(INITIAL) do option_of[name] = option end
+  for option, name in pairs(settings.INITIAL) do option_of[name] = option end
   for k, v in ipairs(s.reached.values) do
-    words[k] = ('%s %s'):format(flag(option_of[parameters.LIST[k].name]), text.significant(v, 7))
+    words[k] = ('%s %s'):format(settings.flag(option_of[parameters.LIST[k].name]), text.significant(v, 7))
   end
   return ('it had come to a cost of %s; to start from there add %s'):format(text.significant(s.reached.cost, 7),
     table.concat(words, ' '))
@@ -351,10 +118,10 @@ function M.fit(s, data, quiet)
   local o = {}
   for k, v in pairs(s.fit) do o[k] = v end
   if s.progress and not quiet then
-    local clock, first = mc.info and os.clock, os.clock()
+    local first = clock.seconds()
     local shown = first
     o.progress = function(point, iteration, gradient, p)
-      local now = clock()
+      local now = clock.seconds()
       if now - shown > 1 then
         shown = now
         io.stderr:write(('iteration %d: cost %.8g, gradient %.3g, %.3g points/s\n'):format(iteration, point.cost,
@@ -450,7 +217,7 @@ end
 
 --- Writes files into a folder of a set and notes them; write(folder) returns their names. The tables hold times, so
 --- only files whose name has the given start are compared.
-local function part(set, folder, compared, write)
+local function write_folder(set, folder, compared, write)
   local ok, why = mc.file.make_folder(set.folder .. '/' .. folder)
   if not ok then error(why, 0) end
   local names, more = write(set.folder .. '/' .. folder)
@@ -467,7 +234,7 @@ function M.write_joint(s, list, r, record)
     mc.save(set:path('joint.json', { compare = false }), require('workflows.xpcs.joint').tables(r, list))
     for i, data in ipairs(list) do
       local name = ('set%d'):format(i)
-      part(set, name .. '/nlsq', 'fitted_data', function(folder)
+      write_folder(set, name .. '/nlsq', 'fitted_data', function(folder)
         return results.write(folder, r.fits[i], data, { format = s.format, arrays = s.arrays })
       end)
       local subtitle = ('%s, data set %d of %d of a joint fit'):format(data.path and data.path:match '[^/]*$' or '', i,
@@ -533,13 +300,13 @@ function M.write(s, data, r, record, posterior, shards)
   local results, report = require 'workflows.xpcs.results', require 'workflows.xpcs.report'
   return mc.results.write(s.dir, record, function(set)
     if s.method ~= 'cmc' then
-      part(set, 'nlsq', 'fitted_data', function(folder)
+      write_folder(set, 'nlsq', 'fitted_data', function(folder)
         return results.write(folder, r, data, { format = s.format, arrays = s.arrays })
       end)
     end
     local drawn
     if posterior then
-      local figures = part(set, 'cmc', 'samples', function(folder)
+      local figures = write_folder(set, 'cmc', 'samples', function(folder)
         return require('workflows.xpcs.posterior_files').write(folder, posterior, shards)
       end)
       drawn = { result = posterior, figures = figures }
@@ -555,10 +322,16 @@ end
 ---@return string what was written
 function M.simulate(s, o)
   mc.results.folder('--output-dir', s.dir, { overwrite = o.overwrite, names = { 'simulated_data.npz' } })
-  local phi = angle_list(o.phi_angles) or { 0, 45, 90 }
+  local phi = settings.angles(o.phi_angles) or { 0, 45, 90 }
   local mode = s.fit.mode or 'static'
   local physics = {}
-  for k, name in ipairs(parameters.names(mode)) do physics[k] = s.fit.initial[name] or parameters.LIST[k].default end
+  local values = { contrast = o.contrast, offset = o.offset }
+  for k, name in ipairs(parameters.names(mode)) do
+    physics[k] = s.fit.initial[name] or parameters.LIST[k].default
+    values[name] = physics[k]
+  end
+  local said = parameters.examine(values)
+  if said.errors[1] then error(said.errors[1], 0) end
   local sim = require('workflows.xpcs.generate').simulate { n = o.frames or 100, dt = s.open.dt or 0.1,
     q = s.open.q or 0.0054, gap = s.open.gap or 2e6, phi = phi, physics = physics,
     contrast = o.contrast or 0.3, offset = o.offset or 1,
@@ -572,7 +345,10 @@ function M.simulate(s, o)
     mc.save(set:path 'simulated_data.npz', arrays)
     mc.plot.save(fig, set:path 'simulated_data.svg')
   end)
-  return ('%s\nwrote %s/%s and %s/%s'):format(truth.text(sim), s.dir, names[1], s.dir, names[2])
+  local lines = { truth.text(sim) }
+  for _, w in ipairs(said.warnings) do lines[#lines + 1] = 'note: ' .. w end
+  lines[#lines + 1] = ('wrote %s/%s and %s/%s'):format(s.dir, names[1], s.dir, names[2])
+  return table.concat(lines, '\n')
 end
 
 --- Name of the figure of plot.

@@ -36,7 +36,7 @@ end
 --- The result of a search, whose verdict knows of it.
 local function searched(r, search)
   r.search = search
-  r.verdict = verdict.of(r)
+  verdict.judge(r, verdict.of(r))
   return r
 end
 
@@ -52,7 +52,8 @@ local function again_from(opts, values, ftol)
 end
 
 --- Starts over the bounds of the free physical parameters: { name = value } each. Positive ranges of more than two
---- decades are spread by their logarithm.
+--- decades are spread by their logarithm. Of a rate with numbers that are held, level and power are drawn, since hardly
+--- any other values of the rest give a rate of its size.
 local function starts(p, o)
   local draw = generate.splitmix(o.seed)
   local list = {}
@@ -74,6 +75,13 @@ local function starts(p, o)
       end
     end
   end
+  for _, rate in ipairs(start.RATES) do
+    local low, high = rate.levels[1], rate.levels[#rate.levels]
+    for i = 1, start.with_level(p, rate.names, low, 0.1) and o.n_starts or 0 do
+      local values = start.with_level(p, rate.names, low * (high / low) ^ draw(), 2 * draw() - 1)
+      for place, v in pairs(values or {}) do list[i][p.names[place]] = v end
+    end
+  end
   return list
 end
 
@@ -87,7 +95,7 @@ end
 function M.multi_start(data, opts, search)
   local o = check.opts('xpcs.multi_start', search, OPTS, 3)
   local best = o.first or fit.fit(data, opts)
-  local log = { { chi2 = best.chi2, status = best.convergence_status, values = best.values } }
+  local log = { { chi2 = best.chi2, cost = best.cost, status = best.convergence_status, values = best.values } }
   if good(best, o) then
     best.search = { skipped = true, fits = log }
     return best
@@ -112,7 +120,7 @@ function M.multi_start(data, opts, search)
   end
   for _, s in ipairs(list) do
     local r = fit.fit(data, again_from(opts, s, o.ftol))
-    log[#log + 1] = { chi2 = r.chi2, status = r.convergence_status, values = r.values }
+    log[#log + 1] = { chi2 = r.chi2, cost = r.cost, status = r.convergence_status, values = r.values }
     if r.cost < best.cost then best = r end -- of the loss that is asked for
   end
   return searched(best, { skipped = false, fits = log })
@@ -147,7 +155,7 @@ end
 function M.evolve(data, opts, search)
   local o = check.opts('xpcs.evolve', search, EVOLVE, 3)
   local best = fit.fit(data, opts)
-  local log = { { chi2 = best.chi2, status = best.convergence_status, values = best.values } }
+  local log = { { chi2 = best.chi2, cost = best.cost, status = best.convergence_status, values = best.values } }
   if good(best, o) then
     best.search = { skipped = true, fits = log, evaluations = 0 }
     return best
@@ -188,7 +196,7 @@ function M.evolve(data, opts, search)
       local values = {}
       for _, axis in ipairs(axes) do values[axis.name] = found[axis.k] end
       local r = fit.fit(data, again_from(opts, values, o.ftol))
-      log[#log + 1] = { chi2 = r.chi2, status = r.convergence_status, values = r.values }
+      log[#log + 1] = { chi2 = r.chi2, cost = r.cost, status = r.convergence_status, values = r.values }
       if r.cost < best.cost then best = r end -- of the loss that is asked for
     end
     for i = 1, #axes do middle[i] = 0.1 + 0.8 * draw() end

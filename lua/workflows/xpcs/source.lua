@@ -1,10 +1,12 @@
--- source.lua - data of a fit from a file: HDF5 of the beamline, NPZ, or arrays.
+-- source.lua - data of a fit from a file: HDF5 of the beamline or NPZ.
 --
--- Matrices are read one after the other, only those that are wanted and only their frames; each is made symmetric, its
--- diagonal corrected, its first time dropped, its quality noted, its starting contrast and offset taken, and packed.
--- Two matrices are in memory at a time, beside the packed triangle.
+-- Reads the matrices that are wanted and only their frames. Small ones are read whole, one after the other: made
+-- symmetric, the diagonal corrected, the first time dropped, quality and starting contrast and offset taken, packed;
+-- SQUARES matrices of f64 stand beside the packed values then. Others go by strips of rows, and by a packed file where
+-- max_memory holds no packed values (stream.lua).
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
+local text = require 'mascon.base.text'
 local tensor = require 'mascon.core.tensor'
 local angles = require 'workflows.xpcs.angles'
 local cache = require 'workflows.xpcs.cache'
@@ -67,7 +69,8 @@ end
 
 -- bytes of the program with its libraries; f64 matrices that reading one whole takes, and those of sigma and masks;
 -- copies of a block in flight, and of a strip; bytes of matrices read whole where nothing bounds them
-M.BASE, M.SQUARES, M.BESIDE, M.COPIES, M.STRIPS, M.WHOLE = 96 * 2 ^ 20, 14, 8, 4, 10, 64 * 2 ^ 20
+local BASE, BESIDE, COPIES, STRIPS, WHOLE = 96 * 2 ^ 20, 8, 4, 10, 64 * 2 ^ 20
+M.SQUARES = 14
 
 --- The least memory of data that are read block by block: tables of times and angles, coarse copies, a tile in flight.
 ---@param n integer times
@@ -75,7 +78,15 @@ M.BASE, M.SQUARES, M.BESIDE, M.COPIES, M.STRIPS, M.WHOLE = 96 * 2 ^ 20, 14, 8, 4
 function M.least(n, F)
   local tables = (2 * F + 40) * n * 8 + 2 * math.min(n, 64) * n * 8 * 12
   local coarse = (#start.windows(n) * F * start.TIMES ^ 2 + 6 * 300 ^ 2) * 8
-  return M.BASE + tables + coarse + M.COPIES * 64 * 64 * F * 8
+  return BASE + tables + coarse + COPIES * 64 * 64 * F * 8
+end
+
+--- Bytes of reading whole matrices; nil where their scratch would exceed that of strips.
+local function as_a_whole(n, F, o)
+  local packed = data.bytes(n, F, o.dtype or 'f64') * (o.sigma ~= nil and 2 or 1)
+  local whole = (M.SQUARES + ((o.sigma ~= nil or o.mask ~= nil) and BESIDE or 0)) * 8 * n * n
+  local strip = STRIPS * 8 * math.min(stream.STRIP, n * n)
+  return (whole <= WHOLE or whole <= strip) and packed + whole + BASE or nil
 end
 
 --- Where data of n times and F angles lie: 'whole' (matrices are read one after the other), 'strips' (by strips of
@@ -83,17 +94,14 @@ end
 ---@param o table max_memory, dtype, pack, sigma, mask
 ---@return string way, number bytes
 function M.way(n, F, o)
-  local beside = o.sigma ~= nil or o.mask ~= nil
   local packed = data.bytes(n, F, o.dtype or 'f64') * (o.sigma ~= nil and 2 or 1)
-  local square, least = 8 * n * n, M.least(n, F)
-  local whole = (M.SQUARES + (beside and M.BESIDE or 0)) * square
-  local strip = M.STRIPS * 8 * math.min(stream.STRIP, n * n)
+  local least, all = M.least(n, F), as_a_whole(n, F, o)
+  local strip = STRIPS * 8 * math.min(stream.STRIP, n * n)
   local room = o.max_memory or math.huge
-  if o.pack then return 'file', least + 8 * M.COPIES * o.block_values + strip end
-  local all = packed + whole + M.BASE
-  if all <= room and (whole <= M.WHOLE or whole <= strip) then return 'whole', all end
-  if packed + least + M.STRIPS * 8 * 64 * n <= room then return 'strips', packed + least + strip end
-  return 'file', least + 8 * M.COPIES * o.block_values + strip
+  if o.pack then return 'file', least + 8 * COPIES * o.block_values + strip end
+  if all and all <= room then return 'whole', all end
+  if packed + least + STRIPS * 8 * 64 * n <= room then return 'strips', packed + least + strip end
+  return 'file', least + 8 * COPIES * o.block_values + strip
 end
 
 --- Bytes of data that are in memory.
@@ -104,31 +112,32 @@ local function sized(o, n, F, way)
   if not o.max_memory or way == 'whole' then return end
   local least = M.least(n, F)
   if o.max_memory < least then
-    error(('xpcs: max_memory is %.0f MiB; %d angles x %d times need at least %.0f MiB, read block by block'):format(
-      o.max_memory / 2 ^ 20, F, n, math.ceil(least / 2 ^ 20)), 4)
+    local all = as_a_whole(n, F, o) or math.huge
+    error(('xpcs: max_memory is %s; %d angles x %d times need at least %.0f MiB%s'):format(text.bytes(o.max_memory), F,
+      n, math.ceil(math.min(least, all) / 2 ^ 20), least <= all and ', read block by block' or ''), 4)
   end
   local packed = way == 'strips' and data.bytes(n, F, o.dtype) * (o.sigma ~= nil and 2 or 1) or 0
   local free = o.max_memory - least - packed
-  o.block_values = math.max(1, math.min(o.block_values, math.floor(free / 2 / (8 * (o.copies or M.COPIES)))))
-  o.strip = math.max(64 * 64, math.min(stream.STRIP, math.floor(free / 2 / (8 * M.STRIPS))))
+  o.block_values = math.max(1, math.min(o.block_values, math.floor(free / 2 / (8 * (o.copies or COPIES)))))
+  o.strip = math.max(64 * 64, math.min(stream.STRIP, math.floor(free / 2 / (8 * STRIPS))))
 end
 
 --- What a plan needs to know of data that are not read.
-local function shape_of(o, about, count, N)
+local function shape_of(o, input, count, N)
   local n = N - (o.exclude_first and N >= 2 and 1 or 0)
-  return { n = n, F = count, dtype = o.dtype, phi = about.phi, q = about.q, path = about.path, layout = about.layout,
-    names = about.names, masked = 0, points = count * n * (n - 1) / 2, streamed = about.streamed }
+  return { n = n, F = count, dtype = o.dtype, phi = input.phi, q = input.q, path = input.path, layout = input.layout,
+    names = input.names, masked = 0, points = count * n * (n - 1) / 2, streamed = input.streamed }
 end
 
 --- Data with room for the kept entries; takes the matrix of each from `read(k)`. place: what of sigma and mask.
-local function collect(o, about, count, N, read, warnings, place)
-  local dt = checked('dt', o.dt or about.dt, 's')
+local function collect(o, input, count, N, read, warnings, place)
+  local dt = checked('dt', o.dt or input.dt, 's')
   local drop = o.exclude_first and N >= 2 and 1 or 0
   local n = N - drop
   local d
   local masks = scaling.lags(n)
   local quality, contrast, offset, coarse = {}, {}, {}, {}
-  place.count, place.n, place.drop, place.names = count, n, drop, about.names
+  place.count, place.n, place.drop, place.names = count, n, drop, input.names
   local given = uncertainty.of(o, place)
   local left_out, odd = 0, {}
   for f = 1, count do
@@ -136,15 +145,15 @@ local function collect(o, about, count, N, read, warnings, place)
     mc.scope(function()
       local h, where, full = read(f)
       c = prepare.symmetric(h, where, full, odd)
-      if c.shape[1] ~= N then error(('xpcs: %s is %s; the matrices before are [%d, %d]'):format(about.names[f],
+      if c.shape[1] ~= N then error(('xpcs: %s is %s; the matrices before are [%d, %d]'):format(input.names[f],
         tostring(c.shape), N, N), 4) end
       c = prepare.diagonal(c, o.diagonal)
       if drop > 0 then c = c[{ { 2, N }, { 2, N } }]:contiguous() end
       return tensor.hold(c)
     end)
     if not d then
-      d = data.new { n = n, phi = about.phi, t = mc.arange(drop, N - 1) * dt, dtype = o.dtype, q = about.q, dt = dt,
-        gap = o.gap, mode = o.mode, path = about.path, layout = about.layout }
+      d = data.new { n = n, phi = input.phi, t = mc.arange(drop, N - 1) * dt, dtype = o.dtype, q = input.q, dt = dt,
+        gap = o.gap, mode = o.mode, path = input.path, layout = input.layout }
     end
     if given then
       mask, sigma, level = given:at(f)
@@ -152,7 +161,7 @@ local function collect(o, about, count, N, read, warnings, place)
         local before = prepare.quality(c).good
         local masked = mc.where(mask, c, mc.nan)
         if prepare.quality(masked).good == 0 then
-          error(('xpcs: mask and sigma leave no point of %s; leave out the angle instead'):format(about.names[f]), 3)
+          error(('xpcs: mask and sigma leave no point of %s; leave out the angle instead'):format(input.names[f]), 3)
         end
         left_out = left_out + before - prepare.quality(masked).good
         c = masked
@@ -169,25 +178,24 @@ local function collect(o, about, count, N, read, warnings, place)
   local missing = 0
   for f = 1, count do
     missing = missing + quality[f].missing
-    if quality[f].good == 0 then error(('xpcs: %s holds no finite value'):format(about.names[f]), 3) end
+    if quality[f].good == 0 then error(('xpcs: %s holds no finite value'):format(input.names[f]), 3) end
   end
   if left_out > 0 then table.insert(warnings, ('%d of %d points are left out by the mask or by sigma = 0'):format(
     left_out, count * n * (n - 1) / 2)) end
   missing = missing - left_out
   if missing > 0 then table.insert(warnings, ('%d of %d points are NaN or infinite and are masked'):format(missing,
     count * n * (n - 1) / 2)) end
-  if given and given.uneven then table.insert(warnings,
-    'sigma differs between the two triangles; the weights of both are averaged') end
+  if given and given.uneven then table.insert(warnings, uncertainty.UNEVEN) end
   d.coarse, d.start_contrast, d.start_offset, d.quality, d.warnings, d.names = coarse, contrast, offset, quality,
-    warnings, about.names
+    warnings, input.names
   return d
 end
 
 --- What a cache of these matrices must agree in.
-local function cache_key(path, about, list, o, first, last)
+local function cache_key(path, input, list, o, first, last)
   local names = {}
   for i, e in ipairs(list) do names[i] = e.name end
-  return mc.manifest.hash { version = cache.VERSION, source = stream.source_key(path), q = about.q, phi = about.phi,
+  return mc.manifest.hash { version = cache.VERSION, source = stream.source_key(path), q = input.q, phi = input.phi,
     first = first, last = last, names = names, dtype = o.dtype, full = o.full_matrices, diagonal = o.diagonal,
     exclude_first = o.exclude_first, zero = o.zero_sigma_is_mask, beside = stream.beside(o) }
 end
@@ -215,7 +223,7 @@ local function of_hdf5(path, o)
     for _, e in ipairs(entries) do
       if not seen[e.q] then list[#list + 1], seen[e.q] = ('%g'):format(e.q), true end
     end
-    if #list > 1 then error(('xpcs: %s holds matrices of %d q (1/A): %s; say which one with q'):format(path, #list,
+    if #list > 1 then error(('xpcs: %s holds matrices of %d q (1/A): %s; name one of them, q (--q)'):format(path, #list,
       table.concat(list, ', ')), 3) end
     wanted = entries[1].q
   end
@@ -251,22 +259,22 @@ local function of_hdf5(path, o)
     table.concat(shape, ', ')), 3) end
   first, last = frames(o, shape[1], warnings)
   local F, n = #list, last - first + 1
-  local about = { q = q, phi = kept_phi, names = names, path = path, layout = kind }
+  local input = { q = q, phi = kept_phi, names = names, path = path, layout = kind }
   if o.shape_only then
     file:close()
     local way = M.way(n, F, o)
     sized(o, n, F, way)
-    about.streamed = way == 'file'
-    return shape_of(o, about, F, n)
+    input.streamed = way == 'file'
+    return shape_of(o, input, F, n)
   end
   local way = arranged(o, n, F, warnings)
-  about.session = function()
+  input.session = function()
     local again = mc.open(path, { format = 'h5' })
     return { set = function(f) return again:dataset(list[f].name) end, close = function() again:close() end }
   end
   for key, v in pairs { first = first, last = last, drop = o.exclude_first and 1 or 0, chosen = numbers,
-    entries = #entries, N = shape[1] } do about[key] = v end
-  about.n = n - about.drop
+    entries = #entries, N = shape[1] } do input[key] = v end
+  input.n = n - input.drop
   if way ~= 'whole' then
     for i, e in ipairs(list) do
       local s = i > 1 and file:dataset(e.name).shape or shape
@@ -278,12 +286,12 @@ local function of_hdf5(path, o)
           s[2], names[1], shape[1], shape[1]), 3)
       end
     end
-    about.t = mc.arange(about.drop, n - 1) * checked('dt', o.dt, 's')
+    input.t = mc.arange(input.drop, n - 1) * checked('dt', o.dt, 's')
   end
   local d, cached, key
   if o.cache and way ~= 'file' then
     cached = cache.path(o.cache, { q = q, first = first, last = last })
-    key = cache_key(path, about, list, o, first, last)
+    key = cache_key(path, input, list, o, first, last)
     local drop = o.exclude_first and 1 or 0
     local why, foreign
     d, why, foreign = cache.read(cached, key, { n = n - drop, phi = kept_phi, dtype = o.dtype, q = q, dt = o.dt,
@@ -301,9 +309,9 @@ local function of_hdf5(path, o)
     end
   end
   if not d then
-    if way ~= 'whole' then d = stream.open(about, o, warnings)
+    if way ~= 'whole' then d = stream.open(input, o, warnings)
     else
-      d = collect(o, about, F, n, read, warnings, { entries = #entries, chosen = numbers, N = shape[1], first = first })
+      d = collect(o, input, F, n, read, warnings, { entries = #entries, chosen = numbers, N = shape[1], first = first })
     end
     if cached then cache.write(cached, key, d, o.cache) end
   end
@@ -351,7 +359,7 @@ local function of_npz(path, o)
     t, step = times.grid(path, t, c2.shape[2])
     if dt and math.abs(dt - step) > 1e-6 * step then
       table.insert(warnings,
-        ('the times of the file have a step of %g s and dt = %g s is asked for; %g is used'):format(
+        ('the times of the file have a step of %.8g s and dt = %.8g s is asked for; %.8g is used'):format(
         step, dt, dt))
       t = t * (dt / step)
     end
@@ -391,24 +399,24 @@ local function of_npz(path, o)
     warnings)
   archive:close()
   local N = last - first + 1
-  local about = { q = checked('q', q, '1/A'), phi = kept, names = names, path = path, layout = 'NPZ',
+  local input = { q = checked('q', q, '1/A'), phi = kept, names = names, path = path, layout = 'NPZ',
     entries = c2.shape[1], chosen = chosen, N = c2.shape[2], first = first, last = last,
     drop = opts.exclude_first and N >= 2 and 1 or 0 }
   local way = arranged(opts, N, #kept, warnings)
   local d
   if way == 'whole' then
-    d = collect(opts, about, #kept, N, function(i)
+    d = collect(opts, input, #kept, N, function(i)
       return c2[chosen[i]][{ { first, last }, { first, last } }], names[i], true
-    end, warnings, { entries = about.entries, chosen = chosen, N = about.N, first = first })
+    end, warnings, { entries = input.entries, chosen = chosen, N = input.N, first = first })
   else
-    opts.full_matrices, about.n = true, N - about.drop
-    about.t = mc.arange(about.drop, N - 1) * checked('dt', opts.dt, 's')
-    about.session = function()
+    opts.full_matrices, input.n = true, N - input.drop
+    input.t = mc.arange(input.drop, N - 1) * checked('dt', opts.dt, 's')
+    input.session = function()
       return { set = function(f)
         return { read = function(_, r) return c2[{ chosen[f], r[1], r[2] }]:to 'f64' end, close = function() end }
       end, close = function() end }
     end
-    d = stream.open(about, opts, warnings)
+    d = stream.open(input, opts, warnings)
   end
   if late then d.t = t[{ { 1, N } }]:contiguous() end
   d.truth = known_truth
@@ -443,7 +451,7 @@ function M.open(path, opts)
   if ext == 'npz' then d = of_npz(path, o) else d = of_hdf5(path, o) end
   for _, w in ipairs(d.quality and examine.warnings(d) or {}) do table.insert(d.warnings, w) end
   if o.copies and o.max_memory and d.packed then
-    local free = o.max_memory - M.BASE - M.bytes(d)
+    local free = o.max_memory - BASE - M.bytes(d)
     d.block_values = math.max(64 * 64, math.floor(free / (8 * o.copies)))
   end
   return d

@@ -13,6 +13,8 @@ local trf = require 'mascon.optim.fit.least_squares.trf'
 local parameters = require 'workflows.xpcs.parameters'
 local pass = require 'workflows.xpcs.pass'
 local problem = require 'workflows.xpcs.problem'
+local ridge = require 'workflows.xpcs.ridge'
+local sums_of = require 'workflows.xpcs.sums'
 local data_of = require 'workflows.xpcs.data'
 local error = check.error
 local M = {}
@@ -65,10 +67,47 @@ local function coarse(data)
   return out
 end
 
-local LEVELS = { D0 = { 150, 400, 1000, 2500, 6000, 15000, 40000 }, alpha = { -1, -0.3, 0.3 }, gamma_dot_t0 = { 3e-6,
-  3e-5, 2e-4, 8e-4, 3e-3, 1.2e-2, 5e-2, 0.2 }, beta = { -0.4, 0.3 } }
+M.RATES = {
+  { names = { 'D0', 'alpha', 'D_offset' }, levels = { 150, 400, 1000, 2500, 6000, 15000, 40000 },
+    powers = { -1, -0.3, 0.3 } },
+  { names = { 'gamma_dot_t0', 'beta', 'gamma_dot_t_offset' }, levels = { 3e-6, 3e-5, 2e-4, 8e-4, 3e-3, 1.2e-2, 5e-2,
+    0.2 }, powers = { -0.4, 0.3 } },
+}
 local REST = { D_offset = 0, gamma_dot_t_offset = 0, phi0 = 0 }
-local ORDER = { 'D0', 'alpha', 'gamma_dot_t0', 'beta' }
+
+--- Places of scale, power and shift of a rate, and the values of those that are held (neither free nor tied).
+local function three_of(p, names)
+  local places, held, count = {}, {}, 0
+  local is_free = {}
+  for _, place in ipairs(p.free) do is_free[place] = true end
+  for i, name in ipairs(names) do
+    for place, other in ipairs(p.names) do if other == name then places[i] = place end end
+    if not places[i] or p.ties[places[i]] then return nil end
+    if not is_free[places[i]] then held[i], count = p.start[places[i]], count + 1 end
+  end
+  return places, held, count
+end
+
+--- Values by place of a rate of which some numbers are held: those that give it a level at the middle time, with the
+--- slope of a power. Nil where all or none are held, or where there are none inside the bounds.
+---@param p mascon.xpcs.Problem
+---@param names string[] of scale, power and shift
+---@param level number
+---@param power number
+---@return table|nil
+function M.with_level(p, names, level, power)
+  local places, held, count = three_of(p, names)
+  if not places or count == 0 or count == 3 then return nil end
+  local log = math.log(p.t[p.t.shape[1]]:item()) - 1
+  local found = { ridge.rate(log, level, level * power, held[1], held[2], held[3]) }
+  local out = {}
+  for i = 1, 3 do
+    local v, place = found[i], places[i]
+    if not v then return nil end
+    if not held[i] then out[place] = math.max(p.low[place], math.min(p.high[place], v)) end
+  end
+  return out
+end
 
 --- Cost with the best contrast and offset: those of a pass less what one linear step takes off.
 ---@param p table a problem
@@ -81,7 +120,8 @@ function M.projected(p, point)
   if not point.cost then return math.huge end
   local s, gain = point.sums, 0
   if p.kind == 'fixed' then return point.cost end
-  for b = 36, #s - 19, 19 do
+  for f = 1, sums_of.sections(p.kind, p.data.F) do
+    local b = sums_of.before(f)
     local cc, co, oo, cr, o_r = s[b + 1], s[b + 2], s[b + 3], s[b + 4], s[b + 5]
     local det = cc * oo - co * co
     if det > 1e-10 * cc * oo then gain = gain + (oo * cr * cr - 2 * co * cr * o_r + cc * o_r * o_r) / det
@@ -96,7 +136,7 @@ local function on_coarse(p)
   local parts = coarse(p.data)
   local settings = {}
   for key, v in pairs(p) do settings[key] = v end
-  settings.data, settings.watch, settings.weights = parts[1].data, nil, nil
+  settings.data, settings.watch, settings.weights, settings.device = parts[1].data, nil, nil, nil
   function settings.engine(_, at, kind)
     local sums
     for _, part in ipairs(parts) do
@@ -141,21 +181,30 @@ function M.find(p, above)
   end
   -- the grid over what is free
   local list = { base }
-  for _, name in ipairs(ORDER) do
-    local place = place_of[name]
-    if place and is_free[place] then
-      local longer = {}
-      for _, z in ipairs(list) do
-        for _, v in ipairs(LEVELS[name]) do
-          if v > p.low[place] and v < p.high[place] then
-            local y = {}
-            for i = 1, #z do y[i] = z[i] end
-            y[place] = v
-            longer[#longer + 1] = y
-          end
-        end
+  local function times(values)
+    local longer = {}
+    for _, z in ipairs(list) do
+      for _, some in ipairs(values) do
+        local y = { unpack(z) }
+        for place, v in pairs(some) do y[place] = v end
+        longer[#longer + 1] = y
       end
-      if #longer > 0 then list = longer end
+    end
+    if #longer > 0 then list = longer end
+  end
+  for _, rate in ipairs(M.RATES) do
+    local held = {}
+    for _, level in ipairs(rate.levels) do
+      for _, power in ipairs(rate.powers) do held[#held + 1] = M.with_level(p, rate.names, level, power) end
+    end
+    times(held)
+    for i = 1, #held == 0 and 2 or 0 do
+      local place, values = place_of[rate.names[i]], {}
+      for _, v in ipairs(i == 1 and rate.levels or rate.powers) do
+        local there = place and is_free[place] and v > p.low[place] and v < p.high[place]
+        if there then values[#values + 1] = { [place] = v } end
+      end
+      times(values)
     end
   end
   local found = {}
@@ -186,11 +235,10 @@ function M.find(p, above)
   return out
 end
 
-local RIDGES = { { 'D0', 'alpha', 'D_offset' }, { 'gamma_dot_t0', 'beta', 'gamma_dot_t_offset' } }
 local POWERS = { 0.3, -0.3 }
 
 --- Starts for a fit that ended at a bound of scale t^power + shift: the same value at the middle time, half of it from
---- the scale, with a growing and a falling power. None where scale, power and shift are free and inside.
+--- the scale, with a growing and a falling power. Where one is held, the others follow. None where all are inside.
 ---@param p mascon.xpcs.Problem
 ---@param x number[] the free numbers where it ended
 ---@param at_bound fun(v: number, low: number, high: number): string|nil
@@ -199,18 +247,26 @@ function M.off_bounds(p, x, at_bound)
   local index, out = {}, {}
   for k, place in ipairs(p.free) do index[p.names[place]] = k end
   local time = math.sqrt(math.max(p.t[1]:item(), p.geometry.dt / 2) * p.t[p.t.shape[1]]:item())
-  for _, three in ipairs(RIDGES) do
-    local a, b, c = index[three[1]], index[three[2]], index[three[3]]
-    if a and b and c then
-      local hit = false
-      for _, k in ipairs { a, b, c } do
-        hit = hit or at_bound(x[k], p.low[p.free[k]], p.high[p.free[k]]) ~= nil
-      end
-      local level = x[a] * time ^ x[b] + x[c]
-      for _, power in ipairs(hit and level > 0 and POWERS or {}) do
+  local log = math.log(p.t[p.t.shape[1]]:item()) - 1
+  for _, rate in ipairs(M.RATES) do
+    local places, held, count = three_of(p, rate.names)
+    local hit, three = false, {}
+    for i = 1, 3 do
+      local k = index[rate.names[i]]
+      three[i] = k and x[k] or held and held[i]
+      hit = hit or k and at_bound(x[k], p.low[p.free[k]], p.high[p.free[k]]) ~= nil
+    end
+    local level = hit and places and count < 3 and three[1] * time ^ three[2] + three[3] or 0
+    for _, power in ipairs(level > 0 and POWERS or {}) do
+      local values
+      if count == 0 then
+        values = { [places[1]] = level / 2 / time ^ power, [places[2]] = power, [places[3]] = level / 2 }
+      else values = M.with_level(p, rate.names, three[1] * math.exp(three[2] * log) + three[3], power) end
+      if values then
         local y = { unpack(x) }
-        y[a], y[b], y[c] = level / 2 / time ^ power, power, level / 2
-        for k, place in ipairs(p.free) do y[k] = math.max(p.low[place], math.min(p.high[place], y[k])) end
+        for k, place in ipairs(p.free) do
+          y[k] = math.max(p.low[place], math.min(p.high[place], values[place] or y[k]))
+        end
         out[#out + 1] = y
       end
     end

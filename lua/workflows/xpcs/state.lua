@@ -6,7 +6,7 @@
 -- carry a hash of options and of the form of the data, and are checked by the CRC of their archive: a damaged one is
 -- passed over with a warning. That the values of the data are the same is seen when a fit resumes, from the sums of its
 -- first pass, which is computed once more: a hash of all values would cost each fit two passes.
-local lib = require 'mascon.core.ffi'
+local clock = require 'mascon.base.clock'
 local mc = require 'mascon'
 local file = require 'mascon.base.file'
 local check = require 'mascon.core.check'
@@ -14,7 +14,7 @@ local pass = require 'workflows.xpcs.pass'
 local M = {}
 
 M.VERSION = 2
-M.BLOCK = 2 ^ 22 -- values of a block of tiles between two looks at the clock
+local BLOCK = 2 ^ 22 -- values of a block of tiles between two looks at the clock
 
 ---@class mascon.xpcs.State
 local State = {}
@@ -45,7 +45,7 @@ end
 local function fingerprint(data, opts)
   local plain = {}
   for k, v in pairs(opts or {}) do
-    if type(v) ~= 'function' and k ~= 'progress' then plain[k] = v end
+    if type(v) ~= 'function' and k ~= 'progress' and k ~= 'max_memory' then plain[k] = v end
   end
   return mc.manifest.hash { key = data.key, sigma = data.sigma, holes = data.holes, phi = data.phi, t = data.t,
     points = data.points, dtype = data.dtype, options = plain, version = M.VERSION }
@@ -57,7 +57,7 @@ local function load(self)
     local path = path_of(self.dir, k)
     local ok, a = pcall(mc.load, path)
     if not ok then
-      if tostring(a):find 'interrupted' or tostring(a):find 'terminated' then error(a, 0) end
+      if check.stopped(a) then error(a, 0) end
       table.insert(self.warnings, ('checkpoint %s is damaged and is passed over (%s)'):format(path,
         (tostring(a):gsub('^[^\n]-%.lua:%d+: ', ''))))
     elseif a.fingerprint ~= self.fingerprint then
@@ -93,11 +93,11 @@ function M.new(data, fit_options, opts)
     blocks = o.blocks,
     since = 0, least_success = o.min_success_rate, log = {}, at = 0,
     number = 0, warnings = {}, written = 0, saving = 0,
-    last = lib.clock_seconds(), started = lib.clock_seconds() }, State)
+    last = clock.seconds(), started = clock.seconds() }, State)
   self.fingerprint = fingerprint(data, fit_options)
   self.statistics = { total_batches = 0, total_successes = 0, total_failures = 0, success_rate = 1, average_loss = 0,
     average_iterations = 1, error_distribution = {}, recent_batches = {} }
-  data.block_values = o.block_values or data.block_values or M.BLOCK
+  data.block_values = o.block_values or data.block_values or BLOCK
   if o.resume then load(self) end
   self.engine = function(d, p, kind) return self:run(d, p, kind) end
   return self
@@ -206,7 +206,7 @@ function State:maybe()
     if self.since >= self.blocks then self:save() end
     return
   end
-  local now = lib.clock_seconds()
+  local now = clock.seconds()
   local spent = self.saving + (self.cost or 0) -- with the one to come
   if now - self.last < self.every or spent > self.share * (now - self.started) and self.every > 0 then return end
   self:save()
@@ -215,7 +215,7 @@ end
 --- Writes a checkpoint now.
 ---@return string path
 function State:save()
-  local start = lib.clock_seconds()
+  local start = clock.seconds()
   local arrays = { fingerprint = self.fingerprint }
   if #self.log > 0 then
     local points, sums, width = {}, {}, #self.log[#self.log].sums
@@ -231,7 +231,7 @@ function State:save()
   local path = path_of(self.dir, self.number)
   mc.save(path, arrays)
   for i, k in ipairs(numbers(self.dir)) do if i > self.keep then os.remove(path_of(self.dir, k)) end end
-  self.last, self.since = lib.clock_seconds(), 0
+  self.last, self.since = clock.seconds(), 0
   self.cost = self.last - start
   self.saving = self.saving + self.cost
   self.written = self.written + 1
@@ -296,7 +296,7 @@ function M.fit(data, fit_options, opts)
   with.engine = self.engine
   local ok, r = pcall(require('workflows.xpcs.fit').fit, data, with)
   if not ok then
-    if tostring(r):find 'interrupted' or tostring(r):find 'terminated' then self:save() else self:leave() end
+    if check.stopped(r) then self:save() else self:leave() end
     free()
     error(r, 0)
   end

@@ -3,7 +3,8 @@
 --
 -- The packed file is HDF5 with one dataset per block of tiles, so reading holds one block. It also serves as a cache:
 -- its key covers the source (size and both ends), the q, the frames and the angles, standard deviations and masks, and
--- it is made again when any of them differs. No matrix is ever whole in memory as f64.
+-- it is made again when any of them differs. Starting values come from thinned matrices; from a whole one only where it
+-- has at most EXACT times and memory for it is left.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local data_of = require 'workflows.xpcs.data'
@@ -46,9 +47,9 @@ function M.beside(o)
 end
 
 --- What a packed file must agree in.
-local function key_of(about, o)
-  return mc.manifest.hash { version = M.VERSION, source = M.source_key(about.path), q = about.q, phi = about.phi,
-    first = about.first, last = about.last, drop = about.drop, names = about.names,
+local function key_of(input, o)
+  return mc.manifest.hash { version = M.VERSION, source = M.source_key(input.path), q = input.q, phi = input.phi,
+    first = input.first, last = input.last, drop = input.drop, names = input.names,
     dtype = o.dtype, block = o.block_values, full = o.full_matrices, beside = M.beside(o), zero = o.zero_sigma_is_mask }
 end
 
@@ -123,11 +124,11 @@ end
 
 --- Times { first, last, step } of a half matrix as a full one, its diagonal corrected; NaN where points do not count.
 --- The diagonal of whole matrices comes before the mask and before a frame is dropped, as in memory.
-local function thinned(set, about, f, window, given, full, method)
-  local drop = window[1] == 1 and window[3] == 1 and about.drop or 0
-  local r0 = about.first + about.drop - 1
+local function thinned(set, input, f, window, given, full, method)
+  local drop = window[1] == 1 and window[3] == 1 and input.drop or 0
+  local r0 = input.first + input.drop - 1
   local r = { r0 + window[1] - drop, r0 + window[2], window[3] }
-  local h = prepare.diagonal(prepare.symmetric(set:read { r, r }, about.names[f], full), method)
+  local h = prepare.diagonal(prepare.symmetric(set:read { r, r }, input.names[f], full), method)
   if drop > 0 then h = h[{ { 2, h.shape[1] }, { 2, h.shape[1] } }] end
   if given then
     local mask = given:rectangle(f, window, window)
@@ -142,8 +143,8 @@ end
 
 --- A part of the upper triangle of matrix f as f64: rows and columns { first, last } over the times of the fit, NaN
 --- where there is no pair, where a point is no number and where it does not count; its standard deviations.
-local function rectangle(set, about, f, triangle, ri, rj, given)
-  local r0 = about.first + about.drop - 1
+local function rectangle(set, input, f, triangle, ri, rj, given)
+  local r0 = input.first + input.drop - 1
   local a, b = { r0 + ri[1], r0 + ri[2] }, { r0 + rj[1], r0 + rj[2] }
   local x
   if triangle == 'upper' then x = set:read { a, b } else x = set:read({ b, a }).mT end
@@ -159,15 +160,15 @@ end
 --- Packs the matrices, NaN where nothing counts: into sink.memory, tensors { y, weight } over all tiles, or as blocks
 --- handed to sink.put(number, values, weights).
 ---@return mc.tensor holes, table[] quality, number left_out points that a mask excludes
-local function pack(about, o, given, levels, sink, report)
-  local n, F = about.n, #about.phi
+local function pack(input, o, given, levels, sink, report)
+  local n, F = input.n, #input.phi
   local tiles = data_of.tiles(n, F)
   local blocks = blocks_of(tiles, o.block_values)
-  local session, triangle = about.session(), {}
+  local session, triangle = input.session(), {}
   local sets = {}
   for f = 1, F do
     sets[f] = session.set(f)
-    triangle[f] = triangle_of(sets[f], about.first + about.drop, about.last, about.names[f], o.full_matrices, about.odd)
+    triangle[f] = triangle_of(sets[f], input.first + input.drop, input.last, input.names[f], o.full_matrices, input.odd)
   end
   local holes, quality = mc.zeros({ #tiles }, { dtype = 'u8' }), {}
   for f = 1, F do
@@ -177,7 +178,7 @@ local function pack(about, o, given, levels, sink, report)
   --- One angle of a run of blocks into buffers that begin with the value `from`.
   local function one(run, f, y, weight, from)
     local i0, rows, j0, cols = cover(tiles, blocks, run[1], run[2], n)
-    local x, inside, good, counted, sigma = rectangle(sets[f], about, f, triangle[f], { i0 + 1, i0 + rows },
+    local x, inside, good, counted, sigma = rectangle(sets[f], input, f, triangle[f], { i0 + 1, i0 + rows },
       { j0 + 1, j0 + cols }, given)
     local q = quality[f]
     local have = mc.sum(good:to 'f64'):item()
@@ -255,29 +256,29 @@ local function pack(about, o, given, levels, sink, report)
 end
 
 --- Refuses angles without a point.
-local function checked(about, quality, given)
+local function checked(input, quality, given)
   for f, q in ipairs(quality) do
     if q.good == 0 then
-      error(given and ('xpcs: mask and sigma leave no point of %s; leave out the angle instead'):format(about.names[f])
-        or ('xpcs: %s holds no finite value'):format(about.names[f]), 0)
+      error(given and ('xpcs: mask and sigma leave no point of %s; leave out the angle instead'):format(input.names[f])
+        or ('xpcs: %s holds no finite value'):format(input.names[f]), 0)
     end
   end
 end
 
 --- A file of packed blocks, with a hash of each.
-local function write(to, about, o, given, levels)
+local function write(to, input, o, given, levels)
   local w = mc.open(to, { mode = 'w', format = 'h5' })
   local ok, why = pcall(function()
     local hashes = {}
-    local holes, quality, left_out = pack(about, o, given, levels, { put = function(b, y, weight)
+    local holes, quality, left_out = pack(input, o, given, levels, { put = function(b, y, weight)
       hashes[b] = mc.manifest.hash { y, weight }
       w:put(('blocks/%06d'):format(b), y)
       if weight then w:put(('weights/%06d'):format(b), weight) end
     end }, o.progress)
-    checked(about, quality, given)
+    checked(input, quality, given)
     local rows = {}
     for f, q in ipairs(quality) do rows[f] = { q.points, q.good, q.missing, q.least, q.most, q.mean } end
-    local few = { holes = holes, quality = mc.tensor(rows), left_out = mc.tensor { left_out }, key = about.key }
+    local few = { holes = holes, quality = mc.tensor(rows), left_out = mc.tensor { left_out }, key = input.key }
     for _, name in ipairs(FEW) do w:put(name, few[name]) end
     hashes[#hashes + 1] = mc.manifest.hash(few)
     w:put('hashes', hashes)
@@ -310,7 +311,7 @@ end
 ---@return table|nil file, string|nil note
 local function kept(path, key)
   if not mc.file.exists(path) then return nil end
-  local ok, old = pcall(mc.open, path, { format = 'h5' })
+  local ok, old = check.try(mc.open, path, { format = 'h5' })
   local ours = ok
   for _, name in ipairs(FEW) do ours = ours and old:has(name) end
   if not (ours and old:has 'blocks/000001') then
@@ -324,20 +325,20 @@ local function kept(path, key)
   end)
   if good and same and sound then return old end
   old:close()
-  if not good and (tostring(same):find 'interrupted' or tostring(same):find 'terminated') then error(same, 0) end
+  if not good and check.stopped(same) then error(same, 0) end
   return nil, ('%s %s; it is made again'):format(path, good and not same
     and 'belongs to other data, q, frames, angles or options' or 'is damaged')
 end
 
 --- Opens the packed file of these data, made where it is not there, as its only writer.
-local function packed(about, o, given, levels, warnings)
-  local known, note = kept(o.pack, about.key)
+local function packed(input, o, given, levels, warnings)
+  local known, note = kept(o.pack, input.key)
   if known then return known end
   local lock, why = mc.file.lock(o.pack)
   if not lock then error('xpcs: ' .. why, 0) end
   local ok, wrong = pcall(function()
-    known, note = kept(o.pack, about.key) -- another process may have made it meanwhile
-    if not known then write(o.pack, about, o, given, levels) end
+    known, note = kept(o.pack, input.key) -- another process may have made it meanwhile
+    if not known then write(o.pack, input, o, given, levels) end
   end)
   lock:free()
   if not ok then error(wrong, 0) end
@@ -346,7 +347,7 @@ local function packed(about, o, given, levels, warnings)
 end
 
 --- Warnings about points that are left out.
-local function notes(about, d, left_out, given, warnings)
+local function notes(input, d, left_out, given, warnings)
   local all = d.F * d.n * (d.n - 1) / 2
   if left_out > 0 then
     table.insert(warnings, ('%d of %d points are left out by the mask or by sigma = 0'):format(left_out, all))
@@ -354,29 +355,27 @@ local function notes(about, d, left_out, given, warnings)
   if d.masked - left_out > 0 then
     table.insert(warnings, ('%d of %d points are NaN or infinite and are masked'):format(d.masked - left_out, all))
   end
-  if given and given.uneven then
-    table.insert(warnings, 'sigma differs between the two triangles; the weights of both are averaged')
-  end
+  if given and given.uneven then table.insert(warnings, uncertainty.UNEVEN) end
 end
 
 --- Starting values and the coarse copy, from thinned matrices.
-local function begin(d, about, o, given)
-  local windows, fine = start.windows(about.n), math.ceil(about.n / QUANTILES)
+local function begin(d, input, o, given)
+  local windows, fine = start.windows(input.n), math.ceil(input.n / QUANTILES)
   d.coarse, d.start_contrast, d.start_offset = {}, {}, {}
   local masks
   local left = mc.ceiling.left()
-  if about.n <= EXACT and (not o.max_memory or left and left > EXACT_SQUARES * 8 * about.n ^ 2) then
-    masks = scaling.lags(about.n)
+  if input.n <= EXACT and (not o.max_memory or left and left > EXACT_SQUARES * 8 * input.n ^ 2) then
+    masks = scaling.lags(input.n)
   end
-  local session = about.session()
+  local session = input.session()
   for f = 1, d.F do
     local set = session.set(f)
     d.coarse[f] = {}
     for i, w in ipairs(windows) do
-      d.coarse[f][i] = mc.scope(function() return thinned(set, about, f, w, given, o.full_matrices) end)
+      d.coarse[f][i] = mc.scope(function() return thinned(set, input, f, w, given, o.full_matrices) end)
     end
     mc.scope(function()
-      local c = thinned(set, about, f, { 1, about.n, masks and 1 or fine }, given, o.full_matrices, o.diagonal)
+      local c = thinned(set, input, f, { 1, input.n, masks and 1 or fine }, given, o.full_matrices, o.diagonal)
       d.start_contrast[f], d.start_offset[f] = scaling.start(c, masks)
     end)
     set:close()
@@ -386,10 +385,10 @@ local function begin(d, about, o, given)
 end
 
 --- What a streamed fit reads again from the source.
-local function readers(d, about, o, given, levels)
+local function readers(d, input, o, given, levels)
   local triangle = {}
   local function with(f, read)
-    local session = about.session()
+    local session = input.session()
     local set = session.set(f)
     local x, y = mc.scope(function() return read(set) end)
     set:close()
@@ -398,14 +397,14 @@ local function readers(d, about, o, given, levels)
   end
   --- Pairs i < j of a rectangle, NaN where there is none and where points do not count; and the spread of its points.
   local function part(set, f, ri, rj)
-    triangle[f] = triangle[f] or triangle_of(set, about.first + about.drop, about.last, about.names[f],
+    triangle[f] = triangle[f] or triangle_of(set, input.first + input.drop, input.last, input.names[f],
       o.full_matrices)
-    local x, _, _, counted, sigma = rectangle(set, about, f, triangle[f], ri, rj, given)
+    local x, _, _, counted, sigma = rectangle(set, input, f, triangle[f], ri, rj, given)
     return mc.where(counted, x, mc.nan), sigma and mc.where(counted, sigma, levels[f]) / levels[f]
   end
   --- Rows first .. last out of what lies above the diagonal.
   local function rows_of(upper, left, first, last)
-    local n = about.n
+    local n = input.n
     local i = mc.arange(first, last):expand_dims(2)
     local j = mc.arange(1, n):expand_dims(1)
     local x = mc.zeros { last - first + 1, n }
@@ -416,18 +415,18 @@ local function readers(d, about, o, given, levels)
   end
   -- rows i .. j of pairs, for errors of nearly degenerate fits
   d.read_rows = function(f, i, j)
-    return with(f, function(set) return part(set, f, { i, j }, { 1, about.n }) end)
+    return with(f, function(set) return part(set, f, { i, j }, { 1, input.n }) end)
   end
   -- rows of the symmetric matrix, for fitted_data
   d.read_strip = function(f, first, last)
     return (with(f, function(set)
-      local upper, left = part(set, f, { first, last }, { first, about.n }), part(set, f, { 1, last }, { first, last })
+      local upper, left = part(set, f, { first, last }, { first, input.n }), part(set, f, { 1, last }, { first, last })
       return rows_of(upper, left, first, last)
     end))
   end
   d.read_spread = levels and function(f, first, last)
     return (with(f, function(set)
-      local _, upper = part(set, f, { first, last }, { first, about.n })
+      local _, upper = part(set, f, { first, last }, { first, input.n })
       local _, left = part(set, f, { 1, last }, { first, last })
       local x = rows_of(upper, left, first, last)
       return mc.where(mc.gt(x, 0), x, 1)
@@ -436,8 +435,8 @@ local function readers(d, about, o, given, levels)
   -- every k-th row and column, for figures; and the standard deviations over that of the angle
   d.read_thin = function(f, every)
     return with(f, function(set)
-      local r = { 1, about.n, every }
-      local c = prepare.diagonal(thinned(set, about, f, r, given, o.full_matrices))
+      local r = { 1, input.n, every }
+      local c = prepare.diagonal(thinned(set, input, f, r, given, o.full_matrices))
       if not levels then return c end
       local mask, sigma = given:rectangle(f, r, r)
       local m = sigma.shape[1]
@@ -450,48 +449,48 @@ end
 
 --- Data packed by strips: into memory, or into a file (o.pack), which is made when it is not there or belongs to
 --- something else.
----@param about table path (the source), q, phi, names, first, last (frames), drop (0 or 1), n (times of the fit), t,
+---@param input table path (the source), q, phi, names, first, last (frames), drop (0 or 1), n (times of the fit), t,
 ---  layout; session(): { set(f): { read(ranges), close() }, close() }; entries, chosen, N: the angles of the file,
 ---  which of them, its frames
 ---@param o table options of open: pack, dtype, block_values, dt, gap, full_matrices, sigma, mask, zero_sigma_is_mask,
 ---  progress; strip: values of a matrix that are read at a time
 ---@param warnings string[]
 ---@return mascon.xpcs.Data
-function M.open(about, o, warnings)
-  local F = #about.phi
-  local given = uncertainty.of(o, { count = F, entries = about.entries or F, chosen = about.chosen, N = about.N,
-    first = about.first, n = about.n, drop = about.drop, names = about.names })
+function M.open(input, o, warnings)
+  local F = #input.phi
+  local given = uncertainty.of(o, { count = F, entries = input.entries or F, chosen = input.chosen, N = input.N,
+    first = input.first, n = input.n, drop = input.drop, names = input.names })
   local levels
-  about.odd = {}
+  input.odd = {}
   if given and given.sigma then
     levels = {}
     for f = 1, F do levels[f] = given:level(f) end
   end
-  local form = { n = about.n, phi = about.phi, t = about.t, dtype = o.dtype, q = about.q, dt = o.dt, gap = o.gap,
-    mode = o.mode, path = about.path, layout = about.layout, names = about.names, warnings = warnings }
+  local form = { n = input.n, phi = input.phi, t = input.t, dtype = o.dtype, q = input.q, dt = o.dt, gap = o.gap,
+    mode = o.mode, path = input.path, layout = input.layout, names = input.names, warnings = warnings }
   local d, left_out
   if not o.pack then
     d = data_of.new(form)
     if levels then d.weight = mc.full({ d.packed.shape[1] }, mc.nan, { dtype = o.dtype }) end
-    d.holes, d.quality, left_out = pack(about, o, given, levels, { memory = { y = d.packed, weight = d.weight } },
+    d.holes, d.quality, left_out = pack(input, o, given, levels, { memory = { y = d.packed, weight = d.weight } },
       o.progress)
-    checked(about, d.quality, given)
+    checked(input, d.quality, given)
   else
-    about.key = key_of(about, o)
-    local known = packed(about, o, given, levels, warnings)
+    input.key = key_of(input, o)
+    local known = packed(input, o, given, levels, warnings)
     d = data_of.streamed(form)
-    d.store, d.store_blocks, d.key, d.weighted = known, blocks_of(d.tiles, o.block_values), about.key, levels and true
+    d.store, d.store_blocks, d.key, d.weighted = known, blocks_of(d.tiles, o.block_values), input.key, levels and true
     d.holes, left_out, d.quality = known:get 'holes', known:get('left_out')[1]:item(), {}
     for f, q in ipairs(known:get('quality'):totable()) do
       d.quality[f] = { points = q[1], good = q[2], missing = q[3], least = q[4], most = q[5], mean = q[6] }
     end
-    readers(d, about, o, given, levels)
+    readers(d, input, o, given, levels)
   end
   d.sigma, d.points, d.masked = levels, 0, 0
   for _, q in ipairs(d.quality) do d.points, d.masked = d.points + q.good, d.masked + q.missing end
-  triangles.notes(about.odd, F, warnings)
-  notes(about, d, left_out, given, warnings)
-  begin(d, about, o, given)
+  triangles.notes(input.odd, F, warnings)
+  notes(input, d, left_out, given, warnings)
+  begin(d, input, o, given)
   return d
 end
 

@@ -6,7 +6,7 @@ local check = require 'mascon.core.check'
 local error = check.error
 local M = {}
 
-M.OFF = 0.01 -- of a step, by which a time may lie beside the grid: lists are often rounded
+local OFF = 0.01 -- of a step, by which a time may lie beside the grid: lists are often rounded
 
 --- The largest gap of rising times: its place and the step.
 local function widest(t)
@@ -42,7 +42,7 @@ function M.grid(path, t, n)
   end
   if first < 0 then error(('xpcs: %s: its times begin at %g s; the first one is 0 or later'):format(path, first), 4) end
   local off = mc.max(mc.abs(t - (mc.arange(0, n - 1) * step + first))):item() / step
-  if off > M.OFF then
+  if off > OFF then
     local a, b, most = widest(t)
     error(('xpcs: %s: its times are not equally spaced: the mean step is %g s and from %g to %g s it is %g. The model '
       .. 'integrates over equal steps: give a frame that was lost a row and a column of NaN, or fit a range of frames '

@@ -25,16 +25,53 @@ local function sorted(p)
   return out
 end
 
---- The same values; a name that is none of them raises with the nearest one.
+--- The same values, to be read; a name that is none of them raises with the nearest one.
 local function guarded(p)
   local out = {}
   for name, v in pairs(p) do out[name] = v end
-  return setmetatable(out, { __index = function(_, name)
-    local names = sorted(p)
-    local near = type(name) == 'string' and check.nearest(name, names)
-    raise(('there is no parameter %s%s; the model has %s'):format(tostring(name), near
-      and (' (did you mean %s?)'):format(near) or '', table.concat(names, ', ')), 2)
-  end })
+  return setmetatable({}, {
+    __index = function(_, name)
+      if out[name] ~= nil then return out[name] end
+      local names = sorted(p)
+      local near = type(name) == 'string' and check.nearest(name, names)
+      raise(('there is no parameter %s%s; the model has %s'):format(tostring(name), near
+        and (' (did you mean %s?)'):format(near) or '', table.concat(names, ', ')), 2)
+    end,
+    __newindex = function(_, name)
+      raise(('p.%s is assigned, and the parameters are the fit\'s; use a local of another name'):format(tostring(name)),
+        2)
+    end,
+    __pairs = function() return next, out end,
+  })
+end
+
+--- An error of a model in words, also one that is no text.
+---@param why any as pcall gives it
+---@return string
+function M.words(why)
+  if type(why) == 'string' then return why end
+  local meta = getmetatable(why)
+  if type(why) == 'table' and type(rawget(why, 'message')) == 'string' then return why.message end
+  if type(why) == 'cdata' or type(meta) == 'table' and rawget(meta, '__tostring') then return tostring(why) end
+  return ('error was called with %s; give it a text that says what is wrong'):format(why == nil and 'nothing'
+    or check.show(why))
+end
+
+local function forbidden(name, why)
+  return function() raise(('%s is called, and a model %s'):format(name, why), 2) end
+end
+
+--- The chunk of a model's file without what would end the program or leave the fit half way.
+---@param chunk function
+---@return function chunk
+function M.confined(chunk)
+  local globals = getfenv(chunk)
+  local parts = {
+    os = { exit = forbidden('os.exit', 'does not end the program; call error with a text') },
+    coroutine = { yield = forbidden('coroutine.yield', 'returns its values at once') },
+  }
+  for name, part in pairs(parts) do setmetatable(part, { __index = globals[name] }) end
+  return setfenv(chunk, setmetatable(parts, { __index = globals, __newindex = globals }))
 end
 
 --- What g1 returns. Its errors name the file of the model and the line.
@@ -44,8 +81,8 @@ function M.call(g1, p, t1, t2, phi)
   local ok, g = pcall(g1, guarded(p), t1, t2, phi)
   if ok then return g end
   local path, lines, short = place(g1)
-  local text = tostring(g)
-  if text == 'interrupted' or text == 'terminated' then error(g, 0) end
+  if check.stopped(g) then error(g, 0) end
+  local text = M.words(g)
   local file, line, what = text:match '^(.-):(%d+): (.*)$'
   if file == short or file == path then lines = line
   elseif file then what = text end -- a file that the model calls keeps its place in the text

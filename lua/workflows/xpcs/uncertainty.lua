@@ -9,6 +9,7 @@ local error = check.error
 local M = {}
 
 local NAMES = { sigma = { 'sigma', 'c2_sigma', 'c2_std', 'sigma_c2' }, mask = { 'mask', 'c2_mask', 'valid' } }
+M.UNEVEN = 'sigma differs between the two triangles; the weights of both are averaged' -- a warning
 local ROWS = 64 -- rows of a matrix that are looked at together
 
 --- The array of a file: PATH, or PATH:NAME for one of several arrays. Tensors of .npy and .npz stay in their file where

@@ -5,6 +5,7 @@
 -- than to half of their value or tied closely to another one.
 local contrasts = require 'workflows.xpcs.contrasts'
 local floor = require 'workflows.xpcs.floor'
+local noise = require 'workflows.xpcs.noise'
 local M = {}
 
 local function text(v) return ('%.4g'):format(v) end
@@ -69,6 +70,39 @@ function M.misfit(r)
   return { reduced = r.reduced_chi2, sd = sd, improbable = not (r.reduced_chi2 <= 1 + IMPROBABLE * sd) }
 end
 
+local WORDS = { 'good', 'marginal', 'poor' }
+
+M.RULE = 'good: reduced chi2 below 1.5, nothing at a bound and no finding against the fit; marginal: reduced chi2 '
+  .. 'below 3, at most 2 parameters at a bound; poor: the rest, and fits that did not converge or have a deeper '
+  .. 'minimum elsewhere. untested: it would be good, and without sigma reduced chi2 tests nothing.'
+
+--- The word on a fit, by RULE: the only place that decides it. Findings: a reduced chi2 that is improbable, parameters
+--- that are not determined, contrasts that differ between the angles, starts that disagree.
+---@param r table result of fit
+---@param said table of M.of or M.plain
+---@return 'good'|'marginal'|'poor'|'untested'
+local function quality(r, said)
+  local hits, rank = 0, 1
+  for _, q in ipairs(r.parameters) do if q.at_bound then hits = hits + 1 end end
+  local function at_least(k) rank = math.max(rank, k) end
+  local tested = r.absolute_sigma and not r.sigma_is_default
+  if tested and not (r.reduced_chi2 < 3) or hits > 2 or not r.success or r.better then at_least(3) end
+  if tested and not (r.reduced_chi2 < 1.5) or hits > 0 or said.misfit or said.level == 'undetermined'
+    or r.contrasts and r.contrasts.improbable or said.doubt then at_least(2) end
+  return rank == 1 and not tested and 'untested' or WORDS[rank]
+end
+
+--- Gives a result its verdict and the word on its quality.
+---@param r table
+---@param said table of M.of or M.plain
+function M.judge(r, said) r.verdict, r.quality_flag = said, quality(r, said) end
+
+--- The word, with the reason where reduced chi2 tests nothing.
+function M.word(r)
+  if r.quality_flag ~= 'untested' then return r.quality_flag end
+  return 'untested: sigma is ' .. (r.sigma_is_default and 'assumed' or 'relative')
+end
+
 --- Where other starts come from: what the kind of fit takes.
 local function other_starts(r)
   if r.mode == 'own model' then return 'fit from other starting values (--p0)' end
@@ -82,19 +116,46 @@ local function tell_angles(r, out, say)
   say('%s.', contrasts.sentence(r.contrasts))
 end
 
+--- How many starts of a search ended where the best one did, within 1 of chi2, of how many; nil without a search.
+local function agreement(r)
+  if not r.search or r.search.skipped then return nil end
+  local count, unit = 0, (r.absolute_sigma or r.loss ~= 'linear') and 1 or r.reduced_chi2
+  for _, one in ipairs(r.search.fits) do if 2 * (one.cost - r.cost) <= unit then count = count + 1 end end
+  return count, #r.search.fits
+end
+
+--- Starts that disagree, unless the fit describes the data.
+local function tell_search(r, out, say)
+  local count, all = agreement(r)
+  local m = M.misfit(r)
+  if not count or count > 1 or all < 3 or m and not m.improbable then return end
+  out.doubt = true
+  out.level = out.level == 'determined' and 'weak' or out.level
+  say('The starts do not agree: only 1 of %d ended here, the others higher. There may be a deeper minimum still; fit '
+    .. 'from more starts (--multi-start %d) or from values of your own.', all, 5 * math.max(all, 10))
+end
+
+local function tell_noise(r, out, say)
+  for _, sentence in ipairs(noise.sentences(r)) do
+    say('%s', sentence)
+    out.level = out.level == 'determined' and 'weak' or out.level
+  end
+end
+
 local function tell_misfit(r, out, say)
   local m = M.misfit(r)
   if not m or not m.improbable then return end
   out.misfit, out.level = true, out.level == 'determined' and 'weak' or out.level
-  local searched = r.search and not r.search.skipped
+  local count, all = agreement(r)
   local suspect = r.contrasts and r.contrasts.improbable and 'contrast or offset differ between the angles (above), '
     or ''
   local robust = r.loss ~= 'linear' and ('some points are outliers, which loss %s weighs down, '):format(r.loss) or ''
   say('Reduced chi2 is %.4g, where 1 +/- %.2g is expected of %d points with the sigma that was given: the fit does not '
-    .. 'describe the data within it, and its values and standard errors are not to be trusted. %s.', m.reduced, m.sd,
-    r.n_points, searched
-    and ('It is the best of %d starts: %ssigma is too small, %sor the model is not that of the data'):format(
-      #r.search.fits, suspect, robust)
+    .. 'describe the data within it, and %s. %s.', m.reduced, m.sd, r.n_points, m.reduced < 3
+    and 'its values may be wrong by more than their standard errors say'
+    or 'its values and standard errors are not to be trusted', count
+    and ('It is the best of %d starts, %d of which ended there: %ssigma is too small, %sor the model is not that of '
+      .. 'the data'):format(all, count, suspect, robust)
     or ('It may have ended in a local minimum: %s; else %ssigma is too small, %sor the model is not that of the data')
       :format(other_starts(r), suspect, robust))
 end
@@ -150,8 +211,41 @@ local function common(r, known, out, say)
       say('The %g %% interval of %s is open %s: chi2 does not rise to the level before the bound.', 100 * v.level, name,
         v.low_open and v.high_open and 'on both sides' or v.low_open and 'below' or 'above')
     end
+    for _, side in ipairs { 'low', 'high' } do
+      if v and v[side .. '_lost'] then
+        say('The %s end of the %g %% interval of %s was not found: at %s chi2 is still below the level, and no fit '
+          .. 'beyond could be confirmed.', side == 'low' and 'lower' or 'upper', 100 * v.level, name, text(v[side]))
+      end
+    end
   end
   if #out.sentences == 0 then say('The data determine all %d free parameters.', n) end
+end
+
+local SAME = 0.5 -- deg: angles that no data tell apart
+
+--- The other value of phi0 that describes the data alike: cos(phi0 - phi) squared is even about an angle and about the
+--- one at 90 deg to it, so that angles which agree modulo 90 deg do not know the sign of their distance.
+---@param r table
+---@return number|nil within the bounds of phi0
+local function mirror(r)
+  local q, phi = nil, r.problem and r.problem.data and r.problem.data.phi
+  for _, one in ipairs(r.parameters) do if one.name == 'phi0' and one.state == 'free' then q = one end end
+  if not q or not phi then return nil end
+  for _, v in ipairs(phi) do if math.abs((v - phi[1] + 45) % 90 - 45) > SAME then return nil end end
+  local other = 2 * phi[1] - q.value
+  other = other + 180 * math.floor((q.value - other) / 180 + 0.5) -- phi0 and phi0 + 180 are the same flow
+  local away = math.abs(other - q.value)
+  if away < 2 * SAME or q.error and q.error < math.huge and away < q.error then return nil end
+  return other >= q.low and other <= q.high and other or nil
+end
+
+local function tell_mirror(r, known, out, say)
+  local other = not known.phi0 and mirror(r)
+  if not other then return end
+  out.doubt, out.level = true, out.level == 'determined' and 'weak' or out.level
+  table.insert(out.weak, 'phi0')
+  say('The angles agree modulo 90 deg, so phi0 = %s and phi0 = %s describe the data alike; measure at an angle '
+    .. 'between, or give bounds on one side (--bounds phi0=LOW:HIGH).', text(r.values.phi0), text(other))
 end
 
 --- Sentences on a result.
@@ -167,6 +261,8 @@ function M.of(r)
   local scale = (r.absolute_sigma or r.loss ~= 'linear') and 1 or math.sqrt(r.reduced_chi2)
   tell_angles(r, out, say)
   tell_misfit(r, out, say)
+  tell_search(r, out, say)
+  tell_noise(r, out, say)
   for k = 1, n do
     local v = s.vectors[k]
     local none = s.values[k] < s.values[n] / 1e12
@@ -226,6 +322,7 @@ function M.of(r)
       end
     end
   end
+  tell_mirror(r, known, out, say)
   common(r, known, out, say)
   return out
 end
@@ -240,6 +337,8 @@ function M.plain(r, note)
   local known, list = {}, {}
   tell_angles(r, out, say)
   tell_misfit(r, out, say)
+  tell_search(r, out, say)
+  tell_noise(r, out, say)
   for _, q in ipairs(r.parameters) do
     if q.state == 'free' and not (q.error and q.error < math.huge) then
       known[q.name] = true

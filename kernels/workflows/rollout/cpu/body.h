@@ -26,6 +26,11 @@ ENTRY(ro_state_f32);
 ENTRY(ro_state_f64);
 ENTRY(ro_power_f32);
 ENTRY(ro_power_f64);
+ENTRY(ro_flow_f32);
+ENTRY(ro_flow_f64);
+ENTRY(ro_cross_f32);
+ENTRY(ro_cross_f64);
 int64_t MCK(ro_state_work)(int64_t g);
+int64_t MCK(ro_cross_work)(int64_t channels, int64_t n);
 
 #endif

@@ -22,8 +22,8 @@ int64_t MCK(ro_state_work)(int64_t g)
 
 typedef int32_t bits_f32 __attribute__((vector_size(32)));
 typedef int64_t bits_f64 __attribute__((vector_size(64)));
-#define all_but_sign_f32 0x7fffffff
-#define all_but_sign_f64 0x7fffffffffffffff
+static const int32_t all_but_sign_f32 = INT32_MAX;
+static const int64_t all_but_sign_f64 = INT64_MAX;
 
 #include "f32.h"
 #include "state_body.h"

@@ -9,11 +9,10 @@
  * difference comes from tables of its two times, the exponential from two factors that are at most
  * 1. The floor of g1 at 1e-10 is left out: what it changes is below the rounding of the offset. */
 #include "body.h"
+#include "../device/rates.h"
 
 #include <math.h>
 #include <string.h>
-
-#define NEAR 0.25 /* below it S and S' come from series: the closed forms lose digits */
 
 /* What a pair of times needs, the same for all angles. */
 typedef struct pair {
@@ -69,7 +68,7 @@ MC_INLINE void sinc(const job *b, const pair *p, int64_t f, const double *sj, co
     const double *angle = b->a->tables.angle;
     const int64_t F = b->F;
     const double k = angle[XPCS_K * F + f], size = k < 0 ? -k : k;
-    if (size * p->most < NEAR) {
+    if (size * p->most < XPCS_NEAR) {
         series(mul(p->B, set(k)), S, D);
         return;
     }
@@ -78,11 +77,11 @@ MC_INLINE void sinc(const job *b, const pair *p, int64_t f, const double *sj, co
     const vec rx = mul(p->R, at(angle, F, XPCS_RK, f));
     *S = mul(s, rx);
     *D = mul(sub(co, *S), rx);
-    if (!(size * p->least >= NEAR)) {
+    if (!(size * p->least >= XPCS_NEAR)) {
         vec T, U, x = mul(p->B, set(k));
         series(x, &T, &U);
-        *S = pick(x, set(NEAR), T, *S);
-        *D = pick(x, set(NEAR), U, *D);
+        *S = pick(x, set(XPCS_NEAR), T, *S);
+        *D = pick(x, set(XPCS_NEAR), U, *D);
     }
 }
 
@@ -243,33 +242,13 @@ static void losses(int loss, int64_t n, const double *MC_RESTRICT z, double *MC_
                    double *MC_RESTRICT slope, double *MC_RESTRICT curve)
 {
     if (loss == XPCS_SOFT_L1) {
-        for (int64_t i = 0; i < n; i++) {
-            const double t = mck_sqrt_f64(1 + z[i]), d = 1 / t;
-            rho[i] = 2 * (z[i] / (1 + t));
-            slope[i] = d;
-            curve[i] = d * d * d; /* d - z d^3 */
-        }
+        for (int64_t i = 0; i < n; i++) rho[i] = xpcs_soft_l1(z[i], slope + i, curve + i);
     } else if (loss == XPCS_HUBER) {
-        for (int64_t i = 0; i < n; i++) {
-            const double t = mck_sqrt_f64(z[i] > 1 ? z[i] : 1);
-            rho[i] = z[i] > 1 ? 2 * t - 1 : z[i];
-            slope[i] = 1 / t;
-            curve[i] = z[i] > 1 ? 0 : 1;
-        }
+        for (int64_t i = 0; i < n; i++) rho[i] = xpcs_huber(z[i], slope + i, curve + i);
     } else if (loss == XPCS_CAUCHY) {
-        for (int64_t i = 0; i < n; i++) {
-            const double d = 1 / (1 + z[i]);
-            rho[i] = mck_log1p_f64(z[i]);
-            slope[i] = d;
-            curve[i] = d * d * (1 - z[i]);
-        }
+        for (int64_t i = 0; i < n; i++) rho[i] = xpcs_cauchy(z[i], slope + i, curve + i);
     } else {
-        for (int64_t i = 0; i < n; i++) {
-            const double d = 1 / (1 + z[i] * z[i]);
-            rho[i] = mck_atan_f64(z[i]);
-            slope[i] = d;
-            curve[i] = d * d * (1 - 3 * z[i] * z[i]);
-        }
+        for (int64_t i = 0; i < n; i++) rho[i] = xpcs_arctan(z[i], slope + i, curve + i);
     }
 }
 
@@ -335,7 +314,7 @@ MC_INLINE void vector(const job *b, const pair *p, const vec *d, int64_t place, 
             const point q = {ld(o + f * VL), ld(g + f * VL), ld(fb + f * VL), ld(r + f * VL)};
             add_angle(b, &s, &q, f, 0);
             if (b->scaling == XPCS_EACH)
-                add_scaling(b, acc + (XPCS_SCALING + XPCS_BLOCK * f) * XPCS_G, &q, d);
+                add_scaling(b, acc + (XPCS_SCALING + XPCS_SECTION * f) * XPCS_G, &q, d);
         }
     } else {
         for (int64_t f = 0; f < F; f++) {
@@ -343,7 +322,7 @@ MC_INLINE void vector(const job *b, const pair *p, const vec *d, int64_t place, 
             const point q = evaluate(b, p, f, place + k, sj + k, cj + k, single, masked);
             add_angle(b, &s, &q, f, 1);
             if (b->scaling == XPCS_EACH)
-                add_scaling(b, acc + (XPCS_SCALING + XPCS_BLOCK * f) * XPCS_G, &q, d);
+                add_scaling(b, acc + (XPCS_SCALING + XPCS_SECTION * f) * XPCS_G, &q, d);
         }
     }
     add_pair(b, acc, &s, d);
@@ -501,12 +480,12 @@ static void finish(const mck_xpcs_model *m, double *s)
         }
 }
 
-/* The same for the blocks of angles, whose columns of G lack the angle's K and PHI as well. */
+/* The same for the sections of angles, whose columns of G lack the angle's K and PHI as well. */
 static void finish_angles(const mck_xpcs_pass *a, double *s)
 {
     const int64_t F = a->model->F;
     const double *angle = a->tables.angle;
-    for (int64_t f = 0; f < F; f++, s += XPCS_BLOCK)
+    for (int64_t f = 0; f < F; f++, s += XPCS_SECTION)
         for (int k = 0; k < XPCS_P; k++) {
             const double v =
                 angle[XPCS_C1 * F + f] *

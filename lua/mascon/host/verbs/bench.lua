@@ -3,6 +3,7 @@
 -- PART is `ops`, or a workflow with a file bench.lua (about, cases); without one, ops alone. Every case runs on the CPU
 -- and, where there is one, on the card, or on the device that is named. Prints medians; what a device has no form for
 -- is said in a line.
+local check = require 'mascon.core.check'
 local host = require 'mascon.host'
 
 local M = {}
@@ -107,7 +108,7 @@ local function measure(mc, part, cases, devices, seconds)
         return mc.scope(function() return median(c.make(mc, device), wait, seconds) end)
       end)
       if not ok then
-        if tostring(t):find 'interrupted' then error(t, 0) end
+        if check.stopped(t) then error(t, 0) end
         say('%-28s %s', c.name, tostring(t):gsub('\n.*', ''))
       else
         if c.limit then limit = c.bytes / t end

@@ -1,9 +1,10 @@
 -- fuse.lua - layers as one: an activation behind a product, a batch norm folded into a convolution, a layer norm folded
--- into the linear layer behind it.
+-- into the linear layer behind it, and fusions that users register.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'
 local compile = require 'mascon.compile'
+local patterns = require 'mascon.compile.patterns'
 local recording = require 'mascon.graph.recording'
 local module = require 'mascon.nn.module'
 local activation = require 'mascon.nn.layer.activation'
@@ -112,6 +113,33 @@ function M.fuse_layernorm_linear(x, weight, opts)
     last = last and last + b or b
   end
   return last and y + last or y
+end
+
+--- Registers a fusion: where a compiled function has this row of ops, `replace` does their work.
+---
+--- In a row each op makes an operand of the next, and nobody else reads it. f:graph { pass = 'patterns', when =
+--- 'before' } prints the ops of a function f as rows of the op table; an op may also be { 'subtract', at = 2 }, with
+--- the place of the operand that the op before it makes. Where patterns overlap, the longer goes first, then the one
+--- nearer to the end. Gradients are part of compiled functions, and their ops are found as well. f:explain() says what
+--- was found. Functions that were compiled before keep their form, and the first call of a form runs the function
+--- itself.
+---@param name string a pattern of the same name goes
+---@param ops table names of ops in their order
+---@param replace function of the operands of the first op, then of the other operands of the second, and so on; its
+---   result has the dtype and shape of the last op's
+---@param opts? table when: a function of { dtype =, shape = } for each operand, false where the ops stay · check
+---   (true): at the first sight of a form both are computed on random numbers, and have to agree (1e-10 of the largest
+---   number in f64, 1e-4 in f32)
+---@return function remove takes the pattern away again
+--- Errors: names that are no ops; when a function is compiled: a result of another form, other numbers.
+---     local f = mc.compile(function(x) return mc.log(mc.exp(x) + 1) end)
+---     local function softplus(x) return mc.nn.softplus(x) end
+---     local remove = mc.nn.register_pattern('softplus', { 'exp', 'add', 'log' }, softplus)
+---     local _, y = f(mc.tensor{ 2 }), f(mc.tensor{ 800 })
+---     remove()
+---     y  --> f64[1]@cpu { 800 }
+function M.register_pattern(name, ops, replace, opts)
+  return (patterns.register('nn.register_pattern', name, ops, replace, opts))
 end
 
 return M

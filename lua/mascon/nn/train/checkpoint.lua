@@ -77,8 +77,8 @@ local function careful(folder, name, count, tensors, facts)
   local path = folder .. '/' .. name
   local ok, why = pcall(M.write, path, tensors, facts)
   if ok then return path end
+  if check.stopped(why) then error(why, 0) end
   why = tostring(why)
-  if why:find 'interrupted' or why:find 'terminated' then error(why, 0) end
   local there = M.list(folder)
   local last = there[#there]
   error(('nn.Trainer: the checkpoint of step %d cannot be written: %s; %s'):format(count, why,

@@ -9,7 +9,7 @@ local text = require 'mascon.base.text'
 local clock = lib.clock_seconds
 local M = {}
 
-local STEPS = 8 -- that are made
+local STEPS, SECONDS, ENOUGH = 8, 10, 4 -- that are made; those in which more are, until so many collections
 
 ---@class mascon.TrainingPlan
 ---@field parameters number bytes, frozen ones and buffers included
@@ -78,13 +78,22 @@ function M.of(trainer)
   lib.C.mc_memory_reset_peak()
   local ceiling = tonumber(lib.memory_stats().soft_ceiling)
   local function peak() return tonumber(lib.memory_stats().peak) end
+  local drawn = 0
   local function whole_step()
-    local t = clock()
-    for _ = 1, o.accumulate do step(batch) end
-    return clock() - t
+    local seconds = 0
+    for _ = 1, o.accumulate do
+      batch = o.train:at(1, drawn % o.train.batches + 1)
+      drawn = drawn + 1
+      local t = clock()
+      step(batch)
+      seconds = seconds + clock() - t
+    end
+    return seconds
   end
+  local function live() return tonumber(lib.memory_stats().live) end
   whole_step()
   self.first = peak()
+  local left = live()
   self.seconds = math.huge
   for k = 2, math.min(STEPS, self.steps) do -- the least of them: the second may compile
     local t = whole_step()
@@ -92,7 +101,26 @@ function M.of(trainer)
   end
   if self.steps == 1 then self.seconds = 0 end
   self.seconds = self.seconds + loading * o.accumulate
-  self.arena = step:arena()
+  -- what steps replace waits for the collector: steps until it has come show the peak, else it is what would wait
+  local made, start, collections = math.min(STEPS, self.steps), clock(), 0
+  local canary = setmetatable({ {} }, { __mode = 'v' }) -- is gone after a collection
+  while made < self.steps and collections < ENOUGH and clock() - start < SECONDS do
+    whole_step()
+    made = made + 1
+    if not canary[1] then collections, canary[1] = collections + 1, {} end
+  end
+  self.peak, self.arena = peak(), step:arena()
+  -- what the first step left behind may still wait when the second takes its arena
+  if self.steps > 1 then self.peak = math.max(self.peak, left + self.arena) end
+  if made < self.steps and collections < ENOUGH then
+    collectgarbage()
+    collectgarbage()
+    lib.C.mc_memory_reset_peak()
+    local before = live()
+    whole_step()
+    local after = live()
+    self.peak = math.max(self.peak, before + peak() - after + math.min((after - before) * self.steps, ceiling))
+  end
   local evaluations = o.epochs or math.ceil(self.steps * o.accumulate / o.train.batches)
   self.total = self.seconds * self.steps
   if o.valid then
@@ -101,9 +129,7 @@ function M.of(trainer)
     trainer:evaluate(few(o.valid, 2))
     self.total = self.total + (clock() - t) / math.min(2, o.valid.batches) * o.valid.batches * evaluations
   end
-  -- what steps replace waits for the collector, which comes when so many bytes are new
-  local waiting = (self.gradients + self.state + self.averages + self.batch) * self.steps
-  self.peak = math.max(peak(), self.first + math.min(waiting, ceiling))
+  self.peak = math.max(self.peak, peak())
   return self
 end
 

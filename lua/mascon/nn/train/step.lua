@@ -10,6 +10,7 @@ local compile = require 'mascon.compile'
 local transform = require 'mascon.transform'
 local optim = require 'mascon.optim'
 local random = require 'mascon.random'
+local keys = require 'mascon.random.key'
 local module = require 'mascon.nn.module'
 local anomaly = require 'mascon.nn.train.anomaly'
 local autocast = require 'mascon.nn.train.autocast'
@@ -113,7 +114,7 @@ local function gradients(self)
     local value, weight = loss_of(results)
     if weight == nil then weight = 1 end
     if not is(weight) then weight = op.from_table(weight) end
-    return value, methods.to(weight, value.dtype), after
+    return value, methods.to(weight, { dtype = value.dtype, device = value.device }), after
   end
   self.forward = forward
   if self.options.amp then forward = autocast.autocast(forward, self.options.amp) end
@@ -130,11 +131,17 @@ local function gradients(self)
   end
 end
 
+--- A tensor on the device of some others.
+local function beside(others, t)
+  local _, other = next(others)
+  return other and methods.to(t, { device = other.device }) or t
+end
+
 --- New parameters, states and averages from gradients.
 local function update(self, params, states, ema, g, count, factor)
   local norm
   if self.options.clip then g, norm = optim.clip_norm(g, self.options.clip)
-  else norm = (self.options.norm or self.scaler) and optim.global_norm(g) or op.from_table(0) end
+  else norm = (self.options.norm or self.scaler) and optim.global_norm(g) or beside(g, op.from_table(0)) end
   local new, after = {}, {}
   for i, group in ipairs(self.groups) do
     local lr
@@ -149,11 +156,11 @@ local function update(self, params, states, ema, g, count, factor)
   end
   local averages
   if ema then
-    local share = F.minimum((count + 1) / (count + 10), self.options.ema)
+    local share = (count + 1) / (count + 10)
+    share = is(share) and F.minimum(share, self.options.ema) or math.min(share, self.options.ema)
     averages = {}
     for k, v in pairs(ema) do
-      local s = methods.to(share, tensor.kind[v.dtype] == 'f' and v.dtype or 'f32')
-      averages[k] = F.lerp(new[k], v, s)
+      averages[k] = F.lerp(new[k], v, share)
     end
   end
   return new, after, averages, norm
@@ -271,7 +278,8 @@ local function nothing(params)
     sums.grads[k] = v * 0
     if v.dtype == 'f64' then dtype = 'f64' end
   end
-  sums.total, sums.loss = methods.to(zero, dtype), methods.to(zero, dtype)
+  zero = beside(params, methods.to(zero, dtype))
+  sums.total, sums.loss = zero, zero
   return sums
 end
 
@@ -290,6 +298,8 @@ meta.__call = function(self, batch)
   local net, many = self.net, self.options.accumulate
   local params, frozen, buffers = net:parameters(), net:frozen(), net:buffers()
   local key = self.key:fold_in(self.count * many + self.pending)
+  local words = beside(params, key:words())
+  if words.device ~= 'cpu' then key = keys.of(words) end
   local scale, factor = self.scaler and self.scaler.value, self.plateau and self.plateau.rate
   local value, norm, new, after, states, averages
   if many == 1 then
@@ -317,7 +327,7 @@ meta.__call = function(self, batch)
     commit(self, { buffers = {}, count = self.count + 1, pending = 0 })
   end
   local overflow = self.scaler and not good and finite(loss) and self.scaler:can_fall() or nil
-  if self.scaler then self.scaler:update(good) end
+  if self.scaler then self.scaler:update(good, size) end
   local found
   if not good and not overflow and self.options.anomaly and not self.searched then
     self.searched = true -- once: with steps that are left out it may happen often
@@ -404,7 +414,7 @@ function Step:restore(tensors, numbers)
   self.count, self.pending = numbers.count, numbers.pending
   if self.scaler and numbers.scaler then self.scaler:restore(numbers.scaler) end
   if self.plateau and numbers.plateau then self.plateau:restore(numbers.plateau) end
-  self.key = require('mascon.random.key').new(numbers.key[1], numbers.key[2])
+  self.key = keys.new(numbers.key[1], numbers.key[2])
   return self
 end
 

@@ -416,7 +416,7 @@ local function trained(self)
   if bar then bar:update(self:done()) end
   local ok, why = pcall(loop, self, bar)
   if bar then bar:done() end
-  local stopped = not ok and (tostring(why):find 'interrupted' or tostring(why):find 'terminated')
+  local stopped = not ok and check.stopped(why)
   if o.folder and (ok or stopped) and (self.saved ~= self:done() or stopped) then self:save() end
   if not ok then error(why, 0) end
   if o.folder then require('mascon.nn.train.report').write(self) end

@@ -13,7 +13,18 @@ local parameters = require 'mascon.optim.parameters'
 local error = check.error
 local is, methods, F = tensor.is, tensor.methods, op.functions
 local M = {}
-local add, sub, mul, div = F.add, F.subtract, F.multiply, F.divide
+
+--- Arithmetic that leaves numbers numbers: a tensor made of them would lie on the host, wherever the parameters are.
+local function of_both(f, plain)
+  return function(a, b)
+    if type(a) == 'number' and type(b) == 'number' then return plain(a, b) end
+    return f(a, b)
+  end
+end
+local add = of_both(F.add, function(a, b) return a + b end)
+local sub = of_both(F.subtract, function(a, b) return a - b end)
+local mul = of_both(F.multiply, function(a, b) return a * b end)
+local div = of_both(F.divide, function(a, b) return a / b end)
 
 --- dtype of the arithmetic on a parameter.
 local function work(fname, p, path)
@@ -24,7 +35,16 @@ local function work(fname, p, path)
   return (p.dtype == 'f64') and 'f64' or 'f32'
 end
 
-local function zeros(shape, dtype, value) return tensor.empty('optim', shape, dtype, 4):fill_(value or 0) end
+--- A tensor like the parameter p, beside it, full of one value.
+local function full(p, dtype, value)
+  return methods.to(tensor.empty('optim', p.shape, dtype, 4):fill_(value or 0), { device = p.device })
+end
+
+--- The number of steps made so far: none, where the parameters are.
+local function no_steps(leaves)
+  local t = op.from_table(0)
+  return leaves[1] and methods.to(t, { device = leaves[1].device }) or t
+end
 
 ---@class mascon.Optimizer
 ---@field init fun(params): table the state before the first step
@@ -62,11 +82,11 @@ local function optimizer(name, rule, opts, spec)
 
   function self.init(params)
     local leaves, paths = parameters.leaves(fname, 'params', params)
-    local state = { step = op.from_table(0) }
+    local state = { step = no_steps(leaves) }
     for _, slot in ipairs(slots) do
       local list = {}
       for i, p in ipairs(leaves) do
-        list[i] = zeros(p.shape, work(fname, p, paths[i]), rule.start and rule.start(o, slot))
+        list[i] = full(p, work(fname, p, paths[i]), rule.start and rule.start(o, slot))
       end
       state[slot] = parameters.build(params, list)
     end
@@ -417,8 +437,8 @@ function M.lookahead(inner, opts)
   function self.around(other) return M.lookahead(other, o) end
   self.inner = inner
   function self.init(params)
-    return { step = op.from_table(0), inner = inner.init(params), slow = parameters.map(fname, 'params', params,
-      methods.copy) }
+    return { step = no_steps((parameters.leaves(fname, 'params', params))), inner = inner.init(params),
+      slow = parameters.map(fname, 'params', params, methods.copy) }
   end
   function self.update(params, grads, state, lr)
     if type(state) ~= 'table' or state.slow == nil then

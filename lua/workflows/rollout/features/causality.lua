@@ -2,7 +2,8 @@
 --
 -- Source: specification of rollouts, 2.10.
 local mc = require 'mascon'
-local spatial = require 'workflows.rollout.features.spatial'
+local workflow = require 'mascon.base.workflow'
+workflow.native 'rollout' -- the op ro_flow
 local M = {}
 
 M.NAMES = { 'asymmetry_mean_lag_1', 'asymmetry_max_lag_1', 'asymmetry_mean_lag_2', 'asymmetry_max_lag_2',
@@ -11,19 +12,11 @@ M.NAMES = { 'asymmetry_mean_lag_1', 'asymmetry_max_lag_1', 'asymmetry_mean_lag_2
     'irreversibility', 'irreversibility_index',
   'flow_magnitude', 'flow_anisotropy' }
 
---- Correlation over pixels of two states [R, G, G]: covariance over n, spreads over n - 1.
-local function correlation(a, b)
-  local R = a.shape[1]
-  a, b = a:reshape(R, -1), b:reshape(R, -1)
-  a, b = a - a:mean(2, { keepdim = true }), b - b:mean(2, { keepdim = true })
-  return (a * b):mean(2) / (a:std(2, { correction = 1 }) * b:std(2, { correction = 1 }) + 1e-8)
-end
-
---- Flow of states x towards the next ones y, [R, G, G] each: magnitude and anisotropy [R].
+--- Flow of states x towards the next ones y, [R, G, G] each: magnitude and anisotropy [R]. The correlations of central
+--- differences with y: covariance over n, spreads over n - 1.
 function M.flow(x, y)
-  local gx, gy = spatial.gradients(x)
-  local fx, fy = correlation(gx, y), correlation(gy, y)
-  return (fx * fx + fy * fy + 1e-8):sqrt(), fx:abs() / (fy:abs() + 1e-8)
+  local all = workflow.call('ro_flow', { x:contiguous(), y:contiguous() }, {}, 1)[1]
+  return all[{ mc.all, 1 }], all[{ mc.all, 2 }]
 end
 
 --- Columns of series m [M, C, T] and of the flow averaged over time (magnitude, anisotropy [M, C]): [M, C, 14].

@@ -12,13 +12,6 @@ M.NAMES = { 'mean', 'variance', 'std', 'skewness', 'kurtosis', 'min', 'max', 'ra
     'gradient_x_mean', 'gradient_y_mean',
   'gradient_anisotropy', 'laplacian_mean', 'laplacian_std', 'laplacian_energy' }
 
---- Central differences along x (columns) and y (rows), x [R, H, W].
-function M.gradients(x)
-  local gx = (mc.roll(x, -1, 3) - mc.roll(x, 1, 3)) * 0.5
-  local gy = (mc.roll(x, -1, 2) - mc.roll(x, 1, 2)) * 0.5
-  return gx, gy
-end
-
 --- The fused pass: for fields x [R, G, G] their 24 columns, the 15 norms of drift.state, mean, energy and variance.
 ---@return mascon.Tensor columns [R, 24]
 ---@return mascon.Tensor norms [R, 15]

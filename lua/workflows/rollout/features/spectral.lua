@@ -49,7 +49,7 @@ function M.columns(x)
   local R, G = x.shape[1], x.shape[2]
   local p = plan_for(G)
   local s = mc.fft.rfftn(x, { axes = { -2, -1 }, norm = 'ortho' })
-  local P = (mc.real(s) ^ 2 + mc.imag(s) ^ 2):reshape(R, -1)
+  local P = (mc.square(mc.real(s)) + mc.square(mc.imag(s))):reshape(R, -1)
   return workflow.call('ro_power', { P, mc.sort(P, 2), p.kx, p.ky, p.band, p.ratio }, { grid = G }, 1)[1]
 end
 

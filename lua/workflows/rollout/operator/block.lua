@@ -49,8 +49,9 @@ end
 ---@param composed? boolean
 ---@param keep? boolean free does nothing
 ---@param several? integer operators whose states stand one after the other, with weights [operators, ...] (1)
+---@param direct? boolean convolutions are sums as they are written, never by tiles
 ---@return table
-function M.kit(arch, composed, keep, several)
+function M.kit(arch, composed, keep, several, direct)
   local kit = {}
   local usual = arch.activation == 'gelu' and arch.gelu == 'tanh' and 'gelu_tanh' or arch.activation
   local function stored(z)
@@ -62,12 +63,16 @@ function M.kit(arch, composed, keep, several)
   function kit.conv(h, layer, p)
     local wide = h:to(p.w.dtype)
     local B, C, H, W = h.shape[1], h.shape[2], h.shape[3], h.shape[4]
-    local x = several and several > 1 and wide:reshape(several, B / several, C, H, W) or wide
+    local grouped = several and several > 1
+    local x = grouped and wide:reshape(several, B / several, C, H, W) or wide
     local y = mc.nn.conv2d(x, p.w, { bias = p.b, padding = math.floor(layer.k / 2), stride = layer.stride or 1,
-      padding_mode = arch.padding_mode })
+      padding_mode = arch.padding_mode, direct = direct })
     if wide.dtype ~= h.dtype then kit.free(wide) end
-    if several and several > 1 then y = y:reshape(B, y.shape[3], y.shape[4], y.shape[5]) end
-    return y
+    if not grouped then return y end
+    local flat = y:reshape(B, y.shape[3], y.shape[4], y.shape[5])
+    kit.free(x) -- the views, or they would keep what the next layers can use again
+    kit.free(y)
+    return flat
   end
   if composed then
     function kit.finish(y, skip, norm, activation)

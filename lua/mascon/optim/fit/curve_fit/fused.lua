@@ -4,6 +4,7 @@
 -- their products are summed; units are joined in a fixed tree. Units are cut by the number of the observation, so the
 -- sums depend neither on chunks nor on blocks. The normal matrix, scaled to a unit diagonal, serves while its condition
 -- is below GOOD; above it squares too many digits away, and the caller factorises the columns themselves.
+local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'
 local tensor = require 'mascon.core.tensor'
 local create = require 'mascon.array.create'
@@ -125,7 +126,7 @@ local function products(k)
         run = compiled
         return sums
       end
-      if tostring(sums):find 'interrupted' or tostring(sums):find 'terminated' then error(sums, 0) end
+      if check.stopped(sums) then error(sums, 0) end
       run = plain
     end
     return run(R)
@@ -185,7 +186,7 @@ function Fused:choose(args, piece)
     local a, b = rows(unpack(few, 1, n + 3)), forward(unpack(few, 1, n + 3))
     return F.isclose(a, b, { rtol = 1e-9, atol = 0, equal_nan = true }):all() and rows
   end)
-  if not fine and (tostring(back):find 'interrupted' or tostring(back):find 'terminated') then error(back, 0) end
+  if not fine and check.stopped(back) then error(back, 0) end
   return fine and back or forward
 end
 

@@ -62,8 +62,9 @@ OPTS.diff_step = nil
 --- success, rank, derivatives (how they were taken); methods predict(x), band(x, opts), profile(name, opts),
 --- report(). Printed, it is a report. Directions without information give
 --- infinite standard errors and a note. Under a robust loss the covariance is H^-1 B H^-1 n / dof, H the curvature of
---- the cost, B the sum of squared gradients of the points: it holds for any distribution of the noise and takes no part
---- of absolute_sigma. Profiles divide the rise of the cost by its ratio to H^-1.
+--- the cost without second derivatives of the model, B the sum of squared gradients of the points: it holds for any
+--- distribution of the noise and takes no part of absolute_sigma. Profiles divide the rise of the cost by its ratio to
+--- H^-1.
 --- Errors: a start outside its bounds, names that are no parameters, shapes that do not fit, NaN, a model that writes
 --- into its argument.
 --- Source: SciPy optimize.curve_fit, for the meaning of sigma; lmfit, for the report.

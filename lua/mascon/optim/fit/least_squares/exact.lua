@@ -2,6 +2,7 @@
 --
 -- Makes the choice between them and differences where the user leaves it open: recording costs some milliseconds,
 -- which pays where one evaluation takes long, and only functions of tensors alone can be recorded.
+local check = require 'mascon.core.check'
 local M = {}
 
 --- Residuals from which derivatives are taken from the function itself (recording costs about as much as 50 evaluations
@@ -20,7 +21,7 @@ end
 function M.attempt(run)
   local fine, result = pcall(run) -- whether a function can be recorded is known by recording it
   if fine then return result end
-  if tostring(result):find 'interrupted' or tostring(result):find 'terminated' then error(result, 0) end
+  if check.stopped(result) then error(result, 0) end
 end
 
 return M

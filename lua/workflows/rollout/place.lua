@@ -1,0 +1,43 @@
+-- place.lua - the device that operators run on.
+--
+-- Weights and states live there; fields, noise and features are made on the processor, so that the numbers drawn and
+-- the definitions of the columns are the same everywhere.
+local mc = require 'mascon'
+local check = require 'mascon.core.check'
+local error = check.error
+local M = {}
+
+--- Whether a text names a device: cpu, auto, gpu, cuda, cuda:0, opencl:0.
+function M.is_name(name)
+  return type(name) == 'string' and (name == 'cpu' or name == 'auto' or name == 'gpu' or name == 'cuda'
+    or name:find '^%l+:%d+$' ~= nil)
+end
+
+--- The device that a word of a configuration means; a card of CUDA that is not there is the processor, with a warning.
+---@param name string
+---@return string device
+---@return string? warning
+function M.of(name)
+  if name == 'auto' then return (mc.choose_device()) end
+  local ok, found = pcall(mc.choose_device, name == 'cuda' and 'cuda:0' or name)
+  if ok then return found end
+  local why = tostring(found):match '^[^\n]*':gsub('^.-choose_device: ', '')
+  if not name:find '^cuda' then error(('simulation.device is %s: %s'):format(name, why), 0) end
+  return 'cpu', ('simulation.device is %s, which is not there: computed on the processor (%s)'):format(name, why)
+end
+
+--- Weights of operator.weights on a device.
+function M.weights(list, device)
+  if device == 'cpu' or type(list) ~= 'table' then return list end
+  local out = {}
+  for i, w in ipairs(list) do
+    out[i] = {}
+    for k, t in pairs(w) do
+      out[i][k] = mc.keep(t:to(device))
+      t:release()
+    end
+  end
+  return out
+end
+
+return M

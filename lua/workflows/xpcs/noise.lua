@@ -1,0 +1,195 @@
+-- noise.lua - what residuals tell of the noise: whether pairs of times that share a frame are correlated, as those of
+-- speckle are, errors of a fit that hold then, and the scatter of each angle.
+--
+-- With u the deviation of a pixel's intensity from its mean, C2 - 1 is the mean of u_i u_j over the pixels, less what
+-- the division by the mean intensities takes. For normal u of covariance c (contrast g1^2, and d on the diagonal, which
+-- holds the noise of counting), a sum w_ij C2_ij over pairs has the variance (tr(W c W c) / 2 + m c m) / P, m the row
+-- sums of W c_ij over i other than j: products of n x n matrices. Residuals give d and the number of pixels P of each
+-- angle: by their squares and by the sums of the products of those that share a frame, which are 0 for independent
+-- noise. Of more than MOST times every k-th is looked at.
+--
+-- Source: Isserlis, On a formula for the product-moment coefficient of any order of a normal frequency distribution,
+-- 1918; Huber, Robust statistics, 1981, section 7.6.
+local mc = require 'mascon'
+local covariance = require 'workflows.xpcs.covariance'
+local model = require 'workflows.xpcs.model'
+local M = {}
+
+local MOST, LEAST = 160, 8 -- times
+local CERTAIN = 5 -- standard deviations, under independent noise
+local UNEQUAL = 1.2 -- ratio of scatters that matters
+
+--- Residuals over sigma and what they weigh, of every k-th time of an angle: symmetric, 0 on the diagonal and where
+--- points are masked.
+local function residuals(p, about, f, k)
+  local y = p.data:thin(f, k)
+  local m = y.shape[1]
+  local there = mc.logical_and(mc.isfinite(y), mc.eq(mc.eye(m), 0))
+  about.step = k
+  local g1, columns = model.g1(about, p.data.phi[f], true)
+  local g2, contrast, w = g1 * g1, about.contrast[f], 1 / p.sigma[f]
+  local c = mc.where(there, g2 * contrast, 0)
+  local x = mc.where(there, (mc.where(there, y, 0) - g2 * contrast - about.offset[f]) * w, 0)
+  return x, there:to 'f64', c, g2, columns, contrast, w
+end
+
+--- Sums of an angle: of squares, of products that share a frame, what these are expected to be, and counts.
+local function sums_of(x, there, c)
+  local rows = mc.sum(x, 2)
+  local squares = mc.sum(x * x):item()
+  local row_c, count = mc.sum(c, 2), mc.sum(there, 2)
+  return { squares = squares, products = mc.sum(rows * rows):item() - squares, count = mc.sum(there):item(),
+    shared = mc.sum(mc.matmul(there, c) * there):item(),
+    rest = mc.sum(row_c * row_c):item() - mc.sum(c * c):item(), own = mc.sum(c * c):item(),
+    chances = mc.sum(count * (count - 1)):item() / 2 }
+end
+
+--- The spread of the sums of columns times residuals of an angle, [2 + P, 2 + P].
+local function spread_of(there, c, g2, columns, contrast, w, d, pixels, k)
+  local list = { g2 * w, there * w }
+  for a = 1, #columns do list[2 + a] = columns[a] * (contrast * w) end
+  local m, eye = c.shape[1], mc.eye(c.shape[1])
+  -- blocks of k x k pairs, of which those on the diagonal hold k (k - 1)
+  local inside = there * k ^ 2 + eye * (k * (k - 1))
+  for a = 1, #list do list[a] = list[a] * inside end
+  local W = mc.stack(list, 1)
+  local rows = mc.sum(W * (c + eye * contrast), 3)
+  c = c + eye * ((d + (k - 1) * contrast) / k)
+  local Wc = mc.matmul(W, c)
+  local A = #list
+  local trace = mc.matmul(Wc:reshape(A, m * m), Wc.mT:contiguous():reshape(A, m * m).mT)
+  return ((trace * 0.5 + mc.matmul(mc.matmul(rows, c), rows.mT)) * (1 / pixels)):totable()
+end
+
+--- By how much the spread S of the sums of contrast and offset exceeds that of independent noise of variance s2.
+local function excess(S, g2, there, w, s2, k)
+  local half = 0.5 * k ^ 2 * w * w
+  local cc, co, oo = mc.sum(g2 * g2 * there):item() * half, mc.sum(g2 * there):item() * half,
+    mc.sum(there):item() * half
+  local det = cc * oo - co * co
+  if not (det > 1e-9 * cc * oo) then return 1 end
+  return (oo * S[1][1] - 2 * co * S[1][2] + cc * S[2][2]) / det / 2 / s2
+end
+
+--- The inverse of a normal matrix without the combinations that are not determined.
+---@param spectrum table of covariance.of
+---@return number[][]
+local function within(spectrum)
+  local s, out = spectrum, {}
+  local n = #s.values
+  for i = 1, n do
+    out[i] = {}
+    for j = 1, n do
+      local sum = 0
+      for k = 1, n do
+        if s.values[k] >= s.values[n] / covariance.LIMIT then
+          sum = sum + s.vectors[k][i] * s.vectors[k][j] / s.values[k]
+        end
+      end
+      out[i][j] = s.norms[i] > 0 and s.norms[j] > 0 and sum / (s.norms[i] * s.norms[j]) or 0
+    end
+  end
+  return out
+end
+
+--- What residuals of a fit with the linear loss tell.
+---@param p mascon.xpcs.Problem
+---@param point table
+---@param spectrum table of covariance.of
+---@param lines? table of contrasts.of: residuals are those of the best contrast and offset of each angle
+---@return table|nil z: of the products, in standard deviations of independent noise; correlated; covariance that holds
+---  for correlated noise (infinite for what is not determined); lines: by how much chi2 falls more for a contrast and
+---  an offset of each angle than under independent noise; scatter: of each angle in units of its sigma; unequal
+function M.of(p, point, spectrum, lines)
+  local data = p.data
+  if p.loss ~= 'linear' or data.weight or data.weighted or data.n < LEAST or p.legacy_abs then return nil end
+  local contrast, offset, physics = p:split(p:full(point.x))
+  for _, one in ipairs(lines and lines.list or {}) do
+    contrast[one.angle], offset[one.angle] = one.best_contrast, one.best_offset
+  end
+  local about = { physics = physics, contrast = contrast, offset = offset, kd = p.kd, ks = p.ks, t = p.t }
+  local F, k = data.F, math.ceil(data.n / MOST)
+  local each, all = {}, { squares = 0, products = 0, count = 0, shared = 0, rest = 0, own = 0, chances = 0 }
+  for f = 1, F do
+    each[f] = mc.scope(function()
+      local x, there, c = residuals(p, about, f, k)
+      return sums_of(x, there, c)
+    end)
+    for key, v in pairs(each[f]) do all[key] = all[key] + v end
+  end
+  if not (all.squares > 0) then return nil end
+  local out = { scatter = {}, z = all.products * all.count / (2 * all.squares * math.sqrt(math.max(all.chances, 1))) }
+  local least, most = math.huge, 0
+  for f = 1, F do
+    local s = math.sqrt(each[f].squares / math.max(each[f].count, 1))
+    out.scatter[f] = s
+    s = s * p.sigma[f] / p.given_sigma[f] -- the shear may weigh angles otherwise, on purpose
+    least, most = math.min(least, s), math.max(most, s)
+  end
+  out.correlated = out.z > CERTAIN
+  -- half of the count are pairs: the logarithm of a scatter has the error 1 / sqrt(2 pairs)
+  out.unequal = most > UNEQUAL * least
+    and math.log(most / least) > CERTAIN * math.sqrt(2 * F / math.max(all.count, 1)) * (out.correlated and 3 or 1)
+  if not out.correlated then return out end
+  local share = all.products / all.squares
+  local root = all.shared ^ 2 - 4 * share * all.count * (share * all.own - all.rest)
+  local d = (all.shared + math.sqrt(math.max(root, 0))) / (2 * share * all.count)
+  local n, S = #p.free, nil
+  for f = 1, F do
+    local s = each[f]
+    local part = s.squares > 0 and mc.scope(function()
+      local _, there, c, g2, columns, contrast_f, w = residuals(p, about, f, k)
+      local own_d = math.max(d, contrast_f)
+      local pixels = (s.count * own_d ^ 2 + s.own) / s.squares -- of residuals over sigma
+      local mix = mc.tensor(covariance.mix(p, f))
+      local spread = spread_of(there, c, g2, columns, contrast_f, w, own_d, pixels, k)
+      out.lines = (out.lines or 0) + math.max(1, excess(spread, g2, there, w, s.squares / s.count, k)) / F
+      return mc.matmul(mc.matmul(mix, mc.tensor(spread)), mix.mT):totable()
+    end)
+    for i = 1, part and n or 0 do
+      S = S or {}
+      S[i] = S[i] or {}
+      for j = 1, n do S[i][j] = (S[i][j] or 0) + part[i][j] end
+    end
+  end
+  out.covariance = mc.scope(function()
+    local C = mc.tensor(within(spectrum))
+    return mc.matmul(mc.matmul(C, mc.tensor(S)), C):totable()
+  end)
+  local plain = spectrum.covariance
+  for i = 1, n do
+    for j = 1, n do if plain[i][j] ~= plain[i][j] then out.covariance[i][j] = 0 / 0 end end
+    if plain[i][i] == math.huge then out.covariance[i][i] = math.huge end
+  end
+  return out
+end
+
+local function text(v) return ('%.4g'):format(v) end
+
+--- What it means, in sentences.
+---@param r table result with noise
+---@return string[]
+function M.sentences(r)
+  local a, out = r.noise, {}
+  if a and a.correlated then
+    out[1] = ('Residuals of pairs that share a frame are correlated (by %.0f standard deviations of independent '
+      .. 'noise), as those of speckle are, or of what the model misses. '):format(a.z) .. (a.factor
+      and ('Standard errors are those of correlated noise, up to %.2g times those of independent noise, and may still '
+        .. 'be too small by a third; posteriors take it as independent.'):format(a.factor)
+      or 'Standard errors take them as independent and are too small.')
+  end
+  if a and a.unequal then
+    local list = {}
+    local low, high = math.huge, 0
+    for f, s in ipairs(a.scatter) do
+      s = s * r.sigma[f]
+      list[f], low, high = ('%.3g'):format(s), math.min(low, s), math.max(high, s)
+    end
+    out[#out + 1] = ('The angles scatter by different amounts, %s to %s, and the sigma of the fit does not: values and '
+      .. 'errors are worse than they need to be; give each angle its own (--sigma %s).'):format(text(low), text(high),
+      table.concat(list, ','))
+  end
+  return out
+end
+
+return M

@@ -1,0 +1,381 @@
+-- rollout_input_spec.lua - bad input of rollouts, line by line of their specification (1.6): words, exit status, and
+-- that nothing is written; filters and limits of operators, the plan.
+local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
+local mc = require 'mascon'
+local process, host = support.load 'process', require 'mascon.host'
+local rollout = mc.rollout
+local block = require 'workflows.rollout.operator.block'
+
+local PROGRAM = os.getenv 'MASCON' or host.exe
+local CONFIG = [[
+metadata: { name: bad }
+parameter_space:
+  architecture:
+    num_layers: { type: choice, choices: [2] }
+    base_channels: { type: choice, choices: [4] }
+    kernel_size: { type: choice, choices: [3] }
+    activation: { type: choice, choices: [gelu] }
+  stochastic: { noise_scale: { type: choice, choices: [0.01] }, noise_type: { type: choice, choices: [gaussian] } }
+  operator: { grid_size: { type: choice, choices: [8] }, normalization: { type: choice, choices: [instance] } }
+  evolution: { update_policy: { type: choice, choices: [residual] } }
+sampling: { total_samples: 2, batch_size: 2, strategy: random }
+simulation: { num_realizations: 2, num_timesteps: 6, input_generation: { method: structured } }
+dataset: { output_path: OUT }
+]]
+
+local folder
+local function path(name) return folder .. '/' .. name end
+local function configured(change, by)
+  local text = CONFIG:gsub('OUT', function() return path 'x.h5' end)
+  if change then
+    local n
+    text, n = text:gsub(change, by, 1)
+    assert(n == 1, change)
+  end
+  process.write(path 'c.yaml', text)
+end
+--- Runs the script: what stands on both outputs, the exit status.
+local function run(words, before, program)
+  local r = process.shell(('%s MASCON_PROGRESS=0 %s scripts/rollout.lua %s > %s 2> %s'):format(before or '',
+    process.quote(program or PROGRAM), words, path 'out', path 'err'))
+  return process.read(path 'out'), process.read(path 'err'), r.status
+end
+local function written()
+  local out = {}
+  for _, name in ipairs(process.list(folder)) do
+    if name ~= 'c.yaml' and name ~= 'out' and name ~= 'err' then out[#out + 1] = name end
+  end
+  return table.concat(out, ' ')
+end
+--- One line on standard error with these words, status 1, nothing written.
+local function refused(words, ...)
+  local out, err, status = run(words)
+  assert.equal(1, status, err)
+  assert.equal('', out)
+  assert.equal(1, select(2, err:gsub('\n', '\n')), err)
+  assert.is_nil(err:find('%.lua:%d'), err)
+  for _, part in ipairs { ... } do assert.is_truthy(err:find(part, 1, true), err) end
+  assert.equal('', written())
+end
+
+describe('bad input of rollouts', function()
+  setup(function() folder = process.folder() end)
+  teardown(function() process.remove(folder) end)
+
+  it('is refused by key, value and range, for every key that has one', function()
+    local seen, schema = 0, rollout.config.SCHEMA
+    local function outside(where, leaf)
+      local out = {}
+      local function add(v, ...) out[#out + 1] = { v, ... } end
+      if leaf[1] == 'integer' or leaf[1] == 'number' then
+        if leaf.low then add(leaf.low - 1, ('from %.16g'):format(leaf.low)) end
+        if leaf.high then add(leaf.high > 2 ^ 50 and leaf.high * 2 or leaf.high + 1, ('%.16g'):format(leaf.high)) end
+        if leaf.above then add(leaf.above, ('above %g'):format(leaf.above)) end
+        if leaf.below then add(leaf.below, ('below %g'):format(leaf.below)) end
+        add('many', leaf[1] == 'integer' and 'a whole number' or 'a number')
+        if leaf[1] == 'integer' then add(2.5, 'a whole number') end
+        assert(leaf.low or leaf.above, where .. ' has no lower bound')
+      elseif leaf[1] == 'choice' then add('nonsense', leaf.choices[1])
+      elseif leaf[1] == 'bool' then add('yes please', 'true or false')
+      elseif leaf[1] == 'device' then add('xpu', 'cpu, auto')
+      elseif leaf[1] == 'size' then add('much', '64MiB')
+      elseif leaf[1] == 'string' then add({ 1 }, 'a text')
+      elseif leaf[1] == 'list' then add('one', 'a list')
+      elseif leaf[1] == 'map' then add('one', 'names with values') end
+      assert(#out > 0, where .. ': nothing is outside')
+      return out
+    end
+    local function walk(node, at)
+      for k, leaf in pairs(node) do
+        local here = at == '' and k or at .. '.' .. k
+        if leaf == rollout.config.UNUSED then seen = seen + 0
+        elseif type(leaf[1]) ~= 'string' then walk(leaf, here)
+        elseif here ~= 'parameter_space' then
+          for _, case in ipairs(outside(here, leaf)) do
+            local tree = mc.json.decode(mc.json.encode { metadata = { name = 'a' }, parameter_space = { operator = {
+              grid_size = { type = 'choice', choices = { 8 } } } }, sampling = { total_samples = 2, batch_size = 1 },
+              dataset = { output_path = 'none.h5' } })
+            local ok, why = pcall(rollout.config.of, tree, { name = 'here.yaml', set = { [here] = case[1] } })
+            assert.is_false(ok, here .. ' takes ' .. tostring(case[1]))
+            why = tostring(why)
+            assert.is_truthy(why:find('here.yaml: ' .. here .. ' is ', 1, true), why)
+            for k2 = 2, #case do assert.is_truthy(why:find(case[k2], 1, true), why) end
+            if type(case[1]) == 'number' then assert.is_truthy(why:find(('%.16g'):format(case[1]), 1, true), why) end
+            seen = seen + 1
+          end
+        end
+      end
+    end
+    walk(schema, '')
+    assert.is_true(seen > 70, tostring(seen))
+  end)
+
+  it('unknown keys anywhere name the nearest one, and the line', function()
+    for _, case in ipairs { { 'num_realizations', 'num_realisations', 'did you mean num_realizations?' },
+      { 'metadata: { name: bad', 'metadata: { name: bad, auther: me', 'did you mean author?' },
+      { 'method: structured', 'method: structured, varience: 2', 'did you mean variance?' },
+      { 'dataset: {', 'dataset: { storage: { compresion: gzip },', 'did you mean compression?' },
+      { 'base_channels', 'base_chanels', 'did you mean base_channels?' },
+      { 'type: choice, choices: %[8%]', 'type: choice, choises: [8]', 'choises' } } do
+      configured(case[1], case[2])
+      refused('generate --config ' .. path 'c.yaml', 'c.yaml: ', case[3])
+    end
+    configured('num_timesteps: 6', 'num_timestepz: 6')
+    refused('generate --config ' .. path 'c.yaml', 'c.yaml: line 12: there is no key simulation.num_timestepz')
+  end)
+
+  it('of operators is refused: even kernels, dt, alpha, unknown names', function()
+    for _, case in ipairs {
+      { 'choices: %[3%]', 'choices: [4]', 'kernel_size is 4; an even kernel would make the field grow' },
+      { 'choices: %[gelu%]', 'choices: [gulu]', "activation is 'gulu'; choose relu, gelu", 'did you mean gelu?' },
+      { 'choices: %[gaussian%]', 'choices: [gauss]', "noise_type is 'gauss'; choose gaussian" },
+      { 'choices: %[instance%]', 'choices: [instanse]', "normalization is 'instanse'", 'did you mean instance?' },
+      { 'choices: %[residual%]', 'choices: [residuall]', "update_policy is 'residuall'; choose autoregressive" },
+      { 'method: structured', 'method: structurd', "input_generation.method is 'structurd'",
+        'did you mean structured?' },
+      { 'evolution: {', 'evolution: { dt: { type: choice, choices: [0] },', 'dt is 0; it must be above 0' },
+      { 'evolution: {', 'evolution: { dt: { type: choice, choices: [-0.1] },', 'dt is -0.1; it must be above 0' },
+      { 'evolution: {', 'evolution: { alpha: { type: choice, choices: [1] },',
+        'alpha is 1; it must be from 0 and below 1' },
+      { 'evolution: {', 'evolution: { alpha: { type: choice, choices: [-0.5] },', 'alpha is -0.5' },
+      { 'simulation: {', 'simulation: { dt: 0,', 'simulation.dt is 0; it must be above 0' },
+      { 'simulation: {', 'simulation: { alpha: 1,', 'simulation.alpha is 1; it must be from 0 and below 1' } } do
+      configured(case[1], case[2])
+      refused('generate --config ' .. path 'c.yaml', 'c.yaml: ', unpack(case, 3))
+    end
+  end)
+
+  it('alpha 0 and small dt are what they say; groups that divide no channels are the largest that do', function()
+    local c = rollout.config.of(mc.json.decode [[{ "metadata": { "name": "a" }, "parameter_space": { "evolution": {
+      "alpha": { "type": "choice", "choices": [0] } } }, "sampling": { "total_samples": 1 },
+      "simulation": { "dt": 1e-9, "policy": "convex" }, "dataset": { "output_path": "none.h5" } }]])
+    local _, policy = rollout.generate.describe(c, { 0.5 })
+    assert.same({ 0, 1e-9, 'convex' }, { policy.alpha, policy.dt, policy.policy })
+    assert.equal(-1, rollout.roll.update(policy, 2, -1))
+    mc.scope(function()
+      local x = mc.randn({ 1, 20, 6, 6 }, { seed = 1 })
+      local function normed(groups)
+        return block.kit({ norm = 'group', groups = groups, activation = 'none' }).finish(x)
+      end
+      assert.is_true(mc.array_equal(normed(32), normed(20))) -- 20 channels: 20 groups
+      assert.is_true(mc.array_equal(normed(18), normed(10))) -- 10 is the largest of 18 and less
+      assert.is_false(mc.array_equal(normed(18), normed(20)))
+      local y = mc.randn({ 1, 80, 6, 6 }, { seed = 1 }) -- 4 b of b = 20
+      local g = block.kit({ norm = 'group', groups = 32, activation = 'none' }).finish(y):reshape(20, -1)
+      assert.is_true(g:mean(2):abs():max():item() < 1e-12)
+    end)
+  end)
+
+  it('of files: missing, unreadable, no YAML, no data set, tabs, anchors that turn back; one line each', function()
+    configured()
+    local none = path 'none'
+    for _, command in ipairs { 'generate --config ', 'bench --config ' } do
+      refused(command .. none .. '.yaml', none .. '.yaml', 'No such file')
+      refused(command .. folder, folder, 'directory')
+    end
+    for _, command in ipairs { 'info ', 'validate ', 'view --output ' .. path 'v.svg ', 'extract-features --output '
+      .. path 'v.npz ', 'merge --output ' .. path 'm.h5 ' } do
+      refused(command .. none .. '.h5', none .. '.h5', 'No such file')
+      refused(command .. path 'c.yaml', 'c.yaml')
+    end
+    if not process.root() then
+      process.shell('chmod 000 ' .. path 'c.yaml')
+      refused('generate --config ' .. path 'c.yaml', 'Permission denied')
+      process.shell('chmod 600 ' .. path 'c.yaml')
+    end
+    configured('dataset: {', '\tdataset: {')
+    refused('generate --config ' .. path 'c.yaml', 'c.yaml')
+    configured('simulation: {', 'simulation: &s { alpha: *s,')
+    refused('generate --config ' .. path 'c.yaml', 'c.yaml')
+    process.write(path 'c.yaml', '')
+    refused('generate --config ' .. path 'c.yaml', 'c.yaml')
+    process.write(path 'c.yaml', '- 1\n- 2\n')
+    refused('generate --config ' .. path 'c.yaml', 'it must hold sections')
+    refused('generate', 'give a configuration with --config FILE')
+    refused('', 'a command is missing; the commands are generate, info')
+    refused('generat', '"generat" is no command')
+  end)
+
+  it('anchors are read as YAML has them', function()
+    configured('choices: %[4%]', 'choices: &k [3]')
+    process.write(path 'c.yaml', (process.read(path 'c.yaml'):gsub('choices: %[3%]', 'choices: *k')))
+    local out, err, status = run('generate --dry-run --config ' .. path 'c.yaml')
+    assert.equal(0, status, err)
+    assert.matches('2 operators, 2 realisations, 6 states each', out)
+  end)
+
+  it('overrides are checked as the file is', function()
+    configured()
+    local at = 'generate --config ' .. path 'c.yaml '
+    refused(at .. '--total-samples 3', 'sampling.total_samples is 3, which sampling.batch_size 2 does not divide')
+    refused(at .. '--num-realizations 101', 'simulation.num_realizations is 101; it must be from 1 to 100')
+    refused(at .. '--set simulation.num_timesteps=0', 'simulation.num_timesteps is 0; it must be from 1 to 10000')
+    local c = rollout.config.load(path 'c.yaml', { set = { ['features.temporal.enabled'] = 'false',
+      ['sampling.sobol.scramble'] = '${SCRAMBLED}' }, given = { SCRAMBLED = 'false' } })
+    assert.same({ false, false, true },
+      { c.features.temporal.enabled, c.sampling.sobol.scramble, c.features.summary.enabled })
+    refused(at .. '--set simulation.nonsense=0', 'there is no key simulation.nonsense')
+    refused(at .. '--rows 0:2', 'rows 0 to 2 of 2 are asked for')
+    refused(at .. '--rows x', 'give FIRST:LAST')
+    refused(at .. '--max-memory 1MiB', 'max_memory is 1.0 MiB', 'so raise max_memory to at least')
+    refused(at .. '--max-memory much', "max_memory is 'much'")
+    process.write(path 'c.yaml', (process.read(path 'c.yaml'):gsub('structured', '"${KIND_OF_FIELD}"')))
+    refused(at, '${KIND_OF_FIELD} has no value')
+    local _, err, status = run(at .. '--dry-run', 'KIND_OF_FIELD=localized')
+    assert.equal(0, status, err)
+  end)
+
+  it('a card that is missing is a note, precisions of cards are', function()
+    configured()
+    local at = 'generate --dry-run --config ' .. path 'c.yaml '
+    if not pcall(mc.zeros, { 1 }, { device = 'cuda:0' }) then
+      for _, words in ipairs { '--device cuda', '--device cuda:1', '--set simulation.device=cuda' } do
+        local out, err, status = run(at .. words)
+        assert.equal(0, status, err)
+        assert.matches('^rollout: note: simulation%.device is cuda%S*, which is not there: computed on the proc', err)
+        assert.matches('2 operators', out)
+      end
+    end
+    for _, precision in ipairs { 'bfloat16', 'float16' } do
+      local _, err, status = run(at .. '--set simulation.precision=' .. precision)
+      assert.equal(0, status)
+      assert.equal(('rollout: note: simulation.precision %s: computed in f32 here\n'):format(precision), err)
+    end
+    refused('generate --config ' .. path 'c.yaml --device opencl:99', 'simulation.device is opencl:99')
+    refused('generate --config ' .. path 'c.yaml --device card', "simulation.device is 'card'; it must be cpu, auto")
+  end)
+
+  it('a program without HDF5 or libyaml says what to install, before any work', function()
+    configured()
+    local at = path 'bare'
+    process.shell(([[mkdir -p %s/plugins && cp %s/mascon %s/libmascon.so %s/
+      ln -s %s/lua %s/lua && ln -s %s/gen %s/gen
+      cp %s/plugins/mc_*.so %s/plugins/ && rm -f %s/plugins/mc_hdf5.so]]):format(at, host.libdir, host.libdir, at,
+      host.libdir, at, host.libdir, at, host.libdir, at, at))
+    local words = 'generate --config ' .. path 'c.yaml'
+    local before = 'ln -sfn $PWD/lua ' .. path 'lua' .. ';'
+    local out, err, status = run(words, before, at .. '/mascon')
+    assert.equal(1, status, err)
+    assert.is_truthy(err:find('install HDF5', 1, true), err)
+    assert.equal(1, select(2, err:gsub('\n', '\n')), err)
+    assert.equal('', out)
+    process.shell(('rm -f %s/plugins/mc_yaml.so'):format(at))
+    out, err, status = run(words, nil, at .. '/mascon')
+    assert.equal(1, status)
+    assert.is_truthy(err:find('install libyaml', 1, true), err)
+    assert.equal('', out)
+    process.shell(('rm -rf %s %s'):format(at, path 'lua'))
+    assert.equal('', written())
+  end)
+
+  it('a limit of memory that is too small, an output that is there, an interruption', function()
+    configured()
+    local words = 'generate --quiet --config ' .. path 'c.yaml'
+    local _, err, status = run(words, 'MASCON_MEMORY_LIMIT=65536')
+    assert.equal(1, status)
+    assert.is_truthy(err:find('raise MASCON_MEMORY_LIMIT', 1, true), err)
+    assert.is_false(mc.file.exists(path 'x.h5'))
+    process.shell('rm -rf ' .. path 'x.h5.parts')
+    _, err, status = run(words)
+    assert.equal(0, status, err)
+    local bytes = process.read(path 'x.h5')
+    _, err, status = run(words)
+    assert.equal(1, status)
+    assert.is_truthy(err:find('is there already; use --overwrite, --resume', 1, true), err)
+    assert.equal(bytes, process.read(path 'x.h5'))
+    local r = process.shell(('timeout --preserve-status -k 20 -s INT 1 %s scripts/rollout.lua %s --overwrite '
+      .. '--total-samples 4000 --set simulation.num_timesteps=200 > /dev/null 2>&1'):format(
+      process.quote(PROGRAM), words))
+    assert.equal(130, r.status)
+    assert.equal(bytes, process.read(path 'x.h5'))
+    process.shell(('rm -rf %s/x.*'):format(folder))
+  end)
+end)
+
+describe('filters and limits of operators', function()
+  local function config(simulation)
+    local tree = mc.json.decode [[{ "metadata": { "name": "a" }, "parameter_space": {
+      "architecture": { "num_layers": { "type": "choice", "choices": [2] },
+        "base_channels": { "type": "choice", "choices": [4, 8] } },
+      "stochastic": { "noise_scale": { "type": "choice", "choices": [0.001] } },
+      "operator": { "grid_size": { "type": "choice", "choices": [8] } } },
+      "sampling": { "total_samples": 4, "batch_size": 4, "strategy": "lhs" },
+      "simulation": { "num_timesteps": 6, "num_realizations": 2, "policy": "residual", "dt": 0.01 },
+      "dataset": { "output_path": "none.h5", "storage": { "store_trajectories": true } } }]]
+    for k, v in pairs(simulation) do tree.simulation[k] = v end
+    return rollout.config.of(tree)
+  end
+  local SMALL, LARGE = { 0.2, 0.5, 0.5, 0.5 }, { 0.9, 0.5, 0.5, 0.5 } -- base_channels is first by name
+  local function filtered(simulation, u)
+    return mc.scope(function()
+      local row = rollout.generate.row(config(simulation), 1, u or SMALL)
+      return rollout.generate.FILTERED[row.filtered] or 'kept'
+    end)
+  end
+
+  it('say why a row is no data, and change no other', function()
+    finally(rollout.features.forget)
+    assert.equal('kept', filtered {})
+    assert.equal('kept', filtered { filters = { flat = 0.5, still = 1e-4, failed = 0.5 } })
+    assert.equal('still', filtered { filters = { still = 0.5 } }) -- dt = 0.01: every step changes little
+    assert.equal('flat', filtered { filters = { flat = 10 } })
+    assert.equal('flat', filtered { filters = { flat = 10, still = 0.5 } }) -- the first that it meets
+    assert.equal('kept', filtered { filters = { failed = 1 }, divergence = 1e6 })
+    assert.equal('failed', filtered { filters = { failed = 0.5 }, dt = 1e9 })
+    assert.equal('kept', filtered { filters = { flat = 10, still = 10 }, dt = 1e9 }) -- nothing lives to be judged
+    local config_small = config {}
+    local arch = rollout.generate.describe(config_small, SMALL)
+    local work = rollout.generate.work(config_small, arch) / 1e9
+    assert.equal('kept', filtered { limits = { gflop = work } })
+    assert.equal('work', filtered { limits = { gflop = work * 0.999 } })
+    local config_large = config { limits = { gflop = work } }
+    assert.equal('work', filtered({ limits = { gflop = work } }, LARGE))
+    assert.equal(0, rollout.generate.cost(config_large, LARGE))
+    local bytes = rollout.operator.bytes(arch, 1, 2)
+    assert.equal('kept', filtered { limits = { memory = bytes } })
+    assert.equal('memory', filtered { limits = { memory = bytes - 1 } })
+    mc.scope(function() -- a row that is not rolled out keeps its place and its shapes; the others their bits
+      local plain, limited = rollout.generate.rows(config_small, { 0, 1 }, { SMALL, SMALL }, { states = true }),
+        rollout.generate.rows(config_large, { 2, 3 }, { LARGE, LARGE }, { states = true })
+      local kept = rollout.generate.row(config { limits = { gflop = work }, filters = { flat = 10 } }, 1, SMALL)
+      assert.is_true(mc.array_equal(kept.summary, plain[2].summary))
+      assert.same({ 3, 3 }, limited[1].status)
+      for _, part in ipairs { 'temporal', 'summary', 'aggregated', 'states', 'input' } do
+        assert.equal(tostring(plain[1][part].shape), tostring(limited[2][part].shape))
+        assert.equal(part ~= 'input', mc.all(mc.isnan(limited[2][part])))
+      end
+    end)
+  end)
+
+  it('stand in the file, its page, info and validate; such a row is not shown', function()
+    finally(rollout.features.forget)
+    local at = process.folder()
+    local out = at .. '/f.h5'
+    local arch = rollout.generate.describe(config {}, SMALL)
+    local c = config { limits = { gflop = rollout.generate.work(config {}, arch) / 1e9 }, filters = { still = 0.5 } }
+    local r = rollout.generate.run(c, { out = out, quiet = true })
+    assert.same({ 4, 0 }, { r.filtered, r.failed })
+    local f = mc.open(out)
+    local codes = f:dataset '/metadata/filtered':read():totable()
+    assert.same({ 'failed', 'flat', 'still', 'work', 'memory' }, f:dataset '/metadata/filtered'.attributes.words)
+    local points, beyond = rollout.sampling.points(c, 1, 4), nil
+    for i = 1, 4 do
+      local base = rollout.generate.describe(c, points[i]:totable()).base
+      assert.equal(base == 8 and 4 or 3, codes[i])
+      if base == 8 then beyond = i - 1 end
+    end
+    f:close()
+    local ok, lines = rollout.check.validate(out)
+    assert.is_true(ok)
+    assert.matches('note  0 of 8 realisations failed', table.concat(lines, '\n'))
+    assert.matches('note  filtered operators: still %d, work %d', table.concat(lines, '\n'))
+    local page = process.read(rollout.report.write(out))
+    assert.matches('Filtered operators', page)
+    assert.matches('not rolled out: more work than the limit', page)
+    local fine, why = pcall(rollout.view.row, out, beyond, at .. '/v.svg')
+    assert.is_false(fine)
+    assert.matches('row %d is beyond simulation.limits %(work%) and was not rolled out', why)
+    assert.is_false(mc.file.exists(at .. '/v.svg'))
+    process.remove(at)
+  end)
+end)

@@ -1,0 +1,113 @@
+-- xpcs_figures_spec.lua - figures of mc.xpcs: gaps that few drawn times would pass over, decays over decades of lag,
+-- the shortest data.
+local process = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests')
+  .. '/support/init.lua').load 'process'
+local mc = require 'mascon'
+local xpcs = mc.xpcs
+
+local function simulated(n)
+  return xpcs.simulate { n = n, q = 0.012, dt = 0.5, phi = { 0, 60 }, physics = { 2200, -0.35, 300 }, sigma = 0.004 }
+end
+
+--- The labels of the axis of lags of a figure, as numbers.
+local function ticks(svg)
+  local out = {}
+  for text in svg:gmatch '>([%d.]+)</text>' do out[tonumber(text)] = true end
+  return out
+end
+
+describe('a heat map of few of the times', function()
+  local s, d
+  setup(function()
+    s = simulated(330)
+    for _, i in ipairs { 7, 329 } do s.c2[{ 1, i }], s.c2[{ 1, mc.all, i }] = mc.nan, mc.nan end
+    s.c2[{ 2, 20, 90 }], s.c2[{ 2, 90, 20 }] = mc.nan, mc.nan -- a pair, no frame
+    d = xpcs.data.of(s)
+  end)
+  teardown(function() s, d = nil, nil end)
+
+  it('shows each frame that is missing, of every k-th time', function()
+    for _, k in ipairs { 1, 2, 3, 5, 7, 100 } do
+      local x = d:thin(1, k)
+      local m = x.shape[1]
+      local there = mc.isfinite(xpcs.report.gaps(d, 1, x)):totable()
+      local lost = {}
+      for _, i in ipairs { 7, 329 } do lost[math.floor((i - 1) / k) + 1] = true end
+      for a = 1, m do
+        for b = 1, m do
+          if lost[a] or lost[b] then assert.is_false(there[a][b], ('k = %d: %d, %d'):format(k, a, b)) end
+          local sound = not (lost[a] or lost[b]) and a ~= b
+          if sound then assert.is_true(there[a][b], ('k = %d: %d, %d'):format(k, a, b)) end
+        end
+      end
+      local other = d:thin(2, k)
+      assert.is_true(mc.array_equal(mc.isfinite(other), mc.isfinite(xpcs.report.gaps(d, 2, other))))
+    end
+  end)
+
+  it('is drawn so by plot and by the report', function()
+    local whole = xpcs.data.of(simulated(330))
+    local r = xpcs.fit(d, { sigma = 0.004 })
+    for _, draw in ipairs { function(data) return xpcs.report.experiment(data) end,
+      function(data) return xpcs.report.heatmaps(r, data, 1) end } do
+      local function gaps(data) return select(2, draw(data):render():gsub('hatch', '')) end
+      assert.is_true(gaps(d) > gaps(whole), gaps(d))
+    end
+  end)
+end)
+
+describe('heat maps of a fit', function()
+  it('show the model on the diagonal too, where no pair is compared', function()
+    local d = xpcs.data.of(simulated(30))
+    local r = xpcs.fit(d, {})
+    local fig = xpcs.report.heatmaps(r, d, 2)
+    local fitted, residual = fig:axes(1, 2).panel.marks[1].z, fig:axes(1, 3).panel.marks[1].z
+    for i = 1, 30 do
+      assert.is_true(math.abs(fitted[i][i] - r.contrast[2] - r.offset[2]) < 1e-6)
+      assert.equal(0, residual[i][i])
+    end
+    assert.is_true(math.abs(residual[3][9]) > 0)
+  end)
+end)
+
+describe('C2 against the lag', function()
+  it('has a logarithmic axis of lags', function()
+    local d = xpcs.data.of(simulated(330))
+    local seen = ticks(xpcs.report.cuts(xpcs.fit(d, { sigma = 0.004 }), d, 1):render())
+    for _, v in ipairs { 1, 3, 10, 30, 100 } do assert.is_true(seen[v], v) end
+    local drawn = mc.ones { 1, 4, 3 }
+    local svg = mc.sample.predictive(mc.ones { 3 }, drawn, { x = { 1, 30, 1000 }, xscale = 'log' }):render()
+    for _, v in ipairs { 1, 10, 100, 1000 } do assert.is_true(ticks(svg)[v], v) end
+    local posterior = xpcs.posterior.run(xpcs.fit(d, { sigma = 0.004 }), { draws = 4, warmup = 4, chains = 1, seed = 1,
+      progress = false })
+    local found = false
+    for _, f in ipairs(xpcs.posterior_files.figures(posterior)) do
+      found = found or f[1] == 'posterior_predictive'
+      if f[1] == 'posterior_predictive' then
+        assert.is_true(ticks(f[2]:render())[10] and ticks(f[2]:render())[100])
+      end
+    end
+    assert.is_true(found)
+  end)
+
+  it('is drawn of 2 times too', function()
+    local d = xpcs.data.of(simulated(2))
+    local r = xpcs.fit(d, { sigma = 0.004, fixed = { alpha = -0.35, D_offset = 300 }, scaling = 'constant' })
+    assert.is_truthy(xpcs.report.cuts(r, d, 1):render():find('<svg', 1, true))
+  end)
+end)
+
+describe('plot of scripts/xpcs.lua', function()
+  it('says what it found in the data', function()
+    local script = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests')
+      .. '/support/init.lua').load 'script'
+    local folder = process.folder()
+    local s = simulated(40)
+    s.c2[{ 1, 7 }], s.c2[{ 1, mc.all, 7 }] = mc.nan, mc.nan
+    mc.save(folder .. '/x.npz', { c2_exp = s.c2, phi_angles_list = mc.tensor(s.phi), t1 = s.t, q = mc.tensor(s.q) })
+    local text, status = script.run('xpcs', ('plot %s/x.npz --output-dir %s/o'):format(folder, folder))
+    process.remove(folder)
+    assert.equal(0, status, text)
+    assert.is_truthy(text:find 'note: [^\n]*are left out' or text:find 'note: [^\n]*NaN', text)
+  end)
+end)

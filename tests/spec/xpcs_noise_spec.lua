@@ -1,0 +1,158 @@
+-- xpcs_noise_spec.lua - noise that is correlated between pairs of times, as that of speckle: found in the residuals,
+-- named, and errors that hold; angles that scatter differently.
+local mc = require 'mascon'
+local tol = require 'tol'
+local xpcs = mc.xpcs
+local noise = require 'workflows.xpcs.noise'
+
+local PHYSICS, PHI, N = { 2200, -0.35, 300 }, { 0, 60, 120 }, 40
+local FIXED = { alpha = -0.35 } -- of the ridge, on which standard errors are no intervals
+
+--- C2 of intensities with normal deviations: the mean over pixels, divided by the mean intensities.
+local function speckle(seed, pixels)
+  local clean = xpcs.simulate { n = N, q = 0.012, dt = 0.5, phi = PHI, physics = PHYSICS, sigma = 0 }
+  local list = {}
+  for f = 1, #PHI do
+    list[f] = mc.scope(function()
+      local c = clean.c2[f] - 1
+      c = mc.triu(c, 1)
+      local L = mc.linalg.cholesky(c + c.mT + mc.eye(N) * 0.8)
+      local u = mc.matmul(L, mc.randn { N, pixels, seed = 100 * seed + f }) + 1
+      local mean = mc.sum(u, 2) * (1 / pixels)
+      local y = mc.matmul(u, u.mT) / (mean:expand_dims(1) * mean:expand_dims(2) * pixels)
+      return (y + y.mT) * 0.5
+    end)
+  end
+  return xpcs.data.of { c2 = mc.stack(list, 1), phi = PHI, t = clean.t, q = 0.012, dt = 0.5, mode = 'static' }
+end
+
+local function independent(seed, n)
+  return xpcs.data.of(xpcs.simulate { n = n or N, q = 0.012, dt = 0.5, phi = PHI, physics = PHYSICS, sigma = 0.01,
+    seed = seed })
+end
+
+local function words(r) return table.concat(r.verdict.sentences, '\n') end
+
+describe('noise of pairs that share a frame', function()
+  local SETS = 60
+
+  it('is found, and errors of correlated noise hold the truth where those of independent noise do not', function()
+    local inside, alone = 0, 0
+    for seed = 1, SETS do
+      mc.scope(function()
+        local r = xpcs.fit(speckle(seed, 4000), { fixed = FIXED })
+        assert.is_true(r.noise.correlated and r.noise.factor > 1.5)
+        local away = math.abs(r.values.D0 - PHYSICS[1])
+        local at
+        for k, name in ipairs(r.names) do if name == 'D0' then at = k end end
+        if away < 1.959964 * r.errors.D0 then inside = inside + 1 end
+        if away < 1.959964 * r.errors.D0 / math.sqrt(r.spectrum.rise[at]) then alone = alone + 1 end
+        if seed == 1 then
+          assert.matches('pairs that share a frame are correlated', words(r))
+          assert.matches('correlated residuals', r.covariance_by)
+          assert.is_nil(words(r):find('Contrast or offset differ', 1, true))
+          -- profiles take the same noise
+          local v = xpcs.intervals.profile(r, { 'D0' }, 0.6827).D0
+          assert.is_true(math.abs((v.high - v.low) / (2 * r.errors.D0) - 1) < 0.2)
+        end
+      end)
+    end
+    assert.is_nil(tol.stat(inside, 0.95 * SETS, math.sqrt(0.95 * 0.05 * SETS)), ('%d of %d'):format(inside, SETS))
+    assert.is_true(alone < 0.85 * SETS, ('%d of %d'):format(alone, SETS))
+  end)
+
+  it('gives the errors where reduced chi2 is below 3 with the sigma that was given, and not above', function()
+    local data = speckle(1, 4000)
+    local assumed = xpcs.fit(data, { fixed = FIXED })
+    for _, reduced in ipairs { 2.9, 3.1 } do
+      local r = xpcs.fit(data, { fixed = FIXED, sigma = 0.01 * math.sqrt(assumed.reduced_chi2 / reduced) })
+      assert.is_true(math.abs(r.reduced_chi2 / reduced - 1) < 1e-6 and r.noise.correlated)
+      assert.equal(reduced < 3, r.covariance_by:find('correlated residuals', 1, true) ~= nil, reduced)
+      local at
+      for k, name in ipairs(r.names) do if name == 'D0' then at = k end end
+      local ratio = r.errors.D0 / math.sqrt(r.spectrum.covariance[at][at])
+      assert.is_true(reduced < 3 and ratio > 1.5 or ratio == 1, ('%g'):format(ratio))
+      assert.equal(reduced >= 3, words(r):find('take them as independent and are too small', 1, true) ~= nil)
+    end
+    assert.matches('correlated residuals', assumed.covariance_by) -- reduced chi2 tests nothing there
+    local scaled = xpcs.fit(data, { fixed = FIXED, sigma = 0.001, absolute_sigma = false })
+    assert.is_true(scaled.reduced_chi2 > 3 and scaled.covariance_by:find('correlated residuals', 1, true) ~= nil)
+  end)
+
+  it('is not found in independent noise, whose errors stay those of the normal matrix', function()
+    for seed = 1, 20 do
+      for _, n in ipairs { N, 170 } do
+        if n == N or seed < 3 then
+          local r = xpcs.fit(independent(seed, n), { sigma = 0.01 })
+          assert.is_true(math.abs(r.noise.z) < 5 and not r.noise.correlated, tostring(r.noise.z))
+          assert.equal(math.sqrt(r.spectrum.covariance[3][3]), r.errors.D0)
+          assert.is_false(r.noise.unequal)
+          assert.is_nil(words(r):find('share a frame', 1, true))
+        end
+      end
+    end
+  end)
+
+  it('is looked at where data allow it', function()
+    local r = xpcs.fit(independent(1), { sigma = 0.01, loss = 'soft_l1' })
+    assert.is_nil(r.noise)
+    assert.same({}, noise.sentences(r))
+  end)
+end)
+
+describe('angles that scatter differently', function()
+  local function made(sigmas)
+    local list, t = {}, nil
+    for f, sigma in ipairs(sigmas) do
+      local s = xpcs.simulate { n = N, q = 0.012, dt = 0.5, phi = { PHI[f] }, physics = PHYSICS, sigma = sigma,
+        seed = f }
+      list[f], t = s.c2[1], s.t
+    end
+    return xpcs.data.of { c2 = mc.stack(list, 1), phi = PHI, t = t, q = 0.012, dt = 0.5, mode = 'static' }
+  end
+
+  it('are named with the sigma to give, which gives smaller errors', function()
+    local data = made { 0.003, 0.012, 0.004 }
+    local r = xpcs.fit(data, {})
+    assert.is_true(r.noise.unequal)
+    local list = words(r):match '%-%-sigma ([%d.,]+)%)'
+    local sigma = {}
+    for v in list:gmatch '[%d.]+' do sigma[#sigma + 1] = tonumber(v) end
+    assert.equal(3, #sigma)
+    for f, want in ipairs { 0.003, 0.012, 0.004 } do assert.is_true(math.abs(sigma[f] / want - 1) < 0.1) end
+    local better = xpcs.fit(data, { sigma = sigma })
+    assert.is_false(better.noise.unequal)
+    assert.is_true(better.errors.D0 < 0.7 * r.errors.D0)
+    assert.is_false(xpcs.fit(made { 0.004, 0.0041, 0.004 }, {}).noise.unequal)
+  end)
+
+  it('are judged beside the sigma of the data, whatever the shear weighs', function()
+    for _, sigmas in ipairs { { 0.004, 0.004, 0.004, 0.004 }, { 0.004, 0.009, 0.004, 0.004 } } do
+      local list, t = {}, nil
+      for f, phi in ipairs { -40, 0, 40, 80 } do
+        local s = xpcs.simulate { n = N, q = 0.005, dt = 0.1, gap = 2e6, phi = { phi },
+          physics = { 1000, -0.3, 20, 3e-3, -0.2, 1e-4, -6 }, sigma = sigmas[f], seed = f }
+        list[f], t = s.c2[1], s.t
+      end
+      local data = xpcs.data.of { c2 = mc.stack(list, 1), phi = { -40, 0, 40, 80 }, t = t, q = 0.005, dt = 0.1,
+        gap = 2e6, mode = 'laminar_flow' }
+      for _, weighting in ipairs { false, { alpha = 3, min_weight = 0.1 } } do
+        local r = xpcs.fit(data, { sigma = 0.004, shear_weighting = weighting or nil })
+        assert.equal(sigmas[2] > 0.004, r.noise.unequal)
+        local said = words(r):find('The angles scatter by different amounts', 1, true)
+        assert.equal(r.noise.unequal, said ~= nil, words(r))
+      end
+    end
+  end)
+
+  it('gives what is determined its errors where other parameters are not', function()
+    local d = speckle(1, 4000)
+    local whole = xpcs.fit(d, { fixed = { alpha = 0, D_offset = 300 } })
+    local r = xpcs.fit(d, { fixed = { alpha = 0 } }) -- D0 and D_offset: their sum alone
+    assert.equal(math.huge, r.errors.D0)
+    assert.matches('correlated residuals', r.covariance_by)
+    for _, name in ipairs { 'contrast', 'offset' } do
+      assert.is_true(math.abs(r.errors[name] / whole.errors[name] - 1) < 0.02, name)
+    end
+  end)
+end)

@@ -1,0 +1,84 @@
+-- xpcs_plan_spec.lua - what a fit is said to cost, against what it costs.
+local mc = require 'mascon'
+local xpcs = mc.xpcs
+
+describe('xpcs.plan', function()
+  local threads
+  setup(function()
+    threads = mc.get_num_threads()
+    mc.set_num_threads(1)
+  end)
+  teardown(function() mc.set_num_threads(threads) end)
+
+  --- Processor seconds of passes of these kinds, the least of several turns.
+  local function measured(d, p, kinds)
+    local least = {}
+    for _ = 1, 7 do
+      for _, kind in ipairs(kinds) do
+        local start = os.clock()
+        for _ = 1, 5 do xpcs.pass.run(d, p(kind), kind[1]) end
+        least[kind] = math.min(least[kind] or math.huge, os.clock() - start)
+      end
+    end
+    return least
+  end
+
+  it('knows by how much passes differ: scaling, loss, mode', function()
+    local s = xpcs.simulate { n = 400, phi = { 0, 20, 40, 60 }, sigma = 0.01 }
+    local d = xpcs.data.of(s)
+    local kd, ks = xpcs.model.constants(s)
+    local function p(kind)
+      local one = { physics = kind[3] == 'static' and { 3000, -0.2, 500 } or s.physics, contrast = {}, offset = {},
+        sigma = {}, kd = kd, ks = ks, t = s.t, loss = kind[2] }
+      for f = 1, 4 do one.contrast[f], one.offset[f], one.sigma[f] = 0.3, 1, 0.01 end
+      return one
+    end
+    local plain = { 'common', 'linear', 'laminar_flow' }
+    local kinds = { plain, { 'each', 'linear', 'laminar_flow' }, { 'common', 'soft_l1', 'laminar_flow' },
+      { 'common', 'linear', 'static' } }
+    local least = measured(d, p, kinds)
+    local function said(kind)
+      return xpcs.plan.cost { n = 4000, F = 4, mode = kind[3], loss = kind[2], scaling = kind[1] == 'each'
+        and 'individual' or 'averaged' }.seconds_per_pass
+    end
+    for k = 2, #kinds do
+      local now, want = least[kinds[k]] / least[plain], said(kinds[k]) / said(plain)
+      assert.is_true(now < 3 * want and want < 3 * now, ('%s: measured %.3g, said %.3g'):format(
+        table.concat(kinds[k], ' '), now, want))
+    end
+  end)
+
+  it('counts about as many passes as a fit takes', function()
+    local c = xpcs.plan.cost { n = 30, F = 5, mode = 'laminar_flow' }
+    local said = c.seconds / c.seconds_per_pass
+    for seed = 1, 3 do
+      local d, passes = xpcs.data.of(xpcs.simulate { n = 30, sigma = 0.01, seed = seed }), 0
+      xpcs.fit(d, { engine = function(...)
+        passes = passes + 1
+        return (xpcs.pass.run(...))
+      end })
+      assert.is_true(passes < 5 * said and said < 5 * passes, ('%d passes, %g said'):format(passes, said))
+    end
+  end)
+
+  it('counts points, passes and threads', function()
+    local one = xpcs.plan.cost { n = 4000, F = 4, mode = 'static' }
+    assert.equal(4 * 4000 * 3999 / 2, one.points)
+    local function ratio(a, b) return a.seconds / b.seconds end
+    assert.is_true(math.abs(ratio(xpcs.plan.cost { n = 4000, F = 8, mode = 'static' }, one) - 2) < 0.05)
+    assert.is_true(math.abs(ratio(xpcs.plan.cost { n = 4000, F = 4, mode = 'static', threads = 2 }, one) - 0.5) < 0.02)
+    assert.equal(2, ratio(xpcs.plan.cost { n = 4000, F = 4, mode = 'static', passes = 30 }, xpcs.plan.cost { n = 4000,
+      F = 4, mode = 'static', passes = 15 }))
+  end)
+
+  it('labels by points, and one step further where memory is short', function()
+    for _, case in ipairs { { 999999, 1 }, { 1e6, 2 }, { 9999999, 2 }, { 1e7, 3 }, { 99999999, 3 }, { 1e8, 4 } } do
+      local label, details = xpcs.plan.strategy(case[1], 7)
+      assert.same({ xpcs.plan.LABELS[case[2]], xpcs.plan.LABELS[case[2]] }, { label, details.points_label })
+    end
+    local bytes = 1e6 * 8 * 16
+    assert.equal('LARGE', (xpcs.plan.strategy(1e6, 7, bytes / 0.69)))
+    assert.equal('CHUNKED', (xpcs.plan.strategy(1e6, 7, bytes / 0.71)))
+    assert.equal('STREAMING', (xpcs.plan.strategy(1e8, 7, 1)))
+  end)
+end)

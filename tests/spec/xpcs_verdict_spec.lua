@@ -1,0 +1,145 @@
+-- xpcs_verdict_spec.lua - the word on a fit: one rule for fits of the model, of own models and joint ones, and words
+-- that agree with it everywhere.
+local mc = require 'mascon'
+local xpcs = mc.xpcs
+local model_file = require 'workflows.xpcs.model_file'
+
+local STATIC = { 2200, -0.35, 300 }
+
+local function static(o)
+  local with = { n = 40, q = 0.012, dt = 0.5, phi = { 0, 60, 120 }, physics = STATIC, sigma = 0.004, seed = 1 }
+  for k, v in pairs(o or {}) do with[k] = v end
+  local s = xpcs.simulate(with)
+  s.sigma = nil -- the fits say what it is
+  return xpcs.data.of(s)
+end
+
+local function words(r) return table.concat(r.verdict.sentences, '\n') end
+
+--- The word of a result with these properties.
+local function judged(o)
+  local r = { absolute_sigma = true, sigma_is_default = false, reduced_chi2 = 1, success = true, parameters = {} }
+  for k, v in pairs(o) do r[k] = v end
+  for i = 1, o.hits or 0 do r.parameters[i] = { at_bound = 'lower' } end
+  xpcs.verdict.judge(r, o.said or { level = 'determined' })
+  return r.quality_flag
+end
+
+describe('xpcs.verdict.judge', function()
+  it('gives one word by reduced chi2, bounds and findings', function()
+    for _, case in ipairs {
+      { 'good', {} }, { 'good', { reduced_chi2 = 1.49 } }, { 'marginal', { reduced_chi2 = 1.5 } },
+      { 'marginal', { reduced_chi2 = 2.99 } }, { 'poor', { reduced_chi2 = 3 } }, { 'poor', { reduced_chi2 = 0 / 0 } },
+      { 'marginal', { hits = 1 } }, { 'marginal', { hits = 2 } }, { 'poor', { hits = 3 } },
+      { 'marginal', { said = { level = 'weak', misfit = true } } }, { 'good', { said = { level = 'weak' } } },
+      { 'marginal', { said = { level = 'undetermined' } } }, { 'marginal', { contrasts = { improbable = true } } },
+      { 'good', { contrasts = { improbable = false } } }, { 'marginal', { said = { level = 'weak', doubt = true } } },
+      { 'poor', { success = false } }, { 'poor', { better = {} } },
+      { 'untested', { sigma_is_default = true, reduced_chi2 = 0.2 } },
+      { 'untested', { sigma_is_default = true, reduced_chi2 = 20 } }, { 'untested', { absolute_sigma = false } },
+      { 'marginal', { sigma_is_default = true, hits = 1 } }, { 'poor', { absolute_sigma = false, hits = 3 } },
+    } do assert.equal(case[1], judged(case[2])) end
+  end)
+end)
+
+describe('the word on a fit', function()
+  it('is the same in result, line and files, and agrees with the sentences', function()
+    local data = static()
+    for _, case in ipairs { { 'good', { sigma = 0.004 } }, { 'marginal', { sigma = 0.0036 } },
+      { 'poor', { sigma = 0.002 } }, { 'untested', {} }, { 'untested', { sigma = 0.004, absolute_sigma = false } },
+      { 'marginal', { sigma = 0.004, bounds = { D0 = { 100, 1800 } } } } } do
+      local r = xpcs.fit(data, case[2])
+      assert.equal(case[1], r.quality_flag, words(r))
+      assert.is_truthy(xpcs.report.line(r):find('(' .. case[1], 1, true))
+      assert.equal(case[1], xpcs.results.analysis(r, data).fit_quality.quality_flag)
+      assert.equal(case[1], xpcs.results.convergence(r).quality_flag)
+      assert.equal(case[1] == 'poor', words(r):find('not to be trusted', 1, true) ~= nil, words(r))
+      if case[1] == 'good' then assert.is_nil(r.verdict.misfit) end
+    end
+    local r = xpcs.fit(data, {})
+    assert.is_truthy(xpcs.report.line(r):find('(untested: sigma is assumed)', 1, true))
+    assert.is_truthy(tostring(xpcs.report.page(r, data)):find('untested: it would be good', 1, true))
+  end)
+
+  it('follows a profile that finds a deeper minimum', function()
+    local r = xpcs.fit(static(), { sigma = 0.004 })
+    r.better = { cost = r.cost - 10 }
+    xpcs.verdict.judge(r, xpcs.verdict.of(r))
+    assert.equal('poor', r.quality_flag)
+  end)
+
+  it('is no better than marginal when only one start of a search ended there', function()
+    local data = static()
+    local r = xpcs.fit(data, { sigma = 0.0036 })
+    local function search(costs)
+      local fits = {}
+      for i, c in ipairs(costs) do fits[i] = { cost = r.cost + c } end
+      r.search = { skipped = false, fits = fits }
+      xpcs.verdict.judge(r, xpcs.verdict.of(r))
+      return words(r)
+    end
+    assert.matches('starts do not agree: only 1 of 3 ended here', search { 0, 3, 9 })
+    assert.matches('best of 3 starts, 1 of which ended there', search { 0, 3, 9 })
+    assert.is_true(r.verdict.doubt)
+    assert.is_nil(search { 0, 0.1, 9 }:find 'do not agree')
+    assert.is_nil(r.verdict.doubt)
+  end)
+
+  it('has the same rule for own models and joint fits', function()
+    local data = static()
+    local function g1(p, t1, t2)
+      local a = 1 + p.alpha
+      return mc.exp(-0.5 * 0.012 ^ 2 * (p.D0 / a * (t2 ^ a - t1 ^ a) + p.D_offset * (t2 - t1)))
+    end
+    local model = { g1 = g1, p0 = { D0 = 1500, alpha = -0.3, D_offset = 350 }, bounds = { D0 = { 100, 1e5 } } }
+    for _, case in ipairs { { 'good', { sigma = 0.00402 } }, { 'marginal', { sigma = 0.0036 } },
+      { 'poor', { sigma = 0.002 } }, { 'untested', {} },
+      { 'marginal', { sigma = 0.00402, bounds = { D0 = { 100, 1800 } } } } } do
+      local r = model_file.fit(data, model, case[2])
+      assert.equal(case[1], r.quality_flag, words(r))
+      assert.is_truthy(xpcs.report.line(r):find('(' .. case[1], 1, true))
+    end
+    for _, case in ipairs { { 'good', 0.004 }, { 'marginal', 0.0036 }, { 'poor', 0.002 } } do
+      local r = xpcs.joint.fit({ data, static { seed = 2 } }, { sigma = case[2] })
+      assert.equal(case[1], r.quality_flag, words(r))
+      assert.equal(case[1], r.fits[1].quality_flag)
+      assert.is_truthy(xpcs.joint.table(r):find('(' .. case[1] .. ')', 1, true))
+    end
+  end)
+end)
+
+describe('a parameter at its bound', function()
+  local at = require 'workflows.xpcs.fit'.at_bound
+
+  it('is named when its error cannot tell it from there', function()
+    assert.equal('upper', at(99999.99687, 100, 1e5, 5000))
+    assert.equal('upper', at(99999.99687, 100, 1e5))
+    assert.equal('upper', at(99999.99687, 100, 1e5, math.huge))
+    assert.is_nil(at(99999.99687, 100, 1e5, 1e-3))
+    assert.is_nil(at(3e-6, 1e-6, 0.5, 1e-7))
+    assert.equal('lower', at(1.00001e-6, 1e-6, 0.5, 1e-7))
+    assert.is_nil(at(5, -math.huge, math.huge, 1))
+    assert.equal('lower', at(1, 1, math.huge))
+  end)
+
+  it('names the mirror of phi0 where the angles agree modulo 90 deg', function()
+    local function fitted(phi, o)
+      o = o or {}
+      o.scaling = 'averaged'
+      return xpcs.fit(xpcs.data.of(xpcs.simulate { n = 60, q = 0.0054, dt = 0.5, phi = phi, sigma = 0.002, seed = 3,
+        physics = { 1000, -0.3, 50, 2e-4, 0.1, 0, -6 } }), o)
+    end
+    local r = fitted { 0, 90 }
+    assert.is_true(math.abs(math.abs(r.values.phi0) - 6) < 4 * r.errors.phi0)
+    assert.is_truthy(table.concat(r.verdict.sentences):find(('The angles agree modulo 90 deg, so phi0 = %.4g and '
+      .. 'phi0 = %.4g describe the data alike'):format(r.values.phi0, -r.values.phi0), 1, true))
+    assert.equal('marginal', r.quality_flag)
+    local other = fitted({ 0, 90 }, { initial = { phi0 = -r.values.phi0 } })
+    assert.is_true(math.abs(other.chi2 - r.chi2) < 1e-3)
+    r = fitted({ 0, 90 }, { bounds = { phi0 = { -10, 0 } } })
+    assert.is_nil(table.concat(r.verdict.sentences):find('modulo 90', 1, true))
+    assert.is_true(math.abs(r.values.phi0 + 6) < 4 * r.errors.phi0)
+    r = fitted { 0, 45, 90 }
+    assert.is_nil(table.concat(r.verdict.sentences):find('modulo 90', 1, true))
+  end)
+end)
