@@ -81,7 +81,7 @@ print(ok, tostring(why):match '%%a+$', mc.ones({ 3 }, { device = '%s' }):sum():i
     file:close()
     local r = process.shell(([[
 env --default-signal=INT '%s' '%s' > '%s.out' 2>&1 & p=$!
-for i in $(seq 200); do grep -q ready '%s.out' && break; sleep 0.1; done; sleep 0.3; kill -INT $p; wait $p; echo $?
+for i in $(seq 200); do grep -qs ready '%s.out' && break; sleep 0.1; done; sleep 0.3; kill -INT $p; wait $p; echo $?
 cat '%s.out'; rm -f '%s.out']]):format(program, path, path, path, path, path))
     os.remove(path)
     assert.matches('^0\nready\nfalse\tinterrupted\t3\n$', r.text)
