@@ -231,6 +231,7 @@ mc.args.run('xpcs', function()
     if o.filter then print('note: --filter has no effect here') end
     if o.validate then
       local c = xpcs.config.read(o.validate)
+      xpcs.config.timed(c, o.validate)
       print(('%s can be read: %s, method %s, data %s'):format(o.validate, c.open.mode, c.method,
         c.path or 'not named'))
       return

@@ -394,7 +394,7 @@ parameter_space:
     bad('2.yaml', 'analysis_mode: static\noptimization:\n  nlsq:\n    los: linear\n', 'line 4', 'optimization.nlsq.los',
       'loss')
     bad('3.yaml', 'analysis_mode: static\n', 'analyzer_parameters.dt is missing')
-    bad('4.yaml', 'analyzer_parameters: {dt: 0.1}\noptimization: {method: mcmc}\n', 'line 2', 'optimization.method',
+    bad('4.yaml', 'analyzer_parameters: {dt: 0.1}\noptimization: {method: lm}\n', 'line 2', 'optimization.method',
       'nlsq, cmc')
     bad('5.yaml', 'analyzer_parameters: {dt: 0.1}\nparameter_space:\n  bounds:\n    - {name: D0, min: 5, max: 1}\n',
       'bounds[1]', 'min 5 above max 1')

@@ -85,7 +85,7 @@ describe('bad input of scripts/xpcs.lua', function()
       'experimental_data.file_path')
     fails('', 1, 'no data file is named')
     fails('--config ' .. file('dt.yaml', 'analysis_mode: static\n'), 1, 'dt.yaml', 'analyzer_parameters.dt is missing')
-    fails(yaml('method.yaml', 'optimization: {method: mcmc}\n'), 1, 'method.yaml', 'line 3', 'optimization.method',
+    fails(yaml('method.yaml', 'optimization: {method: lm}\n'), 1, 'method.yaml', 'line 3', 'optimization.method',
       'nlsq, cmc')
     fails(nowhere .. ' --method lm', 2, '--method', 'nlsq, cmc')
     fails(yaml('mode.yaml', 'analysis_mode: laminar\n'), 1, 'mode.yaml', 'line 3', 'analysis_mode', 'laminar_flow')

@@ -105,6 +105,18 @@ describe('keys of homodyne', function()
       'optimization.nlsq.recovery', 'optimization.nlsq.stratified', 'optimization.nlsq.streaming' }, c.unused)
   end)
 
+  it('of its example scripts are taken: strategies in small letters, method mcmc, performance.device', function()
+    local c = xpcs.config.of { analyzer_parameters = { dt = 0.1 }, optimization = { method = 'mcmc' },
+      performance = { strategy_override = 'streaming', device = { preferred_device = 'auto' } } }
+    assert.same({ 'cmc', 'STREAMING', { 'performance.device' } }, { c.method, c.strategy, c.unused })
+    c = xpcs.config.of { analyzer_parameters = { dt = 0.1 }, performance = { strategy_override = 'LARGE' } }
+    assert.equal('LARGE', c.strategy)
+    c = xpcs.config.of { analysis_mode = 'laminar_flow', analyzer_parameters = { dt = 0.1 },
+      initial_parameters = { parameter_names = { 'gamma_dot_t_0', 'phi_0' }, values = { 1e-3, 4 } } }
+    assert.same({ gamma_dot_t0 = 1e-3, phi0 = 4 }, c.fit.initial)
+    refused({ performance = { strategy_override = 'Huge' } }, 'choose standard')
+  end)
+
   it('that only its pages show are refused with what to write', function()
     refused({ analysis = { mode = 'static' } }, 'there is no key analysis', 'analysis_mode')
     refused({ data = { file_path = 'a' } }, 'there is no key data', 'write experimental_data')

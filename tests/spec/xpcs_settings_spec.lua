@@ -179,6 +179,22 @@ describe('scripts/xpcs.lua', function()
     assert.is_nil(script.read(folder .. '/none/simulated_data.npz'))
   end
 
+  it('takes the time between frames from an option or from the file where the configuration has none', function()
+    local config = folder .. '/no_dt.yaml'
+    process.write(config, 'analyzer_parameters: {scattering: {wavevector_q: 0.01}}\n')
+    local function settings(o)
+      o.config = config
+      return mc.xpcs.run.settings(o).open.dt
+    end
+    assert.equal(0.25, settings { dt = 0.25, data_file = 'a.h5' })
+    assert.is_nil(settings { data_file = data })
+    local ok, why = pcall(settings, { data_file = 'a.h5' })
+    assert.is_true(not ok and why:find('no_dt.yaml: analyzer_parameters.dt is missing', 1, true) ~= nil, why)
+    local text, status = script.run('xpcs', 'config --validate ' .. config)
+    assert.equal(1, status)
+    assert.is_truthy(text:find('no_dt.yaml: analyzer_parameters.dt is missing', 1, true), text)
+  end)
+
   it('counts sigma against the angles before the data are read', function()
     fails(data .. ' --static-mode --sigma 0.01,0.02,0.03', '--sigma has 3 numbers and the data have 2 angles')
   end)

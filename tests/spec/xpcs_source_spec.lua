@@ -137,6 +137,8 @@ describe('xpcs.open', function()
     assert.equal(3, none.F)
     warned(none, 'no angle lies in the ranges')
     warned(phi {}, 'no ranges are given')
+    warned(phi { { 170, 200 } }, 'the angle filter keeps 1 of 3 angles: -170 deg')
+    assert.is_nil(table.concat(phi({ { -180, 180 } }).warnings):find('filter', 1, true))
     for _, a in ipairs { 175, 185, -178 } do assert.is_true(xpcs.angles.within(a, 170, 190)) end
     assert.is_false(xpcs.angles.within(0, 170, 190))
     assert.equal(180, xpcs.angles.wrap(-180))

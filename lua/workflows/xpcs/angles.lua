@@ -15,7 +15,10 @@ function M.within(a, low, high)
   return a >= low or a <= high
 end
 
---- Places of the angles inside any of the ranges; all of them, with a warning, when there is no range or none matches.
+local SHOWN = 8 -- angles that a note names
+
+--- Places of the angles inside any of the ranges, with a note where some are left out; all of them, with a warning,
+--- when there is no range or none matches.
 ---@param phi number[] deg
 ---@param ranges? number[][] { low, high }
 ---@param warnings string[]
@@ -41,6 +44,12 @@ function M.choose(phi, ranges, warnings, among)
   if #out == 0 then
     table.insert(warnings, 'angle filter: no angle lies in the ranges; all angles are used')
     return all
+  end
+  if #out < #all then
+    local kept = {}
+    for i = 1, math.min(#out, SHOWN) do kept[i] = ('%g'):format(phi[out[i]]) end
+    table.insert(warnings, ('the angle filter keeps %d of %d angles: %s%s deg'):format(#out, #all,
+      table.concat(kept, ', '), #out > SHOWN and ', ...' or ''))
   end
   return out
 end

@@ -271,7 +271,6 @@ local function meaning(tree, lines)
     q_tolerance_fraction = g 'experimental_data.q_tolerance_fraction', strict_q = g 'experimental_data.strict_q',
       mode = mode, mask = g 'experimental_data.mask', zero_sigma_is_mask = g 'experimental_data.zero_sigma_is_mask',
   }
-  if open.dt == nil then error('analyzer_parameters.dt is missing; give the time between frames in s', 0) end
 
   local sigma = g 'experimental_data.sigma'
   if type(sigma) == 'string' then open.sigma, sigma = sigma, nil
@@ -354,13 +353,14 @@ local function meaning(tree, lines)
     x_scale = g(n .. 'x_scale_map'),
     trust_region_scale = above(n .. 'trust_region_scale', 0), device = g 'performance.computation.device',
   }
-  local threads = g 'performance.computation.cpu_threads'
+  local threads, method = g 'performance.computation.cpu_threads', g 'optimization.method' or 'nlsq'
+  local strategy = g 'performance.strategy_override'
   return {
-    path = path, open = open, fit = fit, method = g 'optimization.method' or 'nlsq',
+    path = path, open = open, fit = fit, method = method == 'mcmc' and 'cmc' or method,
       plotting = section(tree, 'plotting'),
       streaming = section(tree, 'optimization.streaming'),
     multi_start = section(tree, n .. 'multi_start'), cmaes = section(tree, n .. 'cmaes'),
-      memory_gb = g 'performance.memory_limit_gb', strategy = g 'performance.strategy_override',
+      memory_gb = g 'performance.memory_limit_gb', strategy = strategy and strategy:upper(),
     progress = g 'performance.enable_progress' ~= false, directory = g 'output.directory',
     posterior = posterior_of(tree, line), threads = type(threads) == 'number' and threads or nil, tree = tree,
   }
@@ -382,6 +382,15 @@ function M.of(tree, lines, name, overrides)
   table.sort(unused)
   out.unused = unused
   return out
+end
+
+--- Raises where neither a configuration nor its data file holds the time between frames; of the files .npz does.
+---@param c table what a configuration means, with what options of the line replace
+---@param name string of the configuration
+function M.timed(c, name)
+  if c.open.dt == nil and not (c.path or ''):lower():find '%.npz$' then
+    error(('%s: analyzer_parameters.dt is missing; give the time between frames in s'):format(name), 0)
+  end
 end
 
 --- Reads a configuration, .yaml, .yml or .json.

@@ -56,7 +56,7 @@ M.SCHEMA = {
   }),
   parameter_space = { model = U, bounds = 'list', priors = 'any' },
   optimization = {
-    method = { 'nlsq', 'cmc' },
+    method = { 'nlsq', 'cmc', 'mcmc' },
     nlsq = unused([[workflow goal memory_fraction memory_threshold_gb use_streaming
       verbose progress diagnostics hybrid_streaming streaming stratified recovery force_stratified_ls]], {
       x_scale = { 'jac' },
@@ -89,9 +89,9 @@ M.SCHEMA = {
     }),
     streaming = CHECKPOINTS, stratification = U, sequential = U, recovery = U, mcmc = U, cmc = CMC,
   },
-  performance = unused('memory_optimization', {
-    strategy_override = { 'STANDARD', 'LARGE', 'CHUNKED', 'STREAMING' }, memory_limit_gb = 'number',
-      enable_progress = 'bool',
+  performance = unused('memory_optimization device', {
+    strategy_override = { 'standard', 'large', 'chunked', 'streaming', 'STANDARD', 'LARGE', 'CHUNKED', 'STREAMING' },
+    memory_limit_gb = 'number', enable_progress = 'bool',
     computation = unused('enable_jit vectorization_level', { cpu_threads = 'any', device = 'string' }),
   }),
   plotting = unused([[show_plots dpi style preview_mode fit_surface datashader matplotlib correlation_function

@@ -32,8 +32,8 @@ M.CONTRAST = { name = 'contrast', unit = '', default = 0.5, min = 0, max = 1, pr
 M.OFFSET = { name = 'offset', unit = '', default = 1, min = 0.5, max = 1.5, prior = { 1, 0.25 }, about = 'baseline' }
 
 --- Other names under which a parameter is known.
-local ALIAS = { gamma_dot_0 = 'gamma_dot_t0', gamma_dot_offset = 'gamma_dot_t_offset',
-  gamma_dot_t0_offset = 'gamma_dot_t_offset' }
+local ALIAS = { gamma_dot_0 = 'gamma_dot_t0', gamma_dot_t_0 = 'gamma_dot_t0', gamma_dot_offset = 'gamma_dot_t_offset',
+  gamma_dot_t0_offset = 'gamma_dot_t_offset', phi_0 = 'phi0' }
 
 local BY_NAME = { contrast = M.CONTRAST, offset = M.OFFSET }
 for i, p in ipairs(M.LIST) do

@@ -5,6 +5,7 @@ local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local tensor = require 'mascon.core.tensor'
 local error = check.error
+local config = require 'workflows.xpcs.config'
 local options = require 'workflows.xpcs.options'
 local parameters = require 'workflows.xpcs.parameters'
 local M = {}
@@ -166,6 +167,7 @@ local function take_data(s, o)
   end
   for key, name in pairs { q = 'q', dt = 'dt', gap = 'gap', start_frame = 'start_frame', end_frame = 'end_frame',
     dtype = 'dtype' } do if o[key] ~= nil then s.open[name] = o[key] end end
+  if o.config then config.timed(s, o.config) end
   if o.full_matrices then
     if s.path and s.path:lower():find '%.npz$' then
       error('--full-matrices is for HDF5 files; the matrices of an .npz are whole; leave it out', 0)
@@ -459,7 +461,7 @@ end
 function M.of(o)
   M.check(o)
   local s
-  if o.config then s = require('workflows.xpcs.config').read(o.config, o.set)
+  if o.config then s = config.read(o.config, o.set)
   else
     s = { open = { q = o.q, dt = o.dt, mode = 'static' }, fit = { loss = 'linear' }, plotting = {}, streaming = {},
       multi_start = {}, cmaes = {}, posterior = {}, method = 'nlsq', progress = true, unused = {} }
