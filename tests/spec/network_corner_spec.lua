@@ -124,7 +124,7 @@ describe('options and edges', function()
     end
   end)
   it('of activations', function()
-    local y = nn.gelu_tanh(mc.tensor { -math.huge, -1e300, -20.5, 1e300, math.huge, 0 / 0 })
+    local y = nn.gelu_tanh(mc.tensor { -math.huge, -1e300, -60, 1e300, math.huge, 0 / 0 })
     assert.same({ 0, 0, 0, 1e300, math.huge }, y["1:5"]:totable())
     assert.truthy(mc.isnan(y[6]):item())
   end)

@@ -2,7 +2,6 @@
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'
-local half = require 'mascon.nn.half'
 local error = check.error
 local methods, F = tensor.methods, op.functions
 local M = {}
@@ -31,22 +30,6 @@ function M.elu(x, alpha)
   if alpha == nil then alpha = 1 end
   check.arg('nn.elu', 'alpha', alpha, 'number', 3)
   return F.where(F.gt(x, 0), x, F.expm1(F.where(F.gt(x, 0), 0, x)) * alpha)
-end
-
---- nn.gelu with the tanh form of the normal distribution: x / (1 + exp(-2 u)), u = sqrt(2 / pi) (x + 0.044715 x^3).
----
---- It differs from nn.gelu by up to 4.7e-4. Beyond 20 it is x or 0, so that nothing overflows.
----@param x any f16|bf16|f32|f64, any shape; integers become f64
----@return any dtype and shape of x
---- Source: Gaussian error linear units, 2016.
----     mc.nn.gelu_tanh(mc.tensor{ 0 })  --> f64[1]@cpu { 0 }
-function M.gelu_tanh(x)
-  x = op.operand('nn.gelu_tanh', x, 2)
-  local narrow = half.result(x)
-  x = half.wide(x)
-  local c = F.clip(x, -20, 20)
-  x = F.where(F.lt(x, -20), 0, x)
-  return half.narrow(x * F.logistic((F.square(c) * 0.044715 + 1) * c * 1.5957691216057308), narrow)
 end
 
 -- ---------------------------------------------------------------- gated linear units

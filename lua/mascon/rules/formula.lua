@@ -3,8 +3,8 @@
 -- The op table gives each operand of such a row a formula in the operands a, b, c and the result y
 -- (runtime/ops/derivative.lua). Here it becomes a Lua function of ops, each step once: what a formula repeats is
 -- computed once, numbers are folded. Choices send the cotangent down the branch that was taken, and what multiplies
--- it does so by the convention of chain.lua. This file has the way from text to functions and names no op beyond
--- arithmetic.
+-- it does so by the convention of chain.lua. Formulas of several steps are taken in f32 for numbers of 16 bits, which
+-- are rounded once, at their end. This file has the way from text to functions and names no op beyond arithmetic.
 local op = require 'mascon.core.op'
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
@@ -19,8 +19,8 @@ local ARITHMETIC, fold, compare = operators.conditions, operators.fold, operator
 
 local LOCALS = 180 -- steps that a function keeps as local variables: LuaJIT takes 200
 
---- The cotangent of an operand as a function(g, y, a, b, c), from the formula of its derivative; false where that is
---- zero.
+--- The cotangent of an operand as a function(g, y, a, b, c), from the formula of its derivative, and its steps; false
+--- where that is zero.
 local function compiled(text)
   local lines, names, known = { 'local F, times = ...', 'return function(g, y, a, b, c)' }, {}, {}
   local function name(text_)
@@ -70,13 +70,32 @@ local function compiled(text)
   if #known > LOCALS then
     body = '  local v = {}\n' .. body:gsub('local (v%d+) =', '%1 ='):gsub('%f[%w]v(%d+)', 'v[%1]')
   end
-  return assert(loadstring(('%s\n%s\n%s'):format(lines[1], lines[2], body), HERE))(F, chain.times)
+  return assert(loadstring(('%s\n%s\n%s'):format(lines[1], lines[2], body), HERE))(F, chain.times), #known
+end
+
+local HALF = { f16 = true, bf16 = true }
+
+--- A tensor of 16 bits as f32; anything else as it is.
+local function wide(t) return t and HALF[t.dtype] and t:to 'f32' or t end
+
+--- The same function, in f32 where its result has 16 bits.
+local function rounded_once(f)
+  return function(g, y, a, b, c)
+    if not HALF[y.dtype] then return f(g, y, a, b, c) end
+    return f(wide(g), wide(y), wide(a), wide(b), wide(c)):to(y.dtype)
+  end
 end
 
 --- Functions of the derivatives of a row, one for each operand: false where it is zero, a text where there is none.
 local function all(list)
   local out = {}
-  for i, text in ipairs(list) do out[i] = text:match '^none: (.*)' or compiled(text) end
+  for i, text in ipairs(list) do
+    out[i] = text:match '^none: (.*)'
+    if not out[i] then
+      local f, steps = compiled(text)
+      out[i] = f and steps > 1 and rounded_once(f) or f
+    end
+  end
   return out
 end
 

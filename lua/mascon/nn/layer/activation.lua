@@ -11,7 +11,7 @@ local M = {}
 local BY_NAME = {
   relu = F.relu, gelu = F.gelu, silu = F.silu, mish = F.mish, softplus = F.softplus, hardswish = F.hardswish,
   log_sigmoid = F.log_sigmoid, sigmoid = F.logistic, tanh = F.tanh, leaky_relu = functions.leaky_relu,
-  elu = functions.elu, gelu_tanh = functions.gelu_tanh,
+  elu = functions.elu, gelu_tanh = F.gelu_tanh,
 }
 function M.named(fname, v, level)
   if type(v) == 'function' then return v end
@@ -49,7 +49,7 @@ local Softplus, Hardswish, LogSigmoid = class('Softplus', F.softplus), class('Ha
 local Sigmoid, Tanh = class('Sigmoid', F.logistic), class('Tanh', F.tanh)
 local LeakyReLU = class('LeakyReLU', functions.leaky_relu, number('LeakyReLU', 'slope', 0.01), shown)
 local ELU = class('ELU', functions.elu, number('ELU', 'alpha', 1), shown)
-local GELU = class('GELU', function(x, how) return how and functions.gelu_tanh(x) or F.gelu(x) end, function(form)
+local GELU = class('GELU', function(x, how) return how and F.gelu_tanh(x) or F.gelu(x) end, function(form)
   if form ~= nil and form ~= 'tanh' and form ~= 'none' then
     check.error(("nn.GELU: approximate is %s; give 'none' or 'tanh'"):format(check.show(form)), 5)
   end
