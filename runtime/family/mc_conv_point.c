@@ -2,7 +2,8 @@
  *
  * With one tap, no stride and no padding each sample is a matrix [channels, places], and y = w x,
  * x = w^T y; the gradient of w is the sum over the samples of y x^T, joined in f64 in their order.
- * Samples are multiplied one by one, so that none depends on the others. */
+ * Samples are multiplied one by one, and convolutions of their own one after the other, so that
+ * none depends on the others. */
 #include "family/mc_conv.h"
 
 #include "base/mc_memory.h"
@@ -15,7 +16,7 @@
 int mci_conv_by_point(const mci_conv *c)
 {
     int64_t places = 1;
-    if (c->g != 1 || c->batched || c->og < CHANNELS || c->cg < CHANNELS) return 0;
+    if (c->g != 1 || c->og < CHANNELS || c->cg < CHANNELS) return 0;
     for (int k = 0; k < 3; k++) {
         const mci_conv_axis *ax = &c->axis[k];
         if (ax->taps != 1 || ax->stride != 1 || ax->in != ax->out) return 0;
@@ -69,29 +70,51 @@ static void join_task(void *arg, int64_t begin, int64_t end, int worker)
     }
 }
 
-/* out [og, cg] = sum over the samples of y[og, places] x[cg, places]^T */
-static int weight(const mci_conv *c, mc_tensor *out, const mc_tensor *x, const mc_tensor *y,
-                  int64_t places)
+/* The first element of convolution i, of `size` elements, in an operand that all may share. */
+static char *part_of(const mci_conv *c, const mc_tensor *t, int64_t i, int64_t size)
+{
+    return mci_at(t, c->batched && t->shape[0] > 1 ? i * size : 0);
+}
+
+/* out [og, cg] = sum over the samples of y[og, places] x[cg, places]^T, for convolution i */
+static int weight(const mci_conv *c, int64_t i, mc_tensor *out, const mc_tensor *x,
+                  const mc_tensor *y, int64_t places)
 {
     const int64_t n = c->og * c->cg, size = MCI_SIZE(out->dtype), fit = ROOM / (n * size),
                   most = fit < 1 ? 1 : fit < c->n ? fit : c->n;
+    char *const from_x = part_of(c, x, i, c->n * c->cg * places),
+         *const from_y = part_of(c, y, i, c->n * c->og * places);
     char *part = mci_alloc((size_t)(most * n * size));
     double *sum = mci_calloc((size_t)n, sizeof *sum);
     int rc = part && sum ? MC_OK : mc_errstatus();
     for (int64_t s = 0; s < c->n && !rc; s += most) {
         const int64_t many = c->n - s < most ? c->n - s : most;
-        mc_tensor a = matrix(out, mci_at(y, s * c->og * places), many, c->og, places),
-                  b = matrix(out, mci_at(x, s * c->cg * places), many, c->cg, places),
+        mc_tensor a = matrix(out, from_y + s * c->og * places * size, many, c->og, places),
+                  b = matrix(out, from_x + s * c->cg * places * size, many, c->cg, places),
                   v = matrix(out, part, many, c->og, c->cg);
         turn(&b);
         rc = mci_matmul_then(&v, &a, &b, NULL);
         if (!rc)
             rc = mci_parallel((n + PIECE - 1) / PIECE, join_task, &(join_job){ sum, &v, n });
     }
-    if (!rc) mci_cast(out->dtype, MC_F64)(n, out->data, 1, sum, 1);
+    if (!rc) mci_cast(out->dtype, MC_F64)(n, mci_at(out, i * n), 1, sum, 1);
     mci_free(sum);
     mci_free(part);
     return rc;
+}
+
+/* Convolution i of those of their own. */
+static int one(const mci_conv *c, int64_t i, mc_tensor *out, const mc_tensor *x, const mc_tensor *w)
+{
+    const int64_t places = c->axis[0].out * c->axis[1].out * c->axis[2].out;
+    if (c->form == MCI_CONV_WEIGHT) return weight(c, i, out, x, w, places);
+    const int back = c->form == MCI_CONV_INPUT;
+    const int64_t from = back ? c->og : c->cg, to = back ? c->cg : c->og;
+    mc_tensor m = matrix(out, part_of(c, w, i, c->og * c->cg), 1, c->og, c->cg),
+              v = matrix(out, part_of(c, x, i, c->n * from * places), c->n, from, places),
+              y = matrix(out, mci_at(out, i * c->n * to * places), c->n, to, places);
+    if (back) turn(&m);
+    return mci_matmul_then(&y, &m, &v, NULL);
 }
 
 int mci_conv_point(const mci_conv *c, mc_tensor *out, const mc_tensor *a, const mc_tensor *b)
@@ -100,17 +123,7 @@ int mci_conv_point(const mci_conv *c, mc_tensor *out, const mc_tensor *a, const 
     int rc = MC_OK;
     const mc_tensor *x = mci_conv_dense(&tmp[0], a, &rc),
                     *w = rc ? NULL : mci_conv_dense(&tmp[1], b, &rc);
-    const int64_t places = c->axis[0].out * c->axis[1].out * c->axis[2].out;
-    if (!rc && c->form == MCI_CONV_WEIGHT) {
-        rc = weight(c, out, x, w, places);
-    } else if (!rc) {
-        const int back = c->form == MCI_CONV_INPUT;
-        mc_tensor m = matrix(out, w->data, 1, c->og, c->cg),
-                  v = matrix(out, x->data, c->n, back ? c->og : c->cg, places),
-                  y = matrix(out, out->data, c->n, back ? c->cg : c->og, places);
-        if (back) turn(&m);
-        rc = mci_matmul_then(&y, &m, &v, NULL);
-    }
+    for (int64_t i = 0; !rc && i < c->b; i++) rc = one(c, i, out, x, w);
     mc_drop(&tmp[0]);
     mc_drop(&tmp[1]);
     return rc;

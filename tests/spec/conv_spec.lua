@@ -131,7 +131,8 @@ describe('nn.conv1d, conv2d, conv3d', function()
   end)
 
   it('take several kernels at once, each with the bits that it gives alone', function()
-    for _, c in ipairs { { 3, 16, 16, 3 }, { 2, 40, 24, 5 }, { 3, 4, 5, 3 }, { 3, 16, 3, 1 } } do
+    for _, c in ipairs { { 3, 16, 16, 3 }, { 2, 40, 24, 5 }, { 3, 4, 5, 3 }, { 3, 16, 3, 1 }, { 3, 24, 48, 1 },
+      { 2, 96, 17, 1 } } do
       local n, C, O, taps = unpack(c)
       local x = mc.randn({ n, 2, C, 20, 21 }, { seed = 1, dtype = 'f32' })
       local w = mc.randn({ n, O, C, taps, taps }, { seed = 2, dtype = 'f32' })
@@ -145,6 +146,8 @@ describe('nn.conv1d, conv2d, conv3d', function()
       for i = 1, n do
         local want = g(x[i], w[i], b[i])
         for k = 1, 4 do assert(mc.array_equal(got[k][i], want[k]), ('kernel %d, result %d'):format(i, k)) end
+        local one = nn.conv2d(x[{ i, { 2, 2 } }]:reshape(1, C, 20, 21), w[i], { padding = (taps - 1) / 2, bias = b[i] })
+        assert(mc.array_equal(one[1], want[1][2]), 'a sample alone')
       end
     end
     assert(tostring(select(2, pcall(nn.conv2d, mc.ones { 2, 1, 3, 4, 4 }, mc.ones { 3, 2, 3, 1, 1 })))
