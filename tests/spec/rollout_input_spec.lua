@@ -74,14 +74,21 @@ describe('bad input of rollouts', function()
         if leaf.below then add(leaf.below, ('below %g'):format(leaf.below)) end
         add('many', leaf[1] == 'integer' and 'a whole number' or 'a number')
         if leaf[1] == 'integer' then add(2.5, 'a whole number') end
-        assert(leaf.low or leaf.above, where .. ' has no lower bound')
       elseif leaf[1] == 'choice' then add('nonsense', leaf.choices[1])
       elseif leaf[1] == 'bool' then add('yes please', 'true or false')
       elseif leaf[1] == 'device' then add('xpu', 'cpu, auto')
       elseif leaf[1] == 'size' then add('much', '64MiB')
       elseif leaf[1] == 'string' then add({ 1 }, 'a text')
       elseif leaf[1] == 'list' then add('one', 'a list')
-      elseif leaf[1] == 'map' then add('one', 'names with values') end
+      elseif leaf[1] == 'map' then add('one', 'names with values')
+      elseif leaf[1] == 'pair' or leaf[1] == 'count' then
+        add({ 3, 2 }, '[lowest, highest]')
+        if leaf.above then add({ leaf.above, leaf.above }, ('above %g'):format(leaf.above)) end
+        if leaf.low then add({ leaf.low - 1, leaf.low }, ('from %g'):format(leaf.low)) end
+      elseif leaf[1] == 'numbers' then
+        add({ 'a' }, 'a list of numbers')
+        add({ leaf.above }, ('above %g'):format(leaf.above))
+      elseif leaf[1] == 'words' then add({ leaf.choices[1], 'nonsense' }, leaf.choices[2]) end
       assert(#out > 0, where .. ': nothing is outside')
       return out
     end
@@ -108,6 +115,11 @@ describe('bad input of rollouts', function()
     end
     walk(schema, '')
     assert.is_true(seen > 70, tostring(seen))
+    local keys = seen
+    for _, kind in ipairs(rollout.fields.names()) do
+      walk(rollout.fields.schema(kind), 'simulation.input_generation.' .. kind)
+    end
+    assert.is_true(seen > keys + 120, tostring(seen - keys))
   end)
 
   it('unknown keys anywhere name the nearest one, and the line', function()
@@ -120,8 +132,65 @@ describe('bad input of rollouts', function()
       configured(case[1], case[2])
       refused('generate --config ' .. path 'c.yaml', 'c.yaml: ', case[3])
     end
+    local function field(text) return 'method: structured, ' .. text end
+    for _, case in ipairs { { 'choices: %[2%]', 'choices: []', 'num_layers.choices is', 4 },
+      { 'base_channels', 'base_chanels', 'there is no parameter architecture.base_chanels', 5 },
+      { 'choices: %[gelu%]', 'choices: [gelu], weights: [2]', 'activation.weights sum to 2', 7 },
+      { 'method: structured', field 'structured: { num_structurez: 3 }', 'did you mean num_structures?', 12 },
+      { 'method: structured', field 'structured_v1: { num_structures: 0 }', 'structured_v1.num_structures is 0', 12 },
+      { 'method: structured', field 'sampled: { a: 0 }', 'there is no key simulation.input_generation.sampled', 12 },
+      { 'method: structured', field 'ic_type_weights: { localised: 1 }', 'did you mean localized?', 12 },
+      { 'method: structured', field 'ic_type_weights: { mixed: 1 }', 'mixed is no type of initial field', 12 },
+      { 'dataset: {', 'dataset: { storage: { backend: zarr },', 'dataset.storage.backend is zarr', 13 } } do
+      configured(case[1], case[2])
+      refused('generate --config ' .. path 'c.yaml', ('c.yaml: line %d: '):format(case[4]), case[3])
+    end
     configured('num_timesteps: 6', 'num_timestepz: 6')
     refused('generate --config ' .. path 'c.yaml', 'c.yaml: line 12: there is no key simulation.num_timestepz')
+  end)
+
+  it('keys of the reference are understood: production mix, names of parameters, credentials', function()
+    local function dry(text)
+      process.write(path 'c.yaml', (text:gsub('OUT', function() return path 'x.h5' end)))
+      local out, err, status = run('generate --dry-run --config ' .. path 'c.yaml')
+      assert.equal(0, status, err)
+      return out
+    end
+    local mix = { 'structured: { num_modes: 1, wavelength_range: [8.0, 64.0], amplitude_range: [0.5, 2.0] }',
+      'localized: { num_blobs: [1, 5], blob_size_range: [0.05, 0.15], amplitude_range: [1.0, 3.0] }' }
+    local weights = { 'structured: 0.25', 'localized: 0.25' }
+    for k, v in ipairs { 0.25, 0.5, 1, 2, 4 } do
+      mix[#mix + 1] = ('gaussian_random_field_v%d: { length_scale: 0.05, variance: %g }'):format(k - 1, v)
+      weights[#weights + 1] = ('gaussian_random_field_v%d: 0.05'):format(k - 1)
+    end
+    for name, scales in pairs { low = '0.30, 0.35, 0.40', mid = '0.08, 0.10, 0.12', high = '0.02, 0.025, 0.03' } do
+      mix[#mix + 1] = ('multiscale_grf_%s: { scales: [%s], variance: 1.0 }'):format(name, scales)
+      weights[#weights + 1] = ('multiscale_grf_%s: 0.0833'):format(name)
+    end
+    local sampled = ('method: sampled, %s, ic_type_weights: { %s }'):format(table.concat(mix, ', '),
+      table.concat(weights, ', '))
+    local text = CONFIG:gsub('method: structured', function() return sampled end)
+    assert.matches('2 operators, 2 realisations', dry(text .. 'cloud: { key: "${ROLLOUT_NO_SUCH_KEY}" }\n'))
+    for _, kind in ipairs { 'structured', 'localized' } do
+      local c = rollout.config.load(path 'c.yaml')
+      c.simulation.input_generation.ic_type_weights = { [kind] = 1 }
+      mc.scope(function()
+        local f = rollout.fields.initial(c, 1, 32)
+        assert.is_true(f:abs():max():item() <= (kind == 'structured' and 2 or 15) and f:std():item() > 0.05)
+      end)
+    end
+    text = CONFIG:gsub('noise_scale:', 'noise_schedule: { type: choice, choices: [periodic] }, '
+      .. 'schedule_period: { type: choice, choices: [77] }, noise_scale:')
+    dry(text)
+    local point = { .5, .5, .5, .5, .5, .5, .5, .5, .5, .5, .5 }
+    assert.equal(77, rollout.generate.describe(rollout.config.load(path 'c.yaml'), point).period)
+    text = CONFIG:gsub('num_layers:.-\n', 'encoder_levels: { type: choice, choices: [2] }\n')
+      :gsub('kernel_size:.-\n', 'normalization: { type: choice, choices: [group] }\n')
+      :gsub('simulation: {', 'simulation: { operator_type: u_afno,')
+      :gsub('normalization: { type: choice, choices: %[instance%] }', '')
+    dry(text)
+    local arch = rollout.generate.describe(rollout.config.load(path 'c.yaml'), { .5, .5, .5, .5, .5, .5, .5, .5 })
+    assert.same({ 'group', 2 }, { arch.norm, arch.u_afno.encoder_levels })
   end)
 
   it('of operators is refused: even kernels, dt, alpha, unknown names', function()

@@ -8,39 +8,16 @@ local check = require 'mascon.core.check'
 local yaml = require 'mascon.io.yaml'
 local space = require 'workflows.rollout.space'
 local place = require 'workflows.rollout.place'
+local leaves = require 'workflows.rollout.leaf'
+local fields = require 'workflows.rollout.fields'
 local error = check.error
 local null = mc.json.null
 local M = {}
 
-M.UNUSED = setmetatable({}, { __tostring = function() return 'unused' end })
-local U = M.UNUSED
-
-local function unused(text, keys)
-  keys = keys or {}
-  for name in text:gmatch '%S+' do keys[name] = U end
-  return keys
-end
-
--- { kind, default, { range } }: range { low, high } is inclusive, { above = x } exclusive; `true` as default: required
-local function int(default, low, high) return { 'integer', default, low = low, high = high } end
-local function num(default, range)
-  range = range or {}
-  return { 'number', default, low = range.low, high = range.high, above = range.above, below = range.below }
-end
-local function size() return { 'size', nil } end
-local function flag(default) return { 'bool', default } end
-local function text(default) return { 'string', default } end
-local function one(default, ...) return { 'choice', default, choices = { ... } } end
-
-M.FIELDS = { 'random', 'gaussian_random_field', 'multiscale_grf', 'structured', 'localized', 'composite',
-  'heavy_tailed', 'mixed', 'sampled',
-  'quantum_wave_packet', 'turing_pattern', 'thermal_gradient', 'morphogen_gradient', 'reaction_front', 'light_cone',
-    'critical_fluctuation',
-  'phase_boundary', 'bz_reaction', 'shannon_entropy', 'interference_pattern', 'cell_population', 'chromatin_domain',
-    'shock_front',
-  'gene_expression', 'coherent_state', 'relativistic_wave_packet', 'mutual_information', 'regulatory_network',
-    'dla_cluster',
-  'error_correcting_code' }
+local U = leaves.UNUSED
+M.UNUSED = U
+local unused, int, num, size = leaves.unused, leaves.int, leaves.num, leaves.size
+local flag, text, one = leaves.flag, leaves.text, leaves.one
 
 M.SCHEMA = {
   version = text '1.0',
@@ -73,7 +50,7 @@ M.SCHEMA = {
     performance = unused [[compile benchmark_cudnn deterministic partition_by_architecture warmup_templates
       channel_bucket_size compile_mode batched_execution max_batch_size]],
     input_generation = {
-      method = { 'choice', 'random', choices = M.FIELDS }, distribution = one('gaussian', 'gaussian', 'uniform'),
+      method = { 'choice', 'random', choices = fields.CHOICES }, distribution = one('gaussian', 'gaussian', 'uniform'),
         length_scale = num(0.1, { above = 0, high = 1 }),
       variance = num(1, { above = 0 }), ic_type_weights = { 'map', nil }, num_samples_per_operator = U,
         spatial_size = U,
@@ -92,40 +69,6 @@ M.SCHEMA = {
   logging = U, cloud = U,
 }
 
--- ---------------------------------------------------------------- one value
-
-local function is_leaf(node) return node == U or type(node[1]) == 'string' end
-
-local WORDS = { size = 'bytes, or a size such as 64MiB', integer = 'a whole number', number = 'a number',
-  bool = 'true or false', string = 'a text',
-  device = 'cpu, auto, gpu, cuda, cuda:0, opencl:0 or the like', list = 'a list', map = 'names with values' }
-local KINDS = {
-  integer = function(v) return type(v) == 'number' and v % 1 == 0 end, number = function(v) return type(v) == 'number'
-    and v == v end,
-  bool = function(v) return type(v) == 'boolean' end, string = function(v) return type(v) == 'string' end,
-    list = function(v) return type(v) == 'table' and (v[1] ~= nil or next(v) == nil) end,
-  device = place.is_name, size = function(v) return mc.ceiling.bytes(v) ~= nil end, any = function() return true end,
-  map = function(v) return type(v) == 'table' and v[1] == nil end,
-}
-
-local function check_value(where, path, leaf, v)
-  if leaf[1] == 'choice' then
-    for _, c in ipairs(leaf.choices) do if c == v then return end end
-    local near = type(v) == 'string' and check.nearest(v, leaf.choices)
-    error(('%s%s is %s; choose %s%s'):format(where, path, check.show(v), table.concat(leaf.choices, ', '),
-      near and (' (did you mean %s?)'):format(near) or ''), 0)
-  end
-  if not KINDS[leaf[1]](v) then error(('%s%s is %s; it must be %s'):format(where, path, check.show(v), WORDS[leaf[1]]),
-    0) end
-  local low, high, above, below = leaf.low, leaf.high, leaf.above, leaf.below
-  if (low and v < low) or (high and v > high) or (above and v <= above) or (below and v >= below) then
-    local from = low and ('from %.16g'):format(low) or above and ('above %g'):format(above) or ''
-    local to = high and (low and ' to %.16g' or ' and at most %.16g'):format(high)
-      or below and (' and below %g'):format(below) or ''
-    error(('%s%s is %.16g; it must be %s%s'):format(where, path, v, from, to), 0)
-  end
-end
-
 local function names_of(node)
   local out = {}
   for k in pairs(node) do out[#out + 1] = k end
@@ -135,21 +78,15 @@ end
 
 -- ---------------------------------------------------------------- a tree against the schema
 
-local function field_section(k) -- parameter block of a type of initial field, or of an alias of one
-  local base = k:gsub('_v%d+$', ''):gsub('_low$', ''):gsub('_mid$', ''):gsub('_high$', '')
-  for _, name in ipairs(M.FIELDS) do if base == name then return base end end
-end
-M.field_type = field_section
-
 local function walk(state, value, node, path)
   local out = {}
   for k, v in pairs(value) do
     local line = (state.lines[value] or {})[k]
-    local where = line and ('%s: line %d: '):format(state.name, line) or state.name .. ': '
     local here = path == '' and k or path .. '.' .. k
+    state.line[here] = line
+    local where = state:at(here)
     local leaf = node[k]
-    if leaf == nil and path == 'simulation.input_generation' and field_section(k) and k ~= 'sampled'
-      and k ~= 'mixed' then leaf = { 'map' } end
+    if leaf == nil and path == 'simulation.input_generation' then leaf = fields.schema(fields.kind_of(k)) end
     if leaf == nil then
       local near = check.nearest(tostring(k), names_of(node))
       error(('%sthere is no key %s%s'):format(where, here, near and (' (did you mean %s?)'):format(near)
@@ -157,8 +94,8 @@ local function walk(state, value, node, path)
     end
     if leaf == U then state.unused[#state.unused + 1] = here
     elseif v == null then out[k] = nil
-    elseif is_leaf(leaf) then
-      check_value(where, here, leaf, v)
+    elseif leaves.is(leaf) then
+      leaves.check(where .. here, leaf, v)
       out[k] = v
     else
       if type(v) ~= 'table' or v[1] ~= nil then error(('%s%s must hold keys'):format(where, here), 0) end
@@ -168,7 +105,7 @@ local function walk(state, value, node, path)
   for k, leaf in pairs(node) do
     if leaf ~= U and out[k] == nil then
       local here = path == '' and k or path .. '.' .. k
-      if is_leaf(leaf) then
+      if leaves.is(leaf) then
         if leaf[2] == true and leaf[1] ~= 'bool' then error(('%s: %s is missing'):format(state.name, here), 0) end
         out[k] = leaf[2]
       else out[k] = walk(state, {}, leaf, here) end
@@ -177,16 +114,28 @@ local function walk(state, value, node, path)
   return out
 end
 
+local State = {}
+State.__index = State
+
+--- What stands before a message on a path of the configuration: the name of the file, the line where one is known.
+function State:at(path)
+  local line = self.line[path]
+  return line and ('%s: line %d: '):format(self.name, line) or self.name .. ': '
+end
+
 --- A text of the command line or the environment as YAML; other values as they are.
 local function value_of(v)
   if type(v) ~= 'string' then return v end
   return (yaml.decode(v))
 end
 
---- Replaces ${name} where it is the whole scalar: by a value handed in, by a variable of the environment.
-local function substitute(state, t)
+--- Replaces ${name} where it is the whole scalar: by a value handed in, by a variable of the environment; not where
+--- keys have no effect, such as the credentials of a cloud.
+local function substitute(state, t, node)
   for k, v in pairs(t) do
-    if type(v) == 'table' and v ~= null then substitute(state, v)
+    local leaf = type(node) == 'table' and not leaves.is(node) and node[k] or nil
+    if leaf == U then v = nil end
+    if type(v) == 'table' and v ~= null then substitute(state, v, leaf)
     elseif type(v) == 'string' then
       local name = v:match '^%${([%w_]+)}$'
       if name then
@@ -211,45 +160,86 @@ local function set_path(tree, path, v)
   node[parts[#parts]] = v
 end
 
-local function beyond_types(c, name)
+--- What no single value shows: keys that exclude each other, values that are understood and not done.
+local function beyond_types(c, state)
   local s, sim = c.sampling, c.simulation
+  local function refuse(path, fmt, ...) error(state:at(path) .. path .. ' is ' .. fmt:format(...), 0) end
   if s.total_samples % s.batch_size ~= 0 and s.total_samples > s.batch_size then
-    error(('%s: sampling.total_samples is %d, which sampling.batch_size %d does not divide'):format(name,
-      s.total_samples, s.batch_size), 0)
+    refuse('sampling.total_samples', '%d, which sampling.batch_size %d does not divide', s.total_samples, s.batch_size)
   end
-  if c.dataset.storage.backend == 'zarr' then error(name
-    .. ': dataset.storage.backend is zarr, which is not written; use hdf5', 0) end
-  if c.dataset.storage.compression == 'lzf' then error(name
-    .. ': dataset.storage.compression is lzf, which is not written; use gzip or none', 0) end
-  if c.features.summary.summary_mode ~= 'manual' then error(name .. ': features.summary.summary_mode is '
-    .. c.features.summary.summary_mode .. ', which needs latents of trained operators; use manual', 0) end
+  if c.dataset.storage.backend == 'zarr' then
+    refuse('dataset.storage.backend', 'zarr, which is not written; use hdf5') end
+  if c.dataset.storage.compression == 'lzf' then
+    refuse('dataset.storage.compression', 'lzf, which is not written; use gzip or none') end
+  if c.features.summary.summary_mode ~= 'manual' then
+    refuse('features.summary.summary_mode', '%s, which needs latents of trained operators; use manual',
+      c.features.summary.summary_mode) end
   if sim.clamp and (#sim.clamp ~= 2 or type(sim.clamp[1]) ~= 'number' or type(sim.clamp[2]) ~= 'number'
     or sim.clamp[1] >= sim.clamp[2]) then
-    error(('%s: simulation.clamp is %s; give [lowest, highest]'):format(name, check.show(sim.clamp)), 0)
+    refuse('simulation.clamp', '%s; give [lowest, highest]', check.show(sim.clamp))
   end
   if sim.timeout then
-    error(name .. ': simulation.timeout is not applied: rows must not depend on the speed of a machine; '
-      .. 'simulation.limits.gflop bounds the work of a row', 0)
+    refuse('simulation.timeout', 'not applied: rows must not depend on the speed of a machine; '
+      .. 'simulation.limits.gflop bounds the work of a row')
   end
   if sim.precision == 'float16' or sim.precision == 'bfloat16' then
     c.notes[#c.notes + 1] = ('simulation.precision %s: computed in f32 here'):format(sim.precision)
   end
   if sim.storage ~= 'float32' and (sim.precision == 'float64' or sim.operator_type ~= 'cnn') then
-    error(('%s: simulation.storage is %s, which is for operators of type cnn in f32'):format(name, sim.storage), 0)
+    refuse('simulation.storage', '%s, which is for operators of type cnn in f32', sim.storage)
   end
   c.device, c.notes[#c.notes + 1] = place.of(sim.device)
   if c.device ~= 'cpu' and (sim.operator_type ~= 'cnn' or sim.precision == 'float64') then
-    error(('%s: simulation.device is %s, which runs operators of type cnn in f32; use cpu'):format(name, sim.device), 0)
+    refuse('simulation.device', '%s, which runs operators of type cnn in f32; use cpu', sim.device)
   end
-  for k, w in pairs(sim.input_generation.ic_type_weights or {}) do
-    if not field_section(k) or k == 'sampled' or k == 'mixed' then
-      local near = check.nearest(k, M.FIELDS)
-      error(('%s: simulation.input_generation.ic_type_weights.%s is no type of initial field%s'):format(name, k,
-        near and (' (did you mean %s?)'):format(near) or ''), 0)
+  local weights = sim.input_generation.ic_type_weights or {}
+  for _, k in ipairs(names_of(weights)) do
+    local path, w = 'simulation.input_generation.ic_type_weights.' .. k, weights[k]
+    if not fields.schema(fields.kind_of(k)) then
+      local near = check.nearest(k, fields.CHOICES)
+      error(('%s%s is no type of initial field%s'):format(state:at(path), path, near
+        and (' (did you mean %s?)'):format(near) or ''), 0)
     end
     if type(w) ~= 'number' or not (w >= 0) or w == math.huge then
-      error(('%s: simulation.input_generation.ic_type_weights.%s is %s; weights are numbers from 0'):format(name, k,
-      check.show(w)), 0) end
+      refuse(path, '%s; weights are numbers from 0', check.show(w)) end
+  end
+end
+
+--- Refuses sections and names that a parameter space does not have; the names of each section in the order of the file.
+local function order_of(state, tree, listed, operator_type)
+  local order = {}
+  for _, k in ipairs(names_of(tree)) do
+    local v, path = tree[k], 'parameter_space.' .. k
+    local list = space.names_of(k, operator_type)
+    if not list then
+      local near = check.nearest(k, space.SECTIONS)
+      error(('%sthere is no key %s%s'):format(state:at(path), path, near and (' (did you mean %s?)'):format(near)
+        or ''), 0)
+    end
+    if v ~= null then
+      if type(v) ~= 'table' or v[1] ~= nil then
+        error(('%s%s must hold keys'):format(state:at(path), path), 0) end
+      order[k] = listed and listed[v] or names_of(v)
+      for _, n in ipairs(order[k]) do
+        local there = k == 'own'
+        for _, name in ipairs(list) do there = there or name == n end
+        if not there then
+          local near = check.nearest(n, list)
+          error(('%sthere is no parameter %s.%s%s'):format(state:at(path .. '.' .. n), k, n, near
+            and (' (did you mean %s?)'):format(near) or '; known are ' .. table.concat(list, ', ')), 0)
+        end
+      end
+    end
+  end
+  return order
+end
+
+--- Lines of the entries of maps that the schema does not describe.
+local function place_entries(state, t, path)
+  for k, line in pairs(type(t) == 'table' and state.lines[t] or {}) do
+    local here = path .. '.' .. tostring(k)
+    state.line[here] = line
+    place_entries(state, t[k], here)
   end
 end
 
@@ -260,43 +250,26 @@ end
 ---@return table configuration with space, unused (paths without effect) and notes
 function M.of(tree, opts)
   opts = opts or {}
-  local state = { name = opts.name or 'config', lines = opts.lines or {}, unused = {}, given = opts.given or {} }
+  local state = setmetatable({ name = opts.name or 'config', lines = opts.lines or {}, line = {}, unused = {},
+    given = opts.given or {} }, State)
   if type(tree) ~= 'table' or tree == null or tree[1] ~= nil then error(state.name
     .. ': it must hold sections: metadata, parameter_space, sampling, simulation, dataset', 0) end
   for path, v in pairs(opts.set or {}) do set_path(tree, path, value_of(v)) end
-  substitute(state, tree)
+  substitute(state, tree, M.SCHEMA)
   local c = walk(state, tree, M.SCHEMA, '')
   c.unused, c.notes, c.name = state.unused, {}, state.name
   table.sort(c.unused)
-  local order = {}
-  for k, v in pairs(c.parameter_space) do
-    local known = false
-    for _, s in ipairs(space.SECTIONS) do known = known or s == k end
-    if not known then
-      local near = check.nearest(k, space.SECTIONS)
-      error(('%s: there is no key parameter_space.%s%s'):format(state.name, k, near
-        and (' (did you mean %s?)'):format(near) or ''), 0)
-    end
-    if v ~= null then
-      if type(v) ~= 'table' or v[1] ~= nil then error(('%s: parameter_space.%s must hold keys'):format(state.name, k),
-        0) end
-      order[k] = opts.order and opts.order[v] or names_of(v)
-      for _, n in ipairs(order[k]) do
-        local names = space.NAMES[k] or {}
-        local there = k == 'own'
-        for _, one_name in ipairs(names) do there = there or one_name == n end
-        if not there then
-          local near = check.nearest(n, names)
-          error(('%s: there is no parameter %s.%s%s'):format(state.name, k, n, near
-            and (' (did you mean %s?)'):format(near) or '; known are ' .. table.concat(names, ', ')), 0)
-        end
-      end
-    end
+  place_entries(state, c.parameter_space, 'parameter_space')
+  place_entries(state, c.simulation.input_generation.ic_type_weights, 'simulation.input_generation.ic_type_weights')
+  local ok, why = pcall(space.new, c.parameter_space, order_of(state, c.parameter_space, opts.order,
+    c.simulation.operator_type))
+  if not ok then
+    why = tostring(why)
+    error(why:find(state.name, 1, true) == 1 and why
+      or state:at(why:match 'parameter_space%.[%w_]+%.[%w_]+' or '') .. why, 0)
   end
-  local ok, why = pcall(space.new, c.parameter_space, order)
-  if not ok then error(state.name .. ': ' .. tostring(why), 0) end
   c.space = why
-  beyond_types(c, state.name)
+  beyond_types(c, state)
   return c
 end
 

@@ -5,17 +5,26 @@
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local streams = require 'workflows.rollout.streams'
+local leaf = require 'workflows.rollout.leaf'
 local error = check.error
 local M = {}
 
 local FILES = { 'fields.noise', 'fields.shapes', 'fields.physics', 'fields.biology', 'fields.frontier' }
-local kinds, options
+-- what simulation.input_generation.method may be; sampled and mixed choose among kinds
+M.CHOICES = { 'random', 'gaussian_random_field', 'multiscale_grf', 'structured', 'localized', 'composite',
+  'heavy_tailed', 'mixed', 'sampled', 'quantum_wave_packet', 'turing_pattern', 'thermal_gradient',
+  'morphogen_gradient', 'reaction_front', 'light_cone', 'critical_fluctuation', 'phase_boundary', 'bz_reaction',
+  'shannon_entropy', 'interference_pattern', 'cell_population', 'chromatin_domain', 'shock_front', 'gene_expression',
+  'coherent_state', 'relativistic_wave_packet', 'mutual_information', 'regulatory_network', 'dla_cluster',
+  'error_correcting_code' }
+
+local kinds, schemas -- by name: the function, its options as leaves
 
 local function load()
   if kinds then return end
-  kinds, options = {}, {}
+  kinds, schemas = {}, {}
   for _, name in ipairs(FILES) do
-    for kind, entry in pairs(require('workflows.rollout.' .. name)) do kinds[kind], options[kind] = entry[1],
+    for kind, entry in pairs(require('workflows.rollout.' .. name)) do kinds[kind], schemas[kind] = entry[1],
       entry[2] end
   end
 end
@@ -38,9 +47,43 @@ function M.register(name, f, defaults)
   if type(name) ~= 'string' or type(f) ~= 'function' then
     error('rollout.fields.register: give a name and a function(source, channels, grid, options)', 2) end
   if kinds[name] then error(('rollout.fields.register: there is a field %s already'):format(name), 2) end
-  kinds[name], options[name] = f, defaults or {}
-  local config = require 'workflows.rollout.config'
-  config.FIELDS[#config.FIELDS + 1] = name
+  local schema = {}
+  for k, v in pairs(defaults or {}) do schema[k] = leaf.of(v) end
+  kinds[name], schemas[name] = f, schema
+  M.CHOICES[#M.CHOICES + 1] = name
+end
+
+--- The options of a kind as leaves; nil where it has no block: sampled and mixed choose among kinds.
+---@param kind string?
+---@return table?
+function M.schema(kind)
+  load()
+  return kind and schemas[kind]
+end
+
+--- The kind that a name means: the name itself, or an alias of it with a block of its own (structured_v1, _low, _mid,
+--- _high); nil for other names.
+---@param name string
+---@return string?
+function M.kind_of(name)
+  local base = tostring(name):gsub('_v%d+$', ''):gsub('_low$', ''):gsub('_mid$', ''):gsub('_high$', '')
+  for _, known in ipairs(M.CHOICES) do if base == known then return base end end
+end
+
+--- Options completed and checked.
+local function completed(kind, block)
+  local schema, o = schemas[kind], {}
+  for k, v in pairs(block or {}) do
+    local path = ('simulation.input_generation.%s.%s'):format(kind, k)
+    if schema[k] == nil then
+      local near = check.nearest(tostring(k), schema)
+      error(('there is no key %s%s'):format(path, near and (' (did you mean %s?)'):format(near) or ''), 0)
+    end
+    leaf.check(path, schema[k], v)
+    o[k] = v
+  end
+  for k, l in pairs(schema) do if o[k] == nil then o[k] = l[2] end end
+  return o
 end
 
 --- A field of a kind. block: options as the configuration names them.
@@ -58,18 +101,7 @@ function M.make(kind, source, C, G, block)
     error(('there is no initial field %s%s'):format(tostring(kind), near and (' (did you mean %s?)'):format(near)
       or ''), 0)
   end
-  local o = {}
-  for k, v in pairs(options[kind]) do o[k] = v end
-  for k, v in pairs(block or {}) do
-    if options[kind][k] == nil then
-      local near = check.nearest(tostring(k), options[kind])
-      error(('simulation.input_generation.%s: there is no key %s%s'):format(kind, k,
-        near and (' (did you mean %s?)'):format(near) or ''), 0)
-    end
-    if type(v) ~= type(options[kind][k]) then error(('simulation.input_generation.%s.%s is %s; give a %s'):format(kind,
-      k, check.show(v), type(options[kind][k])), 0) end
-    o[k] = v
-  end
+  local o = completed(kind, block)
   return mc.scope(function() return f(source, C, G, o):to 'f64' end)
 end
 
@@ -87,9 +119,9 @@ function M.choose(config, index)
     local u, c = streams.source(config.sampling.sobol.seed, index, 'kind'):number() * sum, 0
     for _, k in ipairs(names) do
       c = c + weights[k]
-      if c > u then return k, require 'workflows.rollout.config'.field_type(k) end
+      if c > u then return k, M.kind_of(k) end
     end
-    return names[#names], require 'workflows.rollout.config'.field_type(names[#names])
+    return names[#names], M.kind_of(names[#names])
   end
   local method = g.method
   if method == 'sampled' then method = 'gaussian_random_field' end
@@ -105,7 +137,6 @@ function M.initial(config, index, G)
   local g = config.simulation.input_generation
   local name, kind = M.choose(config, index)
   local block = g[name]
-  if not block and (kind == 'gaussian_random_field' or kind == 'multiscale_grf') then block = nil end
   if kind == 'gaussian_random_field' and not block then block = { length_scale = g.length_scale,
     variance = g.variance } end
   if kind == 'random' and not block then block = { distribution = g.distribution, variance = g.variance } end

@@ -37,14 +37,15 @@ function M.architecture(values, sim)
   local arch = {
     channels = sim.channels, layers = a.num_layers or 4, base = a.base_channels or 32, kernel = a.kernel_size or 3,
       activation = member('activation', a.activation or 'gelu', M.ACTIVATIONS),
-    norm = member('normalization', o.normalization or 'instance', M.NORMS), grid = o.grid_size or 64, gelu = sim.gelu,
+    norm = member('normalization', o.normalization or a.normalization or 'instance', M.NORMS),
+    grid = o.grid_size or 64, gelu = sim.gelu,
       groups = a.num_groups or o.num_groups or sim.num_groups,
     padding_mode = member('padding_mode', a.padding_mode or o.padding_mode or sim.padding_mode, { 'zeros',
       'circular' }), dropout_rate = a.dropout_rate or 0,
     noise = member('noise_type', s.noise_type or 'gaussian', M.NOISES), scale = s.noise_scale or 0,
       schedule = member('noise_schedule', s.noise_schedule or 'constant', M.SCHEDULES),
-    period = s.period or 100, correlation = s.spatial_correlation or 0, type = sim.operator_type or 'cnn',
-      own = values.own, storage = STORAGE[sim.storage],
+    period = s.period or s.schedule_period or 100, correlation = s.spatial_correlation or 0,
+    type = sim.operator_type or 'cnn', own = values.own, storage = STORAGE[sim.storage],
   }
   local function whole(what, v, low)
     if type(v) ~= 'number' or v % 1 ~= 0 or v < low then
@@ -60,8 +61,8 @@ function M.architecture(values, sim)
     local u = {}
     arch.u_afno = u
     for k, v in pairs(network(arch).DEFAULTS) do u[k] = v end
-    for k, v in pairs(values.u_afno or {}) do u[k] = v end
     for _, k in ipairs { 'modes', 'encoder_levels', 'afno_blocks', 'blocks_per_level', 'hidden_dim' } do
+      u[k] = (values.u_afno or {})[k] or a[k] or u[k]
       if u[k] ~= nil then whole('u_afno.' .. k, u[k], 1) end
     end
     if arch.grid % 2 ^ u.encoder_levels ~= 0 then

@@ -9,15 +9,30 @@ local M = {}
 
 M.SECTIONS = { 'architecture', 'stochastic', 'operator', 'evolution', 'u_afno', 'own' }
 
--- what a section may hold, for words when a name is not known; `own` holds what operators of the user take
-M.NAMES = {
+local U_AFNO = { 'modes', 'hidden_dim', 'encoder_levels', 'afno_blocks', 'blocks_per_level' }
+
+-- what a section may hold; `own` holds what operators of the user take
+local NAMES = {
   architecture = { 'num_layers', 'base_channels', 'kernel_size', 'activation', 'dropout_rate', 'padding_mode',
-    'num_groups' },
-  stochastic = { 'noise_type', 'noise_scale', 'noise_schedule', 'spatial_correlation', 'period' },
+    'num_groups', 'normalization' },
+  stochastic = { 'noise_type', 'noise_scale', 'noise_schedule', 'spatial_correlation', 'period',
+    'schedule_period' },
   operator = { 'normalization', 'grid_size', 'num_groups', 'padding_mode' },
   evolution = { 'update_policy', 'alpha', 'dt' },
-  u_afno = { 'modes', 'hidden_dim', 'encoder_levels', 'afno_blocks', 'blocks_per_level' },
+  u_afno = U_AFNO, own = {},
 }
+
+--- Names that a section may hold; nil for a section that there is not. Those of u_afno may stand in
+--- `architecture`, too.
+---@param section string
+---@param operator_type string
+---@return string[]?
+function M.names_of(section, operator_type)
+  if section ~= 'architecture' or operator_type ~= 'u_afno' then return NAMES[section] end
+  local out = {}
+  for _, list in ipairs { NAMES.architecture, U_AFNO } do for _, n in ipairs(list) do out[#out + 1] = n end end
+  return out
+end
 
 local KEYS = {
   integer = { type = true, bounds = true, description = true },

@@ -1,8 +1,11 @@
 -- biology.lua - gradients of morphogens, cells, chromatin and genes.
 local mc = require 'mascon'
 local noise = require 'workflows.rollout.fields.noise'
+local leaves = require 'workflows.rollout.leaf'
+local int, num, choice = leaves.int, leaves.num, leaves.one
 local M = {}
 local pi = math.pi
+local POSITIVE, SHARE = { above = 0 }, { low = 0, high = 1 }
 
 local function stacked(C, f)
   local list = {}
@@ -18,7 +21,7 @@ M.morphogen_gradient = { function(s, C, G, o)
   local g = kind == 'exponential' and c0 * mc.exp(-r / o.decay) or kind == 'power'
     and c0 / (1 + r / o.decay) ^ 2 or c0 / (1 + mc.exp((r - o.decay) / (0.25 * o.decay)))
   return noise.unit(g:expand_dims(1) + noise.grf(s, C, G, 0.1, 0.0025))
-end, { gradient = 'exponential', decay = 20 } }
+end, { gradient = choice('exponential', 'exponential', 'power', 'sigmoid', 'mixed'), decay = num(20, POSITIVE) } }
 
 --- Gaussian smoothing of a periodic field by its spectrum.
 local function smooth(f, G, sigma)
@@ -54,7 +57,8 @@ M.cell_population = { function(s, C, G, o)
     end
     return noise.by_largest(smooth(mc.tensor(field):reshape(G, G), G, o.sigma))
   end)
-end, { num_cells = 50, min_distance = 6, clustering = 0.5, sigma = 5 } }
+end, { num_cells = int(50, 1), min_distance = num(6, { low = 0 }), clustering = num(0.5, SHARE),
+  sigma = num(5, POSITIVE) } }
 
 M.chromatin_domain = { function(s, C, G, o)
   local y, x = noise.pixels(G)
@@ -72,7 +76,7 @@ M.chromatin_domain = { function(s, C, G, o)
     end
     return sum
   end)
-end, { pattern = 'TAD', min_size = 8, max_size = 24 } }
+end, { pattern = choice('TAD', 'TAD', 'AB'), min_size = num(8, { low = 1 }), max_size = num(24, { low = 1 }) } }
 
 M.gene_expression = { function(s, C, G, o)
   local y, x = noise.pixels(G)
@@ -90,7 +94,7 @@ M.gene_expression = { function(s, C, G, o)
     else p = mc.full({ G, G }, 0.5) end
     return noise.unit((1 - o.coupling) * p + o.coupling * shared + o.noise * s:normal { G, G })
   end)
-end, { coupling = 0.3, noise = 0.1 } }
+end, { coupling = num(0.3, SHARE), noise = num(0.1, { low = 0 }) } }
 
 M.regulatory_network = { function(s, C, G, o)
   local y, x = noise.pixels(G)
@@ -119,6 +123,6 @@ M.regulatory_network = { function(s, C, G, o)
     end
     return noise.by_largest(sum)
   end)
-end, { num_genes = 5, steps = 5, footprint = 0.2 } }
+end, { num_genes = int(5, 1), steps = int(5, 1), footprint = num(0.2, POSITIVE) } }
 
 return M

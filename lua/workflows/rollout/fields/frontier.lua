@@ -1,5 +1,7 @@
 -- frontier.lua - clusters that grow, and codes.
 local mc = require 'mascon'
+local leaves = require 'workflows.rollout.leaf'
+local int, num, choice = leaves.int, leaves.num, leaves.one
 local M = {}
 
 --- Means over 5 x 5 pixels, periodic.
@@ -31,7 +33,7 @@ M.dla_cluster = { function(s, C, G, o)
     list[c] = z / z:max():item()
   end
   return mc.stack(list, 1)
-end, { seed = 'point', steps = 25, sticking = 0.5 } }
+end, { seed = choice('point', 'point', 'line'), steps = int(25, 1), sticking = num(0.5, { above = 0, high = 1 }) } }
 
 M.error_correcting_code = { function(s, C, G, o)
   local n, side = math.ceil(G / o.block), o.block
@@ -46,6 +48,6 @@ M.error_correcting_code = { function(s, C, G, o)
     list[c] = mc.where(mc.lt(s:uniform { G, G }, o.flip), -1, 1) * plane
   end
   return mc.stack(list, 1):to 'f64'
-end, { block = 8, rate = 0.5, flip = 0.1 } }
+end, { block = int(8, 1), rate = num(0.5, { above = 0, high = 1 }), flip = num(0.1, { low = 0, high = 1 }) } }
 
 return M

@@ -1,6 +1,9 @@
 -- noise.lua - random fields given by their spectrum, and the helpers that other kinds build on.
 local mc = require 'mascon'
+local leaves = require 'workflows.rollout.leaf'
+local num, choice = leaves.num, leaves.one
 local M, H = {}, {}
+local POSITIVE = { above = 0 }
 
 --- Signed frequencies of a grid as whole numbers: rows [G, 1] and columns [1, G].
 function H.modes(G)
@@ -43,10 +46,10 @@ end
 M.random = { function(s, C, G, o)
   if o.distribution == 'uniform' then return s:uniform({ C, G, G }, -1, 1) * math.sqrt(3 * o.variance) end
   return s:normal { C, G, G } * math.sqrt(o.variance)
-end, { distribution = 'gaussian', variance = 1 } }
+end, { distribution = choice('gaussian', 'gaussian', 'uniform'), variance = num(1, POSITIVE) } }
 
 M.gaussian_random_field = { function(s, C, G, o) return H.grf(s, C, G, o.length_scale, o.variance) end,
-  { length_scale = 0.1, variance = 1 } }
+  { length_scale = num(0.1, { above = 0, high = 1 }), variance = num(1, POSITIVE) } }
 
 M.multiscale_grf = { function(s, C, G, o)
   local sum
@@ -55,26 +58,26 @@ M.multiscale_grf = { function(s, C, G, o)
     sum = sum and sum + one or one
   end
   return sum
-end, { scales = { 0.02, 0.05, 0.1, 0.2, 0.4 }, variance = 1 } }
+end, { scales = leaves.numbers({ 0.02, 0.05, 0.1, 0.2, 0.4 }, { above = 0, high = 1 }), variance = num(1, POSITIVE) } }
 
 M.heavy_tailed = { function(s, C, G, o)
   local my, mx = H.modes(G)
   local r2 = my * my + mx * mx
   local power = mc.where(mc.eq(r2, 0), 0, mc.where(mc.eq(r2, 0), 1, r2) ^ (-o.alpha / 2))
   return H.spectral(s, C, G, power, math.sqrt(o.variance))
-end, { alpha = 1.5, variance = 1 } }
+end, { alpha = num(1.5, { low = 0 }), variance = num(1, POSITIVE) } }
 
 M.critical_fluctuation = { function(s, C, G, o)
   local my, mx = H.modes(G)
   local k2 = (2 * math.pi / G) ^ 2 * (my * my + mx * mx)
   return H.spectral(s, C, G, (k2 + 1 / o.xi ^ 2) ^ (-(1 - o.eta / 2)), 1)
-end, { xi = 15, eta = 0.04 } }
+end, { xi = num(15, POSITIVE), eta = num(0.04, { low = 0, below = 2 }) } }
 
 M.light_cone = { function(s, C, G, o)
   local y, x = H.pixels(G)
   local r = ((x - G / 2) ^ 2 + (y - G / 2) ^ 2):sqrt()
   return H.grf(s, C, G, o.correlation / G, 1) / (1 + mc.exp(-(o.radius - r) / 2))
-end, { radius = 20, correlation = 5 } }
+end, { radius = num(20, POSITIVE), correlation = num(5, POSITIVE) } }
 
 M.shannon_entropy = { function(s, C, G, o)
   local y, x = H.pixels(G)
@@ -88,7 +91,7 @@ M.shannon_entropy = { function(s, C, G, o)
     h = mc.repeat_each(mc.repeat_each(values, side, 1), side, 2)[{ { 1, G }, { 1, G } }]
   else h = s:uniform({ G, G }, 0.1, 1) end
   return H.grf(s, C, G, 0.2, 0.5) + s:normal { C, G, G } * mc.exp(h)
-end, { pattern = 'mixed' } }
+end, { pattern = choice('mixed', 'gradient', 'patches', 'random', 'mixed') } }
 
 M.mutual_information = { function(s, C, G, o)
   local latent = H.grf(s, 1, G, 0.1, 1)
@@ -96,6 +99,6 @@ M.mutual_information = { function(s, C, G, o)
   if C < 2 then return noise end
   local both = o.share * latent + math.sqrt(1 - o.share ^ 2) * noise[{ { 1, 2 } }]
   return C > 2 and mc.concat({ both, noise[{ { 3, C } }] }, 1) or both
-end, { share = 0.5 } }
+end, { share = num(0.5, { low = 0, high = 1 }) } }
 
 return setmetatable(M, { __index = H })

@@ -1,8 +1,11 @@
 -- physics.lua - waves, fronts, gradients and phases.
 local mc = require 'mascon'
 local noise = require 'workflows.rollout.fields.noise'
+local leaves = require 'workflows.rollout.leaf'
+local int, num, choice = leaves.int, leaves.num, leaves.one
 local M = {}
 local pi = math.pi
+local POSITIVE = { above = 0 }
 
 local function centred(G, cx, cy)
   local y, x = noise.pixels(G)
@@ -22,7 +25,8 @@ M.quantum_wave_packet = { function(s, C, G, o)
   local phase = k * (x * math.cos(angle) + y * math.sin(angle))
   local parts = { envelope * mc.cos(phase), envelope * mc.sin(phase), noise.by_largest(envelope * envelope) }
   return same(C, function(c) return parts[(c - 1) % 3 + 1] end)
-end, { width = 10, min_wavenumber = 0.1, max_wavenumber = 0.5 } }
+end, { width = num(10, POSITIVE), min_wavenumber = num(0.1, { low = 0 }),
+  max_wavenumber = num(0.5, { low = 0 }) } }
 
 M.turing_pattern = { function(s, C, G, o)
   local y, x = noise.pixels(G)
@@ -39,14 +43,15 @@ M.turing_pattern = { function(s, C, G, o)
     end
     return sum / n
   end) + noise.grf(s, C, G, 0.1, 0.01)
-end, { pattern = 'spots', wavelength = 16 } }
+end, { pattern = choice('spots', 'spots', 'stripes', 'labyrinth'), wavelength = num(16, POSITIVE) } }
 
 M.thermal_gradient = { function(s, C, G, o)
   local y, x = noise.pixels(G)
   local along = ({ (x + 0 * y) / G, (y + 0 * x) / G, (x + y) / (2 * G) })[o.direction == 'mixed' and s:integer(1,
     3) or o.direction == 'x' and 1 or o.direction == 'y' and 2 or 3]
   return (o.t_min + (o.t_max - o.t_min) * along ^ o.beta):expand_dims(1) + noise.grf(s, C, G, 5 / G, 0.01)
-end, { t_min = 0, t_max = 1, beta = 1, direction = 'mixed' } }
+end, { t_min = num(0), t_max = num(1), beta = num(1, POSITIVE),
+  direction = choice('mixed', 'x', 'y', 'diagonal', 'mixed') } }
 
 M.reaction_front = { function(s, C, G, o)
   return same(C, function()
@@ -65,7 +70,8 @@ M.reaction_front = { function(s, C, G, o)
     end
     return best
   end)
-end, { front = 'mixed', num_fronts = 1, width = 3 } }
+end, { front = choice('mixed', 'planar', 'circular', 'isoline', 'mixed'), num_fronts = int(1, 1),
+  width = num(3, POSITIVE) } }
 
 M.phase_boundary = { function(s, C, G, o)
   local y, x = centred(G)
@@ -75,7 +81,7 @@ M.phase_boundary = { function(s, C, G, o)
       or x * math.cos(angle) + y * math.sin(angle) - s:number(-0.25, 0.25) * G
     return mc.tanh(d / (math.sqrt(2) * o.width))
   end) + noise.grf(s, C, G, 0.1, 0.01)
-end, { boundary = 'planar', width = 3 } }
+end, { boundary = choice('planar', 'planar', 'circular'), width = num(3, POSITIVE) } }
 
 M.bz_reaction = { function(s, C, G, o)
   local k = 2 * pi / o.wavelength
@@ -100,7 +106,7 @@ M.bz_reaction = { function(s, C, G, o)
   local u, v = over(mc.cos), over(mc.sin)
   local parts = { noise.by_largest(u), noise.by_largest(v), noise.by_largest((u + v) / 2) }
   return same(C, function(c) return parts[(c - 1) % 3 + 1] end)
-end, { pattern = 'spiral', wavelength = 16 } }
+end, { pattern = choice('spiral', 'spiral', 'target', 'turbulent'), wavelength = num(16, POSITIVE) } }
 
 M.interference_pattern = { function(s, C, G, o)
   local sources = {}
@@ -115,7 +121,7 @@ M.interference_pattern = { function(s, C, G, o)
     end
     return noise.by_largest(sum)
   end)
-end, { num_sources = 2, wavelength = 10, decay = 100 } }
+end, { num_sources = int(2, 1), wavelength = num(10, POSITIVE), decay = num(100, POSITIVE) } }
 
 M.shock_front = { function(s, C, G, o)
   local y, x = centred(G)
@@ -124,7 +130,7 @@ M.shock_front = { function(s, C, G, o)
     local d = x * math.cos(angle) + y * math.sin(angle) - at
     return o.low + (o.high - o.low) * 0.5 * (1 + mc.tanh(d / o.width))
   end) + noise.grf(s, C, G, 0.1, 0.0025)
-end, { low = 1, high = 2, width = 2 } }
+end, { low = num(1), high = num(2), width = num(2, POSITIVE) } }
 
 M.coherent_state = { function(s, C, G, o)
   local y, x = centred(G)
@@ -133,7 +139,7 @@ M.coherent_state = { function(s, C, G, o)
     local envelope = mc.exp(-(x * x + y * y) / (2 * o.width ^ 2))
     return envelope * mc.cos(o.wavenumber * (x * math.cos(angle) + y * math.sin(angle)))
   end) + noise.grf(s, C, G, 0.1, o.variance)
-end, { width = 10, wavenumber = 0.2, variance = 0.5 } }
+end, { width = num(10, POSITIVE), wavenumber = num(0.2, { low = 0 }), variance = num(0.5, POSITIVE) } }
 
 M.relativistic_wave_packet = { function(s, C, G, o)
   local y, x = centred(G)
@@ -144,6 +150,6 @@ M.relativistic_wave_packet = { function(s, C, G, o)
     local envelope = mc.exp(-(gamma ^ 2 * along * along + across * across) / (2 * o.width ^ 2))
     return envelope * mc.cos(gamma * o.wavenumber * along + (c - 1) * pi / 3)
   end)
-end, { velocity = 0.5, width = 10, wavenumber = 0.3 } }
+end, { velocity = num(0.5, { low = 0, below = 1 }), width = num(10, POSITIVE), wavenumber = num(0.3, { low = 0 }) } }
 
 return M

@@ -1,8 +1,10 @@
 -- shapes.lua - stripes, blobs, discs and mixtures of them.
 local mc = require 'mascon'
 local noise = require 'workflows.rollout.fields.noise'
-local error = require 'mascon.core.check'.error
+local leaves = require 'workflows.rollout.leaf'
+local int, num, choice = leaves.int, leaves.num, leaves.one
 local M = {}
+local POSITIVE = { above = 0 }
 
 --- One channel of a stack, with something added.
 local function add(list, c, what) list[c] = list[c] and list[c] + what or what end
@@ -23,11 +25,11 @@ function SHAPES.blob(s, G, y, x)
 end
 function SHAPES.stripe(s, G, y, x, o)
   local angle, f, phase, a = s:number(0, 2 * math.pi), s:number(1, 6), 0, 1
-  if #o.wavelength_range == 2 then
+  if o.wavelength_range then
     f = G / s:number(o.wavelength_range[1], o.wavelength_range[2])
     phase = s:number(0, 2 * math.pi)
   end
-  if #o.amplitude_range == 2 then a = s:number(o.amplitude_range[1], o.amplitude_range[2]) end
+  if o.amplitude_range then a = s:number(o.amplitude_range[1], o.amplitude_range[2]) end
   return a * mc.sin(2 * math.pi * f * (x * math.cos(angle) + y * math.sin(angle)) / G + phase)
 end
 
@@ -38,28 +40,31 @@ M.structured = { function(s, C, G, o)
   if o.num_modes > 0 then
     for c = 1, C do for _ = 1, o.num_modes do add(list, c, SHAPES.stripe(s, G, y, x, o)) end end
   else
-    for _, t in ipairs(o.structure_types) do if not SHAPES[t] then
-      error(('structured.structure_types holds %s; there are circle, stripe, blob'):format(tostring(t)), 0) end end
     for _ = 1, o.num_structures do
       local kind, c = o.structure_types[s:integer(1, #o.structure_types)], s:integer(1, C)
       add(list, c, SHAPES[kind](s, G, y, x, o))
     end
   end
   return stacked(list, C, G)
-end, { num_structures = 5, structure_types = { 'circle', 'stripe', 'blob' }, num_modes = 0, wavelength_range = {},
-  amplitude_range = {} } }
+end, { num_structures = int(5, 1),
+  structure_types = leaves.some({ 'circle', 'stripe', 'blob' }, 'circle', 'stripe', 'blob'),
+  num_modes = int(0, 0), wavelength_range = leaves.pair(nil, POSITIVE), amplitude_range = leaves.pair(nil) } }
 
+-- blob_size_range holds widths as shares of the grid, amplitude_range magnitudes of random sign
 M.localized = { function(s, C, G, o)
   local y, x = noise.pixels(G)
-  local list = {}
+  local list, low, high, size = {}, o.min_width, o.max_width, o.amplitude_range
+  if o.blob_size_range then low, high = o.blob_size_range[1] * G, o.blob_size_range[2] * G end
   for c = 1, C do
-    for _ = 1, o.num_blobs do
-      local cx, cy, width, a = s:number(0, G), s:number(0, G), s:number(o.min_width, o.max_width), 2 * s:gauss()
+    for _ = 1, type(o.num_blobs) == 'table' and s:integer(o.num_blobs[1], o.num_blobs[2]) or o.num_blobs do
+      local cx, cy, width = s:number(0, G), s:number(0, G), s:number(low, high)
+      local a = size and s:number(size[1], size[2]) * (s:number() < 0.5 and -1 or 1) or 2 * s:gauss()
       add(list, c, a * mc.exp(-((x - cx) ^ 2 + (y - cy) ^ 2) / (2 * width * width)))
     end
   end
   return stacked(list, C, G)
-end, { num_blobs = 5, min_width = 5, max_width = 15 } }
+end, { num_blobs = leaves.count(5, 1), min_width = num(5, POSITIVE), max_width = num(15, POSITIVE),
+  blob_size_range = leaves.pair(nil, { above = 0, high = 1 }), amplitude_range = leaves.pair(nil, { low = 0 }) } }
 
 M.composite = { function(s, C, G, o)
   local y, x = noise.pixels(G)
@@ -78,6 +83,6 @@ M.composite = { function(s, C, G, o)
     end
   end
   return stacked(list, C, G) + noise.grf(s, C, G, 0.05, 0.01)
-end, { pattern = 'mixed' } }
+end, { pattern = choice('mixed', 'waves', 'grid', 'radial', 'mixed') } }
 
 return M
