@@ -17,7 +17,7 @@
 -- | 15 SciPy | xpcs_fit_spec: agrees with SciPy under every loss (golden/xpcs.npz) |
 -- | 16 linear problem; unscaled residuals | here: 16, 17; xpcs_fit_spec: agrees with SciPy (chi2 of robust fits) |
 -- | 17 inside the bounds, marks | here: 16, 17 |
--- | 18 strategies, tile orders | xpcs_source_spec: streams from a packed file; xpcs_spec: gives the same bits |
+-- | 18 strategies, tile orders | here: 18; xpcs_source_spec: streams from a packed file; xpcs_spec: gives the same bits |
 -- | 19 checkpoints: killed, cut, changed | here: a fit that is killed; xpcs_state_spec; xpcs_bad_input_spec: 9 |
 -- | 20 what is not determined | xpcs_fit_spec: names D0 and D_offset, names phi0, names shear |
 -- | 21 orders of the integral | xpcs_spec: integrates with the orders |
@@ -36,6 +36,7 @@
 -- | peak memory: max_memory, plan, f32 and 300 MB | xpcs_memory_spec |
 -- | true values of simulations | xpcs_truth_spec |
 -- | options and configurations of homodyne | xpcs_homodyne_spec, xpcs_options_spec, script_xpcs_spec |
+-- | progress of a fit | xpcs_plan_spec: shows iteration, cost |
 -- Not among the tests: figures of speed (bench/xpcs.lua), upstream's own templates, which are not ours to keep.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local script, process = support.load 'script', support.load 'process'
@@ -148,7 +149,7 @@ describe('the conformance list', function()
     r = xpcs.fit(d, { bounds = { D0 = { 100, 2000 } }, sigma = 0.01, initial = { D0 = 1500, alpha = 0.1 },
       watch = function(p, point)
         for k, place in ipairs(p.free) do
-          assert.is_true(point.x[k] >= p.low[place] and point.x[k] <= p.high[place])
+          assert.is_true(point.x[k] > p.low[place] and point.x[k] < p.high[place])
         end
       end })
     for _, q in ipairs(r.parameters) do
@@ -202,6 +203,22 @@ describe('bad input', function()
     local r = xpcs.fit(d, with { bounds = { alpha = { 0.1, 0.1 } } })
     assert.equal('fixed', r.parameters[4].state)
     assert.equal(0.1, r.values.alpha)
+  end)
+
+  it('18: every strategy that a configuration names has the bits of none; two of them read a packed file', function()
+    local config, first = folder .. '/strategy.yaml', nil
+    process.write(config, 'analyzer_parameters: {dt: 0.1}\nanalysis_mode: laminar_flow\n')
+    for _, strategy in ipairs { 'null', 'standard', 'LARGE', 'chunked', 'streaming' } do
+      local out = folder .. '/' .. strategy
+      assert(mc.file.make_folder(out))
+      local set = xpcs.run.settings { config = config, set = { 'performance.strategy_override=' .. strategy },
+        data_file = folder .. '/x.npz', output_dir = out, sigma = { 0.004 } }
+      local data = xpcs.run.data(set, true)
+      assert.equal(strategy == 'chunked' or strategy == 'streaming', mc.file.exists(out .. '/packed_c2.h5'), strategy)
+      local r = xpcs.run.fit(set, data, true)
+      first = first or r
+      assert.same({ first.point.x, first.chi2, first.covariance }, { r.point.x, r.chi2, r.covariance }, strategy)
+    end
   end)
 
   it('a full disk is said, and leaves no half file', function()

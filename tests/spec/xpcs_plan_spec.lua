@@ -71,6 +71,33 @@ describe('xpcs.plan', function()
       F = 4, mode = 'static', passes = 15 }))
   end)
 
+  it('says the time that is left: about, up to the usual count of passes, and at most, past it', function()
+    assert.equal('about 20 s left', xpcs.plan.left(5, 10, 900))
+    assert.equal('at most 1 min 40 s left', xpcs.plan.left(50, 10, 550))
+    assert.equal('about 10 s left', xpcs.plan.left(5, 10, 10))
+    assert.equal('at most 0 s left', xpcs.plan.left(30, 10, 20))
+  end)
+
+  it('shows iteration, cost, gradient, points per second and time left while a fit runs', function()
+    local clock = require 'mascon.base.clock'
+    local seconds, now, lines = clock.seconds, 0, {}
+    clock.seconds = function() -- every look at the clock is 2 s after the last
+      now = now + 2
+      return now
+    end
+    local s = { fit = { sigma = 0.01 }, streaming = {}, multi_start = {}, cmaes = {}, progress = true,
+      say = function(line) lines[#lines + 1] = line end }
+    local d = xpcs.data.of(xpcs.simulate { n = 30, phi = { 0, 20 }, sigma = 0.01, physics = { 3000, -0.2, 500 } })
+    local ok, r = pcall(xpcs.run.fit, s, d)
+    clock.seconds = seconds
+    assert.is_true(ok, tostring(r))
+    assert.is_true(#lines >= 2)
+    for _, line in ipairs(lines) do
+      assert.is_truthy(line:match '^iteration %d+: cost [%d.]+, gradient [%d.e+-]+, [%d.e+-]+ points/s, a[bt]%w* .*left$',
+        line)
+    end
+  end)
+
   it('labels by points, and one step further where memory is short', function()
     for _, case in ipairs { { 999999, 1 }, { 1e6, 2 }, { 9999999, 2 }, { 1e7, 3 }, { 99999999, 3 }, { 1e8, 4 } } do
       local label, details = xpcs.plan.strategy(case[1], 7)

@@ -42,6 +42,8 @@ describe('xpcs.model', function()
       assert.is_true(mc.array_equal(c, c.mT))
       assert.is_true(mc.all(mc.isfinite(c)) and mc.min(c):item() >= 1 and mc.max(c):item() <= 1.3)
     end
+    -- D is 1e-10 throughout: nothing decays, on the diagonal as beside it
+    assert.is_true(mc.allclose(grid({ 100, -0.5, -1e5 }, 0), mc.full({ 8, 8 }, 1.3), { rtol = 0, atol = 1e-12 }))
     local c = grid({ 1000, 0.5, 10 }, 0)
     for j = 2, 7 do assert.is_true(c[{ 1, j + 1 }]:item() < c[{ 1, j }]:item()) end
     -- across the flow
@@ -85,6 +87,7 @@ describe('xpcs.model', function()
       local A = model.integrals(t, 1000, alpha, 0)[1] * dt
       return (A[n + 1] - A[math.floor(from / dt + 0.5) + 1]):item()
     end
+    for _, from in ipairs { 0, 2 } do near(integral(0.1, from, 0), integral(0.025, from, 0), 1e-9, 'alpha 0 is exact') end
     for _, alpha in ipairs { -0.3, 0.5 } do
       local function order(from)
         local a, b, c = integral(0.1, from, alpha), integral(0.05, from, alpha), integral(0.025, from, alpha)
@@ -122,13 +125,35 @@ describe('xpcs.prepare', function()
   end)
 end)
 
+-- of the sets: model and C2 at [1; 1, 8], [2; 4, 10] and [last; n - 1, n], the sum of C2^2, chi2 at the truth
+local TABLE = {
+  A = { 1.08783781883289, 1.08557283281138, 1.16130611013265, 1.16035396628825, 1.30036288479148, 1.29726106138289,
+    1082.40327150005, 923.348659825838 },
+  B = { 1.00021799693323, 1.00577058459794, 1.00158350493109, 1.0036658865569, 1.23470521093722, 1.23331744579591,
+    2100.63306038601, 1897.5264780126 },
+}
+
+--- A point at the true physics; contrast 0.3 and offset 1, or those of the set.
+local function point_of(s, loss, true_scaling)
+  local kd, ks = model.constants(s)
+  local p = { physics = s.physics, contrast = {}, offset = {}, sigma = s.sigma, kd = kd, ks = ks, t = s.t, loss = loss
+    or 'linear', f_scale = 1 }
+  for f = 1, #s.phi do
+    p.contrast[f], p.offset[f] = true_scaling and s.contrast[f] or 0.3, true_scaling and s.offset[f] or 1
+  end
+  return p
+end
+
 describe('xpcs.generate', function()
   it('makes the sets A and B again to the bit', function()
     local draw = generate.splitmix(1)
     near(0.566561575172281, draw(), 1e-15)
     near(0.745781757262701, draw(), 1e-15)
+    near(0.971002753586796, draw(), 1e-15)
     local noise = generate.splitmix(1)
     near(1.26042255786762, generate.noise(noise), 2e-14)
+    near(1.05235069900646, generate.noise(noise), 2e-14)
+    near(0.15427000356273, generate.noise(noise), 2e-14)
     local want = {
       A = { 1.20432578722005, 1.20810705489365, 944.787445403958, 944.617644181836, 1.20810705489365, 1.27673261157979,
         0.2064369319192, 0.2408060138229, 1.022902481641, 1.05063902465 },
@@ -144,6 +169,13 @@ describe('xpcs.generate', function()
       near(w[4], mc.sum(s.c2 * u):item(), 1e-11)
       near(w[5], s.c2[{ 1, 1, 1 }]:item(), 5e-14)
       near(w[6], s.c2[{ 2, 6, 6 }]:item(), 5e-14)
+      local F, n = #s.phi, s.n
+      for k, at in ipairs { { 1, 1, 8 }, { 2, 4, 10 }, { F, n - 1, n } } do
+        near(TABLE[name][2 * k - 1], s.model[at]:item(), 5e-14)
+        near(TABLE[name][2 * k], s.c2[at]:item(), 5e-14)
+      end
+      near(TABLE[name][7], mc.sum(s.c2 * s.c2 * u):item(), 1e-11)
+      near(TABLE[name][8], pass.run(data_of.of(s), point_of(s, nil, true), 'fixed')[1], 1e-8)
       for f = 1, 2 do
         local c, o = scaling.start(s.c2[f])
         near(w[6 + f], c, 1e-12)
@@ -168,14 +200,6 @@ local SUMS = {
       1042693823419, 55.47472359431 },
     { { 3, 4, 52.09272249606 }, { 1, 9, -6445.866865525 } } },
 }
-
-local function point_of(s, loss)
-  local kd, ks = model.constants(s)
-  local p = { physics = s.physics, contrast = {}, offset = {}, sigma = s.sigma, kd = kd, ks = ks, t = s.t, loss = loss
-    or 'linear', f_scale = 1 }
-  for f = 1, #s.phi do p.contrast[f], p.offset[f] = 0.3, 1 end
-  return p
-end
 
 describe('xpcs.pass', function()
   it('gives the sums of the reference for the sets A and B', function()

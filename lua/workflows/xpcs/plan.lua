@@ -2,6 +2,7 @@
 --
 -- A pass is the same arithmetic wherever the data live, so the label only tells where: in memory at once, or in blocks.
 -- Upstream's formulas are printed beside ours.
+local text = require 'mascon.base.text'
 local data = require 'workflows.xpcs.data'
 local scaling = require 'workflows.xpcs.scaling'
 local M = {}
@@ -37,6 +38,19 @@ local function pass_of(o)
   rate = rate[(o.loss or 'linear') == 'linear' and 'linear' or 'robust']
   if o.scaling == 'individual' or o.scaling == 'fourier' then rate = rate * EACH end
   return PASS + o.points / rate / math.max(o.threads or 1, 1)
+end
+
+--- Words on the time that is left of a fit: to the usual count of passes while it has not come there, else to the
+--- most that it may take.
+---@param passes integer so far
+---@param seconds number that these took
+---@param most integer evaluations that the fit may take
+---@return string
+function M.left(passes, seconds, most)
+  local usual = math.min(PASSES, most)
+  local count = passes < usual and usual - passes or math.max(most - passes, 0)
+  return ('%s %s left'):format(passes < usual and 'about' or 'at most', text.duration(count * seconds
+    / math.max(passes, 1)))
 end
 
 --- Bytes and seconds of a fit.

@@ -8,6 +8,7 @@ local text = require 'mascon.base.text'
 local error = check.error
 local source = require 'workflows.xpcs.source'
 local parameters = require 'workflows.xpcs.parameters'
+local plan = require 'workflows.xpcs.plan'
 local settings = require 'workflows.xpcs.settings'
 local truth = require 'workflows.xpcs.truth'
 local M = {}
@@ -113,22 +114,26 @@ function M.reached(s)
     table.concat(words, ' '))
 end
 
+--- What a fit calls after each iteration: a line each second, to s.say or the terminal.
+local function progress(s, data)
+  local first = clock.seconds()
+  local shown = first
+  local say = s.say or function(line) io.stderr:write(line, '\n') end
+  return function(point, iteration, gradient, p)
+    local now = clock.seconds()
+    if now - shown <= 1 then return end
+    shown = now
+    local seconds = math.max(now - first, 1e-9)
+    say(('iteration %d: cost %.8g, gradient %.3g, %.3g points/s, %s'):format(iteration, point.cost, gradient, p.nfev
+      * data.points / seconds, plan.left(p.nfev, seconds, s.fit.max_nfev or 100 * #p.free)))
+  end
+end
+
 --- Fits by the settings: with other starts when they ask for it, or when the first fit is improbable.
 function M.fit(s, data, quiet)
   local o = {}
   for k, v in pairs(s.fit) do o[k] = v end
-  if s.progress and not quiet then
-    local first = clock.seconds()
-    local shown = first
-    o.progress = function(point, iteration, gradient, p)
-      local now = clock.seconds()
-      if now - shown > 1 then
-        shown = now
-        io.stderr:write(('iteration %d: cost %.8g, gradient %.3g, %.3g points/s\n'):format(iteration, point.cost,
-          gradient, p.nfev * data.points / math.max(now - first, 1e-9)))
-      end
-    end
-  end
+  if s.progress and not quiet then o.progress = progress(s, data) end
   --- The deepest point so far: what a run that is stopped tells.
   function o.watch(p, point)
     if point.cost and not (s.reached and s.reached.cost <= point.cost) then
