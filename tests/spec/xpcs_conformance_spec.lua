@@ -17,7 +17,7 @@
 -- | 15 SciPy | xpcs_fit_spec: agrees with SciPy under every loss (golden/xpcs.npz) |
 -- | 16 linear problem; unscaled residuals | here: 16, 17; xpcs_fit_spec: agrees with SciPy (chi2 of robust fits) |
 -- | 17 inside the bounds, marks | here: 16, 17 |
--- | 18 strategies, tile orders | here: 18; xpcs_source_spec: streams from a packed file; xpcs_spec: gives the same bits |
+-- | 18 strategies, tile orders | here: 18; xpcs_source_spec: streams from; xpcs_spec: gives the same bits |
 -- | 19 checkpoints: killed, cut, changed | here: a fit that is killed; xpcs_state_spec; xpcs_bad_input_spec: 9 |
 -- | 20 what is not determined | xpcs_fit_spec: names D0 and D_offset, names phi0, names shear |
 -- | 21 orders of the integral | xpcs_spec: integrates with the orders |

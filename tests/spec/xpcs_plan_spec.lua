@@ -93,8 +93,8 @@ describe('xpcs.plan', function()
     assert.is_true(ok, tostring(r))
     assert.is_true(#lines >= 2)
     for _, line in ipairs(lines) do
-      assert.is_truthy(line:match '^iteration %d+: cost [%d.]+, gradient [%d.e+-]+, [%d.e+-]+ points/s, a[bt]%w* .*left$',
-        line)
+      assert.is_truthy(line:match(
+        '^iteration %d+: cost [%d.]+, gradient [%d.e+-]+, [%d.e+-]+ points/s, a[bt]%w* .*left$'), line)
     end
   end)
 
