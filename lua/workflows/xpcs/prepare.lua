@@ -32,7 +32,8 @@ function M.symmetric(h, where, full, odd)
   if triangles.filled(lower) and triangles.filled(upper) then
     error(('xpcs: both triangles of %s hold values; two-time matrices are stored as one triangle, and adding the two '
       .. 'would double them. '
-      .. 'When the file holds full symmetric matrices, say so with full_matrices = true (--full-matrices)'):format(where), 3)
+      .. 'When the file holds full symmetric matrices, say so with full_matrices = true (--full-matrices)'):format(
+      where), 3)
   end
   local one = upper + lower
   return one + one.mT + mc.diag(mc.diagonal(h))
