@@ -40,22 +40,20 @@ describe('the plan of a run', function()
     mc.reset_peak_memory()
     other:fit()
     local peak = mc.memory().peak
-    assert(peak < 1.2 * p.peak and p.peak - peak < math.max(0.2 * p.peak, 2 ^ 26), peak .. ' ' .. p.peak)
+    -- steps this small end before the collector comes: parameters of 0.7 MiB wait from each
+    assert(peak < 1.2 * p.peak + 2 ^ 23 and p.peak - peak < math.max(0.2 * p.peak, 2 ^ 26), peak .. ' ' .. p.peak)
   end)
 
   it('foretells the peak of layers, convolutions, attention and recurrence', function()
     local bad = {}
-    -- convolutions and attention by 3 percent; where parameters are large beside activations the peak of a run itself
-    -- moves by 25 (mlp: 192 to 246 MB), with the moment at which the collector comes
-    local within = { cnn = 0.1, transformer = 0.1, checkpointed = 0.1, accumulated = 0.1, mlp = 0.3, lstm = 0.3 }
-    for model, bound in pairs(within) do
+    for _, model in ipairs { 'cnn', 'transformer', 'checkpointed', 'accumulated', 'mlp', 'lstm' } do
       local peak = {}
       for _, how in ipairs { 'plan', 'fit' } do
         local r = process.shell(("'%s' '%s/support/plans.lua' %s %s"):format(host.exe, support.folder, model, how))
         assert.equal(0, r.status, r.text)
         peak[how] = tonumber(r.text:match '(%d+)%s*$')
       end
-      if math.abs(peak.plan / peak.fit - 1) > bound then
+      if math.abs(peak.plan / peak.fit - 1) > 0.1 then -- 8 percent were seen
         bad[#bad + 1] = ('%s: %d foretold, %d measured'):format(model, peak.plan, peak.fit)
       end
     end

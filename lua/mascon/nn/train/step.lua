@@ -249,6 +249,7 @@ function M.Step(net, loss, opts)
   if o.ema and o.ema >= 1 then error(('%s: ema is %g; a decay is below 1'):format(fname, o.ema), 2) end
   local self = setmetatable({ net = net, loss = loss, options = o, count = 0, pending = 0, key = random.key(o.key) },
     meta)
+  self.shown = setmetatable({}, { __mode = 'k' }) -- tensors that others have seen
   self.groups = grouped(net, optimizer, o.groups)
   if type(o.amp) == 'string' then o.amp = { dtype = o.amp } end
   local scaler = o.scaler
@@ -283,17 +284,42 @@ local function nothing(params)
   return sums
 end
 
+--- Calls f with every tensor of a tree.
+local function each(v, f)
+  if is(v) then f(v)
+  elseif type(v) == 'table' then for _, x in pairs(v) do each(x, f) end end
+end
+
+--- Gives back what a compiled step replaced: states, averages and sums are its own, unless others have seen them. They
+--- would wait for the collector, twice the parameters at each step.
+local function give_back(self, old)
+  local kept = self.shown
+  if not self.compiled then return end
+  local now = {}
+  each({ self.states, self.averages, self.sums }, function(t) now[t] = true end)
+  each(old, function(t) if not now[t] and not kept[t] then t:release() end end)
+end
+
 --- Puts a record of what a step changed into the network and the step: one assignment decides, so that an interruption
 --- leaves all of a step or nothing of it.
 local function commit(self, r)
   self.unfinished = r
+  local old = { self.states, self.averages, self.sums }
   self.net:update(r.params or {}, r.buffers)
   self.states, self.averages = r.states or self.states, r.averages or self.averages
   self.sums, self.count, self.pending = r.sums, r.count, r.pending
   self.unfinished = nil
+  give_back(self, old)
 end
 
-meta.__call = function(self, batch)
+--- How often parts of the step were traced.
+local function traces(self)
+  local n = 0
+  for _, f in ipairs(self.compiled or {}) do n = n + f.traces end
+  return n
+end
+
+local function step_of(self, batch)
   if self.unfinished then commit(self, self.unfinished) end
   local net, many = self.net, self.options.accumulate
   local params, frozen, buffers = net:parameters(), net:frozen(), net:buffers()
@@ -337,6 +363,17 @@ meta.__call = function(self, batch)
     anomaly = found }
 end
 
+--- A step that is traced keeps all that it computes: the collector comes before it, and takes that after it, so that the
+--- peak of a run does not hang on the moment at which it would come by itself.
+meta.__call = function(self, batch)
+  if not self.compiled then return step_of(self, batch) end
+  local before = traces(self)
+  if before == 0 then collectgarbage() end
+  local loss, told = step_of(self, batch)
+  if traces(self) ~= before then collectgarbage() end
+  return loss, told
+end
+
 --- Bytes of activations and workspace of a step that was traced: 0 before the first one, and without compile.
 ---@return integer
 function Step:arena()
@@ -354,6 +391,7 @@ function Step:averaged(f)
   if self.unfinished then commit(self, self.unfinished) end
   if not self.averages then error('step:averaged: there are no averages; give nn.Step the option ema', 2) end
   local own = self.net:parameters()
+  each(self.averages, function(t) self.shown[t] = true end)
   self.net:update(self.averages)
   local function done(ok, ...)
     self.net:update(own)
@@ -371,7 +409,8 @@ function Step:state()
   local out = {}
   for k, v in pairs(self.net:state_dict()) do out['net/' .. k] = v end
   local function walk(prefix, v)
-    if is(v) then out[prefix] = v
+    if is(v) then
+      out[prefix], self.shown[v] = v, true
     elseif type(v) == 'table' then
       for k, x in pairs(v) do walk(prefix .. '/' .. tostring(k), x) end
     end
@@ -411,6 +450,7 @@ function Step:restore(tensors, numbers)
   local sums = numbers.pending > 0 and walk('sums', nothing(self.net:parameters())) or nil
   self.net:update(state)
   self.states, self.averages, self.sums = states, averages, sums
+  each({ states, averages, sums }, function(t) self.shown[t] = true end)
   self.count, self.pending = numbers.count, numbers.pending
   if self.scaler and numbers.scaler then self.scaler:restore(numbers.scaler) end
   if self.plateau and numbers.plateau then self.plateau:restore(numbers.plateau) end
