@@ -26,7 +26,9 @@ local o, given = mc.args.parse(arg, {
     { 'resume', 'flag', 'go on where an earlier run stopped' }, { 'overwrite', 'flag', 'replace the output' },
       { 'dry_run', 'flag', 'check, count the work, write nothing' },
     { 'save_every', 'number', 'seconds after which finished rows are written: a kill costs no more', default = 2 },
-    { 'row', 'integer', 'row for view and extract-features', default = 0 },
+    { 'row', 'integer', 'row for view (0) and extract-features (all)' },
+    { 'feature_family', 'list', 'families of extract-features: ' .. table.concat(rollout.check.EXTRACTED, ', '),
+      value = 'NAME,...' },
     { 'max_memory', 'string', 'memory the whole program may take, such as 2GiB; results do not depend on it' },
     { 'threads', 'integer',
       'worker threads (all cores); results do not depend on it' }, { 'verbose', 'flag', 'more words' },
@@ -79,8 +81,17 @@ end
 
 --- The rows of --row, from 0.
 local function row_number()
+  o.row = o.row or 0
   if o.row < 0 or o.row > MOST then error(('--row is %.6g; rows are counted from 0'):format(o.row), 0) end
   return o.row
+end
+
+--- FIRST:LAST of --rows, from 0; nothing without it.
+local function rows_asked()
+  if not o.rows then return end
+  local a, b = o.rows:match '^(%d+):(%d+)$'
+  if not a then error(('--rows %s: give FIRST:LAST, from 0'):format(o.rows), 0) end
+  return tonumber(a), tonumber(b)
 end
 
 local run = {}
@@ -89,11 +100,8 @@ function run.generate()
   local c = configuration()
   local n = c.sampling.total_samples
   local first, last = 0, n - 1
-  if o.rows then
-    local a, b = o.rows:match '^(%d+):(%d+)$'
-    if not a then error(('--rows %s: give FIRST:LAST, from 0'):format(o.rows), 0) end
-    first, last = tonumber(a), tonumber(b)
-  end
+  local a, b = rows_asked()
+  if a then first, last = a, b end
   if o.dry_run or mc.manifest.planning() then
     for _, line in ipairs(rollout.report.plan(c, first, last)) do print(line) end
     return
@@ -131,7 +139,23 @@ function run.validate()
   if not ok then os.exit(1) end
 end
 
+--- All rows with more families, as a data set.
+local function extract_all()
+  local path = dataset()
+  local out = o.output or path:gsub('%.%w+$', '') .. '-features.h5'
+  mc.results.free('--output', { out }, { overwrite = true, inputs = { path } })
+  local first, last = rows_asked()
+  local r = rollout.check.extract(path, o.feature_family or {}, { out = out, first = first, last = last,
+    resume = o.resume, overwrite = o.overwrite, quiet = o.quiet, max_memory = o.max_memory, save_every = o.save_every })
+  print(('features of %d rows, %s: %s'):format(r.rows, r.stored and 'from the states of the file'
+    or 'rolled out again', r.path))
+end
+
 run['extract-features'] = function()
+  if not o.row then return extract_all() end
+  if o.rows or o.feature_family then
+    error('--row is one row, as it is in the file; leave out --rows and --feature-family', 0)
+  end
   local path, row_at = dataset(), row_number()
   local out = o.output or ('row-%d.npz'):format(row_at)
   claim(out, path)
@@ -161,8 +185,9 @@ end
 -- what each command understands, beside threads, verbose and quiet
 local MAKES = 'config set device total_samples batch_size num_realizations seed '
 local TAKES = { generate = MAKES .. 'output rows resume overwrite dry_run max_memory save_every', bench = MAKES,
-  info = 'dataset',
-  validate = 'dataset', ['extract-features'] = 'dataset row output overwrite', view = 'dataset row output overwrite',
+  info = 'dataset', validate = 'dataset',
+  ['extract-features'] = 'dataset row rows output overwrite resume feature_family max_memory save_every',
+  view = 'dataset row output overwrite',
   merge = 'output overwrite' }
 
 --- Refuses options without meaning for the command.

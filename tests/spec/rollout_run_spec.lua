@@ -477,13 +477,15 @@ describe('rollout, a run', function()
 
   it('rolls out operators of the user', function()
     local operator = mc.rollout.operator
-    operator.register('heat', function(arch, source)
+    local function build(arch, source)
       local rate = arch.own.rate + 0 * source:number()
       return function(x)
         local around = mc.roll(x, 1, 3) + mc.roll(x, -1, 3) + mc.roll(x, 1, 4) + mc.roll(x, -1, 4)
         return rate * (around - 4 * x)
       end
-    end)
+    end
+    operator.register('heat', build)
+    operator.register('heat_compiled', build, { compile = true, flops = function() return 7 end })
     assert.has_error(function() operator.register('heat', function() end) end,
       'rollout.operator.register: there is an operator heat already')
     local c = mc.rollout.config.of(mc.json.decode [[{ "metadata": { "name": "heat" },
@@ -495,6 +497,10 @@ describe('rollout, a run', function()
     mc.scope(function()
       local row = mc.rollout.generate.row(c, 1, { 0.5, 0.5 }, { states = true })
       assert.same({ 0 }, row.status)
+      c.simulation.operator_type = 'heat_compiled'
+      local other = mc.rollout.generate.row(c, 1, { 0.5, 0.5 }, { states = true })
+      assert.is_true(mc.array_equal(row.states, other.states))
+      assert.equal(7, operator.flops(other.arch))
       local x = row.input
       for _ = 1, 3 do
         local around = mc.roll(x, 1, 2) + mc.roll(x, -1, 2) + mc.roll(x, 1, 3) + mc.roll(x, -1, 3)
@@ -506,10 +512,19 @@ describe('rollout, a run', function()
 
   it('takes own fields and own features', function()
     local c = mc.rollout.config.load(path 'c.yaml', { set = { ['sampling.total_samples'] = 2 } })
-    mc.rollout.features.register('mine', { 'last_max' }, function(states) return states[{ -1 }]:max():reshape(1) end)
+    local function last(states) return states[{ -1 }]:max():reshape(1) end
+    mc.rollout.features.register('mine', { 'last_max' }, last)
+    mc.rollout.features.register('batched', { 'last_max_batched' }, last, { batch = true })
     local row = mc.rollout.generate.row(c, 1, mc.rollout.sampling.points(c, 2, 2)[1]:totable(), { states = true })
     mc.rollout.features.forget()
-    assert.equal(111, row.summary.shape[2])
+    assert.equal(112, row.summary.shape[2])
+    assert.is_true(mc.array_equal(row.summary[{ mc.all, 111 }], row.summary[{ mc.all, 112 }]))
+    local function reads(states) return mc.tensor { states:max():item() } end -- what a compiled function must not do
+    mc.rollout.features.register('reads', { 'largest' }, reads, { batch = true })
+    finally(mc.rollout.features.forget)
+    local ok, why = pcall(mc.rollout.generate.row, c, 1, mc.rollout.sampling.points(c, 2, 2)[1]:totable())
+    assert.is_false(ok)
+    assert.matches('its value is not known yet', why)
     assert.equal(row.states[{ 1, -1 }]:max():item(), row.summary[{ 1, 111 }]:item())
   end)
 end)

@@ -149,4 +149,55 @@ function M.replay(path, i, opts)
   return row, config
 end
 
+--- States [M, T, C, G, G] of a row that a file holds, its status and bad_step.
+local function stored_row(f, at, grid, T)
+  local x = f:dataset '/outputs/fields':read { at }
+  if T == 1 then x = x:expand_dims(2) end
+  local left = math.floor((x.shape[4] - grid) / 2)
+  local inner = { left + 1, left + grid } -- smaller grids stand in the middle
+  return x[{ mc.all, mc.all, mc.all, inner, inner }]:copy(), f:dataset '/metadata/status':read { at }:totable(),
+    f:dataset '/metadata/bad_step':read { at }:totable()
+end
+
+M.EXTRACTED = { 'temporal', 'summary', 'distributional', 'wavelet', 'metrics', 'operator' }
+
+--- Features of the rows of a data set once more, with families that it lacks, as a data set of its own. States are
+--- those of the file where it holds trajectories of f32, else rows are rolled out again; the bits are the same.
+---@param path string data set
+---@param families string[] of M.EXTRACTED: in addition to those of the file; `operator` is the operator's sensitivity
+---@param opts table out (path), first and last (rows from 0, those of the file), and resume, overwrite, quiet,
+--- max_memory, save_every as generate.run
+---@return table as generate.run; stored: whether states of the file were taken
+function M.extract(path, families, opts)
+  local config, params, first = M.configuration(path)
+  for _, name in ipairs(families) do
+    if name == 'operator' then config.simulation.extract_operator_features = true
+    elseif config.features[name] and config.features[name].enabled ~= nil then config.features[name].enabled = true
+    else
+      local near = check.nearest(name, M.EXTRACTED)
+      error(('rollout: there is no family %s%s; there are %s'):format(name,
+        near and (' (did you mean %s?)'):format(near) or '', table.concat(M.EXTRACTED, ', ')), 0)
+    end
+  end
+  local o, last = {}, first + params.shape[1] - 1
+  for k, v in pairs(opts) do o[k] = v end
+  o.first, o.last = opts.first or first, opts.last or last
+  if o.first < first or o.last > last then
+    error(('rollout: rows %d to %d are not all in %s, which holds %d to %d'):format(o.first, o.last, path, first, last),
+      0)
+  end
+  local f = opened(path)
+  if f:has '/outputs/fields' and config.simulation.precision ~= 'float64' then
+    local T = config.simulation.num_timesteps
+    local grids = f:dataset '/metadata/grid_sizes':read():totable()
+    o.stored = function(index) return stored_row(f, index - first + 1, grids[index - first + 1], T) end
+  end
+  config.dataset.storage.store_trajectories = false
+  local ok, r = pcall(generate.run, config, o)
+  f:close()
+  if not ok then error(r, 0) end
+  r.stored = o.stored ~= nil
+  return r
+end
+
 return M

@@ -65,7 +65,8 @@ M.SCHEMA = {
   },
   features = { temporal = { enabled = flag(true) }, summary = { enabled = flag(true), summary_mode = one('manual',
     'manual', 'learned', 'hybrid'), learned = U },
-    distributional = { enabled = flag(false) }, wavelet = { enabled = flag(false) }, initial = U, clip = flag(false) },
+    distributional = { enabled = flag(false) }, wavelet = { enabled = flag(false) },
+    metrics = { enabled = flag(false) }, initial = U, clip = flag(false) },
   logging = U, cloud = U,
 }
 

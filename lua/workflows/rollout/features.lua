@@ -12,24 +12,29 @@ local series = require 'workflows.rollout.features.series'
 local causality = require 'workflows.rollout.features.causality'
 local drift = require 'workflows.rollout.features.drift'
 local sensitivity = require 'workflows.rollout.features.sensitivity'
+local metrics = require 'workflows.rollout.features.metrics'
 local error = check.error
 local M = {}
 
 M.VERSION = '1'
 M.sensitivity = sensitivity
 
-local own = {} -- features of the user: { name, f, names }
+local own = {} -- features of the user: { name, f, names, batch: f of all realisations at once }
+local OWN = { batch = { false, 'bool' } }
 
 --- Adds columns per trajectory: f(states) with states [T, C, G, G] of one realisation gives one number per name.
 ---@param name string category
 ---@param names string[] names of the columns
 ---@param f fun(states: mascon.Tensor): mascon.Tensor of as many numbers
-function M.register(name, names, f)
+---@param opts? table batch (false): f is compiled, and called once for all realisations of a row, by mc.compile and
+--- mc.vmap; it must not read values then
+function M.register(name, names, f, opts)
+  local o = check.opts('rollout.features.register', opts, OWN, 3)
   if type(name) ~= 'string' or type(names) ~= 'table' or type(f) ~= 'function' then
     error('rollout.features.register: give a name, a list of column names and a function(states)', 2) end
   for _, e in ipairs(own) do if e.name == name then
     error(('rollout.features.register: there are features %s already'):format(name), 2) end end
-  own[#own + 1] = { name = name, names = names, f = f }
+  own[#own + 1] = { name = name, names = names, f = f, batch = o.batch and mc.compile(mc.vmap(f)) or nil }
 end
 
 --- Takes registered columns away again.
@@ -44,12 +49,12 @@ local function joined(...)
   return out
 end
 
-M.FAMILIES = { 'distributional', 'wavelet' } -- per step, opt in
-local FAMILIES = { distributional = { false, 'bool' }, wavelet = { false, 'bool' } }
+M.FAMILIES = { 'distributional', 'wavelet', 'metrics' } -- per step, opt in
+local FAMILIES = { distributional = { false, 'bool' }, wavelet = { false, 'bool' }, metrics = { false, 'bool' } }
 
 local function family(name) return require('workflows.rollout.features.' .. name) end
 
---- Names of the 63 columns per step, then those of opt-in families: { distributional = true, wavelet = true }.
+--- Names of the 63 columns per step, then those of opt-in families, as { wavelet = true }; FAMILIES names them.
 ---@param families? table
 function M.temporal_names(families)
   families = check.opts('rollout.features.temporal_names', families, FAMILIES, 3)
@@ -149,7 +154,8 @@ function Collector:flush()
       local all = { per, cross.columns(x:reshape(n * B, C, G, G)):reshape(n, B, 12) }
       for _, name in ipairs(M.FAMILIES) do
         if self.families[name] then
-          all[#all + 1] = family(name).columns(one):reshape(n, B, C, -1):mean(3)
+          all[#all + 1] = name == 'metrics' and metrics.columns(x, self.last)
+            or family(name).columns(one):reshape(n, B, C, -1):mean(3)
         end
       end
       self.rows[#self.rows + 1] = tensor.hold(mc.concat(all, 3)) -- [n, B, 63 and more]
@@ -174,6 +180,19 @@ function Collector:flush()
 end
 
 local function join(list) return #list > 0 and mc.concat(list, 1) or nil end
+
+--- Columns [B, k] of a feature of the user; kept: states [B, C, G, G] of all steps.
+local function columns_of(e, kept, B)
+  local states, rows = mc.stack(kept, 2), {} -- [B, T, C, G, G]
+  local function fitting(v, n)
+    if not mc.is_tensor(v) or v:numel() ~= n * #e.names then
+      error(('rollout.features: %s gave %s for %d columns'):format(e.name, check.show(v), #e.names), 0) end
+    return v:reshape(n, #e.names)
+  end
+  if e.batch then return fitting(e.batch(states), B) end
+  for b = 1, B do rows[b] = fitting(e.f(states[b]:copy()), 1) end
+  return mc.concat(rows, 1)
+end
 
 --- What a trajectory gives: temporal [T, 63] (means over channels and living realisations), summary [B, D] (NaN for a
 --- realisation that failed),
@@ -215,18 +234,7 @@ function Collector:finish(extra)
         drift.columns(join(self.drift):permute_dims(2, 1, 3)):reshape(B, C, -1):mean(2),
       }
       if extra then parts[#parts + 1] = extra:to(m.dtype) end
-      for _, e in ipairs(own) do
-        local rows = {}
-        for b = 1, B do
-          local list = {}
-          for t = 1, T do list[t] = self.kept[t][b] end
-          local v = e.f(mc.stack(list, 1))
-          if not mc.is_tensor(v) or v:numel() ~= #e.names then
-            error(('rollout.features: %s gave %s for %d columns'):format(e.name, check.show(v), #e.names), 0) end
-          rows[b] = v:reshape(-1):to(m.dtype)
-        end
-        parts[#parts + 1] = mc.stack(rows, 1)
-      end
+      for _, e in ipairs(own) do parts[#parts + 1] = columns_of(e, self.kept, B):to(m.dtype) end
       local all = mc.concat(parts, 2)
       local mask = {}
       for b = 1, B do mask[b] = good[b] and 1 or 0 / 0 end
@@ -251,24 +259,7 @@ function Collector:finish(extra)
   return out
 end
 
---- Figures of one state x [B, C, G, G] as the reference's engine keeps them: energy, entropy, autocorrelation with the
---- state before (nil: 0), variance, mean magnitude.
----@return mascon.Tensor [B, 5]
-function M.step(x, before)
-  local B = x.shape[1]
-  local flat = x:reshape(B, -1)
-  local p = cross.counts(mc.minimum(mc.floor(50 * (flat - flat:min(2, { keepdim = true })) / mc.maximum(flat:max(2,
-    { keepdim = true }) - flat:min(2, { keepdim = true }), 1e-300)), 49):to 'i64', 50) / flat.shape[2]
-  local entropy = -(p * mc.log(mc.where(mc.gt(p, 0), p, 1))):sum(2)
-  local r = mc.zeros({ B }, { dtype = x.dtype })
-  if before then
-    local a, b = flat - flat:mean(2, { keepdim = true }), before:reshape(B, -1)
-    b = b - b:mean(2, { keepdim = true })
-    local norm = ((a * a):sum(2) * (b * b):sum(2)):sqrt()
-    r = (a * b):sum(2) / mc.where(mc.eq(norm, 0), 1, norm)
-  end
-  return mc.stack({ (flat * flat):sum(2), entropy:to(x.dtype), r, flat:var(2, { correction = 1 }),
-    flat:abs():mean(2) }, 2)
-end
+--- Figures of a state [B, C, G, G] as the reference's engine keeps them: metrics.step, metrics.derived.
+M.step, M.derived = metrics.step, metrics.derived
 
 return M

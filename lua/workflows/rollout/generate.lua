@@ -105,6 +105,25 @@ local function left_out(config, row, wanted, with_states)
   row.states = with_states and nan(B, T, arch.channels, arch.grid, arch.grid) or nil
 end
 
+--- Shows the states that a file holds instead of rolling operators out: outcomes as roll.together gives them.
+local function played(stored, indices, specs, visit)
+  local out = {}
+  for i, index in ipairs(indices) do
+    local states, status, bad_step = stored(index)
+    local B, x0, steps = #status, specs[i].x0, states.shape[2]
+    local alive, more = {}, specs[i].single and 1 or 0 -- one application: the file holds its result
+    if more == 1 then
+      visit(i, 0, roll.post(specs[i].policy, mc.broadcast_to(x0:expand_dims(1), { B, unpack(x0.shape) }):copy()), {})
+    end
+    for t = 0, steps - 1 do
+      for m = 1, B do alive[m] = bad_step[m] < 0 or t + more < bad_step[m] end
+      visit(i, t + more, states[{ mc.all, t + 1 }]:copy(), alive)
+    end
+    out[i] = { status = status, bad_step = bad_step }
+  end
+  return out
+end
+
 M.LEFT_OUT = 3 -- status of a realisation of a row beyond the limits
 
 --- Rolls out rows whose operators have one key (operator.key), or one row. visit(t, x, alive, i): called with every
@@ -113,7 +132,8 @@ M.LEFT_OUT = 3 -- status of a realisation of a row beyond the limits
 ---@param config table
 ---@param indices integer[] rows, from 0
 ---@param us number[][]
----@param opts? table { visit, features (true), states (false) }
+---@param opts? table { visit, features (true), states (false), stored: f(index), which gives the states [M, T, C, G, G]
+--- of a row, its status and bad_step, so that nothing is rolled out }
 ---@return table[] rows { input, kind, arch, policy, status, bad_step, filtered (0, or a place in M.FILTERED), temporal,
 --- summary, aggregated, states, seconds }
 function M.rows(config, indices, us, opts)
@@ -140,7 +160,9 @@ function M.rows(config, indices, us, opts)
     return rows
   end
   for i, index in ipairs(indices) do
-    weights[i] = place.weights(operator.weights(archs[i], seed, index, dtype), config.device)
+    if not o.stored or sim.extract_operator_features then
+      weights[i] = place.weights(operator.weights(archs[i], seed, index, dtype), config.device)
+    end
     if next(sim.filters) then watches[i] = watch(config) end
   end
   local function visit(i, t, x, alive)
@@ -159,11 +181,12 @@ function M.rows(config, indices, us, opts)
     if o.states then rows[i].states[#rows[i].states + 1] = tensor.hold(x:to 'f32') end
     if o.visit then o.visit(t, x, alive, i) end
   end
-  local outcomes = roll.together(specs, operator.together(archs, weights), visit)
+  local outcomes = o.stored and played(o.stored, indices, specs, visit)
+    or roll.together(specs, operator.together(archs, weights), visit)
   for i, row in ipairs(rows) do
     local arch, index, extra = row.arch, indices[i], nil
     local past = false -- the range of f16
-    for _, v in ipairs(outcomes[i].status) do past = past or v == 1 and arch.storage == 'f16' end
+    for _, v in ipairs(outcomes[i].status) do past = past or v == 1 and arch.storage == 'f16' and not o.stored end
     if past then
       arch.storage = nil
       outcomes[i] = roll.together({ specs[i] }, operator.together({ arch }, { weights[i] }),
@@ -326,6 +349,7 @@ local PARTS = { 'input', 'temporal', 'summary', 'aggregated', 'states' } -- tens
 ---@param last integer
 ---@param opts? table base (0) · step(row): called with each row · every, part(rows): called with rows that are
 --- finished, as this function gives them, when that many seconds have passed since it was, so that a kill costs no more
+--- · stored: as rows
 ---@return table
 function M.batch(config, points, first, last, opts)
   local o = opts or {}
@@ -337,7 +361,7 @@ function M.batch(config, points, first, last, opts)
     for i, index in ipairs(list) do us[i] = point(index) end
     local rows
     mc.scope(function() -- what the next bucket takes is free by then
-      rows = M.rows(config, list, us, { states = config.dataset.storage.store_trajectories })
+      rows = M.rows(config, list, us, { states = config.dataset.storage.store_trajectories, stored = o.stored })
       for _, row in ipairs(rows) do
         for _, name in ipairs(PARTS) do if row[name] then mc.keep(row[name]) end end
       end
@@ -403,7 +427,7 @@ end
 
 local OPTS = { out = { nil, 'string' }, resume = { false, 'bool' }, overwrite = { false, 'bool' }, first = { 0,
   'integer >= 0' }, last = { nil, 'integer >= 0' }, quiet = { false, 'bool' },
-  max_memory = { nil, 'number > 0 | string' }, save_every = { 2, 'number >= 0' } }
+  max_memory = { nil, 'number > 0 | string' }, save_every = { 2, 'number >= 0' }, stored = { nil, 'function' } }
 
 --- Stretches of at most `batch` rows between first and last that no part holds.
 local function missing(parts, first, last, batch)
@@ -423,7 +447,8 @@ end
 ---@param config table of config.load
 ---@param opts? table out (path), resume, overwrite, first and last (rows from 0: a shard), quiet, max_memory (bytes or
 --- "2GiB" that the whole program may take; the rows do not depend on it), save_every (2: seconds after which finished
---- rows are written, so that a kill costs what was under way and no more than that time)
+--- rows are written, so that a kill costs what was under way and no more than that time), stored (as rows: states that
+--- a file holds)
 ---@return table { path, rows, failed (realisations), filtered (rows), quality, shard (rows of the whole set, where
 --- these are a part), seconds, writing (seconds of them), bad (parts { path, first, last } of the stopped run that were
 --- damaged and made anew) }
@@ -473,7 +498,8 @@ local function make(path, hash, config, points, todo, first, o)
   end
   for _, t in ipairs(todo) do
     mc.scope(function() -- the part of the batch takes the place of those within it
-      put(M.batch(config, points, t[1], t[2], { base = first, step = step, every = o.save_every, part = put }))
+      put(M.batch(config, points, t[1], t[2], { base = first, step = step, every = o.save_every, part = put,
+        stored = o.stored }))
     end)
     store.thin(path, hash, t[1], t[2])
   end

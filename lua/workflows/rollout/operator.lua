@@ -17,7 +17,8 @@ M.SCHEDULES = { 'constant', 'annealing', 'periodic' }
 local STORAGE = { float16 = 'f16', bfloat16 = 'bf16' }
 
 local NETWORKS = { cnn = 'cnn', u_afno = 'u_afno' }
-local own = {} -- operators of the user, by name: { build, flops }
+local own = {} -- operators of the user, by name: { build, flops, compile }
+local OWN = { flops = { nil, 'function' }, compile = { false, 'bool' } }
 
 local function network(arch) return require('workflows.rollout.operator.' .. NETWORKS[arch.type or 'cnn']) end
 
@@ -81,15 +82,15 @@ end
 --- f(x, t) -> O(x) on states x [B, C, G, G].
 ---@param name string
 ---@param build fun(arch: table, source: table, dtype: string): function
----@param flops? fun(arch: table): number operations of one application to one state, for plans (0)
-function M.register(name, build, flops)
+---@param opts? table flops: f(arch) gives the operations of one application to one state, for plans (0) · compile
+--- (false): f is compiled (mc.compile), with the same bits; it must not read values, nor draw numbers
+function M.register(name, build, opts)
+  local o = check.opts('rollout.operator.register', type(opts) == 'function' and { flops = opts } or opts, OWN, 3)
   if type(name) ~= 'string' or not name:find '^%a[%w_]*$' or type(build) ~= 'function' then
     error('rollout.operator.register: give a name and a function(arch, source, dtype)', 2) end
-  if flops ~= nil and type(flops) ~= 'function' then
-    error(('rollout.operator.register: flops is %s; give a function(arch)'):format(check.show(flops)), 2) end
   if NETWORKS[name] or own[name] then
     error(('rollout.operator.register: there is an operator %s already'):format(name), 2) end
-  own[name] = { build = build, flops = flops }
+  own[name] = { build = build, flops = o.flops, compile = o.compile }
   local choices = require 'workflows.rollout.config'.SCHEMA.simulation.operator_type.choices
   choices[#choices + 1] = name
 end
@@ -191,7 +192,11 @@ end
 ---@return table|function per layer { w, b } or { mix }; of an own operator what its function returned
 function M.weights(arch, seed, index, dtype)
   local source, out = streams.source(seed, index, 'weights'), {}
-  if own[arch.type] then return own[arch.type].build(arch, source, dtype or 'f32') end
+  local mine = own[arch.type]
+  if mine then
+    local f = mine.build(arch, source, dtype or 'f32')
+    return mine.compile and mc.compile(f) or f
+  end
   for i, l in ipairs(M.layers(arch)) do
     if l.part == 'spectral' then
       local shape = { l.cin, l.cout, l.rows, l.columns }
