@@ -206,12 +206,23 @@ local function beyond_types(c, state)
   end
 end
 
+--- Names that a section of the space may hold; nil for a section that there is not. Those of u_afno may stand in
+--- `architecture`, too.
+local function known_in(section, operator_type)
+  if section ~= 'architecture' or operator_type ~= 'u_afno' then return space.NAMES[section] end
+  local out = {}
+  for _, list in ipairs { space.NAMES.architecture, space.NAMES.u_afno } do
+    for _, n in ipairs(list) do out[#out + 1] = n end
+  end
+  return out
+end
+
 --- Refuses sections and names that a parameter space does not have; the names of each section in the order of the file.
 local function order_of(state, tree, listed, operator_type)
   local order = {}
   for _, k in ipairs(names_of(tree)) do
     local v, path = tree[k], 'parameter_space.' .. k
-    local list = space.names_of(k, operator_type)
+    local list = known_in(k, operator_type)
     if not list then
       local near = check.nearest(k, space.SECTIONS)
       error(('%sthere is no key %s%s'):format(state:at(path), path, near and (' (did you mean %s?)'):format(near)

@@ -9,30 +9,16 @@ local M = {}
 
 M.SECTIONS = { 'architecture', 'stochastic', 'operator', 'evolution', 'u_afno', 'own' }
 
-local U_AFNO = { 'modes', 'hidden_dim', 'encoder_levels', 'afno_blocks', 'blocks_per_level' }
-
 -- what a section may hold; `own` holds what operators of the user take
-local NAMES = {
+M.NAMES = {
   architecture = { 'num_layers', 'base_channels', 'kernel_size', 'activation', 'dropout_rate', 'padding_mode',
     'num_groups', 'normalization' },
   stochastic = { 'noise_type', 'noise_scale', 'noise_schedule', 'spatial_correlation', 'period',
     'schedule_period' },
   operator = { 'normalization', 'grid_size', 'num_groups', 'padding_mode' },
   evolution = { 'update_policy', 'alpha', 'dt' },
-  u_afno = U_AFNO, own = {},
+  u_afno = { 'modes', 'hidden_dim', 'encoder_levels', 'afno_blocks', 'blocks_per_level' }, own = {},
 }
-
---- Names that a section may hold; nil for a section that there is not. Those of u_afno may stand in
---- `architecture`, too.
----@param section string
----@param operator_type string
----@return string[]?
-function M.names_of(section, operator_type)
-  if section ~= 'architecture' or operator_type ~= 'u_afno' then return NAMES[section] end
-  local out = {}
-  for _, list in ipairs { NAMES.architecture, U_AFNO } do for _, n in ipairs(list) do out[#out + 1] = n end end
-  return out
-end
 
 local KEYS = {
   integer = { type = true, bounds = true, description = true },
