@@ -85,7 +85,7 @@ deps-check:
 
 # ---- generated sources ------------------------------------------------------------------------------------------------
 # arguments of the kernels of a family: compiled code calls none of those
-FAMILY_HEADERS := $(patsubst %,kernels/mck_%.h,conv dct dot ewise fft filter interp levinson matmul partial random recurrence reduce segment select sequence small softmax sort patch standardise)
+FAMILY_HEADERS := $(patsubst %,kernels/mck_%.h,attention below conv dct dot ewise fft filter interp levinson matmul partial random recurrence reduce segment select sequence small softmax sort patch standardise)
 # what code compiled at run time includes: shipped as text
 NATIVE_HEADERS := $(filter-out $(FAMILY_HEADERS),$(wildcard kernels/mck*.h kernels/native/*.h)) runtime/base/mc_def.h
 # what programs of devices include: text in the library

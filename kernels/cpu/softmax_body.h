@@ -49,7 +49,7 @@ static __attribute__((noinline)) void NAME(exp_lanes)(T *e, const T *p, int64_t 
 {
     MC_IVDEP
     for (int64_t i = 0; i < (n & ~(int64_t)(LANES - 1)); i++)
-        e[i] = NAME(below)(p[i] - ref);
+        e[i] = NAME(mck_below)(p[i] - ref);
 }
 
 /* The same for any n: the last elements are computed in lanes like the others, with some before
@@ -117,13 +117,13 @@ MC_INLINE void NAME(column_sums)(const T *x, int64_t in_elem, T *y, int64_t out_
             T *o = y + r * out_elem;
             MC_IVDEP
             for (int64_t i = 0; i < m; i++) {
-                const T e = NAME(below)(row[i] - ref[i]);
+                const T e = NAME(mck_below)(row[i] - ref[i]);
                 sum[i] += (double)e;
                 o[i] = e;
             }
         } else {
             for (int64_t i = 0; i < m; i++)
-                sum[i] += (double)NAME(below)(row[i] - ref[i]);
+                sum[i] += (double)NAME(mck_below)(row[i] - ref[i]);
         }
     }
     for (int64_t i = 0; i < m; i++)
@@ -187,7 +187,7 @@ static void NAME(softmax_row)(const mck_softmax *k, const T *x, T *y, const mck_
         scale = anchor(max) == max ? scale : (T)NAN;
         MC_IVDEP
         for (int64_t j = 0; j < n; j++)
-            y[j] = NAME(below)(x[j] - ref) * scale;
+            y[j] = NAME(mck_below)(x[j] - ref) * scale;
         return;
     }
     for (int64_t j = 0; j < n; j++)
@@ -225,7 +225,7 @@ static void NAME(softmax_columns)(const mck_softmax *k)
         } else if (k->given) {
             MC_IVDEP
             for (int64_t i = 0; i < m; i++)
-                o[i] = NAME(below)(row[i] - max[i]) * scale[i];
+                o[i] = NAME(mck_below)(row[i] - max[i]) * scale[i];
         } else {
             for (int64_t i = 0; i < m; i++)
                 o[i] *= scale[i];

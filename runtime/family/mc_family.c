@@ -28,6 +28,7 @@ const mci_family mci_families[MCI_FAMILIES] = {
     [MCI_FAMILY_GATHER] = { "gather", mci_gather_infer, drive, mci_gather_launches },
     [MCI_FAMILY_FILTER] = { "filter", mci_filter_infer, drive, mci_filter_launches },
     [MCI_FAMILY_STANDARDISE] = { "standardise", mci_standardise_infer, drive, NULL },
+    [MCI_FAMILY_ATTENTION] = { "attention", mci_attention_infer, drive, NULL },
     [MCI_FAMILY_CONV] = { "conv", mci_conv_infer, drive, mci_conv_launches },
     [MCI_FAMILY_RANDOM] = { "random", mci_random_infer, drive, NULL },
     [MCI_FAMILY_SEQUENCE] = { "sequence", mci_sequence_infer, drive, mci_sequence_launches },

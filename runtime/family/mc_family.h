@@ -41,6 +41,7 @@ int mci_take_infer(const mci_job *job, mci_result *r);
 int mci_gather_infer(const mci_job *job, mci_result *r);
 int mci_filter_infer(const mci_job *job, mci_result *r);
 int mci_conv_infer(const mci_job *job, mci_result *r);
+int mci_attention_infer(const mci_job *job, mci_result *r);
 int mci_standardise_infer(const mci_job *job, mci_result *r);
 int mci_random_infer(const mci_job *job, mci_result *r);
 int mci_sequence_infer(const mci_job *job, mci_result *r);

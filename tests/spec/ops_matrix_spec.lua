@@ -24,6 +24,7 @@ local FAMILY = {
 local ELSEWHERE = {
   native = 'workflow_native_spec', -- rows that workflows of other specs added
   autoreject = 'autoreject_*_spec',
+  attention = 'attention_spec',
   conv = 'conv_spec',
   dct = 'cases_spec',
   dot = 'cases_spec',

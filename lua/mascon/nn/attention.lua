@@ -47,6 +47,45 @@ local function together(q, k, v)
   return true
 end
 
+--- By a row of the op table: y [..., queries, e] and the logarithms of the sums, level [..., queries].
+local function by_kernel(a, how)
+  local out = op.raw('attention', { a.q, a.k, a.v }, how, 2)
+  return { y = out[1], level = out[2] }
+end
+local function by_kernel_back(a, how)
+  local out = op.raw('attention_back', { a.q, a.k, a.v, a.g, a.g_level, a.y, a.level }, how, 3)
+  return { q = out[1], k = out[2], v = out[3] }
+end
+
+--- y of operands q, k, v by functions that give { y, level } of them, and gradients of q, k, v from these and those of
+--- y and level, g and g_level; how: the parameters of the rows of the op table, where these serve.
+---
+--- The way back makes the weights again from one number for each query. Its own derivatives are composed.
+local function ruled(operands, composed, composed_back, how)
+  local custom = require 'mascon.transform.custom'
+  local vjp = require 'mascon.transform'.vjp
+  -- each is its own forward pass, so that derivatives of any order go by these rules
+  local both, back
+  back = custom.custom_vjp(function(a) return how and by_kernel_back(a, how) or composed_back(a) end, {
+    forward = function(a) return back(a), a end,
+    backward = function(a, g)
+      local _, way = vjp(composed_back, a)
+      return way(g)
+    end,
+  })
+  both = custom.custom_vjp(function(a) return how and by_kernel(a, how) or composed(a) end, {
+    forward = function(a)
+      local made = both(a)
+      return made, { a, made }
+    end,
+    backward = function(kept, g)
+      local a, made = unpack(kept)
+      return back { q = a.q, k = a.k, v = a.v, y = made.y, level = made.level, g = g.y, g_level = g.level }
+    end,
+  })
+  return both(operands).y
+end
+
 --- softmax(q k^T scale + mask) v: each query takes the mean of the values, weighted by how well their keys fit.
 ---
 --- A query without any key it may attend to gets zeros, and passes no gradient. If q has several times the heads of k
@@ -110,29 +149,28 @@ function M.scaled_dot_product_attention(q, k, v, opts)
   local function plain(a)
     local p, top, total = weigh(fit(a.q * scale, a.k))
     if o.dropout > 0 then p = require('mascon.nn.layer.dropout').dropout(p, o.dropout, o.key) end
-    local out = methods.matmul(p, a.v) / total
-    return out, { a, out, top + F.log(total) }
+    return { y = methods.matmul(p, a.v) / total, level = methods.squeeze(top + F.log(total), -1) }
   end
-  local y
+  local function plain_back(a)
+    local scaled = a.q * scale
+    -- keys by queries: a product of its own, so that the fits of the way ahead need not be kept
+    local s = methods.matmul(a.k, scaled.mT)
+    if mask then s = F.where(mask.mT, s, -math.huge) end
+    if queries then
+      s = F.where(F.le(create.arange(1, a.k.shape[a.k.ndim - 1]):to(s.device):reshape(-1, 1), queries.mT), s,
+        -math.huge)
+    end
+    local p = F.exp(s - methods.expand_dims(a.level, -2))
+    local along = F.sum(F.multiply_no_nan(a.y, a.g), { -1 }) - a.g_level
+    local ds = F.multiply_no_nan(p, methods.matmul(a.v, a.g.mT) - methods.expand_dims(along, -2))
+    return { q = methods.matmul(ds.mT, a.k) * scale, k = methods.matmul(ds, scaled), v = methods.matmul(p, a.g) }
+  end
+  local operands, y = { q = q, k = k, v = v }
   if o.dropout > 0 or (mask and mask.dtype ~= 'bool') or not together(q, k, v) then
-    y = plain { q = q, k = k, v = v }
-  else -- the way back makes the weights again from one number for each query
-    y = require 'mascon.transform.custom'.custom_vjp(function(a) return (plain(a)) end, { forward = plain,
-      backward = function(kept, g)
-        local a, out, level = unpack(kept)
-        local scaled = a.q * scale
-        -- keys by queries: a product of its own, so that the fits of the way ahead need not be kept
-        local s = methods.matmul(a.k, scaled.mT)
-        if mask then s = F.where(mask.mT, s, -math.huge) end
-        if queries then
-          s = F.where(F.le(create.arange(1, a.k.shape[a.k.ndim - 1]):to(s.device):reshape(-1, 1), queries.mT), s,
-            -math.huge)
-        end
-        local p = F.exp(s - level.mT)
-        local along = F.sum(F.multiply_no_nan(out, g), { -1, keepdim = true })
-        local ds = F.multiply_no_nan(p, methods.matmul(a.v, g.mT) - along.mT)
-        return { q = methods.matmul(ds.mT, a.k) * scale, k = methods.matmul(ds, scaled), v = methods.matmul(p, g) }
-      end }) { q = q, k = k, v = v }
+    y = plain(operands).y
+  else
+    local how = { start = o.start, causal = o.causal, scale = scale }
+    y = ruled(operands, plain, plain_back, q.device == 'cpu' and not mask and how)
   end
   y = half.narrow(y, dtype)
   if not back then return y end

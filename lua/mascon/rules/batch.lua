@@ -183,6 +183,13 @@ function R.standardise(n, x, batched, size)
   return { out[1], mc.stack({ summed(mc.multiply_no_nan(straight, y[1])), summed(y[1]) }, 2) }
 end
 
+--- Heads: more of them.
+function R.attention(n, x, batched, size)
+  local y = {}
+  for i, t in ipairs(x) do y[i] = spread(t, batched[i], size) end
+  return call(n, y)
+end
+
 -- ---------------------------------------------------------------- products and linear algebra
 
 function R.matmul(n, x, batched, size)

@@ -97,8 +97,19 @@ end
 of('pool', pools)
 of('attention', {
   { 'scaled_dot_product_attention', nin = 3, doc = 'means of values weighted by the fit of queries to keys',
-    source = 'Attention is all you need, 2017', work = 4.8 },
+    source = 'Attention is all you need, 2017', work = 1.6 },
 })
+
+-- what it is computed by on the CPU where nothing but causality limits what a query sees
+for _, r in ipairs {
+  { 'attention', 'result', 3, 2, 'means of values weighted by the fit of queries to keys, and logarithms of the sums' },
+  { 'attention_back', 'back', 7, 3, 'gradients of the operands of attention' },
+} do
+  op { r[1], family = 'attention', mixed = 'f32', internal = true, variant = r[2], nin = r[3], nout = r[4],
+    dtypes = FLOAT, promote = 'float', method = false,
+    params = W.join(W.ints 'start', { { 'causal', 'bool', false }, { 'scale', 'number', 1 } }), tol = 'ACCUM',
+    doc = r[5], rules = 'none: nn.scaled_dot_product_attention has them', source = 'FlashAttention, 2022' }
+end
 
 -- ---------------------------------------------------------------- losses
 local function torch(name) return 'PyTorch nn.functional.' .. name end
@@ -152,6 +163,7 @@ composed('mascon.nn.convolution', FLOAT, list)
 
 -- ---------------------------------------------------------------- kernels
 kernels('standardise', { { 'standardise', { 'f32', 'f64' } }, { 'standardise_back', { 'f32', 'f64' } } })
+kernels('attention', { { 'attention', { 'f32', 'f64' } }, { 'attention_back', { 'f32', 'f64' } } })
 kernels('conv', { { 'conv_rows', { 'f32', 'f64' } }, { 'conv_dots', { 'f32', 'f64' } } })
 functions [[
   conv_copy_f32 conv_copy_f64 conv_fold_f32 conv_fold_f64

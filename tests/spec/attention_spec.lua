@@ -1,0 +1,149 @@
+-- attention_spec.lua - attention by its kernel: against a formula by operations in f64, at the borders of blocks of
+-- queries and keys, bits, maps, operands without elements, shapes that do not fit.
+local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
+local BEFORE = support.tensor_bytes()
+local mc = require 'mascon'
+local nn = mc.nn
+
+local function randn(shape, seed, dtype) return mc.randn(shape, { seed = seed, dtype = dtype }) end
+
+-- heads, queries, keys, width, width of values, options
+local CASES = {
+  { 2, 32, 64, 16, 16 }, { 2, 33, 65, 17, 5 }, { 3, 1, 1, 1, 1 }, { 1, 31, 130, 3, 40 }, { 2, 70, 70, 32, 32, true },
+  { 2, 40, 100, 7, 9, true, 60 }, { 2, 100, 40, 9, 7, true, -50 }, { 1, 65, 65, 20, 33, true, 3 },
+  { 1, 3, 1030, 4, 4 }, { 2, 37, 2050, 5, 3, true, 2012 },
+}
+
+--- Operands of a case in a dtype, and its options.
+local function operands(case, i, dtype)
+  local h, n, m, d, e = unpack(case)
+  return { randn({ h, n, d }, i, dtype), randn({ h, m, d }, i + 20, dtype), randn({ h, m, e }, i + 40, dtype) },
+    randn({ h, n, e }, i + 60, dtype), { causal = case[6], start = case[7] }
+end
+
+local function attend(o) return function(q, k, v) return nn.scaled_dot_product_attention(q, k, v, o) end end
+
+--- The same by operations; keys nobody sees weigh nothing.
+local function formula(o)
+  return function(q, k, v)
+    local s = mc.matmul(q, k.mT) / math.sqrt(q.shape[q.ndim])
+    if o.causal then
+      local sees = mc.arange(1, q.shape[2]):reshape(-1, 1) + (o.start or 0)
+      s = mc.where(mc.le(mc.arange(1, k.shape[2]), sees), s, -mc.inf)
+    end
+    local top = mc.stop_gradient(mc.max(s, { -1, keepdim = true }))
+    local p = mc.exp(s - mc.where(mc.eq(top, -mc.inf), 0, top))
+    local total = mc.sum(p, { -1, keepdim = true })
+    return mc.matmul(p, v) / mc.where(mc.eq(total, 0), 1, total)
+  end
+end
+
+--- Result and gradients.
+local function all(f, g, x)
+  local y, back = mc.vjp(f, unpack(x))
+  return { y, back(g) }
+end
+
+local function wide(t) return t:to 'f64' end
+
+describe('attention by blocks', function()
+  teardown(function() assert.equal(BEFORE, support.tensor_bytes()) end)
+
+  it('agrees with the formula in f64: results and gradients, whatever the sizes', function()
+    for i, case in ipairs(CASES) do
+      for dtype, bound in pairs { f32 = 5e-6, f64 = 1e-14 } do
+        local x, g, o = operands(case, i, dtype)
+        local want = all(formula(o), wide(g), { wide(x[1]), wide(x[2]), wide(x[3]) })
+        for k, t in ipairs(all(attend(o), g, x)) do
+          local scale = math.max(1, mc.max(mc.abs(want[k])):item())
+          local off = mc.max(mc.abs(wide(t) - want[k])):item()
+          assert(off <= bound * scale, ('case %d, %s, result %d: %g'):format(i, dtype, k, off))
+        end
+      end
+    end
+  end)
+
+  it('has the same bits for any number of threads, on every level, for a head alone and queries alone', function()
+    local C = require 'mascon.core.ffi'.C
+    for i, case in ipairs { { 5, 70, 90, 24, 40 }, { 3, 65, 1100, 16, 16, true, 1040 } } do
+      local x, g, o = operands(case, i, 'f32')
+      local want
+      support.restoring(function()
+        for _, isa in ipairs(support.levels()) do
+          assert(C.mc_isa_set(isa) == 0)
+          for threads = 1, 3 do
+            mc.set_num_threads(threads)
+            local got = all(attend(o), g, x)
+            want = want or got
+            for k = 1, 4 do
+              assert(mc.array_equal(want[k], got[k]), ('case %d, result %d, %d threads, %s'):format(i, k, threads, isa))
+            end
+          end
+        end
+      end)
+      local alone = all(attend(o), g['2:2'], { x[1]['2:2'], x[2]['2:2'], x[3]['2:2'] })
+      for k = 1, 4 do assert(mc.array_equal(want[k]['2:2'], alone[k]), 'a head alone') end
+      local later = { causal = o.causal, start = o.causal and o.start + 40 or nil }
+      local some = attend(later)(x[1][':, 41:-1'], x[2], x[3])
+      assert(mc.array_equal(want[1][':, 41:-1'], some), 'queries alone')
+    end
+  end)
+
+  it('takes operands that lie anyhow, and any number of leading axes', function()
+    local x = { randn({ 40, 2, 3, 8 }, 1), randn({ 50, 2, 3, 8 }, 2), randn({ 2, 3, 8, 50 }, 3) }
+    local views = { x[1]:permute_dims { 2, 3, 1, 4 }, x[2]:permute_dims { 2, 3, 1, 4 }, x[3].mT }
+    local plain = {}
+    for i, t in ipairs(views) do plain[i] = t:contiguous() end
+    local g = randn({ 2, 3, 40, 8 }, 4)
+    local got, want = all(attend {}, g, views), all(attend {}, g, plain)
+    for k = 1, 4 do assert(mc.array_equal(want[k], got[k])) end
+    local two = attend {}(plain[1][{ 1, 2 }], plain[2][{ 1, 2 }], plain[3][{ 1, 2 }])
+    assert(mc.array_equal(want[1][{ 1, 2 }], two))
+  end)
+
+  it('maps over operands, with gradients and their gradients', function()
+    local x, g, o = operands({ 2, 5, 6, 3, 4, true, 2 }, 7)
+    local many = mc.stack { x[1], x[1] * 2, -x[1] }
+    local function slopes(f)
+      return function(q, k, v)
+        return mc.grad(function(...) return mc.sum(f(...) * g) end, { argnums = { 1, 2, 3 } })(q, k, v)
+      end
+    end
+    local function twice(f)
+      return mc.grad(function(q)
+        local s = slopes(f)(q, x[2], x[3])
+        return mc.sum(mc.sin(s[1])) + mc.sum(mc.cos(s[2])) + mc.sum(mc.square(s[3]))
+      end)(x[1])
+    end
+    local got = mc.vmap(slopes(attend(o)), { in_axes = { 1, false, false } })(many, x[2], x[3])
+    for s = 1, 3 do
+      local want = slopes(formula(o))(many[s], x[2], x[3])
+      for k = 1, 3 do assert(mc.allclose(got[k][s], want[k], { rtol = 1e-11, atol = 1e-13 })) end
+    end
+    assert(mc.allclose(twice(attend(o)), twice(formula(o)), { rtol = 1e-10, atol = 1e-12 }))
+  end)
+
+  it('keeps what is not finite with the queries that see it', function()
+    local x, _, o = operands({ 1, 70, 70, 8, 8, true }, 9, 'f32')
+    x[3][{ 1, 66 }] = mc.inf
+    local y = attend(o)(unpack(x))
+    assert(mc.all(mc.isfinite(y[':, 1:64'])))
+    assert(not mc.any(mc.isfinite(y[':, 66:70'])))
+  end)
+
+  it('gives zeros without keys and nothing without queries', function()
+    local v = mc.ones { 2, 0, 3 }
+    local got = all(attend {}, mc.ones { 2, 4, 3 }, { mc.ones { 2, 4, 5 }, mc.ones { 2, 0, 5 }, v })
+    assert(mc.array_equal(got[1], mc.zeros { 2, 4, 3 }) and mc.array_equal(got[2], mc.zeros { 2, 4, 5 }))
+    got = all(attend {}, mc.ones { 2, 0, 3 }, { mc.ones { 2, 0, 5 }, mc.ones { 2, 4, 5 }, mc.ones { 2, 4, 3 } })
+    assert(mc.array_equal(got[3], mc.zeros { 2, 4, 5 }) and mc.array_equal(got[4], mc.zeros { 2, 4, 3 }))
+    assert.equal('{2, 0, 3}', tostring(got[1].shape))
+  end)
+
+  it('says what does not fit', function()
+    local raw = require 'mascon.core.op'.raw
+    local why = support.message(raw, 'attention', { mc.ones { 3, 4 }, mc.ones { 5, 4 }, mc.ones { 6, 4 } }, {}, 2)
+    local said = 'q is f64[3,4]@cpu, k is f64[5,4]@cpu and v is f64[6,4]@cpu; leading axes and widths differ'
+    assert(why:find(said, 1, true), why)
+  end)
+end)
