@@ -1,9 +1,10 @@
 /* cuda.c - NVIDIA's cards behind mc_device_api: memory, one stream, programs, launches, products.
  *
  * The device's own (primary) context is used, so that other libraries of the process share it. A
- * segment is one allocation; uploads go through a ring of pinned chunks: the source is free when
- * put returns, and the host waits only for a chunk that is still on its way. After a fault the
- * context is lost, as the driver defines it: every later call says so, what is on the host stays.
+ * segment is one allocation; uploads go through pinned chunks of their stream, taken in turn: the
+ * source is free when put returns, and the host waits only for a chunk that is still on its way.
+ * After a fault the context is lost, as the driver defines it: every later call says so, what is on
+ * the host stays.
  */
 #include "../../runtime/device/mc_device_api.h"
 #include "../../runtime/base/mc_def.h"
@@ -15,7 +16,7 @@
 
 enum { STATUS_NOMEM = 4, STATUS_DEVICE = 8, STATUS_UNSUPPORTED = 9 };
 
-#define CHUNKS 4 /* of the staging ring */
+#define CHUNKS 4 /* of a stream, for uploads */
 #define CHUNK ((int64_t)4 << 20)
 #define SLAB ((int64_t)8 << 20)
 #define ALIGN 256
@@ -33,15 +34,20 @@ static int have_driver, have_nvrtc, have_blas;
 typedef struct chunk {
     char *at;
     CUevent done; /* after its last upload */
-    int busy;
+    int64_t used; /* bytes that uploads were given */
 } chunk;
+
+typedef struct stream {
+    CUstream at;
+    chunk ring[CHUNKS];
+    int now;
+} stream;
 
 typedef struct device {
     CUdevice id;
     CUcontext context;
-    chunk ring[CHUNKS];
-    int next, capability; /* 90 for 9.0 */
-    int asked;            /* for products */
+    int capability; /* 90 for 9.0 */
+    int asked;      /* for products */
     mc_cuda_products *products; /* NULL: its own kernels multiply */
     char name[128];
 } device;
@@ -97,11 +103,6 @@ static int cuda_count(void)
 static void cuda_close(void *dev)
 {
     device *d = dev;
-    if (d->context && cu.cuCtxSetCurrent(d->context) == CUDA_OK)
-        for (int i = 0; i < CHUNKS; i++) {
-            if (d->ring[i].done) cu.cuEventDestroy(d->ring[i].done);
-            if (d->ring[i].at) cu.cuMemFreeHost(d->ring[i].at);
-        }
     if (d->context) cu.cuDevicePrimaryCtxRelease(d->id);
     host->free(d);
 }
@@ -144,6 +145,8 @@ static int enter(const device *d)
     return code == CUDA_OK ? 0 : fails(d->name, code);
 }
 
+static CUstream queue(const void *s) { return ((const stream *)s)->at; }
+
 /* ---- memory ---- */
 
 static CUdeviceptr address(const void *segment, int64_t at)
@@ -175,61 +178,65 @@ static void cuda_segment_free(void *dev, void *segment)
     if (!enter(dev)) (void)cu.cuMemFree(address(segment, 0));
 }
 
-/* The next chunk of the ring, free; NULL with the record. */
-static chunk *staged(device *d)
+/* Pinned room for an upload of at most CHUNK bytes, and its chunk; NULL with the record. */
+static char *staged(stream *s, int64_t bytes, chunk **from)
 {
-    chunk *c = &d->ring[d->next];
+    chunk *c = &s->ring[s->now];
     CUresult code = CUDA_OK;
-    d->next = (d->next + 1) % CHUNKS;
-    if (!c->at) {
+    if (c->used + bytes > CHUNK) {
+        s->now = (s->now + 1) % CHUNKS;
+        c = &s->ring[s->now];
+        if (c->used) code = cu.cuEventSynchronize(c->done);
+        c->used = 0;
+    }
+    if (code == CUDA_OK && !c->at) {
         void *p = NULL;
         code = cu.cuMemAllocHost(&p, (size_t)CHUNK);
         if (code == CUDA_OK) c->at = p;
     }
     if (code == CUDA_OK && !c->done) code = cu.cuEventCreate(&c->done, EVENT_NO_TIMING);
-    if (code == CUDA_OK && c->busy) {
-        code = cu.cuEventSynchronize(c->done);
-        c->busy = 0;
-    }
     if (code != CUDA_OK) {
         fails("staging memory", code);
         return NULL;
     }
-    return c;
+    char *at = c->at + c->used;
+    c->used += (bytes + ALIGN - 1) / ALIGN * ALIGN;
+    *from = c;
+    return at;
 }
 
-static int cuda_put(void *dev, void *stream, void *segment, int64_t at, const void *from,
-                    int64_t bytes)
+static int cuda_put(void *dev, void *to, void *segment, int64_t at, const void *from, int64_t bytes)
 {
+    stream *s = to;
     if (enter(dev)) return STATUS_DEVICE;
     for (int64_t done = 0; done < bytes; done += CHUNK) {
         const int64_t n = bytes - done < CHUNK ? bytes - done : CHUNK;
-        chunk *c = staged(dev);
-        if (!c) return STATUS_NOMEM;
-        memcpy(c->at, (const char *)from + done, (size_t)n);
-        CUresult code = cu.cuMemcpyHtoDAsync(address(segment, at + done), c->at, (size_t)n, stream);
-        if (code == CUDA_OK) code = cu.cuEventRecord(c->done, stream);
+        chunk *c;
+        char *pinned = staged(s, n, &c);
+        if (!pinned) return STATUS_NOMEM;
+        memcpy(pinned, (const char *)from + done, (size_t)n);
+        CUresult code = cu.cuMemcpyHtoDAsync(address(segment, at + done), pinned, (size_t)n, s->at);
+        if (code == CUDA_OK) code = cu.cuEventRecord(c->done, s->at);
         if (code != CUDA_OK) return fails("to the device", code);
-        c->busy = 1;
     }
     return 0;
 }
 
-static int cuda_get(void *dev, void *stream, void *to, const void *segment, int64_t at,
+static int cuda_get(void *dev, void *s, void *to, const void *segment, int64_t at,
                     int64_t bytes)
 {
     if (enter(dev)) return STATUS_DEVICE;
-    CUresult code = cu.cuMemcpyDtoHAsync(to, address(segment, at), (size_t)bytes, stream);
-    if (code == CUDA_OK) code = cu.cuStreamSynchronize(stream);
+    CUresult code = cu.cuMemcpyDtoHAsync(to, address(segment, at), (size_t)bytes, queue(s));
+    if (code == CUDA_OK) code = cu.cuStreamSynchronize(queue(s));
     return code == CUDA_OK ? 0 : fails("from the device", code);
 }
 
-static int cuda_copy(void *dev, void *stream, void *to, int64_t at, const void *from,
+static int cuda_copy(void *dev, void *s, void *to, int64_t at, const void *from,
                      int64_t from_at, int64_t bytes)
 {
     if (enter(dev)) return STATUS_DEVICE;
     const CUresult code =
-        cu.cuMemcpyDtoDAsync(address(to, at), address(from, from_at), (size_t)bytes, stream);
+        cu.cuMemcpyDtoDAsync(address(to, at), address(from, from_at), (size_t)bytes, queue(s));
     return code == CUDA_OK ? 0 : fails("copy", code);
 }
 
@@ -237,28 +244,39 @@ static int cuda_copy(void *dev, void *stream, void *to, int64_t at, const void *
 
 static void *cuda_stream_new(void *dev)
 {
-    CUstream s = NULL;
     if (enter(dev)) return NULL;
-    const CUresult code = cu.cuStreamCreate(&s, STREAM_NON_BLOCKING);
+    stream *s = host->alloc(sizeof *s);
+    if (!s) return NULL;
+    memset(s, 0, sizeof *s);
+    const CUresult code = cu.cuStreamCreate(&s->at, STREAM_NON_BLOCKING);
     if (code != CUDA_OK) {
         fails("stream", code);
+        host->free(s);
         return NULL;
     }
     return s;
 }
 
-static void cuda_stream_free(void *dev, void *stream)
+static void cuda_stream_free(void *dev, void *p)
 {
-    if (!enter(dev)) (void)cu.cuStreamDestroy(stream);
+    stream *s = p;
+    if (!enter(dev)) {
+        for (int i = 0; i < CHUNKS; i++) {
+            if (s->ring[i].done) cu.cuEventDestroy(s->ring[i].done);
+            if (s->ring[i].at) cu.cuMemFreeHost(s->ring[i].at);
+        }
+        (void)cu.cuStreamDestroy(s->at);
+    }
+    host->free(s);
 }
 
-static void *cuda_event(void *dev, void *stream)
+static void *cuda_event(void *dev, void *s)
 {
     CUevent e = NULL;
     if (enter(dev)) return NULL;
     CUresult code = cu.cuEventCreate(&e, EVENT_NO_TIMING);
     if (code == CUDA_OK) {
-        code = cu.cuEventRecord(e, stream);
+        code = cu.cuEventRecord(e, queue(s));
         if (code != CUDA_OK) cu.cuEventDestroy(e);
     }
     if (code != CUDA_OK) {
@@ -268,10 +286,10 @@ static void *cuda_event(void *dev, void *stream)
     return e;
 }
 
-static int cuda_wait(void *dev, void *stream, void *event)
+static int cuda_wait(void *dev, void *s, void *event)
 {
     if (enter(dev)) return STATUS_DEVICE;
-    const CUresult code = cu.cuStreamWaitEvent(stream, event, 0);
+    const CUresult code = cu.cuStreamWaitEvent(queue(s), event, 0);
     return code == CUDA_OK ? 0 : fails("event", code);
 }
 
@@ -287,10 +305,10 @@ static void cuda_event_free(void *dev, void *event)
     if (!enter(dev)) (void)cu.cuEventDestroy(event);
 }
 
-static int cuda_sync(void *dev, void *stream)
+static int cuda_sync(void *dev, void *s)
 {
     if (enter(dev)) return STATUS_DEVICE;
-    const CUresult code = cu.cuStreamSynchronize(stream);
+    const CUresult code = cu.cuStreamSynchronize(queue(s));
     return code == CUDA_OK ? 0 : fails("stream", code);
 }
 
@@ -477,13 +495,13 @@ static void cuda_about(void *dev, char *text, int64_t room)
         snprintf(text + n, (size_t)(room - n), "matmul by its own kernel (%s)", blas.why);
 }
 
-static int cuda_launch(void *dev, void *stream, const mc_launch *l, void *const *segment)
+static int cuda_launch(void *dev, void *s, const mc_launch *l, void *const *segment)
 {
     void *arguments[MC_LAUNCH_BUFFERS + 1];
     CUdeviceptr buffer[MC_LAUNCH_BUFFERS];
     unsigned grid[3], group[3];
     if (enter(dev)) return STATUS_DEVICE;
-    if (!l->kernel) return start_product(dev, stream, l, segment);
+    if (!l->kernel) return start_product(dev, queue(s), l, segment);
     for (int i = 0; i < l->nbuf; i++) {
         buffer[i] = address(segment[i], 0);
         arguments[i] = &buffer[i];
@@ -495,7 +513,7 @@ static int cuda_launch(void *dev, void *stream, const mc_launch *l, void *const 
     }
     const CUresult code =
         cu.cuLaunchKernel(l->kernel, grid[0], grid[1], grid[2], group[0], group[1], group[2],
-                          l->group_bytes, stream, arguments, NULL);
+                          l->group_bytes, queue(s), arguments, NULL);
     return code == CUDA_OK ? 0 : fails("launch", code);
 }
 

@@ -2,8 +2,9 @@
  * launches.
  *
  * Devices are those of all platforms, cards before processors, so that opencl:0 is the one a user
- * would name. Queues are in order. Uploads go through a ring of pinned chunks: the source is free
- * when put returns, and the host waits only for a chunk that is still on its way. */
+ * would name. Queues are in order. Uploads go through pinned chunks of their queue, taken in turn:
+ * the source is free when put returns, and the host waits only for a chunk that is still on its
+ * way. */
 #define CL_TARGET_OPENCL_VERSION 120
 #include "../../runtime/device/mc_device_api.h"
 #include "../../runtime/base/mc_def.h"
@@ -15,7 +16,7 @@
 enum { STATUS_NOMEM = 4, STATUS_DEVICE = 8, STATUS_UNSUPPORTED = 9 };
 
 #define MOST 16  /* devices */
-#define CHUNKS 4 /* of the staging ring */
+#define CHUNKS 4 /* of a queue, for uploads */
 #define CHUNK ((int64_t)2 << 20)
 #define SLAB ((int64_t)8 << 20)
 #define ALIGN 256
@@ -27,14 +28,20 @@ typedef struct chunk {
     cl_mem mem;
     char *at;
     cl_event busy; /* its last upload; NULL: free */
+    int64_t used;  /* bytes that uploads were given */
 } chunk;
+
+typedef struct stream {
+    cl_command_queue at;
+    chunk ring[CHUNKS];
+    int now;
+} stream;
 
 typedef struct device {
     cl_device_id id;
     cl_context context;
     cl_command_queue staging; /* maps the chunks */
-    chunk ring[CHUNKS];
-    int next, rounded; /* rounded: f32 division and square root can be asked to be right */
+    int rounded; /* f32 division and square root can be asked to be right */
     char name[128];
 } device;
 
@@ -112,16 +119,7 @@ static int has(cl_device_id id, const char *extension)
 static void cl_close(void *dev)
 {
     device *d = dev;
-    for (int i = 0; i < CHUNKS; i++) {
-        if (d->ring[i].busy) clReleaseEvent(d->ring[i].busy);
-        if (d->ring[i].at)
-            clEnqueueUnmapMemObject(d->staging, d->ring[i].mem, d->ring[i].at, 0, NULL, NULL);
-        if (d->ring[i].mem) clReleaseMemObject(d->ring[i].mem);
-    }
-    if (d->staging) {
-        clFinish(d->staging);
-        clReleaseCommandQueue(d->staging);
-    }
+    if (d->staging) clReleaseCommandQueue(d->staging);
     if (d->context) clReleaseContext(d->context);
     host->free(d);
 }
@@ -164,6 +162,8 @@ static void *cl_open(int index, mc_device_caps *caps)
     return d;
 }
 
+static cl_command_queue queue(const void *s) { return ((const stream *)s)->at; }
+
 /* ---- memory ---- */
 
 static void *cl_segment_new(void *dev, int64_t bytes)
@@ -186,13 +186,22 @@ static void cl_segment_free(void *dev, void *segment)
     clReleaseMemObject(segment);
 }
 
-/* The next chunk of the ring, free; NULL with the record. */
-static chunk *staged(device *d)
+/* Pinned room for an upload of at most CHUNK bytes, and its chunk; NULL with the record. */
+static char *staged(const device *d, stream *s, int64_t bytes, chunk **from)
 {
-    chunk *c = &d->ring[d->next];
+    chunk *c = &s->ring[s->now];
     cl_int code = CL_SUCCESS;
-    d->next = (d->next + 1) % CHUNKS;
-    if (!c->mem) {
+    if (c->used + bytes > CHUNK) {
+        s->now = (s->now + 1) % CHUNKS;
+        c = &s->ring[s->now];
+        c->used = 0;
+        if (c->busy) {
+            code = clWaitForEvents(1, &c->busy);
+            clReleaseEvent(c->busy);
+            c->busy = NULL;
+        }
+    }
+    if (code == CL_SUCCESS && !c->mem) {
         c->mem = clCreateBuffer(d->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
                                 (size_t)CHUNK, NULL, &code);
         if (code != CL_SUCCESS) c->mem = NULL;
@@ -200,50 +209,49 @@ static chunk *staged(device *d)
     if (c->mem && !c->at)
         c->at = clEnqueueMapBuffer(d->staging, c->mem, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
                                    (size_t)CHUNK, 0, NULL, NULL, &code);
-    if (code == CL_SUCCESS && c->busy) {
-        code = clWaitForEvents(1, &c->busy);
-        clReleaseEvent(c->busy);
-        c->busy = NULL;
-    }
     if (code != CL_SUCCESS) {
         fails("staging memory", code);
         return NULL;
     }
-    return c;
+    char *at = c->at + c->used;
+    c->used += (bytes + ALIGN - 1) / ALIGN * ALIGN;
+    *from = c;
+    return at;
 }
 
-static int cl_put(void *dev, void *stream, void *segment, int64_t at, const void *from,
-                  int64_t bytes)
+static int cl_put(void *dev, void *to, void *segment, int64_t at, const void *from, int64_t bytes)
 {
+    stream *s = to;
     for (int64_t done = 0; done < bytes; done += CHUNK) {
         const int64_t n = bytes - done < CHUNK ? bytes - done : CHUNK;
-        chunk *c = staged(dev);
-        if (!c) return STATUS_NOMEM;
-        memcpy(c->at, (const char *)from + done, (size_t)n);
-        cl_int code = clEnqueueWriteBuffer(stream, segment, CL_FALSE, (size_t)(at + done),
-                                           (size_t)n, c->at, 0, NULL, &c->busy);
-        if (code != CL_SUCCESS) {
-            c->busy = NULL;
-            return fails("to the device", code);
-        }
-        clFlush(stream);
+        chunk *c;
+        cl_event last;
+        char *pinned = staged(dev, s, n, &c);
+        if (!pinned) return STATUS_NOMEM;
+        memcpy(pinned, (const char *)from + done, (size_t)n);
+        cl_int code = clEnqueueWriteBuffer(s->at, segment, CL_FALSE, (size_t)(at + done), (size_t)n,
+                                           pinned, 0, NULL, &last);
+        if (code != CL_SUCCESS) return fails("to the device", code);
+        if (c->busy) clReleaseEvent(c->busy);
+        c->busy = last;
+        clFlush(s->at);
     }
     return 0;
 }
 
-static int cl_get(void *dev, void *stream, void *to, const void *segment, int64_t at, int64_t bytes)
+static int cl_get(void *dev, void *s, void *to, const void *segment, int64_t at, int64_t bytes)
 {
     (void)dev;
-    cl_int code = clEnqueueReadBuffer(stream, (cl_mem)(uintptr_t)segment, CL_TRUE, (size_t)at,
+    cl_int code = clEnqueueReadBuffer(queue(s), (cl_mem)(uintptr_t)segment, CL_TRUE, (size_t)at,
                                       (size_t)bytes, to, 0, NULL, NULL);
     return code == CL_SUCCESS ? 0 : fails("from the device", code);
 }
 
-static int cl_copy(void *dev, void *stream, void *to, int64_t at, const void *from, int64_t from_at,
+static int cl_copy(void *dev, void *s, void *to, int64_t at, const void *from, int64_t from_at,
                    int64_t bytes)
 {
     (void)dev;
-    cl_int code = clEnqueueCopyBuffer(stream, (cl_mem)(uintptr_t)from, to, (size_t)from_at,
+    cl_int code = clEnqueueCopyBuffer(queue(s), (cl_mem)(uintptr_t)from, to, (size_t)from_at,
                                       (size_t)at, (size_t)bytes, 0, NULL, NULL);
     return code == CL_SUCCESS ? 0 : fails("copy", code);
 }
@@ -254,25 +262,39 @@ static void *cl_stream_new(void *dev)
 {
     const device *d = dev;
     cl_int code;
-    cl_command_queue q = clCreateCommandQueue(d->context, d->id, 0, &code);
+    stream *s = host->alloc(sizeof *s);
+    if (!s) return NULL;
+    memset(s, 0, sizeof *s);
+    s->at = clCreateCommandQueue(d->context, d->id, 0, &code);
     if (code != CL_SUCCESS) {
         fails("queue", code);
+        host->free(s);
         return NULL;
     }
-    return q;
+    return s;
 }
 
-static void cl_stream_free(void *dev, void *stream)
+static void cl_stream_free(void *dev, void *p)
 {
-    (void)dev;
-    clReleaseCommandQueue(stream);
+    const device *d = dev;
+    stream *s = p;
+    clFinish(s->at);
+    for (int i = 0; i < CHUNKS; i++) {
+        chunk *c = &s->ring[i];
+        if (c->busy) clReleaseEvent(c->busy);
+        if (c->at) clEnqueueUnmapMemObject(d->staging, c->mem, c->at, 0, NULL, NULL);
+        if (c->mem) clReleaseMemObject(c->mem);
+    }
+    clFinish(d->staging);
+    clReleaseCommandQueue(s->at);
+    host->free(s);
 }
 
-static void *cl_event_new(void *dev, void *stream)
+static void *cl_event_new(void *dev, void *s)
 {
     cl_event e = NULL;
     (void)dev;
-    cl_int code = clEnqueueMarkerWithWaitList(stream, 0, NULL, &e);
+    cl_int code = clEnqueueMarkerWithWaitList(queue(s), 0, NULL, &e);
     if (code != CL_SUCCESS) {
         fails("event", code);
         return NULL;
@@ -280,11 +302,11 @@ static void *cl_event_new(void *dev, void *stream)
     return e;
 }
 
-static int cl_wait(void *dev, void *stream, void *event)
+static int cl_wait(void *dev, void *s, void *event)
 {
     cl_event e = event;
     (void)dev;
-    cl_int code = clEnqueueBarrierWithWaitList(stream, 1, &e, NULL);
+    cl_int code = clEnqueueBarrierWithWaitList(queue(s), 1, &e, NULL);
     return code == CL_SUCCESS ? 0 : fails("event", code);
 }
 
@@ -304,10 +326,10 @@ static void cl_event_free(void *dev, void *event)
     clReleaseEvent(event);
 }
 
-static int cl_sync(void *dev, void *stream)
+static int cl_sync(void *dev, void *s)
 {
     (void)dev;
-    cl_int code = clFinish(stream);
+    cl_int code = clFinish(queue(s));
     return code == CL_SUCCESS ? 0 : fails("queue", code);
 }
 
@@ -386,7 +408,7 @@ static void *cl_kernel_of(void *dev, void *p, const char *name)
     return k;
 }
 
-static int cl_launch(void *dev, void *stream, const mc_launch *l, void *const *segment)
+static int cl_launch(void *dev, void *s, const mc_launch *l, void *const *segment)
 {
     size_t all[3], group[3];
     cl_int code = CL_SUCCESS;
@@ -400,7 +422,7 @@ static int cl_launch(void *dev, void *stream, const mc_launch *l, void *const *s
         all[i] = group[i] * (l->grid[i] ? l->grid[i] : 1);
     }
     if (code == CL_SUCCESS)
-        code = clEnqueueNDRangeKernel(stream, l->kernel, 3, NULL, all, group, 0, NULL, NULL);
+        code = clEnqueueNDRangeKernel(queue(s), l->kernel, 3, NULL, all, group, 0, NULL, NULL);
     return code == CL_SUCCESS ? 0 : fails("launch", code);
 }
 

@@ -4,7 +4,13 @@
  * ones carved out of slabs where the device wants that. Work of the one compute stream runs in
  * order, so a freed block can go to the next tensor at once; memory goes back to the device only
  * after its stream is done. Out of memory: the pool gives back what it has cached, waits, and asks
- * once more; the caller's language collects and tries again. */
+ * once more; the caller's language collects and tries again.
+ *
+ * Large uploads have a stream of their own, so that they run beside queued work. Memory may still
+ * be wanted by work that was queued when it was freed; periods tell when that is done. A period
+ * ends with an event of the compute stream, at an upload or when a large block is freed, or when
+ * the host has waited for all of it. What was freed in a period is free for uploads after the event
+ * that ended this or a later one. */
 #include "device/mc_device.h"
 #include "device/mc_context.h"
 #include "device/mc_events.h"
@@ -22,6 +28,8 @@
 #define STEP ((int64_t)256 << 20)        /* live bytes between two collections */
 
 #define GUARDS 1024                      /* launches with a guard between two waits */
+
+#define ENDS 32                          /* events of ended periods that are kept */
 
 /* What a launch refuses, in words. */
 typedef struct guard {
@@ -42,6 +50,11 @@ typedef struct device {
     void *guards; /* segment of GUARDS numbers, all bits set where nothing was refused */
     guard *guard;
     int nguard;
+    void *uploads;      /* stream of large uploads; NULL: none so far */
+    int64_t period;     /* the one under way */
+    int64_t waited;     /* all periods below are done */
+    void *ended[ENDS];  /* events that ended the last periods but for those waited for */
+    int64_t end[ENDS];  /* the periods that they ended */
 } device;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards all below */
@@ -282,6 +295,26 @@ char *mci_device_reach(mci_ref r)
 
 /* ---- memory ---- */
 
+/* Waits for all that was queued, which ends a period. */
+static int all_done(device *d)
+{
+    const int rc = d->api->sync(d->handle, d->stream);
+    if (!rc) d->waited = ++d->period;
+    return rc;
+}
+
+/* Ends a period with an event. */
+static int end_period(device *d)
+{
+    const int k = (int)(d->period % ENDS);
+    void *e = d->api->event(d->handle, d->stream);
+    if (!e) return mc_errstatus();
+    if (d->ended[k]) d->api->event_free(d->handle, d->ended[k]);
+    d->ended[k] = e;
+    d->end[k] = d->period++;
+    return MC_OK;
+}
+
 /* Class of a size and the size of its blocks; -1: too large for one. */
 static int size_class(int64_t bytes, int64_t *rounded)
 {
@@ -301,6 +334,7 @@ static mci_mem *segment_new(device *d, int64_t bytes)
         return NULL;
     m->device = (int)(d - devices);
     m->bytes = bytes;
+    m->freed = -1;
     m->handle = d->api->segment_new(d->handle, bytes);
     if (m->handle && d->api->show) {
         m->base = d->api->show(d->handle, m->handle);
@@ -348,7 +382,7 @@ static int64_t trim(device *d)
                 p = &b->next;
                 continue;
             }
-            if (!waited && d->api->sync(d->handle, d->stream) != MC_OK)
+            if (!waited && all_done(d) != MC_OK)
                 return gone;
             waited = 1;
             *p = b->next;
@@ -447,11 +481,13 @@ void mci_device_free(mci_block *b)
     d->blocks--;
     d->kept = d->kept > d->live ? d->live : d->kept;
     if (b->klass >= 0) {
+        b->mem->freed = d->period;
+        if (d->uploads && b->bytes > SMALL) (void)end_period(d);
         b->next = d->cache[b->klass];
         d->cache[b->klass] = b;
         d->cached += b->bytes;
     } else {
-        (void)d->api->sync(d->handle, d->stream);
+        (void)all_done(d);
         segment_free(d, b->mem);
         mci_free(b);
     }
@@ -515,10 +551,9 @@ void mc_device_trim(void)
 
 int mc_device_sync(int number)
 {
-    const device *d = &devices[number];
     if (number <= 0 || number >= ndevices)
         return MC_OK;
-    int rc = d->api->sync(d->handle, d->stream);
+    int rc = all_done(&devices[number]);
     return rc ? rc : mci_device_check(number);
 }
 
@@ -570,25 +605,60 @@ int mci_device_check(int number)
 
 /* ---- transfers ---- */
 
-int mci_device_put(mci_ref to, const void *from, int64_t bytes)
+/* The stream of uploads goes on when no queued work wants memory that was freed in a period: after
+ * the first event since that is kept. */
+static int uploads_after(device *d, int64_t freed)
+{
+    int first = -1;
+    for (int k = 0; k < ENDS; k++)
+        if (d->ended[k] && d->end[k] >= freed && (first < 0 || d->end[k] < d->end[first]))
+            first = k;
+    return freed < d->waited ? MC_OK : d->api->wait(d->handle, d->uploads, d->ended[first]);
+}
+
+static int put_in(void *stream, mci_ref to, const void *from, int64_t bytes)
 {
     const device *d = &devices[to.mem->device];
     const double began = MC_UNLIKELY(mci_watching) ? mc_clock() : 0;
     int rc = MC_OK;
-    if (bytes > 0) rc = d->api->put(d->handle, d->stream, to.mem->handle, to.at, from, bytes);
+    if (bytes > 0) rc = d->api->put(d->handle, stream, to.mem->handle, to.at, from, bytes);
     if (MC_UNLIKELY(mci_watching)) {
-        if (!rc) rc = d->api->sync(d->handle, d->stream);
+        if (!rc) rc = d->api->sync(d->handle, stream);
         mci_event(MC_EVENT_TO, to.mem->device, "to the device", NULL, began, bytes);
     }
     return rc;
 }
 
+int mci_device_put(mci_ref to, const void *from, int64_t bytes)
+{
+    return put_in(devices[to.mem->device].stream, to, from, bytes);
+}
+
+int mci_device_upload(mci_ref to, const void *from, int64_t bytes)
+{
+    device *d = &devices[to.mem->device];
+    if (bytes < SMALL || to.mem->used || d->api->reach) return mci_device_put(to, from, bytes);
+    if (!d->uploads && !(d->uploads = d->api->stream_new(d->handle))) return mc_errstatus();
+    int rc = end_period(d);
+    rc = rc ? rc : uploads_after(d, to.mem->freed);
+    rc = rc ? rc : put_in(d->uploads, to, from, bytes);
+    void *there = rc ? NULL : d->api->event(d->handle, d->uploads);
+    if (!there) { /* the memory is no one's again: nothing may be on its way there */
+        (void)d->api->sync(d->handle, d->uploads);
+        return mc_errstatus();
+    }
+    rc = d->api->wait(d->handle, d->stream, there);
+    d->api->event_free(d->handle, there);
+    return rc;
+}
+
 int mci_device_get(void *to, mci_ref from, int64_t bytes)
 {
-    const device *d = &devices[from.mem->device];
+    device *d = &devices[from.mem->device];
     const double began = MC_UNLIKELY(mci_watching) ? mc_clock() : 0;
     int rc = MC_OK;
     if (bytes > 0) rc = d->api->get(d->handle, d->stream, to, from.mem->handle, from.at, bytes);
+    if (bytes > 0 && !rc) d->waited = ++d->period;
     if (MC_UNLIKELY(mci_watching))
         mci_event(MC_EVENT_FROM, from.mem->device, "from the device", NULL, began, bytes);
     return rc ? rc : mci_device_check(from.mem->device);

@@ -19,6 +19,7 @@ typedef struct mci_mem {
     int64_t bytes;
     struct mci_mem *next;
     int64_t used; /* bytes carved off; small blocks only */
+    int64_t freed; /* the period in which its block was freed last, -1: never (mc_device.c) */
 } mci_mem;
 
 /* A range of a segment that a storage holds. */
@@ -64,6 +65,9 @@ mci_mem *mci_device_at(int device, const void *address);
 /* Between host memory and a device, and on one device. get waits; put has read `from` when it
  * returns. */
 int mci_device_put(mci_ref to, const void *from, int64_t bytes);
+/* The same into memory of a new tensor, which nothing queued wants: much of it goes there while
+ * queued work runs. */
+int mci_device_upload(mci_ref to, const void *from, int64_t bytes);
 int mci_device_get(void *to, mci_ref from, int64_t bytes);
 int mci_device_copy(mci_ref to, mci_ref from, int64_t bytes);
 

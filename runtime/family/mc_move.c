@@ -46,7 +46,7 @@ int mc_to_device(mc_tensor *out, int device, const mc_tensor *t)
     else if (device == t->device)
         rc = mc_copy(out, t);
     else if (t->device == 0)
-        rc = mci_device_put(mci_ref_of(out), from->data, bytes);
+        rc = mci_device_upload(mci_ref_of(out), from->data, bytes);
     else if (device == 0)
         rc = mci_device_get(out->data, mci_ref_of(from), bytes);
     else { /* from one device to another: through the host */

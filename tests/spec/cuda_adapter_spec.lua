@@ -97,6 +97,86 @@ print(pcall(mc.ones, { 3 }, { device = "cuda:2" }))]], { DEVICES = 2 })
   end)
 end)
 
+describe('uploads to a card', function()
+  --- Output of a script, and how often a line of the trace stands in it.
+  local function traced(text, settings)
+    settings = settings or {}
+    settings.TRACE = 1
+    local r = run('local mc = require "mascon"\n' .. text, settings)
+    assert.equal(0, r.status, r.text)
+    return r.text:gsub('standin: [^\n]*\n', ''), function(pattern) return (select(2, r.text:gsub(pattern, ''))) end
+  end
+
+  try('that are small wait for nothing', function()
+    local said, count = traced [[
+local y = mc.ones({ 1000 }, { device = "cuda:0" })
+for k = 1, 40 do y = y + mc.full({ 1000 }, k):to "cuda:0" end
+print(y[7]:item())]]
+    assert.equal('821\n', said)
+    assert.equal(0, count 'waits for an event')
+  end)
+
+  try('that are large run beside queued work, but not into memory that it wants', function()
+    for seed = 1, 4 do
+      local said, count = traced([[
+local big, sums = mc.arange(1, 2 ^ 20), {}
+local x = big:to "cuda:0"
+for k = 1, 5 do
+  sums[k] = (x * k + 1):sum()
+  if k % 2 == 0 then x:release() end -- the upload takes its memory
+  local after = (big + k):to "cuda:0"
+  if k % 2 == 1 then x:release() end
+  x = after
+end
+for k = 1, 5 do print(sums[k]:item() - (k * ((big + (k - 1)):sum():item()) + 2 ^ 20)) end]], { SEED = seed })
+      assert.equal(('0\n'):rep(5), said)
+      assert.is_true(count 'upload of %d+ bytes beside [1-9]' >= 4, 'uploads wait for what is queued')
+    end
+  end)
+
+  try('of blocks of a fit run beside the blocks before them', function()
+    local said, count = traced [[
+local s = mc.xpcs.generate.simulate { n = 300, dt = 0.1, q = 0.0054, gap = 2e6, phi = { -20, 0, 33, 90 },
+  contrast = 0.3, offset = 1, physics = { 400, -0.3, 5, 3e-3, -0.2, 1e-4, -6 }, sigma = 0.01, seed = 3, first = 1 }
+local data = mc.xpcs.data.of { c2 = s.c2, phi = { -20, 0, 33, 90 }, t = s.t, q = 0.0054, dt = 0.1, gap = 2e6,
+  mode = "static" }
+local kd, ks = mc.xpcs.model.constants { q = 0.0054, gap = 2e6, dt = 0.1 }
+local function pass(o)
+  local p = { physics = { 500, -0.25, 6 }, contrast = { 0.3, 0.3, 0.3, 0.3 }, offset = { 1, 1, 1, 1 }, kd = kd, ks = ks,
+    sigma = { 0.01, 0.01, 0.01, 0.01 }, t = data.t, loss = "linear", f_scale = 1.5 }
+  p.device = require "workflows.xpcs.device".place(o, {})
+  return table.concat(mc.xpcs.pass.run(data, p, "common"), " ")
+end
+local blocks = pass { device = "cuda:0", max_memory = 4.5e6 }
+print(blocks == pass { device = "cuda:0" })]]
+    assert.equal('true\n', said)
+    assert.is_true(count 'upload of %d%d%d%d%d%d+ bytes beside [1-9]' > 0, 'uploads wait for the pass before them')
+  end)
+
+  try('that fail are errors, and the memory is free again', function()
+    local calls = 0
+    for name, last in pairs { cuMemcpyHtoDAsync_v2 = 5, cuEventRecord = 3, cuStreamWaitEvent = 3, cuMemAllocHost_v2 = 3,
+      cuEventCreate = 4, cuEventSynchronize = 1 } do
+      for n = 1, last, 2 do
+        calls = calls + 1
+        local said = traced([[
+local big = mc.arange(1, 2 ^ 20)
+local ok, e = pcall(function()
+  for _ = 1, 4 do
+    local x = big:to "cuda:0"
+    local _ = (x + 1):sum()
+    x:release()
+  end
+end)
+print(ok, e, pcall(function() return (big:to "cuda:0" + 1):sum():item() - big:sum():item() end))]],
+          { FAIL = ('%s:%d:1'):format(name, n) })
+        assert.matches('^false\t.*cuda: .-\ttrue\t1048576\n$', said, 1, name .. ' ' .. n)
+      end
+    end
+    assert.equal(12, calls)
+  end)
+end)
+
 describe('compiled programs of CUDA', function()
   local TEXT = [[
 local mc = require "mascon"

@@ -5,8 +5,9 @@
  * STANDIN_SEED: number; orders of lanes and how far other streams run ahead. STANDIN_ORDER:
  * forwards, backwards, shuffled (default). STANDIN_FAIL=name:n:code: the n-th call of an entry
  * (any: of all entries that can) gives that code. STANDIN_MEMORY: bytes of the card.
- * STANDIN_DEVICES: how many cards. STANDIN_TRACE: a line for each launch. What it finds wrong is
- * told on standard error and ends the process with status 99. */
+ * STANDIN_DEVICES: how many cards. STANDIN_TRACE: a line for each launch, each upload, with the
+ * launches that wait in other streams when it runs, and each wait for an event. What it finds wrong
+ * is told on standard error and ends the process with status 99. */
 #include "../../bindings/cuda/parts.h"
 #include "lanes.h"
 
@@ -144,6 +145,17 @@ static void card_memory(const char *what, const void *p, size_t bytes)
 
 static void step(CUstream s);
 
+/* A line for an upload that runs. */
+static void told(const struct CUstream_st *s, const work *w)
+{
+    const block *from = block_of(w->from, w->bytes);
+    int n = 0;
+    for (CUstream o = streams; o; o = o->next)
+        for (const work *q = o->first; q && o != s; q = q->next) n += q->kind == LAUNCH;
+    if (from && from->pinned)
+        fprintf(stderr, "standin: upload of %zu bytes beside %d launches\n", w->bytes, n);
+}
+
 static void reach(CUstream s, int64_t number)
 {
     while (s->done < number) step(s);
@@ -156,6 +168,7 @@ static void step(CUstream s)
     if (!w) wrong("a stream is asked for work that it was not given");
     if (w->kind == WAIT && w->event_stream) reach(w->event_stream, w->event_number);
     if (w->kind == CALL && !sticky) w->call(w->call_data);
+    if (w->kind == COPY && getenv("STANDIN_TRACE")) told(s, w);
     if (w->kind == COPY && !sticky) memcpy(w->to, w->from, w->bytes);
     if (w->kind == LAUNCH && !sticky) {
         for (int i = 0; w->function->sizes[i]; i++)
@@ -469,6 +482,7 @@ API CUresult cuEventQuery(CUevent e)
 API CUresult cuEventSynchronize(CUevent e)
 {
     ENTER(1);
+    if (getenv("STANDIN_TRACE")) fputs("standin: waits for an event\n", stderr);
     if (e->stream) {
         others(e->stream);
         reach(e->stream, e->number);

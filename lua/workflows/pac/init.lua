@@ -253,15 +253,32 @@ function Plan:_execute(rows, rows_a, n)
     x = (e.given and x or x:to(e.dtype)):contiguous()
     return place > 0 and tensor.moved(x, place, 2) or x -- else the rows stay where they are
   end
-  local function begun(first, place)
-    local last = math.min(first + block - 1, R)
-    return last - first + 1, mc.scope(function()
-      return engine.block(e, part(rows, first, last, place), rows_a and part(rows_a, first, last, place),
-        batch and layout_of(o, batch(last - first + 1)), many)
+  local step, there = block * #o.places, o.places[1] > 0
+  local function rows_of(b)
+    return part(rows, b.first, b.last, b.place), rows_a and part(rows_a, b.first, b.last, b.place)
+  end
+  --- A block for each device, from a row on; on devices its samples are on their way when this returns.
+  local function brought(from)
+    local list = {}
+    for i, place in ipairs(o.places) do
+      local b = { first = from + (i - 1) * block, place = place }
+      b.last = math.min(b.first + block - 1, R)
+      if b.first <= R then list[i] = b end
+      if b.first <= R and there then b.x, b.xa = mc.scope(rows_of, b) end
+    end
+    return list
+  end
+  --- Begins a block: on devices nothing waits for its results.
+  local function begun(b)
+    local k = b.last - b.first + 1
+    return k, mc.scope(function()
+      local x, xa = b.x, b.xa
+      if not x then x, xa = rows_of(b) end
+      return engine.block(e, x, xa, batch and layout_of(o, batch(k)), there)
     end)
   end
   local function taken(k, r)
-    for name, t in pairs(many and r or {}) do
+    for name, t in pairs(r) do
       r[name] = tensor.hosted(t)
       if not rawequal(r[name], t) then t:release() end
     end
@@ -283,14 +300,17 @@ function Plan:_execute(rows, rows_a, n)
     end
     if bar then bar:add(k) end
   end
-  -- a block on each device, then their results in the order of the rows
-  for round = 1, R, block * #o.places do
-    local rounds = {}
-    for i, place in ipairs(o.places) do
-      local first = round + (i - 1) * block
-      if first <= R then rounds[i] = { begun(first, place) } end
+  -- a block on each device and the next rows on their way there, then the results in the order of the rows
+  local blocks = brought(1)
+  for from = 1, R, step do
+    local running = {}
+    for i, b in ipairs(blocks) do running[i] = { begun(b) } end
+    local following = brought(from + step)
+    for i, r in ipairs(running) do
+      taken(r[1], r[2])
+      for _, t in pairs { blocks[i].x, blocks[i].xa } do t:release() end
     end
-    for _, b in ipairs(rounds) do taken(b[1], b[2]) end
+    blocks = following
   end
   if bar then bar:done() end
   return out

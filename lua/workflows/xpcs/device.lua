@@ -134,15 +134,19 @@ end
 
 -- ---------------------------------------------------------------- the pass
 
+--- Values and weights of a block that do not lie on the device, on their way there.
+local function brought(r, block)
+  if r.y then return {} end
+  local function there(t) return t and tensor.moved(t, r.number, 3) end
+  return { y = there(block.y), weight = there(block.weight) }
+end
+
 --- The state after a block, by launches. v: the numbers of the op xpcs_pass.
-local function launched(data, v, r, block, state, angles, tables)
+local function launched(data, v, r, block, here, state, angles, tables)
   local n, F, count = data.n, data.F, block.holes.shape[1]
   local first, sums = block.first - 1, state.shape[2]
   local y, weight, origin = r.y, r.weight, 0
-  if not y then
-    y = tensor.moved(block.y, r.number, 3)
-    weight, origin = block.weight and tensor.moved(block.weight, r.number, 3), data.tiles[block.first].at
-  end
+  if not y then y, weight, origin = here.y, here.weight, data.tiles[block.first].at end
   local waves = v.laminar == 1 and program 'waves'(tables, r.tiles, n, F, first, count) or tables
   local common, each = v.scaling > 0 and 1 or 0, v.scaling == 2 and 1 or 0
   local width = sums_of.count(common == 1 and 'common' or 'fixed', 1)
@@ -176,15 +180,21 @@ local function run(data, p, v, physics, count, between)
   else rest = there(mc.tensor(physics)) end
   local most = not r.y and data.packed and math.min(BLOCK, math.floor(room(place) / 3 / bytes(data)
     * data.packed:numel())) or nil
+  local before = {}
   for block in blocks(data, p.from and p.from.tile or 1, most) do
+    -- one block goes there while the launches of the one before it run, which keeps its memory until then
+    local here = own and brought(r, block) or {}
+    for _, t in pairs(before) do t:release() end
+    before = here
     state = mc.scope(function()
-      if own then return launched(data, v, r, block, state, angles, rest) end
+      if own then return launched(data, v, r, block, here, state, angles, rest) end
       return hosted(v, r, block, state, angles, rest)
     end)
     data:done(block)
     if between then between(tensor.outlive(tensor.hosted(state)), block.first + block.holes.shape[1]) end
   end
   state = tensor.hosted(state)
+  for _, t in pairs(before) do t:release() end
   return (state[1] + state[2]):totable()
 end
 
