@@ -187,10 +187,11 @@ describe('autoreject on a device', function()
         local want, clean = decided(e, o)
         o.device = where
         local got, mended = decided(e, o)
-        for _, k in ipairs { 'labels', 'bad', 'threshold' } do same(want[k], got[k], k) end
-        for _, k in ipairs { 'losses', 'loss', 'corr' } do
+        for _, k in ipairs { 'labels', 'bad' } do same(want[k], got[k], k) end
+        -- limits are ranges of repaired samples too, which products of a library round in another order
+        for k, bound in pairs { threshold = 1e-14, losses = 1e-9, loss = 1e-9, corr = 1e-9 } do
           local finite = mc.where(mc.isfinite(want[k]), mc.abs(want[k]), 0)
-          assert.is_true(apart(want[k], got[k]) <= 1e-9 * mc.max(finite):item(), k)
+          assert.is_true(apart(want[k], got[k]) <= bound * mc.max(finite):item(), k)
           assert.equal('cpu', got[k].device)
         end
         local eps = clean.dtype == 'f32' and 2 ^ -22 or 1e-12

@@ -228,7 +228,7 @@ experimental_data: {file_path: %s, sigma: 0.004}
     goes_on(kept:sub(1, half) .. string.char((kept:byte(half + 1) + 1) % 256) .. kept:sub(half + 2),
       'is damaged and is passed over')
     -- its fingerprint holds the version: one of another version is one of another fit
-    goes_on(kept, 'xpcs_state_000001.npz belongs to other data, options or another version; it is left alone')
+    goes_on(kept, 'xpcs_state_000001.npz belongs to other data, options, another device or version; it is left alone')
   end)
 
   it('10: matrices are square and of one shape', function()

@@ -2,7 +2,7 @@
 -- reruns, what has no form there.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
-local device = support.load 'device'
+local device, process = support.load 'device', support.load 'process'
 local device_of = require 'workflows.xpcs.device'
 local pass, place = mc.xpcs.pass, device_of.place
 
@@ -182,6 +182,32 @@ describe('a fit on a device', function()
     assert.is_true(r.n_batches > r.nfev)
   end)
 
+  on('goes on from a checkpoint on its device only', function(d)
+    local data, dir = data_of(130), os.tmpname()
+    os.remove(dir)
+    local function state(name, options)
+      options.dir, options.every = dir, 0
+      return mc.xpcs.state.new(data, { sigma = 0.004, device = name }, options)
+    end
+    for _, from in ipairs { d, 'cpu' } do
+      local to = from == d and 'cpu' or d
+      local s, left = state(from, { block_values = 5000, resume = false }), 20
+      s.watch = function()
+        left = left - 1
+        if left == 0 then error('terminated', 0) end
+      end
+      assert.is_false((pcall(fit, data, from, { engine = s.engine })))
+      assert.is_nil(state(to, {}).resumed)
+      assert.matches('other data, options, another device or version', state(to, {}).warnings[1])
+      assert.is_true(state(from, {}).resumed)
+      local r = mc.xpcs.state.fit(data, { sigma = 0.004, device = from }, { dir = dir, every = 0, block_values = 5000 })
+      data.block_values = nil
+      assert.is_true(r.resumed)
+      assert.same(fit(data, from).values, r.values)
+    end
+    os.execute("rm -rf '" .. dir .. "'")
+  end)
+
   it('on ref has the bits of the CPU', function()
     mc.scope(function()
       local data = data_of(60)
@@ -204,8 +230,11 @@ describe('a fit on a device', function()
     local function says(pattern, o) assert.matches(pattern, support.message(function() settings(o) end), 1, true) end
     says('--device: device "cuda:77" is not there', { device = 'cuda:77', data_file = 'none.h5' })
     says('--device has no meaning with --model', { device = 'cuda:77', model = 'none.lua' })
-    local s = settings { device = 'auto', data_file = 'none.h5', max_memory = '1k' }
-    assert.same({ 'string', true, 1024 }, { type(s.device_why), s.fit.fall_back, s.fit.max_memory })
+    -- in a process of its own: what a device that auto took cannot do goes through the host from then on
+    local r = process.mascon([[
+local s = require 'mascon'.xpcs.run.settings { device = 'auto', data_file = 'none.h5', max_memory = '1k' }
+print(type(s.device_why), s.fit.fall_back, s.fit.max_memory)]])
+    assert.equal('string\ttrue\t1024\n', r.text)
     assert.is_nil(settings { data_file = 'none.h5', max_memory = '1k' }.fit.max_memory)
   end)
 

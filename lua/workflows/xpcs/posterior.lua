@@ -107,15 +107,16 @@ local function keeper(r, o, sizes)
   local path = dir .. '/xpcs_posterior.h5'
   local data = r.problem.data
   local mark = mc.manifest.hash { packed = data.packed or data.key, weight = data.weight, holes = data.holes,
-    phi = data.phi, t = data.t, x = r.point.x, sizes = sizes, kd = r.kd, ks = r.ks, sigma = r.sigma, version = 1 }
+    phi = data.phi, t = data.t, x = r.point.x, sizes = sizes, kd = r.kd, ks = r.ks, sigma = r.sigma,
+    device = r.device, version = 2 }
   local resume
   if o.resume and mc.file.exists(path) then
     local fine, a = check.try(mc.load, path)
     if not fine then
       table.insert(warnings, ('checkpoint %s is damaged and is passed over'):format(path))
     elseif a.mark ~= mark then
-      table.insert(warnings, ('checkpoint %s belongs to other data, options or another fit; it is replaced'):format(
-        path))
+      table.insert(warnings, ('checkpoint %s belongs to other data, options, another fit or device; it is replaced')
+        :format(path))
     else resume = a.state end
   end
   local last = clock.seconds()

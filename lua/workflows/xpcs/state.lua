@@ -10,6 +10,7 @@ local clock = require 'mascon.base.clock'
 local mc = require 'mascon'
 local file = require 'mascon.base.file'
 local check = require 'mascon.core.check'
+local tensor = require 'mascon.core.tensor'
 local pass = require 'workflows.xpcs.pass'
 local M = {}
 
@@ -26,7 +27,7 @@ local OPTS = {
   blocks = { nil, 'integer >= 1' }, min_success_rate = { 0, 'number >= 0' },
 }
 
-local OTHER = 'checkpoint %s belongs to other data, options or another version; it is left alone'
+local OTHER = 'checkpoint %s belongs to other data, options, another device or version; it is left alone'
 
 local function path_of(dir, k) return ('%s/xpcs_state_%06d.npz'):format(dir, k) end
 
@@ -41,12 +42,13 @@ local function numbers(dir)
   return out
 end
 
---- What identifies a fit: its data and the options that change numbers.
+--- What identifies a fit: its data, the device and the options that change numbers.
 local function fingerprint(data, opts)
   local plain = {}
   for k, v in pairs(opts or {}) do
     if type(v) ~= 'function' and k ~= 'progress' and k ~= 'max_memory' then plain[k] = v end
   end
+  plain.device = tensor.device_name(tensor.device_number('xpcs.fit', plain.device or 'auto', 5))
   return mc.manifest.hash { key = data.key, sigma = data.sigma, holes = data.holes, phi = data.phi, t = data.t,
     points = data.points, dtype = data.dtype, options = plain, version = M.VERSION }
 end
