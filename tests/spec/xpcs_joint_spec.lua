@@ -250,6 +250,35 @@ describe('xpcs.joint', function()
     end
   end)
 
+  it('of further files takes the q that each holds, whatever is asked of the first, also where q are strict', function()
+    local folder, names = os.tmpname(), {}
+    os.remove(folder)
+    assert(mc.file.make_folder(folder))
+    for i, s in ipairs(sets) do
+      names[i] = ('%s/%d.npz'):format(folder, i)
+      mc.save(names[i], { c2_exp = s.c2, phi_angles_list = mc.tensor(s.phi), t1 = s.t, q = mc.tensor(s.q) })
+    end
+    local half = mc.triu(sets[2].c2[1])
+    names[3] = folder .. '/3.h5'
+    mc.save(names[3], { xpcs = { dqlist = mc.tensor { { 0.014 } }, dphilist = mc.tensor { { 0 } } },
+      exchange = { C2T_all = { g2_00001 = half } } })
+    local list
+    local ok, why = pcall(function()
+      for _, strict in ipairs { false, true } do
+        local s = xpcs.run.settings { data_file = names[1], q = 0.010, dt = 0.5, strict_q = strict or nil,
+          joint = { names[2], names[3] } }
+        list = xpcs.run.others(s, xpcs.run.data(s, true), true)
+        for i = 2, 3 do
+          assert.equal(0.014, list[i].q)
+          assert.is_nil(table.concat(list[i].warnings):match '[^;]*q = [^;]*')
+        end
+      end
+    end)
+    os.execute("rm -rf '" .. folder .. "'")
+    assert.is_true(ok, tostring(why))
+    assert.equal(3, #list)
+  end)
+
   it('of data whose shear is weighed has no test by reduced chi2, as a single fit has none', function()
     local list = {}
     for i, q in ipairs { 0.005, 0.007 } do

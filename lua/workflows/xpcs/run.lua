@@ -7,6 +7,7 @@ local check = require 'mascon.core.check'
 local text = require 'mascon.base.text'
 local error = check.error
 local source = require 'workflows.xpcs.source'
+local options = require 'workflows.xpcs.options'
 local parameters = require 'workflows.xpcs.parameters'
 local plan = require 'workflows.xpcs.plan'
 local settings = require 'workflows.xpcs.settings'
@@ -198,7 +199,7 @@ function M.others(s, first, quiet)
   for i, entry in ipairs(s.joint) do
     local o, q = {}, tonumber(entry)
     for k, v in pairs(s.open) do o[k] = v end
-    o.q = q or o.q
+    o.q, o.only_among = q or o.q, not q
     o.pack_default = ('%s/packed_c2_%d.h5'):format(s.dir, i + 1)
     o.pack = o.pack and o.pack:gsub('%.h5$', '') .. ('_%d.h5'):format(i + 1) or nil
     if o.max_memory then
@@ -339,7 +340,7 @@ function M.simulate(s, o)
   if said.errors[1] then error(said.errors[1], 0) end
   local sim = require('workflows.xpcs.generate').simulate { n = o.frames or 100, dt = s.open.dt or 0.1,
     q = s.open.q or 0.0054, gap = s.open.gap or 2e6, phi = phi, physics = physics,
-    contrast = o.contrast or 0.3, offset = o.offset or 1,
+    contrast = o.contrast or options.CONTRAST, offset = o.offset or options.OFFSET,
     sigma = o.noise or 0.01, seed = o.seed or 42, first = 1 }
   local d = require('workflows.xpcs.data').of { c2 = sim.c2, phi = phi, t = sim.t }
   local fig = require('workflows.xpcs.report').experiment(d, { title = ('simulated, %s'):format(mode) })
