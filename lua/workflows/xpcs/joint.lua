@@ -180,6 +180,7 @@ end
 local function solved(self, singles, x0, o)
   local best, status, steps
   for i, single in ipairs(singles) do
+    if best and o.max_nfev and self.nfev >= o.max_nfev then break end
     local x = { unpack(x0) }
     for k, at in ipairs(self.place[i]) do x[at] = single.point.x[k] end
     for a = 1, #x do x[a] = math.max(self.low[a], math.min(self.high[a], x[a])) end
@@ -289,8 +290,10 @@ function M.fit(list, opts)
   local best, status, steps = solved(self, singles, x0, o)
   if not best then error('xpcs.joint: the cost is not finite at any start; check the data', 2) end
   local n = #self.low
-  best = fit.polish(self, best, self.low, self.high, fit.unit_of_errors(self,
-    fit.is_absolute(self.problems[1].default_sigma, o), best.cost, points - n))
+  local left, closing
+  best, left, closing = fit.polish(self, best, self.low, self.high, fit.unit_of_errors(self,
+    fit.is_absolute(self.problems[1].default_sigma, o), best.cost, points - n), o.max_nfev)
+  status, steps = fit.ended_by(status, left, o.max_nfev ~= nil and self.nfev >= o.max_nfev), steps + closing
   local r = fit.misfit(self.problems, best.parts, o, n)
   local seconds, spectrum = clock.seconds() - started, covariance.of(self, best)
   for key, v in pairs { names = self.names, covariance = statistics.scaled(spectrum.covariance, r.factor), values = {},

@@ -44,7 +44,7 @@ M.LIST = {
   { 'loss', loss.NAMES,
     'loss of large residuals (linear; with --config soft_l1)', of = 'fit' },
   { 'f_scale', 'number', 'residual, in sigma, from which a loss bends', of = 'fit' },
-  { 'max_iterations', 'integer', 'most evaluations', of = 'fit' },
+  { 'max_iterations', 'integer', 'most evaluations of a fit; one that they end is not tried again', of = 'fit' },
   { 'tolerance', 'number', 'relative change that ends the fit', of = 'fit' },
   { 'fixed', 'list', 'parameters kept', value = 'NAME=VALUE,...', of = 'fit' },
   { 'bounds', 'list', 'ranges of parameters, instead of those below', value = 'NAME=LOW:HIGH,...', of = 'fit' },

@@ -110,6 +110,14 @@ local function other_starts(r)
   return 'search from other starts (--multi-start 20)'
 end
 
+--- A fit that ended before its minimum.
+local function tell_end(r, say)
+  if r.success ~= false then return end
+  say('The fit did not converge%s: values and errors are those of where it stopped. Allow more evaluations '
+    .. '(--max-iterations), or start closer.', r.status == 0 and ', since the largest number of evaluations was reached'
+    or '')
+end
+
 local function tell_angles(r, out, say)
   if not r.contrasts or not r.contrasts.improbable then return end
   out.level = out.level == 'determined' and 'weak' or out.level
@@ -259,6 +267,7 @@ function M.of(r)
   local known = {}
   local n = #r.names
   local scale = (r.absolute_sigma or r.loss ~= 'linear') and 1 or math.sqrt(r.reduced_chi2)
+  tell_end(r, say)
   tell_angles(r, out, say)
   tell_misfit(r, out, say)
   tell_search(r, out, say)
@@ -335,6 +344,7 @@ function M.plain(r, note)
   local out = { sentences = {}, undetermined = {}, weak = {}, level = 'determined' }
   local say = teller(out)
   local known, list = {}, {}
+  tell_end(r, say)
   tell_angles(r, out, say)
   tell_misfit(r, out, say)
   tell_search(r, out, say)
