@@ -470,21 +470,12 @@ local function describe(p, o, point, status, iterations, seconds, left, whole)
   local absolute, reduced = of.absolute_sigma, of.reduced_chi2
   local c = covariance.of(p, point)
   local angles = contrasts.of(p, point, absolute)
-  local frames = noise.of(p, point, c, angles)
-  -- a fit that is far from the data within sigma leaves residuals of the model, not of the noise
-  if frames and absolute and reduced >= 3 then frames.covariance, frames.lines = nil, nil end
-  if angles and frames and frames.lines then
-    angles.chance = angles.chance * frames.lines
-    angles.improbable = angles.gain > angles.chance
-  end
+  local frames = noise.judge(noise.fitted(p, point), angles, absolute and reduced or nil)
+  local cov, error_of = whole and whole.covariance or statistics.scaled(c.covariance, of.factor), {}
   -- errors of several data sets together are those of independent noise
-  local correlated = not whole and not o.legacy_counting and frames and frames.covariance
-  local cov, error_of = whole and whole.covariance or correlated or statistics.scaled(c.covariance, of.factor), {}
-  for i = 1, correlated and n or 0 do
-    if cov[i][i] < math.huge then
-      c.rise[i] = cov[i][i] / (c.covariance[i][i] * of.factor)
-      frames.factor = math.max(frames.factor or 0, math.sqrt(c.rise[i]))
-    end
+  local correlated = not whole and not o.legacy_counting and frames and frames.spread
+  if correlated then
+    cov, c.rise, frames.factor = noise.covariance(correlated, noise.within(c), cov)
   end
   local errors_free, corr = errors_of(cov, picked(p, p.low), picked(p, p.high))
   for k, i in ipairs(p.free) do error_of[i] = errors_free[k] end
