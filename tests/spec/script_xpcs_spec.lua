@@ -282,6 +282,12 @@ parameter_space:
     text, status = run('plot ' .. data .. ' --output-dir ' .. folder .. '/p')
     assert.equal(0, status, text)
     assert.is_true(exists(folder .. '/p/experimental_data.svg'))
+    -- what a run that was killed left beside it goes with the next one
+    local left = folder .. '/p/.mascon-Ab3dEf7h'
+    os.execute(('mkdir -p %s && touch %s/experimental_data.svg'):format(left, left))
+    text, status = run('plot ' .. data .. ' --overwrite --output-dir ' .. folder .. '/p')
+    assert.equal(0, status, text)
+    assert.same({ 'experimental_data.svg' }, require('mascon.host').list(folder .. '/p'))
   end)
 
   it('refuses options without meaning, and values out of range, before it reads anything', function()

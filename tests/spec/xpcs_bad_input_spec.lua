@@ -93,6 +93,32 @@ describe('bad input of scripts/xpcs.lua', function()
     fails(nowhere .. ' --mask ' .. folder .. '/none.npy', 1, '--mask', 'none.npy', 'check the path')
   end)
 
+  it('of arrays that hold no numbers, or the wrong ones, is refused by their names', function()
+    local path = folder .. '/odd.npz'
+    local function with(more, ...)
+      local all = { c2_exp = sim.c2, phi_angles_list = mc.tensor(sim.phi), t1 = sim.t, q = mc.tensor(sim.q) }
+      for k, v in pairs(more) do all[k] = v end
+      mc.save(path, all)
+      fails(path .. ' --static-mode' .. (more.sigma and '' or ' --sigma 0.004'), 1, ...)
+    end
+    with({ c2_exp = sim.c2:to 'c128' }, path .. ':c2_exp holds complex numbers', 'write their real part')
+    with({ c2_exp = mc.zeros { 0, 40, 40 }, phi_angles_list = mc.zeros { 0 } }, 'holds no angle')
+    with({ q = 'x' }, path .. ':q holds text')
+    with({ mask = mc.full({ 40, 40 }, mc.nan) }, 'the mask of', 'holds NaN')
+    with({ sigma = mc.full({ 40, 40 }, 0.01):to 'c64' }, ':sigma holds complex numbers')
+    with({ c2_exp = sim.c2[{ mc.all, { 1, 2 }, { 1, 2 } }]:contiguous(), t1 = mc.tensor { 0, 0.5 } },
+      '2 frames leave one time', 'at least 3 frames')
+    local line = h5('twice.h5', { mc.triu(sim.c2[1]), mc.triu(sim.c2[2]) })
+    local function rebinned(bins, ...)
+      local qmap = { dynamic_v_list_dim0 = mc.tensor { 0.01 }, dynamic_v_list_dim1 = mc.tensor { 30, 60 } }
+      mc.save(folder .. '/twice.h5', { xpcs = { qmap = qmap, twotime = { processed_bins = mc.tensor(bins),
+        correlation_map = { c2_00001 = mc.triu(sim.c2[1]), c2_00002 = mc.triu(sim.c2[2]) } } } })
+      fails(line, 1, 'processed_bins', ...)
+    end
+    rebinned({ 1, 1 }, 'bin 1 stands at entries 1 and 2')
+    rebinned({ 1.5, 2 }, 'entry 1 is 1.5; bins are whole numbers')
+  end)
+
   it('2: contradictions and numbers out of range are refused before anything is read', function()
     fails(nowhere .. ' --static-mode --laminar-flow', 1, '--static-mode and --laminar-flow')
     fails(nowhere .. ' -v --quiet', 1, '--verbose and --quiet')

@@ -45,6 +45,23 @@ describe('xpcs.fit', function()
     agrees(r, { .2836837417713, 1.001656340508, 2205.534644126, -.3312005720866, 258.2711580383 }, nil, 28321.49265527)
   end)
 
+  it('leaves the lists of its options and of its data as they are', function()
+    local contrast, offset = { 0.1, 0.2, 0.3, 0.4, 0.35 }, { 1, 1.01, 1.02, 1, 1 }
+    local of = data_of.of { c2 = B.c2, phi = B.phi, t = B.t, q = B.q, gap = B.gap, dt = B.dt, mode = 'laminar_flow' }
+    of.start_contrast, of.start_offset = { unpack(contrast) }, { unpack(offset) }
+    for _, scaling in ipairs { 'constant', 'averaged', 'individual', 'fourier' } do
+      for _, given in ipairs { true, false } do
+        xpcs.fit(of, { sigma = B.sigma, scaling = scaling, contrast = given and contrast or nil,
+          offset = given and offset or nil, initial = START_B, max_nfev = 5 })
+      end
+    end
+    assert.same({ 0.1, 0.2, 0.3, 0.4, 0.35 }, contrast)
+    assert.same({ 1, 1.01, 1.02, 1, 1 }, offset)
+    assert.same(contrast, of.start_contrast)
+    assert.same(offset, of.start_offset)
+    assert.same(generate.SETS.B.contrast, { 0.3, 0.3, 0.3, 0.3, 0.3 })
+  end)
+
   it('reaches those of set B from a start, and from none', function()
     local averaged = { .2999201824537, 1.000036692911, 7691.917678927, .2145785972324, -1843.684963939,
       2.943108943595e-4, -.3704229765509, 2.267291248945e-4, 3.801734324578 }

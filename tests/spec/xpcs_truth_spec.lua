@@ -33,6 +33,14 @@ describe('true values of a simulation', function()
     for name, v in pairs(TRUE) do assert.equal(v, z['true_' .. name]:item(), name) end
   end)
 
+  it('have sigma 0 where no noise is asked for', function()
+    local text, status = run('simulate --frames 10 --noise 0 --output-dir ' .. folder .. '/clean')
+    assert.equal(0, status, text)
+    local z = mc.load(folder .. '/clean/simulated_data.npz')
+    assert.equal(0, z.true_sigma:item())
+    assert.is_true(mc.array_equal(z.c2_exp, z.c2_exp.mT))
+  end)
+
   it('stand beside the fit with their distance in standard errors, in tables, JSON and report', function()
     local out = folder .. '/fit'
     local text, status = run(data .. ' --laminar-flow --gap 1.5e6 --sigma 0.004 --scaling individual '

@@ -157,7 +157,12 @@ local function start_of_angles(data, o, resolved, warnings)
         4)
     end
   end
-  return contrast, offset
+  local function own(list) -- a problem writes into its lists
+    local out = {}
+    for f = 1, data.F do out[f] = list[f] end
+    return out
+  end
+  return own(contrast), own(offset)
 end
 
 --- The full vector: names, starting values and bounds of contrast, offset and physics; and where each name stands.

@@ -47,7 +47,10 @@ M.SETS = {
 function M.set(name)
   local s = M.SETS[name]
   local out = {}
-  for k, v in pairs(s) do out[k] = v end
+  for k, v in pairs(s) do
+    if type(v) == 'table' then v = { unpack(v) } end
+    out[k] = v
+  end
   out.mode = #s.physics == 3 and 'static' or 'laminar_flow'
   out.t = mc.arange(1, s.n) * s.dt
   local kd, ks = model.constants(s)

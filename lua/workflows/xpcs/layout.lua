@@ -21,12 +21,27 @@ M.PATHS = {
     { OLD.matrices .. '/*', '[n, n] each, one triangle filled, in order of names' } },
 }
 
+--- Raises unless what a file holds under a name are real numbers.
+---@param t any
+---@param path string
+---@param name string
+---@param level? integer of the error
+function M.real(t, path, name, level)
+  if not mc.is_tensor(t) then
+    error(('xpcs: %s:%s holds %s; it must hold numbers'):format(path, name, type(t) == 'boolean' and 'true or false'
+      or 'text'), (level or 1) + 1)
+  end
+  if t.dtype:sub(1, 1) == 'c' then
+    error(('xpcs: %s:%s holds complex numbers; write their real part'):format(path, name), (level or 1) + 1)
+  end
+end
+
 --- A dataset as a flat list of numbers.
 local function list(file, path, name, row)
   if not file:has(name) then error(('xpcs: %s has no %s, which the layout needs'):format(path, name), 4) end
   local t = file:get(name)
   if type(t) == 'number' then return { t } end
-  if not mc.is_tensor(t) then error(('xpcs: %s:%s holds no numbers'):format(path, name), 4) end
+  M.real(t, path, name, 4)
   if row and t.ndim == 2 then t = t[1] end
   return t:to('f64'):reshape(-1):totable()
 end
@@ -61,8 +76,24 @@ local function pair(bins, names, warnings)
   return out
 end
 
+--- Raises for bins that are no whole numbers, or are listed twice: two matrices cannot belong to one.
+local function whole(bins, path)
+  local seen = {}
+  for k, b in ipairs(bins) do
+    if b % 1 ~= 0 then
+      error(('xpcs: %s:%s: entry %d is %g; bins are whole numbers'):format(path, NEW.bins, k, b), 5)
+    end
+    if seen[b] then
+      error(('xpcs: %s:%s: bin %d stands at entries %d and %d; each has one matrix'):format(path, NEW.bins, b, seen[b],
+        k), 5)
+    end
+    seen[b] = k
+  end
+end
+
 local function new_layout(file, path, warnings)
   local q, phi, bins = list(file, path, NEW.q), list(file, path, NEW.phi), list(file, path, NEW.bins)
+  whole(bins, path)
   local group = file:group(NEW.matrices)
   local names = group.names
   local out = {}

@@ -362,9 +362,9 @@ M.PLOT = 'experimental_data.svg'
 --- Heat maps of the data, no fit: DIR/experimental_data.svg.
 ---@return string path
 function M.plot(s, data)
-  local path = s.dir .. '/' .. M.PLOT
-  mc.plot.save(require('workflows.xpcs.report').experiment(data), path)
-  return path
+  local fig = require('workflows.xpcs.report').experiment(data)
+  mc.results.write(s.dir, nil, function(set) mc.plot.save(fig, set:path(M.PLOT)) end)
+  return s.dir .. '/' .. M.PLOT
 end
 
 return M

@@ -202,6 +202,10 @@ end
 
 --- The way of the data, with block sizes set and a note where it is a file.
 local function arranged(o, n, F, warnings)
+  if o.exclude_first and n < 3 then
+    error(('xpcs: %d frames leave one time, since the first is dropped; a fit needs at least 3 frames (exclude_first = '
+      .. 'false in a script keeps the first)'):format(n), 4)
+  end
   local way = M.way(n, F, o)
   sized(o, n, F, way)
   if way == 'file' and not o.pack then
@@ -341,7 +345,10 @@ local function of_npz(path, o)
   local function find(what, needed)
     for _, name in ipairs(what == 'c2' and o.key and { o.key } or NAMES[what]) do
       local x = get(name)
-      if x ~= nil then return x end
+      if x ~= nil then
+        layout.real(x, path, name, 3)
+        return x
+      end
     end
     if needed then
       error(('xpcs: %s has no array %s; it holds %s'):format(path, table.concat(NAMES[what], ' or '),
@@ -349,6 +356,7 @@ local function of_npz(path, o)
     end
   end
   local c2, phi = find('c2', true), find('phi', true):to('f64'):reshape(-1):totable()
+  if #phi == 0 then error(('xpcs: %s holds no angle, so no matrix; nothing can be fitted'):format(path), 3) end
   if c2.ndim ~= 3 or c2.shape[1] ~= #phi or c2.shape[2] ~= c2.shape[3] then
     error(('xpcs: %s: the matrices are [%s] for %d angles; they must be [angles, n, n]'):format(path,
       table.concat({ c2:size() }, ', '), #phi), 3)
@@ -385,8 +393,9 @@ local function of_npz(path, o)
   for _, pair in ipairs { { 'sigma', SIGMA }, { 'mask', MASK } } do
     local what = pair[1]
     for _, name in ipairs(pair[2]) do
-      local x = opts[what] == nil and get(name)
-      if opts[what] == nil and o[what] == nil and mc.is_tensor(x) and x.ndim > 1 then
+      local x = opts[what] == nil and get(name) or nil
+      if x ~= nil then layout.real(x, path, name, 2) end
+      if x ~= nil and x.ndim > 1 then
         opts[what] = x
         table.insert(warnings, ('%s is that of the array %s of the file'):format(what, name))
       end

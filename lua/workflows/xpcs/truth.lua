@@ -13,7 +13,7 @@ local PREFIX = 'true_'
 ---@return table<string, mc.tensor>
 function M.arrays(sim)
   local out = { [PREFIX .. 'contrast'] = mc.tensor(sim.contrast), [PREFIX .. 'offset'] = mc.tensor(sim.offset),
-    [PREFIX .. 'sigma'] = mc.tensor(sim.sigma) }
+    [PREFIX .. 'sigma'] = mc.tensor(sim.sigma or 0) }
   for k, v in ipairs(sim.physics) do out[PREFIX .. parameters.LIST[k].name] = mc.tensor(v) end
   if #sim.physics > 3 then out[PREFIX .. 'gap'] = mc.tensor(sim.gap) end
   return out
@@ -28,7 +28,7 @@ function M.text(sim)
   row(parameters.CONTRAST, sim.contrast)
   row(parameters.OFFSET, sim.offset)
   for k, v in ipairs(sim.physics) do row(parameters.LIST[k], v) end
-  rows[#rows + 1] = { 'sigma', '', ('%.7g'):format(sim.sigma) }
+  rows[#rows + 1] = { 'sigma', '', ('%.7g'):format(sim.sigma or 0) }
   return require('mascon.base.text').table(rows, { header = { 'parameter', 'unit', 'true value' } })
 end
 

@@ -65,6 +65,7 @@ local function fits(self, what, x)
   if not mc.is_tensor(x) and not (type(x) == 'table' and x.kind == 'dataset' and x.holds == 'numbers') then
     error(('xpcs: %s is %s; give numbers'):format(what, check.show(x)), 5)
   end
+  if x.dtype:sub(1, 1) == 'c' then error(('xpcs: %s holds complex numbers; give real ones'):format(what), 5) end
   local shape, n = {}, 0
   for k, v in ipairs(x.shape) do shape[k], n = v, k end
   local m, A = shape[n], n == 3 and shape[1]
@@ -110,8 +111,11 @@ end
 function Uncertainty:rectangle(f, ri, rj)
   local mask, sigma
   if self.mask then
-    -- a point counts when neither triangle excludes it
-    mask = mc.logical_and(mc.ne(part(self, self.mask, f, ri, rj), 0), mc.ne(part(self, self.mask, f, rj, ri).mT, 0))
+    local one, other = part(self, self.mask, f, ri, rj), part(self, self.mask, f, rj, ri).mT
+    if mc.any(mc.isnan(one + other)) then
+      error(('xpcs: the mask of %s holds NaN; write 1 for points that count and 0 for others'):format(self.names[f]), 5)
+    end
+    mask = mc.logical_and(mc.ne(one, 0), mc.ne(other, 0)) -- a point counts when neither triangle excludes it
   end
   if self.sigma then
     local up, low = triangles(self, f)

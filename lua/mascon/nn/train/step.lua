@@ -363,7 +363,7 @@ local function step_of(self, batch)
     anomaly = found }
 end
 
---- A step that is traced keeps all that it computes: the collector comes before it, and takes that after it, so that the
+--- A step that is traced keeps all that it computes: the collector comes before it and takes that after it, so that the
 --- peak of a run does not hang on the moment at which it would come by itself.
 meta.__call = function(self, batch)
   if not self.compiled then return step_of(self, batch) end
