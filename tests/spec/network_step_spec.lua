@@ -252,8 +252,8 @@ describe('a step', function()
 
   it('gives back what it replaces, but what others have seen', function()
     local net = nn.Linear(64, 64, { key = 1 })
-    local function loss(m, b) return nn.mse_loss(m(b.x), b.y) end
-    local step = nn.Step(net, loss, { optimizer = mc.optim.adamw { lr = 0.01 }, ema = 0.9 })
+    local function mse(m, b) return nn.mse_loss(m(b.x), b.y) end
+    local step = nn.Step(net, mse, { optimizer = mc.optim.adamw { lr = 0.01 }, ema = 0.9 })
     local b = { x = mc.ones({ 4, 64 }, { dtype = 'f32' }), y = mc.zeros({ 4, 64 }, { dtype = 'f32' }) }
     for _ = 1, 3 do step(b) end
     local _, seen = step:averaged(function() return mc.copy(net.weight), net.weight end)
