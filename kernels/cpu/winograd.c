@@ -160,13 +160,17 @@ void MCK(winograd_weights)(const mck_patch *k);
 void MCK(winograd_weights)(const mck_patch *k)
 {
     const int64_t all = k->k * k->m;
+    int64_t c = 0, o = 0;
     for (int64_t at = 0; at < all; at += VL) {
         float g[9][VL];
         V tmp[6][3];
         for (int l = 0; l < VL; l++) { /* beyond the last pair: the last once more */
-            const int64_t pair = at + l < all ? at + l : all - 1;
-            const float *const w = k->in + pair % k->m * k->outer + pair / k->m * k->inner;
+            const float *const w = k->in + o * k->outer + c * k->inner;
             for (int i = 0; i < 9; i++) g[k->reversed ? 8 - i : i][l] = w[i];
+            if (at + l + 1 < all && ++o == k->m) {
+                o = 0;
+                c++;
+            }
         }
         for (int j = 0; j < 3; j++) {
             const V g0 = LD(g[j]), g1 = LD(g[3 + j]), g2 = LD(g[6 + j]);

@@ -200,6 +200,7 @@ int mci_conv_tiled(const mci_conv *c, int way, mc_tensor *out, const mc_tensor *
         rc = gradient(&t, a, b);
     } else {
         const mc_tensor *w = mci_conv_dense(&tmp, b, &rc);
+        if (!rc) t.w = w->data;
         if (!rc) rc = ways[way - 1].result(&t, a, w);
         mc_drop(&tmp);
     }

@@ -120,7 +120,7 @@ int mci_fourier_result(mci_conv_patch *t, const mc_tensor *x, const mc_tensor *w
         t->b = group / c->g;
         t->g = group % c->g;
         if (group == 0 || w->numel > t->k * t->m * c->axis[1].taps * c->axis[2].taps)
-            rc = mci_patch_weigh(t, w, c->batched && w->shape[0] == 1 ? t->g : group, 1);
+            rc = mci_patch_weigh(t, c->batched && w->shape[0] == 1 ? t->g : group, 1);
         for (t->first = 0; !rc && t->first < t->total; t->first = t->last) {
             t->last = t->total - t->first < t->rows ? t->total : t->first + t->rows;
             rc = mci_patch_run(t, t->k, spread_task);

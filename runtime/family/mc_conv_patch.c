@@ -168,43 +168,43 @@ int mci_patch_run(mci_conv_patch *t, int64_t units, mc_range_fn task)
 
 /* ---------------------------------------------------------------- weights */
 
-typedef struct weight_job {
-    const mci_conv_patch *t;
-    const float *w;
-    int64_t panels, outer, inner, reversed;
-} weight_job;
+/* Weights of os channels of the result from o0 on of one group at the points, in panels: point p at
+ * u + p u_step. */
+void mci_patch_weigh_some(const mci_conv_patch *t, int64_t group, int64_t o0, int64_t os, float *u)
+{
+    const int to_x = t->c->form == MCI_CONV_INPUT;
+    const int64_t taps = t->c->axis[1].taps * t->c->axis[2].taps, many = t->c->cg * taps,
+                  outer = to_x ? taps : many;
+    mck_patch k = { .k = t->k,
+                    .taps = { t->c->axis[1].taps, t->c->axis[2].taps },
+                    .outer = outer,
+                    .inner = to_x ? many : taps,
+                    .reversed = to_x,
+                    .step = t->u_step };
+    for (int64_t o = 0; o < os; o += MCK_CONV_PANEL) {
+        k.m = os - o < MCK_CONV_PANEL ? os - o : MCK_CONV_PANEL;
+        k.in = t->w + group * t->k * t->m * taps + (o0 + o) * outer;
+        k.v = u + o * t->k;
+        t->weights(&k);
+    }
+}
 
 static void weight_task(void *arg, int64_t begin, int64_t end, int worker)
 {
-    const weight_job *j = arg;
-    const mci_conv_patch *t = j->t;
+    const mci_conv_patch *t = arg;
     (void)end;
     (void)worker;
-    const int64_t group = begin / j->panels, o = begin % j->panels * MCK_CONV_PANEL,
-                  taps = t->c->axis[1].taps * t->c->axis[2].taps;
-    const mck_patch k = { .m = t->m - o < MCK_CONV_PANEL ? t->m - o : MCK_CONV_PANEL,
-                          .k = t->k,
-                          .taps = { t->c->axis[1].taps, t->c->axis[2].taps },
-                          .outer = j->outer,
-                          .inner = j->inner,
-                          .reversed = j->reversed,
-                          .step = t->u_step,
-                          .in = j->w + group * t->k * t->m * taps + o * j->outer,
-                          .v = t->u + group * t->u_g + o * t->k };
-    t->weights(&k);
+    const int64_t panels = (t->m + MCK_CONV_PANEL - 1) / MCK_CONV_PANEL, group = begin / panels,
+                  o = begin % panels * MCK_CONV_PANEL;
+    mci_patch_weigh_some(t, t->w_first + group, o,
+                         t->m - o < MCK_CONV_PANEL ? t->m - o : MCK_CONV_PANEL,
+                         t->u + group * t->u_g + o * t->k);
 }
 
 /* Weights of groups first .. first + groups - 1 at the points, in panels of channels of the
  * result, at t->u. */
-int mci_patch_weigh(mci_conv_patch *t, const mc_tensor *w, int64_t first, int64_t groups)
+int mci_patch_weigh(mci_conv_patch *t, int64_t first, int64_t groups)
 {
-    const int to_x = t->c->form == MCI_CONV_INPUT;
-    const int64_t one = t->c->axis[1].taps * t->c->axis[2].taps, many = t->c->cg * one;
-    weight_job j = { t,
-                     (const float *)w->data + first * t->k * t->m * one,
-                     (t->m + MCK_CONV_PANEL - 1) / MCK_CONV_PANEL,
-                     to_x ? one : many,
-                     to_x ? many : one,
-                     to_x };
-    return mci_parallel(groups * j.panels, weight_task, &j);
+    t->w_first = first;
+    return mci_parallel(groups * ((t->m + MCK_CONV_PANEL - 1) / MCK_CONV_PANEL), weight_task, t);
 }

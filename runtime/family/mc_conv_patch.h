@@ -30,6 +30,9 @@ typedef struct mci_conv_patch {
     int64_t k, m; /* channels of a group: summed over, of the result */
     int64_t total, rows, blocks;      /* rows of tiles of all samples, of a block; blocks */
     int64_t part, parts;              /* channels of the result of a unit */
+    int shared, w_b; /* all patches first; weights of their own for each element of a batch */
+    const float *w;  /* the kernel, dense */
+    int64_t w_first; /* the first of its groups that is made weights of */
     int64_t pitch, k_step, m_step;    /* elements between channels and points */
     int64_t row;                      /* elements of a row of a plane */
     const int64_t *map[2], *y_map[2]; /* element of an operand for a place of its planes, or -1 */
@@ -55,7 +58,8 @@ void mci_patch_back(const mci_conv_patch *t, const float *s, int64_t step, int64
                     int64_t channel, int64_t first, int64_t last, char *work);
 int64_t mci_patch_buffers(mci_conv_patch *t, int64_t at);
 int mci_patch_run(mci_conv_patch *t, int64_t units, mc_range_fn task);
-int mci_patch_weigh(mci_conv_patch *t, const mc_tensor *w, int64_t first, int64_t groups);
+void mci_patch_weigh_some(const mci_conv_patch *t, int64_t group, int64_t o0, int64_t os, float *u);
+int mci_patch_weigh(mci_conv_patch *t, int64_t first, int64_t groups);
 
 /* The schemes: sizes for a convolution, whether its shape is one of theirs; what a sample costs
  * in multiplications; the result, and the bytes that it takes. */

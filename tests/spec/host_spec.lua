@@ -443,7 +443,7 @@ describe('signals', function()
     for _, name in ipairs(names) do
       local out, status = run_and_signal(LOOPS[name], 'INT')
       assert.equal(130, status, name)
-      assert.truthy(out:find('signalled.lua:%d+: interrupted'), name)
+      assert.truthy(out:find('mascon: interrupted at %S*signalled.lua:%d+\n'), name)
     end
   end)
 
@@ -494,7 +494,7 @@ describe('signals', function()
       local mc = require 'mascon'
       mc.manifest.hash { os.execute 'kill -TERM $PPID', mc.ones { 3 } } for i = 1, 1e9 do mc.ones { 3 } end]]
     assert.equal(143, status)
-    assert.truthy(out:find '^%S+script.lua:%d: terminated\n$', out)
+    assert.truthy(out:find '^mascon: terminated at %S+script.lua:%d\n$', out)
   end)
 
   it('that nothing answers leave the end to the second one', function()

@@ -108,6 +108,18 @@ describe('rollout, the rest of the conformance list', function()
       assert.is_true(mc.array_equal(three.states, five.states[{ { 1, 3 } }]))
       assert.is_true(mc.array_equal(three.summary, five.summary[{ { 1, 3 } }]))
       assert.is_false(mc.array_equal(three.states[1], three.states[2]))
+      -- more channels than the hidden layer has, and storage of its own for what mixes them
+      for _, channels in ipairs { 5, 20, 13 } do
+        local wide = config { channels = channels }
+        if channels == 13 then
+          for _, d in ipairs(wide.space.dims) do
+            if d.name == 'base_channels' then d.map = function() return 9 end end
+          end
+        end
+        local row = rollout.generate.row(wide, 2, u, { states = true })
+        assert.same({ 0, 0, 0 }, row.status)
+        assert.is_false(mc.array_equal(row.states[1], row.states[2]))
+      end
       local c = config {}
       local list = c.space.dims
       for _, d in ipairs(list) do if d.name == 'noise_scale' then d.map = function() return 0 end end end

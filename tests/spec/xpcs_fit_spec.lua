@@ -481,6 +481,25 @@ describe('a fit that does not describe the data', function()
     end
   end)
 
+  it('goes on from the physics of a fit with contrasts of its own for each angle', function()
+    local s = xpcs.simulate { n = 60, q = 0.004, dt = 0.2, phi = { 77, -3, 41 }, sigma = 0.004, seed = 1,
+      physics = { 1500, -0.3, 200, 0.004, 0.3, 0.0005, 4 }, contrast = 0.3, offset = 1 }
+    local data = xpcs.data.of(s)
+    local o = { mode = 'laminar_flow', sigma = 0.004 }
+    local want = xpcs.fit(data, o)
+    o.initial = { gamma_dot_t0 = 0.3 }
+    local wrong = xpcs.fit(data, o)
+    assert.is_truthy(wrong.contrasts.improbable and wrong.verdict.misfit) -- the valley that blames the contrasts
+    local r = xpcs.run.fit({ fit = o, streaming = {}, multi_start = {}, cmaes = {} }, data, true)
+    assert.is_true(r.chi2 < want.chi2 + 10, r.chi2)
+    assert.is_nil(r.verdict.misfit)
+    assert.equal('averaged', r.scaling)
+    local notes = table.concat(r.warnings, '\n')
+    assert.matches('it went on from the physics of a fit with contrast and offset of its own', notes)
+    assert.is_nil(notes:find('no other starts', 1, true))
+    assert.same({}, r.recovery_actions)
+  end)
+
   it('is searched from other starts by the program', function()
     local data, right = made()
     local s = { fit = { sigma = 0.8 * right.sigma }, streaming = {}, multi_start = {}, cmaes = {} }
@@ -502,5 +521,63 @@ describe('xpcs.open', function()
       table.concat(d.warnings, '\n'))
     assert.is_nil(table.concat(mc.xpcs.open(path, {}).warnings, '\n'):find 'step of')
     os.remove(path)
+  end)
+end)
+
+describe('the bound on evaluations', function()
+  local data, o
+  setup(function()
+    data = xpcs.data.of(xpcs.simulate { n = 40, q = 0.006, phi = { 0, 40, 80 }, seed = 1, sigma = 0.004,
+      physics = { 1500, -0.3, 200 } })
+    o = { mode = 'static', sigma = 0.004, initial = { D0 = 90000, alpha = 1.5, D_offset = -3000 } }
+  end)
+  teardown(function() data = nil end)
+
+  local function with(most)
+    local more = { max_nfev = most }
+    for k, v in pairs(o) do more[k] = v end
+    return more
+  end
+
+  it('holds for closing steps too, and a fit that it ends is not converged', function()
+    local whole = xpcs.fit(data, o)
+    for _, most in ipairs { 1, 2, 5, whole.nfev - 1, whole.nfev } do
+      local r = xpcs.fit(data, with(most))
+      assert.is_true(r.nfev <= most, most)
+      if most <= 5 then assert.same({ 'max_iter', false }, { r.convergence_status, r.success }, most) end
+    end
+    assert.same(whole.values, xpcs.fit(data, with(whole.nfev)).values)
+    assert.equal('converged', xpcs.fit(data, with(whole.nfev)).convergence_status)
+    -- at the minimum no step is left to be made
+    local there = with(1)
+    there.initial, there.contrast, there.offset = whole.values, whole.contrast, whole.offset
+    local r = xpcs.fit(data, there)
+    assert.same({ 1, 0, 'converged' }, { r.nfev, r.iterations, r.convergence_status })
+  end)
+
+  it('counts closing steps as iterations', function()
+    local scratch = xpcs.fit(data, { mode = 'static', sigma = 0.004, initial = { D0 = 1400, alpha = -0.3,
+      D_offset = 250 }, ftol = 1, xtol = 1, gtol = 0 })
+    assert.is_true(scratch.iterations > 1) -- the solver itself ends with its first step
+    assert.is_true(scratch.nfev > scratch.iterations)
+  end)
+
+  it('holds for the part of a joint fit that all data sets share', function()
+    local other = xpcs.data.of(xpcs.simulate { n = 40, q = 0.009, phi = { 0, 40, 80 }, seed = 2, sigma = 0.004,
+      physics = { 1500, -0.3, 200 } })
+    local r = xpcs.joint.fit({ data, other }, with(2))
+    assert.is_true(r.nfev <= 2, r.nfev)
+    assert.is_false(r.success)
+  end)
+
+  it('of the command line ends the run: no retries, no other starts', function()
+    local s = { fit = with(2), bounded = true, streaming = { max_retries_per_batch = 2 }, multi_start = {}, cmaes = {} }
+    local r = xpcs.run.fit(s, data, true)
+    assert.equal('max_iter', r.convergence_status)
+    assert.same({ 0, 2 }, { #r.recovery_actions, r.nfev })
+    assert.matches('^The fit did not converge, since the largest number of evaluations was reached',
+      r.verdict.sentences[1])
+    assert.is_nil(r.search)
+    assert.is_true(xpcs.run.settings({ max_iterations = 2, data_file = 'x.npz' }).bounded)
   end)
 end)

@@ -100,6 +100,63 @@ describe('noise of pairs that share a frame', function()
   end)
 end)
 
+describe('noise of pairs that share a frame, under a model of the user\'s', function()
+  local kd = 0.012 ^ 2 / 2
+  local function g1(p, t1, t2)
+    local a = 1 + p.alpha
+    return mc.exp(-kd * (p.D * (t2 ^ a - t1 ^ a) / a + p.shift * (t2 - t1)))
+  end
+  local P0 = { D = 2000, alpha = -0.35, shift = 200 }
+  local BOUNDS = { D = { 100, 1e5 }, shift = { -1e5, 1e5 }, alpha = { -0.95, 2 } }
+
+  it('gives the errors and the verdict of the built-in model', function()
+    local file = require 'workflows.xpcs.model_file'
+    for _, scaling in ipairs { 'averaged', 'individual' } do
+      local data = speckle(1, 4000)
+      local built = xpcs.fit(data, { fixed = FIXED, scaling = scaling })
+      local own = file.fit(data, { g1 = g1, p0 = P0, bounds = BOUNDS }, { fixed = FIXED, scaling = scaling })
+      assert.matches('Standard errors are those of correlated noise', words(own))
+      assert.is_nil(words(own):find('Contrast or offset differ', 1, true))
+      assert.matches('correlated residuals', own.covariance_by)
+      assert.is_true(math.abs(own.noise.z / built.noise.z - 1) < 0.01)
+      assert.is_true(math.abs(own.noise.factor / built.noise.factor - 1) < 0.05)
+      local same = { D = 'D0', shift = 'D_offset' }
+      for _, name in ipairs(own.names) do
+        local want = built.errors[same[name] or name]
+        assert.is_true(math.abs(own.errors[name] / want - 1) < 0.03, ('%s: %g instead of %g'):format(name,
+          own.errors[name], want))
+      end
+      if scaling == 'averaged' then
+        assert.is_true(math.abs(own.contrasts.chance / built.contrasts.chance - 1) < 0.05)
+      end
+    end
+  end)
+
+  it('gives errors of tied parameters and profiles that hold', function()
+    local o = { p0 = { D = 2000, alpha = -0.35 }, fixed = FIXED, tied = { shift = function(p) return p.D * 0.1 end },
+      bounds = { D = { 100, 1e5 } } }
+    local data = speckle(2, 4000)
+    local f = xpcs.own.fit(data, g1, o)
+    local built = xpcs.fit(data, { fixed = FIXED, ties = { D_offset = { to = 'D0', factor = 0.1 } },
+      scaling = 'averaged' })
+    assert.is_true(f.noise.correlated and math.abs(f.stderr.D / built.errors.D0 - 1) < 0.03)
+    assert.is_true(math.abs(f.stderr.shift / (0.1 * f.stderr.D) - 1) < 1e-6)
+    assert.matches('correlated residuals', f:report())
+    local v = f:profile('D', { level = 0.6827 })
+    assert.is_true(math.abs((v.high - v.low) / (2 * f.stderr.D) - 1) < 0.1)
+  end)
+
+  it('leaves errors of independent noise alone', function()
+    local r = xpcs.own.fit(independent(1), g1, { p0 = P0, fixed = FIXED, bounds = BOUNDS, sigma = 0.01 })
+    local built = xpcs.fit(independent(1), { sigma = 0.01, fixed = FIXED, scaling = 'averaged' })
+    assert.is_false(r.noise.correlated)
+    assert.is_true(math.abs(r.stderr.D / built.errors.D0 - 1) < 0.01)
+    assert.is_nil(r:report():find('correlated residuals', 1, true))
+    assert.is_nil(xpcs.own.fit(independent(1), g1, { p0 = P0, fixed = FIXED, bounds = BOUNDS, sigma = 0.01,
+      loss = 'soft_l1' }).noise)
+  end)
+end)
+
 describe('angles that scatter differently', function()
   local function made(sigmas)
     local list, t = {}, nil

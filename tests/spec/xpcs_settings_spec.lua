@@ -236,6 +236,10 @@ describe('scripts/xpcs.lua', function()
       end
       seen[c[1]] = text
     end
+    assert.is_truthy(seen.simulate:find('(unit; value; bounds of a fit)', 1, true), seen.simulate)
+    assert.is_truthy(seen.simulate:find('\n  contrast%s+%-%s+0%.3 '), seen.simulate)
+    assert.is_nil(seen.simulate:find('start of alpha', 1, true))
+    assert.is_truthy(seen.fit:find('contrast%s+%-%s+quantiles'))
     local text = script.run('xpcs', '--help')
     for name in pairs(seen) do assert.is_truthy(text:find('\n  ' .. name .. ' ', 1, true), text) end
     assert.is_truthy(text:find('Options of fit:', 1, true))

@@ -66,7 +66,7 @@ local function failure(record)
   local signal, word = host.signal()
   if signal and traceback.is_signal(record.object, word) then
     if word == 'broken pipe' then return 128 + signal, nil end
-    return 128 + signal, traceback.report(record, true)
+    return 128 + signal, traceback.stopped(record, word)
   end
   return 1, traceback.report(record)
 end

@@ -173,7 +173,7 @@ function Session:guarded(brief, fn, ...)
   local signal, word = host.signal()
   if signal and traceback.is_signal(record.object, word) then
     if word ~= 'interrupted' then self.signal = signal end
-    if word ~= 'broken pipe' then self:complain(traceback.report(record, true)) end
+    if word ~= 'broken pipe' then self:complain(traceback.stopped(record, word)) end
   else
     self:complain(traceback.report(record, brief))
   end

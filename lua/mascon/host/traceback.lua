@@ -196,6 +196,16 @@ function M.report(record, brief)
   return table.concat(lines, '\n') .. '\n'
 end
 
+---Report of a run that a signal stopped: one sentence, and the frames where they say more than the place.
+---@param record table from collect
+---@param word string of the signal
+function M.stopped(record, word)
+  local frame = user_frame(record)
+  local lines = { ('mascon: %s%s'):format(word, frame and ' at ' .. frame.where or '') }
+  add_frames(lines, record.frames, true)
+  return table.concat(lines, '\n') .. '\n'
+end
+
 ---Report of a chunk that does not compile.
 ---@param message string from load
 ---@param chunk string its chunk name

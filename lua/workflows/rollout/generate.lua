@@ -221,7 +221,9 @@ end
 ---@return table
 function M.row(config, index, u, opts) return M.rows(config, { index }, { u }, opts)[1] end
 
-local BUCKET = 2 ^ 24 -- bytes of the widest layer of operators that are rolled out side by side, at about
+-- bytes of the widest layer of operators that are rolled out side by side, at about; what stays in cache: small
+-- operators (2 layers, 16 channels, 64 x 64) take 0.20 s alone, 0.165 s by two, 0.195 s by ten
+local BUCKET = 2 ^ 22
 
 --- How many operators of an architecture are rolled out side by side at most.
 local function side_by_side(config, arch)

@@ -266,12 +266,13 @@ end
 
 --- The noise of one operator: f(h, sources, t, T), h [B, channels, G, G] where place_of says, a source for each state.
 local function noise_of(arch, weights)
-  local mix -- lower triangle L with L L' = W W' of the output layer: noise of the state's channels, of the same law
+  -- L with L L' = W W' of the output layer: noise of few channels, of the same law; W where it has fewer columns
+  local mix
   local function output_mix()
     if not mix then
       local w = weights[#weights].w
       w = w:reshape(w.shape[1], -1):to { device = 'cpu', dtype = 'f64' }
-      mix = mc.linalg.cholesky(mc.matmul(w, w.T) + 1e-300 * mc.eye(w.shape[1]))
+      mix = hold(w.shape[2] > w.shape[1] and mc.linalg.cholesky(mc.matmul(w, w.T)) or w:copy())
     end
     return mix
   end
@@ -294,9 +295,14 @@ local function noise_of(arch, weights)
   local function gaussian(y, sources, t, T)
     local s, C, G = M.scale(arch, t, T), arch.channels, arch.grid
     local parts = {}
-    for b, source in ipairs(sources) do parts[b] = mc.matmul(output_mix(), field(arch, source, C,
-      'gaussian'):reshape(C, -1)):reshape(1, C, G, G) end
-    return y + (s * mc.concat(parts, 1)):to { device = y.device, dtype = y.dtype }
+    local mixed = output_mix()
+    for b, source in ipairs(sources) do
+      parts[b] = mc.scope(function() -- what one field takes the next one has again
+        local n = field(arch, source, mixed.shape[2], 'gaussian')
+        return (s * mc.matmul(mixed, n:reshape(mixed.shape[2], -1))):to(y.dtype)
+      end)
+    end
+    return y + mc.stack(parts, 1):reshape(#sources, C, G, G):to(y.device)
   end
   return function(h, sources, t, T)
     local plain = arch.noise ~= 'gaussian' or own[arch.type] or arch.type == 'u_afno'

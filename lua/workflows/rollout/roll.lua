@@ -68,7 +68,7 @@ end
 --- Marks realisations of a row that failed at step t; the state of the row after it, where those keep the one before.
 local function judge(row, t, new, old)
   local B, out, alive = row.spec.realisations, row.out, row.alive
-  local most = new:reshape(B, -1):abs():max(2):totable()
+  local most = mc.scope(function() return new:reshape(B, -1):abs():max(2):totable() end)
   local list
   for m = 1, B do
     local v = most[m]

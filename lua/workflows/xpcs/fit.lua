@@ -335,8 +335,13 @@ local STEPS = 30 -- closing steps at most; two or three are usual, more where th
 
 --- Gauss-Newton steps from where the solver stopped, until a step is below 1e-6 standard errors. Numbers that lean on a
 --- bound stay there.
-local function polish(p, point, low, high, scale)
-  local left = 0
+---@param most? integer evaluations of the problem in all, where the user bounds them
+---@return table point
+---@return number left the last step, in standard errors
+---@return integer steps
+local function polish(p, point, low, high, scale, most)
+  local left, steps = 0, 0
+  local function spent() return most ~= nil and p.nfev >= most end
   -- onto the bounds that it leans on
   local leaned, any = {}, false
   local slope = p:normal(point)
@@ -345,11 +350,11 @@ local function polish(p, point, low, high, scale)
     local to = slope[k] > 0 and v - low[k] < reach and low[k] or slope[k] < 0 and high[k] - v < reach and high[k] or v
     leaned[k], any = to, any or to ~= v
   end
-  if any then
+  if any and not spent() then
     local moved = p:at(vectors.strictly(leaned, low, high, 0))
     if moved.cost and moved.cost <= point.cost * (1 + 1e-13) then point = moved end
   end
-  for _ = 1, STEPS do
+  while steps < STEPS do
     local g, H = p:normal(point)
     local inside = {}
     for k = 1, #g do
@@ -358,7 +363,7 @@ local function polish(p, point, low, high, scale)
       if not ((point.x[k] - low[k] < near and g[k] > 0) or (high[k] - point.x[k] < near and g[k] < 0)) then
         inside[#inside + 1] = k end
     end
-    if #inside == 0 then return point, 0 end
+    if #inside == 0 then return point, 0, steps end
     local sub = {}
     for a, i in ipairs(inside) do
       sub[a] = {}
@@ -377,10 +382,11 @@ local function polish(p, point, low, high, scale)
       end
     end
     left = math.sqrt(size) / scale
-    if left < 1e-6 then return point, left end
+    if left < 1e-6 then return point, left, steps end
     -- a whole step leaves a curved ridge, a shorter one follows it
     local next_point
     for _, share in ipairs { 1, 0.5, 0.25, 0.125 } do
+      if spent() then break end
       local whole = vectors.filled(#g, 0)
       for a, k in ipairs(inside) do whole[k] = share * step[a] end
       local x = vectors.strictly(vectors.clip(p:move(point.x, whole, low, high), low, high), low, high, 0)
@@ -389,10 +395,10 @@ local function polish(p, point, low, high, scale)
       next_point = nil
       if left < 1e-4 then break end
     end
-    if not next_point then return point, left end
-    point = next_point
+    if not next_point then return point, left, steps end
+    point, steps = next_point, steps + 1
   end
-  return point, left
+  return point, left, steps
 end
 
 --- Whether D or G is at its floor at any of the measured times.
@@ -469,21 +475,12 @@ local function describe(p, o, point, status, iterations, seconds, left, whole)
   local absolute, reduced = of.absolute_sigma, of.reduced_chi2
   local c = covariance.of(p, point)
   local angles = contrasts.of(p, point, absolute)
-  local frames = noise.of(p, point, c, angles)
-  -- a fit that is far from the data within sigma leaves residuals of the model, not of the noise
-  if frames and absolute and reduced >= 3 then frames.covariance, frames.lines = nil, nil end
-  if angles and frames and frames.lines then
-    angles.chance = angles.chance * frames.lines
-    angles.improbable = angles.gain > angles.chance
-  end
+  local frames = noise.judge(noise.fitted(p, point), angles, absolute and reduced or nil)
+  local cov, error_of = whole and whole.covariance or statistics.scaled(c.covariance, of.factor), {}
   -- errors of several data sets together are those of independent noise
-  local correlated = not whole and not o.legacy_counting and frames and frames.covariance
-  local cov, error_of = whole and whole.covariance or correlated or statistics.scaled(c.covariance, of.factor), {}
-  for i = 1, correlated and n or 0 do
-    if cov[i][i] < math.huge then
-      c.rise[i] = cov[i][i] / (c.covariance[i][i] * of.factor)
-      frames.factor = math.max(frames.factor or 0, math.sqrt(c.rise[i]))
-    end
+  local correlated = not whole and not o.legacy_counting and frames and frames.spread
+  if correlated then
+    cov, c.rise, frames.factor = noise.covariance(correlated, noise.within(c), cov)
   end
   local errors_free, corr = errors_of(cov, picked(p, p.low), picked(p, p.high))
   for k, i in ipairs(p.free) do error_of[i] = errors_free[k] end
@@ -535,7 +532,7 @@ local function describe(p, o, point, status, iterations, seconds, left, whole)
         .. 'or a lower fourier_order'):format(negative, #r.contrast))
     end
   end
-  if absolute and not p.default_sigma and reduced > o.reduced_limit then table.insert(r.warnings,
+  if reduced > o.reduced_limit then table.insert(r.warnings,
     ('reduced chi2 is %.4g, above %g: the model does not describe the data within sigma'):format(reduced,
     o.reduced_limit)) end
   if p.default_sigma then
@@ -551,6 +548,16 @@ local function describe(p, o, point, status, iterations, seconds, left, whole)
   end
   verdict.judge(r, whole and verdict.plain(r) or verdict.of(r))
   return r
+end
+
+--- The status after the closing steps: converged where the last one is small against a standard error, not where the
+--- bound on evaluations left it large.
+---@param left number|nil the last step, in standard errors
+---@param spent boolean the evaluations that the user allows are used up
+local function ended_by(status, left, spent)
+  if status < 0 then return status end
+  if left >= 1e-3 and spent then return 0 end
+  return status == 0 and left < 1e-3 and 3 or status
 end
 
 --- Scales of the free numbers from a map by name; 1 for those that it leaves out.
@@ -580,7 +587,8 @@ end
 ---  position: this one is factor times that one plus shift ·
 ---  contrast, offset (lists per angle) · sigma (number or list per angle; 0.01) · absolute_sigma (true when sigma is
 ---  given) · loss · f_scale ·
----  ftol, xtol, gtol 1e-8 · x_scale 'jac', or { name = scale } · max_nfev 100 per parameter · shear_weighting ·
+---  ftol, xtol, gtol 1e-8 · x_scale 'jac', or { name = scale } · max_nfev: evaluations at most, closing steps
+---  included, less those of the scan for a start; without it the solver has 100 per parameter · shear_weighting ·
 ---  legacy_counting · legacy_abs · phase_convention · device 'auto' (the CPU, or what MASCON_DEVICE names), 'cpu',
 ---  'gpu', 'cuda:0', 'opencl:0': where passes over the data run · fall_back (true under 'auto'): the CPU goes on where
 ---  the device fails, with a warning · max_memory: bytes that data may take on the device (three quarters of what is
@@ -614,6 +622,7 @@ function M.fit(data, opts)
   local point, small, status, _, iterations = trf.run(p, x0, settings)
   --- The solver from elsewhere, or with another first step; its end is kept where it lies deeper.
   local function try(x, trust)
+    if o.max_nfev and p.nfev >= o.max_nfev then return end
     settings.trust = o.trust_region_scale * trust
     local other, small_, status_, _, iterations_ = trf.run(p, x, settings)
     if other.cost and status_ >= 0 and other.cost < point.cost then
@@ -639,18 +648,24 @@ function M.fit(data, opts)
   if not small then error('xpcs: the derivatives are not finite; check the starting values', 2) end
   local scale = unit_of_errors(p, is_absolute(p.default_sigma, o), point.cost, data.points - #x0)
   local left
-  if status >= 0 then point, left = polish(p, point, low, high, scale) end
+  local function close()
+    local steps
+    point, left, steps = polish(p, point, low, high, scale, o.max_nfev)
+    iterations = (iterations or 0) + steps
+  end
+  if status >= 0 then close() end
   -- a power that ran to its bound, or a scale that vanished, may hide a deeper valley inside the bounds
   if search and status >= 0 then
     local ended = point
     for _, x in ipairs(require('workflows.xpcs.start').off_bounds(p, point.x, at_bound)) do try(x, 1) end
-    if point ~= ended then point, left = polish(p, point, low, high, scale) end
+    if point ~= ended then close() end
   end
-  if status == 0 and left and left < 1e-3 then status = 3 end
+  status = ended_by(status, left, o.max_nfev and p.nfev >= o.max_nfev)
   local r = describe(p, o, point, status, iterations or iterations_shown or 0, clock.seconds() - start, left)
   return r
 end
 
 M.set_up, M.describe, M.polish, M.picked, M.at_bound = set_up, describe, polish, picked, at_bound
 M.unit_of_errors, M.is_absolute, M.misfit, M.errors_of = unit_of_errors, is_absolute, misfit, errors_of
+M.ended_by = ended_by
 return M

@@ -180,7 +180,7 @@ function M.q_of(path, q, o, count, warnings)
     least, most = math.min(least, v), math.max(most, v)
   end
   if most - least < 1e-10 then
-    if o.q and math.abs(o.q - least) > PRECISION * least then
+    if o.q and not o.only_among and math.abs(o.q - least) > PRECISION * least then
       if o.strict_q then
         error(('xpcs: %s holds q = %g 1/A and %g is asked for; strict_q (--strict-q) takes a q of the file alone')
           :format(path, least, o.q),

@@ -3,10 +3,10 @@
 --
 -- The file returns { g1 = function(p, t1, t2, phi) ... end, p0 = { name = start }, bounds = { name = { low, high } },
 -- units = { name = text } }. own.lua fits; this file reads, translates and judges.
-local mc = require 'mascon'
 local clock = require 'mascon.base.clock'
 local check = require 'mascon.core.check'
 local at_bound = require 'workflows.xpcs.fit'.at_bound
+local noise = require 'workflows.xpcs.noise'
 local own = require 'workflows.xpcs.own'
 local parameters = require 'workflows.xpcs.parameters'
 local trial = require 'workflows.xpcs.trial'
@@ -70,14 +70,6 @@ function M.read(path)
     end
   end
   return m
-end
-
---- g1^2 of an angle at times t1 and t2 (f64, one shape, t1 <= t2 or the other way round).
-local function squared(model, values, phi, t1, t2)
-  local shape = t1.shape
-  local first, last = mc.minimum(t1, t2):reshape(-1), mc.maximum(t1, t2):reshape(-1)
-  local g = trial.call(model.g1, values, first, last, mc.full({ first:numel() }, phi))
-  return (g * g):reshape(shape)
 end
 
 --- Starting values, bounds and fixed values: those of the model, then those of the options.
@@ -157,8 +149,7 @@ function M.fit(data, model, o)
     scaling = scaling, sigma = o.sigma, loss = o.loss, f_scale = o.f_scale, ftol = o.ftol, xtol = o.xtol,
     gtol = o.gtol, max_nfev = o.max_nfev })
   if not ok then error(hinted(f), 0) end
-  local values, contrast, offset, sigma = {}, {}, {}, {}
-  for name in pairs(model.p0) do values[name] = f.p[name] end
+  local contrast, offset, sigma = {}, {}, {}
   local given = o.sigma or data.sigma or 0.01
   for k = 1, data.F do
     contrast[k], offset[k] = f.p.contrast or f.p['contrast_' .. k], f.p.offset or f.p['offset_' .. k]
@@ -189,7 +180,8 @@ function M.fit(data, model, o)
   local cov, corr = matrices(f, #names)
   local r = { mode = 'own model', scaling = scaling, parameters = list, values = f.p, errors = f.stderr, names = names,
     covariance = cov, correlation = corr, condition = 0 / 0,
-    covariance_by = (o.loss or 'linear') == 'linear' and 'normal matrix' or 'sandwich', contrast = contrast,
+    covariance_by = f.noise and f.noise.factor and noise.BY or (o.loss or 'linear') == 'linear' and 'normal matrix'
+      or 'sandwich', contrast = contrast,
     offset = offset, sigma = sigma, sigma_is_default = not (o.sigma or data.sigma), absolute_sigma = absolute,
     chi2 = f.chi2, reduced_chi2 = f.reduced_chi2, n_points = f.n, n_parameters = #names, dof = math.max(f.dof, 1),
     cost = f.cost, loss = o.loss or 'linear', f_scale = o.f_scale or 1, counting = 'unique pairs', status = f.status,
@@ -197,20 +189,10 @@ function M.fit(data, model, o)
     nfev = f.nfev, iterations = f.nit or f.nfev, seconds = clock.seconds() - began, at_bounds = bounds_hit,
     warnings = {},
     checks = { errors = {}, warnings = {}, remarks = {} }, point = { x = f.x:totable() },
+    theory = f.theory, contrasts = f.contrasts, noise = f.noise,
     geometry = { q = data.q, dt = data.dt, gap = data.gap or 2e6, convention = 'own model' }, fit = f, data = data }
   r.points_per_second = r.nfev * data.points / math.max(r.seconds, 1e-9)
   warn(r, model)
-  --- g1^2 for rows first .. last, every k-th time.
-  function r.theory(angle, first, last, k)
-    local t = data.t[{ { 1, data.n, k or 1 } }]:contiguous()
-    local m = t.shape[1]
-    first, last = first or 1, last or m
-    local rows = last - first + 1
-    local a = mc.broadcast_to(t[{ { first, last } }]:reshape(rows, 1), { rows, m })
-    local b = mc.broadcast_to(t:reshape(1, m), { rows, m })
-    return squared(model, values, data.phi[angle], a:contiguous(), b:contiguous())
-  end
-  r.contrasts = require('workflows.xpcs.contrasts').own(r, data)
   verdict.judge(r, verdict.plain(r, f.note))
   return r
 end

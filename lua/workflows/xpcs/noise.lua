@@ -18,19 +18,47 @@ local M = {}
 local MOST, LEAST = 160, 8 -- times
 local CERTAIN = 5 -- standard deviations, under independent noise
 local UNEQUAL = 1.2 -- ratio of scatters that matters
+local MISFIT = 3 -- reduced chi2 from which on residuals are those of the model
+
+---@class mascon.xpcs.Fitted what residuals are looked at for: the end of a fit of one data set
+---@field data mascon.xpcs.Data
+---@field loss string
+---@field sigma number[] per angle
+---@field given_sigma number[] the same before the shear weighs them
+---@field contrast number[] per angle
+---@field offset number[] per angle
+---@field curve fun(f: integer, k: integer): mc.tensor, mc.tensor[] g1^2 [m, m] of every k-th time of angle f, and its
+---  derivatives
+---@field mix fun(f: integer): number[][] rows per free number: what it moves contrast, offset and those derivatives by
+
+--- What noise.of takes of a point of a problem.
+---@param p mascon.xpcs.Problem
+---@param point table
+---@return mascon.xpcs.Fitted
+function M.fitted(p, point)
+  local contrast, offset, physics = p:split(p:full(point.x))
+  local about = { physics = physics, kd = p.kd, ks = p.ks, t = p.t }
+  return { data = p.data, loss = p.loss, sigma = p.sigma, given_sigma = p.given_sigma, contrast = contrast,
+    offset = offset, smooth = p.legacy_abs,
+    curve = function(f, k)
+      about.step = k
+      local g1, columns = model.g1(about, p.data.phi[f], true)
+      return g1 * g1, columns
+    end,
+    mix = function(f) return covariance.mix(p, f) end }
+end
 
 --- Residuals over sigma and what they weigh, of every k-th time of an angle: symmetric, 0 on the diagonal and where
 --- points are masked.
-local function residuals(p, about, f, k)
-  local y = p.data:thin(f, k)
+local function residuals(v, contrast, offset, f, k)
+  local y = v.data:thin(f, k)
   local m = y.shape[1]
   local there = mc.logical_and(mc.isfinite(y), mc.eq(mc.eye(m), 0))
-  about.step = k
-  local g1, columns = model.g1(about, p.data.phi[f], true)
-  local g2, contrast, w = g1 * g1, about.contrast[f], 1 / p.sigma[f]
+  local g2, columns = v.curve(f, k)
+  local w = 1 / v.sigma[f]
   local c = mc.where(there, g2 * contrast, 0)
-  local x = mc.where(there, (mc.where(there, y, 0) - g2 * contrast - about.offset[f]) * w, 0)
-  return x, there:to 'f64', c, g2, columns, contrast, w
+  local x = mc.where(there, (mc.where(there, y, 0) - g2 * contrast - offset) * w, 0)
+  return x, there:to 'f64', c, g2, columns, w
 end
 
 --- Sums of an angle: of squares, of products that share a frame, what these are expected to be, and counts.
@@ -74,7 +102,7 @@ end
 --- The inverse of a normal matrix without the combinations that are not determined.
 ---@param spectrum table of covariance.of
 ---@return number[][]
-local function within(spectrum)
+function M.within(spectrum)
   local s, out = spectrum, {}
   local n = #s.values
   for i = 1, n do
@@ -92,30 +120,16 @@ local function within(spectrum)
   return out
 end
 
---- What residuals of a fit with the linear loss tell.
----@param p mascon.xpcs.Problem
----@param point table
----@param spectrum table of covariance.of
----@param lines? table of contrasts.of: residuals are those of the best contrast and offset of each angle
----@return table|nil z: of the products, in standard deviations of independent noise; correlated; covariance that holds
----  for correlated noise (infinite for what is not determined); lines: by how much chi2 falls more for a contrast and
----  an offset of each angle than under independent noise; scatter: of each angle in units of its sigma; unequal
-function M.of(p, point, spectrum, lines)
-  local data = p.data
-  if p.loss ~= 'linear' or data.weight or data.weighted or data.n < LEAST or p.legacy_abs then return nil end
-  local contrast, offset, physics = p:split(p:full(point.x))
-  for _, one in ipairs(lines and lines.list or {}) do
-    contrast[one.angle], offset[one.angle] = one.best_contrast, one.best_offset
-  end
-  local about = { physics = physics, contrast = contrast, offset = offset, kd = p.kd, ks = p.ks, t = p.t }
-  local F, k = data.F, math.ceil(data.n / MOST)
+--- The sums over all angles, those of each, and what the scatters of the angles say.
+local function scattered(v, contrast, offset, k)
+  local F = v.data.F
   local each, all = {}, { squares = 0, products = 0, count = 0, shared = 0, rest = 0, own = 0, chances = 0 }
   for f = 1, F do
     each[f] = mc.scope(function()
-      local x, there, c = residuals(p, about, f, k)
+      local x, there, c = residuals(v, contrast[f], offset[f], f, k)
       return sums_of(x, there, c)
     end)
-    for key, v in pairs(each[f]) do all[key] = all[key] + v end
+    for key, sum in pairs(each[f]) do all[key] = all[key] + sum end
   end
   if not (all.squares > 0) then return nil end
   local out = { scatter = {}, z = all.products * all.count / (2 * all.squares * math.sqrt(math.max(all.chances, 1))) }
@@ -123,45 +137,100 @@ function M.of(p, point, spectrum, lines)
   for f = 1, F do
     local s = math.sqrt(each[f].squares / math.max(each[f].count, 1))
     out.scatter[f] = s
-    s = s * p.sigma[f] / p.given_sigma[f] -- the shear may weigh angles otherwise, on purpose
+    s = s * v.sigma[f] / v.given_sigma[f] -- the shear may weigh angles otherwise, on purpose
     least, most = math.min(least, s), math.max(most, s)
   end
   out.correlated = out.z > CERTAIN
   -- half of the count are pairs: the logarithm of a scatter has the error 1 / sqrt(2 pairs)
   out.unequal = most > UNEQUAL * least
     and math.log(most / least) > CERTAIN * math.sqrt(2 * F / math.max(all.count, 1)) * (out.correlated and 3 or 1)
-  if not out.correlated then return out end
+  return out, each, all
+end
+
+--- Adds the matrix b to a, both n x n; a may be nil.
+local function added(a, b)
+  for i, row in ipairs(b) do
+    if not a then return b end
+    for j, value in ipairs(row) do a[i][j] = a[i][j] + value end
+  end
+  return a
+end
+
+--- What residuals of a fit with the linear loss tell.
+---@param v mascon.xpcs.Fitted
+---@param lines? table of contrasts.judge: residuals are those of the best contrast and offset of each angle
+---@return table|nil z: of the products, in standard deviations of independent noise; correlated; spread: of the
+---  gradient of chi2 / 2 by the free numbers, number[][]; lines: by how much chi2 falls more for a contrast and an
+---  offset of each angle than under independent noise; scatter: of each angle in units of its sigma; unequal
+function M.of(v, lines)
+  local data = v.data
+  if v.loss ~= 'linear' or data.weight or data.weighted or data.n < LEAST or v.smooth then return nil end
+  local contrast, offset = { unpack(v.contrast) }, { unpack(v.offset) }
+  for _, one in ipairs(lines and lines.list or {}) do
+    contrast[one.angle], offset[one.angle] = one.best_contrast, one.best_offset
+  end
+  local F, k = data.F, math.ceil(data.n / MOST)
+  local out, each, all = scattered(v, contrast, offset, k)
+  if not out or not out.correlated then return out end
   local share = all.products / all.squares
   local root = all.shared ^ 2 - 4 * share * all.count * (share * all.own - all.rest)
   local d = (all.shared + math.sqrt(math.max(root, 0))) / (2 * share * all.count)
-  local n, S = #p.free, nil
   for f = 1, F do
     local s = each[f]
     local part = s.squares > 0 and mc.scope(function()
-      local _, there, c, g2, columns, contrast_f, w = residuals(p, about, f, k)
-      local own_d = math.max(d, contrast_f)
+      local _, there, c, g2, columns, w = residuals(v, contrast[f], offset[f], f, k)
+      local own_d = math.max(d, contrast[f])
       local pixels = (s.count * own_d ^ 2 + s.own) / s.squares -- of residuals over sigma
-      local mix = mc.tensor(covariance.mix(p, f))
-      local spread = spread_of(there, c, g2, columns, contrast_f, w, own_d, pixels, k)
+      local mix = mc.tensor(v.mix(f))
+      local spread = spread_of(there, c, g2, columns, contrast[f], w, own_d, pixels, k)
       out.lines = (out.lines or 0) + math.max(1, excess(spread, g2, there, w, s.squares / s.count, k)) / F
       return mc.matmul(mc.matmul(mix, mc.tensor(spread)), mix.mT):totable()
     end)
-    for i = 1, part and n or 0 do
-      S = S or {}
-      S[i] = S[i] or {}
-      for j = 1, n do S[i][j] = (S[i][j] or 0) + part[i][j] end
-    end
-  end
-  out.covariance = mc.scope(function()
-    local C = mc.tensor(within(spectrum))
-    return mc.matmul(mc.matmul(C, mc.tensor(S)), C):totable()
-  end)
-  local plain = spectrum.covariance
-  for i = 1, n do
-    for j = 1, n do if plain[i][j] ~= plain[i][j] then out.covariance[i][j] = 0 / 0 end end
-    if plain[i][i] == math.huge then out.covariance[i][i] = math.huge end
+    if part then out.spread = added(out.spread, part) end
   end
   return out
+end
+
+--- The same where the errors of a fit can take it: not where it is far from the data within the sigma that was given,
+--- which leaves residuals of the model. What chance gives for contrasts of the angles becomes that of this noise.
+---@param v mascon.xpcs.Fitted
+---@param lines? table of contrasts.judge
+---@param tested number|nil reduced chi2, where it tests the fit
+---@return table|nil as M.of
+function M.judge(v, lines, tested)
+  local out = M.of(v, lines)
+  if out and tested and tested >= MISFIT then out.spread, out.lines = nil, nil end
+  if lines and out and out.lines then
+    lines.chance = lines.chance * out.lines
+    lines.improbable = lines.gain > lines.chance
+  end
+  return out
+end
+
+M.BY = 'normal matrix and correlated residuals' -- what the covariance of an own model is made of
+
+--- Covariance under correlated noise, H^-1 S H^-1. What is not determined stays so.
+---@param spread number[][] S
+---@param inverse number[][] H^-1, 0 for what is not determined (M.within)
+---@param plain number[][] covariance under independent noise
+---@return number[][] covariance, number[] rise: of each variance over that of independent noise, number factor: the
+---  root of the largest
+function M.covariance(spread, inverse, plain)
+  local n, rise, most = #plain, {}, 0
+  local cov = mc.scope(function()
+    local C = mc.tensor(inverse)
+    return mc.matmul(mc.matmul(C, mc.tensor(spread)), C):totable()
+  end)
+  for i = 1, n do
+    for j = 1, n do if plain[i][j] ~= plain[i][j] then cov[i][j] = 0 / 0 end end
+    rise[i] = 1
+    if plain[i][i] == math.huge then cov[i][i] = math.huge
+    else
+      rise[i] = cov[i][i] / plain[i][i]
+      most = math.max(most, rise[i])
+    end
+  end
+  return cov, rise, math.sqrt(most)
 end
 
 local function text(v) return ('%.4g'):format(v) end

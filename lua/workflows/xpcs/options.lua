@@ -5,6 +5,9 @@ local check = require 'mascon.core.check'
 local loss = require 'mascon.optim.fit.least_squares.loss'
 local M = {}
 
+--- Contrast and offset of a simulation.
+M.CONTRAST, M.OFFSET = 0.3, 1
+
 local EVERY, RUNS, READS = 'fit plot simulate config', 'fit plot simulate', 'fit plot'
 
 --- The commands, that of a line without one first.
@@ -41,17 +44,17 @@ M.LIST = {
   { 'loss', loss.NAMES,
     'loss of large residuals (linear; with --config soft_l1)', of = 'fit' },
   { 'f_scale', 'number', 'residual, in sigma, from which a loss bends', of = 'fit' },
-  { 'max_iterations', 'integer', 'most evaluations', of = 'fit' },
+  { 'max_iterations', 'integer', 'most evaluations of a fit; one that they end is not tried again', of = 'fit' },
   { 'tolerance', 'number', 'relative change that ends the fit', of = 'fit' },
   { 'fixed', 'list', 'parameters kept', value = 'NAME=VALUE,...', of = 'fit' },
   { 'bounds', 'list', 'ranges of parameters, instead of those below', value = 'NAME=LOW:HIGH,...', of = 'fit' },
-  { 'initial_d0', 'number', 'start of D0, A^2/s; in simulate its value, so for those below', of = 'fit simulate' },
-  { 'initial_alpha', 'number', 'start of alpha', of = 'fit simulate' },
-  { 'initial_d_offset', 'number', 'start of D_offset, A^2/s', of = 'fit simulate' },
-  { 'initial_gamma_dot_t0', 'number', 'start of the shear rate, 1/s', of = 'fit simulate' },
-  { 'initial_beta', 'number', 'start of beta', of = 'fit simulate' },
-  { 'initial_gamma_dot_offset', 'number', 'start of its offset, 1/s', of = 'fit simulate' },
-  { 'initial_phi0', 'number', 'start of phi0, degrees', of = 'fit simulate' },
+  { 'initial_d0', 'number', 'D0, A^2/s: the start of a fit, the value of a simulation', of = 'fit simulate' },
+  { 'initial_alpha', 'number', 'alpha, likewise', of = 'fit simulate' },
+  { 'initial_d_offset', 'number', 'D_offset, A^2/s', of = 'fit simulate' },
+  { 'initial_gamma_dot_t0', 'number', 'shear rate, 1/s', of = 'fit simulate' },
+  { 'initial_beta', 'number', 'beta', of = 'fit simulate' },
+  { 'initial_gamma_dot_offset', 'number', 'offset of the shear rate, 1/s', of = 'fit simulate' },
+  { 'initial_phi0', 'number', 'phi0, degrees', of = 'fit simulate' },
   { 'multi_start', 'integer', 'also try so many starts, when the first fit is not good', of = 'fit' },
   { 'seed', 'natural', 'seed of starts, retries, draws and simulation (42)', of = 'fit simulate' },
   { 'profile', 'number', 'profile likelihood intervals at this level: 0.68, 0.9, 0.95, 0.99', of = 'fit' },
@@ -109,16 +112,17 @@ M.LIST = {
   { 'quiet', 'flag', 'no progress', of = EVERY },
 }
 
-local function parameter_lines(out)
+local function parameter_lines(out, simulate)
   local parameters, text = require 'workflows.xpcs.parameters', require 'mascon.base.text'
-  out[#out + 1] = 'Parameters (unit; start, where no scan of the data finds one; bounds):'
+  out[#out + 1] = simulate and 'Parameters (unit; value; bounds of a fit):'
+    or 'Parameters (unit; start, where no scan of the data finds one; bounds):'
   local function line(p, start)
     local unit = p.unit ~= '' and p.unit or '-'
     local low, high = text.significant(p.min, 6), text.significant(p.max, 6)
     out[#out + 1] = ('  %-19s %-6s %-9s %8s .. %-8s  %s'):format(p.name, unit, start, low, high, p.about)
   end
-  line(parameters.CONTRAST, 'quantiles')
-  line(parameters.OFFSET, 'quantiles')
+  line(parameters.CONTRAST, simulate and ('%g'):format(M.CONTRAST) or 'quantiles')
+  line(parameters.OFFSET, simulate and ('%g'):format(M.OFFSET) or 'quantiles')
   for _, p in ipairs(parameters.LIST) do line(p, ('%g'):format(p.default)) end
 end
 
@@ -136,7 +140,7 @@ end
 ---@return string
 function M.footer(command)
   local out = {}
-  if command ~= 'plot' then parameter_lines(out) end
+  if command ~= 'plot' then parameter_lines(out, command == 'simulate') end
   if (command or 'fit') == 'fit' then
     out[#out + 1] = '  Other bounds: --bounds NAME=LOW:HIGH,... or parameter_space.bounds of a configuration.'
   end

@@ -6,7 +6,9 @@ local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local tensor = require 'mascon.core.tensor'
 local loss = require 'mascon.optim.fit.least_squares.loss'
+local contrasts = require 'workflows.xpcs.contrasts'
 local data_of = require 'workflows.xpcs.data'
+local noise = require 'workflows.xpcs.noise'
 local trial = require 'workflows.xpcs.trial'
 local error = check.error
 local M = {}
@@ -98,6 +100,96 @@ local function points(data, block, sigma)
   end)
 end
 
+--- g1^2 of angle f at times t1 and t2 (f64, one shape, t1 <= t2 or the other way round).
+local function squared(g1, data, p, f, t1, t2)
+  local first, last = mc.minimum(t1, t2):reshape(-1), mc.maximum(t1, t2):reshape(-1)
+  local g = trial.call(g1, p, first, last, mc.full({ first:numel() }, data.phi[f]))
+  return (g * g):reshape(t1.shape)
+end
+
+--- Times of the rows first .. last and of the columns of a matrix of every k-th time, [rows, m] both.
+local function times_of(data, first, last, k)
+  local t = data.t[{ { 1, data.n, k or 1 } }]:contiguous()
+  local m = t.shape[1]
+  first, last = first or 1, last or m
+  local shape = { last - first + 1, m }
+  return mc.broadcast_to(t[{ { first, last } }]:reshape(shape[1], 1), shape):contiguous(),
+    mc.broadcast_to(t:reshape(1, m), shape):contiguous()
+end
+
+--- The parameters by name from the free ones: numbers, or tensors while derivatives are taken.
+local function named(fit, tied, x)
+  local p = {}
+  for key, v in pairs(fit.p) do p[key] = v end
+  for k, key in ipairs(fit.free) do p[key] = x[k] end
+  for _, key in ipairs(fit.keys) do if tied[key] then p[key] = tied[key](p) end end
+  return p
+end
+
+--- What p says of the scaling of angle f.
+local function scaling_of(p, what, f) return p[what] or p[('%s_%d'):format(what, f)] end
+
+--- What noise.of takes of a fit.
+---@return mascon.xpcs.Fitted
+local function fitted(fit, data, g1, o, sigma)
+  local contrast, offset, tied = {}, {}, o.tied or {}
+  for f = 1, data.F do contrast[f], offset[f] = scaling_of(fit.p, 'contrast', f), scaling_of(fit.p, 'offset', f) end
+  local places = {} -- of the free numbers that may move g1
+  for a, name in ipairs(fit.free) do
+    if next(tied) or not (name:find '^contrast' or name:find '^offset') then places[#places + 1] = a end
+  end
+  --- f of the free numbers, and its derivative by number a
+  local function along(f, a)
+    local e = {}
+    for b = 1, #fit.free do e[b] = b == a and 1 or 0 end
+    return mc.jvp(f, { fit.x }, { mc.tensor(e) })
+  end
+  return { data = data, loss = o.loss, sigma = sigma, given_sigma = sigma, contrast = contrast, offset = offset,
+    curve = function(f, k)
+      local t1, t2 = times_of(data, nil, nil, k)
+      local function g2(x) return squared(g1, data, named(fit, tied, x), f, t1, t2) end
+      local columns = {}
+      for c, a in ipairs(places) do
+        local _, slope = along(g2, a)
+        columns[c] = mc.where(mc.isfinite(slope), slope, 0) -- at t1 = t2 a power may have none
+      end
+      local value = g2(fit.x)
+      return mc.where(mc.isfinite(value), value, 1), columns
+    end,
+    mix = function(f)
+      local rows = {}
+      for a in ipairs(fit.free) do
+        local row = {}
+        for c, what in ipairs { 'contrast', 'offset' } do
+          local _, slope = along(function(x) return x[1] * 0 + scaling_of(named(fit, tied, x), what, f) end, a)
+          row[c] = slope:item()
+        end
+        for c, b in ipairs(places) do row[2 + c] = b == a and 1 or 0 end
+        rows[a] = row
+      end
+      return rows
+    end }
+end
+
+--- Compares the scaling of the angles, looks at the noise of the residuals, and gives the fit the errors of correlated
+--- noise where it is found.
+local function look(fit, data, o, v)
+  fit.contrasts = contrasts.own({ theory = fit.theory, contrast = v.contrast, offset = v.offset, sigma = v.sigma,
+    names = fit.free, cost = fit.cost, loss = o.loss, f_scale = o.f_scale, scaling = o.scaling,
+    absolute_sigma = fit.absolute_sigma }, data)
+  if not fit.covariance then return end
+  fit.noise = noise.judge(v, fit.contrasts, fit.absolute_sigma and fit.reduced_chi2 or nil)
+  if not fit.noise or not fit.noise.spread then return end
+  local plain, inverse = fit.covariance:totable(), {}
+  for i, row in ipairs(plain) do
+    inverse[i] = {}
+    for j, value in ipairs(row) do inverse[i][j] = value < math.huge and value / fit.variance or 0 end
+  end
+  local cov, rise
+  cov, rise, fit.noise.factor = noise.covariance(fit.noise.spread, inverse, plain)
+  fit:set_covariance(cov, noise.BY, rise)
+end
+
 --- Fits C2 = offset + contrast g1^2 with a g1 of the user's.
 ---
 ---@param data mascon.xpcs.Data in memory or streamed
@@ -111,6 +203,9 @@ end
 ---  scaling 'averaged' or 'individual' (contrast_1, ...) · sigma (number, or list per angle; 0.01) · absolute_sigma
 ---  (true when sigma is given) · loss · f_scale · ftol, xtol, gtol 1e-10 · max_nfev
 ---@return mascon.Fit as mc.optim.curve_fit gives it: p, stderr, covariance, chi2, report(), profile(name), ...
+---  Under the linear loss errors are those of correlated noise where residuals show it (noise: what they tell;
+---  contrasts: whether the scaling holds for every angle). theory(f, first, last, k): g1^2 of rows of angle f, of
+---  every k-th time
 --- Source: mc.optim.curve_fit, fused.
 ---     local data = mc.xpcs.data.of(mc.xpcs.generate.set 'A')
 ---     local function g1(p, t1, t2) return mc.exp(-p.rate * (t2 - t1)) end
@@ -178,6 +273,11 @@ function M.fit(data, g1, opts)
   local fit = mc.optim.curve_fit(model, source, { p0 = p0, bounds = bounds, fixed = o.fixed, tied = o.tied,
     absolute_sigma = absolute, loss = o.loss, f_scale = o.f_scale, ftol = o.ftol, xtol = o.xtol, gtol = o.gtol,
     max_nfev = o.max_nfev, jac = 'forward' })
+  function fit.theory(f, first, last, k)
+    local t1, t2 = times_of(data, first, last, k)
+    return squared(g1, data, fit.p, f, t1, t2)
+  end
+  look(fit, data, o, fitted(fit, data, g1, o, sigma))
   return fit
 end
 

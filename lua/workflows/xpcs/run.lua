@@ -7,6 +7,7 @@ local check = require 'mascon.core.check'
 local text = require 'mascon.base.text'
 local error = check.error
 local source = require 'workflows.xpcs.source'
+local options = require 'workflows.xpcs.options'
 local parameters = require 'workflows.xpcs.parameters'
 local plan = require 'workflows.xpcs.plan'
 local settings = require 'workflows.xpcs.settings'
@@ -71,32 +72,54 @@ end
 -- starts that are tried where the first fit is no fit, for so many points at most
 local STARTS, MOST = 20, 2e6
 
---- Whether contrast and offset of their own for each angle make a fit that chance explains, from where it ended: then
---- the physics is that of the data, and other starts of it would be tried in vain.
-local function only_scaling(data, o, first)
-  if not (first.contrasts and first.contrasts.improbable) then return false end
-  local with = { initial = {}, scaling = 'individual' }
-  for k, v in pairs(o) do if with[k] == nil and k ~= 'progress' and k ~= 'watch' then with[k] = v end end
-  for _, name in ipairs(parameters.names(first.mode)) do with.initial[name] = first.values[name] end
-  local own = require('workflows.xpcs.fit').fit(data, with)
-  if own.verdict.misfit then return false end
-  table.insert(first.warnings, ('no other starts were tried: with contrast and offset of its own for each angle the '
-    .. 'fit from here has reduced chi2 %.4g (--scaling individual)'):format(own.reduced_chi2))
-  return true
+--- The options of a fit that begins with the physics of another.
+local function from(r, o, more)
+  local with = { initial = {} }
+  for k, v in pairs(more) do with[k] = v end
+  for k, v in pairs(o) do if with[k] == nil then with[k] = v end end
+  for _, name in ipairs(parameters.names(r.mode)) do with.initial[name] = r.values[name] end
+  return with
 end
+
+--- Where contrasts seem to differ between angles: they may, or the physics is that of another valley. A fit with
+--- contrast and offset of their own for each angle tells; from its physics the fit that was asked for goes on.
+---@return table the better of the two fits
+---@return boolean whether other starts may help: no fit from here is one that chance explains
+local function unscaled(data, o, first)
+  if not (first.contrasts and first.contrasts.improbable) then return first, true end
+  local fit = require('workflows.xpcs.fit').fit
+  local own = from(first, o, { scaling = 'individual' })
+  own.progress, own.watch = nil, nil
+  own = fit(data, own)
+  local best = fit(data, from(own, o, {}))
+  if best.cost < first.cost * (1 - 1e-9) then
+    table.insert(best.warnings, ('reduced chi2 of the first fit was %.4g, which chance does not explain; it went on '
+      .. 'from the physics of a fit with contrast and offset of its own for each angle'):format(first.reduced_chi2))
+  else best = first end
+  if best.verdict.misfit and not own.verdict.misfit then
+    table.insert(best.warnings, ('no other starts were tried: with contrast and offset of its own for each angle the '
+      .. 'fit from here has reduced chi2 %.4g (--scaling individual)'):format(own.reduced_chi2))
+  end
+  return best, best.verdict.misfit ~= nil and own.verdict.misfit ~= nil
+end
+
+local KEPT = { 'recovery_actions', 'statistics', 'checkpoint_enabled', 'resumed', 'resume_batch_idx', 'n_batches',
+  'success_rate', 'checkpoint_seconds' } -- of the first fit
 
 --- A fit that chance does not explain may have ended in the wrong valley: others are tried unless that would take long,
 --- or contrast and offset of the angles explain it. The search keeps no checkpoints; it follows from the first fit, so
 --- a run that was stopped in it ends the same.
 function M.again(data, o, first, seed)
-  if data.points > MOST or only_scaling(data, o, first) then return first end
-  local r = require('workflows.xpcs.search').multi_start(data, o, { n_starts = STARTS, seed = seed, first = first })
-  table.insert(r.warnings,
-    ('reduced chi2 of the first fit was %.4g, which chance does not explain, so other starts were '
-    .. 'tried (as with --multi-start %d); the best of %d fits has %.4g'):format(first.reduced_chi2, STARTS,
-    #r.search.fits, r.reduced_chi2))
-  for _, name in ipairs { 'recovery_actions', 'statistics', 'checkpoint_enabled', 'resumed', 'resume_batch_idx',
-    'n_batches', 'success_rate', 'checkpoint_seconds' } do r[name] = first[name] end
+  if data.points > MOST then return first end
+  local r, open = unscaled(data, o, first)
+  if open then
+    r = require('workflows.xpcs.search').multi_start(data, o, { n_starts = STARTS, seed = seed, first = r })
+    table.insert(r.warnings,
+      ('reduced chi2 of the first fit was %.4g, which chance does not explain, so other starts were '
+      .. 'tried (as with --multi-start %d); the best of %d fits has %.4g'):format(first.reduced_chi2, STARTS,
+      #r.search.fits, r.reduced_chi2))
+  end
+  for _, name in ipairs(KEPT) do r[name] = first[name] end
   return r
 end
 
@@ -165,9 +188,10 @@ function M.fit(s, data, quiet)
           min_success_rate = c.min_success_rate }))
       end
     end
-    local retries = c.enable_fault_tolerance == false and 0 or c.max_retries_per_batch
+    local retries = (c.enable_fault_tolerance == false or s.bounded) and 0 or c.max_retries_per_batch
     r = require('workflows.xpcs.recovery').fit(data, o, { run = run, retries = retries, seed = c.seed })
-    if r.verdict.misfit and m.enable == nil then r = M.again(data, o, r, s.seed) end
+    local cut = s.bounded and r.convergence_status == 'max_iter' -- the user bounds the work
+    if r.verdict.misfit and m.enable == nil and not cut then r = M.again(data, o, r, s.seed) end
   end
   if s.level then require('workflows.xpcs.intervals').profile(r, nil, s.level) end
   return r
@@ -198,7 +222,7 @@ function M.others(s, first, quiet)
   for i, entry in ipairs(s.joint) do
     local o, q = {}, tonumber(entry)
     for k, v in pairs(s.open) do o[k] = v end
-    o.q = q or o.q
+    o.q, o.only_among = q or o.q, not q
     o.pack_default = ('%s/packed_c2_%d.h5'):format(s.dir, i + 1)
     o.pack = o.pack and o.pack:gsub('%.h5$', '') .. ('_%d.h5'):format(i + 1) or nil
     if o.max_memory then
@@ -339,7 +363,7 @@ function M.simulate(s, o)
   if said.errors[1] then error(said.errors[1], 0) end
   local sim = require('workflows.xpcs.generate').simulate { n = o.frames or 100, dt = s.open.dt or 0.1,
     q = s.open.q or 0.0054, gap = s.open.gap or 2e6, phi = phi, physics = physics,
-    contrast = o.contrast or 0.3, offset = o.offset or 1,
+    contrast = o.contrast or options.CONTRAST, offset = o.offset or options.OFFSET,
     sigma = o.noise or 0.01, seed = o.seed or 42, first = 1 }
   local d = require('workflows.xpcs.data').of { c2 = sim.c2, phi = phi, t = sim.t }
   local fig = require('workflows.xpcs.report').experiment(d, { title = ('simulated, %s'):format(mode) })

@@ -208,7 +208,7 @@ local function take_fit(s, o)
         0)
     end
   end
-  if o.max_iterations then s.fit.max_nfev = o.max_iterations end
+  if o.max_iterations then s.fit.max_nfev, s.bounded = o.max_iterations, true end
   if o.tolerance then s.fit.ftol, s.fit.xtol, s.fit.gtol = o.tolerance, o.tolerance, o.tolerance end
   for _, name in ipairs { 'ftol', 'xtol', 'gtol' } do
     local v = s.fit[name]

@@ -28,7 +28,7 @@ local OPTS = {
   q = { nil, 'number' }, dt = { nil, 'number' }, gap = { 2e6, 'number' }, start_frame = { 1, 'integer' },
     end_frame = { -1, 'integer' }, phi_ranges = { nil, 'table' },
   diagonal = { 'basic', prepare.METHODS }, full_matrices = { false, 'bool' }, exclude_first = { true, 'bool' },
-    q_tolerance_fraction = { 0.1, 'number > 0' }, strict_q = { false, 'bool' },
+    q_tolerance_fraction = { 0.1, 'number > 0' }, strict_q = { false, 'bool' }, only_among = { false, 'bool' },
   dtype = { 'f64', { 'f32', 'f64' } }, mode = { nil, 'string' }, progress = { nil, 'any' }, key = { nil, 'string' },
     pack = { nil, 'string' }, max_memory = { nil, 'number > 0' }, pack_default = { nil, 'string' },
     block_values = { 2 ^ 22, 'integer >= 1' },
@@ -222,14 +222,16 @@ local function of_hdf5(path, o)
   local file = mc.open(path, { format = 'h5' })
   local entries, kind = layout.read(file, path, warnings)
   local wanted = o.q
-  if wanted == nil then
+  if wanted == nil or o.only_among then
     local list, seen = {}, {}
     for _, e in ipairs(entries) do
-      if not seen[e.q] then list[#list + 1], seen[e.q] = ('%g'):format(e.q), true end
+      if e.q == e.q and not seen[e.q] then list[#list + 1], seen[e.q] = ('%g'):format(e.q), true end
     end
-    if #list > 1 then error(('xpcs: %s holds matrices of %d q (1/A): %s; name one of them, q (--q)'):format(path, #list,
-      table.concat(list, ', ')), 3) end
-    wanted = entries[1].q
+    if #list == 1 then wanted = entries[1].q end
+    if not wanted then
+      error(('xpcs: %s holds matrices of %d q (1/A): %s; name one of them, q (--q)'):format(path, #list,
+        table.concat(list, ', ')), 3)
+    end
   end
   wanted = checked('q (wavevector_q)', wanted, '1/A')
   local kept, q = layout.select_q(entries, kind, wanted, o, warnings)
@@ -439,6 +441,7 @@ end
 ---  start_frame 1, end_frame -1 · phi_ranges list of { low, high } deg · diagonal 'basic' ·
 ---  full_matrices (the file holds both triangles) · exclude_first true · q_tolerance_fraction 0.1 (APS: what
 ---  lies so near is one q; the 10 nearest where these are fewer than 5) · strict_q (that very q alone, in any layout) ·
+---  only_among: q chooses among several of a file, and of a file of one q that one is taken ·
 ---  dtype 'f64'|'f32' · mode · key (array of an .npz) ·
 ---  pack: a file into which the matrices are packed and from which every pass reads block by block, for data larger
 ---  than memory; kept as a cache · block_values 2^22 ·

@@ -28,6 +28,30 @@ local function tie_slopes(par, free, key)
   return slopes
 end
 
+--- Takes another covariance of the free parameters: of noise that is not what sigma says, correlated say. Standard
+--- errors, also those of tied parameters, correlations and bands follow; profiles rise as the variances do.
+---
+---   C: number[][] in the order of `free`; infinite on the diagonal for what is not determined
+---   how: what it is made of, for the report
+---   rise: by parameter, the variance over that of the noise the fit took (1)
+---@param C number[][]
+---@param how? string
+---@param rise? number[]
+function Fit:set_covariance(C, how, rise)
+  local par, n = self._data.parameters, #self.free
+  self._C, self._how, self._rise = C, how, rise or self._rise
+  self.covariance, self.correlation = op.from_table(C), op.from_table(statistics.correlation(C))
+  for i, key in ipairs(par.free) do self.stderr[key] = sqrt(C[i][i]) end
+  for key in pairs(par.tied) do
+    local slopes, v = tie_slopes(par, self._free, key), 0
+    for i = 1, n do
+      for j = 1, n do if slopes[i] ~= 0 and slopes[j] ~= 0 then v = v + slopes[i] * C[i][j] * slopes[j] end end
+    end
+    self.stderr[key] = sqrt(v)
+  end
+  for key in pairs(par.fixed) do self.stderr[key] = 0 end
+end
+
 --- The result of a solved fit.
 ---@param data mascon.FitData
 ---@param solved table of least_squares.solve
@@ -60,18 +84,8 @@ function M.new(data, solved, point, small, o, refit)
   end
   self.stderr = {}
   if C then
-    self._C = C
     self.rank = k - missing
-    self.covariance, self.correlation = op.from_table(C), op.from_table(statistics.correlation(C))
-    for i, key in ipairs(par.free) do self.stderr[key] = sqrt(C[i][i]) end
-    for key in pairs(par.tied) do
-      local slopes, v = tie_slopes(par, free, key), 0
-      for i = 1, k do
-        for j = 1, k do if slopes[i] ~= 0 and slopes[j] ~= 0 then v = v + slopes[i] * C[i][j] * slopes[j] end end
-      end
-      self.stderr[key] = sqrt(v)
-    end
-    for key in pairs(par.fixed) do self.stderr[key] = 0 end
+    self:set_covariance(C)
     if missing > 0 then
       local lost = {}
       for i, key in ipairs(par.free) do if C[i][i] == INF then lost[#lost + 1] = label(key) end end
@@ -150,8 +164,7 @@ function Fit:profile(key, opts)
       self.n, #self.free), 2)
   end
   local best, target = self._free[k], quantile(self, o.level)
-  local noise = self._factor
-  if data.loss then noise = noise * self._rise[k] end
+  local noise = self._factor * (self._rise and self._rise[k] or 1)
   local better
   local function rise(at, others)
     local cost, x
@@ -217,7 +230,8 @@ function Fit:report()
     ('  %s: %s (%d evaluations)'):format(self.success and 'converged' or 'NOT CONVERGED', self.message, self.nfev),
     ('  chi2 %s   reduced chi2 %s   degrees of freedom %d   AIC %s   BIC %s'):format(short(self.chi2),
       short(self.reduced_chi2), self.dof, short(self.aic), short(self.bic)),
-    ('  standard errors: %s'):format(self._data.loss and 'from the residuals, for any distribution (robust loss)'
+    ('  standard errors: %s'):format(self._how or self._data.loss
+      and 'from the residuals, for any distribution (robust loss)'
       or self.absolute_sigma and 'from sigma as given' or 'scaled by the residuals'),
     '',
   }
