@@ -391,7 +391,7 @@ parameter_space:
     os.remove(out .. '/report.html')
     assert.equal(0, select(2, run(line .. ' --no-arrays --output-format npz')))
     assert.is_false(exists(out .. '/nlsq/fitted_data.npz') or exists(out .. '/nlsq/parameters.yaml'))
-    assert.same({ {}, 7 }, { mc.manifest.files_apart(mc.manifest.read(out), out) })
+    assert.same({ {}, 8 }, { mc.manifest.files_apart(mc.manifest.read(out), out) })
   end)
 
   it('refuses wrong configurations with file, line and key', function()

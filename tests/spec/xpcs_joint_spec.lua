@@ -18,6 +18,36 @@ describe('xpcs.joint', function()
   end)
   teardown(function() sets, data = nil, nil end)
 
+  it('says when the sets do not share their parameters, with sigma and without', function()
+    local function set(q, physics, seed)
+      local s = xpcs.simulate { n = 40, q = q, dt = 0.5, phi = { 0, 60 }, physics = physics, sigma = 0.004,
+        seed = seed }
+      s.sigma = nil
+      return xpcs.data.of(s)
+    end
+    local one, same, other = set(0.010, { 2200, -0.35, 300 }, 1), set(0.014, { 2200, -0.35, 300 }, 2),
+      set(0.014, { 900, -0.2, 100 }, 3)
+    for _, sigma in ipairs { 0, 0.004 } do
+      local o = { sigma = sigma > 0 and sigma or nil, scaling = 'averaged' }
+      local r = xpcs.joint.fit({ one, same }, o)
+      assert.is_false(r.apart.improbable)
+      assert.equal(3, r.apart.more)
+      assert.is_nil(table.concat(r.verdict.sentences):find('do not share', 1, true))
+      assert.is_true(r.quality_flag ~= 'poor')
+      r = xpcs.joint.fit({ one, other }, o)
+      local first = r.verdict.sentences[1]
+      assert.is_truthy(first:find('^The data sets do not share '), first)
+      for _, part in ipairs { 'D0 (', ' in set 1', '--q 0.014', 'without --joint', 'D(t) is' } do
+        assert.is_truthy(first:find(part, 1, true), first)
+      end
+      assert.equal('poor', r.quality_flag)
+      assert.equal('poor', r.fits[2].quality_flag)
+      local alone = xpcs.fit(one, o).chi2 + xpcs.fit(other, o).chi2
+      assert.is_true(math.abs(alone - r.apart.alone) < 1e-6 * alone)
+      assert.is_nil(xpcs.joint.fit({ one, other }, { scaling = 'averaged', shared = { 'phi0' } }).apart)
+    end
+  end)
+
   it('is the least-squares solution of all residuals, and its errors are smaller', function()
     local r = xpcs.joint.fit(data, { sigma = 0.004, scaling = 'averaged' })
     assert.equal(3 + 4, r.n_parameters)

@@ -22,7 +22,9 @@ local function line(cc, co, oo, c, o)
 end
 
 --- What a chi2 of k degrees of freedom exceeds by chance once in millions (Wilson and Hilferty).
-local function limit_of(k) return k * (1 - 2 / (9 * k) + IMPROBABLE * math.sqrt(2 / (9 * k))) ^ 3 end
+---@param k number
+---@return number
+function M.limit_of(k) return k * (1 - 2 / (9 * k) + IMPROBABLE * math.sqrt(2 / (9 * k))) ^ 3 end
 
 --- Judges sums per angle: { contrast x contrast, contrast x offset, offset x offset, contrast x r, offset x r }.
 ---@param o table sums, cost (the sum of rho), phi, contrast, offset (per angle), scaling, free (numbers of contrast and
@@ -42,7 +44,7 @@ function M.judge(o)
   end
   table.sort(list, function(a, b) return a.gain > b.gain or (a.gain == b.gain and a.phi < b.phi) end)
   local s2 = math.max(o.absolute and 1 or 0, (o.cost - raw) / math.max(o.points - o.n - k, 1))
-  local chance = limit_of(k) * s2
+  local chance = M.limit_of(k) * s2
   return { gain = gain / o.cost, chance = chance / o.cost, improbable = gain > chance, list = list }
 end
 

@@ -532,7 +532,7 @@ local function describe(p, o, point, status, iterations, seconds, left, whole)
         .. 'or a lower fourier_order'):format(negative, #r.contrast))
     end
   end
-  if reduced > o.reduced_limit then table.insert(r.warnings,
+  if absolute and not p.default_sigma and reduced > o.reduced_limit then table.insert(r.warnings,
     ('reduced chi2 is %.4g, above %g: the model does not describe the data within sigma'):format(reduced,
     o.reduced_limit)) end
   if p.default_sigma then

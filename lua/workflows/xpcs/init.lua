@@ -13,8 +13,8 @@ local M = {}
 local FROM = {}
 for _, name in ipairs { 'angles', 'config', 'coordinates', 'data', 'dense', 'floor', 'generate', 'intervals',
   'joint', 'model', 'model_file', 'options', 'own', 'parameters', 'pass', 'plan', 'posterior', 'posterior_files',
-  'prepare', 'problem', 'recovery', 'report', 'results', 'run', 'scaling', 'search', 'shards', 'source', 'start',
-  'state', 'verdict' } do
+  'prepare', 'problem', 'rates', 'recovery', 'report', 'results', 'run', 'scaling', 'search', 'shards', 'source',
+  'start', 'state', 'verdict' } do
   FROM[name] = 'workflows.xpcs.' .. name
 end
 

@@ -8,6 +8,7 @@ local clock = require 'mascon.base.clock'
 local check = require 'mascon.core.check'
 local statistics = require 'mascon.optim.fit.curve_fit.statistics'
 local trf = require 'mascon.optim.fit.least_squares.trf'
+local apart = require 'workflows.xpcs.apart'
 local covariance = require 'workflows.xpcs.covariance'
 local fit = require 'workflows.xpcs.fit'
 local parameters = require 'workflows.xpcs.parameters'
@@ -21,6 +22,9 @@ local OPTS = { shared = { nil, 'table' }, each = { nil, 'table' } }
 
 -- options of mc.xpcs.fit that are of all data sets: how they are weighed and counted together, and where the fit ends
 local WHOLE = { 'loss', 'absolute_sigma', 'legacy_counting', 'ftol', 'xtol', 'gtol', 'max_nfev' }
+
+local NOT_SHARED = 'The data sets of this joint fit do not share their parameters: the values here describe none of '
+  .. 'them; see the verdict of all data.'
 
 ---@class mascon.xpcs.JointProblem
 local Joint = {}
@@ -218,7 +222,18 @@ local function of_set(self, i, settings, r)
   local one = fit.describe(self.problems[i], settings, r.point.parts[i], r.status, r.iterations, r.seconds, nil,
     { covariance = cov, covariance_by = r.spectrum.how .. ' of all data sets' })
   one.nfev, one.points_per_second = r.nfev, r.points_per_second
+  one.whole = { covariance = r.covariance, spectrum = r.spectrum, place = self.place[i] } -- of rates.lua
   return one
+end
+
+--- Whether the sets share what they have in common; the verdict of each set says it too.
+local function compare(self, r, singles)
+  local costs, names = {}, {}
+  for i, part_of in ipairs(r.point.parts) do costs[i] = part_of.cost end
+  for _, q in ipairs(r.parameters) do if #q.sets > 1 then names[#names + 1] = q.name end end
+  r.distinct = 0
+  for _, p in ipairs(self.problems) do r.distinct = r.distinct + p.data.points end
+  r.apart = apart.judge(r, singles, costs, names)
 end
 
 --- Options of data set i: its own, before those for all.
@@ -257,7 +272,8 @@ end
 ---@return table result parameters (list of { name, value, error, sets }), values (by name; NAME[i] for the one of set
 ---  i), errors, covariance, names, chi2, reduced_chi2, dof, fits (one result of mc.xpcs.fit per data set, at the
 ---  joint
----  solution), success, status
+---  solution), success, status;
+---  apart: nil, or chi2 of the joint fit and of the sets alone, with what chance gives (apart.lua)
 --- Source: mc.xpcs.fit.
 ---     local a, b = mc.xpcs.generate.set 'A', mc.xpcs.generate.set 'A'
 ---     local list = { mc.xpcs.data.of(a), mc.xpcs.data.of(b) }
@@ -305,7 +321,15 @@ function M.fit(list, opts)
     problem = { free = {}, low = self.low, high = self.high, ridges = self.ridges } } do r[key] = v end
   list_parameters(self, r)
   for i in ipairs(list) do r.fits[i] = of_set(self, i, settings[i], r) end
+  compare(self, r, singles)
   verdict.judge(r, verdict.of(r))
+  if r.apart and r.apart.improbable then
+    for _, one in ipairs(r.fits) do
+      table.insert(one.verdict.sentences, 1, NOT_SHARED)
+      one.verdict.apart = true
+      verdict.judge(one, one.verdict)
+    end
+  end
   return r
 end
 
@@ -380,13 +404,16 @@ end
 --- What is said of a joint fit before its numbers: its verdict, then of each data set what is not said yet.
 ---@return string[]
 function M.sentences(r)
-  local out, said = {}, {}
+  local out, said, common = {}, {}, {}
+  for _, q in ipairs(r.parameters) do if #q.sets > 1 then common[q.name] = true end end
   for i, s in ipairs(r.verdict.sentences) do out[i], said[s] = s, true end
   for i, one in ipairs(r.fits) do
     out[#out + 1] = ('Data set %d: chi2 %.6g, reduced %.4g (%s).'):format(i, one.chi2, one.reduced_chi2,
       verdict.word(one))
     for _, s in ipairs(one.verdict.sentences) do
-      local again = said[s] or s:find '^These are correlated' or s:find '^The data determine all'
+      local name = s:match '^(%S+) ended at its' or s:match '^(%S+) is known only'
+      local again = said[s] or common[name] or s == NOT_SHARED
+        or s:find '^These are correlated' or s:find '^The data determine all'
       if not again then out[#out + 1] = ('Data set %d: %s'):format(i, s) end
     end
   end

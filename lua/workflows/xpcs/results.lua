@@ -1,11 +1,12 @@
 -- results.lua - what a fit leaves on disk, under the names that homodyne gives.
 --
--- parameters.json, analysis_results_nlsq.json, convergence_metrics.json, fitted_data.npz; the same tables as .yaml when
--- asked. NaN and infinity become null. Two side files list the angles and the q.
+-- parameters.json, analysis_results_nlsq.json, convergence_metrics.json, fitted_data.npz, and rates.csv, which is our
+-- own; the same tables as .yaml when asked. NaN and infinity become null. Two side files list the angles and the q.
 local mc = require 'mascon'
 local clock = require 'mascon.base.clock'
 local tensor = require 'mascon.core.tensor'
 local model = require 'workflows.xpcs.model'
+local rates = require 'workflows.xpcs.rates'
 local scaling = require 'workflows.xpcs.scaling'
 local truth = require 'workflows.xpcs.truth'
 local M = {}
@@ -253,6 +254,11 @@ function M.write(dir, r, data, o)
     put('parameters.yaml', M.parameters(r))
   elseif o.format == 'npz' then
     put('parameters.npz', M.arrays(r))
+  end
+  local columns, head = rates.columns(r)
+  if columns then
+    mc.save(dir .. '/rates.csv', columns, { header = head })
+    files[#files + 1] = 'rates.csv'
   end
   if o.arrays ~= false then
     write_arrays(dir, r, data)

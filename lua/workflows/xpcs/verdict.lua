@@ -3,9 +3,11 @@
 -- Findings: combinations of parameters that the data do not determine at all (a direction of the scaled normal matrix
 -- without curvature), combinations whose one-standard-error range exceeds the bounds, and single parameters known worse
 -- than to half of their value or tied closely to another one.
+local apart = require 'workflows.xpcs.apart'
 local contrasts = require 'workflows.xpcs.contrasts'
 local floor = require 'workflows.xpcs.floor'
 local noise = require 'workflows.xpcs.noise'
+local rates = require 'workflows.xpcs.rates'
 local M = {}
 
 local function text(v) return ('%.4g'):format(v) end
@@ -73,11 +75,27 @@ end
 local WORDS = { 'good', 'marginal', 'poor' }
 
 M.RULE = 'good: reduced chi2 below 1.5, nothing at a bound and no finding against the fit; marginal: reduced chi2 '
-  .. 'below 3, at most 2 parameters at a bound; poor: the rest, and fits that did not converge or have a deeper '
-  .. 'minimum elsewhere. untested: it would be good, and without sigma reduced chi2 tests nothing.'
+  .. 'below 3, at most 2 parameters at a bound; poor: the rest, fits that did not converge or have a deeper '
+  .. 'minimum elsewhere, and joint fits of sets that do not share their parameters. untested: it would be '
+  .. 'good, and without sigma reduced chi2 tests nothing.'
 
---- The word on a fit, by RULE: the only place that decides it. Findings: a reduced chi2 that is improbable, parameters
---- that are not determined, contrasts that differ between the angles, starts that disagree.
+local BLIND = 'Sigma is %s, so reduced chi2 tests nothing and the word follows from the findings alone. untested: '
+  .. 'there is none; marginal: 1 or 2 parameters at a bound, or a finding against the fit; poor: more at a bound, or a '
+  .. 'fit that did not converge, that has a deeper minimum elsewhere, or a joint fit of sets that do not share their '
+  .. 'parameters.'
+
+--- Whether reduced chi2 tests the fit.
+local function tested(r) return r.absolute_sigma and not r.sigma_is_default end
+
+local function blind(r) return r.sigma_is_default and 'assumed' or 'relative' end
+
+--- The rule by which a fit got its word.
+---@param r table result of fit
+---@return string
+function M.rule(r) return tested(r) and M.RULE or BLIND:format(blind(r)) end
+
+--- The word on a fit, by its rule: the only place that decides it. Findings: a reduced chi2 that is improbable,
+--- parameters that are not determined, contrasts that differ between the angles, starts that disagree.
 ---@param r table result of fit
 ---@param said table of M.of or M.plain
 ---@return 'good'|'marginal'|'poor'|'untested'
@@ -85,11 +103,12 @@ local function quality(r, said)
   local hits, rank = 0, 1
   for _, q in ipairs(r.parameters) do if q.at_bound then hits = hits + 1 end end
   local function at_least(k) rank = math.max(rank, k) end
-  local tested = r.absolute_sigma and not r.sigma_is_default
-  if tested and not (r.reduced_chi2 < 3) or hits > 2 or not r.success or r.better then at_least(3) end
-  if tested and not (r.reduced_chi2 < 1.5) or hits > 0 or said.misfit or said.level == 'undetermined'
+  local sure = tested(r)
+  if sure and not (r.reduced_chi2 < 3) or hits > 2 or not r.success or r.better
+    or said.apart then at_least(3) end
+  if sure and not (r.reduced_chi2 < 1.5) or hits > 0 or said.misfit or said.level == 'undetermined'
     or r.contrasts and r.contrasts.improbable or said.doubt then at_least(2) end
-  return rank == 1 and not tested and 'untested' or WORDS[rank]
+  return rank == 1 and not sure and 'untested' or WORDS[rank]
 end
 
 --- Gives a result its verdict and the word on its quality.
@@ -99,8 +118,9 @@ function M.judge(r, said) r.verdict, r.quality_flag = said, quality(r, said) end
 
 --- The word, with the reason where reduced chi2 tests nothing.
 function M.word(r)
-  if r.quality_flag ~= 'untested' then return r.quality_flag end
-  return 'untested: sigma is ' .. (r.sigma_is_default and 'assumed' or 'relative')
+  if tested(r) then return r.quality_flag end
+  return ('%s%s sigma is %s'):format(r.quality_flag, r.quality_flag == 'untested' and ':' or ' by its findings;',
+    blind(r))
 end
 
 --- Where other starts come from: what the kind of fit takes.
@@ -116,6 +136,14 @@ local function tell_end(r, say)
   say('The fit did not converge%s: values and errors are those of where it stopped. Allow more evaluations '
     .. '(--max-iterations), or start closer.', r.status == 0 and ', since the largest number of evaluations was reached'
     or '')
+end
+
+local function tell_apart(r, out, say)
+  if not r.apart or not r.apart.improbable then return end
+  out.apart, out.level = true, out.level == 'determined' and 'weak' or out.level
+  local sets = {}
+  for i, one in ipairs(r.fits) do sets[i] = one.problem.data end
+  say('%s.', apart.sentence(r.apart, sets))
 end
 
 local function tell_angles(r, out, say)
@@ -174,6 +202,36 @@ local function bounds_in(r)
   return '--bounds NAME=LOW:HIGH, or parameter_space.bounds of a configuration'
 end
 
+local WELL = 0.2 -- relative error of a rate that is determined
+
+--- Names of parameters in whose place the rate is determined: a scale that ended at its lower bound, or is known
+--- to half of its value at most, beside an offset that takes its part.
+---@return table<string, boolean>
+local function tell_rates(r, out, say)
+  local told, by = {}, {}
+  if r.joint and not r.fits or out.apart then return told end -- said of all data, or the values describe none
+  for _, q in ipairs(r.parameters) do by[q.name] = q end
+  for _, rate in ipairs(rates.LIST) do
+    local scale, shift = by[rate.scale], by[rate.shift]
+    local free = scale and shift and scale.state == 'free' and shift.state == 'free'
+    local weak = free and not (scale.error and scale.error <= 0.5 * math.abs(scale.value))
+    if free and (scale.at_bound == 'lower' or not scale.at_bound and weak) then
+      local best = rates.best(r.fits and r.fits[1] or r, rate.at)
+      if best and best.error < WELL * best.value then
+        told[rate.scale], told[rate.shift] = true, true
+        out.level = out.level == 'determined' and 'weak' or out.level
+        table.insert(out.weak, rate.scale)
+        say('The data determine %s, not its parts: it is %s +- %s %s at %s s (report.html and rates.csv: all times), '
+          .. 'while %s is %s%s. Where a power law alone is expected, hold the constant part: --fixed %s=0.', best.name,
+          text(best.value), ('%.2g'):format(best.error), best.unit, text(best.t), rate.scale, text(scale.value),
+          scale.at_bound and ', at its lower bound' or scale.error and scale.error < math.huge
+          and (' +- %.2g'):format(scale.error) or ', not determined', rate.shift)
+      end
+    end
+  end
+  return told
+end
+
 --- Sentences on single parameters and pairs, and one where there is nothing to say.
 local function common(r, known, out, say)
   for _, cut in ipairs(r.cuts or {}) do
@@ -181,9 +239,9 @@ local function common(r, known, out, say)
     if out.level == 'determined' then out.level = 'weak' end
   end
   local n = #r.names
-  local pairs_told = {}
+  local pairs_told, told = {}, tell_rates(r, out, say)
   for _, q in ipairs(r.parameters) do
-    if q.state == 'free' and not known[q.name] then
+    if q.state == 'free' and not known[q.name] and not told[q.name] then
       local e = q.error
       if q.at_bound then
         say('%s ended at its %s bound, %s: its error is not meaningful; widen the bound (%s) or fix it '
@@ -268,6 +326,7 @@ function M.of(r)
   local n = #r.names
   local scale = (r.absolute_sigma or r.loss ~= 'linear') and 1 or math.sqrt(r.reduced_chi2)
   tell_end(r, say)
+  tell_apart(r, out, say)
   tell_angles(r, out, say)
   tell_misfit(r, out, say)
   tell_search(r, out, say)

@@ -1,0 +1,102 @@
+-- apart.lua - whether the data sets of a joint fit share the parameters that it gives them in common.
+--
+-- Each set alone is fitted anyway, as a start. What chi2 rises by from these fits to the joint one is compared with
+-- what chance gives for as many parameters, in units of the scatter where sigma is assumed, and of the variance of
+-- correlated noise where that is found. Takes the ends of fits; fits nothing.
+local contrasts = require 'workflows.xpcs.contrasts'
+local rates = require 'workflows.xpcs.rates'
+local M = {}
+
+local SHOWN = 3
+
+--- By how much the variance of a fit exceeds that of independent noise: found, or its bound, as many as the frames
+--- with which a pair shares one.
+local function inflation(single)
+  local a = single.noise
+  if not (a and a.correlated) then return 1 end
+  return a.factor and a.factor ^ 2 or 2 * single.problem.data.n
+end
+
+--- Values of a shared parameter of the sets alone, and the largest difference of two in standard errors.
+local function spread_of(name, singles)
+  local values, most = {}, 0
+  for i, one in ipairs(singles) do
+    for _, q in ipairs(one.parameters) do
+      if q.name == name and q.state == 'free' then
+        values[#values + 1] = { set = i, value = q.value, error = q.error }
+      end
+    end
+  end
+  for a = 1, #values do
+    for b = 1, a - 1 do
+      local e = math.sqrt(values[a].error ^ 2 + values[b].error ^ 2)
+      if e > 0 and e < math.huge then most = math.max(most, math.abs(values[a].value - values[b].value) / e) end
+    end
+  end
+  return { name = name, values = values, apart = most }
+end
+
+--- Judges a joint fit by the fits of its sets alone.
+---@param r table joint result: chi2, cost of its sets, n_points, names
+---@param singles table[] results of the sets alone
+---@param costs number[] of the sets at the joint solution
+---@param shared string[] names in common, of two sets at least
+---@return table|nil joint, alone (sums of rho), more (parameters), chance, improbable, list of { name, values, apart },
+---  the most different first; nil where nothing is shared
+function M.judge(r, singles, costs, shared)
+  local joint, alone, n, excess = 0, 0, 0, 1
+  for i, one in ipairs(singles) do
+    joint, alone = joint + 2 * costs[i], alone + 2 * math.min(one.cost, costs[i])
+    n, excess = n + #one.names, math.max(excess, inflation(one))
+  end
+  local more, list = n - #r.names, {}
+  if more <= 0 then return nil end
+  local variance = math.max(r.absolute_sigma and 1 or 0, alone / math.max(r.distinct - n, 1))
+  local chance = contrasts.limit_of(more) * variance * excess
+  for k, name in ipairs(shared) do list[k] = spread_of(name, singles) end
+  table.sort(list, function(a, b) return a.apart > b.apart or a.apart == b.apart and a.name < b.name end)
+  local best = {}
+  for i, one in ipairs(singles) do best[i] = rates.best(one, 1) end
+  return { joint = joint, alone = alone, more = more, chance = chance, improbable = joint - alone > chance,
+    list = list, rates = best }
+end
+
+local function text(v) return ('%.4g'):format(v) end
+
+local function with_error(v)
+  return text(v.value) .. (v.error and v.error < math.huge and (' +- %.2g'):format(v.error) or ' (not determined)')
+end
+
+--- File and q that fit a set alone.
+local function command(data)
+  return ('%s--q %.8g'):format(data.path and data.path:match '[^/]*$' .. ' ' or '', data.q)
+end
+
+--- What it means, in a sentence.
+---@param a table of M.judge
+---@param sets mascon.xpcs.Data[]
+---@return string
+function M.sentence(a, sets)
+  local names, most, alone = {}, {}, {}
+  for k, one in ipairs(a.list) do
+    names[k] = one.name
+    if k <= SHOWN then
+      local values = {}
+      for i, v in ipairs(one.values) do values[i] = ('%s in set %d'):format(with_error(v), v.set) end
+      most[k] = ('%s (%s)'):format(one.name, table.concat(values, ', '))
+    end
+  end
+  for i, data in ipairs(sets) do alone[i] = command(data) end
+  local rate = {}
+  for i = 1, #sets do
+    local b = a.rates[i]
+    rate[#rate + 1] = b and ('%s %s at %s s in set %d'):format(with_error(b), b.unit, text(b.t), i) or nil
+  end
+  return ('The data sets do not share %s: chi2 is %.6g jointly and %.6g where each is fitted alone, with %d parameters '
+    .. 'more; chance gives a rise of %.3g at most. The values alone differ most in %s%s. The joint values describe no '
+    .. 'set: fit each alone (the same command without --joint: %s), or share less (--shared)'):format(
+    table.concat(names, ', '), a.joint, a.alone, a.more, a.chance, table.concat(most, ', '),
+    #rate == #sets and '; D(t) is ' .. table.concat(rate, ', ') or '', table.concat(alone, ', '))
+end
+
+return M
