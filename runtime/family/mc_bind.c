@@ -133,7 +133,9 @@ static void note(const mci_bound *b, int launch, double began)
     const mc_launch *l = &b->launch[launch];
     char what[MCI_TEXT + 64], shape[MCI_TEXT];
     int64_t bytes = 0;
-    mci_tensor_text(shape, sizeof shape, &b->headers[b->nin]);
+    mc_tensor made = b->headers[b->nin];
+    made.device = b->device;
+    mci_tensor_text(shape, sizeof shape, &made);
     if (l->kernel)
         snprintf(what, sizeof what, "%s, %lld x %u lanes", shape,
                  (long long)l->grid[0] * (l->grid[1] ? l->grid[1] : 1), l->group[0]);
@@ -236,8 +238,7 @@ static int bring(const mci_bound *b, const mc_tensor *h, const mci_ref *from, co
     return rc;
 }
 
-/* Whether each op is waited for, so that an error names its line. */
-static int stepwise(void)
+int mci_stepwise(void)
 {
     static int known = -1;
     if (known < 0) {
@@ -281,7 +282,7 @@ int mci_bound_run(mci_bound *b, const mci_ref *refs)
     if (list != refs && list != few)
         mci_free(list);
     mci_device_free(work); /* the stream's order protects it */
-    return !rc && stepwise() ? mc_device_sync(b->device) : rc;
+    return !rc && mci_stepwise() ? mc_device_sync(b->device) : rc;
 }
 
 /* Binds and runs once, with the memory that the headers show. */

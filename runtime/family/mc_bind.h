@@ -51,6 +51,8 @@ int mci_bind_function(int device, int nin, int nout, mc_tensor *const *h, mci_bo
 int mci_no_form(const mci_op *op, int device);
 /* Runs it on a device (on the CPU b->run does). refs: operands, then results. */
 int mci_bound_run(mci_bound *b, const mci_ref *refs);
+/* Whether each op is waited for (MASCON_SYNC=1), so that an error names its line. */
+int mci_stepwise(void);
 /* Makes it empty; the status of close. */
 int mci_bound_free(mci_bound *b);
 

@@ -1,6 +1,7 @@
 /* mc_launch_raw.c - one launch of a program that the user wrote (lua/mascon/kernel/program.lua):
  * operands as they lie, numbers by value, groups and lanes as given. */
 #include "family/mc_launch.h"
+#include "device/mc_events.h"
 #include "device/mc_program.h"
 #include "record/mc_record.h"
 #include "mc_lua.h"
@@ -9,6 +10,19 @@
 #include <string.h>
 
 #define MOST_ACROSS 65535 /* groups along the second and third axis */
+
+/* A launch that was waited for, with the last array that it wrote: for the profile. */
+static void note(const mc_launch *l, int device, const char *kernel, int n, mc_tensor *const *t,
+                 double began)
+{
+    char what[MCI_TEXT + 64], shape[MCI_TEXT];
+    int64_t bytes = 0;
+    for (int k = 0; k < n; k++) bytes += t[k]->numel * MCI_SIZE(t[k]->dtype);
+    mci_tensor_text(shape, sizeof shape, t[n - 1]);
+    snprintf(what, sizeof what, "%s, %lld x %u lanes", shape,
+             (long long)l->grid[0] * l->grid[1] * l->grid[2], l->group[0]);
+    mci_event(MC_EVENT_LAUNCH, device, kernel, what, began, bytes);
+}
 
 int mc_device_launch(int device, const char *source, const char *kernel, const int64_t *grid,
                      int lanes, int n, mc_tensor *const *t, const void *values, int64_t bytes)
@@ -52,6 +66,13 @@ int mc_device_launch(int device, const char *source, const char *kernel, const i
     snprintf(full, sizeof full, "mcu_%s", kernel); /* OpenCL has functions of its own */
     l.kernel = mci_device_kernel(device, source, full);
     if (!l.kernel) return mc_errstatus();
-    return mci_device_api(device)->launch(mci_device_handle(device), mci_device_stream(device), &l,
-                                          segment);
+    const mc_device_api *api = mci_device_api(device);
+    void *handle = mci_device_handle(device), *stream = mci_device_stream(device);
+    const double began = MC_UNLIKELY(mci_watching) ? mc_clock() : 0;
+    int rc = api->launch(handle, stream, &l, segment);
+    if (MC_UNLIKELY(mci_watching) && !rc) {
+        rc = api->sync(handle, stream);
+        note(&l, device, kernel, n, t, began);
+    }
+    return !rc && mci_stepwise() ? mc_device_sync(device) : rc;
 }

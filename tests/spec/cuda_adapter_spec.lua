@@ -85,6 +85,20 @@ print((mc.ones({ 1000 }, { device = "cuda:0" }) + 1):sum():item())]], { MEMORY =
     assert.is_truthy(r.text:find '\n2000\n', r.text)
   end)
 
+  try('names the launch that faulted where each is waited for', function()
+    for sync = 0, 1 do
+      local r = process.shell(("MASCON_SYNC=%d %s timeout 60 '%s' -e %s"):format(sync, standin.environment(),
+        host.program or arg[-1], "'" .. [[
+local mc = require "mascon"
+local k = mc.kernel { name = "apart", inputs = { "x f64" }, outputs = { "y f64" }, lanes = 64, grid = 1,
+  launch = "if (LANE < 32) { BARRIER; } y[LANE] = x[LANE];" }
+local x = mc.ones({ 64 }, { device = "cuda:0" })
+local good, y = pcall(k, x)
+print(good, pcall(function() return y:sum():item() end))]] .. "'"))
+      assert.matches(sync == 1 and '\nfalse\tfalse' or '\ntrue\tfalse.*the card is lost', r.text)
+    end
+  end)
+
   try('has as many cards as the driver', function()
     local r = run([[
 local mc = require "mascon"

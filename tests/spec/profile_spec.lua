@@ -96,13 +96,18 @@ local mc = require 'mascon'
 local x = mc.arange(1, 1000):to 'cuda:0'
 local f = mc.compile(function(a) return mc.exp(a * -0.5) + 1 end)
 for i = 1, 3 do f(x) end
+local own = mc.kernel { name = 'twice', inputs = { 'x f64' }, outputs = { 'y f64' }, values = { 'n i64' },
+  launch = 'if (GLOBAL_LANE < n) y[GLOBAL_LANE] = 2 * x[GLOBAL_LANE];', lanes = 128 }
+own(x, 1000)
 print((x * 2):sum():item())
 ]], function(path)
       local r = run(("profile --trace '%s' '%s'"):format(trace, path), standin.environment())
       assert.equal(0, r.status, r.text)
       assert.matches('^1001000\n', r.text)
       assert.matches('limits of cuda:0: ', r.text)
-      assert.matches('%s2%s[^\n]*cuda:0%s+compile f64%[1000%]@cpu, 4 x 256 lanes', r.text) -- one launch for each call
+      -- one launch for each call
+      assert.matches('%s2%s[^\n]*cuda:0%s+compile f64%[1000%]@cuda:0, 4 x 256 lanes', r.text)
+      assert.matches('%s1%s[^\n]*cuda:0%s+twice f64%[1000%]@cuda:0, 8 x 128 lanes', r.text)
       local f = assert(io.open(trace))
       local events = require 'mascon.base.json'.decode(f:read '*a').traceEvents
       f:close()
