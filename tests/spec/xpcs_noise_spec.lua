@@ -157,6 +157,60 @@ describe('noise of pairs that share a frame, under a model of the user\'s', func
   end)
 end)
 
+describe('noise of pairs that share a frame, in a joint fit', function()
+  it('gives each set the errors of its own fit where nothing is shared', function()
+    local list = { speckle(1, 4000), speckle(2, 4000) }
+    local joint = xpcs.joint.fit(list, { fixed = FIXED, shared = {}, scaling = 'averaged' })
+    for i, data in ipairs(list) do
+      local alone = xpcs.fit(data, { fixed = FIXED, scaling = 'averaged' })
+      for _, name in ipairs(alone.names) do
+        local got = joint.errors[('%s[set %d]'):format(name, i)]
+        assert.is_true(math.abs(got / alone.errors[name] - 1) < 1e-3, ('%s: %g instead of %g'):format(name, got,
+          alone.errors[name]))
+        assert.is_true(math.abs(joint.fits[i].errors[name] / got - 1) < 1e-9)
+      end
+      assert.matches('Standard errors are those of correlated noise', words(joint.fits[i]))
+      assert.is_nil(words(joint.fits[i]):find('Contrast or offset differ', 1, true))
+    end
+    assert.matches('Standard errors are those of correlated noise', words(joint))
+    assert.matches('correlated residuals', joint.fits[1].covariance_by)
+  end)
+
+  it('gives errors that hold the truth, smaller than those of a set alone', function()
+    local sets, inside = 30, 0
+    for seed = 1, sets do
+      mc.scope(function()
+        local list = { speckle(100 + seed, 3000), speckle(200 + seed, 3000) }
+        local r = xpcs.joint.fit(list, { fixed = FIXED, scaling = 'averaged' })
+        if math.abs(r.values.D0 - PHYSICS[1]) < 1.959964 * r.errors.D0 then inside = inside + 1 end
+        if seed == 1 then
+          local alone = xpcs.fit(list[1], { fixed = FIXED, scaling = 'averaged' })
+          local ratio = r.errors.D0 / alone.errors.D0
+          assert.is_true(ratio > 0.6 and ratio < 0.85, tostring(ratio)) -- about the root of a half
+        end
+      end)
+    end
+    assert.is_nil(tol.stat(inside, 0.95 * sets, math.sqrt(0.95 * 0.05 * sets)), ('%d of %d'):format(inside, sets))
+  end)
+
+  it('takes a set whose noise is independent as such', function()
+    local list = { speckle(1, 4000), independent(3) }
+    local joint = xpcs.joint.fit(list, { fixed = FIXED, shared = {}, scaling = 'averaged', sigma = 0.01 })
+    local alone = xpcs.fit(list[2], { fixed = FIXED, scaling = 'averaged', sigma = 0.01 })
+    assert.is_true(joint.fits[1].noise.correlated and not joint.fits[2].noise.correlated)
+    assert.is_true(math.abs(joint.errors['D0[set 2]'] / alone.errors.D0 - 1) < 1e-3)
+    assert.is_nil(words(joint.fits[2]):find('share a frame', 1, true))
+  end)
+
+  it('leaves errors alone where the fit is far from the data within the sigma that was given', function()
+    local list = { speckle(1, 4000), speckle(2, 4000) }
+    local r = xpcs.joint.fit(list, { fixed = FIXED, scaling = 'averaged', sigma = 0.001 })
+    assert.is_true(r.reduced_chi2 > 3)
+    assert.equal(math.sqrt(r.spectrum.covariance[3][3]), r.errors[r.names[3]])
+    assert.matches('take them as independent and are too small', words(r))
+  end)
+end)
+
 describe('angles that scatter differently', function()
   local function made(sigmas)
     local list, t = {}, nil

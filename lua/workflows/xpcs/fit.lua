@@ -467,21 +467,32 @@ local function errors_of(cov, low, high)
   return errors, corr
 end
 
+--- What the residuals of a point tell of the contrasts of the angles and of the noise.
+---@param of table of misfit
+---@return table|nil contrasts of contrasts.of, table|nil noise of noise.judge
+local function look(p, point, of)
+  local angles = contrasts.of(p, point, of.absolute_sigma)
+  return angles, noise.judge(noise.fitted(p, point), angles, of.absolute_sigma and of.reduced_chi2 or nil)
+end
+
 --- The result of a point.
----@param whole? table of data that are fitted with others: covariance of the free numbers, and covariance_by, of all
+---@param whole? table of data that are fitted with others: covariance of the free numbers, and covariance_by, of all;
+---  contrasts and noise of look
 local function describe(p, o, point, status, iterations, seconds, left, whole)
   local data, n = p.data, #p.free
   local of = misfit({ p }, { point }, o, n)
   local absolute, reduced = of.absolute_sigma, of.reduced_chi2
   local c = covariance.of(p, point)
-  local angles = contrasts.of(p, point, absolute)
-  local frames = noise.judge(noise.fitted(p, point), angles, absolute and reduced or nil)
-  local cov, error_of = whole and whole.covariance or statistics.scaled(c.covariance, of.factor), {}
-  -- errors of several data sets together are those of independent noise
-  local correlated = not whole and not o.legacy_counting and frames and frames.spread
-  if correlated then
-    cov, c.rise, frames.factor = noise.covariance(correlated, noise.within(c), cov)
+  local cov, angles, frames, correlated
+  if whole then
+    cov, angles, frames = whole.covariance, whole.contrasts, whole.noise
+  else
+    cov = statistics.scaled(c.covariance, of.factor)
+    angles, frames = look(p, point, of)
+    correlated = not o.legacy_counting and frames and frames.spread
+    if correlated then cov, c.rise, frames.factor = noise.covariance(correlated, noise.within(c), cov) end
   end
+  local error_of = {}
   local errors_free, corr = errors_of(cov, picked(p, p.low), picked(p, p.high))
   for k, i in ipairs(p.free) do error_of[i] = errors_free[k] end
   local z = p:full(point.x)
@@ -666,6 +677,6 @@ function M.fit(data, opts)
 end
 
 M.set_up, M.describe, M.polish, M.picked, M.at_bound = set_up, describe, polish, picked, at_bound
-M.unit_of_errors, M.is_absolute, M.misfit, M.errors_of = unit_of_errors, is_absolute, misfit, errors_of
+M.unit_of_errors, M.is_absolute, M.misfit, M.errors_of, M.look = unit_of_errors, is_absolute, misfit, errors_of, look
 M.ended_by = ended_by
 return M

@@ -11,6 +11,7 @@ local trf = require 'mascon.optim.fit.least_squares.trf'
 local apart = require 'workflows.xpcs.apart'
 local covariance = require 'workflows.xpcs.covariance'
 local fit = require 'workflows.xpcs.fit'
+local noise = require 'workflows.xpcs.noise'
 local parameters = require 'workflows.xpcs.parameters'
 local problem = require 'workflows.xpcs.problem'
 local truth = require 'workflows.xpcs.truth'
@@ -220,7 +221,8 @@ local function of_set(self, i, settings, r)
     for l, b in ipairs(self.place[i]) do cov[k][l] = r.covariance[a][b] end
   end
   local one = fit.describe(self.problems[i], settings, r.point.parts[i], r.status, r.iterations, r.seconds, nil,
-    { covariance = cov, covariance_by = r.spectrum.how .. ' of all data sets' })
+    { covariance = cov, covariance_by = r.covariance_by .. ' of all data sets', contrasts = r.seen[i].contrasts,
+      noise = r.seen[i].noise })
   one.nfev, one.points_per_second = r.nfev, r.points_per_second
   one.whole = { covariance = r.covariance, spectrum = r.spectrum, place = self.place[i] } -- of rates.lua
   return one
@@ -234,6 +236,42 @@ local function compare(self, r, singles)
   r.distinct = 0
   for _, p in ipairs(self.problems) do r.distinct = r.distinct + p.data.points end
   r.apart = apart.judge(r, singles, costs, names)
+end
+
+--- Looks at the residuals of each set, and gives the result the errors of correlated noise where a set shows it: the
+--- spread of the gradient is that of each set, of independent noise in the others.
+local function look(self, r, o)
+  local spread, seen, worst, taken = {}, {}, nil, false
+  for a = 1, #self.low do
+    spread[a] = {}
+    for b = 1, #self.low do spread[a][b] = 0 end
+  end
+  for i, p in ipairs(self.problems) do
+    local of = fit.misfit({ p }, { r.point.parts[i] }, o, #p.free)
+    local one = {}
+    one.contrasts, one.noise = fit.look(p, r.point.parts[i], of)
+    seen[i] = one
+    if one.noise and one.noise.correlated and not (worst and worst.z > one.noise.z) then worst = one.noise end
+    local S, factor = one.noise and one.noise.spread, 1
+    taken = taken or S ~= nil
+    if not S then
+      local _, H = p:normal(r.point.parts[i])
+      S, factor = H, r.factor
+    end
+    for k, a in ipairs(self.place[i]) do
+      for l, b in ipairs(self.place[i]) do spread[a][b] = spread[a][b] + factor * S[k][l] end
+    end
+  end
+  r.seen, r.noise = seen, worst and { correlated = true, z = worst.z }
+  if not taken or o.legacy_counting or r.absolute_sigma and r.reduced_chi2 >= noise.MISFIT then return end
+  local rise
+  r.covariance, rise, r.noise.factor = noise.covariance(spread, noise.within(r.spectrum), r.covariance)
+  r.covariance_by = r.spectrum.how .. ' and correlated residuals'
+  for i, one in ipairs(seen) do
+    local most = 1
+    for _, a in ipairs(self.place[i]) do most = math.max(most, rise[a]) end
+    if one.noise and one.noise.spread then one.noise.factor = math.sqrt(most) end
+  end
 end
 
 --- Options of data set i: its own, before those for all.
@@ -319,6 +357,7 @@ function M.fit(list, opts)
     covariance_by = spectrum.how, joint = true, loss = self.loss,
     shear_weights = weights[1] and weights,
     problem = { free = {}, low = self.low, high = self.high, ridges = self.ridges } } do r[key] = v end
+  look(self, r, o)
   list_parameters(self, r)
   for i in ipairs(list) do r.fits[i] = of_set(self, i, settings[i], r) end
   compare(self, r, singles)

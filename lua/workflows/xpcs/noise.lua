@@ -18,7 +18,9 @@ local M = {}
 local MOST, LEAST = 160, 8 -- times
 local CERTAIN = 5 -- standard deviations, under independent noise
 local UNEQUAL = 1.2 -- ratio of scatters that matters
-local MISFIT = 3 -- reduced chi2 from which on residuals are those of the model
+
+M.MISFIT = 3 -- reduced chi2 from which on residuals are those of the model
+M.BY = 'normal matrix and correlated residuals' -- what the covariance of an own model is made of
 
 ---@class mascon.xpcs.Fitted what residuals are looked at for: the end of a fit of one data set
 ---@field data mascon.xpcs.Data
@@ -199,15 +201,13 @@ end
 ---@return table|nil as M.of
 function M.judge(v, lines, tested)
   local out = M.of(v, lines)
-  if out and tested and tested >= MISFIT then out.spread, out.lines = nil, nil end
+  if out and tested and tested >= M.MISFIT then out.spread, out.lines = nil, nil end
   if lines and out and out.lines then
     lines.chance = lines.chance * out.lines
     lines.improbable = lines.gain > lines.chance
   end
   return out
 end
-
-M.BY = 'normal matrix and correlated residuals' -- what the covariance of an own model is made of
 
 --- Covariance under correlated noise, H^-1 S H^-1. What is not determined stays so.
 ---@param spread number[][] S
