@@ -14,22 +14,67 @@ local error = check.error
 local methods, F = tensor.methods, op.functions
 local M = {}
 
---- How a cell goes on: gates (how many), step(a, h, c, product) from a = x W_ih^T + b_ih; product(h) = h W_hh^T + b_hh.
+--- How a cell goes on: gates (how many), step(a, p, h, c) from a = x W_ih^T + b_ih and p = h W_hh^T + b_hh; apart: a and
+--- p do more than be added up.
 local KINDS = {
-  tanh = { gates = 1, step = function(a, h, _, product) return F.tanh(a + product(h)) end },
-  relu = { gates = 1, step = function(a, h, _, product) return F.relu(a + product(h)) end },
-  lstm = { gates = 4, cell = true, step = function(a, h, c, product)
-    local g = methods.split(a + product(h), 4, 2)
+  tanh = { gates = 1, step = function(a, p) return F.tanh(a + p) end },
+  relu = { gates = 1, step = function(a, p) return F.relu(a + p) end },
+  lstm = { gates = 4, cell = true, step = function(a, p, _, c)
+    local g = methods.split(a + p, 4, 2)
     c = F.logistic(g[2]) * c + F.logistic(g[1]) * F.tanh(g[3])
     return F.logistic(g[4]) * F.tanh(c), c
   end },
-  gru = { gates = 3, step = function(a, h, _, product)
-    local x, g = methods.split(a, 3, 2), methods.split(product(h), 3, 2)
+  gru = { gates = 3, apart = true, step = function(a, p, h)
+    local x, g = methods.split(a, 3, 2), methods.split(p, 3, 2)
     local r, z = F.logistic(x[1] + g[1]), F.logistic(x[2] + g[2])
     local n = F.tanh(x[3] + r * g[3])
     return (1 - z) * n + z * h
   end },
 }
+
+--- The product of a state: h W_hh^T + b_hh.
+local function product(h, a)
+  local y = methods.matmul(h, a.w.mT)
+  return a.b and y + a.b or y
+end
+
+--- The cell along time: { y, h, c } and, where asked to keep them, products and states before each step.
+local function along(kind, a, reverse, keep)
+  local last, rows = scan.scan(function(s, x)
+    local p = product(s.h, a)
+    local h, c = kind.step(x, p, s.h, s.c)
+    return { h = h, c = c }, keep and { y = h, p = p, h = s.h, c = s.c } or { y = h }
+  end, { h = a.h, c = a.c }, a.x, { reverse = reverse })
+  return { y = rows.y, h = last.h, c = last.c }, rows
+end
+
+--- The same with a rule for derivatives: products are kept, and the gradient of W_hh is one product over all steps.
+---
+--- Operands: x [time, batch, gates hidden], what the input adds; w, b: W_hh and b_hh; the state h, c at the start.
+local function recurrence(kind, operands, reverse)
+  local vjp = require 'mascon.transform'.vjp
+  local function step(t)
+    local h, c = kind.step(t.x, t.p, t.h, t.c)
+    return { h = h, c = c }
+  end
+  return require 'mascon.transform.custom'.custom_vjp(function(a) return (along(kind, a, reverse)) end, {
+    forward = function(a)
+      local out, rows = along(kind, a, reverse, true)
+      return out, { a = a, p = rows.p, h = rows.h, c = rows.c }
+    end,
+    backward = function(kept, g)
+      local a = kept.a
+      local first, rows = scan.scan(function(s, r)
+        local _, way = vjp(step, { x = r.x, p = r.p, h = r.h, c = r.c })
+        local d = way { h = s.h + r.g, c = s.c }
+        return { h = d.h + methods.matmul(d.p, a.w), c = d.c }, { p = d.p, x = kind.apart and d.x or nil }
+      end, { h = g.h, c = g.c }, { x = a.x, p = kept.p, h = kept.h, c = kept.c, g = g.y }, { reverse = not reverse })
+      local flat = methods.reshape(rows.p, -1, a.w.shape[1])
+      return { x = rows.x or rows.p, w = methods.matmul(flat.mT, methods.reshape(kept.h, -1, a.w.shape[2])),
+        b = a.b and F.sum(flat, 1), h = first.h, c = first.c }
+    end,
+  })(operands)
+end
 
 local OPTS = module.options {
   layers = { 1, 'integer >= 1' }, bias = { true, 'bool' }, bidirectional = { false, 'bool' },
@@ -52,15 +97,10 @@ local function register(self, o, inputs, suffix, at)
   end
 end
 
---- The products of a layer: of the input, and of the state.
+--- The product of the input of a layer, and the operands of that of its state.
 local function weights(self, suffix)
-  local wi, wh = self['weight_ih' .. suffix], self['weight_hh' .. suffix]
-  local bi, bh = self['bias_ih' .. suffix], self['bias_hh' .. suffix]
-  local turned = wh.mT
-  return function(x) return linear(x, wi, bi) end, function(h)
-    local y = methods.matmul(h, turned)
-    return bh and y + bh or y
-  end
+  local wi, bi = self['weight_ih' .. suffix], self['bias_ih' .. suffix]
+  return function(x) return linear(x, wi, bi) end, self['weight_hh' .. suffix], self['bias_hh' .. suffix]
 end
 
 local function zeros(x, batch, hidden)
@@ -109,16 +149,11 @@ local function layers(name, kind)
       local out = {}
       for d = 1, ways do
         local at = l * ways + d
-        local input, product = weights(self, '_l' .. l .. (d == 2 and '_reverse' or ''))
-        local h = h0 and h0[at] or zeros(x, x.shape[1], self.hidden)
-        local carry = { h }
-        if kinds.cell then carry[2] = c0 and c0[at] or zeros(x, x.shape[1], self.hidden) end
-        local rows
-        carry, rows = scan.scan(function(s, a)
-          local new, cell = kinds.step(a, s[1], s[2], product)
-          return { new, cell }, new
-        end, carry, input(y), { reverse = d == 2 })
-        last_h[at], last_c[at], out[d] = carry[1], carry[2], rows
+        local input, w, b = weights(self, '_l' .. l .. (d == 2 and '_reverse' or ''))
+        local made = recurrence(kinds, { x = input(y), w = w, b = b,
+          h = h0 and h0[at] or zeros(x, x.shape[1], self.hidden),
+          c = kinds.cell and (c0 and c0[at] or zeros(x, x.shape[1], self.hidden)) or nil }, d == 2)
+        last_h[at], last_c[at], out[d] = made.h, made.c, made.y
       end
       y = ways == 2 and F.concat(out, 3) or out[1]
       if self.dropout > 0 and l < self.layers - 1 and self:is_training() then
@@ -200,10 +235,10 @@ local function cell(name, kind)
       error(('%s: input is %s; give [batch, %d]'):format(fname, tensor.is(x) and tensor.describe(x) or check.show(x),
         self.inputs), 2)
     end
-    local input, product = weights(self, '')
+    local input, w, b = weights(self, '')
     h = h or zeros(x, x.shape[1], self.hidden)
     if self.kind.cell and not c then c = zeros(x, x.shape[1], self.hidden) end
-    return self.kind.step(input(x), h, c, product)
+    return self.kind.step(input(x), product(h, { w = w, b = b }), h, c)
   end
   function Cell:describe() return ('%d, %d'):format(self.inputs, self.hidden) end
   return Cell
