@@ -56,9 +56,11 @@ function M.counted(ptx)
   return flops, bytes
 end
 
--- most registers, spilled bytes, memory of a group: special functions (ewise) take all registers there are
--- and so do the sums of a pass of XPCS fits (two_time), which stay in registers
-local LIMIT = { ewise = { 255, 128, 0 }, fused = { 255, 128, 0 }, two_time = { 255, 128, 49152 } }
+-- most registers, spilled bytes, memory of a group: special functions (ewise) take all registers there are, and so do
+-- the sums of a pass of XPCS fits (two_time) and the points of a sequence, which stay in registers; fused programs that
+-- end in a reduction have a place for each lane; a pass of fft is compiled for full groups and spills at 9.0
+local LIMIT = { ewise = { 255, 128, 0 }, fused = { 255, 128, 16384 }, two_time = { 255, 128, 49152 },
+  sequence = { 255, 0, 0 }, fft = { 128, 128, 49152 } }
 local EVERY = { 128, 64, 49152 }
 
 --- The kernels of a program that pass the limits of its family, in words; nil where there are none.
