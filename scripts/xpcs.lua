@@ -88,6 +88,9 @@ local function say_unused(s)
   end
 end
 
+--- The exit status after a signal.
+local function status_of(word) return (select(2, mc.args.stopped(word))) end
+
 --- What f gives, of a fit; one that is stopped ends the program with a sentence.
 local function whole(s, f, ...)
   local ok, r = pcall(f, ...)
@@ -103,6 +106,13 @@ local function whole(s, f, ...)
   os.exit(status)
 end
 
+--- Says that a signal came when all was computed; the exit status.
+local function tell_late(word)
+  io.stdout:flush()
+  io.stderr:write(('xpcs: %s when all was computed: the results are whole\n'):format(word))
+  return status_of(word)
+end
+
 --- A fit of several data sets; the exit status.
 local function joint(s, list, record)
   for i = 2, #list do
@@ -111,7 +121,7 @@ local function joint(s, list, record)
   end
   local r = whole(s, run.joint, s, list)
   record:stage('parameters', r.point.x)
-  local files = run.write_joint(s, list, r, record)
+  local late, files = mc.args.held(run.write_joint, s, list, r, record)
   print()
   for _, sentence in ipairs(xpcs.joint.sentences(r)) do print(sentence) end
   io.write('\n', xpcs.joint.table(r))
@@ -121,6 +131,7 @@ local function joint(s, list, record)
   end
   say_unused(s)
   print(('\nresults in %s: %s'):format(s.dir, table.concat(files, '  ')))
+  if late then return tell_late(late) end
   if not r.success then return 3 end
 end
 
@@ -169,7 +180,8 @@ local function work(command, s)
   record:stage('parameters', r.point.x)
   record:stage('chi2', r.chi2)
   local posterior, shards, stopped = draws(s, r)
-  local files = run.write(s, data, r, record, posterior, shards)
+  local late, files = mc.args.held(run.write, s, data, r, record, posterior, shards)
+  late = late or posterior and posterior.stopped_late
   print()
   for _, sentence in ipairs(r.verdict.sentences) do print(sentence) end
   print()
@@ -193,14 +205,15 @@ local function work(command, s)
   if stopped then
     io.stderr:write(('xpcs: %s before the first draws of the posterior: the fit is kept; the same command with '
       .. '--overwrite %s\n'):format(stopped, s.checkpoints and 'goes on from the checkpoint' or 'draws again'))
-    return stopped == 'terminated' and 143 or 130
+    return status_of(stopped)
   end
   if posterior and posterior.interrupted then
     print(posterior.interrupted .. ': the draws so far are kept; ' .. (s.checkpoints
       and 'the same command with --overwrite goes on from them'
       or 'with --checkpoint-dir a run can go on where it stopped'))
-    return posterior.interrupted == 'terminated' and 143 or 130
+    return status_of(posterior.interrupted)
   end
+  if late then return tell_late(late) end
   if not r.success then return 3 end
 end
 

@@ -54,6 +54,7 @@ static volatile sig_atomic_t loading; /* the hook saw a module of the library be
 static const char *own_folders[2];    /* "@folder/" of the modules of the library */
 static size_t own_lengths[2];
 static int protecting;                /* calls of protected() that run */
+static volatile sig_atomic_t holding; /* calls of held() that run */
 static int prompting;                 /* the prompt begins runs: what it holds is to outlive them */
 static struct timespec first_press;
 static void (*cancel_request)(void);
@@ -94,6 +95,12 @@ static int loads_library(lua_State *L)
     return 0;
 }
 
+/* Whether a signal waits for the end of held(): the first one, so that a second one ends it. */
+static int waits(int sig)
+{
+    return holding && presses < 2 && sig != SIGPIPE;
+}
+
 /* Runs as the hook, that is between two instructions of the interpreter. The error of a first
  * signal is an ordinary one, which a script may catch. That of a second signal of the same run is
  * raised again after each pcall that catches it, until protected() returns. */
@@ -101,6 +108,13 @@ static void raise_pending(lua_State *L, lua_Debug *ar)
 {
     (void)ar;
     int sig = pending ? pending : insists;
+    if (sig && waits(sig)) { /* it came just before held() */
+        lua_sethook(L, NULL, 0, 0);
+        tick(0);
+        if (cancel_clear)
+            cancel_clear();
+        return;
+    }
     if (sig && presses < 2 && loads_library(L)) {
         loading = 1;
         if (cancel_clear)
@@ -390,6 +404,10 @@ static void on_signal(int sig, siginfo_t *info, void *context)
     }
     pending = sig;
     patience = PATIENT_TICKS;
+    if (waits(sig)) {
+        errno = saved;
+        return;
+    }
     if (cancel_request)
         cancel_request();
     set_hook();
@@ -483,6 +501,35 @@ static int host_protected(lua_State *L)
     return lua_gettop(L);
 }
 
+/* held(fn, ...) -> word of a signal that came meanwhile or nil, what fn gives. A first signal waits
+ * for the end of fn and is then told, not raised; a second one ends fn. An error of fn goes on: it
+ * says more than the signal. */
+static int host_held(lua_State *L)
+{
+    holding++;
+    int status = lua_pcall(L, lua_gettop(L) - 1, LUA_MULTRET, 0);
+    holding--;
+    if (insists)
+        return 0; /* the hook raises it again at the next instruction */
+    int sig = holding ? 0 : pending;
+    if (sig) {
+        pending = 0;
+        caught = sig;
+        lua_sethook(L, NULL, 0, 0); /* of a signal between the two statements above */
+        tick(0);
+        if (cancel_clear)
+            cancel_clear();
+    }
+    if (status != 0)
+        return lua_error(L);
+    if (sig)
+        lua_pushstring(L, signal_word(sig));
+    else
+        lua_pushnil(L);
+    lua_insert(L, 1);
+    return lua_gettop(L);
+}
+
 /* signal() -> number, word of the signal that was turned into an error in this run or still waits;
  * nil when there is none. */
 static int host_signal(lua_State *L)
@@ -515,6 +562,8 @@ void mci_interrupt_functions(lua_State *L)
     lua_setfield(L, -2, "run_begin");
     lua_pushcfunction(L, host_protected);
     lua_setfield(L, -2, "protected");
+    lua_pushcfunction(L, host_held);
+    lua_setfield(L, -2, "held");
     lua_pushcfunction(L, host_signal);
     lua_setfield(L, -2, "signal");
     lua_pushcfunction(L, host_set_cancel);

@@ -489,6 +489,47 @@ describe('signals', function()
     assert.equal('false\tterminated\nfunction\t1\n', out)
   end)
 
+  it('wait for the end of finished work, the first one, and are told; the second one ends it', function()
+    local SEND = [[
+      local mc, ffi, host = require 'mascon', require 'ffi', require 'mascon.host'
+      ffi.cdef 'int getpid(void); int kill(int, int);'
+      local function send()
+        ffi.C.kill(ffi.C.getpid(), 15)
+        local n = 0
+        repeat n = n + 1 until host.signal()
+      end ]]
+    local out, status = run(SEND .. [[
+      local s = 0
+      print(mc.args.held(function(a)
+        send()
+        for i = 1, 3e7 do s = s + i % 3 end
+        return a, mc.sum(mc.ones { 1000 }):item()
+      end, 'whole'))
+      for i = 1, 3e7 do s = s + i % 3 end
+      print(s, mc.sum(mc.ones { 1000 }):item())
+      print(mc.args.held(function() return 7 end))
+      print(mc.args.stopped 'terminated')]])
+    assert.equal(0, status, out)
+    assert.equal('terminated\twhole\t1000\n60000000\t1000\nnil\t7\nterminated\t143\n', out)
+    out, status = run(SEND .. [[
+      print(pcall(mc.args.held, function() error('its own', 0) end))
+      print(mc.args.held(function()
+        send()
+        send()
+        for i = 1, 1e12 do mc.ones { 3 } end
+      end))]])
+    assert.equal(143, status, out)
+    assert.truthy(out:find '^false\tits own\nmascon: terminated at ', out)
+    out, status = run(SEND .. [[
+      print(pcall(mc.args.held, function()
+        send()
+        error('its own', 0)
+      end))
+      print(host.signal())]])
+    assert.equal(0, status, out)
+    assert.equal('false\tits own\n15\tterminated\n', out)
+  end)
+
   it('at the top of a script say the place in one line', function()
     local out, status = run [[
       local mc = require 'mascon'

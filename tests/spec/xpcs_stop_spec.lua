@@ -94,6 +94,79 @@ describe('a run of scripts/xpcs.lua that is stopped', function()
     assert.is_true(mc.array_equal(cut[{ mc.all, { 1, count } }], short[{ mc.all, { 1, count } }]))
   end)
 
+  it('after the last draw ends with whole results, and says so', function()
+    -- the program, in which a function of the library sends the signal first
+    local driver = folder .. '/driver.lua'
+    assert(mc.file.write(driver, [[
+      local ffi, host = require 'ffi', require 'mascon.host'
+      ffi.cdef 'int getpid(void); int kill(int, int);'
+      local module, name = os.getenv 'STOP_IN':match '^(.*):(.*)$'
+      local part = require(module)
+      local own = part[name]
+      part[name] = function(...)
+        ffi.C.kill(ffi.C.getpid(), 15)
+        repeat local seen = host.signal() until seen
+        return own(...)
+      end
+      dofile 'scripts/xpcs.lua']]))
+    local draws = ' --static-mode --sigma 0.004 --quiet --no-arrays --seed 5 --method both --n-chains 1 --n-warmup 20 '
+      .. '--n-samples 20 '
+    local joint = (' --static-mode --sigma 0.004 --quiet --no-arrays --joint %s/y.npz '):format(folder)
+    local s = mc.xpcs.simulate { n = 30, q = 0.012, dt = 0.25, phi = { 0, 75 }, sigma = 0.004, seed = 4,
+      physics = { 5000, 0.3, 900 } }
+    mc.save(folder .. '/y.npz', { c2_exp = s.c2, phi_angles_list = mc.tensor(s.phi), t1 = s.t, q = mc.tensor(s.q) })
+    local CASES = {
+      { 'workflows.xpcs.posterior_files:write', draws, 'cmc/samples.npz' },
+      { 'mascon.sample.result:new', draws, 'cmc/samples.npz' },
+      { 'workflows.xpcs.results:write', draws, 'cmc/samples.npz' },
+      { 'workflows.xpcs.joint:tables', joint, 'joint.json' },
+    }
+    for k, case in ipairs(CASES) do
+      local out = ('%s/late%d'):format(folder, k)
+      local r = process.shell(('STOP_IN=%s MASCON_PROGRESS=0 %s %s %s %s --output-dir %s'):format(case[1],
+        script.program, driver, data, case[2], out))
+      assert.equal(143, r.status, case[1] .. r.text)
+      assert.is_truthy(r.text:find('xpcs: terminated when all was computed: the results are whole', 1, true), r.text)
+      assert.is_truthy(r.text:find('results in ' .. out, 1, true), r.text)
+      assert.is_true(exists(out .. '/' .. case[3]), case[1])
+      if case[3] ~= 'joint.json' then
+        in_order(out)
+        local x = mc.load(out .. '/' .. case[3])['posterior/D0']
+        assert.equal(20, x.shape[2])
+      end
+    end
+  end)
+
+  it('between parts of a posterior ends it, and keeps the fit', function()
+    local driver = folder .. '/shards.lua'
+    assert(mc.file.write(driver, [[
+      local ffi, host = require 'ffi', require 'mascon.host'
+      ffi.cdef 'int getpid(void); int kill(int, int);'
+      local sample = require('mascon').sample
+      local own, calls = sample.nuts, 0
+      sample.nuts = function(f, x, o)
+        calls = calls + 1
+        o.notify = function(state) -- one chain is whole, so that there are draws
+          if calls == 1 and not host.signal() and state().chains == 1 then
+            ffi.C.kill(ffi.C.getpid(), 15)
+            repeat local seen = host.signal() until seen
+          end
+        end
+        io.stderr:write('sampler ', calls, '\n')
+        return own(f, x, o)
+      end
+      dofile 'scripts/xpcs.lua']]))
+    local out = folder .. '/shards'
+    local r = process.shell(('MASCON_PROGRESS=0 %s %s %s --static-mode --sigma 0.004 --quiet --no-arrays '
+      .. '--method both --cmc-num-shards 2 --n-chains 2 --n-warmup 20 --n-samples 100 --output-dir %s'):format(
+      script.program, driver, data, out))
+    assert.equal(143, r.status, r.text)
+    assert.is_nil(r.text:find('sampler 2', 1, true), r.text)
+    assert.is_truthy(r.text:find('terminated before the first draws of the posterior: the fit is kept', 1, true),
+      r.text)
+    in_order(out)
+  end)
+
   it('holds its output and its checkpoints: a second run is refused, and changes nothing', function()
     local out, points = folder .. '/one', folder .. '/one_points'
     local words = data .. ' --static-mode --sigma 0.004 --quiet --no-arrays --method cmc --n-chains 1 --n-warmup '

@@ -260,6 +260,14 @@ end
 ---@return integer|nil status of a program that it ends
 M.stopped = check.stopped
 
+--- Calls f(...) while a first Ctrl-C or SIGTERM waits for its end, as when finished work is written; a second one ends
+--- it. The signal is told and not raised any more: the caller ends the program with the status of `stopped(word)`.
+---     mc.args.held(function() return 7 end)  --> nil, 7
+---@param f function
+---@return string|nil word of the signal that came meanwhile
+---@return any what f gives
+M.held = check.held
+
 --- Runs a script's body: an error becomes one line on stderr and exit status 1, Ctrl-C and SIGTERM a line and 130, 143.
 --- MASCON_TRACEBACK=full shows where.
 ---@param name string of the script, for the message

@@ -61,6 +61,16 @@ function M.stopped(why)
   if word == 'interrupted' or word == 'terminated' then return word, word == 'terminated' and 143 or 130 end
 end
 
+--- Calls f(...) while a first Ctrl-C or SIGTERM waits for its end; a second one ends it.
+---@param f function
+---@return string|nil word of the signal that came meanwhile, which is not raised any more
+---@return any what f gives
+function M.held(f, ...)
+  local host = package.loaded['mascon.host']
+  if type(host) == 'table' and host.held then return host.held(f, ...) end
+  return nil, f(...)
+end
+
 local function passed(ok, ...)
   if not ok and M.stopped((...)) then raise((...), 0) end
   return ok, ...

@@ -11,7 +11,8 @@ local M = {}
 
 local MAX_FRAMES = 22 -- of a stack overflow show this many, half from each end
 local ECANCELLED = 7 -- status of a library call that Ctrl-C stopped
-local HIDDEN_C = { error = true, assert = true, pcall = true, xpcall = true, require = true, protected = true }
+local HIDDEN_C = { error = true, assert = true, pcall = true, xpcall = true, require = true, protected = true,
+  held = true }
 
 ---The library module a source belongs to ("mascon.signal"), or nil for the user's code.
 local function module_of(chunk)

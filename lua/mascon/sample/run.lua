@@ -289,7 +289,10 @@ local function run(fname, move, spec, f, start, opts)
     elseif #chains == 0 then error(why, 0) end
     settings = setmetatable({ draws = chains[1].q.shape[1] }, { __index = o })
   end
-  local r = result.new(density, chains, settings)
+  local word, r
+  if o.keep then word, r = check.held(result.new, density, chains, settings)
+  else r = result.new(density, chains, settings) end
+  r.stopped_late = word
   if not ok then r.interrupted = check.stopped(why) end
   return r
 end
@@ -318,7 +321,8 @@ end
 --- compile (true): false for an f that reads values of tensors (and for jac = true) · progress (false): true, a label
 --- or a mc.progress line · notify: notify(state) is called after every iteration; state() gives the run so far, a tree
 --- of tensors and numbers (mc.save to .h5) · resume: such a tree; the run goes on from it to the same bits · keep
---- (false): Ctrl-C and SIGTERM end the run with the chains drawn so far, and the result says interrupted.
+--- (false): Ctrl-C and SIGTERM end the run with the chains drawn so far, and the result says interrupted; one that
+--- comes after the last draw ends nothing, and is told in stopped_late.
 ---
 --- Result: posterior: { name = f64|f32 [chain, draw, ...] }, names as in start ('x' for a tensor or a list) ·
 --- sample_stats: { lp (of the sampler's coordinates, Jacobian included), energy,

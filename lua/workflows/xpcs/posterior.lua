@@ -195,7 +195,8 @@ end
 ---  not
 ---  given · warm_start true: begin at the fit with its covariance · checkpoint: a folder; a run that was stopped
 ---  goes
----  on to the same bits · every 20 s · keep true: Ctrl-C ends the run with the draws so far
+---  on to the same bits · every 20 s · keep true: Ctrl-C ends the run with the draws so far;
+---  one that comes after the last draw is told in stopped_late
 ---@return mascon.sample.Result with names, priors, seed, seconds, gradients_per_second, warnings_of_run
 --- Source: mc.sample.nuts; the prior of the noise is 1 / noise.
 function M.run(r, opts)
@@ -239,23 +240,26 @@ function M.run(r, opts)
     end
     error(out, 0)
   end
-  if out.interrupted and latest then
-    save(latest)
-    hold()
-  elseif clear then clear() end
-  out.seconds = clock.seconds() - start
-  out.gradients_per_second = out.gradients / math.max(out.seconds, 1e-9)
-  out.resumed, out.priors, out.noise_is_free, out.warnings_of_run = resume ~= nil, o.prior, noisy, warnings
-  if r.loss ~= 'linear' then
-    table.insert(warnings, ('the fit has the loss %s; the posterior is that of normal noise'):format(r.loss))
+  local function finish()
+    if out.interrupted and latest then
+      save(latest)
+      hold()
+    elseif clear then clear() end
+    out.seconds = clock.seconds() - start
+    out.gradients_per_second = out.gradients / math.max(out.seconds, 1e-9)
+    out.resumed, out.priors, out.noise_is_free, out.warnings_of_run = resume ~= nil, o.prior, noisy, warnings
+    if r.loss ~= 'linear' then
+      table.insert(warnings, ('the fit has the loss %s; the posterior is that of normal noise'):format(r.loss))
+    end
+    if o.prior == 'nlsq' then
+      table.insert(warnings, 'priors around the fit count the data twice; intervals come out too narrow')
+    end
+    renamed(out, to, names)
+    out.seed, out.units = o.seed, {}
+    for _, one in ipairs(r.parameters) do out.units[one.name] = one.unit ~= '' and one.unit or nil end
+    out.fit, out.table = r, out:summary()
   end
-  if o.prior == 'nlsq' then
-    table.insert(warnings, 'priors around the fit count the data twice; intervals come out too narrow')
-  end
-  renamed(out, to, names)
-  out.seed, out.units = o.seed, {}
-  for _, one in ipairs(r.parameters) do out.units[one.name] = one.unit ~= '' and one.unit or nil end
-  out.fit, out.table = r, out:summary()
+  if o.keep then out.stopped_late = check.held(finish) or out.stopped_late else finish() end
   return out
 end
 M.density, M.priors_of, M.beginning, M.ridges_of = density, priors_of, beginning, ridges_of

@@ -102,7 +102,7 @@ function M.run(r, opts)
       for j, v in ipairs(row) do with.covariance[i][j] = v * o.shards end
     end
     for key, v in pairs(rest) do part[key] = v end
-    part.temper, part.checkpoint, part.seed = o.shards, nil, o.seed + k
+    part.temper, part.checkpoint, part.seed, part.keep = o.shards, nil, o.seed + k, false -- a part is no result
     local s = posterior.run(with, part)
     names = s.names
     local x = s.positions
