@@ -367,7 +367,7 @@ describe('rollout, the conformance list', function()
       mc.reset_peak_memory()
       mc.scope(function() rollout.generate.row(one, 0, points[1]:totable()) end)
       local took, said = mc.memory().peak - before, rollout.generate.bytes(one, points)
-      assert.is_true(took < 1.2 * said and took > 0.4 * said, ('L%d b%d k%d: %.1f MiB, said %.1f'):format(c[1], c[2],
+      assert.is_true(took < 1.2 * said and took > said / 1.5, ('L%d b%d k%d: %.1f MiB, said %.1f'):format(c[1], c[2],
         c[3], took / 2 ^ 20, said / 2 ^ 20))
     end
     local many = config(2, 16, 3, 64, 4) -- side by side: layers use again what the ones before them had
@@ -378,7 +378,7 @@ describe('rollout, the conformance list', function()
     mc.reset_peak_memory()
     mc.scope(function() rollout.generate.rows(many, indices, us) end)
     local took, said = mc.memory().peak - before, rollout.generate.bytes(many, points)
-    assert.is_true(took < 1.2 * said, ('side by side: %.1f MiB, said %.1f'):format(took / 2 ^ 20, said / 2 ^ 20))
+    assert.is_true(took < 1.2 * said and took > said / 1.5, ('side by side: %.1f MiB, said %.1f'):format(took / 2 ^ 20, said / 2 ^ 20))
     local small = config(2, 4, 3, 8, 3)
     local all, held = rollout.sampling.points(small, 1, 400), nil
     for first = 0, 380, 20 do

@@ -252,7 +252,8 @@ function M.bytes(config, points)
     if not beyond(config, arch) then
       local k = math.min(side_by_side(config, arch), counts[key], config.sampling.batch_size)
       local held, work = features.bytes(sim.num_realizations, sim.channels, arch.grid, sim.num_timesteps)
-      widest = math.max(widest, operator.bytes(arch, k, sim.num_realizations) + k * held + work)
+      local bytes, layers = operator.bytes(arch, k, sim.num_realizations) -- layers and features take turns
+      widest = math.max(widest, bytes - layers + math.max(layers, work) + k * held)
     end
   end
   local row = 4 * (sim.channels * G * G + sim.num_timesteps * #features.temporal_names(M.families(config))

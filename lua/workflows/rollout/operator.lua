@@ -170,18 +170,20 @@ end
 ---@param arch table
 ---@param operators? integer
 ---@param states? integer
----@return number
+---@return number bytes
+---@return number work those of them that are free between steps
 function M.bytes(arch, operators, states)
   local n, B = operators or 1, states or 1
   local weights, largest, widest = 4 * n * M.parameters(arch), 0, 0
-  if own[arch.type] then return 0 end
+  if own[arch.type] then return 0, 0 end
   local ways = M.ways(arch, n, B)
   for i, l in ipairs(M.layers(arch)) do
     local each = 4 * n * B * (l.grid / (l.stride or 1)) ^ 2
     widest = math.max(widest, each * (l.cin + 2 * l.cout) + ways[i].bytes)
     largest = math.max(largest, 12 * l.cin * l.cout * (l.k or 1) ^ 2) -- while it is drawn in f64
   end
-  return (n > 1 and 2 or 1) * weights + math.max(largest, widest) + 4 * n * B * 6 * arch.channels * arch.grid ^ 2
+  local work = math.max(largest, widest)
+  return (n > 1 and 2 or 1) * weights + work + 4 * n * B * 6 * arch.channels * arch.grid ^ 2, work
 end
 
 --- Weights of the operator of a row, uniform in +-1/sqrt(cin k k).
