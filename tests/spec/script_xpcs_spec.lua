@@ -188,6 +188,8 @@ return {
     assert.equal(0, status, text)
     assert.is_truthy(mc.load(out .. '2/joint.json').parameters['D0[set 2]'])
     fails(data .. ' --joint ' .. folder .. '/none.h5', 1, '--joint', 'none.h5')
+    fails(data .. ' --laminar', 2, 'did you mean --laminar-flow?')
+    fails(data .. ' --start-frame 0', 1, '--start-frame is 0; frames count from 1')
     fails(data .. ' --shared D0', 1, '--joint')
     fails(data .. ' --joint ' .. data, 1, '--joint ' .. data, 'data set 1 (q = 0.01 1/A) takes its matrices already')
     fails(line .. ',' .. other, 1, 'data set 2 (q = 0.014 1/A) takes its matrices already')

@@ -1,5 +1,6 @@
 -- xpcs_contrasts_spec.lua - contrast and offset that differ between angles are told, those that are equal are not.
 local mc = require 'mascon'
+local contrasts = require 'workflows.xpcs.contrasts'
 local xpcs = mc.xpcs
 
 --- Data of static diffusion whose contrast at angle f is 0.2 (1 + step f).
@@ -17,6 +18,49 @@ local function told(r) return table.concat(r.verdict.sentences, '\n'):find('--sc
 
 local function g1(p, t1, t2) return mc.exp(-(p.rate * (t2 - t1)) ^ p.stretch) end
 local MODEL = { g1 = g1, p0 = { rate = 0.1, stretch = 1 }, bounds = { rate = { 1e-4, 10 }, stretch = { 0.2, 3 } } }
+
+describe('contrasts of a fit without shear', function()
+  local function sheared(o)
+    local with = { n = 40, q = 0.0054, dt = 0.5, phi = { -80, -60, -40, -20, 0, 20, 40, 60, 80 }, sigma = 0.004,
+      physics = { 1000, -0.3, 50, 2e-3, 0.1, 1e-4, -4 }, seed = 4 }
+    for k, v in pairs(o or {}) do with[k] = v end
+    local s = mc.xpcs.simulate(with)
+    s.sigma = nil
+    return mc.xpcs.data.of(s)
+  end
+
+  it('name --laminar-flow where they vary as those of shear, before scaling', function()
+    for _, o in ipairs { {}, { sigma = 0.004 }, { scaling = 'individual' } } do
+      o.mode = 'static'
+      local r = mc.xpcs.fit(sheared(), o)
+      local first = r.verdict.sentences[1]
+      assert.is_truthy(first:find('fit with --laminar-flow', 1, true), first)
+      assert.is_true(r.quality_flag ~= 'good' and r.quality_flag ~= 'untested')
+    end
+    local r = mc.xpcs.fit(sheared { physics = { 1000, -0.3, 50 } }, { mode = 'static' })
+    assert.is_nil(table.concat(r.verdict.sentences):find('laminar', 1, true))
+  end)
+
+  it('name the bound of phi0 first where the flow lies beyond it', function()
+    local d = sheared { physics = { 1000, -0.3, 50, 2e-3, 0.1, 1e-4, 55 } }
+    local r = mc.xpcs.fit(d, { mode = 'laminar_flow' })
+    assert.is_truthy(r.verdict.sentences[1]:find('^phi0 ended at its %a+ bound'), r.verdict.sentences[1])
+    assert.is_truthy(r.verdict.sentences[1]:find('--bounds phi0=-90:90', 1, true))
+    local _, count = table.concat(r.verdict.sentences, '\n'):gsub('phi0 ended at', '')
+    assert.equal(1, count)
+  end)
+
+  it('are compared with a turn by the angle', function()
+    local phi, c = {}, {}
+    for k = 1, 9 do phi[k] = 20 * k - 100 end
+    for k, a in ipairs(phi) do c[k] = 0.3 - 0.05 * math.cos(math.rad(2 * (a - 30))) end
+    local found = contrasts.shear(phi, c)
+    assert.is_true(math.abs(found.phi0 - 30) < 1e-9 and math.abs(found.depth - 0.05) < 1e-12)
+    c = { 0.3, 0.1, 0.3, 0.3, 0.3, 0.3, 0.3, 0.3, 0.3 }
+    assert.is_nil(contrasts.shear(phi, c))
+    assert.is_nil(contrasts.shear({ 0, 45, 90 }, { 0.1, 0.2, 0.3 }))
+  end)
+end)
 
 describe('xpcs.contrasts', function()
   local sigma = 0.002 * math.sqrt(2)

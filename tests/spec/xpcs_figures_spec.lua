@@ -70,6 +70,49 @@ describe('heat maps of a fit', function()
   end)
 end)
 
+describe('the figures of a report', function()
+  local function sim()
+    local with = { n = 30, q = 0.012, dt = 0.5, phi = { 0, 20, 40, 60, 80, 100, 120, 140 },
+      physics = { 2200, -0.35, 300 }, sigma = 0.004, seed = 5 }
+    local s = xpcs.simulate(with)
+    s.sigma = nil
+    s.c2[{ 8 }] = s.c2[{ 8 }] + mc.triu(mc.ones { 30, 30 }, 3) * 0.02 + mc.tril(mc.ones { 30, 30 }, -3) * 0.02
+    return xpcs.data.of(s)
+  end
+
+  it('show the angles that fit worst, and say so', function()
+    local d = sim()
+    local r = xpcs.fit(d, { sigma = 0.004, scaling = 'averaged' })
+    assert.equal(8, xpcs.report.by_misfit(r, d)[1])
+    local page = tostring(xpcs.report.page(r, d))
+    assert.is_truthy(page:find('Maps of the 6 of 8 angles that fit worst', 1, true))
+    assert.is_truthy(page:find('phi = 140 deg, reduced chi2 ', 1, true))
+    assert.equal(6, #xpcs.report.cuts(r, d, { 1, 2, 3, 4, 5, 6 }).panels)
+  end)
+
+  it('divide residuals by their scatter where sigma is assumed, and the last bin is as wide as the others', function()
+    local d = xpcs.data.of((function()
+      local s = simulated(60)
+      s.sigma = nil
+      return s
+    end)())
+    local r = xpcs.fit(d, {})
+    local marks = xpcs.report.residuals(r, d):axes(1, 1).panel
+    local line = marks.marks[1]
+    assert.is_truthy(marks.xlabel:find('residual / scatter', 1, true))
+    assert.equal(82, #line.x)
+    assert.equal(5, line.x[82])
+    assert.equal(line.y[81], line.y[82])
+    local second, total = 0, 0
+    for k = 1, 81 do
+      local mid = (line.x[k] + line.x[k + 1]) / 2
+      second, total = second + mid ^ 2 * line.y[k], total + line.y[k]
+    end
+    assert.is_true(math.abs(second / total - 1) < 0.1, second / total)
+    assert.equal('C2', xpcs.report.experiment(d):axes(1, 1).panel.marks[1].label)
+  end)
+end)
+
 describe('C2 against the lag', function()
   it('has a logarithmic axis of lags', function()
     local d = xpcs.data.of(simulated(330))

@@ -136,7 +136,8 @@ describe('sigma and mask per point', function()
     refused(function() xpcs.open(path, { sigma = mc.where(keep, sigma, -1), zero_sigma_is_mask = true }) end,
       'not positive and finite')
     refused(function() xpcs.open(path, { mask = mc.zeros { n, n } }) end, 'leave no point')
-    refused(function() xpcs.open(path, { mask = mc.ones { n, 3 } }) end, 'mask is', 'over the frames of the file')
+    refused(function() xpcs.open(path, { mask = mc.ones { n, 3 } }) end, 'mask is',
+      ('where n is %d (frames of the file)'):format(n))
     local other = saved('t.npz', { other = sigma, more = sigma })
     refused(function() xpcs.open(path, { sigma = other }) end, 'holds no array', 'FILE:NAME')
   end)
@@ -454,7 +455,8 @@ describe('other keys', function()
     assert(mc.file.make_folder(folder))
     local r = xpcs.fit(d, { sigma = 0.01 })
     local files = xpcs.results.write(folder, r, d, { format = 'npz', arrays = false })
-    assert.same({ 'parameters.json', 'analysis_results_nlsq.json', 'convergence_metrics.json', 'parameters.npz' },
+    assert.same({ 'parameters.json', 'analysis_results_nlsq.json', 'convergence_metrics.json', 'parameters.npz',
+      'rates.csv' },
       files)
     local a = mc.load(folder .. '/parameters.npz')
     for name, v in pairs(r.values) do if a[name] and a[name].ndim == 0 then assert.equal(v, a[name]:item()) end end

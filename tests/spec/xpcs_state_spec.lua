@@ -47,6 +47,17 @@ describe('xpcs.state', function()
       #plain.names do assert.is_true(plain.covariance[i][j] == r.covariance[i][j]) end end
   end
 
+  it('writes none before the first pass, and passes over one without sums in silence', function()
+    local state = xpcs.state.new(d, o, { dir = folder })
+    assert.is_nil(state:save())
+    assert.same({}, list())
+    mc.save(folder .. '/xpcs_state_000001.npz', { fingerprint = state.fingerprint })
+    local r = xpcs.state.fit(d, o, { dir = folder })
+    same(r)
+    assert.is_false(r.resumed)
+    assert.is_nil(table.concat(r.warnings, '\n'):find('checkpoint', 1, true))
+  end)
+
   it('resumes at any block to the same bits, and reads the data only for what is left', function()
     for _, after in ipairs { 2, 7, 23, 40 } do
       stopped(after)

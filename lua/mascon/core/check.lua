@@ -113,7 +113,8 @@ local function distance(a, b)
   return prev[#b]
 end
 
---- The name of `names` (list or set) nearest to `name`, or nil when none is near.
+--- The name of `names` (list or set) nearest to `name`, else the shortest that begins with it (3 letters or more), or
+--- nil when none is near.
 ---@param name string
 ---@param names table
 ---@return string|nil
@@ -127,6 +128,12 @@ function M.nearest(name, names)
     if not at or d < at then best, at = n, d end
   end
   if at and at <= math.max(2, math.floor(#name / 2)) then return best end
+  local longer
+  for _, n in ipairs(#name > 2 and list or {}) do
+    n = tostring(n)
+    if n:lower():sub(1, #name) == name:lower() and not (longer and #longer <= #n) then longer = n end
+  end
+  return longer
 end
 
 local function is_int(v) return type(v) == 'number' and v == math.floor(v) and v > -2 ^ 53 and v < 2 ^ 53 end

@@ -125,12 +125,36 @@ function M.own(r, data)
     absolute = r.absolute_sigma }
 end
 
+local ANGLES, SHARE = 6, 0.6 -- angles, and what shear must explain of the variance of their contrasts
+
+--- Whether contrasts of a fit without shear vary with the angle as shear makes them: lowest along the flow, where C2
+--- decays fastest, as a - b cos 2 (phi - phi0).
+---@param phi number[] deg
+---@param contrast number[] best one of each angle
+---@return table|nil { phi0 (deg, in -90 .. 90), depth (b), share: of the variance }; nil where it does not, or of fewer
+---  than 6 angles
+function M.shear(phi, contrast)
+  if #phi < ANGLES then return nil end
+  return mc.scope(function()
+    local turn = mc.tensor(phi) * (math.pi / 90)
+    local y = mc.tensor(contrast)
+    local A = mc.stack({ mc.ones { #phi }, mc.cos(turn), mc.sin(turn) }, 2)
+    local x = mc.linalg.lstsq(A, y:expand_dims(2)).x:reshape(-1)
+    local left, all = mc.sum(mc.square(y - mc.matmul(A, x))):item(), mc.sum(mc.square(y - mc.mean(y))):item()
+    local share = all > 0 and 1 - left / all or 0
+    if not (share > SHARE) then return nil end
+    local _, b, c = unpack(x:totable())
+    return { phi0 = math.deg(math.atan2(-c, -b)) / 2, depth = math.sqrt(b * b + c * c), share = share }
+  end)
+end
+
 local function text(v) return ('%.4g'):format(v) end
 
 --- What it means, in a sentence.
 ---@param a table of M.judge
+---@param cause? boolean whether a cause is said before
 ---@return string
-function M.sentence(a)
+function M.sentence(a, cause)
   local worst = {}
   for k = 1, math.min(SHOWN, #a.list) do
     local v = a.list[k]
@@ -139,8 +163,9 @@ function M.sentence(a)
   end
   return ('Contrast or offset differ between the angles: values of their own would lower chi2 by at least %.3g %%, '
     .. 'where chance gives %.2g %% at most; the largest deviations are at %s. The other parameters may be wrong by '
-    .. 'more than their errors: fit with --scaling individual. If this stays, the model misses what depends on the '
-    .. 'angle'):format(100 * a.gain, 100 * a.chance, table.concat(worst, ', '))
+    .. 'more than their errors: %s. If this stays, the model misses what depends on the angle'):format(100 * a.gain,
+    100 * a.chance, table.concat(worst, ', '), cause and 'if the deviations remain after that, fit with --scaling '
+    .. 'individual' or 'fit with --scaling individual')
 end
 
 return M

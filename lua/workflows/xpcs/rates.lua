@@ -13,10 +13,10 @@ local MEMBER = 1e-3 -- share of a gradient in a direction that is not determined
 M.NORMAL = 1.959964 -- standard errors of an interval of 95 %
 
 M.LIST = {
-  { key = 'D', at = 1, name = 'D(t)', title = 'diffusion coefficient', unit = 'A^2/s', scale = 'D0', power = 'alpha',
-    shift = 'D_offset' },
-  { key = 'shear_rate', at = 4, name = 'shear rate', title = 'shear rate', unit = '1/s', scale = 'gamma_dot_t0',
-    power = 'beta', shift = 'gamma_dot_t_offset' },
+  { key = 'D', at = 1, name = 'D(t)', said = 'D(t)', title = 'diffusion coefficient', unit = 'A^2/s',
+    scale = 'D0', power = 'alpha', shift = 'D_offset' },
+  { key = 'shear_rate', at = 4, name = 'shear rate', said = 'the shear rate', title = 'shear rate', unit = '1/s',
+    scale = 'gamma_dot_t0', power = 'beta', shift = 'gamma_dot_t_offset' },
 }
 
 --- Which free numbers move a physical parameter, and by how much: itself, or those that it is tied to.
@@ -108,7 +108,7 @@ end
 --- Where a rate is known best of the middle times: the time whose relative error is least.
 ---@param r table
 ---@param at 1|4 of M.LIST
----@return table|nil { t, value, error, name, unit }
+---@return table|nil { t, value, error, unit, said }
 function M.best(r, at)
   for _, one in ipairs(M.of(r) or {}) do
     if one.at == at then
@@ -116,7 +116,7 @@ function M.best(r, at)
       for i, v in ipairs(one.value) do
         local e = one.error[i]
         if e < math.huge and v > model.LEAST and (not found or e / v < found.error / found.value) then
-          found = { t = one.t[i], value = v, error = e, name = one.name, unit = one.unit }
+          found = { t = one.t[i], value = v, error = e, said = one.said, unit = one.unit }
         end
       end
       return found

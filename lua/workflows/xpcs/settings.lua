@@ -91,8 +91,7 @@ end
 
 local POSITIVE = { 'tolerance', 'initial_d0', 'q', 'gap', 'f_scale' }
 local STEPS = { 1e-15, 1e9 } -- s between frames that are taken
-local COUNTS = { 'max_iterations', 'n_samples', 'n_warmup', 'n_chains', 'threads', 'multi_start', 'cmc_num_shards',
-  'start_frame' }
+local COUNTS = { 'max_iterations', 'n_samples', 'n_warmup', 'n_chains', 'threads', 'multi_start', 'cmc_num_shards' }
 
 local function check_numbers(o)
   for _, name in ipairs(POSITIVE) do
@@ -105,6 +104,10 @@ local function check_numbers(o)
   for _, name in ipairs(COUNTS) do
     if o[name] and not (o[name] > 0 and o[name] < 2 ^ 53 and o[name] % 1 == 0) then
       error(('%s is %g; it must be positive, a whole number'):format(flag(name), o[name]), 0) end
+  end
+  if o.start_frame and not (o.start_frame >= 1 and o.start_frame < 2 ^ 53 and o.start_frame % 1 == 0) then
+    error(('--start-frame is %g; frames count from 1: give a whole number, 1 for the first frame'):format(
+      o.start_frame), 0)
   end
   if o.end_frame and o.end_frame < 1 and o.end_frame ~= -1 then
     error(('--end-frame is %d; give a frame from 1, or -1 for all'):format(o.end_frame), 0)

@@ -64,7 +64,7 @@ local function load(self)
         (tostring(a):gsub('^[^\n]-%.lua:%d+: ', ''))))
     elseif a.fingerprint ~= self.fingerprint then
       table.insert(self.warnings, OTHER:format(path))
-    else
+    elseif a.points or a.state then -- else the run was stopped before its first pass
       if a.points then
         for i = 1, a.points.shape[1] do self.log[i] = { key = a.points[i]:totable(), sums = a.sums[i]:totable() } end
       end
@@ -214,9 +214,10 @@ function State:maybe()
   self:save()
 end
 
---- Writes a checkpoint now.
----@return string path
+--- Writes a checkpoint now; none before the first pass has begun.
+---@return string|nil path
 function State:save()
+  if #self.log == 0 and not self.partial then return nil end
   local start = clock.seconds()
   local arrays = { fingerprint = self.fingerprint }
   if #self.log > 0 then
@@ -298,7 +299,7 @@ function M.fit(data, fit_options, opts)
   with.engine = self.engine
   local ok, r = pcall(require('workflows.xpcs.fit').fit, data, with)
   if not ok then
-    if check.stopped(r) then self:save() else self:leave() end
+    if not check.stopped(r) or not self:save() then self:leave() end
     free()
     error(r, 0)
   end

@@ -73,9 +73,12 @@ local function fits(self, what, x)
     and (m == self.N or m == self.n + self.drop or m == self.n)
     and (not A or A == self.count or A == self.entries)
   if not good then
-    error(('xpcs: %s is %s[%s]; give [%d, %d] for all angles or [%d, %d, %d], over the frames of the file (%d) or '
-      .. 'those that are kept (%d)'):format(what, x.dtype, table.concat(shape, ', '), self.n, self.n, self.count,
-      self.n, self.n, self.N, self.n + self.drop), 5)
+    local sizes = { ('%d (frames of the file)'):format(self.N) }
+    local kept = self.n + self.drop
+    if kept ~= self.N then sizes[#sizes + 1] = ('%d (frames that are kept)'):format(kept) end
+    if self.drop > 0 then sizes[#sizes + 1] = ('%d (times of the fit, without the first)'):format(self.n) end
+    error(('xpcs: %s is %s[%s]; give [n, n] for all angles or [%d, n, n], where n is %s'):format(what, x.dtype,
+      table.concat(shape, ', '), self.count, table.concat(sizes, ' or ')), 5)
   end
 end
 

@@ -146,10 +146,57 @@ local function tell_apart(r, out, say)
   say('%s.', apart.sentence(r.apart, sets))
 end
 
+local DEPTH = 3 -- mean standard errors of contrasts, what they vary by along the angle where that is no chance
+
+--- Whether the fit has no shear and its angles differ as shear makes them: of their best contrasts, or of those of an
+--- individual scaling.
+local function sheared(r)
+  if r.mode ~= 'static' then return nil end
+  local phi, best, a = {}, {}, r.contrasts
+  if a and a.improbable then
+    for k, v in ipairs(a.list) do phi[k], best[k] = v.phi, v.best_contrast end
+    return contrasts.shear(phi, best)
+  end
+  if r.scaling ~= 'individual' then return nil end
+  local error_of = 0
+  for _, q in ipairs(r.parameters) do
+    if q.angle and q.name:find '^contrast' then
+      phi[#phi + 1], best[#best + 1] = q.angle, q.value
+      error_of = error_of + (q.error and q.error < math.huge and q.error or 0)
+    end
+  end
+  local found = contrasts.shear(phi, best)
+  return found and found.depth > DEPTH * error_of / #phi and found or nil
+end
+
+--- What differences between the angles follow from, before what they are.
+local function tell_cause(r, out, say)
+  local found = sheared(r)
+  if found then
+    out.doubt = true
+    say('The angles decay differently, as those of a sheared sample do (flow near phi0 = %.0f deg, which explains '
+      .. '%.0f %% of the variance of their best contrasts), and the static model has no shear: fit with '
+      .. '--laminar-flow%s.',
+      found.phi0, 100 * found.share, math.abs(found.phi0) > 10 and ' --bounds phi0=-90:90' or '')
+    return true
+  end
+  for _, q in ipairs(r.parameters) do
+    if q.name == 'phi0' and q.at_bound and q.high - q.low < 180 and r.contrasts and r.contrasts.improbable then
+      out.phi0 = true
+      table.insert(out.weak, 'phi0')
+      say('phi0 ended at its %s bound, %s, and the angles differ, as they do where the flow has another direction: '
+        .. 'widen the bound first (--bounds phi0=-90:90).', q.at_bound, text(q.value))
+      return true
+    end
+  end
+end
+
 local function tell_angles(r, out, say)
+  local cause = tell_cause(r, out, say)
+  if cause then out.level = out.level == 'determined' and 'weak' or out.level end
   if not r.contrasts or not r.contrasts.improbable then return end
   out.level = out.level == 'determined' and 'weak' or out.level
-  say('%s.', contrasts.sentence(r.contrasts))
+  say('%s.', contrasts.sentence(r.contrasts, cause))
 end
 
 --- How many starts of a search ended where the best one did, within 1 of chi2, of how many; nil without a search.
@@ -208,7 +255,7 @@ local WELL = 0.2 -- relative error of a rate that is determined
 --- to half of its value at most, beside an offset that takes its part.
 ---@return table<string, boolean>
 local function tell_rates(r, out, say)
-  local told, by = {}, {}
+  local told, by = { phi0 = out.phi0 }, {}
   if r.joint and not r.fits or out.apart then return told end -- said of all data, or the values describe none
   for _, q in ipairs(r.parameters) do by[q.name] = q end
   for _, rate in ipairs(rates.LIST) do
@@ -222,7 +269,7 @@ local function tell_rates(r, out, say)
         out.level = out.level == 'determined' and 'weak' or out.level
         table.insert(out.weak, rate.scale)
         say('The data determine %s, not its parts: it is %s +- %s %s at %s s (report.html and rates.csv: all times), '
-          .. 'while %s is %s%s. Where a power law alone is expected, hold the constant part: --fixed %s=0.', best.name,
+          .. 'while %s is %s%s. Where a power law alone is expected, hold the constant part: --fixed %s=0.', best.said,
           text(best.value), ('%.2g'):format(best.error), best.unit, text(best.t), rate.scale, text(scale.value),
           scale.at_bound and ', at its lower bound' or scale.error and scale.error < math.huge
           and (' +- %.2g'):format(scale.error) or ', not determined', rate.shift)
