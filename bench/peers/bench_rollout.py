@@ -42,11 +42,11 @@ class Noisy(ro.Operator):
         return super().conv(x, cout, k, bias, stride)
 
 
-def rows(operators, states):
-    """Whole rows: weights, a field, steps with noise, features."""
+def rows(operators, states, nets=None):
+    """Whole rows: weights, a field, steps with noise, features. nets: networks that are there already."""
     with torch.no_grad():
-        for o in operators:
-            net = Noisy(case_of(*o), dtype=torch.float32).eval()
+        for k, o in enumerate(operators):
+            net = nets[k] if nets else Noisy(case_of(*o), dtype=torch.float32).eval()
             x = torch.randn(1, C, G, G).expand(REALISATIONS, C, G, G)
             out = [x]
             for _ in range(states - 1):
@@ -73,7 +73,18 @@ def main():
     with torch.no_grad():
         peer.emit_threads('rollout_features', lambda: ro.features(x))
     peer.emit_threads('rollout_mixed', lambda: rows(MIXED, MIXED_STATES))
-    peer.emit_threads('rollout_row_small', lambda: rows([(2, 16, 3)], SMALL_STATES))
+    small = [(2, 16, 3)]
+    peer.emit_threads('rollout_row_small', lambda: rows(small, SMALL_STATES))
+    # compiled once and used again with the same weights, which is more than a program with other weights per row gets
+    nets = [Noisy(case_of(*o), dtype=torch.float32).eval() for o in small]
+    rows(small, MIXED_STATES, nets)
+    nets = [torch.compile(net) for net in nets]
+    try:
+        rows(small, MIXED_STATES, nets)
+    except Exception as why:  # no compiler
+        peer.skipped('rollout_row_small_compiled_torch', str(why).splitlines()[0])
+        return
+    peer.emit_threads('rollout_row_small_compiled', lambda: rows(small, SMALL_STATES, nets))
 
 
 if __name__ == '__main__':
