@@ -122,7 +122,7 @@ local function by_channels(x, weight, bias, eps)
   local function spread(t) return flat and t or methods.expand_dims(t, 3) end
   local function over_places(t) return flat and t or F.mean(t, 3) end
   local function shared(t) return F.mean(t, { 1, keepdim = true }) end -- over the samples: [1, c]
-  local function weighed(t, w) return w and shared(t) * w or shared(t) end
+  local function total(t) return F.sum(t, { 1, keepdim = true }) end
   local function result(a)
     local m = shared(over_places(a.x))
     local scale = F.rsqrt(shared(over_places(F.square(spread(m) - a.x))) + eps)
@@ -132,13 +132,15 @@ local function by_channels(x, weight, bias, eps)
   end
   local function backward(kept_of, g)
     local m, scale, a = unpack(kept_of)
-    local mean, along = over_places(g), over_places(F.multiply_no_nan(spread(m) - a.x, g))
+    -- sums over the samples serve the parameters and, as means, x
+    local sum, along = total(over_places(g)), total(over_places(F.multiply_no_nan(spread(m) - a.x, g)))
     local back = {
-      bias = a.bias and F.sum(mean, 1) * places,
-      weight = a.weight and F.sum(F.multiply_no_nan(scale, along), 1) * -places,
+      bias = a.bias and methods.reshape(sum, c) * places,
+      weight = a.weight and methods.reshape(F.multiply_no_nan(scale, along), c) * -places,
     }
-    local slope = F.multiply_no_nan(scale * F.square(scale), weighed(along, a.weight))
-    local level = -F.multiply_no_nan(scale, weighed(mean, a.weight)) - F.multiply_no_nan(m, slope)
+    local each = a.weight and a.weight / n or 1 / n
+    local slope = F.multiply_no_nan(scale * F.square(scale), along * each)
+    local level = -F.multiply_no_nan(scale, sum * each) - F.multiply_no_nan(m, slope)
     local factor = a.weight and scale * a.weight or scale
     back.x = F.multiply_no_nan(spread(factor), g) + F.multiply_no_nan(a.x, spread(slope)) + spread(level)
     return back

@@ -14,8 +14,8 @@ local error = check.error
 local methods, F = tensor.methods, op.functions
 local M = {}
 
---- How a cell goes on: gates (how many), step(a, p, h, c) from a = x W_ih^T + b_ih and p = h W_hh^T + b_hh; apart: a and
---- p do more than be added up.
+--- How a cell goes on: gates (how many), step(a, p, h, c) from a = x W_ih^T + b_ih and p = h W_hh^T + b_hh; apart: a
+--- and p do more than be added up.
 local KINDS = {
   tanh = { gates = 1, step = function(a, p) return F.tanh(a + p) end },
   relu = { gates = 1, step = function(a, p) return F.relu(a + p) end },
