@@ -378,7 +378,8 @@ describe('rollout, the conformance list', function()
     mc.reset_peak_memory()
     mc.scope(function() rollout.generate.rows(many, indices, us) end)
     local took, said = mc.memory().peak - before, rollout.generate.bytes(many, points)
-    assert.is_true(took < 1.2 * said and took > said / 1.5, ('side by side: %.1f MiB, said %.1f'):format(took / 2 ^ 20, said / 2 ^ 20))
+    assert.is_true(took < 1.2 * said and took > said / 1.5,
+      ('side by side: %.1f MiB, said %.1f'):format(took / 2 ^ 20, said / 2 ^ 20))
     local small = config(2, 4, 3, 8, 3)
     local all, held = rollout.sampling.points(small, 1, 400), nil
     for first = 0, 380, 20 do
