@@ -176,7 +176,8 @@ function M.write(dir, record, body)
   local ok, why = file.make_folder(dir)
   if not ok then error('results.write: ' .. why, 2) end
   local claim, run = M.claim('results.write:', dir), begun[dir] or {}
-  local handle = C.mc_file_set_new(dir)
+  -- a signal during the call would leave a folder that nobody removes
+  local stop, handle = check.held(C.mc_file_set_new, dir)
   if handle == nil then
     claim:free()
     lib.raise(2)
@@ -184,6 +185,7 @@ function M.write(dir, record, body)
   ffi.gc(handle, C.mc_file_set_free)
   local set = setmetatable({ folder = ffi.string(C.mc_file_set_folder(handle)), names = {}, compare = {} }, Set)
   local done, trouble = pcall(function()
+    if stop then error(stop, 0) end
     body(set)
     if record then
       for _, name in ipairs(set.names) do
