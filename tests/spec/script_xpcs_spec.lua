@@ -184,6 +184,13 @@ return {
     local one = mc.load(out .. '/set2/nlsq/parameters.json')
     assert.equal(r.parameters.phi0.uncertainty, one.parameters.phi0.uncertainty)
     assert.is_true(exists(out .. '/set1/report.html') and exists(out .. '/manifest.json'))
+    local page = script.read(out .. '/report.html')
+    for _, sentence in ipairs(mc.load(out .. '/joint.json').verdict) do
+      assert.is_truthy(page:find(sentence:sub(1, 40), 1, true), sentence)
+    end
+    for _, part in ipairs { 'Together and apart', 'Rates against time', 'set2/report.html', 'sets 1, 2' } do
+      assert.is_truthy(page:find(part, 1, true), part)
+    end
     text, status = run(line .. ' --shared phi0,beta --output-dir ' .. out .. '2')
     assert.equal(0, status, text)
     assert.is_truthy(mc.load(out .. '2/joint.json').parameters['D0[set 2]'])

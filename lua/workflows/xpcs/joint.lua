@@ -5,6 +5,7 @@
 -- those of a single fit.
 local mc = require 'mascon'
 local clock = require 'mascon.base.clock'
+local text = require 'mascon.base.text'
 local check = require 'mascon.core.check'
 local statistics = require 'mascon.optim.fit.curve_fit.statistics'
 local trf = require 'mascon.optim.fit.least_squares.trf'
@@ -412,10 +413,11 @@ function M.tables(r, list)
   return out
 end
 
---- The table of a joint fit for a terminal.
-function M.table(r)
+--- The table of parameters: names of the columns, and rows.
+---@param r table joint result
+---@return string[] head, string[][] rows
+function M.cells(r)
   local rows = {}
-  local text = require 'mascon.base.text'
   local known = false
   for _, q in ipairs(r.parameters) do known = known or beside(r, q) ~= nil end
   for i, q in ipairs(r.parameters) do
@@ -433,11 +435,21 @@ function M.table(r)
     table.insert(head, 4, 'true value')
     table.insert(head, 5, 'pull')
   end
-  return text.table(rows, { header = head })
-    .. ('chi2 %.6g, reduced %.4g (%s), %s, %s, %s in %.3g s, %s points/s\n'):format(r.chi2, r.reduced_chi2,
+  return head, rows
+end
+
+--- One line on a joint fit.
+function M.line(r)
+  return ('chi2 %.6g, reduced %.4g (%s), %s, %s, %s in %.3g s, %s points/s'):format(r.chi2, r.reduced_chi2,
     verdict.word(r), text.count(r.n_points, 'point'),
     text.count(r.n_parameters, 'parameter'), text.count(r.iterations, 'iteration'),
     r.seconds, text.significant(r.points_per_second, 3))
+end
+
+--- The table of a joint fit for a terminal.
+function M.table(r)
+  local head, rows = M.cells(r)
+  return text.table(rows, { header = head }) .. M.line(r) .. '\n'
 end
 
 --- What is said of a joint fit before its numbers: its verdict, then of each data set what is not said yet.

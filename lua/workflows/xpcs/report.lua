@@ -119,10 +119,11 @@ end
 
 --- D(t), and the shear rate of a laminar fit, against time, each with its interval of 95 %; nil for own models.
 ---@param r table result of fit
-function M.rates(r)
+---@param title? string
+function M.rates(r, title)
   local list = rates.of(r)
   if not list then return nil end
-  local fig = plot.figure { title = 'Rates of the fit', width = 560 * #list + 60, height = 400,
+  local fig = plot.figure { title = title or 'Rates of the fit', width = 560 * #list + 60, height = 400,
     cols = #list }
   for k, one in ipairs(list) do
     local ax, least, line = fig:axes(1, k), math.huge, {}

@@ -254,13 +254,14 @@ local function write_folder(set, folder, compared, write)
   return more
 end
 
---- Writes a joint fit, all files or none: <dir>/joint.json, <dir>/set<i>/ with the files and the report of each data
---- set, manifest.json.
+--- Writes a joint fit, all files or none: <dir>/joint.json, <dir>/report.html of all data, <dir>/set<i>/ with the
+--- files and the report of each data set, manifest.json.
 ---@return string[] files relative to dir
 function M.write_joint(s, list, r, record)
   local results, report = require 'workflows.xpcs.results', require 'workflows.xpcs.report'
   return mc.results.write(s.dir, record, function(set)
     mc.save(set:path('joint.json', { compare = false }), require('workflows.xpcs.joint').tables(r, list))
+    mc.save(set:path('report.html', { compare = false }), require('workflows.xpcs.joint_report').page(r, list))
     for i, data in ipairs(list) do
       local name = ('set%d'):format(i)
       write_folder(set, name .. '/nlsq', 'fitted_data', function(folder)

@@ -1,0 +1,78 @@
+-- joint_report.lua - the HTML page of a joint fit: its verdict, parameters, rates and what each data set says.
+--
+-- The page of each set (report.lua) holds its maps and residuals. Takes results and data; fits nothing.
+local mc = require 'mascon'
+local joint = require 'workflows.xpcs.joint'
+local report = require 'workflows.xpcs.report'
+local verdict = require 'workflows.xpcs.verdict'
+local M = {}
+
+--- Rows of the data sets.
+local function sets_of(r, list)
+  local rows = {}
+  for i, data in ipairs(list) do
+    local one = r.fits[i]
+    rows[i] = { i, data.path and data.path:match '[^/]*$' or '', ('%.6g'):format(data.q), data.F, data.n,
+      ('%.6g'):format(one.chi2), ('%.4g'):format(one.reduced_chi2), verdict.word(one), ('set%d/report.html'):format(i) }
+  end
+  return { header = { 'set', 'file', 'q, 1/A', 'angles', 'times', 'chi2', 'reduced', 'quality', 'its page' },
+    rows = rows }
+end
+
+--- Rates of the sets: one figure where the sets share all of them, else one of each set.
+local function rates_of(r)
+  local count, shared = 0, 0
+  for _, q in ipairs(r.parameters) do
+    if not q.name:find '^contrast' and not q.name:find '^offset' then
+      count, shared = count + 1, shared + (#q.sets == #r.fits and 1 or 0)
+    end
+  end
+  local figures = {}
+  for i, one in ipairs(r.fits) do
+    if i == 1 or shared < count then
+      figures[#figures + 1] = report.rates(one, shared < count and ('Rates of data set %d'):format(i) or nil)
+    end
+  end
+  return figures
+end
+
+--- Rows of chi2 together and apart.
+local function apart_of(a)
+  local rows = { { 'joint', ('%.6g'):format(a.joint), '' }, { 'each alone', ('%.6g'):format(a.alone),
+    ('%d parameters more'):format(a.more) }, { 'rise', ('%.4g'):format(a.joint - a.alone),
+    ('chance gives %.3g at most'):format(a.chance) } }
+  return { header = { 'fit', 'sum of residuals (chi2 for the linear loss)', '' }, rows = rows }
+end
+
+--- The HTML page of all data.
+---@param r table result of joint.fit
+---@param list mascon.xpcs.Data[]
+---@return string
+function M.page(r, list)
+  local head, rows = joint.cells(r)
+  local notes = {}
+  for i, data in ipairs(list) do
+    for _, source in ipairs { data.warnings or {}, r.fits[i].warnings } do
+      for _, w in ipairs(source) do notes[#notes + 1] = ('data set %d: %s'):format(i, w) end
+    end
+  end
+  local sections = { { heading = 'What the data tell', paragraphs = joint.sentences(r) },
+    { heading = 'Parameters', table = { header = head, rows = rows }, paragraphs = { joint.line(r), verdict.rule(r) } },
+    { heading = 'Data sets', table = sets_of(r, list) } }
+  if #notes > 0 then table.insert(sections, 2, { heading = 'Read with care', paragraphs = notes }) end
+  if r.apart then
+    table.insert(sections, { heading = 'Together and apart', table = apart_of(r.apart), paragraphs = {
+      'Each data set is fitted alone too. A rise that chance does not explain means that the sets do not share their '
+      .. 'parameters.' } })
+  end
+  local figures = rates_of(r)
+  if #figures > 0 then
+    table.insert(sections, { heading = 'Rates against time', figures = figures, paragraphs = {
+      'Bands hold 95 % by the linearised errors of the joint fit; the numbers are in set1/nlsq/rates.csv and its kin.' }
+    })
+  end
+  return mc.report.html { title = 'Joint fit of two-time correlations', sections = sections,
+    subtitle = ('%d data sets'):format(#list), footer = 'mascon ' .. mc.version }
+end
+
+return M
