@@ -1,9 +1,9 @@
 -- programs.lua - the programs of NVIDIA cards that come with mascon: mascon tests/programs.lua PACK [options]
 --
--- Calls every row of the op table in every dtype on a stand-in of a card that launches nothing, which leaves the texts
--- of all programs behind, and compiles them as PTX for capability 7.5, which every later card takes. PTX says version
--- 8.0, so that drivers from CUDA 12.0 on load it; `--check` has the assembler take all of it. Needs NVRTC;
--- what was compiled is kept in FOLDER, so that a run goes on where another was cut.
+-- Calls every row of the op table in every dtype, and the passes of XPCS fits, on a stand-in of a card that launches
+-- nothing, which leaves the texts of all programs behind, and compiles them as PTX for capability 7.5, which every later
+-- card takes. PTX says version 8.0, so that drivers from CUDA 12.0 on load it; `--check` has the assembler take all of
+-- it. Needs NVRTC; what was compiled is kept in FOLDER, so that a run goes on where another was cut.
 --
 -- The stand-in is on the loader's path of the first part alone, which this program starts itself (--texts).
 local folder = (arg[0]:match '^(.*)/[^/]*$' or '.')
@@ -19,6 +19,7 @@ local o = mc.args.parse({ ... }, {
     { 'folder', 'string', 'texts and code (beside the program: programs.tmp)', value = 'DIR' },
     { 'check', 'flag', 'assemble the code for capabilities 7.5, 9.0 and 12.0 (ptxas)' },
     { 'texts', 'flag', 'only call what has programs, on the device cuda:0' },
+    { 'passes', 'flag', 'with --texts: those of the passes of XPCS fits alone' },
   },
 })
 
@@ -68,8 +69,29 @@ local function texts()
   end
 end
 
+--- Passes of XPCS fits: every model, kind of scaling, loss and dtype.
+local function passes()
+  local phi, place = { 0, 60 }, require 'workflows.xpcs.device'.place { device = 'cuda:0' }
+  local s = mc.xpcs.generate.simulate { n = 8, dt = 0.1, q = 0.0054, gap = 2e6, phi = phi, contrast = 0.3, offset = 1,
+    physics = { 400, -0.3, 5, 3e-3, -0.2, 1e-4, -6 }, sigma = 0.01, seed = 3, first = 1 }
+  local kd, ks = mc.xpcs.model.constants { q = 0.0054, gap = 2e6, dt = 0.1 }
+  for _, dtype in ipairs { 'f64', 'f32' } do
+    local data = mc.xpcs.data.of { c2 = s.c2, phi = phi, t = s.t, q = 0.0054, dt = 0.1, gap = 2e6,
+      mode = 'laminar_flow', dtype = dtype }
+    for _, physics in ipairs { { 500, -0.25, 6, 2.5e-3, -0.25, 2e-4, -4 }, { 500, -0.25, 6 } } do
+      for _, kind in ipairs { 'common', 'fixed', 'each' } do
+        for _, loss in ipairs { 'linear', 'soft_l1' } do
+          mc.xpcs.pass.run(data, { physics = physics, contrast = { 0.3, 0.3 }, offset = { 1, 1 }, sigma = { 0.1, 0.1 },
+            kd = kd, ks = ks, t = data.t, loss = loss, f_scale = 1.5, device = place }, kind)
+        end
+      end
+    end
+  end
+end
+
 if o.texts then
-  texts()
+  passes()
+  if not o.passes then texts() end
   os.exit(0)
 end
 

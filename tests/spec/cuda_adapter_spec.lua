@@ -268,6 +268,38 @@ print(pcall(function() return ("%.12g"):format(f(x):item()), mc.sort(x, 1)[1]:it
   end)
 end)
 
+describe('the programs that are packed', function()
+  try('hold those of every pass of an XPCS fit', function()
+    local at = process.folder()
+    --- Files of the texts of passes.
+    local function passes()
+      local out, n = {}, 0
+      for file in process.shell(("grep -l mcu_tt_ '%s'/*.cu"):format(at)).text:gmatch '[^\n]+' do
+        out[file], n = true, n + 1
+      end
+      return out, n
+    end
+    local r = process.shell(("%s MASCON_CACHE=off timeout 100 '%s' '%s/programs.lua' x --texts --passes"):format(
+      standin.environment { DRY = 1, KEEP = 1, CACHE = at }, host.program or arg[-1], support.folder))
+    assert.equal(0, r.status, r.text)
+    local packed, count = passes()
+    r = process.shell(("MASCON_CACHE=off MASCON_PROGRAMS=off %s timeout 100 '%s' -e '%s'"):format(
+      standin.environment { KEEP = 1, CACHE = at }, host.program or arg[-1], [[
+local mc = require "mascon"
+local data = mc.xpcs.data.of(mc.xpcs.generate.set "A")
+for _, o in ipairs { {}, { loss = "soft_l1" }, { mode = "static" }, { scaling = "individual" } } do
+  o.sigma, o.device, o.max_nfev = 0.004, "cuda:0", 2
+  print(mc.xpcs.fit(data, o).device)
+end]]))
+    assert.equal(('cuda:0\n'):rep(4), r.text)
+    local all, now = passes()
+    for file in pairs(all) do assert.is_true(packed[file], file .. ' is not packed') end
+    assert.equal(count, now)
+    assert.is_true(count >= 16, count .. ' programs')
+    process.remove(at)
+  end)
+end)
+
 describe('products of cuBLASLt', function()
   local TEXT = [[
 local mc = require "mascon"
