@@ -36,6 +36,22 @@ describe('help.show', function()
     assert.matches('there is no documentation for a function', help.show(function() end))
   end)
 
+  it('gives types that docstrings name, and their methods', function()
+    local text = help.show 'mascon.Fit'
+    assert.matches('^mascon%.Fit\n', text)
+    assert.matches('Objects of this type come from: [%w_., ]*mc%.optim%.curve_fit', text)
+    assert.matches('Methods: [%w_, ]*set_covariance', text)
+    text = help.show 'mascon.xpcs.Data'
+    assert.matches('n: integer times', text)
+    assert.matches('mc%.xpcs%.data%.of', text)
+    assert.matches('^Axes:line%(x, y, opts%)\n.*NaN breaks it', help.show 'Axes:line')
+    assert.matches('come from: Figure:axes', help.show 'mascon.plot.Axes')
+    assert.equal(help.show 'mascon.plot.Axes', help.show 'mc.plot.Axes')
+    assert.matches('^Axes:set%(opts%)\n', help.show 'Axes:set')
+    assert.matches('Axes:line ', help.apropos 'Axes:line')
+    assert.matches('mascon%.xpcs%.Data ', help.apropos 'mascon.xpcs.Data')
+  end)
+
   it('offers the nearest name for a misspelt one', function()
     assert.matches('nothing is called hypto; did you mean hypot', help.show 'hypto')
   end)

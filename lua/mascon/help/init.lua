@@ -11,6 +11,7 @@ local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local file = require 'mascon.base.file'
 local workflow = require 'mascon.base.workflow'
+local classes = require 'mascon.help.classes'
 
 local M = {}
 
@@ -367,6 +368,23 @@ function M.entries()
   return list
 end
 
+local types, types_of -- the list, and the entries it was made with
+--- Types that docstrings name, and their methods: mascon.plot.Axes, Axes:line.
+local function type_entries()
+  local entries = M.entries()
+  if types_of ~= entries then types, types_of = classes.list(entries, comment_above), entries end
+  return types
+end
+
+--- The type, or the method of one, of a name: mascon.Fit, mc.plot.Axes, Axes:line.
+local function find_type(name)
+  if not name:find '%u' then return nil end
+  local wanted = name:gsub('^mc(%.)', 'mascon%1')
+  for _, e in ipairs(type_entries()) do
+    if e.name == wanted or e.kind == 'class' and e.name:match '[^.]*$' == wanted then return e end
+  end
+end
+
 -- ---------------------------------------------------------------- as text
 
 --- Name with its arguments, as it is called.
@@ -429,6 +447,8 @@ end
 
 local function find(text)
   local name = text:gsub('^%s+', ''):gsub('%s+$', ''):gsub('%(.*$', '')
+  local own = name:find '^%u[%w_]*:' and find_type(name) -- before the method of a tensor
+  if own then return own end
   local method = name:match '^[%a_][%w_]*:([%a_][%w_]*)$'
   local wanted = { name, 'mc.' .. name, 'x:' .. (method or name) }
   local bare = name:match '^[%a_][%w_]*%.(.+)$' -- the library under another local name
@@ -436,6 +456,8 @@ local function find(text)
   for _, w in ipairs(wanted) do
     for _, e in ipairs(M.entries()) do if e.name == w then return e end end
   end
+  local one = find_type(name)
+  if one then return one end
   for _, e in ipairs(M.entries()) do if e.name:match '[^.:]*$' == name then return e end end
   return nil, name
 end
@@ -490,7 +512,9 @@ end
 function M.apropos(text)
   check.arg('help.apropos', 'text', text, 'string', 3)
   local want, out = text:lower(), {}
-  for _, e in ipairs(M.entries()) do
+  local list = { unpack(M.entries()) }
+  for _, e in ipairs(type_entries()) do list[#list + 1] = e end
+  for _, e in ipairs(list) do
     local all_text = e.name .. '\n' .. table.concat(e.text or {}, '\n')
     if all_text:lower():find(want, 1, true) then
       out[#out + 1] = ('%-28s %s'):format(e.name, e.text and e.text[1] or '')
