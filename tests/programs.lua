@@ -1,9 +1,9 @@
 -- programs.lua - the programs of NVIDIA cards that come with mascon: mascon tests/programs.lua PACK [options]
 --
 -- Calls every row of the op table in every dtype, and the passes of XPCS fits, on a stand-in of a card that launches
--- nothing, which leaves the texts of all programs behind, and compiles them as PTX for capability 7.5, which later cards
--- take too. PTX says version 8.0, so that drivers from CUDA 12.0 on load it; `--check` has the assembler take all of
--- it. Needs NVRTC; what was compiled is kept in FOLDER, so that a run goes on where another was cut.
+-- nothing, which leaves the texts of all programs behind, and compiles them as PTX for capability 7.5, which later
+-- cards take too. PTX says version 8.0, so that drivers from CUDA 12.0 on load it; `--check` has the assembler take all
+-- of it. Needs NVRTC; what was compiled is kept in FOLDER, so that a run goes on where another was cut.
 --
 -- The stand-in is on the loader's path of the first part alone, which this program starts itself (--texts).
 local folder = (arg[0]:match '^(.*)/[^/]*$' or '.')
