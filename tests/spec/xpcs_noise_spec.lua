@@ -211,6 +211,58 @@ describe('noise of pairs that share a frame, in a joint fit', function()
   end)
 end)
 
+describe('a posterior beside correlated noise', function()
+  it('is not advised, and says in all places by how much it is too narrow', function()
+    local data = speckle(1, 4000)
+    local r = xpcs.fit(data, { scaling = 'averaged' })
+    assert.is_true(r.noise.correlated)
+    assert.matches('lie on a curved ridge', words(r))
+    assert.is_nil(words(r):find('--method', 1, true), words(r))
+    local s = xpcs.posterior.run(r, { draws = 50, warmup = 50, chains = 2 })
+    local at = {}
+    for k, name in ipairs(r.names) do at[name] = k end
+    local size = 0
+    for name, factor in pairs(s.too_narrow) do
+      size = size + 1
+      assert.is_true(math.abs(factor - math.sqrt(r.spectrum.rise[at[name]])) < 1e-12)
+    end
+    assert.is_true(size == #r.names and s.too_narrow.D0 > 1.5)
+    local files = xpcs.posterior_files
+    local sentence = 'takes the noise as independent'
+    assert.is_truthy(table.concat(files.warnings(s), '\n'):find(sentence, 1, true))
+    assert.matches(('sd too small by.*D0 %.2g'):format(s.too_narrow.D0), files.text(s))
+    local t = files.tables(s)
+    assert.is_true(math.abs(t.parameters.D0.sd_too_small_by / s.too_narrow.D0 - 1) < 1e-12)
+    local folder = os.tmpname()
+    os.remove(folder)
+    assert(mc.file.make_folder(folder))
+    local list, figures = files.write(folder, s)
+    local p = mc.load(folder .. '/parameters.json')
+    assert.is_true(math.abs(p.parameters.D0.sd_too_small_by / s.too_narrow.D0 - 1) < 1e-9)
+    assert.is_truthy(table.concat(p.warnings, '\n'):find(sentence, 1, true))
+    local page = xpcs.report.page(r, data, { posterior = { result = s, figures = figures } })
+    assert.is_truthy(page:find('sd too small by', 1, true))
+    assert.is_true(select(2, page:gsub(sentence, '')) >= 1)
+    for _, name in ipairs(list) do os.remove(folder .. '/' .. name) end
+    os.remove(folder)
+  end)
+
+  it('says so without a factor where the errors of the fit are those of independent noise', function()
+    local r = xpcs.fit(speckle(1, 4000), { fixed = FIXED, sigma = 0.001 })
+    local s = xpcs.posterior.run(r, { draws = 20, warmup = 20, chains = 2 })
+    assert.same({}, s.too_narrow)
+    assert.matches('takes the noise as independent', table.concat(xpcs.posterior_files.warnings(s), '\n'))
+  end)
+
+  it('says nothing of independent noise', function()
+    local r = xpcs.fit(independent(1), { fixed = FIXED, sigma = 0.01 })
+    local s = xpcs.posterior.run(r, { draws = 20, warmup = 20, chains = 2 })
+    assert.is_nil(s.too_narrow)
+    assert.is_nil(table.concat(xpcs.posterior_files.warnings(s), '\n'):find('independent', 1, true))
+    assert.is_nil(xpcs.posterior_files.text(s):find('too small', 1, true))
+  end)
+end)
+
 describe('angles that scatter differently', function()
   local function made(sigmas)
     local list, t = {}, nil

@@ -465,6 +465,7 @@ function M.sentences(r)
       local name = s:match '^(%S+) ended at its' or s:match '^(%S+) is known only'
       local again = said[s] or common[name] or s == NOT_SHARED
         or s:find '^These are correlated' or s:find '^The data determine all'
+        or r.noise and one.noise and one.noise.factor and s:find '^Residuals of pairs'
       if not again then out[#out + 1] = ('Data set %d: %s'):format(i, s) end
     end
   end

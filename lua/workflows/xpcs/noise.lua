@@ -235,6 +235,26 @@ end
 
 local function text(v) return ('%.4g'):format(v) end
 
+--- By how much the standard deviations of a posterior, which takes the noise as independent, are too small beside the
+--- errors of the fit.
+---@param r table result of fit
+---@return table<string, number>|nil factors by name, empty where they are not known; nil: noise is not correlated
+---@return string|nil sentence
+function M.too_narrow(r)
+  local a = r.noise
+  if not a or not a.correlated then return nil end
+  local factors, list = {}, {}
+  for k, name in ipairs(a.factor and r.names or {}) do
+    if r.errors[name] < math.huge then
+      factors[name] = math.sqrt(r.spectrum.rise[k])
+      list[#list + 1] = ('%s %.2g'):format(name, factors[name])
+    end
+  end
+  return factors, 'residuals of pairs that share a frame are correlated, and the posterior takes the noise as '
+    .. 'independent: its sd and intervals are too narrow' .. (list[1] and ', by these factors beside the standard '
+    .. 'errors of the fit: ' .. table.concat(list, ', ') .. '; take the errors and profiles of the fit' or '')
+end
+
 --- What it means, in sentences.
 ---@param r table result with noise
 ---@return string[]
@@ -244,7 +264,8 @@ function M.sentences(r)
     out[1] = ('Residuals of pairs that share a frame are correlated (by %.0f standard deviations of independent '
       .. 'noise), as those of speckle are, or of what the model misses. '):format(a.z) .. (a.factor
       and ('Standard errors are those of correlated noise, up to %.2g times those of independent noise, and may still '
-        .. 'be too small by a third; posteriors take it as independent.'):format(a.factor)
+        .. 'be too small by a third%s.'):format(a.factor, not (r.joint or r.mode == 'own model')
+        and '; a posterior takes it as independent, and its intervals are too narrow by as much' or '')
       or 'Standard errors take them as independent and are too small.')
   end
   if a and a.unequal then

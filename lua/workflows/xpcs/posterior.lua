@@ -7,6 +7,7 @@ local mc = require 'mascon'
 local clock = require 'mascon.base.clock'
 local check = require 'mascon.core.check'
 local coordinates = require 'workflows.xpcs.coordinates'
+local correlations = require 'workflows.xpcs.noise'
 local parameters = require 'workflows.xpcs.parameters'
 local pass = require 'workflows.xpcs.pass'
 local problem = require 'workflows.xpcs.problem'
@@ -197,7 +198,8 @@ end
 ---  goes
 ---  on to the same bits · every 20 s · keep true: Ctrl-C ends the run with the draws so far;
 ---  one that comes after the last draw is told in stopped_late
----@return mascon.sample.Result with names, priors, seed, seconds, gradients_per_second, warnings_of_run
+---@return mascon.sample.Result with names, priors, seed, seconds, gradients_per_second, warnings_of_run,
+---  too_narrow (nil, or where residuals of the fit show correlated noise, by name: the factor by which sd is too small)
 --- Source: mc.sample.nuts; the prior of the noise is 1 / noise.
 function M.run(r, opts)
   local o = check.opts('xpcs.posterior', opts, OPTS, 3)
@@ -254,6 +256,9 @@ function M.run(r, opts)
     if o.prior == 'nlsq' then
       table.insert(warnings, 'priors around the fit count the data twice; intervals come out too narrow')
     end
+    local narrow
+    out.too_narrow, narrow = correlations.too_narrow(r)
+    warnings[#warnings + 1] = narrow
     renamed(out, to, names)
     out.seed, out.units = o.seed, {}
     for _, one in ipairs(r.parameters) do out.units[one.name] = one.unit ~= '' and one.unit or nil end

@@ -84,6 +84,7 @@ function M.tables(s)
   for i, name in ipairs(t.labels) do
     local row = {}
     for _, c in ipairs(t.columns) do row[c] = finite(t[c][i]:item()) end
+    row.sd_too_small_by = s.too_narrow and s.too_narrow[name]
     list[name] = row
   end
   local stats = s.sample_stats
@@ -142,10 +143,11 @@ function M.write(dir, s, shards)
   mc.save(dir .. '/diagnostics.json', t)
   local values = {}
   for name, row in pairs(t.parameters) do
-    values[name] = { value = row.mean, uncertainty = row.sd, median = row.median, q5 = row.q5, q95 = row.q95 }
+    values[name] = { value = row.mean, uncertainty = row.sd, median = row.median, q5 = row.q5, q95 = row.q95,
+      sd_too_small_by = row.sd_too_small_by }
   end
   mc.save(dir .. '/parameters.json', { timestamp = clock.stamp(), analysis_mode = s.fit.mode,
-    parameters = values, phase_convention = s.fit.geometry.convention, prior = s.priors })
+    parameters = values, phase_convention = s.fit.geometry.convention, prior = s.priors, warnings = t.warnings })
   if shards then
     local list = mc.json.array {}
     for k, h in ipairs(shards.shards) do
@@ -167,7 +169,11 @@ end
 
 --- The table of a posterior for a terminal.
 function M.text(s)
-  local lines = { tostring(s.table) }
+  local lines, narrow = { tostring(s.table) }, {}
+  for _, name in ipairs(s.names) do
+    if s.too_narrow and s.too_narrow[name] then narrow[#narrow + 1] = ('%s %.2g'):format(name, s.too_narrow[name]) end
+  end
+  if narrow[1] then lines[2] = 'sd too small by (correlated noise): ' .. table.concat(narrow, ', ') end
   lines[#lines + 1] = ('%s of %s, %d gradients in %.3g s (%.3g per s); prior %s'):format(
     text.count(s.sample_stats.lp.shape[1], 'chain'), text.count(s.sample_stats.lp.shape[2], 'draw'), s.gradients,
     s.seconds, s.gradients_per_second, s.priors)

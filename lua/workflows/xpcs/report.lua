@@ -326,12 +326,15 @@ function M.page(r, data, info)
       local function at(c, digits) return shown(t[c][i]:item(), digits) end
       lines[i] = { name, at('mean', 6), at('sd', 3), at('q5', 5), at('median', 5), at('q95', 5), at('rhat', 4),
         at('ess_bulk', 4) }
+      if s.too_narrow then table.insert(lines[i], 4, shown(s.too_narrow[name], 2)) end
     end
+    local columns = { 'parameter', 'mean', 'sd', '5 %', 'median', '95 %', 'R-hat', 'ESS' }
+    if s.too_narrow then table.insert(columns, 4, 'sd too small by') end
     local words = require('workflows.xpcs.posterior_files').warnings(s)
     local drawings = {}
     for i, f in ipairs(info.posterior.figures) do drawings[i] = f[2] end
-    table.insert(sections, { heading = 'Posterior', table = { header = { 'parameter', 'mean', 'sd', '5 %', 'median',
-      '95 %', 'R-hat', 'ESS' }, rows = lines }, paragraphs = words, figures = drawings })
+    table.insert(sections, { heading = 'Posterior', table = { header = columns, rows = lines }, paragraphs = words,
+      figures = drawings })
   end
   local corr = {}
   for i, name in ipairs(r.names) do

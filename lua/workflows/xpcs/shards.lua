@@ -7,6 +7,7 @@
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local tensor = require 'mascon.core.tensor'
+local noise = require 'workflows.xpcs.noise'
 local posterior = require 'workflows.xpcs.posterior'
 local error = check.error
 local M = {}
@@ -137,6 +138,7 @@ function M.run(r, opts)
     table.insert(warnings, ('only %d of %d shards are used; 90 %% are needed for a result to be trusted'):format(#kept,
       #list))
   end
+  warnings[#warnings + 1] = select(2, noise.too_narrow(r))
   out.mean, out.sd, out.covariance = combined(kept)
   return out
 end

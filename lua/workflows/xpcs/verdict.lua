@@ -433,7 +433,8 @@ function M.of(r)
         say('%s, %s and %s lie on a curved ridge: their standard errors hold the truth less often than they say, and '
           .. 'the true interval is not symmetric; %s.', three[1], three[2], three[3], r.joint
           and 'fit a data set alone with --profile 0.95 to see it'
-          or 'use profile intervals (--profile 0.95) or the posterior (--method both)')
+          or 'use profile intervals (--profile 0.95)' .. (r.noise and r.noise.correlated and ''
+          or ' or the posterior (--method both)'))
       end
     end
   end
