@@ -91,6 +91,27 @@ describe('xpcs.own', function()
     near(a.values.D0, b.p.D, 1e-4 * a.errors.D0)
   end)
 
+  it('gives g1 the q, the time step and the gap of the data', function()
+    local seen
+    local function g1(p, t1, t2, _, about)
+      seen = about
+      return mc.exp(-about.q ^ 2 / 2 * p.D * (t2 - t1))
+    end
+    local b = { D = { 100, 1e5 } }
+    local r = xpcs.own.fit(d, g1, { p0 = { D = 900 }, bounds = b, sigma = 0.004 })
+    assert.same({ q = 0.012, dt = 0.5, gap = 2e6 }, { q = seen.q, dt = seen.dt, gap = seen.gap })
+    local by_hand = xpcs.own.fit(d, function(p, t1, t2) return mc.exp(-kd * p.D * (t2 - t1)) end,
+      { p0 = { D = 900 }, bounds = b, sigma = 0.004 })
+    assert.equal(by_hand.p.D, r.p.D)
+    local file = xpcs.model_file.fit(d, { g1 = g1, p0 = { D = 900 }, bounds = b }, { sigma = 0.004, q = 0.024,
+      scaling = 'averaged' })
+    assert.is_true(math.abs(file.values.D * 4 / r.p.D - 1) < 1e-3) -- q of the option comes first
+    assert.equal(0.024, file.geometry.q)
+    local ok, why = pcall(xpcs.own.fit, d, function(p, t1, t2, _, a) return mc.exp(-a.Q * p.D * (t2 - t1)) end,
+      { p0 = { D = 900 } })
+    assert.is_true(not ok and why:find('there is no Q (did you mean q?)', 1, true) ~= nil, tostring(why))
+  end)
+
   it('gives the same bits for any blocks', function()
     local o = { p0 = { D0 = 2500, alpha = -0.3 }, sigma = 0.004 }
     local first

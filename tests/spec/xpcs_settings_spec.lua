@@ -116,7 +116,7 @@ describe('a configuration of a joint fit or of a model of its own', function()
       'plotting.save_plots=true' },
     model = { 'optimization.streaming.enable_checkpoints=true', 'optimization.nlsq.trust_region_scale=0.5',
       'optimization.nlsq.anti_degeneracy.shear_weighting.enable=true', 'performance.computation.device=cpu',
-      'initial_parameters.values=[2000, -0.3, 300]', 'analyzer_parameters.geometry.stator_rotor_gap=2e6',
+      'initial_parameters.values=[2000, -0.3, 300]', 'analyzer_parameters.phase_convention=qL/2',
       'parameter_space.bounds=[{name: D0, min: 1, max: 2}, {name: offset, min: 0.9, max: 1.1}]' },
   }
   for kind, list in pairs(NOTED) do

@@ -147,7 +147,7 @@ function M.fit(data, model, o)
   local ok, f = pcall(own.fit, data, model.g1, { p0 = p0, bounds = bounds, fixed = next(fixed) and fixed or nil,
     tied = model.tied,
     scaling = scaling, sigma = o.sigma, loss = o.loss, f_scale = o.f_scale, ftol = o.ftol, xtol = o.xtol,
-    gtol = o.gtol, max_nfev = o.max_nfev })
+    gtol = o.gtol, max_nfev = o.max_nfev, q = o.q, dt = o.dt, gap = o.gap })
   if not ok then error(hinted(f), 0) end
   local contrast, offset, sigma = {}, {}, {}
   local given = o.sigma or data.sigma or 0.01
@@ -190,7 +190,8 @@ function M.fit(data, model, o)
     warnings = {},
     checks = { errors = {}, warnings = {}, remarks = {} }, point = { x = f.x:totable() },
     theory = f.theory, contrasts = f.contrasts, noise = f.noise,
-    geometry = { q = data.q, dt = data.dt, gap = data.gap or 2e6, convention = 'own model' }, fit = f, data = data }
+    geometry = { q = o.q or data.q, dt = o.dt or data.dt, gap = o.gap or data.gap or 2e6, convention = 'own model' },
+    fit = f, data = data }
   r.points_per_second = r.nfev * data.points / math.max(r.seconds, 1e-9)
   warn(r, model)
   verdict.judge(r, verdict.plain(r, f.note))

@@ -19,6 +19,7 @@ local OPTS = {
   loss = { 'linear', loss.NAMES }, f_scale = { 1, 'number > 0' },
   ftol = { 1e-10, 'number > 0' }, xtol = { 1e-10, 'number > 0' }, gtol = { 1e-10, 'number > 0' },
   max_nfev = { nil, 'integer >= 1' },
+  q = { nil, 'number > 0' }, dt = { nil, 'number > 0' }, gap = { nil, 'number > 0' },
 }
 
 local T, G = data_of.TILE, data_of.GROUP
@@ -101,9 +102,9 @@ local function points(data, block, sigma)
 end
 
 --- g1^2 of angle f at times t1 and t2 (f64, one shape, t1 <= t2 or the other way round).
-local function squared(g1, data, p, f, t1, t2)
+local function squared(g1, about, data, p, f, t1, t2)
   local first, last = mc.minimum(t1, t2):reshape(-1), mc.maximum(t1, t2):reshape(-1)
-  local g = trial.call(g1, p, first, last, mc.full({ first:numel() }, data.phi[f]))
+  local g = trial.call(g1, p, first, last, mc.full({ first:numel() }, data.phi[f]), about)
   return (g * g):reshape(t1.shape)
 end
 
@@ -131,7 +132,7 @@ local function scaling_of(p, what, f) return p[what] or p[('%s_%d'):format(what,
 
 --- What noise.of takes of a fit.
 ---@return mascon.xpcs.Fitted
-local function fitted(fit, data, g1, o, sigma)
+local function fitted(fit, data, g1, about, o, sigma)
   local contrast, offset, tied = {}, {}, o.tied or {}
   for f = 1, data.F do contrast[f], offset[f] = scaling_of(fit.p, 'contrast', f), scaling_of(fit.p, 'offset', f) end
   local places = {} -- of the free numbers that may move g1
@@ -147,7 +148,7 @@ local function fitted(fit, data, g1, o, sigma)
   return { data = data, loss = o.loss, sigma = sigma, given_sigma = sigma, contrast = contrast, offset = offset,
     curve = function(f, k)
       local t1, t2 = times_of(data, nil, nil, k)
-      local function g2(x) return squared(g1, data, named(fit, tied, x), f, t1, t2) end
+      local function g2(x) return squared(g1, about, data, named(fit, tied, x), f, t1, t2) end
       local columns = {}
       for c, a in ipairs(places) do
         local _, slope = along(g2, a)
@@ -193,15 +194,16 @@ end
 --- Fits C2 = offset + contrast g1^2 with a g1 of the user's.
 ---
 ---@param data mascon.xpcs.Data in memory or streamed
----@param g1 fun(p: table, t1: mc.tensor, t2: mc.tensor, phi: mc.tensor): mc.tensor values for t1 <= t2 (s) and phi
----  (deg),
----  tensors of equal length; p holds the parameters by name. Only functions of mc on them, no value may be asked for
+---@param g1 fun(p: table, t1: mc.tensor, t2: mc.tensor, phi: mc.tensor, about: table): mc.tensor values for t1 <= t2
+---  (s) and phi (deg), tensors of equal length; p holds the parameters by name, about q (1/A), dt (s) and gap (A).
+---  Only functions of mc on them, no value may be asked for
 ---@param opts table p0 { name = start } of g1's parameters; contrast and offset start at quantiles of the data ·
 ---  bounds
 ---  { name = { low, high } } (contrast 0 to 1, offset 0.5 to 1.5) · fixed { name = value } · tied { name =
 ---  function(p) } ·
 ---  scaling 'averaged' or 'individual' (contrast_1, ...) · sigma (number, or list per angle; 0.01) · absolute_sigma
----  (true when sigma is given) · loss · f_scale · ftol, xtol, gtol 1e-10 · max_nfev
+---  (true when sigma is given) · loss · f_scale · ftol, xtol, gtol 1e-10 · max_nfev ·
+---  q, dt, gap (those of the data; gap 2e6)
 ---@return mascon.Fit as mc.optim.curve_fit gives it: p, stderr, covariance, chi2, report(), profile(name), ...
 ---  Under the linear loss errors are those of correlated noise where residuals show it (noise: what they tell;
 ---  contrasts: whether the scaling holds for every angle). theory(f, first, last, k): g1^2 of rows of angle f, of
@@ -216,7 +218,8 @@ function M.fit(data, g1, opts)
   local sigma, absolute = sigmas(data, o)
   local p0, bounds, F = {}, {}, data.F
   not_scaling(o)
-  trial.first(g1, starting(o), data)
+  local about = { q = o.q or data.q, dt = o.dt or data.dt, gap = o.gap or data.gap or 2e6 }
+  trial.first(g1, starting(o), data, about)
   for name, v in pairs(o.p0 or {}) do p0[name] = v end
   for name, b in pairs(o.bounds or {}) do bounds[name] = b end
   local contrast, offset = data.start_contrast, data.start_offset
@@ -255,7 +258,7 @@ function M.fit(data, g1, opts)
     return sum
   end
   local function model(x, p)
-    local g = trial.call(g1, p, x[1], x[2], x[3])
+    local g = trial.call(g1, p, x[1], x[2], x[3], about)
     return value(p, 'offset', x[4]) + value(p, 'contrast', x[4]) * g * g
   end
   data.block_values = data.block_values or 2 ^ 20
@@ -275,9 +278,9 @@ function M.fit(data, g1, opts)
     max_nfev = o.max_nfev, jac = 'forward' })
   function fit.theory(f, first, last, k)
     local t1, t2 = times_of(data, first, last, k)
-    return squared(g1, data, fit.p, f, t1, t2)
+    return squared(g1, about, data, fit.p, f, t1, t2)
   end
-  look(fit, data, o, fitted(fit, data, g1, o, sigma))
+  look(fit, data, o, fitted(fit, data, g1, about, o, sigma))
   return fit
 end
 

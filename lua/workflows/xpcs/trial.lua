@@ -26,7 +26,8 @@ local function sorted(p)
 end
 
 --- The same values, to be read; a name that is none of them raises with the nearest one.
-local function guarded(p)
+---@param is? string what a name is called in that error
+local function guarded(p, is, has)
   local out = {}
   for name, v in pairs(p) do out[name] = v end
   return setmetatable({}, {
@@ -34,8 +35,8 @@ local function guarded(p)
       if out[name] ~= nil then return out[name] end
       local names = sorted(p)
       local near = type(name) == 'string' and check.nearest(name, names)
-      raise(('there is no parameter %s%s; the model has %s'):format(tostring(name), near
-        and (' (did you mean %s?)'):format(near) or '', table.concat(names, ', ')), 2)
+      raise(('there is no %s%s%s; %s %s'):format(is or 'parameter ', tostring(name), near
+        and (' (did you mean %s?)'):format(near) or '', has or 'the model has', table.concat(names, ', ')), 2)
     end,
     __newindex = function(_, name)
       raise(('p.%s is assigned, and the parameters are the fit\'s; use a local of another name'):format(tostring(name)),
@@ -77,8 +78,9 @@ end
 --- What g1 returns. Its errors name the file of the model and the line.
 ---@param g1 function
 ---@param p table parameters by name
-function M.call(g1, p, t1, t2, phi)
-  local ok, g = pcall(g1, guarded(p), t1, t2, phi)
+---@param about table q (1/A), dt (s), gap (A) of the data
+function M.call(g1, p, t1, t2, phi, about)
+  local ok, g = pcall(g1, guarded(p), t1, t2, phi, guarded(about, '', 'the fifth argument of g1 has'))
   if ok then return g end
   local path, lines, short = place(g1)
   if check.stopped(g) then error(g, 0) end
@@ -101,7 +103,8 @@ end
 ---@param g1 function
 ---@param p table starting values by name
 ---@param data mascon.xpcs.Data
-function M.first(g1, p, data)
+---@param about table q, dt, gap
+function M.first(g1, p, data, about)
   mc.scope(function()
     local n = data.n
     local a, b, step = {}, {}, math.max(1, math.floor((n - 1) / MOST))
@@ -109,7 +112,7 @@ function M.first(g1, p, data)
     for k = 2, n - 1, step do a[#a + 1], b[#b + 1] = k, n end
     local t1, t2 = mc.take(data.t, mc.tensor(a):to 'i64', 1), mc.take(data.t, mc.tensor(b):to 'i64', 1)
     local m = #a
-    local g = M.call(g1, p, t1, t2, mc.full({ m }, data.phi[1]))
+    local g = M.call(g1, p, t1, t2, mc.full({ m }, data.phi[1]), about)
     local path, lines = place(g1)
     local function wrong(what, ...) error(('xpcs: the model %s:%s: '):format(path, lines) .. what:format(...), 0) end
     if not mc.is_tensor(g) then
