@@ -137,7 +137,9 @@ describe('sigma and mask per point', function()
       'not positive and finite')
     refused(function() xpcs.open(path, { mask = mc.zeros { n, n } }) end, 'leave no point')
     refused(function() xpcs.open(path, { mask = mc.ones { n, 3 } }) end, 'mask is',
-      ('where n is %d (frames of the file)'):format(n))
+      ('give [%d, %d] for all angles'):format(n, n))
+    refused(function() xpcs.open(path, { mask = mc.ones { n, 3 }, end_frame = n - 1 }) end,
+      ('where n is %d (frames of the file) or %d (frames that are kept)'):format(n, n - 1))
     local other = saved('t.npz', { other = sigma, more = sigma })
     refused(function() xpcs.open(path, { sigma = other }) end, 'holds no array', 'FILE:NAME')
   end)

@@ -64,7 +64,7 @@ end
 local function text(v) return ('%.4g'):format(v) end
 
 local function with_error(v)
-  return text(v.value) .. (v.error and v.error < math.huge and (' +- %.2g'):format(v.error) or ' (not determined)')
+  return text(v.value) .. (v.error and v.error < math.huge and (' +- %.3g'):format(v.error) or ' (not determined)')
 end
 
 --- File and q that fit a set alone.

@@ -77,8 +77,11 @@ local function fits(self, what, x)
     local kept = self.n + self.drop
     if kept ~= self.N then sizes[#sizes + 1] = ('%d (frames that are kept)'):format(kept) end
     if self.drop > 0 then sizes[#sizes + 1] = ('%d (times of the fit, without the first)'):format(self.n) end
-    error(('xpcs: %s is %s[%s]; give [n, n] for all angles or [%d, n, n], where n is %s'):format(what, x.dtype,
-      table.concat(shape, ', '), self.count, table.concat(sizes, ' or ')), 5)
+    local several = #sizes > 1
+    local size = several and 'n' or tostring(self.N)
+    error(('xpcs: %s is %s[%s]; give [%s, %s] for all angles or [%d, %s, %s]%s'):format(what, x.dtype,
+      table.concat(shape, ', '), size, size, self.count, size, size, several and ', where n is '
+      .. table.concat(sizes, ' or ') or ''), 5)
   end
 end
 

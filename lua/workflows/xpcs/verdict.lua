@@ -270,9 +270,9 @@ local function tell_rates(r, out, say)
         table.insert(out.weak, rate.scale)
         say('The data determine %s, not its parts: it is %s +- %s %s at %s s (report.html and rates.csv: all times), '
           .. 'while %s is %s%s. Where a power law alone is expected, hold the constant part: --fixed %s=0.', best.said,
-          text(best.value), ('%.2g'):format(best.error), best.unit, text(best.t), rate.scale, text(scale.value),
+          text(best.value), ('%.3g'):format(best.error), best.unit, text(best.t), rate.scale, text(scale.value),
           scale.at_bound and ', at its lower bound' or scale.error and scale.error < math.huge
-          and (' +- %.2g'):format(scale.error) or ', not determined', rate.shift)
+          and (' +- %.3g'):format(scale.error) or ', not determined', rate.shift)
       end
     end
   end
