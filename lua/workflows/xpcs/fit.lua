@@ -22,6 +22,9 @@ local verdict = require 'workflows.xpcs.verdict'
 local error = check.error
 local M = {}
 
+M.NO_SIGMA = 'no sigma was given: 0.01 is assumed everywhere, errors are scaled by the misfit, and reduced chi2 does '
+  .. 'not test the fit'
+
 local MODES = { 'static', 'laminar_flow', 'static_isotropic' }
 
 M.OPTS = {
@@ -138,12 +141,7 @@ end
 local function start_of_angles(data, o, resolved, warnings)
   local contrast, offset = o.contrast, o.offset
   if not contrast or not offset then
-    local c, f_ = data.start_contrast, data.start_offset
-    if not c then
-      c, f_ = {}, {}
-      local masks = scaling.lags(data.n)
-      for f = 1, data.F do c[f], f_[f] = scaling.start(data:matrix(f), masks) end
-    end
+    local c, f_ = scaling.starts(data)
     contrast, offset = contrast or c, offset or f_
     if resolved == 'constant' and not (o.contrast and o.offset) then
       table.insert(warnings,
@@ -547,9 +545,7 @@ local function describe(p, o, point, status, iterations, seconds, left, whole)
     ('reduced chi2 is %.4g, above %g: the model does not describe the data within sigma'):format(reduced,
     o.reduced_limit)) end
   if p.default_sigma then
-    table.insert(r.warnings,
-      'no sigma was given: 0.01 is assumed everywhere, errors are scaled by the misfit, and reduced chi2 does not '
-      .. 'test the fit')
+    table.insert(r.warnings, M.NO_SIGMA)
   end
   if p.weights then
     local q = problem.new(p)

@@ -5,7 +5,7 @@
 -- units = { name = text } }. own.lua fits; this file reads, translates and judges.
 local clock = require 'mascon.base.clock'
 local check = require 'mascon.core.check'
-local at_bound = require 'workflows.xpcs.fit'.at_bound
+local fit = require 'workflows.xpcs.fit'
 local noise = require 'workflows.xpcs.noise'
 local own = require 'workflows.xpcs.own'
 local parameters = require 'workflows.xpcs.parameters'
@@ -104,8 +104,7 @@ end
 --- Says what is assumed of sigma, and which parameters have no unit.
 local function warn(r, model)
   if r.sigma_is_default then
-    table.insert(r.warnings, 'no sigma was given: 0.01 is assumed everywhere, errors are scaled by the misfit, and '
-      .. 'reduced chi2 does not test the fit')
+    table.insert(r.warnings, fit.NO_SIGMA)
   end
   local unnamed = {}
   for _, name in ipairs(sorted(model.p0)) do
@@ -149,12 +148,6 @@ function M.fit(data, model, o)
     scaling = scaling, sigma = o.sigma, loss = o.loss, f_scale = o.f_scale, ftol = o.ftol, xtol = o.xtol,
     gtol = o.gtol, max_nfev = o.max_nfev, q = o.q, dt = o.dt, gap = o.gap })
   if not ok then error(hinted(f), 0) end
-  local contrast, offset, sigma = {}, {}, {}
-  local given = o.sigma or data.sigma or 0.01
-  for k = 1, data.F do
-    contrast[k], offset[k] = f.p.contrast or f.p['contrast_' .. k], f.p.offset or f.p['offset_' .. k]
-    sigma[k] = type(given) == 'number' and given or given[k]
-  end
   local is_free, names, list, bounds_hit = {}, {}, {}, 0
   for i, name in ipairs(f.free) do is_free[name], names[i] = i, name end
   local order = {}
@@ -168,7 +161,7 @@ function M.fit(data, model, o)
     local of = name:find '^contrast' and parameters.CONTRAST or name:find '^offset' and parameters.OFFSET
     local b = bounds[name] or of and (bounds[name:match '^%l+'] or { of.min, of.max }) or { -math.huge, math.huge }
     local e = is_free[name] and error_of(name, b) or nil
-    local at = e and at_bound(f.p[name], b[1], b[2], e)
+    local at = e and fit.at_bound(f.p[name], b[1], b[2], e)
     if at then bounds_hit = bounds_hit + 1 end
     list[i] = { name = name, unit = model.units and model.units[name] or '', about = '', value = f.p[name],
       error = e, low = b[1], high = b[2], start = p0[name],
@@ -181,8 +174,8 @@ function M.fit(data, model, o)
   local r = { mode = 'own model', scaling = scaling, parameters = list, values = f.p, errors = f.stderr, names = names,
     covariance = cov, correlation = corr, condition = 0 / 0,
     covariance_by = f.noise and f.noise.factor and noise.BY or (o.loss or 'linear') == 'linear' and 'normal matrix'
-      or 'sandwich', contrast = contrast,
-    offset = offset, sigma = sigma, sigma_is_default = not (o.sigma or data.sigma), absolute_sigma = absolute,
+      or 'sandwich', contrast = f.angles.contrast,
+    offset = f.angles.offset, sigma = f.angles.sigma, sigma_is_default = not (o.sigma or data.sigma), absolute_sigma = absolute,
     chi2 = f.chi2, reduced_chi2 = f.reduced_chi2, n_points = f.n, n_parameters = #names, dof = math.max(f.dof, 1),
     cost = f.cost, loss = o.loss or 'linear', f_scale = o.f_scale or 1, counting = 'unique pairs', status = f.status,
     message = f.message, success = f.success, convergence_status = f.success and 'converged' or 'max_iter',

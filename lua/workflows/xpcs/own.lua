@@ -9,6 +9,7 @@ local loss = require 'mascon.optim.fit.least_squares.loss'
 local contrasts = require 'workflows.xpcs.contrasts'
 local data_of = require 'workflows.xpcs.data'
 local noise = require 'workflows.xpcs.noise'
+local scaling = require 'workflows.xpcs.scaling'
 local trial = require 'workflows.xpcs.trial'
 local error = check.error
 local M = {}
@@ -207,7 +208,8 @@ end
 ---@return mascon.Fit as mc.optim.curve_fit gives it: p, stderr, covariance, chi2, report(), profile(name), ...
 ---  Under the linear loss errors are those of correlated noise where residuals show it (noise: what they tell;
 ---  contrasts: whether the scaling holds for every angle). theory(f, first, last, k): g1^2 of rows of angle f, of
----  every k-th time
+---  every k-th time;
+---  angles: contrast, offset and sigma of each
 --- Source: mc.optim.curve_fit, fused.
 ---     local data = mc.xpcs.data.of(mc.xpcs.generate.set 'A')
 ---     local function g1(p, t1, t2) return mc.exp(-p.rate * (t2 - t1)) end
@@ -222,13 +224,7 @@ function M.fit(data, g1, opts)
   trial.first(g1, starting(o), data, about)
   for name, v in pairs(o.p0 or {}) do p0[name] = v end
   for name, b in pairs(o.bounds or {}) do bounds[name] = b end
-  local contrast, offset = data.start_contrast, data.start_offset
-  if not contrast then
-    contrast, offset = {}, {}
-    local scaling = require 'workflows.xpcs.scaling'
-    local masks = scaling.lags(data.n)
-    for f = 1, F do contrast[f], offset[f] = scaling.start(data:matrix(f), masks) end
-  end
+  local contrast, offset = scaling.starts(data)
   local function start(name, list, low, high)
     local all = bounds[name] or { low, high }
     local function one(key, v)
@@ -280,7 +276,9 @@ function M.fit(data, g1, opts)
     local t1, t2 = times_of(data, first, last, k)
     return squared(g1, about, data, fit.p, f, t1, t2)
   end
-  look(fit, data, o, fitted(fit, data, g1, about, o, sigma))
+  local v = fitted(fit, data, g1, about, o, sigma)
+  fit.angles = { contrast = v.contrast, offset = v.offset, sigma = sigma }
+  look(fit, data, o, v)
   return fit
 end
 

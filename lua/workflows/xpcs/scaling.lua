@@ -45,6 +45,16 @@ function M.start(c, masks)
   return clip(percentile(c, masks.short, 0.9, all) - offset, C), offset
 end
 
+--- Contrast and offset of every angle to start from: those that reading the data gave, else of M.start.
+---@param data mascon.xpcs.Data
+---@return number[] contrast, number[] offset
+function M.starts(data)
+  if data.start_contrast then return data.start_contrast, data.start_offset end
+  local contrast, offset, masks = {}, {}, M.lags(data.n)
+  for f = 1, data.F do contrast[f], offset[f] = M.start(data:matrix(f), masks) end
+  return contrast, offset
+end
+
 M.MODES = { 'auto', 'individual', 'constant', 'averaged', 'fourier' }
 
 --- What a mode means for F angles: 'individual', 'constant', 'averaged' or 'fourier', and a note where it is not what
