@@ -77,6 +77,25 @@ describe('xpcs.rates', function()
     assert.is_nil(xpcs.report.rates { mode = 'own model' })
   end)
 
+  it('has the errors of all data in a joint fit, and a curve of each set that does not share', function()
+    local page = require 'workflows.xpcs.joint_report'.page
+    local list = { data_of(), data_of { q = 0.009, seed = 2 } }
+    local r = xpcs.joint.fit(list, { sigma = 0.004, scaling = 'averaged' })
+    local at = {}
+    for a, name in ipairs(r.names) do at[name] = a end
+    for _, one in ipairs(r.fits) do
+      local rate = xpcs.rates.of(one)[1]
+      local t, sum = rate.t[9], 0
+      local g = { D0 = t ^ r.values.alpha, alpha = r.values.D0 * t ^ r.values.alpha * math.log(t), D_offset = 1 }
+      for a, u in pairs(g) do for b, v in pairs(g) do sum = sum + u * v * r.covariance[at[a]][at[b]] end end
+      near(math.sqrt(sum), rate.error[9], 1e-9, 'error')
+    end
+    assert.is_truthy(page(r, list):find('Rates of the fit', 1, true))
+    r = xpcs.joint.fit(list, { sigma = 0.004, scaling = 'averaged', shared = { 'alpha' } })
+    local text = page(r, list)
+    assert.is_truthy(text:find('Rates of data set 1', 1, true) and text:find('Rates of data set 2', 1, true))
+  end)
+
   it('stands in the page and in rates.csv', function()
     local folder = process.folder()
     local text, status = script.run('xpcs', ('simulate --output-dir %s/s --frames 40 --quiet'):format(folder))
