@@ -175,7 +175,8 @@ function M.fit(data, model, o)
     covariance = cov, correlation = corr, condition = 0 / 0,
     covariance_by = f.noise and f.noise.factor and noise.BY or (o.loss or 'linear') == 'linear' and 'normal matrix'
       or 'sandwich', contrast = f.angles.contrast,
-    offset = f.angles.offset, sigma = f.angles.sigma, sigma_is_default = not (o.sigma or data.sigma), absolute_sigma = absolute,
+    offset = f.angles.offset, sigma = f.angles.sigma, sigma_is_default = not (o.sigma or data.sigma),
+    absolute_sigma = absolute,
     chi2 = f.chi2, reduced_chi2 = f.reduced_chi2, n_points = f.n, n_parameters = #names, dof = math.max(f.dof, 1),
     cost = f.cost, loss = o.loss or 'linear', f_scale = o.f_scale or 1, counting = 'unique pairs', status = f.status,
     message = f.message, success = f.success, convergence_status = f.success and 'converged' or 'max_iter',
