@@ -1,6 +1,7 @@
 -- curve_fit_fused_spec.lua - curve_fit in one fused pass: the solution of the factorised way, the same bits for any
 -- blocks and chunks, losses, weights, ties, what falls back; models as text.
 local mc = require 'mascon'
+local fused = require 'mascon.optim.fit.curve_fit.fused'
 
 local function fractions(n, k)
   local x = mc.arange(1, n):to 'f64' * (0.6180339887498949 * k)
@@ -124,5 +125,112 @@ describe('curve_fit, fused', function()
     refused('a * kk; x', '";"', 'place 7')
     refused('a * (kk + x', 'is no expression')
     refused('a * kk + expp(x)', 'expp', 'exp')
+  end)
+end)
+
+describe('curve_fit without a block', function()
+  local N = 70001
+  local x, y = points(N)
+  local large = fused.LARGE
+  setup(function() fused.LARGE = 50000 end)
+  teardown(function()
+    fused.LARGE = large
+    x, y = nil, nil
+  end)
+
+  local function looped(r) return r._data.fused and r._data.fused.loop and true or false end
+
+  it('takes one loop where all is elementwise, with the results of all points at once', function()
+    local z = 0.3 * x
+    local cases = {
+      { decay, x, {} }, { decay, x, { loss = 'cauchy', f_scale = 0.05 } }, { decay, x, { sigma = 0.1 + 0.02 * x } },
+      { decay, x, { sigma = 0.3, absolute_sigma = true } }, { decay, x, { sigma = mc.tensor { 0.3 } } },
+      { decay, x, { bounds = { k = { 0, 1.2 } }, fixed = { c = 0.5 } } },
+      { decay, x, { p0 = { a = 1, k = 1 }, tied = { c = function(p) return 0.2 * p.a end } } },
+      { function(t, p) return p.a * mc.exp(-p.k * t[1]) + p.c * t[2] end, mc.stack({ x, z }, 1), {} },
+      { function(t, p) return p.a * mc.exp(-p.k * t.one) + p.c * t.two end, { one = x, two = z }, {} },
+      { function(t, p) return mc.where(mc.lt(t, 2), p.a + p.k * t, p.c) end, x, {} },
+      { function(t, p) return p.a * t + p.c + p.k end, x, { fixed = { k = 0.5 } } },
+      { 'a * exp(-k * x) + c', x, {} }, { decay, x, { method = 'lm' } }, { decay, x, { method = 'dogbox' } },
+    }
+    for k, case in ipairs(cases) do
+      local o = { block = false }
+      for key, v in pairs(case[3]) do o[key] = v end
+      local a = fit(case[1], case[2], y, o)
+      local b = fit(case[1], case[2], y, case[3])
+      assert.is_false(looped(a))
+      assert.is_true(looped(b), 'case ' .. k)
+      same(a, b, 1e-4)
+      assert.equal(a.derivatives, b.derivatives)
+      assert.is_true(mc.max(mc.abs(a.residuals - b.residuals)):item() < 1e-5)
+    end
+  end)
+
+  it('gives the bits of any block, chunk and number of threads', function()
+    local threads = mc.get_num_threads()
+    local first = fit(decay, x, y)
+    local function chunks()
+      local at = 1
+      return function()
+        if at > N then return nil end
+        local a, b = at, math.min(N, at + 999)
+        at = b + 1
+        return x[{ { a, b } }], y[{ { a, b } }]
+      end
+    end
+    mc.set_num_threads(1)
+    local others = { fit(decay, x, y), fit(decay, x, y, { block = 1 }), fit(decay, x, y, { block = true }),
+      fit(decay, x, y, { block = 10 ^ 6 }), mc.optim.curve_fit(decay, chunks, { p0 = START, ftol = 1e-14,
+        xtol = 1e-12, gtol = 1e-12 }) }
+    mc.set_num_threads(threads)
+    for _, r in ipairs(others) do
+      assert.is_true(looped(r))
+      for _, key in ipairs(r.free) do
+        assert.is_true(first.p[key] == r.p[key] and first.stderr[key] == r.stderr[key])
+      end
+    end
+    assert.is_nil(others[2].residuals)
+  end)
+
+  it('evaluates all points at once where the model looks past a point', function()
+    local table_of_values = mc.exp(-1.3 * x)
+    local models = {
+      function(t, p) return p.a * mc.exp(-p.k * (t - mc.mean(t))) + p.c end,
+      function(t, p) return p.a * mc.exp(-p.k * t * (1 + 1 / t:numel())) + p.c end,
+      function(t, p) return p.a * table_of_values + p.c + 0 * p.k * t end,
+      function(t, p) return p.a * mc.exp(-p.k * mc.flip(t)) + p.c end,
+      function(t, p) return p.a * mc.exp(-p.k * t) + p.c * mc.linspace(0, 1, t:numel()) end,
+      function(t, p) return p.a * mc.exp(-p.k * t) + p.c * mc.cumsum(t) / 1e5 end,
+    }
+    for k, model in ipairs(models) do
+      local a, b = fit(model, x, y, { block = false, max_nfev = 4 }), fit(model, x, y, { max_nfev = 4 })
+      assert.is_false(looped(b), 'model ' .. k)
+      for _, key in ipairs(a.free) do assert.is_true(a.p[key] == b.p[key], 'model ' .. k) end
+    end
+  end)
+
+  it('raises the errors of all points at once', function()
+    local hole = y:copy()
+    hole[3] = 0 / 0
+    local cases = {
+      { decay, x, hole }, { decay, x, y, { sigma = -1 } }, { decay, x, y, { sigma = mc.ones { 3 } } },
+      { function(t, p) return p.a * mc.log(t - 2 * p.k) + p.c end, x, y },
+      { function(t, p) return p.a * mc.ones { 3 } + p.c + p.k end, x, y },
+      { function(t, p)
+        t:add_(1)
+        return p.a * t + p.k + p.c
+      end, x:copy(), y },
+      { function() error('mine', 0) end, x, y },
+    }
+    for k, case in ipairs(cases) do
+      local function why(block)
+        local o = { block = block }
+        for key, v in pairs(case[4] or {}) do o[key] = v end
+        local ok, text = pcall(fit, case[1], case[2], case[3], o)
+        assert.is_false(ok, 'case ' .. k)
+        return tostring(text)
+      end
+      assert.equal(why(false), why(nil))
+    end
   end)
 end)

@@ -67,7 +67,7 @@ MC_INLINE double twice(double v)
     says('n is 1.5; give a number of i64', function() make { values = { 'n i64' } }(x, 1.5) end)
     says('give a name and one of i64, f64, i32, f32', function() make { values = { 'n u8' } } end)
     says('x has no dtype; write "x f32"', function() make { inputs = { 'x' } } end)
-    says('head, lanes and grid belong to launch', function()
+    says('lanes and grid belong to launch', function()
       return mc.kernel { name = 'odd', inputs = { 'x' }, body = 'x', lanes = 3 }
     end)
     says('cannot be recorded; call it outside mc.compile', function()

@@ -207,6 +207,10 @@ describe('a kernel of plain C', function()
               sum += a[i * n + j];
           s[i] = (float)sum;
       }]] }
+    local headed = mc.kernel { inputs = { 'a f64' }, outputs = { 's f64' },
+      head = 'static double twice(double v) { return 2 * v; }',
+      c = 'for (int64_t i = first; i < last; i++) s[i] = twice(a[i]);' }
+    exact(mc.tensor { 2, 4 }, headed(mc.tensor { 1, 2 }))
     near(mc.ones({ 50 }, { dtype = 'f32' }) * 9, rows(mc.ones({ 9, 50 }, { dtype = 'f32' }).T), 9)
   end)
 
@@ -306,6 +310,8 @@ describe('mc.kernel', function()
     refuses('x stands twice in inputs', function() mc.kernel { inputs = { 'x', 'x' }, body = 'x' } end)
     refuses('dtype \'f31\' is unknown', function() mc.kernel { inputs = { 'x f31' }, body = 'x' } end)
     refuses('option "bdy" is unknown; did you mean "body"?', function() mc.kernel { inputs = { 'x' }, bdy = 'x' } end)
+    refuses('kernel k: head belongs to launch and to plain C',
+      function() mc.kernel { name = 'k', inputs = { 'x' }, body = 'x', head = 'int a;' } end)
     local k = mc.kernel { name = 'axpy', inputs = { 'a', 'x', 'y' }, body = 'a * x + y' }
     assert.equal('kernel axpy(a, x, y)', tostring(k))
     refuses('kernel axpy: takes 3 operands (a, x, y) and is given 2', function() k(1, 2) end)

@@ -80,9 +80,9 @@ function Kernel:__tostring() return ('kernel %s(%s)'):format(self.name, table.co
 --- sizes as NAME_shape[0], ..., and numbers under the names in `values`. Every input and output needs a dtype; inputs
 --- come contiguous. Pieces of `grain` (65536) indices run in parallel. shape: a function of the operands that gives the
 --- shape of the outputs (default: that of the first input); range: likewise the number of indices (default: elements of
---- the first output). vjp: its derivative, vjp(g, out, ...) -> a cotangent for each operand (nil: none), where g is the
---- cotangent of the output `out` (lists, if there are several) and ... are the operands. It takes part in mc.compile,
---- vmap and, with vjp, in grad.
+--- the first output). head: text before the function, such as functions that it calls. vjp: its derivative,
+--- vjp(g, out, ...) -> a cotangent for each operand (nil: none), where g is the cotangent of the output `out` (lists,
+--- if there are several) and ... are the operands. It takes part in mc.compile, vmap and, with vjp, in grad.
 --- Program of devices: `launch`, the text of a kernel in the language of device kernels (C for OpenCL and CUDA at
 --- once, kernels/device/dialect.h), run by each lane: LANE, LANES, GROUP_AT(0..2), GLOBAL_LANE say which, BARRIER
 --- waits for the group. Arrays are typed pointers (of CUDA, on CUDA) and come contiguous, outputs begin as zeros;
@@ -130,8 +130,11 @@ function M.kernel(k)
     local text = 'kernel %s: vjp belongs to plain C; formulas have their derivative, a reduction gets one by custom_vjp'
     error(text:format(o.name), 2)
   end
-  if not o.launch and (o.head or o.lanes or o.grid) then
-    error(('kernel %s: head, lanes and grid belong to launch'):format(o.name), 2)
+  if not o.launch and (o.lanes or o.grid) then
+    error(('kernel %s: lanes and grid belong to launch'):format(o.name), 2)
+  end
+  if o.head and not (o.launch or o.c) then
+    error(('kernel %s: head belongs to launch and to plain C'):format(o.name), 2)
   end
   if o.dtype then tensor.dtype_code('kernel ' .. o.name, o.dtype, 2) end
   if o.body then self.run, self.compiled = require 'mascon.kernel.elementwise'.make(self, o.body, o)

@@ -210,6 +210,13 @@ local function length(fname, x)
   return part == nil and 0 or length(fname, part)
 end
 
+--- Whether all numbers are finite. A sum that is finite says so without a second tensor; one that is not may have
+--- overflowed.
+local function finite(v)
+  local sum = F.sum(v):item()
+  return sum - sum == 0 or F.all(F.isfinite(v))
+end
+
 local function piece_of(self, x, y, sigma)
   local fname = self.fname
   local piece = { x = x, y = real(fname, 'y', y) }
@@ -227,13 +234,13 @@ local function piece_of(self, x, y, sigma)
         tensor.describe(sigma), tensor.describe(piece.y)), 4)
     end
     local good = self.seen or type(sigma) == 'number' and sigma > 0 and sigma < math.huge
-      or tensor.is(sigma) and F.all(F.gt(sigma, 0)) and F.all(F.isfinite(sigma))
+      or tensor.is(sigma) and F.all(F.gt(sigma, 0)) and finite(sigma)
     if not good then
       error(('%s: sigma is not positive and finite throughout; leave such points out'):format(fname), 4)
     end
     piece.sigma = sigma
   end
-  if not self.seen and not F.all(F.isfinite(piece.y)) then
+  if not self.seen and not finite(piece.y) then
     error(("%s: y is %s and holds NaN or infinity; leave such points out, or give nan = 'omit'"):format(fname,
       tensor.describe(piece.y)), 4)
   end
@@ -292,36 +299,56 @@ local function plus(a, b) return a + b end
 
 -- ---------------------------------------------------------------- what the methods call
 
---- Whether passes are fused: a stream of enough observations whose model can be recorded. What cannot be is known by
---- recording the first unit.
+--- Points of a piece for a call that may be recorded.
+local function part(self, piece, first, last)
+  local y = { x = cut(piece.x, first, last), y = piece.y[{ { first, last } }], sigma = piece.sigma }
+  if tensor.is(y.sigma) and y.sigma.ndim == 1 and y.sigma:numel() > 1 then y.sigma = y.sigma[{ { first, last } }] end
+  return spared(self, y)
+end
+
+--- Whether points of a piece can be told apart along its last axis.
+local function one_axis(self, piece)
+  return not piece.chol and piece.y.ndim == 1 and length(self.fname, piece.x) == piece.y.shape[1]
+end
+
+--- Whether passes are fused: many observations, whose model can be recorded. What cannot be is known by recording some
+--- of them.
 local function fuses(self)
   if self.fused ~= nil then return self.fused end
-  if not self.source or not (self.jac == 'forward' or self.jac == 'auto') or not self.rows then return false end
-  if self.jac == 'auto' and self.rows < exact_of.LARGE then
+  if not self.rows then return false end
+  local few = self.piece and fused.LARGE or self.jac == 'auto' and exact_of.LARGE or 0
+  if not (self.jac == 'forward' or self.jac == 'auto') or self.rows < few
+    or self.piece and (self.whole or not one_axis(self, self.piece)) then
     self.fused = false
     return false
   end
-  local sums = fused.new(function(free, x, y, sigma)
-    return residuals(self, { x = x, y = y, sigma = sigma }, free)
-  end, #self.parameters.free, self.loss, self.f_scale, cut)
-  self.fused = sums
-  return sums
+  self.fused = fused.new(function(free, x, y, sigma)
+    return residuals(self, { x = x, y = y, sigma = sigma or nil }, free)
+  end, #self.parameters.free, self.loss, self.f_scale, cut,
+    function(piece, first, last) return part(self, piece, first, last) end)
+  return self.fused
 end
 
---- Sums of a pass; nil when the model cannot be recorded.
+--- Sums of a pass; nil when the model cannot be recorded, or where nobody said that it treats points one by one and its
+--- recording does not show it.
 local function pass(self, x)
   local sums = fuses(self)
   if not sums then return nil end
   local s
-  local function units(f)
-    blocks(self, function(piece) f(spared(self, piece)) end, fused.UNIT)
+  local function pieces(f)
+    if self.piece then f(self.piece) end
+    if self.source then blocks(self, f, fused.UNIT * math.max(1, math.floor(self.block / fused.UNIT))) end
   end
-  local function run() s = sums:pass(x, units) end
-  if self.fused_known then run()
-  elseif not exact_of.attempt(function()
-    run()
+  local function run()
+    if self.piece and not sums.loop then
+      sums:choose(x, self.piece)
+      if not sums.loop then return end
+    end
+    s = sums:pass(x, pieces)
     return true
-  end) then
+  end
+  if self.fused_known then run()
+  elseif not exact_of.attempt(run) then
     self.fused = false
     return nil
   end
@@ -422,18 +449,18 @@ end
 function Data:residuals(x) return self.piece and residuals(self, self.piece, x) end
 
 --- Data for a model. x a function: a stream; it gives, at each call, an iterator over chunks x, y, sigma.
----@param o table model, x, y, sigma, parameters, jac, loss, f_scale, block, nan
+---@param o table model, x, y, sigma, parameters, jac, loss, f_scale, block (false: points are never told apart), nan
 ---@return mascon.FitData
 function M.new(fname, o)
   local self = setmetatable({
     fname = fname, model = o.model, parameters = o.parameters,
     jac = type(o.jac) == 'function' and watch.leaves(o.fname or fname, 'jac', o.jac, 1) or o.jac,
     loss = o.loss, f_scale = o.f_scale,
-    block = o.block, sizes = {}, nfev = 0, njev = 0,
+    block = o.block == true and M.BLOCK or o.block or nil, whole = o.block == false, sizes = {}, nfev = 0, njev = 0,
   }, Data)
   local x, y, sigma = o.x, o.y, o.sigma
   if type(x) == 'function' then
-    self.source, self.block = x, o.block or M.BLOCK
+    self.source, self.block = x, self.block or M.BLOCK
     return self
   end
   y = real(fname, 'y', y)

@@ -1,67 +1,86 @@
 -- fused.lua - cost, gradient and normal matrix of a stream in one pass, without a Jacobian in memory.
 --
--- A compiled function of one unit of observations gives residuals and derivatives, which are still in the cache when
--- their products are summed; units are joined in a fixed tree. Units are cut by the number of the observation, so the
+-- A model that treats points one by one becomes one C loop (pointwise.lua). For others, a compiled function of one unit
+-- of observations gives residuals and derivatives, which are still in the cache when their products are summed. Units
+-- are joined in a fixed tree. Units are cut by the number of the observation, so the
 -- sums depend neither on chunks nor on blocks. The normal matrix, scaled to a unit diagonal, serves while its condition
 -- is below GOOD; above it squares too many digits away, and the caller factorises the columns themselves.
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'
-local tensor = require 'mascon.core.tensor'
 local create = require 'mascon.array.create'
 local loss_of = require 'mascon.optim.fit.least_squares.loss'
+local pointwise = require 'mascon.optim.fit.curve_fit.pointwise'
 local running = require 'mascon.optim.fit.curve_fit.total'
 local F = op.functions
 local M = {}
 
 --- Observations of a unit.
 M.UNIT = 32768
+--- Observations from which on fits that name no block try it: the loop is compiled once per model, which takes as long
+--- as it saves there.
+M.LARGE = 500000
 --- Largest condition of the scaled normal matrix that is used.
 M.GOOD = 1e8
 
 local EPS = 2 ^ -52
 
+--- Derivatives of the residuals by one sweep back, then the residuals, as functions of parameters of each point.
+local function swept(residuals, v, x, y, sigma)
+  local transform = require 'mascon.transform'
+  local r, pull = transform.vjp(function(...) return residuals({ ... }, x, y, sigma) end, unpack(v))
+  local rows = { pull(create.ones({}, { dtype = 'f64' }):broadcast_to(r.shape)) }
+  rows[#v + 1] = r
+  return rows
+end
+
+--- The same, one parameter at a time, for models that need parameters as single numbers.
+local function sideways(residuals, v, x, y, sigma)
+  local transform = require 'mascon.transform'
+  local r
+  local rows, n = {}, #v
+  for k = 1, n do
+    local function along(one)
+      local p = {}
+      for i = 1, n do p[i] = i == k and one or v[i] end
+      return residuals(p, x, y, sigma)
+    end
+    r, rows[k] = transform.jvp(along, { v[k] }, { create.ones_like(v[k]) })
+    if rows[k].shape ~= r.shape then rows[k] = F.add(rows[k], F.multiply(r, 0)) end
+  end
+  rows[n + 1] = r
+  return rows
+end
+
+--- Rows as those of the ordinary problem under a loss, then rho and the residuals themselves.
+local function robust(rows, rho, scale)
+  local n = #rows - 1
+  local r = rows[n + 1]
+  local scaled, row = loss_of.rows(rho, r, scale)
+  for k = 1, n do rows[k] = F.multiply(rows[k], row) end
+  rows[n + 1], rows[n + 2], rows[n + 3] = scaled, (rho(F.square(F.divide(r, scale)))), r
+  return rows
+end
+
 --- The compiled rows of one unit: f(v_1, ..., v_n, x, y, sigma) -> [n + 1, m] derivatives and residuals, those of the
---- ordinary problem; under a loss also cost and sum of squares.
+--- ordinary problem; under a loss also the sum of rho and the sum of squares.
 ---@param residuals fun(free: table, x: any, y: any, sigma: any): any
 ---@param n integer
 ---@param rho function|nil loss
 ---@param scale number f_scale
----@param forward boolean derivatives one parameter at a time, for models that need parameters as single numbers
+---@param forward boolean derivatives one parameter at a time
 local function rows_of(residuals, n, rho, scale, forward)
-  local transform = require 'mascon.transform'
   return require('mascon.compile').compile(function(...)
     local v = { ... }
     local x, y, sigma = v[n + 1], v[n + 2], v[n + 3]
-    local r
-    local rows = {}
-    if forward then
-      for k = 1, n do
-        local function along(one)
-          local p = {}
-          for i = 1, n do p[i] = i == k and one or v[i] end
-          return residuals(p, x, y, sigma)
-        end
-        r, rows[k] = transform.jvp(along, { v[k] }, { create.ones_like(v[k]) })
-        if rows[k].shape ~= r.shape then rows[k] = F.add(rows[k], F.multiply(r, 0)) end
-      end
-    else
-      -- a parameter of its own for every point: one sweep back gives the derivative of each residual by each
-      -- parameter
-      local own, one = {}, create.ones_like(y)
-      for k = 1, n do own[k] = F.multiply(one, v[k]) end
-      local pull
-      r, pull = transform.vjp(function(...) return residuals({ ... }, x, y, sigma) end, unpack(own, 1, n))
-      rows = { pull(create.ones_like(r)) }
+    for k = n + 3, n + 1, -1 do v[k] = nil end
+    if not forward then -- a parameter of its own for every point
+      local one = create.ones_like(y)
+      for k = 1, n do v[k] = F.multiply(one, v[k]) end
     end
-    if not rho then
-      rows[n + 1] = r
-      return F.stack(rows, 1)
-    end
-    local scaled, row = loss_of.rows(rho, r, scale)
-    for k = 1, n do rows[k] = F.multiply(rows[k], row) end
-    rows[n + 1] = scaled
-    return F.stack(rows, 1), F.multiply(F.sum((rho(F.square(F.divide(r, scale))))), 0.5 * scale * scale),
-      F.sum(F.square(r))
+    local rows = (forward and sideways or swept)(residuals, v, x, y, sigma)
+    if not rho then return F.stack(rows, 1) end
+    robust(rows, rho, scale)
+    return F.stack({ unpack(rows, 1, n + 1) }, 1), F.sum(rows[n + 2]), F.sum(F.square(rows[n + 3]))
   end)
 end
 
@@ -137,11 +156,28 @@ end
 local Fused = {}
 Fused.__index = Fused
 
---- Sums of a pass over pieces of at most UNIT observations: each(f) calls f(piece) for one after the other.
+--- Sums of the units of a piece, one list each: products, sum of rho (nil without a loss), sum of squares.
+local function units_of(self, free, piece)
+  if self.loop then return self.loop(free, piece):totable() end
+  local args, n, out = {}, self.n, {}
+  for k, v in ipairs(free) do args[k] = op.from_table(v) end
+  local m = piece.y.shape[1]
+  for first = 1, m, M.UNIT do
+    local unit = self.part(piece, first, math.min(m, first + M.UNIT - 1))
+    args[n + 1], args[n + 2], args[n + 3] = unit.x, unit.y, unit.sigma or 1
+    local R, rho, squares = self.rows(unpack(args, 1, n + 3))
+    local s = self.products(R)
+    if rho then s[#s + 1], s[#s + 2] = rho:item(), squares:item() end
+    R:release()
+    out[#out + 1] = s
+  end
+  return out
+end
+
+--- Sums of a pass over pieces of observations: each(f) calls f(piece) for one after the other, all but the last with a
+--- multiple of UNIT points.
 ---@return table cost, squares, H (list of rows), g; nil when a sum is not finite
 function Fused:pass(free, each)
-  local args = {}
-  for k, v in ipairs(free) do args[k] = op.from_table(v) end
   local n = #free
   local add, total = running.new(function(a, b)
     local c = {}
@@ -149,19 +185,12 @@ function Fused:pass(free, each)
     return c
   end)
   each(function(piece)
-    args[n + 1], args[n + 2], args[n + 3] = piece.x, piece.y, piece.sigma or 1
-    if not self.rows then self.rows = self:choose(args, piece) end
-    local R, cost, squares = self.rows(unpack(args, 1, n + 3))
-    local s = self.products(R)
-    local last = #s
-    s[last + 1], s[last + 2] = cost and cost:item() or 0.5 * s[last], squares and squares:item() or s[last]
-    R:release()
-    add(s)
+    if not self.loop and not self.rows then self:choose(free, piece) end
+    for _, s in ipairs(units_of(self, free, piece)) do add(s) end
   end)
   local s = total()
-  local out = { cost = s[#s - 1], squares = s[#s], H = {}, g = {} }
+  local out, at = { H = {}, g = {} }, 0
   for i = 1, n do out.H[i] = {} end
-  local at = 0
   for i = 1, n do
     for j = i, n do
       at = at + 1
@@ -170,24 +199,58 @@ function Fused:pass(free, each)
     at = at + 1
     out.g[i] = s[at]
   end
+  out.squares = s[#s]
+  out.cost = 0.5 * (self.rho and s[at + 2] * self.scale ^ 2 or out.squares)
   return out
 end
 
---- The rows by one sweep back, where they are those of one parameter at a time.
-function Fused:choose(args, piece)
-  local n = self.n
-  local forward = self.make(true)
-  local fine, back = pcall(function()
-    local rows = self.make(false)
-    local m = math.min(256, piece.y.shape[1])
-    local few = { unpack(args, 1, n + 3) }
-    few[n + 1], few[n + 2] = self.cut(piece.x, 1, m), piece.y[{ { 1, m } }]
-    if tensor.is(few[n + 3]) and few[n + 3].ndim == 1 then few[n + 3] = few[n + 3][{ { 1, m } }] end
-    local a, b = rows(unpack(few, 1, n + 3)), forward(unpack(few, 1, n + 3))
-    return F.isclose(a, b, { rtol = 1e-9, atol = 0, equal_nan = true }):all() and rows
+--- Whether sums are those of the products of rows R, to rounding.
+local function agree(sums, R, more)
+  local want, at = F.matmul(R, R.mT):totable(), 0
+  local function near(a, b, size)
+    return a == b or math.abs(a - b) <= 1e-9 * size or (a ~= a and b ~= b)
+  end
+  for i = 1, #want do
+    for j = i, #want do
+      at = at + 1
+      if not near(sums[at], want[i][j], math.sqrt(want[i][i] * want[j][j])) then return false end
+    end
+  end
+  for _, v in ipairs(more) do
+    at = at + 1
+    if not near(sums[at], v, math.abs(v)) then return false end
+  end
+  return true
+end
+
+--- How rows are made: by one loop over points, by one sweep back, or one parameter at a time. The quicker ways are
+--- taken where they give on some points what the last one gives.
+function Fused:choose(free, piece)
+  local few = self.part(piece, 1, math.min(256, piece.y.shape[1]))
+  local args, n = {}, self.n
+  for k, v in ipairs(free) do args[k] = op.from_table(v) end
+  args[n + 1], args[n + 2], args[n + 3] = few.x, few.y, few.sigma or 1
+  local forward = rows_of(self.residuals, n, self.rho, self.scale, true)
+  local b, rho, squares = forward(unpack(args, 1, n + 3))
+  local function tried(f)
+    local fine, way = pcall(f) -- a model may need single numbers, and there may be no C compiler
+    if not fine and check.stopped(way) then error(way, 0) end
+    return fine and way or nil
+  end
+  self.loop = tried(function()
+    if few.y.shape[1] < pointwise.LEAST then return nil end
+    local loop = pointwise.sums(function(v, x, y, sigma)
+      local rows = swept(self.residuals, v, x, y, sigma)
+      if self.rho then robust(rows, self.rho, self.scale) end
+      return unpack(rows)
+    end, n, M.UNIT, few, self.cut)
+    return loop and agree(loop(free, few):totable()[1], b, rho and { rho:item(), squares:item() } or {}) and loop
   end)
-  if not fine and check.stopped(back) then error(back, 0) end
-  return fine and back or forward
+  if self.loop then return end
+  self.rows = tried(function()
+    local rows = rows_of(self.residuals, n, self.rho, self.scale, false)
+    return F.isclose(rows(unpack(args, 1, n + 3)), b, { rtol = 1e-9, atol = 0, equal_nan = true }):all() and rows
+  end) or forward
 end
 
 --- The small problem of sums; nil when it is not finite; false when the normal matrix is too close to singular.
@@ -224,10 +287,11 @@ end
 ---@param rho function|nil
 ---@param scale number
 ---@param cut fun(x: any, first: integer, last: integer): any points of what the model takes
+---@param part fun(piece: table, first: integer, last: integer): table points of a piece, for calls of the model
 ---@return mascon.FusedSums
-function M.new(residuals, n, rho, scale, cut)
-  return setmetatable({ n = n, cut = cut, products = products(n + 1),
-    make = function(forward) return rows_of(residuals, n, rho, scale, forward) end }, Fused)
+function M.new(residuals, n, rho, scale, cut, part)
+  return setmetatable({ residuals = residuals, n = n, rho = rho, scale = scale, cut = cut, part = part,
+    products = products(n + 1) }, Fused)
 end
 
 return M

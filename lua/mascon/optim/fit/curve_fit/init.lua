@@ -14,7 +14,7 @@ local M = {}
 local OPTS = {
   p0 = { nil, 'any' }, names = { nil, 'table' }, sigma = { nil, 'any' }, absolute_sigma = { false, 'bool' },
   fixed = { nil, 'table' }, tied = { nil, 'table' },
-  block = { nil, 'integer >= 1' }, nan = { 'raise', { 'raise', 'omit' } },
+  block = { nil, 'integer >= 1 | bool' }, nan = { 'raise', { 'raise', 'omit' } },
 }
 for k, v in pairs(solver.OPTS) do OPTS[k] = v end
 OPTS.diff_step = nil
@@ -41,14 +41,16 @@ OPTS.diff_step = nil
 ---   Without it: forward for
 ---   10000 points and more where the model can be recorded, else 3-point; the result says which
 ---   nan: 'raise' (default) or 'omit' points where y (or x) is not finite
----   block: evaluate the model on blocks of points (65536, say), in memory for one block; the model must treat points
----   one by one. The
----   fast way for a million points and more: cost and normal matrix come from one compiled pass, in units of 32768
----   points whatever the block,
----   so that results depend neither on blocks nor on chunks. Where the normal matrix is close to singular (condition
----   above 1e8), and for
----   differences, derivatives of the user's and models that cannot be recorded, the columns of a block are factorised
----   instead
+---   block: observations that are evaluated at once. By default, fits of 500000 points and more look at what the model
+---   does with a few points: where everything is elementwise along y [m], cost, gradient and normal matrix come from
+---   one compiled loop over the points, without a Jacobian in memory; any other model is evaluated on all points. A
+---   number (65536, say; true: 65536) says that the model treats points one by one: it is then evaluated on blocks of
+---   that many, whatever it does and however few points there are. false: always on all points.
+---   Sums are cut into units of 32768 points whatever the block, so that results depend neither on blocks and chunks
+---   nor on threads. They agree with those of false to rounding. Where the normal matrix is close to singular
+---   (condition above 1e8), and for differences, derivatives of the user's and models that cannot be recorded, the
+---   columns of a block are factorised instead. The loop needs a C compiler when a model is first fitted; without one,
+---   blocks are evaluated by compiled tensor operations
 ---
 --- Data larger than memory: curve_fit(model, source, opts), source() giving an iterator over chunks x, y, sigma (x
 --- [n] or [k, n], y [n]), anew at
@@ -57,7 +59,8 @@ OPTS.diff_step = nil
 ---
 --- Result: a table of p (values by name), stderr (same), covariance, correlation [nfree, nfree] in the order of free,
 --- chi2, reduced_chi2, dof, n,
---- aic, bic (n ln(chi2 / n) + 2 k, + k ln n), residuals [m] (none for a stream), cost, optimality, active_mask, nfev,
+--- aic, bic (n ln(chi2 / n) + 2 k, + k ln n), residuals [m] (none for a stream or a block), cost, optimality,
+--- active_mask, nfev,
 --- njev, nit, status, message,
 --- success, rank, derivatives (how they were taken); methods predict(x), band(x, opts), profile(name, opts),
 --- report(). Printed, it is a report. Directions without information give

@@ -154,16 +154,18 @@ function M.new(fname, o)
   return setmetatable(self, Parameters)
 end
 
---- The table a model reads, from free values (0-d tensors while derivatives are recorded, numbers else).
+--- The table a model reads, from free values (numbers; while derivatives are recorded 0-d tensors, or a value for each
+--- point).
 function Parameters:table(free)
-  local p = {}
+  local p, one = {}, free[1]
   for key, v in pairs(self.values) do p[key] = v end
   for k, key in ipairs(self.free) do p[key] = free[k] end
   for _, key in ipairs(self.keys) do
     local tie = self.tied[key]
     if tie then
       local v = tie(p)
-      if type(v) ~= 'number' and not (tensor.is(v) and v:numel() == 1) then
+      local fits = tensor.is(v) and (v:numel() == 1 or tensor.is(one) and v.shape == one.shape)
+      if type(v) ~= 'number' and not fits then
         error(('%s: the tie of %s gave %s; it must give a number'):format(self.fname, M.label(key), check.show(v)), 3)
       end
       p[key] = v

@@ -17,8 +17,15 @@ local INF, sqrt = math.huge, math.sqrt
 
 ---@class mascon.Fit
 local Fit = {}
-Fit.__index = Fit
 M.Fit = Fit
+
+--- Residuals of a fused fit are computed when somebody asks: the passes kept none.
+function Fit.__index(self, key)
+  if key ~= 'residuals' then return Fit[key] end
+  local r = self._data:residuals(self._free)
+  self.residuals = r
+  return r
+end
 
 --- Slopes of the tied parameter `key` in the free ones, by central differences.
 local function tie_slopes(par, free, key)
@@ -72,7 +79,7 @@ function M.new(data, solved, point, small, o, refit)
   }, Fit)
   self.reduced_chi2 = self.dof > 0 and self.chi2 / self.dof or INF
   self.aic, self.bic = statistics.criteria(self.chi2, n, k)
-  self.residuals = data:residuals(free)
+  if not data.fused then self.residuals = data:residuals(free) end
   local C, missing
   if small then
     C, missing, self._rise = statistics.covariance(small, n, difference.NOISE[data.jac] or 0,
