@@ -481,14 +481,17 @@ local function describe(p, o, point, status, iterations, seconds, left, whole)
   local of = misfit({ p }, { point }, o, n)
   local absolute, reduced = of.absolute_sigma, of.reduced_chi2
   local c = covariance.of(p, point)
-  local cov, angles, frames, correlated
+  local cov, angles, frames, correlated, independent
   if whole then
     cov, angles, frames = whole.covariance, whole.contrasts, whole.noise
   else
     cov = statistics.scaled(c.covariance, of.factor)
     angles, frames = look(p, point, of)
     correlated = not o.legacy_counting and frames and frames.spread
-    if correlated then cov, c.rise, frames.factor = noise.covariance(correlated, noise.within(c), cov) end
+    if correlated then
+      independent = cov
+      cov, c.rise, frames.factor = noise.covariance(correlated, noise.within(c), cov)
+    end
   end
   local error_of = {}
   local errors_free, corr = errors_of(cov, picked(p, p.low), picked(p, p.high))
@@ -521,7 +524,7 @@ local function describe(p, o, point, status, iterations, seconds, left, whole)
       contrast = contrast, offset = offset,
     names = picked(p, p.names), covariance = cov, correlation = corr, condition = c.condition,
       covariance_by = whole and whole.covariance_by or correlated and c.how .. ' and correlated residuals' or c.how,
-      null = c.null, spectrum = c,
+      null = c.null, spectrum = c, independent_covariance = independent, -- nil: covariance is that of independent noise
     chi2 = of.chi2, reduced_chi2 = reduced, n_points = of.n_points, n_parameters = n, dof = of.dof,
       cost = point.cost, loss = o.loss, f_scale = o.f_scale, sigma = p.sigma, sigma_is_default = of.sigma_is_default,
       absolute_sigma = absolute, counting = of.counting, shear_weights = p.weights, joint = whole and true or nil,

@@ -45,13 +45,15 @@ local function priors_of(r, o)
   return mu, width
 end
 
---- Start strictly inside the bounds, and a covariance for the first metric in which nothing is infinite.
+--- Start strictly inside the bounds, and a covariance for the first metric in which nothing is infinite: that of
+--- independent noise, as the likelihood has it.
 local function beginning(r, low, high, o)
   local n, x, sd, c = #low, {}, {}, {}
+  local of_fit = r.independent_covariance or r.covariance
   for k = 1, n do
     local v = o.warm_start and r.point.x[k] or r.problem.start[r.problem.free[k]]
     local width = high[k] - low[k]
-    local e = math.sqrt(r.covariance[k][k])
+    local e = math.sqrt(of_fit[k][k])
     if not (e > 0 and e < math.huge) then e = width / 4 end
     local away = math.min(0.05 * width, math.max(1e-6 * width, 0.5 * e))
     x[k] = math.max(low[k] + away, math.min(high[k] - away, v))
@@ -60,7 +62,7 @@ local function beginning(r, low, high, o)
   for i = 1, n do
     c[i] = {}
     for j = 1, n do
-      local corr = i == j and 1 or o.warm_start and r.correlation[i][j] or 0
+      local corr = i == j and 1 or o.warm_start and of_fit[i][j] / math.sqrt(of_fit[i][i] * of_fit[j][j]) or 0
       if corr ~= corr or math.abs(corr) > 1 then corr = 0 end
       c[i][j] = corr * sd[i] * sd[j]
     end
