@@ -154,11 +154,17 @@ MC_API int mc_promote(mc_tensor *t);
 MC_API int mc_wrap(mc_tensor *out, void *data, int dtype, int ndim, const int64_t *shape,
                    const int64_t *strides,
                    void *owner, void (*release)(void *), int readonly);
-/* DLPack's struct (dlpack.h, its ABI before version 1; CPU only). give: a new one that shares t's
- * storage, NULL on failure; what gets it owns it and calls its deleter once, as drop does (NULL is
- * accepted). take: `out` shares the memory, and m's deleter is called when the last view goes; on
- * failure m is left as it is. */
-MC_API struct DLManagedTensor *mc_dlpack_give(mc_tensor *t);
+/* DLPack's struct (dlpack.h, its ABI before version 1) of the CPU and of opened devices of CUDA and
+ * OpenCL. give: a new one that shares t's storage, NULL on failure; what gets it owns it and calls
+ * its deleter once, as drop does (NULL is accepted). stream, for devices: 0 waits for queued work,
+ * -1 does nothing; a stream of CUDA (1, 2 or a handle) or a queue of OpenCL runs after that work.
+ * take: `out` shares the memory, and m's deleter is called when the last view goes and no queued
+ * work wants it; on failure m is left as it is. */
+MC_API struct DLManagedTensor *mc_dlpack_give(mc_tensor *t, int64_t stream);
+/* The memory of a tensor for code of others, valid while the tensor lives; stream as for
+ * mc_dlpack_give. out: the address of the first element (of OpenCL: its cl_mem, and *offset bytes
+ * from its start), the stream or queue that work of the device runs in (NULL on the CPU). */
+MC_API int mc_pointer(mc_tensor *t, int64_t stream, void *out[2], int64_t *offset);
 MC_API int mc_dlpack_take(mc_tensor *out, struct DLManagedTensor *m);
 MC_API void mc_dlpack_drop(struct DLManagedTensor *m);
 MC_API int64_t mc_itemsize(int dtype);

@@ -312,6 +312,33 @@ static int cuda_sync(void *dev, void *s)
     return code == CUDA_OK ? 0 : fails("stream", code);
 }
 
+/* ---- exchange ---- */
+
+static int cuda_allocation(void *dev, void *memory, void **segment, int64_t *at, int64_t *bytes)
+{
+    const device *d = dev;
+    CUdeviceptr base = 0;
+    size_t all = 0;
+    if (enter(d)) return STATUS_DEVICE;
+    if (cu.cuMemGetAddressRange(&base, &all, address(memory, 0)) != CUDA_OK)
+        return host->error(STATUS_DEVICE, "cuda: %p is no memory of %s", memory, d->name);
+    *segment = (void *)(uintptr_t)base;
+    *at = (int64_t)(address(memory, 0) - base);
+    *bytes = (int64_t)all;
+    return 0;
+}
+
+static int cuda_order(void *dev, void *s, int64_t other)
+{
+    CUevent e = cuda_event(dev, s);
+    if (!e) return STATUS_DEVICE;
+    const CUresult code = cu.cuStreamWaitEvent((CUstream)(uintptr_t)other, e, 0);
+    cu.cuEventDestroy(e);
+    return code == CUDA_OK ? 0 : fails("the stream that is to wait", code);
+}
+
+static void *cuda_native(void *s) { return queue(s); }
+
 /* ---- programs ---- */
 
 /* What NVRTC makes for the card: its own code (sm_90), or where it does not know the card the
@@ -547,6 +574,11 @@ int mc_plugin_open(const mc_host_api *h, void *api)
         .program_free = cuda_program_free,
         .kernel = cuda_kernel,
         .launch = cuda_launch,
+        .dlpack = 2,
+        .addressed = 1,
+        .allocation = cuda_allocation,
+        .order = cuda_order,
+        .native = cuda_native,
     };
     if (h->abi != MC_BACKEND_ABI || ((mc_device_api *)api)->abi != MC_BACKEND_ABI)
         return h->error(

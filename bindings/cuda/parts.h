@@ -42,6 +42,8 @@ enum { STREAM_NON_BLOCKING = 1, EVENT_NO_TIMING = 2 };
     X(CUresult, cuCtxSetCurrent, "cuCtxSetCurrent", (CUcontext c))                                 \
     X(CUresult, cuMemAlloc, "cuMemAlloc_v2", (CUdeviceptr * p, size_t bytes))                      \
     X(CUresult, cuMemFree, "cuMemFree_v2", (CUdeviceptr p))                                        \
+    X(CUresult, cuMemGetAddressRange, "cuMemGetAddressRange_v2",                                   \
+      (CUdeviceptr * base, size_t * bytes, CUdeviceptr p))                                         \
     X(CUresult, cuMemAllocHost, "cuMemAllocHost_v2", (void **p, size_t bytes))                     \
     X(CUresult, cuMemFreeHost, "cuMemFreeHost", (void *p))                                         \
     X(CUresult, cuMemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2",                                         \

@@ -333,6 +333,45 @@ static int cl_sync(void *dev, void *s)
     return code == CL_SUCCESS ? 0 : fails("queue", code);
 }
 
+/* ---- exchange ---- */
+
+/* Another library's buffer has to be of the context of ours. A part of a buffer lies in that. */
+static int cl_allocation(void *dev, void *memory, void **segment, int64_t *at, int64_t *bytes)
+{
+    const device *d = dev;
+    cl_context context = NULL;
+    cl_mem whole = NULL;
+    size_t from = 0, all = 0;
+    cl_int code = clGetMemObjectInfo(memory, CL_MEM_CONTEXT, sizeof context, &context, NULL);
+    if (code == CL_SUCCESS && context != d->context)
+        return host->error(STATUS_DEVICE,
+                           "opencl: the buffer belongs to another context than that of %s here",
+                           d->name);
+    if (code == CL_SUCCESS)
+        code = clGetMemObjectInfo(memory, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof whole, &whole, NULL);
+    if (code == CL_SUCCESS && whole)
+        code = clGetMemObjectInfo(memory, CL_MEM_OFFSET, sizeof from, &from, NULL);
+    whole = whole ? whole : memory;
+    if (code == CL_SUCCESS) code = clGetMemObjectInfo(whole, CL_MEM_SIZE, sizeof all, &all, NULL);
+    *segment = whole;
+    *at = (int64_t)from;
+    *bytes = (int64_t)all;
+    return code == CL_SUCCESS ? 0 : fails("the buffer", code);
+}
+
+static int cl_order(void *dev, void *s, int64_t other)
+{
+    cl_event e = cl_event_new(dev, s);
+    if (!e) return STATUS_DEVICE;
+    cl_command_queue to = (cl_command_queue)(uintptr_t)other;
+    cl_int code = clEnqueueBarrierWithWaitList(to, 1, &e, NULL);
+    clFlush(queue(s));
+    clReleaseEvent(e);
+    return code == CL_SUCCESS ? 0 : fails("the queue that is to wait", code);
+}
+
+static void *cl_native(void *s) { return queue(s); }
+
 /* ---- programs ---- */
 
 /* A program and the kernels that were asked for. */
@@ -462,6 +501,10 @@ int mc_plugin_open(const mc_host_api *h, void *api)
         .program_free = cl_program_free,
         .kernel = cl_kernel_of,
         .launch = cl_launch,
+        .dlpack = 4,
+        .allocation = cl_allocation,
+        .order = cl_order,
+        .native = cl_native,
     };
     if (h->abi != MC_BACKEND_ABI || ((mc_device_api *)api)->abi != MC_BACKEND_ABI)
         return h->error(

@@ -276,6 +276,7 @@ int mc_device_words(int number, char *text, int64_t room)
 
 const char *mci_device_text(int d) { return d >= 0 && d < ndevices ? devices[d].text : "?"; }
 const char *mc_device_name(int d) { return mci_device_text(d); }
+int mci_device_index(int d) { return devices[d].index; }
 const mc_device_api *mci_device_api(int d) { return devices[d].api; }
 void *mci_device_handle(int d) { return devices[d].handle; }
 void *mci_device_stream(int d) { return devices[d].stream; }
@@ -555,6 +556,96 @@ int mc_device_sync(int number)
         return MC_OK;
     int rc = all_done(&devices[number]);
     return rc ? rc : mci_device_check(number);
+}
+
+/* ---- exchange ---- */
+
+int mci_device_exchange(int kind, int index)
+{
+    pthread_mutex_lock(&lock);
+    int found = 0;
+    for (int i = 1; i < ndevices && !found; i++)
+        if (kind > 0 && devices[i].api->dlpack == kind && devices[i].index == index) found = i;
+    pthread_mutex_unlock(&lock);
+    if (found) return found;
+    const char *name = kind == 2 ? "cuda" : kind == 4 ? "opencl" : NULL;
+    if (name)
+        return -mci_error(MC_EDEVICE,
+                          "from_dlpack: the tensor lies on %s:%d, which this process has not "
+                          "opened; make a tensor there first, such as mc.zeros({ 1 }, { device = "
+                          "\"%s:%d\" })",
+                          name, index, name, index);
+    return -mci_error(MC_EDEVICE,
+                      "from_dlpack: the tensor lies on a device of DLPack's type %d; copy it to "
+                      "the CPU (type 1) first",
+                      kind);
+}
+
+/* The segment of a handle, of the pool or taken; else one that is taken now. */
+static mci_mem *taken_segment(device *d, void *handle, int64_t bytes)
+{
+    for (mci_mem *m = d->segments; m; m = m->next)
+        if (m->handle == handle) {
+            m->taken += m->taken > 0;
+            return m;
+        }
+    mci_mem *m = mci_calloc(1, sizeof *m);
+    if (!m) return NULL;
+    *m = (mci_mem){ .device = (int)(d - devices), .handle = handle, .bytes = bytes, .freed = -1,
+                    .taken = 1, .next = d->segments };
+    m->base = mmap(NULL, (size_t)bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+                   0);
+    if (m->base == MAP_FAILED) {
+        mci_free(m);
+        mci_error(MC_ENOMEM, "memory: no addresses for %.1f MiB of %s; raise ulimit -v",
+                  (double)bytes / 1048576.0, d->text);
+        return NULL;
+    }
+    return d->segments = m;
+}
+
+mci_block *mci_device_take(int number, void *memory, int64_t *at)
+{
+    device *d = &devices[number];
+    void *handle;
+    int64_t bytes;
+    if (d->api->allocation(d->handle, memory, &handle, at, &bytes)) return NULL;
+    mci_block *b = mci_calloc(1, sizeof *b);
+    if (!b) return NULL;
+    pthread_mutex_lock(&lock);
+    b->mem = taken_segment(d, handle, bytes);
+    pthread_mutex_unlock(&lock);
+    if (!b->mem) {
+        mci_free(b);
+        return NULL;
+    }
+    b->at = *at;
+    b->bytes = bytes - *at;
+    return b;
+}
+
+void mci_device_leave(mci_block *b)
+{
+    mci_mem *m = b->mem;
+    device *d = &devices[m->device];
+    pthread_mutex_lock(&lock);
+    (void)all_done(d);
+    if (m->taken > 0 && --m->taken == 0) {
+        mci_mem **p = &d->segments;
+        while (*p != m) p = &(*p)->next;
+        *p = m->next;
+        munmap(m->base, (size_t)m->bytes);
+        mci_free(m);
+    }
+    pthread_mutex_unlock(&lock);
+    mci_free(b);
+}
+
+int mci_device_order(int number, int64_t stream)
+{
+    const device *d = &devices[number];
+    if (stream == 0) return mc_device_sync(number);
+    return stream == -1 ? MC_OK : d->api->order(d->handle, d->stream, stream);
 }
 
 /* ---- guards ---- */

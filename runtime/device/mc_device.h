@@ -20,6 +20,7 @@ typedef struct mci_mem {
     struct mci_mem *next;
     int64_t used; /* bytes carved off; small blocks only */
     int64_t freed; /* the period in which its block was freed last, -1: never (mc_device.c) */
+    int taken; /* blocks that were taken of memory of another owner; 0: it is the pool's */
 } mci_mem;
 
 /* A range of a segment that a storage holds. */
@@ -42,6 +43,7 @@ typedef struct mci_ref {
  * out), opened if need be; negative with the error record on failure. Same as mc_device_find. */
 int mci_device_open(const char *name);
 const char *mci_device_text(int device); /* "cpu", "ref:0" */
+int mci_device_index(int device);        /* 0 of "ref:0" */
 const mc_device_api *mci_device_api(int device);
 void *mci_device_handle(int device);
 void *mci_device_stream(int device);
@@ -61,6 +63,19 @@ void mci_device_free(mci_block *b); /* accepts NULL */
 static inline char *mci_block_data(const mci_block *b) { return b->mem->base + b->at; }
 /* The segment that an address shown by a tensor of the device lies in. */
 mci_mem *mci_device_at(int device, const void *address);
+
+/* Exchange with other libraries of the process. The opened device of DLPack's kind and number,
+ * negative with the record. */
+int mci_device_exchange(int kind, int index);
+/* A block over memory of another owner, from its first byte to the end of its allocation; *at: how
+ * many bytes of the allocation lie before it. Memory of the pool keeps the addresses that it shows.
+ * NULL with the record. */
+mci_block *mci_device_take(int device, void *memory, int64_t *at);
+/* The end of such a block, which nothing queued wants any more afterwards. */
+void mci_device_leave(mci_block *b);
+/* What is done before memory of a device is shown to another library: stream 0 waits for all that
+ * is queued; -1 does nothing; any other one of the interface runs after it. */
+int mci_device_order(int device, int64_t stream);
 
 /* Between host memory and a device, and on one device. get waits; put has read `from` when it
  * returns. */

@@ -108,6 +108,16 @@ typedef struct mc_device_api {
     /* Addresses that tensors show, chosen by the device; NULL: the runtime reserves a range without
      * access rights. */
     char *(*show)(void *dev, void *segment);
+    /* Exchange with other libraries of the process (DLPack); NULL, all of it: none. */
+    int dlpack;            /* DLPack's number of this kind */
+    int addressed;         /* memory is named by addresses: those of a segment and bytes added */
+    /* The allocation that memory of another library is or lies in: its segment, where it begins
+     * there, the bytes of all. A status where it is no memory of this device. */
+    int (*allocation)(void *dev, void *memory, void **segment, int64_t *at, int64_t *bytes);
+    /* What `other`, a stream of the interface, is given from now on runs after what the stream
+     * holds now; the host does not wait. */
+    int (*order)(void *dev, void *stream, int64_t other);
+    void *(*native)(void *stream); /* the stream as the interface knows it */
 } mc_device_api;
 
 #endif

@@ -4,7 +4,8 @@
  * Holds the layout of that struct, which is DLPack's and stands here and not in mascon.h, where
  * it would clash with dlpack.h. A tensor that is handed over shares its storage until the
  * consumer calls the deleter; one that is taken keeps the producer's memory until its last view
- * goes, and then calls the deleter. Reads no elements. */
+ * goes, and then calls the deleter. On a device the giver orders the consumer's stream after its
+ * own, and memory that was taken is left when nothing queued wants it. Reads no elements. */
 #include "tensor/mc_tensor.h"
 
 #include <stdlib.h>
@@ -62,10 +63,30 @@ static void give_back(struct DLManagedTensor *self)
     mci_free(h);
 }
 
-struct DLManagedTensor *mc_dlpack_give(mc_tensor *t)
+/* Whether the tensor can be shown to a consumer, whose stream then runs after what is queued. */
+static int ready(const char *op, const mc_tensor *t, int64_t stream)
 {
-    if (mci_check_live("dlpack", t))
-        return NULL;
+    if (t->device == 0 && stream > 0)
+        return mci_error(MC_EINVAL, "%s: the tensor is in host memory, which has no streams; leave "
+                                    "the stream out", op);
+    if (t->device == 0 || !mci_device_api(t->device)->dlpack) return mci_check_live(op, t);
+    const int rc = mci_check_released(op, t);
+    return rc ? rc : mci_device_order(t->device, stream);
+}
+
+/* Where the first element of a tensor of a device is, in its interface's terms. */
+static void place(dl_tensor *d, const mc_tensor *t)
+{
+    const mc_device_api *api = mci_device_api(t->device);
+    const mci_ref r = mci_ref_of(t);
+    d->device_type = api->dlpack;
+    d->device_id = mci_device_index(t->device);
+    d->data = (char *)r.mem->handle + (api->addressed ? r.at : 0);
+    d->byte_offset = api->addressed ? 0 : (uint64_t)r.at;
+}
+
+struct DLManagedTensor *mc_dlpack_give(mc_tensor *t, int64_t stream)
+{
     if (t->flags & MC_FLAG_READONLY) {
         char text[MCI_TEXT];
         mci_error(MC_EINVAL,
@@ -74,7 +95,7 @@ struct DLManagedTensor *mc_dlpack_give(mc_tensor *t)
                   mci_tensor_text(text, sizeof text, t));
         return NULL;
     }
-    if (mc_promote(t))
+    if (ready("dlpack", t, stream) || mc_promote(t))
         return NULL;
     handed *h = mci_alloc(sizeof *h);
     if (!h)
@@ -94,7 +115,23 @@ struct DLManagedTensor *mc_dlpack_give(mc_tensor *t)
                                           .strides = h->strides},
                                     .manager = h,
                                     .deleter = give_back};
+    if (t->device) place(&h->m.t, t);
     return &h->m;
+}
+
+int mc_pointer(mc_tensor *t, int64_t stream, void *out[2], int64_t *offset)
+{
+    dl_tensor d = { .byte_offset = 0 };
+    if (ready("pointer", t, stream) || mc_promote(t)) return mc_errstatus();
+    d.data = t->data;
+    out[1] = NULL;
+    if (t->device) {
+        place(&d, t);
+        out[1] = mci_device_api(t->device)->native(mci_device_stream(t->device));
+    }
+    out[0] = d.data;
+    *offset = (int64_t)d.byte_offset;
+    return MC_OK;
 }
 
 /* ---- taken ---- */
@@ -129,51 +166,135 @@ static int overlaps(int n, const int64_t *shape, const int64_t *strides)
     return 0;
 }
 
+static int refuse_place(int64_t unit)
+{
+    return mci_error(MC_EINVAL,
+                     "from_dlpack: the first element does not lie at a multiple of its %lld bytes; "
+                     "copy the tensor first",
+                     (long long)unit);
+}
+
+/* Bytes of the elements before the first one (negative) and up to the end of the last one. */
+static int extent(const dl_tensor *t, int64_t size, int64_t *lo, int64_t *hi)
+{
+    int64_t first = 0, last = 0, step = 1;
+    for (int i = t->ndim - 1, over = 0; i >= 0; i--) {
+        int64_t span, *end;
+        const int64_t by = t->strides ? t->strides[i] : step;
+        over = __builtin_mul_overflow(by, t->shape[i] - 1, &span);
+        end = span < 0 ? &first : &last;
+        over |= __builtin_add_overflow(*end, span, end);
+        over |= __builtin_mul_overflow(step, t->shape[i], &step);
+        if (over)
+            return mci_error(MC_ESHAPE, "from_dlpack: sizes and strides of axis %d pass 64 bits",
+                             i + 1);
+    }
+    if (__builtin_mul_overflow(first, size, lo) || __builtin_mul_overflow(last + 1, size, hi))
+        return mci_error(MC_ESHAPE, "from_dlpack: sizes and strides pass 64 bits");
+    return MC_OK;
+}
+
+/* What a tensor of a device took over. */
+typedef struct taken {
+    struct DLManagedTensor *m;
+    mci_block *block;
+} taken;
+
+static void leave(void *p)
+{
+    taken *own = p;
+    mci_device_leave(own->block);
+    mc_dlpack_drop(own->m);
+    mci_free(own);
+}
+
+static int take_on(int device, mc_tensor *out, struct DLManagedTensor *m, int dtype, int64_t unit)
+{
+    const dl_tensor *t = &m->t;
+    const int addressed = mci_device_api(device)->addressed;
+    int64_t at = 0, lo = 0, hi = 0, offset = addressed ? 0 : (int64_t)t->byte_offset;
+    int rc = extent(t, mc_itemsize(dtype), &lo, &hi);
+    if (rc) return rc;
+    mci_block *b = mci_device_take(device, (char *)t->data + (addressed ? t->byte_offset : 0), &at);
+    taken *own = b ? mci_alloc(sizeof *own) : NULL;
+    if (!b) return mc_errstatus();
+    const int64_t all = at + b->bytes;
+    rc = own ? MC_OK : mc_errstatus();
+    if (!rc && (offset < 0 || offset > b->bytes || at + offset + lo < 0 || hi > all - at - offset))
+        rc = mci_error(MC_ESHAPE,
+                       "from_dlpack: the strides reach outside of the memory on %s, which has "
+                       "%lld bytes",
+                       mci_device_text(device), (long long)all);
+    at += offset;
+    if (!rc && at % unit) rc = refuse_place(unit);
+    const int read_only = t->strides && overlaps(t->ndim, t->shape, t->strides);
+    if (!rc) {
+        *own = (taken){ .m = m, .block = b };
+        rc = mci_wrap_on(b, out, b->mem->base + at, dtype, t->ndim, t->shape, t->strides, own,
+                         leave, read_only);
+    }
+    if (rc) { /* the struct stays its owner's */
+        mci_device_leave(b);
+        mci_free(own);
+    }
+    return rc;
+}
+
+/* The dtype of a struct that can be taken as far as its fields tell; negative with the record. */
+static int readable(const dl_tensor *t, int64_t *numel)
+{
+    const uintptr_t start = (uintptr_t)t->data;
+    if ((uint32_t)start - 1u < 64 && (uint64_t)start >> 32 < 64)
+        return -mci_error(MC_EINVAL,
+                          "from_dlpack: the pointer seems to be that of a DLManagedTensorVersioned "
+                          "(version %u.%u); ask its producer for the ABI before version 1",
+                          (unsigned)start, (unsigned)((uint64_t)start >> 32));
+    if (t->ndim < 0 || t->ndim > MC_MAX_RANK)
+        return -mci_error(MC_ESHAPE,
+                          "from_dlpack: the tensor has %d axes; at most %d are supported",
+                          (int)t->ndim, MC_MAX_RANK);
+    int dtype = 0;
+    while (dtype < MC_NDTYPE && (TYPES[dtype].code != t->code || TYPES[dtype].bits != t->bits))
+        dtype++;
+    if (dtype == MC_NDTYPE || t->lanes != 1)
+        return -mci_error(
+            MC_EDTYPE,
+            "from_dlpack: elements of DLPack's type code %d with %d bits and %d lanes have no "
+            "dtype here; convert them first (unsigned integers of 16 bits and more to signed ones)",
+            (int)t->code, (int)t->bits, (int)t->lanes);
+    *numel = 1;
+    for (int i = 0; i < t->ndim; i++) {
+        if (t->shape[i] < 0)
+            return -mci_error(MC_ESHAPE, "from_dlpack: a size is %lld; sizes are 0 or more",
+                              (long long)t->shape[i]);
+        if (t->shape[i] == 0) *numel = 0;
+    }
+    if (*numel && !t->data)
+        return -mci_error(MC_EINVAL, "from_dlpack: the tensor has elements but no memory");
+    return dtype;
+}
+
 int mc_dlpack_take(mc_tensor *out, struct DLManagedTensor *m)
 {
     if (!m)
         return mci_error(MC_EINVAL, "from_dlpack: the pointer is NULL; give a DLManagedTensor");
     const dl_tensor *t = &m->t;
-    if (t->device_type != DL_CPU)
-        return mci_error(MC_EDEVICE,
-                         "from_dlpack: the tensor lies on a device of DLPack's type %d; copy it to "
-                         "the CPU (type 1) first",
-                         (int)t->device_type);
-    if (t->ndim < 0 || t->ndim > MC_MAX_RANK)
-        return mci_error(MC_ESHAPE, "from_dlpack: the tensor has %d axes; at most %d are supported",
-                         (int)t->ndim, MC_MAX_RANK);
-    int dtype = 0;
-    while (dtype < MC_NDTYPE && (TYPES[dtype].code != t->code || TYPES[dtype].bits != t->bits))
-        dtype++;
-    if (dtype == MC_NDTYPE || t->lanes != 1)
-        return mci_error(
-            MC_EDTYPE,
-            "from_dlpack: elements of DLPack's type code %d with %d bits and %d lanes have no "
-            "dtype here; convert them first (unsigned integers of 16 bits and more to signed ones)",
-            (int)t->code, (int)t->bits, (int)t->lanes);
-    int64_t numel = 1;
-    for (int i = 0; i < t->ndim; i++) {
-        if (t->shape[i] < 0)
-            return mci_error(MC_ESHAPE, "from_dlpack: a size is %lld; sizes are 0 or more",
-                             (long long)t->shape[i]);
-        if (t->shape[i] == 0)
-            numel = 0;
-    }
+    int64_t numel = 0;
+    const int dtype = readable(t, &numel);
+    if (dtype < 0) return mc_errstatus();
+    const int device =
+        t->device_type == DL_CPU ? 0 : mci_device_exchange(t->device_type, t->device_id);
+    if (device < 0) return mc_errstatus();
     if (numel == 0) { /* nothing to share, and the pointer may be NULL */
-        const int rc = mc_create(out, dtype, t->ndim, t->shape);
+        const int rc = mci_create_on(device, out, dtype, t->ndim, t->shape);
         if (rc == MC_OK)
             mc_dlpack_drop(m);
         return rc;
     }
-    if (!t->data)
-        return mci_error(MC_EINVAL, "from_dlpack: the tensor has elements but no memory");
-    char *data = (char *)t->data + t->byte_offset;
     const int64_t unit = t->code == DL_COMPLEX ? mc_itemsize(dtype) / 2 : mc_itemsize(dtype);
-    if ((uintptr_t)data % (uintptr_t)unit)
-        return mci_error(MC_EINVAL,
-                         "from_dlpack: the first element does not lie at a multiple of its %lld "
-                         "bytes; copy the tensor first",
-                         (long long)unit);
+    if (device) return take_on(device, out, m, dtype, unit);
+    char *data = (char *)t->data + t->byte_offset;
+    if ((uintptr_t)data % (uintptr_t)unit) return refuse_place(unit);
     const int read_only = t->strides && overlaps(t->ndim, t->shape, t->strides);
     return mc_wrap(out, data, dtype, t->ndim, t->shape, t->strides, m, drop, read_only);
 }

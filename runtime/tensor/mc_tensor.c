@@ -366,8 +366,9 @@ int mc_promote(mc_tensor *t)
     return MC_OK;
 }
 
-int mc_wrap(mc_tensor *out, void *data, int dtype, int ndim, const int64_t *shape,
-            const int64_t *strides, void *owner, void (*release)(void *), int readonly)
+/* A header over memory of another owner; b: a block of the device that it lies on, else NULL. */
+static int wrap(mci_block *b, mc_tensor *out, void *data, int dtype, int ndim, const int64_t *shape,
+                const int64_t *strides, void *owner, void (*release)(void *), int readonly)
 {
     int64_t bytes;
     int rc = header_fill(out, dtype, ndim, shape, &bytes);
@@ -377,6 +378,11 @@ int mc_wrap(mc_tensor *out, void *data, int dtype, int ndim, const int64_t *shap
     out->storage = storage_new(0, dtype, ndim, shape, bytes, data);
     if (!out->storage)
         return mc_errstatus();
+    if (b) {
+        out->small = 0;
+        out->device = out->storage->device = b->mem->device;
+        out->storage->block = b;
+    }
     out->storage->owner = owner;
     out->storage->release = release;
     out->data = data;
@@ -384,6 +390,18 @@ int mc_wrap(mc_tensor *out, void *data, int dtype, int ndim, const int64_t *shap
         memcpy(out->strides, strides, sizeof *strides * (size_t)ndim);
     out->flags = readonly ? MC_FLAG_READONLY : 0;
     return MC_OK;
+}
+
+int mc_wrap(mc_tensor *out, void *data, int dtype, int ndim, const int64_t *shape,
+            const int64_t *strides, void *owner, void (*release)(void *), int readonly)
+{
+    return wrap(NULL, out, data, dtype, ndim, shape, strides, owner, release, readonly);
+}
+
+int mci_wrap_on(mci_block *b, mc_tensor *out, char *data, int dtype, int ndim, const int64_t *shape,
+                const int64_t *strides, void *owner, void (*release)(void *), int readonly)
+{
+    return wrap(b, out, data, dtype, ndim, shape, strides, owner, release, readonly);
 }
 
 int mci_contiguous(const mc_tensor *t)

@@ -68,6 +68,10 @@ int mci_check_devices(const char *op, int n, const mc_tensor *const *t, int nout
 mci_ref mci_ref_of(const mc_tensor *t);
 /* A contiguous tensor on a device. Its header has no room for elements. */
 int mci_create_on(int device, mc_tensor *out, int dtype, int ndim, const int64_t *shape);
+/* A tensor over a block that mci_device_take gave; release(owner) when its last view goes. Takes
+ * the block on success. data: where its first element is shown. */
+int mci_wrap_on(mci_block *b, mc_tensor *out, char *data, int dtype, int ndim, const int64_t *shape,
+                const int64_t *strides, void *owner, void (*release)(void *), int readonly);
 /* s holds the memory of another storage, which its owner keeps: it lies on the same device. */
 void mci_storage_like(mc_storage *s, const mc_storage *other);
 /* The first `bytes` of one storage into another of the same device. */

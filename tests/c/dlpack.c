@@ -47,6 +47,37 @@ static DLManagedTensor *produce(void)
     return m;
 }
 
+/* On a card, or what OpenCL has; nothing where there is neither. */
+static void on_a_device(void)
+{
+    int device = mc_device_find("cuda");
+    const int64_t shape[2] = {3, 4};
+    int64_t before[9], after[9], offset;
+    void *at[2];
+    if (device < 0) device = mc_device_find("opencl");
+    if (device < 0) return;
+    mc_tensor x, y;
+    memset(&x, 0, sizeof x);
+    memset(&y, 0, sizeof y);
+    check(mc_create_on(&x, device, MC_F32, 2, shape) == MC_OK, "create: %s", mc_errmsg());
+    check(mc_device_memory(device, before) == MC_OK, "memory");
+    check(mc_pointer(&x, 0, at, &offset) == MC_OK && at[0] && at[1], "pointer: %s", mc_errmsg());
+    for (int i = 0; i < 100; i++) {
+        DLManagedTensor *m = mc_dlpack_give(&x, i % 2 ? -1 : 0);
+        check(m && (m->dl_tensor.device.device_type == 2 || m->dl_tensor.device.device_type == 4) &&
+                  m->dl_tensor.data == at[0] && (int64_t)m->dl_tensor.byte_offset == offset,
+              "given: %s", mc_errmsg());
+        check(m && mc_dlpack_take(&y, m) == MC_OK && y.device == device && y.data == x.data &&
+                  mc_shares_storage(&x, &y),
+              "taken: %s", mc_errmsg());
+        mc_drop(&y);
+        memset(&y, 0, sizeof y);
+    }
+    check(mc_device_memory(device, after) == MC_OK && after[0] == before[0], "memory is flat");
+    mc_drop(&x);
+    check(mc_device_memory(device, after) == MC_OK && after[0] < before[0], "and given back");
+}
+
 int main(void)
 {
     mc_tensor t, view;
@@ -77,7 +108,7 @@ int main(void)
     check(deleted == 1, "deleted %d times", deleted);
 
     m = produce();
-    m->dl_tensor.device.device_type = 2;
+    m->dl_tensor.device = (DLDevice){ 2, 99 };
     memset(&t, 0, sizeof t);
     check(mc_dlpack_take(&t, m) == MC_EDEVICE && deleted == 1,
           "another device is refused and the struct left alone");
@@ -86,7 +117,7 @@ int main(void)
     const int64_t shape[2] = {2, 5};
     mc_tensor *own = mc_tensor_new(MC_F32, 2, shape);
     check(own && mc_fill(own, 3, 0) == MC_OK, "a tensor: %s", mc_errmsg());
-    m = mc_dlpack_give(own);
+    m = mc_dlpack_give(own, 0);
     check(m && m->dl_tensor.dtype.code == 2 && m->dl_tensor.dtype.bits == 32 &&
               m->dl_tensor.shape[1] == 5 && m->dl_tensor.strides[0] == 5 &&
               m->dl_tensor.byte_offset == 0,
@@ -95,5 +126,6 @@ int main(void)
     check(m && ((const float *)m->dl_tensor.data)[9] == 3.0f, "the memory outlives the tensor");
     m->deleter(m);
     mc_dlpack_drop(NULL);
+    on_a_device();
     return report();
 }

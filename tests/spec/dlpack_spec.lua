@@ -140,7 +140,8 @@ describe('mc.from_dlpack', function()
 
   it('refuses other devices, dtypes, ranks, addresses and operands with words', function()
     for what, fields in pairs {
-      ['device of DLPack\'s type 2; copy it to the CPU'] = { shape = { 2 }, device = 2 },
+      ['device of DLPack\'s type 10; copy it to the CPU'] = { shape = { 2 }, device = 10 },
+      ['lies on cuda:0, which this process has not opened'] = { shape = { 2 }, device = 2 },
       ['type code 1 with 16 bits and 1 lanes have no dtype'] = { shape = { 2 }, code = 1, bits = 16 },
       ['type code 1 with 64 bits'] = { shape = { 2 }, code = 1 }, ['and 4 lanes'] = { shape = { 2 }, lanes = 4 },
       ['has 9 axes; at most 8'] = { shape = { 1 }, ndim = 9 }, ['a size is -2'] = { shape = { -2 } },

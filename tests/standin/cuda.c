@@ -61,6 +61,7 @@ typedef struct work {
 struct CUstream_st {
     work *first, *last;
     int64_t given, done;
+    int listed;
     CUstream next;
 };
 
@@ -74,6 +75,7 @@ typedef struct block {
 static struct CUctx_st contexts[8];
 static CUcontext current;
 static CUstream streams;
+static struct CUstream_st common[2]; /* the default streams, named 1 and 2 */
 static block *blocks;
 static size_t live;
 static int sticky, order = LANES_SHUFFLED, ready;
@@ -186,6 +188,20 @@ static void step(CUstream s)
     free(w);
 }
 
+/* The stream of a handle. */
+static CUstream named(CUstream s)
+{
+    const uintptr_t number = (uintptr_t)s;
+    if (number != 1 && number != 2) return s;
+    s = &common[number - 1];
+    if (!s->listed) {
+        s->listed = 1;
+        s->next = streams;
+        streams = s;
+    }
+    return s;
+}
+
 /* Other streams run ahead by what the seed says, where they wait for nothing. */
 static void others(const struct CUstream_st *s)
 {
@@ -213,7 +229,7 @@ static work *give(CUstream s, int kind)
 
 static CUresult copies(CUstream s, void *to, const void *from, size_t bytes)
 {
-    work *w = give(s, COPY);
+    work *w = give(named(s), COPY);
     w->to = to;
     w->from = from;
     w->bytes = bytes;
@@ -380,6 +396,16 @@ API CUresult cuMemFree_v2(CUdeviceptr p)
     return block_free((char *)(uintptr_t)p, 0);
 }
 
+API CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *bytes, CUdeviceptr p)
+{
+    ENTER(1);
+    const block *b = block_of((char *)(uintptr_t)p, 0);
+    if (!b || b->gone || b->pinned) return 1;
+    *base = (CUdeviceptr)(uintptr_t)b->at;
+    *bytes = b->bytes;
+    return CUDA_OK;
+}
+
 API CUresult cuMemAllocHost_v2(void **p, size_t bytes)
 {
     char *at = NULL;
@@ -439,6 +465,7 @@ API CUresult cuStreamDestroy_v2(CUstream s)
 API CUresult cuStreamSynchronize(CUstream s)
 {
     ENTER(1);
+    s = named(s);
     others(s);
     reach(s, s->given);
     return sticky;
@@ -448,7 +475,7 @@ API CUresult cuStreamWaitEvent(CUstream s, CUevent e, unsigned flags)
 {
     ENTER(1);
     if (flags) return 1;
-    work *w = give(s, WAIT);
+    work *w = give(named(s), WAIT);
     w->event = e;
     w->event_stream = e->stream;
     w->event_number = e->number;

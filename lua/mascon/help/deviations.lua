@@ -78,7 +78,8 @@ M.rows = {
     names = { 'shape' } },
   { about = 'exchange of memory',
     text = 'from_dlpack takes a pointer to a DLManagedTensor (DLPack before its version 1), or a tensor, and has no '
-      .. 'options device and copy; x:dlpack() gives such a pointer. Only tensors in host memory are exchanged.',
+      .. 'options device and copy; x:dlpack() gives such a pointer. Devices of CUDA and OpenCL exchange tensors '
+      .. 'too, once they are opened.',
     names = { 'from_dlpack' } },
   { about = 'names of exchange', text = 'x:dlpack() stands for __dlpack__; there is no __dlpack_device__.',
     names = { '__dlpack__', '__dlpack_device__' }, absent = true },
