@@ -20,17 +20,19 @@ function M.section(ours, theirs)
     if r.family == 'optim' and r.seconds then
       local base = r.name:gsub('_compiled$', '')
       local t = by[base .. '_scipy'] or by[base .. '_torch'] or by[base .. '_numpyro']
-      lines[#lines + 1] = ('| %s | %s | %s | %s | %s | %s | %s | %s |'):format(r.op, measure.time(r.seconds),
+      lines[#lines + 1] = ('| %s | %s | %s | %s | %s | %s | %s | %s | %s |'):format(r.op, measure.time(r.seconds),
         r.nfev and ('%d'):format(r.nfev) or '', r.fun and ('%.6g'):format(r.fun) or '',
         t and measure.time(t.seconds) or '', t and t.nfev and ('%d'):format(t.nfev) or '',
-        t and t.fun and ('%.6g'):format(t.fun) or '', t and ('%.2f'):format(ratio(t, r)) or '')
+        t and t.fun and ('%.6g'):format(t.fun) or '', t and ('%.2f'):format(ratio(t, r)) or '',
+        t and t.cpu and r.cpu and ('%.2f'):format(t.cpu / r.cpu) or '')
     end
   end
   if #lines == 0 then return nil end
   return 'The same problems from the same starts in SciPy (the training step: PyTorch); the function itself is Lua '
     .. 'tensors here, NumPy there. Evaluations count every call of f, also for '
-    .. 'differences. The ratio is theirs over ours.\n\n| problem | ours | evaluations | value | theirs | evaluations | '
-    .. 'value | ratio |\n|---|---|---|---|---|---|---|---|\n' .. table.concat(lines, '\n')
+    .. 'differences. Ratios are theirs over ours, of the time and of the least processor time.\n\n| problem '
+    .. '| ours | evaluations | value | theirs | evaluations | value | ratio | of processor time |\n'
+    .. '|---|---|---|---|---|---|---|---|---|\n' .. table.concat(lines, '\n')
 end
 
 return M
