@@ -140,6 +140,14 @@ describe('xpcs.open of what users bring', function()
 
   it('says what no correlation is: subtracted baselines, lost frames, constants', function()
     warned(open { c2_exp = c2 - 1 }, 'Add 1 where it was subtracted')
+    for _, dtype in ipairs { 'i32', 'i64', 'f32' } do
+      for _, part in ipairs { mc.triu, mc.tril, function(v) return v end } do
+        local counts = open { c2_exp = part((c2 * 1000):to(dtype)) }
+        assert.is_true(counts.quality[1].mean > 1000)
+        warned(counts, 'the mean of C2 is 1')
+        warned(counts, 'divide by the baseline')
+      end
+    end
     local lost = c2:copy()
     lost[{ 1, 20, mc.all }], lost[{ 1, mc.all, 20 }] = 0, 0
     warned(open { c2_exp = lost }, 'C2 goes down to 0 in 1 of 3 angles (the first at 30 deg)')

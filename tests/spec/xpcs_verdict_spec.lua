@@ -108,8 +108,38 @@ describe('the word on a fit', function()
   end)
 end)
 
+describe('the condition of a normal matrix', function()
+  local covariance = require 'workflows.xpcs.covariance'
+
+  it('is bounded by 10^12: beyond it a combination is not determined', function()
+    assert.equal(1e12, covariance.LIMIT)
+    for _, case in ipairs { { 1e4, 0 }, { 0.5e12, 0 }, { 2e12, 1 } } do
+      local away = 2 / (1 + case[1]) -- eigenvalues 2 - away and away
+      local c = 1 - away
+      local s = covariance.of({ loss = 'linear', normal = function() return nil, { { 1, c }, { c, 1 } } end }, {})
+      assert.is_true(math.abs(s.condition / case[1] - 1) < 1e-2)
+      assert.equal(case[2], #s.null)
+      for i = 1, 2 do assert.equal(case[2] == 1, s.covariance[i][i] == math.huge) end
+    end
+  end)
+end)
+
 describe('a parameter at its bound', function()
   local at = require 'workflows.xpcs.fit'.at_bound
+
+  it('is the bound 0 where the solver stopped at the smallest number', function()
+    local function data(seed)
+      return xpcs.data.of(xpcs.simulate { n = 60, q = 0.0054, dt = 0.5, phi = { 0 }, sigma = 0.002, seed = seed,
+        physics = { 1000, -0.3, -20 } })
+    end
+    local o = { scaling = 'averaged', sigma = 0.002, bounds = { D_offset = { 0, 1e4 } } }
+    local r = xpcs.fit(data(3), o)
+    assert.equal('lower', r.parameters[#r.parameters].at_bound)
+    assert.equal(0, r.values.D_offset)
+    assert.equal(0, xpcs.joint.fit({ data(3), data(4) }, o).values.D_offset)
+    assert.equal(0, require 'workflows.xpcs.fit'.told(2 ^ -1022))
+    assert.equal(1e-300, require 'workflows.xpcs.fit'.told(1e-300))
+  end)
 
   it('is named when its error cannot tell it from there', function()
     assert.equal('upper', at(99999.99687, 100, 1e5, 5000))

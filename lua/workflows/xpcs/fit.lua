@@ -417,6 +417,11 @@ local function at_bound(v, low, high, e)
   if high < math.huge and high - v <= math.max(near, 1e-9 * (1 + math.abs(high))) then return 'upper' end
 end
 
+local SMALLEST = 2 ^ -1022
+
+--- A value as it is told: what a solver leaves beside a bound at 0, so as to stay inside, is 0.
+local function told(v) return math.abs(v) <= SMALLEST and 0 or v end
+
 local STATUS = { [0] = 'max_iter' }
 
 --- Sum of squares of the residuals themselves at a point: a robust cost is no chi2.
@@ -497,6 +502,7 @@ local function describe(p, o, point, status, iterations, seconds, left, whole)
   local errors_free, corr = errors_of(cov, picked(p, p.low), picked(p, p.high))
   for k, i in ipairs(p.free) do error_of[i] = errors_free[k] end
   local z = p:full(point.x)
+  for i, v in ipairs(z) do z[i] = told(v) end
   local contrast, offset, physics = p:split(z)
   for i, t in pairs(p.ties) do error_of[i] = math.abs(t.factor) * (error_of[t.to] or 0) end
   local list, values, errors, is_free, bounds_hit = {}, {}, {}, {}, 0
@@ -677,5 +683,5 @@ end
 
 M.set_up, M.describe, M.polish, M.picked, M.at_bound = set_up, describe, polish, picked, at_bound
 M.unit_of_errors, M.is_absolute, M.misfit, M.errors_of, M.look = unit_of_errors, is_absolute, misfit, errors_of, look
-M.ended_by = ended_by
+M.ended_by, M.told = ended_by, told
 return M

@@ -204,7 +204,7 @@ local function list_parameters(self, r)
   local errors
   errors, r.correlation = fit.errors_of(r.covariance, self.low, self.high)
   for a, name in ipairs(self.names) do
-    local v, e, sets = r.point.x[a], errors[a], {}
+    local v, e, sets = fit.told(r.point.x[a]), errors[a], {}
     for i in ipairs(self.problems) do
       for _, at in ipairs(self.place[i]) do if at == a then sets[#sets + 1] = i end end
     end

@@ -161,6 +161,7 @@ function M.fit(data, model, o)
     local of = name:find '^contrast' and parameters.CONTRAST or name:find '^offset' and parameters.OFFSET
     local b = bounds[name] or of and (bounds[name:match '^%l+'] or { of.min, of.max }) or { -math.huge, math.huge }
     local e = is_free[name] and error_of(name, b) or nil
+    f.p[name] = fit.told(f.p[name])
     local at = e and fit.at_bound(f.p[name], b[1], b[2], e)
     if at then bounds_hit = bounds_hit + 1 end
     list[i] = { name = name, unit = model.units and model.units[name] or '', about = '', value = f.p[name],

@@ -5,6 +5,7 @@
 -- than to half of their value or tied closely to another one.
 local apart = require 'workflows.xpcs.apart'
 local contrasts = require 'workflows.xpcs.contrasts'
+local covariance = require 'workflows.xpcs.covariance'
 local floor = require 'workflows.xpcs.floor'
 local noise = require 'workflows.xpcs.noise'
 local rates = require 'workflows.xpcs.rates'
@@ -380,7 +381,7 @@ function M.of(r)
   tell_noise(r, out, say)
   for k = 1, n do
     local v = s.vectors[k]
-    local none = s.values[k] < s.values[n] / 1e12
+    local none = s.values[k] < s.values[n] / covariance.LIMIT
     -- how far one standard error along this direction moves each member, against its bounds
     local beyond, count = true, 0
     local list = members(r.names, v, 0.2)
