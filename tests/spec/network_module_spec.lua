@@ -154,6 +154,10 @@ describe('a module', function()
     says('module:apply: scale is f64[1]@cpu, the module has f32[4]; give a tensor of that shape', net.apply, net,
       { scale = mc.ones { 1 } }, mc.ones { 1, 3 })
     says('nn.Linear: option "bais" is unknown; did you mean "bias"?', nn.Linear, 1, 2, { bais = false })
+    local Bare = nn.Module 'Bare'
+    function Bare:init() self.inner = nn.Linear(1, 1) end
+    says('Bare: the class has no forward; define function Bare:forward(...) (in 1, Bare)', nn.Sequential { Bare() },
+      mc.ones { 1, 1 })
     -- after errors the module is as it was
     assert.same({ 2, 2 }, { net:eval()(mc.ones { 2, 3, dtype = 'f32' }):size() })
   end)

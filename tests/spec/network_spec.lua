@@ -142,7 +142,7 @@ describe('normalisations', function()
     says('nn.layer_norm: weight is f64[1]@cpu; give one of the sizes of the last axes', nn.layer_norm, x, 4,
       { weight = mc.ones { 1 } })
     says('nn.group_norm: 3 groups do not divide the channels of f64[1,4]@cpu', nn.group_norm, x, 3)
-    says('nn.batch_norm: f64[1,4]@cpu has 1 values per channel; training needs two at least', nn.batch_norm, x, nil,
+    says('nn.batch_norm: f64[1,4]@cpu has one value per channel; training needs two at least', nn.batch_norm, x, nil,
       nil, { training = true })
     says('nn.batch_norm: running moments are missing; give both, or training = true', nn.batch_norm, x)
     says('nn.glu: axis -1 of f64[3]@cpu has an odd size; it holds as many values as gates', nn.glu, mc.ones { 3 })

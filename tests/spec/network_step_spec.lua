@@ -250,6 +250,21 @@ describe('a step', function()
       numbers)
   end)
 
+  it('goes on with the same network and optimiser only, not with parts of them', function()
+    local function of(net, optimizer) return nn.Step(net, loss, { optimizer = optimizer, ema = 0.9 }) end
+    local one = nn.Sequential { nn.Linear(4, 1) }
+    local tensors, numbers = of(one, mc.optim.adamw()):state()
+    local plain = of(one, mc.optim.sgd())
+    says('step:restore: this step has no optimizer/1/m/1.bias, which is f32[1]@cpu', plain.restore, plain, tensors,
+      numbers)
+    tensors, numbers = of(nn.Sequential { nn.Linear(4, 1), nn.Linear(1, 1) }, mc.optim.sgd()):state()
+    says('step:restore: this step has no ema/2.bias, which is f32[1]@cpu', plain.restore, plain, tensors, numbers)
+    local bare = nn.Step(one, loss, { optimizer = mc.optim.sgd() })
+    tensors, numbers = plain:state()
+    says('step:restore: this step has no ema/1.bias', bare.restore, bare, tensors, numbers)
+    bare:restore(bare:state())
+  end)
+
   it('gives back what it replaces, but what others have seen', function()
     local net = nn.Linear(64, 64, { key = 1 })
     local function mse(m, b) return nn.mse_loss(m(b.x), b.y) end

@@ -173,6 +173,15 @@ print('end at', t:done())
     local skipping = made(o)
     assert.equal(24, skipping:fit()[3].step)
     assert(skipping.history[3].loss == skipping.history[3].loss)
+    o = { train = data.loader(data.tensors { x = x * math.huge, y = y }, { batch = 8 }), folder = at 'none',
+      valid = mc.none, nonfinite = 'skip', epochs = 1 }
+    local idle = made(o)
+    local mean = idle:fit()[1].loss
+    assert(mean ~= mean, 'the mean over no step at all is no number')
+    assert.is_nil(idle.best)
+    assert(mc.file.read(at 'none' .. '/log.jsonl'):find('"kind":"epoch","loss":"NaN"', 1, true))
+    o.resume, o.epochs = true, 2
+    assert.equal(2, #made(o):fit())
   end)
 
   it('refuses what does not fit, in words', function()

@@ -243,6 +243,14 @@ local function call(self, ...)
   return finish(d, pcall(run, self, ...))
 end
 
+--- What a module computes: a class defines it. Calling the module runs it, between its hooks.
+---
+--- Errors: a class that does not define it.
+function methods:forward()
+  local name = rawget(self, '_class')._name
+  error(('%s: the class has no forward; define function %s:forward(...)'):format(name, name), 2)
+end
+
 -- ---------------------------------------------------------------- the metatable
 
 Module = {

@@ -317,8 +317,8 @@ function M.batch_norm(x, running_mean, running_var, opts)
     return affine(y, weight, bias, x), running_mean, running_var
   end
   local n = x:numel() / math.max(x.shape[2], 1)
-  if n < 2 then error(('%s: %s has %d values per channel; training needs two at least'):format(fname,
-    tensor.describe(x), n), 2) end
+  if n < 2 then error(('%s: %s has %s per channel; training needs two at least'):format(fname, tensor.describe(x),
+    n == 1 and 'one value' or 'no values'), 2) end
   local axes = { 1 }
   for i = 3, x.ndim do axes[#axes + 1] = i end
   local y = by_channels(half.wide(x), o.weight and half.wide(o.weight), o.bias and half.wide(o.bias), o.eps)

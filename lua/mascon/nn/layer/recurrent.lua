@@ -200,8 +200,7 @@ function M.RNN(inputs, hidden, opts) return RNN(inputs, hidden, opts) end
 ---@param inputs integer
 ---@param hidden integer
 ---@param opts? table layers (1) · bidirectional (false) · dropout between layers (0) · bias (true) · forget_bias: added
----   to
----   that of the forget gate at the start (0) · dtype (f32) · device · key
+---   to that of the forget gate at the start (0) · dtype (f32) · device · key
 ---@return mascon.Module
 --- Source: Long short-term memory, 1997; PyTorch nn.LSTM with batch_first.
 ---     mc.nn.LSTM(3, 5)(mc.zeros{ 2, 4, 3, dtype = 'f32' }).shape  --> {2, 4, 5}

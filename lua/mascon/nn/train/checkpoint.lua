@@ -45,7 +45,7 @@ end
 ---@param facts table numbers, texts and tables of them
 --- Errors: what keeps the file from being written; the old files stay.
 function M.write(path, tensors, facts)
-  local all = { ['facts.json'] = bytes.of(json.encode { form = FORM, facts = facts }) }
+  local all = { ['facts.json'] = bytes.of(json.encode({ form = FORM, facts = facts }, { nonfinite = 'string' })) }
   for k, t in pairs(tensors) do
     if t.dtype == 'bf16' then t = tensor.methods.to(t, 'f32') end
     all[k] = t.device == 'cpu' and t or tensor.methods.to(t, 'cpu')

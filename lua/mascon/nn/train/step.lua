@@ -427,8 +427,10 @@ end
 ---@param numbers table
 ---@return mascon.Step self
 function Step:restore(tensors, numbers)
+  local wanted = {}
   local function fits(name, like)
     local t = tensors[name]
+    wanted[name] = true
     if is(t) and like.dtype == 'bf16' and t.dtype == 'f32' then t = methods.to(t, 'bf16') end -- as files have it
     if not is(t) or tostring(t.shape) ~= tostring(like.shape) or t.dtype ~= like.dtype then
       error(('step:restore: %s is %s, this step has %s; the network or its optimiser is another one'):format(name,
@@ -448,6 +450,15 @@ function Step:restore(tensors, numbers)
   for i, s in ipairs(self.states) do states[i] = walk('optimizer/' .. i, s) end
   local averages = self.averages and walk('ema', self.averages)
   local sums = numbers.pending > 0 and walk('sums', nothing(self.net:parameters())) or nil
+  local names = {}
+  for name in pairs(tensors) do names[#names + 1] = name end
+  table.sort(names)
+  for _, name in ipairs(names) do
+    if not wanted[name] then
+      error(('step:restore: this step has no %s, which is %s; the network or its optimiser is another one'):format(name,
+        tensor.describe(tensors[name])), 2)
+    end
+  end
   self.net:update(state)
   self.states, self.averages, self.sums = states, averages, sums
   each({ states, averages, sums }, function(t) self.shown[t] = true end)

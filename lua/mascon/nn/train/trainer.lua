@@ -254,6 +254,10 @@ function Trainer:restore()
   end
   self.step:restore(tensors, facts.step)
   self.best, self.stale, self.history, self.sums = facts.best, facts.stale, facts.history or {}, facts.sums
+  for i = 0, #self.history do
+    local one = i == 0 and self.best or self.history[i] or {}
+    for k, v in pairs(one) do one[k] = tonumber(v) or v end -- NaN and infinities are text in files
+  end
   source.default_generator():restore(facts.generator)
   self.saved = self:done()
   -- lines of the log after the checkpoint are of steps that are made again
@@ -274,7 +278,7 @@ local function log(self, entry)
   if not self.options.folder then return end
   local path = self.options.folder .. '/log.jsonl'
   local f, why = io.open(path, 'ab')
-  local ok = f and f:write(json.encode(entry), '\n')
+  local ok = f and f:write(json.encode(entry, { nonfinite = 'string' }), '\n')
   if f then
     local closed, reason = f:close()
     if not closed then ok, why = nil, reason end
@@ -312,7 +316,7 @@ end
 local function epoch_end(self, epoch, part)
   local o = self.options
   local facts = { epoch = epoch, step = self.step.count, batches = self:done(),
-    loss = self.sums[1] / math.max(self.sums[2], 1) }
+    loss = self.sums[1] / self.sums[2] } -- NaN where every step was left out
   if o.valid then
     for k, v in pairs(self:evaluate()) do facts['valid_' .. k] = v end
   end
@@ -356,8 +360,7 @@ local function one(self, epoch, k, bar, began)
   self.sums = { self.sums[1] + (info.finite and loss or 0), self.sums[2] + (info.finite and 1 or 0) }
   local done = self:done()
   if (self.step.count % o.log_every == 0 and info.updated) or not info.finite then
-    log(self, { kind = 'step', step = self.step.count, batches = done, epoch = epoch, loss = info.finite and loss
-      or tostring(loss),
+    log(self, { kind = 'step', step = self.step.count, batches = done, epoch = epoch, loss = loss,
       norm = info.norm and info.norm == info.norm and info.norm < math.huge and info.norm or nil,
       scale = info.scale, anomaly = info.anomaly and tostring(info.anomaly) or nil,
       seconds = tonumber(('%.6f'):format(clock() - before)) })
