@@ -40,11 +40,13 @@ if command -v nvidia-smi >/dev/null; then part card nvidia-smi; else say card 's
 lua spine spine
 lua rows families
 lua bits bits
-case $device in
-  cuda*) MASCON_NVRTC=off MASCON_CACHE=off lua shipped spine
-         MASCON_NVRTC=off MASCON_CACHE=off lua shipped-rows families ;;
-  *) say shipped "skipped: programs come with mascon for cuda alone" ;;
-esac
+pack=${MASCON_PROGRAMS:-$(dirname "$mascon")/programs}/cuda.pack
+if [ "${device#cuda}" = "$device" ]; then say shipped 'skipped: programs come with mascon for cuda alone'
+elif [ ! -s "$pack" ]; then say shipped "skipped: there is no $pack (make dist makes it where NVRTC is)"
+else
+  MASCON_NVRTC=off MASCON_CACHE=off lua shipped spine
+  MASCON_NVRTC=off MASCON_CACHE=off lua shipped-rows families
+fi
 if command -v compute-sanitizer >/dev/null && [ "${device#cuda}" != "$device" ]; then
   for tool in memcheck racecheck initcheck synccheck; do
     part "$tool" compute-sanitizer --tool "$tool" --error-exitcode 9 "$mascon" "$at/tests/device.lua" "$device" spine

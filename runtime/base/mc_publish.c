@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <pthread.h>
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -34,7 +35,12 @@ struct mc_file_set {
     char target[PATH_MAX];
     char name[sizeof PREFIX + LETTERS]; /* "" once published */
     char folder[PATH_MAX + sizeof PREFIX + LETTERS + 1];
+    pid_t owner;
+    mc_file_set *next;
 };
+
+static mc_file_set *open_sets;
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER; /* guards open_sets */
 
 static int trouble(const char *path, int err) { return mci_error_io("results", path, err, ADVICE); }
 
@@ -289,6 +295,11 @@ mc_file_set *mc_file_set_new(const char *path)
     if (!s)
         return NULL;
     s->lock = -1;
+    s->owner = getpid();
+    pthread_mutex_lock(&guard);
+    s->next = open_sets;
+    open_sets = s;
+    pthread_mutex_unlock(&guard);
     snprintf(s->target, sizeof s->target, "%s", path);
     s->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int rc = s->dir < 0 ? trouble(path, errno) : MC_OK;
@@ -405,6 +416,13 @@ void mc_file_set_free(mc_file_set *s)
     if (!s)
         return;
     const int saved = errno;
+    pthread_mutex_lock(&guard);
+    for (mc_file_set **at = &open_sets; *at; at = &(*at)->next)
+        if (*at == s) {
+            *at = s->next;
+            break;
+        }
+    pthread_mutex_unlock(&guard);
     if (s->name[0])
         remove_folder(s->dir, s->name, 0);
     if (s->lock >= 0)
@@ -413,4 +431,12 @@ void mc_file_set_free(mc_file_set *s)
         close(s->dir);
     mci_free(s);
     errno = saved;
+}
+
+/* After all that is registered for the end: a signal may come between a set and what would free it.
+ * Sets of a process that this one was forked from stay. */
+MC_AT_UNLOAD static void remove_left(void)
+{
+    for (const mc_file_set *s = open_sets; s; s = s->next)
+        if (s->owner == getpid() && s->name[0]) remove_folder(s->dir, s->name, 0);
 }

@@ -64,6 +64,22 @@ describe('a script that gets a signal at any moment ends in one line', function(
   end
 end)
 
+describe('the private folder of results', function()
+  it('goes when its process ends, whoever knows of it', function()
+    local at = process.folder()
+    local r = process.mascon(([[
+local C = require 'mascon.core.ffi'.C
+set = C.mc_file_set_new '%s'
+local f = io.open(require 'ffi'.string(C.mc_file_set_folder(set)) .. '/part', 'w')
+f:close()
+os.execute "ls -A '%s' | cut -c1-8"
+os.exit(143)]]):format(at, at))
+    assert.equal('.mascon-\n', r.text)
+    assert.equal('', process.shell(('ls -A %s'):format(at)).text)
+    process.remove(at)
+  end)
+end)
+
 describe('the lock of an output', function()
   it('goes when its process ends, whoever knows of it', function()
     local at = process.folder()

@@ -176,7 +176,7 @@ function M.write(dir, record, body)
   local ok, why = file.make_folder(dir)
   if not ok then error('results.write: ' .. why, 2) end
   local claim, run = M.claim('results.write:', dir), begun[dir] or {}
-  -- a signal during the call would leave a folder that nobody removes
+  -- a signal that comes between two steps leaves the folder to the end of the process, which removes it
   local stop, handle = check.held(C.mc_file_set_new, dir)
   if handle == nil then
     claim:free()
