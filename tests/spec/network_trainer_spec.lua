@@ -184,6 +184,29 @@ print('end at', t:done())
     assert.equal(2, #made(o):fit())
   end)
 
+  it('goes on where a metric is no finite number, also from a file', function()
+    local o = { folder = at 'infinite', epochs = 1, monitor = '-valid_far',
+      metrics = { far = function() return math.huge end, accuracy = function() return 0 / 0 end } }
+    made(o):fit()
+    o.resume, o.epochs = true, 2
+    local t = made(o)
+    local first = t:fit()[1]
+    assert.equal(math.huge, first.valid_far)
+    assert(first.valid_accuracy ~= first.valid_accuracy)
+    assert.equal(math.huge, t.best.value)
+  end)
+
+  it('says which function of the user gave nothing', function()
+    local t = made { metrics = { accuracy = function() end }, epochs = 1 }
+    says('trainer:evaluate: the metric accuracy is nil; it gives one number, or a tensor of one', t.fit, t)
+    t = made { metrics = { accuracy = function() return mc.zeros { 3 } end }, epochs = 1 }
+    says('trainer:evaluate: the metric accuracy is f64[3]@cpu; it gives one number', t.fit, t)
+    t = made { loss = function(m, b) return nn.cross_entropy(m(b.x), b.y, { reduction = 'none' }) end }
+    says('trainer:evaluate: the loss is f32[32]@cpu; it gives one number', t.evaluate, t)
+    local none = data.loader(set, { batch = 8, transform = function(b) b.x = b.x * 2 end })
+    says('nn.data.loader: transform returned nil; it returns the batch that is used', none.at, none, 1, 1)
+  end)
+
   it('refuses what does not fit, in words', function()
     says('nn.data.loader: 60 samples are fewer than one batch of 64 and drop_last leaves it out', data.loader, set,
       { batch = 64, drop_last = true })

@@ -100,6 +100,7 @@ function Loader:at(epoch, k)
   if self.options.transform then
     batch = self.options.transform(batch, self.key:fold_in(2 * epoch + 1):fold_in(k))
   end
+  if batch == nil then error('nn.data.loader: transform returned nil; it returns the batch that is used', 2) end
   if self.options.device then
     local to = { device = self.options.device }
     batch = require 'mascon.graph.tree'.map(function(t) return tensor.is(t) and tensor.methods.to(t, to) or t end,

@@ -142,6 +142,15 @@ end
 
 -- ---------------------------------------------------------------- evaluation
 
+local function number(v) return tensor.is(v) and v:item() or v end
+
+--- Refuses a loss or metric that no single number can be taken from.
+local function one_number(what, v)
+  if type(v) == 'number' or tensor.is(v) and v:numel() == 1 then return end
+  error(('trainer:evaluate: the %s is %s; it gives one number, or a tensor of one'):format(what,
+    tensor.is(v) and tensor.describe(v) or check.show(v)), 0)
+end
+
 --- Means over the batches of a loader, with the parameters as they are (or their averages, option ema), in evaluation.
 ---@param loader? mascon.Loader (valid)
 ---@return table loss and the metrics by name
@@ -157,13 +166,16 @@ function Trainer:evaluate(loader)
       local all = {}
       return net:with(params, { train = false, buffers = buffers }, function()
         all[1] = { o.loss(net, batch) }
-        for i, k in ipairs(names) do all[i + 1] = { o.metrics[k](net, batch) } end
+        one_number('loss', all[1][1])
+        for i, k in ipairs(names) do
+          all[i + 1] = { o.metrics[k](net, batch) }
+          one_number('metric ' .. k, all[i + 1][1])
+        end
         return all
       end)[1]
     end
     self.measure = o.compile and compile.compile(measure) or measure
   end
-  local function number(v) return tensor.is(v) and v:item() or v end
   local function all()
     local params, buffers, sums, weights = net:parameters { all = true }, net:buffers(), {}, {}
     for batch in loader:epoch(1) do
