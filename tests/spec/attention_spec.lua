@@ -63,7 +63,7 @@ describe('attention by blocks', function()
     end
   end)
 
-  it('has the same bits for any number of threads, on every level, for a head alone and queries alone', function()
+  it('has the same bits for any number of threads on a level, for a head alone and queries alone', function()
     local C = require 'mascon.core.ffi'.C
     for i, case in ipairs { { 5, 70, 90, 24, 40 }, { 3, 65, 1100, 16, 16, true, 1040 } } do
       local x, g, o = operands(case, i, 'f32')
@@ -71,6 +71,7 @@ describe('attention by blocks', function()
       support.restoring(function()
         for _, isa in ipairs(support.levels()) do
           assert(C.mc_isa_set(isa) == 0)
+          want = nil -- v2 rounds products before it adds them; the last level is the one of this machine
           for threads = 1, 3 do
             mc.set_num_threads(threads)
             local got = all(attend(o), g, x)

@@ -115,6 +115,11 @@ describe('bad input of scripts/xpcs.lua', function()
         correlation_map = { c2_00001 = mc.triu(sim.c2[1]), c2_00002 = mc.triu(sim.c2[2]) } } } })
       fails(line, 1, 'processed_bins', ...)
     end
+    local complex = { h5('complex.h5', { mc.triu(sim.c2[1]):to 'c128', mc.triu(sim.c2[2]) }),
+      h5('complex2.h5', { mc.triu(sim.c2[1]), mc.triu(sim.c2[2]):to 'c64' }) }
+    for k, text in ipairs(complex) do
+      fails(text, 1, ('c2_%05d holds complex numbers; a two-time matrix is real numbers'):format(k))
+    end
     rebinned({ 1, 1 }, 'bin 1 stands at entries 1 and 2')
     rebinned({ 1.5, 2 }, 'entry 1 is 1.5; bins are whole numbers')
   end)

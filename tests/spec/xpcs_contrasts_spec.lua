@@ -19,6 +19,26 @@ local function told(r) return table.concat(r.verdict.sentences, '\n'):find('--sc
 local function g1(p, t1, t2) return mc.exp(-(p.rate * (t2 - t1)) ^ p.stretch) end
 local MODEL = { g1 = g1, p0 = { rate = 0.1, stretch = 1 }, bounds = { rate = { 1e-4, 10 }, stretch = { 0.2, 3 } } }
 
+describe('the best contrast of an angle', function()
+  it('is one that data have, with what chi2 falls by there', function()
+    -- g1^2 is seen for one lag only: the free line takes a contrast of 7.9
+    local g, y = mc.tensor { 0.02, 0, 0, 0 }, mc.tensor { 0.16, 0.002, -0.001, 0.001 }
+    local function sum(a, b) return mc.sum(a * b):item() end
+    local one = mc.ones { 4 }
+    local contrast, offset = 0.3, 0
+    local rest = y - g * contrast - offset
+    local a = contrasts.judge { sums = { { sum(g, g), sum(g, one), 4, sum(g, rest), sum(one, rest) } },
+      cost = sum(rest, rest), phi = { 0 }, contrast = { contrast }, offset = { offset }, scaling = 'averaged', free = 0,
+      points = 400, n = 2, absolute = true }
+    local best = a.list[1]
+    assert.equal(1, best.best_contrast)
+    local level = mc.mean(y - g):item()
+    assert(math.abs(best.best_offset - level) < 1e-12)
+    local left = y - g - level
+    assert(math.abs(sum(rest, rest) - sum(left, left) - best.gain) < 1e-12)
+  end)
+end)
+
 describe('contrasts of a fit without shear', function()
   local function sheared(o)
     local with = { n = 40, q = 0.0054, dt = 0.5, phi = { -80, -60, -40, -20, 0, 20, 40, 60, 80 }, sigma = 0.004,

@@ -41,6 +41,40 @@ describe('xpcs.rates', function()
     end
   end)
 
+  it('has the error of all directions, also of those that single parameters hardly know', function()
+    local d = data_of { n = 40, q = 0.008, dt = 0.4, phi = { -60, 0, 45, 80 }, contrast = 0.25, sigma = 0.005, seed = 8,
+      physics = { 1200, -0.3, 250, 4e-3, -0.2, 1e-3, 4 } }
+    local r = xpcs.fit(d, { scaling = 'averaged', sigma = 0.005 })
+    assert.equal(math.huge, r.errors.D0)
+    local p, v = r.problem, {}
+    for k, name in ipairs(r.names) do v[k] = r.values[name] end
+    local function model(at)
+      local out = {}
+      for f, phi in ipairs(d.phi) do
+        out[f] = mc.triu(xpcs.model.c2({ t = p.t, kd = p.kd, ks = p.ks, physics = { unpack(at, 3) } }, phi, at[1],
+          at[2]), 1):reshape(-1)
+      end
+      return mc.concat(out, 1)
+    end
+    local columns, norm = {}, {}
+    for k = 1, 9 do
+      local h = 1e-5 * math.max(math.abs(v[k]), 1e-3)
+      local up, down = { unpack(v) }, { unpack(v) }
+      up[k], down[k] = v[k] + h, v[k] - h
+      columns[k] = (model(up) - model(down)) / (2 * h * 0.005)
+      norm[k] = math.sqrt(mc.sum(mc.square(columns[k])):item())
+      columns[k] = columns[k] / norm[k]
+    end
+    local svd = mc.linalg.svd(mc.stack(columns, 2))
+    local one = xpcs.rates.of(r)[1]
+    for i = 1, 40, 13 do
+      local power = one.t[i] ^ v[4]
+      local g = mc.tensor { 0, 0, power / norm[3], v[3] * power * math.log(one.t[i]) / norm[4], 1 / norm[5], 0, 0, 0,
+        0 }
+      near(math.sqrt(mc.sum(mc.square(svd.Vh:matmul(g) / svd.S)):item()), one.error[i], 0.02, 'error at ' .. one.t[i])
+    end
+  end)
+
   it('is determined where scale and offset are not', function()
     local d = data_of { physics = { 2200, 0, 0 } }
     local r = xpcs.fit(d, { fixed = { alpha = 0 }, sigma = 0.004 })

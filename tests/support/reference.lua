@@ -306,6 +306,12 @@ E.gelu = { f = function(a)
   local lost = ((ah * ch - p) + ah * cl + al * ch) + al * cl + a * rest
   return a * 0.5 * (C.erfc(-p) + 2 / math.sqrt(math.pi) * math.exp(-p * p) * lost)
 end }
+E.gelu_tanh = { f = function(a)
+  if a ~= a then return a end
+  local m = math.min(math.abs(a), 40)
+  local tail = math.exp(-2 * math.sqrt(2 / math.pi) * (m + 0.044715 * m ^ 3))
+  return math.max(a, 0) - m * (tail / (1 + tail))
+end, terms = 4, scale = function(want) return math.max(1, math.abs(want)) end }
 E.logistic = { f = function(a) return a < 0 and math.exp(a) / (1 + math.exp(a)) or 1 / (1 + math.exp(-a)) end }
 E.deg2rad = { f = function(a) return a * (math.pi / 180) end }
 E.rad2deg = { f = function(a) return a * (180 / math.pi) end }

@@ -266,7 +266,10 @@ M.stopped = check.stopped
 ---@param f function
 ---@return string|nil word of the signal that came meanwhile
 ---@return any what f gives
-M.held = check.held
+function M.held(f, ...)
+  check.arg('args.held', 'f', f, 'function', 3)
+  return check.held(f, ...)
+end
 
 --- Runs a script's body: an error becomes one line on stderr and exit status 1, Ctrl-C and SIGTERM a line and 130, 143.
 --- MASCON_TRACEBACK=full shows where.

@@ -246,8 +246,11 @@ function M.too_narrow(r)
   local factors, list = {}, {}
   for k, name in ipairs(a.factor and r.names or {}) do
     if r.errors[name] < math.huge then
-      factors[name] = math.sqrt(r.spectrum.rise[k])
-      list[#list + 1] = ('%s %.2g'):format(name, factors[name])
+      local factor = math.sqrt(r.spectrum.rise[k])
+      if factor > 1.05 then
+        factors[name] = factor
+        list[#list + 1] = ('%s %.2g'):format(name, factor)
+      end
     end
   end
   return factors, 'residuals of pairs that share a frame are correlated, and the posterior takes the noise as '

@@ -5,10 +5,12 @@
 -- spectrum of the normal matrix stands in: the rate is determined if g has no share in a direction without curvature.
 -- Takes the end of a fit; fits nothing.
 local mc = require 'mascon'
+local check = require 'mascon.core.check'
 local covariance = require 'workflows.xpcs.covariance'
 local model = require 'workflows.xpcs.model'
 local M = {}
 
+local ROUNDING = 1e-15 -- of the largest eigenvalue: what lies below is none
 local MEMBER = 1e-3 -- share of a gradient in a direction that is not determined, as in covariance.lua
 M.NORMAL = 1.959964 -- standard errors of an interval of 95 %
 
@@ -52,8 +54,10 @@ local function variance(g, of)
   for k = 1, n do
     local along = 0
     for i, a in pairs(g) do along = along + (a ~= 0 and a / s.norms[i] * s.vectors[k][i] or 0) end
-    if s.values[k] >= s.values[n] / covariance.LIMIT then sum = sum + along * along / s.values[k] * s.width[k] ^ 2
-    elseif along * along > MEMBER ^ 2 * size then return math.huge end
+    local v = s.values[k]
+    if v < s.values[n] / covariance.LIMIT and along * along > MEMBER ^ 2 * size then return math.huge end
+    -- a direction that is hardly known moves a rate by much even where it is a small share of it
+    if v > s.values[n] * ROUNDING then sum = sum + along * along / v * s.width[k] ^ 2 end
   end
   return sum * of.factor
 end
@@ -75,6 +79,15 @@ end
 ---  power, shift (names) }; errors are infinite where the data do not determine the rate, low and high then NaN. nil
 ---  for own models
 function M.of(r, at)
+  if type(r) ~= 'table' or type(r.chi2) ~= 'number' then
+    check.error(('xpcs.rates.of: the result is %s; give what mc.xpcs.fit returns'):format(check.show(r)), 2)
+  end
+  if at ~= nil then
+    if type(at) ~= 'table' or #at == 0 then
+      check.error(('xpcs.rates.of: at is %s; give a list of times in s'):format(check.show(at)), 2)
+    end
+    for i, v in ipairs(at) do check.arg('xpcs.rates.of', ('at[%d]'):format(i), v, 'number >= 0', 3) end
+  end
   local p = r.problem
   if not r.physics or not p or not p.m or not p.t then return nil end
   local whole = r.whole or r

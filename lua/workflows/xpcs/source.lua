@@ -217,6 +217,19 @@ local function arranged(o, n, F, warnings)
   return way
 end
 
+--- The size of a dataset that holds a two-time matrix; raises for what is none.
+local function side_of(set, name)
+  if set.holds ~= 'numbers' or set.dtype:sub(1, 1) == 'c' then
+    error(('xpcs: %s holds %s; a two-time matrix is real numbers'):format(name, set.holds == 'numbers'
+      and 'complex numbers' or 'no numbers'), 4)
+  end
+  local shape = set.shape
+  if #shape ~= 2 or shape[1] ~= shape[2] then
+    error(('xpcs: %s is [%s]; a two-time matrix is square'):format(name, table.concat(shape, ', ')), 4)
+  end
+  return shape[1]
+end
+
 local function of_hdf5(path, o)
   local warnings = {}
   local file = mc.open(path, { format = 'h5' })
@@ -248,22 +261,18 @@ local function of_hdf5(path, o)
   local first, last, size
   local function read(i)
     local set = file:dataset(list[i].name)
-    local shape = set.shape
-    if #shape ~= 2 or shape[1] ~= shape[2] then
-      error(('xpcs: %s is [%s]; a two-time matrix is square'):format(names[i], table.concat(shape, ', ')), 4)
+    local side = side_of(set, names[i])
+    if size and side ~= size then
+      error(('xpcs: %s is [%d, %d] and %s is [%d, %d]; all matrices must have one shape'):format(names[i], side, side,
+        names[1], size, size), 4)
     end
-    if size and shape[1] ~= size then
-      error(('xpcs: %s is [%d, %d] and %s is [%d, %d]; all matrices must have one shape'):format(names[i], shape[1],
-      shape[2], names[1], size, size), 4) end
-    size = shape[1]
+    size = side
     local t = set:read { { first, last }, { first, last } }
     set:close()
     return t, names[i], o.full_matrices
   end
-  local shape = file:dataset(list[1].name).shape
-  if #shape ~= 2 or shape[1] ~= shape[2] then error(('xpcs: %s is [%s]; a two-time matrix is square'):format(names[1],
-    table.concat(shape, ', ')), 3) end
-  first, last = frames(o, shape[1], warnings)
+  local N = side_of(file:dataset(list[1].name), names[1])
+  first, last = frames(o, N, warnings)
   local F, n = #list, last - first + 1
   local input = { q = q, phi = kept_phi, names = names, path = path, layout = kind }
   if o.shape_only then
@@ -279,17 +288,14 @@ local function of_hdf5(path, o)
     return { set = function(f) return again:dataset(list[f].name) end, close = function() again:close() end }
   end
   for key, v in pairs { first = first, last = last, drop = o.exclude_first and 1 or 0, chosen = numbers,
-    entries = #entries, N = shape[1] } do input[key] = v end
+    entries = #entries, N = N } do input[key] = v end
   input.n = n - input.drop
   if way ~= 'whole' then
     for i, e in ipairs(list) do
-      local s = i > 1 and file:dataset(e.name).shape or shape
-      if #s ~= 2 or s[1] ~= s[2] then
-        error(('xpcs: %s is [%s]; a two-time matrix is square'):format(names[i], table.concat(s, ', ')), 3)
-      end
-      if s[1] ~= shape[1] then
-        error(('xpcs: %s is [%d, %d] and %s is [%d, %d]; all matrices must have one shape'):format(names[i], s[1],
-          s[2], names[1], shape[1], shape[1]), 3)
+      local side = i > 1 and side_of(file:dataset(e.name), names[i]) or N
+      if side ~= N then
+        error(('xpcs: %s is [%d, %d] and %s is [%d, %d]; all matrices must have one shape'):format(names[i], side,
+          side, names[1], N, N), 3)
       end
     end
     input.t = mc.arange(input.drop, n - 1) * checked('dt', o.dt, 's')
@@ -317,7 +323,7 @@ local function of_hdf5(path, o)
   if not d then
     if way ~= 'whole' then d = stream.open(input, o, warnings)
     else
-      d = collect(o, input, F, n, read, warnings, { entries = #entries, chosen = numbers, N = shape[1], first = first })
+      d = collect(o, input, F, n, read, warnings, { entries = #entries, chosen = numbers, N = N, first = first })
     end
     if cached then cache.write(cached, key, d, o.cache) end
   end
