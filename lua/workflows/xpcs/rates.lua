@@ -79,7 +79,7 @@ end
 ---  power, shift (names) }; errors are infinite where the data do not determine the rate, low and high then NaN. nil
 ---  for own models
 function M.of(r, at)
-  if type(r) ~= 'table' or type(r.chi2) ~= 'number' then
+  if type(r) ~= 'table' or type(r.mode) ~= 'string' then
     check.error(('xpcs.rates.of: the result is %s; give what mc.xpcs.fit returns'):format(check.show(r)), 2)
   end
   if at ~= nil then
