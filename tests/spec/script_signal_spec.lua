@@ -14,8 +14,8 @@ local function stopped(folder, words, signal, seconds)
     export MASCON_PROGRESS=0
     : >%s/out; : >%s/err # a child that dies before it opens them leaves those of the run before
     %s scripts/%s >%s/out 2>%s/err & pid=$!
-    sleep %g; kill -%s $pid 2>/dev/null; wait $pid]]):format(folder, folder, script.program, words, folder, folder, seconds,
-    signal))
+    sleep %g; kill -%s $pid 2>/dev/null; wait $pid]]):format(folder, folder, script.program, words, folder, folder,
+    seconds, signal))
   return script.read(folder .. '/out'), script.read(folder .. '/err'), r.status, host.clock() - began
 end
 
