@@ -62,8 +62,7 @@ end
 --- element begins (0 but on OpenCL), the stream of CUDA or queue of OpenCL that x's device works in (`void *`, NULL on
 --- the CPU).
 --- Errors: as for x:dlpack, but what may only be read has a pointer too and is not written.
----     local p = mc.ones(3):pointer()
----     require 'ffi'.cast('double *', p)[2]  --> 1
+---     (select(2, mc.ones(3):pointer()))  --> 0
 ---@param stream? any
 ---@return any pointer, integer offset, any queue
 function methods.pointer(x, stream)
