@@ -475,10 +475,10 @@ function M.run(config, opts)
   return r
 end
 
---- Makes the stretches of rows `todo`, a part each. How many realisations failed, how many rows are filtered.
-local function make(path, hash, config, points, todo, first, o)
+--- Makes the stretches of rows that are `due`, a part each. How many realisations failed, how many rows are filtered.
+local function make(path, hash, config, points, due, first, o)
   local total, rows = 0, 0
-  for _, t in ipairs(todo) do
+  for _, t in ipairs(due) do
     for i = t[1], t[2] do total, rows = total + M.cost(config, points[i - first + 1]:totable()), rows + 1 end
   end
   local bar = not o.quiet and total > 0 and mc.progress.new(total / 1e9, { label = 'rollout', unit = 'GFLOP' })
@@ -499,7 +499,7 @@ local function make(path, hash, config, points, todo, first, o)
     store.put(path, hash, batch)
     writing = writing + clock.seconds() - from
   end
-  for _, t in ipairs(todo) do
+  for _, t in ipairs(due) do
     mc.scope(function() -- the part of the batch takes the place of those within it
       put(M.batch(config, points, t[1], t[2], { base = first, step = step, every = o.save_every, part = put,
         stored = o.stored }))
@@ -524,8 +524,8 @@ function M.run_held(path, config, o, first, last)
     return { path = path, rows = last - first + 1, failed = 0, filtered = 0, quality = quality, seconds = 0,
       complete = true, bad = bad }
   end
-  local todo, begun = missing(store.parts(path, hash), first, last, config.sampling.batch_size), clock.seconds()
-  local failed, filtered, writing = mc.ceiling.beside(M.room(config, points), make, path, hash, config, points, todo,
+  local due, begun = missing(store.parts(path, hash), first, last, config.sampling.batch_size), clock.seconds()
+  local failed, filtered, writing = mc.ceiling.beside(M.room(config, points), make, path, hash, config, points, due,
     first, o)
   local from = clock.seconds()
   store.merge(path, hash, M.about(config, first, last, quality))
