@@ -19,23 +19,26 @@ local function told(r) return table.concat(r.verdict.sentences, '\n'):find('--sc
 local function g1(p, t1, t2) return mc.exp(-(p.rate * (t2 - t1)) ^ p.stretch) end
 local MODEL = { g1 = g1, p0 = { rate = 0.1, stretch = 1 }, bounds = { rate = { 1e-4, 10 }, stretch = { 0.2, 3 } } }
 
-describe('the best contrast of an angle', function()
-  it('is one that data have, with what chi2 falls by there', function()
-    -- g1^2 is seen for one lag only: the free line takes a contrast of 7.9
-    local g, y = mc.tensor { 0.02, 0, 0, 0 }, mc.tensor { 0.16, 0.002, -0.001, 0.001 }
-    local function sum(a, b) return mc.sum(a * b):item() end
-    local one = mc.ones { 4 }
-    local contrast, offset = 0.3, 0
-    local rest = y - g * contrast - offset
-    local a = contrasts.judge { sums = { { sum(g, g), sum(g, one), 4, sum(g, rest), sum(one, rest) } },
-      cost = sum(rest, rest), phi = { 0 }, contrast = { contrast }, offset = { offset }, scaling = 'averaged', free = 0,
-      points = 400, n = 2, absolute = true }
-    local best = a.list[1]
-    assert.equal(1, best.best_contrast)
-    local level = mc.mean(y - g):item()
-    assert(math.abs(best.best_offset - level) < 1e-12)
-    local left = y - g - level
-    assert(math.abs(sum(rest, rest) - sum(left, left) - best.gain) < 1e-12)
+describe('angles that disagree', function()
+  it('send the averaged fit on from the physics of one with a contrast for each, and name none beyond 1', function()
+    local truth = { 1000, 0.5, 10, 0.01, 0.5, 0, 0 }
+    local folder = os.tmpname()
+    os.remove(folder)
+    local s = xpcs.simulate { n = 60, q = 0.01, dt = 0.25, phi = { -25, 0, 30, 75 }, physics = truth, sigma = 0.004,
+      seed = 42 }
+    s.sigma = nil
+    local d = xpcs.data.of(s)
+    local initial = {}
+    for k, p in ipairs(xpcs.parameters.LIST) do initial[p.name] = truth[k] end
+    local best = xpcs.fit(d, { sigma = 0.004, initial = initial })
+    local first = xpcs.fit(d, { sigma = 0.004 })
+    local settings = xpcs.run.settings { data_file = 'x.npz', laminar_flow = true, sigma = { 0.004 },
+      output_dir = folder, quiet = true }
+    local r = xpcs.run.fit(settings, d, true)
+    assert(first.chi2 > best.chi2 + 100, first.chi2) -- the valley that the scan leads to
+    assert.is_nil(table.concat(first.verdict.sentences):find('contrast %d%d'))
+    assert(r.chi2 < best.chi2 + 1, ('%g, %g from the truth'):format(r.chi2, best.chi2))
+    assert.is_truthy(table.concat(r.warnings, ' '):find('went on from the physics', 1, true))
   end)
 end)
 

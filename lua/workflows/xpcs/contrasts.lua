@@ -11,16 +11,14 @@ local M = {}
 -- standard deviations of a normal number, as rare as a fall that chance does not explain
 local IMPROBABLE, SHOWN = 5, 3
 
---- The step of contrast and offset to the best line with a contrast from 0 to 1, and what chi2 falls by, from the sums
---- of an angle. Where little of the decay is seen the line alone takes contrasts that no data have.
-local function line(contrast, cc, co, oo, c, o)
-  if not (oo > 0) then return 0, 0, 0 end
-  local det, dc = cc * oo - co * co, 0 -- 0: g1 does not vary
+--- The step of contrast and offset to the best line, and what chi2 falls by, from the sums of an angle.
+local function line(cc, co, oo, c, o)
+  local det = cc * oo - co * co
   if det > 1e-9 * cc * oo then
-    dc = math.max(math.min(0, -contrast), math.min(math.max(0, 1 - contrast), (oo * c - co * o) / det))
+    local dc, d_o = (oo * c - co * o) / det, (cc * o - co * c) / det
+    return dc, d_o, c * dc + o * d_o
   end
-  local d_o = (o - co * dc) / oo
-  return dc, d_o, 2 * (c * dc + o * d_o) - cc * dc * dc - 2 * co * dc * d_o - oo * d_o * d_o
+  return 0, oo > 0 and o / oo or 0, oo > 0 and o * o / oo or 0 -- g1 does not vary
 end
 
 --- What a chi2 of k degrees of freedom exceeds by chance once in millions (Wilson and Hilferty).
@@ -38,7 +36,7 @@ function M.judge(o)
   if o.scaling == 'individual' or k <= 0 then return nil end
   local list, raw, gain = {}, 0, 0
   for f, phi in ipairs(o.phi) do
-    local dc, d_o, g = line(o.contrast[f], unpack(o.sums[f]))
+    local dc, d_o, g = line(unpack(o.sums[f]))
     raw = raw + g
     gain = gain + g / math.max(o.weights and o.weights[f] or 1, 1)
     list[f] = { phi = phi, contrast = o.contrast[f], offset = o.offset[f], best_contrast = o.contrast[f] + dc,
@@ -160,8 +158,10 @@ function M.sentence(a, cause)
   local worst = {}
   for k = 1, math.min(SHOWN, #a.list) do
     local v = a.list[k]
-    worst[k] = ('%s deg (contrast %s instead of %s, offset %s instead of %s)'):format(text(v.phi),
-      text(v.best_contrast), text(v.contrast), text(v.best_offset), text(v.offset))
+    local real = v.best_contrast >= 0 and v.best_contrast <= 1 -- else the decay is wrong
+    worst[k] = ('%s deg (%s, offset %s instead of %s)'):format(text(v.phi), real and ('contrast %s instead of %s')
+      :format(text(v.best_contrast), text(v.contrast)) or 'no contrast from 0 to 1 is best', text(v.best_offset),
+      text(v.offset))
   end
   return ('Contrast or offset differ between the angles: values of their own would lower chi2 by at least %.3g %%, '
     .. 'where chance gives %.2g %% at most; the largest deviations are at %s. The other parameters may be wrong by '

@@ -93,8 +93,8 @@ local function unscaled(data, o, first)
   own = fit(data, own)
   local best = fit(data, from(own, o, {}))
   if best.cost < first.cost * (1 - 1e-9) then
-    table.insert(best.warnings, ('reduced chi2 of the first fit was %.4g, which chance does not explain; it went on '
-      .. 'from the physics of a fit with contrast and offset of its own for each angle'):format(first.reduced_chi2))
+    table.insert(best.warnings, ('the first fit had chi2 %.6g, and contrasts that differ by more than chance gives; it '
+      .. 'went on from the physics of a fit with contrast and offset of its own for each angle'):format(first.chi2))
   else best = first end
   if best.verdict.misfit and not own.verdict.misfit then
     table.insert(best.warnings, ('no other starts were tried: with contrast and offset of its own for each angle the '
@@ -106,9 +106,9 @@ end
 local KEPT = { 'recovery_actions', 'statistics', 'checkpoint_enabled', 'resumed', 'resume_batch_idx', 'n_batches',
   'success_rate', 'checkpoint_seconds' } -- of the first fit
 
---- A fit that chance does not explain may have ended in the wrong valley: others are tried unless that would take long,
---- or contrast and offset of the angles explain it. The search keeps no checkpoints; it follows from the first fit, so
---- a run that was stopped in it ends the same.
+--- A fit that chance does not explain, or whose angles disagree, may have ended in the wrong valley: others are tried
+--- unless that would take long, or contrast and offset of the angles explain it. The search keeps no checkpoints; it
+--- follows from the first fit, so a run that was stopped in it ends the same.
 function M.again(data, o, first, seed)
   if data.points > MOST then return first end
   local r, open = unscaled(data, o, first)
@@ -191,7 +191,8 @@ function M.fit(s, data, quiet)
     local retries = (c.enable_fault_tolerance == false or s.bounded) and 0 or c.max_retries_per_batch
     r = require('workflows.xpcs.recovery').fit(data, o, { run = run, retries = retries, seed = c.seed })
     local cut = s.bounded and r.convergence_status == 'max_iter' -- the user bounds the work
-    if r.verdict.misfit and m.enable == nil and not cut then r = M.again(data, o, r, s.seed) end
+    local doubtful = r.verdict.misfit or r.contrasts and r.contrasts.improbable
+    if doubtful and m.enable == nil and not cut then r = M.again(data, o, r, s.seed) end
   end
   if s.level then require('workflows.xpcs.intervals').profile(r, nil, s.level) end
   return r

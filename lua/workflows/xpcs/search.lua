@@ -30,7 +30,7 @@ local EVOLVE = {
 local function good(r, o)
   local m = verdict.misfit(r)
   return not o.always and r.success and r.at_bounds == 0 and r.reduced_chi2 < o.skip_below
-    and not (m and m.improbable)
+    and not (m and m.improbable) and not (r.contrasts and r.contrasts.improbable)
 end
 
 --- The result of a search, whose verdict knows of it.
