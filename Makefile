@@ -63,7 +63,7 @@ help:
 
 # ---- packages ---------------------------------------------------------------------------------------------------------
 # make deps      install the system packages (Debian; root or sudo)
-DEBS := gcc make pkg-config luajit libluajit-5.1-dev libopenblas-pthread-dev libfftw3-dev zlib1g-dev libhdf5-dev libyaml-dev libedit-dev librsvg2-dev fonts-dejavu-core lua-busted lua-check ocl-icd-opencl-dev pocl-opencl-icd
+DEBS := gcc make pkg-config luajit libluajit-5.1-dev libopenblas-pthread-dev libfftw3-dev zlib1g-dev libhdf5-dev libyaml-dev libedit-dev librsvg2-dev fonts-dejavu-core lua-busted lua-check ocl-icd-opencl-dev pocl-opencl-icd libblas3 liblapack3
 NEED := gcc:gcc pkg-config:pkg-config luajit:luajit busted:lua-busted
 
 deps:
@@ -274,7 +274,7 @@ floors: all
 	@$(LUAJIT) tests/lint/draw.lua
 
 # make lint      luacheck, cppcheck, room arrows (of the objects of runtime/, which it compiles), words with one meaning, shape of files
-DEBS_CHECK := lua-check cppcheck clang libclang-rt-dev libblis4-pthread libblas3 liblapack3
+DEBS_CHECK := lua-check cppcheck clang libclang-rt-dev libblis4-pthread
 lint: $(OBJ.runtime) $(OBJ.host)
 	@bad=0; \
 	luacheck -q lua runtime scripts tests bench || bad=1; \
