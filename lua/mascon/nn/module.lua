@@ -246,7 +246,7 @@ end
 --- What a module computes: a class defines it. Calling the module runs it, between its hooks.
 ---
 --- Errors: a class that does not define it.
-function methods:forward()
+function methods:forward(...) -- luacheck: ignore
   local name = rawget(self, '_class')._name
   error(('%s: the class has no forward; define function %s:forward(...)'):format(name, name), 2)
 end
