@@ -290,11 +290,12 @@ lint: $(OBJ.runtime) $(OBJ.host)
 debug:
 	@$(MAKE) --no-print-directory MODE=debug all
 
-# make cuda      every device program through NVRTC for each capability of ARCHS (half an hour; what was done is not done again)
+# make cuda      every device program through NVRTC for each capability of ARCHS (7 minutes of a processor for each; what was done is not done again)
 ARCHS ?= 75 80 86 89 90 100 120
-cuda: all
-	@$(B)/mascon tests/run.lua cuda_adapter >/dev/null && MASCON_CACHE=off STANDIN_KEEP=1 $(STANDIN) $(B)/mascon tests/run.lua device_ >/dev/null
-	@$(B)/mascon tests/cuda.lua $(B)/standin/cache --jobs $(JOBS) --archs "$(ARCHS)" --ptx $(B)/programs.tmp/code
+cuda: programs
+	@$(B)/mascon tests/run.lua cuda_adapter >/dev/null
+	@$(STANDIN) MASCON_CACHE=off STANDIN_KEEP=1 STANDIN_CACHE=$(abspath $(B))/programs.tmp/texts $(B)/mascon tests/run.lua device_fused >/dev/null
+	@$(B)/mascon tests/cuda.lua $(B)/programs.tmp/texts --jobs $(JOBS) --archs "$(ARCHS)" --ptx $(B)/programs.tmp/code
 
 # make programs  packs every device program as PTX for cards without a compiler (5 minutes, then only what changed; needs NVRTC)
 .PHONY: programs
@@ -335,6 +336,12 @@ PEERS ?= $(B)/peers
 bench-peers: all
 	@$(MAKE) --no-print-directory $(B)/bench/liblimits.so
 	@$(B)/mascon bench/peers.lua --venv $(PEERS)
+
+# make golden-check  repeats the golden files of networks with the PyTorch of PEERS, and checks layers on configurations drawn anew
+.PHONY: golden-check
+golden-check: all
+	@$(PEERS)/bin/python tests/golden/check.py $(B)/golden
+	@NETWORK_MODULES=$(B)/golden/network_modules_more.npz $(B)/mascon tests/run.lua network_modules
 
 # make docs      the reference in build/reference; fails on a public name without docstring
 docs: all

@@ -1,10 +1,11 @@
 /* mck_attention.h - arguments of attention and of its derivatives.
  *
  * n queries q[n][d], m keys k[m][d] and values v[m][e] of one head, rows apart by *_row. Query i
- * sees the keys j < seen + step i. attention: up to MCK_ATTENTION_QUERIES queries; y[n][e], and
- * level[n], the logarithm of the sum of exp(fit). attention_back, for gradients g[n][e] of y and
- * g_level[n] of level: dq[n][d], dk[m][d], dv[m][e], contiguous. work: room for
- * mck_attention_room() elements, aligned to 64 bytes. */
+ * sees the keys j < seen + step i; with a window (and step 1) the last `window` of these.
+ * attention: up to MCK_ATTENTION_QUERIES queries; y[n][e], and level[n], the logarithm of the sum
+ * of exp(fit). attention_back, for gradients g[n][e] of y and g_level[n] of level: dq[n][d],
+ * dk[m][d], dv[m][e], contiguous. work: room for mck_attention_room() elements, aligned to 64
+ * bytes. */
 #ifndef MCK_ATTENTION_H
 #define MCK_ATTENTION_H
 
@@ -14,7 +15,7 @@
 enum { MCK_ATTENTION_QUERIES = 32, MCK_ATTENTION_KEYS = 64 };
 
 typedef struct mck_attention {
-    int64_t n, m, d, e, seen, step, q_row, k_row, v_row, g_row, y_row;
+    int64_t n, m, d, e, seen, step, window, q_row, k_row, v_row, g_row, y_row;
     double scale;
     const void *q, *k, *v, *g, *g_level;
     void *y, *level; /* of attention_back: what attention gave */

@@ -12,6 +12,14 @@
 
 /* A function too large to stand in a loop more than once. */
 #define MCK_HEAVY static MC_NOINLINE MC_UNUSED
+/* A part of heavy functions: in them on processors, apart on cards, where a lane has 255 registers
+ * (oddsc of the beta distribution on 9.0, in place and apart: 255 and 98 registers, 168 and 0 bytes
+ * spilled, 20 and 2 s of the compiler). */
+#if defined(MCD_CUDA)
+#define MCK_PART static MC_NOINLINE
+#else
+#define MCK_PART MC_INLINE
+#endif
 #define MCK_F32_OF_1(fn)                         \
     MC_INLINE float mck_##fn##_f32(float x)      \
     {                                            \
@@ -69,7 +77,7 @@ MC_INLINE mck_pair mck_pair_quotient(double a, double low, mck_pair d)
 }
 
 /* log2 of x + low for 0 < x < inf, relative error about 2^-65. */
-MC_INLINE mck_pair mck_pair_log2(double x, double low)
+MCK_PART mck_pair mck_pair_log2(double x, double low)
 {
     mck_pair r;
     r.hi = mck_log2_dd_f64(x, &r.lo);
@@ -78,7 +86,7 @@ MC_INLINE mck_pair mck_pair_log2(double x, double low)
 }
 
 /* 2^(a) with one rounding of its own. */
-MC_INLINE double mck_pair_exp2(mck_pair a)
+MCK_PART double mck_pair_exp2(mck_pair a)
 {
     if (!(a.hi < 1100.0))
         return a.hi != a.hi ? a.hi : MCK_INF_F64;
@@ -217,7 +225,7 @@ MC_INLINE double mck_gammasgn_f64(double x)
 }
 
 /* log(1 + u) - u without cancellation, u = d / a with the rounding of the quotient made good. */
-MC_INLINE double mck_log1pmx_f64(double d, double a)
+MCK_PART double mck_log1pmx_f64(double d, double a)
 {
     const double u = d / a, t = u * a, low = ((d - t) - mck_prod_err_f64(u, a, t)) / a;
     return (u > -0.29 && u < 0.41 ? mck_log_rest_f64(u) : log1p(u) - u) - low * (u / (1.0 + u));
@@ -227,7 +235,7 @@ enum { MCK_PAIR_LIMIT = 1000 }; /* up to here x log2 x in a pair leaves 2^-52 */
 
 /* log2(Gamma(x) / Gamma(x + d)) for x >= 10, d > 0, as a pair. Large x by differences: the large
  * terms cancel on paper. */
-MC_INLINE mck_pair mck_gamma_ratio_log2(double x, double d)
+MCK_PART mck_pair mck_gamma_ratio_log2(double x, double d)
 {
     const mck_pair s = mck_pair_sum(x, d);
     if (s.hi < MCK_PAIR_LIMIT) {
@@ -243,14 +251,14 @@ MC_INLINE mck_pair mck_gamma_ratio_log2(double x, double d)
 /* ---- beta ---- */
 
 /* log2 B(a, b) for b >= a > 0, b >= 10, less the factor Gamma(a) when a < 10. */
-MC_INLINE mck_pair mck_beta_log2(double a, double b)
+MCK_PART mck_pair mck_beta_log2(double a, double b)
 {
     const mck_pair r = mck_gamma_ratio_log2(b, a);
     return a < 10.0 ? r : mck_pair_add(r, mck_gamma_log2(a, 0));
 }
 
 /* Gamma(a) Gamma(b) / Gamma(a + b) for a, b > 0. */
-MC_INLINE double mck_beta_positive_f64(double p, double q)
+MCK_PART double mck_beta_positive_f64(double p, double q)
 {
     const double a = p < q ? p : q, b = p < q ? q : p;
     if (isinf(b))

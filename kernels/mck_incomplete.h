@@ -16,7 +16,7 @@ enum { MCK_SPECIAL_STEPS = 200000 };
 /* ---- gamma ---- */
 
 /* x^a e^-x / Gamma(a) for a, x > 0. */
-MC_INLINE double mck_gamma_front_f64(double a, double x)
+MCK_PART double mck_gamma_front_f64(double a, double x)
 {
     const mck_pair e = {MCK_LOG2E, MCK_LOG2E_LO};
     if (a < MCK_PAIR_LIMIT && x < 8000.0 && x > 1e-290) {
@@ -35,7 +35,7 @@ MC_INLINE double mck_gamma_front_f64(double a, double x)
 }
 
 /* Temme's uniform expansion for large a near x = a: DLMF 8.12.3, 8.12.4 with 8.12.7. */
-MC_INLINE double mck_gamma_temme_f64(double a, double x, int upper)
+MCK_PART double mck_gamma_temme_f64(double a, double x, int upper)
 {
     const double u = (x - a) / a, phi = -mck_log1pmx_f64(x - a, a), y = a * phi;
     const double eta = mck_copysign_f64(sqrt(2.0 * phi), u);
@@ -104,7 +104,7 @@ MC_INLINE double mck_gamma_fraction_f64(double a, double x)
 }
 
 /* Regularised incomplete gamma functions P(a, x), or Q = 1 - P when upper. */
-MC_INLINE double mck_gamma_part_f64(double a, double x, int upper)
+MCK_PART double mck_gamma_part_f64(double a, double x, int upper)
 {
     if (!(a >= 0) || !(x >= 0) || (a == 0 && x == 0) || (isinf(a) && isinf(x)))
         return MCK_NAN_F64;
@@ -215,7 +215,7 @@ MCK_HEAVY double mck_gammainccinv_f64(double a, double q)
 
 /* log2 of a positive number as a pair, also where the low part of its products would underflow:
  * there it is scaled first. */
-MC_INLINE mck_pair mck_pair_log2_small(mck_pair u)
+MCK_PART mck_pair mck_pair_log2_small(mck_pair u)
 {
     const int tiny = u.hi < 1e-250;
     const double scale = tiny ? 0x1p600 : 1.0;
@@ -232,7 +232,7 @@ MC_INLINE double mck_beta_distance(double a, double b, mck_pair x, mck_pair y)
 }
 
 /* x^a y^b / B(a, b) with x and y = 1 - x as pairs. */
-MC_INLINE double mck_beta_front_f64(double a, double b, mck_pair u0, mck_pair u1)
+MCK_PART double mck_beta_front_f64(double a, double b, mck_pair u0, mck_pair u1)
 {
     const double x = u0.hi, y = u1.hi, s = a + b, small = a < b ? a : b, large = a < b ? b : a;
     if (s < MCK_PAIR_LIMIT && x > 0 && y > 0) {
@@ -267,7 +267,7 @@ MC_INLINE double mck_beta_front_f64(double a, double b, mck_pair u0, mck_pair u1
 /* I_x(a, b) B(a, b) / (x^a y^b) left of the mean: the even part of the continued fraction DLMF
  * 8.17.22, in which x and y = 1 - x both stand, so that neither end loses digits (Significant digit
  * computation of the incomplete beta function ratios, 1992, equation 9). */
-MC_INLINE double mck_beta_fraction_f64(double a, double b, mck_pair x, mck_pair y)
+MCK_PART double mck_beta_fraction_f64(double a, double b, mck_pair x, mck_pair y)
 {
     const double lead = ((a * y.hi - b * x.hi) + (mck_prod_err_f64(a, y.hi, a * y.hi) -
                                                   mck_prod_err_f64(b, x.hi, b * x.hi))) +
@@ -305,7 +305,7 @@ MC_INLINE double mck_beta_fraction_f64(double a, double b, mck_pair x, mck_pair 
  * the first term beside it, a third of the skewness
  * (Temme, The asymptotic expansion of the incomplete beta functions, 1982; DLMF 8.18.9, whose c_0
  * is its limit at the mean). */
-MC_INLINE double mck_beta_normal_f64(double a, double b, mck_pair u0, mck_pair u1, int upper)
+MCK_PART double mck_beta_normal_f64(double a, double b, mck_pair u0, mck_pair u1, int upper)
 {
     const double scale = (a > b ? a : b) > 0x1p500 ? 0x1p-600 : 1.0, p = a * scale, q = b * scale;
     if (p == 0 || q == 0 || p < 0x1p-900 || q < 0x1p-900) /* one is nothing beside the other */
@@ -327,7 +327,7 @@ MC_INLINE double mck_beta_normal_f64(double a, double b, mck_pair u0, mck_pair u
 
 /* The limit for b beyond all measure: the incomplete gamma function of a at t = -b log(1 - x)
  * (DLMF 8.17.2 with (1 - x)^b = e^-t). What the rounding of t moves is added by the density. */
-MC_INLINE double mck_beta_far_f64(double a, double b, mck_pair x, int upper)
+MCK_PART double mck_beta_far_f64(double a, double b, mck_pair x, int upper)
 {
     const double l = x.hi < 1e-17 ? x.hi : -log1p(-x.hi), t = b * l;
     if (t == 0 || !(t < 1e300))

@@ -102,17 +102,41 @@ MCK_PHILOX_FN uint64_t mck_philox_place(uint64_t i, unsigned part, unsigned atte
     return i + ((uint64_t)attempt << 48) + ((uint64_t)part << 56);
 }
 
-/* low + u (high - low), kept under `last`, the number before high, where rounding would reach high.
- */
-MCK_PHILOX_FN float mck_philox_between_f32(float u, float low, float span, float last)
+/* The number before high, seen from low < high. */
+MCK_PHILOX_FN double mck_philox_before_f64(double high)
 {
-    const float x = low + u * span;
+    union {
+        double value;
+        int64_t bits;
+    } x;
+    x.value = high;
+    x.bits += high > 0 ? -1 : 1;
+    return high == 0 ? -4.9406564584124654e-324 : x.value;
+}
+
+MCK_PHILOX_FN float mck_philox_before_f32(float high)
+{
+    union {
+        float value;
+        int32_t bits;
+    } x;
+    x.value = high;
+    x.bits += high > 0 ? -1 : 1;
+    return high == 0 ? -1.40129846e-45f : x.value;
+}
+
+/* low + u (high - low), kept under the number before high, where rounding would reach high. */
+MCK_PHILOX_FN float mck_philox_between_f32(float u, float low, float high)
+{
+    const float last = high > low ? mck_philox_before_f32(high) : low;
+    const float x = low + u * (high - low);
     return x < last ? x : last;
 }
 
-MCK_PHILOX_FN double mck_philox_between_f64(double u, double low, double span, double last)
+MCK_PHILOX_FN double mck_philox_between_f64(double u, double low, double high)
 {
-    const double x = low + u * span;
+    const double last = high > low ? mck_philox_before_f64(high) : low;
+    const double x = low + u * (high - low);
     return x < last ? x : last;
 }
 
@@ -263,5 +287,32 @@ MCK_PHILOX_FN uint64_t mck_philox_redraw(uint64_t key, uint64_t stream, uint64_t
     }
     return high;
 }
+
+/* Element i of the integers in [low, high] from its word x: low + the high half of
+ * x (high - low + 1), drawn again where that would favour some numbers. */
+MCK_PHILOX_FN int64_t mck_philox_integer(uint64_t key, uint64_t stream, uint64_t i, uint64_t x,
+                                         int64_t low, int64_t high)
+{
+    const uint64_t count = (uint64_t)high - (uint64_t)low + 1; /* 0: all of them */
+    uint64_t rest, value = mck_philox_scale(x, count, &rest);
+    if (MC_UNLIKELY(rest < count)) {
+        /* may be thrown away: only now is 2^64 mod count worth its division */
+        const uint64_t reject = (0 - count) % count;
+        if (rest < reject) value = mck_philox_redraw(key, stream, i, count, reject);
+    }
+    return (int64_t)((uint64_t)low + (count ? value : x));
+}
+
+/* ---- what makes a distribution ---- */
+
+#define MCK_PHILOX_FINITE_F64(x) ((x) >= -1.7976931348623157e308 && (x) <= 1.7976931348623157e308)
+#define MCK_PHILOX_FINITE_F32(x) ((x) >= -3.4028234663852886e38 && (x) <= 3.4028234663852886e38)
+#define MCK_PHILOX_ORDERED_F64(a, b) ((a) <= (b) && MCK_PHILOX_FINITE_F64((b) - (a)))
+#define MCK_PHILOX_ORDERED_F32(a, b) ((a) <= (b) && MCK_PHILOX_FINITE_F32((b) - (a)))
+#define MCK_PHILOX_SPREAD_F64(mean, deviation) \
+    (MCK_PHILOX_FINITE_F64(mean) && (deviation) >= 0 && MCK_PHILOX_FINITE_F64(deviation))
+#define MCK_PHILOX_SPREAD_F32(mean, deviation) \
+    (MCK_PHILOX_FINITE_F32(mean) && (deviation) >= 0 && MCK_PHILOX_FINITE_F32(deviation))
+#define MCK_PHILOX_PROBABILITY(p) ((p) >= 0 && (p) <= 1)
 
 #endif

@@ -53,6 +53,7 @@ extern "C" {
 #endif
 
 struct DLManagedTensor;
+struct DLManagedTensorVersioned;
 
 /* ---- library ---- */
 MC_API const char *mc_version(void);
@@ -72,6 +73,10 @@ MC_API int mc_set_num_threads(int n);
  * Borrowed for ever. */
 MC_API const char *mc_threads_source(void);
 MC_API int mc_get_num_threads(void);
+/* Whether products of matrices add up in an order that the number of rows does not change, so that
+ * a row has the same bits in any batch. Off at first. */
+MC_API void mc_set_batch_invariant(int on);
+MC_API int mc_get_batch_invariant(void);
 /* "v2", "v3" or "v4": the instruction level of the kernels in use; set accepts a level the machine
  * has. */
 MC_API const char *mc_isa_name(void);
@@ -154,12 +159,13 @@ MC_API int mc_promote(mc_tensor *t);
 MC_API int mc_wrap(mc_tensor *out, void *data, int dtype, int ndim, const int64_t *shape,
                    const int64_t *strides,
                    void *owner, void (*release)(void *), int readonly);
-/* DLPack's struct (dlpack.h, its ABI before version 1) of the CPU and of opened devices of CUDA and
- * OpenCL. give: a new one that shares t's storage, NULL on failure; what gets it owns it and calls
- * its deleter once, as drop does (NULL is accepted). stream, for devices: 0 waits for queued work,
- * -1 does nothing; a stream of CUDA (1, 2 or a handle) or a queue of OpenCL runs after that work.
- * take: `out` shares the memory, and m's deleter is called when the last view goes and no queued
- * work wants it; on failure m is left as it is. */
+/* DLPack's structs (dlpack.h: its ABI before version 1, and version 1, which can say that a tensor
+ * may only be read: such a tensor is given in that one alone) of the CPU and of opened devices of
+ * CUDA and OpenCL. give: a new one that shares t's storage, NULL on failure; what gets it owns it
+ * and calls its deleter once, as drop does (NULL is accepted). stream, for devices: 0 waits for
+ * queued work, -1 does nothing; a stream of CUDA (1, 2 or a handle) or a queue of OpenCL runs
+ * after that work. take: `out` shares the memory, and m's deleter is called when the last view
+ * goes and no queued work wants it; on failure m is left as it is. */
 MC_API struct DLManagedTensor *mc_dlpack_give(mc_tensor *t, int64_t stream);
 /* The memory of a tensor for code of others, valid while the tensor lives; stream as for
  * mc_dlpack_give. out: the address of the first element (of OpenCL: its cl_mem, and *offset bytes
@@ -167,6 +173,9 @@ MC_API struct DLManagedTensor *mc_dlpack_give(mc_tensor *t, int64_t stream);
 MC_API int mc_pointer(mc_tensor *t, int64_t stream, void *out[2], int64_t *offset);
 MC_API int mc_dlpack_take(mc_tensor *out, struct DLManagedTensor *m);
 MC_API void mc_dlpack_drop(struct DLManagedTensor *m);
+MC_API struct DLManagedTensorVersioned *mc_dlpack_give_versioned(mc_tensor *t, int64_t stream);
+MC_API int mc_dlpack_take_versioned(mc_tensor *out, struct DLManagedTensorVersioned *m);
+MC_API void mc_dlpack_drop_versioned(struct DLManagedTensorVersioned *m);
 MC_API int64_t mc_itemsize(int dtype);
 MC_API const char *mc_dtype_name(int dtype);
 /* dtype that operands of these dtypes promote to, or -1 when there is none. */

@@ -301,10 +301,12 @@ MC_API int mc_watched(mc_event *out, int room);
 MC_API void mc_device_programs(double out[3]);
 /* One launch of the kernel mcu_KERNEL of a program (its whole text but the dialect) on an open
  * device: grid[3] groups of `lanes`, n contiguous tensors, then `bytes` of values: a struct whose
- * members of 8 bytes stand first. */
+ * members of 8 bytes stand first. places: of the kernel KERNEL of CUDA C++ (a source that begins
+ * with the line //verbatim), whose `count` values begin there and are arguments of their own; else
+ * NULL. */
 MC_API int mc_device_launch(int device, const char *source, const char *kernel, const int64_t *grid,
                             int lanes, int n, mc_tensor *const *t, const void *values,
-                            int64_t bytes);
+                            int64_t bytes, int count, const int32_t *places);
 /* Whether programs can be compiled for an open device; else those that were kept, and those of a
  * kind that come with mascon (how many), are all there are. */
 MC_API int mc_device_compiles(int device);

@@ -5,7 +5,7 @@
 local mc = require 'mascon'
 local rollout = mc.rollout
 
-local MOST = 2 ^ 53 -- whole numbers are exact up to it
+local MOST = 2 ^ 53 - 1 -- whole numbers are exact up to it
 local COMMANDS = { 'generate', 'info', 'validate', 'extract-features', 'bench', 'view', 'merge' }
 local o, given = mc.args.parse(arg, {
   name = 'rollout',
@@ -13,10 +13,11 @@ local o, given = mc.args.parse(arg, {
   usage = 'usage: mascon scripts/rollout.lua ' .. table.concat(COMMANDS, '|') .. ' [FILE...] [options]',
   about = 'Samples neural operators from a space (YAML), rolls each out in time, writes features as HDF5.',
   options = {
-    { 'config', 'string', 'configuration of generate and bench, .yaml or .json', value = 'FILE' },
+    { 'config', 'string', 'configuration of generate, bench and validate, .yaml or .json', value = 'FILE' },
     { 'dataset', 'string', 'data set of the other commands', value = 'FILE' },
     { 'output', 'string', 'file to write, instead of dataset.output_path', value = 'FILE' },
-    { 'set', 'list', 'keys of the configuration by their whole paths', value = 'KEY=VALUE,...' },
+    { 'own', 'string', 'Lua script that registers own operators, fields and features; it runs before', value = 'FILE' },
+    { 'set', 'settings', 'keys of the configuration by their whole paths', value = 'KEY=VALUE,...' },
     { 'device', 'string',
       'where operators run: cpu, cuda, cuda:0, opencl:0, gpu, or auto: a card where there is one' },
     { 'total_samples', 'integer', 'operators' },
@@ -25,9 +26,10 @@ local o, given = mc.args.parse(arg, {
       { 'rows', 'string', 'rows of a shard, from 0', value = 'FIRST:LAST' },
     { 'resume', 'flag', 'go on where an earlier run stopped' }, { 'overwrite', 'flag', 'replace the output' },
       { 'dry_run', 'flag', 'check, count the work, write nothing' },
-    { 'save_every', 'number', 'seconds after which finished rows are written: a kill costs no more', default = 2 },
+    { 'save_every', 'number', 'seconds until finished rows are written, at most; sooner where it costs 5 % of the time',
+      default = 2 },
     { 'row', 'integer', 'row for view (0) and extract-features (all)' },
-    { 'feature_family', 'list', 'families of extract-features: ' .. table.concat(rollout.check.EXTRACTED, ', '),
+    { 'feature_family', 'list', 'families of extract-features: ' .. table.concat(rollout.dataset.EXTRACTED, ', '),
       value = 'NAME,...' },
     { 'max_memory', 'string', 'memory the whole program may take, such as 2GiB; results do not depend on it' },
     { 'threads', 'integer',
@@ -59,13 +61,25 @@ local function named(option, what)
   return path
 end
 
+local function notes(list) for _, note in ipairs(list) do io.stderr:write('rollout: note: ', note, '\n') end end
+
 local function configuration()
   local path = named('config', 'a configuration')
   local c = rollout.config.load(path, { set = settings() })
-  for _, note in ipairs(c.notes) do io.stderr:write('rollout: note: ', note, '\n') end
+  notes(c.notes)
   if c.device ~= 'cpu' then print('device: ' .. c.device) end
   if o.verbose then for _, key in ipairs(c.unused) do print('no effect here: ' .. key) end end
   return c
+end
+
+--- Runs the script of --own.
+local function register()
+  if not o.own then return end
+  local chunk, why = loadfile(o.own)
+  if not chunk then error('--own: ' .. why, 0) end
+  local ok, wrong = pcall(chunk)
+  if ok or mc.args.stopped(wrong) then return ok or error(wrong, 0) end
+  error('--own: ' .. tostring(wrong), 0)
 end
 
 local function dataset() return named('dataset', 'a data set') end
@@ -94,6 +108,25 @@ local function rows_asked()
   return tonumber(a), tonumber(b)
 end
 
+--- work(...) that writes an output; a stop by Ctrl-C, SIGTERM or an error says which rows are kept, and how to go on.
+local function stoppable(out, work, ...)
+  local ok, r = pcall(work, ...)
+  if ok then return r end
+  local word, status = mc.args.stopped(r)
+  local kept = rollout.store.kept(out)
+  local advice = kept > 0 and ('%d finished rows are kept in %s; the same line with --resume goes on'):format(kept,
+    rollout.store.folder(out)) or 'no row was finished'
+  if word and status then
+    io.stdout:flush()
+    io.stderr:write(('rollout: %s before the end; %s\n'):format(word, advice))
+    os.exit(status)
+  end
+  if kept > 0 and type(r) == 'string' and not r:find('finished rows', 1, true) then
+    io.stderr:write(('rollout: note: %s\n'):format(advice))
+  end
+  error(r, 0)
+end
+
 local run = {}
 
 function run.generate()
@@ -108,10 +141,11 @@ function run.generate()
   end
   local out = o.output or c.dataset.output_path
   local page = rollout.report.page(out)
+  mc.results.recover(out)
   mc.results.free('--output', { out, page }, { overwrite = true, inputs = { c.name } })
   if not mc.file.exists(out) then free(page) end
-  local r = rollout.generate.run(c, { out = o.output, resume = o.resume, overwrite = o.overwrite, first = first,
-    last = last, quiet = o.quiet, max_memory = o.max_memory,
+  local r = stoppable(out, rollout.generate.run, c, { out = o.output, resume = o.resume, overwrite = o.overwrite,
+    first = first, last = last, quiet = o.quiet, max_memory = o.max_memory,
     save_every = o.save_every })
   for _, line in ipairs(rollout.report.quality(r.quality, r.shard)) do print(line) end
   for _, p in ipairs(r.bad) do
@@ -119,22 +153,28 @@ function run.generate()
   end
   if r.complete then
     print(r.path .. ' is complete already')
-    if mc.file.exists(page) then return end
+    if not mc.file.exists(page) then rollout.report.write(out) end
   end
   if not r.complete then
     local filtered = r.filtered > 0 and (' %d filtered operators,'):format(r.filtered) or ''
-    print(('%d operators, %d failed realisations,%s %s, %.2g %% of it writing: %s'):format(r.rows, r.failed,
+    local grown = r.grown and (' (%d of them were there)'):format(r.grown) or ''
+    print(('%d operators%s, %d failed realisations,%s %s, %.2g %% of it writing: %s'):format(r.rows, grown, r.failed,
       filtered, mc.text.duration(r.seconds), 100 * r.writing / r.seconds, r.path))
   end
-  print('report: ' .. rollout.report.write(r.path))
+  print('report: ' .. page)
 end
 
 function run.info()
-  for _, line in ipairs(rollout.check.info(dataset(), o.verbose)) do print(line) end
+  for _, line in ipairs(rollout.dataset.info(dataset(), o.verbose)) do print(line) end
 end
 
 function run.validate()
-  local ok, lines = rollout.check.validate(dataset())
+  if o.config or (o[2] or ''):find '%.ya?ml$' or (o[2] or ''):find '%.json$' then
+    local c = configuration()
+    print(('ok    %s: %d operators, %d coordinates'):format(c.name, c.sampling.total_samples, #c.space.dims))
+    return
+  end
+  local ok, lines = rollout.dataset.validate(dataset())
   for _, line in ipairs(lines) do print(line) end
   if not ok then os.exit(1) end
 end
@@ -145,8 +185,10 @@ local function extract_all()
   local out = o.output or path:gsub('%.%w+$', '') .. '-features.h5'
   mc.results.free('--output', { out }, { overwrite = true, inputs = { path } })
   local first, last = rows_asked()
-  local r = rollout.check.extract(path, o.feature_family or {}, { out = out, first = first, last = last,
-    resume = o.resume, overwrite = o.overwrite, quiet = o.quiet, max_memory = o.max_memory, save_every = o.save_every })
+  local r = stoppable(out, rollout.dataset.extract, path, o.feature_family or {}, { out = out, first = first,
+    last = last, resume = o.resume, overwrite = o.overwrite, quiet = o.quiet, max_memory = o.max_memory,
+    save_every = o.save_every })
+  notes(r.notes)
   print(('features of %d rows, %s: %s'):format(r.rows, r.stored and 'from the states of the file'
     or 'rolled out again', r.path))
 end
@@ -159,7 +201,8 @@ run['extract-features'] = function()
   local path, row_at = dataset(), row_number()
   local out = o.output or ('row-%d.npz'):format(row_at)
   claim(out, path)
-  local row = rollout.check.replay(path, row_at)
+  local row, config = rollout.dataset.replay(path, row_at)
+  notes(config.notes)
   mc.save(out, { temporal = row.temporal, per_trajectory = row.summary, aggregated = row.aggregated })
   print('wrote ' .. out)
 end
@@ -167,7 +210,8 @@ end
 function run.view()
   local path, row = dataset(), row_number()
   claim(o.output or ('row-%d.svg'):format(row), path)
-  local files = rollout.view.row(path, row, o.output)
+  local files, _, failed = rollout.view.row(path, row, o.output, { overwrite = o.overwrite or false })
+  if failed then print(('row %d: %s'):format(row, failed)) end
   print('wrote ' .. (#files > 1 and ('%s to %s'):format(files[1], files[#files]) or files[1]))
 end
 
@@ -183,11 +227,11 @@ function run.bench()
 end
 
 -- what each command understands, beside threads, verbose and quiet
-local MAKES = 'config set device total_samples batch_size num_realizations seed '
+local MAKES = 'config own set device total_samples batch_size num_realizations seed '
 local TAKES = { generate = MAKES .. 'output rows resume overwrite dry_run max_memory save_every', bench = MAKES,
-  info = 'dataset', validate = 'dataset',
-  ['extract-features'] = 'dataset row rows output overwrite resume feature_family max_memory save_every',
-  view = 'dataset row output overwrite',
+  info = 'dataset', validate = 'dataset config own set',
+  ['extract-features'] = 'dataset own row rows output overwrite resume feature_family max_memory save_every',
+  view = 'dataset own row output overwrite',
   merge = 'output overwrite' }
 
 --- Refuses options without meaning for the command.
@@ -209,5 +253,6 @@ mc.args.run('rollout', function()
   belongs(command)
   if command ~= 'merge' and #o > 2 then error(('%q is one argument too many'):format(o[3]), 0) end
   if o.threads then mc.set_num_threads(o.threads) end
+  register()
   run[command]()
 end)

@@ -1,10 +1,10 @@
 -- rollout_surrogate.lua - a network that predicts features of rollouts from the parameters of the operator.
 --
 -- usage: mascon scripts/rollout_surrogate.lua DATA.h5 [options]; --help lists them. DATA is a file of
--- scripts/rollout.lua generate. Trains on part of its rows, prints the share of variance that is explained on rows it
--- has not seen, by category of features, names what parameters do not say, and writes
--- DIR/surrogate.npz (weights, scales, names), scores.csv,
--- predictions.npz, log.jsonl and report.html.
+-- scripts/rollout.lua generate. The rows are split in three: training uses the first part, the second ends it and
+-- chooses the epoch whose weights are kept, and the third, which neither has seen, gives the figures. Prints the share
+-- of variance that is explained there, by category of features, names what parameters do not say, and writes
+-- DIR/surrogate.npz (weights, scales, names), scores.csv, predictions.npz, log.jsonl and report.html.
 local mc = require 'mascon'
 local nn = mc.nn
 
@@ -17,7 +17,9 @@ local o = mc.args.parse(arg, {
     { 'batch', 'integer', 'rows per step', default = 32 },
     { 'hidden', 'integer', 'hidden units', default = 96 }, { 'lr', 'number', 'learning rate', default = 3e-3 },
     { 'dropout', 'number', 'share of hidden units left out in training', default = 0.1 },
-    { 'test', 'number', 'share of rows that are held out', default = 0.2 },
+    { 'test', 'number', 'share of rows that are held out for the figures', default = 0.2 },
+    { 'valid', 'number', 'share of rows by which training ends and an epoch is chosen', default = 0.15 },
+    { 'patience', 'natural', 'epochs without a lower validation loss that end training (0: none do)', default = 40 },
     { 'field', 'flag', 'the type of the initial field is an input too' },
     { 'seed', 'natural', 'seed of the split, the weights and the order', default = 1 },
     { 'overwrite', 'flag', 'replace results that are there' }, { 'quiet', 'flag', 'no progress line' },
@@ -62,13 +64,14 @@ local function read(path)
   return x, y, names, category, parameters, kept
 end
 
---- Columns that can be learned: finite and not constant on the given rows, on a scale without a heavy tail:
---- sign(v) log(1 + |v| / median |v|).
-local function prepared(y)
+--- Columns that can be learned: finite, and not constant on the rows to train on, on a scale without a heavy tail:
+--- sign(v) log(1 + |v| / median |v|), the median of the rows to train on.
+local function prepared(y, train)
   local columns, scales = {}, {}
   for k = 1, y.shape[2] do
-    local v = y[{ mc.all, k }]
-    if mc.isfinite(v):all() then
+    local all = y[{ mc.all, k }]
+    local v = all:take(train, 1)
+    if mc.isfinite(all):all() then
       local typical = mc.quantile(v:abs(), 0.5):item()
       if typical > 0 and (v:max() - v:min()):item() > 1e-6 * typical then
         columns[#columns + 1], scales[#scales + 1] = k, typical
@@ -86,49 +89,65 @@ local function explained(want, got, mean)
   return 1 - rest / mc.maximum(total, 1e-12)
 end
 
+local TRAIN, HELD = 6, 2 -- rows at least
+
+--- Places of n rows to train on, to choose by and to test.
+local function split(n, key)
+  local test, valid = math.floor(n * o.test + 0.5), math.max(HELD, math.floor(n * o.valid + 0.5))
+  if n - test - valid < TRAIN or test < HELD then
+    error(('%s: %d rows did not fail and met no filter; a surrogate needs %d to train on, %d to choose by and %d to '
+      .. 'test'):format(o[1], n, TRAIN, HELD, HELD), 0)
+  end
+  local order = mc.random.permutation(n, { key = key })
+  return order[{ { test + valid + 1, n } }], order[{ { test + 1, test + valid } }], order[{ { 1, test } }]
+end
+
+--- Trains a network on rows x -> target, and gives it the weights of the best epoch. Returns it and the trainer.
+local function trained(x, target, train, valid, key)
+  local function rows(at) return nn.data.tensors { x = x:take(at, 1), y = target:take(at, 1) } end
+  local net = nn.Sequential {
+    nn.Linear(x.shape[2], o.hidden, { key = key:fold_in(2) }), nn.GELU(), nn.Dropout(o.dropout),
+    nn.Linear(o.hidden, o.hidden, { key = key:fold_in(3) }), nn.GELU(), nn.Dropout(o.dropout),
+    nn.Linear(o.hidden, target.shape[2], { key = key:fold_in(4) }),
+  }
+  local loader = nn.data.loader(rows(train), { batch = math.min(o.batch, train:numel()), shuffle = true, seed = o.seed,
+    drop_last = true })
+  local trainer = nn.Trainer(net, {
+    name = 'surrogate', folder = o.out, overwrite = o.overwrite, progress = not o.quiet, epochs = o.epochs,
+    train = loader, valid = nn.data.loader(rows(valid), { batch = valid:numel() }), key = key:fold_in(5), keep = 1,
+    patience = o.patience > 0 and o.patience or nil,
+    optimizer = mc.optim.adamw { lr = mc.optim.one_cycle(o.lr, { steps = math.max(2, o.epochs * loader.batches) }),
+      weight_decay = 1e-2 },
+    loss = function(model, b) return mc.mean(mc.square(model(b.x) - b.y)), b.x.shape[1] end,
+  })
+  trainer:fit()
+  trainer:use_best()
+  return net, trainer
+end
+
 local UNSAID = 0.05 -- a feature of which less is explained is one that parameters do not say
 
 mc.args.run('rollout_surrogate', function()
   if not o[1] then error('give a data set of scripts/rollout.lua generate', 0) end
-  if not (o.test > 0 and o.test < 1) then error(('--test %g: give a share between 0 and 1'):format(o.test), 0) end
+  for _, name in ipairs { 'test', 'valid' } do
+    if not (o[name] > 0 and o[name] < 1) then
+      error(('--%s %g: give a share between 0 and 1'):format(name, o[name]), 0) end
+  end
   local x, y, names, category, parameters, kept = read(o[1])
   local alive = mc.logical_and(kept, mc.all(mc.isfinite(x), 2))
   local good = mc.logical_and(alive, mc.logical_not(mc.all(mc.isnan(y), 2)))
   local place = mc.arange(0, x.shape[1] - 1, 1, { dtype = 'i64' })[good]
   x, y = x[good], y[good]
   local n = x.shape[1]
-  local held = math.floor(n * o.test + 0.5)
-  if n - held < 8 or held < 2 then
-    error(('%s: %d rows did not fail and met no filter; a '
-      .. 'surrogate needs 8 to train on and 2 to test'):format(o[1], n), 0)
-  end
+  local key = mc.random.key(o.seed)
+  local train, valid, test = split(n, key:fold_in(1))
   mc.results.folder('--out', o.out, { overwrite = o.overwrite,
     names = { 'surrogate.npz', 'scores.csv', 'predictions.npz', 'log.jsonl' } })
-  local key = mc.random.key(o.seed)
-  local order = mc.random.permutation(n, { key = key:fold_in(1) })
-  local z, columns, scales = prepared(y)
-  local test, train = order[{ { 1, held } }], order[{ { held + 1, n } }]
+  local z, columns, scales = prepared(y, train)
   local mean = z:take(train, 1):mean(1)
   local spread = mc.maximum(z:take(train, 1):std(1, { correction = 1 }), 1e-9)
   local target = ((z - mean) / spread):to 'f32'
-  local function rows(at) return nn.data.tensors { x = x:take(at, 1), y = target:take(at, 1) } end
-
-  local P, D = x.shape[2], #columns
-  local net = nn.Sequential {
-    nn.Linear(P, o.hidden, { key = key:fold_in(2) }), nn.GELU(), nn.Dropout(o.dropout),
-    nn.Linear(o.hidden, o.hidden, { key = key:fold_in(3) }), nn.GELU(), nn.Dropout(o.dropout),
-    nn.Linear(o.hidden, D, { key = key:fold_in(4) }),
-  }
-  local batch = math.min(o.batch, n - held)
-  local loader = nn.data.loader(rows(train), { batch = batch, shuffle = true, seed = o.seed, drop_last = true })
-  local trainer = nn.Trainer(net, {
-    name = 'surrogate', folder = o.out, overwrite = o.overwrite, progress = not o.quiet, epochs = o.epochs,
-    train = loader, valid = nn.data.loader(rows(test), { batch = held }), key = key:fold_in(5), keep = 1,
-    optimizer = mc.optim.adamw { lr = mc.optim.one_cycle(o.lr, { steps = math.max(2, o.epochs * loader.batches) }),
-      weight_decay = 1e-2 },
-    loss = function(model, b) return mc.mean(mc.square(model(b.x) - b.y)), b.x.shape[1] end,
-  })
-  trainer:fit()
+  local net, trainer = trained(x, target, train, valid, key)
   local guess = net:eval()(x:take(test, 1)):to 'f64' * spread + mean
   local want = z:take(test, 1)
   local score = explained(want, guess, mean):totable()
@@ -145,8 +164,11 @@ mc.args.run('rollout_surrogate', function()
     lines[#lines + 1] = ('%s,%s,%.6g'):format(names[k], c, score[i])
   end
   table.sort(sections)
-  print(('%d rows to train on, %d to test; %d parameters, %d of %d features'):format(n - held, held, P, D, y.shape[2]))
-  print 'R2 on the rows that are held out, of each feature:'
+  print(('%d rows to train on, %d to choose by, %d to test; %d parameters, %d of %d features'):format(train:numel(),
+    valid:numel(), test:numel(), x.shape[2], #columns, y.shape[2]))
+  print(('weights of epoch %d of %d, with the least validation loss: %.4g; %.4g at the end'):format(trainer.best.epoch,
+    #trainer.history, trainer.best.value, trainer.history[#trainer.history].valid_loss))
+  print 'R2 on the rows to test, of each feature:'
   print(('%-22s %8s %8s %8s %8s %12s %12s'):format('category', 'features', 'quarter', 'median', 'best', 'above 0.5',
     'below 0.05'))
   local function line(what, list)
@@ -170,7 +192,8 @@ mc.args.run('rollout_surrogate', function()
     column = mc.tensor(columns, { dtype = 'i64' }) - 1 }
   for k, t in pairs(net:state_dict()) do state['net/' .. k] = t end
   mc.save(o.out .. '/surrogate.npz', state)
-  mc.save(o.out .. '/predictions.npz', { row = place:take(test, 1), want = want, got = guess })
+  mc.save(o.out .. '/predictions.npz', { row = place:take(test, 1), train = place:take(train, 1),
+    valid = place:take(valid, 1), want = want, got = guess })
   print(('results in %s: surrogate.npz  scores.csv  predictions.npz  log.jsonl  report.html; inputs are %s'):format(
     o.out, table.concat(parameters, ', ')))
 end)

@@ -226,7 +226,8 @@ mc.args.run('xpcs', function()
   local known = false
   for _, c in ipairs(spec.commands) do known = known or command == c[1] end
   if command and not known then
-    if file then error(('%q is no command; the commands are fit, simulate, plot and config'):format(command), 0) end
+    if file then error(('%q is no command; the commands are fit, simulate, plot and config%s'):format(command,
+      (command == 'cmc' or command == 'both') and (' (a posterior is fit --method %s)'):format(command) or ''), 0) end
     command, file = 'fit', command
   end
   if (command or 'fit') == 'fit' then

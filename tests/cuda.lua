@@ -1,8 +1,9 @@
 -- cuda.lua - device programs through NVRTC: mascon tests/cuda.lua FOLDER [--archs "75 90"] [--jobs N] [--every K]
 --
 -- FOLDER holds their texts as HASH.cu, which `make cuda` leaves there. What compiled is remembered beside the text, so
--- that a run goes on where another was cut. Prints the programs that spill and a table by family: most registers,
--- spilled bytes and group memory of a kernel, least occupancy (tests/support/families.lua). Ends with the count.
+-- that a run goes on where another was cut. Prints the programs that pass the limits of their family and a table by
+-- family: most registers, spilled bytes and group memory of a kernel, least occupancy (tests/support/families.lua).
+-- Ends with the count.
 local folder = (arg[0]:match '^(.*)/[^/]*$' or '.')
 local nvrtc = assert(loadfile(folder .. '/support/nvrtc.lua'))()
 local families = assert(loadfile(folder .. '/support/families.lua'))()
@@ -79,44 +80,40 @@ if not files[1] then
   io.stderr:write(at, ' holds no programs; make cuda puts them there\n')
   os.exit(1)
 end
-local passed, failed, spills, most = 0, 0, 0, 0
-for i = tonumber(share) * o.every, #files, tonumber(shares) * o.every do
-  local f = assert(io.open(files[i]))
-  local text = f:read '*a'
-  f:close()
-  for arch in o.archs:gmatch '%d+' do
-    local mark = ('%s.sm_%s'):format(files[i], arch)
-    local known = io.open(mark)
-    local said = known and known:read '*a'
-    if known then known:close() end
-    if not said then
-      local log, info = nvrtc.compile(text, 'sm_' .. arch)
-      if log then
-        failed = failed + 1
-        print(('%s for sm_%s: %s'):format(files[i], arch, log:sub(1, 1500)))
-      else
-        said = info
-        local out = io.open(mark, 'w')
-        if out then out:write(info) out:close() end
-      end
-    end
-    local beyond = said and families.beyond(text, said)
-    if beyond then
+
+--- What the assembler says of a program, or nil and why not; kept beside the text.
+local function assembled(file, text, arch)
+  local mark = ('%s.sm_%s'):format(file, arch)
+  local said = read(mark)
+  if said then return said end
+  local log, info = nvrtc.compile(text, 'sm_' .. arch)
+  if log then return nil, log:sub(1, 1500) end
+  local out = io.open(mark .. '.new', 'w')
+  if out then
+    out:write(info)
+    out:close()
+    os.rename(mark .. '.new', mark)
+  end
+  return info
+end
+
+local passed, failed = 0, 0
+for arch in o.archs:gmatch '%d+' do
+  local began = os.clock()
+  for i = tonumber(share) * o.every, #files, tonumber(shares) * o.every do
+    local text = read(files[i])
+    local said, wrong = assembled(files[i], text, arch)
+    wrong = wrong or families.beyond(text, said)
+    if wrong then
       failed = failed + 1
-      print(('%s for sm_%s: %s'):format(files[i], arch, beyond))
-    elseif said then
+      print(('%s for sm_%s: %s'):format(files[i], arch, wrong))
+    else
       passed = passed + 1
-      local spilled = 0
-      for bytes in said:gmatch '(%d+) bytes spill stores' do spilled = math.max(spilled, tonumber(bytes)) end
-      for registers in said:gmatch 'Used (%d+) registers' do most = math.max(most, tonumber(registers)) end
-      if spilled > 0 then
-        spills = spills + 1
-        print(('%s for sm_%s spills %d bytes'):format(files[i], arch, spilled))
-      end
     end
   end
+  print(('sm_%s, part %s: %.0f s of a processor'):format(arch, o.part or '1/1', os.clock() - began))
+  io.stdout:flush()
 end
-print(('most registers %d, %d spill'):format(most, spills))
 if not o.part then table_of_families() end
 print(('%d passed, %d failed'):format(passed, failed))
 os.exit(failed == 0 and 0 or 1)

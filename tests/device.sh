@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# device.sh - checks a device on a machine that has it, in about ten minutes: tests/device.sh cuda:0 [FOLDER]
+# device.sh - checks a device on a machine that has it, in at most ten minutes: tests/device.sh cuda:0 [FOLDER]
 #
-# Runs in the dist folder and in a checkout. Each part writes its file in FOLDER (device-results) as soon as it ends, and
-# a line to summary.txt: passed, failed or skipped with the reason. Needs the driver; uses NVRTC, compute-sanitizer and
-# Python's torch and cupy where they are. LIMIT: seconds of a part at most (200).
+# Runs in the dist folder and in a checkout. Parts run in order of what they tell. Each has a bound in seconds, writes
+# its file in FOLDER (device-results) as soon as it ends, and a line to summary.txt, which is shown whole at the end:
+# ok, FAILED or skipped with the reason. Needs the driver; uses NVRTC, compute-sanitizer and Python's torch and cupy
+# where they are. TOTAL: seconds of all parts (600); what would begin later is skipped. SHARES: processes that divide
+# the rows of the op table (one for each processor, at most 8), since most of their time is the compiler's.
 set -uo pipefail
 device=${1:?usage: tests/device.sh DEVICE [FOLDER], such as tests/device.sh cuda:0}
 at=$(cd "$(dirname "$0")/.." && pwd)
@@ -13,55 +15,91 @@ mascon=$at/mascon
 out=${2:-device-results}
 mkdir -p "$out" && out=$(cd "$out" && pwd)
 export MASCON_CACHE=${MASCON_CACHE:-$out/cache}
-limit=${LIMIT:-200}
+total=${TOTAL:-600}
+shares=${SHARES:-$(nproc)}
+[ "$shares" -le 8 ] || shares=8
 : >"$out/summary.txt"
-began=$(date +%s)
+began=$SECONDS
 bad=0
 
-say() { printf '%-12s %s\n' "$1" "$2" | tee -a "$out/summary.txt"; }
+say() { printf '%-14s %-8s %5s  %s\n' "$@" | tee -a "$out/summary.txt"; }
+skip() { say "$1" skipped - "$2"; }
 
-# part NAME COMMAND...: its output in NAME.txt, its last line in the summary
-part() {
-  local name=$1 rc from
-  shift
-  from=$(date +%s)
-  timeout --foreground -k 15 "$limit" "$@" >"$out/$name.txt" 2>&1 </dev/null
-  rc=$?
+# verdict NAME STATUS BOUND SECONDS: the line of a part that ended
+verdict() {
   local last
-  last=$(tail -n 1 "$out/$name.txt" | cut -c1-160)
-  case $rc in 124 | 137) last="did not end within $limit s; $last" ;; esac
-  if [ $rc -eq 0 ]; then say "$name" "ok ($(($(date +%s) - from)) s): $last"
-  else bad=1; say "$name" "FAILED with status $rc ($(($(date +%s) - from)) s): $last"; fi
+  last=$(tail -n 1 "$out/$1.txt" | cut -c1-160)
+  case $2 in 124 | 137) last="did not end within $3 s; $last" ;; esac
+  if [ "$2" -eq 0 ]; then say "$1" ok "$4 s" "$last"
+  else bad=1; say "$1" FAILED "$4 s" "status $2; $last"; fi
 }
-lua() { part "$1" "$mascon" "$at/tests/device.lua" "$device" "$2"; }
 
-part info "$mascon" info
-if command -v nvidia-smi >/dev/null; then part card nvidia-smi; else say card 'skipped: there is no nvidia-smi'; fi
-lua spine spine
-lua rows families
-lua bits bits
-pack=${MASCON_PROGRAMS:-$(dirname "$mascon")/programs}/cuda.pack
-if [ "${device#cuda}" = "$device" ]; then say shipped 'skipped: programs come with mascon for cuda alone'
-elif [ ! -s "$pack" ]; then say shipped "skipped: there is no $pack (make dist makes it where NVRTC is)"
-else
-  MASCON_NVRTC=off MASCON_CACHE=off lua shipped spine
-  MASCON_NVRTC=off MASCON_CACHE=off lua shipped-rows families
-fi
-if command -v compute-sanitizer >/dev/null && [ "${device#cuda}" != "$device" ]; then
-  for tool in memcheck racecheck initcheck synccheck; do
-    part "$tool" compute-sanitizer --tool "$tool" --error-exitcode 9 "$mascon" "$at/tests/device.lua" "$device" spine
+# in_time NAME BOUND: sets `bound`, the seconds that a part may take; fails where none are left
+in_time() {
+  bound=$((total - SECONDS + began))
+  [ "$bound" -lt "$2" ] || bound=$2
+  [ "$bound" -gt 5 ] || { skip "$1" "the $total s are over (TOTAL sets them)"; return 1; }
+}
+
+# part NAME BOUND COMMAND...: its output in NAME.txt
+part() {
+  local name=$1 from=$SECONDS bound rc
+  in_time "$name" "$2" || return 0
+  shift 2
+  timeout --foreground -k 15 "$bound" "$@" >"$out/$name.txt" 2>&1 </dev/null
+  rc=$?
+  verdict "$name" $rc "$bound" $((SECONDS - from))
+}
+
+# shared NAME BOUND PART: a part of device.lua in $shares processes, whose counts are added up
+shared() {
+  local name=$1 from=$SECONDS bound rc=0 k pids=()
+  in_time "$name" "$2" || return 0
+  for k in $(seq "$shares"); do
+    timeout -k 15 "$bound" "$mascon" "$at/tests/device.lua" "$device" "$3" "$k/$shares" \
+      >"$out/$name.$k.txt" 2>&1 </dev/null &
+    pids+=($!)
   done
-  part memcheck-rows compute-sanitizer --tool memcheck --error-exitcode 9 "$mascon" "$at/tests/device.lua" "$device" families
-else say sanitizer 'skipped: there is no compute-sanitizer, or the device is not of CUDA'; fi
-lua costs costs
-part bench "$mascon" bench ops pac autoreject --device "$device" --seconds 0.5
+  for k in "${pids[@]}"; do wait "$k" || rc=$?; done
+  for k in $(seq "$shares"); do cat "$out/$name.$k.txt"; rm -f "$out/$name.$k.txt"; done >"$out/$name.txt"
+  awk '/^[0-9]+ passed, [0-9]+ failed$/ { p += $1; f += $3 } END { printf "%d passed, %d failed\n", p, f }' \
+    "$out/$name.txt" >>"$out/$name.txt"
+  verdict "$name" $rc "$bound" $((SECONDS - from))
+}
+lua() { part "$1" "$2" "$mascon" "$at/tests/device.lua" "$device" "$3"; }
+of_cuda() { [ "${device#cuda}" != "$device" ]; }
+
+part info 20 "$mascon" info
+if command -v nvidia-smi >/dev/null; then part card 20 nvidia-smi; else skip card 'there is no nvidia-smi'; fi
+lua spine 40 spine
+shared rows 150 families
+shared bits 60 bits
+lua costs 30 costs
+part bench 60 "$mascon" bench ops --device "$device" --seconds 0.3
 python=$(command -v python3 || true)
 for peer in torch cupy; do
-  if [ -n "$python" ] && [ "${device#cuda}" != "$device" ] && "$python" -c "import $peer" 2>/dev/null; then
-    part "peer-$peer" "$python" "$at/tests/device_peer.py" "$peer"
-  else say "peer-$peer" "skipped: python3 has no $peer, or the device is not of CUDA"; fi
+  if [ -n "$python" ] && of_cuda && "$python" -c "import $peer" 2>/dev/null; then
+    part "peer-$peer" 40 "$python" "$at/tests/device_peer.py" "$peer"
+  else skip "peer-$peer" "python3 has no $peer, or the device is not of CUDA"; fi
 done
-lua workflows workflows
-lua oom oom
-say all "$(($(date +%s) - began)) s, results in $out"
+lua workflows 60 workflows
+lua oom 20 oom
+pack=${MASCON_PROGRAMS:-$(dirname "$mascon")/programs}/cuda.pack
+if ! of_cuda; then skip shipped 'programs come with mascon for cuda alone'
+elif [ ! -s "$pack" ]; then skip shipped "there is no $pack (make dist makes it where NVRTC is)"
+else
+  MASCON_NVRTC=off MASCON_CACHE=off lua shipped 30 spine
+  MASCON_NVRTC=off MASCON_CACHE=off shared shipped-rows 100 families
+fi
+if command -v compute-sanitizer >/dev/null && of_cuda; then
+  for tool in memcheck racecheck initcheck synccheck; do
+    part "$tool" 40 compute-sanitizer --tool "$tool" --error-exitcode 9 "$mascon" "$at/tests/device.lua" "$device" spine
+  done
+  part memcheck-rows 120 compute-sanitizer --tool memcheck --error-exitcode 9 "$mascon" "$at/tests/device.lua" "$device" \
+    families "1/$shares"
+else skip sanitizer 'there is no compute-sanitizer, or the device is not of CUDA'; fi
+part bench-work 120 "$mascon" bench pac autoreject --device "$device" --seconds 0.3
+say all "$([ $bad -eq 0 ] && echo ok || echo FAILED)" "$((SECONDS - began)) s" "results in $out"
+printf '\n%-14s %-8s %5s  %s\n' part verdict time 'last line'
+cat "$out/summary.txt"
 exit $bad

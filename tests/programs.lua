@@ -8,6 +8,7 @@
 -- The stand-in is on the loader's path of the first part alone, which this program starts itself (--texts).
 local folder = (arg[0]:match '^(.*)/[^/]*$' or '.')
 local support = assert(loadfile(folder .. '/support/init.lua'))()
+local families = support.load 'families'
 local mc = require 'mascon'
 local ffi = require 'ffi'
 local host = require 'mascon.host'
@@ -18,6 +19,7 @@ local o = mc.args.parse({ ... }, {
   options = {
     { 'folder', 'string', 'texts and code (beside the program: programs.tmp)', value = 'DIR' },
     { 'check', 'flag', 'assemble the code for capabilities 7.5, 9.0 and 12.0 (ptxas)' },
+    { 'collect', 'flag', 'only write the texts to DIR/texts' },
     { 'texts', 'flag', 'only call what has programs, on the device cuda:0' },
     { 'passes', 'flag', 'with --texts: those of the passes of XPCS fits alone' },
   },
@@ -44,6 +46,7 @@ local function texts()
       for _, call in ipairs(ok and list or {}) do try(function() call.f(unpack(moved(call.args))) end) end
     end
   end
+  for _, f in ipairs { 'sobol', 'halton' } do try(function() return mc.random[f](4, 2, { device = 'cuda:0' }) end) end
   for _, from in ipairs(require 'mascon.gen.ops'.dtypes) do
     local x = mc.ones({ 6, 4 }, { dtype = from[1] }):to 'cuda:0'
     for _, to in ipairs(require 'mascon.gen.ops'.dtypes) do try(function() return x:T(), x:to(to[1]) end) end
@@ -57,6 +60,24 @@ local function texts()
         try(function() return mc.fft[f](mc.ones({ 2, n }, { dtype = from[1] }):to 'cuda:0', { n = n }) end)
       end
     end
+    -- random numbers of a key that is there
+    for _, f in ipairs { 'uniform', 'normal', 'integers', 'bernoulli' } do
+      local draw = mc.compile(function(word)
+        return mc.random[f]({ 4 }, { key = mc.random.keys(word), low = f == 'integers' and 1 or nil,
+          high = f == 'integers' and 9 or nil, dtype = from[1] })
+      end)
+      try(function() return draw(mc.random.key(1):words():to 'cuda:0') end)
+    end
+    -- samples through filters, and systems that are solved in blocks of columns
+    local samples = mc.ones({ 2, 40 }, { dtype = from[1] }):to 'cuda:0'
+    try(function() return mc.signal.sosfilt(mc.ones { 1, 6 }, samples) end)
+    try(function() return mc.signal.lfilter({ 1, 0.5 }, { 1, -0.5 }, samples) end)
+    local square = mc.ones({ 80, 80 }, { dtype = from[1] }):to 'cuda:0'
+    for _, f in ipairs { 'inv', 'det', 'cholesky', 'lu_factor', 'qr' } do
+      try(function() return mc.linalg[f](square) end)
+    end
+    try(function() return mc.linalg.solve(square, square) end)
+    try(function() return mc.linalg.solve_triangular(square, square) end)
     -- rows of reductions and sorts that are cut into pieces
     for _, n in ipairs { 300, 5000, 200000 } do
       local y = mc.ones({ n }, { dtype = from[1] }):to 'cuda:0'
@@ -67,6 +88,17 @@ local function texts()
       end
     end
   end
+end
+
+--- The files of kernels/device with which none of the texts ends.
+local function absent(list)
+  local seen, out = {}, {}
+  for _, text in ipairs(list) do seen[families.of(text)] = true end
+  for path in io.popen(("ls '%s'/../kernels/device/*.c"):format(folder)):lines() do
+    local name = path:match '([%w_]+)%.c$'
+    if not seen[name] then out[#out + 1] = name end
+  end
+  return out
 end
 
 --- Passes of XPCS fits: every model, kind of scaling, loss and dtype.
@@ -113,6 +145,27 @@ if r.status ~= 0 then
   os.exit(1)
 end
 
+local function read(file)
+  local f = io.open(file, 'rb')
+  local text = f and f:read '*a'
+  if f then f:close() end
+  return text
+end
+
+local paths, all = {}, {}
+for file in io.popen(("ls '%s'/texts/*.cu"):format(at)):lines() do
+  paths[#paths + 1], all[#all + 1] = file, read(file)
+end
+local without = absent(all)
+if without[1] then
+  io.stderr:write('programs: no call has a program of ', table.concat(without, ', '), '\n')
+  os.exit(1)
+end
+if o.collect then
+  print(('%s/texts: %d programs'):format(at, #all))
+  os.exit(0)
+end
+
 ffi.cdef [[
 int nvrtcCreateProgram(void **, const char *, const char *, int, const char **, const char **);
 int nvrtcCompileProgram(void *, int, const char *const *);
@@ -125,13 +178,6 @@ local pack = support.load 'pack'
 if not nvrtc then
   io.stderr:write('programs: ', missing, '; no programs are packed\n')
   os.exit(3)
-end
-
-local function read(file)
-  local f = io.open(file, 'rb')
-  local text = f and f:read '*a'
-  if f then f:close() end
-  return text
 end
 
 local OPTIONS = { '--gpu-architecture=compute_75', '--fmad=false', '--prec-div=true', '--prec-sqrt=true', '--ftz=false',
@@ -151,8 +197,7 @@ local function compiled(text)
 end
 
 local codes, files, made, failed = {}, {}, 0, 0
-for file in io.popen(("ls '%s'/texts/*.cu"):format(at)):lines() do
-  local text = read(file)
+for i, text in ipairs(all) do
   local key = pack.key(text)
   local kept = ('%s/code/%s.ptx'):format(at, key)
   local code = read(kept)
@@ -166,7 +211,7 @@ for file in io.popen(("ls '%s'/texts/*.cu"):format(at)):lines() do
       os.rename(kept .. '.new', kept)
     else
       failed = failed + 1
-      io.stderr:write('programs: ', file, ' does not compile\n')
+      io.stderr:write('programs: ', paths[i], ' does not compile\n')
     end
   end
   if code then codes[key], files[#files + 1] = code, kept end

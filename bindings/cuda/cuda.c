@@ -458,11 +458,14 @@ static void *cuda_kernel(void *dev, void *program, const char *name)
     CUfunction f = NULL;
     if (enter(dev)) return NULL;
     const CUresult code = cu.cuModuleGetFunction(&f, program, name);
-    if (code != CUDA_OK) {
+    if (code == CUDA_NOT_FOUND)
+        host->error(STATUS_UNSUPPORTED,
+                    "cuda: the program has no kernel %s; declare it extern \"C\" __global__ "
+                    "void %s",
+                    name, name);
+    else if (code != CUDA_OK)
         fails(name, code);
-        return NULL;
-    }
-    return f;
+    return code == CUDA_OK ? f : NULL;
 }
 
 /* ---- products ---- */
@@ -524,16 +527,20 @@ static void cuda_about(void *dev, char *text, int64_t room)
 
 static int cuda_launch(void *dev, void *s, const mc_launch *l, void *const *segment)
 {
-    void *arguments[MC_LAUNCH_BUFFERS + 1];
+    void *arguments[2 * MC_LAUNCH_BUFFERS + 1];
     CUdeviceptr buffer[MC_LAUNCH_BUFFERS];
     unsigned grid[3], group[3];
     if (enter(dev)) return STATUS_DEVICE;
     if (!l->kernel) return start_product(dev, queue(s), l, segment);
     for (int i = 0; i < l->nbuf; i++) {
-        buffer[i] = address(segment[i], 0);
+        int64_t at = 0;
+        if (l->apart) memcpy(&at, l->raw + 8 * i, sizeof at);
+        buffer[i] = address(segment[i], at);
         arguments[i] = &buffer[i];
     }
-    arguments[l->nbuf] = (void *)(uintptr_t)l->raw;
+    for (int i = 0; i < l->nvalue; i++)
+        arguments[l->nbuf + i] = (void *)(uintptr_t)(l->raw + l->value[i]);
+    if (!l->apart) arguments[l->nbuf] = (void *)(uintptr_t)l->raw;
     for (int i = 0; i < 3; i++) {
         group[i] = l->group[i] ? l->group[i] : 1;
         grid[i] = l->grid[i] ? l->grid[i] : 1;

@@ -17,6 +17,7 @@ typedef struct nvrtcProgram_st *nvrtcProgram;
 enum {
     CUDA_OK = 0,
     CUDA_NO_MEMORY = 2,
+    CUDA_NOT_FOUND = 500,
     CUDA_NOT_READY = 600,
     CUDA_ILLEGAL_ADDRESS = 700, /* from here on a context is lost */
     CUDA_ASSERT = 710,

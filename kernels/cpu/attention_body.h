@@ -109,7 +109,10 @@ static void FN(hide)(const mck_attention *a, T *s, int64_t keys, int64_t first, 
     for (int64_t j = 0; j < keys; j++) {
         T *const row = s + j * QUERIES;
         const int64_t past = a->step ? first + j - seen + 1 : 0, to = past < n ? past : n;
+        int64_t left = a->window ? past + a->window : n;
+        left = left < 0 ? 0 : left;
         for (int64_t i = 0; i < to; i++) row[i] = -(T)INFINITY;
+        for (int64_t i = left; i < n; i++) row[i] = -(T)INFINITY;
         for (int64_t i = n; i < QUERIES; i++) row[i] = -(T)INFINITY;
     }
 }
@@ -156,6 +159,18 @@ static int64_t FN(limit)(const mck_attention *a, int64_t seen, int64_t n)
     return most < 0 ? 0 : most < a->m ? most : a->m;
 }
 
+/* First key of the blocks that some of the queries see. */
+static int64_t FN(begin)(const mck_attention *a, int64_t seen)
+{
+    return a->window && seen > a->window ? (seen - a->window) / KEYS * KEYS : 0;
+}
+
+/* Whether some of n queries do not see all keys of a block. */
+static int FN(partly)(const mck_attention *a, int64_t first, int64_t keys, int64_t seen, int64_t n)
+{
+    return a->step && (first + keys > seen || (a->window && first < seen + n - 1 - a->window));
+}
+
 void MCK(FN(attention))(const mck_attention *a);
 void MCK(FN(attention))(const mck_attention *a)
 {
@@ -171,12 +186,12 @@ void MCK(FN(attention))(const mck_attention *a)
         top[i] = -(T)INFINITY;
         total[i] = 0;
     }
-    for (int64_t j = 0; j < limit; j += KEYS) {
+    for (int64_t j = FN(begin)(a, a->seen); j < limit; j += KEYS) {
         const int64_t keys = limit - j < KEYS ? limit - j : KEYS;
         FN(product)
         (s, QUERIES, keys, QUERIES, (const T *)a->k + j * a->k_row, a->k_row, 1, qt, QUERIES, d,
          NULL);
-        if (a->step && j + keys > a->seen) FN(hide)(a, s, keys, j, a->seen, n);
+        if (FN(partly)(a, j, keys, a->seen, n)) FN(hide)(a, s, keys, j, a->seen, n);
         FN(weigh)(s, keys, top, total, factor);
         FN(product)
         (o, QUERIES, e, QUERIES, (const T *)a->v + j * a->v_row, 1, a->v_row, s, QUERIES, keys,
@@ -265,11 +280,11 @@ void MCK(FN(attention_back))(const mck_attention *a)
         const int64_t n = a->n - i < QUERIES ? a->n - i : QUERIES, seen = a->seen + i * a->step,
                       limit = FN(limit)(a, seen, n);
         FN(prepare)(a, &b, i, n);
-        for (int64_t j = 0; j < limit; j += KEYS) {
+        for (int64_t j = FN(begin)(a, seen); j < limit; j += KEYS) {
             const int64_t keys = limit - j < KEYS ? limit - j : KEYS;
             const T *const k = (const T *)a->k + j * a->k_row;
             FN(product)(b.s, QUERIES, keys, QUERIES, k, a->k_row, 1, b.qt, QUERIES, d, NULL);
-            if (n < QUERIES || (a->step && j + keys > seen)) FN(hide)(a, b.s, keys, j, seen, n);
+            if (n < QUERIES || FN(partly)(a, j, keys, seen, n)) FN(hide)(a, b.s, keys, j, seen, n);
             FN(weights)(b.s, b.level, keys, QUERIES);
             FN(product)
             (b.t, QUERIES, keys, QUERIES, (const T *)a->v + j * a->v_row, a->v_row, 1, b.gt,

@@ -41,54 +41,17 @@ void MCK(philox_lanes)(uint64_t key, uint64_t stream, uint64_t block, uint32_t w
 
 /* ---- uniform ---- */
 
-/* The number before high, seen from low < high. */
-MC_INLINE double before_f64(double high)
-{
-    union {
-        double value;
-        int64_t bits;
-    } x;
-    x.value = high;
-    x.bits += high > 0 ? -1 : 1;
-    return high == 0 ? -4.9406564584124654e-324 : x.value;
-}
-
-MC_INLINE float before_f32(float high)
-{
-    union {
-        float value;
-        int32_t bits;
-    } x;
-    x.value = high;
-    x.bits += high > 0 ? -1 : 1;
-    return high == 0 ? -1.40129846e-45f : x.value;
-}
-
-MC_INLINE double uniform_f64(double u, double low, double high, double none)
-{
-    (void)none;
-    const double last = high > low ? before_f64(high) : low;
-    return mck_philox_between_f64(u, low, high - low, last);
-}
-
-MC_INLINE float uniform_f32(float u, double a, double b, double none)
-{
-    (void)none;
-    const float low = (float)a, high = (float)b;
-    const float last = high > low ? before_f32(high) : low;
-    return mck_philox_between_f32(u, low, high - low, last);
-}
-
-#define FINITE_F64(x) (fabs(x) <= 1.7976931348623157e308)
-#define FINITE_F32(x) (fabs(x) <= 3.4028234663852886e38)
-#define ORDERED_F64(a, b, c) ((void)(c), (a) <= (b) && FINITE_F64((b) - (a)))
-#define ORDERED_F32(a, b, c) ((void)(c), (a) <= (b) && FINITE_F32((b) - (a)))
+#define UNIFORM_F64(u, low, high, c) ((void)(c), mck_philox_between_f64((u), (low), (high)))
+#define UNIFORM_F32(u, low, high, c) \
+    ((void)(c), mck_philox_between_f32((u), (float)(low), (float)(high)))
+#define ORDERED_F64(a, b, c) ((void)(c), MCK_PHILOX_ORDERED_F64(a, b))
+#define ORDERED_F32(a, b, c) ((void)(c), MCK_PHILOX_ORDERED_F32(a, b))
 
 #define T float
 #define DRAWS 4
 #define NAME(x) MCK(x##_uniform_f32)
 #define DRAW draw_uniform_f32
-#define FINISH uniform_f32
+#define FINISH UNIFORM_F32
 #define CHECK ORDERED_F32
 #include "random_body.h"
 
@@ -96,7 +59,7 @@ MC_INLINE float uniform_f32(float u, double a, double b, double none)
 #define DRAWS 2
 #define NAME(x) MCK(x##_uniform_f64)
 #define DRAW draw_uniform_f64
-#define FINISH uniform_f64
+#define FINISH UNIFORM_F64
 #define CHECK ORDERED_F64
 #include "random_body.h"
 
@@ -104,10 +67,8 @@ MC_INLINE float uniform_f32(float u, double a, double b, double none)
 
 #define SHIFT_F64(z, mean, deviation, c) ((void)(c), (mean) + (deviation) * (z))
 #define SHIFT_F32(z, mean, deviation, c) ((void)(c), (float)(mean) + (float)(deviation) * (z))
-#define SPREAD_F64(mean, deviation, c) \
-    ((void)(c), FINITE_F64(mean) && (deviation) >= 0 && FINITE_F64(deviation))
-#define SPREAD_F32(mean, deviation, c) \
-    ((void)(c), FINITE_F32(mean) && (deviation) >= 0 && FINITE_F32(deviation))
+#define SPREAD_F64(mean, deviation, c) ((void)(c), MCK_PHILOX_SPREAD_F64(mean, deviation))
+#define SPREAD_F32(mean, deviation, c) ((void)(c), MCK_PHILOX_SPREAD_F32(mean, deviation))
 
 #define T float
 #define DRAWS 4
@@ -129,21 +90,6 @@ MC_INLINE float uniform_f32(float u, double a, double b, double none)
 
 enum { PIECE = 256 };
 
-/* Element i from its word x: low + the high half of x (high - low + 1), drawn again where that
- * would favour some numbers. */
-MC_INLINE int64_t integer(const mck_random *a, uint64_t i, uint64_t x, int64_t low, int64_t high)
-{
-    const uint64_t count = (uint64_t)high - (uint64_t)low + 1; /* 0: all of them */
-    uint64_t rest, value = mck_philox_scale(x, count, &rest);
-    if (MC_UNLIKELY(rest < count)) {
-        /* may be thrown away: only now is 2^64 mod count worth its division */
-        const uint64_t reject = (0 - count) % count;
-        if (rest < reject)
-            value = mck_philox_redraw(a->key, a->stream, i, count, reject);
-    }
-    return (int64_t)((uint64_t)low + (count ? value : x));
-}
-
 MC_INLINE int64_t whole_param(const mck_random *a, int j, int64_t i)
 {
     return ((const int64_t *)a->p[j])[i * a->stride[j]];
@@ -158,7 +104,8 @@ void MCK(random_ref_integers_i64)(const mck_random *a)
         uint64_t x[2];
         mck_philox_block(a->key, a->stream, at / 2, c);
         draw_u64(c[0], c[1], c[2], c[3], x);
-        out[i] = integer(a, at, x[at % 2], whole_param(a, 0, i), whole_param(a, 1, i));
+        out[i] = mck_philox_integer(a->key, a->stream, at, x[at % 2], whole_param(a, 0, i),
+                                    whole_param(a, 1, i));
     }
 }
 
@@ -191,7 +138,8 @@ void MCK(random_integers_i64)(const mck_random *a)
                        (((x[i] >> 32) * count + ((x[i] & 0xffffffffu) * count >> 32)) >> 32);
         }
         for (int64_t i = begin; i < begin + m && close; i++)
-            out[i] = integer(a, (uint64_t)(a->first + i), (uint64_t)out[i], whole_param(a, 0, i),
-                             whole_param(a, 1, i));
+            out[i] =
+                mck_philox_integer(a->key, a->stream, (uint64_t)(a->first + i), (uint64_t)out[i],
+                                   whole_param(a, 0, i), whole_param(a, 1, i));
     }
 }

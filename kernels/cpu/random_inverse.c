@@ -139,7 +139,7 @@ MC_INLINE double geometric(double u, double a, double b, double c)
 
 /* 1 with probability a, else 0 */
 #define BERNOULLI(u, a, b, c) ((void)(b), (void)(c), (u) < (a) ? 1.0 : 0.0)
-#define PROBABILITY(a, b, c) ((void)(b), (void)(c), (a) >= 0 && (a) <= 1)
+#define PROBABILITY(a, b, c) ((void)(b), (void)(c), MCK_PHILOX_PROBABILITY(a))
 #define T double
 #define DRAWS 2
 #define NAME(x) MCK(x##_bernoulli_f64)

@@ -134,4 +134,13 @@ typedef struct mcd_sequence {
     int32_t scramble, keyed;
 } mcd_sequence;
 
+/* Elements of a stream, `row` of them under one key (random.c). Buffers: out, parameters, keys and
+ * first elements where they are not in the job, guards. bound: of integers. */
+typedef struct mcd_random {
+    int64_t at[6], n, row, first, step[2], keys, firsts, bound[2];
+    uint64_t key, stream;
+    double number[2];
+    int32_t keyed, counted, guard, whole;
+} mcd_random;
+
 #endif

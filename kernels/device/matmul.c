@@ -5,6 +5,10 @@
 #include "jobs.h"
 #include "index.h"
 
+#if defined(MCD_CUDA) && !defined(MCD_HOST) /* two groups at once: 128 registers of a lane */
+#undef KERNEL
+#define KERNEL extern "C" __global__ void __launch_bounds__(256, 2)
+#endif
 #define TILE 64
 #define DEEP 16
 #define OWN 4

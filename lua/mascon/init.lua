@@ -33,6 +33,25 @@ end
 --- Worker threads in use.
 function M.get_num_threads() return lib.C.mc_get_num_threads() end
 
+--- Batch-invariant mode: a row of a result has the same bits whatever other rows are in its batch.
+---
+--- Products of matrices choose their order of summation by their shape, as BLAS libraries do, so that a network gives a
+--- sample slightly other numbers (rounding) alone than among others. In this mode products run by a kernel of mascon
+--- that adds up along the inner axis in order, on a device too, and take two to three times as long. Convolutions,
+--- norms, attention and reductions are batch-invariant in any mode. Sums over the batch itself, as in gradients of
+--- parameters, depend on the batch as before.
+---     mc.set_batch_invariant(false)
+---     mc.get_batch_invariant()  --> false
+---@param on boolean (off at the start)
+function M.set_batch_invariant(on)
+  check.arg('set_batch_invariant', 'on', on, 'boolean', 3)
+  lib.C.mc_set_batch_invariant(on and 1 or 0)
+end
+--- Whether the batch-invariant mode is on.
+---     mc.get_batch_invariant()  --> false
+---@return boolean
+function M.get_batch_invariant() return lib.C.mc_get_batch_invariant() == 1 end
+
 --- Memory counters in bytes: live, tensors, cached, peak, limit and more; of a device with
 --- mc.memory{ device = "opencl:0" }.
 ---@param opts? table device (the CPU)

@@ -24,11 +24,14 @@ static struct {
     int isa;              /* 0..2, -1 not chosen yet */
     int threads;                /* 0 not chosen yet */
     const char *threads_source;
+    int batch_invariant;
 } ctx = {.lock = PTHREAD_MUTEX_INITIALIZER, .isa = -1};
 
-static atomic_int working; /* calls of mci_parallel under way: read from a signal handler */
+static atomic_int working; /* what mci_works counts: read from a signal handler */
 
 int mc_working(void) { return working > 0; }
+
+void mci_works(int by) { working += by; }
 
 /* ---- neighbours ---- */
 
@@ -302,6 +305,16 @@ const char *mc_threads_source(void)
     return ctx.threads_source;
 }
 
+void mc_set_batch_invariant(int on)
+{
+    ctx.batch_invariant = on != 0;
+}
+
+int mc_get_batch_invariant(void)
+{
+    return ctx.batch_invariant;
+}
+
 int mci_workers(int64_t tasks)
 {
     int n = mc_get_num_threads();
@@ -327,13 +340,13 @@ int mci_parallel(int64_t tasks, mc_range_fn fn, void *arg)
     int n = mci_workers(tasks);
     const mc_threads_api *api = n > 1 ? gomp_open() : NULL;
     job j = {fn, arg};
-    working++;
+    mci_works(1);
     if (api)
         api->run(tasks, n, run_task, &j);
     else
         for (int64_t i = 0; i < tasks && !mc_cancel_pending(); i++)
             fn(arg, i, i + 1, 0);
-    working--;
+    mci_works(-1);
     return mc_cancel_pending() ? mci_error(MC_ECANCELLED, "interrupted") : MC_OK;
 }
 

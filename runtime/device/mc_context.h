@@ -47,6 +47,8 @@ int mci_isa(void); /* 0 v2, 1 v3, 2 v4 */
  * depend on shapes only. Serial for one task or one thread. Returns MC_OK or MC_ECANCELLED (tasks
  * not yet started are skipped after Ctrl-C). */
 int mci_parallel(int64_t tasks, mc_range_fn fn, void *arg);
+/* 1 before, -1 after what ends by itself soon, also in drivers and their compilers: mc_working. */
+void mci_works(int by);
 /* Number of workers mci_parallel may use: workspaces are sized by it. */
 int mci_workers(int64_t tasks);
 

@@ -299,7 +299,9 @@ char *mci_device_reach(mci_ref r)
 /* Waits for all that was queued, which ends a period. */
 static int all_done(device *d)
 {
+    mci_works(1);
     const int rc = d->api->sync(d->handle, d->stream);
+    mci_works(-1);
     if (!rc) d->waited = ++d->period;
     return rc;
 }
@@ -677,7 +679,9 @@ int mci_device_check(int number)
     const int n = d->nguard;
     if (n == 0)
         return MC_OK;
+    mci_works(1);
     int rc = d->api->get(d->handle, d->stream, seen, d->guards, 0, 4 * (int64_t)n);
+    mci_works(-1);
     if (rc)
         return rc;
     d->nguard = 0;
@@ -712,11 +716,12 @@ static int put_in(void *stream, mci_ref to, const void *from, int64_t bytes)
     const device *d = &devices[to.mem->device];
     const double began = MC_UNLIKELY(mci_watching) ? mc_clock() : 0;
     int rc = MC_OK;
+    mci_works(1);
     if (bytes > 0) rc = d->api->put(d->handle, stream, to.mem->handle, to.at, from, bytes);
-    if (MC_UNLIKELY(mci_watching)) {
-        if (!rc) rc = d->api->sync(d->handle, stream);
+    if (MC_UNLIKELY(mci_watching) && !rc) rc = d->api->sync(d->handle, stream);
+    mci_works(-1);
+    if (MC_UNLIKELY(mci_watching))
         mci_event(MC_EVENT_TO, to.mem->device, "to the device", NULL, began, bytes);
-    }
     return rc;
 }
 
@@ -748,7 +753,9 @@ int mci_device_get(void *to, mci_ref from, int64_t bytes)
     device *d = &devices[from.mem->device];
     const double began = MC_UNLIKELY(mci_watching) ? mc_clock() : 0;
     int rc = MC_OK;
+    mci_works(1);
     if (bytes > 0) rc = d->api->get(d->handle, d->stream, to, from.mem->handle, from.at, bytes);
+    mci_works(-1);
     if (bytes > 0 && !rc) d->waited = ++d->period;
     if (MC_UNLIKELY(mci_watching))
         mci_event(MC_EVENT_FROM, from.mem->device, "from the device", NULL, began, bytes);
@@ -758,7 +765,11 @@ int mci_device_get(void *to, mci_ref from, int64_t bytes)
 int mci_device_copy(mci_ref to, mci_ref from, int64_t bytes)
 {
     const device *d = &devices[to.mem->device];
-    return bytes > 0 ? d->api->copy(d->handle, d->stream, to.mem->handle, to.at, from.mem->handle,
-                                    from.at, bytes)
-                     : MC_OK;
+    int rc = MC_OK;
+    mci_works(1);
+    if (bytes > 0)
+        rc = d->api->copy(d->handle, d->stream, to.mem->handle, to.at, from.mem->handle, from.at,
+                          bytes);
+    mci_works(-1);
+    return rc;
 }

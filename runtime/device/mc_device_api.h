@@ -35,13 +35,17 @@ typedef struct mc_device_caps {
 /* One launch. Arguments of the kernel: nbuf buffers, then one struct by value of nraw bytes. The
  * struct begins with nbuf int64_t: how many bytes into its segment each operand begins, written by
  * the runtime at every run. slot[k]: which of the call's operands (inputs, then results, then the
- * workspace) buffer k is; off[k]: bytes from its start. grid counts groups. */
+ * workspace) buffer k is; off[k]: bytes from its start. grid counts groups. apart: pointers to the
+ * elements are handed over, and each of nvalue values of raw, which begin at value[k]; otherwise
+ * the buffers and raw as one struct. */
 typedef struct mc_launch {
     void *kernel;
     uint32_t grid[3], group[3], group_bytes;
     int32_t nbuf, nraw;
     int16_t slot[MC_LAUNCH_BUFFERS];
     int64_t off[MC_LAUNCH_BUFFERS];
+    int32_t apart, nvalue;
+    int16_t value[MC_LAUNCH_BUFFERS];
     char raw[MC_LAUNCH_RAW];
 } mc_launch;
 

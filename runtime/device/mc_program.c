@@ -8,6 +8,7 @@
  * the interface itself. */
 #include "device/mc_program.h"
 #include "device/mc_code_cache.h"
+#include "device/mc_context.h"
 #include "device/mc_shipped.h"
 #include "base/mc_error.h"
 #include "base/mc_memory.h"
@@ -111,6 +112,11 @@ static void put_lines(builder *b, const char *text)
 char *mci_device_source(const char *kind, const char *source)
 {
     builder b = { 0 };
+    if (strncmp(source, MCI_VERBATIM, strlen(MCI_VERBATIM)) == 0) {
+        const char *text = source + strlen(MCI_VERBATIM);
+        put(&b, text, strlen(text));
+        return b.text;
+    }
     const char *dialect = !strcmp(kind, "cuda") ? "#define MCD_CUDA\n" : "#define MCD_OPENCL\n";
     put_lines(&b, dialect);
     put_lines(&b, "#include \"dialect.h\"\n");
@@ -188,11 +194,16 @@ static program *build(int device, const char *source)
     if (p) {
         memcpy(p->source, source, strlen(source) + 1);
         p->device = device;
+        mci_works(1);
         p->handle = make(device, text, log, sizeof log);
+        mci_works(-1);
         if (!p->handle) {
             char why[1024];
             snprintf(why, sizeof why, "%s", mc_errmsg());
-            if (*log)
+            if (*log && strncmp(source, MCI_VERBATIM, strlen(MCI_VERBATIM)) == 0)
+                mci_error(MC_EDEVICE, "%s: the text does not compile:\n%s", mci_device_text(device),
+                          log);
+            else if (*log)
                 mci_error(MC_EDEVICE, "%s: a program does not build (%s): %s\n%s",
                           mci_device_text(device), why, source, log);
             else

@@ -12,8 +12,11 @@ typedef struct mci_text {
 } mci_text;
 extern const mci_text mci_device_texts[];
 
+/* What a source begins with that its compiler is to get as it is, without this line and without the
+ * dialect. */
+#define MCI_VERBATIM "//verbatim\n"
 /* The kernel `name` of a program. source: a short text of #define and #include lines, which is the
- * program's key. NULL with the record, which has what the compiler said. */
+ * program's key, or a verbatim one. NULL with the record, which has what the compiler said. */
 void *mci_device_kernel(int device, const char *source, const char *name);
 /* The whole text that a device of a kind is given for a source: owns, mci_free. */
 char *mci_device_source(const char *kind, const char *source);

@@ -12,7 +12,7 @@
 #define PART 1024 /* keys whose gradients a worker adds up at one time */
 
 /* params: i[0] keys that query 0 sees beside its own place, i[1] whether there are limits; d[0] */
-enum { START, CAUSAL };
+enum { START, WINDOW, CAUSAL };
 /* operands; attention has the first three, its derivatives all */
 enum { Q, K, VALUES, G, G_LEVEL, Y, LEVEL, OPERANDS };
 
@@ -205,6 +205,7 @@ int mci_attention_run(const mci_op *op, int nout, mc_tensor **outs, int nin,
                                .e = in[VALUES]->shape[nd - 1],
                                .seen = p->i[CAUSAL] ? p->i[START] + 1 : m,
                                .step = p->i[CAUSAL] != 0,
+                               .window = p->i[CAUSAL] ? p->i[WINDOW] : 0,
                                .q_row = row_of(&j.in[Q]),
                                .k_row = row_of(&j.in[K]),
                                .v_row = row_of(&j.in[VALUES]),

@@ -4,6 +4,7 @@
  * run launches. What has no form raises, so that nothing goes through the host unseen
  * (mc_through_host.c: where it may). */
 #include "family/mc_bind.h"
+#include "device/mc_context.h"
 #include "device/mc_events.h"
 #include "record/mc_record.h"
 
@@ -178,11 +179,12 @@ static int run_launches(const mci_bound *b, const mci_ref *refs, const mci_ref *
         }
         void *handle = mci_device_handle(b->device), *stream = mci_device_stream(b->device);
         const double began = MC_UNLIKELY(mci_watching) ? mc_clock() : 0;
+        mci_works(1);
         int rc = api->launch(handle, stream, l, segment);
-        if (MC_UNLIKELY(mci_watching) && !rc) {
-            rc = api->sync(handle, stream);
-            note(b, i, began);
-        }
+        const int watched = MC_UNLIKELY(mci_watching) && !rc;
+        if (watched) rc = api->sync(handle, stream);
+        mci_works(-1);
+        if (watched) note(b, i, began);
         if (rc)
             return rc;
     }

@@ -30,7 +30,7 @@ const mci_family mci_families[MCI_FAMILIES] = {
     [MCI_FAMILY_STANDARDISE] = { "standardise", mci_standardise_infer, drive, NULL },
     [MCI_FAMILY_ATTENTION] = { "attention", mci_attention_infer, drive, NULL },
     [MCI_FAMILY_CONV] = { "conv", mci_conv_infer, drive, mci_conv_launches },
-    [MCI_FAMILY_RANDOM] = { "random", mci_random_infer, drive, NULL },
+    [MCI_FAMILY_RANDOM] = { "random", mci_random_infer, drive, mci_random_launches },
     [MCI_FAMILY_SEQUENCE] = { "sequence", mci_sequence_infer, drive, mci_sequence_launches },
     [MCI_FAMILY_SEGMENT] = { "segment", mci_segment_infer, drive, mci_segment_launches },
     [MCI_FAMILY_INTERP] = { "interp", mci_interp_infer, drive, mci_interp_launches },
@@ -48,6 +48,8 @@ const mci_family mci_families[MCI_FAMILIES] = {
 int mc_op_launches(int op)
 {
     const mci_op *o = mci_op_at(op);
-    if (!o || (o->family == MCI_FAMILY_LINALG && !mci_linalg_launched(o))) return 0;
+    if (!o || (o->family == MCI_FAMILY_LINALG && !mci_linalg_launched(o)) ||
+        (o->family == MCI_FAMILY_RANDOM && !mci_random_launched(o)))
+        return 0;
     return mci_families[o->family].launches != NULL;
 }

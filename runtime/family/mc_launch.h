@@ -84,8 +84,9 @@ int mci_launch_fourier(mci_bound *b, const mci_fourier *f, const mci_place *in,
 /* out -= a c for matrices [.., m, k], [.., k, n] of one dtype; conj: of a. */
 int mci_launch_subtract(mci_bound *b, const mci_place *out, const mci_place *a, const mci_place *c,
                         int conj);
-/* Whether a row of linear algebra has a form there; others stay on the host. */
+/* Whether a row of linear algebra or random numbers has a form there; others stay on the host. */
 int mci_linalg_launched(const mci_op *op);
+int mci_random_launched(const mci_op *op);
 /* Adds values (dense, [before axis, shape of index, behind]) to out at positions of an axis. */
 int mci_launch_put_added(mci_bound *b, int axis, const mci_place *out, const mci_place *index,
                          const mci_place *values);
@@ -99,6 +100,6 @@ mci_launches_fn mci_copy_launches, mci_ewise_launches, mci_reduce_launches, mci_
     mci_segment_launches, mci_pad_launches, mci_interp_launches, mci_fft_launches, mci_dct_launches,
     mci_put_launches, mci_recurrence_launches, mci_tridiagonal_launches, mci_added_launches,
     mci_conv_launches, mci_cross_launches, mci_filter_launches, mci_sequence_launches,
-    mci_linalg_launches;
+    mci_linalg_launches, mci_random_launches;
 
 #endif

@@ -63,7 +63,8 @@ static int by_library(mci_bound *b, const mci_place *out, const mci_place *a, co
                   .kind = gemm_kind(out->dtype) };
     int64_t shape[MC_MAX_RANK], batch[3][MC_MAX_RANK];
     const int nb = out->ndim - 2;
-    if (!api->gemm || g.kind < 0 || g.k == 0 || a->dtype != out->dtype || c->dtype != out->dtype)
+    if (mc_get_batch_invariant() || !api->gemm || g.kind < 0 || g.k == 0 ||
+        a->dtype != out->dtype || c->dtype != out->dtype)
         return 0;
     for (int k = 0; k < 3; k++) {
         const mci_place *p = all[k];

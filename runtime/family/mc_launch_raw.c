@@ -1,6 +1,7 @@
 /* mc_launch_raw.c - one launch of a program that the user wrote (lua/mascon/kernel/program.lua):
  * operands as they lie, numbers by value, groups and lanes as given. */
 #include "family/mc_launch.h"
+#include "device/mc_context.h"
 #include "device/mc_events.h"
 #include "device/mc_program.h"
 #include "record/mc_record.h"
@@ -25,7 +26,8 @@ static void note(const mc_launch *l, int device, const char *kernel, int n, mc_t
 }
 
 int mc_device_launch(int device, const char *source, const char *kernel, const int64_t *grid,
-                     int lanes, int n, mc_tensor *const *t, const void *values, int64_t bytes)
+                     int lanes, int n, mc_tensor *const *t, const void *values, int64_t bytes,
+                     int count, const int32_t *places)
 {
     char s[MCI_TEXT], full[160];
     if (device <= 0 || mci_device_hosted(device))
@@ -33,8 +35,13 @@ int mc_device_launch(int device, const char *source, const char *kernel, const i
                          "kernel %s: it is a program of cards and runs on none of the processor's "
                          "devices; move the operands with :to \"gpu\"",
                          kernel);
+    if (places && strcmp(mci_device_api(device)->kind, "cuda") != 0)
+        return mci_error(MC_EUNSUPPORTED,
+                         "kernel %s: it is CUDA C++, which %s does not compile; move the operands "
+                         "to a card of CUDA, or write it as `launch`",
+                         kernel, mci_device_text(device));
     const mc_device_caps *caps = mci_device_caps(device);
-    if (n > MC_LAUNCH_BUFFERS || 8 * n + bytes > MC_LAUNCH_RAW)
+    if (n > MC_LAUNCH_BUFFERS || count > MC_LAUNCH_BUFFERS || 8 * n + bytes > MC_LAUNCH_RAW)
         return mci_error(MC_EINVAL,
                          "kernel %s: %d arrays and %lld bytes of values; there may be %d arrays, "
                          "and %d bytes with 8 for each array",
@@ -63,16 +70,21 @@ int mc_device_launch(int device, const char *source, const char *kernel, const i
         segment[k] = r.mem->handle;
     }
     memcpy(l.raw + 8 * n, values, (size_t)bytes);
-    snprintf(full, sizeof full, "mcu_%s", kernel); /* OpenCL has functions of its own */
+    l.apart = places != NULL;
+    l.nvalue = places ? count : 0;
+    for (int k = 0; k < l.nvalue; k++) l.value[k] = (int16_t)(8 * n + places[k]);
+    /* OpenCL has functions of its own */
+    snprintf(full, sizeof full, "%s%s", places ? "" : "mcu_", kernel);
     l.kernel = mci_device_kernel(device, source, full);
     if (!l.kernel) return mc_errstatus();
     const mc_device_api *api = mci_device_api(device);
     void *handle = mci_device_handle(device), *stream = mci_device_stream(device);
     const double began = MC_UNLIKELY(mci_watching) ? mc_clock() : 0;
+    mci_works(1);
     int rc = api->launch(handle, stream, &l, segment);
-    if (MC_UNLIKELY(mci_watching) && !rc) {
-        rc = api->sync(handle, stream);
-        note(&l, device, kernel, n, t, began);
-    }
+    const int watched = MC_UNLIKELY(mci_watching) && !rc;
+    if (watched) rc = api->sync(handle, stream);
+    mci_works(-1);
+    if (watched) note(&l, device, kernel, n, t, began);
     return !rc && mci_stepwise() ? mc_device_sync(device) : rc;
 }

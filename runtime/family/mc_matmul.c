@@ -4,8 +4,9 @@
  * (`cut` says how), so the bits do not depend on the number of threads. Operands whose rows or
  * columns have unit stride go in place, others are copied. A tile of more than PIECE
  * multiplications is handed over in pieces of columns, between which the cancel flag is read. A
- * finished tile can be handed on while it is in cache (a fused epilogue). Integers and machines
- * without OpenBLAS use the plain kernel. */
+ * finished tile can be handed on while it is in cache (a fused epilogue). Integers, machines
+ * without OpenBLAS and the batch-invariant mode use the plain kernel, whose sums run along k in
+ * order whatever the number of rows and columns. */
 #include "family/mc_rows.h"
 #include "family/mc_family.h"
 #include "../../kernels/mck_matmul.h"
@@ -240,7 +241,8 @@ static int matmul(mc_tensor *out, const mc_tensor *const *in, mci_after *after)
     const int compute = r.compute, nd = r.ndim[0];
     const int64_t m = a.shape[a.ndim - 2], k = a.shape[a.ndim - 1], n = b.shape[b.ndim - 1],
                   batches = mci_numel(nb, shape), *full = r.shape[0];
-    if (vb && !va && !after && (r.dtype[0] == MC_F32 || r.dtype[0] == MC_F64) &&
+    const int own = mc_get_batch_invariant();
+    if (vb && !va && !after && !own && (r.dtype[0] == MC_F32 || r.dtype[0] == MC_F64) &&
         a.strides[a.ndim - 1] == 1 && (double)m * (double)k >= DOTS) {
         const mc_params last = {.naxes = 1, .axes = {-1}};
         return mci_dot_run(&mci_ops[MC_OP_MATMUL], 1, &out, 2, in, &last);
@@ -263,10 +265,10 @@ static int matmul(mc_tensor *out, const mc_tensor *const *in, mci_after *after)
                  : compute == MC_C64  ? 'c'
                  : compute == MC_C128 ? 'z'
                                       : 0;
-        j.blas = j.type ? mci_blas() : NULL;
+        j.blas = j.type && !own ? mci_blas() : NULL;
         j.plain = (mck_matmul_fn)mci_kernel_get(MCK_K_MATMUL, compute);
         memcpy(j.bshape, shape, sizeof j.bshape);
-        if (j.type && !j.blas && mc_errstatus() != MC_EUNSUPPORTED)
+        if (j.type && !own && !j.blas && mc_errstatus() != MC_EUNSUPPORTED)
             rc = mc_errstatus(); /* the plain kernel would answer with other bits */
         if (!rc)
             rc = prepare(&j.a, &a, compute, nb, m, k, !j.blas);

@@ -431,7 +431,14 @@ static int make_room(reader *r, int64_t slot)
     if (r->slots) (void)munmap(r->slots, (size_t)r->mapped);
     r->slots = NULL;
     r->mapped = 0;
-    if (ftruncate(r->memory, (off_t)(2 * slot)) == 0) {
+    if (ftruncate(r->memory, (off_t)(2 * slot)) != 0) {
+        if (errno == EFBIG) /* shared memory is a file to the system */
+            return mci_error(MC_EIO,
+                             "hdf5: %s: reading takes %.0f KiB of shared memory, more than the "
+                             "limit of a file (ulimit -f); raise the limit, or set "
+                             "MASCON_HDF5=inprocess for files that you trust",
+                             r->path, (double)slot / 512);
+    } else {
         void *p = mmap(NULL, (size_t)(2 * slot), PROT_READ | PROT_WRITE, MAP_SHARED, r->memory, 0);
         if (p != MAP_FAILED) {
             r->slots = p;

@@ -1,7 +1,7 @@
 /* mc_dlpack.c - tensors handed over and taken as DLPack's DLManagedTensor (its ABI before version
- * 1, which every producer still offers).
+ * 1) and DLManagedTensorVersioned (version 1, which says what may only be read).
  *
- * Holds the layout of that struct, which is DLPack's and stands here and not in mascon.h, where
+ * Holds the layout of both structs, which is DLPack's and stands here and not in mascon.h, where
  * it would clash with dlpack.h. A tensor that is handed over shares its storage until the
  * consumer calls the deleter; one that is taken keeps the producer's memory until its last view
  * goes, and then calls the deleter. On a device the giver orders the consumer's stream after its
@@ -37,6 +37,16 @@ struct DLManagedTensor {
     void (*deleter)(struct DLManagedTensor *self);
 };
 
+#define DL_VERSION 1
+#define DL_READ_ONLY 1u /* a flag */
+struct DLManagedTensorVersioned {
+    uint32_t major, minor;
+    void *manager;
+    void (*deleter)(struct DLManagedTensorVersioned *self);
+    uint64_t flags;
+    dl_tensor t;
+};
+
 static const struct {
     uint8_t code, bits;
 } TYPES[MC_NDTYPE] = {
@@ -49,18 +59,26 @@ static const struct {
 /* ---- handed over ---- */
 
 typedef struct handed {
-    struct DLManagedTensor m;
+    struct DLManagedTensor old; /* one of the two is given */
+    struct DLManagedTensorVersioned new;
     mc_storage *storage;
     int64_t shape[MC_MAX_RANK], strides[MC_MAX_RANK];
 } handed;
 
-static void give_back(struct DLManagedTensor *self)
+static void give_back(handed *h)
 {
-    if (!self)
-        return;
-    handed *h = self->manager;
     mci_storage_unref(h->storage);
     mci_free(h);
+}
+
+static void give_old(struct DLManagedTensor *self)
+{
+    if (self) give_back(self->manager);
+}
+
+static void give_new(struct DLManagedTensorVersioned *self)
+{
+    if (self) give_back(self->manager);
 }
 
 /* Whether the tensor can be shown to a consumer, whose stream then runs after what is queued. */
@@ -85,38 +103,57 @@ static void place(dl_tensor *d, const mc_tensor *t)
     d->byte_offset = api->addressed ? 0 : (uint64_t)r.at;
 }
 
-struct DLManagedTensor *mc_dlpack_give(mc_tensor *t, int64_t stream)
+/* What holds a tensor for a consumer, with its description; NULL on failure. */
+static handed *hand(mc_tensor *t, int64_t stream, dl_tensor *d)
 {
-    if (t->flags & MC_FLAG_READONLY) {
-        char text[MCI_TEXT];
-        mci_error(MC_EINVAL,
-                  "dlpack: %s may only be read (a mapped file or a broadcast view), and DLPack "
-                  "cannot say so; copy it first",
-                  mci_tensor_text(text, sizeof text, t));
-        return NULL;
-    }
-    if (ready("dlpack", t, stream) || mc_promote(t))
-        return NULL;
-    handed *h = mci_alloc(sizeof *h);
-    if (!h)
-        return NULL;
-    memset(h, 0, sizeof *h);
+    if (ready("dlpack", t, stream) || mc_promote(t)) return NULL;
+    handed *h = mci_calloc(1, sizeof *h);
+    if (!h) return NULL;
     memcpy(h->shape, t->shape, sizeof h->shape);
     memcpy(h->strides, t->strides, sizeof h->strides);
     mci_storage_ref(t->storage);
     h->storage = t->storage;
-    h->m = (struct DLManagedTensor){.t = {.data = t->data,
-                                          .device_type = DL_CPU,
-                                          .ndim = t->ndim,
-                                          .code = TYPES[t->dtype].code,
-                                          .bits = TYPES[t->dtype].bits,
-                                          .lanes = 1,
-                                          .shape = h->shape,
-                                          .strides = h->strides},
-                                    .manager = h,
-                                    .deleter = give_back};
-    if (t->device) place(&h->m.t, t);
-    return &h->m;
+    *d = (dl_tensor){ .data = t->data,
+                      .device_type = DL_CPU,
+                      .ndim = t->ndim,
+                      .code = TYPES[t->dtype].code,
+                      .bits = TYPES[t->dtype].bits,
+                      .lanes = 1,
+                      .shape = h->shape,
+                      .strides = h->strides };
+    if (t->device) place(d, t);
+    return h;
+}
+
+struct DLManagedTensor *mc_dlpack_give(mc_tensor *t, int64_t stream)
+{
+    dl_tensor d;
+    if (t->flags & MC_FLAG_READONLY) {
+        char text[MCI_TEXT];
+        mci_error(MC_EINVAL,
+                  "dlpack: %s may only be read (a mapped file or a broadcast view), and DLPack "
+                  "before version 1 cannot say so; ask for version 1 or copy it first",
+                  mci_tensor_text(text, sizeof text, t));
+        return NULL;
+    }
+    handed *h = hand(t, stream, &d);
+    if (!h) return NULL;
+    h->old = (struct DLManagedTensor){ .t = d, .manager = h, .deleter = give_old };
+    return &h->old;
+}
+
+struct DLManagedTensorVersioned *mc_dlpack_give_versioned(mc_tensor *t, int64_t stream)
+{
+    dl_tensor d;
+    handed *h = hand(t, stream, &d);
+    if (!h) return NULL;
+    h->new = (struct DLManagedTensorVersioned){ .major = DL_VERSION,
+                                                .manager = h,
+                                                .deleter = give_new,
+                                                .flags =
+                                                    t->flags & MC_FLAG_READONLY ? DL_READ_ONLY : 0,
+                                                .t = d };
+    return &h->new;
 }
 
 int mc_pointer(mc_tensor *t, int64_t stream, void *out[2], int64_t *offset)
@@ -142,7 +179,22 @@ void mc_dlpack_drop(struct DLManagedTensor *m)
         m->deleter(m);
 }
 
-static void drop(void *m) { mc_dlpack_drop(m); }
+void mc_dlpack_drop_versioned(struct DLManagedTensorVersioned *m)
+{
+    if (m && m->deleter)
+        m->deleter(m);
+}
+
+static void drop_old(void *m) { mc_dlpack_drop(m); }
+static void drop_new(void *m) { mc_dlpack_drop_versioned(m); }
+
+/* What is taken: the tensor of a struct, how the struct is dropped, whether it may only be read. */
+typedef struct offer {
+    const dl_tensor *t;
+    void *m;
+    void (*drop)(void *m);
+    int read_only;
+} offer;
 
 /* Whether two places of the view may be one element: then it is not a target of in-place writes. */
 static int overlaps(int n, const int64_t *shape, const int64_t *strides)
@@ -196,7 +248,7 @@ static int extent(const dl_tensor *t, int64_t size, int64_t *lo, int64_t *hi)
 
 /* What a tensor of a device took over. */
 typedef struct taken {
-    struct DLManagedTensor *m;
+    offer from;
     mci_block *block;
 } taken;
 
@@ -204,13 +256,13 @@ static void leave(void *p)
 {
     taken *own = p;
     mci_device_leave(own->block);
-    mc_dlpack_drop(own->m);
+    own->from.drop(own->from.m);
     mci_free(own);
 }
 
-static int take_on(int device, mc_tensor *out, struct DLManagedTensor *m, int dtype, int64_t unit)
+static int take_on(int device, mc_tensor *out, const offer *from, int dtype, int64_t unit)
 {
-    const dl_tensor *t = &m->t;
+    const dl_tensor *t = from->t;
     const int addressed = mci_device_api(device)->addressed;
     int64_t at = 0, lo = 0, hi = 0, offset = addressed ? 0 : (int64_t)t->byte_offset;
     int rc = extent(t, mc_itemsize(dtype), &lo, &hi);
@@ -227,9 +279,10 @@ static int take_on(int device, mc_tensor *out, struct DLManagedTensor *m, int dt
                        mci_device_text(device), (long long)all);
     at += offset;
     if (!rc && at % unit) rc = refuse_place(unit);
-    const int read_only = t->strides && overlaps(t->ndim, t->shape, t->strides);
+    const int read_only =
+        from->read_only || (t->strides && overlaps(t->ndim, t->shape, t->strides));
     if (!rc) {
-        *own = (taken){ .m = m, .block = b };
+        *own = (taken){ .from = *from, .block = b };
         rc = mci_wrap_on(b, out, b->mem->base + at, dtype, t->ndim, t->shape, t->strides, own,
                          leave, read_only);
     }
@@ -247,7 +300,7 @@ static int readable(const dl_tensor *t, int64_t *numel)
     if ((uint32_t)start - 1u < 64 && (uint64_t)start >> 32 < 64)
         return -mci_error(MC_EINVAL,
                           "from_dlpack: the pointer seems to be that of a DLManagedTensorVersioned "
-                          "(version %u.%u); ask its producer for the ABI before version 1",
+                          "(version %u.%u); cast it to struct DLManagedTensorVersioned *",
                           (unsigned)start, (unsigned)((uint64_t)start >> 32));
     if (t->ndim < 0 || t->ndim > MC_MAX_RANK)
         return -mci_error(MC_ESHAPE,
@@ -274,11 +327,9 @@ static int readable(const dl_tensor *t, int64_t *numel)
     return dtype;
 }
 
-int mc_dlpack_take(mc_tensor *out, struct DLManagedTensor *m)
+static int take(mc_tensor *out, const offer *from)
 {
-    if (!m)
-        return mci_error(MC_EINVAL, "from_dlpack: the pointer is NULL; give a DLManagedTensor");
-    const dl_tensor *t = &m->t;
+    const dl_tensor *t = from->t;
     int64_t numel = 0;
     const int dtype = readable(t, &numel);
     if (dtype < 0) return mc_errstatus();
@@ -287,14 +338,37 @@ int mc_dlpack_take(mc_tensor *out, struct DLManagedTensor *m)
     if (device < 0) return mc_errstatus();
     if (numel == 0) { /* nothing to share, and the pointer may be NULL */
         const int rc = mci_create_on(device, out, dtype, t->ndim, t->shape);
-        if (rc == MC_OK)
-            mc_dlpack_drop(m);
+        if (rc == MC_OK) from->drop(from->m);
         return rc;
     }
     const int64_t unit = t->code == DL_COMPLEX ? mc_itemsize(dtype) / 2 : mc_itemsize(dtype);
-    if (device) return take_on(device, out, m, dtype, unit);
+    if (device) return take_on(device, out, from, dtype, unit);
     char *data = (char *)t->data + t->byte_offset;
     if ((uintptr_t)data % (uintptr_t)unit) return refuse_place(unit);
-    const int read_only = t->strides && overlaps(t->ndim, t->shape, t->strides);
-    return mc_wrap(out, data, dtype, t->ndim, t->shape, t->strides, m, drop, read_only);
+    const int read_only =
+        from->read_only || (t->strides && overlaps(t->ndim, t->shape, t->strides));
+    return mc_wrap(out, data, dtype, t->ndim, t->shape, t->strides, from->m, from->drop, read_only);
+}
+
+int mc_dlpack_take(mc_tensor *out, struct DLManagedTensor *m)
+{
+    if (!m)
+        return mci_error(MC_EINVAL, "from_dlpack: the pointer is NULL; give a DLManagedTensor");
+    return take(out, &(offer){ .t = &m->t, .m = m, .drop = drop_old });
+}
+
+int mc_dlpack_take_versioned(mc_tensor *out, struct DLManagedTensorVersioned *m)
+{
+    if (!m)
+        return mci_error(MC_EINVAL,
+                         "from_dlpack: the pointer is NULL; give a DLManagedTensorVersioned");
+    if (m->major != DL_VERSION)
+        return mci_error(MC_EINVAL,
+                         "from_dlpack: the struct is of DLPack %u.%u; ask its producer for version "
+                         "1, or for the ABI before it",
+                         (unsigned)m->major, (unsigned)m->minor);
+    return take(out, &(offer){ .t = &m->t,
+                               .m = m,
+                               .drop = drop_new,
+                               .read_only = (m->flags & DL_READ_ONLY) != 0 });
 }

@@ -14,7 +14,7 @@ import platform
 
 import numpy as np
 
-FOLDER = os.path.dirname(os.path.abspath(__file__))
+FOLDER = os.environ.get('GOLDEN_FOLDER') or os.path.dirname(os.path.abspath(__file__))
 LIMIT = 100_000
 DTYPES = {
     'bool',

@@ -74,14 +74,14 @@ def pools(c):
     for n, sizes in ((1, [13]), (2, [8, 9]), (3, [4, 5, 6])):
         for batch in ([2], []) if n < 3 else ([],):
             x = draw(c, *batch, 3, *sizes)
-            for o in ({}, {'stride': 2, 'padding': 1}, {'stride': 3}):
+            for o in ({}, {'stride': 2, 'padding': 1}, {'stride': 3}, {'stride': 2, 'padding': 1, 'ceil_mode': True}, {'stride': 3, 'ceil_mode': True}):
                 k = [3, 2, 2][:n]
-                stride, pad = o.get('stride', k), o.get('padding', 0)
+                stride, pad, up = o.get('stride', k), o.get('padding', 0), o.get('ceil_mode', False)
                 top, mid = getattr(F, f'max_pool{n}d'), getattr(F, f'avg_pool{n}d')
-                c.add(f'nn.max_pool{n}d', [x, k], o, want=top(t(x), k, stride, pad).numpy(), bits=8, dtypes=HALF)
+                c.add(f'nn.max_pool{n}d', [x, k], o, want=top(t(x), k, stride, pad, ceil_mode=up).numpy(), bits=8, dtypes=HALF)
                 for counted in (True, False):
                     c.add(f'nn.avg_pool{n}d', [x, k], dict(o, count_include_pad=counted),
-                          want=mid(t(x), k, stride, pad, False, counted).numpy(), bits=8, terms=8, size=4)
+                          want=mid(t(x), k, stride, pad, up, counted).numpy(), bits=8, terms=8, size=4)
 
 
 def attention(c):
@@ -151,6 +151,12 @@ def losses(c):
         for power in (2, 3):
             c.add('nn.triplet_margin_loss', [a, b, n], dict(o, margin=2, p=power),
                   want=F.triplet_margin_loss(t(a), t(b), t(n), 2, power, reduction=how).numpy(), **more)
+    a, b = draw(c, 5, 3), draw(c, 5, 3)
+    for scale in (1.5, 9.0):
+        fit = F.normalize(t(a)) @ F.normalize(t(b)).T * min(np.exp(scale), 100.0)
+        own = torch.arange(5)
+        want = (F.cross_entropy(fit, own) + F.cross_entropy(fit.T, own)) / 2
+        c.add('nn.contrastive_loss', [a, b], {'log_scale': scale}, want=want.numpy(), bits=8, terms=400, size=100)
     c.add('nn.cosine_similarity', [x, y], {'axis': 1}, want=F.cosine_similarity(t(x), t(y), 0).numpy(), bits=8, terms=40, size=4)
     c.add('nn.kl_div_loss', [logs, p], {'reduction': 'batchmean'}, want=F.kl_div(t(logs), t(p), reduction='batchmean').numpy(), **more)
 

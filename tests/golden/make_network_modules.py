@@ -8,7 +8,7 @@ buffers after them, five numbers: two projections on cosines, the sum of magnitu
 element. Tensors that go in are sines of their position, so that they need not be stored.
 What it may not know: mascon.
 
-`make_network_modules.py N FILE` writes N configurations of each layer to another file, of any size.
+`make_network_modules.py N FILE [SEED]` writes N configurations of each layer to another file, of any size.
 """
 
 import json
@@ -409,7 +409,7 @@ def run(parts):
 
 
 def main():
-    r = random.Random(16)
+    r = random.Random(int(sys.argv[3]) if len(sys.argv) > 3 else 16)
     cases, values = [], []
     for _ in range(EACH):
         for make in LAYERS:

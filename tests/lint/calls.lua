@@ -74,7 +74,10 @@ local LUA = {
     ['lua/workflows/xpcs/trial.lua'] = "the globals of a user's model",
   } },
   { '^scripts/', 'dofile loadfile load loadstring setfenv getfenv package',
-    'a script sees mascon and its public modules', files = { ['scripts/pac.lua'] = "a user's measure" } },
+    'a script sees mascon and its public modules', files = {
+      ['scripts/pac.lua'] = "a user's measure",
+      ['scripts/rollout.lua'] = "a user's operators, fields and features",
+    } },
   { '^lua/', 'load loadstring', 'code is loaded by require, from a quoted name', files = {
     ['lua/mascon/host/'] = 'the program runs text of users',
     ['lua/mascon/core/call.lua'] = 'functions of rows, made as text',

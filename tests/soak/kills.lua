@@ -72,7 +72,7 @@ end
 --- A data set of rollouts: whole, its page is not that of another one.
 local function data_whole(dir)
   local names = listed(dir)
-  local ok, lines = mc.rollout.check.validate(dir .. '/set.h5')
+  local ok, lines = mc.rollout.dataset.validate(dir .. '/set.h5')
   assert(ok, table.concat(lines, '\n'))
   local page = mc.rollout.report.page(dir .. '/set.h5')
   if mc.file.exists(page) then

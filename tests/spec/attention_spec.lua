@@ -7,18 +7,21 @@ local nn = mc.nn
 
 local function randn(shape, seed, dtype) return mc.randn(shape, { seed = seed, dtype = dtype }) end
 
--- heads, queries, keys, width, width of values, options
+-- heads, queries, keys, width, width of values, options: causal, start, window
 local CASES = {
   { 2, 32, 64, 16, 16 }, { 2, 33, 65, 17, 5 }, { 3, 1, 1, 1, 1 }, { 1, 31, 130, 3, 40 }, { 2, 70, 70, 32, 32, true },
   { 2, 40, 100, 7, 9, true, 60 }, { 2, 100, 40, 9, 7, true, -50 }, { 1, 65, 65, 20, 33, true, 3 },
   { 1, 3, 1030, 4, 4 }, { 2, 37, 2050, 5, 3, true, 2012 },
+  { 2, 150, 150, 12, 9, true, nil, 40 }, { 1, 33, 1100, 8, 8, true, 1060, 64 }, { 1, 100, 40, 9, 7, true, -50, 7 },
+  { 2, 70, 70, 5, 5, true, nil, 1 }, { 2, 90, 80, 5, 6, false, nil, 13 }, { 1, 20, 70, 5, 6, false, 45, 9 },
 }
 
 --- Operands of a case in a dtype, and its options.
 local function operands(case, i, dtype)
   local h, n, m, d, e = unpack(case)
   return { randn({ h, n, d }, i, dtype), randn({ h, m, d }, i + 20, dtype), randn({ h, m, e }, i + 40, dtype) },
-    randn({ h, n, e }, i + 60, dtype), { causal = case[6], start = case[7] }
+    randn({ h, n, e }, i + 60, dtype), { causal = case[6], start = case[7],
+    window = case[8] }
 end
 
 local function attend(o) return function(q, k, v) return nn.scaled_dot_product_attention(q, k, v, o) end end
@@ -30,6 +33,10 @@ local function formula(o)
     if o.causal then
       local sees = mc.arange(1, q.shape[2]):reshape(-1, 1) + (o.start or 0)
       s = mc.where(mc.le(mc.arange(1, k.shape[2]), sees), s, -mc.inf)
+    end
+    if o.window then
+      local far = mc.arange(1, q.shape[2]):reshape(-1, 1) + (o.start or 0) - mc.arange(1, k.shape[2])
+      s = mc.where(mc.lt(mc.abs(far), o.window), s, -mc.inf)
     end
     local top = mc.stop_gradient(mc.max(s, { -1, keepdim = true }))
     local p = mc.exp(s - mc.where(mc.eq(top, -mc.inf), 0, top))
@@ -65,7 +72,8 @@ describe('attention by blocks', function()
 
   it('has the same bits for any number of threads on a level, for a head alone and queries alone', function()
     local C = require 'mascon.core.ffi'.C
-    for i, case in ipairs { { 5, 70, 90, 24, 40 }, { 3, 65, 1100, 16, 16, true, 1040 } } do
+    for i, case in ipairs { { 5, 70, 90, 24, 40 }, { 3, 65, 1100, 16, 16, true, 1040 },
+      { 3, 65, 1100, 16, 16, true, 1040, 100 } } do
       local x, g, o = operands(case, i, 'f32')
       local want
       support.restoring(function()
@@ -84,7 +92,7 @@ describe('attention by blocks', function()
       end)
       local alone = all(attend(o), g['2:2'], { x[1]['2:2'], x[2]['2:2'], x[3]['2:2'] })
       for k = 1, 4 do assert(mc.array_equal(want[k]['2:2'], alone[k]), 'a head alone') end
-      local later = { causal = o.causal, start = o.causal and o.start + 40 or nil }
+      local later = { causal = o.causal, start = o.causal and o.start + 40 or nil, window = o.window }
       local some = attend(later)(x[1][':, 41:-1'], x[2], x[3])
       assert(mc.array_equal(want[1][':, 41:-1'], some), 'queries alone')
     end
@@ -139,6 +147,48 @@ describe('attention by blocks', function()
     got = all(attend {}, mc.ones { 2, 0, 3 }, { mc.ones { 2, 0, 5 }, mc.ones { 2, 4, 5 }, mc.ones { 2, 4, 3 } })
     assert(mc.array_equal(got[3], mc.zeros { 2, 4, 5 }) and mc.array_equal(got[4], mc.zeros { 2, 4, 3 }))
     assert.equal('{2, 0, 3}', tostring(got[1].shape))
+  end)
+
+  it('with heads and a window sees the last keys alone, with a cache too', function()
+    local net = nn.MultiheadAttention(8, 2, { causal = true, window = 3, rope = true, dtype = 'f64', key = 1 })
+    local x = randn({ 2, 9, 8 }, 5)
+    local want = net(x)
+    local far = mc.arange(1, 9):reshape(-1, 1) - mc.arange(1, 9)
+    local all_keys = nn.MultiheadAttention(8, 2, { causal = true, rope = true, dtype = 'f64', key = 1 })
+    assert(mc.allclose(want, all_keys(x, { mask = mc.lt(far, 3) }), { rtol = 1e-12, atol = 1e-13 }))
+    assert(not mc.allclose(want, all_keys(x)))
+    local cache = {}
+    for t = 1, 9 do
+      local y = net(x[{ mc.all, { t, t } }], { cache = cache })
+      assert(mc.allclose(y, want[{ mc.all, { t, t } }], { rtol = 1e-12, atol = 1e-13 }), t)
+    end
+    assert.equal('{1, 4, 8}', tostring(nn.TransformerEncoder(8, 2, 1, { window = 2 })(mc.zeros({ 1, 4, 8 },
+      { dtype = 'f32' })).shape))
+  end)
+
+  it('as a difference of two groups of heads is that of its formula', function()
+    local x = randn({ 2, 5, 12 }, 3)
+    for _, form in ipairs { 'shared', 'apart' } do
+      local net = nn.DifferentialAttention(12, 4, { form = form, lambda = 0.3, dtype = 'f64', key = 2, causal = true })
+      local function heads(t, n) return t:reshape(2, 5, n, -1):permute_dims(1, 3, 2, 4) end
+      local q, k = heads(net.q_proj(x), 4), heads(net.k_proj(x), 4)
+      local v = heads(net.v_proj(x), form == 'shared' and 2 or 4)
+      local late = mc.gt(mc.arange(1, 5), mc.arange(1, 5):reshape(-1, 1))
+      local function weights(i)
+        local s = q[{ mc.all, i }]:matmul(k[{ mc.all, i }].mT) / math.sqrt(3)
+        return mc.softmax(mc.where(late, -mc.inf, s), 3)
+      end
+      local parts = {}
+      for i = 1, 2 do
+        local own = v[{ mc.all, i }]
+        if form == 'shared' then parts[i] = mc.matmul(weights(i) - weights(i + 2) * 0.3, own)
+        else parts[i] = weights(i):matmul(own) * 1.3 - weights(i + 2):matmul(v[{ mc.all, i + 2 }]) * 0.3 end
+      end
+      local want = net.out_proj(mc.concat(parts, 3))
+      assert(mc.allclose(net(x), want, { rtol = 1e-11, atol = 1e-12 }), form)
+    end
+    local why = support.message(nn.DifferentialAttention, 12, 3)
+    assert(why:find('give an even number that divides it', 1, true), why)
   end)
 
   it('says what does not fit', function()

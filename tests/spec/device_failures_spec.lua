@@ -89,6 +89,23 @@ cat '%s.out'; rm -f '%s.out']]):format(program, path, path, path, path, path))
   end)
 end)
 
+describe('the driver', function()
+  it('is waited for while it works: Ctrl-C is not answered inside', function()
+    local folder, reason = standin.folder()
+    if not folder then return pending(reason) end
+    local r = run([[
+local mc = require "mascon"
+local x = mc.ones({ 100 }, { device = "cuda:0" })
+for _ = 1, 3000 do x = x * 1.5 - 0.5 end -- more than the driver queues: launches wait too
+print(x:sum():item(), mc.sort(x):to "cpu":sum():item())
+local big = mc.ones({ 2 ^ 20 }):to "cuda:0"
+big[{ { 1, 10 } }] = 7
+print(big:sum():item())]], standin.environment { WORKING = 1 })
+    assert.equal(0, r.status, r.text)
+    assert.equal('100\t100\n1048636\n', r.text)
+  end)
+end)
+
 describe('a driver', function()
   local CODE = [[print(pcall(require "mascon".ones, { 2 }, { device = "%s" }))]]
   it('that is missing or too old is said with what to install', function()

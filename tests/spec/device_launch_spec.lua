@@ -1,7 +1,9 @@
 -- device_launch_spec.lua - mc.kernel with `launch`: a program of devices with groups, lanes and typed numbers.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
-local device = support.load 'device'
+local device, nvrtc, process, standin = support.load 'device', support.load 'nvrtc', support.load 'process',
+  support.load 'standin'
+local host = require 'mascon.host'
 
 local on = device.tests(it, pending)
 
@@ -47,6 +49,83 @@ MC_INLINE double twice(double v)
     local x = mc.randn({ 12, 1000 }, { seed = 2 })
     local s = k(x:to(d), 1000)
     assert.is_true(mc.allclose(s:to 'cpu', mc.sum(x, 2) * 2, { rtol = 1e-12 }))
+  end)
+
+  local CUDA = [[
+__device__ float twice(float v) { return 2 * v; }
+extern "C" __global__ void rows(float *y, double *s, const float *x, int k, long long n, float a)
+{
+    __shared__ double part[64];
+    const long long row = blockIdx.x;
+    double sum = 0;
+    for (long long i = threadIdx.x; i < n; i += blockDim.x) {
+        y[row * n + i] = twice(x[row * n + i]) * a + k;
+        sum += x[row * n + i];
+    }
+    part[threadIdx.x] = sum;
+    for (int h = blockDim.x / 2; h > 0; h /= 2) {
+        __syncthreads();
+        if (threadIdx.x < h) part[threadIdx.x] += part[threadIdx.x + h];
+    }
+    if (threadIdx.x == 0) s[row * n] = part[0];
+}
+]]
+  local ROWS = { name = 'rows', inputs = { 'x f32' }, outputs = { 'y f32', 's f64' }, values = { 'k i32', 'n i64',
+    'a f32' }, cuda = CUDA, lanes = 64, grid = function(x) return x.shape[1] end }
+
+  it('in CUDA C++ is launched as it is, with values one by one', function()
+    local folder, reason = standin.folder()
+    if not folder then return pending(reason) end
+    local path = os.tmpname()
+    local f = assert(io.open(path, 'w'))
+    f:write('local CUDA = [==[', CUDA, ']==]\n', [[
+local mc = require 'mascon'
+local o = { name = 'rows', inputs = { 'x f32' }, outputs = { 'y f32', 's f64' }, values = { 'k i32', 'n i64', 'a f32' },
+  cuda = CUDA, lanes = 64, grid = function(x) return x.shape[1] end }
+local x = mc.randn({ 9, 201 }, { seed = 1, dtype = 'f32' })
+local y, s = mc.kernel(o)(x:to 'cuda:0'['3:8'], -3, 201, 0.25)
+local part = x['3:8']
+print(mc.array_equal(y:to 'cpu', (part * 2) * 0.25 - 3), mc.allclose(s:to 'cpu'[':, 1'], mc.sum(part:to 'f64', 2)))
+local function wrong(from, to)
+  local t = {}
+  for k, v in pairs(o) do t[k] = v end
+  t.cuda = CUDA:gsub(from, to)
+  print((select(2, pcall(mc.kernel(t), x:to 'cuda:0', 1, 201, 1)):gsub('\n.-mascon.cu', ' mascon.cu', 1)))
+end
+wrong('2 %* v', '2 * w')
+wrong('void rows', 'void lines')
+]])
+    f:close()
+    local r = process.shell(("%s '%s' '%s'"):format(standin.environment(), host.program or arg[-1], path))
+    os.remove(path)
+    assert.equal(0, r.status, r.text)
+    assert.matches('^true\ttrue\n', r.text)
+    assert.matches('cuda:0: the text does not compile: mascon.cu:', r.text)
+    assert.matches('\nmascon.cu:1:%d+: error: [^\n]-w[^\n]- undeclared', r.text)
+    assert.matches('cuda: the program has no kernel rows; declare it extern "C" __global__ void rows', r.text)
+  end)
+
+  it('in CUDA C++ compiles for cards, and the compiler names the line of the text', function()
+    local there, reason = nvrtc.open()
+    if not there then return pending(reason) end
+    for _, arch in ipairs { 'sm_75', 'sm_120' } do
+      local log, said = nvrtc.compile(CUDA, arch)
+      assert.is_nil(log)
+      assert.matches("entry function 'rows'", said)
+    end
+    assert.matches('mascon.cu%(8%): error: identifier "thrice" is undefined', (nvrtc.compile(CUDA:gsub('= twice',
+      '= thrice'), 'sm_90')))
+  end)
+
+  on('in CUDA C++ is refused by name on other devices', function(d)
+    if d:find '^cuda' then return end
+    local k = mc.kernel(ROWS)
+    assert.matches('kernel rows: it is CUDA C%+%+, which ' .. d .. ' does not compile', support.message(function()
+      return k(mc.ones({ 2, 3 }, { dtype = 'f32', device = d }), 1, 3, 1)
+    end))
+    assert.matches('kernel rows: it is a program of cards', support.message(function()
+      return k(mc.ones({ 2, 3 }, { dtype = 'f32' }), 1, 3, 1)
+    end))
   end)
 
   on('says what is wrong', function(d)

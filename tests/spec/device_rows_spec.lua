@@ -111,6 +111,80 @@ describe('vector products on a device', function()
   end)
 end)
 
+describe('random numbers whose key is on a device', function()
+  local r = mc.random
+  local DRAWS = {
+    { r.uniform, { 'f64', 'f32' }, { {}, { low = -3, high = 0.1 } } },
+    { r.normal, { 'f64', 'f32' }, { {}, { mean = 5, std = 0.3 } } },
+    { r.integers, { 'i64', 'i32', 'i16', 'i8', 'u8' }, { { low = 3, high = 100 }, { low = 7, high = 7 } } },
+    { r.integers, { 'i64' }, { { low = -2 ^ 62, high = 2 ^ 62 }, { low = -2 ^ 63, high = 2 ^ 62 } } },
+    { r.bernoulli, { 'bool', 'u8', 'i64', 'f64', 'f32' }, { {}, { p = 0.1 }, { p = 1 }, { p = 0 } } },
+  }
+  --- f of the words of a key, traced so that they are an operand.
+  local function drawn(words, f)
+    return mc.compile(function(w) return f(r.keys(w)) end)(words)
+  end
+  local function same(what, f, words)
+    local want, got = drawn(words, f), drawn(words:to(name), f)
+    assert.equal(name, got.device, what)
+    assert.same({ want.dtype, tostring(want.shape) }, { got.dtype, tostring(got.shape) }, what)
+    assert.is_true(mc.array_equal(want, got:to 'cpu'), what)
+  end
+  try('are those of the CPU, bit by bit', function()
+    local words = r.key(2 ^ 52 - 3):split(2)[2]:words()
+    for i, d in ipairs(DRAWS) do
+      for _, dtype in ipairs(d[2]) do
+        for k, o in ipairs(d[3]) do
+          same(('%d %s %d'):format(i, dtype, k), function(key)
+            local given = { 7, 143, key = key, stream = 2 ^ 40 + 1, dtype = dtype }
+            for n, v in pairs(o) do given[n] = v end
+            return d[1](given)
+          end, words)
+        end
+      end
+    end
+    same('none', function(key) return r.normal { 0, 3, key = key } end, words)
+    same('derived keys', function(key) return key:split(3)[2]:fold_in(9):words() end, words)
+  end)
+  try('take parameters that are tensors, one key for each row, and numbers to fold in', function()
+    local words = r.keys(r.key(4), 5):words()
+    local low, rate = mc.arange(1, 7), mc.linspace(0, 1, 5):reshape(5, 1)
+    for what, c in pairs {
+      rows = { function(w) return mc.vmap(function(v) return r.normal({ 9 }, { key = r.keys(v) }) end)(w) end },
+      folded = { function(w, n) return mc.vmap(function(v, i) return r.keys(v):fold_in(i):words() end)(w, n) end,
+        mc.arange(0, 4, 1, { dtype = 'i64' }) },
+      floats = { function(w, n) return mc.vmap(function(v, i) return r.keys(v):fold_in(i):words() end)(w, n) end,
+        mc.arange(0, 4) },
+      bounds = { function(w, at)
+        return r.integers({ 5, 7 }, { low = -at:to 'i64', high = (at * 3):to 'i64', key = r.keys(w[1]) })
+      end, low },
+      probabilities = { function(w, p) return r.bernoulli({ 5, 64 }, { p = p, key = r.keys(w[2]) }) end, rate },
+      spread = { function(w, at)
+        return r.normal({ 5, 7 }, { mean = -at, std = at, key = r.keys(w[3]), dtype = 'f32' })
+      end, low },
+      range = { function(w, at) return r.uniform({ 5, 7 }, { high = at, key = r.keys(w[1]) }) end, low },
+    } do
+      local f, x = mc.compile(c[1]), { words, c[2] }
+      local want, got = f(unpack(x)), f(unpack(device.moved(x)))
+      assert.equal(name, got.device, what)
+      assert.is_true(mc.array_equal(want, got:to 'cpu'), what)
+    end
+  end)
+  try('refuse parameters of no distribution where the host waits', function()
+    local words = r.key(4):words():to(name)
+    local low, half = unpack(device.moved { mc.tensor({ 1, 5, 1 }, { dtype = 'i64' }), mc.tensor(1.5) })
+    for _, c in pairs {
+      { 'low <= high is needed at flat position 2',
+        function(w, t) return r.integers({ 3 }, { low = t, high = 4, key = r.keys(w) }) end, low },
+      { '0 <= p <= 1 is needed', function(w, p) return r.bernoulli({ 3 }, { p = p, key = r.keys(w) }) end, half },
+      { 'key:fold_in: i is no whole number', function(w, i) return r.keys(w):fold_in(i):words() end, half },
+    } do
+      local f = mc.compile(c[2])
+      assert.matches(c[1], support.message(function() return f(words, c[3]):to 'cpu' end), 1, true)
+    end
+  end)
+end)
+
 describe('points of sequences on a device', function()
   try('have the bits of the CPU', function()
     for _, f in ipairs { mc.random.sobol, mc.random.halton } do

@@ -2,6 +2,8 @@
 --
 -- The struct is declared here as dlpack.h has it, so that the layout of runtime/tensor/mc_dlpack.c is held to the
 -- published one; tests/c/dlpack.c does the same from C.
+local here = debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests'
+local process = dofile(here .. '/support/init.lua').load 'process'
 local ffi = require 'ffi'
 local mc = require 'mascon'
 local lib = require 'mascon.core.ffi'
@@ -12,6 +14,11 @@ typedef struct spec_dlpack {
   int64_t *shape, *strides; uint64_t byte_offset;
   void *manager; void (*deleter)(struct spec_dlpack *);
 } spec_dlpack;
+typedef struct spec_DLManagedTensorVersioned {
+  uint32_t major, minor; void *manager; void (*deleter)(struct spec_DLManagedTensorVersioned *); uint64_t flags;
+  void *data; int32_t device_type, device_id; int32_t ndim; uint8_t code, bits; uint16_t lanes;
+  int64_t *shape, *strides; uint64_t byte_offset;
+} spec_DLManagedTensorVersioned;
 void *calloc(size_t, size_t);
 ]]
 local STRUCT = ffi.typeof 'spec_dlpack *'
@@ -96,10 +103,49 @@ describe('x:dlpack', function()
     assert.equal(before, mc.memory().tensors)
   end)
 
+  it('hands over version 1 with the flag of what may only be read', function()
+    local NEW = ffi.typeof 'spec_DLManagedTensorVersioned *'
+    for dtype, code in pairs(CODES) do
+      local x = (mc.remainder(mc.arange(24):reshape { 2, 3, 4 }, 2)):to(dtype)
+      local p = x:dlpack(nil, 1)
+      local s = ffi.cast(NEW, p)
+      assert.same({ 1, 0, code[1], code[2], 1, 1, 3, 0 },
+        { s.major, s.minor, s.code, s.bits, s.lanes, s.device_type, s.ndim, tonumber(s.flags) })
+      local y = mc.from_dlpack(p)
+      assert.is_true(mc.array_equal(x, y), dtype)
+      y:fill_(1)
+      assert.is_true(mc.all(mc.eq(x, mc.ones({ 2, 3, 4 }, { dtype = dtype }))), dtype .. ' shares memory')
+    end
+    local x = mc.tensor { { 1, 2, 3 } }
+    local p = mc.broadcast_to(x, { 4, 3 }):dlpack(nil, 1)
+    assert.equal(1, tonumber(ffi.cast(NEW, p).flags))
+    assert.equal(0, tonumber(ffi.cast(NEW, p).strides[0]))
+    local y = mc.from_dlpack(p)
+    assert.is_false(pcall(y.fill_, y, 0))
+    assert.equal(24, y:sum():item())
+    assert.is_false(pcall(mc.from_dlpack(mc.broadcast_to(x, { 4, 3 })).fill_, y, 0))
+    assert.truthy(message(function() return x:dlpack(nil, 2) end):find('dlpack: version is 2; give 0', 1, true))
+  end)
+
+  it('exchanges version 1 with NumPy and PyTorch, where Python has them (PEERS: its virtual environment)', function()
+    local python = os.getenv 'PEERS' and os.getenv 'PEERS' .. '/bin/python' or 'python3'
+    local ran = 0
+    for _, peer in ipairs { 'numpy', 'torch' } do
+      if process.shell(("'%s' -c 'import %s'"):format(python, peer)).status == 0 then
+        ran = ran + 1
+        local r = process.shell(("'%s' '%s/support/dlpack_peer.py' '%s/libmascon.so' %s"):format(python, here,
+          require 'mascon.host'.libdir, peer))
+        assert.equal(0, r.status, r.text)
+        assert.matches('%d+ passed, 0 failed\n$', r.text)
+      end
+    end
+    if ran == 0 then pending(python .. ' has neither NumPy nor PyTorch') end
+  end)
+
   it('refuses what DLPack cannot say, with words', function()
     local text = message(function() return mc.broadcast_to(mc.ones { 1, 3 }, { 4, 3 }):dlpack() end)
     assert.truthy(text:find('dlpack: f64[4,3]@cpu may only be read', 1, true), text)
-    assert.truthy(text:find('copy it first', 1, true), text)
+    assert.truthy(text:find('ask for version 1 or copy it first', 1, true), text)
     local x = mc.ones { 3 }
     x:release()
     assert.truthy(message(function() return x:dlpack() end):find('was released', 1, true))
@@ -125,6 +171,36 @@ describe('mc.from_dlpack', function()
     assert.same({ 0, 3 }, mc.from_dlpack(s).shape)
     s = produced { shape = {} }
     assert.equal(1, mc.from_dlpack(s):item())
+  end)
+
+  it('takes version 1: what it may only read, its deleter, no later version', function()
+    local function new(flags, major)
+      local s = lasting('spec_DLManagedTensorVersioned', 1)
+      s.major, s.minor, s.flags = major or 1, 3, flags
+      s.data, s.device_type, s.ndim, s.code, s.bits, s.lanes = lasting('double', 4, { 1, 2, 3, 4 }), 1, 1, 2, 64, 1
+      s.shape = lasting('int64_t', 1, { 4 })
+      return s
+    end
+    local dropped = 0
+    local free = ffi.cast('void (*)(spec_DLManagedTensorVersioned *)', function() dropped = dropped + 1 end)
+    local s = new(0)
+    s.deleter = free
+    local t = mc.from_dlpack(s)
+    t[1] = 7
+    assert.equal(7, s.data ~= nil and ffi.cast('double *', s.data)[0])
+    t:release()
+    collectgarbage() -- what wrote the element is a view
+    collectgarbage()
+    assert.equal(1, dropped)
+    s = new(3) -- only to be read, and a copy
+    t = mc.from_dlpack(s)
+    assert.is_false(pcall(t.fill_, t, 0))
+    assert.equal(10, t:sum():item())
+    t:release()
+    assert.truthy(message(mc.from_dlpack, new(0, 2)):find('the struct is of DLPack 2.3; ask its producer', 1, true))
+    assert.truthy(message(mc.from_dlpack, ffi.cast('void *', new(0))):find('seems to be that of a '
+      .. 'DLManagedTensorVersioned (version 1.3); cast it', 1, true))
+    free:free()
   end)
 
   it('makes overlapping elements read-only', function()

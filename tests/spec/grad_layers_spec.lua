@@ -1,5 +1,5 @@
--- grad_layers_spec.lua - derivatives of every layer of mc.nn by differences in f64, of its input and of its parameters;
--- a layer without a row in the table fails.
+-- grad_layers_spec.lua - derivatives of every layer of mc.nn by differences in f64, of its input and of its parameters,
+-- second and compiled ones too; a layer without a row in the table fails.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local gradient = support.load 'gradient'
@@ -15,7 +15,8 @@ local TOKENS = mc.tensor({ { 1, 0, 3 }, { 2, 2, 1 } }, { dtype = 'i64' })
 
 -- arguments of the layer, then of its call: shapes of random operands, or tensors that stay
 local LAYERS = {
-  Linear = { { 3, 4, O }, { 5, 3 } }, Embedding = { { 4, 3, O }, TOKENS }, Identity = { {}, { 3 } },
+  Linear = { { 3, 4, o { activation = 'silu' } }, { 5, 3 } },
+  MLP = { { 3, { 4, 5, 2 }, O }, { 5, 3 } }, Embedding = { { 4, 3, O }, TOKENS }, Identity = { {}, { 3 } },
   Flatten = { {}, { 2, 2, 3 } }, Lambda = { { mc.tanh }, { 4 } },
   Sequential = { { { nn.Linear(3, 4, O), nn.Tanh(), nn.Linear(4, 2, O) } }, { 2, 3 } },
   Residual = { { { nn.Linear(3, 3, O), nn.Tanh() } }, { 2, 3 } },
@@ -35,7 +36,9 @@ local LAYERS = {
   RNNCell = { { 3, 4, O }, { 2, 3 }, { 2, 4 } }, LSTMCell = { { 3, 4, O }, { 2, 3 } },
   GRUCell = { { 3, 4, O }, { 2, 3 }, { 2, 4 } }, LearnedPositions = { { 6, 4, O }, { 2, 3, 4 } },
   SinusoidalPositions = { { 4 }, { 2, 3, 4 } },
-  MultiheadAttention = { { 4, 2, O }, { 2, 3, 4 } }, FeedForward = { { 4, o { hidden = 6 } }, { 2, 4 } },
+  MultiheadAttention = { { 4, 2, O }, { 2, 3, 4 } },
+  DifferentialAttention = { { 4, 2, o { form = 'apart', causal = true } }, { 2, 3, 4 } },
+  FeedForward = { { 4, o { hidden = 6 } }, { 2, 4 } },
   TransformerEncoderLayer = { { 4, 2, o { hidden = 6 } }, { 1, 3, 4 } },
   TransformerDecoderLayer = { { 4, 2, o { hidden = 6 } }, { 1, 3, 4 }, { 1, 2, 4 } },
   TransformerEncoder = { { 4, 2, 1, o { hidden = 6 } }, { 1, 3, 4 } },
@@ -94,7 +97,7 @@ describe('derivatives of layers', function()
             for i = 1, #c - 1 do args[i] = fixed[i] or table.remove(all, 1) end
             for i, key in ipairs(keys) do params[key] = all[i] end
             return (net:apply(params, args, { train = true, key = 5 }))
-          end, inputs, { compiled = false, second = false })
+          end, inputs)
           assert(free + #keys > 0)
         end)
       end)

@@ -123,6 +123,10 @@ local CASES = {
     local sign = mc.tensor { 1, -1 }
     return { { function(a, b) return nn.cosine_embedding_loss(a, b, sign, { margin = -2 }) end, r(2, 4), r(2, 4) } }
   end,
+  contrastive_loss = function(r)
+    local function f(a, b, s) return nn.contrastive_loss(a, b, { log_scale = s }) end
+    return { { f, r(3, 4), r(3, 4), mc.tensor(0.7) } }
+  end,
   triplet_margin_loss = function(r) return { { with(nn.triplet_margin_loss, { margin = 9 }), r(2, 4), r(2, 4),
     r(2, 4) } } end,
   conv1d = conv('conv1d', { { 2, 3, 7 }, { 4, 3, 3 }, { padding = 1, stride = 2 }, bias = 4 },

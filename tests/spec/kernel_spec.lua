@@ -304,7 +304,7 @@ end)
 
 describe('mc.kernel', function()
   it('checks its fields', function()
-    refuses('give one of body (elementwise), step with init and combine (reduction), c (plain C) and launch',
+    refuses('give one of body (elementwise), step with init and combine (reduction), c (plain C), launch',
       function() mc.kernel { inputs = { 'x' } } end)
     refuses("kernel k: inputs are nil; give a list of names", function() mc.kernel { name = 'k', body = 'x' } end)
     refuses('x stands twice in inputs', function() mc.kernel { inputs = { 'x', 'x' }, body = 'x' } end)

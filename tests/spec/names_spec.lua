@@ -26,6 +26,20 @@ describe('a name that is not there', function()
     end
   end)
 
+  it('is an error with its name here where other libraries have it', function()
+    local elsewhere = require 'mascon.nn.elsewhere'
+    for name, here in pairs(elsewhere) do
+      local why = select(2, pcall(assert(loadstring(('return require("mascon").nn[%q]'):format(name), '@script.lua'))))
+      assert.equal(('script.lua:1: mc.nn.%s: there is no such name; it is %s'):format(name, here), why)
+      for path in here:gmatch 'mc%.[%w_.]*%w' do -- what it names is there
+        local at = mc
+        for part in path:sub(4):gmatch '[%w_]+' do at = at[part] end
+        assert(at, path)
+      end
+    end
+    assert.equal('mc.nn.ChannelDropout', elsewhere.Dropout2d)
+  end)
+
   it('is nil for the library and for workflows, and names that are there are read without a call', function()
     local probe = loadstring('return require("mascon").pac.no_such_name', '@' .. debug.getinfo(check.error,
       'S').source:sub(2))

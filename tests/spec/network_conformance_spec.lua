@@ -59,6 +59,44 @@ describe('attention', function()
 end)
 
 describe('fused layers', function()
+  it('as modules are linear layers and activations one after the other (nn W3)', function()
+    for _, act in ipairs { 'relu', 'gelu', 'gelu_tanh', 'silu', 'mish' } do
+      local one = nn.MLP(5, { 7, 6, 3 }, { activation = act, key = 4 })
+      local two = nn.Sequential { nn.Linear(5, 7), nn[act], nn.Linear(7, 6), nn[act], nn.Linear(6, 3) }
+      local params, names = one:parameters(), { ['1'] = '1', ['3'] = '2', ['5'] = '3' }
+      local renamed = {}
+      for theirs, ours in pairs(names) do
+        for _, kind in ipairs { '.weight', '.bias' } do renamed[theirs .. kind] = params[ours .. kind] end
+      end
+      two:load_state_dict(renamed)
+      assert.equal(one:count(), two:count())
+      local batch = { x = randn({ 9, 5 }, 3):to 'f32', y = randn({ 9, 3 }, 4):to 'f32' }
+      local function loss(net, b) return nn.mse_loss(net(b.x), b.y) end
+      local function trained(net)
+        local step, out = nn.Step(net, loss, { optimizer = mc.optim.sgd { lr = 0.1 } }), {}
+        for k = 1, 3 do out[k] = step(batch) end
+        return out, net:parameters()
+      end
+      assert(far(one(batch.x), two(batch.x)) <= 1e-6, act)
+      local a, p = trained(one)
+      local b, q = trained(two)
+      for k = 1, 3 do assert(math.abs(a[k] - b[k]) < 1e-6, act) end
+      for theirs, ours in pairs(names) do assert(far(p[ours .. '.weight'], q[theirs .. '.weight']) < 1e-6, act) end
+    end
+    assert.equal('{4, 2}', tostring(nn.MLP(3, { 8, 2 }, { activation = 'swiglu' })(mc.zeros({ 4, 3 },
+      { dtype = 'f32' })).shape))
+    assert.equal('{1, 16, 3}', tostring(nn.Linear(2, 3, { activation = 'relu' })(mc.zeros({ 1, 16, 2 },
+      { dtype = 'f32' })).shape))
+    for said, f in pairs {
+      ["nn.Linear: activation is 'gel'"] = function() nn.Linear(1, 1, { activation = 'gel' }) end,
+      ["nn.MLP: activation is 'gel'"] = function() nn.MLP(1, { 1 }, { activation = 'gel' }) end,
+      ['nn.MLP: widths are empty'] = function() nn.MLP(1, {}) end,
+    } do
+      local why = support.message(f)
+      assert(why:find(said, 1, true), why)
+    end
+  end)
+
   it('are the separate ones (nn C25)', function()
     local at = 0
     local function near(a, b, bound, what)

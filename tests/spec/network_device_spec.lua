@@ -50,12 +50,13 @@ describe('on a device', function()
     end)
   end
 
-  it('steps of AdamW take a network to the same parameters', function()
+  it('steps of AdamW take a network with dropout to the same parameters', function()
     local name, why = device.name()
     if not name then return pending(why) end
     local function trained(where, more)
       mc.seed(4)
-      local net = nn.Sequential { nn.Linear(6, 16), nn.GELU(), nn.LayerNorm(16), nn.Linear(16, 3) }:to(where)
+      local net = nn.Sequential { nn.Linear(6, 16), nn.GELU(), nn.Dropout(0.2), nn.LayerNorm(16), nn.Linear(16, 3) }
+        :to(where)
       local batch = { x = randn({ 32, 6 }, 1):to(where),
         y = mc.random.integers { 32, low = 0, high = 2, key = 2 }:to(where) }
       local step = nn.Step(net, function(m, b) return nn.cross_entropy(m(b.x), b.y) end,

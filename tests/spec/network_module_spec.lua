@@ -207,6 +207,50 @@ describe('a module as a function of its parameters', function()
     says('changes in a traced call', function() return mc.grad(function(t) return mc.sum(bn(t)) end)(x) end)
   end)
 
+  it('in segments has the results and gradients of its parts one after the other (nn C23)', function()
+    local function parts()
+      local out = {}
+      for k = 1, 5 do
+        out[2 * k - 1] = nn.Linear(4, 4, { key = k, dtype = 'f64' })
+        out[2 * k] = k % 2 == 0 and nn.Dropout(0.3) or nn.Tanh()
+      end
+      return out
+    end
+    local input = mc.randn({ 3, 4 }, { seed = 1 })
+    local ones = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 }
+    for segments, sizes in pairs { [0] = { 3, 4, 3 }, [1] = { 10 }, [4] = { 3, 2, 3, 2 }, [99] = ones } do
+      local cut = nn.CheckpointSequential(parts(), { segments = segments > 0 and segments or nil })
+      local have, list = {}, {}
+      for s = 1, cut.n do
+        have[s] = cut[s].inner.n
+        for i = 1, cut[s].inner.n do list[#list + 1] = cut[s].inner[i] end
+      end
+      assert.same(sizes, have)
+      local plain = nn.Sequential(list) -- the same layers
+      local function slopes(f)
+        return mc.value_and_grad(function(p, t) return mc.sum(mc.sin(f:apply(p, t, { train = true, key = 7 }))) end,
+          { argnums = { 1, 2 } })(f:parameters(), input)
+      end
+      local v, g = slopes(cut)
+      local w, h = slopes(plain)
+      assert.equal(w:item(), v:item())
+      assert(mc.array_equal(h[2], g[2]))
+      local count = 0
+      for s = 1, cut.n do
+        for name, p in pairs(cut[s].inner:parameters()) do
+          for other, q in pairs(plain:parameters()) do
+            if q == p then
+              assert(mc.array_equal(h[1][other], g[1][('%d.inner.%s'):format(s, name)]))
+              count = count + 1
+            end
+          end
+        end
+      end
+      assert.equal(10, count)
+    end
+    assert(support.message(nn.CheckpointSequential, {}):find('the list of modules is empty', 1, true))
+  end)
+
   it('drops by a key, equally when a checkpoint computes it again (nn C23)', function()
     local drop = nn.Sequential { nn.Linear(3, 64, { key = mc.random.key(5) }), nn.Dropout(0.5), nn.ReLU(),
       nn.Dropout(0.25) }

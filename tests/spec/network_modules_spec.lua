@@ -130,6 +130,7 @@ end
 -- layers without cases of their own, and where they are tested
 local WITHOUT = {
   Identity = 'no arithmetic', Flatten = 'no arithmetic', Lambda = 'a function of the user',
+  DifferentialAttention = 'PyTorch has none: attention_spec',
   FeedForward = 'inside TransformerEncoderLayer', TransformerEncoder = 'network_step_spec, network_models_spec',
   TransformerDecoder = 'TransformerDecoderLayer has cases', UNet = 'ResidualBlock has cases; network_plan_spec',
 }

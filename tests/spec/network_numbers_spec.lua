@@ -74,19 +74,48 @@ describe('the optimisers', function()
         { 1.71079825756, -2.68276556109 }, { 1.44226271495, -2.37694877391 }, at = { 1, 5, 10 } },
       { O.rmsprop { lr = 0.1 }, { 1.00000005, -2.00000003333 }, { 0.999999991373, -1.44336970563 },
         { 0.605722987215, -0.808564307883 } },
+      { O.sophia { lr = 0.1, rho = 1, k = 2, betas = { 0.5, 0.5 }, weight_decay = 0.1 }, { 1.91333333333, -2.87 },
+        { 1.79853333333, -2.7413 }, { 1.26204701607, -1.78011197593 }, curvature = mc.tensor { 3, 2 } },
       { O.adagrad { lr = 0.1 }, { 1.9, -2.9 }, { 1.83310352685, -2.83049779032 },
         { 1.5517554703, -2.51595548112 } },
     } do
       local p = mc.tensor { 2, -3 }
       local state, after = c[1].init(p), {}
       for t = 1, 10 do
-        p, state = c[1].update(p, A:matmul(p) - b, state)
+        p, state = c[1].update(p, A:matmul(p) - b, state, nil, c.curvature)
         after[t] = p
       end
       for k, t in ipairs(c.at or { 1, 2, 10 }) do
         for i = 1, 2 do near(c[k + 1][i], after[t][i]:item(), 10, ('%s after %d'):format(c[1].name, t)) end
       end
     end
+  end)
+end)
+
+describe('the diagonal of the second derivative', function()
+  it('is what estimates of it have as their mean, and sophia asks for it', function()
+    local A = mc.tensor { { 3, 1, 0 }, { 1, 2, -0.5 }, { 0, -0.5, 1 } }
+    local function f(p) return mc.sum(p.x * mc.matmul(A, p.x)) / 2 + mc.sum(p.y ^ 3) end
+    local params = { x = mc.tensor { 1, 2, 3 }, y = mc.tensor { 2, -1 } }
+    local sum
+    for key = 1, 400 do
+      local d = O.hutchinson(f, params, { key = key })
+      near(12, d.y[1]:item(), 9)
+      near(-6, d.y[2]:item(), 9)
+      sum = sum and sum + d.x or d.x
+    end
+    -- off the diagonal u_i u_j A_ij of standard deviation 1: four of them in 400 draws
+    for i, want in ipairs { 3, 2, 1 } do assert(math.abs(sum[i]:item() / 400 - want) < 5 * 1.2 / 20) end
+    local opt = O.sophia {}
+    local state = opt.init(params)
+    local e = support.message(function() opt.update(params, params, state) end)
+    assert(e:find('optim.sophia: step 1 needs an estimate of the second derivative', 1, true), e)
+    params, state = opt.update(params, params, state, nil, O.hutchinson(f, params, { key = 1 }))
+    assert(opt.update(params, params, state)) -- step 2 does not
+    e = support.message(function()
+      mc.nn.Step(mc.nn.Linear(1, 1), function() end, { optimizer = opt })
+    end)
+    assert(e:find('sophia', 1, true) and e:find('loop of your own', 1, true), e)
   end)
 end)
 
@@ -103,6 +132,12 @@ describe('rates and clipping', function()
     rates(O.warmup(1, { steps = 5 }), { 0, 1, 2, 3, 4, 5, 6 }, { 1 / 3, 7 / 15, 0.6, 11 / 15, 13 / 15, 1, 1 })
     rates(O.warmup(O.cosine(1, { steps = 6 }), { steps = 4, start = 0.1 }), { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 },
       { 0.1, 0.325, 0.55, 0.775, 1, 0.93301270189222, 0.75, 0.5, 0.25, 0.066987298107781, 0 })
+    -- several cycles of the cosine, and schedules one after the other
+    rates(O.cosine(1, { steps = 8, cycles = 1.5 }), { 0, 2, 4, 8, 9 }, { 1, 0.14644660940673, 0.5 * (1 + math.cos(1.5
+      * math.pi)), 0, 0 })
+    rates(O.sequential({ O.warmup(1, { steps = 4, start = 0.1 }), O.cosine(1, { steps = 6 }), 0.3 }, { 4, 9 }),
+      { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 20 },
+      { 0.1, 0.325, 0.55, 0.775, 1, 0.93301270189222, 0.75, 0.5, 0.25, 0.3, 0.3 })
     -- the rate of step t = 1, 2, ... of a warm-up of 2 and a cosine up to 10
     local both = O.warmup(O.cosine(1, { steps = 8 }), { steps = 2, start = 0 })
     rates(both, { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 }, { 0.5, 1, 0.96193976625564, 0.85355339059327, 0.69134171618254, 0.5,
@@ -137,6 +172,36 @@ describe('rates and clipping', function()
     near(0.7999992000008, g[2]:item(), 13)
     assert.same({ 0.6, 0.8 }, (O.clip_norm(mc.tensor { 0.6, 0.8 }, 1.00001)):totable())
     assert.same({ 0, 0 }, (O.clip_norm(mc.zeros { 2 }, 1)):totable())
+    -- a norm that is not finite leaves gradients as they are
+    local wild = { a = mc.tensor { 3, math.huge }, b = mc.tensor { 4 } }
+    for _, f in ipairs { O.clip_norm, mc.compile(function(t) return O.clip_norm(t, 1) end) } do
+      g, norm = f(wild, f == O.clip_norm and 1 or nil)
+      assert.equal(math.huge, norm:item())
+      assert.same({ 3, math.huge, 4 }, { g.a[1]:item(), g.a[2]:item(), g.b:item() })
+    end
+  end)
+
+  it('follow the norms so far: the 90th percentile of the last 1000, behind 10', function()
+    local clip, seen = O.adaptive_clip(), {}
+    for t = 1, 1200 do
+      local v = 1 + mc.random.uniform({}, { key = t }):item() * (t > 600 and 9 or 1)
+      local g, norm = clip:apply { mc.tensor { 0.6 * v, 0.8 * v } }
+      near(v, norm, 12)
+      local limit = math.huge
+      if #seen >= 10 then
+        local last = {}
+        for i = math.max(1, #seen - 999), #seen do last[#last + 1] = seen[i] end
+        limit = mc.quantile(mc.tensor(last), 0.9):item()
+      end
+      seen[#seen + 1] = v
+      near(math.min(1, limit / (v + 1e-6)) * 0.6 * v, g[1][1]:item(), 11, 'step ' .. t)
+    end
+    -- a norm that is not finite changes neither gradients nor the record; a state goes on
+    local other = O.adaptive_clip():restore(clip:state())
+    local _, norm = other:apply { mc.tensor { mc.nan } }
+    assert(norm ~= norm)
+    for _, c in ipairs { clip, other } do near(select(2, c:apply { mc.tensor { 100 } }), 100, 12) end
+    assert.equal(clip.limit, other.limit)
   end)
 
   it('come after a backward pass that changes no value (nn C34)', function()

@@ -235,6 +235,20 @@ describe('losses', function()
       { margin = 2 }))
   end)
 
+  it('of pairs among all pairs of a batch (nn C37)', function()
+    local a, b = mc.tensor { { 1, 0 }, { 0.6, 0.8 } }, mc.tensor { { 0.8, 0.6 }, { 0, 1 } }
+    near(1.1912904354682, nn.contrastive_loss(a, b))
+    near(1.1912904354682, nn.contrastive_loss(a * 3, b * 0.1, { log_scale = mc.tensor(math.log(1 / 0.07)) }))
+    -- the scale ends at 100, and its derivative there
+    local function scaled(s) return nn.contrastive_loss(a, b, { log_scale = s }) end
+    near(scaled(math.log(100)):item(), scaled(7))
+    near(0, mc.grad(scaled)(mc.tensor(7)))
+    near(mc.nn.cross_entropy(a:matmul(b.mT) * 2, label(0, 1)):item() / 2
+      + mc.nn.cross_entropy(b:matmul(a.mT) * 2, label(0, 1)):item() / 2, scaled(math.log(2)))
+    local e = support.message(nn.contrastive_loss, a, mc.ones { 3, 2 })
+    assert(e:find('nn.contrastive_loss: input is f64[2,2]@cpu and target is f64[3,2]@cpu', 1, true), e)
+  end)
+
   it('say what does not fit', function()
     local function says(message, f, ...)
       local e = support.message(f, ...)

@@ -341,3 +341,55 @@ teardown(function()
   collectgarbage()
   assert(support.tensor_bytes() - BEFORE < 2 ^ 22)
 end)
+
+describe('cross entropy of a linear layer in blocks of rows', function()
+  local function labels(n, classes)
+    return mc.where(mc.lt(mc.rand({ n }, { seed = 3 }), 0.2), -100,
+      mc.random.integers({ n }, { low = 0, high = classes - 1, key = 4 }))
+  end
+  it('is that of all rows at once, with its gradients', function()
+    local x, w = mc.randn({ 5, 7, 6 }, { seed = 1 }), mc.randn({ 11, 6 }, { seed = 2 })
+    local b, t = mc.randn({ 11 }, { seed = 5 }), labels(35, 11):reshape(5, 7)
+    for _, reduction in ipairs { 'mean', 'sum' } do
+      for _, rows in ipairs { 1, 8, 35, 512 } do
+        local how = { reduction = reduction, label_smoothing = 0.1 }
+        local function all(a, m, c) return nn.cross_entropy(nn.linear(a, m, c), t, how) end
+        local function blocks(a, m, c)
+          return nn.linear_cross_entropy(a, m, t, { bias = c, rows = rows, reduction = reduction,
+            label_smoothing = 0.1 })
+        end
+        local every = { argnums = { 1, 2, 3 } }
+        local v, g = mc.value_and_grad(all, every)(x, w, b)
+        for _, f in ipairs { mc.value_and_grad(blocks, every), mc.compile(mc.value_and_grad(blocks, every)) } do
+          local u, h = f(x, w, b)
+          assert(mc.allclose(u, v, { rtol = 1e-12 }))
+          for k = 1, 3 do assert(mc.allclose(h[k], g[k], { rtol = 1e-11, atol = 1e-13 }), rows) end
+        end
+      end
+    end
+    local e = support.message(nn.linear_cross_entropy, x, w, labels(7, 11))
+    assert(e:find('give a class for each row of the input', 1, true), e)
+  end)
+  it('takes the memory of the logits of some rows, compiled too', function()
+    local x = mc.randn({ 2048, 16 }, { seed = 1, dtype = 'f32' })
+    local w = mc.randn({ 2000, 16 }, { seed = 2, dtype = 'f32' })
+    local t = labels(2048, 2000)
+    local function peak(f)
+      f(x, w)
+      collectgarbage()
+      collectgarbage()
+      mc.reset_peak_memory()
+      local before = mc.memory().live
+      f(x, w)
+      return (mc.memory().peak - before) / (2048 * 2000 * 4) -- in units of all logits
+    end
+    local function slopes(f) return mc.value_and_grad(f, { argnums = { 1, 2 } }) end
+    local all = slopes(function(a, m) return nn.cross_entropy(nn.linear(a, m), t) end)
+    local blocks = slopes(function(a, m) return nn.linear_cross_entropy(a, m, t, { rows = 128 }) end)
+    assert(peak(all) > 2)
+    for what, c in pairs { plain = { blocks, 1 }, compiled = { mc.compile(blocks), 0.5 } } do
+      local units = peak(c[1])
+      assert(units < c[2], ('%s: %g'):format(what, units))
+    end
+  end)
+end)

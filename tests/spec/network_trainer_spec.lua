@@ -334,6 +334,10 @@ describe('data', function()
       assert(support.message(data.idx, at 'c.idx'):find('nn.data.idx: ' .. at 'c.idx', 1, true))
     end
     local record = string.char(7) .. ('\1'):rep(1024) .. ('\2'):rep(1024) .. ('\3'):rep(1024)
+    process.write(at 'c.idx', '\0\0\8\8' .. ('\255'):rep(32))
+    says('has 0 bytes of data, its header says 1.16e+77 (4294967295 x', data.idx, at 'c.idx')
+    process.write(at 'c.idx', '\0\0\8\4' .. be(0) .. ('\127'):rep(12))
+    says('c.idx has sizes that no array has (0 x 2139062143 x', data.idx, at 'c.idx')
     process.write(at 'c.bin', record:rep(3))
     local c = data.cifar { at 'c.bin', at 'c.bin' }
     assert.same({ 6, 3, 32, 32 }, { c.x:size() })

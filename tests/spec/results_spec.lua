@@ -23,6 +23,29 @@ local function write(text, names)
   end)
 end
 
+describe('mc.results.together', function()
+  local function together(text, fails)
+    mc.results.together(dir, 'a.h5', function(folder)
+      process.write(folder .. '/a.h5', text .. 'a')
+      if fails then error(fails, 0) end
+      process.write(folder .. '/a.html', text .. 'b')
+    end)
+  end
+  local function read() return { process.read(dir .. '/a.h5'), process.read(dir .. '/a.html') } end
+
+  it('moves files without a manifest, all or none, and leaves others', function()
+    process.write(dir .. '/other.txt', 'mine')
+    together '1'
+    assert.same({ 'a.h5', 'a.html', 'other.txt' }, all_names())
+    together '2'
+    assert.same({ '2a', '2b' }, read())
+    assert.equal('no room', select(2, pcall(together, '3', 'no room')))
+    assert.same({ '2a', '2b' }, read())
+    assert.same({ 'a.h5', 'a.html', 'other.txt' }, all_names())
+    assert.is_false((pcall(mc.results.together, dir .. '/none', 'a.h5', function() end)))
+  end)
+end)
+
 describe('mc.results.write', function()
   it('moves all files with the manifest and leaves nothing else', function()
     assert.same({ 'a.txt', 'b.txt', 'manifest.json' }, write '1')

@@ -5,6 +5,7 @@ local mc = require 'mascon'
 local process, host = support.load 'process', require 'mascon.host'
 local rollout = mc.rollout
 local block = require 'workflows.rollout.operator.block'
+local leaves = require 'workflows.rollout.leaf'
 
 local PROGRAM = os.getenv 'MASCON' or host.exe
 local CONFIG = [[
@@ -74,7 +75,7 @@ describe('bad input of rollouts', function()
         if leaf.below then add(leaf.below, ('below %g'):format(leaf.below)) end
         add('many', leaf[1] == 'integer' and 'a whole number' or 'a number')
         if leaf[1] == 'integer' then add(2.5, 'a whole number') end
-      elseif leaf[1] == 'choice' then add('nonsense', leaf.choices[1])
+      elseif leaf[1] == 'choice' then add('nonsense', table.concat(leaves.choices(leaf), ', '))
       elseif leaf[1] == 'bool' then add('yes please', 'true or false')
       elseif leaf[1] == 'device' then add('xpu', 'cpu, auto')
       elseif leaf[1] == 'size' then add('much', '64MiB')
@@ -85,6 +86,7 @@ describe('bad input of rollouts', function()
         add({ 3, 2 }, '[lowest, highest]')
         if leaf.above then add({ leaf.above, leaf.above }, ('above %g'):format(leaf.above)) end
         if leaf.low then add({ leaf.low - 1, leaf.low }, ('from %g'):format(leaf.low)) end
+        if leaf.high then add({ leaf.high, leaf.high + 1 }, ('%.16g'):format(leaf.high)) end
       elseif leaf[1] == 'numbers' then
         add({ 'a' }, 'a list of numbers')
         add({ leaf.above }, ('above %g'):format(leaf.above))
@@ -122,6 +124,46 @@ describe('bad input of rollouts', function()
     assert.is_true(seen > keys + 120, tostring(seen - keys))
   end)
 
+  it('counts are bounded wherever they are', function()
+    local function walk(node, at)
+      for k, leaf in pairs(node) do
+        if leaf ~= rollout.config.UNUSED and type(leaf[1]) ~= 'string' then walk(leaf, at .. k .. '.')
+        elseif leaf[1] == 'integer' or leaf[1] == 'count' then
+          assert.is_true(type(leaf.high) == 'number' and leaf.high < 2 ^ 53, at .. k)
+        end
+      end
+    end
+    walk(rollout.config.SCHEMA, '')
+    for _, kind in ipairs(rollout.fields.names()) do walk(rollout.fields.schema(kind), kind .. '.') end
+    for _, case in ipairs { { 'localized: { num_blobs: 9007199254740992 }', 'localized.num_blobs is 9007199254740992' },
+      { 'localized_v1: { num_blobs: [1, 10001] }', 'localized_v1.num_blobs is 10001' },
+      { 'dla_cluster: { steps: 10001 }', 'dla_cluster.steps is 10001' } } do
+      configured('method: structured', 'method: structured, ' .. case[1])
+      refused('generate --config ' .. path 'c.yaml', 'c.yaml: line 12: simulation.input_generation.' .. case[2],
+        'it must be from 1 to 10000')
+    end
+    configured('method: structured', 'method: localized, localized: { min_width: 16 }')
+    refused('generate --config ' .. path 'c.yaml',
+      'c.yaml: line 12: simulation.input_generation.localized.min_width is 16, above max_width 15')
+    configured('method: structured', 'method: localized, localized: { max_width: 2 }')
+    refused('generate --config ' .. path 'c.yaml', 'c.yaml: line 12: ', 'localized.min_width is 5, above max_width 2')
+  end)
+
+  it('a field of many pieces takes the memory of one', function()
+    for kind, options in pairs { localized = '{ num_blobs = 500 }', dla_cluster = '{ steps = 500 }' } do
+      process.write(path 'peak.lua', ([[local mc = require 'mascon'
+        mc.scope(function()
+          mc.rollout.fields.make('%s', mc.rollout.streams.source(1, 0, 'field'), 1, 64, %s)
+        end)
+        io.write(mc.memory().tensor_peak)]]):format(kind, options))
+      local r = process.shell(('%s %s > %s'):format(process.quote(PROGRAM), path 'peak.lua', path 'out'))
+      assert.equal(0, r.status)
+      local peak = tonumber(process.read(path 'out')) -- a piece takes 32 KiB at least
+      assert.is_true(peak > 2 ^ 15 and peak < 2 ^ 21, kind .. ' ' .. peak)
+    end
+    process.shell('rm ' .. path 'peak.lua')
+  end)
+
   it('unknown keys anywhere name the nearest one, and the line', function()
     for _, case in ipairs { { 'num_realizations', 'num_realisations', 'did you mean num_realizations?' },
       { 'metadata: { name: bad', 'metadata: { name: bad, auther: me', 'did you mean author?' },
@@ -141,6 +183,7 @@ describe('bad input of rollouts', function()
       { 'method: structured', field 'sampled: { a: 0 }', 'there is no key simulation.input_generation.sampled', 12 },
       { 'method: structured', field 'ic_type_weights: { localised: 1 }', 'did you mean localized?', 12 },
       { 'method: structured', field 'ic_type_weights: { mixed: 1 }', 'mixed is no type of initial field', 12 },
+      { 'dataset: {', 'features: { clip: true }\ndataset: {', 'features.clip is true, which is not done', 13 },
       { 'dataset: {', 'dataset: { storage: { backend: zarr },', 'dataset.storage.backend is zarr', 13 } } do
       configured(case[1], case[2])
       refused('generate --config ' .. path 'c.yaml', ('c.yaml: line %d: '):format(case[4]), case[3])
@@ -195,7 +238,7 @@ describe('bad input of rollouts', function()
 
   it('of operators is refused: even kernels, dt, alpha, unknown names', function()
     for _, case in ipairs {
-      { 'choices: %[3%]', 'choices: [4]', 'kernel_size is 4; an even kernel would make the field grow' },
+      { 'choices: %[3%]', 'choices: [4]', 'kernel_size is 4; it must be an odd whole number' },
       { 'choices: %[gelu%]', 'choices: [gulu]', "activation is 'gulu'; choose relu, gelu", 'did you mean gelu?' },
       { 'choices: %[gaussian%]', 'choices: [gauss]', "noise_type is 'gauss'; choose gaussian" },
       { 'choices: %[instance%]', 'choices: [instanse]', "normalization is 'instanse'", 'did you mean instance?' },
@@ -212,6 +255,111 @@ describe('bad input of rollouts', function()
       configured(case[1], case[2])
       refused('generate --config ' .. path 'c.yaml', 'c.yaml: ', unpack(case, 3))
     end
+  end)
+
+  it('values of the parameter space are refused before any work, with their line', function()
+    local function number(name, by) return name .. ': {[^}]*}', name .. ': { type: ' .. by .. ' }' end
+    local function more(section, text) return section .. ': {', section .. ': { ' .. text .. ',' end
+    local function one(v) return ('{ type: choice, choices: [%s] }'):format(v) end
+    local cases = {
+      { 'num_layers is 0; it must be from 1', 4, number('num_layers', 'choice, choices: [2, 0]') },
+      { 'num_layers is 2.5; it must be a whole number', 4, number('num_layers', 'choice, choices: [2.5]') },
+      { 'num_layers is continuous; its values are whole', 4, number('num_layers', 'continuous, bounds: [2, 4]') },
+      { 'num_layers is an array; it takes one value', 4,
+        number('num_layers', 'array, length: 2, element_type: integer, bounds: [2, 4]') },
+      { 'num_layers.bounds is', 4, number('num_layers', 'integer, bounds: [2, .inf]') },
+      { 'num_layers is 1000000000000000; it must be from 1 to 256', 4,
+        number('num_layers', 'integer, bounds: [2, 1.0e+15]') },
+      { 'base_channels is nan; it must be a whole number', 5, number('base_channels', 'choice, choices: [.nan]') },
+      { 'base_channels is true; it must be a whole number', 5, number('base_channels', 'choice, choices: [true]') },
+      { 'kernel_size is 4; it must be an odd whole number', 6, number('kernel_size', 'integer, bounds: [3, 5]') },
+      { "activation is 'gelo'; choose relu", 7, number('activation', 'choice, choices: [gelu, gelo]') },
+      { "noise_scale is 'loud'; it must be a number", 8, number('noise_scale', 'choice, choices: [0.1, loud]') },
+      { 'noise_scale is -0.1; it must be from 0', 8, number('noise_scale', 'continuous, bounds: [-0.1, 1]') },
+      { 'noise_type is 3; choose gaussian', 8, number('noise_type', 'choice, choices: [3]') },
+      { 'period is 0; it must be above 0', 8, more('stochastic', 'period: ' .. one(0)) },
+      { 'schedule_period is 0; it must be above 0', 8,
+        more('stochastic', 'schedule_period: { type: continuous, bounds: [0, 100] }') },
+      { 'spatial_correlation is -1; it must be from 0', 8, more('stochastic', 'spatial_correlation: ' .. one(-1)) },
+      { 'grid_size is 2; it must be from 4', 9, number('grid_size', 'choice, choices: [8, 2]') },
+      { 'num_groups is 0; it must be from 1', 9, more('operator', 'num_groups: ' .. one(0)) },
+      { "num_groups is 'many'; it must be a whole number", 9, more('operator', 'num_groups: ' .. one 'many') },
+      { "padding_mode is 'same'; choose zeros, circular", 9, more('operator', 'padding_mode: ' .. one 'same') },
+      { "alpha is 'half'; it must be a number", 10, more('evolution', 'alpha: ' .. one 'half') },
+      { 'alpha is 1.5; it must be from 0 and below 1', 10,
+        more('evolution', 'alpha: { type: continuous, bounds: [0, 1.5] }') },
+      { "dt is 'small'; it must be a number", 10, more('evolution', 'dt: ' .. one 'small') },
+      { 'dt is 0; it must be above 0', 10, more('evolution', 'dt: { type: continuous, bounds: [0, 1] }') },
+    }
+    for k, case in ipairs(cases) do
+      configured(case[3], case[4])
+      refused((k % 2 == 0 and 'validate --config ' or 'generate --config ') .. path 'c.yaml',
+        ('c.yaml: line %d: parameter_space.'):format(case[2]), case[1])
+    end
+    for _, case in ipairs {
+      { 'architecture:', 'architecture:\n    dropout_rate: ' .. one(1.5), 'dropout_rate is 1.5', 4 },
+      { 'architecture:', 'architecture:\n    num_groups: ' .. one(-1), 'num_groups is -1; it must be from 1', 4 } } do
+      configured(case[1], case[2])
+      refused('generate --config ' .. path 'c.yaml', ('c.yaml: line %d: '):format(case[4]), case[3])
+    end
+    configured(more('evolution', 'alpha: { type: continuous, bounds: [0, 1] }')) -- coordinates are below 1
+    local out, err, status = run('validate --config ' .. path 'c.yaml')
+    assert.equal(0, status, err)
+    assert.matches('^ok .*c%.yaml: 2 operators, 10 coordinates\n$', out)
+  end)
+
+  it('dropout that drops everything is refused before any work, with its line', function()
+    local function dropout(scale, schedule)
+      process.write(path 'c.yaml', (CONFIG:gsub('OUT', function() return path 'x.h5' end):gsub('stochastic: %b{}',
+        function()
+          return ('stochastic:\n    noise_type: { type: choice, choices: [gaussian, dropout] }\n'
+            .. '    noise_scale: { type: %s }\n    noise_schedule: { type: choice, choices: [%s] }'):format(scale,
+            schedule or 'constant')
+        end)))
+    end
+    local at = 'generate --config ' .. path 'c.yaml'
+    for _, case in ipairs { { 'choice, choices: [0.5, 1]', nil, 'reaches 1, where', 'below 1' },
+      { 'continuous, bounds: [0.1, 2]', nil, 'reaches 2, where', 'below 1' },
+      { 'choice, choices: [0.7]', 'periodic', 'reaches 0.7, where noise_type dropout with noise_schedule periodic',
+        'below 0.6667' } } do
+      dropout(case[1], case[2])
+      refused(at, 'c.yaml: line 10: parameter_space.stochastic.noise_scale ', case[3], 'drops every channel', case[4])
+    end
+    dropout('continuous, log_scale: true, bounds: [0.1, 1]') -- coordinates are below 1
+    local _, err, status = run(at .. ' --dry-run')
+    assert.equal(0, status, err)
+    assert.has_error(function()
+      rollout.operator.build({ type = 'cnn', noise = 'dropout', scale = 1, channels = 1, layers = 1, base = 1,
+        kernel = 1, norm = 'none', activation = 'none', grid = 4 }, {})
+    end)
+  end)
+
+  it('the largest grid is that of the space, however rare', function()
+    local function largest(by)
+      configured('grid_size: {[^}]*}', 'grid_size: { type: ' .. by .. ' }')
+      return rollout.generate.largest_grid(rollout.config.load(path 'c.yaml'))
+    end
+    assert.equal(128, largest 'choice, choices: [8, 128], weights: [0.9999999, 0.0000001]')
+    assert.equal(128, largest 'choice, choices: [128, 8], weights: [0.0000001, 0.9999999]')
+    assert.equal(8, largest 'choice, choices: [128, 8], weights: [0, 1]')
+    assert.equal(64, largest 'integer, bounds: [8, 64]')
+    configured('grid_size: {[^}]*},', '')
+    assert.equal(64, rollout.generate.largest_grid(rollout.config.load(path 'c.yaml')))
+  end)
+
+  it('memory is planned for every row, however late the largest comes', function()
+    configured('grid_size: {[^}]*}',
+      'grid_size: { type: choice, choices: [8, 512], weights: [0.9997, 0.0003] }')
+    local c = rollout.config.load(path 'c.yaml', { set = { ['sampling.total_samples'] = 6000,
+      ['sampling.sobol.seed'] = 1, ['sampling.batch_size'] = 1 } })
+    local points, at, first = rollout.sampling.points(c, 1, 6000), nil, nil
+    for k, d in ipairs(c.space.dims) do if d.name == 'grid_size' then at = k end end
+    for i, u in ipairs(points[{ mc.all, at }]:totable()) do
+      if u >= 0.9997 then first = first or i end
+    end
+    assert.is_true(first > 4096, first)
+    local before, whole = points[{ { 1, first - 1 }, mc.all }]:copy(), rollout.generate.bytes(c, points)
+    assert.is_true(whole > 4 * rollout.generate.bytes(c, before))
   end)
 
   it('alpha 0 and small dt are what they say; groups that divide no channels are the largest that do', function()
@@ -245,7 +393,7 @@ describe('bad input of rollouts', function()
     for _, command in ipairs { 'info ', 'validate ', 'view --output ' .. path 'v.svg ', 'extract-features --output '
       .. path 'v.npz ', 'merge --output ' .. path 'm.h5 ' } do
       refused(command .. none .. '.h5', none .. '.h5', 'No such file')
-      refused(command .. path 'c.yaml', 'c.yaml')
+      if command ~= 'validate ' then refused(command .. path 'c.yaml', 'c.yaml') end
     end
     if not process.root() then
       process.shell('chmod 000 ' .. path 'c.yaml')
@@ -283,6 +431,17 @@ describe('bad input of rollouts', function()
       ['sampling.sobol.scramble'] = '${SCRAMBLED}' }, given = { SCRAMBLED = 'false' } })
     assert.same({ false, false, true },
       { c.features.temporal.enabled, c.sampling.sobol.scramble, c.features.summary.enabled })
+    refused(at .. '--seed 9007199254740992', 'sampling.sobol.seed is 9007199254740992; it must be from 0 to 9007199254')
+    refused(at .. '--set sampling.sobol.seed=9007199254740993', 'sampling.sobol.seed is 9007199254740992')
+    local out, why, code = run('validate --config ' .. path 'c.yaml --set '
+      .. "'parameter_space.architecture.base_channels.choices=[4, 8],simulation.clamp=[-1, 1]' "
+      .. '--set "parameter_space.evolution.dt={ type: choice, choices: [0.1, 0.2] }"')
+    assert.equal(0, code, why)
+    assert.matches('10 coordinates', out) -- one more: dt
+    refused('validate --config ' .. path 'c.yaml --set simulation.clamp=[1,-1],metadata.name=x',
+      'simulation.clamp is a table; give [lowest, highest]')
+    refused('validate --config ' .. path 'c.yaml --set "parameter_space.evolution.dt={ type: choice, choices: [0] }"',
+      'evolution.dt is 0; it must be above 0')
     refused(at .. '--set simulation.nonsense=0', 'there is no key simulation.nonsense')
     refused(at .. '--rows 0:2', 'rows 0 to 2 of 2 are asked for')
     refused(at .. '--rows x', 'give FIRST:LAST')
@@ -434,7 +593,7 @@ describe('filters and limits of operators', function()
       if base == 8 then beyond = i - 1 end
     end
     f:close()
-    local ok, lines = rollout.check.validate(out)
+    local ok, lines = rollout.dataset.validate(out)
     assert.is_true(ok)
     assert.matches('note  0 of 8 realisations failed', table.concat(lines, '\n'))
     assert.matches('note  filtered operators: still %d, work %d', table.concat(lines, '\n'))

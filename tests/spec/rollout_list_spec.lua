@@ -16,7 +16,7 @@ end
 local function distance(a, b) return ((a - b) * (a - b)):sum():sqrt():item() / (b * b):sum():sqrt():item() end
 
 --- A configuration with one operator of 2 layers and 4 channels on 8 x 8 places; simulation: more keys.
-local function config(simulation, rows)
+local function config(simulation, rows, norm)
   local tree = mc.json.decode [[{ "metadata": { "name": "a" }, "parameter_space": {
     "architecture": { "num_layers": { "type": "choice", "choices": [2] },
       "base_channels": { "type": "choice", "choices": [4] } },
@@ -27,6 +27,7 @@ local function config(simulation, rows)
     "dataset": { "output_path": "none.h5" } }]]
   for k, v in pairs(simulation or {}) do tree.simulation[k] = v end
   tree.sampling.total_samples = rows or 4
+  if norm then tree.parameter_space.operator.normalization = { type = 'choice', choices = { norm } } end
   return rollout.config.of(tree)
 end
 
@@ -196,6 +197,31 @@ describe('rollout, the rest of the conformance list', function()
     end)
   end)
 
+  it('2.10: ratios of a channel that begins as zeros are over 1e-8, as the reference has them, and finite', function()
+    mc.scope(function()
+      local collector, last = rollout.features.collector(1, 1, 8), nil
+      for t = 0, 4 do
+        last = mc.randn({ 1, 1, 8, 8 }, { seed = 3 }) * t
+        collector:add(last, { true })
+      end
+      local r, at = collector:finish(), {}
+      for i, name in ipairs(rollout.features.summary_names()) do at[name] = i end
+      local function column(name) return r.summary[{ 1, at[name] }]:item() end
+      near(last:abs():sum():item() / 1e-8, column 'L1_final_initial_ratio_raw', 1e-6, 'L1')
+      near(math.sqrt((last * last):sum():item() + 1e-8) / (math.sqrt(1e-8) + 1e-8), column 'L2_final_initial_ratio_raw',
+        1e-6, 'L2')
+      near((math.abs(last:mean():item()) + 1e-8) / 1e-8, column 'final_initial_ratio', 1e-6, 'mean')
+      local still = rollout.features.collector(1, 3, 8) -- a channel that stays zero
+      local some = mc.tensor { 1, 0, 1 }:reshape(1, 3, 1, 1)
+      for t = 0, 4 do still:add(mc.randn({ 1, 3, 8, 8 }, { seed = t }) * some, { true }) end
+      local all = still:finish()
+      assert.is_true(mc.isfinite(all.summary):all() and mc.isfinite(all.temporal):all())
+      for i, name in ipairs(rollout.features.temporal_names()) do
+        if name == 'condition_number' then assert.is_true(all.temporal[{ 3, i }]:item() > 1e7) end
+      end
+    end)
+  end)
+
   it('3.1: has the derived curves of the reference', function()
     mc.scope(function()
       local s = set.states(set.arch(4, 16, 3, 'instance', 'gelu'), { policy = 'convex' }, 8, 'f64')
@@ -218,6 +244,42 @@ describe('features extracted again', function()
     rollout.features.forget()
   end)
 
+  it('are computed in f32, also where layers or the file hold 16 bits', function()
+    -- 1e5 is beyond the range of f16, so rows are made anew in f32: the file does not say so
+    local c = config({ num_timesteps = 6, policy = 'residual', storage = 'float16', divergence = 1e30,
+      input_generation = { method = 'random', variance = 1e10 } }, 4, 'none')
+    c.dataset.storage.store_trajectories = true
+    local path, out, want = at .. '/h.h5', at .. '/h-f.h5', at .. '/h-w.h5'
+    rollout.generate.run(c, { out = path, quiet = true })
+    assert.is_true(rollout.dataset.extract(path, { 'operator' }, { out = out, quiet = true }).stored)
+    c.simulation.extract_operator_features = true
+    rollout.generate.run(c, { out = want, quiet = true })
+    local function columns(name)
+      local f = mc.open(name)
+      local x = f:dataset '/features/summary/per_trajectory/features':read()
+      f:close()
+      return x
+    end
+    local got = columns(out)
+    assert.same({ 4, 3, 120 }, { unpack(got.shape) })
+    assert.is_true(mc.all(mc.isfinite(got[{ mc.all, mc.all, { 111, 120 } }])))
+    assert.equal(mc.manifest.hash(columns(want)), mc.manifest.hash(got))
+    mc.scope(function() -- states of 16 bits: features of the numbers that are stored
+      c = config { num_timesteps = 6, policy = 'residual' }
+      local u = rollout.sampling.points(c, 1, 1)[1]:totable()
+      local states = rollout.generate.row(c, 0, u, { states = true }).states:to 'f16'
+      local row = rollout.generate.rows(c, { 0 }, { u }, { stored = function()
+        return states, { 0, 0, 0 }, { -1, -1, -1 }
+      end })[1]
+      local x = states:to('f64'):reshape(3, 6, 3, -1)
+      local mean, variance = x:mean(4):mean(3):mean(1), x:var(4, { correction = 1 }):mean(3):mean(1)
+      for t = 1, 6 do
+        assert.is_true(math.abs(row.temporal[{ t, 1 }]:item() - mean[t]:item()) < 1e-6)
+        assert.is_true(math.abs(row.temporal[{ t, 2 }]:item() / variance[t]:item() - 1) < 1e-5)
+      end
+    end)
+  end)
+
   it('are those of the file, from its states or rolled out anew, with families that it lacked', function()
     local NAMES = { '/features/temporal/features', '/features/summary/per_trajectory/features',
       '/features/summary/aggregated/features', '/metadata/status', '/metadata/bad_step', '/inputs/fields' }
@@ -238,7 +300,7 @@ describe('features extracted again', function()
           local failed = mc.gt(plain[4], 0):to('f64'):sum():item()
           assert.is_true(failed > 0 and failed < 12, tostring(failed))
         end
-        local r = rollout.check.extract(path, { 'metrics', 'wavelet' }, { out = out, quiet = true })
+        local r = rollout.dataset.extract(path, { 'metrics', 'wavelet' }, { out = out, quiet = true })
         assert.equal(kept, r.stored)
         local got = whole(out)
         assert.same({ 4, T, 91 }, { unpack(got[1].shape) })
@@ -247,7 +309,7 @@ describe('features extracted again', function()
         for k = 2, #NAMES do same(plain[k], got[k], NAMES[k]) end
         if want then same(want, got[1], 'stored states and rolled out ones') end
         want = got[1]
-        r = rollout.check.extract(path, {}, { out = at .. '/part.h5', quiet = true, first = 1, last = 2,
+        r = rollout.dataset.extract(path, {}, { out = at .. '/part.h5', quiet = true, first = 1, last = 2,
           overwrite = true })
         assert.equal(2, r.rows)
         same(plain[2]['2:3'], whole(at .. '/part.h5')[2], 'a range of rows')
@@ -256,7 +318,7 @@ describe('features extracted again', function()
     local path = at .. '/5true.h5'
     local function fails(words, families, opts)
       opts.out, opts.quiet = opts.out or at .. '/no.h5', true
-      local ok, why = pcall(rollout.check.extract, path, families, opts)
+      local ok, why = pcall(rollout.dataset.extract, path, families, opts)
       assert.is_false(ok)
       assert.is_truthy(tostring(why):find(words, 1, true), tostring(why))
       assert.is_false(mc.file.exists(at .. '/no.h5'))

@@ -114,7 +114,7 @@ describe('rollout, a run', function()
     out = script('info ' .. quote(path 'a.h5'))
     assert.matches('/features/summary/aggregated/features%s+f32 8 x 330', out)
     assert.matches('/features/temporal/features%s+f32 8 x 6 x 63', out)
-    local row = mc.rollout.check.replay(path 'a.h5', 5)
+    local row = mc.rollout.dataset.replay(path 'a.h5', 5)
     local f = mc.open(path 'a.h5')
     local mask, columns = f:dataset '/features/temporal/mask':read(), f:dataset '/features/temporal/features':read()
     for k = 1, 63 do
@@ -139,6 +139,18 @@ describe('rollout, a run', function()
     out, status = script(('view %s --row 1 --output %s'):format(quote(path 'a.h5'), quote(path 'f-%02d.svg')))
     assert.equal(0, status, out)
     assert.matches('f%-00%.svg to %S*f%-05%.svg', out)
+    local first = mc.file.read(path 'f-03.svg')
+    out, status = script(('view %s --row 0 --output %s'):format(quote(path 'a.h5'), quote(path 'f-%02d.svg')))
+    assert.equal(1, status, out)
+    assert.matches('f%-00%.svg is there already; use %-%-overwrite', out)
+    assert.equal(first, mc.file.read(path 'f-03.svg'))
+    os.execute('mkdir -p ' .. quote(path 'of%d'))
+    out, status = script(('view %s --row 1 --output %s'):format(quote(path 'a.h5'), quote(path 'of%d/100%-g.svg')))
+    assert.equal(0, status, out)
+    assert.is_true(mc.file.exists(path 'of%d/100%-g.svg'))
+    out, status = script(('view %s --row 1 --output %s'):format(quote(path 'a.h5'), quote(path 'of%d/100%-%d.svg')))
+    assert.equal(0, status, out)
+    assert.is_true(mc.file.exists(path 'of%d/100%-0.svg') and mc.file.exists(path 'of%d/100%-5.svg'))
     local bars = {}
     for t = 0, 5 do
       local text = assert(io.open(path(('f-%02d.svg'):format(t)))):read '*a'
@@ -172,6 +184,49 @@ describe('rollout, a run', function()
     mc.rollout.features.forget()
   end)
 
+  it('joins shards to what one run writes, of one application, without columns per step, in other batches', function()
+    local text = CONFIG:gsub('OUT', function() return path 'w.h5' end):gsub('num_timesteps: 6', 'num_timesteps: 1')
+      :gsub('chunk_size: 3', 'chunk_size: 3, store_trajectories: true, compression_level: 9')
+      .. 'features: { temporal: { enabled: false } }\n'
+    local other = text:gsub('batch_size: 2', 'batch_size: 8'):gsub('w%.h5', 'elsewhere.h5'):gsub('level: 9', 'level: 1')
+      :gsub('name: small', 'name: another'):gsub('seed: 7 } }', 'seed: 7 }, validation: { max_discrepancy: 0.5 } }')
+    local one, two = write('one.yaml', text), write('two.yaml', other)
+    for _, words in ipairs { one .. ' --output ' .. path 'w.h5', one .. ' --rows 0:4 --output ' .. path 'w0.h5',
+      two .. ' --rows 5:7 --output ' .. path 'w1.h5' } do
+      local out, status = script('generate --quiet --config ' .. words)
+      assert.equal(0, status, out)
+    end
+    local out, status = script(('merge %s %s --output %s'):format(path 'w1.h5', path 'w0.h5', path 'wm.h5'))
+    assert.equal(0, status, out)
+    local whole, joined = mc.open(path 'w.h5'), mc.open(path 'wm.h5')
+    for _, name in ipairs { '/outputs/fields', '/parameters/params', '/inputs/fields', '/metadata/status',
+      '/features/summary/per_trajectory/features', '/features/summary/aggregated/features' } do
+      local a, b = whole:dataset(name), joined:dataset(name)
+      assert.same(a.shape, b.shape, name)
+      assert.same(a.chunk, b.chunk, name)
+      assert.is_true(a.stored > 0 and a.stored == b.stored, name) -- the same compression
+      assert.equal(mc.manifest.hash(a:read()), mc.manifest.hash(b:read()), name)
+    end
+    local a, b = whole:group '/metadata'.attributes, joined:group '/metadata'.attributes
+    assert.equal(a.configuration_sha256, b.configuration_sha256)
+    local q = mc.json.decode(b.sampling_metrics)
+    assert.equal(8, q.samples)
+    assert.is_true(math.abs(q.discrepancy - mc.json.decode(a.sampling_metrics).discrepancy) < 1e-6)
+    whole:close()
+    joined:close()
+    out, status = script(('generate --resume --config %s --output %s'):format(one, path 'wm.h5'))
+    assert.equal(0, status, out)
+    assert.matches('is complete already', out)
+    local third = write('third.yaml', (text:gsub('seed: 7', 'seed: 8')))
+    out, status = script(('generate --quiet --rows 5:7 --config %s --output %s'):format(third, path 'w2.h5'))
+    assert.equal(0, status, out)
+    out, status = script(('merge %s %s --output %s'):format(path 'w0.h5', path 'w2.h5', path 'wn.h5'))
+    assert.equal(1, status)
+    assert.is_truthy(out:find('w2.h5 belongs to another configuration than', 1, true), out)
+    assert.is_false(mc.file.exists(path 'wn.h5'))
+    mc.rollout.features.forget()
+  end)
+
   it('has one writer, keeps finished rows, and replaces nothing that it was not told to', function()
     local out = path 'one.h5'
     local line = ('generate --config %s --output %s'):format(quote(path 'c.yaml'), quote(out))
@@ -190,10 +245,10 @@ describe('rollout, a run', function()
     -- a part of this configuration that a stopped run left
     local config = mc.rollout.config.load(path 'c.yaml', {})
     local store, generate = mc.rollout.store, mc.rollout.generate
-    local hash = generate.hash(config, 0, 7)
+    local hash = generate.hash(config)
     assert(mc.file.make_folder(store.folder(out)))
     mc.scope(function()
-      store.put(out, hash, generate.batch(config, mc.rollout.sampling.points(config, 1, 8), 2, 3))
+      store.put(out, { hash = hash, own = {} }, generate.batch(config, mc.rollout.sampling.points(config, 1, 8), 2, 3))
     end)
     mc.rollout.features.forget()
     fails('', '2 finished rows', '--resume', '--overwrite')
@@ -216,7 +271,9 @@ describe('rollout, a run', function()
     local points, bytes = mc.rollout.sampling.points(config, 1, 8), {}
     assert(mc.file.make_folder(store.folder(out)))
     for first = 0, 6, 2 do
-      mc.scope(function() store.put(out, hash, generate.batch(config, points, first, first + 1)) end)
+      mc.scope(function()
+        store.put(out, { hash = hash, own = {} }, generate.batch(config, points, first, first + 1))
+      end)
     end
     mc.rollout.features.forget()
     local parts = store.parts(out, hash)
@@ -256,6 +313,48 @@ describe('rollout, a run', function()
     text, status = script(('merge %s %s --output %s'):format(quote(out), quote(out), quote(path 'twice.h5')))
     assert.equal(1, status)
     assert.is_truthy(text:find('both hold rows 0 to 7', 1, true), text)
+  end)
+
+  it('tells which file is too large for the limit of a file, keeps what is there, and goes on', function()
+    local out, page = path 'big.h5', path 'big.html'
+    local config = write('big.yaml', (CONFIG:gsub('OUT', function() return out end)))
+    local line = 'generate --quiet --config ' .. config
+    local function bounded(kib, more, ...)
+      local text, status = script(line .. more, ('ulimit -f %d;'):format(2 * kib)) -- of sh: in 512 bytes
+      assert.equal(1, status, text)
+      assert.is_truthy(text:find('(ulimit -f); raise the limit', 1, true), text)
+      assert.equal(1, select(2, text:gsub('\n', '\n')), text)
+      for _, words in ipairs { ... } do assert.is_truthy(text:find(words, 1, true), text) end
+    end
+    bounded(5, '', '.new.h5 cannot be written: it takes up to ', 'and a file may have 5 KiB',
+      'and go on with --resume (0 finished rows are kept in ' .. out .. '.parts)')
+    assert.is_false(mc.file.exists(out) or mc.file.exists(page))
+    bounded(45, ' --resume', out .. ' cannot be written: it takes up to ', 'and a file may have 45 KiB',
+      'and go on with --resume (8 finished rows are kept in ' .. out .. '.parts)')
+    bounded(600, ' --resume', 'reading takes 2048 KiB of shared memory, more than the limit of a file',
+      'then go on with --resume (8 finished rows')
+    assert.is_false(mc.file.exists(out) or mc.file.exists(page))
+    local text, status = script(line .. ' --resume')
+    assert.equal(0, status, text)
+    local bytes, html = mc.file.read(out), mc.file.read(page)
+    assert.is_truthy(html:find('Parameters', 1, true))
+    bounded(45, ' --overwrite --seed 8', out .. ' cannot be written')
+    assert.equal(bytes, mc.file.read(out)) -- the data and the page that were there
+    assert.equal(html, mc.file.read(page))
+    for _, name in ipairs(mc.file.names(folder)) do assert.is_nil(name:find '^%.mascon', name) end
+    local plain = path 'plain-big.h5'
+    text, status = script(line .. ' --output ' .. plain)
+    assert.equal(0, status, text)
+    same(plain, out)
+    write('joined.html', 'mine')
+    text, status = script(('merge %s --output %s'):format(out, path 'joined.h5'))
+    assert.equal(1, status, text)
+    assert.is_truthy(text:find('joined.html is there already', 1, true), text)
+    text, status = script(('merge %s --overwrite --output %s'):format(out, path 'joined.h5'))
+    assert.equal(0, status, text)
+    local function part(t) return assert(t:match '^(.-)>Sampling<') end
+    assert.equal((part(html):gsub('big%.h5', 'joined.h5')), part(mc.file.read(path 'joined.html')))
+    mc.rollout.features.forget()
   end)
 
   it('never replaces what it reads, removes what killed writers left, and says a full disk', function()
@@ -307,7 +406,7 @@ describe('rollout, a run', function()
     fails('simulation:', 'simulation: &s\n  alpha: *s', 'bad.yaml')
     fails('num_timesteps: 6', 'num_timesteps: 0', 'simulation.num_timesteps is 0; it must be from 1 to 10000')
     fails('total_samples: 8', 'total_samples: 9', 'which sampling.batch_size 2 does not divide')
-    fails('%[3, 5%]', '[3, 4]', 'kernel_size is 4; an even kernel')
+    fails('%[3, 5%]', '[3, 4]', 'kernel_size is 4; it must be an odd whole number')
     fails('weights: %[0.75, 0.25%]', 'weights: [0.75, 0.5]', 'weights sum to 1.25')
     fails('bounds: %[0.00001', 'bounds: [0', 'a logarithmic scale begins above 0')
     fails('residual, convex', 'residual, convexe',
@@ -329,7 +428,7 @@ describe('rollout, a run', function()
     finally(mc.rollout.features.forget)
     local config, store = mc.rollout.config.load(path 'c.yaml', {}), mc.rollout.store
     local points, out = mc.rollout.sampling.points(config, 1, 8), path 'go.h5'
-    local hash, steps, under = mc.rollout.generate.hash(config, 0, 7), 0, nil
+    local hash, steps, under = mc.rollout.generate.hash(config), 0, nil
     local PARTS = { 'params', 'inputs', 'status', 'bad_step', 'temporal', 'summary', 'aggregated', 'filtered' }
     assert(mc.file.make_folder(store.folder(out)))
     mc.scope(function()
@@ -338,12 +437,16 @@ describe('rollout, a run', function()
         part = function(rows)
           local kept = { first = rows.first, last = rows.last, temporal = mc.keep(rows.temporal:copy()) }
           seen[#seen + 1] = kept
-          store.put(out, hash, rows)
+          store.put(out, { hash = hash, own = {} }, rows)
           local held = 0
           for _, p in ipairs(store.parts(out, hash)) do held = held + p.last - p.first + 1 end
           under = steps - held -- rows that a kill would lose here
           assert.is_true(under >= 0)
         end })
+      local soon = {}
+      mc.rollout.generate.batch(config, points, 0, 7, { every = 1e9,
+        part = function(rows) soon[#soon + 1] = rows.first end })
+      assert.is_true(#soon >= 1) -- the first finished rows, without waiting
       assert.is_true(#seen >= 4, tostring(#seen))
       assert.equal(0, under)
       for _, name in ipairs(PARTS) do assert.equal(8, all[name].shape[1], name) end
@@ -382,8 +485,8 @@ describe('rollout, a run', function()
     local pipe = io.popen(line:format(quote(PROGRAM), quote(path 'sur.h5'), quote(path 'sur')))
     local text = pipe:read '*a'
     pipe:close()
-    local train, test, P = text:match '(%d+) rows to train on, (%d+) to test; (%d+) parameters'
-    assert.equal(kept, tonumber(train) + tonumber(test), text)
+    local train, valid, test, P = text:match '(%d+) rows to train on, (%d+) to choose by, (%d+) to test; (%d+) para'
+    assert.equal(kept, tonumber(train) + tonumber(valid) + tonumber(test), text)
     assert.equal(9, tonumber(P)) -- seven of the space, two types of field
     assert.matches('invariant_drift%s+%d+%s+%-?[%d.]+%s+%-?[%d.]+', text)
     assert.matches('parameters do not say %(R2 below 0%.05%): %a', text)
@@ -409,7 +512,7 @@ describe('rollout, a run', function()
     local bad, status = script(('generate --config %s --output %s'):format(quote(write('odd.yaml',
       (text:gsub('choices: %[8, 16%]', 'choices: [9]')))), quote(path 'odd.h5')))
     assert.equal(1, status)
-    assert.is_truthy(bad:find('levels of u_afno do not halve; give a multiple of', 1, true), bad)
+    assert.is_truthy(bad:find('line 12: parameter_space.operator.grid_size: grid_size 9 is no multiple', 1, true), bad)
   end)
 
   it('is learned by a surrogate', function()
@@ -426,10 +529,45 @@ describe('rollout, a run', function()
     end
     out, status = learn ''
     assert.equal(0, status, out)
-    assert.matches('13 rows to train on, 3 to test; 7 parameters, %d+ of 110 features', out)
+    assert.matches('11 rows to train on, 2 to choose by, 3 to test; 7 parameters, %d+ of 110 features', out)
     assert.matches('\nall +%d+ +%-?%d+%.%d+ ', out)
     local p, f = mc.load(path 'learned/predictions.npz'), mc.load(path 'learned/surrogate.npz')
     assert.same(p.want.shape, p.got.shape)
+    -- the three sets share no row; what is reported is of the rows that neither trained nor chose
+    local seen = {}
+    for _, name in ipairs { 'train', 'valid', 'row' } do
+      for _, i in ipairs(p[name]:totable()) do
+        assert.is_nil(seen[i])
+        seen[i] = name
+      end
+    end
+    assert.equal(16, #p.train:totable() + #p.valid:totable() + #p.row:totable())
+    -- the weights are those of the epoch with the least validation loss, and scales are of the rows to train on
+    local best, least, epochs = 0, math.huge, 0
+    for text in io.lines(path 'learned/log.jsonl') do
+      local r = mc.json.decode(text)
+      if r.kind == 'epoch' then
+        epochs = epochs + 1
+        if r.valid.valid_loss < least then best, least = r.epoch, r.valid.valid_loss end
+      end
+    end
+    assert.is_true(epochs >= best and epochs <= 5)
+    assert.equal(best, tonumber(out:match 'weights of epoch (%d+)'))
+    local h0 = mc.open(path 'l.h5')
+    local all = h0:dataset '/features/summary/aggregated/features':read()
+    h0:close()
+    local of_train = mc.take(all[{ mc.all, f.column[5]:item() + 1 }], p.train + 1, 1):to 'f64'
+    assert.equal(mc.quantile(of_train:abs(), 0.5):item(), f.scale[5]:item())
+    local net = mc.nn.Sequential { mc.nn.Linear(7, 96), mc.nn.GELU(), mc.nn.Dropout(0.1),
+      mc.nn.Linear(96, 96), mc.nn.GELU(), mc.nn.Dropout(0.1), mc.nn.Linear(96, f.mean.shape[1]) }
+    local state = {}
+    for k, t in pairs(f) do if k:find '^net/' then state[k:sub(5)] = t end end
+    net:load_state_dict(state)
+    local hp = mc.open(path 'l.h5')
+    local x = mc.take(hp:dataset '/parameters/params':read(), p.row + 1, 1):to 'f32'
+    hp:close()
+    local got = net:eval()(x):to 'f64' * f.spread + f.mean
+    assert.is_true((got - p.got):abs():max():item() < 1e-9)
     -- what was to be predicted is the file's column, back on its scale
     local h = mc.open(path 'l.h5')
     local y = h:dataset '/features/summary/aggregated/features':read()

@@ -31,13 +31,19 @@ describe('angles that disagree', function()
     local initial = {}
     for k, p in ipairs(xpcs.parameters.LIST) do initial[p.name] = truth[k] end
     local best = xpcs.fit(d, { sigma = 0.004, initial = initial })
-    local first = xpcs.fit(d, { sigma = 0.004 })
+    local valley = { D0 = 8435, alpha = 0.25, D_offset = -8434, gamma_dot_t0 = 0.2, beta = -0.14, phi0 = -1.7 }
+    local first = xpcs.fit(d, { sigma = 0.004, initial = valley })
     local settings = xpcs.run.settings { data_file = 'x.npz', laminar_flow = true, sigma = { 0.004 },
       output_dir = folder, quiet = true }
+    settings.fit.initial = valley
     local r = xpcs.run.fit(settings, d, true)
-    assert(first.chi2 > best.chi2 + 100, first.chi2) -- the valley that the scan leads to
+    assert(first.chi2 > best.chi2 + 100, first.chi2)
     assert.is_nil(table.concat(first.verdict.sentences):find('contrast %d%d'))
     assert(r.chi2 < best.chi2 + 1, ('%g, %g from the truth'):format(r.chi2, best.chi2))
+    assert.is_truthy(table.concat(r.warnings, ' '):find('a fit without them ended deeper', 1, true))
+    -- where the scan itself led there
+    r = xpcs.run.again(d, { sigma = 0.004 }, first, 42)
+    assert(r.chi2 < first.chi2 - 100, ('%g, %g before'):format(r.chi2, first.chi2))
     assert.is_truthy(table.concat(r.warnings, ' '):find('went on from the physics', 1, true))
   end)
 end)

@@ -141,6 +141,17 @@ describe('keys of homodyne', function()
   end)
 end)
 
+describe('--tie', function()
+  it('reads factor and shift, of which each may be left out', function()
+    local function ties(word)
+      return xpcs.run.settings({ tie = { word } }).fit.ties
+    end
+    assert.same({ D_offset = { to = 'D0', factor = 0.1, shift = 0 } }, ties 'D_offset=0.1*D0')
+    assert.same({ D_offset = { to = 'D0', factor = 1, shift = -500 } }, ties 'D_offset=D0-5e2')
+    assert.same({ alpha = { to = 'D0', factor = -2e-3, shift = 1.5 } }, ties 'alpha=-2e-3*D0+1.5')
+  end)
+end)
+
 describe('--bounds', function()
   local function settings(o) return xpcs.run.settings(o).fit.bounds end
 

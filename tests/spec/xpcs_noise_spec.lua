@@ -9,21 +9,24 @@ local PHYSICS, PHI, N = { 2200, -0.35, 300 }, { 0, 60, 120 }, 40
 local FIXED = { alpha = -0.35 } -- of the ridge, on which standard errors are no intervals
 
 --- C2 of intensities with normal deviations: the mean over pixels, divided by the mean intensities.
-local function speckle(seed, pixels)
-  local clean = xpcs.simulate { n = N, q = 0.012, dt = 0.5, phi = PHI, physics = PHYSICS, sigma = 0 }
+---@param q? number 1/A
+---@param counting? number variance of the intensities beside that of speckle
+local function speckle(seed, pixels, q, counting)
+  q = q or 0.012
+  local clean = xpcs.simulate { n = N, q = q, dt = 0.5, phi = PHI, physics = PHYSICS, sigma = 0 }
   local list = {}
   for f = 1, #PHI do
     list[f] = mc.scope(function()
       local c = clean.c2[f] - 1
       c = mc.triu(c, 1)
-      local L = mc.linalg.cholesky(c + c.mT + mc.eye(N) * 0.8)
+      local L = mc.linalg.cholesky(c + c.mT + mc.eye(N) * (counting or 0.8))
       local u = mc.matmul(L, mc.randn { N, pixels, seed = 100 * seed + f }) + 1
       local mean = mc.sum(u, 2) * (1 / pixels)
       local y = mc.matmul(u, u.mT) / (mean:expand_dims(1) * mean:expand_dims(2) * pixels)
       return (y + y.mT) * 0.5
     end)
   end
-  return xpcs.data.of { c2 = mc.stack(list, 1), phi = PHI, t = clean.t, q = 0.012, dt = 0.5, mode = 'static' }
+  return xpcs.data.of { c2 = mc.stack(list, 1), phi = PHI, t = clean.t, q = q, dt = 0.5, mode = 'static' }
 end
 
 local function independent(seed, n)
@@ -61,6 +64,62 @@ describe('noise of pairs that share a frame', function()
     assert.is_true(alone < 0.85 * SETS, ('%d of %d'):format(alone, SETS))
   end)
 
+  it('is known in its size where the fit takes most of it: the decay fits into the window', function()
+    local squares, count = { D0 = 0, D_offset = 0, contrast = 0, offset = 0 }, 20
+    local truth = { D0 = PHYSICS[1], D_offset = PHYSICS[3], contrast = 0.3, offset = 1 }
+    for seed = 1, count do
+      mc.scope(function()
+        local r = xpcs.fit(speckle(seed, 1500, 0.009, 0.32), { scaling = 'averaged', fixed = FIXED })
+        for name, v in pairs(truth) do
+          squares[name] = squares[name] + ((r.values[name] - v) / r.errors[name]) ^ 2 / count
+        end
+      end)
+    end
+    for name, v in pairs(squares) do assert(v > 0.3 and v < 2.6, ('%s: %.3g'):format(name, v)) end
+  end)
+
+  it('is found under a robust loss and with a sigma per point, with the errors of the linear loss', function()
+    local data = speckle(1, 4000)
+    local o = { fixed = FIXED, scaling = 'averaged', sigma = 0.021 }
+    local r = xpcs.fit(data, o)
+    assert.is_true(r.noise.correlated and r.noise.factor > 1.5)
+    o.loss = 'soft_l1'
+    local robust = xpcs.fit(data, o)
+    assert.matches('Standard errors are those of correlated noise', words(robust))
+    assert.is_nil(words(robust):find('Contrast or offset differ', 1, true))
+    o.loss, o.sigma = 'linear', nil
+    local c2, path, errors = {}, os.tmpname(), os.tmpname()
+    for f = 1, data.F do c2[f] = data:matrix(f) end
+    mc.save(path .. '.npz', { c2_exp = mc.stack(c2, 1), phi_angles_list = mc.tensor(data.phi), t1 = data.t,
+      q = mc.tensor(data.q) })
+    mc.save(errors .. '.npy', mc.full({ data.n, data.n }, 0.021))
+    local weighed = xpcs.fit(xpcs.open(path .. '.npz', { sigma = errors .. '.npy', dt = data.dt, mode = 'static',
+      exclude_first = false }), o)
+    for _, name in ipairs { path, path .. '.npz', errors, errors .. '.npy' } do os.remove(name) end
+    for _, name in ipairs(r.names) do
+      assert(math.abs(robust.errors[name] / r.errors[name] - 1) < 0.15, name)
+      assert(math.abs(weighed.errors[name] / r.errors[name] - 1) < 1e-6, ('%s: %g, %g'):format(name,
+        weighed.errors[name], r.errors[name]))
+    end
+    -- a profile of a robust fit takes it too
+    local v = xpcs.intervals.profile(robust, { 'D0' }, 0.6827).D0
+    assert(math.abs((v.high - v.low) / (2 * robust.errors.D0) - 1) < 0.3, ('%g %g'):format(v.low, v.high))
+  end)
+
+  it('widens what chance gives for chi2', function()
+    local squares, sum, sd, count = 0, 0, 0, 20
+    for seed = 1, count do
+      mc.scope(function()
+        local r = xpcs.fit(speckle(seed, 1500, 0.009, 0.32), { fixed = FIXED, scaling = 'averaged', sigma = 0.0125 })
+        sum, squares, sd = sum + r.reduced_chi2, squares + r.reduced_chi2 ^ 2, sd + r.noise.chi2_sd / r.dof / count
+        assert.is_nil(r.verdict.misfit, r.reduced_chi2)
+      end)
+    end
+    local seen = math.sqrt((squares - sum ^ 2 / count) / (count - 1))
+    assert(sd > 0.5 * seen and sd < 2 * seen and sd > 2 * math.sqrt(2 / (3 * N * (N - 1) / 2)), ('%g, %g'):format(sd,
+      seen))
+  end)
+
   it('gives the errors where reduced chi2 is below 3 with the sigma that was given, and not above', function()
     local data = speckle(1, 4000)
     local assumed = xpcs.fit(data, { fixed = FIXED })
@@ -95,8 +154,9 @@ describe('noise of pairs that share a frame', function()
 
   it('is looked at where data allow it', function()
     local r = xpcs.fit(independent(1), { sigma = 0.01, loss = 'soft_l1' })
-    assert.is_nil(r.noise)
+    assert.is_false(r.noise.correlated)
     assert.same({}, noise.sentences(r))
+    assert.is_nil(xpcs.fit(independent(1), { sigma = 0.01, legacy_abs = true }).noise)
   end)
 end)
 
@@ -152,8 +212,8 @@ describe('noise of pairs that share a frame, under a model of the user\'s', func
     assert.is_false(r.noise.correlated)
     assert.is_true(math.abs(r.stderr.D / built.errors.D0 - 1) < 0.01)
     assert.is_nil(r:report():find('correlated residuals', 1, true))
-    assert.is_nil(xpcs.own.fit(independent(1), g1, { p0 = P0, fixed = FIXED, bounds = BOUNDS, sigma = 0.01,
-      loss = 'soft_l1' }).noise)
+    assert.is_false(xpcs.own.fit(independent(1), g1, { p0 = P0, fixed = FIXED, bounds = BOUNDS, sigma = 0.01,
+      loss = 'soft_l1' }).noise.correlated)
   end)
 end)
 

@@ -85,7 +85,8 @@ describe('xpcs.plan', function()
       now = now + 2
       return now
     end
-    local s = { fit = { sigma = 0.01 }, streaming = {}, multi_start = {}, cmaes = {}, progress = true,
+    local s = { fit = { sigma = 0.01, initial = { D0 = 1000, alpha = 0.3 } }, streaming = {},
+      multi_start = {}, cmaes = {}, progress = true,
       say = function(line) lines[#lines + 1] = line end }
     local d = xpcs.data.of(xpcs.simulate { n = 30, phi = { 0, 20 }, sigma = 0.01, physics = { 3000, -0.2, 500 } })
     local ok, r = pcall(xpcs.run.fit, s, d)

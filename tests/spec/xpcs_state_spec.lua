@@ -126,7 +126,7 @@ describe('xpcs.state', function()
     local calls = 0
     local function engine(...)
       calls = calls + 1
-      if calls == 4 then error('terminated', 0) end
+      if calls == 7 then error('terminated', 0) end
       return xpcs.pass.run(...)
     end
     local settings = { fit = { sigma = 0.01, engine = engine }, streaming = {}, multi_start = {}, cmaes = {} }
@@ -167,7 +167,7 @@ describe('xpcs.state', function()
     local calls = 0
     local ok = pcall(xpcs.state.fit, d, { sigma = 0.01, loss = 'soft_l1', watch = function()
       calls = calls + 1
-      if calls == 4 then error('terminated', 0) end
+      if calls == 7 then error('terminated', 0) end
     end }, { dir = folder, every = 1e9 })
     assert.is_false(ok)
     assert.equal(1, #list())

@@ -6,8 +6,9 @@
  * forwards, backwards, shuffled (default). STANDIN_FAIL=name:n:code: the n-th call of an entry
  * (any: of all entries that can) gives that code. STANDIN_MEMORY: bytes of the card.
  * STANDIN_DEVICES: how many cards. STANDIN_TRACE: a line for each launch, each upload, with the
- * launches that wait in other streams when it runs, and each wait for an event. What it finds wrong
- * is told on standard error and ends the process with status 99. */
+ * launches that wait in other streams when it runs, and each wait for an event. STANDIN_WORKING:
+ * work runs only while mc_working() says that the library works, so that Ctrl-C is not answered in
+ * the driver. What it finds wrong is told on standard error and ends the process with status 99. */
 #include "../../bindings/cuda/parts.h"
 #include "lanes.h"
 
@@ -23,6 +24,7 @@
 
 #define API __attribute__((visibility("default")))
 #define PAGE ((size_t)4096)
+#define QUEUE 1024 /* pieces of work that wait in a stream; a card holds about as many launches */
 
 struct CUctx_st {
     int device, retained;
@@ -32,7 +34,7 @@ struct CUmod_st {
 };
 struct CUfunc_st {
     lanes_kernel kernel;
-    const int *sizes;
+    const int *sizes, *pointers; /* of arguments; how many pointers come first */
     char name[128];
 };
 struct CUevent_st {
@@ -163,22 +165,31 @@ static void reach(CUstream s, int64_t number)
     while (s->done < number) step(s);
 }
 
+static void says_so(void)
+{
+    int (*working)(void) = NULL;
+    if (!getenv("STANDIN_WORKING")) return;
+    void *mascon = dlopen("libmascon.so", RTLD_NOW | RTLD_NOLOAD);
+    *(void **)&working = mascon ? dlsym(mascon, "mc_working") : NULL;
+    if (!working || !working()) wrong("work runs, and the library does not say that it works");
+}
+
 /* The first piece of work of a stream. */
 static void step(CUstream s)
 {
     work *w = s->first;
+    says_so();
     if (!w) wrong("a stream is asked for work that it was not given");
     if (w->kind == WAIT && w->event_stream) reach(w->event_stream, w->event_number);
     if (w->kind == CALL && !sticky) w->call(w->call_data);
     if (w->kind == COPY && getenv("STANDIN_TRACE")) told(s, w);
     if (w->kind == COPY && !sticky) memcpy(w->to, w->from, w->bytes);
     if (w->kind == LAUNCH && !sticky) {
-        for (int i = 0; w->function->sizes[i]; i++)
-            if (w->function->sizes[i] == (int)sizeof(void *)) { /* buffers come first */
-                const block *b = block_of(*(void **)w->argument[i], 0);
-                if (!b || b->gone || b->pinned)
-                    wrong("%s: argument %d is no memory of the card", w->function->name, i);
-            }
+        for (int i = 0; i < *w->function->pointers; i++) {
+            const block *b = block_of(*(void **)w->argument[i], 0);
+            if (!b || b->gone || b->pinned)
+                wrong("%s: argument %d is no memory of the card", w->function->name, i);
+        }
         if (lanes_run(&w->function->kernel, w->grid, (int)w->group, w->argument, order, &seed))
             sticky = CUDA_LAUNCH_FAILED;
     }
@@ -215,6 +226,7 @@ static void others(const struct CUstream_st *s)
 
 static work *give(CUstream s, int kind)
 {
+    while (s->given - s->done >= QUEUE) step(s);
     work *w = calloc(1, sizeof *w);
     if (!w) abort();
     w->kind = kind;
@@ -377,8 +389,8 @@ static CUresult block_free(char *at, int pinned)
         for (const work *w = s->first; w; w = w->next) {
             int uses = w->kind == COPY && ((w->to >= at && w->to < at + b->bytes) ||
                                            (w->from >= at && w->from < at + b->bytes));
-            for (int i = 0; w->kind == LAUNCH && w->function->sizes[i]; i++) {
-                const char *q = w->function->sizes[i] == 8 ? *(char **)w->argument[i] : NULL;
+            for (int i = 0; w->kind == LAUNCH && i < *w->function->pointers; i++) {
+                const char *q = *(char **)w->argument[i];
                 uses |= q >= at && q < at + b->bytes;
             }
             if (uses) wrong("memory is freed that queued work wants");
@@ -530,7 +542,8 @@ API CUresult cuModuleLoadData(CUmodule *m, const void *image)
     *m = calloc(1, sizeof **m);
     if (getenv("STANDIN_DRY")) return CUDA_OK; /* kernels are asked for and do nothing */
     (*m)->library = dlopen(image, RTLD_NOW | RTLD_LOCAL);
-    return (*m)->library ? CUDA_OK : 200; /* no image */
+    /* no image, or one of other wrappers (nvrtc.c) that a cache kept */
+    return (*m)->library && dlsym((*m)->library, "mcd_wrappers") ? CUDA_OK : 200;
 }
 
 API CUresult cuModuleUnload(CUmodule m)
@@ -556,10 +569,12 @@ API CUresult cuModuleGetFunction(CUfunction *out, CUmodule m, const char *name)
     *(void **)&f->kernel.call = dlsym(m->library, full);
     snprintf(full, sizeof full, "mcd_sizes_%s", name);
     f->sizes = dlsym(m->library, full);
+    snprintf(full, sizeof full, "mcd_pointers_%s", name);
+    f->pointers = dlsym(m->library, full);
     f->kernel.at = dlsym(m->library, "mcd_lane");
     void (*memory)(char **, char **) = NULL;
     *(void **)&memory = dlsym(m->library, "mcd_group_memory");
-    if (!f->kernel.call || !f->sizes || !f->kernel.at || !memory) {
+    if (!f->kernel.call || !f->sizes || !f->pointers || !f->kernel.at || !memory) {
         free(f);
         return 500; /* not found */
     }

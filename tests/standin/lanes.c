@@ -13,11 +13,11 @@
 
 static struct {
     char *stacks;
-    void *lane[MOST]; /* stack pointers; NULL: a lane has not begun */
-    int line[MOST];   /* of the barrier a lane waits at; 0: runs, -1: has ended */
-    int idle[MOST], nidle, stack; /* stacks of no lane; that of the lane that begins */
+    void *lane[MOST];     /* stack pointers; NULL: a lane has not begun */
+    int line[MOST];       /* of the barrier a lane waits at; -1: it has ended */
+    int list[MOST], turn; /* the order of lanes up to their next barrier, and which of it runs */
+    int now, stack;       /* the lane that runs; stacks that the group has taken */
     void *scheduler;
-    int now;
     const lanes_kernel *kernel;
     void **arguments;
     struct mcd_lane at;
@@ -33,19 +33,7 @@ __asm__(".text\n.globl lanes_switch\n.hidden lanes_switch\nlanes_switch:\n"
 #error "the stand-in switches stacks in x86-64 code"
 #endif
 
-static void barrier(int line)
-{
-    run.line[run.now] = line;
-    lanes_switch(&run.lane[run.now], run.scheduler);
-}
-
-static void lane_begins(void)
-{
-    run.kernel->call(run.arguments);
-    run.line[run.now] = -1;
-    lanes_switch(&run.lane[run.now], run.scheduler);
-    abort(); /* an ended lane is not resumed */
-}
+static void lane_begins(void);
 
 static void *fresh(int i)
 {
@@ -54,6 +42,40 @@ static void *fresh(int i)
     *--top = (void *)(uintptr_t)lane_begins;
     for (int k = 0; k < 6; k++) *--top = NULL;
     return top;
+}
+
+/* Goes on with the lane whose turn it is, after the last with the scheduler. */
+static void leave(void **save)
+{
+    void *to = run.scheduler;
+    if (run.turn < run.at.lanes) {
+        run.now = run.at.lane = run.list[run.turn];
+        to = run.lane[run.now] ? run.lane[run.now] : fresh(run.stack++);
+    }
+    lanes_switch(save, to);
+}
+
+static void barrier(int line)
+{
+    const int me = run.now;
+    run.line[me] = line;
+    run.turn++;
+    leave(&run.lane[me]);
+}
+
+/* A lane, and after its end the next that has not begun on the same stack: lanes without barriers
+ * need no switch, and the processor's cache holds their stack. */
+static void lane_begins(void)
+{
+    void *ended;
+    for (;;) {
+        run.kernel->call(run.arguments);
+        run.line[run.now] = -1;
+        if (++run.turn == run.at.lanes || run.lane[run.list[run.turn]]) break;
+        run.now = run.at.lane = run.list[run.turn];
+    }
+    leave(&ended);
+    abort(); /* an ended lane is not resumed */
 }
 
 static uint64_t next(uint64_t *seed)
@@ -69,43 +91,29 @@ static void arrange(int *list, int n, int order, uint64_t *seed)
     for (int i = 0; i < n; i++) list[i] = order == LANES_BACKWARDS ? n - 1 - i : i;
     if (order == LANES_SHUFFLED)
         for (int i = n - 1; i > 0; i--) {
-            const int k = (int)(next(seed) % (uint64_t)(i + 1)), v = list[i];
+            const int k = (int)((next(seed) >> 32) * (uint64_t)(i + 1) >> 32), v = list[i];
             list[i] = list[k];
             list[k] = v;
         }
 }
 
 /* Sanitizers watch memset, and what lies between two arrays of a group is none of its memory. */
-static void fill(volatile char *from, const volatile char *end)
+static void fill(char *from, const char *end)
 {
-    while (from < end) *from++ = (char)0xff;
-}
-
-/* A lane runs up to its next barrier. One that ends leaves its stack to the next, so that lanes
- * without barriers share one, which the processor's cache holds. */
-static void resume(int lane)
-{
-    run.now = run.at.lane = lane;
-    if (!run.lane[lane]) run.lane[lane] = fresh(run.stack = run.idle[--run.nidle]);
-    lanes_switch(&run.scheduler, run.lane[lane]);
-    if (run.line[lane] == -1) run.idle[run.nidle++] = run.stack;
+    volatile uint64_t *word = (volatile uint64_t *)(void *)from; /* the section is aligned */
+    for (; (const char *)(word + 1) <= end; word++) *word = UINT64_MAX;
+    for (volatile char *c = (volatile char *)word; c < end; c++) *c = (char)0xff;
 }
 
 static int group(int lanes, int order, uint64_t *seed)
 {
-    int list[MOST], left = lanes;
     fill(run.kernel->group_from, run.kernel->group_end);
-    for (int i = 0; i < lanes; i++) {
-        run.line[i] = 0;
-        run.lane[i] = NULL;
-        run.idle[i] = i;
-    }
-    run.nidle = lanes;
-    while (left > 0) {
-        int ended = 0;
-        arrange(list, lanes, order, seed);
-        for (int i = 0; i < lanes; i++) resume(list[i]);
-        for (int i = 0; i < lanes; i++) ended += run.line[i] == -1;
+    memset(run.lane, 0, (size_t)lanes * sizeof *run.lane);
+    run.stack = 0;
+    do {
+        arrange(run.list, lanes, order, seed);
+        run.turn = 0;
+        leave(&run.scheduler);
         for (int i = 1; i < lanes; i++)
             if (run.line[i] != run.line[0]) {
                 fprintf(stderr,
@@ -114,8 +122,7 @@ static int group(int lanes, int order, uint64_t *seed)
                         run.kernel->name, run.line[0], i, run.line[i]);
                 return -1;
             }
-        left = ended ? 0 : lanes;
-    }
+    } while (run.line[0] != -1);
     return 0;
 }
 

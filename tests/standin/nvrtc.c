@@ -2,9 +2,10 @@
  *
  * What it gives for a cubin is the path of a shared object. Each kernel gets a function that takes
  * an array of pointers to its arguments, as the driver does, and a list of their sizes. Objects are
- * kept in the folder STANDIN_CACHE (default /tmp/mascon-standin) under the hash of their text; with
- * STANDIN_KEEP the texts too, as HASH.cu. STANDIN_NVRTC: the version it says, none: it does not
- * work. STANDIN_SANITIZE: with address and undefined behaviour sanitizers. */
+ * kept in the folder STANDIN_CACHE (default /tmp/mascon-standin) under the hash of their text
+ * and the wrappers' number; with STANDIN_KEEP the texts too, as HASH.cu. STANDIN_NVRTC: the version
+ * it says, none: it does not work. STANDIN_SANITIZE: with address and undefined behaviour
+ * sanitizers. */
 #include "../../bindings/cuda/parts.h"
 
 #include <ctype.h>
@@ -28,7 +29,7 @@ static const int archs[] = { 75, 80, 86, 89, 90, 100, 103, 110, 120, 121 };
 
 static const char *const before =
     "#define MCD_HOST\n#include <math.h>\n#include <stdint.h>\n"
-    "struct mcd_lane *mcd_lane;\n"
+    "struct mcd_lane *mcd_lane;\nconst int mcd_wrappers = 2;\n"
     "static char group_first[8] __attribute__((section(\"mcd_group\"), used, aligned(64)));\n"
     "extern char __start_mcd_group[], __stop_mcd_group[];\n"
     "void mcd_group_memory(char **from, char **end)\n"
@@ -47,11 +48,14 @@ static void wrap(FILE *f, const char *at)
     for (char *word = strtok_r(list, ",", &p); word && count < 32; word = strtok_r(NULL, ",", &p))
         parts[count++] = word;
     fprintf(f, "void %.*s);\n", (int)(end - at), at);
+    int pointers = 0;
+    for (int i = 0; i < count; i++) pointers += strchr(parts[i], '*') != NULL;
     for (int i = 0; i < count; i++) { /* the last word is the name */
         char *q = parts[i] + strlen(parts[i]);
         while (q > parts[i] && (isalnum((unsigned char)q[-1]) || q[-1] == '_')) q--;
         *q = 0;
     }
+    fprintf(f, "const int mcd_pointers_%s = %d;\n", name, pointers);
     fprintf(f, "const int mcd_sizes_%s[] = {", name);
     for (int i = 0; i < count; i++) fprintf(f, "(int)sizeof(%s), ", parts[i]);
     fprintf(f, "0};\nvoid mcd_call_%s(void **a)\n{ %s(", name, name);
@@ -59,14 +63,37 @@ static void wrap(FILE *f, const char *at)
     fprintf(f, "); }\n");
 }
 
+/* What CUDA C++ of users finds, as far as it is C. */
+static const char *const cuda =
+    "struct mcd_lane { int lane, lanes; int64_t group[3]; void (*barrier)(int line); };\n"
+    "struct mcd_dim { unsigned x, y, z; };\n"
+    "#define __global__\n#define __device__ static\n"
+    "#define __shared__ static __attribute__((section(\"mcd_group\")))\n"
+    "#define __syncthreads() mcd_lane->barrier(__LINE__)\n"
+    "#define threadIdx ((struct mcd_dim){ mcd_lane->lane, 0, 0 })\n"
+    "#define blockDim ((struct mcd_dim){ mcd_lane->lanes, 1, 1 })\n"
+    "#define blockIdx ((struct mcd_dim){ mcd_lane->group[0], mcd_lane->group[1], "
+    "mcd_lane->group[2] })\n#line 1 \"mascon.cu\"\n";
+
 static int write_source(const char *path, const char *text)
 {
+    static const char entry[] = "extern \"C\" __global__ void ";
     FILE *f = fopen(path, "w");
     if (!f) return -1;
     fputs(before, f);
+    if (!strstr(text, "#define MCD_CUDA\n")) {
+        for (const char *at = text; (at = strstr(at, entry)); at += strlen(entry))
+            wrap(f, at + strlen(entry));
+        fputs(cuda, f);
+    }
     while (*text) {
         const char *end = strchr(text, '\n');
         const size_t n = end ? (size_t)(end + 1 - text) : strlen(text);
+        if (strncmp(text, entry, strlen(entry)) == 0) { /* C has no extern "C" */
+            fprintf(f, "void %.*s", (int)(n - strlen(entry)), text + strlen(entry));
+            text += n;
+            continue;
+        }
         if (strncmp(text, "KERNEL ", 7) == 0) wrap(f, text + 7);
         fwrite(text, 1, n, f);
         text += n;
@@ -124,6 +151,7 @@ API int nvrtcCompileProgram(nvrtcProgram p, int n, const char *const *options)
     uint64_t hash = 1469598103934665603u;
     for (int i = 0; i < n; i++) fmad &= strcmp(options[i], "--fmad=false") != 0;
     if (fmad) return INVALID; /* the bits of the CPU need it off */
+    for (const char *c = "wrappers 2"; *c; c++) hash = (hash ^ (uint8_t)*c) * 1099511628211u;
     for (const char *c = checks; *c; c++) hash = (hash ^ (uint8_t)*c) * 1099511628211u;
     for (const char *c = p->source; *c; c++) hash = (hash ^ (uint8_t)*c) * 1099511628211u;
     if (!folder || !*folder) folder = "/tmp/mascon-standin";

@@ -267,6 +267,10 @@ for name, f in pairs {
   instance_norm = function(dt) return { matrix(dt):reshape(M.SMALL and 4 or 8, M.SMALL and 4 or 8, -1) } end,
   batch_norm = function(dt) return { matrix(dt), nil, nil, { training = true } } end,
   cosine_embedding_loss = function(dt) return { matrix(dt), matrix(dt, 2), few(dt, matrix(dt).shape[1]) } end,
+  contrastive_loss = function(dt)
+    local rows = { { 1, M.SMALL and 8 or 32 } }
+    return { matrix(dt)[rows], matrix(dt, 2)[rows] }
+  end,
   triplet_margin_loss = function(dt) return { matrix(dt), matrix(dt, 2), matrix(dt, 3) } end,
 } do CALL[name] = f end
 M.call = CALL

@@ -34,6 +34,25 @@ local function numbers(text)
   return out
 end
 
+--- The pieces of "a=1,b=[2,3]": commas within brackets, braces and quotes are of the value.
+local function pieces(text)
+  local out, depth, quote, from, last = {}, 0, nil, 1, ''
+  for i = 1, #text do
+    local c = text:sub(i, i)
+    if quote then quote = c ~= quote and quote or nil
+    elseif (c == '"' or c == "'") and last:find '[=,:%[{]' then quote = c
+    elseif c:find '[%[{]' then depth = depth + 1
+    elseif c:find '[%]}]' then depth = depth - 1
+    elseif c == ',' and depth == 0 then
+      out[#out + 1] = text:sub(from, i - 1)
+      from = i + 1
+    end
+    if c ~= ' ' then last = c end
+  end
+  out[#out + 1] = text:sub(from)
+  return out
+end
+
 local READ = {
   number = finite,
   integer = function(v)
@@ -58,6 +77,7 @@ local READ = {
     for word in v:gmatch '[^,]+' do out[#out + 1] = word end
     return #out > 0 and out or nil
   end,
+  settings = pieces,
   named = function(v)
     local out = {}
     for word in v:gmatch '[^,]+' do
@@ -74,9 +94,11 @@ local READ = {
 }
 local WORDS = { number = 'a number', integer = 'a whole number',
   natural = 'a whole number from 0', count = 'a whole number from 1', range = 'two numbers such as 2-20',
-  list = 'words such as A,B', named = 'words such as A=X,B=Y, each name once', numbers = 'numbers such as 1,2.5' }
+  list = 'words such as A,B',
+  settings = 'settings such as A=X,B=[Y,Z]',
+  named = 'words such as A=X,B=Y, each name once', numbers = 'numbers such as 1,2.5' }
 local SHOW = { number = 'X', integer = 'N', natural = 'N', count = 'N', string = 'TEXT',
-  range = 'LO-HI', list = 'A,B,...', named = 'A=X,B=Y,...', numbers = 'X,Y,...' }
+  range = 'LO-HI', list = 'A,B,...', settings = 'A=X,B=Y,...', named = 'A=X,B=Y,...', numbers = 'X,Y,...' }
 
 --- The options of a command: those that name it in `of`.
 local function of_command(spec, command)
@@ -141,6 +163,8 @@ end
 ---     local o = mc.args.parse({ 'a.edf', '--top', '3' }, { name = 'demo', positional = 1, options = { { 'top',
 ---       'integer', 'rows', default = 10 } } })
 ---     o[1], o.top  --> a.edf, 3
+---     local spec = { name = 'demo', options = { { 'set', 'settings', 'keys' } } }
+---     mc.args.parse({ '--set', 'a=[1,2],b=3', '--set', 'c=4' }, spec).set  --> { "a=[1,2]", "b=3", "c=4" }
 ---@return table options by name (underscores), and positional words by number
 ---@return table<string, boolean> names of the options that stand on the line
 function M.parse(argv, spec)
@@ -190,6 +214,11 @@ function M.parse(argv, spec)
             usage_error(spec, '--%s is %q; give %s', name, value,
               counts or o.value or WORDS[o[2]] or 'a text')
           end
+        end
+        if o[2] == 'settings' then -- those of several options hold together
+          local all = out[o[1]] or {}
+          for _, piece in ipairs(v) do all[#all + 1] = piece end
+          v = all
         end
         out[o[1]] = v
       end

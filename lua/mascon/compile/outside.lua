@@ -158,6 +158,9 @@ local function watched(v, modules)
 end
 
 --- Names of the globals that a function, or one that is written inside it, reads.
+---@param f function
+---@param out table the names are added to it as keys
+---@return table out
 local function globals(f, out)
   local info = util.funcinfo(f)
   for pc = 1, info.bytecodes - 1 do
@@ -170,6 +173,8 @@ local function globals(f, out)
   end
   return out
 end
+
+M.globals = globals
 
 --- The function inside a callable object of the library (what mc.compile returns), or the function itself.
 local function inner(v)

@@ -1,4 +1,5 @@
--- dlpack.lua - tensors exchanged with other libraries of the process as DLPack's DLManagedTensor, without copying.
+-- dlpack.lua - tensors exchanged with other libraries of the process as DLPack's DLManagedTensor and
+-- DLManagedTensorVersioned, without copying.
 --
 -- Holds who has to call the deleter: a pointer that x:dlpack() made calls it when Lua collects it, one that was taken
 -- by mc.from_dlpack does not. Touches the FFI for finalizers of pointers only; the struct is C's
@@ -10,7 +11,7 @@ local check = require 'mascon.core.check'
 local error, C, methods, is = check.error, lib.C, tensor.methods, tensor.is
 local M = {}
 
-local managed = ffi.typeof 'struct DLManagedTensor *'
+local managed, versioned = ffi.typeof 'struct DLManagedTensor *', ffi.typeof 'struct DLManagedTensorVersioned *'
 local taken = setmetatable({}, { __mode = 'k' })
 
 --- The number that C takes for a stream: 0 (wait), -1, or the stream.
@@ -34,24 +35,32 @@ local function known(fname, x, level)
 end
 
 --- The tensor as a DLPack struct that shares its memory: a pointer `struct DLManagedTensor *` (dlpack.h, the ABI before
---- version 1) for mc.from_dlpack or for a C function called through the FFI. A function that takes the struct over
---- calls its deleter; tell Lua with ffi.gc(pointer, nil) then, else the collector calls it.
+--- version 1), with version = 1 a pointer `struct DLManagedTensorVersioned *`, for mc.from_dlpack or for a C function
+--- called through the FFI. A function that takes the struct over calls its deleter; tell Lua with ffi.gc(pointer, nil)
+--- then, else the collector calls it.
 --- stream: of the consumer, for a tensor of a device. Without it the host waits until x is computed; a stream of CUDA
 --- (1: legacy default, 2: of the thread, or a handle) or a queue of OpenCL of the same context goes on after that; with
 --- -1 nothing waits. Work of the consumer on x is done before its deleter is called.
 --- Result: pointer; dtypes as in DLPack (bf16 and bool included), strides in elements, device CPU (type 1), CUDA (2) or
 --- OpenCL (4; the data are a cl_mem and the offset).
---- Errors: x may only be read (a mapped file, a broadcast view); its values are not known yet (inside mc.compile,
---- mc.vmap); a stream for a tensor of the CPU; a device of tests.
---- Source: DLPack, DLManagedTensor; Python array API standard 2023.12, __dlpack__.
+--- version: 0 or 1. A tensor that may only be read (a mapped file, a broadcast view) is given in version 1, with the
+--- flag that says so.
+--- Errors: version 0 of what may only be read; its values are not known yet (inside mc.compile, mc.vmap); a stream for
+--- a tensor of the CPU; a device of tests.
+--- Source: DLPack 1.0, DLManagedTensor, DLManagedTensorVersioned; Python array API standard 2023.12, __dlpack__.
 ---     mc.from_dlpack(mc.arange(3):dlpack())  --> f64[3]@cpu { 1, 2, 3 }
 ---@param stream? any
-function methods.dlpack(x, stream)
+---@param version? integer
+function methods.dlpack(x, stream, version)
   stream = stream_of('dlpack', stream, 2)
+  if version ~= nil and version ~= 0 and version ~= 1 then
+    error(('dlpack: version is %s; give 0 (DLManagedTensor) or 1 (DLManagedTensorVersioned)')
+      :format(check.show(version)), 2)
+  end
   known('dlpack', x, 2)
-  local p = C.mc_dlpack_give(x, stream)
+  local p = version == 1 and C.mc_dlpack_give_versioned(x, stream) or version ~= 1 and C.mc_dlpack_give(x, stream)
   if p == nil then lib.raise(2) end
-  return ffi.gc(p, C.mc_dlpack_drop)
+  return ffi.gc(p, version == 1 and C.mc_dlpack_drop_versioned or C.mc_dlpack_drop)
 end
 
 --- Where the memory of a tensor is, for functions of other libraries opened by the FFI. The pointer is valid while x
@@ -75,40 +84,39 @@ end
 
 --- A tensor over the memory of a DLPack struct, which it takes over: the struct's deleter (a C function) is called when
 --- the last view of the memory goes; until then the struct lives, so it is no cdata that Lua collects.
---- p: a pointer `struct DLManagedTensor *` or `void *`, or something with a method dlpack, such as a tensor (the result
---- then shares its memory).
---- Result: tensor; device, dtype, shape and strides of the struct; read-only where its elements overlap. Memory of a
+--- p: a pointer `struct DLManagedTensor *` or `void *`, a pointer `struct DLManagedTensorVersioned *` (version 1), or
+--- something with a method dlpack, such as a tensor (the result then shares its memory).
+--- Result: tensor; device, dtype, shape and strides of the struct; read-only where its elements overlap, and where the
+--- struct says so. Memory of a
 --- device is computed already, or the producer lets the queue of that device wait (third result of x:pointer); the
 --- deleter is called when work queued here has ended.
 --- Errors: a device that this process has not opened, or of another kind than CPU, CUDA, OpenCL; a buffer of another
---- context of OpenCL; strides that reach outside of a device's memory; the struct of DLPack's version 1; elements
+--- context of OpenCL; strides that reach outside of a device's memory; a version of DLPack beyond 1; elements
 --- without a dtype here (u16, u32, u64, vectors); more than 8 axes; elements not at multiples of their size; a pointer
 --- that was taken before.
---- Source: DLPack, DLManagedTensor; Python array API standard 2023.12, from_dlpack.
+--- Source: DLPack 1.0, DLManagedTensor, DLManagedTensorVersioned; Python array API standard 2023.12, from_dlpack.
 ---     mc.from_dlpack(mc.tensor { { 1, 2 }, { 3, 4 } }.T)  --> f64[2,2]@cpu { { 1, 3 }, { 2, 4 } }
 ---@param p any
 ---@return any
 function M.from_dlpack(p)
   if is(p) or (type(p) == 'table' and type(p.dlpack) == 'function') then
-    p = p:dlpack(is(p) and -1 or nil) -- work on a tensor of ours runs in the queue that will use it
+    p = is(p) and p:dlpack(-1, 1) or p:dlpack() -- work on a tensor of ours runs in the queue that will use it
   end
   -- What it points to cannot be checked; an array of characters or a number is no struct of another library.
   local kind = type(p) == 'cdata' and tostring(ffi.typeof(p)) or ''
   local ok = kind == 'ctype<void *>' or kind:find '^ctype<struct [^*]+%*>$' ~= nil
-  local pointer = ok and ffi.cast(managed, p)
+  local new = kind:find('Versioned', 1, true) ~= nil
   if not ok then
-    error(('from_dlpack: the operand is %s; give a pointer to a DLManagedTensor (struct DLManagedTensor * or void *) '
-      .. 'or a tensor'):format(check.show(p)), 2)
-  end
-  if kind:find('Versioned', 1, true) then
-    error('from_dlpack: the pointer is that of a DLManagedTensorVersioned; ask its producer for the ABI before '
-      .. 'version 1', 2)
+    error(('from_dlpack: the operand is %s; give a pointer to a DLManagedTensor (struct DLManagedTensor * or void *), '
+      .. 'to a DLManagedTensorVersioned, or a tensor'):format(check.show(p)), 2)
   end
   if taken[p] then
     error('from_dlpack: the pointer was taken before; a struct can be taken once, call x:dlpack() again', 2)
   end
   local t = tensor.header(1024)
-  if C.mc_dlpack_take(t, pointer) ~= 0 then lib.raise(2) end
+  local rc = new and C.mc_dlpack_take_versioned(t, ffi.cast(versioned, p)) or not new
+    and C.mc_dlpack_take(t, ffi.cast(managed, p))
+  if rc ~= 0 then lib.raise(2) end
   taken[p] = true
   ffi.gc(p, nil)
   return tensor.finish(t)

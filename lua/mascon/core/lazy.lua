@@ -55,8 +55,9 @@ end
 ---@param namespace string as messages name it, such as 'mc.optim'
 ---@param files table file = list of the names it defines
 ---@param tables? table name = file that is a table itself
+---@param elsewhere? function gives the names that other libraries give to what stands here: name = how it is called
 ---@return table
-function M.table(namespace, files, tables)
+function M.table(namespace, files, tables, elsewhere)
   local FROM, LAZY = {}, tables or {} -- by these names help and completion find them
   for file, names in pairs(files) do
     for _, name in ipairs(names) do FROM[name] = file end
@@ -81,9 +82,9 @@ function M.table(namespace, files, tables)
         for _, list in ipairs { FROM, LAZY } do
           for name in next, list do names[name] = true end
         end
-        local near = check.nearest(k, names)
-        check.error(('%s.%s: there is no such name%s'):format(namespace, k,
-          near and ('; did you mean %s.%s?'):format(namespace, near) or ''), 2)
+        local here, near = elsewhere and elsewhere()[k], check.nearest(k, names)
+        check.error(('%s.%s: there is no such name%s'):format(namespace, k, here and '; it is ' .. here
+          or near and ('; did you mean %s.%s?'):format(namespace, near) or ''), 2)
       end
       rawset(t, k, v)
       return v

@@ -77,7 +77,7 @@ M.rows = {
   { about = 'shape', text = 'x.shape is a Lua table of its own: writing into it changes nothing in x.',
     names = { 'shape' } },
   { about = 'exchange of memory',
-    text = 'from_dlpack takes a pointer to a DLManagedTensor (DLPack before its version 1), or a tensor, and has no '
+    text = 'from_dlpack takes a pointer to a DLManagedTensor or DLManagedTensorVersioned, or a tensor, and has no '
       .. 'options device and copy; x:dlpack() gives such a pointer. Devices of CUDA and OpenCL exchange tensors '
       .. 'too, once they are opened.',
     names = { 'from_dlpack' } },

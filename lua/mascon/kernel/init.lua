@@ -91,6 +91,10 @@ function Kernel:__tostring() return ('kernel %s(%s)'):format(self.name, table.co
 --- output). shape: as for plain C. head: text before the kernel, such as functions, and #include lines of the
 --- library's own headers. A lane beyond the end must do nothing by itself. It cannot be recorded. Operands are on a
 --- card or on a device of OpenCL.
+--- CUDA C++: `cuda`, a whole text for NVRTC as it is, with `extern "C" __global__ void NAME(outputs, inputs, values)`,
+--- where NAME is `name`; arrays are pointers to their elements, values come in the order of `values`, one by one. It
+--- runs on cards of CUDA alone, without contraction (--fmad=false); lanes, grid and shape as for `launch`. What the
+--- compiler says names the line of the text.
 --- inputs, outputs ({ 'out' }): names, each with a dtype where wanted: 'x f32'. name: for messages. doc: what
 --- help(kernel) shows.
 --- Errors name the kernel and the line of its text; reductions and plain C need a C compiler and wait for it at their
@@ -110,7 +114,7 @@ function M.kernel(k)
     body = { nil, 'string' }, tier = { 'auto', { 'auto', 'native', 'vm', 'eager' } }, state = { nil, 'table' },
     init = { nil, 'string' }, step = { nil, 'string' }, combine = { nil, 'string' }, finish = { nil, 'string' },
     dtype = { nil, 'string' }, c = { nil, 'string' }, values = { nil, 'table' }, grain = { 65536, 'integer >= 1' },
-    launch = { nil, 'string' }, head = { nil, 'string' }, lanes = { nil, 'integer >= 1' },
+    launch = { nil, 'string' }, cuda = { nil, 'string' }, head = { nil, 'string' }, lanes = { nil, 'integer >= 1' },
     grid = { nil, 'number | table | function' },
     shape = { nil, 'function' }, range = { nil, 'function' }, vjp = { nil, 'function' }, doc = { nil, 'string' },
   }, 3)
@@ -118,20 +122,21 @@ function M.kernel(k)
   self.inputs, self.outputs = parameters('kernel ' .. o.name, o.inputs, 'inputs', 2),
     parameters('kernel ' .. o.name, o.outputs, 'outputs', 2)
   for i, p in ipairs(self.inputs) do self.operands[i] = p.name end
-  for _, v in ipairs((o.c or o.launch) and o.values or {}) do
+  for _, v in ipairs((o.c or o.launch or o.cuda) and o.values or {}) do
     self.operands[#self.operands + 1] = tostring(v):match '%S*'
   end
   local kinds = (o.body and 1 or 0) + (o.step and 1 or 0) + (o.c and 1 or 0) + (o.launch and 1 or 0)
+    + (o.cuda and 1 or 0)
   if kinds ~= 1 then
-    error(('kernel %s: give one of body (elementwise), step with init and combine (reduction), c (plain C) and launch '
-      .. '(a program of devices)'):format(o.name), 2)
+    error(('kernel %s: give one of body (elementwise), step with init and combine (reduction), c (plain C), launch '
+      .. '(a program of devices) and cuda (CUDA C++)'):format(o.name), 2)
   end
   if o.vjp and not o.c then
     local text = 'kernel %s: vjp belongs to plain C; formulas have their derivative, a reduction gets one by custom_vjp'
     error(text:format(o.name), 2)
   end
-  if not o.launch and (o.lanes or o.grid) then
-    error(('kernel %s: lanes and grid belong to launch'):format(o.name), 2)
+  if not (o.launch or o.cuda) and (o.lanes or o.grid) then
+    error(('kernel %s: lanes and grid belong to launch and to cuda'):format(o.name), 2)
   end
   if o.head and not (o.launch or o.c) then
     error(('kernel %s: head belongs to launch and to plain C'):format(o.name), 2)
@@ -139,12 +144,13 @@ function M.kernel(k)
   if o.dtype then tensor.dtype_code('kernel ' .. o.name, o.dtype, 2) end
   if o.body then self.run, self.compiled = require 'mascon.kernel.elementwise'.make(self, o.body, o)
   elseif o.step then self.run = require 'mascon.kernel.fold'.make(self, o, o)
-  elseif o.launch then
+  elseif o.launch or o.cuda then
     o.lanes = o.lanes or 256
-    self.run = require 'mascon.kernel.program'.make(self, o.launch, o)
+    self.run = require 'mascon.kernel.program'.make(self, o.launch or o.cuda, o)
   else self.run = differentiable(require 'mascon.kernel.plain'.make(self, o.c, o), o.vjp, #self.outputs) end
   self.doc = o.doc
-  self.kind = o.body and 'formula' or o.step and 'reduction' or o.launch and 'program of devices' or 'plain C'
+  self.kind = o.body and 'formula' or o.step and 'reduction' or (o.launch or o.cuda) and 'program of devices'
+    or 'plain C'
   return setmetatable(self, Kernel)
 end
 

@@ -1,7 +1,8 @@
 -- program.lua - a user's program for devices: text in the language of device kernels, launched over groups of lanes.
 --
 -- Holds the frame around the text: arrays as typed pointers, numbers by their types, the struct that carries them, and
--- what a launch is over. On CUDA a pointer is that of the array, for any code that the text calls.
+-- what a launch is over; a text of CUDA C++ has no frame. On CUDA a pointer is that of the array, for any code that
+-- the text calls.
 local check = require 'mascon.core.check'
 local ffi = require 'ffi'
 local lib = require 'mascon.core.ffi'
@@ -92,11 +93,13 @@ function M.make(k, text, opts)
     end
   end
   local values, count = values_of(fname, opts.values)
-  local source = source_of(k, text, opts.head, values)
+  local source = opts.cuda and '//verbatim\n' .. text or source_of(k, text, opts.head, values)
   local fields = {}
   for i, v in ipairs(values) do fields[i] = NUMBER[v.dtype] .. ' ' .. v.name end
   local struct = #values > 0 and ffi.typeof('struct { ' .. table.concat(fields, '; ') .. '; }') or ffi.typeof 'char[1]'
   local nin, nout = #k.inputs, #k.outputs
+  local places = opts.cuda and ffi.new('int32_t[?]', count + 1) or nil -- of values in the struct, in their order
+  for _, v in ipairs(opts.cuda and values or {}) do places[v.place - 1] = ffi.offsetof(struct, v.name) end
 
   return function(...)
     local given = { ... }
@@ -137,7 +140,7 @@ function M.make(k, text, opts)
     grid = groups_of(fname, grid, outs[1]:numel(), opts.lanes)
     local groups = ffi.new('int64_t[3]', grid)
     lib.check(C.mc_device_launch(number, source, k.name, groups, opts.lanes, nin + nout, list, raw,
-      #values > 0 and ffi.sizeof(struct) or 0), 2)
+      #values > 0 and ffi.sizeof(struct) or 0, count, places), 2)
     return unpack(outs)
   end
 end

@@ -9,7 +9,8 @@ local methods, F = tensor.methods, op.functions
 local M = {}
 
 local OPTS = {
-  mask = { nil, 'tensor' }, causal = { false, 'bool' }, start = { 0, 'integer' }, scale = { nil, 'number' },
+  mask = { nil, 'tensor' }, causal = { false, 'bool' }, start = { 0, 'integer' }, window = { nil, 'integer >= 1' },
+  scale = { nil, 'number' },
   dropout = { 0, 'number >= 0' }, key = { nil, 'any' },
 }
 
@@ -95,7 +96,8 @@ end
 ---@param v any [..., keys, e]
 ---@param opts? table mask: boolean (true: may attend) or numbers to add, broadcasts with [..., queries, keys] of
 ---   the heads of q (none)
----   causal: query i sees keys j <= i + start (false) · start (0; with causal only) · scale (1 / sqrt(d)) ·
+---   causal: query i sees keys j <= i + start (false) · window: query i sees keys j with |i + start - j| < window
+---   (none); with causal the last `window` keys · start (0; with causal or window) · scale (1 / sqrt(d)) ·
 ---   dropout of the weights (0) ·
 ---   key: a random key for it
 ---@return any [..., queries, e]
@@ -110,8 +112,8 @@ function M.scaled_dot_product_attention(q, k, v, opts)
     error(('%s: q is %s, k is %s and v is %s; give [..., queries, d], [..., keys, d] and [..., keys, e]'):format(fname,
       tensor.describe(q), tensor.describe(k), tensor.describe(v)), 2)
   end
-  if o.start ~= 0 and not o.causal then
-    error(('%s: start is %d without causal = true and would change nothing; give both'):format(fname, o.start), 2)
+  if o.start ~= 0 and not o.causal and not o.window then
+    error(('%s: start is %d without causal or window and would change nothing; give both'):format(fname, o.start), 2)
   end
   local dtype = half.result(q, k, v)
   q, k, v = half.wide(q), half.wide(k), half.wide(v)
@@ -126,17 +128,23 @@ function M.scaled_dot_product_attention(q, k, v, opts)
   local scale, mask, queries = o.scale or 1 / math.sqrt(q.shape[q.ndim]), o.mask and half.wide(o.mask), nil
   if mask and mask.ndim < 2 then mask = methods.reshape(mask, { 1, -1 }) end
   if mask and back then mask = grouped_mask(fname, mask, q, 3) end
-  if o.causal then
+  if o.causal or o.window then
     queries = create.arange(1, q.shape[q.ndim - 1]):to(q.device):reshape(-1, 1) + o.start
+  end
+  -- fits without those of keys at places that their queries do not see
+  local function seen(s, keys, at)
+    local sees = o.causal and F.le(keys, at)
+    if o.window then
+      local near = F.gt(keys, at - o.window)
+      sees = F.logical_and(near, sees or F.lt(keys, at + o.window))
+    end
+    return F.where(sees, s, -math.huge)
   end
   -- how keys fit queries that are scaled
   local function fit(a, b)
     local s = methods.matmul(a, b.mT)
     if mask then s = mask.dtype == 'bool' and F.where(mask, s, -math.huge) or s + mask end
-    if queries then
-      s = F.where(F.le(create.arange(1, b.shape[b.ndim - 1]):to(b.device), queries), s, -math.huge)
-    end
-    return s
+    return queries and seen(s, create.arange(1, b.shape[b.ndim - 1]):to(b.device), queries) or s
   end
   -- weights up to their sum, the largest fit and the sum, without keys 0 and 1
   local function weigh(s)
@@ -156,10 +164,7 @@ function M.scaled_dot_product_attention(q, k, v, opts)
     -- keys by queries: a product of its own, so that the fits of the way ahead need not be kept
     local s = methods.matmul(a.k, scaled.mT)
     if mask then s = F.where(mask.mT, s, -math.huge) end
-    if queries then
-      s = F.where(F.le(create.arange(1, a.k.shape[a.k.ndim - 1]):to(s.device):reshape(-1, 1), queries.mT), s,
-        -math.huge)
-    end
+    if queries then s = seen(s, create.arange(1, a.k.shape[a.k.ndim - 1]):to(s.device):reshape(-1, 1), queries.mT) end
     local p = F.exp(s - methods.expand_dims(a.level, -2))
     local along = F.sum(F.multiply_no_nan(a.y, a.g), { -1 }) - a.g_level
     local ds = F.multiply_no_nan(p, methods.matmul(a.v, a.g.mT) - methods.expand_dims(along, -2))
@@ -169,8 +174,9 @@ function M.scaled_dot_product_attention(q, k, v, opts)
   if o.dropout > 0 or (mask and mask.dtype ~= 'bool') or not together(q, k, v) then
     y = plain(operands).y
   else
-    local how = { start = o.start, causal = o.causal, scale = scale }
-    y = ruled(operands, plain, plain_back, q.device == 'cpu' and not mask and how)
+    local how = { start = o.start, window = o.window or 0, causal = o.causal, scale = scale }
+    local kernel = q.device == 'cpu' and not mask and (o.causal or not o.window)
+    y = ruled(operands, plain, plain_back, kernel and how)
   end
   y = half.narrow(y, dtype)
   if not back then return y end

@@ -23,13 +23,14 @@ local M = lazy.table('mc.nn', {
   [layer 'recurrent'] = { 'RNN', 'LSTM', 'GRU', 'RNNCell', 'LSTMCell', 'GRUCell' },
   [layer 'position'] = { 'sinusoidal_positions', 'SinusoidalPositions', 'LearnedPositions', 'rope', 'alibi',
     'relative_buckets', 'RelativePositions' },
-  [layer 'attention'] = { 'MultiheadAttention' },
+  [layer 'attention'] = { 'MultiheadAttention', 'DifferentialAttention' },
   [layer 'transformer'] = { 'FeedForward', 'TransformerEncoderLayer', 'TransformerDecoderLayer', 'TransformerEncoder',
     'TransformerDecoder' },
   [layer 'unet'] = { 'ResidualBlock', 'UNet' },
-  [layer 'fuse'] = { 'fuse_linear_activation', 'fuse_conv_bn_act', 'fuse_layernorm_linear', 'register_pattern' },
+  [layer 'fuse'] = { 'MLP', 'fuse_linear_activation', 'fuse_conv_bn_act', 'fuse_layernorm_linear', 'register_pattern' },
+  ['mascon.nn.linear_loss'] = { 'linear_cross_entropy' },
   ['mascon.nn.sampling'] = { 'sample_logits' },
-  ['mascon.nn.train.step'] = { 'Step', 'Checkpoint' },
+  ['mascon.nn.train.step'] = { 'Step', 'Checkpoint', 'CheckpointSequential' },
   ['mascon.nn.train.trainer'] = { 'Trainer' },
   ['mascon.nn.train.classify'] = { 'classification' },
   ['mascon.nn.train.autocast'] = { 'autocast' },
@@ -39,7 +40,7 @@ local M = lazy.table('mc.nn', {
   data = 'mascon.nn.data', module = 'mascon.nn.module', step = 'mascon.nn.train.step',
   trainer = 'mascon.nn.train.trainer', events = 'mascon.nn.train.events',
   scaler = 'mascon.nn.train.scaler', checkpoint = 'mascon.nn.train.checkpoint', init = 'mascon.nn.initial',
-})
+}, function() return require 'mascon.nn.elsewhere' end)
 
 for name, row in pairs(op.rows) do
   if row.namespace == 'nn' then

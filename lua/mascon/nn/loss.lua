@@ -316,6 +316,31 @@ function M.cosine_embedding_loss(a, b, target, opts)
   return half.narrow(reduced(F.where(F.gt(target, 0), 1 - cos, F.maximum(cos - o.margin, 0)), o.reduction), dtype)
 end
 
+local LOG_SCALE, HIGHEST = math.log(1 / 0.07), math.log(100)
+
+--- Row i of a belongs to row i of b: the mean cross entropy of finding it among all rows of b, and the other way round.
+---
+--- Logits are the cosines of all pairs times exp(log_scale), a scale of at most 100.
+---@param a any f32|f64 [n, d]
+---@param b any of the shape of a
+---@param opts? table log_scale: a number, or a 0-d tensor to be learned (ln(1 / 0.07))
+---@return any a number
+--- Errors: shapes that differ, or are not [n, d].
+--- Source: Learning transferable visual models from natural language supervision, 2021, figure 3.
+---     mc.nn.contrastive_loss(mc.eye(2), mc.eye(2), { log_scale = 50 })  --> f64[]@cpu 0
+function M.contrastive_loss(a, b, opts)
+  local fname = 'nn.contrastive_loss'
+  local dtype
+  a, b, dtype = pair(fname, a, b, 3)
+  if a.ndim ~= 2 then error(('%s: input is %s; give rows, [n, d]'):format(fname, tensor.describe(a)), 2) end
+  local scale = check.opts(fname, opts, { log_scale = { LOG_SCALE, 'number | tensor' } }, 3).log_scale
+  scale = tensor.is(scale) and F.exp(F.minimum(scale, HIGHEST)) or math.exp(math.min(scale, HIGHEST))
+  local function unit(t) return t / F.maximum(F.sqrt(F.sum(F.square(t), { -1, keepdim = true })), 1e-12) end
+  local fit = methods.matmul(unit(a), unit(b).mT) * scale
+  local own = methods.to(create.arange(0, a.shape[1] - 1, 1, { dtype = 'i64' }), { device = a.device })
+  return half.narrow((M.cross_entropy(fit, own) + M.cross_entropy(fit.mT, own)) / 2, dtype)
+end
+
 --- max(0, |a - positive + eps|_p - |a - negative + eps|_p + margin) of vectors along the last axis.
 ---@param anchor any f32|f64 [..., n]
 ---@param positive any of its shape

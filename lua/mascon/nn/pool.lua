@@ -12,10 +12,13 @@ local error = check.error
 local methods, F = tensor.methods, op.functions
 local M = {}
 
-local BOTH = { stride = { nil, 'integer >= 1 | table' }, padding = { 0, 'integer >= 0 | table' } }
-local MEAN = { stride = BOTH.stride, padding = BOTH.padding, count_include_pad = { true, 'bool' } }
+local BOTH = { stride = { nil, 'integer >= 1 | table' }, padding = { 0, 'integer >= 0 | table' },
+  ceil_mode = { false, 'bool' } }
+local MEAN = { stride = BOTH.stride, padding = BOTH.padding, ceil_mode = BOTH.ceil_mode,
+  count_include_pad = { true, 'bool' } }
 
---- Window, stride and padding of n axes, and x with a batch axis.
+--- Window, stride, padding before and behind n axes, and whether x has no batch axis. With ceil_mode the padding behind
+--- grows for a last window that begins within x or the padding before it.
 local function geometry(fname, n, x, size, o, level)
   local function each(what, v, least)
     local out = {}
@@ -32,7 +35,7 @@ local function geometry(fname, n, x, size, o, level)
       (', size'):rep(n)), level)
   end
   local w = each('size', size, 1)
-  local s, p = each('stride', o.stride or size, 1), each('padding', o.padding, 0)
+  local s, p, behind = each('stride', o.stride or size, 1), each('padding', o.padding, 0), {}
   for k = 1, n do
     local have = x.shape[x.ndim - n + k]
     if p[k] * 2 > w[k] or have + 2 * p[k] < w[k] then
@@ -40,8 +43,14 @@ local function geometry(fname, n, x, size, o, level)
       error(words:format(fname, w[k], p[k],
         x.ndim - n + k, tensor.describe(x)), level)
     end
+    behind[k] = p[k]
+    if o.ceil_mode then
+      local last = math.ceil((have + 2 * p[k] - w[k]) / s[k]) * s[k]
+      if last >= have + p[k] then last = last - s[k] end
+      behind[k] = math.max(p[k], last + w[k] - have - p[k])
+    end
   end
-  return w, s, p, x.ndim == n + 1
+  return w, s, p, behind, x.ndim == n + 1
 end
 
 local function mean(n)
@@ -49,22 +58,29 @@ local function mean(n)
   return function(x, size, opts)
     x = op.operand(fname, x, 2)
     local o = check.opts(fname, opts, MEAN, 3)
-    local w, s, p, single = geometry(fname, n, x, size, o, 3)
+    local w, s, p, behind, single = geometry(fname, n, x, size, o, 3)
     local back = half.result(x)
     x = half.wide(x)
     if single then x = methods.expand_dims(x, 1) end
-    local dilation, shape, count, places = {}, { x.shape[2], 1 }, 1, { 1, 1 }
+    local dilation, shape, count, places, more = {}, { x.shape[2], 1 }, 1, { 1, 1 }, false
     for k = 1, n do
       dilation[k], shape[k + 2], count, places[k + 2] = 1, w[k], count * w[k], x.shape[k + 2]
+      more = more or behind[k] > p[k]
     end
     local dtype = tensor.kind[x.dtype] == 'f' and x.dtype or 'f64'
-    local g = { stride = s, dilation = dilation, before = p, after = p, groups = x.shape[2],
+    local g = { stride = s, dilation = dilation, before = p, after = behind, groups = x.shape[2],
       mode = convolution.MODES.zeros }
     local y = convolution.form('conv', fname, x, create.ones(shape, { dtype = dtype }):to(x.device), g, nil, 3)
-    if o.count_include_pad then
+    if o.count_include_pad and not more then
       y = y / count
     else
       g.groups, shape[1] = 1, 1
+      if o.count_include_pad then -- what ceil_mode adds behind does not count
+        g.before, g.after = {}, {}
+        for k = 1, n do
+          places[k + 2], g.before[k], g.after[k] = places[k + 2] + 2 * p[k], 0, behind[k] - p[k]
+        end
+      end
       y = y / convolution.form('conv', fname, create.ones(places, { dtype = dtype }):to(x.device),
         create.ones(shape, { dtype = dtype }):to(x.device), g, nil, 3)
     end
@@ -100,13 +116,13 @@ local function maximum(n)
   return function(x, size, opts)
     x = op.operand(fname, x, 2)
     local o = check.opts(fname, opts, BOTH, 3)
-    local w, s, p = geometry(fname, n, x, size, o, 3)
+    local w, s, p, behind = geometry(fname, n, x, size, o, 3)
     local lead, widths, axes, key, shape = x.ndim - n, {}, {}, {}, {}
     for i = 1, lead do widths[i], key[i], shape[i] = { 0, 0 }, { 1, -1 }, x.shape[i] end
     local padded = false
     for k = 1, n do
-      widths[lead + k], axes[k], padded = { p[k], p[k] }, lead + k, padded or p[k] > 0
-      shape[lead + k] = math.floor((x.shape[lead + k] + 2 * p[k] - w[k]) / s[k]) + 1
+      widths[lead + k], axes[k], padded = { p[k], behind[k] }, lead + k, padded or behind[k] > 0
+      shape[lead + k] = math.floor((x.shape[lead + k] + p[k] + behind[k] - w[k]) / s[k]) + 1
       key[lead + k] = { 1, -1, s[k] }
     end
     if tensor.kind[x.dtype] ~= 'f' then x = methods.to(x, 'f64') end
@@ -126,8 +142,9 @@ end
 ---@param x any f16|bf16|f32|f64 [batch, channels, n] or [channels, n]; integers become f64
 ---@param size integer|table of a window
 ---@param opts? table stride (size) · padding (0), at most half a window · count_include_pad (true): padding counts in
---- the mean
----@return any [batch, channels, floor((n + 2 padding - size) / stride) + 1]
+--- the mean · ceil_mode (false): a last window may reach beyond the padding, and what is beyond does not count
+---@return any [batch, channels, floor((n + 2 padding - size) / stride) + 1]; with ceil_mode ceil in place of floor, but
+--- no window that begins behind x
 --- Errors: windows that do not fit. Source: PyTorch nn.functional.avg_pool1d.
 ---     mc.nn.avg_pool1d(mc.tensor{ { 1, 3, 5, 7 } }, 2)  --> f64[1,2]@cpu { { 2, 6 } }
 M.avg_pool1d = mean(1)
@@ -142,8 +159,8 @@ M.avg_pool2d = mean(2)
 --- Maxima over windows of one axis; of equal elements the first gets the gradient.
 ---@param x any f16|bf16|f32|f64 [batch, channels, n] or [channels, n]; integers become f64
 ---@param size integer|table of a window
----@param opts? table stride (size) · padding (0), at most half a window, never the maximum
----@return any [batch, channels, floor((n + 2 padding - size) / stride) + 1]
+---@param opts? table stride (size) · padding (0), at most half a window, never the maximum · ceil_mode (false)
+---@return any as avg_pool1d
 --- Errors: windows that do not fit. Source: PyTorch nn.functional.max_pool1d.
 ---     mc.nn.max_pool1d(mc.tensor{ { 1, 3, 5, 4 } }, 2)  --> f64[1,2]@cpu { { 3, 5 } }
 M.max_pool1d = maximum(1)

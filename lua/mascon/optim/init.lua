@@ -4,10 +4,10 @@
 -- are SciPy's for minimisers and roots, PyTorch's for training.
 return require('mascon.core.lazy').table('mc.optim', {
   ['mascon.optim.train.update'] = { 'sgd', 'adam', 'adamw', 'rmsprop', 'adagrad', 'lion', 'radam', 'lamb',
-    'lookahead' },
+    'lookahead', 'sophia', 'hutchinson' },
   ['mascon.optim.train.schedule'] = { 'constant', 'step_decay', 'exponential_decay', 'cosine', 'warmup', 'one_cycle',
-    'polynomial', 'plateau' },
-  ['mascon.optim.train.clip'] = { 'global_norm', 'clip_norm', 'clip_value' },
+    'polynomial', 'sequential', 'plateau' },
+  ['mascon.optim.train.clip'] = { 'global_norm', 'clip_norm', 'clip_value', 'adaptive_clip' },
   ['mascon.optim.minimize'] = { 'minimize' },
   ['mascon.optim.minimize.nelder_mead'] = { 'nelder_mead' },
   ['mascon.optim.minimize.root_scalar'] = { 'brentq', 'bisect', 'newton' },

@@ -163,6 +163,37 @@ local function spared(dir, record, names, old)
   end
 end
 
+--- body(handle, folder) with a private folder inside dir, which goes afterwards: pcall's results.
+local function private(dir, body)
+  -- a signal that comes between two steps leaves the folder to the end of the process, which removes it
+  local stop, handle = check.held(C.mc_file_set_new, dir)
+  if handle == nil then return false, lib.message() end
+  ffi.gc(handle, C.mc_file_set_free)
+  local done, trouble = pcall(function()
+    if stop then error(stop, 0) end
+    body(handle, ffi.string(C.mc_file_set_folder(handle)))
+  end)
+  C.mc_file_set_free(ffi.gc(handle, nil))
+  return done, trouble
+end
+
+--- Files without a manifest that appear in a folder together or not at all: those that body writes into the private
+--- folder that it gets. A kill between two of them is completed by whoever opens one next.
+---@param dir string there already
+---@param last string name of the file that stands for all: it goes first and appears last
+---@param body fun(folder: string)
+--- Errors: what body raises; a folder that cannot be written.
+function M.together(dir, last, body)
+  check.arg('results.together', 'dir', dir, 'string', 3)
+  check.arg('results.together', 'last', last, 'string', 3)
+  check.arg('results.together', 'body', body, 'function', 3)
+  local done, trouble = private(dir, function(handle, folder)
+    body(folder)
+    if C.mc_file_set_publish(handle, last, '', '') ~= 0 then lib.raise(2) end
+  end)
+  if not done then error(trouble, 0) end
+end
+
 --- Writes a set of files into a folder, which is made when it is not there. Files of the set before that the manifest
 --- there names are replaced or removed; other files stay.
 ---@param dir string
@@ -176,16 +207,9 @@ function M.write(dir, record, body)
   local ok, why = file.make_folder(dir)
   if not ok then error('results.write: ' .. why, 2) end
   local claim, run = M.claim('results.write:', dir), begun[dir] or {}
-  -- a signal that comes between two steps leaves the folder to the end of the process, which removes it
-  local stop, handle = check.held(C.mc_file_set_new, dir)
-  if handle == nil then
-    claim:free()
-    lib.raise(2)
-  end
-  ffi.gc(handle, C.mc_file_set_free)
-  local set = setmetatable({ folder = ffi.string(C.mc_file_set_folder(handle)), names = {}, compare = {} }, Set)
-  local done, trouble = pcall(function()
-    if stop then error(stop, 0) end
+  local set
+  local done, trouble = private(dir, function(handle, folder)
+    set = setmetatable({ folder = folder, names = {}, compare = {} }, Set)
     body(set)
     if record then
       for _, name in ipairs(set.names) do
@@ -198,7 +222,6 @@ function M.write(dir, record, body)
     spared(dir, record, set.names, old)
     if C.mc_file_set_publish(handle, manifest.NAME, old, run.absent or '') ~= 0 then lib.raise(2) end
   end)
-  C.mc_file_set_free(ffi.gc(handle, nil))
   claim:free()
   if run.claim then run.claim:free() end
   if not done then error(trouble, 0) end

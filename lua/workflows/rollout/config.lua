@@ -7,9 +7,12 @@ local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local yaml = require 'mascon.io.yaml'
 local space = require 'workflows.rollout.space'
+local parameters = require 'workflows.rollout.parameters'
 local place = require 'workflows.rollout.place'
 local leaves = require 'workflows.rollout.leaf'
 local fields = require 'workflows.rollout.fields'
+local networks = require 'workflows.rollout.networks'
+local operator = require 'workflows.rollout.operator'
 local error = check.error
 local null = mc.json.null
 local M = {}
@@ -19,14 +22,17 @@ M.UNUSED = U
 local unused, int, num, size = leaves.unused, leaves.int, leaves.num, leaves.size
 local flag, text, one = leaves.flag, leaves.text, leaves.one
 
+local OWN = ', or one that a script registers (--own FILE)'
+
 M.SCHEMA = {
   version = text '1.0',
   metadata = { name = text(true), description = text '', author = text '', created = text '', purpose = text '' },
   parameter_space = { 'map', true },
   sampling = {
     strategy = one('sobol_stratified', 'sobol_stratified', 'sobol', 'lhs', 'random'),
-      total_samples = int(true, 1, 2 ^ 31 - 1), batch_size = int(1000, 1),
-    sobol = { scramble = flag(true), scramble_method = one('owen', 'owen', 'lms_shift'), seed = int(42, 0, 2 ^ 53) },
+      total_samples = int(true, 1, 2 ^ 31 - 1), batch_size = int(1000, 1, 2 ^ 31 - 1),
+    sobol = { scramble = flag(true), scramble_method = one('owen', 'owen', 'lms_shift'),
+      seed = int(42, 0, 2 ^ 53 - 1) },
     stratification = unused 'method num_strata_per_dim min_samples_per_stratum',
     refinement = unused 'enabled pilot_fraction variance_threshold max_iterations',
     validation = { check_discrepancy = flag(true), max_discrepancy = num(0.01, { above = 0 }),
@@ -34,14 +40,15 @@ M.SCHEMA = {
       max_pairwise_correlation = num(0.05, { above = 0, below = 1 }) },
   },
   simulation = {
-    device = { 'device', 'cpu' }, operator_type = one('cnn', 'cnn', 'u_afno'), precision = one('float32',
-      'float32', 'float64', 'float16', 'bfloat16', 'auto', 'tf32'),
-    storage = one('float32', 'float32', 'float16', 'bfloat16'),
+    device = { 'device', 'cpu' }, operator_type = leaves.among(networks.DEFAULT, networks.names, OWN),
+    precision = one('float32', 'float32', 'float64', 'float16', 'bfloat16', 'auto', 'tf32'),
+    storage = leaves.among('float32', operator.STORAGE),
     num_realizations = int(10, 1, 100), num_timesteps = int(1, 1, 10000), extract_operator_features = flag(false),
-    gelu = one('exact', 'exact', 'tanh'), num_groups = int(32, 1), padding_mode = one('zeros', 'zeros', 'circular'),
+    gelu = one('exact', 'exact', 'tanh'), num_groups = int(32, 1, 2 ^ 20),
+      padding_mode = leaves.among('zeros', parameters.leaf('operator', 'padding_mode').choices),
       channels = int(3, 1, 64),
     normalize = one('none', 'none', 'minmax', 'zscore'), clamp = { 'list', nil }, divergence = num(1e6, { above = 0 }),
-      policy = one(nil, 'autoregressive', 'residual', 'convex'),
+      policy = leaves.among(nil, parameters.leaf('evolution', 'update_policy').choices),
     alpha = num(0.5, { low = 0, below = 1 }), dt = num(0.01, { above = 0 }), timeout = num(nil, { above = 0 }),
     limits = { gflop = num(nil, { above = 0 }), memory = size() },
     filters = { failed = num(nil, { above = 0, high = 1 }), flat = num(nil, { low = 0 }),
@@ -50,7 +57,7 @@ M.SCHEMA = {
     performance = unused [[compile benchmark_cudnn deterministic partition_by_architecture warmup_templates
       channel_bucket_size compile_mode batched_execution max_batch_size]],
     input_generation = {
-      method = { 'choice', 'random', choices = fields.CHOICES }, distribution = one('gaussian', 'gaussian', 'uniform'),
+      method = leaves.among('random', fields.choices, OWN), distribution = one('gaussian', 'gaussian', 'uniform'),
         length_scale = num(0.1, { above = 0, high = 1 }),
       variance = num(1, { above = 0 }), ic_type_weights = { 'map', nil }, num_samples_per_operator = U,
         spatial_size = U,
@@ -172,6 +179,9 @@ local function beyond_types(c, state)
     refuse('dataset.storage.backend', 'zarr, which is not written; use hdf5') end
   if c.dataset.storage.compression == 'lzf' then
     refuse('dataset.storage.compression', 'lzf, which is not written; use gzip or none') end
+  if c.features.clip then
+    refuse('features.clip', 'true, which is not done: bounds from the rows of a batch would make a row depend on the '
+      .. 'others; leave it out') end
   if c.features.summary.summary_mode ~= 'manual' then
     refuse('features.summary.summary_mode', '%s, which needs latents of trained operators; use manual',
       c.features.summary.summary_mode) end
@@ -186,18 +196,27 @@ local function beyond_types(c, state)
   if sim.precision == 'float16' or sim.precision == 'bfloat16' then
     c.notes[#c.notes + 1] = ('simulation.precision %s: computed in f32 here'):format(sim.precision)
   end
-  if sim.storage ~= 'float32' and (sim.precision == 'float64' or sim.operator_type ~= 'cnn') then
+  if sim.storage ~= 'float32' and (sim.precision == 'float64' or not networks.of(sim.operator_type).storage) then
     refuse('simulation.storage', '%s, which is for operators of type cnn in f32', sim.storage)
   end
   c.device, c.notes[#c.notes + 1] = place.of(sim.device)
-  if c.device ~= 'cpu' and (sim.operator_type ~= 'cnn' or sim.precision == 'float64') then
+  if c.device ~= 'cpu' and (not networks.of(sim.operator_type).cards or sim.precision == 'float64') then
     refuse('simulation.device', '%s, which runs operators of type cnn in f32; use cpu', sim.device)
+  end
+  for _, k in ipairs(names_of(sim.input_generation)) do
+    local kind, block = fields.kind_of(k), sim.input_generation[k]
+    if kind and type(block) == 'table' then
+      local here = 'simulation.input_generation.' .. k .. '.'
+      fields.refuse_order(kind, block, function(name, other)
+        return state:at(here .. (state.line[here .. name] and name or other)) .. here .. name
+      end)
+    end
   end
   local weights = sim.input_generation.ic_type_weights or {}
   for _, k in ipairs(names_of(weights)) do
     local path, w = 'simulation.input_generation.ic_type_weights.' .. k, weights[k]
     if not fields.schema(fields.kind_of(k)) then
-      local near = check.nearest(k, fields.CHOICES)
+      local near = check.nearest(k, fields.names())
       error(('%s%s is no type of initial field%s'):format(state:at(path), path, near
         and (' (did you mean %s?)'):format(near) or ''), 0)
     end
@@ -206,14 +225,23 @@ local function beyond_types(c, state)
   end
 end
 
---- Names that a section of the space may hold; nil for a section that there is not. Those of u_afno may stand in
---- `architecture`, too.
+--- Names that a section of the space may hold; nil for a section that there is not. Those of the section of a type of
+--- operators may stand in `architecture`, too.
 local function known_in(section, operator_type)
-  if section ~= 'architecture' or operator_type ~= 'u_afno' then return space.NAMES[section] end
+  local more = networks.of(operator_type).section
+  if section ~= 'architecture' or not more then return parameters.NAMES[section] end
   local out = {}
-  for _, list in ipairs { space.NAMES.architecture, space.NAMES.u_afno } do
+  for _, list in ipairs { parameters.NAMES.architecture, parameters.NAMES[more] } do
     for _, n in ipairs(list) do out[#out + 1] = n end
   end
+  return out
+end
+
+--- The names of a section in the order of the file, then those that were set beside it.
+local function complete(listed, section)
+  local out, there = {}, {}
+  for i, n in ipairs(listed or {}) do out[i], there[n] = n, true end
+  for _, n in ipairs(names_of(section)) do if not there[n] then out[#out + 1] = n end end
   return out
 end
 
@@ -224,14 +252,14 @@ local function order_of(state, tree, listed, operator_type)
     local v, path = tree[k], 'parameter_space.' .. k
     local list = known_in(k, operator_type)
     if not list then
-      local near = check.nearest(k, space.SECTIONS)
+      local near = check.nearest(k, parameters.SECTIONS)
       error(('%sthere is no key %s%s'):format(state:at(path), path, near and (' (did you mean %s?)'):format(near)
         or ''), 0)
     end
     if v ~= null then
       if type(v) ~= 'table' or v[1] ~= nil then
         error(('%s%s must hold keys'):format(state:at(path), path), 0) end
-      order[k] = listed and listed[v] or names_of(v)
+      order[k] = complete(listed and listed[v], v)
       for _, n in ipairs(order[k]) do
         local there = k == 'own'
         for _, name in ipairs(list) do there = there or name == n end
@@ -273,13 +301,13 @@ function M.of(tree, opts)
   table.sort(c.unused)
   place_entries(state, c.parameter_space, 'parameter_space')
   place_entries(state, c.simulation.input_generation.ic_type_weights, 'simulation.input_generation.ic_type_weights')
-  local ok, why = pcall(space.new, c.parameter_space, order_of(state, c.parameter_space, opts.order,
-    c.simulation.operator_type))
-  if not ok then
-    why = tostring(why)
-    error(why:find(state.name, 1, true) == 1 and why
-      or state:at(why:match 'parameter_space%.[%w_]+%.[%w_]+' or '') .. why, 0)
-  end
+  local order = order_of(state, c.parameter_space, opts.order, c.simulation.operator_type)
+  local ok, why = pcall(function()
+    local s = space.new(c.parameter_space, order)
+    parameters.refuse_space(s, c.simulation.operator_type)
+    return s
+  end)
+  if not ok then error(state:at(tostring(why):match 'parameter_space%.[%w_]+%.[%w_]+' or '') .. tostring(why), 0) end
   c.space = why
   beyond_types(c, state)
   return c

@@ -13,6 +13,7 @@ local causality = require 'workflows.rollout.features.causality'
 local drift = require 'workflows.rollout.features.drift'
 local sensitivity = require 'workflows.rollout.features.sensitivity'
 local metrics = require 'workflows.rollout.features.metrics'
+local user = require 'workflows.rollout.own'
 local error = check.error
 local M = {}
 
@@ -35,6 +36,17 @@ function M.register(name, names, f, opts)
   for _, e in ipairs(own) do if e.name == name then
     error(('rollout.features.register: there are features %s already'):format(name), 2) end end
   own[#own + 1] = { name = name, names = names, f = f, batch = o.batch and mc.compile(mc.vmap(f)) or nil }
+end
+
+--- What identifies the own features that there are, with the names of their columns.
+---@return table[]
+function M.records()
+  local out = {}
+  for i, e in ipairs(own) do
+    out[i] = user.record('feature', e.name, e.f, e.names, e.batch ~= nil)
+    out[i].columns = e.names
+  end
+  return out
 end
 
 --- Takes registered columns away again.
@@ -109,7 +121,7 @@ local WORK = 36 -- bytes for each while they are
 function M.bytes(B, C, G, T)
   local one = B * C * G * G
   local numbers = math.min(math.max(BUFFER, one), T * one)
-  return 4 * (numbers + one) + 4 * T * B * (24 * C + 63), WORK * numbers
+  return 4 * (numbers + one) + 4 * T * B * (#spatial.NAMES * C + #M.temporal_names()), WORK * numbers
 end
 
 local Collector = {}
@@ -150,8 +162,8 @@ function Collector:flush()
     local one = x:reshape(n * B * C, G, G)
     local figures, norms, moments = spatial.state(one)
     if self.temporal then
-      local per = mc.concat({ figures, spectral.columns(one) }, 2):reshape(n, B, C, 51):mean(3)
-      local all = { per, cross.columns(x:reshape(n * B, C, G, G)):reshape(n, B, 12) }
+      local per = mc.concat({ figures, spectral.columns(one) }, 2):reshape(n, B, C, -1):mean(3)
+      local all = { per, cross.columns(x:reshape(n * B, C, G, G)):reshape(n, B, -1) }
       for _, name in ipairs(M.FAMILIES) do
         if self.families[name] then
           all[#all + 1] = name == 'metrics' and metrics.columns(x, self.last)
@@ -162,7 +174,7 @@ function Collector:flush()
     end
     if self.summary then
       self.moments[#self.moments + 1] = tensor.hold(moments:reshape(n, B * C, 3):copy())
-      self.drift[#self.drift + 1] = tensor.hold(norms:reshape(n, B * C, 15):copy())
+      self.drift[#self.drift + 1] = tensor.hold(norms:reshape(n, B * C, -1):copy())
       local before = self.last and mc.concat({ self.last:expand_dims(1), x }, 1) or x
       local k = before.shape[1] - 1
       if k > 0 then
@@ -184,13 +196,16 @@ local function join(list) return #list > 0 and mc.concat(list, 1) or nil end
 --- Columns [B, k] of a feature of the user; kept: states [B, C, G, G] of all steps.
 local function columns_of(e, kept, B)
   local states, rows = mc.stack(kept, 2), {} -- [B, T, C, G, G]
+  local what = 'feature ' .. e.name
   local function fitting(v, n)
     if not mc.is_tensor(v) or v:numel() ~= n * #e.names then
-      error(('rollout.features: %s gave %s for %d columns'):format(e.name, check.show(v), #e.names), 0) end
+      user.refuse(what, e.f, v, 'a tensor of %d number%s for states [T, channels, grid, grid]: %s', #e.names,
+        #e.names == 1 and '' or 's', table.concat(e.names, ', '))
+    end
     return v:reshape(n, #e.names)
   end
-  if e.batch then return fitting(e.batch(states), B) end
-  for b = 1, B do rows[b] = fitting(e.f(states[b]:copy()), 1) end
+  if e.batch then return fitting(user.call(what, e.batch, e.f, states), B) end
+  for b = 1, B do rows[b] = fitting(user.call(what, e.f, nil, states[b]:copy()), 1) end
   return mc.concat(rows, 1)
 end
 

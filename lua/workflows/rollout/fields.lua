@@ -6,26 +6,22 @@ local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local streams = require 'workflows.rollout.streams'
 local leaf = require 'workflows.rollout.leaf'
+local own = require 'workflows.rollout.own'
 local error = check.error
 local M = {}
 
 local FILES = { 'fields.noise', 'fields.shapes', 'fields.physics', 'fields.biology', 'fields.frontier' }
--- what simulation.input_generation.method may be; sampled and mixed choose among kinds
-M.CHOICES = { 'random', 'gaussian_random_field', 'multiscale_grf', 'structured', 'localized', 'composite',
-  'heavy_tailed', 'mixed', 'sampled', 'quantum_wave_packet', 'turing_pattern', 'thermal_gradient',
-  'morphogen_gradient', 'reaction_front', 'light_cone', 'critical_fluctuation', 'phase_boundary', 'bz_reaction',
-  'shannon_entropy', 'interference_pattern', 'cell_population', 'chromatin_domain', 'shock_front', 'gene_expression',
-  'coherent_state', 'relativistic_wave_packet', 'mutual_information', 'regulatory_network', 'dla_cluster',
-  'error_correcting_code' }
-
-local kinds, schemas -- by name: the function, its options as leaves
+local MIXTURES = { 'mixed', 'sampled' } -- methods that choose among kinds
+local mine = {} -- names of those that a script registered
+local kinds, schemas, orders -- by name: the function, its options as leaves, pairs { low, high } of them
 
 local function load()
   if kinds then return end
-  kinds, schemas = {}, {}
+  kinds, schemas, orders = {}, {}, {}
   for _, name in ipairs(FILES) do
-    for kind, entry in pairs(require('workflows.rollout.' .. name)) do kinds[kind], schemas[kind] = entry[1],
-      entry[2] end
+    for kind, entry in pairs(require('workflows.rollout.' .. name)) do
+      kinds[kind], schemas[kind], orders[kind] = entry[1], entry[2], entry[3]
+    end
   end
 end
 
@@ -35,6 +31,14 @@ function M.names()
   local out = {}
   for k in pairs(kinds) do out[#out + 1] = k end
   table.sort(out)
+  return out
+end
+
+--- What simulation.input_generation.method may be: the kinds, then mixed and sampled, which choose among them.
+---@return string[]
+function M.choices()
+  local out = M.names()
+  for _, name in ipairs(MIXTURES) do out[#out + 1] = name end
   return out
 end
 
@@ -50,7 +54,7 @@ function M.register(name, f, defaults)
   local schema = {}
   for k, v in pairs(defaults or {}) do schema[k] = leaf.of(v) end
   kinds[name], schemas[name] = f, schema
-  M.CHOICES[#M.CHOICES + 1] = name
+  mine[name] = true
 end
 
 --- The options of a kind as leaves; nil where it has no block: sampled and mixed choose among kinds.
@@ -67,7 +71,27 @@ end
 ---@return string?
 function M.kind_of(name)
   local base = tostring(name):gsub('_v%d+$', ''):gsub('_low$', ''):gsub('_mid$', ''):gsub('_high$', '')
-  for _, known in ipairs(M.CHOICES) do if base == known then return base end end
+  load()
+  return kinds[base] and base or nil
+end
+
+--- Refuses options of a kind of which the lower end of a range is above the upper one. at(name, other): what
+--- stands before an option in the message; one of both is given.
+---@param kind string
+---@param o table options, completed
+---@param at fun(name: string, other: string): string
+function M.refuse_order(kind, o, at)
+  check.arg('rollout.fields.refuse_order', 'kind', kind, 'string', 3)
+  check.arg('rollout.fields.refuse_order', 'o', o, 'table', 3)
+  check.arg('rollout.fields.refuse_order', 'at', at, 'function', 3)
+  load()
+  for _, pair in ipairs(orders[kind] or {}) do
+    local low, high = pair[1], pair[2]
+    if o[low] > o[high] then
+      error(('%s is %.16g, above %s %.16g; give both, the lower one first'):format(at(low, high), o[low], high,
+        o[high]), 0)
+    end
+  end
 end
 
 --- Options completed and checked.
@@ -83,6 +107,7 @@ local function completed(kind, block)
     o[k] = v
   end
   for k, l in pairs(schema) do if o[k] == nil then o[k] = l[2] end end
+  M.refuse_order(kind, o, function(name) return ('simulation.input_generation.%s.%s'):format(kind, name) end)
   return o
 end
 
@@ -102,7 +127,35 @@ function M.make(kind, source, C, G, block)
       or ''), 0)
   end
   local o = completed(kind, block)
-  return mc.scope(function() return f(source, C, G, o):to 'f64' end)
+  return mc.scope(function()
+    if not mine[kind] then return f(source, C, G, o):to 'f64' end
+    local x = own.call('field ' .. kind, f, nil, source, C, G, o)
+    if not mc.is_tensor(x) or table.concat(x.shape, ' ') ~= table.concat({ C, G, G }, ' ') then
+      own.refuse('field ' .. kind, f, x, 'a tensor [channels, grid, grid], here [%d, %d, %d]', C, G, G)
+    end
+    return x:to 'f64'
+  end)
+end
+
+--- What identifies the own fields that a configuration draws.
+---@param config table
+---@return table[]
+function M.records(config)
+  local g, out, kept = config.simulation.input_generation, {}, {}
+  local function take(name)
+    local kind = M.kind_of(name)
+    if not mine[kind] or kept[kind] then return end
+    kept[kind] = true
+    local defaults = {}
+    for k, l in pairs(schemas[kind]) do defaults[k] = l[2] end
+    out[#out + 1] = own.record('field', kind, kinds[kind], defaults)
+  end
+  take(g.method)
+  if g.method == 'sampled' then
+    for name, w in pairs(g.ic_type_weights or {}) do if w > 0 then take(name) end end
+  end
+  table.sort(out, function(a, b) return a.name < b.name end)
+  return out
 end
 
 --- Which kind a row gets: the name in the file (with its suffix) and the kind.

@@ -7,17 +7,19 @@ local tensor = require 'mascon.core.tensor'
 local clock = require 'mascon.base.clock'
 local sampling = require 'workflows.rollout.sampling'
 local space = require 'workflows.rollout.space'
+local parameters = require 'workflows.rollout.parameters'
 local operator = require 'workflows.rollout.operator'
 local roll = require 'workflows.rollout.roll'
 local fields = require 'workflows.rollout.fields'
 local features = require 'workflows.rollout.features'
 local streams = require 'workflows.rollout.streams'
 local store = require 'workflows.rollout.store'
+local page = require 'workflows.rollout.page'
 local place = require 'workflows.rollout.place'
 local error = check.error
 local M = {}
 
-M.VERSION = '3'
+M.VERSION = '5'
 
 local function dtype_of(config) return config.simulation.precision == 'float64' and 'f64' or 'f32' end
 
@@ -117,7 +119,7 @@ local function played(stored, indices, specs, visit)
     end
     for t = 0, steps - 1 do
       for m = 1, B do alive[m] = bad_step[m] < 0 or t + more < bad_step[m] end
-      visit(i, t + more, states[{ mc.all, t + 1 }]:copy(), alive)
+      visit(i, t + more, states[{ mc.all, t + 1 }]:to('f32'):copy(), alive) -- features are of f32
     end
     out[i] = { status = status, bad_step = bad_step }
   end
@@ -125,6 +127,23 @@ local function played(stored, indices, specs, visit)
 end
 
 M.LEFT_OUT = 3 -- status of a realisation of a row beyond the limits
+
+--- The operator's sensitivity [B, 10]. It is a feature, so layers hand on what they compute, whatever the storage: f16
+--- would lose the small probes, and numbers beyond its range.
+local function sensitivity(config, arch, weights, x0, index)
+  local sim, seed, wide, list = config.simulation, config.sampling.sobol.seed, {}, {}
+  for k, v in pairs(arch) do wide[k] = v end
+  wide.storage = nil
+  local apply, x = operator.build(wide, weights), x0:expand_dims(1)
+  for m = 1, sim.num_realizations do
+    local probe = streams.source(seed, index, 'probe', m - 1):normal { 1, unpack(x0.shape) }
+    list[m] = features.sensitivity.of(function(y)
+      return apply(y, arch.scale > 0 and { streams.source(seed, index, 'noise', m - 1, 0) } or nil, 0,
+        sim.num_timesteps)
+    end, x, probe:to { device = config.device, dtype = x0.dtype })
+  end
+  return mc.tensor(list)
+end
 
 --- Rolls out rows whose operators have one key (operator.key), or one row. visit(t, x, alive, i): called with every
 --- state of row i of the list; from t = 0 again where numbers passed the range of f16, in which case the row is made
@@ -193,14 +212,7 @@ function M.rows(config, indices, us, opts)
         function(_, ...) visit(i, ...) end)[1]
     end
     if wanted and f.summary.enabled and sim.extract_operator_features then
-      local apply, x0, list = operator.build(arch, weights[i]), specs[i].x0, {}
-      for m = 1, B do
-        list[m] = features.sensitivity.of(function(x)
-          return apply(x, arch.scale > 0 and { streams.source(seed, index, 'noise', m - 1, 0) } or nil, 0, T)
-        end, x0:reshape(1, unpack(x0.shape)), streams.source(seed, index, 'probe', m - 1):normal { 1,
-          unpack(x0.shape) }:to { device = config.device, dtype = dtype })
-      end
-      extra = mc.tensor(list)
+      extra = sensitivity(config, arch, weights[i], specs[i].x0, index)
     end
     local r = wanted and collectors[i]:finish(extra) or {}
     operator.release(weights[i])
@@ -241,9 +253,9 @@ end
 function M.bytes(config, points)
   local sim, n, seen, widest = config.simulation, points.shape[1], {}, 0
   local counts = {}
-  for i = 1, math.min(n, 4096) do
+  for i = 1, n do
     local arch = M.describe(config, points[i]:totable())
-    local key = operator.key(arch) or i
+    local key = operator.size_key(arch)
     counts[key] = (counts[key] or 0) + 1
     seen[key] = arch
   end
@@ -261,7 +273,8 @@ function M.bytes(config, points)
   if config.dataset.storage.store_trajectories then
     row = row + 4 * sim.num_realizations * sim.num_timesteps * sim.channels * G * G
   end
-  return widest + 2 * row * math.min(n, config.sampling.batch_size)
+  local summary = config.features.summary.enabled and #features.summary_names(sim.extract_operator_features) or 0
+  return math.max(widest + 2 * row * math.min(n, config.sampling.batch_size), page.bytes(n, summary))
 end
 
 --- Rows first .. last in lists { index, ... } of operators with one key, in the order of their first rows.
@@ -297,14 +310,8 @@ end
 
 --- Largest grid that the space can give.
 function M.largest_grid(config)
-  for i, d in ipairs(config.space.dims) do
-    if d.section == 'operator' and d.name == 'grid_size' then
-      local best = 0
-      for k = 0, 1000 do best = math.max(best, d.map(math.min(k / 1000, 0.9999999))) end
-      return best, i
-    end
-  end
-  return 64
+  local grids = space.possible(config.space, 'operator', 'grid_size')
+  return grids and math.max(unpack(grids)) or parameters.default('operator', 'grid_size')
 end
 
 --- Finished rows first .. last of `done` as tensors stacked over rows.
@@ -343,6 +350,8 @@ local function stacked(config, points, base, done, first, last)
   return out
 end
 
+local SHARE = 0.05 -- of the time that writing of finished rows may take before opts.every has passed
+
 local PARTS = { 'input', 'temporal', 'summary', 'aggregated', 'states' } -- tensors of a row
 
 --- Rows first .. last (from 0) as tensors stacked over rows.
@@ -352,38 +361,45 @@ local PARTS = { 'input', 'temporal', 'summary', 'aggregated', 'states' } -- tens
 ---@param last integer
 ---@param opts? table base (0) · step(row): called with each row · every, part(rows): called with rows that are
 --- finished, as this function gives them, when that many seconds have passed since it was, so that a kill costs no more
---- · stored: as rows
+--- than that, and sooner while writing takes little of the time · stored: as rows
 ---@return table
 function M.batch(config, points, first, last, opts)
   local o = opts or {}
-  local base, done, fresh, written = o.base or 0, {}, {}, clock.seconds()
+  local base, done, fresh, written, cost = o.base or 0, {}, {}, clock.seconds(), 0
   local function point(index) return points[index - base + 1]:totable() end
+  --- Hands finished rows over, in stretches.
+  local function put()
+    table.sort(fresh)
+    local from, begun = 1, clock.seconds()
+    for k = 1, #fresh do
+      if fresh[k + 1] ~= fresh[k] + 1 then
+        mc.scope(function() o.part(stacked(config, points, base, done, fresh[from], fresh[k])) end)
+        from = k + 1
+      end
+    end
+    fresh, written = {}, clock.seconds()
+    cost = written - begun
+  end
   local all = buckets(config, first, last, point)
   for b, list in ipairs(all) do
     local us = {}
     for i, index in ipairs(list) do us[i] = point(index) end
     local rows
-    mc.scope(function() -- what the next bucket takes is free by then
+    local ok, why = pcall(mc.scope, function() -- what the next bucket takes is free by then
       rows = M.rows(config, list, us, { states = config.dataset.storage.store_trajectories, stored = o.stored })
       for _, row in ipairs(rows) do
         for _, name in ipairs(PARTS) do if row[name] then mc.keep(row[name]) end end
       end
     end)
+    if not ok then -- a signal, or an error of an own function
+      if o.part then put() end
+      error(why, 0)
+    end
     for i, index in ipairs(list) do
       done[index], fresh[#fresh + 1] = rows[i], index
       if o.step then o.step(rows[i]) end
     end
-    if o.part and b < #all and clock.seconds() - written >= o.every then
-      table.sort(fresh)
-      local from = 1
-      for k = 1, #fresh do
-        if fresh[k + 1] ~= fresh[k] + 1 then
-          mc.scope(function() o.part(stacked(config, points, base, done, fresh[from], fresh[k])) end)
-          from = k + 1
-        end
-      end
-      fresh, written = {}, clock.seconds()
-    end
+    if o.part and b < #all and clock.seconds() - written >= math.min(o.every, cost / SHARE) then put() end
   end
   return stacked(config, points, base, done, first, last)
 end
@@ -412,21 +428,42 @@ local function text_of(v)
   return mc.json.encode(clean(v))
 end
 
---- What of a configuration decides the rows, as a hash.
-function M.hash(config, first, last)
+--- What identifies the own operators, fields and features that the rows of a configuration hang on.
+---@param config table
+---@return table[] of own.record
+function M.own(config)
+  local out = { operator.record(config.simulation.operator_type) }
+  for _, r in ipairs(fields.records(config)) do out[#out + 1] = r end
+  if config.features.summary.enabled then
+    for _, r in ipairs(features.records()) do out[#out + 1] = r end
+  end
+  return out
+end
+
+--- What decides the rows, as a hash: the configuration and own functions. How many rows there are does so only where
+--- coordinates hang on it (lhs).
+---@param config table
+---@param own? table[] of M.own
+---@return string
+function M.hash(config, own)
   local c = {}
   for _, k in ipairs { 'parameter_space', 'sampling', 'simulation', 'features' } do c[k] = config[k] end
   c.sampling = {}
   for k, v in pairs(config.sampling) do c.sampling[k] = v end
-  c.sampling.batch_size = nil -- how often rows are written
+  c.sampling.batch_size, c.sampling.validation = nil, nil -- how often rows are written, what a report says
+  if M.grows(config) then c.sampling.total_samples = nil end
   c.simulation = {}
   for k, v in pairs(config.simulation) do c.simulation[k] = v end
   c.simulation.device = config.device:match '^%l+' -- rounding is that of the kind of device
-  local names = table.concat(space.names(config.space), ' ')
+  local names, mine = table.concat(space.names(config.space), ' '), {}
+  for i, r in ipairs(own or M.own(config)) do mine[i] = ('%s %s %s'):format(r.kind, r.name, r.sha256) end
   return mc.manifest.hash(text_of(c) .. names .. M.VERSION .. streams.SCHEME
-    .. tostring(config.dataset.storage.store_trajectories) .. first .. ' ' .. last
+    .. tostring(config.dataset.storage.store_trajectories) .. table.concat(mine, ' ')
     .. table.concat(features.summary_names(true), ' '))
 end
+
+--- Whether rows stay what they are when sampling.total_samples grows: latin hypercubes are made for their number.
+function M.grows(config) return config.sampling.strategy ~= 'lhs' end
 
 local OPTS = { out = { nil, 'string' }, resume = { false, 'bool' }, overwrite = { false, 'bool' }, first = { 0,
   'integer >= 0' }, last = { nil, 'integer >= 0' }, quiet = { false, 'bool' },
@@ -452,7 +489,8 @@ end
 --- "2GiB" that the whole program may take; the rows do not depend on it), save_every (2: seconds after which finished
 --- rows are written, so that a kill costs what was under way and no more than that time), stored (as rows: states that
 --- a file holds)
----@return table { path, rows, failed (realisations), filtered (rows), quality, shard (rows of the whole set, where
+---@return table { path, rows, grown (rows that the file held before), failed (realisations), filtered (rows), quality,
+--- shard (rows of the whole set, where
 --- these are a part), seconds, writing (seconds of them), bad (parts { path, first, last } of the stopped run that were
 --- damaged and made anew) }
 --- Errors: an output that is there, or holds finished rows of a run that was stopped, unless resume or overwrite is
@@ -475,17 +513,15 @@ function M.run(config, opts)
   return r
 end
 
---- Makes the stretches of rows that are `due`, a part each. How many realisations failed, how many rows are filtered.
-local function make(path, hash, config, points, due, first, o)
+--- Makes the stretches of rows that are `due`, a part each. The seconds that went into writing.
+local function make(path, made, config, points, due, first, o)
   local total, rows = 0, 0
   for _, t in ipairs(due) do
     for i = t[1], t[2] do total, rows = total + M.cost(config, points[i - first + 1]:totable()), rows + 1 end
   end
   local bar = not o.quiet and total > 0 and mc.progress.new(total / 1e9, { label = 'rollout', unit = 'GFLOP' })
-  local begun, failed, filtered, done, operators = clock.seconds(), 0, 0, 0, 0
+  local begun, done, operators = clock.seconds(), 0, 0
   local function step(row)
-    for _, s in ipairs(row.status) do if s > 0 and s ~= M.LEFT_OUT then failed = failed + 1 end end
-    if row.filtered > 0 then filtered = filtered + 1 end
     operators = operators + 1
     if row.status[1] ~= M.LEFT_OUT then done = done + M.work(config, row.arch) end
     if bar then
@@ -496,7 +532,7 @@ local function make(path, hash, config, points, due, first, o)
   local writing = 0
   local function put(batch)
     local from = clock.seconds()
-    store.put(path, hash, batch)
+    store.put(path, made, batch)
     writing = writing + clock.seconds() - from
   end
   for _, t in ipairs(due) do
@@ -504,53 +540,66 @@ local function make(path, hash, config, points, due, first, o)
       put(M.batch(config, points, t[1], t[2], { base = first, step = step, every = o.save_every, part = put,
         stored = o.stored }))
     end)
-    store.thin(path, hash, t[1], t[2])
+    store.thin(path, made.hash, t[1], t[2])
   end
   if bar then bar:done() end
-  return failed, filtered, writing
+  return writing
+end
+
+--- How many realisations of a file failed, how many rows are filtered.
+local function counts(path)
+  local f = mc.open(path, { format = 'h5' })
+  local status, filtered = f:dataset '/metadata/status':read(), f:dataset '/metadata/filtered':read()
+  f:close()
+  local failed = mc.logical_and(mc.gt(status, 0), mc.ne(status, M.LEFT_OUT))
+  return failed:to('f64'):sum():item(), mc.gt(filtered, 0):to('f64'):sum():item()
 end
 
 --- run while nobody else writes the output.
 function M.run_held(path, config, o, first, last)
   local points = sampling.points(config, first + 1, last + 1)
   local quality = sampling.quality(config, points)
-  local hash = M.hash(config, first, last)
-  for i = 1, math.min(points.shape[1], 4096) do M.describe(config,
-    points[i]:totable()) end -- refuses before the work what no row could do
-  local need = M.bytes(config, points)
+  local own = M.own(config)
+  local made = { hash = M.hash(config, own), own = own, first = first, last = last, grows = M.grows(config) }
+  local need = M.bytes(config, points) -- looks at every row, so that none is refused in the middle of the work
   mc.ceiling.need('rollout', need, 'the largest operator of the space')
-  local complete, bad = store.begin(path, hash, o)
+  local complete, bad, whole_file = store.begin(path, made, o)
   if complete then
-    return { path = path, rows = last - first + 1, failed = 0, filtered = 0, quality = quality, seconds = 0,
+    local failed, filtered = counts(path)
+    return { path = path, rows = last - first + 1, failed = failed, filtered = filtered, quality = quality, seconds = 0,
       complete = true, bad = bad }
   end
-  local due, begun = missing(store.parts(path, hash), first, last, config.sampling.batch_size), clock.seconds()
-  local failed, filtered, writing = mc.ceiling.beside(M.room(config, points), make, path, hash, config, points, due,
+  local held = store.parts(path, made.hash)
+  if whole_file then table.insert(held, 1, whole_file) end
+  local due, begun = missing(held, first, last, config.sampling.batch_size), clock.seconds()
+  local writing = mc.ceiling.beside(M.room(config, points), make, path, made, config, points, due,
     first, o)
   local from = clock.seconds()
-  store.merge(path, hash, M.about(config, first, last, quality))
+  store.merge(path, made.hash, M.about(config, first, last, quality, made), whole_file)
   writing = writing + clock.seconds() - from
-  return { path = path, rows = last - first + 1, failed = failed, filtered = filtered, quality = quality,
+  local failed, filtered = counts(path)
+  return { path = path, rows = last - first + 1, grown = whole_file and whole_file.last - first + 1 or nil,
+    failed = failed, filtered = filtered, quality = quality,
     seconds = clock.seconds() - begun, writing = writing, bad = bad }
 end
 
---- Attributes and plan of the file.
-function M.about(config, first, last, quality)
+--- Attributes and plan of the file. made: { hash, own }.
+function M.about(config, first, last, quality, made)
   local f, sim, storage = config.features, config.simulation, config.dataset.storage
   local with = sim.extract_operator_features
   local temporal, summary = features.registry(with, M.families(config))
   local now = clock.stamp()
-  return { first = first, last = last, chunk = storage.chunk_size, level = storage.compression == 'gzip'
-    and storage.compression_level or 0, steps = sim.num_timesteps,
-    trajectories = storage.store_trajectories, filters = M.FILTERED, names = space.names(config.space),
-    temporal = f.temporal.enabled,
+  return { first = first, last = last, chunk = storage.chunk_size, level = store.level(config),
+    steps = sim.num_timesteps, trajectories = storage.store_trajectories,
+    filters = M.FILTERED, names = space.names(config.space), temporal = f.temporal.enabled,
     metadata = { creation_date = now, version = '1.0', grid_size = whole(M.largest_grid(config)),
       num_realizations = whole(sim.num_realizations), num_parameter_sets = whole(last - first + 1),
       first_row = whole(first), total_rows = whole(config.sampling.total_samples), track_ic_metadata = true,
         config = text_of({ metadata = config.metadata, sampling = config.sampling, simulation = sim,
         dataset = config.dataset, features = f, parameter_space = config.parameter_space }),
           device = config.device, sampling_metrics = text_of(quality), seed_scheme = streams.SCHEME,
-          configuration_sha256 = M.hash(config, first, last) },
+          configuration_sha256 = made.hash,
+          own_functions = made.own[1] and mc.json.encode(made.own) or nil },
     features = (f.temporal.enabled or f.summary.enabled)
       and { family_versions = mc.json.encode { temporal = features.VERSION, summary = features.VERSION },
       extraction_timestamp = now,

@@ -24,16 +24,27 @@ local function ranged(kind, default, range)
 end
 
 function M.int(default, low, high) return { 'integer', default, low = low, high = high } end
+function M.odd(default, low, high) return { 'odd', default, low = low, high = high } end
 function M.num(default, range) return ranged('number', default, range) end
+--- What a leaf made by `one` or `among` may be.
+function M.choices(leaf) return type(leaf.choices) == 'function' and leaf.choices() or leaf.choices end
 --- Bytes, as a number or a text such as 64MiB.
 function M.size() return { 'size', nil } end
 function M.flag(default) return { 'bool', default } end
 function M.text(default) return { 'string', default } end
 function M.one(default, ...) return { 'choice', default, choices = { ... } } end
+--- One of a list that stands elsewhere, or of what a function returns when a value is checked. more: words of the
+--- message on other ways to get a value.
+function M.among(default, choices, more) return { 'choice', default, choices = choices, more = more } end
 --- [lowest, highest], both in the range.
 function M.pair(default, range) return ranged('pair', default, range) end
---- A whole number, or [lowest, highest].
-function M.count(default, low) return { 'count', default, low = low } end
+
+M.MOST = 10000 -- things of a field that are made one after the other
+
+--- How many of something: a whole number up to M.MOST.
+function M.some_of(default, low) return M.int(default, low, M.MOST) end
+--- The same, or [lowest, highest].
+function M.count(default, low) return { 'count', default, low = low, high = M.MOST } end
 --- A list of numbers in the range, one at least.
 function M.numbers(default, range) return ranged('numbers', default, range) end
 --- A list of some of the words, one at least.
@@ -50,7 +61,8 @@ end
 --- Whether a node of a schema is a leaf.
 function M.is(node) return node == M.UNUSED or type(node[1]) == 'string' end
 
-local WORDS = { size = 'bytes, or a size such as 64MiB', integer = 'a whole number', number = 'a number',
+local WORDS = { size = 'bytes, or a size such as 64MiB', integer = 'a whole number', odd = 'an odd whole number',
+  number = 'a number',
   bool = 'true or false', string = 'a text', device = 'cpu, auto, gpu, cuda, cuda:0, opencl:0 or the like',
   list = 'a list', map = 'names with values', pair = '[lowest, highest]',
   count = 'a whole number or [lowest, highest]', numbers = 'a list of numbers' }
@@ -65,7 +77,8 @@ end
 local function pair(v, is) return list_of(v, is) and #v == 2 and v[1] <= v[2] end
 
 local KINDS = {
-  integer = whole, number = number, bool = function(v) return type(v) == 'boolean' end,
+  integer = whole, odd = function(v) return whole(v) and v % 2 == 1 end, number = number,
+  bool = function(v) return type(v) == 'boolean' end,
   string = function(v) return type(v) == 'string' end, device = place.is_name,
   list = function(v) return type(v) == 'table' and (v[1] ~= nil or next(v) == nil) end,
   size = function(v) return mc.ceiling.bytes(v) ~= nil end,
@@ -75,9 +88,9 @@ local KINDS = {
   numbers = function(v) return list_of(v, number) end,
 }
 
-local function refuse_choice(path, list, v, level)
+local function refuse_choice(path, list, v, level, more)
   local near = type(v) == 'string' and check.nearest(v, list)
-  error(('%s is %s; choose %s%s'):format(path, check.show(v), table.concat(list, ', '),
+  error(('%s is %s; choose %s%s%s'):format(path, check.show(v), table.concat(list, ', '), more or '',
     near and (' (did you mean %s?)'):format(near) or ''), level)
 end
 
@@ -100,7 +113,8 @@ end
 ---@param v any
 function M.check(path, leaf, v)
   if leaf[1] == 'choice' then
-    if not member(leaf.choices, v) then refuse_choice(path, leaf.choices, v, 0) end
+    local choices = M.choices(leaf)
+    if not member(choices, v) then refuse_choice(path, choices, v, 0, leaf.more) end
     return
   end
   if leaf[1] == 'words' then

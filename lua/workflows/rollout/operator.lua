@@ -6,27 +6,24 @@ local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local hold = require 'mascon.core.tensor'.outlive
 local streams = require 'workflows.rollout.streams'
+local parameters = require 'workflows.rollout.parameters'
 local block = require 'workflows.rollout.operator.block'
+local networks = require 'workflows.rollout.networks'
+local user = require 'workflows.rollout.own'
 local error = check.error
 local M = {}
 
-M.NORMS = { 'instance', 'group', 'layer', 'batch', 'none' }
-M.ACTIVATIONS = { 'relu', 'gelu', 'silu', 'swish', 'tanh', 'none' }
-M.NOISES = { 'gaussian', 'multiplicative', 'laplace', 'dropout', 'none' }
-M.SCHEDULES = { 'constant', 'annealing', 'periodic' }
+M.STORAGE = { 'float32', 'float16', 'bfloat16' } -- of tensors between layers
 local STORAGE = { float16 = 'f16', bfloat16 = 'bf16' }
 
-local NETWORKS = { cnn = 'cnn', u_afno = 'u_afno' }
-local own = {} -- operators of the user, by name: { build, flops, compile }
 local OWN = { flops = { nil, 'function' }, compile = { false, 'bool' } }
 
-local function network(arch) return require('workflows.rollout.operator.' .. NETWORKS[arch.type or 'cnn']) end
+local function network(arch) return networks.module(arch.type) end
 
-local function member(what, v, list)
-  for _, c in ipairs(list) do if c == v then return v end end
-  local near = type(v) == 'string' and check.nearest(v, list)
-  error(('%s is %s; choose %s%s'):format(what, check.show(v), table.concat(list, ', '),
-    near and (' (did you mean %s?)'):format(near) or ''), 0)
+--- The entry of an operator that a script registered.
+local function mine_of(arch)
+  local entry = networks.of(arch.type)
+  return entry.own and entry or nil
 end
 
 --- The architecture that values of the space and the simulation ask for, checked.
@@ -35,41 +32,33 @@ end
 ---@return table
 function M.architecture(values, sim)
   local a, s, o = values.architecture, values.stochastic, values.operator
+  for section, own in pairs(values) do parameters.refuse(section, own) end
+  local default = parameters.default
   local arch = {
-    channels = sim.channels, layers = a.num_layers or 4, base = a.base_channels or 32, kernel = a.kernel_size or 3,
-      activation = member('activation', a.activation or 'gelu', M.ACTIVATIONS),
-    norm = member('normalization', o.normalization or a.normalization or 'instance', M.NORMS),
-    grid = o.grid_size or 64, gelu = sim.gelu,
-      groups = a.num_groups or o.num_groups or sim.num_groups,
-    padding_mode = member('padding_mode', a.padding_mode or o.padding_mode or sim.padding_mode, { 'zeros',
-      'circular' }), dropout_rate = a.dropout_rate or 0,
-    noise = member('noise_type', s.noise_type or 'gaussian', M.NOISES), scale = s.noise_scale or 0,
-      schedule = member('noise_schedule', s.noise_schedule or 'constant', M.SCHEDULES),
-    period = s.period or s.schedule_period or 100, correlation = s.spatial_correlation or 0,
-    type = sim.operator_type or 'cnn', own = values.own, storage = STORAGE[sim.storage],
+    channels = sim.channels, layers = a.num_layers or default('architecture', 'num_layers'),
+    base = a.base_channels or default('architecture', 'base_channels'),
+    kernel = a.kernel_size or default('architecture', 'kernel_size'),
+    activation = a.activation or default('architecture', 'activation'),
+    norm = o.normalization or a.normalization or default('operator', 'normalization'),
+    grid = o.grid_size or default('operator', 'grid_size'), gelu = sim.gelu,
+    groups = a.num_groups or o.num_groups or sim.num_groups,
+    padding_mode = a.padding_mode or o.padding_mode or sim.padding_mode,
+    dropout_rate = a.dropout_rate or default('architecture', 'dropout_rate'),
+    noise = s.noise_type or default('stochastic', 'noise_type'),
+    scale = s.noise_scale or default('stochastic', 'noise_scale'),
+    schedule = s.noise_schedule or default('stochastic', 'noise_schedule'),
+    period = s.period or s.schedule_period or default('stochastic', 'period'),
+    correlation = s.spatial_correlation or default('stochastic', 'spatial_correlation'),
+    type = sim.operator_type or networks.DEFAULT, own = values.own, storage = STORAGE[sim.storage],
   }
-  local function whole(what, v, low)
-    if type(v) ~= 'number' or v % 1 ~= 0 or v < low then
-      error(('%s is %s; it must be a whole number from %d'):format(what, check.show(v), low), 0) end
-  end
-  whole('num_layers', arch.layers, 1)
-  whole('base_channels', arch.base, 1)
-  whole('kernel_size', arch.kernel, 1)
-  whole('grid_size', arch.grid, 4)
-  if arch.kernel % 2 == 0 then
-    error(('kernel_size is %d; an even kernel would make the field grow, give an odd one'):format(arch.kernel), 0) end
-  if arch.type == 'u_afno' then
-    local u = {}
-    arch.u_afno = u
-    for k, v in pairs(network(arch).DEFAULTS) do u[k] = v end
-    for _, k in ipairs { 'modes', 'encoder_levels', 'afno_blocks', 'blocks_per_level', 'hidden_dim' } do
-      u[k] = (values.u_afno or {})[k] or a[k] or u[k]
-      if u[k] ~= nil then whole('u_afno.' .. k, u[k], 1) end
+  local section = networks.of(arch.type).section
+  if section then
+    local own = {}
+    arch[section] = own
+    for _, k in ipairs(parameters.NAMES[section]) do
+      own[k] = (values[section] or {})[k] or a[k] or default(section, k)
     end
-    if arch.grid % 2 ^ u.encoder_levels ~= 0 then
-      error(('grid_size is %d, which %d levels of u_afno do not halve; give a multiple of %d, or fewer levels'):format(
-        arch.grid, u.encoder_levels, 2 ^ u.encoder_levels), 0)
-    end
+    network(arch).check(arch)
   end
   return arch
 end
@@ -88,16 +77,14 @@ function M.register(name, build, opts)
   local o = check.opts('rollout.operator.register', type(opts) == 'function' and { flops = opts } or opts, OWN, 3)
   if type(name) ~= 'string' or not name:find '^%a[%w_]*$' or type(build) ~= 'function' then
     error('rollout.operator.register: give a name and a function(arch, source, dtype)', 2) end
-  if NETWORKS[name] or own[name] then
+  if networks.of(name) then
     error(('rollout.operator.register: there is an operator %s already'):format(name), 2) end
-  own[name] = { build = build, flops = o.flops, compile = o.compile }
-  local choices = require 'workflows.rollout.config'.SCHEMA.simulation.operator_type.choices
-  choices[#choices + 1] = name
+  networks.add(name, { name = name, build = build, flops = o.flops, compile = o.compile })
 end
 
 --- The layers in the order of evaluation: { cin, cout, k, bias, part, grid }, as operator/cnn.lua and
 --- operator/u_afno.lua say; none for own operators.
-function M.layers(arch) return own[arch.type] and {} or network(arch).layers(arch) end
+function M.layers(arch) return mine_of(arch) and {} or network(arch).layers(arch) end
 
 --- Number of weights, biases and the affine pairs of normalisations.
 ---     mc.rollout.operator.parameters{ channels = 3, layers = 4, base = 64, kernel = 3, norm = 'none' }  --> 2404227
@@ -115,8 +102,14 @@ end
 
 --- Multiplications and additions of one application to one state.
 function M.flops(arch)
-  if own[arch.type] then return own[arch.type].flops and own[arch.type].flops(arch) or 0 end
-  local n = 0
+  local mine, n = mine_of(arch), 0
+  if mine then
+    local v = mine.flops and user.call('operator ' .. mine.name, mine.flops, nil, arch) or 0
+    if type(v) ~= 'number' or not (v >= 0) then
+      user.refuse('operator ' .. mine.name, mine.flops, v, 'a number of operations, from 0')
+    end
+    return v
+  end
   for _, l in ipairs(M.layers(arch)) do
     if l.part == 'spectral' then
       n = n + 8 * l.cin * l.cout * l.rows * l.columns + 10 * l.cin * l.grid ^ 2 * math.log(l.grid) / math.log(2)
@@ -175,7 +168,7 @@ end
 function M.bytes(arch, operators, states)
   local n, B = operators or 1, states or 1
   local weights, largest, widest = 4 * n * M.parameters(arch), 0, 0
-  if own[arch.type] then return 0, 0 end
+  if mine_of(arch) then return 0, 0 end
   local ways = M.ways(arch, n, B)
   for i, l in ipairs(M.layers(arch)) do
     local each = 4 * n * B * (l.grid / (l.stride or 1)) ^ 2
@@ -186,6 +179,28 @@ function M.bytes(arch, operators, states)
   return (n > 1 and 2 or 1) * weights + work + 4 * n * B * 6 * arch.channels * arch.grid ^ 2, work
 end
 
+--- What the function of the user for a type returned, as apply(x, t), which checks what that returns.
+local function applied(mine, f)
+  local what = 'operator ' .. mine.name
+  if type(f) ~= 'function' then user.refuse(what, mine.build, f, 'a function f(x, t), which is applied to states') end
+  local g = mine.compile and mc.compile(f) or f
+  return function(x, t)
+    local y = user.call(what, g, f, x, t)
+    if not mc.is_tensor(y) or table.concat(y.shape, ' ') ~= table.concat(x.shape, ' ') then
+      user.refuse(what, f, y, 'a tensor of the shape of the states x, [%s]', table.concat(x.shape, ', '))
+    end
+    return y
+  end
+end
+
+--- What identifies an own operator in a data set; nil for the types that are not the user's.
+---@param name string simulation.operator_type
+---@return table?
+function M.record(name)
+  local mine = networks.of(name)
+  return mine and mine.own and user.record('operator', name, mine.build, mine.flops) or nil
+end
+
 --- Weights of the operator of a row, uniform in +-1/sqrt(cin k k).
 ---@param arch table
 ---@param seed integer
@@ -194,10 +209,9 @@ end
 ---@return table|function per layer { w, b } or { mix }; of an own operator what its function returned
 function M.weights(arch, seed, index, dtype)
   local source, out = streams.source(seed, index, 'weights'), {}
-  local mine = own[arch.type]
+  local mine = mine_of(arch)
   if mine then
-    local f = mine.build(arch, source, dtype or 'f32')
-    return mine.compile and mc.compile(f) or f
+    return applied(mine, user.call('operator ' .. mine.name, mine.build, nil, arch, source, dtype or 'f32'))
   end
   for i, l in ipairs(M.layers(arch)) do
     if l.part == 'spectral' then
@@ -262,8 +276,7 @@ end
 --- Where noise acts: on the last hidden tensor, or on the output, where gaussian noise has the same law; nil: nowhere.
 local function place_of(arch)
   if arch.noise == 'none' or not (arch.scale > 0) then return nil end
-  if own[arch.type] or arch.type == 'u_afno' or arch.noise == 'gaussian' then return 'output' end
-  return 'hidden'
+  return networks.of(arch.type).hidden and arch.noise ~= 'gaussian' and 'hidden' or 'output'
 end
 
 --- The noise of one operator: f(h, sources, t, T), h [B, channels, G, G] where place_of says, a source for each state.
@@ -307,7 +320,7 @@ local function noise_of(arch, weights)
     return y + mc.stack(parts, 1):reshape(#sources, C, G, G):to(y.device)
   end
   return function(h, sources, t, T)
-    local plain = arch.noise ~= 'gaussian' or own[arch.type] or arch.type == 'u_afno'
+    local plain = arch.noise ~= 'gaussian' or not networks.of(arch.type).hidden
     return (plain and each or gaussian)(h, sources, t, T)
   end
 end
@@ -317,10 +330,22 @@ end
 ---@param arch table
 ---@return string?
 function M.key(arch)
-  if arch.type ~= nil and arch.type ~= 'cnn' then return nil end
+  if not networks.of(arch.type).alike then return nil end
   local parts = {}
   for i, k in ipairs { 'channels', 'layers', 'base', 'kernel', 'activation', 'gelu', 'norm', 'groups', 'padding_mode',
     'grid', 'storage' } do parts[i] = tostring(arch[k]) end
+  return table.concat(parts, ' ')
+end
+
+--- What decides the bytes of operators.
+---@param arch table
+---@return string
+function M.size_key(arch)
+  if mine_of(arch) then return arch.type .. ' ' .. arch.grid end
+  local key, section = M.key(arch), networks.of(arch.type).section
+  if key then return key end
+  local parts = { arch.type, arch.channels, arch.base, arch.norm, arch.grid, arch.padding_mode }
+  for _, name in ipairs(parameters.NAMES[section]) do parts[#parts + 1] = tostring(arch[section][name]) end
   return table.concat(parts, ' ')
 end
 
@@ -339,6 +364,10 @@ function M.together(archs, lists, opts)
   local n, arch, weights, noise = #archs, archs[1], lists[1], {}
   for i, a in ipairs(archs) do
     noise[i] = noise_of(a, lists[i])
+    if a.noise == 'dropout' and parameters.drops_all(a.scale, a.schedule) then
+      error(('rollout.operator.together: dropout at noise_scale %.16g drops every channel; keep it below 1'):format(
+        a.scale), 2)
+    end
     if n > 1 and (M.key(a) == nil or M.key(a) ~= M.key(arch)) then
       error('rollout.operator.together: operators must have the same key', 2) end
   end
@@ -354,7 +383,7 @@ function M.together(archs, lists, opts)
     end
   end
   local hidden, output
-  if own[arch.type] then
+  if mine_of(arch) then
     hidden = function(x, t) return weights(x, t) end
     output = function(h) return h end
   else
@@ -373,10 +402,6 @@ function M.together(archs, lists, opts)
     return not some and h or n > 1 and mc.concat(parts, 1) or parts[1]
   end
   return function(x, sources, t, T)
-    for i, a in ipairs(archs) do
-      if sources and sources[i] and a.noise == 'dropout' and a.scale > 0 and M.scale(a, t, T) >= 1 then
-        error('noise_scale of dropout is 1 or more: nothing would be left', 0) end
-    end
     return noisy('output', output(noisy('hidden', hidden(x, t), sources, t, T)), sources, t, T)
   end
 end

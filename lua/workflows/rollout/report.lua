@@ -3,7 +3,9 @@ local mc = require 'mascon'
 local clock = require 'mascon.base.clock'
 local generate = require 'workflows.rollout.generate'
 local operator = require 'workflows.rollout.operator'
+local networks = require 'workflows.rollout.networks'
 local sampling = require 'workflows.rollout.sampling'
+local page = require 'workflows.rollout.page'
 local features = require 'workflows.rollout.features'
 local M = {}
 
@@ -47,7 +49,7 @@ function M.plan(config, first, last)
   for i = 1, seen do
     local cost = generate.cost(config, points[i]:totable())
     flops = flops + cost
-    if cost > 0 or sim.operator_type ~= 'cnn' then works[#works + 1] = { cost, i } else left = left + 1 end
+    if cost > 0 or networks.of(sim.operator_type).own then works[#works + 1] = { cost, i } else left = left + 1 end
   end
   table.sort(works, function(a, b) return a[1] < b[1] or a[1] == b[1] and a[2] < b[2] end)
   local seconds = 0
@@ -93,90 +95,16 @@ function M.quality(q, shard)
   return out
 end
 
-local function histogram(title, values, label)
-  local fig = mc.plot.figure { title = title, width = 420, height = 280 }
-  local ax = fig:axes(1, 1)
-  ax:hist(values, { bins = 24 })
-  ax:set { xlabel = label, ylabel = 'operators' }
-  return fig
-end
-
-local FILTER_WORDS = { kept = 'kept', failed = 'failed: too many of its realisations did',
-  flat = 'flat: the last state', still = 'still: the last change', work = 'not rolled out: more work than the limit',
-  memory = 'not rolled out: more memory than the limit' }
-
 --- The page of a data set.
 ---@param path string
-function M.page(path) return (require 'workflows.rollout.store'.page(path)) end
+function M.page(path) return page.of(path) end
 
---- Writes PATH.html: distributions of parameters, features and failures. Returns its path.
+--- Writes the page of a data set beside it; generate and merge do so themselves. Returns its path.
 ---@param path string data set
 ---@return string
 function M.write(path)
-  local f = mc.open(path, { format = 'h5' })
-  local params = f:dataset('/parameters/params'):read()
-  local names = f:dataset('/parameters/params').attributes.names
-  local status, bad = f:dataset('/metadata/status'):read(), f:dataset('/metadata/bad_step'):read()
-  local kinds, policies = f:get '/metadata/ic_types', f:get '/metadata/evolution_policies'
-  local about = f:group('/metadata').attributes
-  local function counted(list)
-    local n, order, rows = {}, {}, {}
-    for _, k in ipairs(type(list) == 'table' and list or { list }) do
-      if not n[k] then
-        n[k] = 0
-        order[#order + 1] = k
-      end
-      n[k] = n[k] + 1
-    end
-    table.sort(order)
-    for i, k in ipairs(order) do rows[i] = { k, n[k] } end
-    return rows
-  end
-  local figures = {}
-  for i = 1, math.min(#names, 16) do
-    local v = params[{ mc.all, i }]:to 'f64'
-    if v:numel() > 1 and (v:max() - v:min()):item() > 0 then figures[#figures + 1] = histogram(names[i], v:totable(),
-      'coordinate') end
-  end
-  local sections = { { heading = 'Parameters',
-    paragraphs = ('%d operators; coordinates between 0 and 1.'):format(params.shape[1]), figures = figures } }
-  local failed = {}
-  for k = 0, 3 do failed[#failed + 1] = { ({ 'good', 'non-finite', 'exploded', 'left out' })[k + 1],
-    mc.eq(status, k):to('f64'):sum():item() } end
-  sections[#sections + 1] = { heading = 'Failures', table = { header = { 'realisations', 'number' }, rows = failed },
-    paragraphs = ('Earliest step of a failure: %s.'):format(
-    mc.gt(bad, -1):to('f64'):sum():item() > 0 and tostring(mc.where(mc.gt(bad, -1), bad,
-      2 ^ 30):min():item()) or 'none') }
-  if f:has '/metadata/filtered' then
-    local filtered, rows = f:dataset('/metadata/filtered'):read(), {}
-    for k = 0, #generate.FILTERED do
-      rows[k + 1] = { FILTER_WORDS[generate.FILTERED[k] or 'kept'], mc.eq(filtered, k):to('f64'):sum():item() }
-    end
-    sections[#sections + 1] = { heading = 'Filtered operators', table = { header = { 'why', 'operators' },
-      rows = rows } }
-  end
-  sections[#sections + 1] = { heading = 'Initial fields', table = { header = { 'type', 'operators' },
-    rows = counted(kinds) } }
-  sections[#sections + 1] = { heading = 'Policies', table = { header = { 'policy', 'operators' },
-    rows = counted(policies) } }
-  if f:has '/features/summary/aggregated/features' then
-    local agg = f:dataset('/features/summary/aggregated/features'):read():to 'f64'
-    local list, rows = features.summary_names(agg.shape[2] / 3 > 110), {}
-    for i = 1, math.min(#list, agg.shape[2] / 3) do
-      local v = agg[{ mc.all, i }]
-      local good = v[mc.isfinite(v)]
-      rows[i] = good:numel() > 0 and { list[i], good:min():item(), mc.quantile(good, 0.5):item(), good:max():item(),
-        v:numel() - good:numel() } or { list[i], '', '', '', v:numel() }
-    end
-    sections[#sections + 1] = { heading = 'Features (means over realisations)', table = { header = { 'feature',
-      'least', 'median', 'largest', 'not finite' }, rows = rows, digits = 4 } }
-  end
-  sections[#sections + 1] = { heading = 'Sampling', code = about.sampling_metrics }
-  f:close()
-  local out = M.page(path)
-  local ok, why = require('mascon.base.file').write(out, mc.report.html { title = 'Rollouts',
-    subtitle = path:match '[^/]*$', sections = sections, footer = 'mascon ' .. mc.version })
-  if not ok then error('rollout: ' .. why, 0) end
+  local out = page.of(path)
+  page.put(out, page.text(path))
   return out
 end
 
@@ -190,8 +118,7 @@ function M.bench(config, say, verbose)
       local arch = generate.describe(config, points[i]:totable())
       local seconds, per = seconds_of(arch)
       local work = operator.flops(arch) / 1e9
-      local name = ('L%d b%d k%d %s %dx%d'):format(arch.layers, arch.base, arch.kernel, arch.activation, arch.grid,
-        arch.grid)
+      local name = ('%s %s %dx%d'):format(networks.of(arch.type).label(arch), arch.activation, arch.grid, arch.grid)
       say(('%-28s %10.3f %12.1f %14.2f'):format(name, work, work / seconds, per * 1e3))
       for _, line in ipairs(verbose and operator.explain(arch) or {}) do say('  ' .. line) end
     end)

@@ -3,12 +3,11 @@
 -- A realisation that becomes non-finite or too large is frozen at its last good state and recorded; the others go on.
 -- Source: specification of rollouts, 2.5 and 2.6.
 local mc = require 'mascon'
-local check = require 'mascon.core.check'
+local parameters = require 'workflows.rollout.parameters'
 local streams = require 'workflows.rollout.streams'
-local error = check.error
 local M = {}
 
-M.POLICIES = { 'autoregressive', 'residual', 'convex' }
+M.STATUS = { 'non-finite', 'exploded', 'not rolled out' } -- 1 .. 3 of a realisation; 0: good
 
 --- One update: the state after x when the operator gives o.
 ---     mc.rollout.roll.update({ policy = 'convex', alpha = 0.7 }, 2, -1)  --> 1.1
@@ -21,16 +20,9 @@ end
 --- Policy of a row: from its values, else of the simulation, else residual.
 function M.policy(values, sim)
   local e = values.evolution
-  local p = { policy = e.update_policy or sim.policy or 'residual', alpha = e.alpha or sim.alpha, dt = e.dt or sim.dt,
-    normalize = sim.normalize, clamp = sim.clamp }
-  local known = false
-  for _, name in ipairs(M.POLICIES) do known = known or name == p.policy end
-  if not known then error(('update_policy is %s; choose %s'):format(check.show(p.policy), table.concat(M.POLICIES,
-    ', ')), 0) end
-  if not (p.alpha >= 0 and p.alpha < 1) then
-    error(('alpha is %s; it must be from 0 and below 1'):format(check.show(p.alpha)), 0) end
-  if not (p.dt > 0) then error(('dt is %s; it must be above 0'):format(check.show(p.dt)), 0) end
-  return p
+  parameters.refuse('evolution', e)
+  return { policy = e.update_policy or sim.policy or parameters.default('evolution', 'update_policy'),
+    alpha = e.alpha or sim.alpha, dt = e.dt or sim.dt, normalize = sim.normalize, clamp = sim.clamp }
 end
 
 --- What follows every update, per realisation: normalisation, then limits. x [B, C, G, G].

@@ -5,7 +5,8 @@
 local mc = require 'mascon'
 local M = {}
 
---- Points of rows first .. last, f64 [n, d] in [0, 1).
+--- Points of rows first .. last, f64 [n, d] in [0, 1). Both methods of scrambling that a configuration may name, owen
+--- and lms_shift, are random linear matrices and a digital shift, as in SciPy, which the reference calls for both.
 ---@param config table
 ---@param first integer from 1
 ---@param last integer

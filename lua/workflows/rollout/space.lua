@@ -4,21 +4,9 @@
 -- [0, 1] to values. Rules: specification of rollouts, 1.3.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
+local parameters = require 'workflows.rollout.parameters'
 local error = check.error
 local M = {}
-
-M.SECTIONS = { 'architecture', 'stochastic', 'operator', 'evolution', 'u_afno', 'own' }
-
--- what a section may hold; `own` holds what operators of the user take
-M.NAMES = {
-  architecture = { 'num_layers', 'base_channels', 'kernel_size', 'activation', 'dropout_rate', 'padding_mode',
-    'num_groups', 'normalization' },
-  stochastic = { 'noise_type', 'noise_scale', 'noise_schedule', 'spatial_correlation', 'period',
-    'schedule_period' },
-  operator = { 'normalization', 'grid_size', 'num_groups', 'padding_mode' },
-  evolution = { 'update_policy', 'alpha', 'dt' },
-  u_afno = { 'modes', 'hidden_dim', 'encoder_levels', 'afno_blocks', 'blocks_per_level' }, own = {},
-}
 
 local KEYS = {
   integer = { type = true, bounds = true, description = true },
@@ -30,6 +18,8 @@ local KEYS = {
 }
 local KINDS = { 'integer', 'continuous', 'choice', 'boolean', 'array' }
 
+local LONGEST = 1000 -- elements of an array
+
 local function sorted(t)
   local out = {}
   for k in pairs(t) do out[#out + 1] = k end
@@ -37,7 +27,7 @@ local function sorted(t)
   return out
 end
 
-local function is_number(v) return type(v) == 'number' and v == v end
+local function is_number(v) return type(v) == 'number' and v == v and math.abs(v) < math.huge end
 
 local function bounds_of(where, e)
   local b = e.bounds
@@ -49,29 +39,33 @@ local function bounds_of(where, e)
   return b[1], b[2]
 end
 
+-- by type: { map, values, possible, open }. values stand for all that the map gives: choices, or the ends of bounds;
+-- possible: those of the choices that have a weight; open: the upper end is not reached
 local MAKERS = {}
 
 function MAKERS.integer(where, e)
   local low, high = bounds_of(where, e)
   if low % 1 ~= 0 or high % 1 ~= 0 then error(('%s.bounds is [%g, %g]; an integer has whole bounds'):format(where, low,
     high), 0) end
-  return function(u)
+  return { values = { low, low + 1, high }, map = function(u)
     local x = low + u * (high - low)
     local down = math.floor(x)
     local rest = x - down
     if rest > 0.5 or (rest == 0.5 and down % 2 == 1) then down = down + 1 end -- half to even
     return down
-  end
+  end }
 end
 
 function MAKERS.continuous(where, e)
   local low, high = bounds_of(where, e)
   if e.log_scale ~= nil and type(e.log_scale) ~= 'boolean' then
     error(('%s.log_scale is %s; it must be true or false'):format(where, check.show(e.log_scale)), 0) end
-  if not e.log_scale then return function(u) return low + u * (high - low) end end
+  local out = { values = { low, high }, open = true, map = function(u) return low + u * (high - low) end }
+  if not e.log_scale then return out end
   if low <= 0 then error(('%s.bounds begins at %g; a logarithmic scale begins above 0'):format(where, low), 0) end
   local a, b = math.log10(low), math.log10(high)
-  return function(u) return 10 ^ (a + u * (b - a)) end
+  out.map = function(u) return 10 ^ (a + u * (b - a)) end
+  return out
 end
 
 function MAKERS.choice(where, e)
@@ -79,27 +73,30 @@ function MAKERS.choice(where, e)
   if type(list) ~= 'table' or #list == 0 then error(('%s.choices is %s; give a list of at least one'):format(where,
     check.show(list)), 0) end
   local n, w = #list, e.weights
-  if w == nil then return function(u) return list[math.min(math.floor(u * n), n - 1) + 1] end end
+  if w == nil then
+    return { values = list, map = function(u) return list[math.min(math.floor(u * n), n - 1) + 1] end }
+  end
   if type(w) ~= 'table' or #w ~= n then error(('%s.weights has %s entries for %d choices'):format(where,
     type(w) == 'table' and #w or 'no', n), 0) end
-  local sum = 0
-  for _, v in ipairs(w) do
+  local sum, possible = 0, {}
+  for i, v in ipairs(w) do
     if not is_number(v) or v < 0 then error(('%s.weights holds %s; weights are numbers from 0'):format(where,
       check.show(v)), 0) end
     sum = sum + v
+    if v > 0 or i == n and sum < 1 then possible[#possible + 1] = list[i] end
   end
   if math.abs(sum - 1) > 1e-6 then error(('%s.weights sum to %g; they must sum to 1'):format(where, sum), 0) end
-  return function(u)
+  return { values = list, possible = possible, map = function(u)
     local c = 0
     for i = 1, n do
       c = c + w[i]
       if c > u then return list[i] end
     end
     return list[n]
-  end
+  end }
 end
 
-function MAKERS.boolean() return function(u) return u > 0.5 end end
+function MAKERS.boolean() return { values = { false, true }, map = function(u) return u > 0.5 end } end
 
 --- The map of one entry, its keys checked.
 local function maker(where, e)
@@ -121,7 +118,7 @@ local function maker(where, e)
 end
 
 ---@class rollout.Space
----@field dims table[] { name, section, map } in the order of the coordinates
+---@field dims table[] { name, section, map, values, possible, open } in the order of the coordinates
 
 --- The space that a section `parameter_space` describes; order: { section = names in the order of the file }.
 ---@param tree table
@@ -129,23 +126,27 @@ end
 ---@return rollout.Space
 function M.new(tree, order)
   local dims = {}
-  for _, section in ipairs(M.SECTIONS) do
+  for _, section in ipairs(parameters.SECTIONS) do
     local entries = tree[section]
     if entries ~= nil and entries ~= mc.json.null then
       for _, name in ipairs(order[section]) do
         local where = ('parameter_space.%s.%s'):format(section, name)
         local e = entries[name]
         local make = maker(where, e)
-        if make then dims[#dims + 1] = { name = name, section = section, map = make(where, e) }
+        local function add(one, d)
+          d.section, d.map, d.values, d.possible, d.open = section, one.map, one.values, one.possible, one.open
+          dims[#dims + 1] = d
+        end
+        if make then add(make(where, e), { name = name })
         else
-          if type(e.length) ~= 'number' or e.length < 1 or e.length % 1 ~= 0 then
-            error(('%s.length is %s; give a whole number from 1'):format(where, check.show(e.length)), 0) end
+          if not is_number(e.length) or e.length < 1 or e.length % 1 ~= 0 or e.length > LONGEST then
+            error(('%s.length is %s; give a whole number from 1 to %d'):format(where, check.show(e.length), LONGEST), 0)
+          end
           if e.element_type == 'array' or not KEYS[e.element_type] then
             error(('%s.element_type is %s; choose integer, continuous, choice, boolean'):format(where,
             check.show(e.element_type)), 0) end
-          local map = MAKERS[e.element_type](where, e)
-          for k = 1, e.length do dims[#dims + 1] = { name = ('%s[%d]'):format(name, k), section = section, map = map,
-            element = { name, k } } end
+          local one = MAKERS[e.element_type](where, e)
+          for k = 1, e.length do add(one, { name = ('%s[%d]'):format(name, k), element = { name, k } }) end
         end
       end
     end
@@ -161,6 +162,17 @@ function M.names(space)
   return out
 end
 
+--- The values that a name may have: choices, or the ends of its bounds; nil where the space lacks it.
+---@param space rollout.Space
+---@param section string
+---@param name string
+---@return any[]?
+function M.possible(space, section, name)
+  for _, d in ipairs(space.dims) do
+    if d.section == section and d.name == name then return d.possible or d.values end
+  end
+end
+
 --- The values that a point stands for: { section = { name = value } }.
 ---@param space rollout.Space
 ---@param u number[] coordinates between 0 and 1
@@ -169,7 +181,7 @@ function M.values(space, u)
   if #u ~= #space.dims then error(('rollout.space: the point has %d coordinates, the space %d'):format(#u,
     #space.dims), 2) end
   local out = {}
-  for _, s in ipairs(M.SECTIONS) do out[s] = {} end
+  for _, s in ipairs(parameters.SECTIONS) do out[s] = {} end
   for i, d in ipairs(space.dims) do
     local v = d.map(u[i])
     if d.element then

@@ -8,15 +8,12 @@ local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local file = require 'mascon.base.file'
 local lib = require 'mascon.core.ffi'
+local sampling = require 'workflows.rollout.sampling'
+local user = require 'workflows.rollout.own'
+local disk = require 'workflows.rollout.disk'
+local page = require 'workflows.rollout.page'
 local error = check.error
 local M = {}
-
---- The page of a data set.
----@param path string
-function M.page(path)
-  check.arg('rollout.store.page', 'path', path, 'string', 3)
-  return (path:gsub('%.h5$', '')) .. '.html'
-end
 
 --- Folder of the parts of an output.
 function M.folder(path) return path .. '.parts' end
@@ -29,6 +26,12 @@ local function part_name(path, hash, first, last)
 end
 
 local function names(path) return file.names(M.folder(path)) end
+
+--- Level of compression of the datasets of a configuration; 0 for none.
+function M.level(config)
+  local storage = config.dataset.storage
+  return storage.compression == 'gzip' and storage.compression_level or 0
+end
 
 --- Parts of a configuration, by their first row: { { path, first, last, sum } ... }; how many belong to another one.
 ---@param path string of the output
@@ -47,6 +50,20 @@ function M.parts(path, hash)
   end
   table.sort(out, function(x, y) return x.first < y.first or x.first == y.first and x.last > y.last end)
   return out, foreign
+end
+
+--- How many rows the parts of an output hold, as a run that is stopped leaves them.
+---@param path string
+---@return integer
+function M.kept(path)
+  local rows = {}
+  for _, name in ipairs(names(path)) do
+    local a, b = name:match '^rows%-%x+%-(%d+)%-(%d+)%-%x+%.h5$'
+    for i = tonumber(a) or 0, tonumber(b) or -1 do rows[i] = true end
+  end
+  local n = 0
+  for _ in pairs(rows) do n = n + 1 end
+  return n
 end
 
 --- The parts whose bytes are those that were written, the others, and those whose rows good ones hold; one that repeats
@@ -90,100 +107,167 @@ local function clear(path)
   os.remove(M.folder(path))
 end
 
---- The configuration of a whole file, nil where it is none of this program.
-local function hash_of(path)
-  local ok, found = pcall(function()
-    local f = mc.open(path)
-    local v = f:group('/metadata').attributes.configuration_sha256
-    f:close()
-    return v
-  end)
-  return ok and found or nil
+--- Refuses to go on with rows of another configuration, or of own functions that changed since.
+local function refuse_foreign(where, made, own, advice)
+  local words = user.difference(own, made.own)
+  if words then error(('rollout: %s holds rows, and the own %s; %s'):format(where, words, advice), 0) end
+  error(('rollout: %s holds rows of another configuration; %s'):format(where, advice), 0)
+end
+
+--- A whole file: { path, first, last, whole, hash, own, attributes, config }; no hash where it is none of this program.
+local function read_whole(path)
+  local f = mc.open(path)
+  local out = { path = path, whole = true, own = {} }
+  local a = f:has '/metadata' and f:group('/metadata').attributes or {}
+  local n = f:has '/parameters/params' and f:dataset('/parameters/params').shape[1]
+  f:close()
+  if not (n and a.first_row and a.config and a.configuration_sha256) then return out end
+  out.first, out.last = tonumber(a.first_row), tonumber(a.first_row) + n - 1
+  out.hash, out.attributes, out.config = a.configuration_sha256, a, mc.json.decode(a.config)
+  out.own = a.own_functions and mc.json.decode(a.own_functions) or {}
+  return out
+end
+
+--- The same where the file may be anything.
+local function whole_of(path)
+  local ok, found = check.try(read_whole, path)
+  return ok and found or { path = path, own = {} }
+end
+
+--- The own functions that the rows of parts of another configuration were made with.
+local function own_of_parts(path, hash)
+  for _, name in ipairs(names(path)) do
+    local mark = name:match '^rows%-(%x+)%-%d+%-%d+%-%x+%.h5$'
+    if mark and mark ~= hash:sub(1, MARK) then
+      local ok, own = pcall(function()
+        local f = mc.open(M.folder(path) .. '/' .. name)
+        local text = f:has 'own' and f:get 'own'
+        f:close()
+        return text and mc.json.decode(type(text) == 'table' and text[1] or text)
+      end)
+      return ok and own or {}
+    end
+  end
+  return {}
+end
+
+local OVERHEAD = { part = 2 ^ 14, file = 2 ^ 16, trial = 2 ^ 10 } -- bytes beside the data, at most
+
+--- What is left to do after a file could not be written.
+local function go_on(path)
+  return function()
+    return ('go on with --resume (%d finished rows are kept in %s)'):format(M.kept(path), M.folder(path))
+  end
 end
 
 --- Whether the output is whole already; makes the folder of the parts where it is not. Refuses outputs of others.
 ---@param path string of the output
----@param hash string
+---@param made table { hash, own, first, last, grows }: what decides its rows, and which are asked for
 ---@param o table resume, overwrite
 ---@return boolean complete
 ---@return table[] bad parts that changed since they were written: removed, their rows are to be made anew
-function M.begin(path, hash, o)
+---@return table? whole the file that is there, where it holds the first of the rows: the others are added
+function M.begin(path, made, o)
+  local hash = made.hash
   local parts, foreign = M.parts(path, hash)
   local there = file.exists(path)
+  local whole
   mc.results.free('--output', { path }, { overwrite = o.overwrite, resume = o.resume or false })
-  if there and o.resume and #parts + foreign == 0 then
-    if hash_of(path) ~= hash then
-      error(('rollout: %s holds rows of another configuration; use --overwrite, or another --output'):format(path), 0)
+  if there and o.resume then
+    whole = whole_of(path)
+    if whole.hash == hash and whole.first == made.first and whole.last == made.last and foreign == 0 then
+      clear(path) -- what a kill after the last step left
+      return true, {}
     end
-    return true, {}
+    if whole.hash == hash and (whole.first ~= made.first or whole.last > made.last) then
+      error(('rollout: %s holds rows %d to %d, and %d to %d are asked for; ask for all of them, or use another '
+        .. '--output'):format(path, whole.first, whole.last, made.first, made.last), 0)
+    end
+    if whole.hash ~= hash then
+      if #parts + foreign == 0 then
+        refuse_foreign(path, made, whole.own, (made.grows and '' or 'rows of lhs hang on how many there are; ')
+          .. 'use --overwrite, or another --output')
+      end
+      whole = nil
+    end
   end
   if foreign > 0 and not o.overwrite then
-    error(('rollout: %s holds rows of another configuration; finish with that one, or use --overwrite'):format(
-      M.folder(path)), 0)
+    refuse_foreign(M.folder(path), made, own_of_parts(path, hash), 'finish with that one, or use --overwrite')
+  end
+  local first, last = parts[1] and parts[1].first, parts[1] and parts[#parts].last
+  if first and (first < made.first or last > made.last) and not o.overwrite then
+    error(('rollout: %s holds finished rows between %d and %d, and rows %d to %d are asked for; finish with all of '
+      .. 'them, or use --overwrite'):format(M.folder(path), first, last, made.first, made.last), 0)
   end
   if #parts > 0 and not o.overwrite and not o.resume then
-    local rows = 0
-    for _, p in ipairs(parts) do rows = rows + p.last - p.first + 1 end
-    error(('rollout: %s holds %d finished rows of a run that was stopped; %s'):format(M.folder(path), rows,
+    error(('rollout: %s holds %d finished rows of a run that was stopped; %s'):format(M.folder(path), M.kept(path),
       'go on with --resume, or drop them with --overwrite'), 0)
   end
   if o.overwrite and not o.resume then clear(path) end
   local ok, why = file.make_folder(M.folder(path))
   if not ok then error('rollout: ' .. why, 0) end
-  local can, reason = pcall(mc.save, M.folder(path) .. '/rows-trial.h5', {}) -- before the work, not after it
-  os.remove(M.folder(path) .. '/rows-trial.h5')
+  local trial = M.folder(path) .. '/rows-trial.h5' -- before the work, not after it
+  local can, reason = pcall(disk.told, trial, OVERHEAD.trial, go_on(path), mc.save, trial, {})
+  os.remove(trial)
   if not can then
     os.remove(M.folder(path))
-    error('rollout: ' .. tostring(reason):gsub('^[^\n]-%.lua:%d+: ', ''), 0)
+    error('rollout: ' .. tostring(reason):gsub('^[^\n]-%.lua:%d+: ', ''):gsub('^rollout: ', ''), 0)
   end
   if not o.resume then return false, {} end
   local _, bad, within = sound(parts)
   drop(bad)
   drop(within)
-  return false, bad
+  for _, p in ipairs(whole and M.parts(path, hash) or {}) do
+    if p.first <= whole.last then drop { p } end
+  end
+  return false, bad, whole
 end
 
---- Writes the rows of a batch: lists of tensors and texts as generate.batch gives them.
-function M.put(path, hash, batch)
+--- Writes the rows of a batch: lists of tensors and texts as generate.batch gives them. made: { hash, own }.
+function M.put(path, made, batch)
   local tree = { params = batch.params, inputs = batch.inputs, ic_types = batch.ic_types, policies = batch.policies,
     regimes = batch.regimes, grid = batch.grid, filtered = batch.filtered,
     status = batch.status, bad_step = batch.bad_step, seconds = batch.seconds, temporal = batch.temporal,
-      summary = batch.summary, aggregated = batch.aggregated, outputs = batch.outputs }
-  local name = part_name(path, hash, batch.first, batch.last)
+      summary = batch.summary, aggregated = batch.aggregated, outputs = batch.outputs,
+      own = made.own[1] and { mc.json.encode(made.own) } or nil }
+  local name = part_name(path, made.hash, batch.first, batch.last)
   local fresh = name .. '.new.h5' -- no part yet
-  mc.save(fresh, tree)
+  disk.told(fresh, disk.bytes(tree) + OVERHEAD.part, go_on(path), mc.save, fresh, tree)
   local sum, why = lib.sha256_file(fresh)
   local ok = sum
   if sum then ok, why = os.rename(fresh, ('%s-%s.h5'):format(name, sum)) end
   if not ok then error('rollout: ' .. why, 0) end
 end
 
---- Rows of a list of parts in order, one dataset at a time: next() for Writer:rows.
-local function reader(parts, name)
+--- Rows of a list of parts in order, one dataset at a time: next() for Writer:rows. Parts may be whole files, in which
+--- a dataset has another name; entry is { name in a part, place in a file }.
+local function name_in(part, entry) return part.whole and entry[2] or entry[1] end
+
+local function reader(parts, entry)
   local i = 0
   return function()
     i = i + 1
     local f = mc.open(parts[i].path)
-    local d = f:dataset(name)
+    local d = f:dataset(name_in(parts[i], entry))
     local t = d:read()
     f:close()
     return t
   end
 end
 
-local function texts(parts, name)
+local function texts(parts, entry)
   local out = {}
   for _, p in ipairs(parts) do
     local f = mc.open(p.path)
-    local list = f:get(name)
+    local list = f:get(name_in(p, entry))
     f:close()
     for _, v in ipairs(type(list) == 'table' and list or { list }) do out[#out + 1] = v end
   end
   return out
 end
 
-local function shape_of(parts, name)
-  local f = mc.open(parts[1].path)
+local function shape_of(parts, entry)
+  local f, name = mc.open(parts[1].path), name_in(parts[1], entry)
   local s, dtype
   if f:has(name) then
     local d = f:dataset(name)
@@ -193,11 +277,26 @@ local function shape_of(parts, name)
   return s, dtype
 end
 
---- Merges parts into the file, which appears whole. about: attributes and the plan of datasets.
+--- Writes the file of parts and its page, which appear together. next: what to do where there is no room for them.
+local function publish(path, parts, about, next)
+  local dir, name = path:match '^(.*)/([^/]*)$'
+  dir, name = dir == '' and '/' or dir or '.', name or path
+  local paths = {}
+  for k, p in ipairs(parts) do paths[k] = p.path end
+  mc.results.together(dir, name, function(folder)
+    local fresh, side = folder .. '/' .. name, page.of(path)
+    disk.told(path, disk.size(paths) + OVERHEAD.file, next, M.combine, fresh, parts, about)
+    local text = page.text(fresh)
+    disk.told(side, #text, next, page.put, page.of(fresh), text)
+  end)
+end
+
+--- Merges parts into the file, which appears whole, with its page. about: attributes and the plan of datasets.
 ---@param path string
 ---@param hash string of the configuration
 ---@param about table { first, last, metadata, features, temporal, summary, chunk, level, trajectories, registry ... }
-function M.merge(path, hash, about)
+---@param whole? table of begin: the file that holds the first of the rows
+function M.merge(path, hash, about, whole)
   local parts, foreign = M.parts(path, hash)
   if foreign > 0 then
     error(('rollout: %s holds rows of another configuration now; nothing was merged'):format(M.folder(path)), 0)
@@ -208,6 +307,7 @@ function M.merge(path, hash, about)
     error(('rollout: %s changed since it was written; run again with --resume, which makes its rows anew'):format(
       bad[1].path), 0)
   end
+  if whole then table.insert(parts, 1, whole) end
   local expect = about.first
   for _, p in ipairs(parts) do
     if p.first ~= expect then error(('rollout: rows %d to %d are not there yet; run with --resume'):format(expect,
@@ -216,7 +316,7 @@ function M.merge(path, hash, about)
   end
   if expect ~= about.last + 1 then error(('rollout: rows %d to %d are not there yet; run with --resume'):format(expect,
     about.last), 0) end
-  M.combine(path, parts, about)
+  publish(path, parts, about, go_on(path))
   clear(path)
 end
 
@@ -230,6 +330,19 @@ local PLAN = {
     '/features/summary/aggregated/features', { 0, -1 } },
   { 'seconds', '/features/summary/aggregated/metadata/extraction_time', { 0 } },
 }
+local TEXTS = { { 'ic_types', '/metadata/ic_types' }, { 'policies', '/metadata/evolution_policies' },
+  { 'regimes', '/metadata/noise_regimes' } }
+local STATES = '/outputs/fields'
+
+--- Paths of the datasets of a file that have a row for each operator.
+---@return string[]
+function M.places()
+  local out = {}
+  for _, list in ipairs { PLAN, TEXTS, { { 'outputs', STATES } } } do
+    for _, p in ipairs(list) do out[#out + 1] = p[2] end
+  end
+  return out
+end
 
 local function chunk_of(rule, shape, rows)
   local out = {}
@@ -242,8 +355,8 @@ local MASKS = { temporal = '/features/temporal/mask', summary = '/features/summa
   aggregated = '/features/summary/aggregated/mask' }
 
 --- Which columns of a dataset of parts have two different finite values: u8 [columns].
-local function mask_of(parts, name)
-  local read, low, high = reader(parts, name), nil, nil
+local function mask_of(parts, entry)
+  local read, low, high = reader(parts, entry), nil, nil
   for _ = 1, #parts do
     low, high = mc.scope(function()
       local x = read()
@@ -258,17 +371,15 @@ local function mask_of(parts, name)
 end
 
 --- Writes a file from parts (or from whole files, which have its names); groups and attributes as the reference has
---- them. The page of the data that were there goes.
-function M.combine(path, parts, about, whole)
-  os.remove(M.page(path))
+--- them.
+function M.combine(path, parts, about)
   local w = require('mascon.io.hdf5').create(path)
   local n = about.last - about.first + 1
-  local function dataset(name, place, rule)
-    local from = whole and place or name
-    local s, dtype = shape_of(parts, from)
+  local function dataset(entry, rule)
+    local s, dtype = shape_of(parts, entry)
     if not s then return end
     s[1] = n
-    w:rows(place, s, reader(parts, from), { dtype = dtype, chunk = chunk_of(rule, s, about.chunk),
+    w:rows(entry[2], s, reader(parts, entry), { dtype = dtype, chunk = chunk_of(rule, s, about.chunk),
       level = about.level })
   end
   w:group '/parameters'
@@ -281,15 +392,12 @@ function M.combine(path, parts, about, whole)
     for _, g in ipairs { '/features/summary', '/features/summary/per_trajectory', '/features/summary/aggregated',
       '/features/summary/aggregated/metadata' } do w:group(g) end
   end
-  for _, p in ipairs(PLAN) do if about.summary or p[1] ~= 'seconds' then dataset(unpack(p)) end end
+  for _, p in ipairs(PLAN) do if about.summary or p[1] ~= 'seconds' then dataset(p, p[3]) end end
   for _, p in ipairs(PLAN) do
-    local from = whole and p[2] or p[1]
-    if MASKS[p[1]] and shape_of(parts, from) then w:put(MASKS[p[1]], mask_of(parts, from)) end
+    if MASKS[p[1]] and shape_of(parts, p) then w:put(MASKS[p[1]], mask_of(parts, p)) end
   end
-  dataset('outputs', '/outputs/fields', about.steps > 1 and { 1, 1, 32, -1, -1, -1 } or { 1, 1, -1, -1, -1 })
-  for name, place in pairs { ic_types = 'ic_types', policies = 'evolution_policies',
-    regimes = 'noise_regimes' } do w:put('/metadata/' .. place, texts(parts, whole
-    and '/metadata/' .. place or name)) end
+  dataset({ 'outputs', STATES }, about.steps > 1 and { 1, 1, 32, -1, -1, -1 } or { 1, 1, -1, -1, -1 })
+  for _, p in ipairs(TEXTS) do w:put(p[2], texts(parts, p)) end
   w:attributes('/metadata', about.metadata)
   w:attributes('/parameters/params', { names = about.names })
   if about.filters then w:attributes('/metadata/filtered', { words = about.filters }) end
@@ -324,28 +432,29 @@ function M.alone(path, work, ...)
   end
   local lock, why = file.lock(path)
   if not lock then error('rollout: ' .. why, 0) end
-  file.sweep(M.page(path))
-  local ok, r = pcall(work, path, ...)
+  local ok, r = pcall(function(...)
+    mc.results.recover(path)
+    file.sweep(page.of(path))
+    return work(path, ...)
+  end, ...)
   lock:free()
   if not ok then error(r, 0) end
   return r
 end
 
---- join while nobody else writes the output.
-function M.join_held(paths, out, overwrite)
-  mc.results.free('--output', { out }, { overwrite = overwrite, inputs = paths })
-  local list, hash = {}, nil
-  for _, p in ipairs(paths) do
-    local f = mc.open(p)
-    local a = f:group('/metadata').attributes
-    local first, n = a.first_row, f:dataset('/parameters/params').shape[1]
-    f:close()
-    if not first or not a.config then error(('rollout: %s is no data set of this program'):format(p), 0) end
-    local config = a.config:gsub('"output_path":"[^"]*"', '')
-    if hash and hash ~= config then error(('rollout: %s belongs to another configuration than %s'):format(p, paths[1]),
-      0) end
-    hash = config
-    list[#list + 1] = { path = p, first = first, last = first + n - 1, attributes = a }
+--- The shards in the order of their rows. Refuses those of several configurations, repeated rows and gaps.
+local function ordered(paths)
+  local list = {}
+  for i, p in ipairs(paths) do
+    local one = read_whole(p)
+    list[i] = one
+    if not one.hash then error(('rollout: %s is no data set of this version of the program'):format(p), 0) end
+    local words = user.difference(list[1].own, one.own)
+    if words then
+      error(('rollout: the rows of %s and %s do not belong together; the own %s'):format(paths[1], p, words), 0)
+    end
+    if one.hash ~= list[1].hash then
+      error(('rollout: %s belongs to another configuration than %s'):format(p, paths[1]), 0) end
   end
   table.sort(list, function(a, b) return a.first < b.first end)
   for k = 2, #list do
@@ -358,21 +467,36 @@ function M.join_held(paths, out, overwrite)
       error(('rollout: rows %d to %d are missing between %s and %s'):format(a.last + 1, b.first - 1, a.path, b.path), 0)
     end
   end
-  local a = list[1].attributes
-  a.num_parameter_sets = list[#list].last - list[1].first + 1
+  return list
+end
+
+--- Quality of the sampling of all rows of shards.
+local function quality_of(list)
+  local read, parts = reader(list, PLAN[1]), {}
+  for k = 1, #list do parts[k] = read() end
+  return sampling.quality(list[1].config, mc.concat(parts, 1):to 'f64')
+end
+
+--- join while nobody else writes the output. Chunks and compression are those of the shard with the first rows.
+function M.join_held(paths, out, overwrite)
+  mc.results.free('--output', { out, page.of(out) }, { overwrite = overwrite, inputs = paths })
+  local list = ordered(paths)
+  local first, last, largest = list[1].first, list[#list].last, list[1]
+  for _, one in ipairs(list) do -- a data set that grew has shards of several totals
+    if one.attributes.total_rows > largest.attributes.total_rows then largest = one end
+  end
+  local a, config = largest.attributes, list[1].config
+  a.first_row, a.num_parameter_sets = list[1].attributes.first_row, last - first + 1
+  a.sampling_metrics = mc.json.encode(mc.scope(quality_of, list))
   local f = mc.open(list[1].path)
-  local filtered = f:has '/metadata/filtered' and f:dataset '/metadata/filtered'.attributes.words
-  local chunk = f:dataset('/parameters/params').chunk[1]
-  local about = { first = list[1].first, last = list[#list].last, chunk = chunk,
-    level = f:dataset('/parameters/params').compression and 4 or 0, metadata = a,
-    filters = filtered or nil, names = f:dataset('/parameters/params').attributes.names,
-    steps = f:has '/features/temporal/features'
-      and f:dataset('/features/temporal/features').shape[2] or 2,
-    trajectories = f:has '/outputs/fields', temporal = f:has '/features/temporal',
-      features = f:has '/features' and f:group('/features').attributes or nil,
-    summary = f:has '/features/summary' and f:group('/features/summary').attributes or nil }
+  local function attributes(group) return f:has(group) and f:group(group).attributes or nil end
+  local about = { first = first, last = last, metadata = a, steps = config.simulation.num_timesteps,
+    chunk = config.dataset.storage.chunk_size, level = M.level(config),
+    filters = f:has '/metadata/filtered' and f:dataset '/metadata/filtered'.attributes.words or nil,
+    names = f:dataset('/parameters/params').attributes.names, trajectories = f:has(STATES),
+    temporal = f:has '/features/temporal', features = attributes '/features', summary = attributes '/features/summary' }
   f:close()
-  M.combine(out, list, about, true)
+  publish(out, list, about, function() return 'merge again (the shards are unchanged)' end)
   return out
 end
 

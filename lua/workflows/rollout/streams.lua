@@ -7,7 +7,8 @@ local M = {}
 
 M.SCHEME = 'philox4x32-10; key = fold(seed, operator index from 0); ' ..
   'stream = use * 2^44 + realisation * 2^24 + 16 * step + draw; ' ..
-  'uses: 1 weights, 2 type of field, 3 field, 4 noise, 5 probes'
+  'uses: 1 weights, 2 type of field, 3 field, 4 noise, 5 probes; ' ..
+  'sobol: random linear matrices and a digital shift'
 
 local USE = { weights = 1, kind = 2, field = 3, noise = 4, probe = 5 }
 

@@ -5,46 +5,67 @@ local tensor = require 'mascon.core.tensor'
 local file = require 'mascon.base.file'
 local colormap = require 'mascon.plot.colormap'
 local gif = require 'mascon.plot.gif'
-local look = require 'workflows.rollout.check'
+local networks = require 'workflows.rollout.networks'
+local dataset = require 'workflows.rollout.dataset'
 local error = check.error
 local M = {}
 
-local SIDE, GAP = 192, 4 -- pixels of a channel of an animation at least, and between channels
+local SIDE, GAP = 192, 4 -- pixels of a channel of an animation at least; between channels, and of the line below
 local MOST = 400 -- frames of an animation
+local LEVELS, RED, WHITE = 254, 254, 255 -- colours of values, and places in the palette after them
+local FROZEN = { 200, 30, 30 }
+
+local OPTS = { overwrite = { true, 'bool' } }
 
 local function limits(list)
   local low, high = math.huge, -math.huge
-  for _, e in ipairs(list) do low, high = math.min(low, e.x:min():item()), math.max(high, e.x:max():item()) end
+  for _, e in ipairs(list) do
+    local good = mc.isfinite(e.x)
+    low = math.min(low, mc.where(good, e.x, math.huge):min():item())
+    high = math.max(high, mc.where(good, e.x, -math.huge):max():item())
+  end
+  if low > high then low, high = 0, 1 end -- no value is finite
   if not (high > low) then high = low + 1e-6 end
   return low, high
 end
 
+--- Panels of states: a line for each channel, a column for each state { t, x, frozen }.
 local function picture(list, title, path, low, high)
-  local C = list[1].x.shape[1]
-  local fig = mc.plot.figure { title = title, width = 170 * #list + 40, height = 180 * C + 40, rows = C, cols = #list }
+  local C, n = list[1].x.shape[1], #list
+  local fig = mc.plot.figure { title = title, width = math.max(170 * n + 110, 320), height = 170 * C + 80, rows = C,
+    cols = n }
   if not low then low, high = limits(list) end
-  for k, e in ipairs(list) do
-    for c = 1, C do fig:axes(c, k):heatmap(nil, nil, e.x[c]:totable(), { title = ('t = %d'):format(e.t),
-      cmap = 'viridis', vmin = low, vmax = high }) end
+  for c = 1, C do
+    for k, e in ipairs(list) do
+      local top, bottom = c == 1, c == C
+      fig:axes(c, k):heatmap(nil, nil, e.x[c]:totable(), { cmap = 'viridis', vmin = low, vmax = high,
+        aspect = 'equal', title = top and ('t = %d%s'):format(e.t, e.frozen and ', frozen' or '') or nil,
+        xlabel = bottom and 'x' or nil, xunit = bottom and 'px' or nil,
+        ylabel = k == 1 and ('channel %d, y'):format(c) or nil, yunit = k == 1 and 'px' or nil,
+        colorbar = k == n, label = k == n and 'state' or nil })
+    end
   end
   mc.plot.save(fig, path)
   return path
 end
 
---- The channels of a state side by side, each place a square of `times` pixels: bytes of palette places.
-local function frame(x, low, high, times)
-  local C, G = x.shape[1], x.shape[2]
-  local level = mc.clip((x - low) * (254 / (high - low)), 0, 254) + 0.5
-  local cells, lines, gap = level:totable(), {}, string.char(255):rep(GAP)
-  for row = 1, G do
+--- The channels of a state side by side, the first row below as in figures, each place a square of `times` pixels:
+--- bytes of palette places. A line below is red where the state is frozen.
+local function frame(e, low, high, times)
+  local C, G = e.x.shape[1], e.x.shape[2]
+  local good = mc.isfinite(e.x)
+  local level = mc.clip((mc.where(good, e.x, low) - low) * ((LEVELS - 1) / (high - low)), 0, LEVELS - 1) + 0.5
+  local cells, lines, gap = mc.where(good, level, WHITE):totable(), {}, string.char(WHITE):rep(GAP)
+  for row = G, 1, -1 do
     local parts = {}
     for c = 1, C do
       local line = {}
       for k, v in ipairs(cells[c][row]) do line[k] = string.char(math.floor(v)):rep(times) end
       parts[c] = table.concat(line)
     end
-    lines[row] = table.concat(parts, gap):rep(times)
+    lines[#lines + 1] = table.concat(parts, gap):rep(times)
   end
+  lines[#lines + 1] = string.char(e.frozen and RED or WHITE):rep((C * G * times + (C - 1) * GAP) * GAP)
   return table.concat(lines)
 end
 
@@ -54,14 +75,15 @@ local function film(list, path)
   local low, high = limits(list)
   local times = math.max(1, math.ceil(SIDE / G))
   local palette, frames = {}, {}
-  for i, text in ipairs(colormap.colours('viridis', 255)) do
+  for i, text in ipairs(colormap.colours('viridis', LEVELS)) do
     local r, g, b = colormap.components(text)
     palette[i] = { math.floor(r * 255 + 0.5), math.floor(g * 255 + 0.5), math.floor(b * 255 + 0.5) }
   end
-  palette[256] = { 255, 255, 255 }
-  for k, e in ipairs(list) do frames[k] = frame(e.x, low, high, times) end
+  palette[RED + 1], palette[WHITE + 1] = FROZEN, { 255, 255, 255 }
+  for k, e in ipairs(list) do frames[k] = frame(e, low, high, times) end
   local delay = math.max(2, math.min(12, math.floor(1200 / #list)))
-  local ok, why = file.write(path, gif.animation(C * G * times + (C - 1) * GAP, G * times, frames, palette, delay))
+  local ok, why = file.write(path, gif.animation(C * G * times + (C - 1) * GAP, G * times + GAP, frames, palette,
+    delay))
   if not ok then error('rollout: ' .. why, 0) end
   return path
 end
@@ -87,11 +109,22 @@ local function movie(list, path)
   return path
 end
 
---- A picture of each state, all on one scale of colours; pattern holds one %d.
-local function frames(list, title, pattern)
+--- The name of the picture of a state: f(t), where the name of a file holds a %d or %03d; nil where it holds none.
+--- Other percent signs, and those of folders, are as they stand.
+local function numbered(path)
+  local folder, name = path:match '^(.*/)([^/]*)$'
+  folder, name = folder or '', name or path
+  local before, number, after = name:match '^(.-)(%%0?%d?d)(.*)$'
+  return number and function(t) return folder .. before .. number:format(t) .. after end
+end
+
+--- A picture of each state, all on one scale of colours. Refuses files that are there unless they may be replaced.
+local function frames(list, title, name, overwrite)
   local low, high = limits(list)
   local out = {}
-  for k, e in ipairs(list) do out[k] = picture({ e }, title, (pattern:format(e.t)), low, high) end
+  for k, e in ipairs(list) do out[k] = name(e.t) end
+  mc.results.free('--output', out, { overwrite = overwrite })
+  for k, e in ipairs(list) do picture({ e }, title, out[k], low, high) end
   return out
 end
 
@@ -102,40 +135,55 @@ local function evenly(states, n)
   return chosen
 end
 
+--- Words on realisation 1 of a row where it failed.
+local function failure(row)
+  local step = row.bad_step[1]
+  if step < 0 then return nil end
+  return ('realisation 1 %s at step %d: %s'):format(row.status[1] == 1 and 'was not finite' or 'exploded', step,
+    step == 0 and 'its states are the initial one' or ('later states are that of step %d, frozen'):format(step - 1))
+end
+
 --- Pictures of a row, realisation 1, replayed from its parameters: files written.
 ---
 --- out .svg or .png: a contact sheet of eight states; with %d (or %03d) in the name a picture of each state, all on one
 --- scale of colours. out .gif, or .mp4 where ffmpeg is installed: an animation of all states, of 400 at most, with the
---- channels side by side.
+--- channels side by side, and a red line below from the step on at which the realisation failed. The first row of a
+--- state stands below everywhere.
 ---@param path string data set
 ---@param i integer row, from 0
 ---@param out? string (row-I.svg)
+---@param opts? table overwrite (true): the pictures of states may replace files
 ---@return string[]
-function M.row(path, i, out)
+---@return table configuration
+---@return string? words on a realisation that failed
+function M.row(path, i, out, opts)
+  local o = check.opts('rollout.view.row', opts, OPTS, 3)
   out = out or ('row-%d.svg'):format(i)
   local kind = out:match '%.(%w+)$'
-  local each = out:match '%%0?%d*d'
+  local each = numbered(out)
   if (kind ~= 'svg' and kind ~= 'png' and kind ~= 'gif' and kind ~= 'mp4')
-    or (each and (kind == 'gif' or kind == 'mp4' or select(2, out:gsub('%%', '')) > 1)) then
+    or (each and (kind == 'gif' or kind == 'mp4' or numbered(each(0)))) then
     error(('rollout: --output %s must end in .svg or .png (eight states; with one %%d in the name a picture of each), '
       .. 'or in .gif or .mp4 (an animation)'):format(out), 0)
   end
   local states = {}
-  local row, config = look.replay(path, i, { features = false, visit = function(t, x)
+  local row, config = dataset.replay(path, i, { features = false, visit = function(t, x, alive)
     if t == 0 then states = {} end
-    states[#states + 1] = { t = t, x = tensor.hold(x[1]:to('f64'):copy()) }
+    states[#states + 1] = { t = t, x = tensor.hold(x[1]:to('f64'):copy()), frozen = not alive[1] }
   end })
   if #states == 0 then
     error(('rollout: row %d is beyond simulation.limits (%s) and was not rolled out'):format(i,
       row.filtered > 0 and require 'workflows.rollout.generate'.FILTERED[row.filtered] or '?'), 0)
   end
-  if kind == 'gif' then return { film(evenly(states, MOST), out) }, config end
-  if kind == 'mp4' then return { movie(evenly(states, MOST), out) }, config end
-  local a = row.arch
-  local title = ('row %d: %s b%d %s, %s, %s'):format(i, a.type == 'cnn' and ('L%d k%d'):format(a.layers, a.kernel)
-    or a.type, a.base, a.norm, row.policy.policy, row.kind)
-  if each then return frames(states, title, out), config end
-  return { picture(evenly(states, 8), title, out) }, config
+  local words = failure(row)
+  if kind == 'gif' then return { film(evenly(states, MOST), out) }, config, words end
+  if kind == 'mp4' then return { movie(evenly(states, MOST), out) }, config, words end
+  local type_of = networks.of(row.arch.type)
+  local title = ('row %d: %s%s, %s, %s'):format(i, type_of.label(row.arch), type_of.own and '' or ' ' .. row.arch.norm,
+    row.policy.policy, row.kind)
+  if words then title = ('%s; %s'):format(title, words) end
+  if each then return frames(states, title, each, o.overwrite), config, words end
+  return { picture(evenly(states, 8), title, out) }, config, words
 end
 
 return M

@@ -92,11 +92,12 @@ function M.sentence(a, sets)
     local b = a.rates[i]
     rate[#rate + 1] = b and ('%s %s at %s s in set %d'):format(with_error(b), b.unit, text(b.t), i) or nil
   end
-  return ('The data sets do not share %s: chi2 is %.6g jointly and %.6g where each is fitted alone, with %d parameters '
-    .. 'more; chance gives a rise of %.3g at most. The values alone differ most in %s%s. The joint values describe no '
-    .. 'set: fit each alone (the same command without --joint: %s), or share less (--shared)'):format(
-    table.concat(names, ', '), a.joint, a.alone, a.more, a.chance, table.concat(most, ', '),
-    #rate == #sets and '; D(t) is ' .. table.concat(rate, ', ') or '', table.concat(alone, ', '))
+  return ('The data sets do not share %s%s: chi2 is %.6g jointly and %.6g where each is fitted alone, with %d '
+    .. 'parameters more; chance gives a rise of %.3g at most. The values alone differ most in %s%s. The joint values '
+    .. 'describe no set: fit each alone (the same command without --joint: %s), or share less (--shared)'):format(
+    #names > 1 and 'all of ' or '', table.concat(names, ', '), a.joint, a.alone, a.more, a.chance,
+    table.concat(most, ', '), #rate == #sets and '; D(t) is ' .. table.concat(rate, ', ') or '',
+    table.concat(alone, ', '))
 end
 
 return M

@@ -6,11 +6,11 @@
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local data_of = require 'workflows.xpcs.data'
-local start = require 'workflows.xpcs.start'
+local coarse = require 'workflows.xpcs.coarse'
 local error = check.error
 local M = {}
 
-M.VERSION = 2
+M.VERSION = 3
 local TEMPLATE = 'cached_c2_q{wavevector_q:.4f}_frames_{start_frame}_{end_frame}.h5'
 local MARK = 'mascon xpcs cache'
 
@@ -64,7 +64,7 @@ function M.read(path, key, o)
     local quality = file:get('quality'):totable()
     for f = 1, d.F do
       d.coarse[f] = {}
-      for i = 1, #start.windows(d.n) do d.coarse[f][i] = file:get(('coarse/%05d/%02d'):format(f, i)) end
+      for i = 1, #coarse.windows(d.n, d.F) do d.coarse[f][i] = file:get(('coarse/%05d/%02d'):format(f, i)) end
       local q = quality[f]
       d.quality[f] = { points = q[1], good = q[2], missing = q[3], least = q[4], most = q[5], mean = q[6] }
     end

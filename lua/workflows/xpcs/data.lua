@@ -65,6 +65,14 @@ function M.bytes(n, F, dtype)
   return values * (dtype == 'f32' and 4 or 8)
 end
 
+--- One line on the data.
+function Data:__tostring()
+  local path = self.path and self.path:match '[^/]*$' .. ': ' or ''
+  return ('%s%d angles x %d times%s, %s points%s'):format(path, self.F, self.n, type(self.q) == 'number'
+    and (', q = %.6g 1/A'):format(self.q) or '', tostring(self.points), (self.masked or 0) > 0
+    and (', %d masked'):format(self.masked) or '')
+end
+
 --- Data of a description, without values.
 local function bare(fname, o)
   check.arg(fname, 'o', o, 'table', 4)

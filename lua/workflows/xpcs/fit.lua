@@ -478,6 +478,20 @@ local function look(p, point, of)
   return angles, noise.judge(noise.fitted(p, point), angles, of.absolute_sigma and of.reduced_chi2 or nil)
 end
 
+--- Covariance under correlated noise of a point, the rise of each variance over what the cost takes it for, and the
+--- root of the largest over that of independent noise. Of a robust loss it is that of the linear one.
+---@param c table of covariance.of
+---@param spread number[][] of noise.judge
+---@param plain number[][] covariance under independent noise
+local function under_correlation(p, point, c, spread, plain)
+  if p.loss == 'linear' then return noise.covariance(spread, noise.within(c), plain) end
+  local q = problem.new(p)
+  q.loss, q.watch, q.engine = 'linear', nil, pass.run
+  local cov, rise, factor = noise.covariance(spread, noise.within(covariance.of(q, q:at(point.x))), plain)
+  for k, more in ipairs(c.rise) do rise[k] = rise[k] * more end
+  return cov, rise, factor
+end
+
 --- The result of a point.
 ---@param whole? table of data that are fitted with others: covariance of the free numbers, and covariance_by, of all;
 ---  contrasts and noise of look
@@ -495,7 +509,7 @@ local function describe(p, o, point, status, iterations, seconds, left, whole)
     correlated = not o.legacy_counting and frames and frames.spread
     if correlated then
       independent = cov
-      cov, c.rise, frames.factor = noise.covariance(correlated, noise.within(c), cov)
+      cov, c.rise, frames.factor = under_correlation(p, point, c, correlated, cov)
     end
   end
   local error_of = {}
@@ -537,7 +551,7 @@ local function describe(p, o, point, status, iterations, seconds, left, whole)
     status = status, message = least_squares.MESSAGES[status], success = status > 0, convergence_status = status > 0
       and 'converged' or STATUS[status] or 'failed',
     nfev = p.nfev, iterations = iterations, seconds = seconds,
-      points_per_second = p.nfev * data.points / math.max(seconds, 1e-9), last_step = left,
+      points_per_second = p.nfev * data.points / math.max(seconds - (p.scan_seconds or 0), 1e-9), last_step = left,
     geometry = p.geometry, kd = p.kd, ks = p.ks, at_bounds = bounds_hit, warnings = p.warnings, checks = checks,
       cuts = floor.of(p.t, physics), contrasts = angles, noise = frames,
       problem = p, point = point, device = p.device and not p.device.left and p.device.name or 'cpu',
@@ -592,6 +606,13 @@ local function scales(p, map)
   return out
 end
 
+--- A result as text: the verdict, the table of parameters and a line on the fit.
+local Result = {}
+function Result.__tostring(r)
+  local report = require 'workflows.xpcs.report'
+  return table.concat({ table.concat(r.verdict.sentences, '\n'), '', report.table(r), report.line(r) }, '\n')
+end
+
 --- Fits the model to data.
 ---
 ---@param data mascon.xpcs.Data
@@ -628,8 +649,16 @@ function M.fit(data, opts)
     end or nil,
   }
   local search = o.start == 'auto' and next(o.initial or {}) == nil
+  p.scan_seconds = 0
+  --- Starting values of a scan, which no pass over the data is part of.
+  local function find(above)
+    local before = clock.seconds()
+    local found = require('workflows.xpcs.start').find(p, above)
+    p.scan_seconds = p.scan_seconds + clock.seconds() - before
+    return found
+  end
   if search then
-    for place, v in pairs(require('workflows.xpcs.start').find(p)) do p.start[place] = v end
+    for place, v in pairs(find()) do p.start[place] = v end
   end
   local x0 = picked(p, p.start)
   for k = 1, #x0 do x0[k] = math.max(low[k], math.min(high[k], x0[k])) end
@@ -655,7 +684,7 @@ function M.fit(data, opts)
   -- there is a valley of its own where D is cut off: what is found above the floor may lie deeper
   if search and status >= 0 and floored(p, point) then
     local x1 = {}
-    local found = require('workflows.xpcs.start').find(p, true)
+    local found = find(true)
     for k, place in ipairs(p.free) do x1[k] = math.max(low[k], math.min(high[k], found[place] or x0[k])) end
     try(x1, 1)
   end
@@ -678,10 +707,10 @@ function M.fit(data, opts)
   end
   status = ended_by(status, left, o.max_nfev and p.nfev >= o.max_nfev)
   local r = describe(p, o, point, status, iterations or iterations_shown or 0, clock.seconds() - start, left)
-  return r
+  return setmetatable(r, Result)
 end
 
-M.set_up, M.describe, M.polish, M.picked, M.at_bound = set_up, describe, polish, picked, at_bound
+M.set_up, M.describe, M.polish, M.at_bound = set_up, describe, polish, at_bound
 M.unit_of_errors, M.is_absolute, M.misfit, M.errors_of, M.look = unit_of_errors, is_absolute, misfit, errors_of, look
 M.ended_by, M.told = ended_by, told
 return M

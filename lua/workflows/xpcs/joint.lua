@@ -253,7 +253,7 @@ local function look(self, r, o)
     one.contrasts, one.noise = fit.look(p, r.point.parts[i], of)
     seen[i] = one
     if one.noise and one.noise.correlated and not (worst and worst.z > one.noise.z) then worst = one.noise end
-    local S, factor = one.noise and one.noise.spread, 1
+    local S, factor = p.loss == 'linear' and one.noise and one.noise.spread or nil, 1
     taken = taken or S ~= nil
     if not S then
       local _, H = p:normal(r.point.parts[i])

@@ -181,7 +181,7 @@ local function look(fit, data, o, v)
     absolute_sigma = fit.absolute_sigma }, data)
   if not fit.covariance then return end
   fit.noise = noise.judge(v, fit.contrasts, fit.absolute_sigma and fit.reduced_chi2 or nil)
-  if not fit.noise or not fit.noise.spread then return end
+  if not fit.noise or not fit.noise.spread or o.loss ~= 'linear' then return end
   local plain, inverse = fit.covariance:totable(), {}
   for i, row in ipairs(plain) do
     inverse[i] = {}

@@ -4,6 +4,7 @@
 -- Upstream's formulas are printed beside ours.
 local text = require 'mascon.base.text'
 local data = require 'workflows.xpcs.data'
+local coarse = require 'workflows.xpcs.coarse'
 local scaling = require 'workflows.xpcs.scaling'
 local M = {}
 
@@ -72,7 +73,8 @@ end
 
 -- CPU seconds, measured on the core of RATE: program, tables and report; a scan for the start; a point read and packed;
 -- a value of fitted_data written; a point of one pass of a model of the user's, of few operations
-local FIXED, SCAN, READ, WRITTEN, OWN = 0.3, 0.1, 1.5e-7, 4e-8, 2.5e-7
+local FIXED, SCAN, READ, WRITTEN, OWN = 0.3, 0.15, 1.5e-7, 4e-8, 2.5e-7
+local SCANNED = { static = 350, laminar_flow = 1200 } -- passes over the coarse copies, those of the grid included
 local OWN_PASSES, GRADIENTS, GRADIENT = 12, 16, 2e-4 -- passes of such a fit; gradients of a draw, seconds beside one
 
 --- The scaling of a data set of F angles, and free numbers of contrast and of offset.
@@ -94,6 +96,15 @@ local function free_of(s, F, later)
   return math.max(own + 2 * m - fixed, 1)
 end
 
+--- Seconds of the scan for a start of a data set; none where starting values are given.
+---@param c table of cost
+local function scan_of(s, d, mode, c)
+  if next(s.fit.initial or {}) ~= nil or s.model then return 0 end
+  local points = 0
+  for _, w in ipairs(coarse.windows(d.n, d.F)) do points = points + d.F * ((w[2] - w[1] + 1) / w[3]) ^ 2 / 2 end
+  return SCAN + SCANNED[mode] * points * c.seconds_per_pass / math.max(c.points, 1)
+end
+
 --- What a run by the settings costs: all data sets, own models, searches, the posterior.
 ---@param s table settings of run
 ---@param list table[] shapes of the data sets: n, F, dtype, path, streamed
@@ -101,12 +112,12 @@ end
 ---@return table seconds, bytes, p, parts (words), first (cost of the first data set)
 function M.of_run(s, list, threads)
   local mode = s.open.mode == 'laminar_flow' and 'laminar_flow' or 'static'
-  local p, points, bytes, parts, written, pass, first = 0, 0, 0, {}, 0, 0, nil
+  local p, points, bytes, parts, written, pass, scan, first = 0, 0, 0, {}, 0, 0, 0, nil
   for i, d in ipairs(list) do
     p = p + free_of(s, d.F, i > 1)
     local c = M.cost { n = d.n, F = d.F, dtype = d.dtype, mode = mode, p = free_of(s, d.F), threads = threads,
       streamed = d.streamed, max_memory = s.open.max_memory, scaling = scaling_of(s, d.F), loss = s.fit.loss }
-    pass = pass + c.seconds_per_pass
+    pass, scan = pass + c.seconds_per_pass, scan + scan_of(s, d, mode, c)
     first = first or c
     points, written = points + c.points, written + 7 * d.F * d.n ^ 2
     -- an .npz is mapped: its pages count
@@ -115,7 +126,7 @@ function M.of_run(s, list, threads)
     bytes = i == 1 and c.bytes + more or bytes + c.packed + more
   end
   bytes = math.min(bytes, s.open.max_memory or math.huge)
-  local fit = PASSES * pass + SCAN * #list
+  local fit = PASSES * pass + scan
   if s.model then fit = OWN_PASSES * points * OWN / threads end
   if #list > 1 then fit = fit * (1 + #list) end
   local seconds = FIXED + READ * points + (s.arrays and WRITTEN * written or 0) + fit
@@ -151,8 +162,9 @@ function M.lines(s, list, threads)
   end
   local what = s.model and 'own model' or s.open.mode == 'laminar_flow' and 'laminar flow' or 'static'
   local label, d = M.strategy(published, c.p)
-  out[#out + 1] = ('%s%s%s: %.4g pairs (%.4g published points), %d parameters'):format(what, #list > 1
-    and ', joint' or '', s.method ~= 'nlsq' and ', posterior' or '', c.points, published, c.p)
+  out[#out + 1] = ('%s%s%s: %.4g pairs (%.4g points by the count of homodyne, both triangles and the diagonal), '
+    .. '%d parameters'):format(what, #list > 1 and ', joint' or '', s.method ~= 'nlsq' and ', posterior' or '',
+    c.points, published, c.p)
   out[#out + 1] = ('time about %.2g s of %d thread%s: reading and files, %s; peak memory about %.0f MiB '
     .. '(data %.0f MiB in %s)%s'):format(c.seconds, threads, threads == 1 and '' or 's',
       table.concat(c.parts, ', '), c.bytes / 2 ^ 20,

@@ -152,6 +152,7 @@ function M.figure(r, data, f, limit)
 end
 
 --- The numbers of a fit as arrays, for parameters.npz: name and name_error (0-d), contrast and offset (per angle),
+--- contrast_error and offset_error (of the numbers that were fitted, NaN where one was not),
 --- covariance over free_values, chi_squared and its kin. The order of free_values is that of `covariance.names` in
 --- parameters.json.
 function M.arrays(r)
@@ -159,6 +160,13 @@ function M.arrays(r)
     correlation = mc.tensor(r.correlation), chi_squared = mc.tensor(r.chi2), free_values = mc.tensor(r.point.x),
     reduced_chi_squared = mc.tensor(r.reduced_chi2), degrees_of_freedom = mc.tensor(r.dof),
     sigma = mc.tensor(r.sigma) }
+  for _, name in ipairs { 'contrast', 'offset' } do
+    local errors = {}
+    for _, q in ipairs(r.parameters) do
+      if q.name:find('^' .. name) then errors[#errors + 1] = q.error or 0 / 0 end
+    end
+    if errors[1] then out[name .. '_error'] = mc.tensor(errors) end
+  end
   for _, q in ipairs(r.parameters) do
     if not q.name:find '^contrast' and not q.name:find '^offset' then
       out[q.name], out[q.name .. '_error'] = mc.tensor(q.value), mc.tensor(q.error or 0)

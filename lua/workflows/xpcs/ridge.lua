@@ -120,6 +120,18 @@ function M.elsewhere(r, x)
   return out
 end
 
+--- The point of a ridge whose three numbers are free where the scale alone has level and slope at the middle time.
+---@return number[] x where there is none
+function M.plain(r, x)
+  if not (r.scale and r.shift) then return x end
+  local _, _, _, level, slope = values(r, x)
+  if level <= 0 then return x end
+  local y = { unpack(x) }
+  y[r.power], y[r.shift] = slope / level, 0
+  y[r.scale] = level * math.exp(-y[r.power] * r.log)
+  return y
+end
+
 --- Scale, power and shift of a rate scale t^power + shift with a level and a slope (of the level by ln t) at a time,
 --- where some of the three are given: the slope is met as far as what is left allows.
 ---@param log number ln of the time

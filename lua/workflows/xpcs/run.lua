@@ -81,6 +81,24 @@ local function from(r, o, more)
   return with
 end
 
+--- Whether chance does not explain a fit, or its angles disagree.
+local function is_doubtful(r)
+  return r.verdict.unlikely ~= nil or r.contrasts ~= nil and r.contrasts.improbable == true
+end
+
+--- The fit from the start that the scan finds, where the first one began with values of the user and that ends deeper.
+local function without_values(data, o, first)
+  if next(o.initial or {}) == nil then return first end
+  local with = {}
+  for k, v in pairs(o) do with[k] = v end
+  with.initial = nil
+  local r = require('workflows.xpcs.fit').fit(data, with)
+  if not (r.cost < first.cost * (1 - 1e-9)) then return first end
+  table.insert(r.warnings, ('the fit from the given starting values had chi2 %.6g, which chance does not explain or '
+    .. 'which contrasts that differ make up; a fit without them ended deeper'):format(first.chi2))
+  return r
+end
+
 --- Where contrasts seem to differ between angles: they may, or the physics is that of another valley. A fit with
 --- contrast and offset of their own for each angle tells; from its physics the fit that was asked for goes on.
 ---@return table the better of the two fits
@@ -111,11 +129,13 @@ local KEPT = { 'recovery_actions', 'statistics', 'checkpoint_enabled', 'resumed'
 --- follows from the first fit, so a run that was stopped in it ends the same.
 function M.again(data, o, first, seed)
   if data.points > MOST then return first end
-  local r, open = unscaled(data, o, first)
+  local begun = without_values(data, o, first)
+  local r, open = begun, false
+  if is_doubtful(begun) then r, open = unscaled(data, o, begun) end
   if open then
     r = require('workflows.xpcs.search').multi_start(data, o, { n_starts = STARTS, seed = seed, first = r })
     table.insert(r.warnings,
-      ('reduced chi2 of the first fit was %.4g, which chance does not explain, so other starts were '
+      ('reduced chi2 of the first fit was %.4g, which independent noise does not explain, so other starts were '
       .. 'tried (as with --multi-start %d); the best of %d fits has %.4g'):format(first.reduced_chi2, STARTS,
       #r.search.fits, r.reduced_chi2))
   end
@@ -146,7 +166,7 @@ local function progress(s, data)
     local now = clock.seconds()
     if now - shown <= 1 then return end
     shown = now
-    local seconds = math.max(now - first, 1e-9)
+    local seconds = math.max(now - first - (p.scan_seconds or 0), 1e-9)
     say(('iteration %d: cost %.8g, gradient %.3g, %.3g points/s, %s'):format(iteration, point.cost, gradient, p.nfev
       * data.points / seconds, plan.left(p.nfev, seconds, s.fit.max_nfev or 100 * #p.free)))
   end
@@ -191,8 +211,7 @@ function M.fit(s, data, quiet)
     local retries = (c.enable_fault_tolerance == false or s.bounded) and 0 or c.max_retries_per_batch
     r = require('workflows.xpcs.recovery').fit(data, o, { run = run, retries = retries, seed = c.seed })
     local cut = s.bounded and r.convergence_status == 'max_iter' -- the user bounds the work
-    local doubtful = r.verdict.misfit or r.contrasts and r.contrasts.improbable
-    if doubtful and m.enable == nil and not cut then r = M.again(data, o, r, s.seed) end
+    if is_doubtful(r) and m.enable == nil and not cut then r = M.again(data, o, r, s.seed) end
   end
   if s.level then require('workflows.xpcs.intervals').profile(r, nil, s.level) end
   return r

@@ -7,6 +7,7 @@
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local cma_es = require 'mascon.optim.search.cma'.cma_es
+local coarse = require 'workflows.xpcs.coarse'
 local start = require 'workflows.xpcs.start'
 local fit = require 'workflows.xpcs.fit'
 local parameters = require 'workflows.xpcs.parameters'
@@ -76,7 +77,8 @@ local function starts(p, o)
     end
   end
   for _, rate in ipairs(start.RATES) do
-    local low, high = rate.levels[1], rate.levels[#rate.levels]
+    local levels = start.levels(p, rate)
+    local low, high = levels[1], levels[#levels]
     for i = 1, start.with_level(p, rate.names, low, 0.1) and o.n_starts or 0 do
       local values = start.with_level(p, rate.names, low * (high / low) ^ draw(), 2 * draw() - 1)
       for place, v in pairs(values or {}) do list[i][p.names[place]] = v end
@@ -161,7 +163,7 @@ function M.evolve(data, opts, search)
     return best
   end
   local p = fit.set_up(data, check.opts('xpcs.fit', opts, fit.OPTS, 3))
-  local q = start.coarse_problem(p)
+  local q = coarse.problem(p, coarse.of(data), 'linear')
   local axes, x0 = {}, {}
   for k, place in ipairs(p.free) do
     x0[k] = p.start[place]
@@ -186,7 +188,7 @@ function M.evolve(data, opts, search)
       for i, u in ipairs(points:totable()) do
         local x = { unpack(x0) }
         for a, axis in ipairs(axes) do x[axis.k] = axis.scale.value(u[a]) end
-        costs[i] = start.projected(q, mc.scope(function() return q:at(x) end))
+        costs[i] = start.settled(q, mc.scope(function() return q:at(x) end))
         evaluations = evaluations + 1
         if costs[i] < least then least, found = costs[i], x end
       end

@@ -223,6 +223,18 @@ local function take_fit(s, o)
   if o.multi_start then s.multi_start = { enable = true, n_starts = o.multi_start } end
 end
 
+--- A tie NAME=FACTOR*OTHER+SHIFT, factor and shift as one likes: the name, and { to, factor, shift }.
+local function tie(word)
+  local name, rest = word:match '^([%w_]+)=(.+)$'
+  local factor, sum = (rest or ''):match '^([^*]+)%*(.+)$'
+  local to, shift = (sum or rest or ''):match '^([%a_][%w_]*)([+-]?.*)$'
+  local values = { to = to, factor = tonumber(factor or 1), shift = tonumber(shift ~= '' and shift or 0) }
+  if not (to and values.factor and values.shift) then
+    error(('--tie %s: give NAME=FACTOR*OTHER+SHIFT, such as D_offset=0.1*D0'):format(word), 0)
+  end
+  return name, values
+end
+
 --- The name of a parameter, of the model when there is one, else of the physics of the mode.
 local function name_of(s, o, option, name, get)
   if o.model then return name end
@@ -253,6 +265,17 @@ local function take_parameters(s, o)
     end
     s.fit.bounds = s.fit.bounds or {}
     s.fit.bounds[key] = b
+  end
+  for _, word in ipairs(o.tie or {}) do
+    local name, values = tie(word)
+    local key = name_of(s, o, '--tie', name, parameters.get)
+    values.to = name_of(s, o, '--tie', values.to, parameters.get)
+    s.fit.ties = s.fit.ties or {}
+    if s.fit.ties[key] then error(('--tie names %s twice; give it once'):format(name), 0) end
+    if fixed[key] then
+      error(('--tie %s has no effect beside --fixed %s; leave one of them out'):format(name, name), 0)
+    end
+    s.fit.ties[key] = values
   end
   for name, v in pairs(o.model and {} or fixed) do
     if v == true and s.fit.initial[name] == nil then
@@ -309,7 +332,7 @@ local WITHOUT = {
   model = {
     because = ', which fits a function of your own',
     options = { 'static_mode', 'laminar_flow', 'profile', 'multi_start', 'checkpoint_dir', 'joint', 'legacy_counting',
-      'seed', 'nlsq_result', 'device' },
+      'tie', 'seed', 'nlsq_result', 'device' },
     refused = { SEARCHES[1], SEARCHES[2], { 'optimization.nlsq.legacy_counting', 'false' },
       { 'initial_parameters.tied_parameters', 'null' } },
     noted = { { 'initial_parameters.values' }, { 'initial_parameters.active_parameters' },

@@ -15,7 +15,7 @@ local layout = require 'workflows.xpcs.layout'
 local prepare = require 'workflows.xpcs.prepare'
 local scaling = require 'workflows.xpcs.scaling'
 local data = require 'workflows.xpcs.data'
-local start = require 'workflows.xpcs.start'
+local copies = require 'workflows.xpcs.coarse'
 local stream = require 'workflows.xpcs.stream'
 local times = require 'workflows.xpcs.times'
 local triangles = require 'workflows.xpcs.triangles'
@@ -77,7 +77,7 @@ M.SQUARES = 14
 ---@param F integer angles
 function M.least(n, F)
   local tables = (2 * F + 40) * n * 8 + 2 * math.min(n, 64) * n * 8 * 12
-  local coarse = (#start.windows(n) * F * start.TIMES ^ 2 + 6 * 300 ^ 2) * 8
+  local coarse = (#copies.windows(n, F) * F * copies.times(F) ^ 2 + 6 * 300 ^ 2) * 8
   return BASE + tables + coarse + COPIES * 64 * 64 * F * 8
 end
 
@@ -169,7 +169,7 @@ local function collect(o, input, count, N, read, warnings, place)
     end
     quality[f] = prepare.quality(c)
     contrast[f], offset[f] = scaling.start(c, masks)
-    coarse[f] = start.thin(c)
+    coarse[f] = copies.thin(c, d.F)
     d:put(f, c, nil, sigma, level)
     if coarse[f][1] ~= c then c:release() end
     if o.progress then o.progress(f, count) end

@@ -1,79 +1,61 @@
 -- start.lua - where a fit begins when nobody says: a scan of coarse copies of the data, then short fits of the best
 -- places.
 --
--- The cost has several valleys: D too large and shear too small look alike. Every k-th time is enough to tell them
--- apart where the decay takes longer than that; where it is over by then, shorter windows at both ends of the data,
--- with finer steps, hold it. For each place of a grid one pass over the coarse data gives the cost with the best
--- contrast and offset in closed form, since the model is linear in them; the three best places are fitted on the
--- coarse data.
+-- The cost has many valleys: D too large and shear too small look alike, and so do rates whose lobes fall on each
+-- other. The grid holds levels at a middle time that the data can tell apart, between a decay that hardly begins and
+-- one that is over in a frame, with powers that grow and fall. For each place one pass gives the cost with the best
+-- contrast and offset in closed form, since the model is linear in them. Fits start from the best place of each shear
+-- rate, and from the best of all; after a few steps the better ones go on, those that met in one valley as one.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
-local tensor = require 'mascon.core.tensor'
 local trf = require 'mascon.optim.fit.least_squares.trf'
-local parameters = require 'workflows.xpcs.parameters'
-local pass = require 'workflows.xpcs.pass'
-local problem = require 'workflows.xpcs.problem'
+local coarse = require 'workflows.xpcs.coarse'
 local ridge = require 'workflows.xpcs.ridge'
-local sums_of = require 'workflows.xpcs.sums'
-local data_of = require 'workflows.xpcs.data'
 local error = check.error
 local M = {}
 
-M.TIMES = 40 -- of a coarse copy, at most
-local SHORTER = 4 -- a window lasts so much less than the one before
-
---- The coarse copies of n times: { first, last, step } each. The first spans all times; the others lie at both ends,
---- ever shorter, until two times of a copy are at most two apart.
----@param n integer
----@return integer[][]
-function M.windows(n)
-  if type(n) ~= 'number' or n < 1 then
-    error(('xpcs.start.windows: n is %s; give the number of times'):format(check.show(n)), 2)
-  end
-  local out, size = {}, n
-  while true do
-    local step = math.ceil(size / M.TIMES)
-    out[#out + 1] = { 1, size, step }
-    if size < n then out[#out + 1] = { n - size + 1, n, step } end
-    if step <= 2 then return out end
-    size = math.ceil(size / SHORTER)
-  end
-end
-
---- The coarse copies of a matrix, one per window.
----@param c mc.tensor f64 [n, n]
----@return mc.tensor[]
-function M.thin(c)
-  local out = {}
-  if c.shape[1] <= M.TIMES then return { c } end
-  for i, w in ipairs(M.windows(c.shape[1])) do out[i] = tensor.hold(c[{ w, w }]:contiguous()) end
-  return out
-end
-
---- The coarse copies of data: { data, step } each.
-local function coarse(data)
-  if data.n <= M.TIMES then return { { data = data, step = 1 } } end
-  local list = data.coarse
-  if not list then
-    list = {}
-    for f = 1, data.F do mc.scope(function() list[f] = M.thin(data:matrix(f)) end) end
-  end
-  local out = {}
-  for i, w in ipairs(M.windows(data.n)) do
-    local c2 = {}
-    for f = 1, data.F do c2[f] = list[f][i] end
-    out[i] = { step = w[3], data = data_of.of { c2 = mc.stack(c2, 1), phi = data.phi, t = data.t[{ w }]:contiguous() } }
-  end
-  return out
-end
-
+-- of the exponent of the decay over all times, and of the argument of sinc: the least, the largest per time, and the
+-- ratio of two levels
 M.RATES = {
-  { names = { 'D0', 'alpha', 'D_offset' }, levels = { 150, 400, 1000, 2500, 6000, 15000, 40000 },
-    powers = { -1, -0.3, 0.3 } },
-  { names = { 'gamma_dot_t0', 'beta', 'gamma_dot_t_offset' }, levels = { 3e-6, 3e-5, 2e-4, 8e-4, 3e-3, 1.2e-2, 5e-2,
-    0.2 }, powers = { -0.4, 0.3 } },
+  { names = { 'D0', 'alpha', 'D_offset' }, factor = 'kd', least = 0.05, most = 3, ratio = 2.5,
+    powers = { -0.9, -0.3, 0.3 } },
+  { names = { 'gamma_dot_t0', 'beta', 'gamma_dot_t_offset' }, factor = 'ks', least = 0.15, most = 1, ratio = 2,
+    powers = { -0.5, 0, 0.5 } },
 }
 local REST = { D_offset = 0, gamma_dot_t_offset = 0, phi0 = 0 }
+local SCANNED = 40 -- times of a copy for the scan
+local APART = 45 -- degrees, of two angles of flow
+local FITS = 12 -- from the best places of all
+
+--- With the flow on the other side of the axis, which few angles hardly tell from this.
+local function mirrored(p, x)
+  local out = {}
+  for k, place in ipairs(p.free) do
+    if p.names[place] == 'phi0' and x[k] ~= 0 then
+      out[1] = { unpack(x) }
+      out[1][k] = math.max(p.low[place], math.min(p.high[place], -x[k]))
+    end
+  end
+  return out
+end
+
+-- of fits: evaluations, how many places are kept, and places that join
+local ROUNDS = {
+  { nfev = 10, kept = 8 },
+  { nfev = 30, kept = 4, also = mirrored },
+  { nfev = 100, kept = 1, also = mirrored },
+}
+
+--- The levels of a rate that data of a problem may show, the lowest first.
+---@param p mascon.xpcs.Problem
+---@param rate table of RATES
+---@return number[]
+function M.levels(p, rate)
+  local n, out = p.data.n, {}
+  local count = math.ceil(math.log(rate.most * n / rate.least) / math.log(rate.ratio))
+  for k = 0, count do out[k + 1] = rate.least * (rate.most * n / rate.least) ^ (k / count) / (p[rate.factor] * n) end
+  return out
+end
 
 --- Places of scale, power and shift of a rate, and the values of those that are held (neither free nor tied).
 local function three_of(p, names)
@@ -88,8 +70,8 @@ local function three_of(p, names)
   return places, held, count
 end
 
---- Values by place of a rate of which some numbers are held: those that give it a level at the middle time, with the
---- slope of a power. Nil where all or none are held, or where there are none inside the bounds.
+--- Values by place of a rate that has a level at the middle time, with the slope of a power; some of its numbers may be
+--- held. Nil where all are, or where there are none inside the bounds.
 ---@param p mascon.xpcs.Problem
 ---@param names string[] of scale, power and shift
 ---@param level number
@@ -97,9 +79,11 @@ end
 ---@return table|nil
 function M.with_level(p, names, level, power)
   local places, held, count = three_of(p, names)
-  if not places or count == 0 or count == 3 then return nil end
+  if not places or count == 3 then return nil end
   local log = math.log(p.t[p.t.shape[1]]:item()) - 1
-  local found = { ridge.rate(log, level, level * power, held[1], held[2], held[3]) }
+  local found
+  if count == 0 then found = { level * math.exp(-power * log), power, 0 }
+  else found = { ridge.rate(log, level, level * power, held[1], held[2], held[3]) } end
   local out = {}
   for i = 1, 3 do
     local v, place = found[i], places[i]
@@ -109,129 +93,170 @@ function M.with_level(p, names, level, power)
   return out
 end
 
---- Cost with the best contrast and offset: those of a pass less what one linear step takes off.
----@param p table a problem
+--- Cost and free numbers of a point with the best contrast and offset: the model is linear in them, so that one step
+--- over the sums of the pass leads there. Bounds cut the numbers, and the cost is as if they did not.
+---@param q mascon.xpcs.Problem with the linear loss
 ---@param point table of a pass, without a cost where it has none
----@return number
-function M.projected(p, point)
-  if type(p) ~= 'table' or not p.kind then
-    error('xpcs.start.projected: the problem has no kind; give one of mc.xpcs.problem', 2)
+---@return number cost
+---@return number[] x
+function M.settled(q, point)
+  if type(q) ~= 'table' or not q.kind then
+    error('xpcs.start.settled: the problem has no kind; give one of mc.xpcs.problem', 2)
   end
-  if not point.cost then return math.huge end
-  local s, gain = point.sums, 0
-  if p.kind == 'fixed' then return point.cost end
-  for f = 1, sums_of.sections(p.kind, p.data.F) do
-    local b = sums_of.before(f)
-    local cc, co, oo, cr, o_r = s[b + 1], s[b + 2], s[b + 3], s[b + 4], s[b + 5]
-    local det = cc * oo - co * co
-    if det > 1e-10 * cc * oo then gain = gain + (oo * cr * cr - 2 * co * cr * o_r + cc * o_r * o_r) / det
-    elseif oo > 0 then gain = gain + o_r * o_r / oo end
+  if not point.cost then return math.huge, point.x end
+  local g, H = q:normal(point)
+  local n = 0
+  for k, place in ipairs(q.free) do if place <= 2 * q.m then n = k end end
+  -- elimination, as it stands: the matrix is symmetric and not negative
+  local a, gain, x = {}, 0, { unpack(point.x) }
+  for i = 1, n do
+    a[i] = { -g[i] }
+    for j = 1, n do a[i][j + 1] = H[i][j] end
+  end
+  for i = 1, n do
+    local pivot = a[i][i + 1]
+    if pivot > 1e-10 * H[i][i] then
+      gain = gain + a[i][1] ^ 2 / pivot
+      for k = i + 1, n do
+        local share = a[k][i + 1] / pivot
+        if share ~= 0 then
+          a[k][1] = a[k][1] - share * a[i][1]
+          for j = i + 1, n do a[k][j + 1] = a[k][j + 1] - share * a[i][j + 1] end
+        end
+      end
+    else a[i][i + 1] = nil end
+  end
+  local step = {}
+  for i = n, 1, -1 do
+    local sum = a[i][1]
+    for j = i + 1, n do sum = sum - (a[i][j + 1] or 0) * step[j] end
+    step[i] = a[i][i + 1] and sum / a[i][i + 1] or 0
+    local place = q.free[i]
+    x[i] = math.max(q.low[place], math.min(q.high[place], x[i] + step[i]))
   end
   local left = point.cost - 0.5 * gain
-  return left == left and left or math.huge
+  return left == left and left or math.huge, x
 end
 
---- The fields of a problem on the coarse copies of its data. Its sums are those over all of them.
-local function on_coarse(p)
-  local parts = coarse(p.data)
-  local settings = {}
-  for key, v in pairs(p) do settings[key] = v end
-  settings.data, settings.watch, settings.weights, settings.device = parts[1].data, nil, nil, nil
-  function settings.engine(_, at, kind)
-    local sums
-    for _, part in ipairs(parts) do
-      at.kd, at.ks, at.t = p.kd * part.step, p.ks * part.step, part.data.t
-      local s = pass.run(part.data, at, kind)
-      if sums then for k = 1, #s do sums[k] = sums[k] + s[k] end else sums = s end
+--- Angles of flow over the bounds, so that one is near; the one of the base where the bounds are narrow.
+local function flows(p, base)
+  local out = { { z = base, cell = 1 } }
+  for _, place in ipairs(p.free) do
+    local low, high = p.low[place], math.min(p.high[place], p.low[place] + 180)
+    local count = p.names[place] == 'phi0' and high < math.huge and math.ceil((high - low) / APART) or 1
+    for i = 1, count > 1 and count or 0 do
+      local z = { unpack(base) }
+      z[place] = low + (high - low) * (i - 0.5) / count
+      out[i] = { z = z, cell = 1 }
     end
-    return sums
   end
-  return settings
+  return out
 end
 
---- A problem on the coarse copies of the data, with the linear loss.
-function M.coarse_problem(p)
-  local settings = on_coarse(p)
-  settings.loss = 'linear'
-  return problem.new(settings)
+--- The places of the grid: full vectors, each with the number of its shear rate.
+local function grid(p, base)
+  local list = flows(p, base)
+  for r, rate in ipairs(M.RATES) do
+    local values = {}
+    for _, level in ipairs(3 * r <= p.P and M.levels(p, rate) or {}) do
+      for _, power in ipairs(rate.powers) do values[#values + 1] = M.with_level(p, rate.names, level, power) end
+    end
+    if #values > 0 then
+      local longer = {}
+      for _, one in ipairs(list) do
+        for i, some in ipairs(values) do
+          local z = { unpack(one.z) }
+          for place, v in pairs(some) do z[place] = v end
+          longer[#longer + 1] = { z = z, cell = r == 1 and 1 or i }
+        end
+      end
+      list = longer
+    end
+  end
+  return list
 end
 
---- Starting values of the free physical parameters (by place), from the problem of the whole data.
+--- The places that fits start from, of those that are sorted by cost: the best, and the best of each cell.
+local function picked(found)
+  local out, seen = {}, {}
+  for i, one in ipairs(found) do
+    if i <= FITS or not seen[one.cell] then out[#out + 1] = one end
+    seen[one.cell] = true
+  end
+  return out
+end
+
+local function by_cost(a, b) return a.cost < b.cost or (a.cost == b.cost and a.order < b.order) end
+
+--- The full vector that the grid varies.
+local function base_of(p)
+  local base = {}
+  for i = 1, p.Z do base[i] = p.start[i] end
+  for _, place in ipairs(p.free) do
+    local v = REST[p.names[place]]
+    if v then base[place] = math.max(p.low[place], math.min(p.high[place], v)) end
+  end
+  return base
+end
+
+--- The places of the grid, the best first: { x, cost, order, cell } each.
+local function scanned(p, fine)
+  local q = coarse.problem(p, coarse.thinner(fine, SCANNED), 'linear')
+  local found = grid(p, base_of(p))
+  for i, one in ipairs(found) do
+    local x = {}
+    for a, place in ipairs(p.free) do x[a] = one.z[place] end
+    one.order, one.cost, one.x = i, M.settled(q, mc.scope(function() return q:at(x) end))
+  end
+  table.sort(found, by_cost)
+  return found
+end
+
+--- The ends of short fits from places, the deepest first, one per valley.
+---@param c mascon.xpcs.Problem
+---@param list table[] { x } each
+---@param round table of ROUNDS
+local function fitted(c, list, round, low, high)
+  local further, kept = {}, {}
+  for i, one in ipairs(list) do
+    further[i] = one
+    for _, x in ipairs(round.also and round.also(c, one.x) or {}) do further[#further + 1] = { x = x } end
+  end
+  for i, one in ipairs(further) do
+    c.nfev = 0
+    local point = trf.run(c, one.x, { low = low, high = high, ftol = 1e-6, xtol = 1e-7, gtol = 1e-10,
+      max_nfev = round.nfev, x_scale = 'jac' })
+    one.order, one.cost, one.x = i, point.cost or math.huge, point.x
+  end
+  table.sort(further, by_cost)
+  for _, one in ipairs(further) do
+    local same = kept[1] and one.cost - kept[#kept].cost <= 1e-7 * one.cost
+    if #kept < round.kept and not same then kept[#kept + 1] = one end
+  end
+  return kept
+end
+
+--- Starting values of the free physical parameters (by place), from the problem of the whole data. Along a ridge they
+--- lie where a scale alone has its level and slope: from the far ends of a ridge a fit does not come back.
 ---@param p mascon.xpcs.Problem
 ---@param above? boolean offsets of D and of the shear rate stay at 0 or above, so that neither is cut off at its floor
 ---@return table { [place] = value }
 function M.find(p, above)
   if above ~= nil then check.arg('xpcs.start.find', 'above', above, 'bool', 3) end
-  local settings = on_coarse(p)
-  local linear = settings
-  if p.loss ~= 'linear' then
-    linear = {}
-    for key, v in pairs(settings) do linear[key] = v end
-    linear.loss = 'linear'
-  end
-  local q = problem.new(linear)
-  local place_of, is_free = {}, {}
-  for _, place in ipairs(p.free) do is_free[place] = true end
-  for i = 1, p.P do place_of[parameters.LIST[i].name] = 2 * p.m + i end
-  local base = {}
-  for i = 1, p.Z do base[i] = p.start[i] end
-  for name, v in pairs(REST) do
-    local place = place_of[name]
-    if place and is_free[place] then base[place] = math.max(p.low[place], math.min(p.high[place], v)) end
-  end
-  -- the grid over what is free
-  local list = { base }
-  local function times(values)
-    local longer = {}
-    for _, z in ipairs(list) do
-      for _, some in ipairs(values) do
-        local y = { unpack(z) }
-        for place, v in pairs(some) do y[place] = v end
-        longer[#longer + 1] = y
-      end
-    end
-    if #longer > 0 then list = longer end
-  end
-  for _, rate in ipairs(M.RATES) do
-    local held = {}
-    for _, level in ipairs(rate.levels) do
-      for _, power in ipairs(rate.powers) do held[#held + 1] = M.with_level(p, rate.names, level, power) end
-    end
-    times(held)
-    for i = 1, #held == 0 and 2 or 0 do
-      local place, values = place_of[rate.names[i]], {}
-      for _, v in ipairs(i == 1 and rate.levels or rate.powers) do
-        local there = place and is_free[place] and v > p.low[place] and v < p.high[place]
-        if there then values[#values + 1] = { [place] = v } end
-      end
-      times(values)
-    end
-  end
-  local found = {}
-  for i, z in ipairs(list) do
-    local x = {}
-    for a, place in ipairs(p.free) do x[a] = z[place] end
-    found[i] = { M.projected(q, mc.scope(function() return q:at(x) end)), i, x }
-  end
-  table.sort(found, function(a, b) return a[1] < b[1] or (a[1] == b[1] and a[2] < b[2]) end)
-  -- short fits from the best places
-  local low, high = {}, {}
+  local low, high, fine = {}, {}, coarse.of(p.data)
   for a, place in ipairs(p.free) do
     low[a], high[a] = p.low[place], p.high[place]
-    if above and (place == place_of.D_offset or place == place_of.gamma_dot_t_offset) then
+    if above and (p.names[place] == 'D_offset' or p.names[place] == 'gamma_dot_t_offset') then
       low[a] = math.min(math.max(low[a], 0), high[a])
     end
   end
-  local best
-  local c = problem.new(settings)
-  for i = 1, math.min(3, #found) do
-    c.nfev = 0
-    local point = trf.run(c, found[i][3], { low = low, high = high, ftol = 1e-5, xtol = 1e-6, gtol = 1e-10,
-      max_nfev = 30, x_scale = 'jac' })
-    if point.cost and (not best or point.cost < best.cost) then best = point end
+  local c, list = coarse.problem(p, fine), picked(scanned(p, fine))
+  for _, round in ipairs(ROUNDS) do list = fitted(c, list, round, low, high) end
+  local out, best = {}, list[1]
+  if best and best.cost < math.huge then
+    for _, r in ipairs(p.ridges) do best.x = ridge.plain(r, best.x) end
+    for a, place in ipairs(p.free) do out[place] = best.x[a] end
   end
-  local out = {}
-  if best then for a, place in ipairs(p.free) do out[place] = best.x[a] end end
   return out
 end
 

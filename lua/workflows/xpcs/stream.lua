@@ -10,7 +10,7 @@ local check = require 'mascon.core.check'
 local data_of = require 'workflows.xpcs.data'
 local prepare = require 'workflows.xpcs.prepare'
 local scaling = require 'workflows.xpcs.scaling'
-local start = require 'workflows.xpcs.start'
+local coarse = require 'workflows.xpcs.coarse'
 local triangles = require 'workflows.xpcs.triangles'
 local uncertainty = require 'workflows.xpcs.uncertainty'
 local error = check.error
@@ -360,7 +360,7 @@ end
 
 --- Starting values and the coarse copy, from thinned matrices.
 local function begin(d, input, o, given)
-  local windows, fine = start.windows(input.n), math.ceil(input.n / QUANTILES)
+  local windows, fine = coarse.windows(input.n, d.F), math.ceil(input.n / QUANTILES)
   d.coarse, d.start_contrast, d.start_offset = {}, {}, {}
   local masks
   local left = mc.ceiling.left()

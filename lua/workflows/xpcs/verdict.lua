@@ -229,6 +229,13 @@ end
 local function tell_misfit(r, out, say)
   local m = M.misfit(r)
   if not m or not m.improbable then return end
+  local sd = r.noise and r.noise.chi2_sd and r.noise.chi2_sd / r.dof
+  out.unlikely = true
+  if sd and m.reduced <= 1 + IMPROBABLE * sd then
+    say('Reduced chi2 is %.4g, where 1 +/- %.2g is expected of independent noise with the sigma that was given, and '
+      .. '1 +/- %.2g of noise as correlated as the residuals: it does not speak against the fit.', m.reduced, m.sd, sd)
+    return
+  end
   out.misfit, out.level = true, out.level == 'determined' and 'weak' or out.level
   local count, all = agreement(r)
   local suspect = r.contrasts and r.contrasts.improbable and 'contrast or offset differ between the angles (above), '

@@ -107,7 +107,7 @@ for _, r in ipairs {
 } do
   op { r[1], family = 'attention', mixed = 'f32', internal = true, variant = r[2], nin = r[3], nout = r[4],
     dtypes = FLOAT, promote = 'float', method = false,
-    params = W.join(W.ints 'start', { { 'causal', 'bool', false }, { 'scale', 'number', 1 } }), tol = 'ACCUM',
+    params = W.join(W.ints 'start window', { { 'causal', 'bool', false }, { 'scale', 'number', 1 } }), tol = 'ACCUM',
     doc = r[5], rules = 'none: nn.scaled_dot_product_attention has them', source = 'FlashAttention, 2022' }
 end
 
@@ -133,6 +133,8 @@ local losses = {
   { 'cosine_similarity', doc = 'cosine of the angle between vectors', source = torch 'cosine_similarity', work = 1.6 },
   { 'cosine_embedding_loss', nin = 3, doc = '1 - cosine for pairs, its excess over a margin for others',
     source = torch 'cosine_embedding_loss', work = 1.6 },
+  { 'contrastive_loss', doc = 'cross entropy of finding the other half of each pair among those of the batch',
+    source = 'Learning transferable visual models from natural language supervision, 2021', work = 3 },
   { 'triplet_margin_loss', nin = 3, doc = 'how much farther a negative is than a positive',
     source = torch 'triplet_margin_loss', work = 2.8 },
 }

@@ -13,6 +13,8 @@ local MARSAGLIA = PHILOX .. 'Marsaglia and Tsang, A simple method for generating
 local COUNTS = { 'i64', 'i32', 'f64', 'f32' }
 local LOC, SCALE = { 'loc', 'number', 0 }, { 'scale', 'number', 1 }
 local function number(name, default) return { name, 'number', default } end
+-- those with a form on devices with programs (kernels/device/random.c)
+local LAUNCHED = { uniform = 'uniform', normal = 'normal', integers = 'integers', bernoulli = 'bernoulli' }
 for _, r in ipairs {
   { 'uniform', DRAWN, { number('low', 0), number('high', 1) }, 'low <= high is needed, both finite',
     'uniform on [low, high)', PHILOX .. '53 (f32: 24) bits' },
@@ -84,7 +86,8 @@ for _, r in ipairs {
 } do
   local name = 'random_' .. r[1]
   op {
-    name, family = 'random', wide = r.wide, nin = 'list', dtypes = r[2], result = r.result,
+    name, family = 'random', variant = LAUNCHED[r[1]] or 'host', wide = r.wide,
+    nin = 'list', dtypes = r[2], result = r.result,
     params = r[3], guard_text = r[4], method = false, tol = 'EXACT',
     rules = (r.result or r[1] == 'rademacher') and 'none: counts' or name, doc = r[5], source = r[6],
   }

@@ -45,16 +45,19 @@ function M.idx(path)
   if not IDX[kind] then
     error(('nn.data.idx: %s holds numbers of kind 0x%02x; bytes (0x08, 0x09) are read'):format(path, kind), 2)
   end
-  local shape, n = {}, 1
+  local shape, n, most = {}, 1, 1
   if #text < 4 + 4 * axes then error(('nn.data.idx: %s ends within its header'):format(path), 2) end
   for i = 1, axes do
     shape[i] = word(text, 1 + 4 * i)
-    n = n * shape[i]
+    n, most = n * shape[i], most * math.max(shape[i], 1)
   end
   local first = 4 + 4 * axes
   if #text ~= first + n then
-    error(('nn.data.idx: %s has %d bytes of data, its header says %d (%s)'):format(path, #text - first, n,
-      table.concat(shape, ' x ')), 2)
+    error(('nn.data.idx: %s has %d bytes of data, its header says %s (%s)'):format(path, #text - first,
+      (n < 2 ^ 53 and '%d' or '%.3g'):format(n), table.concat(shape, ' x ')), 2)
+  end
+  if most >= 2 ^ 53 then -- an empty axis beside large ones
+    error(('nn.data.idx: %s has sizes that no array has (%s)'):format(path, table.concat(shape, ' x ')), 2)
   end
   local out = octets(text, first, n)
   if IDX[kind][1] == 'i8' then out = methods.to(F.where(F.ge(out, 128), methods.to(out, 'i16') - 256, out), 'i8') end

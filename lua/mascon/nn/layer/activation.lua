@@ -7,24 +7,6 @@ local functions = require 'mascon.nn.activation'
 local F = op.functions
 local M = {}
 
---- The function of an activation's name, or a function itself.
-local BY_NAME = {
-  relu = F.relu, gelu = F.gelu, silu = F.silu, mish = F.mish, softplus = F.softplus, hardswish = F.hardswish,
-  log_sigmoid = F.log_sigmoid, sigmoid = F.logistic, tanh = F.tanh, leaky_relu = functions.leaky_relu,
-  elu = functions.elu, gelu_tanh = F.gelu_tanh,
-}
-function M.named(fname, v, level)
-  if type(v) == 'function' then return v end
-  local f = BY_NAME[v]
-  if not f then
-    local near = type(v) == 'string' and check.nearest(v, BY_NAME)
-    check.error(('%s: activation is %s; choose %s, or give a function%s'):format(fname, check.show(v),
-      check.names(BY_NAME),
-      near and (' (did you mean %q?)'):format(near) or ''), level)
-  end
-  return f
-end
-
 --- A class without parameters: forward is f(x, what init returned).
 local function class(name, f, init, describe)
   local A = module.Module(name)

@@ -14,7 +14,7 @@ local OPTS = module.options {
   kv_heads = { nil, 'integer >= 1' }, bias = { true, 'bool' }, dropout = { 0, 'number >= 0' },
     causal = { false, 'bool' },
   head_width = { nil, 'integer >= 1' }, rope = { false, 'bool | table' }, alibi = { false, 'bool' },
-  kv_width = { nil, 'integer >= 1' }, relative = { false, 'bool | table' },
+  kv_width = { nil, 'integer >= 1' }, relative = { false, 'bool | table' }, window = { nil, 'integer >= 1' },
 }
 
 local Attention = module.Module 'MultiheadAttention'
@@ -29,7 +29,7 @@ function Attention:init(width, heads, opts)
   end
   if heads % kv ~= 0 then error(('%s: %d heads of keys do not divide %d heads'):format(fname, kv, heads), 4) end
   self.width, self.heads, self.kv_heads, self.head_width = width, heads, kv, o.head_width or width / heads
-  self.dropout, self.causal, self.use_alibi = o.dropout, o.causal, o.alibi
+  self.dropout, self.causal, self.use_alibi, self.window = o.dropout, o.causal, o.alibi, o.window
   rawset(self, 'rope', o.rope == true and {} or o.rope or nil)
   local from = o.kv_width or width
   local function project(k, inputs, outputs)
@@ -103,7 +103,7 @@ function Attention:forward(x, memory, opts)
   local causal = self.causal
   if o.causal ~= nil then causal = o.causal end
   local y = functions.scaled_dot_product_attention(q, k, v, {
-    mask = mask, causal = causal, start = causal and start or nil,
+    mask = mask, causal = causal, window = self.window, start = (causal or self.window) and start or nil,
     dropout = self:is_training() and self.dropout > 0 and self.dropout or nil,
     key = self:is_training() and self.dropout > 0 and self:next_key() or nil,
   })
@@ -128,12 +128,82 @@ end
 ---@param width integer
 ---@param heads integer
 ---@param opts? table kv_heads: heads of keys and values (heads) · head_width (width / heads) · bias (true) · dropout of
----   probabilities (0) · causal (false) · rope: rotations (false; true or options of nn.rope) · alibi (false) ·
+---   probabilities (0) · causal (false) · window: how many keys a query sees, as in
+---   nn.scaled_dot_product_attention (all) · rope: rotations (false; true or options of nn.rope) · alibi (false) ·
 ---   relative: a learned bias by distance (false; true or options of nn.RelativePositions) · kv_width: width of
 ---   the memory (width) · dtype (f32) · device · key
 ---@return mascon.Module
 --- Errors: heads that do not divide the width. Source: Attention is all you need, 2017, section 3.2.2.
 ---     mc.nn.MultiheadAttention(8, 2)(mc.zeros{ 1, 3, 8, dtype = 'f32' }).shape  --> {1, 3, 8}
 function M.MultiheadAttention(width, heads, opts) return Attention(width, heads, opts) end
+
+local DIFFERENTIAL = module.options {
+  bias = { false, 'bool' }, causal = { false, 'bool' }, lambda = { 0.5, 'number' },
+  form = { 'shared', { 'shared', 'apart' } }, rope = { false, 'bool | table' },
+}
+local Differential = module.Module 'DifferentialAttention'
+function Differential:init(width, heads, opts)
+  local fname = 'nn.DifferentialAttention'
+  local o = check.opts(fname, opts, DIFFERENTIAL, 4)
+  check.arg(fname, 'width', width, 'integer >= 1', 4)
+  check.arg(fname, 'heads', heads, 'integer >= 2', 4)
+  if heads % 2 ~= 0 or width % heads ~= 0 then
+    error(('%s: %d heads are given for the width %d; give an even number that divides it'):format(fname, heads, width),
+      4)
+  end
+  self.width, self.heads, self.form, self.causal = width, heads, o.form, o.causal
+  rawset(self, 'rope', o.rope == true and {} or o.rope or nil)
+  local function project(k, inputs, outputs)
+    return linear.Linear(inputs, outputs, { bias = o.bias, dtype = o.dtype, device = o.device,
+      key = module.own(o, k).key, weight_init = k < 4 and 'xavier_uniform' or 'torch_default', bias_init = 'zeros' })
+  end
+  self.q_proj, self.k_proj = project(1, width, width), project(2, width, width)
+  self.v_proj = project(3, width, width)
+  self.out_proj = project(4, o.form == 'shared' and width or width / 2, width)
+  self:parameter('lambda', { heads / 2 }, { 'constant', value = o.lambda }, module.own(o, 5))
+end
+
+function Differential:forward(x, opts)
+  local fname = 'nn.DifferentialAttention'
+  local o = check.opts(fname, opts, { mask = { nil, 'tensor' }, causal = { nil, 'bool' } }, 3)
+  if not tensor.is(x) or x.ndim ~= 3 then
+    error(('%s: input is %s; give [batch, time, width]'):format(fname, tensor.is(x) and tensor.describe(x)
+      or check.show(x)), 2)
+  end
+  local half, causal = self.heads / 2, self.causal
+  if o.causal ~= nil then causal = o.causal end
+  local q, k = apart(self.q_proj(x), self.heads), apart(self.k_proj(x), self.heads)
+  local shared = self.form == 'shared'
+  local v = apart(self.v_proj(x), shared and half or self.heads)
+  if self.rope then q, k = position.rope(q, self.rope), position.rope(k, self.rope) end
+  local function attend(first)
+    local at = { first, first + half - 1 }
+    local function group(t) return t[{ { 1, -1 }, at }] end
+    return functions.scaled_dot_product_attention(group(q), group(k), shared and v or group(v),
+      { causal = causal, mask = o.mask })
+  end
+  local share = methods.reshape(self.lambda, { half, 1, 1 })
+  local y = attend(1)
+  if not shared then y = y * (share + 1) end
+  y = y - attend(half + 1) * share
+  return self.out_proj(methods.reshape(methods.permute_dims(y, 1, 3, 2, 4), { x.shape[1], x.shape[2], -1 }))
+end
+function Differential:describe() return ('%d, %d heads, %s'):format(self.width, self.heads, self.form) end
+function Differential:operations(_, x) return 4 * x.shape[1] * self.width * x.shape[2] * x.shape[2] end
+
+--- Differential attention: the difference of the weights of two groups of heads, head i and head i + heads / 2.
+---
+--- form 'shared': (A1 - lambda A2) V with V of twice the width of a head; 'apart': (1 + lambda) A1 V1 - lambda A2 V2.
+--- lambda is a parameter, one for each pair of heads. Called as attention(x, options): mask, as in
+--- nn.scaled_dot_product_attention · causal.
+---@param width integer
+---@param heads integer even, both groups together
+---@param opts? table form ('shared') · lambda: its start (0.5) · causal (false) · bias (false) · rope: rotations
+---   (false; true or options of nn.rope) · dtype (f32) · device · key
+---@return mascon.Module
+--- Errors: heads that are odd or do not divide the width.
+--- Source: Differential transformer, 2024, equation 1, without its norm of heads and its form of lambda.
+---     mc.nn.DifferentialAttention(8, 2)(mc.zeros{ 1, 3, 8, dtype = 'f32' }).shape  --> {1, 3, 8}
+function M.DifferentialAttention(width, heads, opts) return Differential(width, heads, opts) end
 
 return M

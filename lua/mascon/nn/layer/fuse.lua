@@ -3,25 +3,14 @@
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'
-local compile = require 'mascon.compile'
 local patterns = require 'mascon.compile.patterns'
-local recording = require 'mascon.graph.recording'
 local module = require 'mascon.nn.module'
-local activation = require 'mascon.nn.layer.activation'
+local fused = require 'mascon.nn.fused'
 local container = require 'mascon.nn.layer.container'
 local linear = require 'mascon.nn.layer.linear'
-local gated = require 'mascon.nn.activation'
 local error = check.error
 local methods, F = tensor.methods, op.functions
 local M = {}
-
-local function named(fname, act, level)
-  if act == nil or act == 'none' then return function(t) return t end end
-  if act == 'swiglu' then return gated.swiglu end
-  return activation.named(fname, act, level + 1)
-end
-
-local compiled = setmetatable({}, { __mode = 'v' }) -- by the name of the activation; made anew after a collection
 
 --- act(x weight^T + bias) in one pass: the activation works on tiles of the product while they are in cache.
 ---
@@ -37,13 +26,35 @@ local compiled = setmetatable({}, { __mode = 'v' }) -- by the name of the activa
 function M.fuse_linear_activation(x, weight, bias, act)
   local fname = 'nn.fuse_linear_activation'
   check.arg(fname, 'act', act or 'none', 'string', 3)
-  local f = named(fname, act, 3)
-  local function plain(a, w, b) return f(linear.linear(a, w, b)) end
-  if recording.on() then return plain(x, weight, bias) end
-  local key = act or 'none'
-  local run = compiled[key] or compile.compile(plain)
-  compiled[key] = run
-  return (run(x, weight, bias))
+  return fused.linear(linear.linear, act, fused.behind(fname, act, 3), x, weight, bias)
+end
+
+local MLP = module.options { activation = { 'gelu', 'string' }, bias = { true, 'bool' } }
+
+--- A multilayer perceptron: linear layers, each with its activation in the same pass; the last one without.
+---@param inputs integer
+---@param widths integer[] of the layers, the last one that of the result
+---@param opts? table activation ('gelu'): as for mc.nn.fuse_linear_activation · bias (true) · dtype (f32) · device ·
+---   key
+---@return mascon.Module nn.Sequential of nn.Linear
+--- Errors: widths that are no whole numbers; names that are no activation.
+---     mc.nn.MLP(4, { 16, 16, 3 })(mc.zeros{ 2, 4, dtype = 'f32' }).shape  --> {2, 3}
+function M.MLP(inputs, widths, opts)
+  local fname = 'nn.MLP'
+  local o = check.opts(fname, opts, MLP, 3)
+  check.arg(fname, 'inputs', inputs, 'integer >= 1', 3)
+  check.arg(fname, 'widths', widths, 'table', 3)
+  if #widths == 0 then error(fname .. ': widths are empty; give that of the result at least', 2) end
+  fused.behind(fname, o.activation, 3)
+  local parts, halved = {}, o.activation == 'swiglu' and 2 or 1
+  for i, width in ipairs(widths) do
+    check.arg(fname, ('widths[%d]'):format(i), width, 'integer >= 1', 3)
+    local last = i == #widths
+    parts[i] = linear.Linear(inputs, last and width or width * halved, { bias = o.bias, dtype = o.dtype,
+      device = o.device, key = module.own(o, i).key, activation = not last and o.activation or nil })
+    inputs = width
+  end
+  return container.Sequential(parts)
 end
 
 --- A convolution and the batch norm behind it as one convolution, for evaluation: weight gamma / sqrt(var + eps), bias
@@ -67,7 +78,7 @@ function M.fuse_conv_bn_act(conv, norm, act)
     error(('%s: the convolution has %d channels, the norm %s running moments of %d; both need the same'):format(fname,
       conv.outputs, mean and 'has' or 'keeps no', norm.channels), 2)
   end
-  local f = named(fname, act, 3)
+  local f = fused.behind(fname, act, 3)
   local p, q = conv:parameters { all = true }, norm:parameters { all = true }
   local scale = F.rsqrt(var + norm.eps)
   if q.weight then scale = scale * q.weight end

@@ -4,6 +4,7 @@ local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'
 local module = require 'mascon.nn.module'
 local custom = require 'mascon.transform.custom'
+local fused = require 'mascon.nn.fused'
 local error = check.error
 local methods, F = tensor.methods, op.functions
 local M = {}
@@ -35,6 +36,7 @@ end
 
 local LINEAR = module.options {
   bias = { true, 'bool' }, weight_init = { 'torch_default', 'string | table | function' }, bias_init = { nil, 'any' },
+  activation = { nil, 'string' },
 }
 local Linear = module.Module 'Linear'
 function Linear:init(inputs, outputs, opts)
@@ -42,14 +44,25 @@ function Linear:init(inputs, outputs, opts)
   check.arg('nn.Linear', 'inputs', inputs, 'integer >= 1', 4)
   check.arg('nn.Linear', 'outputs', outputs, 'integer >= 1', 4)
   self.inputs, self.outputs = inputs, outputs
+  if o.activation then
+    rawset(self, 'act', fused.behind('nn.Linear', o.activation, 4))
+    rawset(self, 'activation', o.activation)
+  end
   self:parameter('weight', { outputs, inputs }, o.weight_init, module.own(o, 1))
   if o.bias then
     self:parameter('bias', { outputs }, o.bias_init or { 'uniform', bound = 1 / math.sqrt(inputs) }, module.own(o, 2))
   end
 end
-function Linear:forward(x) return M.linear(x, self.weight, self.bias) end
-function Linear:describe() return ('%d, %d%s'):format(self.inputs, self.outputs, rawget(self, '_slots').bias and ''
-  or ', no bias') end
+function Linear:forward(x)
+  local act = rawget(self, 'activation')
+  if act then return fused.linear(M.linear, act, self.act, x, self.weight, self.bias) end
+  return M.linear(x, self.weight, self.bias)
+end
+function Linear:describe()
+  local act = rawget(self, 'activation')
+  return ('%d, %d%s%s'):format(self.inputs, self.outputs, rawget(self, '_slots').bias and '' or ', no bias',
+    act and ', ' .. act or '')
+end
 function Linear:operations(y) return 2 * y:numel() * self.inputs end
 
 --- A linear layer: y = x weight^T + bias along the last axis.
@@ -57,7 +70,8 @@ function Linear:operations(y) return 2 * y:numel() * self.inputs end
 --- weight [outputs, inputs] and bias [outputs] start as uniform numbers on +-1 / sqrt(inputs), as in PyTorch.
 ---@param inputs integer
 ---@param outputs integer
----@param opts? table bias (true) · weight_init, bias_init: initialisers (mc.nn.init) · dtype (f32) · device · key
+---@param opts? table bias (true) · weight_init, bias_init: initialisers (mc.nn.init) · activation: a name as for
+---   mc.nn.fuse_linear_activation, of a function that follows in the same pass (none) · dtype (f32) · device · key
 ---@return mascon.Module
 --- Source: PyTorch nn.Linear.
 ---     mc.nn.Linear(3, 2)(mc.zeros{ 5, 3, dtype = 'f32' }).shape  --> {5, 2}

@@ -10,8 +10,9 @@ local methods, F = tensor.methods, op.functions
 local M = {}
 
 local SIZES = 'integer >= 1 | table'
-local MAX = { stride = { nil, SIZES }, padding = { 0, 'integer >= 0 | table' } }
-local AVG = { stride = MAX.stride, padding = MAX.padding, count_include_pad = { true, 'bool' } }
+local MAX = { stride = { nil, SIZES }, padding = { 0, 'integer >= 0 | table' }, ceil_mode = { false, 'bool' } }
+local AVG = { stride = MAX.stride, padding = MAX.padding, ceil_mode = MAX.ceil_mode,
+  count_include_pad = { true, 'bool' } }
 
 local function text(v) return type(v) == 'table' and '{' .. table.concat(v, ', ') .. '}' or tostring(v) end
 
@@ -32,37 +33,37 @@ local Max3, Avg3 = windows('MaxPool3d', functions.max_pool3d, MAX), windows('Avg
 
 --- nn.max_pool1d as a module.
 ---@param size integer|table
----@param opts? table stride (size) · padding (0)
+---@param opts? table stride (size) · padding (0) · ceil_mode (false)
 ---@return mascon.Module
 ---     mc.nn.MaxPool1d(2)(mc.tensor{ { { 1, 3, 5, 4 } } })  --> f64[1,1,2]@cpu { { { 3, 5 } } }
 function M.MaxPool1d(size, opts) return Max1(size, opts) end
 --- nn.max_pool2d as a module.
 ---@param size integer|table
----@param opts? table stride (size) · padding (0)
+---@param opts? table stride (size) · padding (0) · ceil_mode (false)
 ---@return mascon.Module
 ---     mc.nn.MaxPool2d(2)(mc.ones{ 1, 1, 4, 4 }).shape  --> {1, 1, 2, 2}
 function M.MaxPool2d(size, opts) return Max2(size, opts) end
 --- nn.avg_pool1d as a module.
 ---@param size integer|table
----@param opts? table stride (size) · padding (0) · count_include_pad (true)
+---@param opts? table stride (size) · padding (0) · count_include_pad (true) · ceil_mode (false)
 ---@return mascon.Module
 ---     mc.nn.AvgPool1d(2)(mc.tensor{ { { 1, 3, 5, 7 } } })  --> f64[1,1,2]@cpu { { { 2, 6 } } }
 function M.AvgPool1d(size, opts) return Avg1(size, opts) end
 --- nn.avg_pool2d as a module.
 ---@param size integer|table
----@param opts? table stride (size) · padding (0) · count_include_pad (true)
+---@param opts? table stride (size) · padding (0) · count_include_pad (true) · ceil_mode (false)
 ---@return mascon.Module
 ---     mc.nn.AvgPool2d(2)(mc.ones{ 1, 1, 4, 4 }).shape  --> {1, 1, 2, 2}
 function M.AvgPool2d(size, opts) return Avg2(size, opts) end
 --- nn.max_pool3d as a module.
 ---@param size integer|table
----@param opts? table stride (size) · padding (0)
+---@param opts? table stride (size) · padding (0) · ceil_mode (false)
 ---@return mascon.Module
 ---     mc.nn.MaxPool3d(2)(mc.ones{ 1, 1, 4, 4, 2 }).shape  --> {1, 1, 2, 2, 1}
 function M.MaxPool3d(size, opts) return Max3(size, opts) end
 --- nn.avg_pool3d as a module.
 ---@param size integer|table
----@param opts? table stride (size) · padding (0) · count_include_pad (true)
+---@param opts? table stride (size) · padding (0) · count_include_pad (true) · ceil_mode (false)
 ---@return mascon.Module
 ---     mc.nn.AvgPool3d(2)(mc.ones{ 1, 1, 4, 4, 2 }).shape  --> {1, 1, 2, 2, 1}
 function M.AvgPool3d(size, opts) return Avg3(size, opts) end

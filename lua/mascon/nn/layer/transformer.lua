@@ -3,6 +3,7 @@ local check = require 'mascon.core.check'
 local module = require 'mascon.nn.module'
 local linear = require 'mascon.nn.layer.linear'
 local activation = require 'mascon.nn.layer.activation'
+local fused = require 'mascon.nn.fused'
 local attention = require 'mascon.nn.layer.attention'
 local container = require 'mascon.nn.layer.container'
 local dropout = require 'mascon.nn.layer.dropout'
@@ -17,7 +18,7 @@ function FeedForward:init(width, opts)
   local o = check.opts('nn.FeedForward', opts, FEED, 4)
   check.arg('nn.FeedForward', 'width', width, 'integer >= 1', 4)
   local hidden = o.hidden or 4 * width
-  rawset(self, 'act', activation.named('nn.FeedForward', o.activation, 4))
+  rawset(self, 'act', fused.named('nn.FeedForward', o.activation, 4))
   local function part(k) return { bias = o.bias, dtype = o.dtype, device = o.device, key = module.own(o, k).key } end
   self.linear1 = linear.Linear(width, hidden, part(1))
   self.linear2 = linear.Linear(hidden, width, part(2))
@@ -39,7 +40,7 @@ local BLOCK = module.options {
   norm_first = { true, 'bool' }, norm = { 'layer', { 'layer', 'rms' } }, eps = { nil, 'number >= 0' },
     bias = { true, 'bool' },
   causal = { false, 'bool' }, kv_heads = { nil, 'integer >= 1' }, rope = { false, 'bool | table' },
-    alibi = { false, 'bool' }, relative = { false, 'bool | table' },
+    alibi = { false, 'bool' }, window = { nil, 'integer >= 1' }, relative = { false, 'bool | table' },
 }
 
 local function normal(o, width, k)
@@ -51,7 +52,7 @@ end
 
 local function heads_of(o, k, causal)
   return { kv_heads = o.kv_heads, bias = o.bias, dropout = o.dropout, causal = causal, rope = o.rope, alibi = o.alibi,
-    relative = o.relative, dtype = o.dtype, device = o.device, key = module.own(o, k).key }
+    window = o.window, relative = o.relative, dtype = o.dtype, device = o.device, key = module.own(o, k).key }
 end
 
 local function feed(fname, o, width, k)
@@ -60,7 +61,7 @@ local function feed(fname, o, width, k)
     own.bias = false
     return (o.activation == 'swiglu' and activation.SwiGLU or activation.GeGLU)(width, own)
   end
-  activation.named(fname, o.activation, 5)
+  fused.named(fname, o.activation, 5)
   own.activation, own.dropout = o.activation, o.dropout
   return M.FeedForward(width, own)
 end
@@ -96,7 +97,7 @@ end
 ---@param opts? table hidden (4 width) · activation ('gelu'; 'swiglu', 'geglu': gated, without biases) · dropout (0) ·
 ---   norm_first (true) ·
 ---   norm ('layer', 'rms') · eps · bias (true) · causal (false) · kv_heads · rope (false) · alibi (false) ·
----   relative (false) · dtype (f32) · device · key
+---   window: how many keys a query sees (all) · relative (false) · dtype (f32) · device · key
 ---@return mascon.Module
 --- Source: Attention is all you need, 2017; On layer normalization in the transformer architecture, 2020 (norm_first).
 ---     mc.nn.TransformerEncoderLayer(8, 2)(mc.zeros{ 1, 3, 8, dtype = 'f32' }).shape  --> {1, 3, 8}
@@ -111,7 +112,7 @@ function Decoder:init(width, heads, opts)
   self.self_attn = attention.MultiheadAttention(width, heads, heads_of(o, 2, true))
   self.norm2 = normal(o, width, 3)
   local cross = heads_of(o, 4, false)
-  cross.rope, cross.alibi, cross.relative = nil, nil, nil
+  cross.rope, cross.alibi, cross.relative, cross.window = nil, nil, nil, nil
   self.cross_attn = attention.MultiheadAttention(width, heads, cross)
   self.norm3 = normal(o, width, 5)
   self.feed_forward = feed(fname, o, width, 6)

@@ -3,7 +3,7 @@ local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'
 local module = require 'mascon.nn.module'
-local activation = require 'mascon.nn.layer.activation'
+local fused = require 'mascon.nn.fused'
 local convolution = require 'mascon.nn.layer.convolution'
 local container = require 'mascon.nn.layer.container'
 local norm = require 'mascon.nn.layer.norm'
@@ -33,7 +33,7 @@ end
 local Block = module.Module 'ResidualBlock'
 function Block:init(inputs, outputs, opts)
   local o = check.opts('nn.ResidualBlock', opts, BLOCK, 4)
-  rawset(self, 'act', activation.named('nn.ResidualBlock', o.activation, 4))
+  rawset(self, 'act', fused.named('nn.ResidualBlock', o.activation, 4))
   self.conv1 = conv(o, inputs, outputs, 3, 1, o.stride)
   self.conv2 = conv(o, outputs, outputs, 3, 2, 1)
   if o.norm ~= 'none' then

@@ -11,6 +11,7 @@ local transform = require 'mascon.transform'
 local optim = require 'mascon.optim'
 local random = require 'mascon.random'
 local keys = require 'mascon.random.key'
+local container = require 'mascon.nn.layer.container'
 local module = require 'mascon.nn.module'
 local anomaly = require 'mascon.nn.train.anomaly'
 local autocast = require 'mascon.nn.train.autocast'
@@ -245,6 +246,10 @@ function M.Step(net, loss, opts)
   if type(optimizer) ~= 'table' or type(optimizer.update) ~= 'function' then
     error(('%s: optimizer is %s; give one of mc.optim, such as mc.optim.adamw{ lr = 1e-3 }'):format(fname,
       check.show(optimizer)), 2)
+  end
+  if optimizer.name == 'sophia' then
+    error(fname .. ': optim.sophia needs estimates of the second derivative, which nn.Step does not make; write a loop '
+      .. 'of your own with mc.optim.hutchinson', 2)
   end
   if o.ema and o.ema >= 1 then error(('%s: ema is %g; a decay is below 1'):format(fname, o.ema), 2) end
   local self = setmetatable({ net = net, loss = loss, options = o, count = 0, pending = 0, key = random.key(o.key) },
@@ -503,5 +508,29 @@ end
 --- Source: Training deep nets with sublinear memory cost, 2016; mc.checkpoint.
 ---     mc.nn.Checkpoint(mc.nn.ReLU())(mc.tensor{ -1, 2 })  --> f64[2]@cpu { 0, 2 }
 function M.Checkpoint(inner) return Checkpoint(inner) end
+
+--- Modules one after the other in segments, each of which keeps nothing for the way back but its input.
+---
+--- With k segments of n modules the inputs of k and the inside of one of n / k are kept at a time. Part i of segment s
+--- is net[s].inner[i].
+---@param parts table list of modules, as for nn.Sequential
+---@param opts? table segments: how many (the square root of the number of modules, rounded)
+---@return mascon.Module nn.Sequential of nn.Checkpoint
+--- Errors: no modules. Source: Training deep nets with sublinear memory cost, 2016, section 4.1.
+---     mc.nn.CheckpointSequential{ mc.nn.ReLU(), mc.nn.Tanh() }(mc.tensor{ -1, 0 })  --> f64[2]@cpu { 0, 0 }
+function M.CheckpointSequential(parts, opts)
+  local fname = 'nn.CheckpointSequential'
+  check.arg(fname, 'parts', parts, 'table', 3)
+  local many = check.opts(fname, opts, { segments = { nil, 'integer >= 1' } }, 3).segments
+  local n, segments, first = #parts, {}, 1
+  if n == 0 then error(fname .. ': the list of modules is empty', 2) end
+  many = math.min(many or math.floor(math.sqrt(n) + 0.5), n)
+  for s = 1, many do
+    local last = math.floor(s * n / many + 0.5)
+    segments[s] = Checkpoint(container.Sequential { unpack(parts, first, last) })
+    first = last + 1
+  end
+  return container.Sequential(segments)
+end
 
 return M

@@ -40,11 +40,22 @@ function M.global_norm(grads, opts)
   return ord == 2 and F.sqrt(total) or F.pow(total, 1 / ord)
 end
 
+--- Gradients times min(1, limit / (norm + 1e-6)); as they are when the norm is not finite.
+local function scaled(fname, grads, norm, limit)
+  local share = F.where(F.isfinite(norm), F.minimum(F.divide(limit, F.add(norm, 1e-6)), 1), 1)
+  return parameters.map(fname, 'grads', grads, function(g)
+    local real = ({ f64 = 'f64', c128 = 'f64' })[g.dtype] or 'f32'
+    local out = F.multiply(g, tensor.methods.to(share, real))
+    return out.dtype == g.dtype and out or tensor.methods.to(out, g.dtype)
+  end)
+end
+
 --- Gradients scaled down together so that their norm is at most max_norm, and the norm they had.
 ---
---- g min(1, max_norm / (norm + 1e-6)). Options: ord (2). Nothing looks at a value, so that it compiles; NaN gradients
---- stay NaN.
---- Source: On the difficulty of training recurrent neural networks, 2013, algorithm 1; torch.nn.utils.clip_grad_norm_.
+--- g min(1, max_norm / (norm + 1e-6)). Options: ord (2). Nothing looks at a value, so that it compiles. A norm that is
+--- not finite leaves the gradients as they are.
+--- Source: On the difficulty of training recurrent neural networks, 2013, algorithm 1; torch.nn.utils.clip_grad_norm_,
+--- which multiplies by 0 or NaN where the norm is not finite.
 ---     mc.optim.clip_norm(mc.tensor { 30, 40 }, 5)  --> f64[2]@cpu { 3.0000, 4.0000 }, f64[]@cpu 50
 ---@param grads any tree of tensors
 ---@param max_norm number
@@ -53,12 +64,7 @@ end
 function M.clip_norm(grads, max_norm, opts)
   check.arg('optim.clip_norm', 'max_norm', max_norm, 'number >= 0', 3)
   local norm = M.global_norm(grads, opts)
-  local share = F.minimum(F.divide(max_norm, F.add(norm, 1e-6)), 1)
-  return parameters.map('optim.clip_norm', 'grads', grads, function(g)
-    local real = ({ f64 = 'f64', c128 = 'f64' })[g.dtype] or 'f32'
-    local out = F.multiply(g, tensor.methods.to(share, real))
-    return out.dtype == g.dtype and out or tensor.methods.to(out, g.dtype)
-  end), norm
+  return scaled('optim.clip_norm', grads, norm, max_norm), norm
 end
 
 --- Gradients with every element limited to [-limit, limit].
@@ -70,6 +76,63 @@ end
 function M.clip_value(grads, limit)
   check.arg('optim.clip_value', 'limit', limit, 'number >= 0', 3)
   return parameters.map('optim.clip_value', 'grads', grads, function(g) return F.clip(g, -limit, limit) end)
+end
+
+-- ---------------------------------------------------------------- by the norms so far
+
+---@class mascon.AdaptiveClip
+---@field limit number the largest norm of the last call (infinite at first)
+local Adaptive = {}
+Adaptive.__index = Adaptive
+M.adaptive_clip_methods = Adaptive
+
+local ADAPTIVE = {
+  percentile = { 90, 'number > 0' }, window = { 1000, 'integer >= 1' }, least = { 10, 'integer >= 1' },
+}
+
+--- Clipping by a percentile of the norms so far: an object, called once a step as grads, norm = clip:apply(grads).
+---
+--- The limit is that percentile of the last `window` norms, before this one; up to `least` norms nothing is clipped.
+--- The norm is read as a number, so that this stands between compiled functions, not inside of one.
+--- Source: AutoClip: adaptive gradient clipping for source separation networks, 2020.
+---     mc.optim.adaptive_clip():apply(mc.tensor { 3, 4 })  --> f64[2]@cpu { 3, 4 }, 5
+---@param opts? table percentile (90) · window: norms that are kept (1000) · least (10)
+---@return mascon.AdaptiveClip
+function M.adaptive_clip(opts)
+  local o = check.opts('optim.adaptive_clip', opts, ADAPTIVE, 3)
+  if o.percentile > 100 then
+    check.error(('optim.adaptive_clip: percentile is %g; it is at most 100'):format(o.percentile), 2)
+  end
+  return setmetatable({ options = o, norms = {}, limit = math.huge }, Adaptive)
+end
+
+--- Gradients scaled down to the limit, and their norm before.
+---@param grads any tree of tensors
+---@return any grads, number norm
+function Adaptive:apply(grads)
+  local norms, o = self.norms, self.options
+  local norm = M.global_norm(grads)
+  local value = norm:item()
+  self.limit = #norms >= o.least and F.quantile(op.from_table(norms), o.percentile / 100):item() or math.huge
+  if value == value and value < math.huge then
+    norms[#norms + 1] = value
+    if #norms > o.window then table.remove(norms, 1) end
+  end
+  if self.limit == math.huge then return grads, value end
+  return scaled('optim.adaptive_clip', grads, norm, self.limit), value
+end
+
+--- What a checkpoint keeps: a table of numbers.
+---@return table
+function Adaptive:state() return { norms = { unpack(self.norms) } } end
+
+--- Takes what state() gave.
+---@param state table
+---@return mascon.AdaptiveClip self
+function Adaptive:restore(state)
+  local norms = check.arg('adaptive_clip:restore', 'norms', type(state) == 'table' and state.norms or nil, 'table', 3)
+  self.norms = { unpack(norms) }
+  return self
 end
 
 return M

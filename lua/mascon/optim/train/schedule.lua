@@ -58,17 +58,22 @@ function M.exponential_decay(lr, opts)
 end
 
 --- From lr down to `least` along half a cosine in `steps` steps; `least` from there on.
+---
+--- cycles: of the cosine in these steps; half a one (0.5) falls, 1.5 rises once in between, 1 ends where it begins.
 --- Source: SGDR: stochastic gradient descent with warm restarts, 2017, equation 5;
 --- torch.optim.lr_scheduler.CosineAnnealingLR, which rises again.
 ---     mc.optim.cosine(1, { steps = 4 })(2)  --> 0.5
 ---@param lr number
----@param opts table steps (integer >= 1, required), least (0)
+---@param opts table steps (integer >= 1, required), least (0), cycles (0.5)
 ---@return fun(step: number|any): number|any
 function M.cosine(lr, opts)
   rate('optim.cosine', 'lr', lr)
-  local o = check.opts('optim.cosine', opts, { steps = { nil, 'integer >= 1' }, least = { 0, 'number >= 0' } }, 3)
+  local o = check.opts('optim.cosine', opts, { steps = { nil, 'integer >= 1' }, least = { 0, 'number >= 0' },
+    cycles = { 0.5, 'number > 0' } }, 3)
   if not o.steps then error('optim.cosine: option steps is missing; give the length of the way down', 2) end
-  return schedule(function(step) return cosine_way(lr, o.least, F.minimum(F.divide(step, o.steps), 1)) end)
+  return schedule(function(step)
+    return cosine_way(lr, o.least, F.multiply(F.minimum(F.divide(step, o.steps), 1), 2 * o.cycles))
+  end)
 end
 
 --- A schedule whose first `steps` steps rise linearly: the rate of step k is (start + (1 - start) k / steps) of that of
@@ -86,6 +91,37 @@ function M.warmup(after, opts)
   return schedule(function(step)
     local share = F.minimum(F.divide(step, o.steps), 1)
     return F.multiply(after(F.maximum(F.subtract(step, o.steps), 0)), F.add(F.multiply(share, 1 - o.start), o.start))
+  end)
+end
+
+--- Schedules one after the other: schedule i from milestone i - 1 to milestone i, counting from 0 at its beginning.
+--- Source: torch.optim.lr_scheduler.SequentialLR.
+---     mc.optim.sequential({ 1, mc.optim.exponential_decay(1, { gamma = 0.5 }) }, { 3 })(4)  --> 0.5
+---@param list table of schedules or numbers
+---@param milestones integer[] ascending, one less than schedules
+---@return fun(step: number|any): number|any
+--- Errors: milestones that do not fit.
+function M.sequential(list, milestones)
+  local fname, parts, begin = 'optim.sequential', {}, 0
+  check.arg(fname, 'list', list, 'table', 3)
+  check.arg(fname, 'milestones', milestones, 'table', 3)
+  if #milestones ~= #list - 1 then
+    error(('%s: %d schedules need %d milestones, %d are given'):format(fname, #list, #list - 1, #milestones), 2)
+  end
+  for i, f in ipairs(list) do
+    parts[i] = type(f) == 'number' and M.constant(f) or check.arg(fname, ('list[%d]'):format(i), f, 'function', 3)
+  end
+  for i, m in ipairs(milestones) do
+    check.arg(fname, ('milestones[%d]'):format(i), m, 'integer >= 1', 3)
+    if m <= begin then error(('%s: milestone %d is %d, behind %d; they ascend'):format(fname, i, m, begin), 2) end
+    begin = m
+  end
+  return schedule(function(step)
+    local out = parts[1](step)
+    for i, m in ipairs(milestones) do
+      out = F.where(F.ge(step, m), parts[i + 1](F.maximum(F.subtract(step, m), 0)), out)
+    end
+    return out
   end)
 end
 

@@ -93,8 +93,9 @@ local function optimizer(name, rule, opts, spec)
     return state
   end
 
-  function self.update(params, grads, state, lr)
+  function self.update(params, grads, state, lr, curvature)
     local leaves, paths = parameters.leaves(fname, 'params', params)
+    local bent = rule.bent and rule.bent(o, state, curvature, params) or {}
     local g = parameters.matching(fname, 'grads', grads, 'params', params)
     if type(state) ~= 'table' or state.step == nil then
       error(('%s: state is %s; give what init or the last update gave'):format(fname, check.show(state)), 2)
@@ -122,6 +123,7 @@ local function optimizer(name, rule, opts, spec)
     for i, p in ipairs(leaves) do
       local dtype, slot = work(fname, p, paths[i]), {}
       for _, s in ipairs(slots) do slot[s] = kept[s][i] end
+      slot.curvature = bent[i]
       local x = p.dtype == dtype and p or methods.to(p, dtype)
       local d = g[i].dtype == dtype and g[i] or methods.to(g[i], dtype)
       if o.maximize then d = F.negative(d) end
@@ -412,6 +414,95 @@ function M.lamb(opts)
   return (optimizer('lamb', lamb, opts, spec(1e-3, 1e-2, { betas = { { 0.9, 0.999 }, 'table' },
     eps = { 1e-6, 'number >= 0' } })))
 end
+
+-- ---------------------------------------------------------------- by second derivatives
+
+local sophia = {
+  slots = function() return { 'm', 'h' } end,
+  scalars = function(o, lr, t)
+    return { lr = lr, kept = sub(1, mul(lr, o.weight_decay)), turn = F.eq(F.remainder(sub(t, 1), o.k), 0) }
+  end,
+  --- Leaves of the estimate; nothing where this step needs none.
+  bent = function(o, state, curvature, params)
+    if curvature ~= nil then
+      return parameters.matching('optim.sophia', 'curvature', curvature, 'params', params)
+    end
+    local step = type(state) == 'table' and state.step
+    if is(step) and (tensor.recorded(step) or step:item() % o.k == 0) then
+      local number = tensor.recorded(step) and 'a step that is compiled' or ('step %d'):format(step:item() + 1)
+      error(('optim.sophia: %s needs an estimate of the second derivative; give update its fifth argument, such as '
+        .. 'mc.optim.hutchinson(f, params, { key = key })'):format(number), 3)
+    end
+  end,
+  leaf = function(o, p, g, slot, k)
+    local after, h = { m = F.lerp(slot.m, g, 1 - o.betas[1]), h = slot.h }, slot.curvature
+    if h then
+      if h.dtype ~= slot.h.dtype then h = methods.to(h, slot.h.dtype) end
+      after.h = F.where(k.turn, F.lerp(slot.h, h, 1 - o.betas[2]), slot.h)
+    end
+    local way = F.clip(div(after.m, F.maximum(mul(after.h, o.rho), o.eps)), -1, 1)
+    if o.weight_decay ~= 0 then p = mul(p, k.kept) end
+    return sub(p, mul(way, k.lr)), after
+  end,
+}
+
+--- Sophia: steps by the mean gradient over a mean of the diagonal of the second derivative, of at most the rate.
+---
+--- m = b1 m + (1 - b1) g; at steps 1, 1 + k, ... h = b2 h + (1 - b2) curvature; p = (1 - lr weight_decay) p - lr
+--- clip(m / max(rho h, eps), -1, 1). update(params, grads, state, lr?, curvature) takes an estimate of that diagonal, a
+--- tree like the parameters (mc.optim.hutchinson); it may be left out at other steps. In compiled functions it is
+--- always given. nn.Step has no estimate and does not take this optimiser.
+--- Options: lr (1e-3), weight_decay (0.1), maximize as for sgd · betas ({ 0.965, 0.99 }) · rho (0.04) · k (10) · eps
+--- (1e-12). Result as for mc.optim.sgd.
+--- Errors: as mc.optim.sgd; a missing estimate. Source: Sophia: a scalable stochastic second-order optimizer for
+--- language model pre-training, 2024, algorithm 3.
+---     local opt = mc.optim.sophia { lr = 0.1, rho = 1, weight_decay = 0, betas = { 0, 0 } }
+---     local x = mc.tensor { 1, 2 }
+---     (opt.update(x, mc.tensor { 3, -1 }, opt.init(x), nil, mc.tensor { 6, 1 }))  --> f64[2]@cpu { 0.9500, 2.1000 }
+---@param opts? table
+---@return mascon.Optimizer
+function M.sophia(opts)
+  return (optimizer('sophia', sophia, opts, spec(1e-3, 0.1, { betas = { { 0.965, 0.99 }, 'table' },
+    rho = { 0.04, 'number > 0' }, k = { 10, 'integer >= 1' }, eps = { 1e-12, 'number > 0' } })))
+end
+
+--- An estimate of the diagonal of the second derivative of f at params: u times the product of the second derivative
+--- with u, for random signs u. Its mean over keys is the diagonal.
+--- Source: A stochastic estimator of the trace of the influence matrix for Laplacian smoothing splines, 1990; Sophia,
+--- 2024, section 2.3.
+---     mc.optim.hutchinson(function(x) return mc.sum(x ^ 2) end, mc.tensor { 1, 5 }, { key = 1 })
+---       --> f64[2]@cpu { 2, 2 }
+---@param f fun(params: any): any a 0-d tensor
+---@param params any tree of tensors
+---@param opts table key: a random key or whole number (required)
+---@return any tree like params
+function M.hutchinson(f, params, opts)
+  local fname = 'optim.hutchinson'
+  check.arg(fname, 'f', f, 'function', 3)
+  local key = check.opts(fname, opts, { key = { nil, 'any' } }, 3).key
+  if key == nil then error(fname .. ': option key is missing; give a random key', 2) end
+  local transform, random = require 'mascon.transform', require 'mascon.random'
+  local leaves, paths = parameters.leaves(fname, 'params', params)
+  local signs = {}
+  for i, p in ipairs(leaves) do
+    local u = random.rademacher(p.shape, { key = random.key(key):fold_in(i), dtype = work(fname, p, paths[i]) })
+    signs[i] = methods.to(u, { device = p.device, dtype = p.dtype })
+  end
+  local slopes = transform.grad(f)
+  local bent = transform.grad(function(x)
+    local total
+    for i, g in ipairs((parameters.leaves(fname, 'the gradient', slopes(x)))) do
+      local part = F.sum(F.multiply(g, signs[i]))
+      total = total and add(total, part) or part
+    end
+    return total
+  end)(params)
+  local out = {}
+  for i, v in ipairs((parameters.leaves(fname, 'the second derivative', bent))) do out[i] = mul(v, signs[i]) end
+  return parameters.build(params, out)
+end
+
+-- ---------------------------------------------------------------- around others
 
 --- Lookahead: every k steps of another optimiser the parameters go back towards where they were k steps before.
 ---

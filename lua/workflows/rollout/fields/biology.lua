@@ -2,7 +2,7 @@
 local mc = require 'mascon'
 local noise = require 'workflows.rollout.fields.noise'
 local leaves = require 'workflows.rollout.leaf'
-local int, num, choice = leaves.int, leaves.num, leaves.one
+local int, some_of, num, choice = leaves.int, leaves.some_of, leaves.num, leaves.one
 local M = {}
 local pi = math.pi
 local POSITIVE, SHARE = { above = 0 }, { low = 0, high = 1 }
@@ -57,7 +57,7 @@ M.cell_population = { function(s, C, G, o)
     end
     return noise.by_largest(smooth(mc.tensor(field):reshape(G, G), G, o.sigma))
   end)
-end, { num_cells = int(50, 1), min_distance = num(6, { low = 0 }), clustering = num(0.5, SHARE),
+end, { num_cells = some_of(50, 1), min_distance = num(6, { low = 0 }), clustering = num(0.5, SHARE),
   sigma = num(5, POSITIVE) } }
 
 M.chromatin_domain = { function(s, C, G, o)
@@ -76,7 +76,8 @@ M.chromatin_domain = { function(s, C, G, o)
     end
     return sum
   end)
-end, { pattern = choice('TAD', 'TAD', 'AB'), min_size = num(8, { low = 1 }), max_size = num(24, { low = 1 }) } }
+end, { pattern = choice('TAD', 'TAD', 'AB'), min_size = num(8, { low = 1 }), max_size = num(24, { low = 1 }) },
+  { { 'min_size', 'max_size' } } }
 
 M.gene_expression = { function(s, C, G, o)
   local y, x = noise.pixels(G)
@@ -116,13 +117,10 @@ M.regulatory_network = { function(s, C, G, o)
   end
   local width = o.footprint * G
   return stacked(C, function()
-    local sum
-    for i = 1, n do
-      local one = state[i] * mc.exp(-((x - s:number(0, G)) ^ 2 + (y - s:number(0, G)) ^ 2) / (2 * width ^ 2))
-      sum = sum and sum + one or one
-    end
-    return noise.by_largest(sum)
+    return noise.by_largest(noise.sum(n, function(i)
+      return state[i] * mc.exp(-((x - s:number(0, G)) ^ 2 + (y - s:number(0, G)) ^ 2) / (2 * width ^ 2))
+    end))
   end)
-end, { num_genes = int(5, 1), steps = int(5, 1), footprint = num(0.2, POSITIVE) } }
+end, { num_genes = int(5, 1, 1000), steps = some_of(5, 1), footprint = num(0.2, POSITIVE) } }
 
 return M

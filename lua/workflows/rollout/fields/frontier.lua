@@ -1,7 +1,8 @@
 -- frontier.lua - clusters that grow, and codes.
 local mc = require 'mascon'
+local noise = require 'workflows.rollout.fields.noise'
 local leaves = require 'workflows.rollout.leaf'
-local int, num, choice = leaves.int, leaves.num, leaves.one
+local int, some_of, num, choice = leaves.int, leaves.some_of, leaves.num, leaves.one
 local M = {}
 
 --- Means over 5 x 5 pixels, periodic.
@@ -21,19 +22,18 @@ end
 M.dla_cluster = { function(s, C, G, o)
   local list = {}
   for c = 1, C do
-    local there = mc.zeros { G, G }
-    if o.seed == 'line' then there[{ math.floor(G / 2) + 1 }] = 1 else there[{ math.floor(G / 2) + 1,
-      math.floor(G / 2) + 1 }] = 1 end
-    for _ = 1, o.steps do
-      local near = mc.maximum(mc.maximum(mc.roll(there, 1, 1), mc.roll(there, -1, 1)), mc.maximum(mc.roll(there, 1, 2),
-        mc.roll(there, -1, 2)))
-      there = mc.maximum(there, near * mc.lt(s:uniform { G, G }, o.sticking):to 'f64')
-    end
+    local seed, middle = mc.zeros { G, G }, math.floor(G / 2) + 1
+    if o.seed == 'line' then seed[{ middle }] = 1 else seed[{ middle, middle }] = 1 end
+    local there = noise.fold(o.steps, function(grown)
+      local near = mc.maximum(mc.maximum(mc.roll(grown, 1, 1), mc.roll(grown, -1, 1)), mc.maximum(mc.roll(grown, 1, 2),
+        mc.roll(grown, -1, 2)))
+      return mc.maximum(grown, near * mc.lt(s:uniform { G, G }, o.sticking):to 'f64')
+    end, seed)
     local z = mc.exp(3 * mean5(there) - 1)
     list[c] = z / z:max():item()
   end
   return mc.stack(list, 1)
-end, { seed = choice('point', 'point', 'line'), steps = int(25, 1), sticking = num(0.5, { above = 0, high = 1 }) } }
+end, { seed = choice('point', 'point', 'line'), steps = some_of(25, 1), sticking = num(0.5, { above = 0, high = 1 }) } }
 
 M.error_correcting_code = { function(s, C, G, o)
   local n, side = math.ceil(G / o.block), o.block
@@ -48,6 +48,6 @@ M.error_correcting_code = { function(s, C, G, o)
     list[c] = mc.where(mc.lt(s:uniform { G, G }, o.flip), -1, 1) * plane
   end
   return mc.stack(list, 1):to 'f64'
-end, { block = int(8, 1), rate = num(0.5, { above = 0, high = 1 }), flip = num(0.1, { low = 0, high = 1 }) } }
+end, { block = int(8, 1, 1024), rate = num(0.5, { above = 0, high = 1 }), flip = num(0.1, { low = 0, high = 1 }) } }
 
 return M

@@ -18,6 +18,29 @@ function H.pixels(G)
   return k:reshape(G, 1), k:reshape(1, G)
 end
 
+--- A field that is made in pieces: f(what there is so far, k) for k = 1 .. n. Only the last result stays in memory,
+--- and `start` where it is given.
+---@param n integer
+---@param f fun(before: mascon.Tensor?, k: integer): mascon.Tensor
+---@param start? mascon.Tensor
+function H.fold(n, f, start)
+  local sum = start
+  for k = 1, n do
+    local before = sum
+    sum = mc.scope(function() return f(before, k) end)
+    if before and before ~= start then before:release() end
+  end
+  return sum
+end
+
+--- The sum of f(1) .. f(n); see fold.
+function H.sum(n, f)
+  return H.fold(n, function(sum, k)
+    local one = f(k)
+    return sum and sum + one or one
+  end)
+end
+
 --- A field of standard deviation `sd` whose power per mode is proportional to `power` [G, G]: [n, G, G].
 function H.spectral(source, n, G, power, sd)
   local p = power / power:sum()
@@ -52,12 +75,7 @@ M.gaussian_random_field = { function(s, C, G, o) return H.grf(s, C, G, o.length_
   { length_scale = num(0.1, { above = 0, high = 1 }), variance = num(1, POSITIVE) } }
 
 M.multiscale_grf = { function(s, C, G, o)
-  local sum
-  for _, l in ipairs(o.scales) do
-    local one = H.grf(s, C, G, l, o.variance / #o.scales)
-    sum = sum and sum + one or one
-  end
-  return sum
+  return H.sum(#o.scales, function(k) return H.grf(s, C, G, o.scales[k], o.variance / #o.scales) end)
 end, { scales = leaves.numbers({ 0.02, 0.05, 0.1, 0.2, 0.4 }, { above = 0, high = 1 }), variance = num(1, POSITIVE) } }
 
 M.heavy_tailed = { function(s, C, G, o)

@@ -2,7 +2,7 @@
 local mc = require 'mascon'
 local noise = require 'workflows.rollout.fields.noise'
 local leaves = require 'workflows.rollout.leaf'
-local int, num, choice = leaves.int, leaves.num, leaves.one
+local some_of, num, choice = leaves.some_of, leaves.num, leaves.one
 local M = {}
 local pi = math.pi
 local POSITIVE = { above = 0 }
@@ -26,7 +26,7 @@ M.quantum_wave_packet = { function(s, C, G, o)
   local parts = { envelope * mc.cos(phase), envelope * mc.sin(phase), noise.by_largest(envelope * envelope) }
   return same(C, function(c) return parts[(c - 1) % 3 + 1] end)
 end, { width = num(10, POSITIVE), min_wavenumber = num(0.1, { low = 0 }),
-  max_wavenumber = num(0.5, { low = 0 }) } }
+  max_wavenumber = num(0.5, { low = 0 }) }, { { 'min_wavenumber', 'max_wavenumber' } } }
 
 M.turing_pattern = { function(s, C, G, o)
   local y, x = noise.pixels(G)
@@ -55,8 +55,7 @@ end, { t_min = num(0), t_max = num(1), beta = num(1, POSITIVE),
 
 M.reaction_front = { function(s, C, G, o)
   return same(C, function()
-    local best
-    for _ = 1, o.num_fronts do
+    return noise.fold(o.num_fronts, function(best)
       local y, x = centred(G)
       local kind = o.front == 'mixed' and ({ 'planar', 'circular', 'isoline' })[s:integer(1, 3)] or o.front
       local d
@@ -66,11 +65,10 @@ M.reaction_front = { function(s, C, G, o)
       elseif kind == 'circular' then d = s:number(0.2, 0.5) * G - (x * x + y * y):sqrt()
       else d = (noise.grf(s, 1, G, 0.1, 1)[1] - s:number(-1, 1)) * 0.1 * G end
       local one = 0.5 * (1 + mc.tanh(d / o.width))
-      best = best and mc.maximum(best, one) or one
-    end
-    return best
+      return best and mc.maximum(best, one) or one
+    end)
   end)
-end, { front = choice('mixed', 'planar', 'circular', 'isoline', 'mixed'), num_fronts = int(1, 1),
+end, { front = choice('mixed', 'planar', 'circular', 'isoline', 'mixed'), num_fronts = some_of(1, 1),
   width = num(3, POSITIVE) } }
 
 M.phase_boundary = { function(s, C, G, o)
@@ -112,16 +110,14 @@ M.interference_pattern = { function(s, C, G, o)
   local sources = {}
   for i = 1, o.num_sources do sources[i] = { s:number(0, G), s:number(0, G), s:number(0, 2 * pi) } end
   return same(C, function(c)
-    local sum
-    for _, q in ipairs(sources) do
+    return noise.by_largest(noise.sum(o.num_sources, function(k)
+      local q = sources[k]
       local y, x = centred(G, q[1], q[2])
       local r = (x * x + y * y):sqrt()
-      local one = mc.cos(2 * pi / o.wavelength * r + q[3] + (c - 1) * pi / 3) * mc.exp(-r * r / (2 * o.decay ^ 2))
-      sum = sum and sum + one or one
-    end
-    return noise.by_largest(sum)
+      return mc.cos(2 * pi / o.wavelength * r + q[3] + (c - 1) * pi / 3) * mc.exp(-r * r / (2 * o.decay ^ 2))
+    end))
   end)
-end, { num_sources = int(2, 1), wavelength = num(10, POSITIVE), decay = num(100, POSITIVE) } }
+end, { num_sources = some_of(2, 1), wavelength = num(10, POSITIVE), decay = num(100, POSITIVE) } }
 
 M.shock_front = { function(s, C, G, o)
   local y, x = centred(G)

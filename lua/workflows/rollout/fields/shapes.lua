@@ -2,12 +2,9 @@
 local mc = require 'mascon'
 local noise = require 'workflows.rollout.fields.noise'
 local leaves = require 'workflows.rollout.leaf'
-local int, num, choice = leaves.int, leaves.num, leaves.one
+local some_of, num, choice = leaves.some_of, leaves.num, leaves.one
 local M = {}
 local POSITIVE = { above = 0 }
-
---- One channel of a stack, with something added.
-local function add(list, c, what) list[c] = list[c] and list[c] + what or what end
 
 local function stacked(list, C, G)
   for c = 1, C do list[c] = list[c] or mc.zeros { G, G } end
@@ -38,17 +35,22 @@ M.structured = { function(s, C, G, o)
   local y, x = noise.pixels(G)
   local list = {}
   if o.num_modes > 0 then
-    for c = 1, C do for _ = 1, o.num_modes do add(list, c, SHAPES.stripe(s, G, y, x, o)) end end
+    for c = 1, C do list[c] = noise.sum(o.num_modes, function() return SHAPES.stripe(s, G, y, x, o) end) end
   else
     for _ = 1, o.num_structures do
       local kind, c = o.structure_types[s:integer(1, #o.structure_types)], s:integer(1, C)
-      add(list, c, SHAPES[kind](s, G, y, x, o))
+      local before = list[c]
+      list[c] = noise.fold(1, function(sum)
+        local one = SHAPES[kind](s, G, y, x, o)
+        return sum and sum + one or one
+      end, before)
+      if before then before:release() end
     end
   end
   return stacked(list, C, G)
-end, { num_structures = int(5, 1),
+end, { num_structures = some_of(5, 1),
   structure_types = leaves.some({ 'circle', 'stripe', 'blob' }, 'circle', 'stripe', 'blob'),
-  num_modes = int(0, 0), wavelength_range = leaves.pair(nil, POSITIVE), amplitude_range = leaves.pair(nil) } }
+  num_modes = some_of(0, 0), wavelength_range = leaves.pair(nil, POSITIVE), amplitude_range = leaves.pair(nil) } }
 
 -- blob_size_range holds widths as shares of the grid, amplitude_range magnitudes of random sign
 M.localized = { function(s, C, G, o)
@@ -56,15 +58,17 @@ M.localized = { function(s, C, G, o)
   local list, low, high, size = {}, o.min_width, o.max_width, o.amplitude_range
   if o.blob_size_range then low, high = o.blob_size_range[1] * G, o.blob_size_range[2] * G end
   for c = 1, C do
-    for _ = 1, type(o.num_blobs) == 'table' and s:integer(o.num_blobs[1], o.num_blobs[2]) or o.num_blobs do
+    local n = type(o.num_blobs) == 'table' and s:integer(o.num_blobs[1], o.num_blobs[2]) or o.num_blobs
+    list[c] = noise.sum(n, function()
       local cx, cy, width = s:number(0, G), s:number(0, G), s:number(low, high)
       local a = size and s:number(size[1], size[2]) * (s:number() < 0.5 and -1 or 1) or 2 * s:gauss()
-      add(list, c, a * mc.exp(-((x - cx) ^ 2 + (y - cy) ^ 2) / (2 * width * width)))
-    end
+      return a * mc.exp(-((x - cx) ^ 2 + (y - cy) ^ 2) / (2 * width * width))
+    end)
   end
   return stacked(list, C, G)
 end, { num_blobs = leaves.count(5, 1), min_width = num(5, POSITIVE), max_width = num(15, POSITIVE),
-  blob_size_range = leaves.pair(nil, { above = 0, high = 1 }), amplitude_range = leaves.pair(nil, { low = 0 }) } }
+  blob_size_range = leaves.pair(nil, { above = 0, high = 1 }), amplitude_range = leaves.pair(nil, { low = 0 }) },
+  { { 'min_width', 'max_width' } } }
 
 M.composite = { function(s, C, G, o)
   local y, x = noise.pixels(G)

@@ -4,9 +4,26 @@
 -- Decoder: doubled resolution beside what the level had, a Block, residual units. Source: specification of rollouts,
 -- 2.1; Adaptive Fourier neural operators, 2022.
 local mc = require 'mascon'
+local check = require 'mascon.core.check'
+local leaves = require 'workflows.rollout.leaf'
+local error, int = check.error, leaves.int
 local M = {}
 
-M.DEFAULTS = { modes = 32, encoder_levels = 3, afno_blocks = 4, blocks_per_level = 2 }
+local SIZE = 2 ^ 16
+
+-- names of the section of the space, in order
+M.LEAVES = { { 'modes', int(32, 1, SIZE) }, { 'hidden_dim', int(nil, 1, SIZE) }, { 'encoder_levels', int(3, 1, 16) },
+  { 'afno_blocks', int(4, 1, 256) }, { 'blocks_per_level', int(2, 1, 256) } }
+M.FITS = 'encoder_levels' -- of these, what the grid must fit
+
+--- Refuses sizes that do not fit one another.
+---@param arch table grid, u_afno.encoder_levels
+function M.check(arch)
+  local levels = arch.u_afno.encoder_levels
+  if arch.grid % 2 ^ levels == 0 then return end
+  error(('grid_size %d is no multiple of 2^encoder_levels = %d; give multiples of it, or fewer levels'):format(
+    arch.grid, 2 ^ levels), 0)
+end
 
 --- The layers in the order of evaluation, as cnn.layers; spectral ones have rows and columns of modes.
 function M.layers(arch)

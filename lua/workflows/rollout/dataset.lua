@@ -1,8 +1,13 @@
--- check.lua - a data set looked at again: what it holds, whether it is whole, and rows computed anew.
+-- dataset.lua - a data set looked at again: what it holds, whether it is whole, and rows computed anew.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local config_of = require 'workflows.rollout.config'
 local generate = require 'workflows.rollout.generate'
+local store = require 'workflows.rollout.store'
+local own = require 'workflows.rollout.own'
+local operator = require 'workflows.rollout.operator'
+local fields = require 'workflows.rollout.fields'
+local features = require 'workflows.rollout.features'
 local error = check.error
 local M = {}
 
@@ -70,10 +75,7 @@ function M.validate(path)
   end
   if whole then
     local n = f:dataset('/parameters/params').shape[1]
-    for _, place in ipairs { '/inputs/fields', '/metadata/ic_types', '/metadata/evolution_policies',
-      '/metadata/noise_regimes', '/metadata/grid_sizes', '/metadata/status', '/metadata/bad_step',
-      '/features/temporal/features', '/features/summary/per_trajectory/features',
-        '/features/summary/aggregated/features', '/outputs/fields' } do
+    for _, place in ipairs(store.places()) do
       if f:has(place) then
         local k = f:dataset(place).shape[1]
         say(k == n, '%s has %d rows of %d', place, k, n)
@@ -82,8 +84,8 @@ function M.validate(path)
     local p = f:dataset('/parameters/params'):read()
     local low, high = p:min():item(), p:max():item()
     say(low >= 0 and high <= 1, 'coordinates lie in [%.4g, %.4g]', low, high)
-    local fields = f:dataset('/inputs/fields'):read()
-    local bad = mc.logical_not(mc.isfinite(fields)):to('f64'):sum():item()
+    local inputs = f:dataset('/inputs/fields'):read()
+    local bad = mc.logical_not(mc.isfinite(inputs)):to('f64'):sum():item()
     say(bad == 0, 'initial fields: %d values are not finite', bad)
     local status = f:dataset('/metadata/status'):read()
     local failed = mc.gt(status, 0)
@@ -111,11 +113,38 @@ function M.validate(path)
   return ok, lines
 end
 
---- The configuration that a file was made with.
+--- Refuses operators and fields that are not those that the rows of a file were made with.
+local function same_functions(path, made, now)
+  local changed, missing = own.apart(made, now)
+  if missing[1] then
+    error(('rollout: %s was made with the own %s, which is not registered; register it (--own FILE) before'):format(
+      path, missing[1]), 0)
+  end
+  if changed[1] then
+    error(('rollout: %s was made with another own %s: its rows cannot be made again; use the script that it was made '
+      .. 'with'):format(path, changed[1]), 0)
+  end
+end
+
+--- Notes on own features that differ from those of a file.
+local function feature_notes(path, made, config)
+  local changed, missing = own.apart(made, features.records())
+  for _, what in ipairs(missing) do
+    config.notes[#config.notes + 1] = ('the columns of the own %s of %s are left out: it is not registered '
+      .. '(--own FILE)'):format(what, path)
+  end
+  for _, what in ipairs(changed) do
+    config.notes[#config.notes + 1] = ('the own %s is not the one of %s: its columns are those of now'):format(what,
+      path)
+  end
+end
+
+--- The configuration that a file was made with; its notes say which own features differ from those of the file.
 ---@param path string
 ---@return table config
 ---@return mascon.Tensor params [N, P]
 ---@return integer first row
+--- Errors: own operators or fields of the file that are not registered, or changed.
 function M.configuration(path)
   local f = opened(path)
   local a = f:group('/metadata').attributes
@@ -135,7 +164,14 @@ function M.configuration(path)
       order[entries] = list
     end
   end
-  return config_of.of(tree, { name = path, order = order }), params, tonumber(a.first_row)
+  local made = { operator = {}, field = {}, feature = {} }
+  for _, r in ipairs(a.own_functions and mc.json.decode(a.own_functions) or {}) do table.insert(made[r.kind], r) end
+  same_functions(path, made.operator, { operator.record(tree.simulation.operator_type) })
+  local drawn = { simulation = { input_generation = tree.simulation.input_generation } }
+  same_functions(path, made.field, fields.records(drawn))
+  local config = config_of.of(tree, { name = path, order = order })
+  feature_notes(path, made.feature, config)
+  return config, params, tonumber(a.first_row)
 end
 
 --- Row i (from 0) of a file computed anew from its parameters; see generate.row.
@@ -167,7 +203,7 @@ M.EXTRACTED = { 'temporal', 'summary', 'distributional', 'wavelet', 'metrics', '
 ---@param families string[] of M.EXTRACTED: in addition to those of the file; `operator` is the operator's sensitivity
 ---@param opts table out (path), first and last (rows from 0, those of the file), and resume, overwrite, quiet,
 --- max_memory, save_every as generate.run
----@return table as generate.run; stored: whether states of the file were taken
+---@return table as generate.run; stored: whether states of the file were taken; notes: on own features that differ
 function M.extract(path, families, opts)
   local config, params, first = M.configuration(path)
   for _, name in ipairs(families) do
@@ -196,7 +232,7 @@ function M.extract(path, families, opts)
   local ok, r = pcall(generate.run, config, o)
   f:close()
   if not ok then error(r, 0) end
-  r.stored = o.stored ~= nil
+  r.stored, r.notes = o.stored ~= nil, config.notes
   return r
 end
 

@@ -1,0 +1,107 @@
+-- rollout_view_spec.lua - pictures of a row: the same way up in figures and animations, square places, axes with units,
+-- and a mark on what a failed realisation left.
+local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
+local mc = require 'mascon'
+local process = support.load 'process'
+local gif = require 'mascon.plot.gif'
+local rollout = mc.rollout
+
+--- A configuration of rows of an own operator that multiplies by ten, from states that grow with the row (y).
+local function config(at, divergence)
+  local tree = mc.json.decode [[{ "metadata": { "name": "view" }, "parameter_space": {
+    "operator": { "grid_size": { "type": "choice", "choices": [8] } } },
+    "sampling": { "total_samples": 2 },
+    "simulation": { "operator_type": "view_tenfold", "num_timesteps": 6, "num_realizations": 1, "channels": 2,
+      "policy": "autoregressive", "input_generation": { "method": "view_ramp" } },
+    "dataset": { "output_path": "" } }]]
+  tree.dataset.output_path, tree.simulation.divergence = at, divergence
+  return rollout.config.of(tree)
+end
+
+--- f() with the figures that it saves and the frames of animations that it writes.
+local function watched(f)
+  local save, animation, figures, films = mc.plot.save, gif.animation, {}, {}
+  mc.plot.save = function(fig, path)
+    figures[#figures + 1] = fig
+    return save(fig, path)
+  end
+  gif.animation = function(width, height, frames, palette, ...)
+    films[#films + 1] = { width = width, height = height, frames = frames, palette = palette }
+    return animation(width, height, frames, palette, ...)
+  end
+  local ok, why = pcall(f)
+  mc.plot.save, gif.animation = save, animation
+  assert(ok, why)
+  return figures, films
+end
+
+describe('pictures of a row', function()
+  local at
+  setup(function()
+    at = process.folder()
+    rollout.fields.register('view_ramp', function(_, C, G)
+      return mc.arange(1, G):reshape(1, G, 1) / G * mc.ones { C, G, G }
+    end)
+    rollout.operator.register('view_tenfold', function() return function(x) return 10 * x end end)
+    rollout.generate.run(config(at .. '/good.h5', 1e9), { quiet = true })
+    rollout.generate.run(config(at .. '/bad.h5', 500), { quiet = true })
+  end)
+  teardown(function() process.remove(at) end)
+
+  it('have the first row of a state below in figures and in animations', function()
+    local figures, films = watched(function()
+      rollout.view.row(at .. '/good.h5', 0, at .. '/v.svg')
+      rollout.view.row(at .. '/good.h5', 0, at .. '/v.gif')
+    end)
+    local panel = figures[1].panels[1]
+    assert.is_true(panel.marks[1].y[1] < panel.marks[1].y[8] and panel.ylim == nil) -- y goes up
+    assert.is_true(panel.marks[1].z[1][1] < panel.marks[1].z[8][1])
+    local film = films[1]
+    local last = film.frames[#film.frames]
+    assert.equal(film.width * film.height, #last)
+    local function line(k) return last:byte((k - 1) * film.width + 1) end
+    assert.is_true(line(1) > line(film.height / 2) and line(film.height / 2) > 0, 'the largest values stand above')
+  end)
+
+  it('have square places, axes in pixels and one colour bar that says what it shows', function()
+    local fig = watched(function() rollout.view.row(at .. '/good.h5', 0, at .. '/w.svg') end)[1]
+    assert.equal(2 * 6, #fig.panels)
+    local bars = 0
+    for _, p in ipairs(fig.panels) do
+      assert.equal('equal', p.aspect)
+      if p.marks[1].colorbar ~= false then
+        bars = bars + 1
+        assert.equal('state', p.marks[1].label)
+      end
+    end
+    assert.equal(2, bars) -- one per line of panels
+    local text = assert(mc.file.read(at .. '/w.svg'))
+    for _, word in ipairs { 'x (px)', 'channel 1, y (px)', 'channel 2, y (px)', 't = 5' } do
+      assert.is_truthy(text:find(word, 1, true), word)
+    end
+  end)
+
+  it('mark a realisation that failed: at which step, and the states that are only held', function()
+    local words
+    local figures, films = watched(function()
+      words = select(3, rollout.view.row(at .. '/bad.h5', 1, at .. '/b.svg'))
+      rollout.view.row(at .. '/bad.h5', 1, at .. '/b-%d.svg')
+      rollout.view.row(at .. '/bad.h5', 1, at .. '/b.gif')
+    end)
+    assert.equal('realisation 1 exploded at step 3: later states are that of step 2, frozen', words)
+    assert.is_truthy(figures[1].title:find('exploded at step 3', 1, true), figures[1].title)
+    for k, p in ipairs(figures[1].panels) do
+      if k <= 6 then assert.equal(('t = %d%s'):format(k - 1, k > 3 and ', frozen' or ''), p.title) end
+    end
+    assert.equal('t = 2', figures[4].panels[1].title)
+    assert.equal('t = 3, frozen', figures[5].panels[1].title)
+    local film = films[1]
+    local function foot(k) return film.palette[film.frames[k]:byte(-1) + 1] end
+    for k = 1, 6 do
+      local colour = foot(k)
+      assert.equal(k > 3, colour[1] > 150 and colour[2] < 80 and colour[3] < 80, 'frame ' .. k)
+    end
+    local good = select(3, rollout.view.row(at .. '/good.h5', 1, at .. '/g.svg'))
+    assert.is_nil(good)
+  end)
+end)
