@@ -254,21 +254,33 @@ static uintptr_t find_exit_zero(void)
     return 0;
 }
 
-/* Where the guard at p would leave the trace, or 0 when no guard stands there. */
+/* The exit stub that the jump with a 4-byte distance at p, of so many bytes, goes to; or 0. */
+static uintptr_t stub_of(uintptr_t p, uintptr_t length)
+{
+    int32_t distance;
+    memcpy(&distance, (const uint8_t *)p + length - 4, sizeof distance);
+    uintptr_t target = p + length + (uintptr_t)(intptr_t)distance;
+    return is_exit_stub(target) ? target : 0;
+}
+
+/* Where the guard at p would leave the trace, or 0 when no guard stands there. The branch back at
+ * the end of a loop may be the inverse of one: the way out is the jump behind it. */
 static uintptr_t guard_target(uintptr_t p)
 {
     const uint8_t *b = (const uint8_t *)p;
-    uintptr_t length;
-    if (compiled(p, 6) && b[0] == 0x0f && (b[1] & 0xf0) == 0x80)
-        length = 6; /* jcc rel32 */
-    else if (compiled(p, 5) && b[0] == 0xe9)
-        length = 5; /* jmp rel32: behind an inverted branch at the end of a loop */
-    else
-        return 0;
-    int32_t distance;
-    memcpy(&distance, b + length - 4, sizeof distance);
-    uintptr_t target = p + length + (uintptr_t)(intptr_t)distance;
-    return is_exit_stub(target) ? target : 0;
+    uintptr_t behind = 0;
+    if (compiled(p, 5) && b[0] == 0xe9)
+        return stub_of(p, 5); /* jmp rel32 */
+    if (compiled(p, 6) && b[0] == 0x0f && (b[1] & 0xf0) == 0x80) { /* jcc rel32 */
+        uintptr_t target = stub_of(p, 6);
+        if (target || b[5] < 0x80)
+            return target;
+        behind = p + 6;
+    } else if (compiled(p, 2) && (b[0] & 0xf0) == 0x70 && b[1] >= 0x80) { /* jcc rel8 */
+        behind = p + 2;
+    }
+    return behind && compiled(behind, 5) && *(const uint8_t *)behind == 0xe9 ? stub_of(behind, 5)
+                                                                            : 0;
 }
 
 /* Counts one compiled instruction. The mark moves at powers of two, so that it comes to lie inside

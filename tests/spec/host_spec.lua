@@ -434,6 +434,8 @@ describe('signals', function()
       .. 'while true do c() end',
     ['a loop of sleeps'] = 'local ffi = require "ffi"\nffi.cdef "int usleep(unsigned);"\n'
       .. 'while true do ffi.C.usleep(1000) end',
+    ['a loop that polls'] = 'local ffi = require "ffi"\nffi.cdef "int usleep(unsigned); int getppid(void);"\n'
+      .. 'local parent = 1\nwhile parent ~= 0 do ffi.C.usleep(1000) parent = ffi.C.getppid() end',
   }
   local names = {}
   for name in pairs(LOOPS) do names[#names + 1] = name end

@@ -154,6 +154,24 @@ describe('scripts/xpcs.lua that is killed before a step of its publication', fun
   end)
 end)
 
+describe('a figure whose program is ended while another process draws it', function()
+  it('leaves nothing in its folder', function()
+    if not require('mascon.core.ffi').svg_to_png then pending 'librsvg is not installed' end
+    local halt, dir = at .. '/halt.so', at .. '/figures'
+    local built = process.shell(('cc -shared -fPIC -O1 -o %s %s/support/halt.c -ldl'):format(halt, support.folder))
+    assert.equal(0, built.status, built.text)
+    local r = process.shell(([[
+      mkdir -p %s %s/tmp
+      export TMPDIR=%s/tmp MASCON_TEST_HALT=.png LD_PRELOAD=%s
+      timeout -s KILL 60 %s -e 'require "mascon".plot.line({ 1, 2 }):save "%s/a.png"' 2>&1 & pid=$!
+      while kill -0 $pid && [ -z "$(ls %s/*.tmp %s/tmp/*/*.png.*.tmp 2>/dev/null)" ]; do sleep 0.01; done
+      kill $pid; wait $pid; echo $?]]):format(dir, at, at, halt, host.exe, dir, dir, at))
+    assert.is_truthy(r.text:find '143', r.text)
+    assert.same({}, mc.file.names(dir))
+    assert.same({}, mc.file.names(at .. '/tmp'))
+  end)
+end)
+
 describe('mc.results.recover', function()
   it('takes a name alone', function()
     for _, bad in ipairs { false, 3, {} } do

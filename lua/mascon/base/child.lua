@@ -33,13 +33,15 @@ local function begin(code, inputs, folder, seconds)
   return ffi.gc(process, C.mc_compiler_free)
 end
 
---- Runs Lua code in another process. inputs: name = bytes, files of its folder; the code finds the folder in arg[1].
+--- Runs Lua code in another process. inputs: name = bytes, files of its folder; the code finds the folder in arg[1] and
+--- writes nowhere else, since it can be killed at any moment.
 ---@param code string
 ---@param inputs table<string, string>
 ---@param seconds number after which it is killed
----@return boolean|nil true when it ended well
+---@param result string name of the file that it leaves in the folder
+---@return string|nil bytes of that file when it ended well
 ---@return string|nil why not, in the words of the process
-function M.run(code, inputs, seconds)
+function M.run(code, inputs, seconds, result)
   local room = ffi.new 'char[1024]'
   if C.mc_folder_temporary(room, 1024) ~= 0 then return nil, lib.message() end
   local folder = ffi.string(room)
@@ -51,8 +53,10 @@ function M.run(code, inputs, seconds)
     state = C.mc_compiler_poll(process)
   end
   local said = file.read(folder .. '/log') or ''
+  local bytes, lost
+  if state == 1 then bytes, lost = file.read(folder .. '/' .. result) end
   C.mc_compiler_free(ffi.gc(process, nil))
-  if state == 1 then return true end
+  if state == 1 then return bytes, lost end
   said = said:gsub('%s+$', '')
   return nil, state == 3 and ('it took more than %g s'):format(seconds) or said ~= '' and said:match '[^\n]*$'
     or 'its process ended at once; there may be no memory for it'

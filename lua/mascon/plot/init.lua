@@ -117,23 +117,24 @@ local function write_file(path, bytes)
   return true
 end
 
--- GLib, below librsvg, ends its process when there is no memory for it: it gets one of its own.
+-- GLib, below librsvg, ends its process when there is no memory for it: it gets one of its own, which writes into its
+-- own folder only. The picture comes to its place from here.
 local DRAW = [[
 local folder = arg[1]
 local file = io.open(folder .. '/figure.svg', 'rb')
-local about = io.open(folder .. '/about', 'rb'):read '*a'
-local scale, path = about:match '^(%S+) (.*)$'
-local ok, why = require 'mascon.core.ffi'.svg_to_png(file:read '*a', tonumber(scale), path)
+local scale = io.open(folder .. '/scale', 'rb'):read '*n'
+local ok, why = require 'mascon.core.ffi'.svg_to_png(file:read '*a', scale, folder .. '/figure.png')
 if not ok then
   io.stderr:write(why, '\n')
   os.exit(1)
 end
 ]]
 
+--- Draws a picture: its bytes, or true where a program that we are part of has drawn it at `path`; nil and why not.
 local function picture(ffi, svg_text, scale, path)
   local child = require 'mascon.base.child'
   if not child.possible() then return ffi.svg_to_png(svg_text, scale, path) end
-  return child.run(DRAW, { ['figure.svg'] = svg_text, about = ('%.17g %s'):format(scale, path) }, 120)
+  return child.run(DRAW, { ['figure.svg'] = svg_text, scale = ('%.17g'):format(scale) }, 120, 'figure.png')
 end
 
 local SAVE = { scale = { 2, 'number > 0' }, required = { true, 'bool' } }
@@ -173,18 +174,14 @@ function M.save(fig, path, opts)
       if o.required then error(why, 2) end
       return nil, why
     end
-    local there = io.open(path, 'rb')
-    if there then there:close() end
-    local folder = io.open(path, 'ab') -- a folder that is missing is no reason to go on without the figure
-    if not folder then error(fmt('plot.save: %s cannot be written; make its folder, or choose another', path), 2) end
-    folder:close()
-    ok, msg = picture(ffi, text, o.scale, path)
-    if not ok then
-      if not there then os.remove(path) end
-      local why = fmt('plot.save: %s; saving as .svg needs no library', tostring(msg))
+    local drawn, missing = picture(ffi, text, o.scale, path)
+    if not drawn then
+      local why = fmt('plot.save: %s; saving as .svg needs no library', tostring(missing))
       if o.required then error(why, 2) end
       return nil, why
     end
+    if drawn == true then return path end
+    ok, msg = write_file(path, drawn)
   end
   if not ok then error(fmt('plot.save: %s; make the folder, or choose another', tostring(msg)), 2) end
   return path
