@@ -184,6 +184,118 @@ describe('a step', function()
     end
   end)
 
+  --- Parameters behind steps of a network's copies, compiled and not, which agree to the bit.
+  local function both(options, batches)
+    local last
+    for _, compiled in ipairs { true, false } do
+      local net = regression 'f64'
+      local o = { compile = compiled }
+      for k, v in pairs(options) do o[k] = v end
+      local step = nn.Step(net, loss, o)
+      for _, b in ipairs(batches) do step(b) end
+      local now = net:parameters()
+      for name, v in pairs(last or {}) do assert.is_true(mc.array_equal(v, now[name]), name) end
+      last = now
+    end
+    return last
+  end
+  local function same(want, got, bound)
+    for name, v in pairs(want) do
+      assert(mc.max(mc.abs(v - got[name])):item() <= bound, name)
+    end
+  end
+
+  it('estimates the second derivative for sophia at its turns, as a loop of one\'s own does', function()
+    local batches = {}
+    for t = 1, 5 do batches[t] = piece(t, t + 19) end
+    local opt = mc.optim.sophia { lr = 0.05, k = 2, rho = 0.5, betas = { 0.5, 0.5 } }
+    local got = both({ optimizer = opt, clip = 1 }, batches)
+    local net = regression 'f64'
+    local params = net:parameters()
+    local state = opt.init(params)
+    for t, b in ipairs(batches) do
+      local function f(p) return (net:with(p, { train = true }, function() return loss(net, b) end)[1]) end
+      local g = mc.optim.clip_norm(mc.grad(f)(params), 1)
+      local key = mc.random.key(0):fold_in(2 ^ 52):fold_in(t - 1)
+      assert.equal(t % 2 == 1, opt.bends(state))
+      params, state = opt.update(params, g, state, nil, t % 2 == 1 and mc.optim.hutchinson(f, params, { key = key }))
+    end
+    same(params, got, 1e-14)
+    -- and where it is the inner one, or that of a group, with turns of its own
+    local slow = both({ optimizer = mc.optim.lookahead(opt, { k = 100 }), clip = 1 }, batches)
+    same(got, slow, 0)
+    local groups = { { '^1%.', k = 3 } }
+    local other = both({ optimizer = opt, clip = 1, groups = groups }, batches)
+    assert.is_false(mc.array_equal(other['1.weight'], got['1.weight']))
+  end)
+
+  it('estimates it for a part of the parameters, in parts of a batch, and goes on within them', function()
+    local opt = mc.optim.sophia { lr = 0.05, k = 2, rho = 0.5, betas = { 0.5, 0.5 } }
+    local big = both({ optimizer = opt }, { piece(1, 24), piece(1, 24), piece(1, 24) })
+    local parts = {}
+    for _ = 1, 3 do for _, p in ipairs { piece(1, 5), piece(6, 24) } do parts[#parts + 1] = p end end
+    same(big, both({ optimizer = opt, accumulate = 2 }, parts), 1e-12)
+    local function made()
+      local net = regression 'f64'
+      return nn.Step(net, loss, { optimizer = opt, accumulate = 2 }), net
+    end
+    local one, net = made()
+    for k = 1, 5 do one(parts[k]) end -- within the third step, which is one of its turns
+    local tensors, numbers = one:state()
+    assert(tensors['sums/bent/1.weight'])
+    local two, other = made()
+    two:restore(tensors, mc.json.decode(mc.json.encode(numbers)))
+    one(parts[6])
+    two(parts[6])
+    same(net:parameters(), other:parameters(), 0)
+    same(big, other:parameters(), 1e-12)
+  end)
+
+  it('leaves out a step whose estimate of the second derivative is not finite', function()
+    local net = nn.Sequential { nn.Linear(1, 1, { dtype = 'f64', bias = false, key = 1 }) }
+    -- the slope at 0 is 0, the second derivative infinite
+    local function bent(m, b) return mc.sum(m(b.x) ^ 1.5) end
+    net[1].weight = mc.zeros { 1, 1 }
+    local step = nn.Step(net, bent, { optimizer = mc.optim.sophia(), anomaly = false })
+    local _, info = step { x = mc.ones { 1, 1 } }
+    assert.is_false(info.updated)
+    assert.equal(0, net[1].weight:item())
+  end)
+
+  it('clips by the norms so far, as a loop of one\'s own does, and goes on from them', function()
+    local batches = {}
+    for t = 1, 16 do batches[t] = { x = piece(1, 8).x * (1 + t % 5), y = piece(t, t + 7).y } end
+    local clip = { percentile = 30, window = 6, least = 3 }
+    local opt = mc.optim.sgd { lr = 0.01, momentum = 0.5 }
+    local got = both({ optimizer = opt, clip = clip }, batches)
+    local net = regression 'f64'
+    local params, own = net:parameters(), mc.optim.adaptive_clip(clip)
+    local state, limited = opt.init(params), 0
+    for _, b in ipairs(batches) do
+      local g, norm = own:apply(mc.grad(function(p)
+        return (net:with(p, { train = true }, function() return loss(net, b) end)[1])
+      end)(params))
+      if norm > own.limit then limited = limited + 1 end
+      params, state = opt.update(params, g, state)
+    end
+    assert(limited > 4, limited)
+    same(params, got, 1e-14)
+    local nets, steps = {}, {}
+    for k = 1, 2 do
+      nets[k] = regression 'f64'
+      steps[k] = nn.Step(nets[k], loss, { optimizer = opt, clip = k == 1 and mc.optim.adaptive_clip(clip) or clip })
+    end
+    for t = 1, 9 do steps[1](batches[t]) end
+    local tensors, numbers = steps[1]:state()
+    steps[2]:restore(tensors, mc.json.decode(mc.json.encode(numbers)))
+    for k = 1, 2 do for t = 10, 16 do steps[k](batches[t]) end end
+    same(got, nets[1]:parameters(), 0)
+    same(got, nets[2]:parameters(), 0)
+    says('option clip is -1; it must be number > 0 | table', nn.Step, net, loss, { optimizer = opt, clip = -1 })
+    says('optim.adaptive_clip: option "percentil" is unknown', nn.Step, net, loss, { optimizer = opt,
+      clip = { percentil = 3 } })
+  end)
+
   it('has groups, averages and the same bits without compiling', function()
     local bits = {}
     for k, compiled in ipairs { true, false } do

@@ -25,8 +25,9 @@ local Step = {}
 M.methods = Step
 local meta = { __index = Step }
 
+local SIGNS = 2 ^ 52 -- numbers of uses of the key stay below: the estimates of the second derivative have one of their own
 local OPTS = {
-  optimizer = { nil, 'table' }, clip = { nil, 'number > 0' }, groups = { nil, 'table' }, ema = { nil, 'number > 0' },
+  optimizer = { nil, 'table' }, clip = { nil, 'number > 0 | table' }, groups = { nil, 'table' }, ema = { nil, 'number > 0' },
   accumulate = { 1, 'integer >= 1' }, compile = { true, 'bool' }, key = { 0, 'any' },
   norm = { true, 'bool' }, amp = { nil, 'string | table' }, scaler = { nil, 'bool | table' },
   plateau = { nil, 'table' }, anomaly = { true, 'bool' },
@@ -102,10 +103,10 @@ local function loss_of(results)
   return loss, weight
 end
 
---- Gradients and new buffers of one batch.
-local function gradients(self)
+--- The loss as a function of parameters and of what else a batch depends on: value, weight, new buffers.
+local function forward_of(self)
   local net, loss = self.net, self.loss
-  local function forward(params, frozen, buffers, batch, key)
+  return function(params, frozen, buffers, batch, key)
     local all = {}
     for k, v in pairs(frozen) do all[k] = v end
     for k, v in pairs(params) do all[k] = v end
@@ -117,18 +118,51 @@ local function gradients(self)
     if not is(weight) then weight = op.from_table(weight) end
     return value, methods.to(weight, { dtype = value.dtype, device = value.device }), after
   end
+end
+
+--- A tree over a scale; as it is without one.
+local function unscaled(tree, scale)
+  if not scale then return tree end
+  local out = {}
+  for k, v in pairs(tree) do out[k] = F.divide(v, scale) end
+  return out
+end
+
+--- Estimates of the diagonal of the second derivative for some parameters: name -> tensor.
+local function bend(forward, names, params, frozen, buffers, batch, key, now)
+  local function loss(some)
+    local all = {}
+    for k, v in pairs(params) do all[k] = some[k] or v end
+    local value = forward(all, frozen, buffers, batch, key)
+    return now.scale and F.multiply(value, now.scale) or value
+  end
+  return unscaled(optim.hutchinson(loss, part(params, names), { key = now.signs }), now.scale)
+end
+
+--- Names of the parameters whose optimisers take an estimate of the second derivative in this step.
+local function bent_names(groups, turn)
+  local names = {}
+  for i, group in ipairs(turn and groups or {}) do
+    if turn[i] then for _, n in ipairs(group[2]) do names[#names + 1] = n end end
+  end
+  return names
+end
+
+--- Loss, gradients, weight and new buffers of one batch, and estimates of the second derivative (none: empty).
+--- now: { scale, turn, signs, ... }, what else a step depends on.
+local function gradients(self)
+  local forward = forward_of(self)
   self.forward = forward
   if self.options.amp then forward = autocast.autocast(forward, self.options.amp) end
-  if not self.scaler then return transform.value_and_grad(forward, { has_aux = true }) end
   local run = transform.value_and_grad(function(params, frozen, buffers, batch, key, scale)
     local value, weight, after = forward(params, frozen, buffers, batch, key)
-    return F.multiply(value, scale), value, weight, after
+    return scale and F.multiply(value, scale) or value, value, weight, after
   end, { has_aux = true })
-  return function(params, frozen, buffers, batch, key, scale)
-    local _, g, value, weight, after = run(params, frozen, buffers, batch, key, scale)
-    local plain = {}
-    for k, v in pairs(g) do plain[k] = F.divide(v, scale) end
-    return value, plain, weight, after
+  return function(params, frozen, buffers, batch, key, now)
+    local _, g, value, weight, after = run(params, frozen, buffers, batch, key, now.scale)
+    local names = bent_names(self.groups, now.turn)
+    local bent = names[1] and bend(forward, names, params, frozen, buffers, batch, key, now) or {}
+    return value, unscaled(g, now.scale), weight, after, bent
   end
 end
 
@@ -138,33 +172,44 @@ local function beside(others, t)
   return other and methods.to(t, { device = other.device }) or t
 end
 
---- New parameters, states and averages from gradients.
-local function update(self, params, states, ema, g, count, factor)
-  local norm
-  if self.options.clip then g, norm = optim.clip_norm(g, self.options.clip)
-  else norm = (self.options.norm or self.scaler) and optim.global_norm(g) or beside(g, op.from_table(0)) end
+--- Gradients within the limit of the step, and their norm.
+local function clipped(self, g, now)
+  local clip = self.options.clip
+  if self.clip then return self.clip.scaled(g, now.limit) end
+  if clip then return optim.clip_norm(g, clip) end
+  return g, (self.options.norm or self.scaler) and optim.global_norm(g) or beside(g, op.from_table(0))
+end
+
+--- Running averages of parameters behind a step.
+local function averaged(self, new, ema, count)
+  if not ema then return nil end
+  local share = (count + 1) / (count + 10)
+  share = is(share) and F.minimum(share, self.options.ema) or math.min(share, self.options.ema)
+  local averages = {}
+  for k, v in pairs(ema) do averages[k] = F.lerp(new[k], v, share) end
+  return averages
+end
+
+--- New parameters, states and averages from gradients; sizes: the norm of the gradient, and of the estimates.
+local function update(self, params, states, ema, g, bent, now)
+  local sizes = {}
+  g, sizes.norm = clipped(self, g, now)
+  if next(bent) then sizes.bent = optim.global_norm(bent) end
   local new, after = {}, {}
   for i, group in ipairs(self.groups) do
-    local lr
-    if factor then
-      lr = group[1].options.lr
+    local optimizer, names = group[1], group[2]
+    local lr, curvature
+    if now.factor then
+      lr = optimizer.options.lr
       if type(lr) == 'function' then lr = lr(states[i].step) end
-      lr = lr * factor
+      lr = lr * now.factor
     end
-    local fresh, state = group[1].update(part(params, group[2]), part(g, group[2]), states[i], lr)
+    if optimizer.bends then curvature = now.turn[i] and part(bent, names) end
+    local fresh, state = optimizer.update(part(params, names), part(g, names), states[i], lr, curvature)
     after[i] = state
     for k, v in pairs(fresh) do new[k] = v end
   end
-  local averages
-  if ema then
-    local share = (count + 1) / (count + 10)
-    share = is(share) and F.minimum(share, self.options.ema) or math.min(share, self.options.ema)
-    averages = {}
-    for k, v in pairs(ema) do
-      averages[k] = F.lerp(new[k], v, share)
-    end
-  end
-  return new, after, averages, norm
+  return new, after, averaged(self, new, ema, now.count), sizes
 end
 
 --- A compiled function whose call that is traced has the bits of the later ones: in 16 bits a fused group is rounded
@@ -179,23 +224,25 @@ end
 
 local function functions(self)
   local run = gradients(self)
-  local function whole(params, frozen, buffers, states, ema, batch, key, count, scale, factor)
-    local value, g, _, after = run(params, frozen, buffers, batch, key, scale)
-    local new, next_states, averages, norm = update(self, params, states, ema, g, count, factor)
-    return value, norm, new, after, next_states, averages
+  local function whole(params, frozen, buffers, states, ema, batch, key, now)
+    local value, g, _, after, bent = run(params, frozen, buffers, batch, key, now)
+    local new, next_states, averages, sizes = update(self, params, states, ema, g, bent, now)
+    return value, sizes, new, after, next_states, averages
   end
   -- one part of a step: gradients times the weight of the batch are added up
-  local function add(params, frozen, buffers, sums, batch, key, scale)
-    local value, g, weight, after = run(params, frozen, buffers, batch, key, scale)
-    local out = { total = sums.total + weight, loss = sums.loss + value * weight, grads = {} }
+  local function add(params, frozen, buffers, sums, batch, key, now)
+    local value, g, weight, after, bent = run(params, frozen, buffers, batch, key, now)
+    local out = { total = sums.total + weight, loss = sums.loss + value * weight, grads = {}, bent = {} }
     for k, v in pairs(g) do out.grads[k] = sums.grads[k] + v * methods.to(weight, v.dtype) end
+    for k, v in pairs(bent) do out.bent[k] = sums.bent[k] + v * methods.to(weight, v.dtype) end
     return out, after
   end
-  local function finish(params, states, ema, sums, count, factor)
-    local g = {}
+  local function finish(params, states, ema, sums, now)
+    local g, bent = {}, {}
     for k, v in pairs(sums.grads) do g[k] = v / methods.to(sums.total, v.dtype) end
-    local new, next_states, averages, norm = update(self, params, states, ema, g, count, factor)
-    return sums.loss / sums.total, norm, new, next_states, averages
+    for k, v in pairs(sums.bent) do bent[k] = v / methods.to(sums.total, v.dtype) end
+    local new, next_states, averages, sizes = update(self, params, states, ema, g, bent, now)
+    return sums.loss / sums.total, sizes, new, next_states, averages
   end
   if not self.options.compile then return whole, add, finish end
   self.compiled = { compile.compile(whole), compile.compile(add), compile.compile(finish) }
@@ -214,12 +261,15 @@ end
 --- loss or
 --- the norm is not finite, nothing changes and the table has finite = false and anomaly: what made the first number
 --- that is not finite.
---- Dropout draws from the key folded with the number of the step.
+--- Dropout draws from the key folded with the number of the step. With mc.optim.sophia a step of its turn (1, 1 + k, ...)
+--- also estimates the diagonal of the second derivative on its batch (mc.optim.hutchinson; of accumulated batches the
+--- mean, by their weights), which takes about the time of two gradients more.
 ---@param net mascon.Module
 ---@param loss fun(net: table, batch: any): any, any gives the loss as a 0-d tensor and, for accumulation, the weight of
 ---   the
 ---   batch: a number, such as the tokens that count (1)
----@param opts table optimizer: one of mc.optim (required) · clip: largest norm of the gradient · groups: list of
+---@param opts table optimizer: one of mc.optim (required) · clip: largest norm of the gradient, or options of
+---   mc.optim.adaptive_clip, or one: a percentile of the norms so far · groups: list of
 ---   { 'pattern of names', option = value, lr_factor = }: the first that matches changes options of the optimiser ·
 ---   ema:
 ---   decay of running averages of the parameters, min(ema, (1 + t) / (10 + t)) · accumulate: batches in one step (1):
@@ -247,10 +297,6 @@ function M.Step(net, loss, opts)
     error(('%s: optimizer is %s; give one of mc.optim, such as mc.optim.adamw{ lr = 1e-3 }'):format(fname,
       check.show(optimizer)), 2)
   end
-  if optimizer.name == 'sophia' then
-    error(fname .. ': optim.sophia needs estimates of the second derivative, which nn.Step does not make; write a loop '
-      .. 'of your own with mc.optim.hutchinson', 2)
-  end
   if o.ema and o.ema >= 1 then error(('%s: ema is %g; a decay is below 1'):format(fname, o.ema), 2) end
   local self = setmetatable({ net = net, loss = loss, options = o, count = 0, pending = 0, key = random.key(o.key) },
     meta)
@@ -263,6 +309,7 @@ function M.Step(net, loss, opts)
     self.scaler = getmetatable(scaler) and scaler or scalers.GradScaler(scaler ~= true and scaler or nil)
   end
   if o.plateau then self.plateau = optim.plateau(1, o.plateau) end
+  if type(o.clip) == 'table' then self.clip = getmetatable(o.clip) and o.clip or optim.adaptive_clip(o.clip) end
   self.states = {}
   local params = net:parameters()
   for i, g in ipairs(self.groups) do self.states[i] = g[1].init(part(params, g[2])) end
@@ -276,10 +323,24 @@ end
 
 local function finite(v) return v == v and v ~= math.huge and v ~= -math.huge end
 
---- Nothing accumulated.
-local function nothing(params)
+--- By group: whether its optimiser takes an estimate of the second derivative in the step that follows these states;
+--- nil where none ever does.
+local function turns(groups, states)
+  local out
+  for _, group in ipairs(groups) do
+    if group[1].bends then out = {} end
+  end
+  for i, group in ipairs(out and groups or {}) do
+    out[i] = group[1].bends ~= nil and group[1].bends(states[i])
+  end
+  return out
+end
+
+--- Nothing accumulated; bent: names of the parameters with estimates of the second derivative.
+local function nothing(params, bent)
   local zero = op.from_table(0)
-  local sums, dtype = { total = zero, loss = zero, grads = {} }, 'f32'
+  local sums, dtype = { total = zero, loss = zero, grads = {}, bent = {} }, 'f32'
+  for _, k in ipairs(bent) do sums.bent[k] = params[k] * 0 end
   for k, v in pairs(params) do
     sums.grads[k] = v * 0
     if v.dtype == 'f64' then dtype = 'f64' end
@@ -324,48 +385,67 @@ local function traces(self)
   return n
 end
 
+--- The key of a use where the parameters are.
+local function key_beside(params, key)
+  local words = beside(params, key:words())
+  return words.device == 'cpu' and key or keys.of(words)
+end
+
+--- What a step depends on beside its batch and what the network and the optimiser hold.
+local function circumstances(self, params)
+  local now = { count = self.count, scale = self.scaler and self.scaler.value,
+    factor = self.plateau and self.plateau.rate, limit = self.clip and self.clip:next_limit(),
+    turn = turns(self.groups, self.states) }
+  if bent_names(self.groups, now.turn)[1] then
+    now.signs = key_beside(params, self.key:fold_in(SIGNS):fold_in(self.count))
+  end
+  return now
+end
+
+--- Ends a step: takes what it changed, unless a number is not finite.
+local function end_step(self, value, sizes, record, search)
+  local loss, size = value:item(), sizes.norm:item()
+  local good = finite(loss) and finite(size) and (sizes.bent == nil or finite(sizes.bent:item()))
+  if not good then record = { buffers = {} } end
+  record.count, record.pending = self.count + 1, 0
+  local scale = self.scaler and self.scaler.value
+  commit(self, record)
+  local overflow = self.scaler and not good and finite(loss) and self.scaler:can_fall() or nil
+  if self.scaler then self.scaler:update(good, size) end
+  if self.clip and good then self.clip:add(size) end
+  local found
+  if not good and not overflow and self.options.anomaly and not self.searched then
+    self.searched = true -- once: with steps that are left out it may happen often
+    found = search()
+  end
+  return loss, { norm = size, step = self.count, updated = good, finite = good, overflow = overflow, scale = scale,
+    anomaly = found }
+end
+
 local function step_of(self, batch)
   if self.unfinished then commit(self, self.unfinished) end
   local net, many = self.net, self.options.accumulate
   local params, frozen, buffers = net:parameters(), net:frozen(), net:buffers()
-  local key = self.key:fold_in(self.count * many + self.pending)
-  local words = beside(params, key:words())
-  if words.device ~= 'cpu' then key = keys.of(words) end
-  local scale, factor = self.scaler and self.scaler.value, self.plateau and self.plateau.rate
-  local value, norm, new, after, states, averages
+  local key = key_beside(params, self.key:fold_in(self.count * many + self.pending))
+  local now = circumstances(self, params)
+  local value, sizes, new, after, states, averages
   if many == 1 then
-    value, norm, new, after, states, averages = self.whole(params, frozen, buffers, self.states, self.averages, batch,
-      key, self.count, scale, factor)
+    value, sizes, new, after, states, averages = self.whole(params, frozen, buffers, self.states, self.averages, batch,
+      key, now)
   else
-    local sums = self.sums or nothing(params)
+    local sums = self.sums or nothing(params, bent_names(self.groups, now.turn))
     local before = sums.loss:item()
     local weighed = sums.total:item()
-    sums, after = self.add(params, frozen, buffers, sums, batch, key, scale)
+    sums, after = self.add(params, frozen, buffers, sums, batch, key, now)
     if self.pending + 1 < many then
       local part_of = (sums.loss:item() - before) / (sums.total:item() - weighed)
       commit(self, { buffers = after, sums = sums, count = self.count, pending = self.pending + 1 })
       return part_of, { updated = false, step = self.count, finite = finite(part_of) }
     end
-    value, norm, new, states, averages = self.finish(params, self.states, self.averages, sums, self.count,
-      factor)
+    value, sizes, new, states, averages = self.finish(params, self.states, self.averages, sums, now)
   end
-  local loss, size = value:item(), norm:item()
-  local good = finite(loss) and finite(size)
-  if good then
-    commit(self, { params = new, buffers = after, states = states, averages = averages, count = self.count + 1,
-      pending = 0 })
-  else
-    commit(self, { buffers = {}, count = self.count + 1, pending = 0 })
-  end
-  local overflow = self.scaler and not good and finite(loss) and self.scaler:can_fall() or nil
-  if self.scaler then self.scaler:update(good, size) end
-  local found
-  if not good and not overflow and self.options.anomaly and not self.searched then
-    self.searched = true -- once: with steps that are left out it may happen often
-    found = anomaly.anomaly(self.forward, params, frozen, buffers, batch, key)
-  end
-  return loss, { norm = size, step = self.count, updated = good, finite = good, overflow = overflow, scale = scale,
-    anomaly = found }
+  return end_step(self, value, sizes, { params = new, buffers = after, states = states, averages = averages },
+    function() return anomaly.anomaly(self.forward, params, frozen, buffers, batch, key) end)
 end
 
 --- A step that is traced keeps all that it computes: the collector comes before it and takes that after it, so that the
@@ -424,7 +504,8 @@ function Step:state()
   walk('ema', self.averages)
   walk('sums', self.sums)
   return out, { count = self.count, pending = self.pending, key = { self.key.lo, self.key.hi },
-    scaler = self.scaler and self.scaler:state(), plateau = self.plateau and self.plateau:state() }
+    scaler = self.scaler and self.scaler:state(), plateau = self.plateau and self.plateau:state(),
+    clip = self.clip and self.clip:state() }
 end
 
 --- Takes what state() gave, here or in another run; the network and the options have to be the same.
@@ -454,7 +535,8 @@ function Step:restore(tensors, numbers)
   local states = {}
   for i, s in ipairs(self.states) do states[i] = walk('optimizer/' .. i, s) end
   local averages = self.averages and walk('ema', self.averages)
-  local sums = numbers.pending > 0 and walk('sums', nothing(self.net:parameters())) or nil
+  local bent = bent_names(self.groups, turns(self.groups, states))
+  local sums = numbers.pending > 0 and walk('sums', nothing(self.net:parameters(), bent)) or nil
   local names = {}
   for name in pairs(tensors) do names[#names + 1] = name end
   table.sort(names)
@@ -470,6 +552,7 @@ function Step:restore(tensors, numbers)
   self.count, self.pending = numbers.count, numbers.pending
   if self.scaler and numbers.scaler then self.scaler:restore(numbers.scaler) end
   if self.plateau and numbers.plateau then self.plateau:restore(numbers.plateau) end
+  if self.clip and numbers.clip then self.clip:restore(numbers.clip) end
   self.key = keys.new(numbers.key[1], numbers.key[2])
   return self
 end

@@ -29,7 +29,7 @@ M.methods = Trainer
 local OPTS = {
   loss = { nil, 'function' }, optimizer = { nil, 'table' }, train = { nil, 'table' }, valid = { nil, 'table' },
   metrics = { nil, 'table' }, epochs = { nil, 'integer >= 1' }, steps = { nil, 'integer >= 1' },
-  clip = { nil, 'number > 0' }, groups = { nil, 'table' }, ema = { nil, 'number > 0' },
+  clip = { nil, 'number > 0 | table' }, groups = { nil, 'table' }, ema = { nil, 'number > 0' },
     accumulate = { 1, 'integer >= 1' },
   compile = { true, 'bool' }, key = { 0, 'any' }, folder = { nil, 'string' }, every = { nil, 'integer >= 1' },
   keep = { 3, 'integer >= 1' }, monitor = { nil, 'string' }, patience = { nil, 'integer >= 1' },

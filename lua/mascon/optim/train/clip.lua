@@ -93,7 +93,8 @@ local ADAPTIVE = {
 --- Clipping by a percentile of the norms so far: an object, called once a step as grads, norm = clip:apply(grads).
 ---
 --- The limit is that percentile of the last `window` norms, before this one; up to `least` norms nothing is clipped.
---- The norm is read as a number, so that this stands between compiled functions, not inside of one.
+--- apply reads the norm as a number, so that it stands between compiled functions, not inside of one. As the option clip
+--- of nn.Step the limit is an argument of the compiled step.
 --- Source: AutoClip: adaptive gradient clipping for source separation networks, 2020.
 ---     mc.optim.adaptive_clip():apply(mc.tensor { 3, 4 })  --> f64[2]@cpu { 3, 4 }, 5
 ---@param opts? table percentile (90) · window: norms that are kept (1000) · least (10)
@@ -106,20 +107,42 @@ function M.adaptive_clip(opts)
   return setmetatable({ options = o, norms = {}, limit = math.huge }, Adaptive)
 end
 
+--- The limit of the next gradient: the percentile of the norms so far, infinite while there are too few.
+---@return number
+function Adaptive:next_limit()
+  local norms, o = self.norms, self.options
+  self.limit = #norms >= o.least and F.quantile(op.from_table(norms), o.percentile / 100):item() or math.huge
+  return self.limit
+end
+
+--- Takes the norm of a gradient into the record; one that is not finite leaves it as it is.
+---@param norm number
+function Adaptive:add(norm)
+  if norm ~= norm or norm == math.huge then return end
+  local norms = self.norms
+  norms[#norms + 1] = norm
+  if #norms > self.options.window then table.remove(norms, 1) end
+end
+
+--- Gradients scaled down to a limit, a number or a 0-d tensor, infinite for none; and their norm before, f64 [].
+---@param grads any tree of tensors
+---@param limit any
+---@return any grads, any norm
+function Adaptive.scaled(grads, limit)
+  local norm = M.global_norm(grads)
+  return scaled('optim.adaptive_clip', grads, norm, limit), norm
+end
+
 --- Gradients scaled down to the limit, and their norm before.
 ---@param grads any tree of tensors
 ---@return any grads, number norm
 function Adaptive:apply(grads)
-  local norms, o = self.norms, self.options
-  local norm = M.global_norm(grads)
+  local limit = self:next_limit()
+  local out, norm = grads, nil
+  if limit == math.huge then norm = M.global_norm(grads) else out, norm = Adaptive.scaled(grads, limit) end
   local value = norm:item()
-  self.limit = #norms >= o.least and F.quantile(op.from_table(norms), o.percentile / 100):item() or math.huge
-  if value == value and value < math.huge then
-    norms[#norms + 1] = value
-    if #norms > o.window then table.remove(norms, 1) end
-  end
-  if self.limit == math.huge then return grads, value end
-  return scaled('optim.adaptive_clip', grads, norm, self.limit), value
+  self:add(value)
+  return out, value
 end
 
 --- What a checkpoint keeps: a table of numbers.

@@ -49,6 +49,7 @@ end
 ---@class mascon.Optimizer
 ---@field init fun(params): table the state before the first step
 ---@field update fun(params, grads, state, lr?): any, table new parameters and new state; the old ones stay as they are
+---@field bends? fun(state): boolean whether the next update takes an estimate of the second derivative (mc.optim.sophia)
 ---@field step fun(params, grads, state, lr?) the same, written into params and state
 ---@field options table
 
@@ -136,6 +137,9 @@ local function optimizer(name, rule, opts, spec)
     return parameters.build(params, new), out
   end
 
+  if rule.bends then
+    function self.bends(state) return rule.bends(o, state) end
+  end
   self.step = in_place(self)
   return self
 end
@@ -422,8 +426,11 @@ local sophia = {
   scalars = function(o, lr, t)
     return { lr = lr, kept = sub(1, mul(lr, o.weight_decay)), turn = F.eq(F.remainder(sub(t, 1), o.k), 0) }
   end,
-  --- Leaves of the estimate; nothing where this step needs none.
+  --- Whether the step that follows a state is one of 1, 1 + k, ...
+  bends = function(o, state) return state.step:item() % o.k == 0 end,
+  --- Leaves of the estimate; nothing where this step needs none, or where false says so.
   bent = function(o, state, curvature, params)
+    if curvature == false then return {} end
     if curvature ~= nil then
       return parameters.matching('optim.sophia', 'curvature', curvature, 'params', params)
     end
@@ -450,8 +457,9 @@ local sophia = {
 ---
 --- m = b1 m + (1 - b1) g; at steps 1, 1 + k, ... h = b2 h + (1 - b2) curvature; p = (1 - lr weight_decay) p - lr
 --- clip(m / max(rho h, eps), -1, 1). update(params, grads, state, lr?, curvature) takes an estimate of that diagonal, a
---- tree like the parameters (mc.optim.hutchinson); it may be left out at other steps. In compiled functions it is
---- always given. nn.Step has no estimate and does not take this optimiser.
+--- tree like the parameters (mc.optim.hutchinson); it may be left out at other steps. bends(state) says whether the next
+--- step takes one. A compiled function does not see the number of its step: give the estimate, or false at other steps.
+--- nn.Step makes the estimates itself.
 --- Options: lr (1e-3), weight_decay (0.1), maximize as for sgd · betas ({ 0.965, 0.99 }) · rho (0.04) · k (10) · eps
 --- (1e-12). Result as for mc.optim.sgd.
 --- Errors: as mc.optim.sgd; a missing estimate. Source: Sophia: a scalable stochastic second-order optimizer for
@@ -531,11 +539,14 @@ function M.lookahead(inner, opts)
     return { step = no_steps((parameters.leaves(fname, 'params', params))), inner = inner.init(params),
       slow = parameters.map(fname, 'params', params, methods.copy) }
   end
-  function self.update(params, grads, state, lr)
+  if inner.bends then
+    function self.bends(state) return inner.bends(state.inner) end
+  end
+  function self.update(params, grads, state, lr, curvature)
     if type(state) ~= 'table' or state.slow == nil then
       error(('%s: state is %s; give what init or the last update gave'):format(fname, check.show(state)), 2)
     end
-    local fast, after = inner.update(params, grads, state.inner, lr)
+    local fast, after = inner.update(params, grads, state.inner, lr, curvature)
     local t = add(state.step, 1)
     local turn = F.eq(F.remainder(t, o.k), 0)
     local slow = parameters.matching(fname, 'state.slow', state.slow, 'params', params)
