@@ -240,6 +240,8 @@ end
 local function call(self, ...)
   local d = depth + 1
   depth, path[d] = d, self
+  local around = rawget(self, '_around') -- a checkpoint scope: around(run, self, ...)
+  if around then return finish(d, pcall(around, run, self, ...)) end
   return finish(d, pcall(run, self, ...))
 end
 

@@ -3,6 +3,7 @@
 --- Holds mc.checkpoint. The function stands in the graph as one call, of which nothing but operands and results is
 --- kept; going back runs its body again.
 local forms = require 'mascon.transform.forms'
+local graphs = require 'mascon.graph.graph'
 local recording = require 'mascon.graph.recording'
 local region = require 'mascon.transform.region'
 
@@ -22,6 +23,24 @@ local Checkpoint = region.kind 'checkpoint'
 ---@return function
 function M.checkpoint(f)
   forms.callable('checkpoint', 'the argument', f)
+  return M.counted(f, {})
+end
+
+--- Bytes of what a graph computes beside its results.
+local function inside(graph)
+  local bytes, out = 0, {}
+  for _, u in ipairs(graph.outputs) do out[u.value] = true end
+  for _, n in ipairs(graph.nodes) do
+    for _, v in ipairs(n.outs) do if not out[v] then bytes = bytes + graphs.bytes(v) end end
+  end
+  return bytes
+end
+
+--- mc.checkpoint(f) that counts in a table: count of calls, bytes that they do not keep, recomputes.
+---@param f function
+---@param counts table
+---@return function
+function M.counted(f, counts)
   return function(...)
     if not recording.on() then return f(...) end
     local count = select('#', ...)
@@ -33,15 +52,25 @@ function M.checkpoint(f)
       return list
     end, leaves, true)
     local captured = region.close { graph }
-    outs = setmetatable({ graph = graph }, Checkpoint):call(region.join(captured, leaves), outs, graph.since)
+    if counts.count then
+      counts.count, counts.bytes = counts.count + 1, counts.bytes + inside(graph)
+    end
+    local prim = setmetatable({ graph = graph, counts = counts }, Checkpoint)
+    outs = prim:call(region.join(captured, leaves), outs, graph.since)
     local tree = forms.together(result, outs)
     return unpack(tree, 1, table.maxn(tree))
   end
 end
 
+function Checkpoint:back(g, x, _, _, wanted)
+  local counts = self.counts
+  if counts.count then counts.recomputes = counts.recomputes + 1 end
+  return region.back(self.graph, x, g, wanted)
+end
+
 --- The same with another way to run its body: run(graph, operands) -> results.
 function Checkpoint:again(run, ins)
-  return { M.checkpoint(function(...) return unpack(run(self.graph, { ... })) end)(unpack(ins)) }
+  return { M.counted(function(...) return unpack(run(self.graph, { ... })) end, self.counts)(unpack(ins)) }
 end
 
 return M

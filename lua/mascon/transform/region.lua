@@ -61,9 +61,17 @@ function M.trace(name, f, ins, once)
   local consts, captured, moved = {}, {}, {}
   for _, v in ipairs(graph.consts) do
     if recording.traced(v.const) then
-      captured[#captured + 1] = { value = v, tensor = dense(v.const) }
-      moved[v] = graphs.dense(v.shape)
-      v.strides, v.const, v.literal = moved[v], nil, nil
+      local t, axes = v.const, reverse.permutation(v, graphs.numel(v.shape))
+      if axes and not t:is_contiguous() then -- a transpose: what it shows, which uses see as they did
+        t = #axes > 1 and t:permute_dims(axes) or t
+        v.shape = { unpack(t.shape) }
+        v.strides = graphs.dense(v.shape)
+      else
+        moved[v] = graphs.dense(v.shape)
+        v.strides = moved[v]
+      end
+      captured[#captured + 1] = { value = v, tensor = dense(t) }
+      v.const, v.literal = nil, nil
     else
       consts[#consts + 1] = v
     end

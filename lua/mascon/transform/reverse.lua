@@ -76,6 +76,7 @@ local function permutation(u, numel)
   end
   return axes
 end
+M.permutation = permutation
 
 --- No element of the buffer is shown twice (sufficient, not necessary).
 local function injective(u)

@@ -11,7 +11,6 @@ local transform = require 'mascon.transform'
 local optim = require 'mascon.optim'
 local random = require 'mascon.random'
 local keys = require 'mascon.random.key'
-local container = require 'mascon.nn.layer.container'
 local module = require 'mascon.nn.module'
 local anomaly = require 'mascon.nn.train.anomaly'
 local autocast = require 'mascon.nn.train.autocast'
@@ -25,9 +24,10 @@ local Step = {}
 M.methods = Step
 local meta = { __index = Step }
 
-local SIGNS = 2 ^ 52 -- numbers of uses of the key stay below: the estimates of the second derivative have one of their own
+local SIGNS = 2 ^ 52 -- numbers of batches stay below; the estimates of the second derivative have a key of their own
 local OPTS = {
-  optimizer = { nil, 'table' }, clip = { nil, 'number > 0 | table' }, groups = { nil, 'table' }, ema = { nil, 'number > 0' },
+  optimizer = { nil, 'table' }, clip = { nil, 'number > 0 | table' }, groups = { nil, 'table' },
+  ema = { nil, 'number > 0' },
   accumulate = { 1, 'integer >= 1' }, compile = { true, 'bool' }, key = { 0, 'any' },
   norm = { true, 'bool' }, amp = { nil, 'string | table' }, scaler = { nil, 'bool | table' },
   plateau = { nil, 'table' }, anomaly = { true, 'bool' },
@@ -261,9 +261,9 @@ end
 --- loss or
 --- the norm is not finite, nothing changes and the table has finite = false and anomaly: what made the first number
 --- that is not finite.
---- Dropout draws from the key folded with the number of the step. With mc.optim.sophia a step of its turn (1, 1 + k, ...)
---- also estimates the diagonal of the second derivative on its batch (mc.optim.hutchinson; of accumulated batches the
---- mean, by their weights), which takes about the time of two gradients more.
+--- Dropout draws from the key folded with the number of the step. With mc.optim.sophia a step of its turn (1, 1 + k,
+--- ...) also estimates the diagonal of the second derivative on its batch (mc.optim.hutchinson; of accumulated batches
+--- the mean, by their weights), which takes about the time of two gradients more.
 ---@param net mascon.Module
 ---@param loss fun(net: table, batch: any): any, any gives the loss as a 0-d tensor and, for accumulation, the weight of
 ---   the
@@ -422,12 +422,18 @@ local function end_step(self, value, sizes, record, search)
     anomaly = found }
 end
 
+--- Parameters, frozen ones and buffers of the network, the key of the next batch, and what else its step depends on.
+local function operands(self)
+  local net = self.net
+  local params = net:parameters()
+  local key = key_beside(params, self.key:fold_in(self.count * self.options.accumulate + self.pending))
+  return params, net:frozen(), net:buffers(), key, circumstances(self, params)
+end
+
 local function step_of(self, batch)
   if self.unfinished then commit(self, self.unfinished) end
-  local net, many = self.net, self.options.accumulate
-  local params, frozen, buffers = net:parameters(), net:frozen(), net:buffers()
-  local key = key_beside(params, self.key:fold_in(self.count * many + self.pending))
-  local now = circumstances(self, params)
+  local many = self.options.accumulate
+  local params, frozen, buffers, key, now = operands(self)
   local value, sizes, new, after, states, averages
   if many == 1 then
     value, sizes, new, after, states, averages = self.whole(params, frozen, buffers, self.states, self.averages, batch,
@@ -457,6 +463,25 @@ meta.__call = function(self, batch)
   local loss, told = step_of(self, batch)
   if traces(self) ~= before then collectgarbage() end
   return loss, told
+end
+
+--- Bytes of activations and workspace that a step on a batch takes: the step is compiled and computed, and changes
+--- nothing.
+---@param batch any
+---@return integer
+--- Errors: a step that is not compiled.
+function Step:measure(batch)
+  if not self.compiled then error('step:measure: the step is not compiled; leave out compile = false', 2) end
+  if self.unfinished then commit(self, self.unfinished) end
+  local params, frozen, buffers, key, now = operands(self)
+  if self.options.accumulate == 1 then
+    self.whole(params, frozen, buffers, self.states, self.averages, batch, key, now)
+  else
+    local sums = self.sums or nothing(params, bent_names(self.groups, now.turn))
+    self.add(params, frozen, buffers, sums, batch, key, now)
+  end
+  collectgarbage()
+  return self:arena()
 end
 
 --- Bytes of activations and workspace of a step that was traced: 0 before the first one, and without compile.
@@ -555,65 +580,6 @@ function Step:restore(tensors, numbers)
   if self.clip and numbers.clip then self.clip:restore(numbers.clip) end
   self.key = keys.new(numbers.key[1], numbers.key[2])
   return self
-end
-
--- ---------------------------------------------------------------- memory for time
-
-local Checkpoint = module.Module 'Checkpoint'
-function Checkpoint:init(inner)
-  if not module.is(inner) then error(('nn.Checkpoint: the part is %s; give a module'):format(check.show(inner)), 4) end
-  self.inner = inner
-end
-function Checkpoint:forward(...)
-  local inner, slots = self.inner, {}
-  for _, e in ipairs((module.slots(inner))) do
-    if e[2].buffer then slots[#slots + 1] = { e[3], e[1]:match '[^.]*$' } end
-  end
-  local function pack(...)
-    local after = {}
-    for i, s in ipairs(slots) do after[i] = s[1][s[2]] end
-    return after, ...
-  end
-  local function unpacked(after, ...)
-    if self:is_training() then
-      for i, s in ipairs(slots) do s[1]:update_buffer(s[2], after[i]) end
-    end
-    return ...
-  end
-  return unpacked(require('mascon.transform.checkpoint').checkpoint(function(...) return pack(inner(...)) end)(...))
-end
-
---- A part of a network that keeps nothing for the way back but its inputs: the gradient runs it again.
----
---- Names of its parameters begin with inner. Dropout in it draws the same numbers both times.
----@param inner mascon.Module
----@return mascon.Module
---- Source: Training deep nets with sublinear memory cost, 2016; mc.checkpoint.
----     mc.nn.Checkpoint(mc.nn.ReLU())(mc.tensor{ -1, 2 })  --> f64[2]@cpu { 0, 2 }
-function M.Checkpoint(inner) return Checkpoint(inner) end
-
---- Modules one after the other in segments, each of which keeps nothing for the way back but its input.
----
---- With k segments of n modules the inputs of k and the inside of one of n / k are kept at a time. Part i of segment s
---- is net[s].inner[i].
----@param parts table list of modules, as for nn.Sequential
----@param opts? table segments: how many (the square root of the number of modules, rounded)
----@return mascon.Module nn.Sequential of nn.Checkpoint
---- Errors: no modules. Source: Training deep nets with sublinear memory cost, 2016, section 4.1.
----     mc.nn.CheckpointSequential{ mc.nn.ReLU(), mc.nn.Tanh() }(mc.tensor{ -1, 0 })  --> f64[2]@cpu { 0, 0 }
-function M.CheckpointSequential(parts, opts)
-  local fname = 'nn.CheckpointSequential'
-  check.arg(fname, 'parts', parts, 'table', 3)
-  local many = check.opts(fname, opts, { segments = { nil, 'integer >= 1' } }, 3).segments
-  local n, segments, first = #parts, {}, 1
-  if n == 0 then error(fname .. ': the list of modules is empty', 2) end
-  many = math.min(many or math.floor(math.sqrt(n) + 0.5), n)
-  for s = 1, many do
-    local last = math.floor(s * n / many + 0.5)
-    segments[s] = Checkpoint(container.Sequential { unpack(parts, first, last) })
-    first = last + 1
-  end
-  return container.Sequential(segments)
 end
 
 return M

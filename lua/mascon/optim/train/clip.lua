@@ -93,8 +93,8 @@ local ADAPTIVE = {
 --- Clipping by a percentile of the norms so far: an object, called once a step as grads, norm = clip:apply(grads).
 ---
 --- The limit is that percentile of the last `window` norms, before this one; up to `least` norms nothing is clipped.
---- apply reads the norm as a number, so that it stands between compiled functions, not inside of one. As the option clip
---- of nn.Step the limit is an argument of the compiled step.
+--- apply reads the norm as a number, so that it stands between compiled functions, not inside of one. As the option
+--- clip of nn.Step the limit is an argument of the compiled step.
 --- Source: AutoClip: adaptive gradient clipping for source separation networks, 2020.
 ---     mc.optim.adaptive_clip():apply(mc.tensor { 3, 4 })  --> f64[2]@cpu { 3, 4 }, 5
 ---@param opts? table percentile (90) · window: norms that are kept (1000) · least (10)
@@ -138,11 +138,10 @@ end
 ---@return any grads, number norm
 function Adaptive:apply(grads)
   local limit = self:next_limit()
-  local out, norm = grads, nil
-  if limit == math.huge then norm = M.global_norm(grads) else out, norm = Adaptive.scaled(grads, limit) end
+  local out, norm = Adaptive.scaled(grads, limit)
   local value = norm:item()
   self:add(value)
-  return out, value
+  return limit == math.huge and grads or out, value
 end
 
 --- What a checkpoint keeps: a table of numbers.

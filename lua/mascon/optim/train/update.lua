@@ -49,7 +49,7 @@ end
 ---@class mascon.Optimizer
 ---@field init fun(params): table the state before the first step
 ---@field update fun(params, grads, state, lr?): any, table new parameters and new state; the old ones stay as they are
----@field bends? fun(state): boolean whether the next update takes an estimate of the second derivative (mc.optim.sophia)
+---@field bends? fun(state): boolean whether the next update takes an estimate of the second derivative
 ---@field step fun(params, grads, state, lr?) the same, written into params and state
 ---@field options table
 
@@ -457,9 +457,9 @@ local sophia = {
 ---
 --- m = b1 m + (1 - b1) g; at steps 1, 1 + k, ... h = b2 h + (1 - b2) curvature; p = (1 - lr weight_decay) p - lr
 --- clip(m / max(rho h, eps), -1, 1). update(params, grads, state, lr?, curvature) takes an estimate of that diagonal, a
---- tree like the parameters (mc.optim.hutchinson); it may be left out at other steps. bends(state) says whether the next
---- step takes one. A compiled function does not see the number of its step: give the estimate, or false at other steps.
---- nn.Step makes the estimates itself.
+--- tree like the parameters (mc.optim.hutchinson); it may be left out at other steps. bends(state) says whether the
+--- next step takes one. A compiled function does not see the number of its step: give the estimate, or false at other
+--- steps. nn.Step makes the estimates itself.
 --- Options: lr (1e-3), weight_decay (0.1), maximize as for sgd · betas ({ 0.965, 0.99 }) · rho (0.04) · k (10) · eps
 --- (1e-12). Result as for mc.optim.sgd.
 --- Errors: as mc.optim.sgd; a missing estimate. Source: Sophia: a scalable stochastic second-order optimizer for
