@@ -26,6 +26,7 @@ local M = lazy.table('mc.nn', {
   [layer 'attention'] = { 'MultiheadAttention', 'DifferentialAttention' },
   [layer 'transformer'] = { 'FeedForward', 'TransformerEncoderLayer', 'TransformerDecoderLayer', 'TransformerEncoder',
     'TransformerDecoder' },
+  [layer 'language'] = { 'PreNormTransformer' },
   [layer 'unet'] = { 'ResidualBlock', 'UNet' },
   [layer 'fuse'] = { 'MLP', 'fuse_linear_activation', 'fuse_conv_bn_act', 'fuse_layernorm_linear', 'register_pattern' },
   ['mascon.nn.linear_loss'] = { 'linear_cross_entropy' },

@@ -605,7 +605,7 @@ function methods:initialise(pattern, initialiser, opts)
       hits = hits + 1
       if initialiser then slot.make = initial.of('module:initialise', initialiser, 3) end
       if key then slot.key = key:fold_in(i) end
-      fill(slot)
+      if not shapes_only then fill(slot) end
     end
   end
   if hits == 0 and pattern then error(('module:initialise: no parameter matches %q'):format(pattern), 2) end

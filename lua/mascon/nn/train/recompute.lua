@@ -189,7 +189,8 @@ local SCOPE = { pattern = { nil, 'string' }, every = { 1, 'integer >= 1' }, budg
 ---@param opts? table pattern: Lua pattern of names (the blocks) · every (1): the first and every n-th part after it ·
 ---   budget: bytes of activations and workspace of a step, step:arena() · loss, batch, step: for the budget, what a
 ---   step is called with and the options of nn.Step (plain descent); the step is then compiled and run about
----   log2(parts) times, without changing the network, and the fewest parts that fit are taken, in the order of the network
+---   log2(parts) times, without changing the network, and the fewest parts that fit are taken, in the order of the
+---   network
 ---@return mascon.CheckpointScope
 --- Errors: no blocks, a pattern without a match, a budget that all parts together do not reach.
 --- Source: Training deep nets with sublinear memory cost, 2016, section 4.
