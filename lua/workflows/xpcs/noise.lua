@@ -1,29 +1,32 @@
 -- noise.lua - what residuals tell of the noise: whether pairs of times that share a frame are correlated, as those of
 -- speckle are, errors of a fit that hold then, and the scatter of each angle.
 --
--- With u the deviation of a pixel's intensity from its mean, C2 - 1 is the mean of u_i u_j over the pixels, less what
--- the division by the mean intensities takes. For normal u of covariance c (contrast g1^2, and d on the diagonal, which
--- holds the noise of counting), a sum w_ij C2_ij over pairs has the variance (tr(W c W c) / 2 + m c m) / P, m the row
--- sums of W c_ij over i other than j: products of n x n matrices. Residuals give d and the number of pixels P of each
--- angle: by their squares and by the sums of the products of those that share a frame, which are 0 for independent
--- noise. Of more than MOST times every k-th is looked at. Points with standard deviations of their own are weighed by
--- them, and have one d and P in common. Under a robust loss residuals are cut where only outliers are, and the
--- covariance is that of the linear loss at the same point: what correlated noise adds to the sums is the same to first
--- order, since psi(r) follows r.
+-- Intensities of speckle have the cumulants of pixels.lua, with g = g1, contrast b and the variance v of counting. With
+-- c = b g^2, D = c + v on the diagonal, and for a sum w_ij C2_ij over pairs V = W g (by elements) and m the row sums of
+-- W c, the variance is that of normal noise, tr(W D W D) / 2 + m D m, and, of the higher cumulants,
+-- 3 / 2 b^3 tr(V g V g) + 2 b^2 v tr(V g V) + v^2 sum(W W c) / 2 - 2 m (b^2 diag(g V g) + v m), over the pixels P:
+-- products of n x n matrices. One of three rings of four indices is no such product and is taken as large as the other
+-- two (exact for slow decays; errors differ by up to 9 % at contrast 1 and 3 % at 0.25). v and P are found by
+-- pixels.lua. That noise is correlated shows in the sums of products of residuals that share a frame: 0 for independent
+-- noise. Of more than MOST times every k-th is looked at. Points with standard deviations of their own are
+-- weighed by them, and have one v and P in common. Under a robust loss residuals are cut where only outliers are, and
+-- the covariance is that of the linear loss at the same point: what correlated noise adds to the sums is the same to
+-- first order, since psi(r) follows r.
 --
 -- Source: Isserlis, On a formula for the product-moment coefficient of any order of a normal frequency distribution,
 -- 1918; Huber, Robust statistics, 1981, section 7.6.
 local mc = require 'mascon'
 local covariance = require 'workflows.xpcs.covariance'
 local model = require 'workflows.xpcs.model'
-local vectors = require 'mascon.optim.fit.least_squares.vectors'
+local pixels = require 'workflows.xpcs.pixels'
 local M = {}
 
 local MOST, LEAST = 160, 8 -- times
 local CERTAIN = 5 -- standard deviations, under independent noise
 local UNEQUAL = 1.2 -- ratio of scatters that matters
 local LIGHT = 0.2 -- weight of a point, over the root mean square, below which it is left out
-local FEW, HALVINGS = 64, 16 -- times that tell the diagonal, and steps to it
+local FAINT = 1e-3 -- least contrast
+local RINGS = 1.5 -- three rings of four intensities, each 2 / 4: two are equal, the third is taken as their like
 local CUT = 4 * 1.4826 -- median sizes of residuals, beyond which there are outliers
 
 M.MISFIT = 3 -- reduced chi2 from which on residuals are those of the model
@@ -69,49 +72,55 @@ local function weights(there, spread)
 end
 
 --- What is looked at of every k-th time of an angle: x, residuals over sigma times u, symmetric, 0 on the diagonal and
---- where points are masked; there; c, contrast g1^2; g2, columns; w, 1 / sigma; u, weights over their root mean square.
+--- where points are masked; there; g2, columns; w, 1 / sigma; u, weights over their root mean square.
 local function residuals(v, contrast, offset, f, k)
   local y, spread = v.data:thin(f, k)
   local u, rms, there = weights(mc.logical_and(mc.isfinite(y), mc.eq(mc.eye(y.shape[1]), 0)), spread)
   local g2, columns = v.curve(f, k)
   local w = rms / v.sigma[f]
-  local c = mc.where(there, g2 * contrast, 0)
   local x = mc.where(there, (mc.where(there, y, 0) - g2 * contrast - offset) * u * w, 0)
   if v.loss ~= 'linear' and mc.any(there) then
     local most = CUT * mc.median(mc.abs(x[there])):item()
     x = mc.maximum(mc.minimum(x, most), -most)
   end
-  return { x = x, there = there:to 'f64', c = c, g2 = g2, columns = columns, w = w, u = u }
+  return { x = x, there = there:to 'f64', g2 = g2, columns = columns, w = w, u = u }
 end
 
---- Sums of an angle: of squares, of products that share a frame, what these are expected to be, and counts.
-local function sums_of(x, there, c)
-  local rows = mc.sum(x, 2)
+--- Sums of an angle: of squares, of products that share a frame, and counts.
+local function sums_of(x, there)
+  local rows, count = mc.sum(x, 2), mc.sum(there, 2)
   local squares = mc.sum(x * x):item()
-  local row_c, count = mc.sum(c, 2), mc.sum(there, 2)
   return { squares = squares, products = mc.sum(rows * rows):item() - squares, count = mc.sum(there):item(),
-    shared = mc.sum(mc.matmul(there, c) * there):item(),
-    rest = mc.sum(row_c * row_c):item() - mc.sum(c * c):item(), own = mc.sum(c * c):item(),
     chances = mc.sum(count * (count - 1)):item() / 2 }
 end
 
 --- The spread of the sums of columns times residuals of an angle, [2 + P, 2 + P].
 ---@param a table of residuals
-local function spread_of(a, contrast, d, pixels, k)
-  local there, c, columns, w = a.there, a.c, a.columns, a.w
+---@param counting number variance of intensities beside that of speckle
+---@param count number pixels, of residuals over sigma
+---@param scale number contrast of the fit, as its derivatives have it
+local function spread_of(a, contrast, counting, count, k, scale)
+  local there, columns, w = a.there, a.columns, a.w
   local list = { a.g2 * w, there * w }
-  for i = 1, #columns do list[2 + i] = columns[i] * (contrast * w) end
-  local m, eye = c.shape[1], mc.eye(c.shape[1])
+  for i = 1, #columns do list[2 + i] = columns[i] * (scale * w) end
+  local m, v = there.shape[1], counting / k
+  local eye, c, g = mc.eye(m), a.g2 * contrast, mc.sqrt(a.g2)
   -- blocks of k x k pairs, of which those on the diagonal hold k (k - 1)
   local inside = there * a.u * a.u * k ^ 2 + eye * (k * (k - 1))
   for i = 1, #list do list[i] = list[i] * inside end
   local W = mc.stack(list, 1)
-  local rows = mc.sum(W * (c + eye * contrast), 3)
-  c = c + eye * ((d + (k - 1) * contrast) / k)
-  local Wc = mc.matmul(W, c)
   local A = #list
-  local trace = mc.matmul(Wc:reshape(A, m * m), Wc.mT:contiguous():reshape(A, m * m).mT)
-  return ((trace * 0.5 + mc.matmul(mc.matmul(rows, c), rows.mT)) * (1 / pixels)):totable()
+  local function flat(x) return x:reshape(A, m * m) end
+  local rows, own = mc.sum(W * c, 3), W * c
+  c = c + eye * v
+  local Wc, V = mc.matmul(W, c), W * g
+  local Vg = mc.matmul(V, g)
+  local S = mc.matmul(flat(Wc), flat(Wc.mT:contiguous()).mT) * 0.5 + mc.matmul(mc.matmul(rows, c), rows.mT)
+  -- the cumulants beyond the second
+  S = S + mc.matmul(flat(Vg), flat(Vg.mT:contiguous()).mT) * (RINGS * contrast ^ 3)
+    + mc.matmul(flat(Vg), flat(V).mT) * (2 * contrast ^ 2 * v) + mc.matmul(flat(own), flat(W).mT) * (v ^ 2 / 2)
+  local taken = mc.matmul(mc.sum(Vg * g, 2) * contrast ^ 2 + rows * v, rows.mT)
+  return ((S - taken - taken.mT) * (1 / count)):totable()
 end
 
 --- By how much the spread S of the sums of contrast and offset exceeds that of independent noise of variance s2.
@@ -149,15 +158,13 @@ end
 --- The sums over all angles, those of each, and what the scatters of the angles say.
 local function scattered(v, contrast, offset, k)
   local F = v.data.F
-  local each, all = {}, { squares = 0, products = 0, count = 0, shared = 0, rest = 0, own = 0, chances = 0 }
+  local each, all = {}, { squares = 0, products = 0, count = 0, chances = 0 }
   for f = 1, F do
     each[f] = mc.scope(function()
       local a = residuals(v, contrast[f], offset[f], f, k)
-      local sums = sums_of(a.x, a.there, a.c)
-      if type(a.u) ~= 'number' then sums.plain = sums_of(a.x / a.u, a.there, a.c) end
-      return sums
+      return sums_of(a.x, a.there)
     end)
-    for key, sum in pairs(each[f]) do if key ~= 'plain' then all[key] = all[key] + sum end end
+    for key, sum in pairs(each[f]) do all[key] = all[key] + sum end
   end
   if not (all.squares > 0) then return nil end
   local out = { scatter = {}, z = all.products * all.count / (2 * all.squares * math.sqrt(math.max(all.chances, 1))) }
@@ -184,101 +191,34 @@ local function added(a, b)
   return a
 end
 
---- The columns of an angle that a fit moves it by, over sigma: contrast, offset, and those free numbers that move g1.
+--- The columns of C2 of an angle that a fit moves it by: contrast, offset, and those free numbers that move g1.
 ---@param a table of residuals
 ---@return mc.tensor [2 + P, m, m]
 local function moved_by(v, a, contrast, f)
-  local list = { a.g2 * a.there * a.w, a.there * a.w }
+  local list = { a.g2, mc.ones(a.g2.shape) }
   for _, row in ipairs(v.mix(f)) do
     local sum
     for c, column in ipairs(a.columns) do
-      if row[2 + c] ~= 0 then sum = (sum or 0) + column * (row[2 + c] * contrast * a.w) end
+      if row[2 + c] ~= 0 then sum = (sum or 0) + column * (row[2 + c] * contrast) end
     end
-    if sum then list[#list + 1] = sum * a.there end
+    list[#list + 1] = sum
   end
   return mc.stack(list, 1)
 end
 
---- The squares that the noise of an angle has, times P.
-local function squares_of(a, d) return mc.sum(a.there * (a.c * a.c * (2 * d + 1 + a.c * 2) + d * d)):item() end
-
 --- The variance of chi2 of an angle, times P^2: |c|^4 + |c c|^2 of a thinned matrix, whose residuals stand for k^2.
-local function spread_of_chi2(a, contrast, d, k)
-  local c = a.c + mc.eye(a.c.shape[1]) * ((d + (k - 1) * contrast) / k)
+local function spread_of_chi2(a, contrast, counting, k)
+  local c = a.g2 * contrast + mc.eye(a.g2.shape[1]) * (counting / k)
   return k ^ 4 * (mc.sum(c * c):item() ^ 2 + mc.sum(mc.square(mc.matmul(c, c))):item())
 end
 
---- Of an angle, for the diagonal d, times P: squares and products that the noise has, and what a fit takes off them is
---- made of: H = J^T J, S the spread of J^T x, and with R the sums over a frame, G = (R J)^T (R J), B that of R J with
---- the covariance of R x and J^T x.
----@param a table of residuals
----@param J mc.tensor of moved_by
-local function expected(a, J, d)
-  local A, m, C, T = J.shape[1], J.shape[2], a.c, a.there
-  local W, c = J * a.u * a.u, C + mc.eye(J.shape[2]) * d
-  local Wc, rows, R, each = mc.matmul(W, c), mc.sum(W * C, 3), mc.sum(J, 3), mc.sum(C, 2)
-  local rc, flat, cC = mc.matmul(rows, c), Wc:reshape(A, m * m), mc.matmul(c, C.mT)
-  local with_rows = mc.sum(mc.matmul(c, Wc) * T, 3) + mc.matmul(rc, C.mT) + rc * each
-  local squares = squares_of(a, d)
-  local sums = mc.sum(mc.matmul(T, c) * T, 2) * d + each * each * (1 + d) + mc.diagonal(mc.matmul(C, cC))
-    + mc.diagonal(cC) * each * 2
-  return { squares = squares, products = mc.sum(sums):item() - squares,
-    H = (mc.matmul(W:reshape(A, m * m), J:reshape(A, m * m).mT) * 0.5):totable(),
-    S = (mc.matmul(flat, Wc.mT:contiguous():reshape(A, m * m).mT) * 0.5 + mc.matmul(rc, rows.mT)):totable(),
-    B = mc.matmul(R, with_rows.mT):totable(), G = mc.matmul(R, R.mT):totable() }
-end
-
---- The ratio of products to squares that residuals of a fit have for a diagonal, and the share of the squares that the
---- fit leaves: residuals are x - J H^-1 J^T x. Every angle has contrast and offset of its own, the others are common.
----@param list table[] of angles: { a, J, contrast }
----@return number ratio, number share
-local function left_by(list, d)
-  local F, sums, squares, products = #list, { H = {}, S = {}, B = {}, G = {} }, 0, 0
-  for f, one in ipairs(list) do
-    local part = mc.scope(function() return expected(one.a, one.J, math.max(d, one.contrast)) end)
-    squares, products = squares + part.squares, products + part.products
-    local N = 2 * F + #part.H - 2
-    local function place(i) return i <= 2 and 2 * (f - 1) + i or 2 * F + i - 2 end
-    for key, to in pairs(sums) do
-      for i = 1, f == 1 and N or 0 do to[i] = vectors.filled(N, 0) end
-      for i, row in ipairs(part[key]) do
-        for j, value in ipairs(row) do to[place(i)][place(j)] = to[place(i)][place(j)] + value end
-      end
-    end
-  end
-  return mc.scope(function()
-    local H, S = mc.linalg.pinv(mc.tensor(sums.H)), mc.tensor(sums.S)
-    local off = 2 * mc.sum(H * S):item()
-    local off_products = 2 * mc.sum(H * mc.tensor(sums.B)):item()
-      - mc.sum(mc.tensor(sums.G) * mc.matmul(mc.matmul(H, S), H)):item() - off
-    return (products - off_products) / math.max(squares - off, 1e-300), 1 - off / squares
-  end)
-end
-
---- The deviation d of the diagonal for which residuals of a fit have the ratio of products to squares that is seen, and
---- the share of the squares that the fit leaves. The ratio falls with d, which is the contrast at least.
-local function diagonal_of(v, contrast, offset)
-  local list, k = {}, math.ceil(v.data.n / FEW)
-  local squares, products, low = 0, 0, math.huge
-  for f = 1, v.data.F do
+--- The noise of counting and the pixels of each angle, of C2 itself.
+local function pixels_of(v, contrast, offset, k)
+  return pixels.of(v.data.F, function(f)
     local a = residuals(v, contrast[f], offset[f], f, k)
-    local sums = sums_of(a.x / a.u, a.there, a.c)
-    if sums.squares > 0 then
-      squares, products, low = squares + sums.squares, products + sums.products, math.min(low, contrast[f])
-      list[#list + 1] = { a = a, J = moved_by(v, a, contrast[f], f), contrast = contrast[f] }
-    end
-  end
-  low = math.max(low, 1e-3)
-  local high, ratio = 1e3 * low, products / squares
-  local d, share = low, nil
-  for _ = 1, HALVINGS do
-    local seen
-    seen, share = left_by(list, d)
-    if seen > ratio then low = d else high = d end
-    if d == low and seen <= ratio then break end -- no less than the contrast
-    d = math.sqrt(low * high)
-  end
-  return d, share
+    return { x = a.x / (a.u * a.w), there = a.there, g2 = a.g2, contrast = math.max(contrast[f], FAINT),
+      columns = moved_by(v, a, contrast[f], f) }
+  end)
 end
 
 --- What residuals of a fit tell.
@@ -287,7 +227,8 @@ end
 ---@return table|nil z: of the products, in standard deviations of independent noise; correlated; level: mean square
 ---  of residuals over sigma; spread: of the gradient of chi2 / 2, of the linear loss, by the free numbers, number[][];
 ---  chi2_sd: standard deviation of chi2; lines: by how much chi2 falls more for a contrast and an offset of each angle
----  than under independent noise; scatter: of each angle in units of its sigma; unequal
+---  than under independent noise; scatter: of each angle in units of its sigma; unequal; where correlated, counting:
+---  variance of intensities beside that of speckle, over the square of their mean; pixels of each angle
 function M.of(v, lines)
   local data = v.data
   if data.n < LEAST or v.smooth then return nil end
@@ -298,17 +239,17 @@ function M.of(v, lines)
   local F, k = data.F, math.ceil(data.n / MOST)
   local out, each = scattered(v, contrast, offset, k)
   if not out or not out.correlated then return out end
-  local d, share = mc.scope(function() return diagonal_of(v, contrast, offset) end)
+  local counting, count = mc.scope(function() return pixels_of(v, contrast, offset, k) end)
+  if not counting then return out end
+  out.counting, out.pixels = counting, count
   local variance = 0
   for f = 1, F do
-    local s = each[f].plain or each[f]
-    local part = s.squares > 0 and mc.scope(function()
+    local part = each[f].squares > 0 and mc.scope(function()
       local a = residuals(v, contrast[f], offset[f], f, k)
-      local own_d = math.max(d, contrast[f])
-      local pixels = share * squares_of(a, own_d) / s.squares -- of residuals over sigma
-      variance = variance + spread_of_chi2(a, contrast[f], own_d, k) / pixels ^ 2
+      local own, seen = math.max(contrast[f], FAINT), count[f] / a.w ^ 2
+      variance = variance + spread_of_chi2(a, own, counting, k) / seen ^ 2
       local mix = mc.tensor(v.mix(f))
-      local spread = spread_of(a, contrast[f], own_d, pixels, k)
+      local spread = spread_of(a, own, counting, seen, k, v.contrast[f])
       out.lines = (out.lines or 0) + math.max(1, excess(spread, a, each[f].squares / each[f].count, k)) / F
       return mc.matmul(mc.matmul(mix, mc.tensor(spread)), mix.mT):totable()
     end)
@@ -392,8 +333,8 @@ function M.sentences(r)
   if a and a.correlated then
     out[1] = ('Residuals of pairs that share a frame are correlated (by %.0f standard deviations of independent '
       .. 'noise), as those of speckle are, or of what the model misses. '):format(a.z) .. (a.factor
-      and ('Standard errors are those of correlated noise, up to %.2g times those of independent noise, and may still '
-        .. 'be too small by a third%s.'):format(a.factor, not (r.joint or r.mode == 'own model')
+      and ('Standard errors are those of correlated noise, up to %.2g times those of independent noise%s.'):format(
+        a.factor, not (r.joint or r.mode == 'own model')
         and '; a posterior takes it as independent, and its intervals are too narrow by as much' or '')
       or 'Standard errors take them as independent and are too small.')
   end
