@@ -253,6 +253,27 @@ describe('noise of pairs that share a frame, in a joint fit', function()
     assert.is_nil(tol.stat(inside, 0.95 * sets, math.sqrt(0.95 * 0.05 * sets)), ('%d of %d'):format(inside, sets))
   end)
 
+  it('gives them under a robust loss too, where all sets show it', function()
+    local list = { speckle(1, 4000), speckle(2, 4000) }
+    local o = { fixed = FIXED, shared = {}, scaling = 'averaged', loss = 'soft_l1', sigma = 0.02 }
+    local joint = xpcs.joint.fit(list, o)
+    o.shared = nil
+    for i, data in ipairs(list) do
+      local alone = xpcs.fit(data, o)
+      assert.matches('correlated residuals', alone.covariance_by)
+      for _, name in ipairs(alone.names) do
+        local got = joint.errors[('%s[set %d]'):format(name, i)]
+        assert.is_true(math.abs(got / alone.errors[name] - 1) < 1e-3, ('%s: %g instead of %g'):format(name, got,
+          alone.errors[name]))
+      end
+    end
+    assert.matches('Standard errors are those of correlated noise', words(joint))
+    o.shared = {}
+    local mixed = xpcs.joint.fit({ list[1], independent(3) }, o)
+    assert.matches('take them as independent and are too small', words(mixed))
+    assert.is_nil(mixed.covariance_by:find('correlated residuals', 1, true))
+  end)
+
   it('takes a set whose noise is independent as such', function()
     local list = { speckle(1, 4000), independent(3) }
     local joint = xpcs.joint.fit(list, { fixed = FIXED, shared = {}, scaling = 'averaged', sigma = 0.01 })

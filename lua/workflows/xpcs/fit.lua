@@ -424,12 +424,19 @@ local function told(v) return math.abs(v) <= SMALLEST and 0 or v end
 
 local STATUS = { [0] = 'max_iter' }
 
+--- A problem under the linear loss.
+---@param p mascon.xpcs.Problem
+---@return mascon.xpcs.Problem
+local function linear(p)
+  local q = problem.new(p)
+  q.loss, q.watch, q.engine = 'linear', nil, pass.run -- no part of the fit: checkpoints do not hold it
+  return q
+end
+
 --- Sum of squares of the residuals themselves at a point: a robust cost is no chi2.
 local function squares(p, point)
   if p.loss == 'linear' then return point.sums[1] end
-  local q = problem.new(p)
-  q.loss, q.watch, q.engine = 'linear', nil, pass.run -- no part of the fit: checkpoints do not hold it
-  return q:at(point.x).sums[1]
+  return linear(p):at(point.x).sums[1]
 end
 
 --- What the misfit of one data set, or of several fitted at once, says; they all know sigma, or none does.
@@ -485,8 +492,7 @@ end
 ---@param plain number[][] covariance under independent noise
 local function under_correlation(p, point, c, spread, plain)
   if p.loss == 'linear' then return noise.covariance(spread, noise.within(c), plain) end
-  local q = problem.new(p)
-  q.loss, q.watch, q.engine = 'linear', nil, pass.run
+  local q = linear(p)
   local cov, rise, factor = noise.covariance(spread, noise.within(covariance.of(q, q:at(point.x))), plain)
   for k, more in ipairs(c.rise) do rise[k] = rise[k] * more end
   return cov, rise, factor
@@ -712,5 +718,5 @@ end
 
 M.set_up, M.describe, M.polish, M.at_bound = set_up, describe, polish, at_bound
 M.unit_of_errors, M.is_absolute, M.misfit, M.errors_of, M.look = unit_of_errors, is_absolute, misfit, errors_of, look
-M.ended_by, M.told = ended_by, told
+M.ended_by, M.told, M.linear = ended_by, told, linear
 return M

@@ -239,10 +239,21 @@ local function compare(self, r, singles)
   r.apart = apart.judge(r, singles, costs, names)
 end
 
+--- The inverse of the normal matrix of the linear loss at the point of a result.
+local function inverse_of(self, r)
+  if self.loss == 'linear' then return noise.within(r.spectrum) end
+  local q = setmetatable({}, Joint)
+  for key, v in pairs(self) do q[key] = v end
+  q.loss, q.problems = 'linear', {}
+  for i, p in ipairs(self.problems) do q.problems[i] = fit.linear(p) end
+  return noise.within(covariance.of(q, q:at(r.point.x)))
+end
+
 --- Looks at the residuals of each set, and gives the result the errors of correlated noise where a set shows it: the
---- spread of the gradient is that of each set, of independent noise in the others.
+--- spread of the gradient is that of each set, of independent noise in the others. Under a robust loss it is that of
+--- the linear one, and all sets have to show it.
 local function look(self, r, o)
-  local spread, seen, worst, taken = {}, {}, nil, false
+  local spread, seen, worst, taken, robust = {}, {}, nil, 0, self.loss ~= 'linear'
   for a = 1, #self.low do
     spread[a] = {}
     for b = 1, #self.low do spread[a][b] = 0 end
@@ -253,8 +264,8 @@ local function look(self, r, o)
     one.contrasts, one.noise = fit.look(p, r.point.parts[i], of)
     seen[i] = one
     if one.noise and one.noise.correlated and not (worst and worst.z > one.noise.z) then worst = one.noise end
-    local S, factor = p.loss == 'linear' and one.noise and one.noise.spread or nil, 1
-    taken = taken or S ~= nil
+    local S, factor = one.noise and one.noise.spread, 1
+    taken = taken + (S and 1 or 0)
     if not S then
       local _, H = p:normal(r.point.parts[i])
       S, factor = H, r.factor
@@ -264,9 +275,10 @@ local function look(self, r, o)
     end
   end
   r.seen, r.noise = seen, worst and { correlated = true, z = worst.z }
-  if not taken or o.legacy_counting or r.absolute_sigma and r.reduced_chi2 >= noise.MISFIT then return end
+  if taken == 0 or o.legacy_counting or robust and taken < #seen
+    or not robust and r.absolute_sigma and r.reduced_chi2 >= noise.MISFIT then return end
   local rise
-  r.covariance, rise, r.noise.factor = noise.covariance(spread, noise.within(r.spectrum), r.covariance)
+  r.covariance, rise, r.noise.factor = noise.covariance(spread, inverse_of(self, r), r.covariance)
   r.covariance_by = r.spectrum.how .. ' and correlated residuals'
   for i, one in ipairs(seen) do
     local most = 1
