@@ -1,9 +1,9 @@
 /* icudata.c - the data library of ICU without data, for the packed folder.
  *
- * libxml2, below librsvg, asks ICU for encodings that it does not know itself. Figures are UTF-8, so
- * the 30 MB of tables are never read. ICU takes a table of contents without entries as "no data
- * here": the header that every data file begins with (icu/udata.h), format "CmnD", and a count of 0.
- * Built by .ci/dist with -DICU_DATA=icudtNN_dat. */
+ * libxml2, below librsvg, asks ICU for encodings that it does not know itself. Figures are UTF-8,
+ * so the 30 MB of tables are never read. ICU takes a table of contents without entries as "no data
+ * here": the header that every data file begins with (icu/udata.h), format "CmnD", and a count of
+ * 0. Built by .ci/dist with -DICU_DATA=icudtNN_dat. */
 #include <stdint.h>
 
 extern const struct icu_data ICU_DATA;
