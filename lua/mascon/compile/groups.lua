@@ -129,8 +129,8 @@ end
 
 ---@class mascon.Rule
 ---@field space fun(n): table|nil, string? what the node is by itself, or nil and the reason why it joins nobody
----@field meet fun(a, b, u, n): table|nil, string? the space of two that are joined by the use u of node n, or nil and
----  the reason
+---@field meet fun(a, b, u, n, group): table|nil, string? the space of two, the first that of a group, that are joined
+---  by the use u of node n, or nil and the reason
 ---@field inner fun(u, n, space): boolean the use u of node n can be served inside
 ---@field most integer nodes of a group
 
@@ -158,7 +158,7 @@ function M.find(graph, rule)
         local g = p and groups_of[p]
         local because
         if g and g ~= mine then
-          local joined, no = rule.meet(g.space, mine and mine.space or space, u, n)
+          local joined, no = rule.meet(g.space, mine and mine.space or space, u, n, g)
           if not joined then
             because = no
           elseif #g.nodes + (mine and #mine.nodes or 1) > rule.most then

@@ -3,6 +3,7 @@
 -- Holds: a use seen through another use, one sweep that puts substitutes in place, and the order in which operands come
 -- first.
 local graphs = require 'mascon.graph.graph'
+local lifetimes = require 'mascon.compile.lifetimes'
 
 local M = {}
 
@@ -115,11 +116,18 @@ end
 M.NOTHING = { ins = {}, outs = {} }
 
 --- Nodes in an order in which operands come first, as near to the given one as that allows. `of` maps a node to the one
---- that stands for it.
-function M.order(nodes, of)
-  local out, state = {}, {}
-  for _, start in ipairs(nodes) do
-    local stack = { of and of(start) or start }
+--- that stands for it; it comes where the first of its nodes stood or, with `late`, the last one, unless it is needed
+--- before.
+local function in_order(nodes, of, late)
+  local out, state, left = {}, {}, {}
+  for _, n in ipairs(late and nodes or {}) do left[of(n)] = (left[of(n)] or 0) + 1 end
+  for _, node in ipairs(nodes) do
+    local start = of(node)
+    local stack = { start }
+    if late then
+      left[start] = left[start] - 1
+      if left[start] > 0 then stack = {} end
+    end
     while #stack > 0 do
       local n = stack[#stack]
       if state[n] == 'done' then
@@ -141,6 +149,19 @@ function M.order(nodes, of)
     end
   end
   return out
+end
+
+--- Orders the nodes of a graph, of which some are replaced: groups stand where their first node stood, or where their
+--- last one did when that needs less memory.
+---@param graph table
+---@param stands table node -> what stands for it
+---@return number bytes that the order needs at the same time
+function M.reorder(graph, stands)
+  local function of(n) return stands[n] or n end
+  local early, late = in_order(graph.nodes, of), in_order(graph.nodes, of, true)
+  local a, b = lifetimes.peak(graph, early), lifetimes.peak(graph, late)
+  graph.nodes = b < a and late or early
+  return math.min(a, b)
 end
 
 return M

@@ -5,6 +5,7 @@
 -- bf16, which stay in f32 inside a group.
 local graphs = require 'mascon.graph.graph'
 local groups = require 'mascon.compile.groups'
+local lifetimes = require 'mascon.compile.lifetimes'
 local rewrite = require 'mascon.compile.rewrite'
 local tensor = require 'mascon.core.tensor'
 
@@ -14,6 +15,7 @@ local CODE, NAME = tensor.code, tensor.name
 local EWISE = require('mascon.core.ffi').gen.elementwise
 local REAL = { c64 = 'f32', c128 = 'f64' }
 local MOST, OPERANDS, REGISTERS = 28, 60, 62 -- nodes of a group; leaves and results, and registers, of a program
+local MORE = 1.05 -- times the memory of nodes by themselves from which on groups are found with care
 
 local function eligible(n)
   if n.alone then return false end -- it stays for its error: see dce
@@ -153,16 +155,8 @@ M.eligible = eligible
 
 -- ---------------------------------------------------------------- the pass
 
---- Groups the elementwise nodes of a graph. Changes the graph; the values that groups keep to themselves vanish.
----@param graph table
----@param options table { device: where it runs, nil for the CPU }
----@return table report { groups, nodes: how many nodes went into groups }
-function M.run(graph, options)
-  local rule, most = RULE, OPERANDS
-  if options.device then
-    rule = { most = MOST, space = beside_numbers, inner = RULE.inner, meet = RULE.meet }
-    most = require 'mascon.compile.native.device'.OPERANDS
-  end
+--- What stands for the nodes of a graph whose groups follow a rule, and a report.
+local function grouped(graph, rule, most)
   local groups_of, _, why = groups.find(graph, rule)
   local outside = groups.outside(graph, groups_of)
   local stands, report, seen = {}, { groups = 0, nodes = 0, why = why }, {}
@@ -174,7 +168,6 @@ function M.run(graph, options)
       for _, n in ipairs(nodes) do stands[n] = rewrite.NOTHING end
     elseif #f.ins + #f.outs <= most and f.registers <= REGISTERS then
       for _, n in ipairs(nodes) do stands[n] = f end
-      for _, v in ipairs(f.outs) do v.node = f end
       report.groups, report.nodes = report.groups + 1, report.nodes + #nodes
     else
       local first, second, made = {}, {}, {}
@@ -197,7 +190,50 @@ function M.run(graph, options)
       build(g.nodes)
     end
   end
-  graph.nodes = rewrite.order(graph.nodes, function(n) return stands[n] or n end)
+  return stands, report
+end
+
+--- Puts groups in the place of their nodes; the bytes that the order needs at the same time.
+local function put(graph, nodes, stands)
+  graph.nodes = nodes
+  for _, n in ipairs(nodes) do
+    local f = stands[n]
+    for _, v in ipairs(f and f.outs or n.outs) do v.node = f or n end
+  end
+  return rewrite.reorder(graph, stands)
+end
+
+--- The rule that does not hold large operands longer than the nodes by themselves do, where others run meanwhile.
+local function short_lived(rule, lives)
+  local function meet(a, b, u, n, group)
+    if lives:costly(group, n) then return nil, 'its operands would be held while other large values are made' end
+    return rule.meet(a, b, u, n)
+  end
+  return { most = rule.most, space = rule.space, inner = rule.inner, meet = meet }
+end
+
+--- Groups the elementwise nodes of a graph. Changes the graph; the values that groups keep to themselves vanish.
+---
+--- A group runs at once, so that what its first nodes read lives until its last operand is there. Where that makes a
+--- graph need more memory than its nodes by themselves, groups are found again by a rule that minds it.
+---@param graph table
+---@param options table { device: where it runs, nil for the CPU }
+---@return table report { groups, nodes: how many nodes went into groups }
+function M.run(graph, options)
+  local rule, most = RULE, OPERANDS
+  if options.device then
+    rule = { most = MOST, space = beside_numbers, inner = RULE.inner, meet = RULE.meet }
+    most = require 'mascon.compile.native.device'.OPERANDS
+  end
+  local nodes, alone = graph.nodes, lifetimes.peak(graph, graph.nodes)
+  local stands, report = grouped(graph, rule, most)
+  local bytes = put(graph, nodes, stands)
+  if bytes > MORE * alone then
+    put(graph, nodes, {})
+    local other, told = grouped(graph, short_lived(rule, lifetimes.of(graph)), most)
+    if put(graph, nodes, other) < bytes then return told end
+    put(graph, nodes, stands)
+  end
   return report
 end
 

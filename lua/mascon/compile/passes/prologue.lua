@@ -86,7 +86,7 @@ function M.run(graph)
       end
     end
   end
-  if report.groups > 0 then graph.nodes = rewrite.order(graph.nodes, function(n) return stands[n] or n end) end
+  if report.groups > 0 then rewrite.reorder(graph, stands) end
   return report
 end
 

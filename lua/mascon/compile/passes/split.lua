@@ -82,7 +82,7 @@ function M.run(graph, options)
     end
   end
   if report.groups > 0 then
-    graph.nodes = rewrite.order(graph.nodes, function(n) return stands[n] or n end)
+    rewrite.reorder(graph, stands)
   end
   return report
 end

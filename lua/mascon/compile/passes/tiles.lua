@@ -230,7 +230,7 @@ function M.run(graph)
     end
     report.nodes, report.bytes = report.nodes + #g.nodes, report.bytes + t.spared
   end
-  if report.groups > 0 then graph.nodes = rewrite.order(graph.nodes, function(n) return stands[n] or n end) end
+  if report.groups > 0 then rewrite.reorder(graph, stands) end
   return report
 end
 
