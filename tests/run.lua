@@ -1,13 +1,14 @@
--- run.lua - runs the specs: mascon tests/run.lua [FILTER] [--seed N] [--queue FOLDER [--files N]] [--failures FILE]
+-- run.lua - runs the specs: mascon tests/run.lua [FILTER]... [--seed N] [--queue FOLDER [--files N]] [--failures FILE]
 -- [--verbose]
 --
 -- Assembles busted from its parts instead of calling its command line, for three reasons: the last line is ours ("N
 -- passed, M failed"), failures set the exit status, and spec files share loaded modules (busted would unload and reload
 -- the library for each file, which an FFI library with registered types does not survive). Files and tests are
 -- shuffled; the seed is printed. FILTER picks the spec files whose name (or path) contains it or, when there is none,
--- the tests whose full name does. Processes that are given one --queue FOLDER (a new, empty one) divide the files
--- among themselves: each takes the next file that no other has begun, at most N of them. What fails is also written to
--- the FILE of --failures, at once; FILE.now names the spec file that runs, until the process ends as it should.
+-- the tests whose full name does; several filters pick files only. Processes that are given one --queue FOLDER (a new,
+-- empty one) divide the files among themselves: each takes the next file that no other has begun, at most N of them.
+-- What fails is also written to the FILE of --failures, at once; FILE.now names the spec file that runs, until the
+-- process ends as it should.
 
 local function missing(what)
   io.stderr:write('tests need busted (', what, '); `make deps` installs it\n')
@@ -15,7 +16,8 @@ local function missing(what)
 end
 
 local folder = arg[0]:match('^(.*)/[^/]*$') or '.'
-local filter, seed, verbose, queue, failures
+local filters = {}
+local filter, seed, verbose, queue, failures -- filter: a part of the names of tests
 local most = math.huge
 do
   local i = 1
@@ -55,7 +57,7 @@ do
         ' --failures FILE and --verbose\n')
       os.exit(2)
     else
-      filter = arg[i]:match '^.*/([^/]+_spec%.lua)$' or arg[i]
+      filters[#filters + 1] = arg[i]:match '^.*/([^/]+_spec%.lua)$' or arg[i]
     end
     i = i + 1
   end
@@ -202,12 +204,22 @@ end)
 local files = {}
 for _, file in ipairs(dir.getallfiles(folder .. '/spec', '*_spec.lua')) do files[#files + 1] = file end
 table.sort(files)
-if filter then
-  local chosen = {}
+if #filters > 0 then
+  local chosen, took = {}, {}
   for _, file in ipairs(files) do
-    if path.basename(file):find(filter, 1, true) then chosen[#chosen + 1] = file end
+    local wanted = false
+    for _, part in ipairs(filters) do
+      if path.basename(file):find(part, 1, true) then wanted, took[part] = true, true end
+    end
+    if wanted then chosen[#chosen + 1] = file end
   end
-  if #chosen > 0 then files, filter = chosen, nil end
+  for _, part in ipairs(filters) do
+    if not took[part] and #filters > 1 then
+      io.stderr:write(("no spec file has '%s' in its name; several filters pick files\n"):format(part))
+      os.exit(2)
+    end
+  end
+  if #chosen > 0 then files = chosen else filter = filters[1] end
 end
 require 'busted.modules.output_handler_loader'()(busted, 'plainTerminal', {
   defaultOutput = 'plainTerminal', verbose = verbose, language = 'en', arguments = {},

@@ -79,6 +79,16 @@ static void back_task(void *arg, int64_t begin, int64_t end, int worker)
     j->fn(&k);
 }
 
+static void add_f32(float *to, const float *from, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) to[i] += from[i];
+}
+
+static void add_f64(double *to, const double *from, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) to[i] += from[i];
+}
+
 /* The gradients of queries of the parts, added up. */
 static void join_task(void *arg, int64_t begin, int64_t end, int worker)
 {
@@ -91,8 +101,10 @@ static void join_task(void *arg, int64_t begin, int64_t end, int worker)
     memcpy(to, from, (size_t)(n * j->size));
     for (int64_t b = 1; b < j->blocks; b++) {
         from += n * j->size;
-        for (int64_t i = 0; i < n && j->size == 4; i++) ((float *)to)[i] += ((float *)from)[i];
-        for (int64_t i = 0; i < n && j->size == 8; i++) ((double *)to)[i] += ((double *)from)[i];
+        if (j->size == 4)
+            add_f32((void *)to, (const void *)from, n);
+        else
+            add_f64((void *)to, (const void *)from, n);
     }
 }
 

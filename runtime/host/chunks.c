@@ -195,18 +195,20 @@ static int plain_next(lua_State *L)
     return 1;
 }
 
-/* Upvalues: the builtin pairs, which knows __pairs and says what is wrong; plain_next. */
+/* With the __pairs of Lua 5.2, which LuaJIT has only when it is built for that. Upvalues: the
+ * builtin pairs, which says what is wrong; plain_next. */
 static int plain_pairs(lua_State *L)
 {
-    if (lua_type(L, 1) == LUA_TTABLE && !luaL_getmetafield(L, 1, "__pairs")) {
+    const int own = luaL_getmetafield(L, 1, "__pairs");
+    if (!own && lua_type(L, 1) == LUA_TTABLE) {
         lua_pushvalue(L, lua_upvalueindex(2));
         lua_pushvalue(L, 1);
         lua_pushnil(L);
         return 3;
     }
-    lua_settop(L, 1);
-    lua_pushvalue(L, lua_upvalueindex(1));
-    lua_insert(L, 1);
+    if (!own)
+        lua_pushvalue(L, lua_upvalueindex(1));
+    lua_pushvalue(L, 1);
     lua_call(L, 1, 3);
     return 3;
 }

@@ -73,6 +73,19 @@ describe('a loop over a table', function()
 end)
 
 describe('pairs and next', function()
+  it('know a __pairs of a table and of a handle', function()
+    local function two(_, k) if not k or k < 2 then return (k or 0) + 1, 'v' end end
+    local meta = { __pairs = function(t) return two, t, nil end }
+    local handle = newproxy(true)
+    getmetatable(handle).__pairs = meta.__pairs
+    for _, of in ipairs { setmetatable({ other = 1 }, meta), handle } do
+      local seen = {}
+      for k, v in pairs(of) do seen[k] = v end
+      assert.same({ 'v', 'v' }, seen)
+    end
+    assert.is_false((pcall(pairs, 3)))
+  end)
+
   it('are functions the compiler leaves alone, with the meaning of the builtin ones', function()
     local info = require('jit.util').funcinfo
     assert(info(require('jit').next).ffid > 1) -- builtin functions have numbers of their own, which the compiler knows

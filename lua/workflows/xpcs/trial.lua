@@ -42,7 +42,13 @@ local function guarded(p, is, has)
       raise(('p.%s is assigned, and the parameters are the fit\'s; use a local of another name'):format(tostring(name)),
         2)
     end,
-    __pairs = function() return next, out end,
+    __pairs = function()
+      local names, i = sorted(p), 0
+      return function()
+        i = i + 1
+        return names[i], out[names[i]]
+      end
+    end,
   })
 end
 
