@@ -1,5 +1,5 @@
 -- xpcs_speckle.lua - do errors of XPCS fits hold the truth where the noise is that of speckle? 20 data sets a case.
--- soak: 60
+-- soak: 72
 --
 --     mascon tests/soak/xpcs_speckle.lua [--count N] [--seed N] [--seconds N] [--state FILE]
 --
@@ -34,6 +34,9 @@ local GEOMETRIES = {
   static('few counts', 59, 0.012, { physics = { 2200, 0.2, 300 }, pixels = 2000, counts = 1.5,
     options = { fixed = { D_offset = 300 }, scaling = 'averaged' } }),
   static('two modes', 40, 0.012, { pixels = 4000, modes = 2 }),
+  static('12 frames', 12, 0.015, { dt = 1, pixels = 3000, counts = 10 }),
+  static('soft_l1', 50, 0.009, { counts = 20, options = { fixed = { alpha = -0.35 }, scaling = 'averaged',
+    loss = 'soft_l1' } }),
   static('120 frames', 120, 0.008, { phi = { 0, 90 }, pixels = 1000, counts = 10 }),
   static('individual', 40, 0.01, { options = { fixed = { alpha = -0.35 }, scaling = 'individual' } }),
   static('laminar', 40, 0.01, { dt = 0.25, phi = { -25, 0, 30, 75 }, physics = { 3000, 0, 300, 1.5e-3, 0, 1e-5, 4 },
@@ -43,7 +46,7 @@ local GEOMETRIES = {
 
 local state
 for i = 1, #arg do if arg[i] == '--state' then state = arg[i + 1] end end
-local last = 60
+local last = 72
 for i = 1, #arg do if arg[i] == '--count' then last = tonumber(arg[i + 1]) end end
 
 --- Adds the sums of a line to those of its key: sets, hits at both levels, deviations, their squares, errors.
@@ -82,7 +85,7 @@ local function judge()
   assert(#wrong == 0, table.concat(wrong, '; '))
 end
 
-soak.run('xpcs_speckle', 60, arg, function(_, k)
+soak.run('xpcs_speckle', 72, arg, function(_, k)
   local g = GEOMETRIES[(k - 1) % #GEOMETRIES + 1]
   local truth, found = { contrast = 1 / g.modes, offset = 1 }, {}
   local laminar = #g.physics > 3

@@ -75,6 +75,21 @@ describe('pixels and noise of counting', function()
     end
   end)
 
+  it('show noise as correlated where there are few frames', function()
+    local found, sets, inside = 0, 20, 0
+    for seed = 1, sets do
+      mc.scope(function()
+        local data = speckle.data { n = 12, dt = 1, q = 0.015, phi = { 0, 60, 120 }, physics = { 2200, -0.35, 300 },
+          pixels = 3000, modes = 4, counts = 10, seed = seed }
+        local r = xpcs.fit(data, { scaling = 'averaged', fixed = { alpha = -0.35 } })
+        if r.noise.correlated then found = found + 1 end
+        if math.abs(r.values.D0 - 2200) < 1.959964 * r.errors.D0 then inside = inside + 1 end
+      end)
+    end
+    assert.is_true(found >= 0.8 * sets, found)
+    assert.is_nil(tol.stat(inside, 0.95 * sets, math.sqrt(0.95 * 0.05 * sets)), inside)
+  end)
+
   it('are known where frames are masked', function()
     local data = speckle.data { n = 50, dt = 0.5, q = 0.009, phi = { 0, 60 }, physics = { 2200, -0.35, 300 },
       pixels = PIXELS, modes = 4, counts = COUNTS, seed = 3 }

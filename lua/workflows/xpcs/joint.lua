@@ -263,7 +263,8 @@ local function look(self, r, o)
     local one = {}
     one.contrasts, one.noise = fit.look(p, r.point.parts[i], of)
     seen[i] = one
-    if one.noise and one.noise.correlated and not (worst and worst.z > one.noise.z) then worst = one.noise end
+    local found = one.noise and one.noise.correlated
+    if found and not (worst and worst.certain > one.noise.certain) then worst = one.noise end
     local S, factor = one.noise and one.noise.spread, 1
     taken = taken + (S and 1 or 0)
     if not S then
@@ -274,7 +275,7 @@ local function look(self, r, o)
       for l, b in ipairs(self.place[i]) do spread[a][b] = spread[a][b] + factor * S[k][l] end
     end
   end
-  r.seen, r.noise = seen, worst and { correlated = true, z = worst.z }
+  r.seen, r.noise = seen, worst and { correlated = true, z = worst.z, certain = worst.certain }
   if taken == 0 or o.legacy_counting or robust and taken < #seen
     or not robust and r.absolute_sigma and r.reduced_chi2 >= noise.MISFIT then return end
   local rise

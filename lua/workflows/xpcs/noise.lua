@@ -22,7 +22,7 @@ local pixels = require 'workflows.xpcs.pixels'
 local M = {}
 
 local MOST, LEAST = 160, 8 -- times
-local CERTAIN = 5 -- standard deviations, under independent noise
+local CERTAIN, POSSIBLE = 5, 2 -- standard deviations, under independent noise
 local UNEQUAL = 1.2 -- ratio of scatters that matters
 local LIGHT = 0.2 -- weight of a point, over the root mean square, below which it is left out
 local FAINT = 1e-3 -- least contrast
@@ -155,7 +155,7 @@ function M.within(spectrum)
   return out
 end
 
---- The sums over all angles, those of each, and what the scatters of the angles say.
+--- What the sums over all angles say, and those of each.
 local function scattered(v, contrast, offset, k)
   local F = v.data.F
   local each, all = {}, { squares = 0, products = 0, count = 0, chances = 0 }
@@ -168,18 +168,22 @@ local function scattered(v, contrast, offset, k)
   end
   if not (all.squares > 0) then return nil end
   local out = { scatter = {}, z = all.products * all.count / (2 * all.squares * math.sqrt(math.max(all.chances, 1))) }
+  for f = 1, F do out.scatter[f] = math.sqrt(each[f].squares / math.max(each[f].count, 1)) end
+  out.level, out.count = all.squares / math.max(all.count, 1), all.count
+  return out, each
+end
+
+--- Whether the angles scatter by different amounts.
+---@param out table of scattered, correlated
+local function unequal(v, out)
   local least, most = math.huge, 0
-  for f = 1, F do
-    local s = math.sqrt(each[f].squares / math.max(each[f].count, 1))
-    out.scatter[f] = s
+  for f, s in ipairs(out.scatter) do
     s = s * v.sigma[f] / v.given_sigma[f] -- the shear may weigh angles otherwise, on purpose
     least, most = math.min(least, s), math.max(most, s)
   end
-  out.correlated, out.level = out.z > CERTAIN, all.squares / math.max(all.count, 1)
   -- half of the count are pairs: the logarithm of a scatter has the error 1 / sqrt(2 pairs)
-  out.unequal = most > UNEQUAL * least
-    and math.log(most / least) > CERTAIN * math.sqrt(2 * F / math.max(all.count, 1)) * (out.correlated and 3 or 1)
-  return out, each
+  return most > UNEQUAL * least and math.log(most / least) > CERTAIN
+    * math.sqrt(2 * v.data.F / math.max(out.count, 1)) * (out.correlated and 3 or 1)
 end
 
 --- Adds the matrix b to a, both n x n; a may be nil.
@@ -224,7 +228,8 @@ end
 --- What residuals of a fit tell.
 ---@param v mascon.xpcs.Fitted
 ---@param lines? table of contrasts.judge: residuals are those of the best contrast and offset of each angle
----@return table|nil z: of the products, in standard deviations of independent noise; correlated; level: mean square
+---@return table|nil z: of the products, in standard deviations of independent noise; certain: the same with what the
+---  likelihood of pixels.lua gains over that of independent noise; correlated; level: mean square
 ---  of residuals over sigma; spread: of the gradient of chi2 / 2, of the linear loss, by the free numbers, number[][];
 ---  chi2_sd: standard deviation of chi2; lines: by how much chi2 falls more for a contrast and an offset of each angle
 ---  than under independent noise; scatter: of each angle in units of its sigma; unequal; where correlated, counting:
@@ -238,9 +243,15 @@ function M.of(v, lines)
   end
   local F, k = data.F, math.ceil(data.n / MOST)
   local out, each = scattered(v, contrast, offset, k)
-  if not out or not out.correlated then return out end
-  local counting, count = mc.scope(function() return pixels_of(v, contrast, offset, k) end)
-  if not counting then return out end
+  if not out then return nil end
+  local counting, count, gain
+  if out.z > POSSIBLE then
+    counting, count, gain = mc.scope(function() return pixels_of(v, contrast, offset, k) end)
+  end
+  out.certain = math.sqrt(math.max(out.z, 0) ^ 2 + (gain or 0))
+  out.correlated = out.certain > CERTAIN
+  out.unequal = unequal(v, out)
+  if not out.correlated or not counting then return out end
   out.counting, out.pixels = counting, count
   local variance = 0
   for f = 1, F do
@@ -332,7 +343,7 @@ function M.sentences(r)
   local a, out = r.noise, {}
   if a and a.correlated then
     out[1] = ('Residuals of pairs that share a frame are correlated (by %.0f standard deviations of independent '
-      .. 'noise), as those of speckle are, or of what the model misses. '):format(a.z) .. (a.factor
+      .. 'noise), as those of speckle are, or of what the model misses. '):format(a.certain) .. (a.factor
       and ('Standard errors are those of correlated noise, up to %.2g times those of independent noise%s.'):format(
         a.factor, not (r.joint or r.mode == 'own model')
         and '; a posterior takes it as independent, and its intervals are too narrow by as much' or '')

@@ -105,6 +105,7 @@ end
 ---@param angle fun(f: integer): table of prepared
 ---@return number|nil v, in units of the square of the mean intensity; nil where no angle has enough pairs
 ---@return number[]|nil pixels of each angle
+---@return number|nil gain: by how much twice the logarithm of the likelihood exceeds that of independent noise
 function M.of(F, angle)
   local list, unit = {}, 0
   for f = 1, F do
@@ -139,6 +140,7 @@ function M.of(F, angle)
       at_b = cost(b)
     end
   end
+  local gain = cost(DECADES) - math.min(at_a, at_b)
   local v, pixels, sum, known = unit * 10 ^ ((low + high) / 2), {}, 0, 0
   for f = 1, F do
     local s = list[f] and select(2, misfit(list[f], v)) or 0
@@ -147,7 +149,7 @@ function M.of(F, angle)
   end
   if known == 0 then return nil end
   for f = 1, F do pixels[f] = pixels[f] or known / sum end
-  return v, pixels
+  return v, pixels, gain < math.huge and math.max(gain, 0) or 0 -- a likelihood without a value gains nothing
 end
 
 return M
