@@ -9,12 +9,11 @@ local check = require 'mascon.core.check'
 local lazy = require 'mascon.core.lazy'
 local M = {}
 
--- the public parts; what only the workflow calls is required by its file and can change
+-- the public parts; the others are required by their file and can change
 local FROM = {}
-for _, name in ipairs { 'angles', 'config', 'coordinates', 'data', 'dense', 'floor', 'generate', 'intervals',
-  'joint', 'model', 'model_file', 'options', 'own', 'parameters', 'pass', 'plan', 'posterior', 'posterior_files',
-  'prepare', 'problem', 'rates', 'recovery', 'report', 'results', 'run', 'scaling', 'search', 'shards', 'source',
-  'start', 'state', 'verdict' } do
+for _, name in ipairs { 'angles', 'config', 'data', 'generate', 'intervals', 'joint', 'model', 'model_file', 'options',
+  'own', 'parameters', 'pass', 'plan', 'posterior', 'posterior_files', 'prepare', 'rates', 'report', 'results', 'run',
+  'scaling', 'search', 'source', 'state', 'verdict' } do
   FROM[name] = 'workflows.xpcs.' .. name
 end
 
