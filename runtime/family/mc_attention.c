@@ -11,7 +11,8 @@
 
 #define PART 1024 /* keys whose gradients a worker adds up at one time */
 
-/* params: i[0] keys that query 0 sees beside its own place, i[1] whether there are limits; d[0] */
+/* params: places of queries begin at i[START]; a query at place p sees the keys up to p (CAUSAL),
+ * and those less than i[WINDOW] away from it, when that is not 0; d[0]: the scale */
 enum { START, WINDOW, CAUSAL };
 /* operands; attention has the first three, its derivatives all */
 enum { Q, K, VALUES, G, G_LEVEL, Y, LEVEL, OPERANDS };
@@ -186,6 +187,15 @@ static int rows_of(mc_tensor *in, mc_tensor *tmp, const mc_tensor *t, int dtype)
     return rc;
 }
 
+/* Which keys a query sees, as the kernel counts them: without causality a window has 2 w - 1. */
+static void limits(mck_attention *k, const mc_params *p, int64_t m)
+{
+    const int64_t start = p->i[START], window = p->i[WINDOW];
+    k->step = p->i[CAUSAL] || window;
+    k->seen = p->i[CAUSAL] ? start + 1 : window ? start + window : m;
+    k->window = p->i[CAUSAL] || !window ? window : 2 * window - 1;
+}
+
 int mci_attention_run(const mci_op *op, int nout, mc_tensor **outs, int nin,
                       const mc_tensor *const *in, const mc_params *p)
 {
@@ -215,15 +225,13 @@ int mci_attention_run(const mci_op *op, int nout, mc_tensor **outs, int nin,
                                .m = m,
                                .d = in[Q]->shape[nd - 1],
                                .e = in[VALUES]->shape[nd - 1],
-                               .seen = p->i[CAUSAL] ? p->i[START] + 1 : m,
-                               .step = p->i[CAUSAL] != 0,
-                               .window = p->i[CAUSAL] ? p->i[WINDOW] : 0,
                                .q_row = row_of(&j.in[Q]),
                                .k_row = row_of(&j.in[K]),
                                .v_row = row_of(&j.in[VALUES]),
                                .g_row = back ? row_of(&j.in[G]) : 0,
                                .y_row = back ? row_of(&j.in[Y]) : row_of(&j.out[0]),
                                .scale = p->d[0] };
+        limits(&j.k, p, m);
         j.part = m < PART ? m : PART;
         j.blocks = !back       ? (n + MCK_ATTENTION_QUERIES - 1) / MCK_ATTENTION_QUERIES
                    : m <= PART ? 1

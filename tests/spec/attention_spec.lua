@@ -14,6 +14,8 @@ local CASES = {
   { 1, 3, 1030, 4, 4 }, { 2, 37, 2050, 5, 3, true, 2012 },
   { 2, 150, 150, 12, 9, true, nil, 40 }, { 1, 33, 1100, 8, 8, true, 1060, 64 }, { 1, 100, 40, 9, 7, true, -50, 7 },
   { 2, 70, 70, 5, 5, true, nil, 1 }, { 2, 90, 80, 5, 6, false, nil, 13 }, { 1, 20, 70, 5, 6, false, 45, 9 },
+  { 1, 66, 66, 8, 8, false, nil, 1 }, { 1, 40, 90, 8, 8, false, -70, 65 }, { 2, 33, 1100, 8, 4, false, 500, 130 },
+  { 1, 130, 40, 4, 4, false, nil, 1000 }, { 1, 20, 30, 4, 4, false, 200, 9 }, { 1, 2100, 2100, 4, 4, false, nil, 90 },
 }
 
 --- Operands of a case in a dtype, and its options.
@@ -73,7 +75,7 @@ describe('attention by blocks', function()
   it('has the same bits for any number of threads on a level, for a head alone and queries alone', function()
     local C = require 'mascon.core.ffi'.C
     for i, case in ipairs { { 5, 70, 90, 24, 40 }, { 3, 65, 1100, 16, 16, true, 1040 },
-      { 3, 65, 1100, 16, 16, true, 1040, 100 } } do
+      { 3, 65, 1100, 16, 16, true, 1040, 100 }, { 3, 65, 1100, 16, 16, false, 600, 100 } } do
       local x, g, o = operands(case, i, 'f32')
       local want
       support.restoring(function()
@@ -92,9 +94,27 @@ describe('attention by blocks', function()
       end)
       local alone = all(attend(o), g['2:2'], { x[1]['2:2'], x[2]['2:2'], x[3]['2:2'] })
       for k = 1, 4 do assert(mc.array_equal(want[k]['2:2'], alone[k]), 'a head alone') end
-      local later = { causal = o.causal, start = o.causal and o.start + 40 or nil, window = o.window }
+      local later = { causal = o.causal, start = o.start and o.start + 40, window = o.window }
       local some = attend(later)(x[1][':, 41:-1'], x[2], x[3])
       assert(mc.array_equal(want[1][':, 41:-1'], some), 'queries alone')
+    end
+  end)
+
+  it('holds no weights of all queries and keys, with a window too', function()
+    local n = 1500
+    local q = randn({ 1, n, 4 }, 1, 'f32')
+    for _, o in ipairs { { causal = true, window = 50 }, { window = 50 }, {} } do
+      local function slopes(x) return mc.vjp(attend(o), x, x, x) end
+      local _, back = slopes(q)
+      back(q)
+      collectgarbage()
+      collectgarbage()
+      mc.reset_peak_memory()
+      local before = mc.memory().live
+      _, back = slopes(q)
+      back(q)
+      local peak = mc.memory().peak - before
+      assert(peak < n * n, peak) -- a quarter of the weights
     end
   end)
 

@@ -43,6 +43,7 @@ local LAYERS = {
   TransformerDecoderLayer = { { 4, 2, o { hidden = 6 } }, { 1, 3, 4 }, { 1, 2, 4 } },
   TransformerEncoder = { { 4, 2, 1, o { hidden = 6 } }, { 1, 3, 4 } },
   TransformerDecoder = { { 4, 2, 1, o { hidden = 6 } }, { 1, 3, 4 }, { 1, 2, 4 } },
+  PreNormTransformer = { { o { vocabulary = 5, width = 4, layers = 1, heads = 2, hidden = 6, dropout = 0 } }, TOKENS },
   ResidualBlock = { { 4, 4, o { groups = 2 } }, { 1, 4, 3, 3 } },
 }
 for name in ([[ReLU LeakyReLU ELU GELU SiLU Mish Softplus Hardswish LogSigmoid Sigmoid Tanh GLU]]):gmatch '%S+' do

@@ -462,25 +462,35 @@ describe('cross entropy of a linear layer in blocks of rows', function()
   it('is that of all rows at once, with its gradients', function()
     local x, w = mc.randn({ 5, 7, 6 }, { seed = 1 }), mc.randn({ 11, 6 }, { seed = 2 })
     local b, t = mc.randn({ 11 }, { seed = 5 }), labels(35, 11):reshape(5, 7)
-    for _, reduction in ipairs { 'mean', 'sum' } do
+    local of_class = mc.rand({ 11 }, { seed = 6 }) + 0.5
+    for k, reduction in ipairs { 'mean', 'sum', 'none', 'mean', 'sum', 'none' } do
       for _, rows in ipairs { 1, 8, 35, 512 } do
-        local how = { reduction = reduction, label_smoothing = 0.1 }
-        local function all(a, m, c) return nn.cross_entropy(nn.linear(a, m, c), t, how) end
+        local how = { reduction = reduction, label_smoothing = k % 2 * 0.1, weight = k > 3 and of_class or nil,
+          ignore_index = k > 4 and 3 or nil }
+        local function total(loss)
+          if loss.ndim ~= (reduction == 'none' and 2 or 0) then error(loss.ndim) end
+          return mc.sum(mc.sin(loss))
+        end
+        local labels_of = k > 4 and mc.where(mc.lt(t, 0), 0, t) or t
+        local function all(a, m, c) return total(nn.cross_entropy(nn.linear(a, m, c), labels_of, how)) end
         local function blocks(a, m, c)
-          return nn.linear_cross_entropy(a, m, t, { bias = c, rows = rows, reduction = reduction,
-            label_smoothing = 0.1 })
+          local o = { bias = c, rows = rows }
+          for name, v in pairs(how) do o[name] = v end
+          return total(nn.linear_cross_entropy(a, m, labels_of, o))
         end
         local every = { argnums = { 1, 2, 3 } }
         local v, g = mc.value_and_grad(all, every)(x, w, b)
         for _, f in ipairs { mc.value_and_grad(blocks, every), mc.compile(mc.value_and_grad(blocks, every)) } do
           local u, h = f(x, w, b)
           assert(mc.allclose(u, v, { rtol = 1e-12 }))
-          for k = 1, 3 do assert(mc.allclose(h[k], g[k], { rtol = 1e-11, atol = 1e-13 }), rows) end
+          for i = 1, 3 do assert(mc.allclose(h[i], g[i], { rtol = 1e-11, atol = 1e-13 }), rows) end
         end
       end
     end
     local e = support.message(nn.linear_cross_entropy, x, w, labels(7, 11))
     assert(e:find('give a class for each row of the input', 1, true), e)
+    e = support.message(nn.linear_cross_entropy, x, w, t, { weight = mc.ones { 3 } })
+    assert(e:find('nn.linear_cross_entropy: option weight is f64[3]@cpu for 11 classes', 1, true), e)
   end)
   it('takes the memory of the logits of some rows, compiled too', function()
     local x = mc.randn({ 2048, 16 }, { seed = 1, dtype = 'f32' })

@@ -328,8 +328,24 @@ describe('data', function()
     assert.equal(230, t[{ 2, 3, 4 }]:item())
     process.write(at 'b.idx', '\0\0\9\1' .. be(2) .. '\255\1')
     assert.same({ -1, 1 }, data.idx(at 'b.idx'):totable())
+    -- numbers of several bytes, the highest first
+    for _, c in ipairs {
+      { 11, 'i16', '\255\254\1\0', { -2, 256 } }, { 12, 'i32', '\255\255\255\253\0\1\0\0', { -3, 65536 } },
+      { 13, 'f32', '\63\128\0\0\192\32\0\0', { 1, -2.5 } },
+      { 14, 'f64', '\63\240\0\0\0\0\0\0\192\4\0\0\0\0\0\0', { 1, -2.5 } },
+    } do
+      process.write(at 'b.idx', ('\0\0%s\2'):format(string.char(c[1])) .. be(2) .. be(1) .. c[3])
+      local b = data.idx(at 'b.idx')
+      assert.equal(c[2], b.dtype)
+      assert.same({ 2, 1 }, { b:size() })
+      assert.same(c[4], b:reshape(-1):totable())
+      process.write(at 'b.idx', ('\0\0%s\2'):format(string.char(c[1])) .. be(0) .. be(3))
+      assert.same({ 0, 3 }, { data.idx(at 'b.idx'):size() })
+    end
     for _, bad in ipairs { '', '\0\0\8', '\31\139\8\0\0', '\0\0\8\3' .. be(2), '\0\0\8\1' .. be(3) .. 'ab',
-      '\0\0\13\1' .. be(1) .. 'abcd', '\0\0\8\3' .. be(2 ^ 31) .. be(2 ^ 31) .. be(2 ^ 31) .. 'x' } do
+      '\0\0\10\1' .. be(1) .. 'abcd',
+      '\0\0\13\1' .. be(1) .. 'abc', '\0\0\14\1' .. be(1) .. 'abcd',
+      '\0\0\8\3' .. be(2 ^ 31) .. be(2 ^ 31) .. be(2 ^ 31) .. 'x' } do
       process.write(at 'c.idx', bad)
       assert(support.message(data.idx, at 'c.idx'):find('nn.data.idx: ' .. at 'c.idx', 1, true))
     end

@@ -175,8 +175,7 @@ function M.scaled_dot_product_attention(q, k, v, opts)
     y = plain(operands).y
   else
     local how = { start = o.start, window = o.window or 0, causal = o.causal, scale = scale }
-    local kernel = q.device == 'cpu' and not mask and (o.causal or not o.window)
-    y = ruled(operands, plain, plain_back, kernel and how)
+    y = ruled(operands, plain, plain_back, q.device == 'cpu' and not mask and how)
   end
   y = half.narrow(y, dtype)
   if not back then return y end

@@ -100,7 +100,7 @@ of('attention', {
     source = 'Attention is all you need, 2017', work = 1.6 },
 })
 
--- what it is computed by on the CPU where nothing but causality limits what a query sees
+-- what it is computed by on the CPU where nothing but causality and a window limits what a query sees
 for _, r in ipairs {
   { 'attention', 'result', 3, 2, 'means of values weighted by the fit of queries to keys, and logarithms of the sums' },
   { 'attention_back', 'back', 7, 3, 'gradients of the operands of attention' },

@@ -5,6 +5,7 @@ local op = require 'mascon.core.op'
 local file = require 'mascon.base.file'
 local random = require 'mascon.random'
 local array = require 'mascon.array'
+local samples = require 'mascon.io.samples'
 local error = check.error
 local methods, F = tensor.methods, op.functions
 local M = {}
@@ -29,11 +30,21 @@ local function word(text, at)
   return ((a * 256 + b) * 256 + c) * 256 + d
 end
 
-local IDX = { [0x08] = { 'u8', 1 }, [0x09] = { 'i8', 1 } }
+--- Kinds of numbers of an IDX file.
+local IDX = { [0x08] = 'u8', [0x09] = 'i8', [0x0b] = 'i16', [0x0c] = 'i32', [0x0d] = 'f32', [0x0e] = 'f64' }
 
---- A file in the IDX form of MNIST: bytes of any number of axes.
+--- n numbers of several bytes each, the first byte the highest, from a place of a file on.
+local function numbers(path, dtype, first, n)
+  local file_of = samples.open(path)
+  local grid = { type = dtype, big = true, base = first, channel_step = 0, sample_step = samples.bytes[dtype] }
+  local out = file_of:read(grid, { 1 }, 0, n)
+  file_of:close()
+  return methods.to(out, dtype)
+end
+
+--- A file in the IDX form of MNIST: numbers of any kind and number of axes.
 ---@param path string unpacked
----@return any u8 or i8
+---@return any u8, i8, i16, i32, f32 or f64, as the file has them
 --- Errors: another kind of file, one that is cut. Source: the MNIST database of handwritten digits, file formats.
 function M.idx(path)
   local text = read('nn.data.idx', path)
@@ -42,8 +53,10 @@ function M.idx(path)
     local hint = text:sub(1, 2) == '\31\139' and '; it is packed: gunzip it first' or ''
     error(('nn.data.idx: %s does not begin like an IDX file%s'):format(path, hint), 2)
   end
-  if not IDX[kind] then
-    error(('nn.data.idx: %s holds numbers of kind 0x%02x; bytes (0x08, 0x09) are read'):format(path, kind), 2)
+  local dtype = IDX[kind]
+  if not dtype then
+    error(('nn.data.idx: %s holds numbers of kind 0x%02x; there are 0x08, 0x09, 0x0b, 0x0c, 0x0d and 0x0e'):format(path,
+      kind), 2)
   end
   local shape, n, most = {}, 1, 1
   if #text < 4 + 4 * axes then error(('nn.data.idx: %s ends within its header'):format(path), 2) end
@@ -51,16 +64,16 @@ function M.idx(path)
     shape[i] = word(text, 1 + 4 * i)
     n, most = n * shape[i], most * math.max(shape[i], 1)
   end
-  local first = 4 + 4 * axes
-  if #text ~= first + n then
-    error(('nn.data.idx: %s has %d bytes of data, its header says %s (%s)'):format(path, #text - first,
-      (n < 2 ^ 53 and '%d' or '%.3g'):format(n), table.concat(shape, ' x ')), 2)
+  local first, size = 4 + 4 * axes, samples.bytes[dtype]
+  if #text ~= first + n * size then
+    error(('nn.data.idx: %s has %d bytes of data, its header says %s (%s of %s)'):format(path, #text - first,
+      (n < 2 ^ 50 and '%d' or '%.3g'):format(n * size), table.concat(shape, ' x '), dtype), 2)
   end
   if most >= 2 ^ 53 then -- an empty axis beside large ones
     error(('nn.data.idx: %s has sizes that no array has (%s)'):format(path, table.concat(shape, ' x ')), 2)
   end
-  local out = octets(text, first, n)
-  if IDX[kind][1] == 'i8' then out = methods.to(F.where(F.ge(out, 128), methods.to(out, 'i16') - 256, out), 'i8') end
+  if n == 0 then return tensor.empty('nn.data', shape, dtype, 3) end
+  local out = dtype == 'u8' and octets(text, first, n) or numbers(path, dtype, first, n)
   return methods.reshape(out, shape)
 end
 
