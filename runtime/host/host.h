@@ -45,6 +45,8 @@ int mci_bundle_load(lua_State *L, const char *name);
  * state and while a module of the library is being loaded. */
 void mci_interrupt_install(void);
 void mci_interrupt_attach(lua_State *L, const mci_place *place);
+/* After the state was closed, and the library with it: signals no longer reach for them. */
+void mci_interrupt_detach(void);
 /* 128 + the signal of this run, or 0; its word, NULL for a broken pipe. */
 int mci_interrupt_status(const char **word);
 /* Adds its functions to the table on top of the stack. */
@@ -60,7 +62,8 @@ void mci_edit_close(void);
 
 /* publish.c: package.loaded["mascon.host"], package.path, package.cpath and the exit functions. */
 void mci_publish(lua_State *L, const mci_place *place);
-/* The status to leave with: 1 with a message where standard output could not be written. */
+/* The status to leave with: 1 with a message where standard output could not be written, 128 +
+ * SIGPIPE without one where its reader left. */
 int mci_publish_status(int status);
 /* Runs what host.on_exit registered, last first, once. Also runs by itself when the process ends
  * through exit(). */

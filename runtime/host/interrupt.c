@@ -472,6 +472,14 @@ void mci_interrupt_attach(lua_State *L, const mci_place *place)
         set_hook(); /* it came before there was a state */
 }
 
+void mci_interrupt_detach(void)
+{
+    tick(0);
+    state = NULL;
+    cancel_request = cancel_clear = NULL;
+    library_works = NULL;
+}
+
 int mci_interrupt_status(const char **word)
 {
     int sig = caught ? caught : pending;

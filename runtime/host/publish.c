@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <lauxlib.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,8 +154,12 @@ int mci_publish_status(int status)
     errno = 0;
     if ((fflush(stdout) == 0 && !ferror(stdout)) || status != 0)
         return status;
+    int why = errno;
+    const char *word;
+    if (why == EPIPE || mci_interrupt_status(&word) == 128 + SIGPIPE)
+        return 128 + SIGPIPE; /* its reader left: nobody is to be told */
     fprintf(stderr, "mascon: standard output: %s\n",
-            errno ? strerror(errno) : "it could not be written");
+            why ? strerror(why) : "it could not be written");
     return 1;
 }
 
@@ -162,8 +167,10 @@ int mci_publish_status(int status)
 static int host_exit(lua_State *L)
 {
     int status = lua_isboolean(L, 1) ? !lua_toboolean(L, 1) : (int)luaL_optinteger(L, 1, 0);
-    if (lua_toboolean(L, 2))
+    if (lua_toboolean(L, 2)) {
         lua_close(L);
+        mci_interrupt_detach();
+    }
     mci_publish_exit();
     exit(mci_publish_status(status));
 }

@@ -389,6 +389,17 @@ describe('ways out', function()
     assert.truthy(out:find('standard output: No space left', 1, true))
   end)
 
+  it('are quiet where the reader left before the program wrote its last words', function()
+    local fifo = write('fifo', '')
+    os.remove(fifo)
+    for _, leave in ipairs { '', 'os.exit(0)', 'os.exit(0, true)' } do
+      local out, status = shell(('mkfifo %s; { MASCON -e \'io.open(%q):read "*a" print(1) %s\'; echo "left $?" >&2; } '
+        .. '| { exec 0<&-; echo >%s; }; rm %s'):format(quote(fifo), fifo, leave, quote(fifo), quote(fifo)))
+      assert.equal(0, status)
+      assert.equal('left 141\n', out)
+    end
+  end)
+
   it('are quiet when the reader of standard output leaves', function()
     local path = write('script.lua', CLEANUP:gsub('print', 'io.stderr:write') .. 'while true do print(1) end')
     local out, status = shell('{ MASCON ' .. quote(path) .. '; echo "left $?" >&2; } | head -n 1')
