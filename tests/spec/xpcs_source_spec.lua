@@ -282,4 +282,31 @@ describe('xpcs.open', function()
     local r = xpcs.fit(again, { sigma = 0.01 })
     assert.is_true(math.abs(r.reduced_chi2 - 1) < 0.05)
   end)
+
+  it('is asked for its shape alone and refuses then what it refuses when it is read', function()
+    local at = os.tmpname()
+    local one = xpcs.simulate { n = 300, phi = { 0, 40 }, sigma = 0.01, seed = 5, q = 0.01, dt = 0.5 }
+    local parts = { c2_exp = one.c2, phi_angles_list = mc.tensor(one.phi), t1 = one.t, q = mc.tensor(one.q) }
+    local function refused(more, o, want)
+      local held = { sigma = more }
+      for k, v in pairs(parts) do held[k] = v end
+      mc.save(at .. '.npz', held)
+      for _, shape_only in ipairs { true, false } do
+        o.shape_only, o.pack_default = shape_only, at .. '.h5'
+        local ok, why = pcall(xpcs.open, at .. '.npz', o)
+        assert.is_true(not ok and why:find(want, 1, true) ~= nil, tostring(why))
+      end
+    end
+    refused(nil, { max_memory = 20e6 }, 'need at least')
+    refused(nil, { start_frame = 5, end_frame = 5 }, 'too few')
+    refused(nil, { dt = -1 }, 'must be positive')
+    mc.save(at .. '.npz', parts)
+    local room = xpcs.data.bytes(300, 2, 'f64') + xpcs.source.least(300, 2) + 80 * 64 * 300
+    local plain = xpcs.open(at .. '.npz', { shape_only = true, max_memory = room })
+    parts.sigma = mc.full({ 2, 300, 300 }, 0.01)
+    mc.save(at .. '.npz', parts)
+    local weighted = xpcs.open(at .. '.npz', { shape_only = true, max_memory = room })
+    assert.same({ false, true }, { plain.streamed, weighted.streamed })
+    for _, name in ipairs { '', '.npz', '.h5' } do os.remove(at .. name) end
+  end)
 end)

@@ -1,6 +1,6 @@
 -- source.lua - data of a fit from a file: HDF5 of the beamline or NPZ.
 --
--- Reads the matrices that are wanted and only their frames. Small ones are read whole, one after the other: made
+-- Reads the matrices that selection.lua names and only their frames. Small ones are read whole, one after the other: made
 -- symmetric, the diagonal corrected, the first time dropped, quality and starting contrast and offset taken, packed;
 -- SQUARES matrices of f64 stand beside the packed values then. Others go by strips of rows, and by a packed file where
 -- max_memory holds no packed values (stream.lua).
@@ -8,18 +8,15 @@ local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local text = require 'mascon.base.text'
 local tensor = require 'mascon.core.tensor'
-local angles = require 'workflows.xpcs.angles'
 local cache = require 'workflows.xpcs.cache'
 local examine = require 'workflows.xpcs.examine'
-local layout = require 'workflows.xpcs.layout'
 local prepare = require 'workflows.xpcs.prepare'
 local scaling = require 'workflows.xpcs.scaling'
 local data = require 'workflows.xpcs.data'
 local copies = require 'workflows.xpcs.coarse'
+local selection = require 'workflows.xpcs.selection'
 local stream = require 'workflows.xpcs.stream'
-local times = require 'workflows.xpcs.times'
 local triangles = require 'workflows.xpcs.triangles'
-local truth = require 'workflows.xpcs.truth'
 local uncertainty = require 'workflows.xpcs.uncertainty'
 local error = check.error
 local M = {}
@@ -36,36 +33,6 @@ local OPTS = {
   zero_sigma_is_mask = { false, 'bool' }, cache = { nil, 'table' },
   shape_only = { false, 'bool' }, copies = { nil, 'integer >= 1' },
 }
-
---- First and last frame inside N, 1-based.
-local function frames(o, N, warnings)
-  local first, last = o.start_frame, o.end_frame
-  if first < 1 then
-    table.insert(warnings, ('start_frame is %d and frames count from 1; the first one is taken'):format(first))
-    first = 1
-  end
-  if last < -1 then
-    table.insert(warnings, ('end_frame is %d; the last of %d frames is taken, as for -1'):format(last, N))
-  end
-  if last < 0 then last = N end
-  if last > N then
-    table.insert(warnings, ('end_frame is %d and there are %d frames; the last one is taken'):format(last, N))
-    last = N
-  end
-  if first > last then error(('xpcs: frames %d to %d hold nothing; the file has %d'):format(first, last, N), 4) end
-  if last - first + 1 < 2 then
-    error(('xpcs: frames %d to %d are too few; two-time correlation needs at least 2'):format(first, last), 4) end
-  return first, last
-end
-
-local function checked(name, v, unit)
-  if type(v) ~= 'number' then
-    error(('xpcs: %s is missing; give it in %s (--%s)'):format(name, unit, name:match '^%a+'), 4)
-  end
-  if not (v > 0 and v < math.huge) then error(('xpcs: %s is %s; it must be positive and finite, %s'):format(name,
-    check.show(v), unit), 4) end
-  return v
-end
 
 -- bytes of the program with its libraries; f64 matrices that reading one whole takes, and those of sigma and masks;
 -- copies of a block in flight, and of a strip; bytes of matrices read whole where nothing bounds them
@@ -123,320 +90,140 @@ local function sized(o, n, F, way)
 end
 
 --- What a plan needs to know of data that are not read.
-local function shape_of(o, input, count, N)
-  local n = N - (o.exclude_first and N >= 2 and 1 or 0)
-  return { n = n, F = count, dtype = o.dtype, phi = input.phi, q = input.q, path = input.path, layout = input.layout,
-    names = input.names, masked = 0, points = count * n * (n - 1) / 2, streamed = input.streamed }
+local function shape_of(o, input, way)
+  local n, F = input.n, #input.phi
+  return { n = n, F = F, dtype = o.dtype, phi = input.phi, q = input.q, path = input.path, layout = input.layout,
+    names = input.names, masked = 0, points = F * n * (n - 1) / 2, streamed = way == 'file' }
 end
 
---- Data with room for the kept entries; takes the matrix of each from `read(k)`. place: what of sigma and mask.
-local function collect(o, input, count, N, read, warnings, place)
-  local dt = checked('dt', o.dt or input.dt, 's')
-  local drop = o.exclude_first and N >= 2 and 1 or 0
-  local n = N - drop
-  local d
-  local masks = scaling.lags(n)
-  local quality, contrast, offset, coarse = {}, {}, {}, {}
-  place.count, place.n, place.drop, place.names = count, n, drop, input.names
-  local given = uncertainty.of(o, place)
-  local left_out, odd = 0, {}
-  for f = 1, count do
-    local c, mask, sigma, level
-    mc.scope(function()
-      local h, where, full = read(f)
-      c = prepare.symmetric(h, where, full, odd)
-      if c.shape[1] ~= N then error(('xpcs: %s is %s; the matrices before are [%d, %d]'):format(input.names[f],
-        tostring(c.shape), N, N), 4) end
-      c = prepare.diagonal(c, o.diagonal)
-      if drop > 0 then c = c[{ { 2, N }, { 2, N } }]:contiguous() end
-      return tensor.hold(c)
-    end)
-    if not d then
-      d = data.new { n = n, phi = input.phi, t = mc.arange(drop, N - 1) * dt, dtype = o.dtype, q = input.q, dt = dt,
-        gap = o.gap, mode = o.mode, path = input.path, layout = input.layout }
+--- The points of a matrix that count: those out of the mask and of sigma = 0 become NaN. Also how many that were.
+local function masked_by(mask, c, name)
+  local masked = mc.where(mask, c, mc.nan)
+  local before, left = prepare.quality(c).good, prepare.quality(masked).good
+  if left == 0 then
+    error(('xpcs: mask and sigma leave no point of %s; leave out the angle instead'):format(name), 4)
+  end
+  return masked, before - left
+end
+
+--- One matrix whole: symmetric, its diagonal corrected, without the first time. Held.
+local function matrix_of(take, f, N, odd)
+  return mc.scope(function()
+    local h, where, full = take.read(f)
+    local c = prepare.symmetric(h, where, full, odd)
+    if c.shape[1] ~= N then error(('xpcs: %s is %s; the matrices before are [%d, %d]'):format(take.input.names[f],
+      tostring(c.shape), N, N), 4) end
+    c = prepare.diagonal(c, take.o.diagonal)
+    if take.input.drop > 0 then c = c[{ { 2, N }, { 2, N } }]:contiguous() end
+    return tensor.hold(c)
+  end)
+end
+
+--- Notes on points that do not count; raises where an angle has none.
+local function count_points(d, left_out, names, warnings)
+  local missing, all = -left_out, d.F * d.n * (d.n - 1) / 2
+  for f = 1, d.F do
+    missing = missing + d.quality[f].missing
+    if d.quality[f].good == 0 then error(('xpcs: %s holds no finite value'):format(names[f]), 4) end
+  end
+  if left_out > 0 then
+    table.insert(warnings, ('%d of %d points are left out by the mask or by sigma = 0'):format(left_out, all))
+  end
+  if missing > 0 then
+    table.insert(warnings, ('%d of %d points are NaN or infinite and are masked'):format(missing, all))
+  end
+end
+
+--- Data of matrices that are read whole, one after the other.
+local function collect(take, warnings)
+  local o, input = take.o, take.input
+  local F, n = #input.phi, input.n
+  local d = data.new { n = n, phi = input.phi, t = take.t(), dtype = o.dtype, q = input.q, dt = o.dt, gap = o.gap,
+    mode = o.mode, path = input.path, layout = input.layout }
+  d.coarse, d.start_contrast, d.start_offset, d.quality, d.warnings, d.names = {}, {}, {}, {}, warnings, input.names
+  local given = uncertainty.of(o, { entries = input.entries, chosen = input.chosen, N = input.N, first = input.first,
+    count = F, n = n, drop = input.drop, names = input.names })
+  local masks, left_out, odd = scaling.lags(n), 0, {}
+  for f = 1, F do
+    local c = matrix_of(take, f, n + input.drop, odd)
+    local mask, sigma, level, out
+    if given then mask, sigma, level = given:at(f) end
+    if mask then
+      c, out = masked_by(mask, c, input.names[f])
+      left_out = left_out + out
     end
-    if given then
-      mask, sigma, level = given:at(f)
-      if mask then
-        local before = prepare.quality(c).good
-        local masked = mc.where(mask, c, mc.nan)
-        if prepare.quality(masked).good == 0 then
-          error(('xpcs: mask and sigma leave no point of %s; leave out the angle instead'):format(input.names[f]), 3)
-        end
-        left_out = left_out + before - prepare.quality(masked).good
-        c = masked
-      end
-    end
-    quality[f] = prepare.quality(c)
-    contrast[f], offset[f] = scaling.start(c, masks)
-    coarse[f] = copies.thin(c, d.F)
+    d.quality[f] = prepare.quality(c)
+    d.start_contrast[f], d.start_offset[f] = scaling.start(c, masks)
+    d.coarse[f] = copies.thin(c, F)
     d:put(f, c, nil, sigma, level)
-    if coarse[f][1] ~= c then c:release() end
-    if o.progress then o.progress(f, count) end
+    if d.coarse[f][1] ~= c then c:release() end
+    if o.progress then o.progress(f, F) end
   end
-  triangles.notes(odd, count, warnings)
-  local missing = 0
-  for f = 1, count do
-    missing = missing + quality[f].missing
-    if quality[f].good == 0 then error(('xpcs: %s holds no finite value'):format(input.names[f]), 3) end
-  end
-  if left_out > 0 then table.insert(warnings, ('%d of %d points are left out by the mask or by sigma = 0'):format(
-    left_out, count * n * (n - 1) / 2)) end
-  missing = missing - left_out
-  if missing > 0 then table.insert(warnings, ('%d of %d points are NaN or infinite and are masked'):format(missing,
-    count * n * (n - 1) / 2)) end
+  triangles.notes(odd, F, warnings)
+  count_points(d, left_out, input.names, warnings)
   if given and given.uneven then table.insert(warnings, uncertainty.UNEVEN) end
-  d.coarse, d.start_contrast, d.start_offset, d.quality, d.warnings, d.names = coarse, contrast, offset, quality,
-    warnings, input.names
   return d
 end
 
 --- What a cache of these matrices must agree in.
-local function cache_key(path, input, list, o, first, last)
-  local names = {}
-  for i, e in ipairs(list) do names[i] = e.name end
-  return mc.manifest.hash { version = cache.VERSION, source = stream.source_key(path), q = input.q, phi = input.phi,
-    first = first, last = last, names = names, dtype = o.dtype, full = o.full_matrices, diagonal = o.diagonal,
-    exclude_first = o.exclude_first, zero = o.zero_sigma_is_mask, beside = stream.beside(o) }
+local function cache_key(take)
+  local names, o, input = {}, take.o, take.input
+  for i, e in ipairs(take.list) do names[i] = e.name end
+  return mc.manifest.hash { version = cache.VERSION, source = stream.source_key(input.path), q = input.q,
+    phi = input.phi, first = input.first, last = input.last, names = names, dtype = o.dtype, full = o.full_matrices,
+    diagonal = o.diagonal, exclude_first = o.exclude_first, zero = o.zero_sigma_is_mask, beside = stream.beside(o) }
 end
 
---- The way of the data, with block sizes set and a note where it is a file.
-local function arranged(o, n, F, warnings)
-  if o.exclude_first and n < 3 then
-    error(('xpcs: %d frames leave one time, since the first is dropped; a fit needs at least 3 frames (exclude_first = '
-      .. 'false in a script keeps the first)'):format(n), 4)
+--- Data from their cache where it holds them; nil, the path and key of the cache to be written (nil: it is not ours).
+local function from_cache(take, warnings)
+  local o, input = take.o, take.input
+  local path, key = cache.path(o.cache, { q = input.q, first = input.first, last = input.last }), cache_key(take)
+  local d, why, foreign = cache.read(path, key, { n = input.n, phi = input.phi, dtype = o.dtype, q = input.q, dt = o.dt,
+    t = take.t(), gap = o.gap, mode = o.mode, path = input.path, layout = input.layout, names = input.names,
+    warnings = warnings })
+  if why then
+    table.insert(warnings, ('cache %s: %s; the data are read from %s%s'):format(path, why, input.path, foreign
+      and ' and it is left alone' or ' and it is made again'))
+    if foreign then path = nil end
   end
-  local way = M.way(n, F, o)
-  sized(o, n, F, way)
-  if way == 'file' and not o.pack then
-    o.pack = o.pack_default or os.tmpname() .. '.h5'
-    table.insert(warnings,
-      ('the data need %.0f MiB and max_memory is %.0f MiB: they are read from %s block by block'):format(data.bytes(n,
-      F, o.dtype) / 2 ^ 20, o.max_memory / 2 ^ 20, o.pack))
-  end
-  return way
-end
-
---- The size of a dataset that holds a two-time matrix; raises for what is none.
-local function side_of(set, name)
-  if set.holds ~= 'numbers' or set.dtype:sub(1, 1) == 'c' then
-    error(('xpcs: %s holds %s; a two-time matrix is real numbers'):format(name, set.holds == 'numbers'
-      and 'complex numbers' or 'no numbers'), 4)
-  end
-  local shape = set.shape
-  if #shape ~= 2 or shape[1] ~= shape[2] then
-    error(('xpcs: %s is [%s]; a two-time matrix is square'):format(name, table.concat(shape, ', ')), 4)
-  end
-  return shape[1]
-end
-
-local function of_hdf5(path, o)
-  local warnings = {}
-  local file = mc.open(path, { format = 'h5' })
-  local entries, kind = layout.read(file, path, warnings)
-  local wanted = o.q
-  if wanted == nil or o.only_among then
-    local list, seen = {}, {}
-    for _, e in ipairs(entries) do
-      if e.q == e.q and not seen[e.q] then list[#list + 1], seen[e.q] = ('%g'):format(e.q), true end
-    end
-    if #list == 1 then wanted = entries[1].q end
-    if not wanted then
-      error(('xpcs: %s holds matrices of %d q (1/A): %s; name one of them, q (--q)'):format(path, #list,
-        table.concat(list, ', ')), 3)
-    end
-  end
-  wanted = checked('q (wavevector_q)', wanted, '1/A')
-  local kept, q = layout.select_q(entries, kind, wanted, o, warnings)
-  local phi = {}
-  for k, e in ipairs(kept) do phi[k] = e.phi end
-  examine.angles(path, phi)
-  for k, a in ipairs(phi) do phi[k] = angles.wrap(a) end
-  local chosen = angles.choose(phi, o.phi_ranges, warnings)
-  local list, names, kept_phi, numbers = {}, {}, {}, {}
-  for i, k in ipairs(chosen) do
-    list[i], names[i], kept_phi[i] = kept[k], path .. ':' .. kept[k].name, phi[k]
-    for number, e in ipairs(entries) do if e == kept[k] then numbers[i] = number end end
-  end
-  local first, last, size
-  local function read(i)
-    local set = file:dataset(list[i].name)
-    local side = side_of(set, names[i])
-    if size and side ~= size then
-      error(('xpcs: %s is [%d, %d] and %s is [%d, %d]; all matrices must have one shape'):format(names[i], side, side,
-        names[1], size, size), 4)
-    end
-    size = side
-    local t = set:read { { first, last }, { first, last } }
-    set:close()
-    return t, names[i], o.full_matrices
-  end
-  local N = side_of(file:dataset(list[1].name), names[1])
-  first, last = frames(o, N, warnings)
-  local F, n = #list, last - first + 1
-  local input = { q = q, phi = kept_phi, names = names, path = path, layout = kind }
-  if o.shape_only then
-    file:close()
-    local way = M.way(n, F, o)
-    sized(o, n, F, way)
-    input.streamed = way == 'file'
-    return shape_of(o, input, F, n)
-  end
-  local way = arranged(o, n, F, warnings)
-  input.session = function()
-    local again = mc.open(path, { format = 'h5' })
-    return { set = function(f) return again:dataset(list[f].name) end, close = function() again:close() end }
-  end
-  for key, v in pairs { first = first, last = last, drop = o.exclude_first and 1 or 0, chosen = numbers,
-    entries = #entries, N = N } do input[key] = v end
-  input.n = n - input.drop
-  if way ~= 'whole' then
-    for i, e in ipairs(list) do
-      local side = i > 1 and side_of(file:dataset(e.name), names[i]) or N
-      if side ~= N then
-        error(('xpcs: %s is [%d, %d] and %s is [%d, %d]; all matrices must have one shape'):format(names[i], side,
-          side, names[1], N, N), 3)
-      end
-    end
-    input.t = mc.arange(input.drop, n - 1) * checked('dt', o.dt, 's')
-  end
-  local d, cached, key
-  if o.cache and way ~= 'file' then
-    cached = cache.path(o.cache, { q = q, first = first, last = last })
-    key = cache_key(path, input, list, o, first, last)
-    local drop = o.exclude_first and 1 or 0
-    local why, foreign
-    d, why, foreign = cache.read(cached, key, { n = n - drop, phi = kept_phi, dtype = o.dtype, q = q, dt = o.dt,
-      t = mc.arange(drop, n - 1) * checked('dt', o.dt, 's'), gap = o.gap, mode = o.mode, path = path, layout = kind,
-      names = names, warnings = warnings })
-    if why then
-      table.insert(warnings, ('cache %s: %s; the data are read from %s%s'):format(cached, why, path, foreign
-        and ' and it is left alone' or ' and it is made again'))
-      if foreign then cached = nil end
-    end
-    if d then
-      d.from_cache = cached
-      if d.masked > 0 then table.insert(warnings, ('%d of %d points are masked (from the cache)'):format(d.masked,
-        F * d.n * (d.n - 1) / 2)) end
-    end
-  end
-  if not d then
-    if way ~= 'whole' then d = stream.open(input, o, warnings)
-    else
-      d = collect(o, input, F, n, read, warnings, { entries = #entries, chosen = numbers, N = N, first = first })
-    end
-    if cached then cache.write(cached, key, d, o.cache) end
-  end
-  d.q_list = {}
-  for i, e in ipairs(list) do d.q_list[i] = e.q end
-  d.first_frame, d.last_frame = first, last
-  file:close()
+  if not d then return nil, path, key end
+  d.from_cache = path
+  if d.masked > 0 then table.insert(warnings, ('%d of %d points are masked (from the cache)'):format(d.masked,
+    d.F * d.n * (d.n - 1) / 2)) end
   return d
 end
 
-local SIGMA = { 'sigma', 'c2_sigma', 'c2_std' } -- beside the matrices of an .npz
-local MASK = { 'mask', 'c2_mask' }
-
-local NAMES = { c2 = { 'c2_exp', 'c2', 'C2', 'correlation' }, phi = { 'phi_angles_list', 'phi_angles', 'phi' },
-  q = { 'q', 'wavevector_q', 'wavevector_q_list' }, t = { 't1', 't' } }
-
-local function of_npz(path, o)
-  local warnings = {}
-  local archive, known = mc.open(path, { format = 'npz' }), {}
-  --- An array of the file, nil where there is none; it stays in the file where it is stored plainly.
-  local function get(name)
-    if known[name] == nil then
-      known[name] = archive:has(name) and archive:get(name, { map = true, verify = not o.shape_only })
-    end
-    return known[name] or nil
+--- Data of what a fit takes of a file; with shape_only what a plan needs to know, refused as the data would be.
+---@param take table of selection.lua
+local function ready(take, warnings)
+  local o, input = take.o, take.input
+  local frames, F = input.last - input.first + 1, #input.phi
+  selection.checked('dt', o.dt, 's')
+  if o.exclude_first and frames < 3 then
+    error(('xpcs: %d frames leave one time, since the first is dropped; a fit needs at least 3 frames (exclude_first = '
+      .. 'false in a script keeps the first)'):format(frames), 4)
   end
-  local function find(what, needed)
-    for _, name in ipairs(what == 'c2' and o.key and { o.key } or NAMES[what]) do
-      local x = get(name)
-      if x ~= nil then
-        layout.real(x, path, name, 3)
-        return x
-      end
-    end
-    if needed then
-      error(('xpcs: %s has no array %s; it holds %s'):format(path, table.concat(NAMES[what], ' or '),
-        table.concat(archive.names, ', ')), 4)
-    end
+  local way = M.way(frames, F, o)
+  sized(o, frames, F, way)
+  input.n = frames - input.drop
+  if o.shape_only then return shape_of(o, input, way) end
+  if way == 'file' and not o.pack then
+    o.pack = o.pack_default or os.tmpname() .. '.h5'
+    table.insert(warnings,
+      ('the data need %.0f MiB and max_memory is %.0f MiB: they are read from %s block by block'):format(data.bytes(
+      frames, F, o.dtype) / 2 ^ 20, o.max_memory / 2 ^ 20, o.pack))
   end
-  local c2, phi = find('c2', true), find('phi', true):to('f64'):reshape(-1):totable()
-  if #phi == 0 then error(('xpcs: %s holds no angle, so no matrix; nothing can be fitted'):format(path), 3) end
-  if c2.ndim ~= 3 or c2.shape[1] ~= #phi or c2.shape[2] ~= c2.shape[3] then
-    error(('xpcs: %s: the matrices are [%s] for %d angles; they must be [angles, n, n]'):format(path,
-      table.concat({ c2:size() }, ', '), #phi), 3)
+  if way ~= 'whole' then
+    take.same_sides()
+    input.t = take.t()
   end
-  local q, t = find 'q', find 't'
-  local dt, origin, step = o.dt, 0, nil
-  if t then
-    t, step = times.grid(path, t, c2.shape[2])
-    if dt and math.abs(dt - step) > 1e-6 * step then
-      table.insert(warnings,
-        ('the times of the file have a step of %.8g s and dt = %.8g s is asked for; %.8g is used'):format(
-        step, dt, dt))
-      t = t * (dt / step)
-    end
-    dt, origin = dt or step, t[1]:item()
+  local d, path, key
+  if take.list and o.cache and way ~= 'file' then d, path, key = from_cache(take, warnings) end
+  if not d then
+    d = way == 'whole' and collect(take, warnings) or stream.open(input, o, warnings)
+    if path then cache.write(path, key, d, o.cache) end
   end
-  examine.angles(path, phi)
-  for k = 1, #phi do phi[k] = angles.wrap(phi[k]) end
-  local of_q
-  q, of_q = layout.q_of(path, q, o, #phi, warnings)
-  local chosen = angles.choose(phi, o.phi_ranges, warnings, of_q)
-  local kept, names = {}, {}
-  for i, k in ipairs(chosen) do kept[i], names[i] = phi[k], ('%s: matrix %d'):format(path, k) end
-  local first, last = frames(o, c2.shape[2], warnings)
-  if o.shape_only then
-    archive:close()
-    local late = origin > 1e-12
-    return shape_of({ dtype = o.dtype, exclude_first = not late and o.exclude_first }, { q = q, phi = kept, path = path,
-      names = names, layout = 'NPZ', streamed = M.way(last - first + 1, #kept, o) == 'file' }, #kept, last - first + 1)
-  end
-  local opts = {}
-  for k, v in pairs(o) do opts[k] = v end
-  opts.dt = dt
-  for _, pair in ipairs { { 'sigma', SIGMA }, { 'mask', MASK } } do
-    local what = pair[1]
-    for _, name in ipairs(pair[2]) do
-      local x = opts[what] == nil and get(name) or nil
-      if x ~= nil then layout.real(x, path, name, 2) end
-      if x ~= nil and x.ndim > 1 then
-        opts[what] = x
-        table.insert(warnings, ('%s is that of the array %s of the file'):format(what, name))
-      end
-    end
-  end
-  -- times that start after 0 say that the first one was dropped already; a range of frames begins where the file does
-  local late = origin > 1e-12
-  if late then opts.exclude_first = false end
-  local known_truth = step and truth.of(truth.read(archive), { first = first, dt = step, wanted = dt, gap = o.gap },
-    warnings)
-  archive:close()
-  local N = last - first + 1
-  local input = { q = checked('q', q, '1/A'), phi = kept, names = names, path = path, layout = 'NPZ',
-    entries = c2.shape[1], chosen = chosen, N = c2.shape[2], first = first, last = last,
-    drop = opts.exclude_first and N >= 2 and 1 or 0 }
-  local way = arranged(opts, N, #kept, warnings)
-  local d
-  if way == 'whole' then
-    d = collect(opts, input, #kept, N, function(i)
-      return c2[chosen[i]][{ { first, last }, { first, last } }], names[i], true
-    end, warnings, { entries = input.entries, chosen = chosen, N = input.N, first = first })
-  else
-    opts.full_matrices, input.n = true, N - input.drop
-    input.t = mc.arange(input.drop, N - 1) * checked('dt', opts.dt, 's')
-    input.session = function()
-      return { set = function(f)
-        return { read = function(_, r) return c2[{ chosen[f], r[1], r[2] }]:to 'f64' end, close = function() end }
-      end, close = function() end }
-    end
-    d = stream.open(input, opts, warnings)
-  end
-  if late then d.t = t[{ { 1, N } }]:contiguous() end
-  d.truth = known_truth
+  take.finish(d)
   return d
 end
 
@@ -465,8 +252,10 @@ function M.open(path, opts)
   if not f then error(('xpcs: %s; check the path'):format(why), 2) end
   f:close()
   local ext = (path:match '%.(%w+)$' or ''):lower()
-  local d
-  if ext == 'npz' then d = of_npz(path, o) else d = of_hdf5(path, o) end
+  local warnings = {}
+  local take = (ext == 'npz' and selection.of_npz or selection.of_hdf5)(path, o, warnings)
+  local d = ready(take, warnings)
+  take.close()
   for _, w in ipairs(d.quality and examine.warnings(d) or {}) do table.insert(d.warnings, w) end
   if o.copies and o.max_memory and d.packed then
     local free = o.max_memory - BASE - M.bytes(d)
