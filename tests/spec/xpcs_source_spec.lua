@@ -287,7 +287,7 @@ describe('xpcs.open', function()
     local at = os.tmpname()
     local one = xpcs.simulate { n = 300, phi = { 0, 40 }, sigma = 0.01, seed = 5, q = 0.01, dt = 0.5 }
     local parts = { c2_exp = one.c2, phi_angles_list = mc.tensor(one.phi), t1 = one.t, q = mc.tensor(one.q) }
-    local function refused(more, o, want)
+    local function both_refuse(more, o, want)
       local held = { sigma = more }
       for k, v in pairs(parts) do held[k] = v end
       mc.save(at .. '.npz', held)
@@ -297,9 +297,9 @@ describe('xpcs.open', function()
         assert.is_true(not ok and why:find(want, 1, true) ~= nil, tostring(why))
       end
     end
-    refused(nil, { max_memory = 20e6 }, 'need at least')
-    refused(nil, { start_frame = 5, end_frame = 5 }, 'too few')
-    refused(nil, { dt = -1 }, 'must be positive')
+    both_refuse(nil, { max_memory = 20e6 }, 'need at least')
+    both_refuse(nil, { start_frame = 5, end_frame = 5 }, 'too few')
+    both_refuse(nil, { dt = -1 }, 'must be positive')
     mc.save(at .. '.npz', parts)
     local room = xpcs.data.bytes(300, 2, 'f64') + xpcs.source.least(300, 2) + 80 * 64 * 300
     local plain = xpcs.open(at .. '.npz', { shape_only = true, max_memory = room })

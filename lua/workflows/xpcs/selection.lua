@@ -233,7 +233,8 @@ function M.of_npz(path, o, warnings)
   local c2, phi = matrices_of(find, path)
   local t, dt, origin, step = times_of(path, find 't', c2.shape[2], o.dt, warnings)
   local q, of_q = layout.q_of(path, find 'q', o, #phi, warnings)
-  local input = { phi = {}, names = {}, path = path, layout = 'NPZ', entries = c2.shape[1], N = c2.shape[2], chosen = angles.choose(phi, o.phi_ranges, warnings, of_q) }
+  local input = { phi = {}, names = {}, path = path, layout = 'NPZ', entries = c2.shape[1], N = c2.shape[2],
+    chosen = angles.choose(phi, o.phi_ranges, warnings, of_q) }
   for i, k in ipairs(input.chosen) do
     input.phi[i], input.names[i] = phi[k], ('%s: matrix %d'):format(path, k)
   end

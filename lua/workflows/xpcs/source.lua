@@ -1,9 +1,9 @@
 -- source.lua - data of a fit from a file: HDF5 of the beamline or NPZ.
 --
--- Reads the matrices that selection.lua names and only their frames. Small ones are read whole, one after the other: made
--- symmetric, the diagonal corrected, the first time dropped, quality and starting contrast and offset taken, packed;
--- SQUARES matrices of f64 stand beside the packed values then. Others go by strips of rows, and by a packed file where
--- max_memory holds no packed values (stream.lua).
+-- Reads the matrices that selection.lua names and only their frames. Small ones are read whole, one after the other:
+-- made symmetric, the diagonal corrected, the first time dropped, quality and starting contrast and offset taken,
+-- packed; SQUARES matrices of f64 stand beside the packed values then. Others go by strips of rows, and by a packed
+-- file where max_memory holds no packed values (stream.lua).
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local text = require 'mascon.base.text'
