@@ -88,6 +88,11 @@ local function say_unused(s)
   end
 end
 
+--- What is to be read with care.
+local function say_notes(r)
+  for _, note in ipairs(xpcs.verdict.notes(r)) do print('note: ' .. note) end
+end
+
 --- The exit status after a signal.
 local function status_of(word) return (select(2, mc.args.stopped(word))) end
 
@@ -123,12 +128,8 @@ local function joint(s, list, record)
   record:stage('parameters', r.point.x)
   local late, files = mc.args.held(run.write_joint, s, list, r, record)
   print()
-  for _, sentence in ipairs(xpcs.joint.sentences(r)) do print(sentence) end
-  io.write('\n', xpcs.joint.table(r))
-  for i, data in ipairs(list) do
-    for _, w in ipairs(data.warnings) do print(('note: data set %d: %s'):format(i, w)) end
-    for _, w in ipairs(r.fits[i].warnings) do print(('note: data set %d: %s'):format(i, w)) end
-  end
+  print(r)
+  say_notes(r)
   say_unused(s)
   print(('\nresults in %s: %s'):format(s.dir, table.concat(files, '  ')))
   if late then return tell_late(late) end
@@ -183,18 +184,14 @@ local function work(command, s)
   local late, files = mc.args.held(run.write, s, data, r, record, posterior, shards)
   late = late or posterior and posterior.stopped_late
   print()
-  for _, sentence in ipairs(r.verdict.sentences) do print(sentence) end
-  print()
-  io.write(xpcs.report.table(r))
-  print(xpcs.report.line(r))
+  print(r)
   if posterior then
     print('\n' .. xpcs.posterior_files.text(posterior))
     for _, list in ipairs { xpcs.posterior_files.warnings(posterior), shards and shards.warnings or {} } do
       for _, w in ipairs(list) do print('note: ' .. w) end
     end
   end
-  for _, list in ipairs { data.warnings, r.warnings, r.checks.errors, r.checks.warnings } do for _,
-    w in ipairs(list) do print('note: ' .. w) end end
+  say_notes(r)
   if s.seed and not posterior and not stopped and not (r.search and not r.search.skipped)
     and #(r.recovery_actions or {}) == 0 then
     print('note: --seed has no effect here: no random numbers were drawn (searches from other starts, retries and the '

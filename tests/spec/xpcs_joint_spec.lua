@@ -37,8 +37,9 @@ describe('xpcs.joint', function()
       r = xpcs.joint.fit({ one, other }, o)
       local first = r.verdict.sentences[1]
       assert.is_truthy(first:find('^The data sets do not share '), first)
-      for _, part in ipairs { 'D0 (', ' in set 1', '--q 0.014', 'without --joint', 'D(t) is' } do
-        assert.is_truthy(first:find(part, 1, true), first)
+      for _, part in ipairs { 'D0 (', ' in set 1', '--q 0.014', 'without --joint', 'D(t) of each set alone is' } do
+        local told = table.concat(r.verdict.sentences, '\n')
+        assert.is_truthy(told:find(part, 1, true), told)
       end
       assert.equal('poor', r.quality_flag)
       assert.equal('poor', r.fits[2].quality_flag)
@@ -46,6 +47,81 @@ describe('xpcs.joint', function()
       assert.is_true(math.abs(alone - r.apart.alone) < 1e-6 * alone)
       assert.is_nil(xpcs.joint.fit({ one, other }, { scaling = 'averaged', shared = { 'phi0' } }).apart)
     end
+  end)
+
+  it('names of the parameters that are not shared those that differ', function()
+    local function set(q, physics, seed)
+      return xpcs.data.of(xpcs.simulate { n = 40, q = q, dt = 0.5, phi = { 0, 60 }, physics = physics, sigma = 0.004,
+        seed = seed })
+    end
+    local one, other = set(0.010, { 2200, 0, 300 }, 1), set(0.014, { 2200, 0.6, 300 }, 2)
+    local r = xpcs.joint.fit({ one, other }, { sigma = 0.004, fixed = { D_offset = 300 } })
+    local first = r.verdict.findings[1]
+    assert.equal('apart', first.kind)
+    assert.matches('^The data sets do not share alpha %(', first.text)
+    assert.is_nil(first.text:find('D_offset', 1, true))
+    assert.equal('not_shared', r.fits[1].verdict.findings[1].kind)
+    assert.is_nil(table.concat(xpcs.joint.sentences(r), '\n'):find('of this joint fit do not share', 1, true))
+    assert.matches('^Poor fit: the data sets do not share their parameters', r.verdict.conclusion)
+  end)
+
+  it('skips findings of a set by their kind, whatever their words', function()
+    local r = xpcs.joint.fit(data, { sigma = 0.004 })
+    local one = r.fits[1]
+    local verdict = require 'workflows.xpcs.verdict'
+    local function shown() return table.concat(xpcs.joint.sentences(r), '\n') end
+    verdict.put(one.verdict, 1, 'pairs', { 'D0', 'alpha' }, 'These two words are new.')
+    verdict.put(one.verdict, 1, 'bound', { 'D0' }, 'Of all the value is at an end.')
+    assert.is_nil(shown():find('are new', 1, true) or shown():find('at an end', 1, true))
+    verdict.put(one.verdict, 1, 'bound', { 'contrast_1' }, 'Of this set a value is at an end.')
+    verdict.put(one.verdict, 1, 'floor', { 'D0' }, 'These are correlated, D0 ended at its floor.')
+    assert.is_truthy(shown():find('Data set 1: Of this set a value is at an end.', 1, true))
+    assert.is_truthy(shown():find('Data set 1: These are correlated, D0 ended at its floor.', 1, true))
+  end)
+
+  it('has in joint.json what parameters.json has, tied parameters too, and prints its table', function()
+    local o = { sigma = 0.004, ties = { D_offset = { to = 'D0', factor = 0.136 } } }
+    local r = xpcs.joint.fit(data, o)
+    local t = xpcs.joint.tables(r, data)
+    local alone = xpcs.results.parameters(xpcs.fit(data[1], o))
+    for _, name in ipairs { 'D0', 'D_offset' } do
+      for key in pairs(alone.parameters[name]) do assert.not_nil(t.parameters[name][key], name .. ' ' .. key) end
+      assert.equal('A^2/s', t.parameters[name].unit)
+      assert.same({ 1, 2 }, t.parameters[name].data_sets)
+    end
+    assert.equal('tied', t.parameters.D_offset.state)
+    near(0.136 * r.values.D0, t.parameters.D_offset.value, 1e-9 * r.values.D0)
+    for key in pairs(alone.covariance) do assert.not_nil(t.covariance[key], key) end
+    assert.equal(r.covariance_by, t.covariance.method)
+    local text = tostring(r)
+    assert.equal(r.verdict.conclusion, text:match '^[^\n]*')
+    assert.matches('\nD_offset%s+A%^2/s%s+%S+%s+tied%s+sets 1, 2', text)
+    assert.matches('\nchi2 [^\n]*points/s$', text)
+    local lost = xpcs.joint.tables(xpcs.joint.fit(data, { sigma = 0.004, bounds = { D_offset = { 299, 301 } } }), data)
+    assert.same({ false, mc.json.null }, { lost.parameters.D_offset.determined, lost.parameters.D_offset.uncertainty })
+  end)
+
+  it('lists a parameter that is fixed to another value in each set once per set', function()
+    local r = xpcs.joint.fit(data, { sigma = 0.004, each = { { fixed = { D_offset = 290 } },
+      { fixed = { D_offset = 310 } } } })
+    local found = {}
+    for _, q in ipairs(r.parameters) do if q.name:find '^D_offset' then found[q.name] = { q.value, q.state } end end
+    assert.same({ ['D_offset[set 1]'] = { 290, 'fixed' }, ['D_offset[set 2]'] = { 310, 'fixed' } }, found)
+  end)
+
+  it('labels files of one name by what differs', function()
+    local of = require('workflows.xpcs.labels').of
+    local function set(path) return { path = path } end
+    assert.same({ 'a/x.hdf', 'b/x.hdf', 'y.hdf' }, of { set 'r/a/x.hdf', set 'r/b/x.hdf', set 'r/a/y.hdf' })
+    assert.same({ 'a/r/x.hdf', 'b/r/x.hdf' }, of { set 'a/r/x.hdf', set 'b/r/x.hdf' })
+    assert.same({ 'x.hdf', 'x.hdf', '' }, of { set 'a/x.hdf', set 'a/x.hdf', set(nil) })
+    assert.same({ 'x.hdf', 'a/x.hdf' }, of { set 'x.hdf', set 'a/x.hdf' })
+    local list = {}
+    for i, path in ipairs { '/r/a/x.npz', '/r/b/x.npz' } do
+      list[i] = setmetatable({ path = path }, { __index = data[i] })
+    end
+    local page = tostring(require('workflows.xpcs.joint_report').page(xpcs.joint.fit(list, { sigma = 0.004 }), list))
+    assert.is_truthy(page:find('a/x.npz', 1, true) and page:find('b/x.npz', 1, true))
   end)
 
   it('is the least-squares solution of all residuals, and its errors are smaller', function()

@@ -173,3 +173,135 @@ describe('a parameter at its bound', function()
     assert.is_nil(table.concat(r.verdict.sentences):find('modulo 90', 1, true))
   end)
 end)
+
+describe('the first line on a fit', function()
+  local verdict = xpcs.verdict
+
+  it('is the word and one thing to do, alike for terminal, page and files', function()
+    local data = static()
+    for _, case in ipairs {
+      { '^Good fit: ', { sigma = 0.004 } },
+      { '^Untested fit %(sigma is assumed%): .', {} },
+      { '^Poor fit: it does not describe the data within sigma; check sigma, and other starts%.$', { sigma = 0.002 } },
+      { '^Marginal fit: D0 ended at a bound; widen it, or fix the parameter%.$',
+        { sigma = 0.004, bounds = { D0 = { 100, 1800 } } } },
+      { '^Poor fit: it did not converge; ', { sigma = 0.004, max_nfev = 1, initial = { D0 = 200 } } },
+    } do
+      local r = xpcs.fit(data, case[2])
+      local line = r.verdict.conclusion
+      assert.matches(case[1], line)
+      assert.is_true(#line < 120, line)
+      assert.equal(line, verdict.lines(r)[1])
+      assert.equal(line, tostring(r):match '^[^\n]*')
+      assert.equal(line, xpcs.results.parameters(r).conclusion)
+      assert.equal(line, xpcs.results.analysis(r, data).conclusion)
+      assert.is_truthy(tostring(xpcs.report.page(r, data)):find(line:match '^(.-):', 1, true))
+      for i, f in ipairs(r.verdict.findings) do
+        assert.equal(r.verdict.sentences[i], f.text)
+        assert.is_string(f.kind)
+      end
+    end
+  end)
+
+  it('says that a profile found a deeper minimum', function()
+    local r = xpcs.fit(static(), { sigma = 0.004 })
+    r.better = { cost = r.cost - 10 }
+    verdict.judge(r, verdict.of(r))
+    assert.matches('^Poor fit: a profile found a deeper minimum', r.verdict.conclusion)
+  end)
+end)
+
+describe('a q that is mistyped', function()
+  local function simulated(q, physics)
+    local s = xpcs.simulate { n = 40, q = q, dt = 0.5, phi = { 0, 60, 120 }, physics = physics or STATIC,
+      sigma = 0.004, seed = 1 }
+    s.sigma = nil
+    return s
+  end
+
+  it('against the file comes first, with both q', function()
+    local path = os.tmpname() .. '.npz'
+    local s = simulated(0.012)
+    mc.save(path, { c2_exp = s.c2, phi_angles_list = mc.tensor(s.phi), t1 = s.t, q = mc.tensor(0.012) })
+    for _, case in ipairs { { 0.12, '10 times as large; 1 1/nm is 0.1 1/A' }, { 0.0012, '10 times smaller' },
+      { 0.02, '1.67 times as large' } } do
+      local o = { q = case[1] }
+      for _, data in ipairs { xpcs.open(path, o), xpcs.run.data(xpcs.run.settings { data_file = path, q = case[1] },
+        true) } do
+        local r = xpcs.fit(data, { sigma = 0.004 })
+        assert.matches('^Good fit: check q first, it is 0%.012 1/A here%.$', r.verdict.conclusion)
+        assert.equal('q', r.verdict.findings[1].kind)
+        assert.is_truthy(r.verdict.sentences[1]:find(('q = %.6g 1/A was asked for and the fit is of q = 0.012')
+          :format(case[1]), 1, true), r.verdict.sentences[1])
+        assert.is_truthy(r.verdict.sentences[1]:find(case[2], 1, true), r.verdict.sentences[1])
+      end
+    end
+    for _, q in ipairs { 0.012, 0.0125 } do -- within 10 %: the nearest
+      assert.is_nil(xpcs.fit(xpcs.open(path, { q = q }), { sigma = 0.004 }).verdict.conclusion:find('check q', 1, true))
+    end
+    os.remove(path)
+  end)
+
+  it('of the options against that of the data comes first', function()
+    local data = xpcs.data.of(simulated(0.012))
+    local r = xpcs.fit(data, { sigma = 0.004, q = 0.12 })
+    assert.matches('check q first', r.verdict.conclusion)
+    assert.matches('The fit is of q = 0.12 1/A, and that of the data is 0.012, 10 times smaller', words(r))
+  end)
+
+  it('that drives D0 to its bound is a question before the bound', function()
+    for _, case in ipairs { { 10, 'lower', 'large', 1000 }, { 0.1, 'upper', 'small', 5000 } } do
+      local s = simulated(0.0054, { case[4], -0.2, 100 })
+      local d = xpcs.data.of { c2 = s.c2, phi = s.phi, t = s.t, q = case[1] * 0.0054, dt = s.dt }
+      local r = xpcs.fit(d, { sigma = 0.004 })
+      assert.matches('check q first', r.verdict.conclusion)
+      assert.is_truthy(words(r):find(('Is q right? D0 ended at its %s bound, as it does where q (%.6g 1/A here) is '
+        .. 'ten times too %s'):format(case[2], case[1] * 0.0054, case[3]), 1, true), words(r))
+    end
+    local r = xpcs.fit(static(), { sigma = 0.004, bounds = { D0 = { 100, 1800 } } }) -- a bound of the user's
+    assert.is_nil(words(r):find('Is q right', 1, true))
+  end)
+end)
+
+describe('a value at its bound', function()
+  it('is shown with its bound and no symmetric error', function()
+    local data = static()
+    local o = { sigma = 0.004, bounds = { D0 = { 100, 1800 } } }
+    local single, both = xpcs.fit(data, o), xpcs.joint.fit({ data, static { seed = 2 } }, o)
+    assert.is_true(single.errors.D0 > 0)
+    for _, t in ipairs { xpcs.report.table(single), xpcs.joint.table(both) } do
+      local line = t:match '\n(D0%s[^\n]*)'
+      assert.matches('1800%s+at upper bound', line)
+    end
+    assert.is_truthy(tostring(xpcs.report.page(single, data)):find('at upper bound', 1, true))
+    local row = xpcs.results.parameters(single).parameters.D0
+    assert.same({ 'upper', single.errors.D0 }, { row.at_bound, row.uncertainty })
+  end)
+end)
+
+describe('the notes on a fit', function()
+  it('are one list: data, fit and values, for fits of one set and joint ones', function()
+    local function negative(seed)
+      local d = static { physics = { 5000, -0.3, -264 }, seed = seed }
+      d.warnings = { 'odd data ' .. seed }
+      return d
+    end
+    local list = { negative(1), negative(2) }
+    local o = { sigma = 0.004, fixed = { D_offset = -264 } }
+    local r = xpcs.fit(list[1], o)
+    local notes = table.concat(xpcs.verdict.notes(r), '\n')
+    assert.is_truthy(notes:find('odd data 1', 1, true) and notes:find('D_offset = -264 A^2/s is negative', 1, true),
+      notes)
+    assert.equal(notes, table.concat(xpcs.results.convergence(r).quality_warnings, '\n'))
+    local page = tostring(xpcs.report.page(r, list[1]))
+    assert.is_truthy(page:find('odd data 1', 1, true) and page:find('is negative: check', 1, true))
+    local both = xpcs.joint.fit(list, o)
+    local all = xpcs.verdict.notes(both)
+    local _, count = table.concat(all, '\n'):gsub('D_offset = ', '')
+    assert.equal(1, count, table.concat(all, '\n')) -- a shared value is said once
+    assert.is_truthy(table.concat(all, '\n'):find('data set 2: odd data 2', 1, true))
+    assert.same(all, { unpack(xpcs.joint.tables(both, list).warnings) })
+    page = tostring(require('workflows.xpcs.joint_report').page(both, list))
+    assert.is_truthy(page:find('is negative: check', 1, true))
+  end)
+end)

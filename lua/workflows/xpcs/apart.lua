@@ -4,6 +4,7 @@
 -- what chance gives for as many parameters, in units of the scatter where sigma is assumed, and of the variance of
 -- correlated noise where that is found. Takes the ends of fits; fits nothing.
 local contrasts = require 'workflows.xpcs.contrasts'
+local labels = require 'workflows.xpcs.labels'
 local rates = require 'workflows.xpcs.rates'
 local M = {}
 
@@ -23,7 +24,7 @@ local function spread_of(name, singles)
   for i, one in ipairs(singles) do
     for _, q in ipairs(one.parameters) do
       if q.name == name and q.state == 'free' then
-        values[#values + 1] = { set = i, value = q.value, error = q.error }
+        values[#values + 1] = { set = i, value = q.value, error = q.error, at_bound = q.at_bound }
       end
     end
   end
@@ -67,37 +68,48 @@ local function with_error(v)
   return text(v.value) .. (v.error and v.error < math.huge and (' +- %.3g'):format(v.error) or ' (not determined)')
 end
 
---- File and q that fit a set alone.
-local function command(data)
-  return ('%s--q %.8g'):format(data.path and data.path:match '[^/]*$' .. ' ' or '', data.q)
+--- The value of a set alone; one at its bound has no error that says anything.
+local function alone_of(v)
+  return (v.at_bound and text(v.value) .. ' (at its bound)' or with_error(v)) .. (' in set %d'):format(v.set)
 end
 
---- What it means, in a sentence.
+local DIFFER = 2 -- standard errors between two sets
+
+--- Names of the parameters that differ between the sets, the most different first; that one alone where none does.
+---@param a table of M.judge
+---@return string[]
+function M.differing(a)
+  local out = {}
+  for k, one in ipairs(a.list) do
+    if k == 1 or one.apart > DIFFER then out[#out + 1] = one.name end
+  end
+  return out
+end
+
+--- What it means, in sentences without their full stop.
 ---@param a table of M.judge
 ---@param sets mascon.xpcs.Data[]
----@return string
-function M.sentence(a, sets)
-  local names, most, alone = {}, {}, {}
-  for k, one in ipairs(a.list) do
-    names[k] = one.name
-    if k <= SHOWN then
-      local values = {}
-      for i, v in ipairs(one.values) do values[i] = ('%s in set %d'):format(with_error(v), v.set) end
-      most[k] = ('%s (%s)'):format(one.name, table.concat(values, ', '))
-    end
+---@return string[]
+function M.sentences(a, sets)
+  local names, most, alone, rate, label = M.differing(a), {}, {}, {}, labels.of(sets)
+  for k = 1, math.min(SHOWN, #names) do
+    local values = {}
+    for i, v in ipairs(a.list[k].values) do values[i] = alone_of(v) end
+    most[k] = ('%s (%s)'):format(names[k], table.concat(values, ', '))
   end
-  for i, data in ipairs(sets) do alone[i] = command(data) end
-  local rate = {}
-  for i = 1, #sets do
+  for k = SHOWN + 1, #names do most[k] = names[k] end
+  for i, data in ipairs(sets) do
+    alone[i] = ('%s--q %.8g'):format(label[i] ~= '' and label[i] .. ' ' or '', data.q)
     local b = a.rates[i]
     rate[#rate + 1] = b and ('%s %s at %s s in set %d'):format(with_error(b), b.unit, text(b.t), i) or nil
   end
-  return ('The data sets do not share %s%s: chi2 is %.6g jointly and %.6g where each is fitted alone, with %d '
-    .. 'parameters more; chance gives a rise of %.3g at most. The values alone differ most in %s%s. The joint values '
-    .. 'describe no set: fit each alone (the same command without --joint: %s), or share less (--shared)'):format(
-    #names > 1 and 'all of ' or '', table.concat(names, ', '), a.joint, a.alone, a.more, a.chance,
-    table.concat(most, ', '), #rate == #sets and '; D(t) is ' .. table.concat(rate, ', ') or '',
-    table.concat(alone, ', '))
+  local out = { ('The data sets do not share %s'):format(table.concat(most, ', ')),
+    ('chi2 is %.6g jointly and %.6g where each set is fitted alone, with %d parameters more; chance gives a rise of '
+    .. '%.3g at most'):format(a.joint, a.alone, a.more, a.chance) }
+  if #rate == #sets then out[#out + 1] = 'D(t) of each set alone is ' .. table.concat(rate, ', ') end
+  out[#out + 1] = ('The joint values describe no set: fit each alone (the same command without --joint: %s), or share '
+    .. 'less (--shared)'):format(table.concat(alone, ', '))
+  return out
 end
 
 return M

@@ -150,11 +150,11 @@ end
 
 local function text(v) return ('%.4g'):format(v) end
 
---- What it means, in a sentence.
+--- What it means, in sentences without their full stop.
 ---@param a table of M.judge
 ---@param cause? boolean whether a cause is said before
----@return string
-function M.sentence(a, cause)
+---@return string[]
+function M.sentences(a, cause)
   local worst = {}
   for k = 1, math.min(SHOWN, #a.list) do
     local v = a.list[k]
@@ -163,11 +163,12 @@ function M.sentence(a, cause)
       :format(text(v.best_contrast), text(v.contrast)) or 'no contrast from 0 to 1 is best', text(v.best_offset),
       text(v.offset))
   end
-  return ('Contrast or offset differ between the angles: values of their own would lower chi2 by at least %.3g %%, '
-    .. 'where chance gives %.2g %% at most; the largest deviations are at %s. The other parameters may be wrong by '
-    .. 'more than their errors: %s. If this stays, the model misses what depends on the angle'):format(100 * a.gain,
-    100 * a.chance, table.concat(worst, ', '), cause and 'if the deviations remain after that, fit with --scaling '
-    .. 'individual' or 'fit with --scaling individual')
+  return { ('Contrast or offset differ between the angles: values of their own would lower chi2 by at least %.3g %%, '
+    .. 'where chance gives %.2g %% at most'):format(100 * a.gain, 100 * a.chance),
+    ('The largest deviations are at %s'):format(table.concat(worst, ', ')),
+    ('The other parameters may be wrong by more than their errors: %s. If this stays, the model misses what depends on '
+      .. 'the angle'):format(cause and 'if the deviations remain after that, fit with --scaling individual'
+      or 'fit with --scaling individual') }
 end
 
 return M

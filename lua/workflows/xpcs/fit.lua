@@ -614,10 +614,7 @@ end
 
 --- A result as text: the verdict, the table of parameters and a line on the fit.
 local Result = {}
-function Result.__tostring(r)
-  local report = require 'workflows.xpcs.report'
-  return table.concat({ table.concat(r.verdict.sentences, '\n'), '', report.table(r), report.line(r) }, '\n')
-end
+function Result.__tostring(r) return require('workflows.xpcs.summary').text(r) end
 
 --- Fits the model to data.
 ---
@@ -716,6 +713,7 @@ function M.fit(data, opts)
   return setmetatable(r, Result)
 end
 
+M.Result = Result
 M.set_up, M.describe, M.polish, M.at_bound = set_up, describe, polish, at_bound
 M.unit_of_errors, M.is_absolute, M.misfit, M.errors_of, M.look = unit_of_errors, is_absolute, misfit, errors_of, look
 M.ended_by, M.told, M.linear = ended_by, told, linear

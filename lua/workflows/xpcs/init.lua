@@ -32,6 +32,7 @@ end
 --- Data of a file, ready for a fit; see workflows.xpcs.source.
 function M.open(path, opts)
   local d = require('workflows.xpcs.source').open(path, opts)
+  d.asked_q = opts and not opts.only_among and opts.q or nil
   return d
 end
 

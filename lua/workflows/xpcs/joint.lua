@@ -5,7 +5,6 @@
 -- those of a single fit.
 local mc = require 'mascon'
 local clock = require 'mascon.base.clock'
-local text = require 'mascon.base.text'
 local check = require 'mascon.core.check'
 local statistics = require 'mascon.optim.fit.curve_fit.statistics'
 local trf = require 'mascon.optim.fit.least_squares.trf'
@@ -15,7 +14,7 @@ local fit = require 'workflows.xpcs.fit'
 local noise = require 'workflows.xpcs.noise'
 local parameters = require 'workflows.xpcs.parameters'
 local problem = require 'workflows.xpcs.problem'
-local truth = require 'workflows.xpcs.truth'
+local summary = require 'workflows.xpcs.summary'
 local verdict = require 'workflows.xpcs.verdict'
 local error = check.error
 local M = {}
@@ -214,6 +213,36 @@ local function list_parameters(self, r)
   end
 end
 
+--- Gives the parameters of a joint result units and angles, and lists those that are tied or fixed: once where all
+--- their sets have one value.
+local function complete(r)
+  local at, order = {}, {}
+  for i, one in ipairs(r.fits) do
+    for _, q in ipairs(one.parameters) do
+      local own = ('%s[set %d]'):format(q.name, i)
+      for _, mine in ipairs(r.parameters) do
+        if mine.name == own or mine.name == q.name then mine.unit, mine.about, mine.angle = q.unit, q.about, q.angle end
+      end
+      local before = at[q.name]
+      if q.state ~= 'free' then
+        if before and not q.angle and before.value == q.value and before.error == q.error then
+          table.insert(before.sets, i)
+        else
+          local row = {}
+          for key, v in pairs(q) do row[key] = v end
+          row.sets, row.own = { i }, own
+          at[q.name], order[#order + 1] = at[q.name] or row, row
+        end
+      end
+    end
+  end
+  for _, row in ipairs(order) do
+    if #row.sets < #r.fits then row.name = row.own end
+    row.own = nil
+    r.parameters[#r.parameters + 1] = row
+  end
+end
+
 --- The result of data set i at the joint solution, with errors of all data together.
 local function of_set(self, i, settings, r)
   local cov = {}
@@ -233,7 +262,9 @@ end
 local function compare(self, r, singles)
   local costs, names = {}, {}
   for i, part_of in ipairs(r.point.parts) do costs[i] = part_of.cost end
-  for _, q in ipairs(r.parameters) do if #q.sets > 1 then names[#names + 1] = q.name end end
+  for _, q in ipairs(r.parameters) do
+    if #q.sets > 1 and q.state == 'free' then names[#names + 1] = q.name end
+  end
   r.distinct = 0
   for _, p in ipairs(self.problems) do r.distinct = r.distinct + p.data.points end
   r.apart = apart.judge(r, singles, costs, names)
@@ -374,115 +405,54 @@ function M.fit(list, opts)
   look(self, r, o)
   list_parameters(self, r)
   for i in ipairs(list) do r.fits[i] = of_set(self, i, settings[i], r) end
+  complete(r)
   compare(self, r, singles)
   verdict.judge(r, verdict.of(r))
   if r.apart and r.apart.improbable then
     for _, one in ipairs(r.fits) do
-      table.insert(one.verdict.sentences, 1, NOT_SHARED)
+      verdict.put(one.verdict, 1, 'not_shared', nil, NOT_SHARED)
       one.verdict.apart = true
       verdict.judge(one, one.verdict)
     end
   end
-  return r
+  return setmetatable(r, fit.Result)
 end
 
---- True value and pull of a parameter of all data sets, where they agree on it.
-local function beside(r, q)
-  local own = q.name:gsub('%[set %d+%]$', '')
-  local first
-  for _, i in ipairs(q.sets) do
-    local v = truth.beside(r.fits[i], { name = own })
-    if v == nil or first and v ~= first then return nil end
-    first = v
-  end
-  if first then return first, q.error > 0 and q.error < math.huge and (q.value - first) / q.error or nil end
-end
-
---- The table of joint.json.
+--- The table of joint.json: parameters as in parameters.json, with the data sets that have them.
+---@param r table result of fit
+---@param list mascon.xpcs.Data[]
 function M.tables(r, list)
   local results = require 'workflows.xpcs.results'
-  local warnings = mc.json.array {}
-  for i in ipairs(list) do
-    for _, w in ipairs(r.fits[i].warnings) do warnings[#warnings + 1] = ('data set %d: %s'):format(i, w) end
-  end
-  local out = { verdict = mc.json.array(r.verdict.sentences), warnings = warnings, iterations = r.iterations,
+  local out = { conclusion = r.verdict.conclusion, verdict = mc.json.array(r.verdict.sentences),
+    warnings = mc.json.array(verdict.notes(r)), iterations = r.iterations,
     function_evaluations = r.nfev, execution_time = r.seconds, points_per_second = results.finite(r.points_per_second),
-    chi_squared = r.chi2, reduced_chi_squared = r.reduced_chi2, quality_flag = r.quality_flag,
-    total_data_points = r.n_points,
-    convergence_status = r.success and 'converged' or 'max_iter', parameters = {}, data_sets = {},
-    covariance = { names = r.names, matrix = {} } }
-  local matrix = results.covariance(r)
-  for a, q in ipairs(r.parameters) do
-    local v, pull = beside(r, q)
-    out.parameters[q.name] = { value = q.value, uncertainty = results.finite(q.error), data_sets = q.sets,
-      true_value = v, pull = pull }
-    out.covariance.matrix[a] = results.finite_list(matrix[a])
+    chi_squared = results.finite(r.chi2), reduced_chi_squared = results.finite(r.reduced_chi2),
+    degrees_of_freedom = r.dof, quality_flag = r.quality_flag, total_data_points = r.n_points, counting = r.counting,
+    loss = r.loss, sigma_is_default = r.sigma_is_default, convergence_status = r.success and 'converged' or 'max_iter',
+    parameters = {}, data_sets = {}, covariance = results.covariance_table(r) }
+  for _, q in ipairs(r.parameters) do
+    local row = results.row(r, q)
+    row.data_sets = q.sets
+    out.parameters[q.name] = row
   end
   for i, data in ipairs(list) do
+    local one = r.fits[i]
     out.data_sets[i] = { file = data.path, q = data.q, n_angles = data.F, n_time_points = data.n,
-      chi_squared = r.fits[i].chi2, reduced_chi_squared = r.fits[i].reduced_chi2,
-      verdict = mc.json.array(r.fits[i].verdict.sentences) }
+      chi_squared = results.finite(one.chi2), reduced_chi_squared = results.finite(one.reduced_chi2),
+      conclusion = one.verdict.conclusion, verdict = mc.json.array(one.verdict.sentences) }
   end
   return out
 end
 
---- The table of parameters: names of the columns, and rows.
----@param r table joint result
----@return string[] head, string[][] rows
-function M.cells(r)
-  local rows = {}
-  local known = false
-  for _, q in ipairs(r.parameters) do known = known or beside(r, q) ~= nil end
-  for i, q in ipairs(r.parameters) do
-    rows[i] = { q.name, text.significant(q.value, 7), q.error < math.huge and text.significant(q.error, 3)
-      or 'not determined', #q.sets > 1 and ('sets %s'):format(table.concat(q.sets, ', ')) or '',
-      q.at_bound and ('at %s bound'):format(q.at_bound) or '' }
-    if known then
-      local v, pull = beside(r, q)
-      table.insert(rows[i], 4, v and text.significant(v, 7) or '')
-      table.insert(rows[i], 5, pull and ('%+.2f'):format(pull) or '')
-    end
-  end
-  local head = { 'parameter', 'value', 'standard error', 'shared by', '' }
-  if known then
-    table.insert(head, 4, 'true value')
-    table.insert(head, 5, 'pull')
-  end
-  return head, rows
-end
+--- The table of a joint fit for a terminal, and a line of numbers on it.
+---@param r table
+---@return string
+function M.table(r) return summary.table(r) .. summary.line(r) .. '\n' end
 
---- One line on a joint fit.
-function M.line(r)
-  return ('chi2 %.6g, reduced %.4g (%s), %s, %s, %s in %.3g s, %s points/s'):format(r.chi2, r.reduced_chi2,
-    verdict.word(r), text.count(r.n_points, 'point'),
-    text.count(r.n_parameters, 'parameter'), text.count(r.iterations, 'iteration'),
-    r.seconds, text.significant(r.points_per_second, 3))
-end
-
---- The table of a joint fit for a terminal.
-function M.table(r)
-  local head, rows = M.cells(r)
-  return text.table(rows, { header = head }) .. M.line(r) .. '\n'
-end
-
---- What is said of a joint fit before its numbers: its verdict, then of each data set what is not said yet.
+--- What is said of a joint fit before its numbers: the conclusion and its verdict, then of each data set what is not
+--- said yet.
+---@param r table
 ---@return string[]
-function M.sentences(r)
-  local out, said, common = {}, {}, {}
-  for _, q in ipairs(r.parameters) do if #q.sets > 1 then common[q.name] = true end end
-  for i, s in ipairs(r.verdict.sentences) do out[i], said[s] = s, true end
-  for i, one in ipairs(r.fits) do
-    out[#out + 1] = ('Data set %d: chi2 %.6g, reduced %.4g (%s).'):format(i, one.chi2, one.reduced_chi2,
-      verdict.word(one))
-    for _, s in ipairs(one.verdict.sentences) do
-      local name = s:match '^(%S+) ended at its' or s:match '^(%S+) is known only'
-      local again = said[s] or common[name] or s == NOT_SHARED
-        or s:find '^These are correlated' or s:find '^The data determine all'
-        or r.noise and one.noise and one.noise.factor and s:find '^Residuals of pairs'
-      if not again then out[#out + 1] = ('Data set %d: %s'):format(i, s) end
-    end
-  end
-  return out
-end
+function M.sentences(r) return verdict.lines(r) end
 
 return M

@@ -2,17 +2,18 @@
 --
 -- The page of each set (report.lua) holds its maps and residuals. Takes results and data; fits nothing.
 local mc = require 'mascon'
-local joint = require 'workflows.xpcs.joint'
+local labels = require 'workflows.xpcs.labels'
 local report = require 'workflows.xpcs.report'
+local summary = require 'workflows.xpcs.summary'
 local verdict = require 'workflows.xpcs.verdict'
 local M = {}
 
 --- Rows of the data sets.
 local function sets_of(r, list)
-  local rows = {}
+  local rows, label = {}, labels.of(list)
   for i, data in ipairs(list) do
     local one = r.fits[i]
-    rows[i] = { i, data.path and data.path:match '[^/]*$' or '', ('%.6g'):format(data.q), data.F, data.n,
+    rows[i] = { i, label[i], ('%.6g'):format(data.q), data.F, data.n,
       ('%.6g'):format(one.chi2), ('%.4g'):format(one.reduced_chi2), verdict.word(one), ('set%d/report.html'):format(i) }
   end
   return { header = { 'set', 'file', 'q, 1/A', 'angles', 'times', 'chi2', 'reduced', 'quality', 'its page' },
@@ -49,15 +50,11 @@ end
 ---@param list mascon.xpcs.Data[]
 ---@return string
 function M.page(r, list)
-  local head, rows = joint.cells(r)
-  local notes = {}
-  for i, data in ipairs(list) do
-    for _, source in ipairs { data.warnings or {}, r.fits[i].warnings } do
-      for _, w in ipairs(source) do notes[#notes + 1] = ('data set %d: %s'):format(i, w) end
-    end
-  end
-  local sections = { { heading = 'What the data tell', paragraphs = joint.sentences(r) },
-    { heading = 'Parameters', table = { header = head, rows = rows }, paragraphs = { joint.line(r), verdict.rule(r) } },
+  local head, rows = summary.cells(r)
+  local notes = verdict.notes(r)
+  local sections = { { heading = 'What the data tell', paragraphs = verdict.lines(r) },
+    { heading = 'Parameters', table = { header = head, rows = rows }, paragraphs = { summary.line(r),
+      verdict.rule(r) } },
     { heading = 'Data sets', table = sets_of(r, list) } }
   if #notes > 0 then table.insert(sections, 2, { heading = 'Read with care', paragraphs = notes }) end
   if r.apart then

@@ -190,7 +190,7 @@ function M.fit(data, model, o)
   r.points_per_second = r.nfev * data.points / math.max(r.seconds, 1e-9)
   warn(r, model)
   verdict.judge(r, verdict.plain(r, f.note))
-  return r
+  return setmetatable(r, fit.Result)
 end
 
 return M

@@ -5,70 +5,18 @@
 -- data; fits nothing.
 local mc = require 'mascon'
 local plot = require 'mascon.plot'
-local text = require 'mascon.base.text'
 local model = require 'workflows.xpcs.model'
 local rates = require 'workflows.xpcs.rates'
 local results = require 'workflows.xpcs.results'
+local summary = require 'workflows.xpcs.summary'
 local truth = require 'workflows.xpcs.truth'
 local verdict = require 'workflows.xpcs.verdict'
 local M = {}
 
-local function shown(v, digits)
-  if v == nil then return '' end
-  if v ~= v then return 'not known' end
-  if v == math.huge then return 'not determined' end
-  return text.significant(v, digits or 6)
-end
+local shown = summary.shown
 
---- One end of a profile interval.
-local function end_of(v, open, lost)
-  return shown(v, 5) .. (open and ' (bound)' or lost and ' (not the end)' or '')
-end
-
---- Rows of the parameter table.
-local function cells(r)
-  local rows, known = {}, false
-  for _, q in ipairs(r.parameters) do known = known or truth.beside(r, q) ~= nil end
-  for i, q in ipairs(r.parameters) do
-    local interval = r.intervals and r.intervals[q.name]
-    rows[i] = { q.name, q.unit, shown(q.value, 7), q.state == 'free' and shown(q.error, 3) or q.state,
-      interval and ('%s .. %s'):format(end_of(interval.low, interval.low_open, interval.low_lost),
-        end_of(interval.high, interval.high_open, interval.high_lost)) or '',
-      (q.angle and ('%g deg '):format(q.angle) or '') .. (q.at_bound and ('at %s bound'):format(q.at_bound) or '') }
-    if known then
-      local v, pull = truth.beside(r, q)
-      table.insert(rows[i], 6, shown(v, 7))
-      table.insert(rows[i], 7, pull and ('%+.2f'):format(pull) or '')
-    end
-  end
-  local _, any = next(r.intervals or {})
-  local head = { 'parameter', 'unit', 'value', 'standard error',
-    any and ('%g %% interval'):format(100 * (any.level or 0.95)) or '', '' }
-  if known then
-    table.insert(head, 6, 'true value')
-    table.insert(head, 7, 'pull')
-  end
-  if not any then -- no column without a number
-    for _, row in ipairs(rows) do table.remove(row, 5) end
-    table.remove(head, 5)
-  end
-  return head, rows, known
-end
-
---- The table of parameters for a terminal.
-function M.table(r)
-  local head, rows = cells(r)
-  return text.table(rows, { header = head })
-end
-
---- One line on the fit.
-function M.line(r)
-  return (
-    '%s, %s scaling: chi2 %.6g, reduced %.4g (%s), %s, %s, %s in %.3g s, %s points/s')
-    :format(r.mode, r.scaling, r.chi2, r.reduced_chi2, verdict.word(r),
-      text.count(r.n_points, 'point'), text.count(r.n_parameters, 'parameter'), text.count(r.iterations, 'iteration'),
-      r.seconds, text.significant(r.points_per_second, 3))
-end
+--- The table of parameters for a terminal, and the line of numbers on a fit.
+M.table, M.line = summary.table, summary.line
 
 -- ---------------------------------------------------------------- figures
 
@@ -296,12 +244,10 @@ end
 ---@param info? table subtitle, angles 6: how many angles are drawn, settings (rows)
 function M.page(r, data, info)
   info = info or {}
-  local head, rows, known = cells(r)
-  local notes = {}
-  for _, list in ipairs { data.warnings or {}, r.warnings, r.checks.errors, r.checks.warnings,
-    r.checks.remarks } do for _, w in ipairs(list) do notes[#notes + 1] = w end end
+  local head, rows, known = summary.cells(r)
+  local notes = verdict.notes(r)
   local sections = {
-    { heading = 'What the data tell', paragraphs = r.verdict.sentences },
+    { heading = 'What the data tell', paragraphs = verdict.lines(r) },
     { heading = 'Parameters', table = { header = head, rows = rows }, paragraphs = { M.line(r),
       verdict.rule(r),
       ('Errors are standard errors from the %s, condition %.3g, %s.'):format(

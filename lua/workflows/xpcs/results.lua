@@ -9,6 +9,7 @@ local model = require 'workflows.xpcs.model'
 local rates = require 'workflows.xpcs.rates'
 local scaling = require 'workflows.xpcs.scaling'
 local truth = require 'workflows.xpcs.truth'
+local verdict = require 'workflows.xpcs.verdict'
 local M = {}
 
 local null = mc.json.null
@@ -49,7 +50,11 @@ end
 
 M.finite_list = finite_list
 
-local function residual_word(r, q)
+--- The fields of a parameter in parameters.json and joint.json. At a bound the uncertainty is that of the linearised
+--- fit, which says nothing beyond the bound.
+---@param r table result of fit, or of joint.fit
+---@param q table one of r.parameters
+function M.row(r, q)
   local v, pull = truth.beside(r, q)
   return { value = finite(q.value), uncertainty = finite(q.error), unit = q.unit, at_bound = q.at_bound or null,
     state = q.state, determined = q.error ~= math.huge, true_value = v, pull = pull }
@@ -68,16 +73,25 @@ function M.covariance(r)
   return out
 end
 
+--- The covariance as it stands in parameters.json and joint.json.
+---@param r table
+function M.covariance_table(r)
+  local rows = mc.json.array {}
+  for i, row in ipairs(M.covariance(r)) do rows[i] = finite_list(row) end
+  return { names = mc.json.array { unpack(r.names) }, matrix = rows, method = r.covariance_by,
+    condition = finite(r.condition or r.spectrum and r.spectrum.condition), absolute_sigma = r.absolute_sigma }
+end
+
 --- The table of parameters.json.
 function M.parameters(r)
   local out = {
     timestamp = clock.stamp(), analysis_mode = r.mode, chi_squared = finite(r.chi2),
       reduced_chi_squared = finite(r.reduced_chi2), convergence_status = r.convergence_status,
     phase_convention = r.geometry.convention, counting = r.counting, per_angle_mode = r.scaling,
-      verdict = mc.json.array(r.verdict.sentences), parameters = {},
+      conclusion = r.verdict.conclusion, verdict = mc.json.array(r.verdict.sentences), parameters = {},
   }
   for _, q in ipairs(r.parameters) do
-    if not q.name:find '^contrast' and not q.name:find '^offset' then out.parameters[q.name] = residual_word(r, q) end
+    if not q.name:find '^contrast' and not q.name:find '^offset' then out.parameters[q.name] = M.row(r, q) end
   end
   for _, what in ipairs { 'contrast', 'offset' } do
     local q = { name = what, value = mean(r[what]), error = error_of_mean(r, what), state = 'free' }
@@ -85,10 +99,7 @@ function M.parameters(r)
     out.parameters[what] = { value = finite(q.value), uncertainty = finite(q.error), unit = '',
       per_angle = finite_list(r[what]), true_value = v, pull = pull }
   end
-  local rows = mc.json.array {}
-  for i, row in ipairs(M.covariance(r)) do rows[i] = finite_list(row) end
-  out.covariance = { names = mc.json.array { unpack(r.names) }, matrix = rows, method = r.covariance_by,
-    condition = finite(r.condition), absolute_sigma = r.absolute_sigma }
+  out.covariance = M.covariance_table(r)
   if r.intervals then out.intervals = r.intervals end
   return out
 end
@@ -105,22 +116,20 @@ function M.analysis(r, data)
     optimization_summary = { convergence_status = r.convergence_status, message = r.message, iterations = r.iterations,
       function_evaluations = r.nfev, execution_time = r.seconds, loss = r.loss },
     shear_weights = r.shear_weights and finite_list(r.shear_weights) or null,
-      verdict = mc.json.array(r.verdict.sentences), sigma_is_default = r.sigma_is_default,
+      conclusion = r.verdict.conclusion, verdict = mc.json.array(r.verdict.sentences), sigma_is_default =
+        r.sigma_is_default,
   }
 end
 
 --- The table of convergence_metrics.json.
 function M.convergence(r)
-  local warnings = mc.json.array {}
-  for _, list in ipairs { r.warnings, r.checks.errors, r.checks.warnings } do for _,
-    w in ipairs(list) do warnings[#warnings + 1] = w end end
   return {
     convergence_status = r.convergence_status, message = r.message, iterations = r.iterations,
       execution_time = r.seconds, final_chi_squared = finite(r.chi2),
     recovery_actions = mc.json.array(r.recovery_actions or {}), quality_flag = r.quality_flag,
       device_info = { device = r.device or 'cpu', threads = mc.get_num_threads() },
     last_step_in_standard_errors = finite(r.last_step), points_per_second = finite(r.points_per_second),
-      quality_warnings = warnings,
+      quality_warnings = mc.json.array(verdict.notes(r)),
     batch_statistics = r.statistics or null, checkpoint_enabled = r.checkpoint_enabled or false,
       resumed_from_checkpoint = r.resumed or false,
   }

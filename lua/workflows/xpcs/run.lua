@@ -66,6 +66,7 @@ function M.data(s, quiet)
     end
   end
   local d = source.open(s.path, o)
+  d.asked_q = not o.only_among and o.q or nil
   return d
 end
 
@@ -282,13 +283,13 @@ function M.write_joint(s, list, r, record)
   return mc.results.write(s.dir, record, function(set)
     mc.save(set:path('joint.json', { compare = false }), require('workflows.xpcs.joint').tables(r, list))
     mc.save(set:path('report.html', { compare = false }), require('workflows.xpcs.joint_report').page(r, list))
+    local label = require('workflows.xpcs.labels').of(list)
     for i, data in ipairs(list) do
       local name = ('set%d'):format(i)
       write_folder(set, name .. '/nlsq', 'fitted_data', function(folder)
         return results.write(folder, r.fits[i], data, { format = s.format, arrays = s.arrays })
       end)
-      local subtitle = ('%s, data set %d of %d of a joint fit'):format(data.path and data.path:match '[^/]*$' or '', i,
-        #list)
+      local subtitle = ('%s, data set %d of %d of a joint fit'):format(label[i], i, #list)
       mc.save(set:path(name .. '/report.html', { compare = false }), report.page(r.fits[i], data,
         { subtitle = subtitle }))
     end

@@ -67,24 +67,39 @@ function M.of(truth, o, warnings)
     .. why)
 end
 
---- The true value of a parameter of a result, and how many standard errors the fitted one lies above it.
+--- The true value of a parameter in one data set.
+local function of_set(r, name)
+  local data = r.problem and r.problem.data or r.data
+  local truth = data and data.truth
+  if not truth then return nil end
+  local base, term = name:match '^(contrast)_?(.*)$'
+  if not base then base, term = name:match '^(offset)_?(.*)$' end
+  local v
+  if not base then v = truth[name]
+  elseif term:find '^cos' or term:find '^sin' then v = 0
+  else v = truth[base] end
+  if v and r.geometry.convention == 'qL/2' and (name == 'gamma_dot_t0' or name == 'gamma_dot_t_offset') then
+    v = v / math.pi
+  end
+  return v
+end
+
+--- The true value of a parameter of a result, and how many standard errors the fitted one lies above it. Of a joint
+--- fit: where all sets of the parameter agree on it.
 ---@param r table result of a fit
 ---@param q table one of r.parameters
 ---@return number|nil truth, number|nil pull
 function M.beside(r, q)
-  local data = r.problem and r.problem.data or r.data
-  local truth = data and data.truth
-  if not truth then return nil end
-  local base, term = q.name:match '^(contrast)_?(.*)$'
-  if not base then base, term = q.name:match '^(offset)_?(.*)$' end
   local v
-  if not base then v = truth[q.name]
-  elseif term:find '^cos' or term:find '^sin' then v = 0
-  else v = truth[base] end
+  if r.fits then
+    local own = q.name:gsub('%[set %d+%]$', '')
+    for _, i in ipairs(q.sets) do
+      local one = of_set(r.fits[i], own)
+      if one == nil or v and one ~= v then return nil end
+      v = one
+    end
+  else v = of_set(r, q.name) end
   if v == nil then return nil end
-  if r.geometry.convention == 'qL/2' and (q.name == 'gamma_dot_t0' or q.name == 'gamma_dot_t_offset') then
-    v = v / math.pi
-  end
   local e = q.state == 'free' and q.error
   return v, e and e > 0 and e < math.huge and (q.value - v) / e or nil
 end

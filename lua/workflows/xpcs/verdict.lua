@@ -1,14 +1,19 @@
 -- verdict.lua - what a fit tells and what it does not, in sentences, before any number.
 --
+-- A finding has a kind, the names of the parameters it speaks of, and its sentence. conclusion.lua makes the first line
+-- of them.
+--
 -- Findings: combinations of parameters that the data do not determine at all (a direction of the scaled normal matrix
 -- without curvature), combinations whose one-standard-error range exceeds the bounds, and single parameters known worse
 -- than to half of their value or tied closely to another one.
 local apart = require 'workflows.xpcs.apart'
+local conclusion = require 'workflows.xpcs.conclusion'
 local contrasts = require 'workflows.xpcs.contrasts'
 local covariance = require 'workflows.xpcs.covariance'
 local floor = require 'workflows.xpcs.floor'
 local noise = require 'workflows.xpcs.noise'
 local rates = require 'workflows.xpcs.rates'
+local wave_vector = require 'workflows.xpcs.wave_vector'
 local M = {}
 
 local function text(v) return ('%.4g'):format(v) end
@@ -50,12 +55,28 @@ local function reason(list)
   return ''
 end
 
---- Adds sentences to a verdict, each once.
+--- A verdict without findings.
+local function silent()
+  return { sentences = {}, findings = {}, undetermined = {}, weak = {}, level = 'determined' }
+end
+
+--- Puts a finding into a verdict.
+---@param said table of M.of or M.plain
+---@param at integer its place
+---@param kind string
+---@param names string[]|nil of the parameters it speaks of
+---@param sentence string
+function M.put(said, at, kind, names, sentence)
+  table.insert(said.sentences, at, sentence)
+  table.insert(said.findings, at, { kind = kind, names = names or {}, text = sentence })
+end
+
+--- Adds findings to a verdict, each sentence once: say(kind, names, sentence, ...).
 local function teller(out)
   local said = {}
-  return function(s, ...)
+  return function(kind, names, s, ...)
     s = s:format(...)
-    if not said[s] then table.insert(out.sentences, s) end
+    if not said[s] then M.put(out, #out.findings + 1, kind, names, s) end
     said[s] = true
   end
 end
@@ -115,13 +136,88 @@ end
 --- Gives a result its verdict and the word on its quality.
 ---@param r table
 ---@param said table of M.of or M.plain
-function M.judge(r, said) r.verdict, r.quality_flag = said, quality(r, said) end
+function M.judge(r, said)
+  r.verdict, r.quality_flag = said, quality(r, said)
+  said.conclusion = conclusion.of(r, tested(r) and '' or (' (sigma is %s)'):format(blind(r)))
+end
 
 --- The word, with the reason where reduced chi2 tests nothing.
 function M.word(r)
   if tested(r) then return r.quality_flag end
   return ('%s%s sigma is %s'):format(r.quality_flag, r.quality_flag == 'untested' and ':' or ' by its findings;',
     blind(r))
+end
+
+local function add(out, seen, prefix, lists)
+  for _, list in ipairs(lists) do
+    for _, w in ipairs(list) do
+      if not seen[prefix .. w] then out[#out + 1], seen[prefix .. w] = prefix .. w, true end
+    end
+  end
+end
+
+local function notes_of(r, data)
+  local c = r.checks or {}
+  return { data.warnings or {}, r.warnings, c.errors or {}, c.warnings or {}, c.remarks or {} }
+end
+
+--- What is to be read with care, each once: odd data, what the fit had to do, values that are no usual ones. Of a joint
+--- fit those of all its data sets, and what each set says alone with its number.
+---@param r table result of fit, of an own model, or of joint.fit
+---@return string[]
+function M.notes(r)
+  local out, seen = {}, {}
+  if not r.fits then
+    add(out, seen, '', notes_of(r, r.problem and r.problem.data or r.data))
+    return out
+  end
+  local count, each = {}, {}
+  for i, one in ipairs(r.fits) do
+    each[i] = M.notes(one)
+    for _, w in ipairs(each[i]) do count[w] = (count[w] or 0) + 1 end
+  end
+  for i, list in ipairs(each) do
+    for _, w in ipairs(list) do
+      add(out, seen, count[w] == #each and '' or ('data set %d: '):format(i), { { w } })
+    end
+  end
+  add(out, seen, '', { r.warnings })
+  return out
+end
+
+--- What stands above the numbers: the conclusion, then the findings that say more; of a joint fit also chi2 and
+--- findings of each data set.
+---@param r table result of fit, of an own model, or of joint.fit
+---@return string[]
+function M.lines(r)
+  local out = { r.verdict.conclusion }
+  for _, f in ipairs(r.verdict.findings) do
+    if f.kind ~= 'determined' then out[#out + 1] = f.text end
+  end
+  for i, one in ipairs(r.fits or {}) do
+    out[#out + 1] = ('Data set %d: chi2 %.6g, reduced %.4g (%s).'):format(i, one.chi2, one.reduced_chi2, M.word(one))
+    for _, f in ipairs(M.of_set(r, one)) do out[#out + 1] = ('Data set %d: %s'):format(i, f.text) end
+  end
+  return out
+end
+
+local OF_ALL = { pairs = true, determined = true, not_shared = true, q = true } -- said of all data, or of none
+
+--- The findings of one data set of a joint fit that those of all data do not say.
+---@param r table result of joint.fit
+---@param one table one of r.fits
+---@return table[] findings
+function M.of_set(r, one)
+  local out, said, common = {}, {}, {}
+  for _, q in ipairs(r.parameters) do common[q.name] = #q.sets > 1 end
+  for _, f in ipairs(r.verdict.findings) do said[f.text] = true end
+  for _, f in ipairs(one.verdict.findings) do
+    local again = OF_ALL[f.kind] or said[f.text]
+      or (f.kind == 'bound' or f.kind == 'loose') and common[f.names[1]]
+      or f.kind == 'correlated' and r.noise and one.noise and one.noise.factor
+    if not again then out[#out + 1] = f end
+  end
+  return out
 end
 
 --- Where other starts come from: what the kind of fit takes.
@@ -134,9 +230,18 @@ end
 --- A fit that ended before its minimum.
 local function tell_end(r, say)
   if r.success ~= false then return end
-  say('The fit did not converge%s: values and errors are those of where it stopped. Allow more evaluations '
+  say('end', nil, 'The fit did not converge%s: values and errors are those of where it stopped. Allow more evaluations '
     .. '(--max-iterations), or start closer.', r.status == 0 and ', since the largest number of evaluations was reached'
     or '')
+end
+
+--- A q that is not the one asked for, and a D0 that a mistyped q explains.
+local function tell_q(r, say)
+  for i, one in ipairs(r.fits or { r }) do
+    for _, sentence in ipairs(wave_vector.sentences(one)) do
+      say('q', { 'D0' }, '%s%s.', r.fits and ('Data set %d: '):format(i) or '', sentence)
+    end
+  end
 end
 
 local function tell_apart(r, out, say)
@@ -144,7 +249,8 @@ local function tell_apart(r, out, say)
   out.apart, out.level = true, out.level == 'determined' and 'weak' or out.level
   local sets = {}
   for i, one in ipairs(r.fits) do sets[i] = one.problem.data end
-  say('%s.', apart.sentence(r.apart, sets))
+  local differ = apart.differing(r.apart)
+  for _, sentence in ipairs(apart.sentences(r.apart, sets)) do say('apart', differ, '%s.', sentence) end
 end
 
 local DEPTH = 3 -- mean standard errors of contrasts, what they vary by along the angle where that is no chance
@@ -175,7 +281,8 @@ local function tell_cause(r, out, say)
   local found = sheared(r)
   if found then
     out.doubt = true
-    say('The angles decay differently, as those of a sheared sample do (flow near phi0 = %.0f deg, which explains '
+    say('shear', nil, 'The angles decay differently, as those of a sheared sample do (flow near phi0 = %.0f deg, '
+      .. 'which explains '
       .. '%.0f %% of the variance of their best contrasts), and the static model has no shear: fit with '
       .. '--laminar-flow%s.',
       found.phi0, 100 * found.share, math.abs(found.phi0) > 10 and ' --bounds phi0=-90:90' or '')
@@ -185,7 +292,8 @@ local function tell_cause(r, out, say)
     if q.name == 'phi0' and q.at_bound and q.high - q.low < 180 and r.contrasts and r.contrasts.improbable then
       out.phi0 = true
       table.insert(out.weak, 'phi0')
-      say('phi0 ended at its %s bound, %s, and the angles differ, as they do where the flow has another direction: '
+      say('direction', { 'phi0' }, 'phi0 ended at its %s bound, %s, and the angles differ, as they do where the flow '
+        .. 'has another direction: '
         .. 'widen the bound first (--bounds phi0=-90:90).', q.at_bound, text(q.value))
       return true
     end
@@ -197,7 +305,7 @@ local function tell_angles(r, out, say)
   if cause then out.level = out.level == 'determined' and 'weak' or out.level end
   if not r.contrasts or not r.contrasts.improbable then return end
   out.level = out.level == 'determined' and 'weak' or out.level
-  say('%s.', contrasts.sentence(r.contrasts, cause))
+  for _, sentence in ipairs(contrasts.sentences(r.contrasts, cause)) do say('angles', nil, '%s.', sentence) end
 end
 
 --- How many starts of a search ended where the best one did, within 1 of chi2, of how many; nil without a search.
@@ -215,13 +323,14 @@ local function tell_search(r, out, say)
   if not count or count > 1 or all < 3 or m and not m.improbable then return end
   out.doubt = true
   out.level = out.level == 'determined' and 'weak' or out.level
-  say('The starts do not agree: only 1 of %d ended here, the others higher. There may be a deeper minimum still; fit '
+  say('starts', nil, 'The starts do not agree: only 1 of %d ended here, the others higher. There may be a deeper '
+    .. 'minimum still; fit '
     .. 'from more starts (--multi-start %d) or from values of your own.', all, 5 * math.max(all, 10))
 end
 
 local function tell_noise(r, out, say)
-  for _, sentence in ipairs(noise.sentences(r)) do
-    say('%s', sentence)
+  for i, sentence in ipairs(noise.sentences(r)) do
+    say(i == 1 and r.noise.correlated and 'correlated' or 'scatter', nil, '%s', sentence)
     out.level = out.level == 'determined' and 'weak' or out.level
   end
 end
@@ -232,7 +341,8 @@ local function tell_misfit(r, out, say)
   local sd = r.noise and r.noise.chi2_sd and r.noise.chi2_sd / r.dof
   out.unlikely = true
   if sd and m.reduced <= 1 + IMPROBABLE * sd then
-    say('Reduced chi2 is %.4g, where 1 +/- %.2g is expected of independent noise with the sigma that was given, and '
+    say('explained', nil, 'Reduced chi2 is %.4g, where 1 +/- %.2g is expected of independent noise with the sigma '
+      .. 'that was given, and '
       .. '1 +/- %.2g of noise as correlated as the residuals: it does not speak against the fit.', m.reduced, m.sd, sd)
     return
   end
@@ -241,10 +351,11 @@ local function tell_misfit(r, out, say)
   local suspect = r.contrasts and r.contrasts.improbable and 'contrast or offset differ between the angles (above), '
     or ''
   local robust = r.loss ~= 'linear' and ('some points are outliers, which loss %s weighs down, '):format(r.loss) or ''
-  say('Reduced chi2 is %.4g, where 1 +/- %.2g is expected of %d points with the sigma that was given: the fit does not '
-    .. 'describe the data within it, and %s. %s.', m.reduced, m.sd, r.n_points, m.reduced < 3
+  say('misfit', nil, 'Reduced chi2 is %.4g, where 1 +/- %.2g is expected of %d points with the sigma that was given: '
+    .. 'the fit does not describe the data within it, and %s.', m.reduced, m.sd, r.n_points, m.reduced < 3
     and 'its values may be wrong by more than their standard errors say'
-    or 'its values and standard errors are not to be trusted', count
+    or 'its values and standard errors are not to be trusted')
+  say('misfit', nil, '%s.', count
     and ('It is the best of %d starts, %d of which ended there: %ssigma is too small, %sor the model is not that of '
       .. 'the data'):format(all, count, suspect, robust)
     or ('It may have ended in a local minimum: %s; else %ssigma is too small, %sor the model is not that of the data')
@@ -276,11 +387,12 @@ local function tell_rates(r, out, say)
         told[rate.scale], told[rate.shift] = true, true
         out.level = out.level == 'determined' and 'weak' or out.level
         table.insert(out.weak, rate.scale)
-        say('The data determine %s, not its parts: it is %s +- %s %s at %s s (report.html and rates.csv: all times), '
-          .. 'while %s is %s%s. Where a power law alone is expected, hold the constant part: --fixed %s=0.', best.said,
-          text(best.value), ('%.3g'):format(best.error), best.unit, text(best.t), rate.scale, text(scale.value),
-          scale.at_bound and ', at its lower bound' or scale.error and scale.error < math.huge
-          and (' +- %.3g'):format(scale.error) or ', not determined', rate.shift)
+        local both = { rate.scale, rate.shift }
+        say('rate', both, 'The data determine %s, not its parts: it is %s +- %s %s at %s s (report.html and rates.csv: '
+          .. 'all times), while %s is %s%s.', best.said, text(best.value), ('%.3g'):format(best.error), best.unit,
+          text(best.t), rate.scale, text(scale.value), scale.at_bound and ', at its lower bound'
+          or scale.error and scale.error < math.huge and (' +- %.3g'):format(scale.error) or ', not determined')
+        say('rate', both, 'Where a power law alone is expected, hold the constant part: --fixed %s=0.', rate.shift)
       end
     end
   end
@@ -290,23 +402,25 @@ end
 --- Sentences on single parameters and pairs, and one where there is nothing to say.
 local function common(r, known, out, say)
   for _, cut in ipairs(r.cuts or {}) do
-    say('%s.', floor.sentence(cut))
+    say('floor', cut.names, '%s.', floor.sentence(cut))
     if out.level == 'determined' then out.level = 'weak' end
   end
   local n = #r.names
-  local pairs_told, told = {}, tell_rates(r, out, say)
+  local pairs_told, paired, told = {}, {}, tell_rates(r, out, say)
   for _, q in ipairs(r.parameters) do
     if q.state == 'free' and not known[q.name] and not told[q.name] then
       local e = q.error
       if q.at_bound then
-        say('%s ended at its %s bound, %s: its error is not meaningful; widen the bound (%s) or fix it '
+        say('bound', { q.name }, '%s ended at its %s bound, %s: its error is not meaningful; widen the bound (%s) or '
+          .. 'fix it '
           .. '(--fixed %s=VALUE).', q.name, q.at_bound, text(q.at_bound == 'lower' and q.low or q.high),
           bounds_in(r), q.name)
         if out.level == 'determined' then out.level = 'weak' end
         table.insert(out.weak, q.name)
       elseif e and e > 0.5 * math.abs(q.value) and (q.name == 'D0' or q.name == 'gamma_dot_t0'
         or q.name:find '^contrast') then
-        say('%s is known only to %s of its value.', q.name, ('%.0f %%'):format(100 * e / math.max(math.abs(q.value),
+        say('loose', { q.name }, '%s is known only to %s of its value.', q.name, ('%.0f %%'):format(100 * e /
+          math.max(math.abs(q.value),
           1e-300)))
         table.insert(out.weak, q.name)
         if out.level == 'determined' then out.level = 'weak' end
@@ -318,28 +432,31 @@ local function common(r, known, out, say)
       local c = r.correlation[i][j]
       if c == c and math.abs(c) > 0.99 and not known[r.names[i]] and not known[r.names[j]] then
         table.insert(pairs_told, ('%s and %s (%.4f)'):format(r.names[i], r.names[j], c))
+        paired[#paired + 1], paired[#paired + 2] = r.names[i], r.names[j]
       end
     end
   end
   if #pairs_told > 0 then
-    say('These are correlated so closely that their separate errors say little: %s.', #pairs_told > 4
+    say('pairs', paired, 'These are correlated so closely that their separate errors say little: %s.', #pairs_told > 4
       and table.concat(pairs_told, ', ', 1, 4) .. (' and %d more pairs'):format(#pairs_told - 4) or join(pairs_told))
     if out.level == 'determined' then out.level = 'weak' end
   end
   for _, name in ipairs(r.names) do
     local v = r.intervals and r.intervals[name]
     if v and (v.low_open or v.high_open) then
-      say('The %g %% interval of %s is open %s: chi2 does not rise to the level before the bound.', 100 * v.level, name,
+      say('open', { name }, 'The %g %% interval of %s is open %s: chi2 does not rise to the level before the '
+        .. 'bound.', 100 * v.level, name,
         v.low_open and v.high_open and 'on both sides' or v.low_open and 'below' or 'above')
     end
     for _, side in ipairs { 'low', 'high' } do
       if v and v[side .. '_lost'] then
-        say('The %s end of the %g %% interval of %s was not found: at %s chi2 is still below the level, and no fit '
+        say('open', { name }, 'The %s end of the %g %% interval of %s was not found: at %s chi2 is still below the '
+          .. 'level, and no fit '
           .. 'beyond could be confirmed.', side == 'low' and 'lower' or 'upper', 100 * v.level, name, text(v[side]))
       end
     end
   end
-  if #out.sentences == 0 then say('The data determine all %d free parameters.', n) end
+  if #out.sentences == 0 then say('determined', nil, 'The data determine all %d free parameters.', n) end
 end
 
 local SAME = 0.5 -- deg: angles that no data tell apart
@@ -365,15 +482,17 @@ local function tell_mirror(r, known, out, say)
   if not other then return end
   out.doubt, out.level = true, out.level == 'determined' and 'weak' or out.level
   table.insert(out.weak, 'phi0')
-  say('The angles agree modulo 90 deg, so phi0 = %s and phi0 = %s describe the data alike; measure at an angle '
+  say('mirror', { 'phi0' }, 'The angles agree modulo 90 deg, so phi0 = %s and phi0 = %s describe the data alike; '
+    .. 'measure at an angle '
     .. 'between, or give bounds on one side (--bounds phi0=LOW:HIGH).', text(r.values.phi0), text(other))
 end
 
 --- Sentences on a result.
 ---@param r table result of fit
----@return { sentences: string[], undetermined: table[], weak: table[], level: 'determined'|'weak'|'undetermined' }
+---@return { sentences: string[], findings: table[], undetermined: table[], weak: table[], level: string } findings:
+---  { kind, names, text } of each sentence; level: 'determined', 'weak' or 'undetermined'
 function M.of(r)
-  local out = { sentences = {}, undetermined = {}, weak = {}, level = 'determined' }
+  local out = silent()
   local say = teller(out)
   local s = r.spectrum
   local p = r.problem
@@ -381,6 +500,7 @@ function M.of(r)
   local n = #r.names
   local scale = (r.absolute_sigma or r.loss ~= 'linear') and 1 or math.sqrt(r.reduced_chi2)
   tell_end(r, say)
+  tell_q(r, say)
   tell_apart(r, out, say)
   tell_angles(r, out, say)
   tell_misfit(r, out, say)
@@ -406,8 +526,9 @@ function M.of(r)
       out.level = 'undetermined'
       table.insert(out.undetermined, { names = list, vector = v })
       for _, name in ipairs(list) do known[name] = true end
-      if #list == 1 then say('The data do not determine %s%s.', list[1], reason(list))
-      else say('The data do not determine %s separately, only a combination of them%s.', join(list), reason(list)) end
+      if #list == 1 then say('undetermined', list, 'The data do not determine %s%s.', list[1], reason(list))
+      else say('undetermined', list, 'The data do not determine %s separately, only a combination of them%s.',
+        join(list), reason(list)) end
     end
   end
   for i, name in ipairs(r.names) do
@@ -415,7 +536,8 @@ function M.of(r)
       known[name] = true
       out.level = 'undetermined'
       table.insert(out.undetermined, { names = { name } })
-      say('The data do not determine %s: it has no effect on the model here%s.', name, reason { name })
+      say('undetermined', { name }, 'The data do not determine %s: it has no effect on the model here%s.', name,
+        reason { name })
     end
   end
   for _, q in ipairs(r.parameters) do
@@ -423,8 +545,8 @@ function M.of(r)
       known[q.name] = true
       out.level = 'undetermined'
       table.insert(out.undetermined, { names = { q.name } })
-      say('The data do not determine %s: its standard error exceeds the range between its bounds, %s to %s.', q.name,
-        text(q.low), text(q.high))
+      say('undetermined', { q.name }, 'The data do not determine %s: its standard error exceeds the range between its '
+        .. 'bounds, %s to %s.', q.name, text(q.low), text(q.high))
     end
   end
   -- scale t^power + shift: along its ridge chi2 is no parabola once the scale is known to a fifth only
@@ -438,7 +560,8 @@ function M.of(r)
       if e < math.huge and e > 0.2 * math.abs(v) and math.abs(r.correlation[i][k]) > 0.9 then
         out.level = out.level == 'determined' and 'weak' or out.level
         table.insert(out.weak, three[1])
-        say('%s, %s and %s lie on a curved ridge: their standard errors hold the truth less often than they say, and '
+        say('ridge', three, '%s, %s and %s lie on a curved ridge: their standard errors hold the truth less often '
+          .. 'than they say, and '
           .. 'the true interval is not symmetric; %s.', three[1], three[2], three[3], r.joint
           and 'fit a data set alone with --profile 0.95 to see it'
           or 'use profile intervals (--profile 0.95)' .. (r.noise and r.noise.correlated and ''
@@ -456,10 +579,11 @@ end
 ---@param note? string what the solver says of undetermined parameters
 ---@return table as of
 function M.plain(r, note)
-  local out = { sentences = {}, undetermined = {}, weak = {}, level = 'determined' }
+  local out = silent()
   local say = teller(out)
   local known, list = {}, {}
   tell_end(r, say)
+  tell_q(r, say)
   tell_angles(r, out, say)
   tell_misfit(r, out, say)
   tell_search(r, out, say)
@@ -472,8 +596,8 @@ function M.plain(r, note)
   end
   if #list > 0 then
     out.level, out.undetermined = 'undetermined', { { names = list } }
-    say('The data do not determine %s%s.', join(list), #list > 1 and ' separately' or '')
-  elseif note then say('%s.', (note:gsub('^%l', string.upper))) end
+    say('undetermined', list, 'The data do not determine %s%s.', join(list), #list > 1 and ' separately' or '')
+  elseif note then say('solver', nil, '%s.', (note:gsub('^%l', string.upper))) end
   common(r, known, out, say)
   return out
 end

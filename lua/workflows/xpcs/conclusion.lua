@@ -1,0 +1,81 @@
+-- conclusion.lua - the first line on a fit: the word on its quality, and the one thing to do.
+--
+-- Of all findings of a verdict the one that comes first in the list here is told: what makes the values wrong before
+-- what makes them uncertain. The sentences below it say more.
+local M = {}
+
+--- Names of parameters, a few of them.
+local function of(names)
+  if #names > 3 then return ('%s, %s and %d more'):format(names[1], names[2], #names - 2) end
+  if #names < 2 then return names[1] or 'a parameter' end
+  return table.concat(names, ', ', 1, #names - 1) .. ' and ' .. names[#names]
+end
+
+local function are(names) return #names == 1 and 'is' or 'are' end
+
+--- kind of the finding, and what to do: a text, or what a function of its names and of the result says.
+local ORDER = {
+  { 'end', 'it did not converge; allow more evaluations (--max-iterations) or start closer' },
+  { 'q', function(_, r)
+    if r.fits then return 'check the q of the data sets first' end
+    return ('check q first, it is %.6g 1/A here'):format(r.geometry.q)
+  end },
+  { 'apart', 'the data sets do not share their parameters; fit each alone, or share less (--shared)' },
+  { 'not_shared', 'the data sets do not share their parameters; fit each alone, or share less (--shared)' },
+  { 'shear', 'the angles decay as those of a sheared sample do; fit with --laminar-flow' },
+  { 'direction', 'phi0 is at its bound and the angles differ; widen it (--bounds phi0=-90:90)' },
+  { 'angles', 'contrast or offset differ between the angles; fit with --scaling individual' },
+  { 'misfit', 'it does not describe the data within sigma; check sigma, and other starts' },
+  { 'starts', 'the starts do not agree; fit from more of them' },
+  { 'undetermined', function(names)
+    return ('the data do not determine %s; hold one, or measure more'):format(of(names))
+  end },
+  { 'solver', 'the data do not determine all parameters; hold one, or measure more' },
+  { 'mirror', 'two values of phi0 describe the data alike; measure at an angle between' },
+  { 'floor', 'a rate falls to 0 within the run; hold its constant part, or give bounds' },
+  { 'rate', function(names) return ('take the rates (rates.csv), not %s'):format(of(names)) end },
+  { 'bound', function(names) return ('%s ended at a bound; widen it, or fix the parameter'):format(of(names)) end },
+  { 'scatter', 'the angles scatter by different amounts; give each its own sigma' },
+  { 'ridge', function(names)
+    return ('%s lie on a curved ridge; take intervals of --profile 0.95'):format(of(names))
+  end },
+  { 'loose', function(names) return ('%s %s known only roughly; measure more'):format(of(names), are(names)) end },
+  { 'open', function(names) return ('the interval of %s has an open end'):format(of(names)) end },
+  { 'pairs', function(names)
+    return #names == 2 and ('read %s together, they are closely correlated'):format(of(names))
+      or 'read closely correlated parameters together'
+  end },
+  { 'correlated', 'its noise is correlated; compare repeated measurements where errors matter' },
+}
+
+--- Names of all findings of a kind, each once.
+local function names_of(findings, kind)
+  local out, seen = {}, {}
+  for _, f in ipairs(findings) do
+    for _, name in ipairs(f.kind == kind and f.names or {}) do
+      if not seen[name] then out[#out + 1], seen[name] = name, true end
+    end
+  end
+  return out
+end
+
+--- The line.
+---@param r table result with verdict and quality_flag
+---@param about string what is to be known beside the word, as ' (sigma is assumed)'
+---@return string
+function M.of(r, about)
+  local findings, todo = r.verdict.findings or {}, nil
+  local has = {}
+  for _, f in ipairs(findings) do has[f.kind] = true end
+  if r.better then todo = 'a profile found a deeper minimum; fit again from other starts' end
+  for _, row in ipairs(ORDER) do
+    if not todo and has[row[1]] then
+      todo = type(row[2]) == 'string' and row[2] or row[2](names_of(findings, row[1]), r)
+    end
+  end
+  todo = todo or ('the data determine all %d free parameters%s'):format(#(r.names or {}),
+    r.quality_flag == 'untested' and '; give sigma (--sigma) to test the fit' or '')
+  return ('%s fit%s: %s.'):format(r.quality_flag:gsub('^%l', string.upper), about, todo)
+end
+
+return M
