@@ -10,7 +10,6 @@ local M = {
   PositionalEncoding = 'mc.nn.SinusoidalPositions', RotaryEmbedding = 'mc.nn.rope, or the option rope of attention',
   RoPE = 'mc.nn.rope, or the option rope of attention', ALiBi = 'mc.nn.alibi, or the option alibi of attention',
   Transformer = 'mc.nn.TransformerEncoder and mc.nn.TransformerDecoder',
-  PreNormTransformer = 'mc.nn.TransformerEncoder; norm_first is its default',
   CrossEntropyLoss = 'mc.nn.cross_entropy', NLLLoss = 'mc.nn.nll_loss', MSELoss = 'mc.nn.mse_loss',
   L1Loss = 'mc.nn.l1_loss', SmoothL1Loss = 'mc.nn.smooth_l1_loss', HuberLoss = 'mc.nn.huber_loss',
   BCELoss = 'mc.nn.binary_cross_entropy',
