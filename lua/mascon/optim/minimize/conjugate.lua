@@ -37,7 +37,7 @@ function M.cg(self, o)
   local d = F.negative(g)
   local before = f + math.sqrt(dot(g, g)) / 2
   while true do
-    if largest(g) <= gtol then return self:result(x, f, g, 0, 'converged: the gradient is small') end
+    if largest(g) <= gtol then return self:result(x, f, g, 0, 'converged: gradient at most gtol') end
     if self.nit >= maxiter then return self:result(x, f, g, 1) end
     if self.nfev >= maxfev then return self:result(x, f, g, 4) end
     local slope = dot(d, g)
@@ -72,7 +72,7 @@ function M.newton(self, o)
   if not objective.starts(self, f, g) then return self:result(x, f, g, 3, 'the gradient at x0 is NaN or infinite') end
   while true do
     local size = F.sum(F.abs(g)):item()
-    if size == 0 or largest(g) <= gtol then return self:result(x, f, g, 0, 'converged: the gradient is small') end
+    if size == 0 or largest(g) <= gtol then return self:result(x, f, g, 0, 'converged: gradient at most gtol') end
     if self.nit >= maxiter then return self:result(x, f, g, 1) end
     if self.nfev >= maxfev then return self:result(x, f, g, 4) end
     local target = math.min(0.5, math.sqrt(size)) * size
@@ -104,7 +104,7 @@ function M.newton(self, o)
     local moved = F.mean(F.abs(F.subtract(new.x, x))):item()
     x, f, g = new.x, new.f, new.g
     if self:iterate(x, f) then return self:result(x, f, g, 99) end
-    if moved <= xtol then return self:result(x, f, g, 0, 'converged: the steps are small') end
+    if moved <= xtol then return self:result(x, f, g, 0, 'converged: steps at most xtol') end
   end
 end
 

@@ -89,7 +89,7 @@ function M.run(self, o)
       measure = F.subtract(F.clip(F.subtract(x, g), low, high), x)
       rest = F.eq(measure, 0)
     end
-    if largest(measure) <= gtol then return self:result(x, f, g, 0, 'converged: the gradient is small') end
+    if largest(measure) <= gtol then return self:result(x, f, g, 0, 'converged: gradient at most gtol') end
     if self.nit >= maxiter then return self:result(x, f, g, 1) end
     if self.nfev >= maxfev then return self:result(x, f, g, 4) end
     local free = rest and F.where(rest, 0, g) or g
@@ -114,7 +114,7 @@ function M.run(self, o)
     x, f, g = new.x, new.f, new.g
     if self:iterate(x, f) then return self:result(x, f, g, 99) end
     if before - f <= ftol * math.max(math.abs(before), math.abs(f), 1) then
-      return self:result(x, f, g, 0, 'converged: the value hardly falls any more')
+      return self:result(x, f, g, 0, 'converged: relative decrease below ftol')
     end
   end
 end

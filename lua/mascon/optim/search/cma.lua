@@ -205,11 +205,11 @@ local function ended(s, f)
     return 'converged: the best value has not changed'
   end
   if #s.best_of >= history and math.max(range(s.best_of, history), sorted[#sorted] - sorted[1]) < s.tolfun then
-    return 'converged: the values hardly differ'
+    return 'converged: range of the values below tolfun'
   end
   local spread = F.multiply(F.sqrt(F.diagonal(s.C)), s.sigma)
   if F.max(F.maximum(spread, F.multiply(F.abs(s.p_c), s.sigma))):item() < s.tolx then
-    return 'converged: the steps are small'
+    return 'converged: steps below tolx'
   end
   local widest, narrowest = F.max(s.D):item(), F.min(s.D):item()
   if widest > 1e7 * narrowest then return 'the covariance has become ill-conditioned' end

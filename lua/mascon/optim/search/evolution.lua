@@ -162,7 +162,7 @@ local function settle(s)
   if s.f[s.best] == math.huge then return end
   local mean, spread = F.mean(f):item(), F.std(f):item()
   if spread <= s.atol + s.tol * math.abs(mean) then
-    s.status, s.message = 0, 'converged: the values of the population lie together'
+    s.status, s.message = 0, 'converged: spread of the population values below tol'
   end
 end
 
