@@ -3,13 +3,17 @@
  * Holds: the switch to one thread (the runtime runs tiles in parallel itself) and the handler of
  * bad arguments: BLAS's own prints, and other builds of it exit. Defined here the two handlers
  * come first in the lookup of the libraries that this plug-in pulls in, and only write the
- * record. Threads enter through a gate that knows OpenBLAS's work buffers (buffers.c). */
+ * record. Threads enter through a gate that knows OpenBLAS's work buffers (buffers.c). Kernels of
+ * an older processor, which it takes on one that it does not know, are exchanged. */
 #include "../../runtime/base/mc_def.h"
 #include "../../runtime/device/mc_backend.h"
 #include "parts.h"
 
 #include <cblas.h>
+#include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { STATUS_NOMEM = 4, STATUS_UNSUPPORTED = 9, STATUS_INTERNAL = 11 };
 
@@ -46,6 +50,34 @@ void cblas_xerbla(int argument, char *routine, char *form, ...)
                           routine, argument);
 }
 
+/* OpenBLAS goes by the processor's number. One that came after the build counts as one of 2004 or
+ * 2008, and products run at a fifth (Emerald Rapids under 0.3.21: 14 of 70 GFLOP/s). What the
+ * processor can do then chooses the kernels, by the way of OPENBLAS_CORETYPE, which a user may have
+ * set: then it stands. Nothing has been computed yet. */
+static void choose_kernels(void)
+{
+    static const char *const FALLBACK[] = { "Prescott", "Nehalem", "Barcelona" };
+    const char *core = openblas_get_corename(), *fit = NULL;
+    int fallen = 0;
+    for (size_t i = 0; i < sizeof FALLBACK / sizeof *FALLBACK; i++)
+        fallen |= strcmp(core, FALLBACK[i]) == 0;
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) fit = "Haswell";
+    if (fit && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl"))
+        fit = "SkylakeX";
+#endif
+    if (!fallen || !fit || getenv("OPENBLAS_CORETYPE")) return;
+    void (*quit)(void) = NULL, (*init)(void) = NULL; /* builds for one processor lack them */
+    *(void **)&quit = dlsym(RTLD_NEXT, "gotoblas_dynamic_quit");
+    *(void **)&init = dlsym(RTLD_NEXT, "gotoblas_dynamic_init");
+    if (!quit || !init || setenv("OPENBLAS_CORETYPE", fit, 0) != 0) return;
+    quit();
+    init();
+    (void)unsetenv("OPENBLAS_CORETYPE");
+}
+
 /* "OpenBLAS 0.3.21 Zen": the first two words of the build's configuration and the kernels it chose.
  */
 static void set_name(void)
@@ -69,6 +101,7 @@ int mc_plugin_open(const mc_host_api *h, void *api)
             "blas: the plug-in belongs to another version of mascon; build both together");
     host = h;
     openblas_set_num_threads(1);
+    choose_kernels();
     set_name();
     blas->name = name;
     blas->ready = ready;

@@ -54,3 +54,13 @@ describe('another library of matrix products', function()
     end
   end)
 end)
+
+describe('OpenBLAS', function()
+  it('takes kernels that fit a processor which it does not know', function()
+    local library = mc.info().libraries.blas
+    if not library:find 'OpenBLAS' then return pending(library) end
+    if os.getenv 'OPENBLAS_CORETYPE' then return pending 'OPENBLAS_CORETYPE chooses' end
+    if mc.info().isa == 'v2' then return pending 'the processor is an old one' end
+    for _, old in ipairs { 'Prescott', 'Nehalem', 'Barcelona' } do assert(not library:find(old), library) end
+  end)
+end)
