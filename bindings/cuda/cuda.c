@@ -525,30 +525,107 @@ static void cuda_about(void *dev, char *text, int64_t room)
         snprintf(text + n, (size_t)(room - n), "matmul by its own kernel (%s)", blas.why);
 }
 
-static int cuda_launch(void *dev, void *s, const mc_launch *l, void *const *segment)
-{
-    void *arguments[2 * MC_LAUNCH_BUFFERS + 1];
+/* ---- launches ---- */
+
+/* A launch as the driver takes it; arguments point into l, segment and here. */
+typedef struct started {
+    device *d;
+    const mc_launch *l;
+    void *const *segment;
     CUdeviceptr buffer[MC_LAUNCH_BUFFERS];
-    unsigned grid[3], group[3];
-    if (enter(dev)) return STATUS_DEVICE;
-    if (!l->kernel) return start_product(dev, queue(s), l, segment);
+    void *arguments[2 * MC_LAUNCH_BUFFERS + 1];
+    mc_cuda_node node;
+} started;
+
+static int start_library(void *state, CUstream s)
+{
+    const started *t = state;
+    return start_product(t->d, s, t->l, t->segment);
+}
+
+static void describe(started *t, device *d, const mc_launch *l, void *const *segment)
+{
+    CUkernelNode *k = &t->node.kernel;
+    t->d = d;
+    t->l = l;
+    t->segment = segment;
+    t->node.launch = l->kernel ? NULL : start_library;
+    t->node.state = t;
     for (int i = 0; i < l->nbuf; i++) {
         int64_t at = 0;
         if (l->apart) memcpy(&at, l->raw + 8 * i, sizeof at);
-        buffer[i] = address(segment[i], at);
-        arguments[i] = &buffer[i];
+        t->buffer[i] = address(segment[i], at);
+        t->arguments[i] = &t->buffer[i];
     }
     for (int i = 0; i < l->nvalue; i++)
-        arguments[l->nbuf + i] = (void *)(uintptr_t)(l->raw + l->value[i]);
-    if (!l->apart) arguments[l->nbuf] = (void *)(uintptr_t)l->raw;
+        t->arguments[l->nbuf + i] = (void *)(uintptr_t)(l->raw + l->value[i]);
+    if (!l->apart) t->arguments[l->nbuf] = (void *)(uintptr_t)l->raw;
+    *k = (CUkernelNode){ .f = l->kernel, .shared = l->group_bytes, .arguments = t->arguments };
     for (int i = 0; i < 3; i++) {
-        group[i] = l->group[i] ? l->group[i] : 1;
-        grid[i] = l->grid[i] ? l->grid[i] : 1;
+        k->group[i] = l->group[i] ? l->group[i] : 1;
+        k->grid[i] = l->grid[i] ? l->grid[i] : 1;
     }
+}
+
+static int cuda_launch(void *dev, void *s, const mc_launch *l, void *const *segment)
+{
+    started t;
+    if (enter(dev)) return STATUS_DEVICE;
+    describe(&t, dev, l, segment);
+    if (t.node.launch) return t.node.launch(t.node.state, queue(s));
+    const CUkernelNode *k = &t.node.kernel;
     const CUresult code =
-        cu.cuLaunchKernel(l->kernel, grid[0], grid[1], grid[2], group[0], group[1], group[2],
-                          l->group_bytes, queue(s), arguments, NULL);
+        cu.cuLaunchKernel(k->f, k->grid[0], k->grid[1], k->grid[2], k->group[0], k->group[1],
+                          k->group[2], k->shared, queue(s), k->arguments, NULL);
     return code == CUDA_OK ? 0 : fails("launch", code);
+}
+
+/* ---- graphs ---- */
+
+typedef struct launches {
+    device *d;
+    const mc_launch *const *l;
+    void *const (*segment)[MC_LAUNCH_BUFFERS];
+    started now;
+} launches;
+
+static mc_cuda_node *launch_at(void *state, int k)
+{
+    launches *list = state;
+    describe(&list->now, list->d, list->l[k], list->segment[k]);
+    return &list->now.node;
+}
+
+static void *cuda_graph_new(void *dev, int n, const mc_launch *const *l,
+                            void *const (*segment)[MC_LAUNCH_BUFFERS])
+{
+    launches list = { .d = dev, .l = l, .segment = segment };
+    CUresult code;
+    if (enter(dev)) return NULL;
+    mc_cuda_graph *g = mc_cuda_graph_new(&cu, n, launch_at, &list, &code);
+    if (!g) fails("graph", code);
+    return g;
+}
+
+static int cuda_graph_set(void *dev, void *graph, int k, const mc_launch *l, void *const *segment)
+{
+    started t;
+    if (enter(dev)) return STATUS_DEVICE;
+    describe(&t, dev, l, segment);
+    const CUresult code = mc_cuda_graph_set(&cu, graph, k, &t.node);
+    return code == CUDA_OK ? 0 : fails("graph", code);
+}
+
+static int cuda_graph_run(void *dev, void *s, void *graph)
+{
+    if (enter(dev)) return STATUS_DEVICE;
+    const CUresult code = mc_cuda_graph_run(&cu, graph, queue(s));
+    return code == CUDA_OK ? 0 : fails("graph", code);
+}
+
+static void cuda_graph_free(void *dev, void *graph)
+{
+    if (!enter(dev)) mc_cuda_graph_free(&cu, graph);
 }
 
 MC_API int mc_plugin_open(const mc_host_api *h, void *api);
@@ -581,6 +658,10 @@ int mc_plugin_open(const mc_host_api *h, void *api)
         .program_free = cuda_program_free,
         .kernel = cuda_kernel,
         .launch = cuda_launch,
+        .graph_new = cuda_graph_new,
+        .graph_set = cuda_graph_set,
+        .graph_run = cuda_graph_run,
+        .graph_free = cuda_graph_free,
         .dlpack = 2,
         .addressed = 1,
         .allocation = cuda_allocation,

@@ -12,10 +12,14 @@ typedef struct CUmod_st *CUmodule;
 typedef struct CUfunc_st *CUfunction;
 typedef struct CUstream_st *CUstream;
 typedef struct CUevent_st *CUevent;
+typedef struct CUgraph_st *CUgraph;
+typedef struct CUgraphNode_st *CUgraphNode;
+typedef struct CUgraphExec_st *CUgraphExec;
 typedef struct nvrtcProgram_st *nvrtcProgram;
 
 enum {
     CUDA_OK = 0,
+    CUDA_INVALID = 1,
     CUDA_NO_MEMORY = 2,
     CUDA_NOT_FOUND = 500,
     CUDA_NOT_READY = 600,
@@ -25,7 +29,16 @@ enum {
     CUDA_LAUNCH_FAILED = 719
 };
 enum { ATTRIBUTE_MAJOR = 75, ATTRIBUTE_MINOR = 76 };
-enum { STREAM_NON_BLOCKING = 1, EVENT_NO_TIMING = 2 };
+enum { STREAM_NON_BLOCKING = 1, EVENT_NO_TIMING = 2, CAPTURE_RELAXED = 2 };
+
+/* CUDA_KERNEL_NODE_PARAMS_v2 */
+typedef struct CUkernelNode {
+    CUfunction f;
+    unsigned grid[3], group[3], shared;
+    void **arguments, **extra;
+    void *kernel;
+    CUcontext context;
+} CUkernelNode;
 
 /* X(result, name, exported name, arguments): names that a newer interface replaced have a suffix */
 #define MC_CUDA_DRIVER(X)                                                                          \
@@ -68,7 +81,23 @@ enum { STREAM_NON_BLOCKING = 1, EVENT_NO_TIMING = 2 };
       (CUfunction * f, CUmodule m, const char *name))                                              \
     X(CUresult, cuLaunchKernel, "cuLaunchKernel",                                                  \
       (CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, \
-       unsigned shared, CUstream s, void **arguments, void **extra))
+       unsigned shared, CUstream s, void **arguments, void **extra))                               \
+    X(CUresult, cuStreamBeginCapture, "cuStreamBeginCapture_v2", (CUstream s, int mode))           \
+    X(CUresult, cuStreamEndCapture, "cuStreamEndCapture", (CUstream s, CUgraph * g))               \
+    X(CUresult, cuGraphCreate, "cuGraphCreate", (CUgraph * g, unsigned flags))                     \
+    X(CUresult, cuGraphAddKernelNode, "cuGraphAddKernelNode_v2",                                   \
+      (CUgraphNode * node, CUgraph g, const CUgraphNode *after, size_t n, const CUkernelNode *k))  \
+    X(CUresult, cuGraphAddChildGraphNode, "cuGraphAddChildGraphNode",                              \
+      (CUgraphNode * node, CUgraph g, const CUgraphNode *after, size_t n, CUgraph child))          \
+    X(CUresult, cuGraphInstantiate, "cuGraphInstantiateWithFlags",                                 \
+      (CUgraphExec * e, CUgraph g, unsigned long long flags))                                      \
+    X(CUresult, cuGraphExecKernelNodeSetParams, "cuGraphExecKernelNodeSetParams_v2",               \
+      (CUgraphExec e, CUgraphNode node, const CUkernelNode *k))                                    \
+    X(CUresult, cuGraphExecChildGraphNodeSetParams, "cuGraphExecChildGraphNodeSetParams",          \
+      (CUgraphExec e, CUgraphNode node, CUgraph child))                                            \
+    X(CUresult, cuGraphLaunch, "cuGraphLaunch", (CUgraphExec e, CUstream s))                       \
+    X(CUresult, cuGraphExecDestroy, "cuGraphExecDestroy", (CUgraphExec e))                         \
+    X(CUresult, cuGraphDestroy, "cuGraphDestroy", (CUgraph g))
 
 #define MC_CUDA_NVRTC(X)                                                                           \
     X(int, nvrtcVersion, "nvrtcVersion", (int *major, int *minor))                                 \
@@ -171,5 +200,20 @@ typedef struct mc_cuda {
 /* Opens the driver, then NVRTC. 0, or -1 with `why`. */
 int mc_cuda_driver(mc_cuda *c);
 int mc_cuda_nvrtc(mc_cuda *c);
+
+/* A launch as a node of a graph: a kernel, or what `launch` gives to a stream (0, or a status). */
+typedef struct mc_cuda_node {
+    CUkernelNode kernel;
+    int (*launch)(void *state, CUstream s);
+    void *state;
+} mc_cuda_node;
+typedef struct mc_cuda_graph mc_cuda_graph;
+/* Of nodes that `list` gives, each borrowed until the next one; NULL with the code. */
+mc_cuda_graph *mc_cuda_graph_new(const mc_cuda *c, int n, mc_cuda_node *(*list)(void *state, int k),
+                                 void *state, CUresult *code);
+void mc_cuda_graph_free(const mc_cuda *c, mc_cuda_graph *g); /* accepts NULL */
+/* Node k from the next run on. */
+CUresult mc_cuda_graph_set(const mc_cuda *c, mc_cuda_graph *g, int k, const mc_cuda_node *l);
+CUresult mc_cuda_graph_run(const mc_cuda *c, mc_cuda_graph *g, CUstream s);
 
 #endif

@@ -670,6 +670,13 @@ int mci_device_guard(int number, const char *op, const char *why)
     return d->nguard++;
 }
 
+int mci_device_guard_room(int number, int n)
+{
+    if (n > GUARDS) return 0;
+    const int fits = devices[number].nguard + n <= GUARDS;
+    return fits || !mci_device_check(number) ? 1 : -mc_errstatus();
+}
+
 void *mci_device_guards(int number) { return devices[number].guards; }
 
 int mci_device_check(int number)

@@ -90,6 +90,9 @@ int mci_device_copy(mci_ref to, mci_ref from, int64_t bytes);
  * device; the host looks where it waits next and raises "op: why at flat position ...". A number
  * for one launch, -1 with the record; the segment that holds them. */
 int mci_device_guard(int device, const char *op, const char *why);
+/* Whether the next n numbers are there without a wait between them: 1; 0 where there are never so
+ * many; negative: a status, of what was waited for to make room. */
+int mci_device_guard_room(int device, int n);
 void *mci_device_guards(int device);
 int mci_device_check(int device);
 

@@ -100,8 +100,12 @@ typedef struct mc_device_api {
     int (*launch)(void *dev, void *stream, const mc_launch *l, void *const *segment);
     /* Whether a library of the interface does this product (1; no record); NULL: there is none. */
     int (*gemm)(void *dev, const mc_product_job *g);
-    /* lists of launches made once; NULL: the runtime launches one by one */
-    void *(*graph_new)(void *dev, int n, const mc_launch *const *l, void *const *const *segment);
+    /* Lists of launches made once and run as one; NULL: the runtime launches one by one. segment:
+     * of each launch. set: launch k of the graph gets the bytes and segments of l from the next run
+     * on; its kernel and grid stay. free: the last run may still be queued. */
+    void *(*graph_new)(void *dev, int n, const mc_launch *const *l,
+                       void *const (*segment)[MC_LAUNCH_BUFFERS]);
+    int (*graph_set)(void *dev, void *graph, int k, const mc_launch *l, void *const *segment);
     int (*graph_run)(void *dev, void *stream, void *graph);
     void (*graph_free)(void *dev, void *graph);
     /* Host memory behind a segment, for devices that run the CPU's kernels (ref); NULL on all

@@ -148,9 +148,8 @@ static void note(const mci_bound *b, int launch, double began)
               launch == b->nlaunch - 1 ? bytes : 0);
 }
 
-static int run_launches(const mci_bound *b, const mci_ref *refs, const mci_ref *work)
+int mci_bound_numbers(mci_bound *b, const mci_ref *refs)
 {
-    const mc_device_api *api = mci_device_api(b->device);
     for (int i = 0; i < b->npatch; i++) {
         const mci_patch *p = &b->patch[i];
         if (p->operand < 0) {
@@ -164,23 +163,36 @@ static int run_launches(const mci_bound *b, const mci_ref *refs, const mci_ref *
         mci_cast(p->dtype, from)(1, b->launch[p->launch].raw + p->at, 1,
                                  refs[p->operand].number, 1);
     }
+    return MC_OK;
+}
+
+void mci_bound_place(mci_bound *b, int i, const mci_ref *refs, const mci_ref *work, void **segment)
+{
+    mc_launch *l = &b->launch[i];
+    for (int k = 0; k < l->nbuf; k++) {
+        const int guards = l->slot[k] == MCI_SLOT_GUARDS;
+        const int own = l->slot[k] < b->nin + b->nout;
+        const mci_ref *r = guards ? NULL : own ? &refs[l->slot[k]] : work;
+        const int64_t at = guards ? 0 : r->at + l->off[k];
+        segment[k] = !guards ? r->mem->handle : mci_device_guards(b->device);
+        if (!segment[k]) /* no launch refused anything so far */
+            segment[k] = segment[0];
+        memcpy(l->raw + 8 * k, &at, sizeof at);
+    }
+}
+
+static int run_launches(mci_bound *b, const mci_ref *refs, const mci_ref *work)
+{
+    const mc_device_api *api = mci_device_api(b->device);
+    const int status = mci_bound_numbers(b, refs);
+    if (status) return status;
     for (int i = 0; i < b->nlaunch; i++) {
-        mc_launch *l = &b->launch[i];
         void *segment[MC_LAUNCH_BUFFERS];
-        for (int k = 0; k < l->nbuf; k++) {
-            const int guards = l->slot[k] == MCI_SLOT_GUARDS;
-            const int own = l->slot[k] < b->nin + b->nout;
-            const mci_ref *r = guards ? NULL : own ? &refs[l->slot[k]] : work;
-            const int64_t at = guards ? 0 : r->at + l->off[k];
-            segment[k] = !guards ? r->mem->handle : mci_device_guards(b->device);
-            if (!segment[k]) /* no launch refused anything so far */
-                segment[k] = segment[0];
-            memcpy(l->raw + 8 * k, &at, sizeof at);
-        }
+        mci_bound_place(b, i, refs, work, segment);
         void *handle = mci_device_handle(b->device), *stream = mci_device_stream(b->device);
         const double began = MC_UNLIKELY(mci_watching) ? mc_clock() : 0;
         mci_works(1);
-        int rc = api->launch(handle, stream, l, segment);
+        int rc = api->launch(handle, stream, &b->launch[i], segment);
         const int watched = MC_UNLIKELY(mci_watching) && !rc;
         if (watched) rc = api->sync(handle, stream);
         mci_works(-1);
@@ -209,6 +221,13 @@ static int apart(const mci_bound *b, const mci_ref *refs, int o)
         if (over == 1 || (over == 0 && (!walks || in->dtype != out->dtype)))
             return 1;
     }
+    return 0;
+}
+
+int mci_bound_apart(const mci_bound *b, const mci_ref *refs)
+{
+    for (int o = 0; o < b->nout; o++)
+        if (apart(b, refs, o)) return 1;
     return 0;
 }
 

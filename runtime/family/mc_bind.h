@@ -51,6 +51,13 @@ int mci_bind_function(int device, int nin, int nout, mc_tensor *const *h, mci_bo
 int mci_no_form(const mci_op *op, int device);
 /* Runs it on a device (on the CPU b->run does). refs: operands, then results. */
 int mci_bound_run(mci_bound *b, const mci_ref *refs);
+/* The same in parts, for a list of launches. Whether results share memory with operands so that
+ * they have to be made beside them first (mci_bound_run does); numbers into all launches; addresses
+ * into launch i, and the segments of its buffers. */
+int mci_bound_apart(const mci_bound *b, const mci_ref *refs);
+int mci_bound_numbers(mci_bound *b, const mci_ref *refs);
+void mci_bound_place(mci_bound *b, int i, const mci_ref *refs, const mci_ref *work,
+                     void **segment);
 /* Whether each op is waited for (MASCON_SYNC=1), so that an error names its line. */
 int mci_stepwise(void);
 /* Makes it empty; the status of close. */

@@ -4,6 +4,7 @@
  * the arena lie. What is made of numbers alone stays in host memory and is computed there: it
  * travels on as a value. */
 #include "replay/mc_plan_device.h"
+#include "replay/mc_stretch.h"
 
 #include <string.h>
 
@@ -16,6 +17,8 @@ typedef struct bound_step {
     mc_tensor *headers; /* of a loop, or of what goes through the host: results, then operands */
     mc_tensor **list;   /* pointers to them */
     char *number;       /* per slot of the step: a number in host memory when it runs */
+    mci_stretch *stretch; /* begins here; of `steps` steps */
+    int steps;
 } bound_step;
 
 struct mci_device_plan {
@@ -39,6 +42,7 @@ void mci_device_plan_free(mci_device_plan *p)
     if (!p)
         return;
     for (int i = 0; i < p->nsteps; i++) {
+        mci_stretch_free(p->steps[i].stretch);
         mci_bound_free(&p->steps[i].bound);
         mci_free(p->steps[i].headers);
         mci_free(p->steps[i].list);
@@ -167,6 +171,27 @@ static int bind_step(mci_device_plan *p, bound_step *b)
     return rc;
 }
 
+/* Whether it is made of launches alone. */
+static int launches(const bound_step *b)
+{
+    return b->step->kind != MCI_STEP_LOOP && !b->through && !b->host && !b->bound.run;
+}
+
+/* Neighbouring steps of launches. */
+static int find_stretches(mci_device_plan *p)
+{
+    mci_bound **list = mci_alloc(sizeof(mci_bound *) * (size_t)(p->nsteps + 1));
+    int rc = list ? MC_OK : mc_errstatus();
+    for (int k = 0, n; k < p->nsteps && !rc; k += n ? n : 1) {
+        for (n = 0; k + n < p->nsteps && launches(&p->steps[k + n]); n++)
+            list[n] = &p->steps[k + n].bound;
+        p->steps[k].stretch = mci_stretch_new(p->device, n, list, &rc);
+        p->steps[k].steps = n;
+    }
+    mci_free(list);
+    return rc;
+}
+
 mci_device_plan *mci_device_plan_new(int device, int nslots, const mci_slot *slots, int nsteps,
                                      const mci_step *steps, const int32_t *refs, int64_t arena)
 {
@@ -201,6 +226,7 @@ mci_device_plan *mci_device_plan_new(int device, int nslots, const mci_slot *slo
         p->steps[p->nsteps].slots = refs + steps[p->nsteps].first;
         rc = bind_step(p, &p->steps[p->nsteps]);
     }
+    rc = rc ? rc : find_stretches(p);
     if (rc) {
         mci_device_plan_free(p);
         return NULL;
@@ -315,6 +341,25 @@ static int run_host(mci_device_plan *p, const bound_step *b)
                  &s->params);
 }
 
+/* Operands, then results of a step in this call. */
+static const mci_ref *refs_of(mci_device_plan *p, const bound_step *b)
+{
+    const mci_step *s = b->step;
+    for (int i = 0; i < s->nin + s->nout; i++)
+        p->list[i] = ref_of(p, b, i < s->nin ? s->nout + i : i - s->nin);
+    return p->list;
+}
+
+/* The steps from k on as one graph: 1; 0: they are to be run one by one; negative: a status. */
+static int run_stretch(mci_device_plan *p, int k)
+{
+    mci_stretch *s = p->steps[k].stretch;
+    int rc = s ? mci_stretch_begin(s) : 0;
+    for (int i = 0; i < p->steps[k].steps && rc == 1; i++)
+        rc = mci_stretch_add(s, refs_of(p, &p->steps[k + i]));
+    return rc == 1 ? mci_stretch_run(s) : rc;
+}
+
 int mci_device_plan_run(mci_device_plan *p, mc_tensor *const *in, int nin, mc_tensor *const *out,
                         int nout)
 {
@@ -325,13 +370,18 @@ int mci_device_plan_run(mci_device_plan *p, mc_tensor *const *in, int nin, mc_te
                  : place(p, in, nin, out, nout, arena, numbers);
     for (int k = 0; k < p->nsteps && !rc; k++) {
         bound_step *b = &p->steps[k];
-        const mci_step *s = b->step;
-        for (int i = 0; i < s->nin + s->nout; i++)
-            p->list[i] = ref_of(p, b, i < s->nin ? s->nout + i : i - s->nin);
-        rc = mc_cancel_pending()                       ? mci_error(MC_ECANCELLED, "interrupted")
-             : s->kind == MCI_STEP_LOOP || b->through ? run_headers(p, b)
-             : b->host                                ? run_host(p, b)
-                                                      : mci_bound_run(&b->bound, p->list);
+        if (mc_cancel_pending()) {
+            rc = mci_error(MC_ECANCELLED, "interrupted");
+            break;
+        }
+        const int done = run_stretch(p, k);
+        if (done == 1)
+            k += b->steps - 1;
+        else
+            rc = done < 0                                        ? -done
+                 : b->step->kind == MCI_STEP_LOOP || b->through ? run_headers(p, b)
+                 : b->host                                       ? run_host(p, b)
+                                                   : mci_bound_run(&b->bound, refs_of(p, b));
     }
     sent_free(p);
     mci_free(numbers);

@@ -144,6 +144,12 @@ describe('mascon bench', function()
     r = run 'bench --often 3'
     assert.equal(2, r.status)
   end)
+  it('leaves out what would begin after its limit', function()
+    local r = run 'bench autoreject --device cpu --limit 1e-9'
+    assert.equal(0, r.status, r.text)
+    assert.matches('\nfit%s+left out: 1e%-09 seconds are over\nrepair%s+left out', r.text)
+    assert.equal(2, run 'bench --limit 0'.status)
+  end)
 end)
 
 describe('of devices', function()

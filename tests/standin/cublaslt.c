@@ -27,7 +27,7 @@ struct cublasLtDesc {
     int align[4];
 };
 
-static CUresult (*launch)(CUstream, void (*)(void *), void *);
+static CUresult (*launch)(CUstream, void (*)(const void *), const void *, size_t);
 static void (*memory)(const char *, const void *, size_t);
 
 API size_t cublasLtGetVersion(void)
@@ -40,7 +40,7 @@ API int cublasLtCreate(cublasLtHandle *h)
     const char *s = getenv("STANDIN_BLAS");
     void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
     if (driver) {
-        *(void **)&launch = dlsym(driver, "cuLaunchHostFunc");
+        *(void **)&launch = dlsym(driver, "standin_call");
         *(void **)&memory = dlsym(driver, "standin_memory");
     }
     if (!launch || !memory || (s && !strcmp(s, "none"))) return NOT_STARTED;
@@ -214,9 +214,9 @@ static void store(const struct cublasLtDesc *m, char *base, long long at, double
     }
 }
 
-static void run(void *data)
+static void run(const void *data)
 {
-    job *j = data;
+    const job *j = data;
     const unsigned long long k = j->p.turned[0] ? j->a.rows : j->a.cols;
     for (int i = 0; i < j->d.batch; i++)
         for (unsigned long long c = 0; c < j->d.cols; c++)
@@ -228,7 +228,6 @@ static void run(void *data)
                 store(&j->d, j->at_d, i * j->d.step + (long long)r + (long long)c * j->d.lead,
                       sum);
             }
-    free(j);
 }
 
 static size_t extent(cublasLtDesc m)
@@ -260,9 +259,8 @@ API int cublasLtMatmul(cublasLtHandle h, cublasLtDesc p, const void *alpha, cons
     memory("matmul", b, extent(lb));
     memory("matmul", d, extent(ld));
     if (bytes) memory("matmul", workspace, bytes);
-    job *j = malloc(sizeof *j);
-    *j = (job){ *p, *la, *lb, *ld, a, b, d, wide };
+    const job j = { *p, *la, *lb, *ld, a, b, d, wide };
     if (getenv("STANDIN_TRACE"))
         fprintf(stderr, "standin: cublasLtMatmul, %llu x %llu\n", ld->cols, ld->rows);
-    return launch(s, run, j) == CUDA_OK ? 0 : INVALID;
+    return launch(s, run, &j, sizeof j) == CUDA_OK ? 0 : INVALID;
 }

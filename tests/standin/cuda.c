@@ -9,10 +9,9 @@
  * launches that wait in other streams when it runs, and each wait for an event. STANDIN_WORKING:
  * work runs only while mc_working() says that the library works, so that Ctrl-C is not answered in
  * the driver. What it finds wrong is told on standard error and ends the process with status 99. */
-#include "../../bindings/cuda/parts.h"
-#include "lanes.h"
-
 #define _GNU_SOURCE
+#include "work.h"
+
 #include <dlfcn.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -22,7 +21,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define API __attribute__((visibility("default")))
 #define PAGE ((size_t)4096)
 #define QUEUE 1024 /* pieces of work that wait in a stream; a card holds about as many launches */
 
@@ -32,39 +30,9 @@ struct CUctx_st {
 struct CUmod_st {
     void *library;
 };
-struct CUfunc_st {
-    lanes_kernel kernel;
-    const int *sizes, *pointers; /* of arguments; how many pointers come first */
-    char name[128];
-};
 struct CUevent_st {
     CUstream stream; /* where it was recorded last */
     int64_t number;  /* its place there; 0: never */
-};
-
-enum { COPY, LAUNCH, RECORD, WAIT, CALL };
-typedef struct work {
-    struct work *next;
-    int kind;
-    int64_t number;
-    char *to;
-    const char *from;
-    size_t bytes;
-    CUevent event;
-    int64_t event_number;
-    CUstream event_stream;
-    CUfunction function;
-    void (*call)(void *);
-    void *call_data;
-    uint32_t grid[3], group;
-    void *argument[32];
-    char values[4096];
-} work;
-struct CUstream_st {
-    work *first, *last;
-    int64_t given, done;
-    int listed;
-    CUstream next;
 };
 
 typedef struct block {
@@ -85,7 +53,7 @@ static uint64_t seed = 1;
 static char failing[64];
 static long fail_at, fail_code;
 
-static _Noreturn void wrong(const char *format, ...)
+_Noreturn void standin_wrong(const char *format, ...)
 {
     va_list list;
     va_start(list, format);
@@ -107,14 +75,13 @@ static void settings(void)
     if (s && !strcmp(s, "backwards")) order = LANES_BACKWARDS;
     s = getenv("STANDIN_FAIL");
     if (s && sscanf(s, "%63[^:]:%ld:%ld", failing, &fail_at, &fail_code) != 3)
-        wrong("STANDIN_FAIL is not name:n:code");
+        standin_wrong("STANDIN_FAIL is not name:n:code");
 }
 
-/* What an entry begins with: a code to give at once, or 0. */
-static CUresult enters(const char *name, int needs_context)
+CUresult standin_enters(const char *name, int needs_context)
 {
     settings();
-    if (needs_context && !current) wrong("%s: no context is current in this thread", name);
+    if (needs_context && !current) standin_wrong("%s: no context is current in this thread", name);
     if (sticky) return sticky;
     if (fail_at > 0 && (!strcmp(failing, "any") || !strcmp(failing, name)) && --fail_at == 0) {
         if (fail_code >= CUDA_ILLEGAL_ADDRESS) sticky = (int)fail_code;
@@ -122,11 +89,11 @@ static CUresult enters(const char *name, int needs_context)
     }
     return CUDA_OK;
 }
-#define ENTER(needs)                                \
-    do {                                            \
-        const CUresult e = enters(__func__, needs); \
-        if (e) return e;                            \
-    } while (0)
+uint64_t standin_random(void)
+{
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return seed >> 33;
+}
 
 /* ---- work ---- */
 
@@ -141,10 +108,10 @@ static void card_memory(const char *what, const void *p, size_t bytes)
 {
     const block *b = block_of(p, bytes);
     if (!b || b->gone || b->pinned)
-        wrong("%s: %zu bytes at %p are %s", what, bytes, p,
-              !b        ? "no memory of the card"
-              : b->gone ? "freed memory"
-                        : "memory of the host");
+        standin_wrong("%s: %zu bytes at %p are %s", what, bytes, p,
+                      !b        ? "no memory of the card"
+                      : b->gone ? "freed memory"
+                                : "memory of the host");
 }
 
 static void step(CUstream s);
@@ -155,7 +122,8 @@ static void told(const struct CUstream_st *s, const work *w)
     const block *from = block_of(w->from, w->bytes);
     int n = 0;
     for (CUstream o = streams; o; o = o->next)
-        for (const work *q = o->first; q && o != s; q = q->next) n += q->kind == LAUNCH;
+        for (const work *q = o->first; q && o != s; q = q->next)
+            n += q->kind == LAUNCH || q->kind == GRAPH;
     if (from && from->pinned)
         fprintf(stderr, "standin: upload of %zu bytes beside %d launches\n", w->bytes, n);
 }
@@ -171,7 +139,27 @@ static void says_so(void)
     if (!getenv("STANDIN_WORKING")) return;
     void *mascon = dlopen("libmascon.so", RTLD_NOW | RTLD_NOLOAD);
     *(void **)&working = mascon ? dlsym(mascon, "mc_working") : NULL;
-    if (!working || !working()) wrong("work runs, and the library does not say that it works");
+    if (!working || !working())
+        standin_wrong("work runs, and the library does not say that it works");
+}
+
+void standin_do(const work *w)
+{
+    void *argument[32];
+    if (sticky) return;
+    if (w->kind == CALL) w->call(w->values);
+    if (w->kind == COPY) memcpy(w->to, w->from, w->bytes);
+    if (w->kind == GRAPH) standin_graph_do(w->graph);
+    if (w->kind != LAUNCH || !w->function->kernel.call) return;
+    for (int i = 0; w->function->sizes[i]; i++)
+        argument[i] = (void *)(uintptr_t)(w->values + w->at[i]);
+    for (int i = 0; i < *w->function->pointers; i++) {
+        const block *b = block_of(*(void **)argument[i], 0);
+        if (!b || b->gone || b->pinned)
+            standin_wrong("%s: argument %d is no memory of the card", w->function->name, i);
+    }
+    if (lanes_run(&w->function->kernel, w->grid, (int)w->group, argument, order, &seed))
+        sticky = CUDA_LAUNCH_FAILED;
 }
 
 /* The first piece of work of a stream. */
@@ -179,23 +167,14 @@ static void step(CUstream s)
 {
     work *w = s->first;
     says_so();
-    if (!w) wrong("a stream is asked for work that it was not given");
+    if (!w) standin_wrong("a stream is asked for work that it was not given");
     if (w->kind == WAIT && w->event_stream) reach(w->event_stream, w->event_number);
-    if (w->kind == CALL && !sticky) w->call(w->call_data);
     if (w->kind == COPY && getenv("STANDIN_TRACE")) told(s, w);
-    if (w->kind == COPY && !sticky) memcpy(w->to, w->from, w->bytes);
-    if (w->kind == LAUNCH && !sticky) {
-        for (int i = 0; i < *w->function->pointers; i++) {
-            const block *b = block_of(*(void **)w->argument[i], 0);
-            if (!b || b->gone || b->pinned)
-                wrong("%s: argument %d is no memory of the card", w->function->name, i);
-        }
-        if (lanes_run(&w->function->kernel, w->grid, (int)w->group, w->argument, order, &seed))
-            sticky = CUDA_LAUNCH_FAILED;
-    }
+    standin_do(w);
     s->first = w->next;
     if (!s->first) s->last = NULL;
     s->done = w->number;
+    if (w->graph) standin_graph_free(w->graph);
     free(w);
 }
 
@@ -218,14 +197,14 @@ static void others(const struct CUstream_st *s)
 {
     for (CUstream o = streams; o; o = o->next)
         while (o != s && o->first && o->first->kind != WAIT) {
-            seed = seed * 6364136223846793005u + 1442695040888963407u;
-            if (seed >> 63) break;
+            if (standin_random() >> 30) break;
             step(o);
         }
 }
 
-static work *give(CUstream s, int kind)
+work *standin_give(CUstream s, int kind)
 {
+    if (s->capture) return standin_capture(s->capture, kind);
     while (s->given - s->done >= QUEUE) step(s);
     work *w = calloc(1, sizeof *w);
     if (!w) abort();
@@ -241,7 +220,7 @@ static work *give(CUstream s, int kind)
 
 static CUresult copies(CUstream s, void *to, const void *from, size_t bytes)
 {
-    work *w = give(named(s), COPY);
+    work *w = standin_give(named(s), COPY);
     w->to = to;
     w->from = from;
     w->bytes = bytes;
@@ -324,14 +303,14 @@ API CUresult cuDevicePrimaryCtxRetain(CUcontext *c, CUdevice dev)
 
 API CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev)
 {
-    if (--contexts[dev].retained < 0) wrong("a context is released twice");
+    if (--contexts[dev].retained < 0) standin_wrong("a context is released twice");
     return CUDA_OK;
 }
 
 API CUresult cuCtxSetCurrent(CUcontext c)
 {
     settings();
-    if (!c->retained) wrong("cuCtxSetCurrent: the context is not held");
+    if (!c->retained) standin_wrong("cuCtxSetCurrent: the context is not held");
     current = c;
     return CUDA_OK;
 }
@@ -379,22 +358,29 @@ API CUresult cuMemAlloc_v2(CUdeviceptr *p, size_t bytes)
     return code;
 }
 
+int standin_wants(const work *w, const char *at, size_t bytes)
+{
+    if (w->kind == GRAPH) return standin_graph_wants(w->graph, at, bytes);
+    if (w->kind == COPY)
+        return (w->to >= at && w->to < at + bytes) || (w->from >= at && w->from < at + bytes);
+    for (int i = 0; w->kind == LAUNCH && i < *w->function->pointers; i++) {
+        const char *q = *(char *const *)(const void *)(w->values + w->at[i]);
+        if (q >= at && q < at + bytes) return 1;
+    }
+    return 0;
+}
+
 /* Frees memory, unless work that was given still wants it. */
 static CUresult block_free(char *at, int pinned)
 {
     block *b = block_of(at, 0);
     while (b && (b->at != at || b->gone)) b = b->next;
-    if (!b || b->pinned != pinned) wrong("%p is freed, but was not given (or twice)", (void *)at);
+    if (!b || b->pinned != pinned)
+        standin_wrong("%p is freed, but was not given (or twice)", (void *)at);
     for (CUstream s = streams; s; s = s->next)
-        for (const work *w = s->first; w; w = w->next) {
-            int uses = w->kind == COPY && ((w->to >= at && w->to < at + b->bytes) ||
-                                           (w->from >= at && w->from < at + b->bytes));
-            for (int i = 0; w->kind == LAUNCH && i < *w->function->pointers; i++) {
-                const char *q = *(char **)w->argument[i];
-                uses |= q >= at && q < at + b->bytes;
-            }
-            if (uses) wrong("memory is freed that queued work wants");
-        }
+        for (const work *w = s->first; w; w = w->next)
+            if (standin_wants(w, at, b->bytes))
+                standin_wrong("memory is freed that queued work wants");
     b->gone = 1;
     live -= pinned ? 0 : b->bytes;
     mprotect(b->base, b->room, PROT_NONE);
@@ -438,7 +424,8 @@ API CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes
     const block *b = block_of(from, bytes);
     ENTER(1);
     card_memory("upload", (void *)(uintptr_t)to, bytes);
-    if (!b || !b->pinned) wrong("upload: the source is not pinned and would make the host wait");
+    if (!b || !b->pinned)
+        standin_wrong("upload: the source is not pinned and would make the host wait");
     return copies(s, (void *)(uintptr_t)to, from, bytes);
 }
 
@@ -460,7 +447,7 @@ API CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes
 API CUresult cuStreamCreate(CUstream *s, unsigned flags)
 {
     ENTER(1);
-    if (flags != STREAM_NON_BLOCKING) wrong("a stream that waits for the default one");
+    if (flags != STREAM_NON_BLOCKING) standin_wrong("a stream that waits for the default one");
     *s = calloc(1, sizeof **s);
     (*s)->next = streams;
     streams = *s;
@@ -470,7 +457,7 @@ API CUresult cuStreamCreate(CUstream *s, unsigned flags)
 API CUresult cuStreamDestroy_v2(CUstream s)
 {
     ENTER(1);
-    if (s->first) wrong("a stream is destroyed with work in it");
+    if (s->first) standin_wrong("a stream is destroyed with work in it");
     return CUDA_OK;
 }
 
@@ -487,7 +474,7 @@ API CUresult cuStreamWaitEvent(CUstream s, CUevent e, unsigned flags)
 {
     ENTER(1);
     if (flags) return 1;
-    work *w = give(named(s), WAIT);
+    work *w = standin_give(named(s), WAIT);
     w->event = e;
     w->event_stream = e->stream;
     w->event_number = e->number;
@@ -497,7 +484,7 @@ API CUresult cuStreamWaitEvent(CUstream s, CUevent e, unsigned flags)
 API CUresult cuEventCreate(CUevent *e, unsigned flags)
 {
     ENTER(1);
-    if (flags != EVENT_NO_TIMING) wrong("an event that takes times");
+    if (flags != EVENT_NO_TIMING) standin_wrong("an event that takes times");
     *e = calloc(1, sizeof **e);
     return CUDA_OK;
 }
@@ -506,7 +493,7 @@ API CUresult cuEventRecord(CUevent e, CUstream s)
 {
     ENTER(1);
     e->stream = s;
-    e->number = give(s, RECORD)->number;
+    e->number = standin_give(s, RECORD)->number;
     return CUDA_OK;
 }
 
@@ -583,40 +570,54 @@ API CUresult cuModuleGetFunction(CUfunction *out, CUmodule m, const char *name)
     return CUDA_OK;
 }
 
+CUresult standin_kernel(work *w, const CUkernelNode *k)
+{
+    size_t used = 0;
+    const CUfunction f = k->f;
+    const unsigned lanes = k->group[0] * k->group[1] * k->group[2];
+    if (k->extra || k->kernel || k->shared > 49152 || lanes > 256 || !k->grid[0] || !k->grid[1] ||
+        !k->grid[2] || k->grid[1] > 65535 || k->grid[2] > 65535 || k->grid[0] > 0x7fffffffu)
+        return 1;
+    w->function = f;
+    memcpy(w->grid, k->grid, sizeof w->grid);
+    w->group = lanes;
+    for (int i = 0; f->sizes && f->sizes[i]; i++) {
+        used = (used + 15) / 16 * 16;
+        if (used + (size_t)f->sizes[i] > VALUES) standin_wrong("%s: too many arguments", f->name);
+        memcpy(w->values + used, k->arguments[i], (size_t)f->sizes[i]);
+        w->at[i] = (int)used;
+        used += (size_t)f->sizes[i];
+    }
+    return CUDA_OK;
+}
+
 API CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                             unsigned by, unsigned bz, unsigned shared, CUstream s, void **arguments,
                             void **extra)
 {
-    size_t used = 0;
+    const CUkernelNode k = { f, { gx, gy, gz }, { bx, by, bz }, shared, arguments, extra };
+    work w = { 0 };
     ENTER(1);
-    if (extra || shared > 49152 || bx * by * bz > 256 || !gx || !gy || !gz || gy > 65535 ||
-        gz > 65535 || gx > 0x7fffffffu)
-        return 1;
-    if (!f->kernel.call) return CUDA_OK;
-    work *w = give(s, LAUNCH);
-    w->function = f;
-    w->grid[0] = gx;
-    w->grid[1] = gy;
-    w->grid[2] = gz;
-    w->group = bx * by * bz;
-    for (int i = 0; f->sizes[i]; i++) {
-        used = (used + 15) / 16 * 16;
-        if (used + (size_t)f->sizes[i] > sizeof w->values) wrong("%s: too many arguments", f->name);
-        w->argument[i] = memcpy(w->values + used, arguments[i], (size_t)f->sizes[i]);
-        used += (size_t)f->sizes[i];
-    }
+    const CUresult code = standin_kernel(&w, &k);
+    if (code || !f->kernel.call) return code;
+    work *given = standin_give(s, LAUNCH);
+    w.next = given->next;
+    w.kind = LAUNCH;
+    w.number = given->number;
+    *given = w;
     if (getenv("STANDIN_TRACE"))
-        fprintf(stderr, "standin: %s, %u groups of %u\n", f->name, gx * gy * gz, w->group);
+        fprintf(stderr, "standin: %s, %u groups of %u\n", f->name, gx * gy * gz, given->group);
     return CUDA_OK;
 }
 
-/* What libraries over the driver (cublaslt.c) have done in a stream. */
-API CUresult cuLaunchHostFunc(CUstream s, void (*call)(void *), void *data)
+/* What libraries over the driver (cublaslt.c) have done in a stream: it gets a copy of the data. */
+API CUresult standin_call(CUstream s, void (*call)(const void *), const void *data, size_t bytes)
 {
     ENTER(1);
-    work *w = give(s, CALL);
+    if (bytes > VALUES) return 1;
+    work *w = standin_give(s, CALL);
     w->call = call;
-    w->call_data = data;
+    memcpy(w->values, data, bytes);
     return CUDA_OK;
 }
 

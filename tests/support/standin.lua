@@ -8,7 +8,7 @@ local process = support.load 'process'
 local root = debug.getinfo(1, 'S').source:match '^@(.*)/tests/support/[^/]*$' or '.'
 
 local PARTS = {
-  ['libcuda.so.1'] = 'cuda.c lanes.c', ['libnvrtc.so.13'] = 'nvrtc.c', ['libcublasLt.so.13'] = 'cublaslt.c',
+  ['libcuda.so.1'] = 'cuda.c graphs.c lanes.c', ['libnvrtc.so.13'] = 'nvrtc.c', ['libcublasLt.so.13'] = 'cublaslt.c',
 }
 
 local built, why
@@ -25,7 +25,7 @@ function M.folder()
   for library, sources in pairs(PARTS) do
     local at = ('%s/tests/standin/'):format(root)
     local r = process.shell(([[
-cd '%s' && mkdir -p '%s' && newest=$(ls -t %s lanes.h '%s' 2>/dev/null | head -n 1)
+cd '%s' && mkdir -p '%s' && newest=$(ls -t %s *.h '%s' 2>/dev/null | head -n 1)
 [ "$newest" = '%s' ] || {
   cc -std=gnu11 -O1 -g -w -shared -fPIC -fvisibility=hidden -o '%s'.$$ %s -ldl && mv '%s'.$$ '%s'; }]]):format(
       at, folder, sources, folder .. '/' .. library, folder .. '/' .. library, folder .. '/' .. library, sources,

@@ -80,6 +80,7 @@ local LIST = {
   { 'COMPILE', 'how functions are compiled: auto, native, vm, eager', one_of('auto', 'native', 'vm', 'eager') },
   { 'DEVICE', 'what the device "auto" is: cuda:0, opencl:0, gpu; auto: a card if there is one (cpu)', device },
   { 'EDIT', 'plain: a prompt without line editing', one_of('plain', 'auto', 'libedit') },
+  { 'GRAPHS', 'off: launches of compiled functions one by one on a card', one_of('on', 'off') },
   { 'HDF5', 'inprocess: files are read without a process of their own', one_of('inprocess', 'child') },
   { 'ISA', 'level of the CPU kernels: v2, v3, v4 (what the machine has)', one_of('v2', 'v3', 'v4') },
   { 'JIT', 'off: Lua is interpreted', one_of('on', 'off') },

@@ -1,4 +1,5 @@
--- bench.lua - `mascon bench [PART] [--device D] [--seconds S]`: how fast this machine is, which device `auto` takes.
+-- bench.lua - `mascon bench [PART] [--device D] [--seconds S] [--limit L]`: how fast this machine is, which device
+-- `auto` takes.
 --
 -- PART is `ops`, or a workflow with a file bench.lua (about, cases); without one, ops alone. Every case runs on the CPU
 -- and, where there is one, on the card, or on the device that is named. Prints medians; what a device has no form for
@@ -9,12 +10,13 @@ local host = require 'mascon.host'
 local M = {}
 
 local HELP = [[
-mascon bench [ops|WORKFLOW ...] [--device D] [--seconds S]
+mascon bench [ops|WORKFLOW ...] [--device D] [--seconds S] [--limit L]
 
   ops           memory, elementwise chains, sums, products, transforms, sorts
   WORKFLOW      pac, autoreject or another workflow that says what to measure (its bench.lua)
   --device D    cpu, cuda:0, opencl:0 ...; default: cpu, and the card if there is one
   --seconds S   time for each case (default 0.3)
+  --limit L     cases that would begin after L seconds are left out
 
 GB/s count the bytes of operands and results; share is of a copy of the same device, or of its product of f32 matrices.
 ]]
@@ -96,7 +98,7 @@ local function time_text(t)
   return ('%.3g ns'):format(t / 1e-9)
 end
 
-local function measure(mc, part, cases, devices, seconds)
+local function measure(mc, part, cases, devices, o, began)
   local lib = require 'mascon.core.ffi'
   for _, device in ipairs(devices) do
     local number = require 'mascon.core.tensor'.device_number('bench', device, 2)
@@ -104,10 +106,13 @@ local function measure(mc, part, cases, devices, seconds)
     local limit
     say('\n%-28s %11s %22s %7s', part .. ' on ' .. device, 'median', 'rate', 'share')
     for _, c in ipairs(cases) do
+      local over = o.limit and host.clock() - began > o.limit
       local ok, t = pcall(function()
-        return mc.scope(function() return median(c.make(mc, device), wait, seconds) end)
+        return not over and mc.scope(function() return median(c.make(mc, device), wait, o.seconds) end)
       end)
-      if not ok then
+      if over then
+        say('%-28s left out: %g seconds are over', c.name, o.limit)
+      elseif not ok then
         if check.stopped(t) then error(t, 0) end
         say('%-28s %s', c.name, tostring(t):gsub('\n.*', ''))
       else
@@ -142,11 +147,13 @@ local function parse(args)
       name, value = args[i]:sub(3), args[i + 1]
       i = i + 1
     end
-    local seconds = name == 'seconds' and tonumber(value)
+    local number = tonumber(value)
+    local fits = number and number > 0 and number <= 600
     if name == 'device' and value then o.device = value
-    elseif seconds and seconds > 0 and seconds <= 600 then o.seconds = seconds
+    elseif (name == 'seconds' or name == 'limit') and fits then o[name] = number
     elseif name then
-      return nil, ('--%s %s is no option; there are --device D and --seconds S'):format(name, value or '')
+      return nil, ('--%s %s is no option; there are --device D, --seconds S and --limit L, up to 600 s')
+        :format(name, value or '')
     else o.parts[#o.parts + 1] = args[i] end
     i = i + 1
   end
@@ -168,7 +175,7 @@ function M.main(args)
   local o, why = parse(args)
   if not o then return wrong(why) end
   local mc, workflow = require 'mascon', require 'mascon.base.workflow'
-  local jobs = {}
+  local jobs, began = {}, host.clock()
   for _, part in ipairs(o.parts) do
     local module = part ~= 'ops' and workflow.find(part)
     local path = module and package.searchpath(module .. '.bench', package.path)
@@ -199,7 +206,7 @@ function M.main(args)
         cases[i] = { name = c.name, amount = c.amount, unit = c.unit, make = make }
       end
     end
-    measure(mc, j.part, cases, devices, o.seconds)
+    measure(mc, j.part, cases, devices, o, began)
   end
   say('\nauto takes %s: %s', require('mascon.report.devices').auto())
   return 0
