@@ -10,6 +10,7 @@
 
 #include <limits.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -69,6 +70,19 @@ static void store(const mci_part_out *x, const char *src, char *dst)
     mci_linalg_turn(fn, x->cols, x->rows, dst, size, x->cols, src, size, x->ld, 1);
 }
 
+static size_t bytes_of(const mci_part_out *x)
+{
+    return (size_t)(x->rows * x->cols * MCI_SIZE(x->dtype));
+}
+
+/* Whether result k lies where kernels of BLAS see other addresses than in a work area: some of
+ * them sum in another order there, so that bits would depend on where a tensor was made. */
+static int unaligned(const mci_batch *b, int k)
+{
+    const mci_part_out *x = &b->j->out[k];
+    return (((uintptr_t)b->target[k]->data | (b->count > 1 ? bytes_of(x) : 0)) & 63) != 0;
+}
+
 /* Every real number in n of them is finite: x * 0 is NaN for those that are not, and a sum keeps
  * it. */
 static int all_finite(int type, const void *a, int64_t n)
@@ -105,7 +119,8 @@ static void one_problem(mci_batch *b, int64_t at, char *area)
     q.extra = area + b->extra;
     for (int k = 0; k < j->nout; k++) {
         const mci_part_out *x = &j->out[k];
-        q.out[k] = x->from == MCI_OWN ? area + x->offset : mci_linalg_place(b, k, at);
+        q.out[k] =
+            x->from == MCI_OWN || x->apart ? area + x->offset : mci_linalg_place(b, k, at);
     }
     for (int k = 0; k < j->nin; k++) {
         const mci_part_in *x = &j->in[k];
@@ -121,7 +136,9 @@ static void one_problem(mci_batch *b, int64_t at, char *area)
     }
     for (int k = 0; k < j->nout && !why; k++) {
         const mci_part_out *x = &j->out[k];
-        if (x->from != MCI_PLACE)
+        if (x->apart)
+            memcpy(mci_linalg_place(b, k, at), q.out[k], bytes_of(x));
+        else if (x->from != MCI_PLACE)
             store(x, x->from >= 0 ? q.in[x->from] : q.out[k], mci_linalg_place(b, k, at));
     }
     if (why)
@@ -161,7 +178,8 @@ static void lay_out(mci_linalg *j, mci_batch *b)
         mci_part_out *x = &j->out[k];
         if (x->ld == 0)
             x->ld = x->from >= 0 ? j->in[x->from].ld : mci_ld(x->rows);
-        if (x->from == MCI_OWN)
+        x->apart = x->from == MCI_PLACE && unaligned(b, k);
+        if (x->from == MCI_OWN || x->apart)
             x->offset = place(&at, x->ld * x->cols, MCI_SIZE(x->dtype));
     }
     b->work = place(&at, j->w.lwork, MCI_SIZE(j->dtype));

@@ -50,6 +50,7 @@ typedef struct mci_part_out {
     int64_t rows, cols;
     /* MCI_PLACE, MCI_OWN (a column-major buffer), or the operand whose copy becomes the result */
     int from;
+    int apart;               /* of MCI_PLACE: the routine writes to a copy that is aligned */
     int64_t ld, offset;
 } mci_part_out;
 

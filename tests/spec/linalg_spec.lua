@@ -341,6 +341,35 @@ describe('systems', function()
     end)
   end)
 
+  it('do not depend on where their operands and results lie in memory', function()
+    local function at(x, offset)
+      local buffer = mc.zeros({ x:numel() + offset }, { dtype = x.dtype })
+      local view = buffer[{ { offset + 1, offset + x:numel() } }]:reshape(x.shape)
+      view:copy_(x)
+      return view
+    end
+    for _, dtype in ipairs(DTYPES) do
+      for _, n in ipairs { 2, 3, 5, 6, 9, 12, 17 } do
+        local a, b = random({ n, n }, dtype, SEED + n), random({ n }, dtype, SEED)
+        local tall = random({ 2 * n, n }, dtype, SEED + n)
+        local x, i = L.solve(a, b), L.inv(a)
+        local svd, w = L.svd(tall), (L.eigh(hermitian({ n, n }, dtype, SEED)))
+        for offset = 1, 7 do
+          local what = ('%s %d, offset %d'):format(dtype, n, offset)
+          local out = at(mc.zeros({ n }, { dtype = dtype }), offset)
+          assert.is_true(mc.array_equal(x, L.solve(at(a, offset), b, { out = out })), what)
+          local out2 = at(mc.zeros({ n, n }, { dtype = dtype }), offset)
+          assert.is_true(mc.array_equal(i, L.inv(a, { out = out2 })), what)
+          local junk = mc.zeros { offset } -- moves what is made next
+          local again = L.svd(tall)
+          assert.is_true(mc.array_equal(svd.U, again.U) and mc.array_equal(svd.Vh, again.Vh), what)
+          assert.is_true(mc.array_equal(w, (L.eigh(hermitian({ n, n }, dtype, SEED)))), what)
+          junk:release()
+        end
+      end
+    end
+  end)
+
   it('take more threads for one large matrix on request', function()
     local a, b = random({ 300, 300 }, 'f64', SEED) + mc.eye(300) * 300, random({ 300, 2 }, 'f64', SEED + 1)
     near(L.solve(a, b, { threads = 2 }), L.solve(a, b), 'f64', 'threads')
