@@ -438,10 +438,36 @@ describe('xpcs verdict', function()
     assert.has_error(function() xpcs.fit(data_of.of(s), { sigma = 0.004, fixed = { 'contrast_3' } }) end)
   end)
 
-  it('names shear when there is none', function()
-    local r = degenerate({ 5000, 0.3, 900, 0, 0, 0, 0 }, { 0, 45, 90 }, {})
-    assert.equal('undetermined', r.verdict.level)
-    assert.is_truthy(table.concat(r.verdict.sentences, ' '):find('gamma_dot', 1, true))
+  it('names shear when there is none, whatever the noise made of it', function()
+    local SHEAR = { 'gamma_dot_t0', 'beta', 'gamma_dot_t_offset', 'phi0' }
+    local sets = {}
+    for seed = 1, 6 do
+      local s = generate.simulate { n = 24, dt = 0.35, q = 0.0068, phi = { -150, -100, -62, -20, 3, 40, 110 },
+        physics = { 3000, -0.3, 200 }, sigma = 0.004, seed = seed }
+      sets[seed] = data_of.of(s)
+      local r = xpcs.fit(sets[seed], { sigma = 0.004, mode = 'laminar_flow' })
+      local words = table.concat(r.verdict.sentences, '\n')
+      assert.equal('Marginal fit: the data show no shear; fit with --static-mode.', r.verdict.conclusion)
+      assert.same(SHEAR, r.verdict.undetermined[1].names)
+      for _, name in ipairs(SHEAR) do assert.equal(math.huge, r.errors[name]) end
+      assert.is_true(r.errors.D0 < math.huge)
+      assert.is_nil(words:find('curved ridge: their standard', 1, true) and words:find('beta and', 1, true), words)
+      assert.is_nil(words:find('G(t)', 1, true), words)
+      local rates = xpcs.rates.of(r)
+      assert.is_true(rates[1].error[3] < math.huge)
+      assert.equal(math.huge, rates[2].error[3])
+    end
+    local r = xpcs.joint.fit({ sets[1], sets[2] }, { sigma = 0.004, mode = 'laminar_flow' })
+    assert.equal('Marginal fit: the data show no shear; fit with --static-mode.', r.verdict.conclusion)
+    assert.equal(math.huge, r.errors.beta)
+    assert.equal(0, #xpcs.verdict.of_set(r, r.fits[1]))
+    -- what is there is seen: a fall of chi2 that is small, and no chance
+    local s = generate.simulate { n = 24, dt = 0.35, q = 0.0068, phi = { -150, -100, -62, -20, 3, 40, 110 },
+      physics = { 3000, -0.3, 200, 3e-4, 0, 0, 4 }, sigma = 0.004, seed = 1 }
+    local d = data_of.of(s)
+    r = xpcs.fit(d, { sigma = 0.004, mode = 'laminar_flow' })
+    assert.is_nil(r.unneeded)
+    assert.is_true(xpcs.fit(d, { sigma = 0.004, mode = 'static' }).chi2 - r.chi2 > 40)
   end)
 end)
 

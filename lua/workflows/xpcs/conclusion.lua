@@ -20,6 +20,7 @@ local ORDER = {
     if r.fits then return 'check the q of the data sets first' end
     return ('check q first, it is %.6g 1/A here'):format(r.geometry.q)
   end },
+  { 'unneeded', 'the data show no shear; fit with --static-mode' },
   { 'apart', 'the data sets do not share their parameters; fit each alone, or share less (--shared)' },
   { 'not_shared', 'the data sets do not share their parameters; fit each alone, or share less (--shared)' },
   { 'shear', 'the angles decay as those of a sheared sample do; fit with --laminar-flow' },

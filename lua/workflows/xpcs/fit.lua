@@ -17,6 +17,7 @@ local problem = require 'workflows.xpcs.problem'
 local covariance = require 'workflows.xpcs.covariance'
 local contrasts = require 'workflows.xpcs.contrasts'
 local floor = require 'workflows.xpcs.floor'
+local nested = require 'workflows.xpcs.nested'
 local noise = require 'workflows.xpcs.noise'
 local verdict = require 'workflows.xpcs.verdict'
 local error = check.error
@@ -498,9 +499,25 @@ local function under_correlation(p, point, c, spread, plain)
   return cov, rise, factor
 end
 
+--- A covariance in which some free numbers have no variance that is known.
+---@param names string[] of all free numbers
+---@param unneeded string[] names of those
+local function without(cov, names, unneeded)
+  local gone, out = {}, {}
+  for _, name in ipairs(unneeded) do gone[name] = true end
+  for a, row in ipairs(cov) do
+    out[a] = {}
+    for b, v in ipairs(row) do
+      local none = gone[names[a]] or gone[names[b]]
+      out[a][b] = not none and v or a == b and math.huge or 0 / 0
+    end
+  end
+  return out
+end
+
 --- The result of a point.
 ---@param whole? table of data that are fitted with others: covariance of the free numbers, and covariance_by, of all;
----  contrasts and noise of look
+---  contrasts and noise of look; unneeded: shear that no data set needs
 local function describe(p, o, point, status, iterations, seconds, left, whole)
   local data, n = p.data, #p.free
   local of = misfit({ p }, { point }, o, n)
@@ -517,6 +534,12 @@ local function describe(p, o, point, status, iterations, seconds, left, whole)
       independent = cov
       cov, c.rise, frames.factor = under_correlation(p, point, c, correlated, cov)
     end
+  end
+  local unneeded
+  if whole then unneeded = whole.unneeded
+  elseif not (angles and angles.improbable) then
+    unneeded = nested.of(p, point, absolute, frames and frames.correlated and (frames.factor or 1) ^ 2 or 1)
+    if unneeded then cov = without(cov, picked(p, p.names), unneeded.names) end
   end
   local error_of = {}
   local errors_free, corr = errors_of(cov, picked(p, p.low), picked(p, p.high))
@@ -559,7 +582,7 @@ local function describe(p, o, point, status, iterations, seconds, left, whole)
     nfev = p.nfev, iterations = iterations, seconds = seconds,
       points_per_second = p.nfev * data.points / math.max(seconds - (p.scan_seconds or 0), 1e-9), last_step = left,
     geometry = p.geometry, kd = p.kd, ks = p.ks, at_bounds = bounds_hit, warnings = p.warnings, checks = checks,
-      cuts = floor.of(p.t, physics), contrasts = angles, noise = frames,
+      cuts = floor.of(p.t, physics), contrasts = angles, noise = frames, unneeded = unneeded,
       problem = p, point = point, device = p.device and not p.device.left and p.device.name or 'cpu',
   }
   if r.scaling == 'fourier' then
@@ -716,5 +739,5 @@ end
 M.Result = Result
 M.set_up, M.describe, M.polish, M.at_bound = set_up, describe, polish, at_bound
 M.unit_of_errors, M.is_absolute, M.misfit, M.errors_of, M.look = unit_of_errors, is_absolute, misfit, errors_of, look
-M.ended_by, M.told, M.linear = ended_by, told, linear
+M.ended_by, M.told, M.linear, M.without = ended_by, told, linear, without
 return M

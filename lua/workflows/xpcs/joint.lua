@@ -11,6 +11,7 @@ local trf = require 'mascon.optim.fit.least_squares.trf'
 local apart = require 'workflows.xpcs.apart'
 local covariance = require 'workflows.xpcs.covariance'
 local fit = require 'workflows.xpcs.fit'
+local nested = require 'workflows.xpcs.nested'
 local noise = require 'workflows.xpcs.noise'
 local parameters = require 'workflows.xpcs.parameters'
 local problem = require 'workflows.xpcs.problem'
@@ -252,7 +253,7 @@ local function of_set(self, i, settings, r)
   end
   local one = fit.describe(self.problems[i], settings, r.point.parts[i], r.status, r.iterations, r.seconds, nil,
     { covariance = cov, covariance_by = r.covariance_by .. ' of all data sets', contrasts = r.seen[i].contrasts,
-      noise = r.seen[i].noise })
+      noise = r.seen[i].noise, unneeded = r.unneeded })
   one.nfev, one.points_per_second = r.nfev, r.points_per_second
   one.whole = { covariance = r.covariance, spectrum = r.spectrum, place = self.place[i] } -- of rates.lua
   return one
@@ -403,6 +404,8 @@ function M.fit(list, opts)
     shear_weights = weights[1] and weights,
     problem = { free = {}, low = self.low, high = self.high, ridges = self.ridges } } do r[key] = v end
   look(self, r, o)
+  r.unneeded = nested.joint(singles, r.names)
+  if r.unneeded then r.covariance = fit.without(r.covariance, r.names, r.unneeded.names) end
   list_parameters(self, r)
   for i in ipairs(list) do r.fits[i] = of_set(self, i, settings[i], r) end
   complete(r)

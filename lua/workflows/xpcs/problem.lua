@@ -186,8 +186,9 @@ function Problem:move(x, step, low, high) return ridge.move(self.ridges, x, step
 ---  (places), ties, sigma, kd, ks, t, loss, f_scale
 ---@return mascon.xpcs.Problem
 function M.new(o)
-  local p = setmetatable({ nfev = 0, njev = 0 }, Problem)
+  local p = setmetatable({}, Problem)
   for k, v in pairs(o) do p[k] = v end
+  p.nfev, p.njev = 0, 0 -- also of a problem made of another one
   p.m = o.shares and #o.shares[1] or 0
   p.Z = 2 * p.m + p.P
   p.kind = p.m == 0 and 'fixed' or o.mode == 'averaged' and 'common' or 'each'

@@ -98,6 +98,7 @@ function M.of(r, at)
   for _, rate in ipairs(M.LIST) do
     local scale, power, shift = unpack(r.physics, rate.at, rate.at + 2)
     if scale then
+      local none = r.unneeded and rate.at > 1 -- the errors of what is absent are none
       local one, by = { t = at or t, value = {}, error = {}, low = {}, high = {} }, {}
       for k, v in pairs(rate) do one[k] = v end
       for k = 0, 2 do by[k + 1] = moved_by(p, rate.at + k, r.whole and r.whole.place) end
@@ -107,7 +108,7 @@ function M.of(r, at)
         for k = 1, 3 do
           for a, factor in pairs(by[k]) do g[a] = (g[a] or 0) + factor * slopes[k] end
         end
-        local raw, e = scale * slopes[1] + shift, math.sqrt(variance(g, of))
+        local raw, e = scale * slopes[1] + shift, none and math.huge or math.sqrt(variance(g, of))
         one.value[i], one.error[i] = math.max(raw, model.LEAST), e
         one.low[i] = e < math.huge and math.max(raw - M.NORMAL * e, model.LEAST) or 0 / 0
         one.high[i] = e < math.huge and math.max(raw + M.NORMAL * e, model.LEAST) or 0 / 0

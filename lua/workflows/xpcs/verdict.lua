@@ -116,6 +116,13 @@ local function blind(r) return r.sigma_is_default and 'assumed' or 'relative' en
 ---@return string
 function M.rule(r) return tested(r) and M.RULE or BLIND:format(blind(r)) end
 
+--- Names of the shear that the data do not need, as a set.
+local function idle_of(r)
+  local out = {}
+  for _, name in ipairs(r.unneeded and r.unneeded.names or {}) do out[name] = true end
+  return out
+end
+
 --- The word on a fit, by its rule: the only place that decides it. Findings: a reduced chi2 that is improbable,
 --- parameters that are not determined, contrasts that differ between the angles, starts that disagree.
 ---@param r table result of fit
@@ -123,7 +130,8 @@ function M.rule(r) return tested(r) and M.RULE or BLIND:format(blind(r)) end
 ---@return 'good'|'marginal'|'poor'|'untested'
 local function quality(r, said)
   local hits, rank = 0, 1
-  for _, q in ipairs(r.parameters) do if q.at_bound then hits = hits + 1 end end
+  local idle = idle_of(r)
+  for _, q in ipairs(r.parameters) do if q.at_bound and not idle[q.name] then hits = hits + 1 end end
   local function at_least(k) rank = math.max(rank, k) end
   local sure = tested(r)
   if sure and not (r.reduced_chi2 < 3) or hits > 2 or not r.success or r.better
@@ -201,7 +209,7 @@ function M.lines(r)
   return out
 end
 
-local OF_ALL = { pairs = true, determined = true, not_shared = true, q = true } -- said of all data, or of none
+local OF_ALL = { pairs = true, determined = true, not_shared = true, q = true, unneeded = true } -- said of all data, or of none
 
 --- The findings of one data set of a joint fit that those of all data do not say.
 ---@param r table result of joint.fit
@@ -242,6 +250,18 @@ local function tell_q(r, say)
       say('q', { 'D0' }, '%s%s.', r.fits and ('Data set %d: '):format(i) or '', sentence)
     end
   end
+end
+
+--- Shear that the data do not need.
+local function tell_unneeded(r, out, known, say)
+  local u = r.unneeded
+  if not u then return end
+  out.level = 'undetermined'
+  table.insert(out.undetermined, { names = u.names })
+  for _, name in ipairs(u.names) do known[name] = true end
+  say('unneeded', u.names, 'The data show no shear: without it chi2 rises by %.3g, and chance gives %.3g at most for '
+    .. '%d parameter%s less. They do not determine %s: fit without shear (--static-mode).', u.rise, u.chance,
+    #u.names, #u.names == 1 and '' or 's', join(u.names))
 end
 
 local function tell_apart(r, out, say)
@@ -402,8 +422,10 @@ end
 --- Sentences on single parameters and pairs, and one where there is nothing to say.
 local function common(r, known, out, say)
   for _, cut in ipairs(r.cuts or {}) do
-    say('floor', cut.names, '%s.', floor.sentence(cut))
-    if out.level == 'determined' then out.level = 'weak' end
+    if not known[cut.names[1]] then
+      say('floor', cut.names, '%s.', floor.sentence(cut))
+      if out.level == 'determined' then out.level = 'weak' end
+    end
   end
   local n = #r.names
   local pairs_told, paired, told = {}, {}, tell_rates(r, out, say)
@@ -496,11 +518,12 @@ function M.of(r)
   local say = teller(out)
   local s = r.spectrum
   local p = r.problem
-  local known = {}
+  local known, idle = {}, idle_of(r)
   local n = #r.names
   local scale = (r.absolute_sigma or r.loss ~= 'linear') and 1 or math.sqrt(r.reduced_chi2)
   tell_end(r, say)
   tell_q(r, say)
+  tell_unneeded(r, out, known, say)
   tell_apart(r, out, say)
   tell_angles(r, out, say)
   tell_misfit(r, out, say)
@@ -511,7 +534,8 @@ function M.of(r)
     local none = s.values[k] < s.values[n] / covariance.LIMIT
     -- how far one standard error along this direction moves each member, against its bounds
     local beyond, count = true, 0
-    local list = members(r.names, v, 0.2)
+    local list, of_idle = members(r.names, v, 0.2), false
+    for _, name in ipairs(list) do of_idle = of_idle or idle[name] end
     if not none then
       for i = 1, n do
         if math.abs(v[i]) >= 0.2 then
@@ -522,7 +546,7 @@ function M.of(r)
         end
       end
     end
-    if none or (beyond and count > 0) then
+    if not of_idle and (none or (beyond and count > 0)) then
       out.level = 'undetermined'
       table.insert(out.undetermined, { names = list, vector = v })
       for _, name in ipairs(list) do known[name] = true end
@@ -584,18 +608,20 @@ function M.plain(r, note)
   local known, list = {}, {}
   tell_end(r, say)
   tell_q(r, say)
+  tell_unneeded(r, out, known, say)
   tell_angles(r, out, say)
   tell_misfit(r, out, say)
   tell_search(r, out, say)
   tell_noise(r, out, say)
   for _, q in ipairs(r.parameters) do
-    if q.state == 'free' and not (q.error and q.error < math.huge) then
+    if q.state == 'free' and not known[q.name] and not (q.error and q.error < math.huge) then
       known[q.name] = true
       list[#list + 1] = q.name
     end
   end
   if #list > 0 then
-    out.level, out.undetermined = 'undetermined', { { names = list } }
+    out.level = 'undetermined'
+    table.insert(out.undetermined, { names = list })
     say('undetermined', list, 'The data do not determine %s%s.', join(list), #list > 1 and ' separately' or '')
   elseif note then say('solver', nil, '%s.', (note:gsub('^%l', string.upper))) end
   common(r, known, out, say)
