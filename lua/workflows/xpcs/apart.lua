@@ -5,6 +5,7 @@
 -- correlated noise where that is found. Takes the ends of fits; fits nothing.
 local contrasts = require 'workflows.xpcs.contrasts'
 local labels = require 'workflows.xpcs.labels'
+local numbers = require 'workflows.xpcs.numbers'
 local rates = require 'workflows.xpcs.rates'
 local M = {}
 
@@ -62,10 +63,10 @@ function M.judge(r, singles, costs, shared)
     list = list, rates = best }
 end
 
-local function text(v) return ('%.4g'):format(v) end
+local text = numbers.number
 
 local function with_error(v)
-  return text(v.value) .. (v.error and v.error < math.huge and (' +- %.3g'):format(v.error) or ' (not determined)')
+  return numbers.with_error(v.value, v.error, 4) .. (v.error and v.error < math.huge and '' or ' (not determined)')
 end
 
 --- The value of a set alone; one at its bound has no error that says anything.
@@ -104,8 +105,8 @@ function M.sentences(a, sets)
     rate[#rate + 1] = b and ('%s %s at %s s in set %d'):format(with_error(b), b.unit, text(b.t), i) or nil
   end
   local out = { ('The data sets do not share %s'):format(table.concat(most, ', ')),
-    ('chi2 is %.6g jointly and %.6g where each set is fitted alone, with %d parameters more; chance gives a rise of '
-    .. '%.3g at most'):format(a.joint, a.alone, a.more, a.chance) }
+    ('chi2 is %s jointly and %s where each set is fitted alone, with %d parameters more; chance gives a rise of '
+    .. '%s at most'):format(text(a.joint, 6), text(a.alone, 6), a.more, text(a.chance, 3)) }
   if #rate == #sets then out[#out + 1] = 'D(t) of each set alone is ' .. table.concat(rate, ', ') end
   out[#out + 1] = ('The joint values describe no set: fit each alone (the same command without --joint: %s), or share '
     .. 'less (--shared)'):format(table.concat(alone, ', '))

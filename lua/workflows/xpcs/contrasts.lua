@@ -4,6 +4,7 @@
 -- is compared with what chance gives. Takes the end of a fit; fits nothing.
 local mc = require 'mascon'
 local model = require 'workflows.xpcs.model'
+local numbers = require 'workflows.xpcs.numbers'
 local pass = require 'workflows.xpcs.pass'
 local place = require 'workflows.xpcs.sums'
 local M = {}
@@ -148,7 +149,7 @@ function M.shear(phi, contrast)
   end)
 end
 
-local function text(v) return ('%.4g'):format(v) end
+local text = numbers.number
 
 --- What it means, in sentences without their full stop.
 ---@param a table of M.judge
@@ -163,8 +164,8 @@ function M.sentences(a, cause)
       :format(text(v.best_contrast), text(v.contrast)) or 'no contrast from 0 to 1 is best', text(v.best_offset),
       text(v.offset))
   end
-  return { ('Contrast or offset differ between the angles: values of their own would lower chi2 by at least %.3g %%, '
-    .. 'where chance gives %.2g %% at most'):format(100 * a.gain, 100 * a.chance),
+  return { ('Contrast or offset differ between the angles: values of their own would lower chi2 by at least %s %%, '
+    .. 'where chance gives %s %% at most'):format(text(100 * a.gain, 3), text(100 * a.chance, 2)),
     ('The largest deviations are at %s'):format(table.concat(worst, ', ')),
     ('The other parameters may be wrong by more than their errors: %s. If this stays, the model misses what depends on '
       .. 'the angle'):format(cause and 'if the deviations remain after that, fit with --scaling individual'

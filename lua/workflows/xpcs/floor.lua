@@ -3,6 +3,7 @@
 -- There the data say nothing about scale, power and shift beyond that. A fit names the times (verdict.lua).
 local mc = require 'mascon'
 local model = require 'workflows.xpcs.model'
+local numbers = require 'workflows.xpcs.numbers'
 local M = {}
 
 local RATES = {
@@ -41,7 +42,8 @@ end
 function M.sentence(cut)
   local three = ('%s, %s and %s'):format(unpack(cut.names))
   local where = ('%s is 0 or less at %s, where the fit takes %g %s instead'):format(cut.name, cut.count == cut.n
-    and 'all times' or ('%d of %d times (%.4g to %.4g s)'):format(cut.count, cut.n, cut.from, cut.to), model.LEAST,
+    and 'all times' or ('%d of %d times (%s to %s s)'):format(cut.count, cut.n, numbers.number(cut.from),
+    numbers.number(cut.to)), model.LEAST,
     cut.unit)
   if cut.count == cut.n then return ('%s: the data do not determine %s'):format(where, three) end
   return ('%s: the data determine %s(t) at the other times, and %s only through it'):format(where, cut.name:sub(1, 1),

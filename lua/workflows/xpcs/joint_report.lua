@@ -8,13 +8,15 @@ local summary = require 'workflows.xpcs.summary'
 local verdict = require 'workflows.xpcs.verdict'
 local M = {}
 
+local shown = summary.shown
+
 --- Rows of the data sets.
 local function sets_of(r, list)
   local rows, label = {}, labels.of(list)
   for i, data in ipairs(list) do
     local one = r.fits[i]
-    rows[i] = { i, label[i], ('%.6g'):format(data.q), data.F, data.n,
-      ('%.6g'):format(one.chi2), ('%.4g'):format(one.reduced_chi2), verdict.word(one), ('set%d/report.html'):format(i) }
+    rows[i] = { i, label[i], shown(data.q), data.F, data.n,
+      shown(one.chi2), shown(one.reduced_chi2, 4), verdict.word(one), ('set%d/report.html'):format(i) }
   end
   return { header = { 'set', 'file', 'q, 1/A', 'angles', 'times', 'chi2', 'reduced', 'quality', 'its page' },
     rows = rows }
@@ -39,9 +41,9 @@ end
 
 --- Rows of chi2 together and apart.
 local function apart_of(a)
-  local rows = { { 'joint', ('%.6g'):format(a.joint), '' }, { 'each alone', ('%.6g'):format(a.alone),
-    ('%d parameters more'):format(a.more) }, { 'rise', ('%.4g'):format(a.joint - a.alone),
-    ('chance gives %.3g at most'):format(a.chance) } }
+  local rows = { { 'joint', shown(a.joint), '' }, { 'each alone', shown(a.alone),
+    ('%d parameters more'):format(a.more) }, { 'rise', shown(a.joint - a.alone, 4),
+    ('chance gives %s at most'):format(shown(a.chance, 3)) } }
   return { header = { 'fit', 'sum of residuals (chi2 for the linear loss)', '' }, rows = rows }
 end
 

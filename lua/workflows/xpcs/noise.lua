@@ -18,6 +18,7 @@
 local mc = require 'mascon'
 local covariance = require 'workflows.xpcs.covariance'
 local model = require 'workflows.xpcs.model'
+local numbers = require 'workflows.xpcs.numbers'
 local pixels = require 'workflows.xpcs.pixels'
 local M = {}
 
@@ -311,7 +312,7 @@ function M.covariance(spread, inverse, plain)
   return cov, rise, math.sqrt(most)
 end
 
-local function text(v) return ('%.4g'):format(v) end
+local text = numbers.number
 
 --- By how much the standard deviations of a posterior, which takes the noise as independent, are too small beside the
 --- errors of the fit.
@@ -327,7 +328,7 @@ function M.too_narrow(r)
       local factor = math.sqrt(r.spectrum.rise[k])
       if factor > 1.05 then
         factors[name] = factor
-        list[#list + 1] = ('%s %.2g'):format(name, factor)
+        list[#list + 1] = ('%s %s'):format(name, text(factor, 2))
       end
     end
   end
@@ -344,8 +345,8 @@ function M.sentences(r)
   if a and a.correlated then
     out[1] = ('Residuals of pairs that share a frame are correlated (by %.0f standard deviations of independent '
       .. 'noise), as those of speckle are, or of what the model misses. '):format(a.certain) .. (a.factor
-      and ('Standard errors are those of correlated noise, up to %.2g times those of independent noise%s.'):format(
-        a.factor, not (r.joint or r.mode == 'own model')
+      and ('Standard errors are those of correlated noise, up to %s times those of independent noise%s.'):format(
+        text(a.factor, 2), not (r.joint or r.mode == 'own model')
         and '; a posterior takes it as independent, and its intervals are too narrow by as much' or '')
       or 'Standard errors take them as independent and are too small.')
   end
@@ -354,7 +355,7 @@ function M.sentences(r)
     local low, high = math.huge, 0
     for f, s in ipairs(a.scatter) do
       s = s * r.sigma[f]
-      list[f], low, high = ('%.3g'):format(s), math.min(low, s), math.max(high, s)
+      list[f], low, high = text(s, 3), math.min(low, s), math.max(high, s)
     end
     out[#out + 1] = ('The angles scatter by different amounts, %s to %s, and the sigma of the fit does not: values and '
       .. 'errors are worse than they need to be; give each angle its own (--sigma %s).'):format(text(low), text(high),

@@ -2,6 +2,7 @@
 --
 -- Names what a fit is about; the model's formulas stand in model.lua. Order: diffusion, then shear.
 local check = require 'mascon.core.check'
+local numbers = require 'workflows.xpcs.numbers'
 local error = check.error
 local M = {}
 
@@ -88,7 +89,7 @@ end
 local MOST_EXPONENT = 50
 local MOST = 1e15 -- of values with a unit: ten powers of ten above any that was measured
 
-local function text(v) return ('%.6g'):format(v) end
+local function text(v) return numbers.number(v, 6) end
 
 --- What physics says about values: lists of errors, warnings and remarks, in words.
 ---@param values table name = number

@@ -2,6 +2,7 @@
 --
 -- One form for fits of one data set, of own models and joint ones, from which terminal, report and print() take theirs.
 local text = require 'mascon.base.text'
+local numbers = require 'workflows.xpcs.numbers'
 local truth = require 'workflows.xpcs.truth'
 local verdict = require 'workflows.xpcs.verdict'
 local M = {}
@@ -14,7 +15,7 @@ function M.shown(v, digits)
   if v == nil then return '' end
   if v ~= v then return 'not known' end
   if v == math.huge then return 'not determined' end
-  return text.significant(v, digits or 6)
+  return numbers.number(v, digits or 6)
 end
 
 local shown = M.shown
@@ -24,19 +25,28 @@ local function error_of(q)
   if q.at_bound then
     return (q.error == math.huge and 'not determined, ' or '') .. ('at %s bound'):format(q.at_bound)
   end
-  if q.state == 'free' then return shown(q.error, 3) end
-  return q.state
+  if q.state == 'free' and q.error and q.error < math.huge then
+    local _, e = numbers.rounded(q.value, q.error)
+    return e
+  end
+  return q.state == 'free' and shown(q.error) or q.state
+end
+
+--- A value of a parameter, or an end of its interval, with the digits that its error leaves.
+local function value_of(q, v, digits)
+  local error = q.state ~= 'fixed' and not q.at_bound and q.error or nil
+  return (numbers.rounded(v, error, digits))
 end
 
 --- One end of a profile interval.
-local function end_of(v, open, lost)
-  return shown(v, 5) .. (open and ' (bound)' or lost and ' (not the end)' or '')
+local function end_of(q, v, open, lost)
+  return value_of(q, v, 5) .. (open and ' (bound)' or lost and ' (not the end)' or '')
 end
 
 local function interval_of(r, q)
   local v = r.intervals and r.intervals[q.name]
-  return v and ('%s .. %s'):format(end_of(v.low, v.low_open, v.low_lost), end_of(v.high, v.high_open, v.high_lost))
-    or ''
+  return v and ('%s .. %s'):format(end_of(q, v.low, v.low_open, v.low_lost), end_of(q, v.high, v.high_open,
+    v.high_lost)) or ''
 end
 
 --- The columns that a table may have: heading, and what stands there for a parameter.
@@ -45,7 +55,7 @@ local function columns(r)
   return {
     { 'parameter', function(q) return q.name end },
     { 'unit', function(q) return q.unit or '' end },
-    { 'value', function(q) return shown(q.value, 7) end },
+    { 'value', function(q) return value_of(q, q.value, 6) end },
     { 'standard error', error_of },
     { ('%g %% interval'):format(100 * (any and any.level or 0.95)), function(q) return interval_of(r, q) end },
     { 'true value', function(q) return shown((truth.beside(r, q)), 7) end },
@@ -92,10 +102,10 @@ end
 ---@param r table
 ---@return string
 function M.line(r)
-  return ('%schi2 %.6g, reduced %.4g (%s), %s, %s, %s in %.3g s, %s points/s'):format(r.fits and ''
-    or ('%s, %s scaling: '):format(r.mode, r.scaling), r.chi2, r.reduced_chi2, verdict.word(r),
+  return ('%schi2 %s, reduced %s (%s), %s, %s, %s in %s s, %s points/s'):format(r.fits and ''
+    or ('%s, %s scaling: '):format(r.mode, r.scaling), shown(r.chi2), shown(r.reduced_chi2, 4), verdict.word(r),
     text.count(r.n_points, 'point'), text.count(r.n_parameters, 'parameter'), text.count(r.iterations, 'iteration'),
-    r.seconds, text.significant(r.points_per_second, 3))
+    shown(r.seconds, 3), shown(r.points_per_second, 3))
 end
 
 --- All of it.

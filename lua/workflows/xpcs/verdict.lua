@@ -12,11 +12,12 @@ local contrasts = require 'workflows.xpcs.contrasts'
 local covariance = require 'workflows.xpcs.covariance'
 local floor = require 'workflows.xpcs.floor'
 local noise = require 'workflows.xpcs.noise'
+local numbers = require 'workflows.xpcs.numbers'
 local rates = require 'workflows.xpcs.rates'
 local wave_vector = require 'workflows.xpcs.wave_vector'
 local M = {}
 
-local function text(v) return ('%.4g'):format(v) end
+local text = numbers.number
 
 local function join(list)
   if #list <= 1 then return list[1] or '' end
@@ -203,7 +204,8 @@ function M.lines(r)
     if f.kind ~= 'determined' then out[#out + 1] = f.text end
   end
   for i, one in ipairs(r.fits or {}) do
-    out[#out + 1] = ('Data set %d: chi2 %.6g, reduced %.4g (%s).'):format(i, one.chi2, one.reduced_chi2, M.word(one))
+    out[#out + 1] = ('Data set %d: chi2 %s, reduced %s (%s).'):format(i, text(one.chi2, 6), text(one.reduced_chi2),
+      M.word(one))
     for _, f in ipairs(M.of_set(r, one)) do out[#out + 1] = ('Data set %d: %s'):format(i, f.text) end
   end
   return out
@@ -361,9 +363,9 @@ local function tell_misfit(r, out, say)
   local sd = r.noise and r.noise.chi2_sd and r.noise.chi2_sd / r.dof
   out.unlikely = true
   if sd and m.reduced <= 1 + IMPROBABLE * sd then
-    say('explained', nil, 'Reduced chi2 is %.4g, where 1 +/- %.2g is expected of independent noise with the sigma '
-      .. 'that was given, and '
-      .. '1 +/- %.2g of noise as correlated as the residuals: it does not speak against the fit.', m.reduced, m.sd, sd)
+    say('explained', nil, 'Reduced chi2 is %s, where %s is expected of independent noise with the sigma that was given '
+      .. 'and %s of noise as correlated as the residuals: it does not speak against the fit.', text(m.reduced),
+      numbers.with_error(1, m.sd), numbers.with_error(1, sd))
     return
   end
   out.misfit, out.level = true, out.level == 'determined' and 'weak' or out.level
@@ -371,8 +373,9 @@ local function tell_misfit(r, out, say)
   local suspect = r.contrasts and r.contrasts.improbable and 'contrast or offset differ between the angles (above), '
     or ''
   local robust = r.loss ~= 'linear' and ('some points are outliers, which loss %s weighs down, '):format(r.loss) or ''
-  say('misfit', nil, 'Reduced chi2 is %.4g, where 1 +/- %.2g is expected of %d points with the sigma that was given: '
-    .. 'the fit does not describe the data within it, and %s.', m.reduced, m.sd, r.n_points, m.reduced < 3
+  say('misfit', nil, 'Reduced chi2 is %s, where %s is expected of %d points with the sigma that was given: '
+    .. 'the fit does not describe the data within it, and %s.', text(m.reduced), numbers.with_error(1, m.sd),
+    r.n_points, m.reduced < 3
     and 'its values may be wrong by more than their standard errors say'
     or 'its values and standard errors are not to be trusted')
   say('misfit', nil, '%s.', count
@@ -408,10 +411,11 @@ local function tell_rates(r, out, say)
         out.level = out.level == 'determined' and 'weak' or out.level
         table.insert(out.weak, rate.scale)
         local both = { rate.scale, rate.shift }
-        say('rate', both, 'The data determine %s, not its parts: it is %s +- %s %s at %s s (report.html and rates.csv: '
-          .. 'all times), while %s is %s%s.', best.said, text(best.value), ('%.3g'):format(best.error), best.unit,
-          text(best.t), rate.scale, text(scale.value), scale.at_bound and ', at its lower bound'
-          or scale.error and scale.error < math.huge and (' +- %.3g'):format(scale.error) or ', not determined')
+        say('rate', both, 'The data determine %s, not its parts: it is %s %s at %s s (report.html and rates.csv: '
+          .. 'all times), while %s is %s%s.', best.said, numbers.with_error(best.value, best.error), best.unit,
+          text(best.t), rate.scale, scale.at_bound and text(scale.value) or numbers.with_error(scale.value,
+          scale.error, 4), scale.at_bound and ', at its lower bound'
+          or not (scale.error and scale.error < math.huge) and ', not determined' or '')
         say('rate', both, 'Where a power law alone is expected, hold the constant part: --fixed %s=0.', rate.shift)
       end
     end

@@ -2,6 +2,7 @@
 -- factor of ten makes D wrong by a hundred, and no residual shows it.
 --
 -- Takes the end of a fit, the q that was asked for and the one of the file; fits nothing.
+local numbers = require 'workflows.xpcs.numbers'
 local parameters = require 'workflows.xpcs.parameters'
 local rates = require 'workflows.xpcs.rates'
 local M = {}
@@ -11,7 +12,7 @@ local FAR = 0.1 -- of q, by which it may miss what was asked for without a word
 --- What a ratio of two q looks like.
 local function ratio_of(a, b)
   local ratio = math.max(a, b) / math.min(a, b)
-  return ('%.3g times %s'):format(ratio, a > b and 'as large' or 'smaller'),
+  return ('%s times %s'):format(numbers.number(ratio, 3), a > b and 'as large' or 'smaller'),
     math.abs(ratio / 10 - 1) < FAR and '; 1 1/nm is 0.1 1/A' or ''
 end
 
