@@ -31,6 +31,7 @@ local BEARERS = {
 local DOCS = {
   'docs/ARCHITECTURE.md', 'CONTRIBUTING.md', 'docs/DECISIONS.md', 'docs/STYLE.md', 'README.md', 'bench/README.md',
   'docs/devices.md', 'docs/networks.md', 'docs/rollout.md', 'docs/xpcs.md', 'docs/xpcs-homodyne.md',
+  'docs/xpcs-tests.md',
   'docs/pac-statistics.md',
 }
 local ROOTS = {

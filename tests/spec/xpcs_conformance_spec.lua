@@ -25,7 +25,7 @@
 -- | 23 sets A and B | xpcs_spec: makes the sets A and B, gives the sums; xpcs_fit_spec: reaches the reference |
 -- | what the workflow must show | tested in |
 -- | own models; joint fits | xpcs_own_spec; xpcs_joint_spec |
--- | intervals hold the truth at their level | soak coverage (500 sets; 25 of them in make test), docs/xpcs.md |
+-- | intervals hold the truth at their level | soak coverage (500 sets; 25 of them in make test), docs/xpcs-tests.md |
 -- | files of both layouts as h5py writes them, by name what is wrong | xpcs_source_spec |
 -- | times with gaps, other q and units, half matrices, lost frames, constants | xpcs_examine_spec |
 -- | sigma, masks per point, in memory, by strips, from a packed file | xpcs_options_spec |
