@@ -151,15 +151,22 @@ end
 
 function PARTS.costs()
   local a, c = mc.ones({ 16 }, { device = device }), mc.zeros({ 16 }, { device = device })
-  local n = 1000
-  local function each(f) return function() for _ = 1, n do f() end end end
-  row('add of 16 elements, out given', times(each(function() mc.add(a, a, { out = c }) end), 0.5) / n, n, 'calls')
-  row('add of 16 elements, allocating', times(each(function() local _ = a + a end), 0.5) / n, n, 'calls')
+  --- Seconds of a call: 1000 of them are waited for at once, fewer where they are slow.
+  local function many(what, f)
+    if late(what) then return end
+    for _ = 1, 3 do f() end
+    wait()
+    local one = seconds(function() for _ = 1, 10 do f() end wait() end) / 10
+    local n = math.max(10, math.min(1000, math.floor(0.1 / one)))
+    row(what, times(function() for _ = 1, n do f() end end, 0.5) / n, n, 'calls')
+  end
+  many('add of 16 elements, out given', function() mc.add(a, a, { out = c }) end)
+  many('add of 16 elements, allocating', function() local _ = a + a end)
   local f = mc.compile(function(x) return mc.cumsum(mc.cumsum(x * 2 + 1, 1) * 3, 1) end)
-  row('compiled function of 4 launches', times(each(function() f(a) end), 0.5) / n, n, 'calls')
-  row('zeros of 1 MiB', times(each(function() mc.empty({ 2 ^ 17 }, { device = device }):release() end), 0.5) / n, n,
-    'calls')
+  many('compiled function of 4 launches', function() f(a) end)
+  many('zeros of 1 MiB', function() mc.empty({ 2 ^ 17 }, { device = device }):release() end)
   for _, bytes in ipairs { 2 ^ 10, 2 ^ 20, 2 ^ 26 } do
+    if late(('transfers of %d KiB'):format(bytes / 1024)) then break end
     local x = mc.ones { bytes / 8 }
     local y = x:to(device)
     local t = times(function() x:to(device):release() end, 0.5)

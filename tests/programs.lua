@@ -22,6 +22,7 @@ local o = mc.args.parse({ ... }, {
     { 'collect', 'flag', 'only write the texts to DIR/texts' },
     { 'texts', 'flag', 'only call what has programs, on the device cuda:0' },
     { 'passes', 'flag', 'with --texts: those of the passes of XPCS fits alone' },
+    { 'transforms', 'flag', 'with --texts: those of Fourier transforms alone' },
   },
 })
 
@@ -35,11 +36,24 @@ local function moved(v)
   return out
 end
 
+local function try(f) pcall(function() mc.scope(function() f() end) end) end
+
+--- Lengths of transforms: short, long, of large primes.
+local function transforms()
+  for _, from in ipairs(require 'mascon.gen.ops'.dtypes) do
+    for _, n in ipairs { 2, 3, 17, 31, 64, 97, 1000, 4096, 8192, 65536, 65537 } do
+      for _, f in ipairs { 'fft', 'ifft', 'rfft', 'irfft' } do
+        try(function() return mc.fft[f](mc.ones({ 2, n }, { dtype = from[1] }):to 'cuda:0', { n = n }) end)
+      end
+    end
+  end
+end
+
 --- Calls on a device whose results mean nothing: errors say so, or that there is no form.
 local function texts()
   local calls, ops = support.load 'calls', require 'mascon.gen.ops'.ops
   calls.BYTES, calls.SMALL = 4096, 2048
-  local function try(f) pcall(function() mc.scope(function() f() end) end) end
+  transforms()
   for _, row in ipairs(ops) do
     for _, dtype in ipairs(row.dtypes or {}) do
       local ok, list = pcall(calls.list, row, dtype)
@@ -54,12 +68,6 @@ local function texts()
     try(function() x[{ mc.tensor({ 1, 2 }, { dtype = 'i64' }):to 'cuda:0', 1 }] = 1 end)
     try(function() return x[{ { 1, 6, 2 } }]:contiguous() end)
     try(function() return x:fill_(0) end)
-    -- lengths of transforms: short, long, of large primes
-    for _, n in ipairs { 2, 3, 17, 31, 64, 97, 1000, 4096, 8192, 65536, 65537 } do
-      for _, f in ipairs { 'fft', 'ifft', 'rfft', 'irfft' } do
-        try(function() return mc.fft[f](mc.ones({ 2, n }, { dtype = from[1] }):to 'cuda:0', { n = n }) end)
-      end
-    end
     -- random numbers of a key that is there
     for _, f in ipairs { 'uniform', 'normal', 'integers', 'bernoulli' } do
       local draw = mc.compile(function(word)
@@ -122,8 +130,12 @@ local function passes()
 end
 
 if o.texts then
-  passes()
-  if not o.passes then texts() end
+  if o.transforms then
+    transforms()
+  else
+    passes()
+    if not o.passes then texts() end
+  end
   os.exit(0)
 end
 
@@ -138,11 +150,14 @@ if not there then
   io.stderr:write('programs: ', why, '; no programs are packed\n')
   os.exit(3)
 end
-local r = process.shell(("%s STANDIN_CACHE='%s/texts' MASCON_CACHE=off '%s' '%s' x --texts"):format(
-  standin.environment { DRY = 1, KEEP = 1 }, at, host.program or arg[-1], arg[0]))
-if r.status ~= 0 then
-  io.stderr:write('programs: ', r.text, '\n')
-  os.exit(1)
+for _, fft in ipairs { 'none', 'all' } do -- own transforms, and what those of a library want around them
+  local r = process.shell(("%s STANDIN_CACHE='%s/texts' MASCON_CACHE=off '%s' '%s' x --texts%s"):format(
+    standin.environment { DRY = 1, KEEP = 1, FFT = fft }, at, host.program or arg[-1], arg[0],
+    fft == 'all' and ' --transforms' or ''))
+  if r.status ~= 0 then
+    io.stderr:write('programs: ', r.text, '\n')
+    os.exit(1)
+  end
 end
 
 local function read(file)

@@ -29,7 +29,8 @@ static const mc_host_api *host;
 /* The driver's functions and NVRTC's, opened on first use; state: 0 not yet, 1 there, -1 not. */
 static mc_cuda cu;
 static mc_cuda_blas blas;
-static int have_driver, have_nvrtc, have_blas;
+static mc_cuda_fft fft;
+static int have_driver, have_nvrtc, have_blas, have_fft;
 
 typedef struct chunk {
     char *at;
@@ -49,6 +50,7 @@ typedef struct device {
     int capability; /* 90 for 9.0 */
     int asked;      /* for products */
     mc_cuda_products *products; /* NULL: its own kernels multiply */
+    mc_cuda_transforms *transforms; /* NULL: not asked for, or its own kernels transform */
     char name[128];
 } device;
 
@@ -468,7 +470,7 @@ static void *cuda_kernel(void *dev, void *program, const char *name)
     return code == CUDA_OK ? f : NULL;
 }
 
-/* ---- products ---- */
+/* ---- libraries ---- */
 
 #define WORKSPACE ((size_t)32 << 20)
 
@@ -492,6 +494,29 @@ static int cuda_gemm(void *dev, const mc_product_job *g)
 {
     mc_cuda_products *p = products(dev);
     return p && !enter(dev) && mc_cuda_product_fits(p, g);
+}
+
+static mc_cuda_transforms *transforms(device *d)
+{
+    if (!have_fft) have_fft = mc_cuda_fft_open(&fft) ? -1 : 1;
+    if (have_fft > 0 && !d->transforms) d->transforms = mc_cuda_transforms_new(&fft);
+    return d->transforms;
+}
+
+static int64_t cuda_fft(void *dev, const mc_transform_job *t)
+{
+    mc_cuda_transforms *all = transforms(dev);
+    return all && !enter(dev) ? mc_cuda_transform_bytes(all, t) : -1;
+}
+
+static int start_transform(device *d, CUstream s, const mc_launch *l, void *const *segment)
+{
+    mc_transform_job t;
+    CUdeviceptr at[3];
+    memcpy(&t, l->raw, sizeof t);
+    for (int i = 0; i < 3; i++) at[i] = address(segment[i], t.at[i]);
+    const int rc = mc_cuda_transform(&cu, d->transforms, &t, at, s);
+    return rc == 0 ? 0 : host->error(STATUS_DEVICE, "cuda: fft: cuFFT refuses (status %d)", rc);
 }
 
 static int start_product(device *d, CUstream s, const mc_launch *l, void *const *segment)
@@ -519,10 +544,15 @@ static void cuda_about(void *dev, char *text, int64_t room)
         n += snprintf(text + n, (size_t)(room - n),
                       "no NVRTC (programs of the cache and those that come with mascon), ");
     if (products(d))
-        snprintf(text + n, (size_t)(room - n), "matmul by cuBLASLt %d.%d", blas.version / 10000,
-                 blas.version / 100 % 100);
+        n += snprintf(text + n, (size_t)(room - n), "matmul by cuBLASLt %d.%d, ",
+                      blas.version / 10000, blas.version / 100 % 100);
     else
-        snprintf(text + n, (size_t)(room - n), "matmul by its own kernel (%s)", blas.why);
+        n += snprintf(text + n, (size_t)(room - n), "matmul by its own kernel (%s), ", blas.why);
+    if (transforms(d))
+        snprintf(text + n, (size_t)(room - n), "fft by cuFFT %d.%d", fft.version / 1000,
+                 fft.version / 100 % 10);
+    else
+        snprintf(text + n, (size_t)(room - n), "fft by its own kernels (%s)", fft.why);
 }
 
 /* ---- launches ---- */
@@ -540,7 +570,8 @@ typedef struct started {
 static int start_library(void *state, CUstream s)
 {
     const started *t = state;
-    return start_product(t->d, s, t->l, t->segment);
+    return t->l->library == MC_BY_FFT ? start_transform(t->d, s, t->l, t->segment)
+                                      : start_product(t->d, s, t->l, t->segment);
 }
 
 static void describe(started *t, device *d, const mc_launch *l, void *const *segment)
@@ -655,6 +686,7 @@ int mc_plugin_open(const mc_host_api *h, void *api)
         .load = cuda_load,
         .about = cuda_about,
         .gemm = cuda_gemm,
+        .fft = cuda_fft,
         .program_free = cuda_program_free,
         .kernel = cuda_kernel,
         .launch = cuda_launch,

@@ -1,4 +1,4 @@
-/* driver.c - where the driver, NVRTC and cuBLASLt are found.
+/* driver.c - where the driver, NVRTC, cuBLASLt and cuFFT are found.
  *
  * The driver's library is the one the loader knows. Those of the toolkit are taken from the loader,
  * from a toolkit (CUDA_HOME, CUDA_PATH, /usr/local/cuda) or from the wheels of a Python environment
@@ -54,10 +54,10 @@ static void *from_folder(const char *variable, const char *rest)
     return library;
 }
 
-/* A library of the toolkit, of version 13 or 12. */
-static void *of_toolkit(const char *name)
+/* A library of the toolkit by its versions in toolkit 13 and 12. */
+static void *of_toolkit(const char *name, const char *of_13, const char *of_12)
 {
-    static const char *const versions[] = { ".13", ".12", "" };
+    const char *const versions[] = { of_13, of_12, "" };
     static const char *const places[][2] = {
         { "CUDA_HOME", "/lib64/" },
         { "CUDA_PATH", "/lib64/" },
@@ -86,7 +86,7 @@ int mc_cuda_nvrtc(mc_cuda *c)
         snprintf(c->why, sizeof c->why, "NVRTC is not there; MASCON_NVRTC turns it off");
         return -1;
     }
-    void *library = of_toolkit("libnvrtc.so");
+    void *library = of_toolkit("libnvrtc.so", ".13", ".12");
     if (!library) {
         snprintf(c->why, sizeof c->why,
                  "NVRTC is not there; install a CUDA toolkit of version 12 or 13, or pip's "
@@ -102,7 +102,7 @@ int mc_cuda_nvrtc(mc_cuda *c)
 
 int mc_cuda_blas_open(mc_cuda_blas *b)
 {
-    void *library = of_toolkit("libcublasLt.so");
+    void *library = of_toolkit("libcublasLt.so", ".13", ".12");
     if (!library) {
         snprintf(b->why, sizeof b->why,
                  "cuBLASLt is not there; install a CUDA toolkit of version 12 or 13, or pip's "
@@ -115,4 +115,22 @@ int mc_cuda_blas_open(mc_cuda_blas *b)
 #undef X
     b->version = (int)b->cublasLtGetVersion();
     return 0;
+}
+
+int mc_cuda_fft_open(mc_cuda_fft *f)
+{
+    void *library = of_toolkit("libcufft.so", ".12", ".11");
+    if (!library) {
+        snprintf(f->why, sizeof f->why,
+                 "cuFFT is not there; install a CUDA toolkit of version 12 or 13, or pip's "
+                 "nvidia-cufft");
+        return -1;
+    }
+#define X(result, name, exported, arguments)                                                       \
+    if (take(f->why, sizeof f->why, library, "cuFFT", exported, (void *)&f->name)) return -1;
+    MC_CUDA_FFT(X)
+#undef X
+    if (f->cufftGetVersion(&f->version) == 0) return 0;
+    snprintf(f->why, sizeof f->why, "cuFFT does not start");
+    return -1;
 }

@@ -1,9 +1,10 @@
-/* parts.h - what is used of the CUDA driver, NVRTC and cuBLASLt, declared here so that neither a
- * toolkit nor a card is needed to build, and opened at run time. */
+/* parts.h - what is used of the CUDA driver, NVRTC, cuBLASLt and cuFFT, declared here so that no
+ * toolkit and no card is needed to build, and opened at run time. */
 #ifndef MC_CUDA_PARTS_H
 #define MC_CUDA_PARTS_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 typedef int CUresult, CUdevice;
 typedef unsigned long long CUdeviceptr;
@@ -167,6 +168,28 @@ enum { BLAS_MOST_WORKSPACE = 1, BLAS_LEAST_ALIGN = 5 }; /* of A; B, C and D foll
        const void *b, cublasLtDesc lb, const void *beta, const void *c, cublasLtDesc lc, void *d,  \
        cublasLtDesc ld, const cublasLtAlgo *algo, void *workspace, size_t bytes, CUstream s))
 
+typedef int cufftHandle;
+enum { FFT_C2C = 0x29, FFT_R2C = 0x2a, FFT_C2R = 0x2c, FFT_DOUBLE = 0x40 };
+enum { FFT_FORWARD = -1, FFT_INVERSE = 1 };
+
+#define MC_CUDA_FFT(X)                                                                             \
+    X(int, cufftGetVersion, "cufftGetVersion", (int *version))                                     \
+    X(int, cufftCreate, "cufftCreate", (cufftHandle * plan))                                       \
+    X(int, cufftDestroy, "cufftDestroy", (cufftHandle plan))                                       \
+    X(int, cufftSetAutoAllocation, "cufftSetAutoAllocation", (cufftHandle plan, int on))           \
+    X(int, cufftMakePlanMany64, "cufftMakePlanMany64",                                             \
+      (cufftHandle plan, int rank, long long *n, long long *in, long long in_stride,               \
+       long long in_row, long long *out, long long out_stride, long long out_row, int type,        \
+       long long batch, size_t *workspace))                                                        \
+    X(int, cufftSetWorkArea, "cufftSetWorkArea", (cufftHandle plan, void *workspace))              \
+    X(int, cufftSetStream, "cufftSetStream", (cufftHandle plan, CUstream s))                       \
+    X(int, cufftExecC2C, "cufftExecC2C", (cufftHandle plan, void *in, void *out, int way))         \
+    X(int, cufftExecR2C, "cufftExecR2C", (cufftHandle plan, void *in, void *out))                  \
+    X(int, cufftExecC2R, "cufftExecC2R", (cufftHandle plan, void *in, void *out))                  \
+    X(int, cufftExecZ2Z, "cufftExecZ2Z", (cufftHandle plan, void *in, void *out, int way))         \
+    X(int, cufftExecD2Z, "cufftExecD2Z", (cufftHandle plan, void *in, void *out))                  \
+    X(int, cufftExecZ2D, "cufftExecZ2D", (cufftHandle plan, void *in, void *out))
+
 typedef struct mc_cuda_blas {
 #define X(result, name, exported, arguments) result(*name) arguments;
     MC_CUDA_BLAS(X)
@@ -175,8 +198,17 @@ typedef struct mc_cuda_blas {
     char why[256];
 } mc_cuda_blas;
 
-/* Opens cuBLASLt. 0, or -1 with `why`. */
+typedef struct mc_cuda_fft {
+#define X(result, name, exported, arguments) result(*name) arguments;
+    MC_CUDA_FFT(X)
+#undef X
+    int version; /* 12000 for 12.0.0 */
+    char why[256];
+} mc_cuda_fft;
+
+/* Opens cuBLASLt, cuFFT. 0, or -1 with `why`. */
 int mc_cuda_blas_open(mc_cuda_blas *b);
+int mc_cuda_fft_open(mc_cuda_fft *f);
 
 /* A product as cuBLASLt runs it on one card: what it was asked for, then what it answered. */
 struct mc_product_job;
@@ -200,6 +232,17 @@ typedef struct mc_cuda {
 /* Opens the driver, then NVRTC. 0, or -1 with `why`. */
 int mc_cuda_driver(mc_cuda *c);
 int mc_cuda_nvrtc(mc_cuda *c);
+
+/* Transforms of cuFFT on the card whose context is current; NULL: no memory. */
+struct mc_transform_job;
+typedef struct mc_cuda_transforms mc_cuda_transforms;
+mc_cuda_transforms *mc_cuda_transforms_new(const mc_cuda_fft *f);
+/* Bytes of workspace; -1: it does not do this one. */
+int64_t mc_cuda_transform_bytes(mc_cuda_transforms *t, const struct mc_transform_job *j);
+/* Starts a transform: out, in, workspace are addresses. 0, else a status of cuFFT; -1: it has no
+ * plan. */
+int mc_cuda_transform(const mc_cuda *c, mc_cuda_transforms *t,
+                      const struct mc_transform_job *j, const CUdeviceptr at[3], CUstream s);
 
 /* A launch as a node of a graph: a kernel, or what `launch` gives to a stream (0, or a status). */
 typedef struct mc_cuda_node {

@@ -44,13 +44,15 @@ typedef struct mc_launch {
     int32_t nbuf, nraw;
     int16_t slot[MC_LAUNCH_BUFFERS];
     int64_t off[MC_LAUNCH_BUFFERS];
-    int32_t apart, nvalue;
+    int32_t apart, nvalue, library; /* MC_BY_*, where there is no kernel */
     int16_t value[MC_LAUNCH_BUFFERS];
     char raw[MC_LAUNCH_RAW];
 } mc_launch;
 
-/* Products of matrices by a library of the interface: a launch without a kernel whose raw bytes
- * are an mc_product_job; buffers out, a, b. */
+/* What a library of the interface does: a launch without a kernel whose raw bytes are its job. */
+enum { MC_BY_KERNEL, MC_BY_GEMM, MC_BY_FFT };
+
+/* Products of matrices; buffers out, a, b. */
 enum { MC_GEMM_F16, MC_GEMM_BF16, MC_GEMM_F32, MC_GEMM_F64, MC_GEMM_C64, MC_GEMM_C128 };
 typedef struct mc_product_job {
     int64_t at[3];              /* bytes, of out [batch, m, n], a [batch, m, k], b [batch, k, n] */
@@ -60,6 +62,15 @@ typedef struct mc_product_job {
     int32_t turned[2];          /* a, b lie by columns */
     int32_t kind, unused;
 } mc_product_job;
+
+/* m Fourier transforms of length n; kind, prec and rows as in mc_fft_api, a row behind the other.
+ * Buffers out, in, workspace; in may be overwritten by kind 3. spare: the workspace has room behind
+ * what the library needs for the real rows, which begin at any of their elements. */
+typedef struct mc_transform_job {
+    int64_t at[3]; /* bytes */
+    int64_t m, n, spare;
+    int32_t kind, prec;
+} mc_transform_job;
 
 typedef struct mc_device_api {
     int abi;
@@ -100,6 +111,9 @@ typedef struct mc_device_api {
     int (*launch)(void *dev, void *stream, const mc_launch *l, void *const *segment);
     /* Whether a library of the interface does this product (1; no record); NULL: there is none. */
     int (*gemm)(void *dev, const mc_product_job *g);
+    /* The same for transforms: the bytes of workspace it needs, a multiple of 256; -1: it does not
+     * do this one. */
+    int64_t (*fft)(void *dev, const mc_transform_job *t);
     /* Lists of launches made once and run as one; NULL: the runtime launches one by one. segment:
      * of each launch. set: launch k of the graph gets the bytes and segments of l from the next run
      * on; its kernel and grid stay. free: the last run may still be queued. */

@@ -114,11 +114,11 @@ mc_launch *mci_launch_new(mci_bound *b, const char *source, const char *kernel, 
     return l;
 }
 
-mc_launch *mci_launch_library(mci_bound *b, const void *job, size_t bytes)
+mc_launch *mci_launch_library(mci_bound *b, int library, const void *job, size_t bytes)
 {
     if (grow((void **)&b->launch, b->nlaunch, sizeof *b->launch)) return NULL;
     mc_launch *l = &b->launch[b->nlaunch++];
-    *l = (mc_launch){ .nraw = (int32_t)bytes };
+    *l = (mc_launch){ .library = library, .nraw = (int32_t)bytes };
     memcpy(l->raw, job, bytes);
     return l;
 }

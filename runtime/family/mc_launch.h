@@ -37,8 +37,8 @@ void mci_place_strides(const mci_place *p, int ndim, const int64_t *shape, int64
  * Borrowed until the next one. */
 mc_launch *mci_launch_new(mci_bound *b, const char *source, const char *kernel, int64_t groups,
                           int lanes, const void *job, size_t bytes);
-/* One that a library of the device does, which knows the job. */
-mc_launch *mci_launch_library(mci_bound *b, const void *job, size_t bytes);
+/* One that a library of the device does (MC_BY_*), which knows the job. */
+mc_launch *mci_launch_library(mci_bound *b, int library, const void *job, size_t bytes);
 /* As mci_launch_new with a lane for each of n items, in groups of the usual size. */
 mc_launch *mci_launch_lanes(mci_bound *b, const char *source, const char *kernel, int64_t n,
                             const void *job, size_t bytes);

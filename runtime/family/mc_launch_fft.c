@@ -3,9 +3,10 @@
  * A length is cut into passes of a product of small primes that a group's memory holds
  * (kernels/device/fft.c); one with a prime above 31 becomes a convolution. Which way is taken, and
  * in which order is added, depends on the length alone. The roots of a length are computed by each
- * call into workspace. */
+ * call into workspace. A library of the device goes before all of it. */
 #include "family/mc_launch.h"
 #include "family/mc_fft.h"
+#include "device/mc_context.h"
 #include "../../kernels/device/jobs.h"
 
 #include <stdio.h>
@@ -231,6 +232,63 @@ static int half_to_real(const engine *e, mcd_fft j, const mci_place *in, const m
     return rc ? rc : each(e, "leave", j.m * n, &j, 3, (const mci_place *[]){ out, &row, &row });
 }
 
+/* ---- by a library of the device ---- */
+
+/* A kernel of around.c. */
+static int around(const engine *e, const char *kernel, int64_t items, const mcd_fft *j,
+                  const mci_place *out, const mci_place *in)
+{
+    char source[160];
+    const int real = e->complex == MC_C64 ? MC_F32 : MC_F64;
+    snprintf(source, sizeof source, "#define T %s\n#define Z %s\n#include \"around.c\"\n",
+             mci_device_types[real], mci_device_types[e->complex]);
+    mc_launch *l = mci_launch_lanes(e->b, source, kernel, items, j, sizeof *j);
+    if (!l) return mc_errstatus();
+    mci_launch_buffer(l, out);
+    if (in) mci_launch_buffer(l, in);
+    return MC_OK;
+}
+
+/* The transforms at the end of the list: 1, 0 where no library does them; negative on failure. The
+ * operand is copied where its rows are shorter, and half a spectrum always: it is overwritten, and
+ * what its ends hold beside real numbers is none of it. */
+static int by_library(const engine *e, const mci_fourier *f, const mci_place *in,
+                      const mci_place *out)
+{
+    const mc_device_api *api = mci_device_api(e->b->device);
+    const int real = e->complex == MC_C64 ? MC_F32 : MC_F64;
+    const int64_t half = f->n / 2 + 1, length = f->kind == 3 ? half : f->n;
+    mc_transform_job t = { .m = f->m, .n = f->n, .kind = f->kind, .prec = f->prec };
+    if (mc_get_batch_invariant() || !api->fft || f->n < 2) return 0;
+    int64_t bytes = api->fft(mci_device_handle(e->b->device), &t);
+    if (bytes < 0) return 0;
+    mci_place operand = *in;
+    if (f->kind == 3 || f->have < f->n) {
+        const mcd_fft j = { .m = f->m, .n = length, .have = f->have, .kind = f->kind,
+                            .r = f->n % 2 == 0 };
+        operand = mci_place_work(e->b, f->kind == 2 ? real : e->complex, 2,
+                                 (const int64_t[]){ f->m, length });
+        const int rc = around(e, "rows", f->m * length, &j, &operand, in);
+        if (rc) return -rc;
+    }
+    const mci_place *rows = f->kind == 2 ? &operand : out; /* real ones */
+    t.spare = f->kind >= 2 && rows->slot < e->b->nin + e->b->nout;
+    if (t.spare) bytes += f->m * f->n * f->prec;
+    const mci_place room = mci_place_work(e->b, MC_U8, 1, &bytes);
+    mc_launch *l = mci_launch_library(e->b, MC_BY_FFT, &t, sizeof t);
+    if (!l) return -mc_errstatus();
+    mci_launch_buffer(l, out);
+    mci_launch_buffer(l, &operand);
+    mci_launch_buffer(l, &room);
+    if (f->scale == 1) return 1;
+    const mcd_fft j = { .n = f->m * (f->kind == 2   ? 2 * half
+                                     : f->kind == 3 ? f->n
+                                                    : 2 * f->n),
+                        .scale = f->scale };
+    const int rc = around(e, "scaled", j.n, &j, out, NULL);
+    return rc ? -rc : 1;
+}
+
 int mci_launch_fourier(mci_bound *b, const mci_fourier *f, const mci_place *in,
                        const mci_place *out)
 {
@@ -243,6 +301,8 @@ int mci_launch_fourier(mci_bound *b, const mci_fourier *f, const mci_place *in,
         none = workspace(&e, 1, 1);
         in = &none;
     }
+    const int done = by_library(&e, f, in, out);
+    if (done) return done < 0 ? -done : MC_OK;
     if (f->kind == 2) return real_to_half(&e, j, in, out);
     if (f->kind == 3) return half_to_real(&e, j, in, out);
     j.swap_in = j.swap_out = f->kind == 1;

@@ -88,7 +88,7 @@ static int by_library(mci_bound *b, const mci_place *out, const mci_place *a, co
     if (nd > 1 || g.batch > INT32_MAX) return 0;
     for (int k = 0; k < 3; k++) g.step[k] = nd ? batch[k][0] : 0;
     if (!api->gemm(mci_device_handle(b->device), &g)) return 0;
-    mc_launch *l = mci_launch_library(b, &g, sizeof g);
+    mc_launch *l = mci_launch_library(b, MC_BY_GEMM, &g, sizeof g);
     if (!l) return -mc_errstatus();
     for (int k = 0; k < 3; k++) mci_launch_buffer(l, all[k]);
     return 1;

@@ -335,14 +335,89 @@ for _, d in ipairs(mc.devices()) do if d.name == "cuda:0" then print(n, d.about)
 
   try('serve every dtype and layout, and say so', function()
     local products, text = go {}
-    assert.matches('^66\tcapability 9%.0, driver for CUDA 13%.0 .*, NVRTC 13%.0, matmul by cuBLASLt 13%.1%s*$', text)
+    assert.matches('^66\tcapability 9%.0, driver for CUDA 13%.0 .*, NVRTC 13%.0, matmul by cuBLASLt 13%.1, fft by '
+      .. 'cuFFT 12%.0%s*$', text)
     assert.is_true(products >= 54, products .. ' products')
   end)
 
   try('are its own kernels\' where the library does not start', function()
     local products, text = go { BLAS = 'none' }
-    assert.matches('^66\t.*matmul by its own kernel %(cuBLASLt does not start%)%s*$', text)
+    assert.matches('^66\t.*matmul by its own kernel %(cuBLASLt does not start%), fft by cuFFT', text)
     assert.equal(0, products)
+  end)
+end)
+
+describe('transforms of cuFFT', function()
+  local TEXT = [[
+local mc = require "mascon"
+local n, plan = 0, mc.compile(function(v) return mc.fft.irfft(mc.fft.rfft(v * 2) * 0.5), mc.cumsum(v, 2) end)
+for _, t in ipairs { "f64", "f32" } do
+  local c = t == "f64" and "c128" or "c64"
+  local function near(what, f, ...)
+    local there = {}
+    for i, a in ipairs { ... } do there[i] = a:to "cuda:0" end
+    local want, got = f(...), f(unpack(there)):to "cpu"
+    assert(want.dtype == got.dtype and want.shape == got.shape, what)
+    local far = (mc.max(mc.abs(want - got)) / mc.max(mc.abs(want))):item()
+    n = n + 1
+    if not (far <= (t == "f64" and 1e-14 or 1e-6)) then print(what, t, far) end
+  end
+  for _, size in ipairs { 2, 30, 97, 128, 1000 } do
+    local x = mc.randn({ 3, size }, { seed = size }):to(t)
+    local z = (x:to(c) + mc.randn({ 3, size }, { seed = size + 1 }):to(c) * mc.complex(0, 1)):to(c)
+    near("fft", mc.fft.fft, z)
+    near("ifft", function(v) return mc.fft.ifft(v, { norm = "ortho" }) end, z)
+    near("longer", function(v) return mc.fft.fft(v, { n = size + 5 }) end, z)
+    near("columns", function(v) return mc.fft.ifft(v, { axis = 1 }) end, z)
+    near("rfft", mc.fft.rfft, x)
+    near("rfft, longer", function(v) return mc.fft.rfft(v, { n = size + 3 }) end, x)
+    near("rfft from the second element", function(v) return mc.fft.rfft(v:reshape(-1)["2:"]) end, x)
+    near("irfft", function(v) return mc.fft.irfft(v, { n = size }) end, z)
+    near("irfft, longer", function(v) return mc.fft.irfft(v, { n = 2 * size + 4 }) end, z)
+    near("irfft to the second element", function(v, y)
+      mc.fft.irfft(v:reshape(-1), { n = 3 * size, out = y["2:"] })
+      return y
+    end, z, mc.zeros({ 3 * size + 1 }, { dtype = t }))
+    for _ = 1, 4 do near("in a graph", function(v) return (plan(v)) end, x) end
+  end
+end
+local x = mc.randn({ 2, 64 }, { seed = 1 }):to "cuda:0"
+print(n, mc.max(mc.abs(mc.fft.rfft(x["1, :"]):to "cpu" - mc.fft.rfft(x):to "cpu"[1])):item() < 1e-12)]]
+
+  --- Transforms by the library, all others' lines.
+  local function go(settings, text)
+    settings.TRACE = 1
+    local r = run(text or TEXT, settings)
+    assert.equal(0, r.status, r.text)
+    return select(2, r.text:gsub('standin: cufft', '')), r.text:gsub('standin: [^\n]*\n', '')
+  end
+
+  try('serve every kind, precision and beginning of rows, in graphs too', function()
+    for seed = 1, 2 do
+      local count, text = go { SEED = seed }
+      assert.equal('140\ttrue\n', text)
+      assert.is_true(count >= 140, count .. ' transforms')
+    end
+  end)
+
+  try('are its own kernels\' where the library has no plan, and where bits are not to depend on rows', function()
+    local count, text = go { FFT = 'none' }
+    assert.equal('140\ttrue\n', text)
+    assert.equal(0, count)
+    count, text = go({}, [[
+local mc = require "mascon"
+local x = mc.randn({ 2, 64 }, { seed = 1 }):to "cuda:0"
+mc.set_batch_invariant(true)
+print(mc.all(mc.eq(mc.abs(mc.fft.rfft(x["1, :"])):to "cpu", mc.abs(mc.fft.rfft(x)):to "cpu"[1])))]])
+    assert.same({ 0, 'true\n' }, { count, text })
+  end)
+
+  try('that fail are errors', function()
+    local _, text = go({ FAIL = 'standin_call:2:719' }, [[
+local mc = require "mascon"
+local x = mc.randn({ 2, 64 }, { seed = 1 }):to "cuda:0"
+for _ = 1, 3 do print(pcall(function() return mc.fft.rfft(x).dtype end)) end]])
+    assert.matches('^true\tc128\nfalse\t.*cuda: .*\nfalse\t.*cuda: ', text)
   end)
 end)
 

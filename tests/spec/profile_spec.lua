@@ -159,7 +159,7 @@ describe('of devices', function()
     local r = run('info', standin.environment { NVRTC = '12.9' })
     assert.equal(0, r.status, r.text)
     assert.matches('cuda:0: stand%-in 0, 4 GiB, capability 9%.0, driver for CUDA 13%.0 %(12%.0 or newer%), '
-      .. 'NVRTC 12%.9, matmul by cuBLASLt 13%.1', r.text)
+      .. 'NVRTC 12%.9, matmul by cuBLASLt 13%.1, fft by cuFFT 12%.0', r.text)
     r = run('info', standin.environment { NVRTC = 'none', BLAS = 'none' })
     assert.matches('no NVRTC %(programs of the cache and those that come with mascon%), matmul by its own kernel '
       .. '%(cuBLASLt does not start%)', r.text)

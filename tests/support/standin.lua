@@ -1,4 +1,4 @@
--- standin.lua - the stand-in for the CUDA driver, NVRTC and cuBLASLt (tests/standin), built where specs need it.
+-- standin.lua - the stand-in for the CUDA driver, NVRTC, cuBLASLt and cuFFT (tests/standin), built where specs need it.
 --
 -- Programs of a process that has its folder on LD_LIBRARY_PATH see a card that runs kernels on the processor.
 local M = {}
@@ -9,6 +9,7 @@ local root = debug.getinfo(1, 'S').source:match '^@(.*)/tests/support/[^/]*$' or
 
 local PARTS = {
   ['libcuda.so.1'] = 'cuda.c graphs.c lanes.c', ['libnvrtc.so.13'] = 'nvrtc.c', ['libcublasLt.so.13'] = 'cublaslt.c',
+  ['libcufft.so.12'] = 'cufft.c',
 }
 
 local built, why
@@ -27,7 +28,7 @@ function M.folder()
     local r = process.shell(([[
 cd '%s' && mkdir -p '%s' && newest=$(ls -t %s *.h '%s' 2>/dev/null | head -n 1)
 [ "$newest" = '%s' ] || {
-  cc -std=gnu11 -O1 -g -w -shared -fPIC -fvisibility=hidden -o '%s'.$$ %s -ldl && mv '%s'.$$ '%s'; }]]):format(
+  cc -std=gnu11 -O1 -g -w -shared -fPIC -fvisibility=hidden -o '%s'.$$ %s -ldl -lm && mv '%s'.$$ '%s'; }]]):format(
       at, folder, sources, folder .. '/' .. library, folder .. '/' .. library, folder .. '/' .. library, sources,
       folder .. '/' .. library, folder .. '/' .. library))
     if r.status ~= 0 then
