@@ -3,6 +3,7 @@
 local process = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests')
   .. '/support/init.lua').load 'process'
 local mc = require 'mascon'
+local maps = require 'workflows.xpcs.maps'
 local xpcs = mc.xpcs
 
 local function simulated(n)
@@ -30,7 +31,7 @@ describe('a heat map of few of the times', function()
     for _, k in ipairs { 1, 2, 3, 5, 7, 100 } do
       local x = d:thin(1, k)
       local m = x.shape[1]
-      local there = mc.isfinite(xpcs.report.gaps(d, 1, x)):totable()
+      local there = mc.isfinite(maps.gaps(d, 1, x)):totable()
       local lost = {}
       for _, i in ipairs { 7, 329 } do lost[math.floor((i - 1) / k) + 1] = true end
       for a = 1, m do
@@ -41,7 +42,7 @@ describe('a heat map of few of the times', function()
         end
       end
       local other = d:thin(2, k)
-      assert.is_true(mc.array_equal(mc.isfinite(other), mc.isfinite(xpcs.report.gaps(d, 2, other))))
+      assert.is_true(mc.array_equal(mc.isfinite(other), mc.isfinite(maps.gaps(d, 2, other))))
     end
   end)
 
@@ -57,16 +58,80 @@ describe('a heat map of few of the times', function()
 end)
 
 describe('heat maps of a fit', function()
-  it('show the model on the diagonal too, where no pair is compared', function()
+  it('treat the diagonal of experiment and fit alike, where no pair is compared', function()
     local d = xpcs.data.of(simulated(30))
     local r = xpcs.fit(d, {})
     local fig = xpcs.report.heatmaps(r, d, 2)
-    local fitted, residual = fig:axes(1, 2).panel.marks[1].z, fig:axes(1, 3).panel.marks[1].z
-    for i = 1, 30 do
-      assert.is_true(math.abs(fitted[i][i] - r.contrast[2] - r.offset[2]) < 1e-6)
+    local x, fitted, residual = fig:axes(1, 1).panel.marks[1].z, fig:axes(1, 2).panel.marks[1].z,
+      fig:axes(1, 3).panel.marks[1].z
+    for i = 2, 29 do
+      for _, z in ipairs { x, fitted } do
+        assert.is_true(math.abs(z[i][i] - (z[i - 1][i] + z[i][i + 1]) / 2) < 1e-12)
+      end
       assert.equal(0, residual[i][i])
     end
     assert.is_true(math.abs(residual[3][9]) > 0)
+  end)
+
+  it('are square and hold means over blocks of the same pairs', function()
+    local s = simulated(61) -- the last of the cells of 3 holds one time
+    s.c2[{ 1, 7, 20 }], s.c2[{ 1, 20, 7 }] = mc.nan, mc.nan
+    local d = xpcs.data.of(s)
+    local r = xpcs.fit(d, { sigma = 0.004 })
+    local map = maps.of(r, d, 1, 25)
+    assert.same({ 3, true, 21 }, { map.k, map.mean, map.c.shape[1] })
+    local x, fitted = d:matrix(1):totable(), (xpcs.results.theory(r, d, 1, 1, 61) * r.contrast[1]
+      + r.offset[1]):totable()
+    local c, fit, z = map.c:totable(), map.fit:totable(), map.residual:totable()
+    local second = 0
+    for a = 1, 21 do
+      for b = 1, 21 do
+        local sums, count = { 0, 0 }, 0
+        for i = 3 * a - 2, math.min(3 * a, 61) do
+          for j = 3 * b - 2, math.min(3 * b, 61) do
+            if i ~= j and x[i][j] == x[i][j] then
+              sums[1], sums[2], count = sums[1] + x[i][j], sums[2] + fitted[i][j], count + 1
+            end
+          end
+        end
+        if count > 0 then
+          assert.is_true(math.abs(c[a][b] - sums[1] / count) < 1e-12, a .. ' ' .. b)
+          assert.is_true(math.abs(fit[a][b] - sums[2] / count) < 1e-12, a .. ' ' .. b)
+          local pairs_of = a == b and count / 2 or count
+          assert.is_true(math.abs(z[a][b] - (sums[1] - sums[2]) / count * math.sqrt(pairs_of) / 0.004) < 1e-8)
+          second = second + z[a][b] ^ 2 / 441
+        end
+      end
+    end
+    assert.is_true(math.abs(second - 1) < 0.2, second)
+    assert.equal(c[20][21], c[21][21])
+    for _, panel in ipairs(xpcs.report.heatmaps(r, d, 1).panels) do assert.equal('equal', panel.aspect) end
+  end)
+
+  it('of the data alone say file and q', function()
+    local d = xpcs.data.of(simulated(30))
+    d.path = '/somewhere/a.hdf'
+    assert.equal('a.hdf, q = 0.012 1/A', xpcs.report.experiment(d).title)
+  end)
+end)
+
+describe('mean residuals against the lag', function()
+  it('are noise where the model holds, and bent at all angles where the decay has another form', function()
+    local s = simulated(60)
+    local function largest(d)
+      local fig, most = xpcs.report.by_lag(xpcs.fit(d, { sigma = 0.004 }), d, { 1, 2 }), 0
+      for f = 1, 2 do
+        for _, v in ipairs(fig:axes(1, 1).panel.marks[f].y) do most = math.max(most, math.abs(v)) end
+      end
+      return most
+    end
+    local quiet = largest(xpcs.data.of(s))
+    assert.is_true(quiet < 4, quiet)
+    local t = s.t
+    local slow = mc.exp(mc.abs(t:expand_dims(1) - t:expand_dims(2)) * -1.5) * 0.15
+    s.c2 = s.c2 + slow:expand_dims(1)
+    local bent = largest(xpcs.data.of(s))
+    assert.is_true(bent > 10, bent)
   end)
 end)
 
@@ -88,6 +153,11 @@ describe('the figures of a report', function()
     assert.is_truthy(page:find('Maps of the 6 of 8 angles that fit worst', 1, true))
     assert.is_truthy(page:find('phi = 140 deg, reduced chi2 ', 1, true))
     assert.equal(6, #xpcs.report.cuts(r, d, { 1, 2, 3, 4, 5, 6 }).panels)
+    for _, part in ipairs { 'How to read the residual', '<th scope="col">lower bound</th>',
+      'diffusion coefficient at 1 s', 'is the integral of D(t)', '<td>2 offset</td>',
+      '<td>sigma</td><td>as given</td>' } do
+      assert.is_truthy(page:find(part, 1, true), part)
+    end
   end)
 
   it('divide residuals by their scatter where sigma is assumed, and the last bin is as wide as the others', function()

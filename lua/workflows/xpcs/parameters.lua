@@ -53,6 +53,11 @@ function M.names(mode)
   return out
 end
 
+--- The parameter of a name; nil for one of a user's own model.
+---@param name string
+---@return mascon.xpcs.Parameter|nil
+function M.known(name) return BY_NAME[name] end
+
 --- The parameter of a name or alias; raises with the nearest name.
 ---@param fname string for messages
 ---@param level? integer

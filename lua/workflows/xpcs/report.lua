@@ -5,7 +5,10 @@
 -- data; fits nothing.
 local mc = require 'mascon'
 local plot = require 'mascon.plot'
+local labels = require 'workflows.xpcs.labels'
+local maps = require 'workflows.xpcs.maps'
 local model = require 'workflows.xpcs.model'
+local parameters = require 'workflows.xpcs.parameters'
 local rates = require 'workflows.xpcs.rates'
 local results = require 'workflows.xpcs.results'
 local summary = require 'workflows.xpcs.summary'
@@ -15,28 +18,12 @@ local M = {}
 
 local shown = summary.shown
 
+local BINS = 4 -- of lags, to a factor of e
+
 --- The table of parameters for a terminal, and the line of numbers on a fit.
 M.table, M.line = summary.table, summary.line
 
 -- ---------------------------------------------------------------- figures
-
---- A matrix of every k-th time with its rows and columns NaN where a frame that it stands for has no value at all: a
---- gap shows however few of the times are drawn.
----@param data mascon.xpcs.Data
----@param f integer number of the angle
----@param x mc.tensor f64 [m, m], of times 1, k + 1, 2 k + 1, ...
----@return mc.tensor
-function M.gaps(data, f, x)
-  local m = x.shape[1]
-  if data.masked == 0 or m == data.n then return x end
-  return mc.scope(function()
-    local k, there = math.ceil(data.n / m), {}
-    for I = 0, data:tile_rows() - 1 do there[I + 1] = mc.isfinite(data:strip(f, I)):any(2) end
-    local frames = mc.concat({ mc.concat(there, 1), mc.ones { m * k - data.n, dtype = 'bool' } }, 1)
-    local whole = frames:reshape(m, k):all(2)
-    return mc.where(mc.logical_and(whole:reshape(m, 1), whole:reshape(1, m)), x, mc.nan)
-  end)
-end
 
 --- What residuals over sigma are divided by in figures: 1, or their own scatter where sigma was not given.
 ---@return number unit, string label, string|nil what it means
@@ -101,43 +88,41 @@ end
 ---  note: beside the angle in the title
 function M.heatmaps(r, data, f, o)
   o = o or {}
-  local x, fitted, t, sigma = results.figure(r, data, f, o.limit or 100)
-  x = M.gaps(data, f, x)
+  local map = maps.of(r, data, f, o.limit or 100)
   local unit, label = unit_of(r)
-  local residual = mc.where(mc.gt(mc.eye(x.shape[1]), 0), 0, (x - fitted) / (sigma * unit)) -- no pair on the diagonal
-  local ticks = t:totable()
-  local flat = x:reshape(-1)
+  local flat = map.c:reshape(-1)
   local finite = flat[mc.isfinite(flat)]
   local low, high = o.vmin or mc.quantile(finite, (o.low or 1) / 100):item(),
     o.vmax or mc.quantile(finite, (o.high or 99) / 100):item()
   if not (high > low) then high = low + 1e-6 end
-  local fig = plot.figure { title = ('phi = %.4g deg%s'):format(data.phi[f], o.note or ''), width = 1180, height = 400,
-    rows = 1, cols = 3 }
-  local function panel(k, map, opts)
-    opts.xlabel, opts.ylabel, opts.xunit, opts.yunit, opts.colorbar = 't1', 't2', 's', 's', true
-    fig:axes(1, k):heatmap(ticks, ticks, map:totable(), opts)
+  local fig = plot.figure { title = ('phi = %s deg%s'):format(shown(data.phi[f], 4), o.note or ''), width = 1180,
+    height = 380, rows = 1, cols = 3 }
+  local function panel(k, z, opts)
+    opts.xlabel, opts.ylabel, opts.xunit, opts.yunit, opts.aspect = 't1', 't2', 's', 's', 'equal'
+    fig:axes(1, k):heatmap(map.t, map.t, z:totable(), opts)
   end
-  panel(1, x, { title = 'experiment', label = 'C2', cmap = 'viridis', vmin = low, vmax = high })
-  panel(2, fitted, { title = 'fit', label = 'C2', cmap = 'viridis', vmin = low, vmax = high })
-  panel(3, residual, { title = 'residual', label = label, cmap = 'tide', center = 0, vmin = -4, vmax = 4 })
+  panel(1, map.c, { title = 'experiment', label = 'C2', cmap = 'viridis', vmin = low, vmax = high })
+  panel(2, map.fit, { title = 'fit', label = 'C2', cmap = 'viridis', vmin = low, vmax = high })
+  panel(3, map.residual / unit, { title = map.mean and 'residual of the means' or 'residual', label = label,
+    cmap = 'tide', center = 0, vmin = -4, vmax = 4 })
   return fig
 end
 
 --- Experiment and model without a fit: one heat map per angle.
+---@param o? table title (the file and its q by default), vmin, vmax
 function M.experiment(data, o)
   o = o or {}
   local F = math.min(data.F, 16)
   local cols = math.min(4, F)
   local rows = math.ceil(F / cols)
-  local fig = plot.figure { title = o.title or 'two-time correlation', width = 300 * cols + 40,
-    height = 270 * rows + 50, rows = rows, cols = cols }
+  local file = labels.of({ data })[1]
+  local fig = plot.figure { title = o.title or ('%sq = %s 1/A'):format(file ~= '' and file .. ', ' or '',
+    shown(data.q)), width = 330 * cols + 40, height = 290 * rows + 50, rows = rows, cols = cols }
   for f = 1, F do
-    local k = math.ceil(data.n / 80)
-    local x = M.gaps(data, f, data:thin(f, k))
-    local ticks = data.t[{ { 1, data.n, k } }]:totable()
-    fig:axes(math.ceil(f / cols), (f - 1) % cols + 1):heatmap(ticks, ticks, x:totable(),
-      { title = ('%.4g deg'):format(data.phi[f]), xlabel = 't1', ylabel = 't2', xunit = 's', yunit = 's',
-      colorbar = true, label = 'C2', cmap = 'viridis', vmin = o.vmin, vmax = o.vmax })
+    local map = maps.of(nil, data, f, 80)
+    fig:axes(math.ceil(f / cols), (f - 1) % cols + 1):heatmap(map.t, map.t, map.c:totable(),
+      { title = ('%s deg'):format(shown(data.phi[f], 4)), xlabel = 't1', ylabel = 't2', xunit = 's', yunit = 's',
+      aspect = 'equal', label = 'C2', cmap = 'viridis', vmin = o.vmin, vmax = o.vmax })
   end
   return fig
 end
@@ -177,6 +162,40 @@ function M.cuts(r, data, f)
   return fig
 end
 
+--- Mean residual of pairs against their lag, over the standard error that independent noise gives it (of every k-th
+--- time): a decay of another form bends it away from 0 at some lags.
+---@param r table
+---@param data mascon.xpcs.Data
+---@param list integer[] angles
+function M.by_lag(r, data, list)
+  local unit = unit_of(r)
+  local fig = plot.figure { title = 'Mean residual against the lag', width = 760, height = 380 }
+  local ax = fig:axes(1, 1)
+  for _, f in ipairs(list) do
+    local x, y = {}, {}
+    mc.scope(function()
+      local c, fitted, times, sigma = results.figure(r, data, f, 400)
+      local m = times.shape[1]
+      local at = mc.arange(1, m)
+      local lag = at:expand_dims(1) - at:expand_dims(2)
+      local inside = mc.logical_and(mc.gt(lag, 0), mc.isfinite(c))
+      local z, place = ((c - fitted) / (sigma * unit))[inside],
+        (mc.floor(mc.log(lag[inside]) * BINS + 1e-9) + 1):to 'i64'
+      local bins = math.floor(math.log(m) * BINS) + 1
+      local function sum_of(v) return mc.segment_sum(v, place, { num_segments = bins }):totable() end
+      local count, sum, lags = sum_of(mc.ones { place:numel() }), sum_of(z), sum_of(lag[inside])
+      local step = m > 1 and times[2]:item() - times[1]:item() or 0
+      for k, v in ipairs(count) do
+        if v > 0 then x[#x + 1], y[#y + 1] = lags[k] / v * step, sum[k] / math.sqrt(v) end
+      end
+    end)
+    if #x > 0 then ax:line(x, y, { label = ('phi = %s deg'):format(shown(data.phi[f], 4)) }) end
+  end
+  for _, v in ipairs { -3, 0, 3 } do ax:hline(v, { color = '#444444', dash = v ~= 0 and 'dashed' or nil }) end
+  ax:set { xlabel = 'lag', xunit = 's', xscale = 'log', ylabel = 'mean residual / its error', legend = 'best' }
+  return fig
+end
+
 --- Histogram of residuals over sigma of all angles (of every k-th time: at most about a million points of all).
 function M.residuals(r, data)
   local counts, edges, total = nil, {}, 0
@@ -206,11 +225,19 @@ function M.residuals(r, data)
   local ax = fig:axes(1, 1)
   ax:line(edges, y, { label = 'residuals', step = true })
   ax:line(x, normal, { label = 'normal distribution', dash = 'dashed', color = '#444444' })
-  ax:set { xlabel = label .. ' (what lies beyond 5 is in the end bins)', ylabel = 'density', legend = 'best' }
+  ax:set { xlabel = label .. ' (end bins: all beyond 5)', ylabel = 'density', legend = 'best' }
   return fig
 end
 
 -- ---------------------------------------------------------------- the page
+
+local READING = 'How to read the residual: bands along the diagonal show a decay of another form. A cross at one time, '
+  .. 'or a block from one time on, shows an event. A pattern at some angles alone shows the scaling or the shear. '
+  .. 'Speckle noise is correlated and leaves patches of either sign, without a pattern that the angles share.'
+
+local LAGS = 'Where the model holds, the lines stay near 0: within 3 (dashed) for independent noise, wider for speckle '
+  .. 'noise. A bend that the angles share, such as too low at long lags and too high between, is a decay of another '
+  .. 'form.'
 
 --- Sections with maps, cuts and the histogram of residuals; the angles that fit worst, where not all are drawn.
 ---@param info table angles 6
@@ -230,12 +257,85 @@ function M.drawings(r, data, info)
     about[1] = ('Maps of the %d of %d angles that fit worst, the worst first; all are fitted.'):format(drawn, data.F)
   end
   if every > 1 then
-    about[#about + 1] = ('Maps show one time in %d of %d; the fit takes all.'):format(every, data.n)
+    about[#about + 1] = data.packed and ('A cell of a map is the mean of %d x %d times. Its residual is that of the '
+      .. 'mean, over the standard deviation that independent noise gives it: noise without pattern, of size 1, where '
+      .. 'the model holds.'):format(every, every)
+      or ('Maps show one time in %d of %d; the fit takes all.'):format(every, data.n)
   end
   about[#about + 1] = meaning
+  about[#about + 1] = READING
   return { { heading = 'Experiment, fit, residual', paragraphs = about, figures = figures },
+    { heading = 'Residual against the lag', paragraphs = { LAGS }, figure = M.by_lag(r, data, chosen) },
     { heading = 'Cuts at three ages', figure = M.cuts(r, data, chosen) },
-    { heading = 'Residuals', paragraphs = { meaning }, figure = M.residuals(r, data) } }
+    { heading = 'Histogram of residuals', paragraphs = { meaning }, figure = M.residuals(r, data) } }
+end
+
+--- Correlations of the free numbers; columns are numbered, so that the table fits the page.
+local function correlations(r)
+  local head, rows = { '' }, {}
+  for i, name in ipairs(r.names) do
+    head[i + 1], rows[i] = tostring(i), { ('%d %s'):format(i, name) }
+    for j = 1, #r.names do
+      local c = r.correlation[i][j]
+      rows[i][j + 1] = c == c and ('%.3f'):format(c) or ''
+    end
+  end
+  return { heading = 'Correlations', table = { header = head, rows = rows } }
+end
+
+--- What was read of each angle, and its scaling.
+local function angles(r, data)
+  local rows = {}
+  for f = 1, data.F do
+    local q = data.quality and data.quality[f]
+    rows[f] = { shown(data.phi[f]), shown(q and q.points), shown(q and q.missing), shown(q and q.least),
+      shown(q and q.most), shown(r.contrast[f]), shown(r.offset[f]), shown(r.sigma[f], 4) }
+  end
+  return { heading = 'Angles', table = { header = { 'phi, deg', 'pairs', 'masked', 'least C2', 'largest C2',
+    'contrast', 'offset', 'sigma' }, rows = rows } }
+end
+
+local FORMULA = {
+  static = 'C2 = offset + contrast exp(-q^2 I), where I is the integral of D(t) = D0 t^alpha + D_offset between the '
+    .. 'two times.',
+  laminar_flow = 'C2 = offset + contrast exp(-q^2 I) sinc(x)^4, where I is the integral of D(t) = D0 t^alpha + '
+    .. 'D_offset between the two times, x = q L cos(phi0 - phi) J / (2 pi), and J is the integral of the shear rate '
+    .. 'gamma_dot_t0 t^beta + gamma_dot_t_offset; sinc(x) = sin(x) / x.',
+}
+
+--- What the parameters mean, and between which bounds they were fitted.
+local function meanings(r)
+  local rows = {}
+  for _, q in ipairs(r.parameters) do
+    local p = parameters.known(q.name:match '^contrast' or q.name:match '^offset' or q.name)
+    local free = q.state == 'free'
+    rows[#rows + 1] = { q.name, q.unit or '', p and p.about or '', free and shown(q.low) or '', free and shown(q.high)
+      or '', q.state }
+  end
+  local formula = FORMULA[r.mode] or 'C2 = offset + contrast g1^2, with a g1 of your own.'
+  if r.geometry.convention == 'qL/2' then formula = formula:gsub('%(2 pi%)', '2') end
+  return { heading = 'Model and bounds', paragraphs = { formula }, table = { rows = rows,
+    header = { 'parameter', 'unit', 'meaning', 'lower bound', 'upper bound', '' } } }
+end
+
+--- Names and values of what was set.
+local function settings(r, data, info)
+  local g, rows = r.geometry, {}
+  local function row(name, value) rows[#rows + 1] = { name, tostring(value) } end
+  row('q, 1/A', shown(g.q))
+  row('dt, s', shown(g.dt))
+  if data.frames then row('frames', ('%d to %d of %d'):format(unpack(data.frames))) end
+  row('times', data.n)
+  row('angles', data.F)
+  row('sigma', r.sigma_is_default and 'assumed' or r.absolute_sigma and 'as given' or 'relative')
+  row('gap', ('%s A = %s um'):format(shown(g.gap), shown(g.gap / 1e4)))
+  if r.mode ~= 'own model' then
+    row('phase convention', g.convention == 'qL/2pi' and 'qL/2pi: the phase is q L / (2 pi) times the integral of the '
+      .. 'shear rate' or 'qL/2: the phase is q L / 2 times the integral, pi times the default')
+  end
+  for _, name in ipairs { 'mode', 'scaling', 'loss', 'counting' } do row(name, r[name]) end
+  for _, s in ipairs(info.settings or {}) do row(s[1], s[2]) end
+  return { heading = 'Settings', table = { header = { 'name', 'value' }, rows = rows } }
 end
 
 --- The HTML page.
@@ -250,8 +350,8 @@ function M.page(r, data, info)
     { heading = 'What the data tell', paragraphs = verdict.lines(r) },
     { heading = 'Parameters', table = { header = head, rows = rows }, paragraphs = { M.line(r),
       verdict.rule(r),
-      ('Errors are standard errors from the %s, condition %.3g, %s.'):format(
-      r.covariance_by == 'QR' and 'QR factors of the Jacobian' or r.covariance_by, r.condition,
+      ('Errors are standard errors from the %s, condition %s, %s.'):format(
+      r.covariance_by == 'QR' and 'QR factors of the Jacobian' or r.covariance_by, shown(r.condition, 3),
       r.covariance_by:find '^sandwich' and ('of loss %s and the spread of the residuals'):format(r.loss)
         or r.noise and r.noise.factor and 'scaled by the residuals'
         or r.absolute_sigma and 'for sigma as given' or 'scaled by the misfit'),
@@ -282,32 +382,10 @@ function M.page(r, data, info)
     table.insert(sections, { heading = 'Posterior', table = { header = columns, rows = lines }, paragraphs = words,
       figures = drawings })
   end
-  local corr = {}
-  for i, name in ipairs(r.names) do
-    corr[i] = { name }
-    for j = 1, #r.names do corr[i][j + 1] = r.correlation[i][j] == r.correlation[i][j]
-      and ('%.3f'):format(r.correlation[i][j]) or '' end
-  end
-  if #r.names <= 20 then table.insert(sections, { heading = 'Correlations', table = { header = { '', unpack(r.names) },
-    rows = corr } }) end
-  local quality = {}
-  for f = 1, data.F do
-    local q = data.quality and data.quality[f]
-    quality[f] = { data.phi[f], q and q.points or '', q and q.missing or '', q and q.least or '', q and q.most or '',
-      r.contrast[f], r.offset[f], r.sigma[f] }
-  end
-  table.insert(sections, { heading = 'Angles', table = { header = { 'phi, deg', 'pairs', 'masked', 'least C2',
-    'largest C2', 'contrast', 'offset', 'sigma' }, rows = quality } })
-  local g = r.geometry
-  local settings = { { 'q, 1/A', g.q }, { 'dt, s', g.dt }, { 'gap', ('%g A = %g um'):format(g.gap, g.gap / 1e4) },
-    { 'phase convention', g.convention .. ': the phase is q L / 2 pi times the integral of the shear rate' },
-    { 'counting', r.counting }, { 'loss', r.loss }, { 'times', data.n }, { 'angles', data.F }, { 'mode', r.mode },
-      { 'scaling', r.scaling } }
-  if r.mode == 'own model' then settings[4] = { 'model', 'a function g1 of the user\'s, C2 = offset + contrast g1^2' }
-  elseif g.convention ~= 'qL/2pi' then
-    settings[4][2] = 'qL/2: the phase is q L / 2 times the integral, pi times the default' end
-  for _, s in ipairs(info.settings or {}) do settings[#settings + 1] = s end
-  table.insert(sections, { heading = 'Settings', table = { header = { 'name', 'value' }, rows = settings } })
+  if #r.names <= 20 then sections[#sections + 1] = correlations(r) end
+  sections[#sections + 1] = angles(r, data)
+  sections[#sections + 1] = meanings(r)
+  sections[#sections + 1] = settings(r, data, info)
   return mc.report.html { title = 'Two-time correlation fit', subtitle = info.subtitle, sections = sections,
     footer = 'mascon ' .. mc.version }
 end

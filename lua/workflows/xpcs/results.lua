@@ -136,7 +136,12 @@ function M.convergence(r)
 end
 
 --- g1^2 of rows first .. last of one angle, f64 [rows, n].
-local function theory_of(r, data, f, first, last)
+---@param r table result of fit
+---@param data mascon.xpcs.Data
+---@param f integer
+---@param first integer
+---@param last integer
+function M.theory(r, data, f, first, last)
   return mc.scope(function()
     if r.theory then return r.theory(f, first, last) end
     return model.rows({ t = data.t, kd = r.kd, ks = r.ks, physics = r.physics, legacy_abs = r.problem.legacy_abs },
@@ -202,7 +207,7 @@ local function write_arrays(dir, r, data)
       local at = (f - 1) * rows + I
       if theory[at] then return theory[at] end
       local first, last = data:times_of(I)
-      local g = theory_of(r, data, f, first, last)
+      local g = M.theory(r, data, f, first, last)
       if keeps then theory[at] = tensor.hold(g) end
       return g
     end

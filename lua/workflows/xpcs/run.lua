@@ -343,6 +343,17 @@ local function heatmaps(s, data, r, set)
   end
 end
 
+--- Where a page comes from: rows of its settings.
+local function origin(s, record)
+  local rows = { { 'file', s.path or '' } }
+  local of = record and record.record
+  if not of then return rows end
+  rows[2], rows[3] = { 'date, UTC', of.began }, { 'folder', of.folder or '' }
+  rows[4] = { 'command', 'mascon ' .. table.concat({ of.script.path or '', unpack(of.args) }, ' ') }
+  rows[5] = { 'SHA-256 of the file', 'in manifest.json' }
+  return rows
+end
+
 --- Writes everything a fit leaves, all files or none: <dir>/nlsq/ with the tables and arrays, <dir>/cmc/ of a
 --- posterior, report.html, heat maps when asked, manifest.json. Files of the fit before that are no part of
 --- this one go.
@@ -365,7 +376,7 @@ function M.write(s, data, r, record, posterior, shards)
     for _, name in ipairs(results.side_files(set.folder, data)) do set:path(name) end
     if s.save_plots and s.method ~= 'cmc' then heatmaps(s, data, r, set) end
     mc.save(set:path('report.html', { compare = false }), report.page(r, data,
-      { subtitle = s.path and s.path:match '[^/]*$' or nil, posterior = drawn }))
+      { subtitle = s.path and s.path:match '[^/]*$' or nil, posterior = drawn, settings = origin(s, record) }))
   end)
 end
 

@@ -223,6 +223,7 @@ local function ready(take, warnings)
     d = way == 'whole' and collect(take, warnings) or stream.open(input, o, warnings)
     if path then cache.write(path, key, d, o.cache) end
   end
+  d.frames = { input.first, input.last, input.N }
   take.finish(d)
   return d
 end

@@ -211,7 +211,8 @@ function M.lines(r)
   return out
 end
 
-local OF_ALL = { pairs = true, determined = true, not_shared = true, q = true, unneeded = true } -- said of all data, or of none
+-- said of all data, or of none
+local OF_ALL = { pairs = true, determined = true, not_shared = true, q = true, unneeded = true }
 
 --- The findings of one data set of a joint fit that those of all data do not say.
 ---@param r table result of joint.fit
