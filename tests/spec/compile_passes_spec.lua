@@ -569,6 +569,28 @@ describe('f:graph and f:explain', function()
     local opened, closed = select(2, dot:gsub('{', '')), select(2, dot:gsub('}', ''))
     assert.equal(opened, closed)
   end)
+  it('count the operations of products, convolutions, attention and loops', function()
+    local function operations(f, ...)
+      local g = mc.compile(f)
+      g(...)
+      return g:explain().cost.operations
+    end
+    local function ones(...) return mc.ones { ... } end
+    assert.equal(2 * 5 * 7 * 3, operations(mc.matmul, ones(5, 3), ones(3, 7)))
+    -- 2 images of 4 channels to 6 in 2 groups, 9 taps, 8 x 8 places; the same terms in both derivatives
+    local conv = 2 * (2 * 6 * 64) * (2 * 9)
+    local function convolve(a, w) return mc.nn.conv2d(a, w, { padding = 1, groups = 2 }) end
+    assert.equal(conv, operations(convolve, ones(2, 4, 8, 8), ones(6, 2, 3, 3)))
+    for k = 1, 2 do
+      assert.equal(conv, operations(function(a, w, c)
+        return (select(k, select(2, mc.vjp(convolve, a, w))(c)))
+      end, ones(2, 4, 8, 8), ones(6, 2, 3, 3), ones(2, 6, 8, 8)))
+    end
+    local function attend(q, k, v) return mc.nn.scaled_dot_product_attention(q, k, v) end
+    assert.equal(2 * 2 * 5 * 7 * (4 + 3), operations(attend, ones(2, 5, 4), ones(2, 7, 4), ones(2, 7, 3)))
+    local function loop(a) return (mc.scan(function(s) return mc.matmul(s, s) end, a, nil, { length = 6 })) end
+    assert.equal(6 * 2 * 3 ^ 3, operations(loop, ones(3, 3)))
+  end)
   it('explain what was put together, what not and why, constants, memory and cost', function()
     local g = compiled()
     local r = g:explain()

@@ -435,6 +435,22 @@ describe('a step', function()
     assert.is_true(mc.array_equal(nets[1][1][1].weight, inner[1].weight))
   end)
 
+  it('names the part and the numbers where an operation refuses them, in later calls too', function()
+    local labels, tokens = mc.tensor({ 0, 2 }, { dtype = 'i64' }), mc.tensor({ 1, 3 }, { dtype = 'i64' })
+    for _, many in ipairs { 1, 2 } do
+      local net = nn.Sequential { nn.Embedding(4, 3, { key = 1 }), nn.Linear(3, 3, { key = 2 }) }
+      local step = nn.Step(net, function(m, b) return nn.cross_entropy(m(b.x), b.y) end,
+        { optimizer = mc.optim.sgd { lr = 0.1 }, accumulate = many })
+      for _ = 1, 2 do
+        local why = support.message(step, { x = tokens, y = labels + 1 })
+        assert(why:find('nn.cross_entropy: label 3 is outside the 3 classes', 1, true), why)
+        why = support.message(step, { x = tokens + 1, y = labels })
+        assert(why:find('position 4 is outside', 1, true) and why:find('(in 1, Embedding)', 1, true), why)
+        step { x = tokens, y = labels }
+      end
+    end
+  end)
+
   it('says what is wrong', function()
     local net = regression 'f32'
     says('nn.Step: optimizer is nil; give one of mc.optim', nn.Step, net, loss, {})

@@ -48,9 +48,14 @@ describe('scripts/digits.lua', function()
         .. table.concat(pixels))
       process.write(('%s/%s-labels-idx1-ubyte'):format(data, which), '\0\0\8\1' .. be(n) .. table.concat(labels))
     end
-    local text, status = run('digits', ('--quiet --epochs 1 --batch 10 --data %s --out %s/b'):format(data, folder))
-    assert.equal(0, status, text)
+    local shown = process.shell(("'%s' scripts/digits.lua --epochs 1 --batch 10 --data %s --out %s/b 2>&1"):format(
+      script.program, data, folder))
+    local text = shown.text
+    assert.equal(0, shown.status, text)
+    assert(text:find('digits 1  loss [%d.e-]+: 75%%, %d+%% of peak, 30/40 samples, [%d.e]+ samples/s, [%d.]+ %a+ left'),
+      text)
     assert(text:find('40 images, 4 steps', 1, true), text)
+    local status
     text, status = run('digits', ('--quiet --data %s --out %s/c'):format(folder, folder))
     assert(status ~= 0 and text:find('train%-images%-idx3%-ubyte'), text)
   end)

@@ -390,6 +390,17 @@ describe('progress', function()
       w.writes[#w.writes - 1])
   end)
 
+  it('leaves out the bar, then the count, where the line is short', function()
+    local w = watched(200, { tty = true, unit = 'epochs', label = 'training', width = 60 })
+    w.now = 110
+    w.bar:update(50, 'a note')
+    assert.equal('\rtraining  25% a note, 50/200 epochs, 5 epochs/s, 30 s left', w.writes[1])
+    w = watched(200, { tty = true, unit = 'epochs', label = 'training', width = 50 })
+    w.now = 110
+    w.bar:update(50, 'a note')
+    assert.equal('\rtraining  25% a note, 5 epochs/s, 30 s left', w.writes[1])
+  end)
+
   it('covers what a longer line left behind', function()
     local w = watched(nil, { tty = true })
     w.now = 101

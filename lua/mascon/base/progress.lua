@@ -120,14 +120,13 @@ local function bar(share, width)
   return ('█'):rep(whole) .. (EIGHTHS[part] or '') .. (' '):rep(width - whole - (part > 0 and 1 or 0))
 end
 
--- The words of a line: share, count, rate and time.
-local function words(self, now)
+-- The words of a line: share, count (not in a short one), rate and time.
+local function words(self, now, short)
   local elapsed, out = now - self._start, { self._note }
   local unit = self.unit ~= '' and self.unit ~= 'B' and ' ' .. self.unit or ''
-  if self.total then
-    out[#out + 1] = amount(self, self.count) .. '/' .. amount(self, self.total) .. unit
-  else
-    out[#out + 1] = amount(self, self.count) .. unit
+  if not short then
+    local whole = self.total and '/' .. amount(self, self.total) or ''
+    out[#out + 1] = amount(self, self.count) .. whole .. unit
   end
   if elapsed > 0 then out[#out + 1] = rate_text(self, self.count / elapsed) end
   if self._finished then
@@ -144,7 +143,7 @@ local function share(self)
   return self.total > 0 and min(1, self.count / self.total) or 1
 end
 
--- The redrawn line: everything when there is room, then without the bar, then cut.
+-- The redrawn line: everything when there is room, then without the bar, then without the count, then cut.
 local function terminal_line(self, now)
   local width = (self._width or default_width()) - 1
   local s = share(self)
@@ -157,7 +156,9 @@ local function terminal_line(self, now)
       self._bar = min(self._bar, room) -- it never grows back, or it would twitch with the length of the words
       return head .. percent .. ' │' .. bar(s, self._bar) .. '│ ' .. tail
     end
-    return text.truncate(head .. percent .. ' ' .. tail, width)
+    local plain = head .. percent .. ' '
+    if text.width(plain .. tail) > width then tail = table.concat(words(self, now, true), ', ') end
+    return text.truncate(plain .. tail, width)
   end
   return text.truncate(head .. tail, width)
 end

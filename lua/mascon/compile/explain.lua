@@ -169,10 +169,9 @@ end
 
 -- ---------------------------------------------------------------- cost
 
---- Bytes a node reads and writes in memory, and its operations (one per element and elementwise op, two per term of a
---- product).
-local function cost_of(n)
-  local bytes, work, seen = 0, 0, {}
+--- Bytes a node reads and writes in memory.
+local function traffic(n)
+  local bytes, seen = 0, {}
   for _, u in ipairs(n.ins) do
     local b =
       math.min(graphs.numel(u.shape) * tensor.size[tensor.name[u.dtype or u.value.dtype]], graphs.bytes(u.value))
@@ -180,20 +179,7 @@ local function cost_of(n)
     seen[u.value] = true
   end
   for _, v in ipairs(n.outs) do bytes = bytes + graphs.bytes(v) end
-  local function count(m)
-    if m.members then
-      for _, q in ipairs(m.members) do count(q) end
-    elseif m.kind == 'op' and m.row.family == 'matmul' then
-      local s = m.ins[1].shape
-      work = work + 2 * graphs.numel(m.outs[1].shape) * (s[#s] or 1)
-    elseif m.kind == 'op' then
-      local largest = graphs.numel(m.outs[1].shape)
-      for _, u in ipairs(m.ins) do largest = math.max(largest, graphs.numel(u.shape)) end
-      work = work + largest
-    end
-  end
-  count(n)
-  return bytes, work
+  return bytes
 end
 
 -- ---------------------------------------------------------------- the report
@@ -253,7 +239,7 @@ function M.explain(compiled, opts)
   local nodes = #graph.nodes
   local reports = pipeline.run(graph, plan.options)
   for i, r in ipairs(reports) do r.seconds = plan.passes[i].seconds end -- as it was when it counted
-  local groups, bytes, work = {}, 0, 0
+  local groups, bytes = {}, 0
   for _, n in ipairs(graph.nodes) do
     if FUSED[n.kind] then
       local names = {}
@@ -261,8 +247,7 @@ function M.explain(compiled, opts)
       local kind = n.kind == 'fused' and plan.options.device and 'there' or n.kind
       groups[#groups + 1] = { kind = kind, into = table.concat(names, ', '), ops = text.members(n), reads = #n.ins }
     end
-    local b, w = cost_of(n)
-    bytes, work = bytes + b, work + w
+    bytes = bytes + traffic(n)
   end
   local without = plans.lay(graph, { inplace = false })
   local info, named = debug.getinfo(compiled.f, 'S'), {}
@@ -274,7 +259,7 @@ function M.explain(compiled, opts)
     convolutions = plan.options.device and {} or convolutions(graph),
     constants = constants(compiled, graph, named), outside = outside(plan),
     memory = { arena = plan.arena, peak = plan.memory.peak, total = plan.memory.total, inplace = plan.memory.inplace,
-      without_inplace = without.arena }, cost = { bytes = bytes, operations = work },
+      without_inplace = without.arena }, cost = { bytes = bytes, operations = plan.operations },
   }, Report)
 end
 

@@ -22,6 +22,7 @@ local plans = require 'mascon.compile.plan'
 local pipeline = require 'mascon.compile.pipeline'
 local unsteady = require 'mascon.compile.unsteady'
 local variables = require 'mascon.compile.variables'
+local work = require 'mascon.compile.work'
 local tree = require 'mascon.graph.tree'
 local error = check.error
 local flatten, rebuild = tree.flatten, tree.rebuild
@@ -147,6 +148,7 @@ local function planned(self, tensors, record, results, since, outputs)
   local reports = pipeline.run(graph, options)
   local plan = plans.make(graph, options)
   plan.source, plan.passes, plan.results, plan.options = source, reports, results, options
+  plan.operations = work.of(graph)
   plan.fused = pipeline.report(reports, 'fuse') or { groups = 0, nodes = 0 }
   for _, e in ipairs(record) do
     for _, o in ipairs(e.outs) do self.writes = self.writes or o.serial <= since end

@@ -14,6 +14,7 @@ local keys = require 'mascon.random.key'
 local module = require 'mascon.nn.module'
 local anomaly = require 'mascon.nn.train.anomaly'
 local autocast = require 'mascon.nn.train.autocast'
+local plainly = require 'mascon.nn.train.plainly'
 local scalers = require 'mascon.nn.train.scaler'
 local error = check.error
 local is, methods, F = tensor.is, tensor.methods, op.functions
@@ -435,14 +436,15 @@ local function step_of(self, batch)
   local many = self.options.accumulate
   local params, frozen, buffers, key, now = operands(self)
   local value, sizes, new, after, states, averages
+  local function plain() self.forward(params, frozen, buffers, batch, key) end
   if many == 1 then
-    value, sizes, new, after, states, averages = self.whole(params, frozen, buffers, self.states, self.averages, batch,
-      key, now)
+    value, sizes, new, after, states, averages = plainly.call(plain, self.whole, params, frozen, buffers,
+      self.states, self.averages, batch, key, now)
   else
     local sums = self.sums or nothing(params, bent_names(self.groups, now.turn))
     local before = sums.loss:item()
     local weighed = sums.total:item()
-    sums, after = self.add(params, frozen, buffers, sums, batch, key, now)
+    sums, after = plainly.call(plain, self.add, params, frozen, buffers, sums, batch, key, now)
     if self.pending + 1 < many then
       local part_of = (sums.loss:item() - before) / (sums.total:item() - weighed)
       commit(self, { buffers = after, sums = sums, count = self.count, pending = self.pending + 1 })
@@ -492,6 +494,18 @@ function Step:arena()
     for _, form in ipairs(f.forms) do most = math.max(most, form.arena or 0) end
   end
   return most
+end
+
+--- Operations of a step as it was traced last, two for each term of a product: 0 before the first one, and without
+--- compile. Loops of unknown length count one turn; attention counts what a query does not see.
+---@return integer
+function Step:operations()
+  local n = 0
+  for i, f in ipairs(self.compiled or {}) do
+    local form = f.forms[#f.forms]
+    if form and form.operations then n = n + form.operations * (i == 2 and self.options.accumulate or 1) end
+  end
+  return n
 end
 
 --- Runs f with the averages of the parameters (option ema) in the network; afterwards it has its own again.

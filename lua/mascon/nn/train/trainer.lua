@@ -9,6 +9,8 @@ local json = require 'mascon.base.json'
 local file = require 'mascon.base.file'
 local progress = require 'mascon.base.progress'
 local text = require 'mascon.base.text'
+local op = require 'mascon.core.op'
+local create = require 'mascon.array.create'
 local compile = require 'mascon.compile'
 local source = require 'mascon.random.source'
 local clock = require('mascon.core.ffi').clock_seconds
@@ -16,10 +18,13 @@ local checkpoint = require 'mascon.nn.train.checkpoint'
 local events = require 'mascon.nn.train.events'
 local manifest = require 'mascon.report.manifest'
 local results = require 'mascon.report.results'
+local plainly = require 'mascon.nn.train.plainly'
 local steps = require 'mascon.nn.train.step'
 local module = require 'mascon.nn.module'
-local error = check.error
+local error, F = check.error, op.functions
 local M = {}
+
+local SIDE, TRIES = 512, 8 -- of the product that a share of the peak is a share of
 
 ---@class mascon.Trainer
 local Trainer = {}
@@ -125,7 +130,7 @@ function M.Trainer(net, opts)
     accumulate = o.accumulate, compile = o.compile, key = o.key, amp = o.amp, scaler = o.scaler, anomaly = o.anomaly,
     plateau = o.plateau and plateau_of(o.plateau, larger) })
   local self = setmetatable({ net = net, options = o, step = step, monitor = monitor, larger = larger, history = {},
-    best = nil, stale = 0, sums = { 0, 0 } }, Trainer)
+    best = nil, stale = 0, sums = { 0, 0 }, pace = {} }, Trainer)
   if o.folder and not manifest.planning() then
     local ok, why = file.make_folder(o.folder)
     if not ok then error(('%s: %s'):format(fname, why), 2) end
@@ -174,7 +179,10 @@ function Trainer:evaluate(loader)
         return all
       end)[1]
     end
-    self.measure = o.compile and compile.compile(measure) or measure
+    local run = o.compile and compile.compile(measure) or measure
+    self.measure = function(params, buffers, batch)
+      return plainly.call(function() measure(params, buffers, batch) end, run, params, buffers, batch)
+    end
   end
   local function all()
     local params, buffers, sums, weights = net:parameters { all = true }, net:buffers(), {}, {}
@@ -363,6 +371,42 @@ local function epoch_end(self, epoch, part)
   return stop or (o.patience ~= nil and self.stale >= o.patience)
 end
 
+--- Samples in the first `done` batches of a run.
+local function samples(loader, done)
+  local rest = done % loader.batches
+  local epoch = math.min(loader.n, loader.batches * loader.size)
+  return (done - rest) / loader.batches * epoch + rest * loader.size
+end
+
+--- Operations per second of a product of matrices beside a parameter: what a share of the peak is a share of.
+local function peak_of(net)
+  local _, like = next(net:parameters())
+  local a = create.ones({ SIDE, SIDE }, { dtype = like.dtype == 'f64' and 'f64' or 'f32', device = like.device })
+  local least = math.huge
+  for _ = 1, TRIES do
+    local before = clock()
+    F.sum(tensor.methods.matmul(a, a)):item()
+    least = math.min(least, clock() - before)
+  end
+  return 2 * SIDE ^ 3 / least
+end
+
+--- Tells the progress line of a batch and its seconds: loss, samples, and the operations per second of the batches so
+--- far as a share of the peak.
+local function tell(self, bar, epoch, loss, seconds)
+  local o, share, pace = self.options, nil, self.pace
+  if pace.seconds then -- behind the first one, which is traced
+    pace.seconds, pace.work = pace.seconds + seconds, pace.work + self.step:operations() / o.accumulate
+  elseif self.step:operations() > 0 and self.step.pending == 0 then
+    pace.seconds, pace.work, pace.peak = 0, 0, tensor.scope(function() return peak_of(self.net) end)
+  end
+  if pace.seconds and pace.seconds > 0 then
+    share = ('%.0f%% of peak'):format(100 * pace.work / pace.seconds / pace.peak)
+  end
+  bar.label = ('%s %d  loss %s'):format(o.name, epoch, text.significant(loss, 4))
+  bar:update(samples(o.train, self:done()), share)
+end
+
 --- One batch. True when a callback asks for the end.
 local function one(self, epoch, k, bar, began)
   local o = self.options
@@ -385,10 +429,7 @@ local function one(self, epoch, k, bar, began)
       .. 'learning rate, clip gradients, or look at the data; nonfinite = \'skip\' leaves such steps out'):format(
       self.step.count, tostring(loss), tostring(info.norm), info.anomaly and ': ' .. tostring(info.anomaly) or ''), 2)
   end
-  if bar then
-    bar.label = ('%s %d  loss %s'):format(o.name, epoch, text.significant(loss, 4))
-    bar:add(1)
-  end
+  if bar then tell(self, bar, epoch, loss, clock() - before) end
   if o.every and info.updated and self.step.count % o.every == 0 then self:save() end
   return self:call('step', { epoch = epoch, batch = k, step = self.step.count, loss = loss, norm = info.norm,
     finite = info.finite, seconds = clock() - began })
@@ -426,9 +467,9 @@ end
 --- The work of fit.
 local function trained(self)
   local o = self.options
-  local total = o.epochs and o.epochs * o.train.batches or o.steps * o.accumulate
-  local bar = o.progress and progress.new(total, { label = o.name, unit = 'batches' }) or nil
-  if bar then bar:update(self:done()) end
+  local total = samples(o.train, o.epochs and o.epochs * o.train.batches or o.steps * o.accumulate)
+  local bar = o.progress and progress.new(total, { label = o.name, unit = 'samples' }) or nil
+  if bar then bar:update(samples(o.train, self:done())) end
   local ok, why = pcall(loop, self, bar)
   if bar then bar:done() end
   local stopped = not ok and check.stopped(why)
