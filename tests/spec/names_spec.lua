@@ -27,17 +27,24 @@ describe('a name that is not there', function()
   end)
 
   it('is an error with its name here where other libraries have it', function()
-    local elsewhere = require 'mascon.nn.elsewhere'
-    for name, here in pairs(elsewhere) do
-      local why = select(2, pcall(assert(loadstring(('return require("mascon").nn[%q]'):format(name), '@script.lua'))))
-      assert.equal(('script.lua:1: mc.nn.%s: there is no such name; it is %s'):format(name, here), why)
-      for path in here:gmatch 'mc%.[%w_.]*%w' do -- what it names is there
-        local at = mc
-        for part in path:sub(4):gmatch '[%w_]+' do at = at[part] end
-        assert(at, path)
+    local function named(space)
+      local elsewhere = require(('mascon.%s.elsewhere'):format(space))
+      for name, here in pairs(elsewhere) do
+        local touch = ('return require("mascon").%s[%q]'):format(space, name)
+        local why = select(2, pcall(assert(loadstring(touch, '@script.lua'))))
+        assert.equal(('script.lua:1: mc.%s.%s: there is no such name; it is %s'):format(space, name, here), why)
+        for path in here:gmatch 'mc%.[%w_.]*%w' do -- what it names is there
+          local at = mc
+          for part in path:sub(4):gmatch '[%w_]+' do at = at[part] end
+          assert(at, path)
+        end
       end
+      return elsewhere
     end
-    assert.equal('mc.nn.ChannelDropout', elsewhere.Dropout2d)
+    local layers, optimisers = named 'nn', named 'optim'
+    assert.equal('mc.nn.ChannelDropout', layers.Dropout2d)
+    assert.equal('mc.optim.cosine', optimisers.CosineAnnealingLR)
+    assert.equal('mc.optim.cosine', layers.CosineAnnealingLR)
   end)
 
   it('is nil for the library and for workflows, and names that are there are read without a call', function()

@@ -19,10 +19,11 @@ local M = {
   kl_div = 'mc.nn.kl_div_loss', sdpa = 'mc.nn.scaled_dot_product_attention',
   DataLoader = 'mc.nn.data.loader', Dataset = 'mc.nn.data.tensors, or a table with n and get(i)',
   TensorDataset = 'mc.nn.data.tensors', Subset = 'mc.nn.data.subset',
-  clip_grad_norm_ = 'mc.optim.clip_norm', clip_grad_value_ = 'mc.optim.clip_value',
-  clip_grad_norm = 'mc.optim.clip_norm', clip_grad_value = 'mc.optim.clip_value',
-  EMA = 'the option ema of mc.nn.Step', remat = 'mc.checkpoint',
+  remat = 'mc.checkpoint',
   Parameter = 'module:parameter(name, shape, init)', Buffer = 'module:buffer(name, shape, init)',
+  find_fusion_opportunities = 'what f:explain() of a compiled function says', Unflatten = 'mc.nn.Lambda and reshape',
+  Upsample = 'mc.repeat_each along each axis, or mc.nn.ConvTranspose2d',
+  DataParallel = 'not built yet', DistributedDataParallel = 'not built yet', autograd = 'mc.grad',
   Amp = 'the option amp of mc.nn.Step', Model = 'mc.nn.Module',
 }
 for _, prefix in ipairs { 'Dropout', 'SpatialDropout', 'FeatureDropout' } do
@@ -34,8 +35,13 @@ for n = 1, 3 do
     M[('Global%sPool%dd'):format(kind, n)] = ('mc.nn.Adaptive%sPool%dd(1)'):format(kind, n)
   end
 end
-for name in ('SGD Adam AdamW RMSprop Adagrad Lion RAdam LAMB Lookahead Sophia'):gmatch '%w+' do
-  M[name] = 'mc.optim.' .. name:lower()
+for name in ([[xavier_uniform xavier_normal kaiming_uniform kaiming_normal orthogonal trunc_normal]]):gmatch '%S+' do
+  local here = name:gsub('kaiming', 'he')
+  M[name], M[name .. '_'] = 'mc.nn.init.' .. here, 'mc.nn.init.' .. here
 end
+for name in ('pruning prune quantization distillation'):gmatch '%w+' do
+  M[name] = 'out of scope (docs/networks.md)'
+end
+for name, here in pairs(require 'mascon.optim.elsewhere') do M[name] = here end
 for _, name in ipairs { 'softmax', 'log_softmax', 'sigmoid', 'tanh', 'logsumexp', 'pad' } do M[name] = 'mc.' .. name end
 return M

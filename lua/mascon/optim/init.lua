@@ -19,4 +19,4 @@ return require('mascon.core.lazy').table('mc.optim', {
   ['mascon.optim.fit.curve_fit'] = { 'curve_fit' },
   ['mascon.optim.search.bayes.process'] = { 'gaussian_process' },
   ['mascon.optim.search.bayes.search'] = { 'bayes', 'bayes_search' },
-}, { kernels = 'mascon.optim.search.bayes.kernels' })
+}, { kernels = 'mascon.optim.search.bayes.kernels' }, function() return require 'mascon.optim.elsewhere' end)
