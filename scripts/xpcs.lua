@@ -223,6 +223,10 @@ mc.args.run('xpcs', function()
   local known = false
   for _, c in ipairs(spec.commands) do known = known or command == c[1] end
   if command and not known then
+    if file and mc.file.exists(command) then
+      error(('%q and %q are two data files and a fit takes one; fit them together with %s --joint %s'):format(command,
+        file, command, file), 0)
+    end
     if file then error(('%q is no command; the commands are fit, simulate, plot and config%s'):format(command,
       (command == 'cmc' or command == 'both') and (' (a posterior is fit --method %s)'):format(command) or ''), 0) end
     command, file = 'fit', command

@@ -90,6 +90,8 @@ describe('bad input of scripts/xpcs.lua', function()
     fails(nowhere .. ' --method lm', 2, '--method', 'nlsq, cmc')
     fails(yaml('mode.yaml', 'analysis_mode: laminar\n'), 1, 'mode.yaml', 'line 3', 'analysis_mode', 'laminar_flow')
     fails('fit ' .. data .. ' --frobnicate', 2, '--frobnicate')
+    fails(data .. ' ' .. nowhere, 1, 'are two data files and a fit takes one', '--joint ' .. nowhere)
+    fails('fti ' .. data, 1, '"fti" is no command')
     fails(nowhere .. ' --mask ' .. folder .. '/none.npy', 1, '--mask', 'none.npy', 'check the path')
   end)
 
@@ -227,6 +229,13 @@ experimental_data: {file_path: %s, sigma: 0.004}
     local s = mc.xpcs.simulate { n = 2, phi = { 0 }, sigma = 0 }
     mc.save(folder .. '/two.npz', { c2_exp = s.c2, phi_angles_list = mc.tensor { 0 }, t1 = s.t, q = mc.tensor(0.01) })
     fails(folder .. '/two.npz', 1, '1 points cannot determine 5 parameters')
+    -- as many as the fit that was asked for needs, and fewer than one with contrasts of their own for each angle
+    local few = mc.xpcs.simulate { n = 20, dt = 0.5, q = 0.01, phi = { 0, 20, 40, 60, 80, 100 }, sigma = 0.01 }
+    for f = 1, 6 do few.c2[f] = few.c2[f] + 0.1 * (f % 2) end
+    mc.save(folder .. '/few.npz', { c2_exp = few.c2, phi_angles_list = mc.tensor(few.phi), t1 = few.t,
+      q = mc.tensor(0.01) })
+    says(folder .. '/few.npz --start-frame 18 --sigma 0.01',
+      'note: the frames leave 3 times, 3 pairs of them per angle: give more frames')
   end)
 
   it('9: a checkpoint that is damaged or of another version is passed over, with a warning', function()

@@ -25,16 +25,16 @@ describe('mc.xpcs.run.settings refuses', function()
     { 'bounds beside a value fixed at its start', { fixed = { 'alpha' }, bounds = { 'alpha=0:1' } },
       '--bounds alpha has no effect beside --fixed alpha' },
     { 'both triangles of an .npz', { full_matrices = true }, '--full-matrices is for HDF5 files' },
-    { 'a tie that cannot be read', { tie = { 'D_offset=D0*2' } }, '--tie D_offset=D0*2: give NAME=FACTOR*OTHER+SHIFT' },
+    { 'a tie that cannot be read', { tie = { 'D_offset=D0*x' } }, '--tie D_offset=D0*x: give NAME=FACTOR*OTHER+SHIFT' },
     { 'a tie beside the same, held', { tie = { 'alpha=D0' }, fixed = { 'alpha=1' } },
       '--tie alpha has no effect beside' },
     { 'two ties of one', { tie = { 'alpha=D0', 'alpha=D_offset' } }, '--tie names alpha twice' },
     { 'a tie to nothing', { tie = { 'alpha=2*nought' } }, '--tie: there is no parameter' },
     { 'a fixed D0 below 0', { fixed = { 'D0=-5' } }, '--fixed D0 = -5 A^2/s is not positive' },
     { 'a fixed contrast above 1', { fixed = { 'contrast=2' } }, '--fixed contrast = 2 is outside (0, 1]' },
-    { 'a fixed exponent without a value', { fixed = { 'alpha=1e308' } }, '--fixed alpha = 1e+308 is no exponent' },
+    { 'a fixed exponent without a value', { fixed = { 'alpha=1e308' } }, '--fixed alpha = 1e308 is no exponent' },
     { 'a fixed value past all that is measured', { fixed = { 'D_offset=1e308' } },
-      '--fixed D_offset = 1e+308 A^2/s is no value that can be measured' },
+      '--fixed D_offset = 1e308 A^2/s is no value that can be measured' },
     { 'sigma that leaves nothing', { sigma = { 1e308 } }, 'sigma is 1e+308', 'from 1e-100 to 100' },
     { 'sigma whose square is 0', { sigma = { 0.01, 1e-308 } }, 'sigma is 1e-308' },
     { 'a tolerance that ends every fit', { tolerance = 1e308 }, '--tolerance is 1e+308', 'at most 0.01' },
@@ -217,15 +217,28 @@ describe('scripts/xpcs.lua', function()
   end)
 
   it('simulates no values that are not finite or no physics', function()
-    fails('simulate --contrast 1e300', '--contrast = 1e+300 is outside (0, 1]')
+    fails('simulate --contrast 1e300', '--contrast = 1e300 is outside (0, 1]')
     fails('simulate --offset 1e308', 'the matrices are not finite')
     fails('simulate --dt 1e308', '--dt is 1e+308 s between frames')
-    fails('simulate --initial-alpha 1e300', 'alpha = 1e+300 is no exponent of time')
+    fails('simulate --initial-alpha 1e300', 'alpha = 1e300 is no exponent of time')
     fails('simulate --noise 1e308', '--noise is 1e+308')
     fails('simulate --phi-angles 1e308', '--phi-angles is "1e308"')
     local text, status = script.run('xpcs', 'simulate --frames 10 --initial-d0 1e8 --output-dir ' .. folder .. '/s')
     assert.equal(0, status, text)
-    assert.is_truthy(text:find('note: D0 = 1e+08 A^2/s is above 1e7: check the unit', 1, true), text)
+    assert.is_truthy(text:find('note: D0 = 1e8 A^2/s is above 1e7: check the unit', 1, true), text)
+  end)
+
+  it('takes a tie with the factor on either side of the other parameter', function()
+    for word, want in pairs { ['D_offset=0.1*D0+5'] = { 0.1, 5 }, ['D_offset=D0*0.1+5'] = { 0.1, 5 },
+      ['D_offset=D0*-1e-1-5'] = { -0.1, -5 }, ['D_offset=D0'] = { 1, 0 }, ['D_offset=D0*2'] = { 2, 0 } } do
+      local tie = mc.xpcs.run.settings({ data_file = 'x.npz', tie = { word } }).fit.ties.D_offset
+      assert.same({ 'D0', want[1], want[2] }, { tie.to, tie.factor, tie.shift }, word)
+    end
+    for _, word in ipairs { 'D_offset=D0*x', 'D_offset=D0*', 'D_offset=2*3' } do
+      local ok, why = pcall(mc.xpcs.run.settings, { data_file = 'x.npz', tie = { word } })
+      assert.is_false(ok)
+      assert.is_truthy(tostring(why):find('give NAME=FACTOR*OTHER+SHIFT', 1, true), why)
+    end
   end)
 
   it('has a help of its own for each command, with its options alone', function()
@@ -236,8 +249,12 @@ describe('scripts/xpcs.lua', function()
       assert.is_truthy(text:find(('Options of %s:'):format(c[1]), 1, true), text)
       for _, o in ipairs(mc.xpcs.options.LIST) do
         local belongs = (' ' .. o.of .. ' '):find(' ' .. c[1] .. ' ', 1, true) ~= nil
-        local line = '\n  --' .. o[1]:gsub('_', '-') .. ' '
-        assert.equal(belongs, text:find(line, 1, true) ~= nil, c[1] .. line)
+        local name = '--' .. o[1]:gsub('_', '-')
+        local line = '\n  ' .. name .. ' '
+        assert.equal(belongs and not o.unlisted, text:find(line, 1, true) ~= nil, c[1] .. line)
+        local idle = text:match 'Options of homodyne that are taken and have no effect: ([^\n]*)%.\n' or ''
+        assert.equal(belongs and o.unlisted or false, (', ' .. idle .. ','):find(' ' .. name .. ',', 1, true) ~= nil,
+          name)
       end
       seen[c[1]] = text
     end
@@ -245,7 +262,17 @@ describe('scripts/xpcs.lua', function()
     assert.is_truthy(seen.simulate:find('\n  contrast%s+%-%s+0%.3 '), seen.simulate)
     assert.is_nil(seen.simulate:find('start of alpha', 1, true))
     assert.is_truthy(seen.fit:find('contrast%s+%-%s+quantiles'))
-    local text = script.run('xpcs', '--help')
+    for _, part in ipairs { 'wave vector, 1/A (0.0054)', 'time between frames, s (0.1)', 'degrees (0,45,90)' } do
+      assert.is_truthy(seen.simulate:find(part, 1, true), part)
+    end
+    assert.is_truthy(seen.fit:find('%-%-static%-mode%s+diffusion alone %(3 parameters; the default%)'))
+    assert.is_truthy(seen.fit:find('--tie NAME=FACTOR*OTHER+SHIFT,... ', 1, true))
+    assert.is_truthy(seen.plot:find('%-%-mask FILE%s+which points count %(not 0%): .npy'))
+    local text, status = script.run('xpcs', 'simulate --frames 8 --laminar-flow --output-dir ' .. folder .. '/known')
+    assert.equal(0, status, text)
+    assert.is_truthy(text:find('laminar_flow: 3 angles x 8 times, q = 0.0054 1/A, dt = 0.1 s, gap = 2000000 A\n'
+      .. 'angles, degrees: 0, 45, 90\n', 1, true), text)
+    text = script.run('xpcs', '--help')
     for name in pairs(seen) do assert.is_truthy(text:find('\n  ' .. name .. ' ', 1, true), text) end
     assert.is_truthy(text:find('Options of fit:', 1, true))
   end)

@@ -105,13 +105,14 @@ local function of_command(spec, command)
   if not command then return spec.options end
   local out = {}
   for _, o in ipairs(spec.options) do
-    if (' ' .. o.of .. ' '):find(' ' .. command .. ' ', 1, true) then out[#out + 1] = o end
+    if not o.unlisted and (' ' .. o.of .. ' '):find(' ' .. command .. ' ', 1, true) then out[#out + 1] = o end
   end
   return out
 end
 
 --- Text of --help. spec.commands: a list of { name, text }, of which each has a help of its own, and the first is that
---- of a line without a command; spec.footer: a text, or a function that gives it for a command.
+--- of a line without a command; spec.footer: a text, or a function that gives it for a command. An option of a command
+--- may have another text there (texts = { COMMAND = text }), or none at all (unlisted = true).
 ---@param spec table as for parse
 ---@param command? string
 ---@return string
@@ -134,13 +135,13 @@ function M.help(spec, command)
     local kind = o[2]
     local value = kind == 'flag' and '' or type(kind) == 'table' and ' ' .. table.concat(kind, '|')
       or ' ' .. (o.value or SHOW[kind])
-    if #value > 24 then value = ' NAME' end
+    if type(kind) == 'table' and #value > 24 then value = ' NAME' end
     left[i] = '  --' .. o[1]:gsub('_', '-') .. value
     width = math.max(width, #left[i])
   end
   for i, o in ipairs(options) do
-    local text = o[3]
-    if type(o[2]) == 'table' then text = text .. ': ' .. table.concat(o[2], ', ') end
+    local text = o.texts and o.texts[command] or o[3]
+    if left[i]:find(' NAME$') then text = text .. ': ' .. table.concat(o[2], ', ') end
     if o.default ~= nil then
       text = text .. (' (%s)'):format(type(o.default) == 'table' and table.concat(o.default, '-')
         or tostring(o.default))

@@ -1,12 +1,13 @@
--- options.lua - the options of a command: name, kind, what it does; `of`: the commands it belongs to.
+-- options.lua - the options of a command: name, kind, what it does; `of`: the commands it belongs to; `texts`: what it
+-- does for single commands; `unlisted`: it is taken and does nothing, and the footer of --help names it.
 --
 -- The script reads its line by this list, and settings from a table of a user's own are checked against it.
 local check = require 'mascon.core.check'
 local loss = require 'mascon.optim.fit.least_squares.loss'
 local M = {}
 
---- Contrast and offset of a simulation.
-M.CONTRAST, M.OFFSET = 0.3, 1
+--- Contrast, offset, q (1/A) and dt (s) of a simulation.
+M.CONTRAST, M.OFFSET, M.Q, M.DT = 0.3, 1, 0.0054, 0.1
 
 local EVERY, RUNS, READS = 'fit plot simulate config', 'fit plot simulate', 'fit plot'
 
@@ -24,12 +25,15 @@ M.LIST = {
   { 'data_file', 'string', 'data, instead of that of the configuration', value = 'FILE', of = 'fit plot config' },
   { 'output_dir', 'string', 'folder for the results (./homodyne_results)', value = 'DIR', of = RUNS },
   { 'out', 'string', 'the same', value = 'DIR', of = RUNS },
-  { 'method', { 'nlsq', 'cmc', 'both' }, 'least squares, posterior, or both', of = 'fit' },
-  { 'static_mode', 'flag', 'diffusion alone (3 parameters)', of = EVERY },
+  { 'method', { 'nlsq', 'cmc', 'both' }, 'least squares (nlsq, the default), posterior by NUTS (cmc), or both',
+    of = 'fit' },
+  { 'static_mode', 'flag', 'diffusion alone (3 parameters; the default)', of = EVERY },
   { 'laminar_flow', 'flag', 'diffusion and shear (7 parameters)', of = EVERY },
-  { 'q', 'number', 'wave vector, 1/A; of a file the nearest one', of = EVERY },
-  { 'dt', 'number', 'time between frames, s', of = EVERY },
-  { 'gap', 'number', 'stator-rotor gap, A', of = 'fit simulate config' },
+  { 'q', 'number', 'wave vector, 1/A; of a file the nearest one', of = EVERY,
+    texts = { simulate = ('wave vector, 1/A (%g)'):format(M.Q) } },
+  { 'dt', 'number', 'time between frames, s', of = EVERY,
+    texts = { simulate = ('time between frames, s (%g)'):format(M.DT) } },
+  { 'gap', 'number', 'stator-rotor gap, A (2e6)', of = 'fit simulate config' },
   { 'start_frame', 'integer', 'first frame, from 1; times count from it, so t^alpha is another function', of = READS },
   { 'end_frame', 'integer', 'last frame; -1: all', of = READS },
   { 'full_matrices', 'flag', 'the file holds both triangles', of = READS },
@@ -38,20 +42,22 @@ M.LIST = {
   { 'sigma', 'numbers', 'standard deviation of C2, one number or one per angle (0.01)', of = 'fit' },
   { 'sigma_file', 'string', 'standard deviation of every point: .npy, .npz or .h5, [n, n] or [angles, n, n]',
     value = 'FILE', of = 'fit' },
-  { 'mask', 'string', 'which points count (not 0), in the same forms', value = 'FILE', of = READS },
+  { 'mask', 'string', 'which points count (not 0): .npy, .npz or .h5, [n, n] or [angles, n, n]',
+    value = 'FILE', of = READS },
   { 'scaling', { 'auto', 'averaged', 'individual', 'constant', 'fourier' },
     'contrast and offset: free for all angles together, for each, or fixed', of = 'fit' },
   { 'loss', loss.NAMES,
     'loss of large residuals (linear; with --config soft_l1)', of = 'fit' },
   { 'f_scale', 'number', 'residual, in sigma, from which a loss bends', of = 'fit' },
-  { 'max_iterations', 'integer', 'most evaluations of a fit; one that they end is not tried again', of = 'fit' },
+  { 'max_iterations', 'integer', 'most evaluations of a fit; a fit stopped by this limit is not retried', of = 'fit' },
   { 'tolerance', 'number', 'relative change that ends the fit', of = 'fit' },
   { 'fixed', 'list', 'parameters kept', value = 'NAME=VALUE,...', of = 'fit' },
   { 'tie', 'list', 'parameters that follow another one, such as D_offset=0.1*D0+5',
     value = 'NAME=FACTOR*OTHER+SHIFT,...', of = 'fit' },
   { 'bounds', 'list', 'ranges of parameters, instead of those below', value = 'NAME=LOW:HIGH,...', of = 'fit' },
-  { 'initial_d0', 'number', 'D0, A^2/s: the start of a fit, the value of a simulation', of = 'fit simulate' },
-  { 'initial_alpha', 'number', 'alpha, likewise', of = 'fit simulate' },
+  { 'initial_d0', 'number', 'D0, A^2/s: the start of a fit', of = 'fit simulate',
+    texts = { simulate = 'D0, A^2/s; this and the next ones: values below, where not given' } },
+  { 'initial_alpha', 'number', 'alpha', of = 'fit simulate' },
   { 'initial_d_offset', 'number', 'D_offset, A^2/s', of = 'fit simulate' },
   { 'initial_gamma_dot_t0', 'number', 'shear rate, 1/s', of = 'fit simulate' },
   { 'initial_beta', 'number', 'beta', of = 'fit simulate' },
@@ -71,7 +77,8 @@ M.LIST = {
   { 'no_nlsq_warmstart', 'flag', 'chains begin at the starting values, not at the fit', of = 'fit' },
   { 'nlsq_result', 'string', 'starting values of an earlier fit', value = 'DIR', of = 'fit' },
   { 'cmc_num_shards', 'integer', 'also the combination of so many shards, as homodyne makes it', of = 'fit' },
-  { 'cmc_backend', { 'auto', 'pjit', 'multiprocessing', 'pbs' }, 'accepted, without effect', of = 'fit' },
+  { 'cmc_backend', { 'auto', 'pjit', 'multiprocessing', 'pbs' }, 'accepted, without effect',
+    unlisted = true, of = 'fit' },
   { 'model', 'string', 'fit a g1 of your own: a Lua file that returns { g1, p0, bounds }', value = 'FILE.lua',
     of = 'fit' },
   { 'p0', 'list', 'its starting values, instead of those of the file', value = 'NAME=VALUE,...', of = 'fit' },
@@ -84,7 +91,7 @@ M.LIST = {
   { 'plot_simulated_data', 'flag', 'the same as the command simulate', of = 'simulate' },
   { 'contrast', 'number', 'contrast of a simulation (0.3)', of = 'simulate' },
   { 'offset', 'number', 'offset of a simulation (1)', of = 'simulate' },
-  { 'phi_angles', 'string', 'angles of a simulation, degrees', value = '"0,45,90"', of = 'simulate' },
+  { 'phi_angles', 'string', 'angles of a simulation, degrees (0,45,90)', value = '"0,45,90"', of = 'simulate' },
   { 'frames', 'integer', 'frames of a simulation (100)', of = 'simulate' },
   { 'noise', 'number', 'standard deviation of its noise (0.01)', of = 'simulate' },
   { 'mode', { 'static', 'laminar_flow' }, 'mode of a new configuration', default = 'laminar_flow', of = 'config' },
@@ -92,11 +99,13 @@ M.LIST = {
   { 'overwrite', 'flag', 'replace results, or a configuration, that are there', of = EVERY },
   { 'force', 'flag', 'the same, for a configuration', of = 'config' },
   { 'validate', 'string', 'check a configuration and write none', value = 'FILE', of = 'config' },
-  { 'filter', { 'full', 'minimal', 'nlsq_only', 'cmc_only' }, 'accepted, without effect', of = 'config' },
-  { 'cmc_plot_diagnostics', 'flag', 'accepted: figures of a posterior are always made', of = 'fit' },
-  { 'plotting_backend', { 'auto', 'matplotlib', 'datashader' }, 'accepted, without effect', of = RUNS },
-  { 'parallel_plots', 'flag', 'accepted, without effect', of = RUNS },
-  { 'no_jit', 'flag', 'accepted, without effect', of = RUNS },
+  { 'filter', { 'full', 'minimal', 'nlsq_only', 'cmc_only' }, 'accepted, without effect',
+    unlisted = true, of = 'config' },
+  { 'cmc_plot_diagnostics', 'flag', 'accepted: figures of a posterior are always made', unlisted = true, of = 'fit' },
+  { 'plotting_backend', { 'auto', 'matplotlib', 'datashader' }, 'accepted, without effect',
+    unlisted = true, of = RUNS },
+  { 'parallel_plots', 'flag', 'accepted, without effect', unlisted = true, of = RUNS },
+  { 'no_jit', 'flag', 'accepted, without effect', unlisted = true, of = RUNS },
   { 'version', 'flag', 'print the version', of = EVERY },
   { 'output_format', { 'yaml', 'json', 'npz' }, 'beside the JSON: tables as YAML, nothing, or parameters.npz',
     default = 'yaml', of = 'fit' },
@@ -147,6 +156,15 @@ function M.footer(command)
     out[#out + 1] = '  Other bounds: --bounds NAME=LOW:HIGH,... or parameter_space.bounds of a configuration.'
   end
   if (command or 'fit') == 'fit' or command == 'plot' then file_lines(out) end
+  local idle = {}
+  for _, o in ipairs(M.LIST) do
+    if o.unlisted and (' ' .. o.of .. ' '):find(' ' .. (command or 'fit') .. ' ', 1, true) then
+      idle[#idle + 1] = '--' .. o[1]:gsub('_', '-')
+    end
+  end
+  if idle[1] then
+    out[#out + 1] = 'Options of homodyne that are taken and have no effect: ' .. table.concat(idle, ', ') .. '.'
+  end
   out[#out + 1] = 'docs/xpcs.md says more.'
   return table.concat(out, '\n')
 end

@@ -7,6 +7,7 @@ local check = require 'mascon.core.check'
 local text = require 'mascon.base.text'
 local error = check.error
 local source = require 'workflows.xpcs.source'
+local numbers = require 'workflows.xpcs.numbers'
 local options = require 'workflows.xpcs.options'
 local parameters = require 'workflows.xpcs.parameters'
 local plan = require 'workflows.xpcs.plan'
@@ -106,6 +107,7 @@ end
 ---@return boolean whether other starts may help: no fit from here is one that chance explains
 local function unscaled(data, o, first)
   if not (first.contrasts and first.contrasts.improbable) then return first, true end
+  if data.points < #first.names + 2 * data.F then return first, true end -- they would be more than the points
   local fit = require('workflows.xpcs.fit').fit
   local own = from(first, o, { scaling = 'individual' })
   own.progress, own.watch = nil, nil
@@ -394,8 +396,8 @@ function M.simulate(s, o)
   end
   local said = parameters.examine(values)
   if said.errors[1] then error(said.errors[1], 0) end
-  local sim = require('workflows.xpcs.generate').simulate { n = o.frames or 100, dt = s.open.dt or 0.1,
-    q = s.open.q or 0.0054, gap = s.open.gap or 2e6, phi = phi, physics = physics,
+  local sim = require('workflows.xpcs.generate').simulate { n = o.frames or 100, dt = s.open.dt or options.DT,
+    q = s.open.q or options.Q, gap = s.open.gap or 2e6, phi = phi, physics = physics,
     contrast = o.contrast or options.CONTRAST, offset = o.offset or options.OFFSET,
     sigma = o.noise or 0.01, seed = o.seed or 42, first = 1 }
   local d = require('workflows.xpcs.data').of { c2 = sim.c2, phi = phi, t = sim.t }
@@ -407,7 +409,10 @@ function M.simulate(s, o)
     mc.save(set:path 'simulated_data.npz', arrays)
     mc.plot.save(fig, set:path 'simulated_data.svg')
   end)
-  local lines = { truth.text(sim) }
+  local number = numbers.number
+  local lines = { ('%s: %s x %d times, q = %s 1/A, dt = %s s%s'):format(mode, text.count(#phi, 'angle'), sim.n,
+    number(sim.q, 6), number(sim.dt, 6), mode == 'static' and '' or (', gap = %s A'):format(number(sim.gap, 6))),
+    'angles, degrees: ' .. table.concat(phi, ', '), truth.text(sim) }
   for _, w in ipairs(said.warnings) do lines[#lines + 1] = 'note: ' .. w end
   lines[#lines + 1] = ('wrote %s/%s and %s/%s'):format(s.dir, names[1], s.dir, names[2])
   return table.concat(lines, '\n')

@@ -223,9 +223,19 @@ local function take_fit(s, o)
   if o.multi_start then s.multi_start = { enable = true, n_starts = o.multi_start } end
 end
 
---- A tie NAME=FACTOR*OTHER+SHIFT, factor and shift as one likes: the name, and { to, factor, shift }.
+--- OTHER*FACTOR+SHIFT as FACTOR*OTHER+SHIFT; other words as they are.
+local function factor_first(words)
+  local to, rest = words:match '^([%a_][%w_]*)%*(.+)$'
+  local factor, shift = (rest or ''):match '^([+-]?[%d.]+[eE][+-]?%d+)(.*)$'
+  if not factor then factor, shift = (rest or ''):match '^([+-]?[%d.]+)(.*)$' end
+  return factor and factor .. '*' .. to .. shift or words
+end
+
+--- A tie NAME=FACTOR*OTHER+SHIFT or NAME=OTHER*FACTOR+SHIFT, factor and shift as one likes: the name, and { to, factor,
+--- shift }.
 local function tie(word)
   local name, rest = word:match '^([%w_]+)=(.+)$'
+  rest = rest and factor_first(rest)
   local factor, sum = (rest or ''):match '^([^*]+)%*(.+)$'
   local to, shift = (sum or rest or ''):match '^([%a_][%w_]*)([+-]?.*)$'
   local values = { to = to, factor = tonumber(factor or 1), shift = tonumber(shift ~= '' and shift or 0) }

@@ -193,6 +193,8 @@ local function from_cache(take, warnings)
   return d
 end
 
+local FEW = 5 -- times, below which a fit has too few pairs of any lag
+
 --- Data of what a fit takes of a file; with shape_only what a plan needs to know, refused as the data would be.
 ---@param take table of selection.lua
 local function ready(take, warnings)
@@ -207,6 +209,10 @@ local function ready(take, warnings)
   sized(o, frames, F, way)
   input.n = frames - input.drop
   if o.shape_only then return shape_of(o, input, way) end
+  if input.n < FEW then
+    table.insert(warnings, ('the frames leave %d times, %s of them per angle: give more frames'):format(input.n,
+      text.count(input.n * (input.n - 1) / 2, 'pair')))
+  end
   if way == 'file' and not o.pack then
     o.pack = o.pack_default or os.tmpname() .. '.h5'
     table.insert(warnings,

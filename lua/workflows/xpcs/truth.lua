@@ -3,6 +3,7 @@
 -- simulate writes them as arrays true_NAME of the .npz. A fit of the whole file compares; where the clock, the gap or
 -- the step of time is another one, true values do not hold and a note says so.
 local mc = require 'mascon'
+local numbers = require 'workflows.xpcs.numbers'
 local parameters = require 'workflows.xpcs.parameters'
 local M = {}
 
@@ -24,11 +25,11 @@ end
 ---@return string
 function M.text(sim)
   local rows = {}
-  local function row(p, v) rows[#rows + 1] = { p.name, p.unit, ('%.7g'):format(v) } end
+  local function row(p, v) rows[#rows + 1] = { p.name, p.unit, numbers.number(v, 7) } end
   row(parameters.CONTRAST, sim.contrast)
   row(parameters.OFFSET, sim.offset)
   for k, v in ipairs(sim.physics) do row(parameters.LIST[k], v) end
-  rows[#rows + 1] = { 'sigma', '', ('%.7g'):format(sim.sigma or 0) }
+  rows[#rows + 1] = { 'sigma', '', numbers.number(sim.sigma or 0, 7) }
   return require('mascon.base.text').table(rows, { header = { 'parameter', 'unit', 'true value' } })
 end
 
@@ -60,7 +61,8 @@ function M.of(truth, o, warnings)
   if o.first > 1 then why = 'the clock starts again at the first frame that is kept'
   elseif math.abs(o.wanted - o.dt) > 1e-6 * o.dt then why = 'the time between frames is another one'
   elseif truth.gap and math.abs(o.gap - truth.gap) > 1e-9 * truth.gap then
-    why = ('it was simulated for a gap of %g A, and %g A is used'):format(truth.gap, o.gap)
+    why = ('it was simulated for a gap of %s A, and %s A is used'):format(numbers.number(truth.gap, 6),
+      numbers.number(o.gap, 6))
   end
   if not why then return truth end
   table.insert(warnings, 'the file is a simulation; its true values are not shown beside those of the fit, because '
