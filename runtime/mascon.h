@@ -77,6 +77,11 @@ MC_API int mc_get_num_threads(void);
  * a row has the same bits in any batch. Off at first. */
 MC_API void mc_set_batch_invariant(int on);
 MC_API int mc_get_batch_invariant(void);
+/* Whether a library of a card may multiply f32 matrices whose elements it rounds to 11 bits (TF32
+ * of NVIDIA), from the next product on; what is compiled keeps what held at its first call. Off at
+ * first. */
+MC_API void mc_set_tf32(int on);
+MC_API int mc_get_tf32(void);
 /* "v2", "v3" or "v4": the instruction level of the kernels in use; set accepts a level the machine
  * has. */
 MC_API const char *mc_isa_name(void);

@@ -176,6 +176,26 @@ function PARTS.costs()
   end
 end
 
+--- Large products, in the ways of a library; without one own kernels would take too long.
+function PARTS.products()
+  local there = false
+  for _, d in ipairs(mc.devices()) do
+    there = there or d.name == tensor.device_name(number) and d.about:find 'cuBLASLt %d'
+  end
+  if not there or os.getenv 'DEVICE_STANDIN' then print 'skipped: no library of a card multiplies' return end
+  local n = 4096
+  local x = mc.randn({ n, n }, { seed = 1, dtype = 'f32' }):to(device)
+  for _, way in ipairs { 'f32', 'tf32', 'bf16', 'f16' } do
+    if not late(way) then
+      local a = way:find '16' and x:to(way) or x
+      mc.set_tf32(way == 'tf32')
+      local t = times(function() a:matmul(a):release() end, 0.5)
+      mc.set_tf32(false)
+      row(('product of %d x %d, %s'):format(n, n, way), t, 2 * n ^ 3 / t / 1e9, 'GFLOP/s')
+    end
+  end
+end
+
 function PARTS.oom()
   local before = mc.memory { device = device }.live
   local total

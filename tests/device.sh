@@ -73,7 +73,7 @@ of_cuda() { [ "${device#cuda}" != "$device" ]; }
 part info 20 "$mascon" info
 limit=60 # seconds in which the cases of a benchmark begin
 standin=$(grep -q "$device: stand-in" "$out/info.txt" && echo yes || true)
-[ -z "$standin" ] || limit=5
+[ -z "$standin" ] || { limit=5; export DEVICE_STANDIN=1; }
 if command -v nvidia-smi >/dev/null; then part card 20 nvidia-smi; else skip card 'there is no nvidia-smi'; fi
 lua spine 40 spine
 shared rows 150 families
@@ -81,6 +81,7 @@ shared bits 60 bits
 lua costs 30 costs
 if of_cuda; then MASCON_GRAPHS=off lua costs-single 30 costs; else skip costs-single 'graphs of launches are of cuda alone'; fi
 part bench 60 "$mascon" bench ops --device "$device" --seconds 0.3 --limit "$limit"
+lua products 40 products
 python=$(command -v python3 || true)
 for peer in torch cupy; do
   if [ -n "$python" ] && of_cuda && "$python" -c "import $peer" 2>/dev/null; then

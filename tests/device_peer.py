@@ -4,7 +4,7 @@ One row a line: name, least and median microseconds, rate. Called by tests/devic
 import sys
 import time
 
-N, K = 2**22, 768
+N, K, L = 2**22, 768, 4096
 
 
 def torch_cases():
@@ -14,6 +14,15 @@ def torch_cases():
     b, m = torch.randn(N, device="cuda"), a.reshape(4096, 1024)
     s, d = torch.randn(K, K, device="cuda"), torch.randn(K, K, device="cuda", dtype=torch.float64)
     r = torch.randn(512, 2048, device="cuda")
+    whole = torch.randn(L, L, device="cuda")
+    half = whole.to(torch.bfloat16)
+
+    def large(kind):
+        torch.backends.cuda.matmul.allow_tf32 = kind == "tf32"
+        out = whole @ whole
+        torch.backends.cuda.matmul.allow_tf32 = False
+        return out
+
     cases = [
         ("copy", 8 * N, "GB/s", lambda: b.copy_(a)),
         ("chain", 12 * N, "GB/s", lambda: a * b * 0.5 + a - 1),
@@ -22,6 +31,9 @@ def torch_cases():
         ("softmax", 8 * N, "GB/s", lambda: m.softmax(1)),
         ("product f32", 2 * K**3, "GFLOP/s", lambda: s @ s),
         ("product f64", 2 * K**3, "GFLOP/s", lambda: d @ d),
+        ("product large f32", 2 * L**3, "GFLOP/s", lambda: large("f32")),
+        ("product large tf32", 2 * L**3, "GFLOP/s", lambda: large("tf32")),
+        ("product large bf16", 2 * L**3, "GFLOP/s", lambda: half @ half),
         ("rfft", 8 * 2**20, "GB/s", lambda: torch.fft.rfft(r)),
         ("sort", 8 * 2**20, "GB/s", lambda: r.sort(1)),
     ]

@@ -130,7 +130,7 @@ typedef struct cublasLtFound {
     float waves;
     int reserved[4];
 } cublasLtFound;
-enum { BLAS_COMPUTE_F32 = 68, BLAS_COMPUTE_F64 = 70 };
+enum { BLAS_COMPUTE_F32 = 68, BLAS_COMPUTE_F64 = 70, BLAS_COMPUTE_TF32 = 77 };
 enum {
     BLAS_R_32F = 0,
     BLAS_R_64F = 1,

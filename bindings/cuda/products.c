@@ -52,7 +52,8 @@ static void drop(const mc_cuda_blas *b, way *w)
 static int type_of(int kind)
 {
     static const int types[] = { BLAS_R_16F, BLAS_R_16BF, BLAS_R_32F,
-                                 BLAS_R_64F, BLAS_C_32F,  BLAS_C_64F };
+                                 BLAS_R_64F, BLAS_C_32F,  BLAS_C_64F,
+                                 BLAS_R_32F };
     return types[kind];
 }
 
@@ -80,7 +81,11 @@ static int search(mc_cuda_products *p, way *w)
     const int turned[2] = { g->turned[1], g->turned[0] };
     cublasLtDesc preference = NULL;
     int n = 0, rc = b->cublasLtMatmulDescCreate(
-                   &w->product, wide ? BLAS_COMPUTE_F64 : BLAS_COMPUTE_F32, scale);
+                   &w->product,
+                   wide                      ? BLAS_COMPUTE_F64
+                   : g->kind == MC_GEMM_TF32 ? BLAS_COMPUTE_TF32
+                                             : BLAS_COMPUTE_F32,
+                   scale);
     if (!rc) rc = b->cublasLtMatmulDescSetAttribute(w->product, BLAS_TRANS_A, &turned[0], 4);
     if (!rc) rc = b->cublasLtMatmulDescSetAttribute(w->product, BLAS_TRANS_B, &turned[1], 4);
     if (!rc)
@@ -126,7 +131,7 @@ static const way *way_of(mc_cuda_products *p, const mc_product_job *g, const int
 
 int mc_cuda_product_fits(mc_cuda_products *p, const mc_product_job *g)
 {
-    static const int bytes[] = { 2, 2, 4, 8, 8, 16 };
+    static const int bytes[] = { 2, 2, 4, 8, 8, 16, 4 };
     const int least = bytes[g->kind], align[3] = { least, least, least };
     return way_of(p, g, align)->status == 0;
 }

@@ -37,7 +37,8 @@ function M.get_num_threads() return lib.C.mc_get_num_threads() end
 ---
 --- Products of matrices choose their order of summation by their shape, as BLAS libraries do, so that a network gives a
 --- sample slightly other numbers (rounding) alone than among others. In this mode products run by a kernel of mascon
---- that adds up along the inner axis in order, on a device too, and take two to three times as long. Convolutions,
+--- that adds up along the inner axis in order, on a device too, and take two to three times as long; cuFFT is not used
+--- for Fourier transforms. Convolutions,
 --- norms, attention and reductions are batch-invariant in any mode. Sums over the batch itself, as in gradients of
 --- parameters, depend on the batch as before.
 ---     mc.set_batch_invariant(false)
@@ -51,6 +52,23 @@ end
 ---     mc.get_batch_invariant()  --> false
 ---@return boolean
 function M.get_batch_invariant() return lib.C.mc_get_batch_invariant() == 1 end
+
+--- TF32 mode: products of f32 matrices on a card of NVIDIA run on its tensor cores.
+---
+--- These round each element of the operands to 11 significant bits (TF32) and add in f32: a product has an error
+--- of about 5e-4 of its terms. It holds for products by cuBLASLt; the CPU, OpenCL and own kernels compute in f32 as
+--- before. A compiled function keeps the mode that held at its first call.
+---     mc.set_tf32(false)
+---     mc.get_tf32()  --> false
+---@param on boolean (off at the start)
+function M.set_tf32(on)
+  check.arg('set_tf32', 'on', on, 'boolean', 3)
+  lib.C.mc_set_tf32(on and 1 or 0)
+end
+--- Whether the TF32 mode is on.
+---     mc.get_tf32()  --> false
+---@return boolean
+function M.get_tf32() return lib.C.mc_get_tf32() == 1 end
 
 --- Memory counters in bytes: live, tensors, cached, peak, limit and more; of a device with
 --- mc.memory{ device = "opencl:0" }.

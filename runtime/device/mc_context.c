@@ -24,7 +24,7 @@ static struct {
     int isa;              /* 0..2, -1 not chosen yet */
     int threads;                /* 0 not chosen yet */
     const char *threads_source;
-    int batch_invariant;
+    int batch_invariant, tf32;
 } ctx = {.lock = PTHREAD_MUTEX_INITIALIZER, .isa = -1};
 
 static atomic_int working; /* what mci_works counts: read from a signal handler */
@@ -313,6 +313,16 @@ void mc_set_batch_invariant(int on)
 int mc_get_batch_invariant(void)
 {
     return ctx.batch_invariant;
+}
+
+void mc_set_tf32(int on)
+{
+    ctx.tf32 = on != 0;
+}
+
+int mc_get_tf32(void)
+{
+    return ctx.tf32;
 }
 
 int mci_workers(int64_t tasks)

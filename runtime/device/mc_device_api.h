@@ -53,7 +53,16 @@ typedef struct mc_launch {
 enum { MC_BY_KERNEL, MC_BY_GEMM, MC_BY_FFT };
 
 /* Products of matrices; buffers out, a, b. */
-enum { MC_GEMM_F16, MC_GEMM_BF16, MC_GEMM_F32, MC_GEMM_F64, MC_GEMM_C64, MC_GEMM_C128 };
+/* TF32: operands of f32, which may be rounded to 11 bits */
+enum {
+    MC_GEMM_F16,
+    MC_GEMM_BF16,
+    MC_GEMM_F32,
+    MC_GEMM_F64,
+    MC_GEMM_C64,
+    MC_GEMM_C128,
+    MC_GEMM_TF32
+};
 typedef struct mc_product_job {
     int64_t at[3];              /* bytes, of out [batch, m, n], a [batch, m, k], b [batch, k, n] */
     int64_t m, n, k, batch;

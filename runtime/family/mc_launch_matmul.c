@@ -43,7 +43,7 @@ static int gemm_kind(int dtype)
     switch (dtype) {
     case MC_F16: return MC_GEMM_F16;
     case MC_BF16: return MC_GEMM_BF16;
-    case MC_F32: return MC_GEMM_F32;
+    case MC_F32: return mc_get_tf32() ? MC_GEMM_TF32 : MC_GEMM_F32;
     case MC_F64: return MC_GEMM_F64;
     case MC_C64: return MC_GEMM_C64;
     case MC_C128: return MC_GEMM_C128;

@@ -340,6 +340,21 @@ for _, d in ipairs(mc.devices()) do if d.name == "cuda:0" then print(n, d.about)
     assert.is_true(products >= 54, products .. ' products')
   end)
 
+  try('round operands of f32 on request alone', function()
+    local r = run [[
+local mc = require "mascon"
+local a, b = mc.randn({ 40, 30 }, { seed = 1 }):to "f32", mc.randn({ 30, 20 }, { seed = 2 }):to "f32"
+local want = a:to("f64"):matmul(b:to "f64")
+local function far() return mc.max(mc.abs(a:to("cuda:0"):matmul(b:to "cuda:0"):to("cpu"):to "f64" - want)):item() end
+print(far() < 1e-5)
+mc.set_tf32(true)
+local same = want:to("cuda:0"):matmul(mc.eye(20):to "cuda:0"):to "cpu"
+print(far() > 1e-4, far() < 2e-2, mc.max(mc.abs(want - same)):item())
+mc.set_tf32(false)
+print(far() < 1e-5)]]
+    assert.equal('true\ntrue\ttrue\t0\ntrue\n', r.text)
+  end)
+
   try('are its own kernels\' where the library does not start', function()
     local products, text = go { BLAS = 'none' }
     assert.matches('^66\t.*matmul by its own kernel %(cuBLASLt does not start%), fft by cuFFT', text)

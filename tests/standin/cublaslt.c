@@ -149,7 +149,8 @@ static int fits(cublasLtDesc p, cublasLtDesc a, cublasLtDesc b, cublasLtDesc d)
     return p->what == PRODUCT && a->what == MATRIX && b->what == MATRIX && d->what == MATRIX &&
            m == d->rows && n == d->cols && k == kb && a->type == b->type && a->type == d->type &&
            a->batch == d->batch && b->batch == d->batch &&
-           p->compute == (wide ? BLAS_COMPUTE_F64 : BLAS_COMPUTE_F32) &&
+           (p->compute == (wide ? BLAS_COMPUTE_F64 : BLAS_COMPUTE_F32) ||
+            (p->compute == BLAS_COMPUTE_TF32 && a->type == BLAS_R_32F)) &&
            p->scale == (half ? BLAS_R_32F : a->type);
 }
 
@@ -195,6 +196,18 @@ static double _Complex value(const struct cublasLtDesc *m, const char *base, int
     }
 }
 
+/* To 11 bits, halves to even. */
+static double _Complex rounded(double _Complex v)
+{
+    const float f = (float)creal(v);
+    uint32_t bits;
+    memcpy(&bits, &f, 4);
+    bits = (bits + 0xfff + (bits >> 13 & 1)) & ~0x1fffu;
+    float r;
+    memcpy(&r, &bits, 4);
+    return r;
+}
+
 static void store(const struct cublasLtDesc *m, char *base, long long at, double _Complex v)
 {
     const float f = (float)creal(v);
@@ -222,9 +235,11 @@ static void run(const void *data)
         for (unsigned long long c = 0; c < j->d.cols; c++)
             for (unsigned long long r = 0; r < j->d.rows; r++) {
                 double _Complex sum = 0;
-                for (unsigned long long q = 0; q < k; q++)
-                    sum += value(&j->a, j->at_a, i, j->p.turned[0], r, q) *
-                           value(&j->b, j->at_b, i, j->p.turned[1], q, c);
+                for (unsigned long long q = 0; q < k; q++) {
+                    const double _Complex a = value(&j->a, j->at_a, i, j->p.turned[0], r, q),
+                                          b = value(&j->b, j->at_b, i, j->p.turned[1], q, c);
+                    sum += j->p.compute == BLAS_COMPUTE_TF32 ? rounded(a) * rounded(b) : a * b;
+                }
                 store(&j->d, j->at_d, i * j->d.step + (long long)r + (long long)c * j->d.lead,
                       sum);
             }
