@@ -85,6 +85,23 @@ describe('a line of words', function()
   end)
 end)
 
+describe('mc.args.help', function()
+  it('shows values as they are declared, choices once, and the text of a command', function()
+    local text = mc.args.help({ usage = 'u', about = 'a', commands = { { 'go', 'goes' },
+      { 'stay', 'stays' } }, options = {
+      { 'tie', 'list', 'ties', value = 'NAME=FACTOR*OTHER+SHIFT,...', of = 'go' },
+      { 'word', 'string', 'a word', value = 'NAME', of = 'go' }, { 'few', { 'a', 'b' }, 'choices', of = 'go' },
+      { 'many', { 'one', 'two', 'three', 'four', 'five', 'six' }, 'more', of = 'go' },
+      { 'q', 'number', 'of a file', texts = { stay = 'of nothing' }, of = 'go stay' },
+      { 'idle', 'flag', 'nothing', of = 'go', unlisted = true } } }, 'go')
+    for _, part in ipairs { '--tie NAME=FACTOR*OTHER+SHIFT,...  ties', '--few a|b                          choices\n',
+      '--many NAME                        more: one, two, three, four, five, six\n', '  of a file' } do
+      assert.is_truthy(text:find(part, 1, true), text)
+    end
+    assert.is_nil(text:find('idle', 1, true))
+  end)
+end)
+
 describe('mc.pac.compute', function()
   it('notes each option that does nothing beside the others, and no other', function()
     local x = mc.randn({ 2, 600 }, { seed = 7 })

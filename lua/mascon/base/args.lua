@@ -141,7 +141,7 @@ function M.help(spec, command)
   end
   for i, o in ipairs(options) do
     local text = o.texts and o.texts[command] or o[3]
-    if left[i]:find(' NAME$') then text = text .. ': ' .. table.concat(o[2], ', ') end
+    if type(o[2]) == 'table' and left[i]:find ' NAME$' then text = text .. ': ' .. table.concat(o[2], ', ') end
     if o.default ~= nil then
       text = text .. (' (%s)'):format(type(o.default) == 'table' and table.concat(o.default, '-')
         or tostring(o.default))
