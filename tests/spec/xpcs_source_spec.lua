@@ -310,3 +310,95 @@ describe('xpcs.open', function()
     for _, name in ipairs { '', '.npz', '.h5' } do os.remove(at .. name) end
   end)
 end)
+
+describe('half matrices', function()
+  local sim
+  setup(function()
+    assert(mc.file.make_folder(folder))
+    sim = xpcs.simulate { n = 8, dt = 0.5, q = 0.01, phi = { 0 }, physics = { 2200, -0.35, 300 }, sigma = 0.004 }
+  end)
+  teardown(function()
+    os.execute("rm -rf '" .. folder .. "'")
+    sim = nil
+  end)
+
+  it('may hold NaN in the triangle that is not used, read whole and by strips', function()
+    local c = sim.c2[1]
+    local below = mc.tril(mc.ones { 8, 8 }, -1)
+    for side, h in pairs { upper = mc.where(mc.gt(below, 0), mc.nan, c),
+      lower = mc.where(mc.gt(below.mT, 0), mc.nan, c) } do
+      local path = folder .. '/' .. side .. '.h5'
+      mc.save(path, { xpcs = { qmap = { dynamic_v_list_dim0 = mc.tensor { 0.01 }, dynamic_v_list_dim1 =
+        mc.tensor { 0 } }, twotime = { processed_bins = mc.tensor { 1 }, correlation_map = { c2_00001 = h } } } })
+      for _, pack in ipairs { false, folder .. '/packed.h5' } do
+        local d = xpcs.open(path, { q = 0.01, dt = 0.5, pack = pack or nil })
+        assert.equal(0, d.masked, side)
+        same(d, sim.c2)
+        os.remove(folder .. '/packed.h5')
+      end
+    end
+  end)
+end)
+
+describe('files of the beamline', function()
+  setup(function() assert(mc.file.make_folder(folder)) end)
+  teardown(function() os.execute("rm -rf '" .. folder .. "'") end)
+
+  --- An APS file whose matrix of entry k holds about 1 + k / 100 everywhere.
+  local function old(names, phi, more)
+    local path, list, q, small = folder .. '/old.h5', {}, {}, mc.arange(1, 36):reshape(6, 6) * 1e-6
+    for k, name in ipairs(names) do list[name], q[k] = mc.triu(small + 1 + k / 100), 0.01 end
+    local all = { xpcs = { dqlist = mc.tensor { q }, dphilist = mc.tensor { phi } }, exchange = { C2T_all = list } }
+    for name, v in pairs(more or {}) do all[name] = v end
+    os.remove(path)
+    mc.save(path, all)
+    return path
+  end
+
+  local function values(d)
+    local out = {}
+    for f = 1, d.F do out[f] = math.floor(d:matrix(f)[{ 1, 2 }]:item() * 100 + 0.5) end
+    return out
+  end
+
+  it('have matrices in the order of the numbers in their names', function()
+    local names, phi, want = {}, {}, {}
+    for k = 1, 12 do names[k], phi[k], want[k] = 'm' .. k - 1, 10 * k, 100 + k end
+    local d = xpcs.open(old(names, phi), { q = 0.01, dt = 0.1 })
+    assert.same(phi, d.phi)
+    assert.same(want, values(d))
+    warned(d, 'paired with q and angles by the number in their names (entry 3 has m2; by name it would have m10)')
+    -- numbers with gaps may be anything: by name, and that is said
+    for k = 1, 12 do names[k] = 'm' .. 3 * k end
+    d = xpcs.open(old(names, phi), { q = 0.01, dt = 0.1 })
+    assert.equal(104, values(d)[1]) -- m12, the fourth, comes first by name
+    warned(d, 'rise in another order than the names; they are paired with q and angles by name (entry 1 has m12)')
+    for k = 1, 12 do names[k] = ('m%02d'):format(k) end
+    d = xpcs.open(old(names, phi), { q = 0.01, dt = 0.1 })
+    assert.same(want, values(d))
+    assert.same({}, d.warnings)
+  end)
+
+  it('say which angles are shown as others', function()
+    local d = xpcs.open(old({ 'a', 'b', 'c' }, { 200, 275, 35 }), { q = 0.01, dt = 0.1 })
+    assert.same({ -160, -85, 35 }, d.phi)
+    warned(d, 'angles are shown within -180 .. 180 degrees: 200 as -160, 275 as -85')
+  end)
+
+  it('that hold the time of a frame offer it, and say where dt is another one', function()
+    local config = { stride_frame = mc.tensor(5), avg_frame = mc.tensor(2) }
+    local path = old({ 'a' }, { 0 }, { entry = { instrument = { detector_1 = { frame_time = mc.tensor(0.035) } } } })
+    local function opened(dt) return xpcs.open(path, { q = 0.01, dt = dt }) end
+    refused(function() opened(nil) end, 'dt is missing',
+      'entry/instrument/detector_1/frame_time says 0.035 s: --dt 0.035')
+    assert.same({}, opened(0.035).warnings)
+    warned(opened(0.35), 'dt is 0.35 s and entry/instrument/detector_1/frame_time of the file says 0.035 s')
+    os.remove(path)
+    local list = { a = mc.triu(mc.arange(1, 36):reshape(6, 6) * 1e-6 + 1) }
+    mc.save(path, { xpcs = { dqlist = mc.tensor { 0.01 }, dphilist = mc.tensor { 0 }, multitau = { config = config } },
+      exchange = { C2T_all = list }, entry = { instrument = { detector_1 = { frame_time = mc.tensor { 0.035 } } } } })
+    refused(function() opened(nil) end, '--dt 0.35')
+    for _, dt in ipairs { 0.035, 0.07, 0.175, 0.35 } do assert.same({}, opened(dt).warnings) end
+    warned(opened(0.1), 'says 0.35 s')
+  end)
+end)

@@ -21,6 +21,32 @@ M.PATHS = {
     { OLD.matrices .. '/*', '[n, n] each, one triangle filled, in order of names' } },
 }
 
+local STEP = 'entry/instrument/detector_1/frame_time' -- s; frames of two-time matrices may be means or every k-th
+local OF_FRAMES = { 'xpcs/multitau/config/stride_frame', 'xpcs/multitau/config/avg_frame' }
+
+--- A number of a file; nil where it is not there, or is no positive number.
+local function positive(file, name)
+  local v = file:has(name) and file:get(name)
+  if mc.is_tensor(v) and v:numel() == 1 and v.dtype:sub(1, 1) ~= 'c' then v = v:to('f64'):reshape(-1)[1]:item() end
+  return type(v) == 'number' and v > 0 and v < math.huge and v or nil
+end
+
+--- The steps of time that a file of the beamline may mean, s: of a frame, of the frames that are averaged, or of every
+--- k-th one; nil where it says none. The last is that of its two-time matrices.
+---@param file table group of mc.open
+---@return number[]|nil
+function M.steps(file)
+  local step = positive(file, STEP)
+  if not step then return nil end
+  local out = { step }
+  for _, name in ipairs(OF_FRAMES) do
+    local k = positive(file, name) or 1
+    for i = 1, #out do out[#out + 1] = out[i] * k end
+  end
+  return out
+end
+M.STEP = STEP
+
 --- Raises unless what a file holds under a name are real numbers.
 ---@param t any
 ---@param path string
@@ -115,9 +141,31 @@ local function new_layout(file, path, warnings)
   return out
 end
 
+--- Names in the order of the numbers that they end in, where these count from 0 or 1 without a gap; else by name.
+local function counted(names, warnings)
+  local by_number, least, most, differ = {}, math.huge, -math.huge, nil
+  for _, name in ipairs(names) do
+    local k = number_in(name)
+    if not k or by_number[k] then return names end
+    by_number[k], least, most = name, math.min(least, k), math.max(most, k)
+  end
+  local out = {}
+  for k = least, most do out[#out + 1] = by_number[k] end
+  for k, name in ipairs(out) do differ = differ or names[k] ~= name and k or nil end
+  if not differ then return names end
+  if least > 1 or #out < #names or most - least >= #names then
+    table.insert(warnings, ('the numbers in the names of the matrices rise in another order than the names; they are '
+      .. 'paired with q and angles by name (entry %d has %s)'):format(differ, names[differ]))
+    return names
+  end
+  table.insert(warnings, ('the matrices are paired with q and angles by the number in their names (entry %d has %s; '
+    .. 'by name it would have %s)'):format(differ, out[differ], names[differ]))
+  return out
+end
+
 local function old_layout(file, path, warnings)
   local q, phi = list(file, path, OLD.q, true), list(file, path, OLD.phi, true)
-  local names = file:group(OLD.matrices).names
+  local names = counted(file:group(OLD.matrices).names, warnings)
   local n = math.min(#q, #phi, #names)
   if n < math.max(#q, #phi, #names) then
     table.insert(warnings, ('there are %d q, %d angles and %d matrices; the longer lists are cut'):format(#q, #phi,

@@ -29,13 +29,14 @@ function M.symmetric(h, where, full, odd)
     local one = side == 'upper' and upper or lower.mT
     return one + one.mT + mc.diag(mc.diagonal(h))
   end
-  if triangles.filled(lower) and triangles.filled(upper) then
+  local up, low = triangles.filled(upper), triangles.filled(lower)
+  if low and up then
     error(('xpcs: both triangles of %s hold values; two-time matrices are stored as one triangle, and adding the two '
       .. 'would double them. '
       .. 'When the file holds full symmetric matrices, say so with full_matrices = true (--full-matrices)'):format(
       where), 3)
   end
-  local one = upper + lower
+  local one = low and lower or upper -- NaN fills none: a triangle that is not used may hold it
   return one + one.mT + mc.diag(mc.diagonal(h))
 end
 

@@ -13,10 +13,13 @@ local check = require 'mascon.core.check'
 local angles = require 'workflows.xpcs.angles'
 local examine = require 'workflows.xpcs.examine'
 local layout = require 'workflows.xpcs.layout'
+local numbers = require 'workflows.xpcs.numbers'
 local times = require 'workflows.xpcs.times'
 local truth = require 'workflows.xpcs.truth'
 local error = check.error
 local M = {}
+
+local STEP_APART = 0.01 -- of dt: what it and the time of a frame may differ by without a word
 
 --- First and last frame inside N, 1-based.
 local function frames(o, N, warnings)
@@ -59,6 +62,23 @@ end
 --- 1 where the first time of so many frames is left out.
 local function dropped(o, frames_kept) return o.exclude_first and frames_kept >= 2 and 1 or 0 end
 
+--- Angles within -180 .. 180; says which are shown as others than in the file.
+local function wrapped(phi, warnings)
+  local out, words, count = {}, {}, 0
+  for k, a in ipairs(phi) do
+    out[k] = angles.wrap(a)
+    if math.abs(out[k] - a) > 1e-9 then
+      count = count + 1
+      if count <= 6 then words[count] = ('%s as %s'):format(numbers.number(a, 6), numbers.number(out[k], 6)) end
+    end
+  end
+  if count > 0 then
+    table.insert(warnings, ('angles are shown within -180 .. 180 degrees: %s%s'):format(table.concat(words, ', '),
+      count > 6 and (' and %d more'):format(count - 6) or ''))
+  end
+  return out
+end
+
 -- ---------------------------------------------------------------- HDF5
 
 --- The size of a dataset that holds a two-time matrix; raises for what is none.
@@ -96,13 +116,27 @@ local function chosen_of(entries, kind, path, o, warnings)
   local phi = {}
   for k, e in ipairs(kept) do phi[k] = e.phi end
   examine.angles(path, phi)
-  for k, a in ipairs(phi) do phi[k] = angles.wrap(a) end
+  phi = wrapped(phi, warnings)
   local list, input = {}, { q = q, phi = {}, names = {}, path = path, layout = kind, chosen = {}, entries = #entries }
   for i, k in ipairs(angles.choose(phi, o.phi_ranges, warnings)) do
     list[i], input.names[i], input.phi[i] = kept[k], path .. ':' .. kept[k].name, phi[k]
     for number, e in ipairs(entries) do if e == kept[k] then input.chosen[i] = number end end
   end
   return list, input
+end
+
+--- Compares dt with the time of a frame that the file holds; raises with that where dt is missing.
+local function check_step(file, path, o, warnings)
+  local steps = layout.steps(file)
+  if not steps then return end
+  local last = steps[#steps]
+  if o.dt == nil then
+    error(('xpcs: dt is missing; %s:%s says %s s: --dt %s'):format(path, layout.STEP, numbers.number(last, 6),
+      numbers.number(last, 6)), 4)
+  end
+  for _, step in ipairs(steps) do if math.abs(o.dt - step) <= STEP_APART * step then return end end
+  table.insert(warnings, ('dt is %s s and %s of the file says %s s: D goes as 1/dt, and so do shear rates'):format(
+    numbers.number(o.dt, 6), layout.STEP, numbers.number(last, 6)))
 end
 
 --- What a fit takes of an HDF5 file of the old APS or the APS-U layout.
@@ -113,6 +147,7 @@ end
 function M.of_hdf5(path, o, warnings)
   local file = mc.open(path, { format = 'h5' })
   local entries, kind = layout.read(file, path, warnings)
+  check_step(file, path, o, warnings)
   local list, input = chosen_of(entries, kind, path, o, warnings)
   local N = side_of(file:dataset(list[1].name), input.names[1])
   local first, last = frames(o, N, warnings)
@@ -167,7 +202,7 @@ local function arrays_of(archive, o)
 end
 
 --- The matrices [angles, n, n] and the angles in degrees.
-local function matrices_of(find, path)
+local function matrices_of(find, path, warnings)
   local c2, phi = find('c2', true), find('phi', true):to('f64'):reshape(-1):totable()
   if #phi == 0 then error(('xpcs: %s holds no angle, so no matrix; nothing can be fitted'):format(path), 4) end
   if c2.ndim ~= 3 or c2.shape[1] ~= #phi or c2.shape[2] ~= c2.shape[3] then
@@ -175,8 +210,7 @@ local function matrices_of(find, path)
       table.concat({ c2:size() }, ', '), #phi), 4)
   end
   examine.angles(path, phi)
-  for k = 1, #phi do phi[k] = angles.wrap(phi[k]) end
-  return c2, phi
+  return c2, wrapped(phi, warnings)
 end
 
 --- Times of the file in the step asked for: t (nil where the file has none), dt, the first time, the step of the file.
@@ -230,7 +264,7 @@ function M.of_npz(path, o, warnings)
         table.concat(archive.names, ', ')), 5)
     end
   end
-  local c2, phi = matrices_of(find, path)
+  local c2, phi = matrices_of(find, path, warnings)
   local t, dt, origin, step = times_of(path, find 't', c2.shape[2], o.dt, warnings)
   local q, of_q = layout.q_of(path, find 'q', o, #phi, warnings)
   local input = { phi = {}, names = {}, path = path, layout = 'NPZ', entries = c2.shape[1], N = c2.shape[2],
