@@ -123,5 +123,31 @@ check('cumsum', 19, function()
   same(3, c[2 ^ 31 + 2]:item(), 'before the second mark')
 end)
 
+-- on a device, which may be this machine's processor: DEVICE names it
+local device = os.getenv 'DEVICE' or 'opencl:0'
+local there, why = pcall(mc.zeros, { 1 }, { device = device })
+if not there then
+  skipped = skipped + 1
+  print('  on a device: skipped, ' .. tostring(why):match '^[^\n]*')
+else
+  check('copy, add and sum on ' .. device, 9, function()
+    local x = marked():to(device)
+    local y = x:copy()
+    for i, at in ipairs(PLACES) do same(2 * i + 1, y[at]:item(), 'copied element ' .. at) end
+    y:add_(x)
+    for i, at in ipairs(PLACES) do same(4 * i + 2, y[at]:item(), 'added element ' .. at) end
+    same(30, y:sum():item(), 'sum')
+    same(24, y[{ { 2 ^ 31, N } }]:sum():item(), 'range past 2^31')
+    same(14, y:max():item(), 'max')
+  end)
+  check('strided and broadcast on ' .. device, 9, function()
+    local x = marked():to(device)
+    same(5, x[{ { 2 ^ 31 + 3, N, 8 } }][1]:item(), 'range with a step')
+    same(7, x[{ { N, 1, -1 } }]:copy()[1]:item(), 'turned round')
+    local rows = mc.zeros({ 3, 1 }, { dtype = 'u8', device = device }) + x[{ { 1, 2 ^ 30 } }]:reshape(1, -1)
+    same(9, rows:sum():item(), 'three rows of 2^30')
+  end)
+end
+
 print(('%d passed, %d failed%s'):format(passed, failed, skipped > 0 and (', %d skipped'):format(skipped) or ''))
 os.exit(failed == 0 and 0 or 1)

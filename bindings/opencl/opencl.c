@@ -4,14 +4,20 @@
  * Devices are those of all platforms, cards before processors, so that opencl:0 is the one a user
  * would name. Queues are in order. Uploads go through pinned chunks of their queue, taken in turn:
  * the source is free when put returns, and the host waits only for a chunk that is still on its
- * way. */
+ * way.
+ *
+ * MASCON_TEST_GUARD=1, for tests on the machine's processor: memory lies between pages without
+ * access rights, so that a kernel that reads or writes beyond it faults. */
 #define CL_TARGET_OPENCL_VERSION 120
 #include "../../runtime/device/mc_device_api.h"
 #include "../../runtime/base/mc_def.h"
 
 #include <CL/cl.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum { STATUS_NOMEM = 4, STATUS_DEVICE = 8, STATUS_UNSUPPORTED = 9 };
 
@@ -42,6 +48,7 @@ typedef struct device {
     cl_context context;
     cl_command_queue staging; /* maps the chunks */
     int rounded; /* f32 division and square root can be asked to be right */
+    int guarded; /* memory has pages without rights around it */
     char name[128];
 } device;
 
@@ -142,8 +149,9 @@ static void *cl_open(int index, mc_device_caps *caps)
     clGetDeviceInfo(f->id, CL_DEVICE_DOUBLE_FP_CONFIG, sizeof wide, &wide, NULL);
     clGetDeviceInfo(f->id, CL_DEVICE_SINGLE_FP_CONFIG, sizeof single, &single, NULL);
     d->rounded = (single & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
+    d->guarded = f->processor && getenv("MASCON_TEST_GUARD") != NULL;
     *caps = (mc_device_caps){ .memory = (int64_t)memory,
-                              .slab = SLAB,
+                              .slab = d->guarded ? 0 : SLAB,
                               .align = ALIGN,
                               .f64 = wide != 0,
                               .f16 = has(f->id, "cl_khr_fp16"),
@@ -166,11 +174,52 @@ static cl_command_queue queue(const void *s) { return ((const stream *)s)->at; }
 
 /* ---- memory ---- */
 
+#define PAGE ((size_t)4096)
+
+/* Pages around a buffer. */
+typedef struct pages {
+    char *at;
+    size_t bytes;
+} pages;
+
+static void CL_CALLBACK pages_free(cl_mem m, void *state)
+{
+    pages *p = state;
+    (void)m;
+    munmap(p->at, p->bytes);
+    host->free(p);
+}
+
+/* A buffer that ends where a page without rights begins, as far as the alignment lets it. */
+static cl_mem guarded(const device *d, size_t bytes, cl_int *code)
+{
+    pages *p = host->alloc(sizeof *p);
+    *code = CL_OUT_OF_HOST_MEMORY;
+    if (!p) return NULL;
+    p->bytes = (bytes + PAGE - 1) / PAGE * PAGE + 2 * PAGE;
+    p->at = mmap(NULL, p->bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    cl_mem m = NULL;
+    if (p->at != MAP_FAILED) {
+        char *end = p->at + p->bytes - PAGE;
+        char *first = (char *)((uintptr_t)(end - bytes) & ~(uintptr_t)15);
+        if (!mprotect(p->at + PAGE, p->bytes - 2 * PAGE, PROT_READ | PROT_WRITE))
+            m = clCreateBuffer(d->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, bytes, first,
+                               code);
+        if (m && clSetMemObjectDestructorCallback(m, pages_free, p) == CL_SUCCESS) return m;
+        if (m) clReleaseMemObject(m);
+        munmap(p->at, p->bytes);
+    }
+    host->free(p);
+    return NULL;
+}
+
 static void *cl_segment_new(void *dev, int64_t bytes)
 {
     const device *d = dev;
     cl_int code;
-    cl_mem m = clCreateBuffer(d->context, CL_MEM_READ_WRITE, (size_t)bytes, NULL, &code);
+    cl_mem m = d->guarded ? guarded(d, (size_t)bytes, &code)
+                          : clCreateBuffer(d->context, CL_MEM_READ_WRITE, (size_t)bytes, NULL,
+                                           &code);
     if (code != CL_SUCCESS) {
         host->error(STATUS_NOMEM,
                     "memory: %s gives no %.1f MiB more (%s); release tensors or work in blocks",

@@ -426,7 +426,7 @@ mci_block *mci_device_alloc(int number, int64_t bytes)
     int64_t size, exact = bytes > 0 ? bytes : 1;
     int klass = size_class(exact, &size);
     mci_block *b = NULL;
-    if (d->api->reach && d->caps.slab == 0) {
+    if (d->caps.slab == 0) {
         /* blocks end where their memory ends, so that an overrun faults: nothing is rounded up or
          * kept */
         klass = -1;

@@ -18,8 +18,8 @@
 typedef struct mc_device_caps {
     char name[128];        /* as its maker calls it */
     int64_t memory;        /* bytes that may be taken in all, 0: unknown */
-    /* small blocks are carved out of segments of this many bytes; 0: every block is a segment of
-     * its own */
+    /* small blocks are carved out of segments of this many bytes; 0, for tests: every block is a
+     * segment of its own of just its bytes, which goes back when it is freed */
     int64_t slab;
     /* bytes, a power of two, at most 4096: where blocks begin within a segment */
     int32_t align;

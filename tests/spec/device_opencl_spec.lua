@@ -4,7 +4,7 @@ local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' 
 local mc = require 'mascon'
 local C = require 'mascon.core.ffi'.C
 local ffi = require 'ffi'
-local device, process = support.load 'device', support.load 'process'
+local device, process, host = support.load 'device', support.load 'process', require 'mascon.host'
 
 local digest = ffi.new 'char[65]'
 local function sha(t)
@@ -123,6 +123,18 @@ describe('a device with programs', function()
     collectgarbage()
   end, true)
 
+  on('faults where a kernel of the tests leaves its memory', function(d)
+    if not d:find '^opencl' then return end
+    local function status(offset)
+      return process.shell(("timeout 60 '%s' -e '%s'"):format(host.program or arg[-1], [[
+local mc = require "mascon"
+local k = mc.kernel { name = "over", inputs = { "x f64" }, outputs = { "y f64" }, values = { "o i64" }, lanes = 64,
+  grid = 1, launch = "y[LANE] = x[LANE + o];" }
+print(k(mc.ones({ 64 }, { device = "]] .. d .. '" }), ' .. offset .. '):sum():item())')).status
+    end
+    assert.equal(0, status(0))
+    assert.equal(139, status(1))
+  end)
   on('stands in the list of devices', function(d)
     local found
     for _, v in ipairs(mc.devices()) do found = v.name == d and v or found end

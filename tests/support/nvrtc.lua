@@ -10,6 +10,7 @@ int nvrtcGetProgramLogSize(void *, size_t *);
 int nvrtcGetProgramLog(void *, char *);
 int nvrtcGetCUBIN(void *, char *);
 int nvrtcDestroyProgram(void **);
+extern const int standin_nvrtc;
 ]]
 
 local lib
@@ -22,6 +23,9 @@ function M.open()
   end
   for _, path in ipairs(places) do
     local ok, opened = pcall(ffi.load, path)
+    if ok and pcall(function() return opened.standin_nvrtc end) then
+      return nil, 'the stand-in for NVRTC is on the path of the loader'
+    end
     if ok then
       lib = opened
       return lib
