@@ -115,6 +115,26 @@ describe('heat maps of a fit', function()
   end)
 end)
 
+describe('figures of data with every second frame lost', function()
+  it('are drawn of the other frames', function()
+    for first = 1, 2 do
+      local s = simulated(60)
+      for i = first, 60, 2 do s.c2[{ mc.all, i }], s.c2[{ mc.all, mc.all, i }] = mc.nan, mc.nan end
+      local d = xpcs.data.of(s)
+      local r = xpcs.fit(d, { sigma = 0.004, fixed = { alpha = -0.35, D_offset = 300 } })
+      for _, limit in ipairs { 60, 56, 20 } do
+        local map = maps.of(r, d, 1, limit)
+        local good = mc.sum(mc.isfinite(map.c):to 'f64'):item()
+        assert.is_true(good >= 0.2 * map.c:numel(), ('%d %d'):format(first, limit))
+      end
+      local c = xpcs.results.figure(r, d, 1, 30)
+      assert.is_true(mc.sum(mc.isfinite(c):to 'f64'):item() >= 90)
+      assert.is_truthy(xpcs.report.residuals(r, d):render():find('<svg', 1, true))
+      assert.is_truthy(xpcs.report.heatmaps(r, d, 1, { limit = 56 }):render():find('<svg', 1, true))
+    end
+  end)
+end)
+
 describe('mean residuals against the lag', function()
   it('are noise where the model holds, and bent at all angles where the decay has another form', function()
     local s = simulated(60)
@@ -222,5 +242,24 @@ describe('plot of scripts/xpcs.lua', function()
     process.remove(folder)
     assert.equal(0, status, text)
     assert.is_truthy(text:find 'note: [^\n]*are left out' or text:find 'note: [^\n]*NaN', text)
+  end)
+end)
+
+describe('the files of a fit', function()
+  it('have one time', function()
+    local clock, folder, stamps = require 'mascon.base.clock', process.folder(), 0
+    local d = xpcs.data.of(simulated(12))
+    local r = xpcs.fit(d, { sigma = 0.004, fixed = { alpha = -0.35, D_offset = 300 } })
+    local stamp = clock.stamp
+    clock.stamp = function()
+      stamps = stamps + 1
+      return ('2020-01-01T00:00:%02dZ'):format(stamps)
+    end
+    local ok, why = pcall(xpcs.results.write, folder, r, d, { format = 'yaml', arrays = false })
+    clock.stamp = stamp
+    assert.is_true(ok, why)
+    local json, yaml = mc.load(folder .. '/parameters.json'), mc.load(folder .. '/parameters.yaml')
+    process.remove(folder)
+    assert.equal(json.timestamp, yaml.timestamp)
   end)
 end)

@@ -8,7 +8,8 @@ local results = require 'workflows.xpcs.results'
 local M = {}
 
 --- A matrix of cells of k times with the rows and columns NaN in which a frame has no value at all: a gap shows however
---- few cells are drawn.
+--- few cells are drawn. Where that leaves fewer than half of the rows, as where every second frame is lost, cells keep
+--- what they hold.
 ---@param data mascon.xpcs.Data
 ---@param f integer number of the angle
 ---@param x mc.tensor f64 [m, m]
@@ -21,6 +22,7 @@ function M.gaps(data, f, x)
     for I = 0, data:tile_rows() - 1 do there[I + 1] = mc.isfinite(data:strip(f, I)):any(2) end
     local frames = mc.concat({ mc.concat(there, 1), mc.ones { m * k - data.n, dtype = 'bool' } }, 1)
     local whole = frames:reshape(m, k):all(2)
+    if mc.sum(whole:to 'f64'):item() < m / 2 then return x end
     return mc.where(mc.logical_and(whole:reshape(m, 1), whole:reshape(1, m)), x, mc.nan)
   end)
 end
@@ -72,23 +74,25 @@ end
 ---@return { c: mc.tensor, fit: mc.tensor|nil, residual: mc.tensor|nil, t: number[], k: integer, mean: boolean }
 function M.of(r, data, f, limit)
   local k = math.ceil(data.n / limit)
-  local mean = k > 1 and data.packed ~= nil
-  local times = data.t[{ { 1, data.n, k } }]
-  local out = { k = k, mean = mean }
+  local out = { mean = k > 1 and data.packed ~= nil }
   out.c, out.fit, out.residual = mc.scope(function()
-    if mean then
+    if out.mean then
       local c, fit, z = blocks(r, data, f, k)
       if not r then return M.gaps(data, f, c) end
       return M.gaps(data, f, c), fit, z
     end
-    if not r then return M.gaps(data, f, (data:thin(f, k))) end
-    local c, fit, _, sigma = results.figure(r, data, f, limit)
+    local c, fit, sigma, _
+    if not r then
+      c, _, k = results.thinned(data, f, limit)
+      return M.gaps(data, f, c)
+    end
+    c, fit, _, sigma, k = results.figure(r, data, f, limit)
     fit = prepare.diagonal(fit)
     local z = (c - fit) / sigma
     return M.gaps(data, f, c), fit, mc.where(mc.gt(mc.eye(z.shape[1]), 0), 0, z)
   end)
-  local middle = mean and (data.t[2]:item() - data.t[1]:item()) * (k - 1) / 2 or 0
-  out.t = (times + middle):totable()
+  local middle = out.mean and (data.t[2]:item() - data.t[1]:item()) * (k - 1) / 2 or 0
+  out.k, out.t = k, (data.t[{ { 1, data.n, k } }] + middle):totable()
   return out
 end
 

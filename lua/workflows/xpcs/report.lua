@@ -92,6 +92,7 @@ function M.heatmaps(r, data, f, o)
   local unit, label = unit_of(r)
   local flat = map.c:reshape(-1)
   local finite = flat[mc.isfinite(flat)]
+  if finite:numel() == 0 then finite = mc.ones { 1 } end -- an angle of which no cell holds a value
   local low, high = o.vmin or mc.quantile(finite, (o.low or 1) / 100):item(),
     o.vmax or mc.quantile(finite, (o.high or 99) / 100):item()
   if not (high > low) then high = low + 1e-6 end
@@ -215,7 +216,7 @@ function M.residuals(r, data)
       return counts and counts + h or h
     end)
   end
-  local y, x, normal = (counts / (total * (high - low) / bins)):totable(), {}, {}
+  local y, x, normal = (counts / (math.max(total, 1) * (high - low) / bins)):totable(), {}, {}
   y[bins + 1] = y[bins] -- a step holds from its edge on: the last bin too is as wide as the others
   for k = 1, bins do
     x[k] = (edges[k] + edges[k + 1]) / 2

@@ -149,12 +149,26 @@ function M.theory(r, data, f, first, last)
   end)
 end
 
+--- How many steps beyond the first one are tried where every k-th time is one of a lost frame.
+local TRIES = 4
+
+--- Every k-th time of an angle, so that at most `limit` are left; of another k where all of those hold nothing.
+---@return mc.tensor c2, mc.tensor|nil spread, integer k
+function M.thinned(data, f, limit)
+  local least = math.ceil(data.n / limit)
+  for k = least, least + TRIES do
+    local c, s = data:thin(f, k)
+    local m = c.shape[1]
+    local pairs_of = mc.gt(mc.triu(mc.ones { m, m }, 1), 0)
+    if k == least + TRIES or m < 3 or mc.any(mc.logical_and(mc.isfinite(c), pairs_of)) then return c, s, k end
+  end
+end
+
 --- Experiment and fit of one angle for figures: every k-th time, so that at most `limit` are left, and the contrast and
 --- offset of the fit.
----@return mc.tensor experiment, mc.tensor fit, mc.tensor t, mc.tensor|number sigma
+---@return mc.tensor experiment, mc.tensor fit, mc.tensor t, mc.tensor|number sigma, integer k
 function M.figure(r, data, f, limit)
-  local k = math.ceil(data.n / limit)
-  local c, s = data:thin(f, k)
+  local c, s, k = M.thinned(data, f, limit)
   local t = data.t[{ { 1, data.n, k } }]:contiguous()
   local g2
   if r.theory then g2 = r.theory(f, nil, nil, k) else
@@ -162,7 +176,7 @@ function M.figure(r, data, f, limit)
       step = k }, data.phi[f])
     g2 = g1 * g1
   end
-  return c, g2 * r.contrast[f] + r.offset[f], t, s and s * r.sigma[f] or r.sigma[f]
+  return c, g2 * r.contrast[f] + r.offset[f], t, s and s * r.sigma[f] or r.sigma[f], k
 end
 
 --- The numbers of a fit as arrays, for parameters.npz: name and name_error (0-d), contrast and offset (per angle),
@@ -269,11 +283,12 @@ function M.write(dir, r, data, o)
     mc.save(dir .. '/' .. name, value)
     files[#files + 1] = name
   end
-  put('parameters.json', M.parameters(r))
+  local values = M.parameters(r)
+  put('parameters.json', values)
   put('analysis_results_nlsq.json', M.analysis(r, data))
   put('convergence_metrics.json', M.convergence(r))
   if o.format == 'yaml' then
-    put('parameters.yaml', M.parameters(r))
+    put('parameters.yaml', values) -- the same time too
   elseif o.format == 'npz' then
     put('parameters.npz', M.arrays(r))
   end
