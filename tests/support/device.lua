@@ -1,8 +1,8 @@
 -- device.lua - the device that specs run on beside the CPU: OpenCL on this machine's processor, or what
 -- MASCON_TEST_DEVICE names.
 --
--- What the driver compiles is kept with the build, so that only the first run of a change pays for it. Memory of OpenCL on
--- the processor lies between pages without rights, so that a kernel that leaves it faults.
+-- What the driver compiles is kept with the build, so that only the first run of a change pays for it. Memory of OpenCL
+-- on the processor lies between pages without rights, so that a kernel that leaves it faults.
 local ffi = require 'ffi'
 local M = {}
 
