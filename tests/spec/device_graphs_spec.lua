@@ -97,6 +97,41 @@ end]]
     assert.is_true(count 'a graph of %d+ nodes runs' >= 10, said)
   end)
 
+  try('write to their arguments, and take a step of training to the same parameters', function()
+    local said, count = traced [[
+local function body(x, y, k)
+  x:mul_(0.5)
+  x:add_(mc.cumsum(mc.cumsum(y, 1) * k, 1))
+  x[{ { 2, 5 } }] = mc.sort(x[{ { 1, 4 } }], 1)
+  return mc.sort(x, 1), mc.cumsum(x["::-1"], 1), x:sum() * k
+end
+local here, there = mc.compile(body), mc.compile(body)
+local x, y = mc.randn({ 9 }, { seed = 1 }), mc.randn({ 9 }, { seed = 2 })
+local X, Y = x:to "cuda:0", y:to "cuda:0"
+local function near(a, b) return mc.max(mc.abs(a - b:to "cpu")):item() <= 1e-13 * mc.max(mc.abs(a)):item() end
+for i = 1, 6 do
+  local a, b, c = here(x, y, i)
+  local A, B, D = there(X, Y, i)
+  if not (near(a, A) and near(b, B) and near(c, D) and near(x, X)) then print("call", i) end
+end
+local u, v = mc.randn({ 32, 4 }, { seed = 5 }), mc.randn({ 32, 1 }, { seed = 6 })
+local function loss(p, s, t) return mc.mean(mc.square(mc.tanh(s:matmul(p.a)):matmul(p.b) - t)) end
+local step = mc.compile(function(p, s, t)
+  local d = mc.grad(loss)(p, s, t)
+  return { a = p.a - 0.1 * d.a, b = p.b - 0.1 * d.b }
+end)
+local function train(device)
+  local p = { a = mc.randn({ 4, 8 }, { seed = 3 }):to(device), b = mc.randn({ 8, 1 }, { seed = 4 }):to(device) }
+  local s, t = u:to(device), v:to(device)
+  for _ = 1, 8 do p = step(p, s, t) end
+  return p
+end
+local p, P = train "cpu", train "cuda:0"
+print(near(p.a, P.a), near(p.b, P.b))]]
+    assert.equal('true\ttrue\n', said)
+    assert.is_true(count 'a graph of %d+ nodes runs' >= 10)
+  end)
+
   try('are not taken where launches are waited for one by one', function()
     local _, count = traced(LOOP, {}, 'MASCON_SYNC=1')
     assert.equal(0, count 'a graph of')
