@@ -130,12 +130,18 @@ describe('bad input of scripts/xpcs.lua', function()
     fails(nowhere .. ' --static-mode --laminar-flow', 1, '--static-mode and --laminar-flow')
     fails(nowhere .. ' -v --quiet', 1, '--verbose and --quiet')
     fails(nowhere .. ' --sigma 1 --sigma-file x.npy', 1, '--sigma and --sigma-file')
-    for _, name in ipairs { 'max-iterations', 'tolerance', 'n-samples', 'n-warmup', 'n-chains', 'threads',
-      'initial-d0' } do
+    for _, name in ipairs { 'tolerance', 'initial-d0' } do
       for _, v in ipairs { 0, -1 } do
         fails(('%s --%s %d'):format(nowhere, name, v), 1, ('--%s is %d'):format(name, v))
       end
     end
+    for _, name in ipairs { 'max-iterations', 'n-samples', 'n-warmup', 'n-chains', 'threads' } do
+      for _, v in ipairs { '0', '-1', '1.5' } do -- counts are one kind of word, with one status
+        fails(('%s --%s %s'):format(nowhere, name, v), 2, ('--%s is "%s"; give a whole number from 1'):format(name, v))
+      end
+    end
+    fails(nowhere .. ' --mask-frames 5-3', 1, '--mask-frames 5-3: give frames from 1')
+    fails(('%s %s --sigma 1'):format(nowhere, nowhere), 1, 'one file is fitted at a time', '--joint')
     fails(yaml('iterations.yaml', 'optimization: {nlsq: {max_iterations: 0}}\n'), 1, 'max_iterations is 0')
     fails(yaml('tolerance.yaml', 'optimization: {nlsq: {tolerance: -1.0}}\n'), 1, 'tolerance is -1')
     for _, angles in ipairs { '0,x', '0,,9', '0,inf', '0,nan' } do

@@ -1,6 +1,7 @@
 -- xpcs_examine_spec.lua - data as users bring them: times with gaps, q and units that do not fit, half matrices, lost
 -- frames. Right, said before the fit, or refused by name.
 local mc = require 'mascon'
+local examine = require 'workflows.xpcs.examine'
 local xpcs = mc.xpcs
 local folder = os.tmpname()
 os.remove(folder)
@@ -150,7 +151,23 @@ describe('xpcs.open of what users bring', function()
     end
     local lost = c2:copy()
     lost[{ 1, 20, mc.all }], lost[{ 1, mc.all, 20 }] = 0, 0
-    warned(open { c2_exp = lost }, 'C2 goes down to 0 in 1 of 3 angles (the first at 30 deg)')
+    lost[{ 3, { 30, 31 }, mc.all }], lost[{ 3, mc.all, { 30, 31 } }] = 0, 0
+    local holed = open { c2_exp = lost }
+    warned(holed, 'C2 goes down to 0 in 2 of 3 angles (the first at 30 deg)')
+    local first = xpcs.fit(holed, { sigma = 0.01 })
+    assert.matches('C2 is 0 or less in whole frames; mask them', first.verdict.conclusion)
+    assert.matches('in all of 3 frames, .* %(%-%-mask%-frames 20,30%-31%)', table.concat(first.verdict.sentences, '\n'))
+    -- frames count from 1 in the file, whatever is cut and dropped
+    local masked = open({ c2_exp = lost }, { mask_frames = { { 20, 20 }, { 30, 31 } } })
+    assert.equal(3 * (69 * 68 - 66 * 65) / 2, masked.masked)
+    assert.is_nil(table.concat(xpcs.fit(masked, { sigma = 0.01 }).verdict.sentences):find('whole frames', 1, true))
+    local later = open({ c2_exp = lost }, { mask_frames = { { 30, 31 } }, start_frame = 25 })
+    assert.equal(0, #examine.findings(later))
+    local packed = open({ c2_exp = lost }, { mask_frames = { { 20, 20 }, { 30, 31 } }, pack = folder .. '/p.h5' })
+    assert.equal(masked.points, packed.points)
+    refused(function() open({}, { mask_frames = { { 71, 71 } } }) end, 'names frame 71', 'has 70')
+    local low = xpcs.fit(open { c2_exp = c2 - 1 }, { sigma = 0.01 })
+    assert.matches('C2 does not lie at the level of a correlation', low.verdict.conclusion)
     assert.same({}, open({}).warnings)
     local d = open { c2_exp = mc.ones { 3, N, N } * 1.2 }
     warned(d, 'all values are 1.2 in 3 of 3 angles')

@@ -189,6 +189,23 @@ describe('xpcs.fit', function()
     near(best.chi2, xpcs.fit(d, { sigma = 0.01 }).chi2, 0.1, 'chi2')
   end)
 
+  it('finds a decay that is over within one step, however far the bounds of D0 reach', function()
+    local s = generate.simulate { n = 59, q = 0.01, dt = 0.5, phi = { 0, 10, 20, 30, 40 }, physics = { 5e4, 0, 0 },
+      contrast = 0.25, sigma = 0.03, seed = 4 }
+    local d = data_of.of(s)
+    local o = { mode = 'static', scaling = 'averaged', fixed = { alpha = 0, D_offset = 0 } }
+    local near_by = xpcs.fit(d, o)
+    o.bounds = { D0 = { 0.1, 1e7 } }
+    local r = xpcs.fit(d, o)
+    near(near_by.chi2, r.chi2, 0.05)
+    assert.is_true(r.values.D0 > 2e4 and r.values.D0 < 2e5, r.values.D0)
+    -- where the fit is held beyond the decay, g1 is 0 and no number of the noise is made of it
+    o.bounds, o.initial, o.contrast = { D0 = { 1e6, 1e7 } }, { D0 = 2e6 }, { 1e-3, 1e-3, 1e-3, 1e-3, 1e-3 }
+    r = xpcs.fit(d, o)
+    for _, v in ipairs(r.noise.scatter) do near(1, v, 0.2) end
+    assert.is_nil(r.noise.counting)
+  end)
+
   it('is a table and a verdict at the prompt, data one line', function()
     local r = xpcs.fit(b, { sigma = B.sigma })
     assert.equal('5 angles x 28 times, q = 0.01 1/A, 1890 points', tostring(b))
@@ -362,6 +379,10 @@ describe('xpcs verdict', function()
     assert.same({ 'gamma_dot_t0', 'gamma_dot_t_offset' }, r.verdict.undetermined[1].names)
     near(5e-4, r.values.gamma_dot_t0 + r.values.gamma_dot_t_offset, 2e-5)
     assert.is_true(r.errors.D0 < math.huge)
+    -- the power of such a rate has an error for one place of the ridge, which is none
+    r = degenerate({ 5900, 0, 0 }, { 0, 40, 80 }, { initial = { D0 = 5900, alpha = 0, D_offset = 0 } })
+    assert.same({ math.huge, math.huge, math.huge }, { r.errors.D0, r.errors.D_offset, r.errors.alpha })
+    assert.matches('hold the constant part %(%-%-fixed D_offset=0%), or take the rate', r.verdict.conclusion)
   end)
 
   it('names phi0 with the shear rate for one angle and for angles 180 deg apart', function()
@@ -387,6 +408,9 @@ describe('xpcs verdict', function()
     words = table.concat(r.verdict.sentences, '\n')
     assert.equal(list.D0.high_open, words:find('interval of D0 is open', 1, true) ~= nil)
     assert.is_true(list.D0.high_open)
+    list = xpcs.intervals.profile(r, { 'alpha', 'D0' }, 0.95) -- which moves along the ridge, up to the bound of D0
+    assert.is_true(list.alpha.low_by == 'D0' or list.alpha.high_by == 'D0')
+    assert.is_truthy(xpcs.report.table(r):find('(bound of D0)', 1, true))
   end)
 
   it('gives no number for an error beyond the range of the bounds, in no output', function()

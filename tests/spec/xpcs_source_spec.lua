@@ -1,6 +1,7 @@
 -- xpcs_source_spec.lua - files of the beamline as h5py writes them: both layouts, bins out of order, wrapped angles,
 -- gzip, f32, what is refused by name.
 local mc = require 'mascon'
+local examine = require 'workflows.xpcs.examine'
 local xpcs = mc.xpcs
 local golden = mc.load((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/golden/xpcs.npz')
 local folder = os.tmpname()
@@ -125,6 +126,22 @@ describe('xpcs.open', function()
     mc.save(npz, { c2_exp = s.c2, phi_angles_list = mc.tensor(s.phi), t1 = s.t, q = mc.tensor { 0.01, 0.0092, 0.01 } })
     assert.same({ 0, 90 }, xpcs.open(npz, { q = 0.01, strict_q = true }).phi)
     refused(function() xpcs.open(npz, { q = 0.0101, strict_q = true }) end, 'q = 0.0101', '0.01', 'strict_q')
+  end)
+
+  it('reads a half matrix whose other triangle is NaN, and says which q were mixed', function()
+    local file = folder .. '/nan.h5'
+    local c = mc.triu(mc.ones { 12, 12 } * 1.1)
+    local sheet = mc.where(mc.lt(mc.arange(1, 12):expand_dims(1), mc.arange(1, 12):expand_dims(2)), mc.nan, c)
+    local w = mc.open(file, { mode = 'w', format = 'h5' })
+    w:put('xpcs/dqlist', mc.tensor { 0.0059, 0.006, 0.0065 })
+    w:put('xpcs/dphilist', mc.tensor { 0, 30, 60 })
+    for _, name in ipairs { 'm1', 'm10', 'm2' } do w:put('exchange/C2T_all/' .. name, sheet) end
+    w:close()
+    local d = xpcs.open(file, { q = 0.006, dt = 0.1 })
+    assert.equal(3 * 11 * 10 / 2, d.points)
+    assert.matches('in which m10 comes before m2: entry 3 of the lists', table.concat(d.warnings, '\n'))
+    assert.matches('have different q, 0.0059 to 0.0065 1/A, and are fitted with 0.006', examine.findings(d)[1].text)
+    assert.same({}, examine.findings(xpcs.open(file, { q = 0.006, dt = 0.1, strict_q = true })))
   end)
 
   it('filters angles with ranges that wrap', function()

@@ -182,7 +182,9 @@ describe('the first line on a fit', function()
     for _, case in ipairs {
       { '^Good fit: ', { sigma = 0.004 } },
       { '^Untested fit %(sigma is assumed%): .', {} },
-      { '^Poor fit: it does not describe the data within sigma; check sigma, and other starts%.$', { sigma = 0.002 } },
+      { '^Poor fit: the model does not describe the data within sigma; look at the residual maps, check sigma, try '
+        .. 'other starts%.$', { sigma = 0.002 } },
+      { '^Marginal fit: check sigma first, residuals scatter by 0%.%d+ of it%.$', { sigma = 0.04 } },
       { '^Marginal fit: D0 ended at a bound; widen it, or fix the parameter%.$',
         { sigma = 0.004, bounds = { D0 = { 100, 1800 } } } },
       { '^Poor fit: it did not converge; ', { sigma = 0.004, max_nfev = 1, initial = { D0 = 200 } } },
@@ -255,11 +257,37 @@ describe('a q that is mistyped', function()
       local d = xpcs.data.of { c2 = s.c2, phi = s.phi, t = s.t, q = case[1] * 0.0054, dt = s.dt }
       local r = xpcs.fit(d, { sigma = 0.004 })
       assert.matches('check q first', r.verdict.conclusion)
-      assert.is_truthy(words(r):find(('Is q right? D0 ended at its %s bound, as it does where q (%.6g 1/A here) is '
-        .. 'ten times too %s'):format(case[2], case[1] * 0.0054, case[3]), 1, true), words(r))
+      assert.is_truthy(words(r):find(('Are q and dt right? D0 ended at its %s bound, as it does where q (%.6g 1/A '
+        .. 'here) is ten times too %s'):format(case[2], case[1] * 0.0054, case[3]), 1, true), words(r))
     end
     local r = xpcs.fit(static(), { sigma = 0.004, bounds = { D0 = { 100, 1800 } } }) -- a bound of the user's
-    assert.is_nil(words(r):find('Is q right', 1, true))
+    assert.is_nil(words(r):find('Are q and dt', 1, true))
+  end)
+end)
+
+describe('a misfit', function()
+  it('makes no sigma of what the model misses', function()
+    local list = {}
+    for f, slope in ipairs { 200, 2000, 6000 } do
+      list[f] = xpcs.simulate { n = 30, q = 0.012, dt = 0.5, phi = { 0 }, physics = { slope, 0, 0 }, sigma = 0.004,
+        seed = f }.c2[1]
+    end
+    local d = xpcs.data.of { c2 = mc.stack(list, 1), phi = { 0, 40, 80 }, t = mc.arange(1, 30) * 0.5, q = 0.012,
+      dt = 0.5 }
+    for _, o in ipairs { { sigma = 0.004 }, {} } do
+      local r = xpcs.fit(d, o)
+      assert.is_true(r.noise.unequal)
+      assert.is_nil(words(r):find('--sigma 0', 1, true), words(r))
+    end
+  end)
+end)
+
+describe('a gap that is no usual one', function()
+  it('comes first', function()
+    local s = xpcs.generate.set 'B'
+    local r = xpcs.fit(xpcs.data.of(s), { sigma = 0.004, mode = 'laminar_flow', gap = 200 })
+    assert.matches('check the gap first, it is 200 A here %(0%.02 um%)', r.verdict.conclusion)
+    assert.matches('the shear rate goes as 1 / gap', words(r))
   end)
 end)
 

@@ -81,13 +81,29 @@ local function thinned(part, times)
     t = d.t[{ w }]:contiguous() } }
 end
 
---- Copies of which each has no more than so many times.
+--- The times first .. last of a copy.
+local function window(part, first, last)
+  local d = part.data
+  local w, c2 = { first, last }, {}
+  for f = 1, d.F do c2[f] = mc.scope(function() return tensor.hold(d:matrix(f)[{ w, w }]:contiguous()) end) end
+  return { step = part.step, data = data_of.of { c2 = mc.stack(c2, 1), phi = d.phi, t = d.t[{ w }]:contiguous() } }
+end
+
+local SHARP = 20 -- times of a window with all steps of the finest copy
+
+--- Copies of which each has no more than so many times; and, where the finest lost steps, short windows at its ends
+--- that have them: a decay that is over within a step or two stands nowhere else.
 ---@param parts table[] of `of`
 ---@param times integer
 ---@return table[]
 function M.thinner(parts, times)
   local out = {}
   for i, part in ipairs(parts) do out[i] = thinned(part, times) end
+  local last = parts[#parts]
+  local n = last.data.n
+  if out[#parts] ~= last and n >= 2 * SHARP then
+    out[#out + 1], out[#out + 2] = window(last, 1, SHARP), window(last, n - SHARP + 1, n)
+  end
   return out
 end
 

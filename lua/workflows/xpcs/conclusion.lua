@@ -11,14 +11,37 @@ local function of(names)
   return table.concat(names, ', ', 1, #names - 1) .. ' and ' .. names[#names]
 end
 
+local PARTS = { { 'D0', 'alpha', 'D_offset' }, { 'gamma_dot_t0', 'beta', 'gamma_dot_t_offset' } }
+
+--- The constant part of the rate to which all these parameters belong, nil where they do not.
+---@param names string[]
+---@return string|nil
+function M.of_rate(names)
+  for _, three in ipairs(PARTS) do
+    local has, count = { [three[1]] = true, [three[2]] = true, [three[3]] = true }, 0
+    for _, name in ipairs(names) do count = count + (has[name] and 1 or 0) end
+    if #names > 0 and count == #names then return three[3] end
+  end
+end
+
 local function are(names) return #names == 1 and 'is' or 'are' end
 
 --- kind of the finding, and what to do: a text, or what a function of its names and of the result says.
 local ORDER = {
   { 'end', 'it did not converge; allow more evaluations (--max-iterations) or start closer' },
+  { 'level', 'C2 does not lie at the level of a correlation; add 1, or divide by the baseline' },
+  { 'lost', 'C2 is 0 or less in whole frames; mask them (--mask-frames)' },
   { 'q', function(_, r)
     if r.fits then return 'check the q of the data sets first' end
     return ('check q first, it is %.6g 1/A here'):format(r.geometry.q)
+  end },
+  { 'gap', function(_, r)
+    if r.fits then return 'check the gap of the data sets first (--gap, in A)' end
+    return ('check the gap first, it is %.6g A here (%.4g um)'):format(r.geometry.gap, r.geometry.gap * 1e-4)
+  end },
+  { 'mixed_q', 'matrices of several q are fitted as one; take one q (--strict-q)' },
+  { 'sigma', function(_, r)
+    return ('check sigma first, residuals scatter by %.2g of it'):format(math.sqrt(r.reduced_chi2))
   end },
   { 'unneeded', 'the data show no shear; fit with --static-mode' },
   { 'apart', 'the data sets do not share their parameters; fit each alone, or share less (--shared)' },
@@ -26,9 +49,16 @@ local ORDER = {
   { 'shear', 'the angles decay as those of a sheared sample do; fit with --laminar-flow' },
   { 'direction', 'phi0 is at its bound and the angles differ; widen it (--bounds phi0=-90:90)' },
   { 'angles', 'contrast or offset differ between the angles; fit with --scaling individual' },
-  { 'misfit', 'it does not describe the data within sigma; check sigma, and other starts' },
+  { 'misfit', 'the model does not describe the data within sigma; look at the residual maps, check sigma, try '
+    .. 'other starts' },
+  { 'pattern', 'the model misses something that all angles share; look at the residual maps' },
   { 'starts', 'the starts do not agree; fit from more of them' },
   { 'undetermined', function(names)
+    local shift = M.of_rate(names)
+    if shift then
+      return ('the data do not determine %s; hold the constant part (--fixed %s=0), or take the rate of rates.csv')
+        :format(of(names), shift)
+    end
     return ('the data do not determine %s; hold one, or measure more'):format(of(names))
   end },
   { 'solver', 'the data do not determine all parameters; hold one, or measure more' },
@@ -41,7 +71,12 @@ local ORDER = {
     return ('%s lie on a curved ridge; take intervals of --profile 0.95'):format(of(names))
   end },
   { 'loose', function(names) return ('%s %s known only roughly; measure more'):format(of(names), are(names)) end },
-  { 'open', function(names) return ('the interval of %s has an open end'):format(of(names)) end },
+  { 'open', function(names)
+    local shift = M.of_rate(names)
+    return ('the interval of %s has an open end; %s'):format(of(names), shift
+      and ('take the rate of rates.csv, or hold the constant part (--fixed %s=0)'):format(shift)
+      or 'widen its bounds, or measure more')
+  end },
   { 'pairs', function(names)
     return #names == 2 and ('read %s together, they are closely correlated'):format(of(names))
       or 'read closely correlated parameters together'

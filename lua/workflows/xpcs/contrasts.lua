@@ -5,6 +5,7 @@
 local mc = require 'mascon'
 local model = require 'workflows.xpcs.model'
 local numbers = require 'workflows.xpcs.numbers'
+local parameters = require 'workflows.xpcs.parameters'
 local pass = require 'workflows.xpcs.pass'
 local place = require 'workflows.xpcs.sums'
 local M = {}
@@ -22,6 +23,14 @@ local function line(cc, co, oo, c, o)
   return 0, oo > 0 and o / oo or 0, oo > 0 and o * o / oo or 0 -- g1 does not vary
 end
 
+--- The best contrast that a contrast can be, and the best offset beside it: where next to nothing is left of g1 the
+--- best line runs through noise, with a contrast of any size.
+local function held(sums, contrast, offset, dc)
+  local best = math.max(parameters.CONTRAST.min, math.min(parameters.CONTRAST.max, contrast + dc))
+  local _, co, oo, _, o = unpack(sums)
+  return best, offset + (oo > 0 and (o - co * (best - contrast)) / oo or 0)
+end
+
 --- What a chi2 of k degrees of freedom exceeds by chance once in millions (Wilson and Hilferty).
 ---@param k number
 ---@return number
@@ -31,17 +40,19 @@ function M.limit_of(k) return k * (1 - 2 / (9 * k) + IMPROBABLE * math.sqrt(2 / 
 ---@param o table sums, cost (the sum of rho), phi, contrast, offset (per angle), scaling, free (numbers of contrast and
 ---  offset that are free), points, n (free numbers of all), absolute, weights (per angle, of the shear)
 ---@return table|nil gain, chance (shares of the cost), improbable, list of { phi, contrast, offset, best_contrast,
----  best_offset, gain }, the largest gain first; nil where no angle could have more of its own
+---  best_offset, gain, held_contrast, held_offset (with a contrast from 0 to 1) }, the largest gain first; nil where no
+---  angle could have more of its own
 function M.judge(o)
   local k = 2 * #o.phi - o.free
   if o.scaling == 'individual' or k <= 0 then return nil end
   local list, raw, gain = {}, 0, 0
   for f, phi in ipairs(o.phi) do
     local dc, d_o, g = line(unpack(o.sums[f]))
+    local near, beside = held(o.sums[f], o.contrast[f], o.offset[f], dc)
     raw = raw + g
     gain = gain + g / math.max(o.weights and o.weights[f] or 1, 1)
     list[f] = { phi = phi, contrast = o.contrast[f], offset = o.offset[f], best_contrast = o.contrast[f] + dc,
-      best_offset = o.offset[f] + d_o, gain = g, angle = f }
+      best_offset = o.offset[f] + d_o, held_contrast = near, held_offset = beside, gain = g, angle = f }
   end
   table.sort(list, function(a, b) return a.gain > b.gain or (a.gain == b.gain and a.phi < b.phi) end)
   local s2 = math.max(o.absolute and 1 or 0, (o.cost - raw) / math.max(o.points - o.n - k, 1))

@@ -10,6 +10,7 @@ local trf = require 'mascon.optim.fit.least_squares.trf'
 local least_squares = require 'mascon.optim.fit.least_squares'
 local vectors = require 'mascon.optim.fit.least_squares.vectors'
 local parameters = require 'workflows.xpcs.parameters'
+local pattern = require 'workflows.xpcs.pattern'
 local model = require 'workflows.xpcs.model'
 local scaling = require 'workflows.xpcs.scaling'
 local pass = require 'workflows.xpcs.pass'
@@ -95,7 +96,13 @@ local function sigmas(o, data)
   if s == nil then s = 0.01 end
   local list = {}
   if type(s) == 'number' then for f = 1, F do list[f] = s end
-  else list = least_squares.list('xpcs', 'sigma', s, F) end
+  else
+    if type(s) == 'table' and #s ~= F then
+      error(('xpcs: sigma has %d numbers and the data have %d angles; give one number, or one per angle'):format(#s, F),
+        4)
+    end
+    list = least_squares.list('xpcs', 'sigma', s, F)
+  end
   local bad = 0
   for f = 1, F do if not (list[f] > 0 and list[f] < math.huge) then bad = bad + 1 end end
   if bad > 0 then
@@ -480,10 +487,11 @@ end
 
 --- What the residuals of a point tell of the contrasts of the angles and of the noise.
 ---@param of table of misfit
----@return table|nil contrasts of contrasts.of, table|nil noise of noise.judge
+---@return table|nil contrasts of contrasts.of, table|nil noise of noise.judge, table|nil pattern of pattern.of
 local function look(p, point, of)
-  local angles = contrasts.of(p, point, of.absolute_sigma)
-  return angles, noise.judge(noise.fitted(p, point), angles, of.absolute_sigma and of.reduced_chi2 or nil)
+  local angles, v = contrasts.of(p, point, of.absolute_sigma), noise.fitted(p, point)
+  local found = noise.judge(v, angles, of.absolute_sigma and of.reduced_chi2 or nil)
+  return angles, found, pattern.of(v, angles)
 end
 
 --- Covariance under correlated noise of a point, the rise of each variance over what the cost takes it for, and the
@@ -517,18 +525,18 @@ end
 
 --- The result of a point.
 ---@param whole? table of data that are fitted with others: covariance of the free numbers, and covariance_by, of all;
----  contrasts and noise of look; unneeded: shear that no data set needs
+---  contrasts, noise and pattern of look; unneeded: shear that no data set needs
 local function describe(p, o, point, status, iterations, seconds, left, whole)
   local data, n = p.data, #p.free
   local of = misfit({ p }, { point }, o, n)
   local absolute, reduced = of.absolute_sigma, of.reduced_chi2
   local c = covariance.of(p, point)
-  local cov, angles, frames, correlated, independent
+  local cov, angles, frames, common, correlated, independent
   if whole then
-    cov, angles, frames = whole.covariance, whole.contrasts, whole.noise
+    cov, angles, frames, common = whole.covariance, whole.contrasts, whole.noise, whole.pattern
   else
     cov = statistics.scaled(c.covariance, of.factor)
-    angles, frames = look(p, point, of)
+    angles, frames, common = look(p, point, of)
     correlated = not o.legacy_counting and frames and frames.spread
     if correlated then
       independent = cov
@@ -546,6 +554,12 @@ local function describe(p, o, point, status, iterations, seconds, left, whole)
   for k, i in ipairs(p.free) do error_of[i] = errors_free[k] end
   local z = p:full(point.x)
   for i, v in ipairs(z) do z[i] = told(v) end
+  -- a power beside a scale and a constant part that are not determined has an error for this place of theirs alone
+  for k = 2 * p.m + 1, 2 * p.m + p.P - 2, 3 do
+    if error_of[k] == math.huge and error_of[k + 2] == math.huge and error_of[k + 1] then
+      error_of[k + 1] = math.huge
+    end
+  end
   local contrast, offset, physics = p:split(z)
   for i, t in pairs(p.ties) do error_of[i] = math.abs(t.factor) * (error_of[t.to] or 0) end
   local list, values, errors, is_free, bounds_hit = {}, {}, {}, {}, 0
@@ -582,7 +596,7 @@ local function describe(p, o, point, status, iterations, seconds, left, whole)
     nfev = p.nfev, iterations = iterations, seconds = seconds,
       points_per_second = p.nfev * data.points / math.max(seconds - (p.scan_seconds or 0), 1e-9), last_step = left,
     geometry = p.geometry, kd = p.kd, ks = p.ks, at_bounds = bounds_hit, warnings = p.warnings, checks = checks,
-      cuts = floor.of(p.t, physics), contrasts = angles, noise = frames, unneeded = unneeded,
+      cuts = floor.of(p.t, physics), contrasts = angles, noise = frames, unneeded = unneeded, pattern = common,
       problem = p, point = point, device = p.device and not p.device.left and p.device.name or 'cpu',
   }
   if r.scaling == 'fourier' then

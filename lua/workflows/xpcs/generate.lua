@@ -6,6 +6,7 @@ local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local bit = require 'bit'
 local model = require 'workflows.xpcs.model'
+local parameters = require 'workflows.xpcs.parameters'
 local prepare = require 'workflows.xpcs.prepare'
 local error = check.error
 local M = {}
@@ -87,6 +88,10 @@ function M.simulate(opts)
   local o = check.opts('xpcs.simulate', opts, OPTS, 3)
   local phi = o.phi or { -60, -30, 0, 30, 60 }
   local physics = o.physics or { 3000, -0.2, 500, 2e-3, 0.1, 1e-4, 3 }
+  if #physics ~= 3 and #physics ~= 7 then
+    error(('xpcs.simulate: physics has %d numbers; give 3 (static: %s) or 7 (laminar flow: %s)'):format(#physics,
+      table.concat(parameters.names 'static', ', '), table.concat(parameters.names 'laminar_flow', ', ')), 2)
+  end
   local t = mc.arange(o.first, o.first + o.n - 1) * o.dt
   local kd, ks = model.constants(o)
   local all = {}

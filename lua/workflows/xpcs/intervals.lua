@@ -127,6 +127,16 @@ function Profile:far(k, v, x)
   return out
 end
 
+--- The name of another parameter that is at its bound at a point, and was not in the fit: with other bounds the point
+--- would be another one.
+function Profile:leaning(k, point)
+  for j, place in ipairs(self.p.free) do
+    local low, high = self.p.low[place], self.p.high[place]
+    if j ~= k and point.x and fit.at_bound(point.x[j], low, high)
+      and not fit.at_bound(self.best.x[j], low, high) then return self.p.names[place] end
+  end
+end
+
 --- How much chi2 of a point lies above the level, in units of the noise.
 function Profile:excess(point, scale2) return 2 * (point.cost - self.best.cost) / scale2 - self.rise end
 
@@ -184,7 +194,7 @@ function Profile:end_of(k, direction, width, scale2)
       if math.abs(f) < CLOSE * self.rise then
         local sure = confirmed(point)
         f = self:excess(sure, scale2)
-        if math.abs(f) < CLOSE * self.rise then return { at = v, point = sure } end
+        if math.abs(f) < CLOSE * self.rise then return { at = v, by = self:leaning(k, sure) } end
         point = sure
       end
       if f < 0 then
@@ -224,7 +234,8 @@ end
 ---@param r table result of fit
 ---@param names? string[] default: the free physical parameters
 ---@param level? number 0.68, 0.6827, 0.9, 0.95 (default) or 0.99
----@return table name = { low, high, low_open, high_open, low_lost, high_lost, level }; open: the bound comes before the
+---@return table name = { low, high, low_open, high_open, low_lost, high_lost, low_by, high_by, level }; by: the name of
+---  another parameter whose bound makes the end; open: the bound comes before the
 ---  level; lost: no end could be confirmed, and chi2 is still below the level at the value
 function M.profile(r, names, level)
   if type(r) ~= 'table' or not r.problem or r.fits then
@@ -271,6 +282,7 @@ function M.profile(r, names, level)
   for _, one in ipairs(list) do
     local low, high = one[-1], one[1]
     out[r.names[one.k]] = { low = low.at, high = high.at, low_open = low.open or false, high_open = high.open or false,
+      low_by = low.by, high_by = high.by,
       low_lost = low.lost or false, high_lost = high.lost or false, level = level }
   end
   r.intervals = out

@@ -184,7 +184,7 @@ function M.fit(data, model, o)
     nfev = f.nfev, iterations = f.nit or f.nfev, seconds = clock.seconds() - began, at_bounds = bounds_hit,
     warnings = {},
     checks = { errors = {}, warnings = {}, remarks = {} }, point = { x = f.x:totable() },
-    theory = f.theory, contrasts = f.contrasts, noise = f.noise,
+    theory = f.theory, contrasts = f.contrasts, noise = f.noise, pattern = f.pattern,
     geometry = { q = o.q or data.q, dt = o.dt or data.dt, gap = o.gap or data.gap or 2e6, convention = 'own model' },
     fit = f, data = data }
   r.points_per_second = r.nfev * data.points / math.max(r.seconds, 1e-9)

@@ -87,6 +87,24 @@ local function residuals(v, contrast, offset, f, k)
   return { x = x, there = there:to 'f64', g2 = g2, columns = columns, w = w, u = u }
 end
 
+M.residuals = residuals
+
+--- Every how manieth time is looked at.
+---@param data mascon.xpcs.Data
+function M.step(data) return math.ceil(data.n / MOST) end
+
+--- Contrast and offset of each angle with which residuals are made: the best ones where `lines` says them.
+---@param v mascon.xpcs.Fitted
+---@param lines? table of contrasts.judge
+---@return number[], number[]
+function M.scaling_of(v, lines)
+  local contrast, offset = { unpack(v.contrast) }, { unpack(v.offset) }
+  for _, one in ipairs(lines and lines.list or {}) do
+    contrast[one.angle], offset[one.angle] = one.held_contrast, one.held_offset
+  end
+  return contrast, offset
+end
+
 --- Sums of an angle: of squares, of products that share a frame, and counts.
 local function sums_of(x, there)
   local rows, count = mc.sum(x, 2), mc.sum(there, 2)
@@ -228,7 +246,7 @@ end
 
 --- What residuals of a fit tell.
 ---@param v mascon.xpcs.Fitted
----@param lines? table of contrasts.judge: residuals are those of the best contrast and offset of each angle
+---@param lines? table of contrasts.judge: residuals are those of the best contrast (0 to 1) and offset of each angle
 ---@return table|nil z: of the products, in standard deviations of independent noise; certain: the same with what the
 ---  likelihood of pixels.lua gains over that of independent noise; correlated; level: mean square
 ---  of residuals over sigma; spread: of the gradient of chi2 / 2, of the linear loss, by the free numbers, number[][];
@@ -238,11 +256,8 @@ end
 function M.of(v, lines)
   local data = v.data
   if data.n < LEAST or v.smooth then return nil end
-  local contrast, offset = { unpack(v.contrast) }, { unpack(v.offset) }
-  for _, one in ipairs(lines and lines.list or {}) do
-    contrast[one.angle], offset[one.angle] = one.best_contrast, one.best_offset
-  end
-  local F, k = data.F, math.ceil(data.n / MOST)
+  local contrast, offset = M.scaling_of(v, lines)
+  local F, k = data.F, M.step(data)
   local out, each = scattered(v, contrast, offset, k)
   if not out then return nil end
   local counting, count, gain
@@ -346,7 +361,7 @@ function M.sentences(r)
     out[1] = ('Residuals of pairs that share a frame are correlated (by %.0f standard deviations of independent '
       .. 'noise), as those of speckle are, or of what the model misses. '):format(a.certain) .. (a.factor
       and ('Standard errors are those of correlated noise, up to %s times those of independent noise%s.'):format(
-        text(a.factor, 2), not (r.joint or r.mode == 'own model')
+        text(a.factor, 2), a.factor > 1.05 and not (r.joint or r.mode == 'own model')
         and '; a posterior takes it as independent, and its intervals are too narrow by as much' or '')
       or 'Standard errors take them as independent and are too small.')
   end

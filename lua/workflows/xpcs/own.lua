@@ -9,6 +9,7 @@ local loss = require 'mascon.optim.fit.least_squares.loss'
 local contrasts = require 'workflows.xpcs.contrasts'
 local data_of = require 'workflows.xpcs.data'
 local noise = require 'workflows.xpcs.noise'
+local pattern = require 'workflows.xpcs.pattern'
 local scaling = require 'workflows.xpcs.scaling'
 local trial = require 'workflows.xpcs.trial'
 local error = check.error
@@ -49,6 +50,9 @@ end
 --- Names of the scaling are no names for parameters of g1: results tell the two apart by the beginning of the name.
 local function not_scaling(o)
   for name in pairs(o.p0 or {}) do
+    if type(name) ~= 'string' then
+      error(('xpcs.own: p0 holds [%s]; name the parameters of g1: p0 = { rate = 0.1 }'):format(tostring(name)), 3)
+    end
     local word = tostring(name):match '^contrast' or tostring(name):match '^offset'
     if word then
       error(('xpcs.own: p0 names the parameter %s, and names that begin with %s belong to the scaling C2 = offset + '
@@ -179,6 +183,7 @@ local function look(fit, data, o, v)
   fit.contrasts = contrasts.own({ theory = fit.theory, contrast = v.contrast, offset = v.offset, sigma = v.sigma,
     names = fit.free, cost = fit.cost, loss = o.loss, f_scale = o.f_scale, scaling = o.scaling,
     absolute_sigma = fit.absolute_sigma }, data)
+  fit.pattern = pattern.of(v, fit.contrasts)
   if not fit.covariance then return end
   fit.noise = noise.judge(v, fit.contrasts, fit.absolute_sigma and fit.reduced_chi2 or nil)
   if not fit.noise or not fit.noise.spread or o.loss ~= 'linear' then return end

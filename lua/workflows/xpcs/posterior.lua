@@ -205,6 +205,9 @@ end
 --- Source: mc.sample.nuts; the prior of the noise is 1 / noise.
 function M.run(r, opts)
   local o = check.opts('xpcs.posterior', opts, OPTS, 3)
+  if type(r) ~= 'table' or not r.problem or r.fits then
+    error(('xpcs.posterior.run: the first argument is %s; give the result of mc.xpcs.fit'):format(check.show(r)), 2)
+  end
   local p = r.problem
   if p.legacy_abs then error('xpcs: the posterior needs the exact distance; leave out legacy_abs', 2) end
   local q = problem.new(p)

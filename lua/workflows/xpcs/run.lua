@@ -13,6 +13,7 @@ local parameters = require 'workflows.xpcs.parameters'
 local plan = require 'workflows.xpcs.plan'
 local settings = require 'workflows.xpcs.settings'
 local truth = require 'workflows.xpcs.truth'
+local verdict = require 'workflows.xpcs.verdict'
 local M = {}
 
 M.check, M.settings, M.values_of = settings.check, settings.of, settings.values_of
@@ -88,6 +89,9 @@ local function is_doubtful(r)
   return r.verdict.unlikely ~= nil or r.contrasts ~= nil and r.contrasts.improbable == true
 end
 
+--- Whether it may lie in the wrong valley: such a fit, or one whose shear is none.
+local function is_astray(r) return is_doubtful(r) or r.unneeded ~= nil end
+
 --- The fit from the start that the scan finds, where the first one began with values of the user and that ends deeper.
 local function without_values(data, o, first)
   if next(o.initial or {}) == nil then return first end
@@ -96,8 +100,9 @@ local function without_values(data, o, first)
   with.initial = nil
   local r = require('workflows.xpcs.fit').fit(data, with)
   if not (r.cost < first.cost * (1 - 1e-9)) then return first end
-  table.insert(r.warnings, ('the fit from the given starting values had chi2 %.6g, which chance does not explain or '
-    .. 'which contrasts that differ make up; a fit without them ended deeper'):format(first.chi2))
+  table.insert(r.warnings, ('the fit from the given starting values had chi2 %.6g, which chance does not explain, '
+    .. 'which contrasts that differ make up, or which has no shear; a fit without them ended deeper'):format(
+      first.chi2))
   return r
 end
 
@@ -107,7 +112,7 @@ end
 ---@return boolean whether other starts may help: no fit from here is one that chance explains
 local function unscaled(data, o, first)
   if not (first.contrasts and first.contrasts.improbable) then return first, true end
-  if data.points < #first.names + 2 * data.F then return first, true end -- they would be more than the points
+  if data.points <= 2 * data.F + #first.names then return first, true end -- too few for numbers of each angle
   local fit = require('workflows.xpcs.fit').fit
   local own = from(first, o, { scaling = 'individual' })
   own.progress, own.watch = nil, nil
@@ -117,9 +122,9 @@ local function unscaled(data, o, first)
     table.insert(best.warnings, ('the first fit had chi2 %.6g, and contrasts that differ by more than chance gives; it '
       .. 'went on from the physics of a fit with contrast and offset of its own for each angle'):format(first.chi2))
   else best = first end
-  if best.verdict.misfit and not own.verdict.misfit then
-    table.insert(best.warnings, ('no other starts were tried: with contrast and offset of its own for each angle the '
-      .. 'fit from here has reduced chi2 %.4g (--scaling individual)'):format(own.reduced_chi2))
+  if best.verdict.misfit and not own.verdict.misfit then -- which no other start explains
+    best.own_scaling = own.reduced_chi2
+    verdict.judge(best, verdict.of(best))
   end
   return best, best.verdict.misfit ~= nil and own.verdict.misfit ~= nil
 end
@@ -214,7 +219,7 @@ function M.fit(s, data, quiet)
     local retries = (c.enable_fault_tolerance == false or s.bounded) and 0 or c.max_retries_per_batch
     r = require('workflows.xpcs.recovery').fit(data, o, { run = run, retries = retries, seed = c.seed })
     local cut = s.bounded and r.convergence_status == 'max_iter' -- the user bounds the work
-    if is_doubtful(r) and m.enable == nil and not cut then r = M.again(data, o, r, s.seed) end
+    if is_astray(r) and m.enable == nil and not cut then r = M.again(data, o, r, s.seed) end
   end
   if s.level then require('workflows.xpcs.intervals').profile(r, nil, s.level) end
   return r

@@ -78,6 +78,21 @@ local function ranges(option, words)
   return out
 end
 
+--- Ranges of frames out of words N or N-M; nil for none.
+local function frames(words)
+  if not words then return nil end
+  local out = {}
+  for k, word in ipairs(words) do
+    local a, b = word:match '^(%d+)%-?(%d*)$'
+    a, b = tonumber(a), tonumber(b) or tonumber(a)
+    if not (a and a >= 1 and b >= a and b < 2 ^ 31) then
+      error(('--mask-frames %s: give frames from 1, N or N-M, such as 31,70-75'):format(word), 0)
+    end
+    out[k] = { a, b }
+  end
+  return out
+end
+
 --- Bytes of a size such as 2GiB.
 local function size_of(text)
   local amount, unit = text:match '^([%d.]+)%s*([KMGkmg]?)i?[Bb]?$'
@@ -179,6 +194,7 @@ local function take_data(s, o)
   end
   if o.strict_q then s.open.strict_q = true end
   s.open.mask = o.mask or s.open.mask
+  s.open.mask_frames = frames(o.mask_frames)
   if o.max_memory then s.open.max_memory = size_of(o.max_memory)
   elseif s.memory_gb then s.open.max_memory = s.memory_gb * 2 ^ 30 end
 end
@@ -354,7 +370,8 @@ local WITHOUT = {
   },
   joint = {
     because = '',
-    options = { 'profile', 'multi_start', 'checkpoint_dir', 'sigma_file', 'mask', 'seed', 'save_plots' },
+    options = { 'profile', 'multi_start', 'checkpoint_dir', 'sigma_file', 'mask', 'mask_frames', 'seed',
+      'save_plots' },
     refused = { SEARCHES[1], SEARCHES[2], { 'experimental_data.mask', 'null' },
       { 'experimental_data.sigma', 'null', function(s) return s.open.sigma end } },
     noted = { { 'plotting.save_plots' }, unpack(STREAMING) },

@@ -30,6 +30,7 @@ local OPTS = {
     pack = { nil, 'string' }, max_memory = { nil, 'number > 0' }, pack_default = { nil, 'string' },
     block_values = { 2 ^ 22, 'integer >= 1' },
   strip = { nil, 'integer >= 1' }, sigma = { nil, 'any' }, mask = { nil, 'any' },
+  mask_frames = { nil, 'table' },
   zero_sigma_is_mask = { false, 'bool' }, cache = { nil, 'table' },
   shape_only = { false, 'bool' }, copies = { nil, 'integer >= 1' },
 }
@@ -248,6 +249,7 @@ end
 ---  max_memory bytes: pack (into pack_default) when the data do not fit ·
 ---  sigma, mask: standard deviations of points, and which points count (true): a file (.npy, .npz, .h5, FILE:NAME) or a
 ---  tensor, [n, n] for all angles or [angles, n, n] · zero_sigma_is_mask: points of sigma 0 do not count ·
+---  mask_frames: a list of ranges { first, last } of frames of the file, from 1, that do not count ·
 ---  cache { folder, template, compressed }: keep what is read from HDF5 and take it from there the next time ·
 ---  copies: how often a fit holds a block of values beside it (4; a model of the user's more) ·
 ---  shape_only: give n, F, points and q alone, reading no matrix
@@ -263,6 +265,7 @@ function M.open(path, opts)
   local take = (ext == 'npz' and selection.of_npz or selection.of_hdf5)(path, o, warnings)
   local d = ready(take, warnings)
   take.close()
+  d.first_frame = take.input.first + take.input.drop
   for _, w in ipairs(d.quality and examine.warnings(d) or {}) do table.insert(d.warnings, w) end
   if o.copies and o.max_memory and d.packed then
     local free = o.max_memory - BASE - M.bytes(d)

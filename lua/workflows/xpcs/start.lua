@@ -207,6 +207,9 @@ local function scanned(p, fine)
     local x = {}
     for a, place in ipairs(p.free) do x[a] = one.z[place] end
     one.order, one.cost, one.x = i, M.settled(q, mc.scope(function() return q:at(x) end))
+    for a, place in ipairs(p.free) do -- without contrast nothing else moves the model
+      if place <= p.m and one.x[a] <= p.low[place] then one.x[a] = x[a] end
+    end
   end
   table.sort(found, by_cost)
   return found

@@ -43,6 +43,7 @@ function M.beside(o)
     local v = o[what]
     out[what] = type(v) == 'string' and { v, mc.file.exists(v) and M.source_key(v) or 'inside' } or v
   end
+  out.frames = o.mask_frames
   return out
 end
 

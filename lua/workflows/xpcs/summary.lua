@@ -39,14 +39,15 @@ local function value_of(q, v, digits)
 end
 
 --- One end of a profile interval.
-local function end_of(q, v, open, lost)
-  return value_of(q, v, 5) .. (open and ' (bound)' or lost and ' (not the end)' or '')
+local function end_of(q, v, open, lost, by)
+  return value_of(q, v, 5) .. (open and ' (bound)' or lost and ' (not the end)' or by and (' (bound of %s)'):format(by)
+    or '')
 end
 
 local function interval_of(r, q)
   local v = r.intervals and r.intervals[q.name]
-  return v and ('%s .. %s'):format(end_of(q, v.low, v.low_open, v.low_lost), end_of(q, v.high, v.high_open,
-    v.high_lost)) or ''
+  return v and ('%s .. %s'):format(end_of(q, v.low, v.low_open, v.low_lost, v.low_by),
+    end_of(q, v.high, v.high_open, v.high_lost, v.high_by)) or ''
 end
 
 --- The columns that a table may have: heading, and what stands there for a parameter.

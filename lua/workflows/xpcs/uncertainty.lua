@@ -146,7 +146,29 @@ function Uncertainty:rectangle(f, ri, rj)
       mask = mask and mc.logical_and(mask, there) or there
     end
   end
+  if self.keep then
+    local function of(r) return self.keep[{ { r[1], r[2], r[3] or 1 } }] end
+    local there = mc.logical_and(of(ri):expand_dims(2), of(rj):expand_dims(1))
+    mask = mask and mc.logical_and(mask, there) or there
+  end
   return mask, sigma
+end
+
+--- Whether each time of the fit counts: false where its frame is masked.
+---@param list integer[][] ranges of frames of the file, from 1
+local function kept_times(self, list)
+  local out, any = {}, false
+  for i = 1, self.n do out[i] = true end
+  for _, r in ipairs(list) do
+    if r[2] > self.N then
+      error(('xpcs: mask_frames names frame %d; the file has %d'):format(r[2], self.N), 5)
+    end
+    for frame = r[1], r[2] do
+      local i = frame - self.first - self.drop + 1
+      if i >= 1 and i <= self.n then out[i], any = false, true end
+    end
+  end
+  return any and mc.tensor(out) or nil
 end
 
 --- The standard deviation of the mean weight of angle f, over the points that count: that of the angle, to which those
@@ -199,7 +221,7 @@ function Uncertainty:at(f)
 end
 
 --- Standard deviations and masks for data of these places; nil when neither is given.
----@param o table sigma, mask: a path, or a tensor [n, n] or [angles, n, n]; zero_sigma_is_mask
+---@param o table sigma, mask: a path, or a tensor [n, n] or [angles, n, n]; zero_sigma_is_mask; mask_frames: ranges
 ---@param place table count (angles kept), entries (angles of the file), chosen (their numbers), N (frames of the file),
 ---  first (frame), n (times of the fit), drop (0 or 1), names
 ---@return mascon.xpcs.Uncertainty|nil
@@ -214,7 +236,8 @@ function M.of(o, place)
       self[what] = x
     end
   end
-  return (self.sigma or self.mask) and self or nil
+  if o.mask_frames then self.keep = kept_times(self, o.mask_frames) end
+  return (self.sigma or self.mask or self.keep) and self or nil
 end
 
 return M

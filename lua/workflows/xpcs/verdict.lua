@@ -10,6 +10,7 @@ local apart = require 'workflows.xpcs.apart'
 local conclusion = require 'workflows.xpcs.conclusion'
 local contrasts = require 'workflows.xpcs.contrasts'
 local covariance = require 'workflows.xpcs.covariance'
+local examine = require 'workflows.xpcs.examine'
 local floor = require 'workflows.xpcs.floor'
 local noise = require 'workflows.xpcs.noise'
 local numbers = require 'workflows.xpcs.numbers'
@@ -84,6 +85,7 @@ end
 
 -- standard deviations of chi2 beyond which a misfit is none of chance
 local IMPROBABLE = 5
+local MUCH = 0.7 -- reduced chi2 below which sigma is said to be too large
 
 --- What reduced chi2 (of the residuals themselves, whatever the loss) says where sigma was given: an improbable one is
 --- a misfit, whatever the errors say. nil where it tests nothing: sigma assumed or fitted.
@@ -148,6 +150,7 @@ end
 function M.judge(r, said)
   r.verdict, r.quality_flag = said, quality(r, said)
   said.conclusion = conclusion.of(r, tested(r) and '' or (' (sigma is %s)'):format(blind(r)))
+  r.conclusion = said.conclusion
 end
 
 --- The word, with the reason where reduced chi2 tests nothing.
@@ -205,14 +208,15 @@ function M.lines(r)
   end
   for i, one in ipairs(r.fits or {}) do
     out[#out + 1] = ('Data set %d: chi2 %s, reduced %s (%s).'):format(i, text(one.chi2, 6), text(one.reduced_chi2),
-      M.word(one))
+      one.verdict.apart and 'of values that the sets do not share' or M.word(one))
     for _, f in ipairs(M.of_set(r, one)) do out[#out + 1] = ('Data set %d: %s'):format(i, f.text) end
   end
   return out
 end
 
 -- said of all data, or of none
-local OF_ALL = { pairs = true, determined = true, not_shared = true, q = true, unneeded = true }
+local OF_ALL = { pairs = true, determined = true, not_shared = true, q = true, gap = true, lost = true,
+  level = true, mixed_q = true, pattern = true, unneeded = true }
 
 --- The findings of one data set of a joint fit that those of all data do not say.
 ---@param r table result of joint.fit
@@ -231,10 +235,27 @@ function M.of_set(r, one)
   return out
 end
 
+local THIRD = { 'first', 'middle', 'last' }
+
+--- Residuals whose mean all angles share.
+local function tell_pattern(r, out, say)
+  for i, one in ipairs(r.fits or { r }) do
+    local a, dt = one.pattern, one.geometry and one.geometry.dt
+    if a and a.improbable and dt then
+      out.doubt, out.level = true, out.level == 'determined' and 'weak' or out.level
+      say('pattern', nil, '%sResiduals have a pattern that the angles share, which no noise has: at lags of %s to %s s '
+        .. 'in the %s third of the run their mean is %s sigma, %.0f times its scatter between the angles. The model '
+        .. 'misses something: look at the residual maps; values and errors hold as far as the model does.', r.fits
+        and ('Data set %d: '):format(i) or '', text(a.from * dt), text(a.to * dt), THIRD[a.age], text(a.mean),
+        math.abs(a.t))
+    end
+  end
+end
+
 --- Where other starts come from: what the kind of fit takes.
 local function other_starts(r)
   if r.mode == 'own model' then return 'fit from other starting values (--p0)' end
-  if r.joint then return 'fit from other starting values (--initial-d0 and its kin)' end
+  if r.joint then return 'fit from other starting values (--initial-d0, --initial-alpha, ...)' end
   return 'search from other starts (--multi-start 20)'
 end
 
@@ -255,6 +276,31 @@ local function tell_q(r, say)
   end
 end
 
+--- What is odd in the data, from which all else may follow.
+local function tell_data(r, out, say)
+  for i, one in ipairs(r.fits or { r }) do
+    local data = one.problem and one.problem.data or one.data
+    for _, f in ipairs(data and examine.findings(data) or {}) do
+      out.doubt, out.level = true, out.level == 'determined' and 'weak' or out.level
+      say(f.kind, nil, '%s%s.', r.fits and ('Data set %d: '):format(i) or '', f.text)
+    end
+  end
+end
+
+local GAP = { 1e5, 1e8 } -- A, that are usual
+
+--- A gap that is no usual one: the shear rate goes as its inverse.
+local function tell_gap(r, say)
+  for i, one in ipairs(r.fits or { r }) do
+    local gap = one.mode == 'laminar_flow' and one.geometry and one.geometry.gap
+    if gap and not (gap >= GAP[1] and gap <= GAP[2]) then
+      say('gap', nil, '%sThe gap is %s A (%s um), and %g to %g A are usual: the shear rate goes as 1 / gap. Is '
+        .. 'its unit right (--gap, in A)?', r.fits and ('Data set %d: '):format(i) or '', text(gap), text(gap * 1e-4),
+        GAP[1], GAP[2])
+    end
+  end
+end
+
 --- Shear that the data do not need.
 local function tell_unneeded(r, out, known, say)
   local u = r.unneeded
@@ -262,8 +308,8 @@ local function tell_unneeded(r, out, known, say)
   out.level = 'undetermined'
   table.insert(out.undetermined, { names = u.names })
   for _, name in ipairs(u.names) do known[name] = true end
-  say('unneeded', u.names, 'The data show no shear: without it chi2 rises by %.3g, and chance gives %.3g at most for '
-    .. '%d parameter%s less. They do not determine %s: fit without shear (--static-mode).', u.rise, u.chance,
+  say('unneeded', u.names, 'The data show no shear: without it chi2 rises by %s, and chance gives %s at most for '
+    .. '%d parameter%s less. They do not determine %s: fit without shear (--static-mode).', text(u.rise, 3), text(u.chance, 3),
     #u.names, #u.names == 1 and '' or 's', join(u.names))
 end
 
@@ -352,10 +398,26 @@ local function tell_search(r, out, say)
 end
 
 local function tell_noise(r, out, say)
+  -- what the model misses is no noise: a sigma made of it would hide the misfit
+  local missed = out.misfit or r.contrasts and r.contrasts.improbable
   for i, sentence in ipairs(noise.sentences(r)) do
-    say(i == 1 and r.noise.correlated and 'correlated' or 'scatter', nil, '%s', sentence)
-    out.level = out.level == 'determined' and 'weak' or out.level
+    local kind = i == 1 and r.noise.correlated and 'correlated' or 'scatter'
+    if kind == 'correlated' or not missed then
+      say(kind, nil, '%s', sentence)
+      out.level = out.level == 'determined' and 'weak' or out.level
+    end
   end
+end
+
+--- A sigma that is too large: chi2 falls short of what chance gives.
+local function tell_sigma(r, out, say)
+  local m = M.misfit(r)
+  local sd = m and math.max(m.sd, r.noise and r.noise.chi2_sd and r.noise.chi2_sd / r.dof or 0)
+  if not m or not (m.reduced < MUCH and m.reduced < 1 - IMPROBABLE * sd) then return end
+  out.doubt, out.level = true, out.level == 'determined' and 'weak' or out.level
+  say('sigma', nil, 'Reduced chi2 is %s, where 1 +- %s is expected: residuals scatter by %s of the sigma that '
+    .. 'was given, and all errors are too large by as much. Check sigma.', text(m.reduced),
+    text(sd, 2), text(math.sqrt(m.reduced), 2))
 end
 
 local function tell_misfit(r, out, say)
@@ -370,6 +432,11 @@ local function tell_misfit(r, out, say)
     return
   end
   out.misfit, out.level = true, out.level == 'determined' and 'weak' or out.level
+  if r.own_scaling then
+    say('misfit', nil, 'With contrast and offset of its own for each angle the fit from here has reduced chi2 %s: '
+      .. 'fit with --scaling individual.', text(r.own_scaling))
+    return
+  end
   local count, all = agreement(r)
   local suspect = r.contrasts and r.contrasts.improbable and 'contrast or offset differ between the angles (above), '
     or ''
@@ -470,13 +537,16 @@ local function common(r, known, out, say)
   end
   for _, name in ipairs(r.names) do
     local v = r.intervals and r.intervals[name]
-    if v and (v.low_open or v.high_open) then
+    if v and not known[name] and (v.low_open or v.high_open) then
+      local marked = false
+      for _, other in pairs(r.intervals) do marked = marked or other.low_by == name or other.high_by == name end
       say('open', { name }, 'The %g %% interval of %s is open %s: chi2 does not rise to the level before the '
-        .. 'bound.', 100 * v.level, name,
-        v.low_open and v.high_open and 'on both sides' or v.low_open and 'below' or 'above')
+        .. 'bound.%s', 100 * v.level, name,
+        v.low_open and v.high_open and 'on both sides' or v.low_open and 'below' or 'above', marked
+        and (' Ends of other intervals that are marked with %s follow from that bound.'):format(name) or '')
     end
     for _, side in ipairs { 'low', 'high' } do
-      if v and v[side .. '_lost'] then
+      if v and not known[name] and v[side .. '_lost'] then
         say('open', { name }, 'The %s end of the %g %% interval of %s was not found: at %s chi2 is still below the '
           .. 'level, and no fit '
           .. 'beyond could be confirmed.', side == 'low' and 'lower' or 'upper', 100 * v.level, name, text(v[side]))
@@ -527,11 +597,15 @@ function M.of(r)
   local n = #r.names
   local scale = (r.absolute_sigma or r.loss ~= 'linear') and 1 or math.sqrt(r.reduced_chi2)
   tell_end(r, say)
+  tell_data(r, out, say)
   tell_q(r, say)
+  tell_gap(r, say)
   tell_unneeded(r, out, known, say)
   tell_apart(r, out, say)
   tell_angles(r, out, say)
+  tell_sigma(r, out, say)
   tell_misfit(r, out, say)
+  tell_pattern(r, out, say)
   tell_search(r, out, say)
   tell_noise(r, out, say)
   for k = 1, n do
@@ -612,16 +686,25 @@ function M.plain(r, note)
   local say = teller(out)
   local known, list = {}, {}
   tell_end(r, say)
+  tell_data(r, out, say)
   tell_q(r, say)
+  tell_gap(r, say)
   tell_unneeded(r, out, known, say)
   tell_angles(r, out, say)
+  tell_sigma(r, out, say)
   tell_misfit(r, out, say)
+  tell_pattern(r, out, say)
   tell_search(r, out, say)
   tell_noise(r, out, say)
   for _, q in ipairs(r.parameters) do
     if q.state == 'free' and not known[q.name] and not (q.error and q.error < math.huge) then
       known[q.name] = true
-      list[#list + 1] = q.name
+      if q.at_bound then
+        say('bound', { q.name }, '%s ended at its %s bound, %s, where the model does not depend on it to first order: '
+          .. 'no error follows. Compare chi2 at other values (--fixed %s=VALUE).', q.name, q.at_bound,
+          text(q.at_bound == 'lower' and q.low or q.high), q.name)
+        out.level = out.level == 'determined' and 'weak' or out.level
+      else list[#list + 1] = q.name end
     end
   end
   if #list > 0 then

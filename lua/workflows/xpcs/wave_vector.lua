@@ -37,8 +37,9 @@ local function beyond(r)
       and d.high == p.max)
     local best = own and rates.best(r, 1)
     if own and (not best or best.value < p.min or best.value > p.max) then
-      return ('Is q right? D0 ended at its %s bound, as it does where q (%.6g 1/A here) is ten times too %s: D goes '
-        .. 'as 1/q^2'):format(d.at_bound, r.geometry.q, d.at_bound == 'lower' and 'large' or 'small')
+      return ('Are q and dt right? D0 ended at its %s bound, as it does where q (%.6g 1/A here) is ten times too %s, '
+        .. 'or dt (%.6g s here) a hundred times: D goes as 1 / (q^2 dt)'):format(d.at_bound, r.geometry.q,
+        d.at_bound == 'lower' and 'large' or 'small', r.geometry.dt)
     end
   end
 end
