@@ -44,4 +44,20 @@ describe('numbers of xpcs', function()
     assert.same({ 'alpha', '', '-2', 'at lower bound', '' }, rows[3])
     assert.same({ 'D_offset', '', '0.3', 'fixed', '' }, rows[4])
   end)
+
+  it('are so in the table of a posterior, whose notes say a misfit first', function()
+    local files, mc = require 'workflows.xpcs.posterior_files', require 'mascon'
+    local function column(a, b) return mc.tensor { a, b } end
+    local s = { table = { labels = { 'offset', 'D0' }, mean = column(1.0260083, 4968.842), sd = column(7.431e-5, 964),
+      q5 = column(1.0258871, 3511), median = column(1.0260112, 4902.5), q95 = column(1.0261304, 6604.1),
+      rhat = column(1.0031, 1.2), ess_bulk = column(812.3, 30.7) }, too_narrow = { D0 = 140.3 },
+      fit = { verdict = { misfit = true }, reduced_chi2 = 1.4182 }, warnings_of_run = {},
+      warnings = function() return { 'R-hat' } end, sample_stats = { lp = mc.zeros { 2, 4 } } }
+    local head, rows = files.cells(s)
+    assert.same({ 'parameter', 'mean', 'sd', 'sd too small by', '5 %', 'median', '95 %', 'R-hat', 'ESS' }, head)
+    assert.same({ 'offset', '1.026008', '0.000074', '', '1.025887', '1.026011', '1.026130', '1.003', '812' }, rows[1])
+    assert.same({ 'D0', '4970', '960', '140', '3510', '4900', '6600', '1.200', '31' }, rows[2])
+    assert.equal('the fit does not describe the data (reduced chi2 1.418): the posterior takes the model for true, and '
+      .. 'its values and intervals are not to be trusted', files.warnings(s)[1])
+  end)
 end)

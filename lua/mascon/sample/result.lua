@@ -135,7 +135,18 @@ function M.text(t)
   return table.concat(lines, '\n')
 end
 
---- What speaks against the draws, in sentences; an empty list when nothing does.
+local LARGEST_RHAT, LEAST_ESS = 1.01, 100 -- LEAST_ESS for each chain
+local NAMED = 8
+
+--- The worst of a list of { text, rank } as words.
+local function worst(list)
+  table.sort(list, function(a, b) return a[2] < b[2] or a[2] == b[2] and a[1] < b[1] end)
+  local words = {}
+  for i = 1, math.min(#list, NAMED) do words[i] = list[i][1] end
+  return table.concat(words, ', ') .. (#list > NAMED and (' and %d more'):format(#list - NAMED) or '')
+end
+
+--- What speaks against the draws, in sentences, one of each kind; an empty list when nothing does.
 ---@return string[]
 function Result:warnings(summary)
   local out = {}
@@ -161,17 +172,20 @@ function Result:warnings(summary)
     out[#out + 1] = ('the lowest E-BFMI of a chain is %.2f (below 0.3): the tails are explored slowly; write the '
       .. 'model in other parameters'):format(low)
   end
-  local t = summary or self:summary()
+  local t, apart, few = summary or self:summary(), {}, {}
   for i, label in ipairs(t.labels) do
     local rhat, ess = t.rhat[i]:item(), math.min(t.ess_bulk[i]:item(), t.ess_tail[i]:item())
-    if not (rhat <= 1.01) then
-      out[#out + 1] = ('%s: R-hat is %.4f (above 1.01): the chains do not agree yet; draw more, with a longer '
-        .. 'warm-up'):format(label, rhat)
-    end
-    if not (ess >= 100 * chains) then
-      out[#out + 1] = ('%s: the effective sample size is %.0f (below 100 per chain): its errors are uncertain; '
-        .. 'draw more'):format(label, ess)
-    end
+    if not (rhat <= LARGEST_RHAT) then apart[#apart + 1] = { ('%s %.3f'):format(label, rhat), -rhat } end
+    if not (ess >= LEAST_ESS * chains) then few[#few + 1] = { ('%s %.0f'):format(label, ess), ess } end
+  end
+  if apart[1] then
+    out[#out + 1] = ('R-hat is above %g (%s): the chains do not agree yet; draw more, with a longer warm-up'):format(
+      LARGEST_RHAT, worst(apart))
+  end
+  if few[1] then
+    out[#out + 1] = ('effective draws are fewer than the %d that %s need%s (%s): errors are uncertain; draw '
+      .. 'more'):format(
+      LEAST_ESS * chains, plural(chains, 'chain'), chains == 1 and 's' or '', worst(few))
   end
   return out
 end

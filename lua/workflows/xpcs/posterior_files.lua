@@ -5,6 +5,7 @@ local mc = require 'mascon'
 local clock = require 'mascon.base.clock'
 local text = require 'mascon.base.text'
 local model = require 'workflows.xpcs.model'
+local numbers = require 'workflows.xpcs.numbers'
 local M = {}
 
 local null = mc.json.null
@@ -93,6 +94,11 @@ function M.warnings(s)
     w = w:gsub('draw more, with a longer warm%-up', 'raise --n-samples and --n-warmup')
     w = w:gsub('draw more$', 'raise --n-samples')
     out[i] = w
+  end
+  local misfit = s.fit.verdict and s.fit.verdict.misfit
+  if misfit then
+    table.insert(out, 1, ('the fit does not describe the data (reduced chi2 %s): the posterior takes the model for '
+      .. 'true, and its values and intervals are not to be trusted'):format(numbers.number(s.fit.reduced_chi2)))
   end
   for _, w in ipairs(s.warnings_of_run) do out[#out + 1] = w end
   for _, w in ipairs(pressed(s)) do out[#out + 1] = w end
@@ -188,16 +194,36 @@ function M.write(dir, s, shards)
   return files, figures
 end
 
+local COLUMNS = { 'mean', 'q5', 'median', 'q95' }
+
+--- The table of a posterior: heading and rows, with the digits that the standard deviations leave.
+---@param s table result of posterior.run
+---@return string[] head, string[][] rows
+function M.cells(s)
+  local t, rows = s.table, {}
+  local head = { 'parameter', 'mean', 'sd', '5 %', 'median', '95 %', 'R-hat', 'ESS' }
+  if s.too_narrow then table.insert(head, 4, 'sd too small by') end
+  for i, name in ipairs(t.labels) do
+    local sd, cells = t.sd[i]:item(), {}
+    for k, c in ipairs(COLUMNS) do cells[k] = (numbers.rounded(t[c][i]:item(), sd)) end
+    local _, error = numbers.rounded(t.mean[i]:item(), sd)
+    rows[i] = { name, cells[1], error, cells[2], cells[3], cells[4], ('%.3f'):format(t.rhat[i]:item()),
+      ('%.0f'):format(t.ess_bulk[i]:item()) }
+    if s.too_narrow then
+      local factor = s.too_narrow[name]
+      table.insert(rows[i], 4, factor and numbers.number(factor, 2) or '')
+    end
+  end
+  return head, rows
+end
+
 --- The table of a posterior for a terminal.
 function M.text(s)
-  local lines, narrow = { tostring(s.table) }, {}
-  for _, name in ipairs(s.names) do
-    if s.too_narrow and s.too_narrow[name] then narrow[#narrow + 1] = ('%s %.2g'):format(name, s.too_narrow[name]) end
-  end
-  if narrow[1] then lines[2] = 'sd too small by (correlated noise): ' .. table.concat(narrow, ', ') end
-  lines[#lines + 1] = ('%s of %s, %d gradients in %.3g s (%.3g per s); prior %s'):format(
+  local head, rows = M.cells(s)
+  local lines = { (text.table(rows, { header = head }):gsub('\n$', '')) }
+  lines[#lines + 1] = ('%s of %s, %d gradients in %s s (%s per s); prior %s'):format(
     text.count(s.sample_stats.lp.shape[1], 'chain'), text.count(s.sample_stats.lp.shape[2], 'draw'), s.gradients,
-    s.seconds, s.gradients_per_second, s.priors)
+    numbers.number(s.seconds, 3), numbers.number(s.gradients_per_second, 3), s.priors)
   return table.concat(lines, '\n')
 end
 

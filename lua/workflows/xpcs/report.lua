@@ -368,15 +368,7 @@ function M.page(r, data, info)
   for _, s in ipairs(M.drawings(r, data, info)) do sections[#sections + 1] = s end
   if info.posterior then
     local s = info.posterior.result
-    local t, lines = s.table, {}
-    for i, name in ipairs(t.labels) do
-      local function at(c, digits) return shown(t[c][i]:item(), digits) end
-      lines[i] = { name, at('mean', 6), at('sd', 3), at('q5', 5), at('median', 5), at('q95', 5), at('rhat', 4),
-        at('ess_bulk', 4) }
-      if s.too_narrow then table.insert(lines[i], 4, shown(s.too_narrow[name], 2)) end
-    end
-    local columns = { 'parameter', 'mean', 'sd', '5 %', 'median', '95 %', 'R-hat', 'ESS' }
-    if s.too_narrow then table.insert(columns, 4, 'sd too small by') end
+    local columns, lines = require('workflows.xpcs.posterior_files').cells(s)
     local words = require('workflows.xpcs.posterior_files').warnings(s)
     local drawings = {}
     for i, f in ipairs(info.posterior.figures) do drawings[i] = f[2] end
