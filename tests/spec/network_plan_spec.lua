@@ -44,6 +44,24 @@ describe('the plan of a run', function()
     assert(peak < 1.2 * p.peak + 2 ^ 23 and p.peak - peak < math.max(0.2 * p.peak, 2 ^ 26), peak .. ' ' .. p.peak)
   end)
 
+  it('says what was needed before the run, and an evaluation that is traced leaves nothing behind', function()
+    local t = made()
+    mc.reset_peak_memory()
+    mc.ones({ 2 ^ 23 }, { dtype = 'f32' }):release()
+    local p = t:plan()
+    assert(p.before >= 2 ^ 25, p.before)
+    p.before = p.peak + 2 ^ 20
+    assert(tostring(p):find 'peak before the run', tostring(p))
+    local other = made { valid = nn.data.loader(nn.data.tensors { x = mc.ones({ 2048, W }, { dtype = 'f32' }),
+      y = mc.zeros({ 2048 }, { dtype = 'i64' }) }, { batch = 2048 }) }
+    collectgarbage()
+    collectgarbage()
+    local live = mc.memory().live
+    other:evaluate()
+    local more = mc.memory().live - live
+    assert(more < 2 * 2048 * 2 * W * 4, more) -- of some results of the first layer, which the trace holds: its arena
+  end)
+
   it('foretells the peak of layers, convolutions, attention and recurrence', function()
     local bad = {}
     -- where parameters are large beside activations the peak moves with the moment at which the collector takes those

@@ -19,6 +19,7 @@ local STEPS, SECONDS, ENOUGH = 8, 10, 4 -- that are made; those in which more ar
 ---@field batch number bytes
 ---@field arena number bytes: activations and workspace of a replayed step
 ---@field first number bytes: peak of the first step, which is traced
+---@field before number bytes: peak of what the program did before, such as making its data
 ---@field peak number bytes: peak of the run, at most: some of it is what waits for the collector
 ---@field seconds number of a step
 ---@field total number seconds of the run, from its start
@@ -50,6 +51,7 @@ function Plan:__tostring()
   say('a batch', self.batch)
   say('activations, workspace', self.arena)
   say('peak of the first step', self.first)
+  if self.before > self.peak then say('peak before the run', self.before) end
   say('peak of the run, about', self.peak)
   out[#out + 1] = ('  %-24s%s'):format('time of a step', text.duration(self.seconds))
   out[#out + 1] = ('  %-24s%s'):format('time of the run', text.duration(self.total))
@@ -73,11 +75,12 @@ function M.of(trainer)
     steps = o.steps or math.ceil(o.epochs * o.train.batches / o.accumulate),
     parameters = bytes_in(net:state_dict()), gradients = bytes_in(net:parameters()), state = bytes_in(step.states),
     averages = bytes_in(step.averages), batch = bytes_in(batch) }, Plan)
+  local ceiling = tonumber(lib.memory_stats().soft_ceiling)
+  local function peak() return tonumber(lib.memory_stats().peak) end
+  self.before = peak()
   collectgarbage()
   collectgarbage()
   lib.C.mc_memory_reset_peak()
-  local ceiling = tonumber(lib.memory_stats().soft_ceiling)
-  local function peak() return tonumber(lib.memory_stats().peak) end
   local drawn = 0
   local function whole_step()
     local seconds = 0

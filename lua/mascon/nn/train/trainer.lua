@@ -181,7 +181,10 @@ function Trainer:evaluate(loader)
     end
     local run = o.compile and compile.compile(measure) or measure
     self.measure = function(params, buffers, batch)
-      return plainly.call(function() measure(params, buffers, batch) end, run, params, buffers, batch)
+      local traced = o.compile and run.traces
+      local all = plainly.call(function() measure(params, buffers, batch) end, run, params, buffers, batch)
+      if traced and run.traces ~= traced then collectgarbage() end -- as behind a step that is traced
+      return all
     end
   end
   local function all()
