@@ -65,16 +65,19 @@ local HELD = {
   { 'W6', 'checkpoint', 'holds operands and results of the layers and the inside of one' },
   { 'W6', 'network_plan', 'counts bytes by kind, and foretells the peak' },
   { 'W9', 'compile_passes', 'give the same bits with any subset of passes' },
+  { 'W9', 'compile_passes', 'write DOT' },
+  { 'W11', 'script_networks', 'sets kernels at published sizes beside the limits of the machine' },
 }
 local OPEN = {
   C21 = 'several processes', C22 = 'several processes', C29 = 'several processes',
   W7 = 'several processes', W8 = 'several processes', W10 = 'tokenizers; generation with a cache is C30',
-  W11 = 'benchmarks: bench/networks.lua, make bench-peers',
 }
 -- of a fact that is held in part
 local PART = {
   C44 = 'f32 within 2e-6 up to the first step of Adam; behind it, 5 times what rounding once a step makes of f64',
-  W5 = 'no share of the limits of a card', W3 = 'times stand beside PyTorch, not the two baselines',
+  W5 = 'no share of the limits of a card',
+  W3 = 'times of bench/published.lua stand beside the parts apart and published times',
+  W11 = 'kernels of the CPU; rows beside peers are those of make bench-peers',
 }
 
 describe('the facts of the specification of networks', function()

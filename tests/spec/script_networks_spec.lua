@@ -99,3 +99,16 @@ describe('scripts/charlm.lua', function()
 end)
 
 teardown(function() process.remove(folder) end)
+
+describe('bench/published.lua', function()
+  it('sets kernels at published sizes beside the limits of the machine, in one command (nn W11)', function()
+    local r = process.shell(("'%s' bench/published.lua 'layer norm' --seconds 0.01"):format(script.program))
+    assert.equal(0, r.status, r.text)
+    assert(r.text:find('threads; copy [%d.]+ GB/s, product %d+ GFLOP/s\n'), r.text)
+    for _, size in ipairs { '1024x768', '2048x1024', '4096x2048' } do
+      local row = '| layer norm | ' .. size .. ' | ([%d.]+) | ([%d.]+) | ([%d.]+) |'
+      local ms, floor, share = r.text:match(row)
+      assert(ms and math.abs(tonumber(floor) / tonumber(ms) - tonumber(share)) < 0.02, r.text)
+    end
+  end)
+end)
