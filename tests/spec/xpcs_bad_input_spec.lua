@@ -141,7 +141,6 @@ describe('bad input of scripts/xpcs.lua', function()
       end
     end
     fails(nowhere .. ' --mask-frames 5-3', 1, '--mask-frames 5-3: give frames from 1')
-    fails(('%s %s --sigma 1'):format(nowhere, nowhere), 1, 'one file is fitted at a time', '--joint')
     fails(yaml('iterations.yaml', 'optimization: {nlsq: {max_iterations: 0}}\n'), 1, 'max_iterations is 0')
     fails(yaml('tolerance.yaml', 'optimization: {nlsq: {tolerance: -1.0}}\n'), 1, 'tolerance is -1')
     for _, angles in ipairs { '0,x', '0,,9', '0,inf', '0,nan' } do

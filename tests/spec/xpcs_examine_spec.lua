@@ -196,6 +196,15 @@ describe('xpcs.open of what users bring', function()
     assert.is_true(b.last_step < 1e-4)
   end)
 
+  it('draws maps where every second frame is missing', function()
+    local holed = c2:copy()
+    holed[{ mc.all, { 2, N, 2 }, mc.all }], holed[{ mc.all, mc.all, { 2, N, 2 } }] = mc.nan, mc.nan
+    local d = open { c2_exp = holed }
+    local r = xpcs.fit(d, { sigma = 0.01 })
+    assert.is_truthy(tostring(xpcs.report.page(r, d)):find('</html>', 1, true))
+    assert.is_truthy(xpcs.report.heatmaps(r, d, 1, { limit = 20 }))
+  end)
+
   it('fits around a frame of NaN as around one that is masked', function()
     local lost, mask = c2:copy(), mc.ones { N, N }
     lost[{ mc.all, 20, mc.all }], lost[{ mc.all, mc.all, 20 }] = mc.nan, mc.nan

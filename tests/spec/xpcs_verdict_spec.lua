@@ -152,7 +152,7 @@ describe('a parameter at its bound', function()
     assert.equal('lower', at(1, 1, math.huge))
   end)
 
-  it('names the mirror of phi0 where the angles agree modulo 90 deg', function()
+  it('names the other phi0 of two angles', function()
     local function fitted(phi, o)
       o = o or {}
       o.scaling = 'averaged'
@@ -161,16 +161,23 @@ describe('a parameter at its bound', function()
     end
     local r = fitted { 0, 90 }
     assert.is_true(math.abs(math.abs(r.values.phi0) - 6) < 4 * r.errors.phi0)
-    assert.is_truthy(table.concat(r.verdict.sentences):find(('The angles agree modulo 90 deg, so phi0 = %.4g and '
-      .. 'phi0 = %.4g describe the data alike'):format(r.values.phi0, -r.values.phi0), 1, true))
+    assert.is_truthy(words(r):find(('phi0 = %.4g and phi0 = %.4g, with 1 times the shear rate, describe the data '
+      .. 'alike'):format(r.values.phi0, -r.values.phi0), 1, true), words(r))
     assert.equal('marginal', r.quality_flag)
     local other = fitted({ 0, 90 }, { initial = { phi0 = -r.values.phi0 } })
     assert.is_true(math.abs(other.chi2 - r.chi2) < 1e-3)
     r = fitted({ 0, 90 }, { bounds = { phi0 = { -10, 0 } } })
-    assert.is_nil(table.concat(r.verdict.sentences):find('modulo 90', 1, true))
+    assert.is_nil(table.concat(r.verdict.sentences):find('Two angles', 1, true))
     assert.is_true(math.abs(r.values.phi0 + 6) < 4 * r.errors.phi0)
+    r = fitted { 2, 85, 182 } -- any two, whatever the turns by 180 deg
+    local at, factor = words(r):match 'and phi0 = ([-%d.]+), with ([%d.]+) times'
+    other = fitted({ 2, 85, 182 }, { initial = { phi0 = tonumber(at),
+      gamma_dot_t0 = r.values.gamma_dot_t0 * factor, beta = r.values.beta, D0 = r.values.D0, alpha = r.values.alpha,
+      D_offset = r.values.D_offset, gamma_dot_t_offset = r.values.gamma_dot_t_offset * factor } })
+    assert.is_true(math.abs(other.chi2 - r.chi2) < 1e-3, other.chi2 - r.chi2)
+    assert.is_true(math.abs(other.values.phi0 - at) < 0.01)
     r = fitted { 0, 45, 90 }
-    assert.is_nil(table.concat(r.verdict.sentences):find('modulo 90', 1, true))
+    assert.is_nil(table.concat(r.verdict.sentences):find('Two angles', 1, true))
   end)
 end)
 

@@ -62,7 +62,7 @@ local ORDER = {
     return ('the data do not determine %s; hold one, or measure more'):format(of(names))
   end },
   { 'solver', 'the data do not determine all parameters; hold one, or measure more' },
-  { 'mirror', 'two values of phi0 describe the data alike; measure at an angle between' },
+  { 'mirror', 'two values of phi0 describe the data alike; measure at a third angle' },
   { 'floor', 'a rate falls to 0 within the run; hold its constant part, or give bounds' },
   { 'rate', function(names) return ('take the rates (rates.csv), not %s'):format(of(names)) end },
   { 'bound', function(names) return ('%s ended at a bound; widen it, or fix the parameter'):format(of(names)) end },

@@ -309,8 +309,8 @@ local function tell_unneeded(r, out, known, say)
   table.insert(out.undetermined, { names = u.names })
   for _, name in ipairs(u.names) do known[name] = true end
   say('unneeded', u.names, 'The data show no shear: without it chi2 rises by %s, and chance gives %s at most for '
-    .. '%d parameter%s less. They do not determine %s: fit without shear (--static-mode).', text(u.rise, 3), text(u.chance, 3),
-    #u.names, #u.names == 1 and '' or 's', join(u.names))
+    .. '%d parameter%s less. They do not determine %s: fit without shear (--static-mode).', text(u.rise, 3), text(u.chance,
+    3), #u.names, #u.names == 1 and '' or 's', join(u.names))
 end
 
 local function tell_apart(r, out, say)
@@ -500,7 +500,7 @@ local function common(r, known, out, say)
     end
   end
   local n = #r.names
-  local pairs_told, paired, told = {}, {}, tell_rates(r, out, say)
+  local pairs_told, paired, told, idle = {}, {}, tell_rates(r, out, say), idle_of(r)
   for _, q in ipairs(r.parameters) do
     if q.state == 'free' and not known[q.name] and not told[q.name] then
       local e = q.error
@@ -537,7 +537,7 @@ local function common(r, known, out, say)
   end
   for _, name in ipairs(r.names) do
     local v = r.intervals and r.intervals[name]
-    if v and not known[name] and (v.low_open or v.high_open) then
+    if v and not idle[name] and (v.low_open or v.high_open) then
       local marked = false
       for _, other in pairs(r.intervals) do marked = marked or other.low_by == name or other.high_by == name end
       say('open', { name }, 'The %g %% interval of %s is open %s: chi2 does not rise to the level before the '
@@ -546,7 +546,7 @@ local function common(r, known, out, say)
         and (' Ends of other intervals that are marked with %s follow from that bound.'):format(name) or '')
     end
     for _, side in ipairs { 'low', 'high' } do
-      if v and not known[name] and v[side .. '_lost'] then
+      if v and not idle[name] and v[side .. '_lost'] then
         say('open', { name }, 'The %s end of the %g %% interval of %s was not found: at %s chi2 is still below the '
           .. 'level, and no fit '
           .. 'beyond could be confirmed.', side == 'low' and 'lower' or 'upper', 100 * v.level, name, text(v[side]))
@@ -558,30 +558,49 @@ end
 
 local SAME = 0.5 -- deg: angles that no data tell apart
 
---- The other value of phi0 that describes the data alike: cos(phi0 - phi) squared is even about an angle and about the
---- one at 90 deg to it, so that angles which agree modulo 90 deg do not know the sign of their distance.
+--- The two angles modulo 180 deg that data have; nil where they have one, or more than two.
+local function two_of(phi)
+  local list = {}
+  for _, v in ipairs(phi) do
+    local known = false
+    for _, p in ipairs(list) do known = known or math.abs((v - p + 90) % 180 - 90) <= SAME end
+    if not known then list[#list + 1] = v end
+  end
+  if #list == 2 then return list[1], list[2] end
+end
+
+--- The other value of phi0 that describes the data alike, and by how much the shear rate is larger there. C2 holds
+--- |cos(phi0 - phi)| times the shear rate alone: of two angles a and b, x with cos(x - a) / cos(x - b) the negative of
+--- cos(phi0 - a) / cos(phi0 - b) is a second solution.
 ---@param r table
 ---@return number|nil within the bounds of phi0
+---@return number factor
 local function mirror(r)
   local q, phi = nil, r.problem and r.problem.data and r.problem.data.phi
   for _, one in ipairs(r.parameters) do if one.name == 'phi0' and one.state == 'free' then q = one end end
   if not q or not phi then return nil end
-  for _, v in ipairs(phi) do if math.abs((v - phi[1] + 45) % 90 - 45) > SAME then return nil end end
-  local other = 2 * phi[1] - q.value
+  local a, b = two_of(phi)
+  if not a then return nil end
+  a, b = math.rad(a), math.rad(b)
+  local ca, cb = math.cos(math.rad(q.value) - a), math.cos(math.rad(q.value) - b)
+  local other = math.deg(math.atan2(-(cb * math.cos(a) + ca * math.cos(b)), cb * math.sin(a) + ca * math.sin(b)))
   other = other + 180 * math.floor((q.value - other) / 180 + 0.5) -- phi0 and phi0 + 180 are the same flow
   local away = math.abs(other - q.value)
   if away < 2 * SAME or q.error and q.error < math.huge and away < q.error then return nil end
-  return other >= q.low and other <= q.high and other or nil
+  if other < q.low or other > q.high then return nil end
+  local here, there = math.abs(ca) > math.abs(cb) and ca or cb, math.rad(other) - (math.abs(ca) > math.abs(cb) and a or b)
+  return other, math.abs(here / math.cos(there))
 end
 
 local function tell_mirror(r, known, out, say)
-  local other = not known.phi0 and mirror(r)
+  if known.phi0 then return end
+  local other, factor = mirror(r)
   if not other then return end
   out.doubt, out.level = true, out.level == 'determined' and 'weak' or out.level
   table.insert(out.weak, 'phi0')
-  say('mirror', { 'phi0' }, 'The angles agree modulo 90 deg, so phi0 = %s and phi0 = %s describe the data alike; '
-    .. 'measure at an angle '
-    .. 'between, or give bounds on one side (--bounds phi0=LOW:HIGH).', text(r.values.phi0), text(other))
+  say('mirror', { 'phi0' }, 'Two angles leave two directions of flow: phi0 = %s and phi0 = %s, with %s times the '
+    .. 'shear rate, describe the data alike. Measure at a third angle, or give bounds on one side '
+    .. '(--bounds phi0=LOW:HIGH).', text(r.values.phi0), text(other), text(factor, 5))
 end
 
 --- Sentences on a result.
