@@ -170,12 +170,12 @@ describe('a parameter at its bound', function()
     assert.is_nil(table.concat(r.verdict.sentences):find('Two angles', 1, true))
     assert.is_true(math.abs(r.values.phi0 + 6) < 4 * r.errors.phi0)
     r = fitted { 2, 85, 182 } -- any two, whatever the turns by 180 deg
-    local at, factor = words(r):match 'and phi0 = ([-%d.]+), with ([%d.]+) times'
-    other = fitted({ 2, 85, 182 }, { initial = { phi0 = tonumber(at),
+    local second, factor = words(r):match 'and phi0 = ([-%d.]+), with ([%d.]+) times'
+    other = fitted({ 2, 85, 182 }, { initial = { phi0 = tonumber(second),
       gamma_dot_t0 = r.values.gamma_dot_t0 * factor, beta = r.values.beta, D0 = r.values.D0, alpha = r.values.alpha,
       D_offset = r.values.D_offset, gamma_dot_t_offset = r.values.gamma_dot_t_offset * factor } })
     assert.is_true(math.abs(other.chi2 - r.chi2) < 1e-3, other.chi2 - r.chi2)
-    assert.is_true(math.abs(other.values.phi0 - at) < 0.01)
+    assert.is_true(math.abs(other.values.phi0 - second) < 0.01)
     r = fitted { 0, 45, 90 }
     assert.is_nil(table.concat(r.verdict.sentences):find('Two angles', 1, true))
   end)

@@ -281,7 +281,8 @@ function M.profile(r, names, level)
   local out = {}
   for _, one in ipairs(list) do
     local low, high = one[-1], one[1]
-    local here = r.point.x[one.k] -- of a fit along whose ridge the profile went on an end that is none holds it at least
+    -- a profile along the ridge may have lost its way on one side of the value: the interval holds it at least
+    local here = r.point.x[one.k]
     if low.lost then low.at = math.min(low.at, here) end
     if high.lost then high.at = math.max(high.at, here) end
     out[r.names[one.k]] = { low = low.at, high = high.at, low_open = low.open or false, high_open = high.open or false,

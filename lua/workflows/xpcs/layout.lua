@@ -171,15 +171,6 @@ local function old_layout(file, path, warnings)
     table.insert(warnings, ('there are %d q, %d angles and %d matrices; the longer lists are cut'):format(#q, #phi,
       #names))
   end
-  for k = 2, n do
-    local a, b = number_in(names[k - 1]), number_in(names[k])
-    if a and b and b < a then
-      table.insert(warnings, ('the matrices are taken in the order of their names as texts, in which %s comes '
-        .. 'before %s: entry %d of the lists of q and angles belongs to %s. Give names leading zeros where their '
-        .. 'numbers are meant'):format(names[k - 1], names[k], k, names[k]))
-      break
-    end
-  end
   local out = {}
   for k = 1, n do out[k] = { q = q[k], phi = phi[k], name = OLD.matrices .. '/' .. names[k], k = k } end
   if n == 0 then error(('xpcs: %s holds no matrix in %s'):format(path, OLD.matrices), 4) end

@@ -309,8 +309,8 @@ local function tell_unneeded(r, out, known, say)
   table.insert(out.undetermined, { names = u.names })
   for _, name in ipairs(u.names) do known[name] = true end
   say('unneeded', u.names, 'The data show no shear: without it chi2 rises by %s, and chance gives %s at most for '
-    .. '%d parameter%s less. They do not determine %s: fit without shear (--static-mode).', text(u.rise, 3), text(u.chance,
-    3), #u.names, #u.names == 1 and '' or 's', join(u.names))
+    .. '%d parameter%s less. They do not determine %s: fit without shear (--static-mode).', text(u.rise, 3),
+    text(u.chance, 3), #u.names, #u.names == 1 and '' or 's', join(u.names))
 end
 
 local function tell_apart(r, out, say)
@@ -588,7 +588,8 @@ local function mirror(r)
   local away = math.abs(other - q.value)
   if away < 2 * SAME or q.error and q.error < math.huge and away < q.error then return nil end
   if other < q.low or other > q.high then return nil end
-  local here, there = math.abs(ca) > math.abs(cb) and ca or cb, math.rad(other) - (math.abs(ca) > math.abs(cb) and a or b)
+  local near = math.abs(ca) > math.abs(cb)
+  local here, there = near and ca or cb, math.rad(other) - (near and a or b)
   return other, math.abs(here / math.cos(there))
 end
 
