@@ -99,6 +99,19 @@ describe('xpcs.plan', function()
     end
   end)
 
+  it('says file, q, pairs, parameters, time and memory, each in a line', function()
+    local s = xpcs.run.settings { data_file = 'x.npz', laminar_flow = true, dt = 0.35 }
+    local lines = xpcs.plan.lines(s, { { path = '/a/lam.hdf', n = 139, F = 9, q = 0.0068, points = 86319,
+      dtype = 'f64' } }, 2)
+    assert.equal(5, #lines)
+    assert.equal('lam.hdf: 9 angles x 139 times, q = 0.0068 1/A, 86319 pairs of times', lines[1])
+    assert.equal('laminar flow: 9 free parameters', lines[2])
+    assert.matches('^time: about [%d.]+ s on 2 threads %(reading and files, fit [%d.]+ s%)$', lines[3])
+    assert.matches('^memory: about %d+ MiB at most, 1 MiB of it data in f64$', lines[4])
+    assert.matches('^for comparison, homodyne counts 173900 points .* strategy STANDARD; its formulas give [%d.]+ GB '
+      .. 'and a Jacobian of [%d.]+ GB, in memory$', lines[5])
+  end)
+
   it('labels by points, and one step further where memory is short', function()
     for _, case in ipairs { { 999999, 1 }, { 1e6, 2 }, { 9999999, 2 }, { 1e7, 3 }, { 99999999, 3 }, { 1e8, 4 } } do
       local label, details = xpcs.plan.strategy(case[1], 7)

@@ -5,6 +5,8 @@
 local text = require 'mascon.base.text'
 local data = require 'workflows.xpcs.data'
 local coarse = require 'workflows.xpcs.coarse'
+local labels = require 'workflows.xpcs.labels'
+local number = require('workflows.xpcs.numbers').number
 local scaling = require 'workflows.xpcs.scaling'
 local M = {}
 
@@ -130,21 +132,23 @@ function M.of_run(s, list, threads)
   if s.model then fit = OWN_PASSES * points * OWN / threads end
   if #list > 1 then fit = fit * (1 + #list) end
   local seconds = FIXED + READ * points + (s.arrays and WRITTEN * written or 0) + fit
-  parts[1] = ('fit %.2g s'):format(fit)
+  parts[1] = ('fit %s s'):format(number(fit, 2))
   if s.multi_start.enable or s.cmaes.enable then
     local most = (s.multi_start.enable and s.multi_start.n_starts or 10) * fit
-    parts[#parts + 1] = ('up to %.2g s more for other starts, when the first fit is not good'):format(most)
+    parts[#parts + 1] = ('up to %s s more for other starts, when the first fit is not good'):format(
+      number(most, 2))
   end
   if s.level then
     local more = PROFILE * pass * (mode == 'static' and 3 or 7)
-    seconds, parts[#parts + 1] = seconds + more, ('profiles %.2g s'):format(more)
+    seconds, parts[#parts + 1] = seconds + more, ('profiles %s s'):format(number(more, 2))
   end
   if s.method ~= 'nlsq' then
     local o = s.posterior
     local gradients = GRADIENTS * ((o.draws or 1000) + (o.warmup or 500)) * (o.chains or 4)
     local each = pass_of { points = points, mode = mode, scaling = scaling_of(s, list[1].F), threads = threads }
     local more = (each + GRADIENT) * gradients * (o.shards and 2 or 1)
-    seconds, parts[#parts + 1] = seconds + more, ('posterior %.2g s (about %d gradients)'):format(more, gradients)
+    seconds, parts[#parts + 1] = seconds + more, ('posterior %s s (about %d gradients)'):format(number(more, 2),
+      gradients)
   end
   return { seconds = seconds, bytes = bytes, p = p, parts = parts, first = first, points = points }
 end
@@ -156,22 +160,26 @@ end
 ---@return string[]
 function M.lines(s, list, threads)
   local c, out, published = M.of_run(s, list, threads), {}, 0
+  local label = labels.of(list)
   for i, d in ipairs(list) do
     published = published + d.F * d.n ^ 2
-    out[i] = ('xpcs: %s%d angles x %d times'):format(#list > 1 and ('data set %d: '):format(i) or '', d.F, d.n)
+    out[i] = ('%s%s%s: %s x %d times%s, %s pairs of times'):format(#list > 1 and ('data set %d: '):format(i) or '',
+      label[i], label[i] == '' and 'data' or '', text.count(d.F, 'angle'), d.n,
+      d.q and (', q = %s 1/A'):format(number(d.q, 6)) or '', number(d.F * d.n * (d.n - 1) / 2, 12))
   end
   local what = s.model and 'own model' or s.open.mode == 'laminar_flow' and 'laminar flow' or 'static'
-  local label, d = M.strategy(published, c.p)
-  out[#out + 1] = ('%s%s%s: %.4g pairs (%.4g points by the count of homodyne, both triangles and the diagonal), '
-    .. '%d parameters'):format(what, #list > 1 and ', joint' or '', s.method ~= 'nlsq' and ', posterior' or '',
-    c.points, published, c.p)
-  out[#out + 1] = ('time about %.2g s of %d thread%s: reading and files, %s; peak memory about %.0f MiB '
-    .. '(data %.0f MiB in %s)%s'):format(c.seconds, threads, threads == 1 and '' or 's',
-      table.concat(c.parts, ', '), c.bytes / 2 ^ 20,
+  local strategy, d = M.strategy(published, c.p)
+  out[#out + 1] = ('%s%s%s: %s'):format(what, #list > 1 and ', joint' or '', s.method ~= 'nlsq' and ', posterior' or '',
+    text.count(c.p, 'free parameter'))
+  out[#out + 1] = ('time: about %s s on %s (reading and files, %s)'):format(number(c.seconds, 2),
+    text.count(threads, 'thread'), table.concat(c.parts, ', '))
+  out[#out + 1] = ('memory: about %.0f MiB at most, %.0f MiB of it data in %s%s'):format(c.bytes / 2 ^ 20,
     c.first.packed / 2 ^ 20, list[1].dtype or 'f64', c.first.least < c.bytes
-    and (', read block by block at least %.0f MiB'):format(c.first.least / 2 ^ 20) or '')
-  out[#out + 1] = ('strategy %s (by points %s); homodyne would estimate %.2f GB and, since 2.13, choose %s (Jacobian '
-    .. '%.2f GB)'):format(s.strategy or label, d.points_label, d.upstream_gb, d.upstream_path, d.upstream_jacobian_gb)
+    and ('; read block by block at least %.0f MiB'):format(c.first.least / 2 ^ 20) or '')
+  out[#out + 1] = ('for comparison, homodyne counts %s points (both triangles and the diagonal): strategy %s%s; its '
+    .. 'formulas give %s GB and a Jacobian of %s GB, %s'):format(number(published, 4), strategy, s.strategy
+    and (', %s by the configuration'):format(s.strategy) or '', number(d.upstream_gb, 2),
+    number(d.upstream_jacobian_gb, 2), d.upstream_path)
   return out
 end
 
