@@ -94,7 +94,7 @@ int mc_cuda_transform(const mc_cuda *cu, mc_cuda_transforms *all, const mc_trans
     const CUdeviceptr spare = at[2] + (CUdeviceptr)(p->bytes + ALIGN - 1) / ALIGN * ALIGN;
     CUdeviceptr out = at[0], in = at[1];
     int rc = f->cufftSetStream(p->plan, s);
-    if (!rc && p->bytes) rc = f->cufftSetWorkArea(p->plan, (void *)(uintptr_t)at[2]);
+    if (!rc) rc = f->cufftSetWorkArea(p->plan, (void *)(uintptr_t)at[2]);
     if (in % aligned && !rc) {
         if (!t->spare) return -1;
         in = spare;

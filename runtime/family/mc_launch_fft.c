@@ -274,6 +274,7 @@ static int by_library(const engine *e, const mci_fourier *f, const mci_place *in
     const mci_place *rows = f->kind == 2 ? &operand : out; /* real ones */
     t.spare = f->kind >= 2 && rows->slot < e->b->nin + e->b->nout;
     if (t.spare) bytes += f->m * f->n * f->prec;
+    if (bytes == 0) bytes = 1; /* a place to name */
     const mci_place room = mci_place_work(e->b, MC_U8, 1, &bytes);
     mc_launch *l = mci_launch_library(e->b, MC_BY_FFT, &t, sizeof t);
     if (!l) return -mc_errstatus();
