@@ -264,6 +264,7 @@ describe('rollout, the conformance list', function()
       assert.is_true((apply(shifted(x)) - shifted(y)):abs():max():item() > 1e-3)
       arch.padding_mode, arch.noise, arch.scale, arch.schedule, arch.correlation = 'zeros', 'gaussian', 0.3,
         'constant', 0
+      apply = rollout.operator.build(arch, w)
       local sources = {}
       for m = 1, 40 do sources[m] = rollout.streams.source(1, 2, 'noise', m - 1, 4) end
       local many = mc.broadcast_to(x, { 40, 3, 16, 16 }):copy()

@@ -19,7 +19,7 @@ local place = require 'workflows.rollout.place'
 local error = check.error
 local M = {}
 
-M.VERSION = '5'
+M.VERSION = '6'
 
 local function dtype_of(config) return config.simulation.precision == 'float64' and 'f64' or 'f32' end
 

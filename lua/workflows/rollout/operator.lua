@@ -176,7 +176,7 @@ function M.bytes(arch, operators, states)
     largest = math.max(largest, 12 * l.cin * l.cout * (l.k or 1) ^ 2) -- while it is drawn in f64
   end
   local work = math.max(largest, widest)
-  return (n > 1 and 2 or 1) * weights + work + 4 * n * B * 6 * arch.channels * arch.grid ^ 2, work
+  return (n > 1 and 2 or 1) * weights + work + 4 * n * B * 12 * arch.channels * arch.grid ^ 2, work
 end
 
 --- What the function of the user for a type returned, as apply(x, t), which checks what that returns.
@@ -260,17 +260,32 @@ local function filter(arch)
   return filters[arch]
 end
 
---- Noise of a law with the correlation that the architecture asks for: [channels, G, G].
-local function field(arch, source, channels, law)
-  local G = arch.grid
-  local n = law == 'laplace' and source:exponential { channels, G, G } * mc.where(mc.lt(source:uniform { channels, G,
-    G }, 0.5), -1, 1) or source:normal { channels, G, G }
-  if arch.correlation > 0 then
-    n = mc.fft.irfftn(mc.fft.rfftn(n, { axes = { -2, -1 } }) * filter(arch), { axes = { -2, -1 },
-      s = { G, G } })
-    n = n / (n:reshape(-1):std():item() + 1e-8)
+--- Draws of a law [states, channels, G, G], a state for each source; in f64, so that numbers do not depend on dtype.
+local function white(list, channels, G, law, dtype)
+  local sizes = { channels, G, G }
+  local function draw(source)
+    if law ~= 'laplace' then return source:normal(sizes) end
+    return source:exponential(sizes) * mc.where(mc.lt(source:uniform(sizes), 0.5), -1, 1)
   end
-  return n
+  local parts = {}
+  for k, source in ipairs(list) do parts[k] = mc.scope(function() return draw(source):to(dtype) end) end
+  return mc.stack(parts, 1)
+end
+
+local PLANE = { -2, -1 }
+--- Draws [operators, states, channels, G, G] with the correlation of the operators, each state of spread 1.
+local function correlated(x, filter_of)
+  local n, B, G = x.shape[1], x.shape[2], x.shape[4]
+  local z = mc.fft.irfftn(mc.fft.rfftn(x, { axes = PLANE }) * filter_of, { axes = PLANE, s = { G, G } })
+  return z / (z:reshape(n * B, -1):std(2) + 1e-8):reshape(n, B, 1, 1, 1)
+end
+
+--- The filters of operators [operators, 1, 1, G, half].
+local function filters_of(archs, dtype)
+  local parts = {}
+  for i, arch in ipairs(archs) do parts[i] = filter(arch) end
+  local all = mc.stack(parts, 1):to(dtype)
+  return hold(all:reshape(#archs, 1, 1, unpack(all.shape, 2)))
 end
 
 --- Where noise acts: on the last hidden tensor, or on the output, where gaussian noise has the same law; nil: nowhere.
@@ -279,49 +294,74 @@ local function place_of(arch)
   return networks.of(arch.type).hidden and arch.noise ~= 'gaussian' and 'hidden' or 'output'
 end
 
---- The noise of one operator: f(h, sources, t, T), h [B, channels, G, G] where place_of says, a source for each state.
-local function noise_of(arch, weights)
-  -- L with L L' = W W' of the output layer: noise of few channels, of the same law; W where it has fewer columns
-  local mix
-  local function output_mix()
-    if not mix then
-      local w = weights[#weights].w
-      w = w:reshape(w.shape[1], -1):to { device = 'cpu', dtype = 'f64' }
-      mix = hold(w.shape[2] > w.shape[1] and mc.linalg.cholesky(mc.matmul(w, w.T)) or w:copy())
-    end
-    return mix
-  end
-  local function each(h, sources, t, T)
-    local s = M.scale(arch, t, T)
-    local parts = {}
-    for b, source in ipairs(sources) do
-      local one = h[{ { b, b } }]
-      local C, G = h.shape[2], arch.grid
-      if arch.noise == 'dropout' then
-        local kept = mc.ge(source:uniform { 1, C, 1, 1 }, s)
-        parts[b] = one * (kept:to(h.dtype) / (1 - s)):to(h.device)
-      else
-        local n = field(arch, source, C, arch.noise):reshape(1, C, G, G):to { device = h.device, dtype = h.dtype }
-        parts[b] = arch.noise == 'multiplicative' and one * (1 + s * n) or one + s * n
-      end
-    end
-    return mc.concat(parts, 1)
-  end
-  local function gaussian(y, sources, t, T)
-    local s, C, G = M.scale(arch, t, T), arch.channels, arch.grid
-    local parts = {}
-    local mixed = output_mix()
-    for b, source in ipairs(sources) do
-      parts[b] = mc.scope(function() -- what one field takes the next one has again
-        local n = field(arch, source, mixed.shape[2], 'gaussian')
-        return (s * mc.matmul(mixed, n:reshape(mixed.shape[2], -1))):to(y.dtype)
-      end)
-    end
-    return y + mc.stack(parts, 1):reshape(#sources, C, G, G):to(y.device)
-  end
+--- Whether the noise of an operator is gaussian on a hidden tensor, and so goes to the output.
+local function mixes(arch) return arch.noise == 'gaussian' and networks.of(arch.type).hidden end
+
+--- The noise of one operator where it acts on a tensor as it is: f(h, sources, t, T), h [B, channels, G, G], a source
+--- for each state.
+local function own_noise(arch)
+  local filter_of
   return function(h, sources, t, T)
-    local plain = arch.noise ~= 'gaussian' or not networks.of(arch.type).hidden
-    return (plain and each or gaussian)(h, sources, t, T)
+    local s, C, G = M.scale(arch, t, T), h.shape[2], arch.grid
+    if arch.noise == 'dropout' then
+      local parts = {}
+      for b, source in ipairs(sources) do parts[b] = mc.ge(source:uniform { C, 1, 1 }, s) end
+      return h * (mc.stack(parts, 1):to(h.dtype) / (1 - s)):to(h.device)
+    end
+    local dtype = h.dtype == 'f64' and 'f64' or 'f32'
+    local n = white(sources, C, G, arch.noise, dtype)
+    if arch.correlation > 0 then
+      filter_of = filter_of or mc.scope(filters_of, { arch }, dtype)
+      n = correlated(n:expand_dims(1), filter_of):reshape(unpack(n.shape))
+    end
+    n = n:to { device = h.device, dtype = h.dtype }
+    return arch.noise == 'multiplicative' and h * (1 + s * n) or h + s * n
+  end
+end
+
+--- The gaussian noise of operators of one key, on their outputs: f(sources, t, T) gives [operators B, C, G, G], zeros
+--- for operators without sources.
+local function mixed_noise(archs, lists, dtype)
+  -- L with L L' = W W' of the output layer: noise of few channels, of the same law; W where it has fewer columns
+  local function mix(weights)
+    local w = weights[#weights].w
+    w = w:reshape(w.shape[1], -1):to { device = 'cpu', dtype = 'f64' }
+    return w.shape[2] > w.shape[1] and mc.linalg.cholesky(mc.matmul(w, w.T)) or w
+  end
+  local n, mixed, filter_of, spread = #archs, nil, nil, {}
+  local function prepare()
+    local parts, some = {}, {}
+    for i, list in ipairs(lists) do parts[i] = mix(list) end
+    mixed = hold(mc.stack(parts, 1):expand_dims(2)) -- [n, 1, C, columns]
+    for i, arch in ipairs(archs) do
+      if arch.correlation > 0 then spread[#spread + 1], some[#some + 1] = i, arch end
+    end
+    filter_of = #spread > 0 and filters_of(some, dtype)
+  end
+  --- Draws [operators, states, ...], filtered for the operators whose noise correlates.
+  local function filtered(x)
+    if #spread == n then return correlated(x, filter_of) end
+    local z, parts, k = correlated(x:take(mc.tensor(spread, { dtype = 'i64' }), 1), filter_of), {}, 0
+    for i, arch in ipairs(archs) do
+      if arch.correlation > 0 then k, parts[i] = k + 1, z[k + 1] else parts[i] = x[i] end
+    end
+    return mc.stack(parts, 1)
+  end
+  return function(sources, t, T)
+    if not mixed then mc.scope(prepare) end
+    return mc.scope(function()
+      local G, C, columns, B, list, scales = archs[1].grid, archs[1].channels, mixed.shape[4], 0, {}, {}
+      for _, of in pairs(sources) do B = #of end
+      local any = select(2, next(sources))
+      for i, arch in ipairs(archs) do
+        scales[i] = sources[i] and M.scale(arch, t, T) or 0
+        for _, source in ipairs(sources[i] or any) do list[#list + 1] = source end
+      end
+      local x = white(list, columns, G, 'gaussian', dtype):reshape(n, B, columns, G, G)
+      if #spread > 0 then x = filtered(x) end
+      local by = (mixed * mc.tensor(scales):reshape(n, 1, 1, 1)):to(dtype)
+      return mc.matmul(by, x:reshape(n, B, columns, G * G)):reshape(n * B, C, G, G)
+    end)
   end
 end
 
@@ -362,8 +402,13 @@ local BUILD = { composed = { false, 'bool' }, keep = { false, 'bool' }, direct =
 function M.together(archs, lists, opts)
   local o = check.opts('rollout.operator.together', opts, BUILD, 3)
   local n, arch, weights, noise = #archs, archs[1], lists[1], {}
+  local mixing = { archs = {}, lists = {}, at = {} } -- the operators whose noise goes through their output layer
   for i, a in ipairs(archs) do
-    noise[i] = noise_of(a, lists[i])
+    noise[i] = own_noise(a)
+    if place_of(a) and mixes(a) then
+      local k = #mixing.at + 1
+      mixing.archs[k], mixing.lists[k], mixing.at[k] = a, lists[i], i
+    end
     if a.noise == 'dropout' and parameters.drops_all(a.scale, a.schedule) then
       error(('rollout.operator.together: dropout at noise_scale %.16g drops every channel; keep it below 1'):format(
         a.scale), 2)
@@ -392,17 +437,32 @@ function M.together(archs, lists, opts)
     hidden = function(x) return net.hidden(kit, layers, weights, x, arch) end
     output = function(h) return kit.conv(h, layers[#layers], weights[#layers]) end
   end
+  local through = #mixing.at > 0
+    and mixed_noise(mixing.archs, mixing.lists, lists[1][1].w.dtype == 'f64' and 'f64' or 'f32')
+  --- The states of operator i, of B each.
+  local function states_of(h, i, B) return n > 1 and h[{ { (i - 1) * B + 1, i * B } }] or h end
+  local function joined(parts) return n > 1 and mc.concat(parts, 1) or parts[1] end
   local function noisy(where, h, sources, t, T)
     local B, some, parts = h.shape[1] / n, false, {}
-    for i = 1, n do
-      local acts = sources and sources[i] and place_of(archs[i]) == where
-      local one = n > 1 and h[{ { (i - 1) * B + 1, i * B } }] or h
+    for i, a in ipairs(archs) do
+      local acts, one = sources and sources[i] and place_of(a) == where and not mixes(a), states_of(h, i, B)
       parts[i], some = acts and noise[i](one, sources[i], t, T) or one, some or acts
     end
-    return not some and h or n > 1 and mc.concat(parts, 1) or parts[1]
+    return some and joined(parts) or h
+  end
+  local function mixed(y, sources, t, T)
+    local B, list, parts = y.shape[1] / n, {}, {}
+    for k, i in ipairs(mixing.at) do list[k] = sources and sources[i] end
+    if next(list) == nil then return y end
+    local e = through(list, t, T):to { device = y.device, dtype = y.dtype }
+    if #mixing.at == n then return y + e end
+    for i = 1, n do parts[i] = states_of(y, i, B) end
+    for k, i in ipairs(mixing.at) do parts[i] = parts[i] + e[{ { (k - 1) * B + 1, k * B } }] end
+    return joined(parts)
   end
   return function(x, sources, t, T)
-    return noisy('output', output(noisy('hidden', hidden(x, t), sources, t, T)), sources, t, T)
+    local y = output(noisy('hidden', hidden(x, t), sources, t, T))
+    return noisy('output', mixed(y, sources, t, T), sources, t, T)
   end
 end
 
