@@ -59,6 +59,7 @@ MC_INLINE void six_of_result(V *y)
 /* Row of n tiles apart: column q of tile t at to[q pitch + t]; `more` columns behind the last. */
 MC_INLINE void apart(float *to, int64_t pitch, const float *row, int64_t n, int more)
 {
+    MC_IVDEP /* rows are of a few vectors: a check whether they overlap costs as much */
     for (int64_t t = 0; t < n; t++)
         for (int q = 0; q < 4; q++) to[q * pitch + t] = row[4 * t + q];
     for (int q = 0; q < more; q++) to[q * pitch + n] = row[4 * n + q];
@@ -146,6 +147,7 @@ void MCK(winograd_results)(const mck_patch *k)
             const float *const from = k->work + 4 * i * pitch;
             float *const to = k->out + (4 * r + i) * k->out_row;
             const int64_t whole = k->width / 4 < n ? k->width / 4 : n;
+            MC_IVDEP
             for (int64_t t = 0; t < whole; t++)
                 for (int q = 0; q < 4; q++) to[4 * t + q] = from[q * pitch + t];
             for (int64_t x = 4 * whole; x < k->width; x++) to[x] = from[x % 4 * pitch + x / 4];
