@@ -304,6 +304,10 @@ describe('features extracted again', function()
         assert.equal(kept, r.stored)
         local got = whole(out)
         assert.same({ 4, T, 91 }, { unpack(got[1].shape) })
+        local f = mc.open(out)
+        assert.same({ temporal = '1', summary = '1', metrics = '1', wavelet = '1' },
+          mc.json.decode(f:group '/features'.attributes.family_versions))
+        f:close()
         local function same(a, b, name) assert.equal(mc.manifest.hash(a:copy()), mc.manifest.hash(b:copy()), name) end
         same(plain[1], got[1][{ mc.all, mc.all, { 1, 63 } }], NAMES[1])
         for k = 2, #NAMES do same(plain[k], got[k], NAMES[k]) end

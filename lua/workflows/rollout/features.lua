@@ -111,6 +111,19 @@ function M.registry(with_sensitivity, families)
   return places(steps), places(summary)
 end
 
+--- Versions of the definitions of the families that a section `features` of a configuration asks for.
+---@param section table
+---@param with_sensitivity boolean
+---@return table by name
+function M.versions(section, with_sensitivity)
+  local out = {}
+  for _, name in ipairs { 'temporal', 'summary', unpack(M.FAMILIES) } do
+    if section[name].enabled then out[name] = M.VERSION end
+  end
+  if section.summary.enabled and with_sensitivity then out.operator = M.VERSION end
+  return out
+end
+
 local BUFFER = 2 ^ 18 -- numbers of states that are looked at together
 local WORK = 36 -- bytes for each while they are
 

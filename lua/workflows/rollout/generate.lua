@@ -601,7 +601,7 @@ function M.about(config, first, last, quality, made)
           configuration_sha256 = made.hash,
           own_functions = made.own[1] and mc.json.encode(made.own) or nil },
     features = (f.temporal.enabled or f.summary.enabled)
-      and { family_versions = mc.json.encode { temporal = features.VERSION, summary = features.VERSION },
+      and { family_versions = mc.json.encode(features.versions(f, with)),
       extraction_timestamp = now,
       temporal_registry = mc.json.encode(temporal) } or nil,
     summary = f.summary.enabled and { version = features.VERSION, feature_registry = mc.json.encode(summary),

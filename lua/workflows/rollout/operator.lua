@@ -175,8 +175,11 @@ function M.bytes(arch, operators, states)
     widest = math.max(widest, each * (l.cin + 2 * l.cout) + ways[i].bytes)
     largest = math.max(largest, 12 * l.cin * l.cout * (l.k or 1) ^ 2) -- while it is drawn in f64
   end
-  local work = math.max(largest, widest)
-  return (n > 1 and 2 or 1) * weights + work + 4 * n * B * 12 * arch.channels * arch.grid ^ 2, work
+  local list, state = M.layers(arch), 4 * n * B * arch.grid ^ 2 -- of one channel
+  local fields = (arch.correlation or 0) > 0 and 12 or 6
+  local noise = (arch.scale or 0) > 0 and state * (list[#list].cin + arch.channels * fields) or 0
+  local work = math.max(largest, widest, noise) -- noise comes when the last hidden tensor is there
+  return (n > 1 and 2 or 1) * weights + work + 6 * arch.channels * state, work
 end
 
 --- What the function of the user for a type returned, as apply(x, t), which checks what that returns.

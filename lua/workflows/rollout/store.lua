@@ -470,11 +470,17 @@ local function ordered(paths)
   return list
 end
 
---- Quality of the sampling of all rows of shards.
-local function quality_of(list)
-  local read, parts = reader(list, PLAN[1]), {}
-  for k = 1, #list do parts[k] = read() end
-  return sampling.quality(list[1].config, mc.concat(parts, 1):to 'f64')
+--- Quality of the sampling of rows first .. last of a file's configuration, as generate reports it.
+local function quality_of(config, dimensions, first, last)
+  local drawn = { sampling = config.sampling, space = { dims = dimensions } }
+  return sampling.quality(config, sampling.points(drawn, first + 1, last + 1))
+end
+
+--- Attributes as they were written: numbers of the program's attributes are whole.
+local function whole_numbers(attributes)
+  local out = {}
+  for k, v in pairs(attributes or {}) do out[k] = type(v) == 'number' and mc.tensor(v, { dtype = 'i64' }) or v end
+  return attributes and out
 end
 
 --- join while nobody else writes the output. Chunks and compression are those of the shard with the first rows.
@@ -487,13 +493,15 @@ function M.join_held(paths, out, overwrite)
   end
   local a, config = largest.attributes, list[1].config
   a.first_row, a.num_parameter_sets = list[1].attributes.first_row, last - first + 1
-  a.sampling_metrics = mc.json.encode(mc.scope(quality_of, list))
   local f = mc.open(list[1].path)
-  local function attributes(group) return f:has(group) and f:group(group).attributes or nil end
-  local about = { first = first, last = last, metadata = a, steps = config.simulation.num_timesteps,
+  local coordinates = f:dataset('/parameters/params').attributes.names
+  config.sampling.total_samples = a.total_rows
+  a.sampling_metrics = mc.json.encode(mc.scope(quality_of, config, coordinates, first, last))
+  local function attributes(group) return f:has(group) and whole_numbers(f:group(group).attributes) or nil end
+  local about = { first = first, last = last, metadata = whole_numbers(a), steps = config.simulation.num_timesteps,
     chunk = config.dataset.storage.chunk_size, level = M.level(config),
     filters = f:has '/metadata/filtered' and f:dataset '/metadata/filtered'.attributes.words or nil,
-    names = f:dataset('/parameters/params').attributes.names, trajectories = f:has(STATES),
+    names = coordinates, trajectories = f:has(STATES),
     temporal = f:has '/features/temporal', features = attributes '/features', summary = attributes '/features/summary' }
   f:close()
   publish(out, list, about, function() return 'merge again (the shards are unchanged)' end)
