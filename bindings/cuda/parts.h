@@ -238,11 +238,11 @@ struct mc_transform_job;
 typedef struct mc_cuda_transforms mc_cuda_transforms;
 mc_cuda_transforms *mc_cuda_transforms_new(const mc_cuda_fft *f);
 /* Bytes of workspace; -1: it does not do this one. */
-int64_t mc_cuda_transform_bytes(mc_cuda_transforms *t, const struct mc_transform_job *j);
+int64_t mc_cuda_transform_bytes(mc_cuda_transforms *all, const struct mc_transform_job *t);
 /* Starts a transform: out, in, workspace are addresses. 0, else a status of cuFFT; -1: it has no
  * plan. */
-int mc_cuda_transform(const mc_cuda *c, mc_cuda_transforms *t,
-                      const struct mc_transform_job *j, const CUdeviceptr at[3], CUstream s);
+int mc_cuda_transform(const mc_cuda *cu, mc_cuda_transforms *all,
+                      const struct mc_transform_job *t, const CUdeviceptr at[3], CUstream s);
 
 /* A launch as a node of a graph: a kernel, or what `launch` gives to a stream (0, or a status). */
 typedef struct mc_cuda_node {
