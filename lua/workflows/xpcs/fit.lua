@@ -10,7 +10,6 @@ local trf = require 'mascon.optim.fit.least_squares.trf'
 local least_squares = require 'mascon.optim.fit.least_squares'
 local vectors = require 'mascon.optim.fit.least_squares.vectors'
 local parameters = require 'workflows.xpcs.parameters'
-local pattern = require 'workflows.xpcs.pattern'
 local model = require 'workflows.xpcs.model'
 local scaling = require 'workflows.xpcs.scaling'
 local pass = require 'workflows.xpcs.pass'
@@ -487,11 +486,10 @@ end
 
 --- What the residuals of a point tell of the contrasts of the angles and of the noise.
 ---@param of table of misfit
----@return table|nil contrasts of contrasts.of, table|nil noise of noise.judge, table|nil pattern of pattern.of
+---@return table|nil contrasts of contrasts.of, table|nil noise of noise.judge
 local function look(p, point, of)
   local angles, v = contrasts.of(p, point, of.absolute_sigma), noise.fitted(p, point)
-  local found = noise.judge(v, angles, of.absolute_sigma and of.reduced_chi2 or nil)
-  return angles, found, pattern.of(v, angles)
+  return angles, noise.judge(v, angles, of.absolute_sigma and of.reduced_chi2 or nil)
 end
 
 --- Covariance under correlated noise of a point, the rise of each variance over what the cost takes it for, and the
@@ -525,18 +523,18 @@ end
 
 --- The result of a point.
 ---@param whole? table of data that are fitted with others: covariance of the free numbers, and covariance_by, of all;
----  contrasts, noise and pattern of look; unneeded: shear that no data set needs
+---  contrasts and noise of look; unneeded: shear that no data set needs
 local function describe(p, o, point, status, iterations, seconds, left, whole)
   local data, n = p.data, #p.free
   local of = misfit({ p }, { point }, o, n)
   local absolute, reduced = of.absolute_sigma, of.reduced_chi2
   local c = covariance.of(p, point)
-  local cov, angles, frames, common, correlated, independent
+  local cov, angles, frames, correlated, independent
   if whole then
-    cov, angles, frames, common = whole.covariance, whole.contrasts, whole.noise, whole.pattern
+    cov, angles, frames = whole.covariance, whole.contrasts, whole.noise
   else
     cov = statistics.scaled(c.covariance, of.factor)
-    angles, frames, common = look(p, point, of)
+    angles, frames = look(p, point, of)
     correlated = not o.legacy_counting and frames and frames.spread
     if correlated then
       independent = cov
@@ -596,7 +594,7 @@ local function describe(p, o, point, status, iterations, seconds, left, whole)
     nfev = p.nfev, iterations = iterations, seconds = seconds,
       points_per_second = p.nfev * data.points / math.max(seconds - (p.scan_seconds or 0), 1e-9), last_step = left,
     geometry = p.geometry, kd = p.kd, ks = p.ks, at_bounds = bounds_hit, warnings = p.warnings, checks = checks,
-      cuts = floor.of(p.t, physics), contrasts = angles, noise = frames, unneeded = unneeded, pattern = common,
+      cuts = floor.of(p.t, physics), contrasts = angles, noise = frames, unneeded = unneeded, pattern = frames and frames.pattern,
       problem = p, point = point, device = p.device and not p.device.left and p.device.name or 'cpu',
   }
   if r.scaling == 'fourier' then

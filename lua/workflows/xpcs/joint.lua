@@ -253,7 +253,7 @@ local function of_set(self, i, settings, r)
   end
   local one = fit.describe(self.problems[i], settings, r.point.parts[i], r.status, r.iterations, r.seconds, nil,
     { covariance = cov, covariance_by = r.covariance_by .. ' of all data sets', contrasts = r.seen[i].contrasts,
-      noise = r.seen[i].noise, pattern = r.seen[i].pattern, unneeded = r.unneeded })
+      noise = r.seen[i].noise, unneeded = r.unneeded })
   one.nfev, one.points_per_second = r.nfev, r.points_per_second
   one.whole = { covariance = r.covariance, spectrum = r.spectrum, place = self.place[i] } -- of rates.lua
   return one
@@ -293,7 +293,7 @@ local function look(self, r, o)
   for i, p in ipairs(self.problems) do
     local of = fit.misfit({ p }, { r.point.parts[i] }, o, #p.free)
     local one = {}
-    one.contrasts, one.noise, one.pattern = fit.look(p, r.point.parts[i], of)
+    one.contrasts, one.noise = fit.look(p, r.point.parts[i], of)
     seen[i] = one
     local found = one.noise and one.noise.correlated
     if found and not (worst and worst.certain > one.noise.certain) then worst = one.noise end

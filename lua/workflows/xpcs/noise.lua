@@ -19,6 +19,7 @@ local mc = require 'mascon'
 local covariance = require 'workflows.xpcs.covariance'
 local model = require 'workflows.xpcs.model'
 local numbers = require 'workflows.xpcs.numbers'
+local pattern = require 'workflows.xpcs.pattern'
 local pixels = require 'workflows.xpcs.pixels'
 local M = {}
 
@@ -87,17 +88,11 @@ local function residuals(v, contrast, offset, f, k)
   return { x = x, there = there:to 'f64', g2 = g2, columns = columns, w = w, u = u }
 end
 
-M.residuals = residuals
-
---- Every how manieth time is looked at.
----@param data mascon.xpcs.Data
-function M.step(data) return math.ceil(data.n / MOST) end
-
 --- Contrast and offset of each angle with which residuals are made: the best ones where `lines` says them.
 ---@param v mascon.xpcs.Fitted
 ---@param lines? table of contrasts.judge
 ---@return number[], number[]
-function M.scaling_of(v, lines)
+local function scaling_of(v, lines)
   local contrast, offset = { unpack(v.contrast) }, { unpack(v.offset) }
   for _, one in ipairs(lines and lines.list or {}) do
     contrast[one.angle], offset[one.angle] = one.held_contrast, one.held_offset
@@ -178,9 +173,15 @@ end
 local function scattered(v, contrast, offset, k)
   local F = v.data.F
   local each, all = {}, { squares = 0, products = 0, count = 0, chances = 0 }
+  local common
   for f = 1, F do
     each[f] = mc.scope(function()
       local a = residuals(v, contrast[f], offset[f], f, k)
+      if f == 1 then
+        common = pattern.new(F, a.x.shape[1])
+        if common then mc.keep(common.cell) end
+      end
+      if common then common:add(f, a.x, a.there) end
       return sums_of(a.x, a.there)
     end)
     for key, sum in pairs(each[f]) do all[key] = all[key] + sum end
@@ -188,6 +189,8 @@ local function scattered(v, contrast, offset, k)
   if not (all.squares > 0) then return nil end
   local out = { scatter = {}, z = all.products * all.count / (2 * all.squares * math.sqrt(math.max(all.chances, 1))) }
   for f = 1, F do out.scatter[f] = math.sqrt(each[f].squares / math.max(each[f].count, 1)) end
+  out.pattern = common and common:judge(k)
+  if common then common.cell:release() end
   out.level, out.count = all.squares / math.max(all.count, 1), all.count
   return out, each
 end
@@ -251,13 +254,13 @@ end
 ---  likelihood of pixels.lua gains over that of independent noise; correlated; level: mean square
 ---  of residuals over sigma; spread: of the gradient of chi2 / 2, of the linear loss, by the free numbers, number[][];
 ---  chi2_sd: standard deviation of chi2; lines: by how much chi2 falls more for a contrast and an offset of each angle
----  than under independent noise; scatter: of each angle in units of its sigma; unequal; where correlated, counting:
+---  than under independent noise; scatter: of each angle in units of its sigma; unequal; pattern: of pattern.lua; where correlated, counting:
 ---  variance of intensities beside that of speckle, over the square of their mean; pixels of each angle
 function M.of(v, lines)
   local data = v.data
   if data.n < LEAST or v.smooth then return nil end
-  local contrast, offset = M.scaling_of(v, lines)
-  local F, k = data.F, M.step(data)
+  local contrast, offset = scaling_of(v, lines)
+  local F, k = data.F, math.ceil(data.n / MOST)
   local out, each = scattered(v, contrast, offset, k)
   if not out then return nil end
   local counting, count, gain

@@ -9,7 +9,6 @@ local loss = require 'mascon.optim.fit.least_squares.loss'
 local contrasts = require 'workflows.xpcs.contrasts'
 local data_of = require 'workflows.xpcs.data'
 local noise = require 'workflows.xpcs.noise'
-local pattern = require 'workflows.xpcs.pattern'
 local scaling = require 'workflows.xpcs.scaling'
 local trial = require 'workflows.xpcs.trial'
 local error = check.error
@@ -183,9 +182,9 @@ local function look(fit, data, o, v)
   fit.contrasts = contrasts.own({ theory = fit.theory, contrast = v.contrast, offset = v.offset, sigma = v.sigma,
     names = fit.free, cost = fit.cost, loss = o.loss, f_scale = o.f_scale, scaling = o.scaling,
     absolute_sigma = fit.absolute_sigma }, data)
-  fit.pattern = pattern.of(v, fit.contrasts)
   if not fit.covariance then return end
   fit.noise = noise.judge(v, fit.contrasts, fit.absolute_sigma and fit.reduced_chi2 or nil)
+  fit.pattern = fit.noise and fit.noise.pattern
   if not fit.noise or not fit.noise.spread or o.loss ~= 'linear' then return end
   local plain, inverse = fit.covariance:totable(), {}
   for i, row in ipairs(plain) do
