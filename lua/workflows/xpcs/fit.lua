@@ -594,7 +594,8 @@ local function describe(p, o, point, status, iterations, seconds, left, whole)
     nfev = p.nfev, iterations = iterations, seconds = seconds,
       points_per_second = p.nfev * data.points / math.max(seconds - (p.scan_seconds or 0), 1e-9), last_step = left,
     geometry = p.geometry, kd = p.kd, ks = p.ks, at_bounds = bounds_hit, warnings = p.warnings, checks = checks,
-      cuts = floor.of(p.t, physics), contrasts = angles, noise = frames, unneeded = unneeded, pattern = frames and frames.pattern,
+      cuts = floor.of(p.t, physics), contrasts = angles, noise = frames, unneeded = unneeded,
+      pattern = frames and frames.pattern,
       problem = p, point = point, device = p.device and not p.device.left and p.device.name or 'cpu',
   }
   if r.scaling == 'fourier' then

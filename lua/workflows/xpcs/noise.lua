@@ -254,7 +254,8 @@ end
 ---  likelihood of pixels.lua gains over that of independent noise; correlated; level: mean square
 ---  of residuals over sigma; spread: of the gradient of chi2 / 2, of the linear loss, by the free numbers, number[][];
 ---  chi2_sd: standard deviation of chi2; lines: by how much chi2 falls more for a contrast and an offset of each angle
----  than under independent noise; scatter: of each angle in units of its sigma; unequal; pattern: of pattern.lua; where correlated, counting:
+---  than under independent noise; scatter: of each angle in units of its sigma; unequal; pattern: of pattern.lua;
+---  where correlated, counting:
 ---  variance of intensities beside that of speckle, over the square of their mean; pixels of each angle
 function M.of(v, lines)
   local data = v.data
