@@ -297,7 +297,7 @@ describe('a posterior beside correlated noise', function()
     local data = speckle(1, 4000)
     local r = xpcs.fit(data, { scaling = 'averaged' })
     assert.is_true(r.noise.correlated)
-    assert.matches('lie on a curved ridge', words(r))
+    assert.matches('trade off along a curved valley of chi2', words(r))
     assert.is_nil(words(r):find('--method', 1, true), words(r))
     local s = xpcs.posterior.run(r, { draws = 50, warmup = 50, chains = 2 })
     local at = {}

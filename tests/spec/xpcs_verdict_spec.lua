@@ -57,7 +57,7 @@ describe('the word on a fit', function()
       if case[1] == 'good' then assert.is_nil(r.verdict.misfit) end
     end
     local r = xpcs.fit(data, {})
-    assert.is_truthy(xpcs.report.line(r):find('(untested: sigma is assumed)', 1, true))
+    assert.is_truthy(xpcs.report.line(r):find('(untested; sigma is assumed, so chi2 tests nothing)', 1, true))
     assert.is_truthy(tostring(xpcs.report.page(r, data)):find('untested: there is none', 1, true))
   end)
 
@@ -79,7 +79,7 @@ describe('the word on a fit', function()
       return words(r)
     end
     assert.matches('starts do not agree: only 1 of 3 ended here', search { 0, 3, 9 })
-    assert.matches('best of 3 starts, 1 of which ended there', search { 0, 3, 9 })
+    assert.matches('1 of 3 starts led to this minimum, the deepest', search { 0, 3, 9 })
     assert.is_true(r.verdict.doubt)
     assert.is_nil(search { 0, 0.1, 9 }:find 'do not agree')
     assert.is_nil(r.verdict.doubt)

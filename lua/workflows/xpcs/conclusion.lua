@@ -68,7 +68,7 @@ local ORDER = {
   { 'bound', function(names) return ('%s ended at a bound; widen it, or fix the parameter'):format(of(names)) end },
   { 'scatter', 'the angles scatter by different amounts; give each its own sigma' },
   { 'ridge', function(names)
-    return ('%s lie on a curved ridge; take intervals of --profile 0.95'):format(of(names))
+    return ('%s trade off along a curved valley of chi2; take intervals of --profile 0.95'):format(of(names))
   end },
   { 'loose', function(names) return ('%s %s known only roughly; measure more'):format(of(names), are(names)) end },
   { 'open', function(names)
@@ -78,8 +78,8 @@ local ORDER = {
       or 'widen its bounds, or measure more')
   end },
   { 'pairs', function(names)
-    return #names == 2 and ('read %s together, they are closely correlated'):format(of(names))
-      or 'read closely correlated parameters together'
+    return #names == 2 and ('%s are strongly correlated; quote them together, or fix one'):format(of(names))
+      or 'some parameters are strongly correlated; quote the rates (rates.csv), or fix some'
   end },
   { 'correlated', 'its noise is correlated; compare repeated measurements where errors matter' },
 }

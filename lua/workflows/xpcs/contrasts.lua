@@ -175,8 +175,8 @@ function M.sentences(a, cause)
       :format(text(v.best_contrast), text(v.contrast)) or 'no contrast from 0 to 1 is best', text(v.best_offset),
       text(v.offset))
   end
-  return { ('Contrast or offset differ between the angles: values of their own would lower chi2 by at least %s %%, '
-    .. 'where chance gives %s %% at most'):format(text(100 * a.gain, 3), text(100 * a.chance, 2)),
+  return { ('Contrast or offset differ between the angles: separate values for each angle lower chi2 by %s %% or more '
+    .. '(chance: at most %s %%)'):format(text(100 * a.gain, 3), text(100 * a.chance, 2)),
     ('The largest deviations are at %s'):format(table.concat(worst, ', ')),
     ('The other parameters may be wrong by more than their errors: %s. If this stays, the model misses what depends on '
       .. 'the angle'):format(cause and 'if the deviations remain after that, fit with --scaling individual'

@@ -67,7 +67,7 @@ function M.page(r, list)
   local figures = rates_of(r)
   if #figures > 0 then
     table.insert(sections, { heading = 'Rates against time', figures = figures, paragraphs = {
-      'Bands hold 95 % by the linearised errors of the joint fit; the numbers are in set1/nlsq/rates.csv and its kin.' }
+      'Bands hold 95 % by the linearised errors of the joint fit; the numbers are in nlsq/rates.csv of each set.' }
     })
   end
   return mc.report.html { title = 'Joint fit of two-time correlations', sections = sections,

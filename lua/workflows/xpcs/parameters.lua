@@ -132,7 +132,8 @@ function M.examine(values)
   when('gamma_dot_t_offset', function(v) return v < -0.1 or v > 0.1 end, 'warnings', 'is outside -0.1 .. 0.1')
   when('contrast', function(v) return v > 0 and v < 0.1 end, 'warnings',
     'is below 0.1: the decay is hard to tell from noise')
-  when('phi0', function(v) return v < -10 or v > 10 end, 'remarks', 'is outside -10 .. 10: the sample may be turned')
+  when('phi0', function(v) return v < -10 or v > 10 end, 'remarks',
+    'is outside -10 .. 10: is the sample mounted at an angle?')
   return out
 end
 

@@ -100,9 +100,8 @@ local function without_values(data, o, first)
   with.initial = nil
   local r = require('workflows.xpcs.fit').fit(data, with)
   if not (r.cost < first.cost * (1 - 1e-9)) then return first end
-  table.insert(r.warnings, ('the fit from the given starting values had chi2 %.6g, which chance does not explain, '
-    .. 'which contrasts that differ make up, or which has no shear; a fit without them ended deeper'):format(
-      first.chi2))
+  table.insert(r.warnings, ('your starting values led to chi2 %s; a fit from the program\'s own start reached %s '
+    .. 'and is reported'):format(numbers.number(first.chi2, 6), numbers.number(r.chi2, 6)))
   return r
 end
 

@@ -156,8 +156,8 @@ end
 --- The word, with the reason where reduced chi2 tests nothing.
 function M.word(r)
   if tested(r) then return r.quality_flag end
-  return ('%s%s sigma is %s'):format(r.quality_flag, r.quality_flag == 'untested' and ':' or ' by its findings;',
-    blind(r))
+  return ('%s%s; sigma is %s, so chi2 tests nothing'):format(r.quality_flag, r.quality_flag == 'untested' and ''
+    or ': see findings', blind(r))
 end
 
 local function add(out, seen, prefix, lists)
@@ -447,8 +447,9 @@ local function tell_misfit(r, out, say)
     and 'its values may be wrong by more than their standard errors say'
     or 'its values and standard errors are not to be trusted')
   say('misfit', nil, '%s.', count
-    and ('It is the best of %d starts, %d of which ended there: %ssigma is too small, %sor the model is not that of '
-      .. 'the data'):format(all, count, suspect, robust)
+    and ('%s: %ssigma is too small, %sor the model is not that of the data'):format(count == all
+      and ('All %d starts led to this minimum'):format(all)
+      or ('%d of %d starts led to this minimum, the deepest'):format(count, all), suspect, robust)
     or ('It may have ended in a local minimum: %s; else %ssigma is too small, %sor the model is not that of the data')
       :format(other_starts(r), suspect, robust))
 end
@@ -479,8 +480,9 @@ local function tell_rates(r, out, say)
         out.level = out.level == 'determined' and 'weak' or out.level
         table.insert(out.weak, rate.scale)
         local both = { rate.scale, rate.shift }
-        say('rate', both, 'The data determine %s, not its parts: it is %s %s at %s s (report.html and rates.csv: '
-          .. 'all times), while %s is %s%s.', best.said, numbers.with_error(best.value, best.error), best.unit,
+        say('rate', both, 'The data fix %s, but not %s separately: it is %s %s at %s s (report.html and rates.csv: '
+          .. 'all times), while %s is %s%s.', best.said, join { rate.scale, rate.power, rate.shift },
+          numbers.with_error(best.value, best.error), best.unit,
           text(best.t), rate.scale, scale.at_bound and text(scale.value) or numbers.with_error(scale.value,
           scale.error, 4), scale.at_bound and ', at its lower bound'
           or not (scale.error and scale.error < math.huge) and ', not determined' or '')
@@ -513,9 +515,9 @@ local function common(r, known, out, say)
         table.insert(out.weak, q.name)
       elseif e and e > 0.5 * math.abs(q.value) and (q.name == 'D0' or q.name == 'gamma_dot_t0'
         or q.name:find '^contrast') then
-        say('loose', { q.name }, '%s is known only to %s of its value.', q.name, ('%.0f %%'):format(100 * e /
-          math.max(math.abs(q.value),
-          1e-300)))
+        say('loose', { q.name }, e < math.abs(q.value) and '%s is known to %s %% only.'
+          or '%s is not significantly different from 0: its error is %s times its value.', q.name,
+          text((e < math.abs(q.value) and 100 or 1) * e / math.max(math.abs(q.value), 1e-300), 2))
         table.insert(out.weak, q.name)
         if out.level == 'determined' then out.level = 'weak' end
       end
@@ -683,9 +685,9 @@ function M.of(r)
       if e < math.huge and e > 0.2 * math.abs(v) and math.abs(r.correlation[i][k]) > 0.9 then
         out.level = out.level == 'determined' and 'weak' or out.level
         table.insert(out.weak, three[1])
-        say('ridge', three, '%s, %s and %s lie on a curved ridge: their standard errors hold the truth less often '
-          .. 'than they say, and '
-          .. 'the true interval is not symmetric; %s.', three[1], three[2], three[3], r.joint
+        say('ridge', three, '%s, %s and %s trade off along a curved valley of chi2: their 95 %% errors contain the '
+          .. 'truth in fewer than 95 %% of cases, and the true interval is not symmetric; %s.', three[1], three[2],
+          three[3], r.joint
           and 'fit a data set alone with --profile 0.95 to see it'
           or 'use profile intervals (--profile 0.95)' .. (r.noise and r.noise.correlated and ''
           or ' or the posterior (--method both)'))
