@@ -535,6 +535,11 @@ describe('report.html', function()
       { { title = 'x', sections = { { table = { header = { 'a' }, rows = { { 1, 2 } } } } } },
         'report.html: sections[1].table row 1 has 2 cells and the header has 1 names' },
     }
+    for _, href in ipairs { 'http://a/b', 'javascript:x()', '/etc/x', '../x', '//a/b', '' } do
+      cases[#cases + 1] = { { title = 'x', sections = { { table = { rows = { { { href = href } } } } } } },
+        ('report.html: sections[1]: the link %s must name a file beside the page, such as set1/report.html'):format(
+          href) }
+    end
     for _, c in ipairs(cases) do
       assert.equal(c[2], failure(function()
         local html = report.html(c[1])

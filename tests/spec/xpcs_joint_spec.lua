@@ -122,6 +122,10 @@ describe('xpcs.joint', function()
     end
     local page = tostring(require('workflows.xpcs.joint_report').page(xpcs.joint.fit(list, { sigma = 0.004 }), list))
     assert.is_truthy(page:find('a/x.npz', 1, true) and page:find('b/x.npz', 1, true))
+    for _, part in ipairs { '<a href="set1/report.html">set1/report.html</a>', '<a href="set2/report.html">',
+      'The angle of each data set that fits worst', 'data set 2 (b/x.npz), reduced chi2', 'Cuts of these angles' } do
+      assert.is_truthy(page:find(part, 1, true), part)
+    end
   end)
 
   it('is the least-squares solution of all residuals, and its errors are smaller', function()

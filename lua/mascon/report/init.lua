@@ -130,6 +130,15 @@ local function number_html(v, digits)
   return fmt('<td class="n" data-v="%s">%s</td>', value, shown)
 end
 
+-- A link goes to a file beside the page: a report refers to nothing elsewhere.
+local function check_link(href, where)
+  if type(href) ~= 'string' or href:find '^%a[%w+.-]*:' or href:find '^[/\\]' or href:find '%.%.' or href == '' then
+    error(fmt('report.html: %s: the link %s must name a file beside the page, such as set1/report.html', where,
+      tostring(href)), 5)
+  end
+  return href
+end
+
 local function table_html(out, t, where)
   local o = check.opts('report.html: ' .. where .. '.table', t, TABLE)
   local rows = o.rows
@@ -177,6 +186,8 @@ local function table_html(out, t, where)
         cells[j] = numeric[j] and '<td class="n" data-v=""></td>' or '<td></td>'
       elseif number_cell(v) then
         cells[j] = number_html(v, o.digits)
+      elseif type(v) == 'table' and v.href then
+        cells[j] = fmt('<td><a href="%s">%s</a></td>', esc(check_link(v.href, where)), esc(tostring(v.text or v.href)))
       else
         cells[j] = '<td>' .. esc(tostring(v)) .. '</td>'
       end
@@ -232,8 +243,8 @@ end
 --- One self-contained HTML page.
 --- A section may hold heading, paragraphs (a string or an array of strings), figure (a figure or SVG text) with
 --- caption, figures, table = { header =, rows =, digits = 6, caption = } and code; they appear in this order. All
---- text is escaped: no markup in it takes effect. The page says nothing about when it was made unless the content
---- does.
+--- text is escaped: no markup in it takes effect. A cell { href = FILE, text = } links to a file beside the page. The
+--- page says nothing about when it was made unless the content does.
 ---     mc.report.html({ title = 'T', sections = { { heading = 'H' } } }):match('<h1>.-</h1>')  --> <h1>T</h1>
 ---@param opts table title, subtitle, sections (array), footer, lang 'en'
 ---@return string

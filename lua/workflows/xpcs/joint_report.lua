@@ -10,13 +10,15 @@ local M = {}
 
 local shown = summary.shown
 
+local CELLS = 56 -- a side of a map
+
 --- Rows of the data sets.
 local function sets_of(r, list)
   local rows, label = {}, labels.of(list)
   for i, data in ipairs(list) do
     local one = r.fits[i]
     rows[i] = { i, label[i], shown(data.q), data.F, data.n,
-      shown(one.chi2), shown(one.reduced_chi2, 4), verdict.word(one), ('set%d/report.html'):format(i) }
+      shown(one.chi2), shown(one.reduced_chi2, 4), verdict.word(one), { href = ('set%d/report.html'):format(i) } }
   end
   return { header = { 'set', 'file', 'q, 1/A', 'angles', 'times', 'chi2', 'reduced', 'quality', 'its page' },
     rows = rows }
@@ -37,6 +39,21 @@ local function rates_of(r)
     end
   end
   return figures
+end
+
+--- Maps and cuts of the angle of each set that fits worst.
+local function worst_of(r, list)
+  local figures, cuts, label = {}, {}, labels.of(list)
+  for i, data in ipairs(list) do
+    local one = r.fits[i]
+    local f, misfit = report.by_misfit(one, data)
+    f = f[1]
+    figures[i] = report.heatmaps(one, data, f, { limit = CELLS, note = (', data set %d (%s), reduced chi2 %s'):format(i,
+      label[i], shown(misfit[f], 3)) })
+    cuts[i] = report.cuts(one, data, f, ('Data set %d: C2 against the lag at three ages'):format(i))
+  end
+  return { { heading = 'The angle of each data set that fits worst', figures = figures, paragraphs = {
+    'The page of each data set has the other angles.' } }, { heading = 'Cuts of these angles', figures = cuts } }
 end
 
 --- Rows of chi2 together and apart.
@@ -64,6 +81,7 @@ function M.page(r, list)
       'Each data set is fitted alone too. A rise that chance does not explain means that the sets do not share their '
       .. 'parameters.' } })
   end
+  for _, s in ipairs(worst_of(r, list)) do sections[#sections + 1] = s end
   local figures = rates_of(r)
   if #figures > 0 then
     table.insert(sections, { heading = 'Rates against time', figures = figures, paragraphs = {

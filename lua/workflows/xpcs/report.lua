@@ -153,11 +153,12 @@ end
 
 --- C2 against the lag at three ages, data and fit, of one or several angles.
 ---@param f integer|integer[]
-function M.cuts(r, data, f)
+---@param title? string
+function M.cuts(r, data, f, title)
   local list = type(f) == 'table' and f or { f }
   local cols = math.min(#list, 2)
   local rows = math.ceil(#list / cols)
-  local fig = plot.figure { title = 'C2 against the lag at three ages', width = cols > 1 and 1180 or 760,
+  local fig = plot.figure { title = title or 'C2 against the lag at three ages', width = cols > 1 and 1180 or 760,
     height = 380 * rows + 40, rows = rows, cols = cols }
   for k, angle in ipairs(list) do cut(fig:axes(math.ceil(k / cols), (k - 1) % cols + 1), r, data, angle) end
   return fig
