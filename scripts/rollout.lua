@@ -157,9 +157,10 @@ function run.generate()
   end
   if not r.complete then
     local filtered = r.filtered > 0 and (' %d filtered operators,'):format(r.filtered) or ''
-    local grown = r.grown and (' (%d of them were there)'):format(r.grown) or ''
-    print(('%d operators%s, %d failed realisations,%s %s, %.2g %% of it writing: %s'):format(r.rows, grown, r.failed,
-      filtered, mc.text.duration(r.seconds), 100 * r.writing / r.seconds, r.path))
+    local there = r.there and (' (%d of them were there)'):format(r.there) or ''
+    local share = 100 * r.writing / r.seconds
+    print(('%d operators%s, %d failed realisations,%s %s, %s %% of it writing: %s'):format(r.rows, there, r.failed,
+      filtered, mc.text.duration(r.seconds), (share < 10 and '%.2g' or '%.0f'):format(share), r.path))
   end
   print('report: ' .. page)
 end

@@ -248,7 +248,7 @@ describe('a data set of rollouts that grows', function()
     plant(2, 5) -- some of its rows are in the file
     plant(6, 6)
     local r = generate.run(eight, { out = grown, resume = true, quiet = true })
-    assert.equal(4, r.grown)
+    assert.equal(5, r.there)
     same(fresh, grown)
     plant(3, 7)
     assert.is_true(generate.run(eight, { out = grown, resume = true, quiet = true }).complete)

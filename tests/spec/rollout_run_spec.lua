@@ -269,6 +269,8 @@ describe('rollout, a run', function()
     os.remove(path 'one.html')
     local text, status = script(line .. ' --resume --batch-size 4') -- other batches, the same rows
     assert.equal(0, status, text)
+    assert.matches('8 operators %(2 of them were there%)', text)
+    assert.matches(' [%d.]+ %% of it writing', text)
     local plain = path 'plain.h5'
     assert.equal(0, select(2, script(('generate --config %s --output %s'):format(quote(path 'c.yaml'), quote(plain)))))
     same(plain, out)

@@ -489,7 +489,7 @@ end
 --- "2GiB" that the whole program may take; the rows do not depend on it), save_every (2: seconds after which finished
 --- rows are written, so that a kill costs what was under way and no more than that time), stored (as rows: states that
 --- a file holds)
----@return table { path, rows, grown (rows that the file held before), failed (realisations), filtered (rows), quality,
+---@return table { path, rows, there (rows that were finished before), failed (realisations), filtered (rows), quality,
 --- shard (rows of the whole set, where
 --- these are a part), seconds, writing (seconds of them), bad (parts { path, first, last } of the stopped run that were
 --- damaged and made anew) }
@@ -572,13 +572,15 @@ function M.run_held(path, config, o, first, last)
   local held = store.parts(path, made.hash)
   if whole_file then table.insert(held, 1, whole_file) end
   local due, begun = missing(held, first, last, config.sampling.batch_size), clock.seconds()
+  local there = last - first + 1
+  for _, t in ipairs(due) do there = there - (t[2] - t[1] + 1) end
   local writing = mc.ceiling.beside(M.room(config, points), make, path, made, config, points, due,
     first, o)
   local from = clock.seconds()
   store.merge(path, made.hash, M.about(config, first, last, quality, made), whole_file)
   writing = writing + clock.seconds() - from
   local failed, filtered = counts(path)
-  return { path = path, rows = last - first + 1, grown = whole_file and whole_file.last - first + 1 or nil,
+  return { path = path, rows = last - first + 1, there = there > 0 and there or nil,
     failed = failed, filtered = filtered, quality = quality,
     seconds = clock.seconds() - begun, writing = writing, bad = bad }
 end
