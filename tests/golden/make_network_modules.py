@@ -304,12 +304,14 @@ def relative(r):
     return 'MultiheadAttention', [w, nh], how, m, [[2, r.randint(6, 24), w]], plain(m)
 
 
-def swiglu(r):
-    name, act = r.choice([('SwiGLU', F.silu), ('GeGLU', F.gelu)])
-    w, h = r.randint(1, 5), r.randint(1, 6)
-    m = Sum(lambda net, x: net.down_proj(act(net.gate_proj(x)) * net.up_proj(x)), gate_proj=nn.Linear(w, h), up_proj=nn.Linear(w, h),
-            down_proj=nn.Linear(h, w))
-    return name, [w], {'hidden': h, 'bias': True}, m, [[2, 3, w]], plain(m)
+def gated(name, act):
+    def make(r):
+        w, h = r.randint(1, 5), r.randint(1, 6)
+        m = Sum(lambda net, x: net.down_proj(act(net.gate_proj(x)) * net.up_proj(x)), gate_proj=nn.Linear(w, h), up_proj=nn.Linear(w, h),
+                down_proj=nn.Linear(h, w))
+        return name, [w], {'hidden': h, 'bias': True}, m, [[2, 3, w]], plain(m)
+
+    return make
 
 
 def encoder(r):
@@ -356,12 +358,75 @@ def residual(r):
     return 'ResidualBlock', [i, o], {'stride': s}, m, [[2, i, 6, 6]], plain(m)
 
 
+def language(r):
+    kv, per, d, layers = r.randint(1, 2), r.randint(1, 2), 2 * r.randint(1, 2), r.randint(1, 2)
+    nh, v, longest = kv * per, r.randint(3, 7), 6
+    w, hid, t, bias = nh * d, r.randint(2, 6), r.randint(1, 5), r.random() < 0.6
+    turned, half, tied, scaled, swish, rms = (r.random() < 0.5 for _ in range(6))
+    parts, names = {'embedding': nn.Embedding(v, w)}, {'embedding.weight': ('embedding.weight', None)}
+
+    def part(ours, m):
+        theirs = ours.replace('.', '_')
+        parts[theirs] = m
+        for n, _ in m.named_parameters():
+            names[f'{ours}.{n}'] = (f'{theirs}.{n}', None)
+
+    def norm():
+        return nn.RMSNorm(w, eps=1e-5) if rms else nn.LayerNorm(w, bias=bias)
+
+    for k in range(1, layers + 1):
+        b = f'blocks.layers.{k}.'
+        part(b + 'norm1', norm())
+        part(b + 'norm2', norm())
+        for n, o in (('q', w), ('k', kv * d), ('v', kv * d), ('out', w)):
+            part(f'{b}self_attn.{n}_proj', nn.Linear(w, o, bias=bias))
+        if swish:
+            for n, i, o in (('gate', w, hid), ('up', w, hid), ('down', hid, w)):
+                part(f'{b}feed_forward.{n}_proj', nn.Linear(i, o, bias=False))
+        else:
+            part(b + 'feed_forward.linear1', nn.Linear(w, hid, bias=bias))
+            part(b + 'feed_forward.linear2', nn.Linear(hid, w, bias=bias))
+    part('blocks.norm', norm())
+    if not tied:
+        part('head', nn.Linear(w, v, bias=False))
+    if not turned:
+        parts['places'] = nn.Embedding(longest, w)
+        names['positions.weight'] = ('places.weight', None)
+
+    def f(net, ids):
+        n = ids.shape[1]
+        x = net.embedding(ids) * (w**0.5 if scaled else 1)
+        x = x if turned else x + net.places.weight[:n]
+        for k in range(1, layers + 1):
+            def of(name, k=k):
+                return getattr(net, f'blocks_layers_{k}_{name}')
+
+            z = of('norm1')(x)
+            q, key, val = (of(f'self_attn_{c}_proj')(z).reshape(len(ids), n, -1, d).transpose(1, 2) for c in 'qkv')
+            if turned:
+                q, key = rope(q, half=half), rope(key, half=half)
+            y = F.scaled_dot_product_attention(q, key, val, is_causal=True, enable_gqa=True)
+            x = x + of('self_attn_out_proj')(y.transpose(1, 2).reshape(len(ids), n, w))
+            z = of('norm2')(x)
+            if swish:
+                x = x + of('feed_forward_down_proj')(F.silu(of('feed_forward_gate_proj')(z)) * of('feed_forward_up_proj')(z))
+            else:
+                x = x + of('feed_forward_linear2')(F.gelu(of('feed_forward_linear1')(z)))
+        x = net.blocks_norm(x)
+        return F.linear(x, net.embedding.weight if tied else net.head.weight)
+
+    how = {'vocabulary': v, 'width': w, 'layers': layers, 'heads': nh, 'kv_heads': kv, 'hidden': hid, 'longest': longest, 'dropout': 0, 'bias': bias,
+           'activation': 'swiglu' if swish else 'gelu', 'norm': 'rms' if rms else 'layer', 'positions': 'rope' if turned else 'learned', 'tied': tied,
+           'scale': scaled, 'rope': {'layout': 'half' if half else 'interleaved'}}
+    return 'PreNormTransformer', [], how, Sum(f, **parts), [{'ids': [2, t], 'most': v}], names
+
+
 LAYERS = [linear, embedding, layer_norm, rms_norm, batch_norm(1), batch_norm(2), batch_norm(3), group_norm, instance_norm,
           recurrent('RNN'), recurrent('LSTM'), recurrent('GRU'), cell('RNNCell'), cell('LSTMCell'),
-          cell('GRUCell'), attention, grouped, swiglu, encoder, decoder, residual]
+          cell('GRUCell'), attention, grouped, gated('SwiGLU', F.silu), gated('GeGLU', F.gelu), encoder, decoder, residual]
 LAYERS += [conv(n, t) for n in (1, 2, 3) for t in (False, True)]
 LAYERS += [pool(n, kind) for n in (1, 2, 3) for kind in ('Max', 'Avg', 'AdaptiveAvg', 'AdaptiveMax')]
-LAYERS += [activation(*a) for a in ACTIVATIONS] + [relative]
+LAYERS += [activation(*a) for a in ACTIVATIONS] + [relative, language]
 
 
 def run(parts):
