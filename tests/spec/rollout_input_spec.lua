@@ -183,6 +183,7 @@ describe('bad input of rollouts', function()
       { 'method: structured', field 'sampled: { a: 0 }', 'there is no key simulation.input_generation.sampled', 12 },
       { 'method: structured', field 'ic_type_weights: { localised: 1 }', 'did you mean localized?', 12 },
       { 'method: structured', field 'ic_type_weights: { mixed: 1 }', 'mixed is no type of initial field', 12 },
+      { 'method: structured', field 'ic_type_weights: { structured: 0 }', 'is all 0; no field could be drawn', 12 },
       { 'dataset: {', 'features: { clip: true }\ndataset: {', 'features.clip is true, which is not done', 13 },
       { 'dataset: {', 'dataset: { storage: { backend: zarr },', 'dataset.storage.backend is zarr', 13 } } do
       configured(case[1], case[2])
@@ -321,7 +322,8 @@ describe('bad input of rollouts', function()
     for _, case in ipairs { { 'choice, choices: [0.5, 1]', nil, 'reaches 1, where', 'below 1' },
       { 'continuous, bounds: [0.1, 2]', nil, 'reaches 2, where', 'below 1' },
       { 'choice, choices: [0.7]', 'periodic', 'reaches 0.7, where noise_type dropout with noise_schedule periodic',
-        'below 0.6667' } } do
+        'below 0.6667' },
+      { 'continuous, bounds: [0.8, 0.9]', 'periodic', 'reaches 0.9, where', 'below 0.6667' } } do
       dropout(case[1], case[2])
       refused(at, 'c.yaml: line 10: parameter_space.stochastic.noise_scale ', case[3], 'drops every channel', case[4])
     end

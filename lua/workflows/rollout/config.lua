@@ -223,6 +223,9 @@ local function beyond_types(c, state)
     if type(w) ~= 'number' or not (w >= 0) or w == math.huge then
       refuse(path, '%s; weights are numbers from 0', check.show(w)) end
   end
+  local all, path = 0, 'simulation.input_generation.ic_type_weights'
+  for _, w in pairs(weights) do all = all + w end
+  if next(weights) ~= nil and all == 0 then refuse(path, 'all 0; no field could be drawn') end
 end
 
 --- Names that a section of the space may hold; nil for a section that there is not. Those of the section of a type of

@@ -102,11 +102,13 @@ local function refuse_dropout(dims, fallback)
   local drops, factor, scale = false, 1, dims['stochastic.noise_scale']
   for _, v in ipairs(values 'noise_type') do drops = drops or v == 'dropout' end
   for _, v in ipairs(values 'noise_schedule') do factor = math.max(factor, swing(v)) end
+  local worst -- the largest of those that drop every channel
   for _, v in ipairs(drops and scale and scale.values or fallback) do
-    if v * factor > 1 or v * factor == 1 and not scale.open then
-      error(('parameter_space.stochastic.noise_scale reaches %.16g, where noise_type dropout%s drops every channel; '
-        .. 'keep it below %.4g'):format(v, factor > 1 and ' with noise_schedule periodic' or '', 1 / factor), 0)
-    end
+    if v * factor > 1 or v * factor == 1 and not scale.open then worst = math.max(worst or v, v) end
+  end
+  if worst then
+    error(('parameter_space.stochastic.noise_scale reaches %.16g, where noise_type dropout%s drops every channel; '
+      .. 'keep it below %.4g'):format(worst, factor > 1 and ' with noise_schedule periodic' or '', 1 / factor), 0)
   end
 end
 
