@@ -330,6 +330,20 @@ describe('xpcs.joint', function()
     end
   end)
 
+  it('starts with own numbers that go with the shared ones, also from the far end of a ridge', function()
+    local function set(n, q, seed)
+      return xpcs.data.of(xpcs.simulate { n = n, q = q, dt = 0.5, phi = { 10, 70 }, sigma = 0.004, seed = seed,
+        physics = { 2500, -0.35, 300, 0.0012, -0.2, 0.0003, 3 } })
+    end
+    local list, o = { set(20, 0.01, 1), set(30, 0.016, 21) }, { sigma = 0.004, scaling = 'averaged',
+      mode = 'laminar_flow', shared = { 'D0', 'gamma_dot_t0', 'beta', 'gamma_dot_t_offset', 'phi0' } }
+    assert.is_true(xpcs.fit(list[2], { sigma = 0.004, scaling = 'averaged', mode = o.mode }).values.D0 > 3e4)
+    local r = xpcs.joint.fit(list, o)
+    assert.is_true(r.iterations < 200, r.iterations)
+    for _, one in ipairs(r.fits) do assert.equal(0, #one.cuts) end
+    for _, name in ipairs { 'D_offset[set 1]', 'D_offset[set 2]' } do assert.is_true(r.values[name] > -1e4, name) end
+  end)
+
   it('moves along the ridge of shared parameters once', function()
     local n = #xpcs.fit(data[1], { sigma = 0.004 }).problem.ridges
     assert.equal(1, n)

@@ -15,6 +15,7 @@ local nested = require 'workflows.xpcs.nested'
 local noise = require 'workflows.xpcs.noise'
 local parameters = require 'workflows.xpcs.parameters'
 local problem = require 'workflows.xpcs.problem'
+local ridge = require 'workflows.xpcs.ridge'
 local summary = require 'workflows.xpcs.summary'
 local verdict = require 'workflows.xpcs.verdict'
 local error = check.error
@@ -179,6 +180,38 @@ local function take_places(self, i, shared, at_name)
   return new
 end
 
+--- Moves what sets have of their own of a rate so that each keeps the level and slope of its own fit at a middle time,
+--- beside the shared numbers of x: with those of another place of its ridge its rate would be another one, or 0.
+---@param singles table[] results of the sets alone
+---@param x number[] changed
+local function follow(self, singles, x)
+  for i, p in ipairs(self.problems) do
+    local last = p.t[p.t.shape[1]]:item()
+    for first = 1, p.P - 2, 3 do
+      local at, given, shared = {}, {}, 0
+      for k, place in ipairs(p.free) do
+        local number = place - 2 * p.m - first + 1
+        if number >= 1 and number <= 3 then at[number] = self.place[i][k] end
+      end
+      for number = 1, 3 do
+        if not at[number] then given[number] = p:full(part(self, x, i))[2 * p.m + first + number - 1]
+        elseif not self.names[at[number]]:find '%[set %d+%]$' then given[number], shared = x[at[number]], shared + 1 end
+      end
+      local scale, power, shift = unpack(singles[i].physics, first, first + 2)
+      local log = math.log(last) - 1
+      local steep = scale * math.exp(power * log)
+      local level = steep + shift
+      if shared > 0 and level > 0 and not (given[1] and given[2] and given[3]) then
+        local found = { ridge.rate(log, level, steep * power, given[1], given[2], given[3]) }
+        for number = 1, found[1] and 3 or 0 do
+          local a = not given[number] and at[number]
+          if a then x[a] = math.max(self.low[a], math.min(self.high[a], found[number])) end
+        end
+      end
+    end
+  end
+end
+
 --- Solves from each set's own end; the best.
 ---@param singles table[] results of the sets alone
 ---@param o table options
@@ -189,6 +222,7 @@ local function solved(self, singles, x0, o)
     if best and o.max_nfev and self.nfev >= o.max_nfev then break end
     local x = { unpack(x0) }
     for k, at in ipairs(self.place[i]) do x[at] = single.point.x[k] end
+    follow(self, singles, x)
     for a = 1, #x do x[a] = math.max(self.low[a], math.min(self.high[a], x[a])) end
     local point, small, st, _, iterations = trf.run(self, x, { low = self.low, high = self.high, ftol = o.ftol,
       xtol = o.xtol, gtol = o.gtol, max_nfev = o.max_nfev or 100 * #x, x_scale = 'jac' })
