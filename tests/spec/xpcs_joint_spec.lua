@@ -37,7 +37,7 @@ describe('xpcs.joint', function()
       r = xpcs.joint.fit({ one, other }, o)
       local first = r.verdict.sentences[1]
       assert.is_truthy(first:find('^The data sets do not share '), first)
-      for _, part in ipairs { 'D0 (', ' in set 1', '--q 0.014', 'without --joint', 'D(t) of each set alone is' } do
+      for _, part in ipairs { 'D0 (', ' in set 1', 'q = 0.014', 'mc.xpcs.fit', 'D(t) of each set alone is' } do
         local told = table.concat(r.verdict.sentences, '\n')
         assert.is_truthy(told:find(part, 1, true), told)
       end
@@ -324,7 +324,7 @@ describe('xpcs.joint', function()
     -- where D is cut off at every time, no derivative leads back
     local astray = { initial = { D0 = 100, alpha = -2, D_offset = -1e5 } }
     local want = xpcs.joint.fit(data, { sigma = 0.004 })
-    assert.is_true(xpcs.fit(data[1], { sigma = 0.004, initial = astray.initial }).chi2 > 2 * want.chi2)
+    assert.is_true(xpcs.fit(data[1], { sigma = 0.004, initial = astray.initial, rescue = false }).chi2 > 2 * want.chi2)
     for _, each in ipairs { { astray, {} }, { {}, astray } } do
       near(want.chi2, xpcs.joint.fit(data, { sigma = 0.004, each = each }).chi2, 1e-6 * want.chi2)
     end

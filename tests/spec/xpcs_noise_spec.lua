@@ -298,7 +298,7 @@ describe('a posterior beside correlated noise', function()
     local r = xpcs.fit(data, { scaling = 'averaged' })
     assert.is_true(r.noise.correlated)
     assert.matches('trade off along a curved valley of chi2', words(r))
-    assert.is_nil(words(r):find('--method', 1, true), words(r))
+    assert.is_nil(words(r):find('posterior.run', 1, true), words(r))
     local s = xpcs.posterior.run(r, { draws = 50, warmup = 50, chains = 2 })
     local at = {}
     for k, name in ipairs(r.names) do at[name] = k end
@@ -360,7 +360,7 @@ describe('angles that scatter differently', function()
     local data = made { 0.003, 0.012, 0.004 }
     local r = xpcs.fit(data, {})
     assert.is_true(r.noise.unequal)
-    local list = words(r):match '%-%-sigma ([%d.,]+)%)'
+    local list = words(r):match 'sigma = { ([%d., ]+) }'
     local sigma = {}
     for v in list:gmatch '[%d.]+' do sigma[#sigma + 1] = tonumber(v) end
     assert.equal(3, #sigma)

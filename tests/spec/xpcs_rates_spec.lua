@@ -87,7 +87,7 @@ describe('xpcs.rates', function()
       near(one.errors.D0, rate.error[i], 1e-3, 'error')
     end
     local words = table.concat(r.verdict.sentences, '\n')
-    assert.is_truthy(words:find('--fixed D_offset=0', 1, true), words)
+    assert.is_truthy(words:find('fixed = { D_offset = 0 }', 1, true), words)
     assert.is_nil(words:find('widen', 1, true), words)
   end)
 

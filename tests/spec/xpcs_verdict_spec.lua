@@ -284,7 +284,7 @@ describe('a misfit', function()
     for _, o in ipairs { { sigma = 0.004 }, {} } do
       local r = xpcs.fit(d, o)
       assert.is_true(r.noise.unequal)
-      assert.is_nil(words(r):find('--sigma 0', 1, true), words(r))
+      assert.is_nil(words(r):find('sigma = {', 1, true), words(r))
     end
   end)
 end)

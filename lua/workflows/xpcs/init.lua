@@ -17,22 +17,27 @@ for _, name in ipairs { 'angles', 'config', 'data', 'generate', 'intervals', 'jo
   FROM[name] = 'workflows.xpcs.' .. name
 end
 
---- Fits the model to data; see workflows.xpcs.fit.
+--- Fits the model to data, as the program does: the fit of workflows.xpcs.fit, tried again nearby where it does not
+--- converge, and from other starts where chance does not explain it or its angles disagree (rescue = false: not).
 ---@param data mascon.xpcs.Data of open or data.of
----@param opts? table mode 'static'|'laminar_flow' · sigma · initial, fixed, bounds by name · scaling · loss ...
+---@param opts? table mode 'static'|'laminar_flow' · sigma · initial, fixed, bounds by name · scaling · loss · rescue ·
+---  and all that workflows.xpcs.fit takes
+---@return table result conclusion (the first line of print) · verdict · values, errors by name · chi2, reduced_chi2 ·
+---  covariance · warnings · recovery_actions · all that workflows.xpcs.fit gives
+---     local d = mc.xpcs.data.of(mc.xpcs.generate.set 'A')
+---     mc.xpcs.fit(d, { sigma = 0.004 }).conclusion:match '^%a+ fit'  --> Good fit
 function M.fit(data, opts)
   if type(data) ~= 'table' or type(data.F) ~= 'number' or type(data.phi) ~= 'table' then
     check.error(('xpcs.fit: data is %s; give what mc.xpcs.open or mc.xpcs.data.of returns, and options as a second '
-      .. 'table'):format(check.show(data)), 2)
+      .. 'table%s'):format(check.show(data), rawequal(data, M) and '. Write mc.xpcs.fit(data), with a dot' or ''), 2)
   end
-  local r = require('workflows.xpcs.fit').fit(data, opts)
+  local r = require('workflows.xpcs.rescue').fit(data, opts)
   return r
 end
 
 --- Data of a file, ready for a fit; see workflows.xpcs.source.
 function M.open(path, opts)
   local d = require('workflows.xpcs.source').open(path, opts)
-  d.asked_q = opts and not opts.only_among and opts.q or nil
   return d
 end
 

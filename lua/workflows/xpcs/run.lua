@@ -13,7 +13,6 @@ local parameters = require 'workflows.xpcs.parameters'
 local plan = require 'workflows.xpcs.plan'
 local settings = require 'workflows.xpcs.settings'
 local truth = require 'workflows.xpcs.truth'
-local verdict = require 'workflows.xpcs.verdict'
 local M = {}
 
 M.check, M.settings, M.values_of = settings.check, settings.of, settings.values_of
@@ -68,86 +67,8 @@ function M.data(s, quiet)
     end
   end
   local d = source.open(s.path, o)
-  d.asked_q = not o.only_among and o.q or nil
+  d.reader = 'program' -- sentences on its fits name options of the command line
   return d
-end
-
--- starts that are tried where the first fit is no fit, for so many points at most
-local STARTS, MOST = 20, 2e6
-
---- The options of a fit that begins with the physics of another.
-local function from(r, o, more)
-  local with = { initial = {} }
-  for k, v in pairs(more) do with[k] = v end
-  for k, v in pairs(o) do if with[k] == nil then with[k] = v end end
-  for _, name in ipairs(parameters.names(r.mode)) do with.initial[name] = r.values[name] end
-  return with
-end
-
---- Whether chance does not explain a fit, or its angles disagree.
-local function is_doubtful(r)
-  return r.verdict.unlikely ~= nil or r.contrasts ~= nil and r.contrasts.improbable == true
-end
-
---- Whether it may lie in the wrong valley: such a fit, or one whose shear is none.
-local function is_astray(r) return is_doubtful(r) or r.unneeded ~= nil end
-
---- The fit from the start that the scan finds, where the first one began with values of the user and that ends deeper.
-local function without_values(data, o, first)
-  if next(o.initial or {}) == nil then return first end
-  local with = {}
-  for k, v in pairs(o) do with[k] = v end
-  with.initial = nil
-  local r = require('workflows.xpcs.fit').fit(data, with)
-  if not (r.cost < first.cost * (1 - 1e-9)) then return first end
-  table.insert(r.warnings, ('your starting values led to chi2 %s; a fit from the program\'s own start reached %s '
-    .. 'and is reported'):format(numbers.number(first.chi2, 6), numbers.number(r.chi2, 6)))
-  return r
-end
-
---- Where contrasts seem to differ between angles: they may, or the physics is that of another valley. A fit with
---- contrast and offset of their own for each angle tells; from its physics the fit that was asked for goes on.
----@return table the better of the two fits
----@return boolean whether other starts may help: no fit from here is one that chance explains
-local function unscaled(data, o, first)
-  if not (first.contrasts and first.contrasts.improbable) then return first, true end
-  if data.points <= 2 * data.F + #first.names then return first, true end -- too few for numbers of each angle
-  local fit = require('workflows.xpcs.fit').fit
-  local own = from(first, o, { scaling = 'individual' })
-  own.progress, own.watch = nil, nil
-  own = fit(data, own)
-  local best = fit(data, from(own, o, {}))
-  if best.cost < first.cost * (1 - 1e-9) then
-    table.insert(best.warnings, ('the first fit had chi2 %.6g, and contrasts that differ by more than chance gives; it '
-      .. 'went on from the physics of a fit with contrast and offset of its own for each angle'):format(first.chi2))
-  else best = first end
-  if best.verdict.misfit and not own.verdict.misfit then -- which no other start explains
-    best.own_scaling = own.reduced_chi2
-    verdict.judge(best, verdict.of(best))
-  end
-  return best, best.verdict.misfit ~= nil and own.verdict.misfit ~= nil
-end
-
-local KEPT = { 'recovery_actions', 'statistics', 'checkpoint_enabled', 'resumed', 'resume_batch_idx', 'n_batches',
-  'success_rate', 'checkpoint_seconds' } -- of the first fit
-
---- A fit that chance does not explain, or whose angles disagree, may have ended in the wrong valley: others are tried
---- unless that would take long, or contrast and offset of the angles explain it. The search keeps no checkpoints; it
---- follows from the first fit, so a run that was stopped in it ends the same.
-function M.again(data, o, first, seed)
-  if data.points > MOST then return first end
-  local begun = without_values(data, o, first)
-  local r, open = begun, false
-  if is_doubtful(begun) then r, open = unscaled(data, o, begun) end
-  if open then
-    r = require('workflows.xpcs.search').multi_start(data, o, { n_starts = STARTS, seed = seed, first = r })
-    table.insert(r.warnings,
-      ('reduced chi2 of the first fit was %.4g, which independent noise does not explain, so other starts were '
-      .. 'tried (as with --multi-start %d); the best of %d fits has %.4g'):format(first.reduced_chi2, STARTS,
-      #r.search.fits, r.reduced_chi2))
-  end
-  for _, name in ipairs(KEPT) do r[name] = first[name] end
-  return r
 end
 
 --- Where a fit that was stopped had come, as options that start from there; nil before its first pass.
@@ -215,10 +136,10 @@ function M.fit(s, data, quiet)
           min_success_rate = c.min_success_rate }))
       end
     end
-    local retries = (c.enable_fault_tolerance == false or s.bounded) and 0 or c.max_retries_per_batch
-    r = require('workflows.xpcs.recovery').fit(data, o, { run = run, retries = retries, seed = c.seed })
-    local cut = s.bounded and r.convergence_status == 'max_iter' -- the user bounds the work
-    if is_astray(r) and m.enable == nil and not cut then r = M.again(data, o, r, s.seed) end
+    local retries = c.enable_fault_tolerance == false and 0 or c.max_retries_per_batch
+    o.rescue = m.enable == nil
+    r = require('workflows.xpcs.rescue').fit(data, o, { run = run, bounded = s.bounded or false, retries = retries,
+      retry_seed = c.seed, seed = s.seed })
   end
   if s.level then require('workflows.xpcs.intervals').profile(r, nil, s.level) end
   return r

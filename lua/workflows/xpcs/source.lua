@@ -267,6 +267,7 @@ function M.open(path, opts)
   take.close()
   d.first_frame = take.input.first + take.input.drop
   for _, w in ipairs(d.quality and examine.warnings(d) or {}) do table.insert(d.warnings, w) end
+  d.asked_q = not o.only_among and o.q or nil
   if o.copies and o.max_memory and d.packed then
     local free = o.max_memory - BASE - M.bytes(d)
     d.block_values = math.max(64 * 64, math.floor(free / (8 * o.copies)))

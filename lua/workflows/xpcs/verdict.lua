@@ -6,6 +6,7 @@
 -- Findings: combinations of parameters that the data do not determine at all (a direction of the scaled normal matrix
 -- without curvature), combinations whose one-standard-error range exceeds the bounds, and single parameters known worse
 -- than to half of their value or tied closely to another one.
+local advice = require 'workflows.xpcs.advice'
 local apart = require 'workflows.xpcs.apart'
 local conclusion = require 'workflows.xpcs.conclusion'
 local contrasts = require 'workflows.xpcs.contrasts'
@@ -150,6 +151,7 @@ end
 function M.judge(r, said)
   r.verdict, r.quality_flag = said, quality(r, said)
   said.conclusion = conclusion.of(r, tested(r) and '' or (' (sigma is %s)'):format(blind(r)))
+  advice.reword(said, r)
   r.conclusion = said.conclusion
 end
 
@@ -181,6 +183,7 @@ function M.notes(r)
   local out, seen = {}, {}
   if not r.fits then
     add(out, seen, '', notes_of(r, r.problem and r.problem.data or r.data))
+    for i, w in ipairs(out) do out[i] = advice.worded(w, r) end
     return out
   end
   local count, each = {}, {}
