@@ -387,7 +387,7 @@ end
 ---  · each: a list of tables of options, one per data set, before those for all; loss, absolute_sigma,
 ---  legacy_counting, ftol, xtol, gtol and max_nfev are of all. sigma is known for all data sets or for none. x_scale
 ---  and trust_region_scale hold for the fits of each set alone, which the joint one starts from
----@return table result parameters (list of { name, value, error, sets }), values (by name; NAME[i] for the one of set
+---@return table result parameters (list of { name, value, error, sets }), values (by name; NAME[set i] for the one of set
 ---  i), errors, covariance, names, chi2, reduced_chi2, dof, fits (one result of mc.xpcs.fit per data set, at the
 ---  joint
 ---  solution), success, status;

@@ -48,7 +48,6 @@ local function error_of_mean(r, prefix)
   return math.sqrt(s) / #places
 end
 
-M.finite_list = finite_list
 
 --- The fields of a parameter in parameters.json and joint.json. At a bound the uncertainty is that of the linearised
 --- fit, which says nothing beyond the bound.
