@@ -98,7 +98,8 @@ do
   flops = 2 * 1024 ^ 3 / seconds(function() mc.matmul(a, a, { out = c }) end)
 end
 print(('%d threads; copy %.1f GB/s, product %.0f GFLOP/s'):format(mc.get_num_threads(), copy / 1e9, flops / 1e9))
-print '| kernel | size | ms | floor, ms | floor / time | apart / time | published / time |\n|---|---|---|---|---|---|---|'
+print '| kernel | size | ms | floor, ms | floor / time | apart / time | published / time |'
+print '|---|---|---|---|---|---|---|'
 for _, r in ipairs(ROWS) do
   if not o[1] or r.name:find(o[1], 1, true) then
     local one, parts = r.make()

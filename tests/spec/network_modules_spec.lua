@@ -142,7 +142,8 @@ describe('layers', function()
     assert(#cases > 100)
     local seen = {}
     for _, c in ipairs(cases) do seen[c.name] = true end
-    for file_name in ('linear convolution norm activation pool recurrent attention transformer language unet'):gmatch '%S+' do
+    local files = 'linear convolution norm activation pool recurrent attention transformer language unet'
+    for file_name in files:gmatch '%S+' do
       for name in mc.file.read(('%s/../lua/mascon/nn/init.lua'):format(support.folder))
         :match("%[layer '" .. file_name .. "'%] = (%b{})"):gmatch "'([A-Z]%w+)'" do
         assert((seen[name] ~= nil) ~= (WITHOUT[name] ~= nil), name .. ' has neither cases nor a reason, or both')
