@@ -304,3 +304,16 @@ describe('names', function()
     assert.matches('gamma: not defined for c128', support.message(special.gamma, mc.complex(1, 2)))
   end)
 end)
+
+describe('ndtr of f32', function()
+  it('is within 4 ulp of f64 at 60 000 points, NaN and infinities too', function()
+    local x = mc.concat({ mc.linspace(-14.5, 14.5, 40001), mc.randn({ 20000 }, { seed = 1 }) }):to 'f32'
+    local y, want = special.ndtr(x):to 'f64', special.ndtr(x:to 'f64')
+    local near = want:to 'f32'
+    local ulp = mc.nextafter(near, mc.tensor(INF, { dtype = 'f32' })):to 'f64' - near:to 'f64'
+    assert(mc.max(mc.abs(y - want) / ulp):item() <= 4)
+    same(0, special.ndtr(mc.tensor({ -INF }, { dtype = 'f32' }))[1])
+    same(1, special.ndtr(mc.tensor({ INF }, { dtype = 'f32' }))[1])
+    same(NAN, special.ndtr(mc.tensor({ NAN }, { dtype = 'f32' }))[1])
+  end)
+end)
