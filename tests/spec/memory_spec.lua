@@ -394,3 +394,21 @@ describe('the room of blocks', function()
     assert.equal(base.live + 40 * MB, tonumber(C.mc_memory_room_set(before)))
   end)
 end)
+
+describe('the first call of a compiled function', function()
+  local lib = require 'mascon.core.ffi'
+  it('gives back what the recorded run took', function()
+    local f = mc.compile(mc.grad(function(x)
+      for _ = 1, 6 do x = mc.sin(mc.cumsum(x)) end
+      return mc.sum(x)
+    end))
+    local x = mc.ones { 2 ^ 20 } -- 8 MiB; the run holds 26 of them
+    collectgarbage()
+    collectgarbage()
+    C.mc_memory_trim()
+    local before = lib.memory_stats().live
+    local y = f(x)
+    local now = lib.memory_stats()
+    assert.is_true(now.live + now.cached - before < 2 * y.nbytes + 2 ^ 20)
+  end)
+end)

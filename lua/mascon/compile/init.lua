@@ -48,6 +48,7 @@ local TIERS = { 'auto', 'native', 'vm', 'eager' }
 local IS_TIER = { auto = true, native = true, vm = true, eager = true }
 local RECENT = 4 -- forms that a call looks at before it makes a key
 local KEPT = 64 -- forms of a function; the first traced of those not in use goes when there are more
+local GARBAGE = 2 ^ 26 -- bytes that a first call leaves behind: from here on their handles are collected at once
 
 local native -- loaded when a tier asks for it
 local function with_native()
@@ -190,6 +191,16 @@ local function unaltered(given, shown, place, stands)
   if tree.is_branch(given) then walk(given, shown, ('argument %d'):format(place)) end
 end
 
+--- What the recorded run took goes back to the system: a plan has memory of its own. Handles of a large run are
+--- collected before.
+local function give_back(live)
+  if lib.memory_stats().live - live > GARBAGE then
+    collectgarbage()
+    collectgarbage()
+  end
+  lib.C.mc_memory_trim()
+end
+
 --- First call of a form: runs f, writes down what it did.
 local function build(self, args, n, tensors, classes)
   if not tuned then
@@ -219,6 +230,7 @@ local function build(self, args, n, tensors, classes)
     at = at + #own
   end
   local function stand_in(place, leaf) return random.is_key(leaf) and random.of(tensors[place]) or tensors[place] end
+  local live = lib.memory_stats().live
   local since = recording.serial(recording.own(mc.tensor(0)))
   local held = variables.buffers(self)
   local changed
@@ -276,6 +288,7 @@ local function build(self, args, n, tensors, classes)
   for i, v in ipairs(self.watched) do plan.outside[i] = { name = v.name, value = v.value } end
   for _, v in ipairs(self.given) do plan.outside[#plan.outside + 1] = { name = v.name, given = true } end
   self.forms[#self.forms + 1] = plan
+  give_back(live)
   return plan, results
 end
 
