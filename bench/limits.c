@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <fftw3.h>
 #include <immintrin.h>
+#include <math.h>
 #include <omp.h>
 #include <spawn.h>
 #include <stdint.h>
@@ -141,6 +142,22 @@ void limit_gemm_batch(int threads, int64_t batch, int64_t m, int64_t n, int64_t 
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 4)
     for (int64_t i = 0; i < batch; i++)
         limit_gemm(0, m, n, k, a + i * m * k, b + i * k * n, c + i * m * n);
+}
+
+/* ---- a layer as plain passes ---- */
+
+PUBLIC void limit_gelu(int threads, int64_t rows, int64_t n, const float *x, const float *bias,
+                       float *y);
+
+/* y = gelu(x + bias) by libm's erff, element by element; bias of one row, or NULL. */
+void limit_gelu(int threads, int64_t rows, int64_t n, const float *x, const float *bias, float *y)
+{
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < n; j++) {
+            const float v = x[i * n + j] + (bias ? bias[j] : 0.0f);
+            y[i * n + j] = 0.5f * v * (1.0f + erff(v * 0.70710678f));
+        }
 }
 
 /* ---- FFTW: one estimated plan, executed row by row on aligned rows ---- */

@@ -15,6 +15,7 @@ void limit_blas_threads(int threads);
 void limit_gemm(int is_double, int64_t m, int64_t n, int64_t k, const void *a, const void *b, void *c);
 void limit_gemm_batch(int threads, int64_t batch, int64_t m, int64_t n, int64_t k, const float *a, const float *b,
                       float *c);
+void limit_gelu(int threads, int64_t rows, int64_t n, const float *x, const float *bias, float *y);
 void *limit_fft_plan(int kind, int64_t n);
 void limit_fft_rows(int kind, void *plan, int threads, int64_t rows, int64_t n, void *in, void *out);
 void limit_fft_drop(int kind, void *plan);
@@ -84,6 +85,23 @@ function M.gemm_batch(threads, c, a, b)
   return holding(function(times)
     for _ = 1, times do C.limit_gemm_batch(threads, batch, m, n, k, pa, pb, pc) end
   end, c, a, b)
+end
+
+--- gelu by libm's erff, element by element.
+function M.gelu(threads, y, x)
+  local C, rows, n, px, py = open(), x.shape[1], x.shape[2], memory(x), memory(y)
+  return holding(function(times) for _ = 1, times do C.limit_gelu(threads, rows, n, px, nil, py) end end, x, y)
+end
+
+--- gelu(x w + bias) as one call of cblas and one pass by libm's erff; w: [in, out].
+function M.linear_gelu(threads, y, x, w, bias)
+  local C, rows, n, pb, py, product = open(), y.shape[1], y.shape[2], memory(bias), memory(y), M.gemm(threads, y, x, w)
+  return holding(function(times)
+    for _ = 1, times do
+      product(1)
+      C.limit_gelu(threads, rows, n, py, pb, py)
+    end
+  end, bias)
 end
 
 local FFT = { c64 = 0, f32 = 1, c128 = 2 }

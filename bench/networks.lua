@@ -4,6 +4,7 @@
 -- the result, `nn_NAME_back` all derivatives from a given gradient of the result; layers are compiled functions.
 -- Results are checked against f64.
 local mc = require 'mascon'
+local limits = require 'limits'
 local nn = mc.nn
 local M = {}
 
@@ -13,7 +14,8 @@ local CONVS = {
   { 'resnet_1', 8, 64, 56, 64, 3, { padding = 1 } }, { 'resnet_2', 8, 128, 28, 128, 3, { padding = 1 } },
   { 'resnet_3', 8, 256, 14, 256, 3, { padding = 1 } }, { 'resnet_4', 8, 512, 7, 512, 3, { padding = 1 } },
   { 'resnet_down', 8, 64, 56, 128, 3, { padding = 1, stride = 2 } }, { 'unet_up', 2, 128, 64, 64, 3, { padding = 1 } },
-  { 'unet_first', 4, 1, 96, 32, 3, { padding = 1 } }, { 'pointwise', 8, 256, 28, 128, 1, {} },
+  { 'unet_first', 4, 1, 96, 32, 3, { padding = 1 } }, { 'unet_down', 4, 32, 48, 64, 3, { padding = 1 } },
+  { 'pointwise', 8, 256, 28, 128, 1, {} },
   { 'pointwise_down', 8, 64, 56, 128, 1, { stride = 2 } },
   { 'depthwise', 8, 128, 56, 128, 3, { padding = 1, groups = 128 } },
   { 'digits', 64, 16, 14, 32, 5, { padding = 2 } },
@@ -79,14 +81,14 @@ end
 
 --- Rows of a function of tensors: its result, and its derivatives, with the result (`both`) or alone (`back`).
 --- make(dtype) -> f, operands.
---- suffix: nil for the result alone.
-local function pair(bench, name, text, shape, suffix, make, work)
+--- suffix: nil for the result alone. plain(threads, y, operands): the limit that the result is set beside.
+local function pair(bench, name, text, shape, suffix, make, work, plain)
   local function case(tail, setup)
     bench.both { name = 'nn_' .. name .. tail, family = 'networks',
       op = text .. (tail == '' and '' or tail == '_back' and ', derivatives' or ', and derivatives'), dtype = 'f32',
       shape = shape, work = work and { work * (tail == '' and 1 or 2), 'FLOP' }, samples = 5, setup = setup }
   end
-  case('', function()
+  case('', function(threads)
     local f, x = make 'f32'
     local g, y = mc.compile(f), nil
     local function run(n)
@@ -95,7 +97,8 @@ local function pair(bench, name, text, shape, suffix, make, work)
         y = g(unpack(x))
       end
     end
-    return { run = run, check = function()
+    local limit = plain and plain(threads, mc.zeros(f(unpack(x)).shape, { dtype = 'f32' }), x)
+    return { run = run, limit = limit, limit_name = limit and 'plain passes', check = function()
       local exact, x64 = make 'f64'
       local d = off(y, exact(unpack(x64)))
       return d < 1e-4, ('%.3g away from f64'):format(d)
@@ -129,9 +132,39 @@ local function pair(bench, name, text, shape, suffix, make, work)
   end)
 end
 
+--- Row `NAME_apart`: the same as `pair`'s result in compiled functions of their own, one after the other.
+--- make(dtype) -> list of functions, the first one's operands; the later ones take the result before.
+local function apart(bench, name, text, shape, make, work)
+  bench.both { name = 'nn_' .. name .. '_apart', family = 'networks', op = text .. ', apart', dtype = 'f32',
+    shape = shape, work = work and { work, 'FLOP' }, samples = 5, setup = function()
+    local parts, x = make 'f32'
+    for i, f in ipairs(parts) do parts[i] = mc.compile(f) end
+    local y
+    local function run(n)
+      for _ = 1, n do
+        if y then y:release() end
+        y = parts[1](unpack(x))
+        for i = 2, #parts do
+          local before = y
+          y = parts[i](before)
+          before:release()
+        end
+      end
+    end
+    return { run = run, check = function()
+      local exact, want = make 'f64'
+      want = exact[1](unpack(want))
+      for i = 2, #exact do want = exact[i](want) end
+      local d = off(y, want)
+      return d < 1e-4, ('%.3g away from f64'):format(d)
+    end }
+  end }
+end
+
 -- ---------------------------------------------------------------- steps of training
 
 local nets = {}
+M.nets = nets -- name -> function(batch) -> network, loss(network, batch), batch
 local function classes(batch, many, ...)
   return mc.random.integers { batch, ..., low = 0, high = many - 1, key = 2 }
 end
@@ -147,17 +180,17 @@ function nets.cnn(batch)
     { x = randn({ batch, 1, 28, 28 }, 1), y = classes(batch, 10) }
 end
 local GPT = nn.Module 'GPT'
-function GPT:init()
+function GPT:init(layers)
   self.emb, self.places = nn.Embedding(1024, 256), nn.Embedding(128, 256)
-  self.blocks = nn.TransformerEncoder(256, 4, 4, { causal = true })
+  self.blocks = nn.TransformerEncoder(256, 4, layers, { causal = true })
   self.norm, self.head = nn.LayerNorm(256), nn.Linear(256, 1024, { bias = false })
 end
 function GPT:forward(x)
   local at = self.places(mc.arange(0, 127):to 'i64')
   return self.head(self.norm(self.blocks(self.emb(x) + at)))
 end
-function nets.gpt(batch)
-  return GPT(), function(net, b) return nn.cross_entropy(net(b.x):reshape(-1, 1024), b.y:reshape(-1)) end,
+function nets.gpt(batch, layers)
+  return GPT(layers or 4), function(net, b) return nn.cross_entropy(net(b.x):reshape(-1, 1024), b.y:reshape(-1)) end,
     { x = classes(batch, 1024, 128), y = mc.random.integers { batch, 128, low = 0, high = 1023, key = 3 } }
 end
 local Last = nn.Module 'Last'
@@ -227,23 +260,53 @@ return setmetatable(M, { __call = function(_, bench)
       return nn.fuse_layernorm_linear(x, w, { bias = b, gamma = g, beta = s })
     end,
   }
+  -- weights that keep the variance: derivatives of gelu at -13 are subnormal numbers, which slow products down
+  local function layer_operands(dtype, rows, k, n)
+    if not n then return operands(dtype, { rows, k }) end
+    local x = operands(dtype, { rows, k }, { n, k }, { n }, { k }, { k })
+    x[2] = x[2] / math.sqrt(k)
+    return x
+  end
+  local plain = {
+    gelu = function(threads, y, x) return limits.gelu(threads, y, x[1]) end,
+    linear_gelu = function(threads, y, x) return limits.linear_gelu(threads, y, x[1], x[2].T:contiguous(), x[3]) end,
+  }
   for _, c in ipairs(FUSED) do
     local rows, k, n = c[3], c[4], c[5]
     -- the product is written and read once more by an activation of its own, the norm by a product of its own
     local spared = n and (c[2] == 'layernorm_linear' and k or n) * rows * 8 / 1e6
     pair(bench, c[1], c[2]:gsub('_', ' ') .. (n and (', %.1f MB spared'):format(spared) or ''),
       table.concat({ rows, k, n }, ' x '), '_both', function(dtype)
-        if not n then return layers[c[2]], operands(dtype, { rows, k }) end
-        return layers[c[2]], operands(dtype, { rows, k }, { n, k }, { n }, { k }, { k })
-      end, n and 2 * rows * k * n)
+        return layers[c[2]], layer_operands(dtype, rows, k, n)
+      end, n and 2 * rows * k * n, plain[c[2]])
+    if n then
+      apart(bench, c[1], c[2]:gsub('_', ' '), table.concat({ rows, k, n }, ' x '), function(dtype)
+        local x, w, b, g, s = unpack(layer_operands(dtype, rows, k, n))
+        if c[2] == 'layernorm_linear' then
+          return { function(t, gamma, beta) return nn.layer_norm(t, k, { weight = gamma, bias = beta }) end,
+            function(t) return nn.linear(t, w, b) end }, { x, g, s }
+        end
+        return { nn.linear, c[2] == 'linear_relu' and nn.relu or nn.gelu }, { x, w, b }
+      end, 2 * rows * k * n)
+    end
   end
-  pair(bench, 'conv_bn_relu', 'convolution, batch norm and relu of evaluation as one', '8 x 64 x 56 x 56', nil,
-    function(dtype)
-      local conv, norm = nn.Conv2d(64, 64, 3, { padding = 1, key = 1 }), nn.BatchNorm2d(64)
-      norm:update { running_mean = randn({ 64 }, 5), running_var = randn({ 64 }, 6) ^ 2 + 0.5 }
-      local one = nn.fuse_conv_bn_act(conv:to(dtype), norm:to(dtype), 'relu')
-      return function(x) return one(x) end, operands(dtype, { 8, 64, 56, 56 })
-    end, 2 * 8 * 64 * 64 * 9 * 56 * 56)
+  local work = 2 * 8 * 64 * 64 * 9 * 56 * 56
+  local function conv_bn(dtype)
+    local conv, norm = nn.Conv2d(64, 64, 3, { padding = 1, key = 1 }), nn.BatchNorm2d(64)
+    norm:update { running_mean = randn({ 64 }, 5), running_var = randn({ 64 }, 6) ^ 2 + 0.5 }
+    norm:eval()
+    return conv:to(dtype), norm:to(dtype), operands(dtype, { 8, 64, 56, 56 })
+  end
+  local conv_text = 'convolution, batch norm and relu of evaluation'
+  pair(bench, 'conv_bn_relu', conv_text .. ' as one, 12.8 MB spared', '8 x 64 x 56 x 56', nil, function(dtype)
+    local conv, norm, x = conv_bn(dtype)
+    local one = nn.fuse_conv_bn_act(conv, norm, 'relu')
+    return function(t) return one(t) end, x
+  end, work)
+  apart(bench, 'conv_bn_relu', conv_text, '8 x 64 x 56 x 56', function(dtype)
+    local conv, norm, x = conv_bn(dtype)
+    return { function(t) return conv(t) end, function(t) return norm(t) end, nn.relu }, x
+  end, work)
   for _, c in ipairs(LOSSES) do
     local y = classes(c[2], c[3])
     pair(bench, c[1], 'cross entropy of logits', ('%d x %d'):format(c[2], c[3]), '_both', function(dtype)

@@ -39,6 +39,7 @@ local FAMILIES = {
   { 'pac', 'bench_pac.py', '' }, { 'autoreject', 'bench_autoreject.py', '' },
   { 'transform', 'bench_transforms.py', '' }, { 'optim', 'bench_optim.py', '' }, { nil, 'bench_fit.py', '' },
   { nil, 'bench_sample.py', '' }, { 'networks', 'bench_networks.py', '--plan %NETWORKS%' },
+  { 'networks_process', 'bench_networks.py', '--plan %NETWORKS% --processes 1' },
   { 'rollout', 'bench_rollout.py', '' },
   { 'xpcs', 'bench_xpcs.py', '--threads 1', '-xpcs' }, -- as ours
 }
@@ -183,6 +184,7 @@ local function run()
   end
   --- Whether a family, or one of several with commas between, is to run.
   local function chosen(names)
+    if names == 'networks_process' and not wanted then return false end -- minutes: by name only
     if o.without and names:sub(1, #o.without) == o.without then return false end
     for name in names:gmatch '[^,]+' do if wanted and wanted[name] then return true end end
     return not wanted

@@ -15,7 +15,9 @@ local FAMILIES = {
   { 'autoreject', 'autoreject' }, { 'autoreject_growth', 'autoreject' }, { 'autoreject_ablation', 'autoreject' },
   { 'autoreject_memory', 'autoreject' }, { 'autoreject_stream', 'autoreject', asked = true },
   { 'transform', 'transforms' }, { 'optim', 'optim' }, { 'optim', 'fit' },
-  { 'optim', 'sample' }, { 'networks', 'networks' }, { 'rollout', 'rollout' }, { 'rollout_ablation', 'rollout' },
+  { 'optim', 'sample' }, { 'networks', 'networks' },
+  { 'networks_process', 'networks_process', asked = true }, { 'rollout', 'rollout' },
+  { 'rollout_ablation', 'rollout' },
 }
 for _, name in ipairs(require('functions').families()) do FAMILIES[#FAMILIES + 1] = { name, 'functions' } end
 

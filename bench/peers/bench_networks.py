@@ -6,27 +6,40 @@ derivatives.
 """
 
 import json
+import os
+import subprocess
 import sys
+import time
 
 import peer
 
-PLAN = None
+PLAN = OPTIONS = None
 if __name__ == '__main__':
     at = sys.argv.index('--plan') if '--plan' in sys.argv else None
     if at:
         PLAN = sys.argv[at + 1]
         del sys.argv[at : at + 2]
-    peer.arguments(__doc__.splitlines()[0])
+    OPTIONS = peer.arguments(__doc__.splitlines()[0], processes=0)
 
 import torch
 import torch.nn.functional as F
 from torch import nn
 
 
-def pair(name, f, operands, suffix):
+def pair(name, f, operands, suffix, others=None):
+    """others: name of the function in bench_networks_jax.py; torch.compile and JAX run it as well."""
     plain = [t.detach() for t in operands]
     with torch.no_grad():
         peer.emit_threads(f'nn_{name}', lambda: f(*plain))
+        if others:
+            fast = torch.compile(f)
+            peer.emit_one(f'nn_{name}', 'torch_compile', lambda: fast(*plain), ['torch'])
+    if others:
+        import bench_networks_jax
+
+        forward, both = bench_networks_jax.pair(others, [t.numpy() for t in plain])
+        peer.emit_one(f'nn_{name}', 'jax', forward, ['jax', 'jaxlib'])
+        peer.emit_one(f'nn_{name}{suffix}', 'jax', both, ['jax', 'jaxlib'])
     for t in operands:
         t.requires_grad_(True)
     if not suffix:
@@ -35,6 +48,9 @@ def pair(name, f, operands, suffix):
     c = torch.randn_like(y)
     if suffix == '_both':
         peer.emit_threads(f'nn_{name}_both', lambda: torch.autograd.grad(f(*operands), operands, c))
+        if others:
+            fast = torch.compile(f)
+            peer.emit_one(f'nn_{name}_both', 'torch_compile', lambda: torch.autograd.grad(fast(*operands), operands, c), ['torch'])
     else:
         peer.emit_threads(f'nn_{name}_back', lambda: torch.autograd.grad(y, operands, c, retain_graph=True))
 
@@ -49,7 +65,7 @@ def norm(row):
         'group': lambda x, w, b: F.group_norm(x, 8, w, b),
         'batch': lambda x, w, b: F.batch_norm(x, None, None, w, b, True),
     }[over]
-    pair(row['name'], f, [x, w] if over == 'rms' else [x, w, b], '_both')
+    pair(row['name'], f, [x, w] if over == 'rms' else [x, w, b], '_both', 'layer_norm' if over == 'layer' else None)
 
 
 def fused(row):
@@ -62,7 +78,10 @@ def fused(row):
         'layernorm_linear': lambda x, w, b, g, s: F.linear(F.layer_norm(x, (k,), g, s), w, b),
     }[row['what']]
     shapes = [(m, k)] + ([(n[0], k), (n[0],)] if n else []) + ([(k,), (k,)] if row['what'] == 'layernorm_linear' else [])
-    pair(row['name'], f, [torch.randn(s) for s in shapes], '_both')
+    operands = [torch.randn(s) for s in shapes]
+    if n:
+        operands[1] /= k**0.5
+    pair(row['name'], f, operands, '_both', row['what'])
 
 
 def conv_bn_relu(row):
@@ -88,10 +107,10 @@ class Block(nn.Module):
 
 
 class GPT(nn.Module):
-    def __init__(self):
+    def __init__(self, layers=4):
         super().__init__()
         self.emb, self.places = nn.Embedding(1024, 256), nn.Embedding(128, 256)
-        self.blocks = nn.Sequential(*(Block(256, 4) for _ in range(4)))
+        self.blocks = nn.Sequential(*(Block(256, 4) for _ in range(layers)))
         self.norm, self.head = nn.LayerNorm(256), nn.Linear(256, 1024, bias=False)
 
     def forward(self, x):
@@ -106,6 +125,21 @@ class Last(nn.Module):
 
     def forward(self, x):
         return self.head(self.lstm(x)[0][:, -1])
+
+
+def trained(net, x, y, compiled=False):
+    """A function that makes one step of AdamW and gives the loss."""
+    opt = torch.optim.AdamW(net.parameters(), lr=1e-4)
+    value = torch.compile(lambda x, y: F.cross_entropy(net(x), y)) if compiled else lambda x, y: F.cross_entropy(net(x), y)
+
+    def run():
+        opt.zero_grad(set_to_none=True)
+        loss = value(x, y)
+        loss.backward()
+        opt.step()
+        return loss.item()
+
+    return run
 
 
 def step(row):
@@ -123,19 +157,44 @@ def step(row):
     else:
         net, x = Last(), torch.randn(n, 128, 256)
     y = torch.randint(1024, (n * 128,)) if row['net'] == 'gpt' else torch.randint(10, (n,))
-    opt = torch.optim.AdamW(net.parameters(), lr=1e-4)
+    peer.emit_threads(f'nn_{row["name"]}', trained(net, x, y))
+    peer.emit_one(f'nn_{row["name"]}', 'torch_compile', trained(net, x, y, True), ['torch'])
+    if row['net'] in ('mlp', 'gpt'):
+        import bench_networks_jax
 
-    def run():
-        opt.zero_grad(set_to_none=True)
-        loss = F.cross_entropy(net(x), y)
-        loss.backward()
-        opt.step()
-        return loss.item()
+        peer.emit_one(f'nn_{row["name"]}', 'jax', bench_networks_jax.step(row['net'], n), ['jax', 'jaxlib'])
 
-    peer.emit_threads(f'nn_{row["name"]}', run)
+
+def child(*words):
+    """Wall seconds and the line of network_child.py."""
+    program = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'network_child.py')
+    start = time.perf_counter()
+    text = subprocess.run([sys.executable, program, *map(str, words)], capture_output=True, text=True, check=True).stdout
+    return time.perf_counter() - start, json.loads(text.strip().splitlines()[-1])
+
+
+def processes():
+    """The rows of bench/networks_process.lua."""
+
+    def memory(name, line, **more):
+        own = line['peak'] - line['base']
+        peer.emit(name, peer.summary([line['cpu']]), ['torch'], resident=line['peak'], own=own, params=line['params'], **more)
+
+    for how, tail in (('eager', ''), ('compile', '_compile')):
+        runs = [child(1, 4, how) for _ in range(1 if tail else 3)]
+        least = min(line['cpu'] for _, line in runs)
+        peer.emit(f'nn_first_gpt_torch{tail}', peer.summary([t for t, _ in runs]), ['torch'], cpu=least)
+    four, twelve = child(2, 4)[1], child(2, 12)[1]
+    memory('nn_peak_gpt_torch', four)
+    n = int(4 + (2**31 - four['peak']) / ((twelve['peak'] - four['peak']) / 8))
+    while (line := child(2, n)[1])['peak'] > 2**31:
+        n -= 1
+    memory('nn_largest_gpt_torch', line, layers=n)
 
 
 def main():
+    if OPTIONS and OPTIONS.processes:
+        return processes()
     torch.set_num_threads(peer.STATE['threads'])
     torch.manual_seed(1)
     for line in open(PLAN):
@@ -163,7 +222,7 @@ def main():
         elif row['kind'] == 'loss':
             n, m = row['shape']
             y = torch.randint(m, (n,))
-            pair(row['name'], lambda x: F.cross_entropy(x, y), [torch.randn(n, m)], '_both')
+            pair(row['name'], lambda x: F.cross_entropy(x, y), [torch.randn(n, m)], '_both', 'cross_entropy')
         else:
             step(row)
 

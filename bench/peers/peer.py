@@ -143,3 +143,15 @@ def emit_threads(name, call):
         tail = '_t1' if n < threads else ''
         emit(f'{name}{tail}_torch', measure(call), ['torch'], threads=n)
     torch.set_num_threads(threads)
+
+
+def emit_one(name, library, call, packages):
+    """The row of a library that is set beside PyTorch's, with one thread where one was asked for."""
+    if not wanted(name):
+        return
+    try:
+        call()
+    except Exception as why:  # no compiler
+        skipped(f'{name}_{library}', str(why).splitlines()[0])
+        return
+    emit(f'{name}_{library}', measure(call), packages)
