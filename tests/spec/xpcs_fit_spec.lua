@@ -537,7 +537,7 @@ describe('a fit that does not describe the data', function()
     local r = xpcs.fit(data, right)
     assert.is_false(xpcs.verdict.misfit(r).improbable)
     for _, sentence in ipairs(r.verdict.sentences) do assert.is_nil(sentence:find 'Reduced chi2') end
-    local wrong = xpcs.fit(data, { sigma = 0.8 * right.sigma })
+    local wrong = xpcs.fit(data, { sigma = 0.8 * right.sigma, rescue = false })
     assert.is_true(wrong.verdict.misfit)
     assert.matches('^Reduced chi2 is [%d.]+, where 1%.0+ %+%- [%d.]+ is expected of %d+ points ',
       wrong.verdict.sentences[1])
