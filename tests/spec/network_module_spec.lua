@@ -141,6 +141,40 @@ describe('a module', function()
     assert.equal(1, #seen)
   end)
 
+  it('refuses a tensor as a plain field, which nothing would train', function()
+    local Own = nn.Module 'Own'
+    function Own:init(n) self.amp = mc.zeros({ n }, { dtype = 'f32' }) end
+    says('module: amp is a tensor (f32[3]@cpu), and as a plain field nothing trains or saves it; write '
+      .. 'self:parameter("amp", tensor) for a weight, self:buffer("amp", tensor) for a constant', Own, 3)
+    function Own:init(n)
+      self:parameter('amp', mc.ones({ n }, { dtype = 'f32' }))
+      self.amp = mc.zeros({ n }, { dtype = 'f32' })
+    end
+    function Own:forward(x)
+      self.seen = x -- what a call keeps for a look is no weight
+      return x + self.amp
+    end
+    local net = Own(3)
+    assert.equal('amp', names(net))
+    local x = f32({ 3 }, 1)
+    assert.equal(x, net(x) and net.seen)
+  end)
+  it('lets a signal end the program as it does outside of a module', function()
+    local process = support.load 'process'
+    process.write(folder .. '/ended.lua', [[
+      local mc = require 'mascon'
+      local Slow = mc.nn.Module 'Slow'
+      function Slow:forward()
+        os.execute 'kill -TERM $PPID'
+        for _ = 1, 1e5 do mc.zeros { 10 } end
+      end
+      mc.nn.Sequential { Slow() } (1)
+    ]])
+    local exe = os.getenv 'MASCON' or require 'mascon.host'.exe
+    local r = process.shell(("'%s' '%s/ended.lua'"):format(exe, folder))
+    assert.equal(143, r.status, r.text)
+    assert(not r.text:find('(in ', 1, true), r.text)
+  end)
   it('says where in it a shape is wrong', function()
     local net = Net()
     says('nn.linear: input is f32[2,5]@cpu and weight is f32[4,3]@cpu; the last axis of the input must have the size '

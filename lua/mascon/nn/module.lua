@@ -227,7 +227,7 @@ local function finish(d, ok, ...)
     return ...
   end
   local why = ...
-  if type(why) == 'string' and why ~= told then
+  if type(why) == 'string' and why ~= told and not check.stopped(why) then
     local place, class = where(d), rawget(path[d], '_class')._name
     why = ('%s (in %s)'):format(why, place == '' and class or ('%s, %s'):format(place, class))
     told = why
@@ -283,6 +283,11 @@ Module = {
           break
         end
       end
+    elseif is(v) and depth == 0 then
+      local name = tostring(k)
+      error(('module: %s is a tensor (%s), and as a plain field nothing trains or saves it; write self:parameter(%q, '
+        .. 'tensor) for a weight, self:buffer(%q, tensor) for a constant'):format(name, tensor.describe(v), name,
+        name), 2)
     else rawset(self, k, v) end
   end,
   __call = function(self, ...) return call(self, ...) end,
@@ -302,12 +307,18 @@ Class.__tostring = function(class) return 'class ' .. class._name end
 --- A class of modules. Write its methods init(self, ...), which registers parts, and forward(self, ...), which
 --- computes.
 ---
---- Modules and parameters are registered when they become fields of self, in that order (assign them one by one: Lua
---- assigns the last of several first). Calling the class makes a module; calling the module runs forward.
+--- Modules are registered when they become fields of self, in that order (assign them one by one: Lua assigns the last
+--- of several first). Tensors of its own have a name: self:parameter('scale', { 8 }, 'ones') is trained,
+--- self:buffer('mean', tensor) is only saved with the module; a tensor as a plain field is refused outside of a call.
+--- Calling the class makes a module; calling the module runs forward.
 ---     local Net = mc.nn.Module 'Net'
 ---     function Net:init(width) self.inner = mc.nn.Linear(2, width); self.outer = mc.nn.Linear(width, 1) end
 ---     function Net:forward(x) return self.outer(mc.tanh(self.inner(x))) end
 ---     Net(8)(mc.zeros{ 3, 2, dtype = 'f32' }).shape  --> {3, 1}
+---     local Scale = mc.nn.Module 'Scale'
+---     function Scale:init(width) self:parameter('scale', { width }, 'ones') end
+---     function Scale:forward(x) return x * self.scale end
+---     Scale(2):count()  --> 2
 ---@param name string as messages and summaries have it
 ---@return table class
 function M.Module(name)
