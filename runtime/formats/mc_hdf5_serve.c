@@ -104,8 +104,10 @@ int64_t mci_apart_bytes(const apart_boxes *b)
 
 /* ---- the reader ---- */
 
-/* Processor time for an answer, s, and for each piece of this many bytes of it. */
-#define SECONDS 8
+/* Processor time for an answer, s: the least, more for large files up to the most, and a second for
+ * each piece of this many bytes of it. */
+#define LEAST_SECONDS 2
+#define MOST_SECONDS 8
 #define PER_SECOND ((int64_t)20 << 20)
 /* Memory that a file may take: a fixed part, and the most that deflate can make of its bytes. */
 #define MEMORY ((int64_t)1 << 30)
@@ -116,12 +118,12 @@ typedef struct server {
     void **objects; /* by number from 1 on; NULL: closed */
     int count, room;
     char *slots;
-    int64_t mapped;
+    int64_t mapped, seconds; /* seconds: for an answer without numbers */
 } server;
 
-static void allow(int64_t bytes)
+static void allow(const server *s, int64_t bytes)
 {
-    const struct itimerval t = { { 0, 0 }, { SECONDS + bytes / PER_SECOND, 0 } };
+    const struct itimerval t = { { 0, 0 }, { s->seconds + bytes / PER_SECOND, 0 } };
     (void)setitimer(ITIMER_PROF, &t, NULL);
 }
 
@@ -168,12 +170,16 @@ static int answer_object(server *s, void *o)
     return answer(0, id + 1, 0, &a, NULL, 0);
 }
 
-static void limit_memory(const char *path)
+/* Limits by the size of the file. */
+static void limit_by_size(server *s, const char *path)
 {
     struct stat st;
     struct rlimit r = { 0, 0 };
     (void)setrlimit(RLIMIT_CORE, &r);
-    if (stat(path, &st) != 0 || getrlimit(RLIMIT_DATA, &r) != 0) return;
+    if (stat(path, &st) != 0) return;
+    const int64_t seconds = LEAST_SECONDS + (int64_t)st.st_size / PER_SECOND;
+    s->seconds = seconds < MOST_SECONDS ? seconds : MOST_SECONDS;
+    if (getrlimit(RLIMIT_DATA, &r) != 0) return;
     const rlim_t most = (rlim_t)MEMORY + (rlim_t)EXPANSION * (rlim_t)st.st_size;
     if (r.rlim_max == RLIM_INFINITY || most < r.rlim_max) r.rlim_cur = r.rlim_max = most;
     (void)setrlimit(RLIMIT_DATA, &r);
@@ -241,7 +247,7 @@ static int send_numbers(server *s, void *o, const apart_request *q)
     mci_apart_begin(&b, &a, a.size, q->start, q->count, q->step);
     for (int64_t i = 0; mci_apart_next(&b); i++) {
         int64_t from[MC_H5_RANK] = { 0 };
-        allow(mci_apart_bytes(&b));
+        allow(s, mci_apart_bytes(&b));
         for (int k = 0; k < b.rank; k++) from[k] = b.start[k] + b.at[k] * b.step[k];
         if (i > 1 && mci_apart_receive(HDF5_SOCKET, &ready, 1)) return -1;
         if (s->api->read(o, a.kind == MC_H5_ATTRIBUTE ? q->start : from,
@@ -261,11 +267,9 @@ static int send_numbers(server *s, void *o, const apart_request *q)
 static int serve_one(server *s, const apart_request *q, const char *name)
 {
     void *o = q->id > 0 && q->id <= s->count ? s->objects[q->id - 1] : NULL;
-    allow(q->op == APART_TEXTS ? q->slot : 0);
-    if (q->op == APART_OPEN) {
-        limit_memory(name);
-        return answer_object(s, s->api->open(name));
-    }
+    if (q->op == APART_OPEN) limit_by_size(s, name);
+    allow(s, q->op == APART_TEXTS ? q->slot : 0);
+    if (q->op == APART_OPEN) return answer_object(s, s->api->open(name));
     if (!o) return -1;
     switch (q->op) {
     case APART_AT: return answer_object(s, s->api->at(o, name));
@@ -289,6 +293,7 @@ int mc_hdf5_serve(void)
     int rc = 0;
     memset(&s, 0, sizeof s);
     s.api = mci_hdf5();
+    s.seconds = MOST_SECONDS;
     while (s.api && rc == 0 && mci_apart_receive(HDF5_SOCKET, &q, sizeof q) == 0) {
         char *name = mci_alloc((size_t)q.length + 1);
         if (!name || mci_apart_receive(HDF5_SOCKET, name, (size_t)q.length)) return 1;

@@ -83,6 +83,17 @@ describe('a file of others', function()
     end
   end)
 
+  it('whose texts have a length that leads nowhere comes to an end, in words', function()
+    mc.save(at 'texts.h5', { n = 4 }, { attributes = { ['/'] = { list = { 'x', 'long text' } } } })
+    local bytes = recordings.read(at 'texts.h5')
+    local heap = assert(bytes:find('GCOL', 1, true)) -- 16 bytes, then objects: 8 bytes and their length
+    local p = recordings.write(at 'lost.h5', bytes:sub(1, heap + 23) .. '\240' .. ('\255'):rep(7)
+      .. bytes:sub(heap + 32))
+    local r = run(('local f = mc.open %q; print(pcall(function() return f.attributes end))'):format(p))
+    assert.equal(0, r.status, r.text)
+    assert.truthy(r.text:find('lost.h5: libhdf5 did not come to an end with it; the file is damaged', 1, true), r.text)
+  end)
+
   it('with changed bytes never ends the process', function()
     local bytes = recordings.read(at 'packed.h5')
     local random, list = support.load 'soak'.drawer(11), {}
