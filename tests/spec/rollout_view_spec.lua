@@ -105,3 +105,58 @@ describe('pictures of a row', function()
     assert.is_nil(good)
   end)
 end)
+
+describe('the page of a data set', function()
+  local at
+  setup(function() at = process.folder() end)
+  teardown(function() process.remove(at) end)
+
+  --- A data set of four rows with a choice, whole numbers and a logarithmic scale; configuration: of the file, changed.
+  local function made(name)
+    local tree = mc.json.decode [[{ "metadata": { "name": "of <names>" }, "parameter_space": {
+      "architecture": { "num_layers": { "type": "choice", "choices": [1] },
+        "base_channels": { "type": "choice", "choices": [4] },
+        "activation": { "type": "choice", "choices": ["relu", "tanh"] } },
+      "stochastic": { "noise_scale": { "type": "continuous", "bounds": [0.001, 0.1], "log_scale": true } },
+      "operator": { "grid_size": { "type": "integer", "bounds": [8, 10] } } },
+      "sampling": { "total_samples": 4 }, "simulation": { "num_timesteps": 2, "num_realizations": 1, "channels": 1 },
+      "dataset": { "output_path": "" } }]]
+    tree.dataset.output_path = at .. '/' .. name
+    rollout.generate.run(rollout.config.of(tree), { quiet = true })
+    return tree.dataset.output_path
+  end
+
+  it('shows the values that were drawn, by name and with units', function()
+    local text
+    local hist, logs, figure = {}, 0, mc.plot.figure
+    mc.plot.figure = function(o)
+      local fig = figure(o)
+      hist[#hist + 1] = fig
+      return fig
+    end
+    local ok, why = pcall(function() text = process.read(rollout.report.write(made 'p.h5')) end)
+    mc.plot.figure = figure
+    assert(ok, why)
+    for _, fig in ipairs(hist) do logs = logs + (fig.panels[1].xscale == 'log' and 1 or 0) end
+    assert.is_true(logs > 0)
+    for _, word in ipairs { 'of &lt;names&gt;', '>relu<', '>tanh<', 'grid_size (px)', 'stochastic.noise_scale' } do
+      assert.is_truthy(text:find(word, 1, true), word)
+    end
+    assert.is_nil(text:find('coordinate', 1, true))
+    assert.is_nil(text:find('num_layers', 1, true)) -- one value
+  end)
+
+  it('needs a whole configuration, which merging and extraction need, too', function()
+    local path = made 'd.h5'
+    local bytes = process.read(path)
+    local changed = assert(bytes:gsub('"sampling":', '"sampl\1ng":'))
+    assert.is_true(changed ~= bytes)
+    process.write(path, changed)
+    for _, f in ipairs { function() rollout.store.join({ path }, at .. '/m.h5') end,
+      function() rollout.dataset.configuration(path) end, function() rollout.report.write(path) end } do
+      local ok, why = pcall(f)
+      assert.is_false(ok)
+      assert.is_truthy(tostring(why):find('the configuration in ' .. path .. ' is damaged', 1, true), why)
+    end
+  end)
+end)

@@ -316,6 +316,22 @@ function M.of(tree, opts)
   return c
 end
 
+--- The sections that a data set holds as words of JSON, decoded and checked; their space is not.
+---@param words any
+---@param path string data set, for messages
+---@return table tree as M.of takes it
+function M.held(words, path)
+  local ok, found = pcall(function()
+    local tree = mc.json.decode(words)
+    if type(tree) ~= 'table' or tree[1] ~= nil then error('it holds no sections', 0) end
+    walk(setmetatable({ name = 'config', lines = {}, line = {}, unused = {}, given = {} }, State), tree, M.SCHEMA, '')
+    return tree
+  end)
+  if ok then return found end
+  error(('rollout: the configuration in %s is damaged (%s); copy the file again, or make it anew'):format(path,
+    (tostring(found):gsub('^[^\n]-%.lua:%d+: ', ''))), 0)
+end
+
 --- The configuration in a file.
 ---@param path string .yaml, .yml or .json
 ---@param opts? table set, given

@@ -245,6 +245,9 @@ local function side_by_side(config, arch)
   return math.max(1, math.floor(BUCKET / (4 * wide * config.simulation.num_realizations)))
 end
 
+--- Bytes of HDF5, of fields and of values of Lua while rows are made, at about.
+M.OVERHEAD = 32 * 2 ^ 20
+
 --- Bytes of the largest bucket of operators among points, with what collects its features, and of the rows of a batch
 --- until they are written.
 ---@param config table
@@ -562,7 +565,7 @@ function M.run_held(path, config, o, first, last)
   local own = M.own(config)
   local made = { hash = M.hash(config, own), own = own, first = first, last = last, grows = M.grows(config) }
   local need = M.bytes(config, points) -- looks at every row, so that none is refused in the middle of the work
-  mc.ceiling.need('rollout', need, 'the largest operator of the space')
+  mc.ceiling.need('rollout', need + M.OVERHEAD, 'the largest operator of the space, with what the program adds,')
   local complete, bad, whole_file = store.begin(path, made, o)
   if complete then
     local failed, filtered = counts(path)

@@ -5,6 +5,8 @@ local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local file = require 'mascon.base.file'
 local roll = require 'workflows.rollout.roll'
+local space = require 'workflows.rollout.space'
+local config_of = require 'workflows.rollout.config'
 local error = check.error
 local M = {}
 
@@ -18,14 +20,6 @@ end
 --- Bytes that are in memory while the page of rows with D columns of means is made, at about.
 function M.bytes(rows, D) return 4 * rows * D + 64 * rows end
 
-local function histogram(title, values)
-  local fig = mc.plot.figure { title = title, width = 420, height = 280 }
-  local ax = fig:axes(1, 1)
-  ax:hist(values, { bins = 24 })
-  ax:set { xlabel = 'coordinate', ylabel = 'operators' }
-  return fig
-end
-
 --- How often each value of a list occurs, in the order of the values.
 local function counted(list)
   local n, order, rows = {}, {}, {}
@@ -33,24 +27,61 @@ local function counted(list)
     if not n[k] then n[k], order[#order + 1] = 0, k end
     n[k] = n[k] + 1
   end
-  table.sort(order)
+  table.sort(order, function(a, b)
+    if type(a) == type(b) and type(a) ~= 'boolean' then return a < b end
+    return tostring(a) < tostring(b)
+  end)
   for i, k in ipairs(order) do rows[i] = { k, n[k] } end
   return rows
 end
 
 local function count(mask) return mask:to('f64'):sum():item() end
 
-local function parameters_of(f)
+-- units of names, for the axes
+local UNIT = { grid_size = 'px', kernel_size = 'px', spatial_correlation = 'px', period = 'steps',
+  schedule_period = 'steps' }
+local BINS, MOST_BARS, MOST_FIGURES = 24, 24, 32
+
+--- Edges of bins from low to high, even on the scale of the coordinate.
+local function edges_of(low, high, log)
+  local out = {}
+  for k = 0, BINS do
+    out[k + 1] = log and low * (high / low) ^ (k / BINS) or low + (high - low) * (k / BINS)
+  end
+  out[BINS + 1] = high
+  return out
+end
+
+--- How often each value of a coordinate was drawn: bars for names and few whole numbers, else a histogram.
+local function drawn(d, u)
+  local values, name = {}, d.section .. '.' .. d.name
+  for i, x in ipairs(u) do values[i] = d.map(x) end
+  local unit = UNIT[d.element and d.element[1] or d.name]
+  local fig = mc.plot.figure { title = name, width = 420, height = 280 }
+  local ax = fig:axes(1, 1)
+  local bars = d.kind ~= 'continuous' and counted(values)
+  if bars and #bars <= MOST_BARS then
+    local labels, heights = {}, {}
+    for i, r in ipairs(bars) do labels[i], heights[i] = tostring(r[1]), r[2] end
+    ax:bar(labels, heights)
+  else
+    ax:hist(values, { bins = edges_of(d.values[1], d.values[#d.values], d.log) })
+    if d.log then ax:set { xscale = 'log' } end
+  end
+  ax:set { xlabel = d.name .. (unit and (' (%s)'):format(unit) or ''), ylabel = 'operators' }
+  return fig
+end
+
+local function parameters_of(f, tree)
   local d, figures = f:dataset '/parameters/params', {}
-  local params, names = d:read(), d.attributes.names
-  for i = 1, math.min(#names, 16) do
-    local v = params[{ mc.all, i }]:to 'f64'
-    if v:numel() > 1 and (v:max() - v:min()):item() > 0 then
-      figures[#figures + 1] = histogram(names[i], v:totable())
+  local params, order = d:read(), space.order(d.attributes.names)
+  for i, dim in ipairs(space.new(tree.parameter_space, order).dims) do
+    if #figures < MOST_FIGURES and (dim.kind == 'continuous' or dim.values[1] ~= dim.values[#dim.values]) then
+      figures[#figures + 1] = drawn(dim, params[{ mc.all, i }]:to('f64'):totable())
     end
   end
   return { heading = 'Parameters', figures = figures,
-    paragraphs = ('%d operators; coordinates between 0 and 1.'):format(params.shape[1]) }
+    paragraphs = ('%d operators. How often each value of the parameter space was drawn.'):format(params.shape[1]) }
 end
 
 local function failures_of(f)
@@ -105,7 +136,8 @@ function M.text(path)
   check.arg('rollout.page.text', 'path', path, 'string', 3)
   local f = mc.open(path, { format = 'h5' })
   local text = mc.scope(function()
-    local sections = { parameters_of(f), failures_of(f) }
+    local tree = config_of.held(f:group('/metadata').attributes.config, path)
+    local sections = { parameters_of(f, tree), failures_of(f) }
     local function add(section) sections[#sections + 1] = section end
     if f:has '/metadata/filtered' then add(filters_of(f)) end
     add { heading = 'Initial fields', table = { header = { 'type', 'operators' },
@@ -114,7 +146,7 @@ function M.text(path)
       rows = counted(f:get '/metadata/evolution_policies') } }
     if f:has '/features/summary/aggregated/features' then add(features_of(f)) end
     add { heading = 'Sampling', code = f:group '/metadata'.attributes.sampling_metrics }
-    return mc.report.html { title = 'Rollouts', subtitle = path:match '[^/]*$', sections = sections,
+    return mc.report.html { title = tree.metadata.name, subtitle = path:match '[^/]*$', sections = sections,
       footer = 'mascon ' .. mc.version }
   end)
   f:close()

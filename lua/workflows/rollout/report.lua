@@ -36,8 +36,6 @@ local function seconds_of(arch)
   return step, per
 end
 
-local OVERHEAD = 32 * 2 ^ 20 -- bytes of HDF5, of fields and of values of Lua while rows are made, at about
-
 --- Lines on the work, the time, the memory and the size of rows first .. last (from 0). The time is that of the
 --- operator whose work is the median on this machine now, with its features.
 function M.plan(config, first, last)
@@ -66,7 +64,7 @@ function M.plan(config, first, last)
   local row = 4 * (sim.channels * G * G + sim.num_timesteps * columns + sim.num_realizations * D + 3 * D)
   if config.dataset.storage.store_trajectories then
     row = row + 4 * sim.num_realizations * sim.num_timesteps * sim.channels * G * G end
-  local peak = mc.ceiling.resident() + OVERHEAD + generate.room(config, points)
+  local peak = mc.ceiling.resident() + generate.OVERHEAD + generate.room(config, points)
   local out = { ('%d operators, %d realisations, %d states each, %d coordinates'):format(n, sim.num_realizations,
     sim.num_timesteps, #config.space.dims),
     ('work: %.4g TFLOP (mean %.3g GFLOP per application to one state)'):format(flops / seen * n / 1e12,

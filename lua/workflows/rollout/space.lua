@@ -118,7 +118,7 @@ local function maker(where, e)
 end
 
 ---@class rollout.Space
----@field dims table[] { name, section, map, values, possible, open } in the order of the coordinates
+---@field dims table[] { name, section, kind, log, map, values, possible, open } in the order of the coordinates
 
 --- The space that a section `parameter_space` describes; order: { section = names in the order of the file }.
 ---@param tree table
@@ -135,6 +135,7 @@ function M.new(tree, order)
         local make = maker(where, e)
         local function add(one, d)
           d.section, d.map, d.values, d.possible, d.open = section, one.map, one.values, one.possible, one.open
+          d.kind, d.log = make and e.type or e.element_type, e.log_scale == true
           dims[#dims + 1] = d
         end
         if make then add(make(where, e), { name = name })
@@ -153,6 +154,24 @@ function M.new(tree, order)
   end
   if #dims == 0 then error('parameter_space holds no parameter', 0) end
   return { dims = dims }
+end
+
+--- The order that M.new takes, from names of coordinates: { section = names }.
+---@param names string[] as M.names
+---@return table
+function M.order(names)
+  check.arg('rollout.space.order', 'names', names, 'table', 3)
+  local out, seen = {}, {}
+  for _, full in ipairs(names) do
+    local section, name = full:match '^([^.]+)%.([^%[]+)'
+    local key = section and section .. '.' .. name
+    if key and not seen[key] then
+      out[section] = out[section] or {}
+      table.insert(out[section], name)
+      seen[key] = true
+    end
+  end
+  return out
 end
 
 --- Names of the coordinates, in order.

@@ -8,6 +8,7 @@ local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local file = require 'mascon.base.file'
 local lib = require 'mascon.core.ffi'
+local config_of = require 'workflows.rollout.config'
 local sampling = require 'workflows.rollout.sampling'
 local user = require 'workflows.rollout.own'
 local disk = require 'workflows.rollout.disk'
@@ -121,9 +122,9 @@ local function read_whole(path)
   local a = f:has '/metadata' and f:group('/metadata').attributes or {}
   local n = f:has '/parameters/params' and f:dataset('/parameters/params').shape[1]
   f:close()
-  if not (n and a.first_row and a.config and a.configuration_sha256) then return out end
+  if not (n and a.first_row and a.total_rows and a.config and a.configuration_sha256) then return out end
   out.first, out.last = tonumber(a.first_row), tonumber(a.first_row) + n - 1
-  out.hash, out.attributes, out.config = a.configuration_sha256, a, mc.json.decode(a.config)
+  out.hash, out.attributes, out.config = a.configuration_sha256, a, config_of.held(a.config, path)
   out.own = a.own_functions and mc.json.decode(a.own_functions) or {}
   return out
 end
