@@ -429,6 +429,10 @@ describe('bad input of rollouts', function()
     refused(at .. '--total-samples 3', 'sampling.total_samples is 3, which sampling.batch_size 2 does not divide')
     refused(at .. '--num-realizations 101', 'simulation.num_realizations is 101; it must be from 1 to 100')
     refused(at .. '--set simulation.num_timesteps=0', 'simulation.num_timesteps is 0; it must be from 1 to 10000')
+    local _, said = run('validate --config ' .. path 'c.yaml --set "simulation.input_generation={ method: sampled, '
+      .. 'ic_type_weights: { localized: 1 }, localized: {}, structured: { num_structures: 3 } }"')
+    assert.matches('input_generation.structured has no effect', said)
+    assert.is_nil(said:find('localized has', 1, true))
     local c = rollout.config.load(path 'c.yaml', { set = { ['features.temporal.enabled'] = 'false',
       ['sampling.sobol.scramble'] = '${SCRAMBLED}' }, given = { SCRAMBLED = 'false' } })
     assert.same({ false, false, true },

@@ -168,6 +168,22 @@ local function set_path(tree, path, v)
   node[parts[#parts]] = v
 end
 
+--- Notes the blocks of initial fields that no row draws.
+local function note_undrawn(c, weights)
+  local g, drawn = c.simulation.input_generation, {}
+  if g.method ~= 'sampled' or next(weights) == nil then return end
+  for name, w in pairs(weights) do
+    if w > 0 then drawn[fields.kind_of(name)] = true end
+  end
+  for _, name in ipairs(names_of(g)) do
+    local kind = fields.kind_of(name)
+    if kind and type(g[name]) == 'table' and not drawn[kind] then
+      c.notes[#c.notes + 1] = ('simulation.input_generation.%s has no effect: ic_type_weights gives it no weight')
+        :format(name)
+    end
+  end
+end
+
 --- What no single value shows: keys that exclude each other, values that are understood and not done.
 local function beyond_types(c, state)
   local s, sim = c.sampling, c.simulation
@@ -226,6 +242,7 @@ local function beyond_types(c, state)
   local all, path = 0, 'simulation.input_generation.ic_type_weights'
   for _, w in pairs(weights) do all = all + w end
   if next(weights) ~= nil and all == 0 then refuse(path, 'all 0; no field could be drawn') end
+  note_undrawn(c, weights)
 end
 
 --- Names that a section of the space may hold; nil for a section that there is not. Those of the section of a type of
@@ -316,15 +333,28 @@ function M.of(tree, opts)
   return c
 end
 
---- The sections that a data set holds as words of JSON, decoded and checked; their space is not.
+--- Refuses a tree of which a section is missing, is none or holds what the schema lacks. Values are not looked at, and
+--- neither are initial fields: those of the user may not be registered.
+local function refuse_broken(tree, node, path)
+  if type(tree) ~= 'table' or tree[1] ~= nil then error(('%s holds no keys'):format(path), 0) end
+  for k in pairs(tree) do
+    if node[k] == nil then error(('%s holds %s'):format(path, k), 0) end
+  end
+  for k, leaf in pairs(node) do
+    if leaf ~= U and not leaves.is(leaf) and k ~= 'input_generation' and (path == 'it' or tree[k] ~= nil) then
+      refuse_broken(tree[k], leaf, k)
+    end
+  end
+end
+
+--- The sections that a data set holds as words of JSON, decoded; whether they are whole is checked, values are not.
 ---@param words any
 ---@param path string data set, for messages
 ---@return table tree as M.of takes it
 function M.held(words, path)
   local ok, found = pcall(function()
     local tree = mc.json.decode(words)
-    if type(tree) ~= 'table' or tree[1] ~= nil then error('it holds no sections', 0) end
-    walk(setmetatable({ name = 'config', lines = {}, line = {}, unused = {}, given = {} }, State), tree, M.SCHEMA, '')
+    refuse_broken(tree, M.SCHEMA, 'it')
     return tree
   end)
   if ok then return found end
