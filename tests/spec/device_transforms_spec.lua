@@ -161,6 +161,44 @@ describe('on a device', function()
     end))
   end)
 
+  on('Jacobians and Hessians: their unit vectors are where the argument is', function()
+    local x = mc.randn({ 3 }, { seed = 1 })
+    local function f(t) return mc.sin(t) * mc.sum(t * t) end
+    agree('jacfwd', 10, mc.jacfwd(f), x)
+    agree('jacrev', 10, mc.jacrev(f), x)
+    agree('hessian', 10, mc.hessian(function(t) return mc.sum(f(t)) end), x)
+  end)
+
+  on('signals: windows, multipliers and frequencies are where the samples are', function()
+    local S = mc.signal
+    for _, dtype in ipairs { 'f64', 'f32' } do
+      local x, y = mc.randn({ 2, 99 }, { seed = 1 }):to(dtype), mc.randn({ 2, 99 }, { seed = 2 }):to(dtype)
+      agree('hilbert', 40, S.hilbert, x)
+      agree('czt', 100, S.czt, x)
+      for _, name in ipairs { 'welch', 'spectrogram', 'periodogram', 'csd', 'coherence' } do
+        local two = (name == 'csd' or name == 'coherence') and y or nil
+        local nperseg = name ~= 'periodogram' and 32 or nil
+        for _, detrend in ipairs { 'linear', 'none' } do
+          for _, part in ipairs { 'f', 't', name:find '^c' and name or 'psd' } do
+            if part ~= 't' or name == 'spectrogram' then
+              agree(name .. ' ' .. part, 100, function(a, b)
+                local o = { fs = 50, nperseg = nperseg, detrend = detrend }
+                return (b and S[name](a, b, o) or S[name](a, o))[part]
+              end, x, two)
+            end
+          end
+        end
+      end
+      for _, mode in ipairs { 'full', 'same' } do
+        for _, method in ipairs { 'auto', 'direct', 'fft' } do
+          local o = { mode = mode, method = method }
+          agree('convolve ' .. mode .. method, 100, function(a, b) return S.convolve(a[1], b[2], o) end, x, y)
+          agree('correlate ' .. mode .. method, 100, function(a, b) return S.correlate(a[1], b[2]['1:9'], o) end, x, y)
+        end
+      end
+    end
+  end)
+
   on('work that is queued when the script ends does no harm', function()
     local code = ([[local mc = require "mascon"
 local x = mc.randn({ 4, 900 }, { seed = 1 }):to "%s"

@@ -399,6 +399,7 @@ function M.detrend_rows(r, kind)
   local t = create.arange(0, n - 1) - (n - 1) / 2
   local weight = t / F.sum(F.square(t)):item()
   if r.dtype == 'f32' then t, weight = methods.to(t, 'f32'), methods.to(weight, 'f32') end
+  t, weight = tensor.moved(t, r._device, 3), tensor.moved(weight, r._device, 3)
   local slope = F.matmul(y, methods.reshape(weight, { n, 1 }))
   return y - slope * t
 end

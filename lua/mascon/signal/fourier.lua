@@ -155,7 +155,7 @@ local FEW = 2 ^ 14
 --- backwards.
 local function convolve_few(x, h)
   local n, k = tonumber(x._numel), tonumber(h._numel)
-  local wide = create.zeros({ n + 2 * (k - 1) }, { dtype = x.dtype })
+  local wide = create.zeros({ n + 2 * (k - 1) }, { dtype = x.dtype, device = x.device })
   methods.copy_(wide[{ { k, n + k - 1 } }], x)
   return F.vecdot(methods.windows(wide, k), methods.copy(h[{ { -1, 1, -1 } }]))
 end
@@ -195,7 +195,7 @@ local function convolve(fname, x, h, o, level)
     if o.method == 'fft' or o.method == 'auto' and not rows.is_short(short, r) then
       y = M.convolve_rows(r, h, first, count)
     else
-      local tail = tensor.empty(fname, { r.shape[1], h.shape[1] - 1 }, r.dtype, level):fill_(0)
+      local tail = tensor.empty(fname, { r.shape[1], h.shape[1] - 1 }, r.dtype, level, r._device):fill_(0)
       y = cut(recurrence.fir_rows(F.concat({ r, tail }, 2), methods.to(h, 'f64')), first + 1, first + count)
     end
     if whole then y = methods.to(F.round(y), 'i64') end
@@ -266,8 +266,9 @@ function M.hilbert(x, opts)
   local gain = create.full({ half }, 2, { dtype = x.dtype })
   gain[1] = 1
   if n % 2 == 0 then gain[half] = 1 end
+  gain = tensor.moved(gain, x._device, 3)
   local m = r.shape[1]
-  local out = tensor.empty(fname, { m, n }, x.dtype == 'f32' and 'c64' or 'c128', 2)
+  local out = tensor.empty(fname, { m, n }, x.dtype == 'f32' and 'c64' or 'c128', 2, x._device)
   rows.blocks(m, 3 * n, 1, function(r0, r1)
     local spec = fft.rfft(r[{ { r0, r1 }, ALL }], { n = n })
     spec:multiply_(gain)

@@ -26,8 +26,9 @@ local function spec(more)
   return s
 end
 
---- Everything about the segments of rows of n samples.
-local function plan(fname, o, n, usual, dtype, complex, level)
+--- Everything about the segments of rows r [m, n] of real parts dtype; its tensors are on the device of r.
+local function plan(fname, o, r, usual, dtype, level)
+  local n, complex = r.shape[2], rows.is_complex(r)
   if n == 0 then error(fname .. ': the axis is empty; give samples', level) end
   local given = tensor.is(o.window) and o.window.ndim == 1 and o.window.shape[1] or nil
   local size = o.nperseg or given or math.min(usual, n)
@@ -53,8 +54,9 @@ local function plan(fname, o, n, usual, dtype, complex, level)
     gain[1] = scale
     if nfft % 2 == 0 then gain[p.bins] = scale end
   end
-  p.window, p.gain = methods.to(w, dtype), methods.to(gain, dtype)
-  p.f = complex and fft.fftfreq(nfft, 1 / o.fs) or fft.rfftfreq(nfft, 1 / o.fs)
+  local function beside(t) return t._device == 0 and tensor.moved(t, r._device, level + 1) or t end
+  p.window, p.gain = beside(methods.to(w, dtype)), beside(methods.to(gain, dtype))
+  p.f = beside(complex and fft.fftfreq(nfft, 1 / o.fs) or fft.rfftfreq(nfft, 1 / o.fs))
   return p
 end
 
@@ -99,10 +101,9 @@ local function half(size) return math.floor(size / 2) end
 local function welch(fname, x, o, usual, level)
   x = rows.float(fname, x, level + 1)
   local r, back, n = rows.of(fname, x, o.axis, level + 1)
-  local complex = rows.is_complex(x)
   local real = (x.dtype == 'f32' or x.dtype == 'c64') and 'f32' or 'f64'
-  local p = plan(fname, o, n, usual or n, real, complex, level + 1)
-  local out = tensor.empty(fname, { r.shape[1], p.bins }, real, level)
+  local p = plan(fname, o, r, usual or n, real, level + 1)
+  local out = tensor.empty(fname, { r.shape[1], p.bins }, real, level, r._device)
   rows.blocks(r.shape[1], 4 * p.count * p.size, 1, function(r0, r1)
     local z = segments(r[{ { r0, r1 }, ALL }], p)
     local q = power(z)
@@ -163,16 +164,16 @@ local function cross(fname, x, y, o, want_power, level)
     error(('%s: operands are %s and %s; give the same shape'):format(fname, tensor.describe(x), tensor.describe(y)),
       level)
   end
-  local rx, back, n = rows.of(fname, x, o.axis, level + 1)
+  local rx, back = rows.of(fname, x, o.axis, level + 1)
   local ry = rows.of(fname, y, o.axis, level + 1)
-  local complex = rows.is_complex(x)
   local real = (x.dtype == 'f32' or x.dtype == 'c64') and 'f32' or 'f64'
-  local p = plan(fname, o, n, 256, real, complex, level + 1)
+  local p = plan(fname, o, rx, 256, real, level + 1)
   local m = rx.shape[1]
-  local out = tensor.empty(fname, { m, p.bins }, real == 'f32' and 'c64' or 'c128', level)
+  local out = tensor.empty(fname, { m, p.bins }, real == 'f32' and 'c64' or 'c128', level, rx._device)
   local px, py
   if want_power then
-    px, py = tensor.empty(fname, { m, p.bins }, real, level), tensor.empty(fname, { m, p.bins }, real, level)
+    px = tensor.empty(fname, { m, p.bins }, real, level, rx._device)
+    py = tensor.empty(fname, { m, p.bins }, real, level, rx._device)
   end
   rows.blocks(m, 8 * p.count * p.size, 1, function(r0, r1)
     local key = { { r0, r1 }, ALL }
@@ -229,12 +230,11 @@ function M.spectrogram(x, opts)
   o.share = function(size) return math.floor(size / 8) end
   x = rows.float(fname, x, 3)
   if x.ndim > 0 and tensor.axis(fname, x, o.axis, 3) + 1 ~= x.ndim then x = methods.moveaxis(x, o.axis, -1) end
-  local r, _, n = rows.of(fname, x, -1, 3)
-  local complex = rows.is_complex(x)
+  local r = rows.of(fname, x, -1, 3)
   local real = (x.dtype == 'f32' or x.dtype == 'c64') and 'f32' or 'f64'
-  local p = plan(fname, o, n, 256, real, complex, 3)
+  local p = plan(fname, o, r, 256, real, 3)
   local m = r.shape[1]
-  local out = tensor.empty(fname, { m, p.bins, p.count }, real, 2)
+  local out = tensor.empty(fname, { m, p.bins, p.count }, real, 2, r._device)
   rows.blocks(m, 4 * p.count * p.size, 1, function(r0, r1)
     local z = segments(r[{ { r0, r1 }, ALL }], p)
     methods.copy_(out[{ { r0, r1 }, ALL, ALL }], (power(z) * p.gain):transpose(2, 3))
@@ -244,7 +244,7 @@ function M.spectrogram(x, opts)
   for i = 1, x.ndim - 1 do shape[i] = x.shape[i] end
   shape[#shape + 1], shape[#shape + 2] = p.bins, p.count
   local t = (create.arange(0, p.count - 1) * p.step + p.size / 2) / o.fs
-  return { f = p.f, t = t, psd = methods.reshape(out, shape) }
+  return { f = p.f, t = tensor.moved(t, x._device, 3), psd = methods.reshape(out, shape) }
 end
 
 return M

@@ -427,7 +427,7 @@ end
 --- The unit vectors of a shape: [numel, ...shape].
 local function basis(x)
   local n = x:numel()
-  return mc.eye(n, { dtype = x.dtype }):reshape(joined({ n }, x.shape))
+  return mc.eye(n, { dtype = x.dtype, device = x.device }):reshape(joined({ n }, x.shape))
 end
 
 --- f of its argument `at` alone.
