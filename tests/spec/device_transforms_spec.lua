@@ -199,6 +199,14 @@ describe('on a device', function()
     end
   end)
 
+  on('solutions of initial value problems are where the start is', function()
+    agree('solve_ivp', 100, function(y0)
+      local o = { t_eval = { 0.5, 1 }, dense_output = true, rtol = 1e-4, atol = { 1e-6, 1e-7 } }
+      local r = mc.integrate.solve_ivp(function(_, y) return -y end, { 0, 1 }, y0, o)
+      return mc.concat({ r.y, r.sol(0.3):reshape(2, 1) }, 2)
+    end, mc.tensor { 1, 2 })
+  end)
+
   on('work that is queued when the script ends does no harm', function()
     local code = ([[local mc = require "mascon"
 local x = mc.randn({ 4, 900 }, { seed = 1 }):to "%s"

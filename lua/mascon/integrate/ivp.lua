@@ -244,6 +244,7 @@ function M.solve_ivp(f, t_span, y0, opts)
       tensor.describe(atol), n), 2)
   end
   o.atol = methods.to(atol.ndim > 0 and methods.reshape(atol, { n }) or atol, real)
+  if atol._device == 0 then o.atol = tensor.moved(o.atol, y._device, 3) end
   local direction = t1 >= t and 1 or -1
   local wanted, at = times(fname, 't_eval', o.t_eval), 1
   for i, v in ipairs(wanted or {}) do
@@ -264,7 +265,7 @@ function M.solve_ivp(f, t_span, y0, opts)
   end
   local values = event_values(t, y)
   local tableau = rk[o.method]
-  local stepper = rk.stepper(tableau, n, dtype)
+  local stepper = rk.stepper(tableau, n, dtype, y._device)
   local ts, ys, pieces = {}, {}, {}
   if not wanted then ts[1], ys[1] = t, y end
   local h = o.first_step or first_step(slope_at, t, y, slope, direction, tableau.error_order, o, math.abs(t1 - t))
@@ -342,7 +343,7 @@ function M.solve_ivp(f, t_span, y0, opts)
   local full = {}
   for i, v in ipairs(shape) do full[i] = v end
   full[#full + 1] = #ts
-  result.y = #ys > 0 and methods.reshape(F.stack(ys, 2), full) or tensor.empty(fname, full, dtype, 2)
+  result.y = #ys > 0 and methods.reshape(F.stack(ys, 2), full) or tensor.empty(fname, full, dtype, 2, y._device)
   if o.dense_output then
     result.sol = setmetatable({ pieces = pieces, direction = direction, shape = shape }, Solution)
   end
@@ -350,7 +351,7 @@ function M.solve_ivp(f, t_span, y0, opts)
     result.t_events, result.y_events = {}, {}
     for i, e in ipairs(events) do
       result.t_events[i] = op.from_table(e.t)
-      result.y_events[i] = #e.y > 0 and F.stack(e.y) or tensor.empty(fname, { 0, unpack(shape) }, dtype, 2)
+      result.y_events[i] = #e.y > 0 and F.stack(e.y) or tensor.empty(fname, { 0, unpack(shape) }, dtype, 2, y._device)
     end
   end
   return result

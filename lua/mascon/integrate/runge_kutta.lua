@@ -40,18 +40,18 @@ M.RK23 = {
   p = { { 1, -4 / 3, 5 / 9 }, { 0, 1, -2 / 3 }, { 0, 4 / 3, -8 / 9 }, { 0, -1, 1 } },
 }
 
---- A stepper for states [n] of a dtype: the stages as rows of one tensor, and views of the first ones.
-function M.stepper(tableau, n, dtype)
+--- A stepper for states [n] of a dtype on a device (its number): the stages as rows of one tensor, and views of the first ones.
+function M.stepper(tableau, n, dtype, device)
   local stages = #tableau.c
-  local K = tensor.empty('solve_ivp', { stages + 1, n }, dtype, 3):fill_(0)
+  local K = tensor.empty('solve_ivp', { stages + 1, n }, dtype, 3, device):fill_(0)
   local self = { tableau = tableau, K = K, rows = {}, first = {}, stages = stages }
   for i = 1, stages + 1 do self.rows[i] = K[i] end
   for i = 1, stages do self.first[i] = K[{ { 1, i } }] end
-  local function row(list) return methods.to(op.from_table(list), dtype) end
+  local function row(list) return tensor.moved(methods.to(op.from_table(list), dtype), device, 3) end
   self.a = {}
   for i = 2, stages do self.a[i] = row(tableau.a[i]) end
   self.b, self.e = row(tableau.b), row(tableau.e)
-  self.p = methods.to(F.matrix_transpose(op.from_table(tableau.p)), dtype)
+  self.p = F.matrix_transpose(row(tableau.p))
   return self
 end
 
@@ -74,6 +74,8 @@ function M.error(self, h) return F.multiply(F.matmul(self.e, self.K), h) end
 --- Coefficients [powers, n] of the interpolant of the last step: y(t + x h) = y + h sum of q[k] x^k.
 function M.interpolant(self) return F.matmul(self.p, self.K) end
 
+local function like(list, q) return tensor.moved(methods.to(op.from_table(list), q.dtype), q._device, 3) end
+
 --- The interpolant at times: y [n] at a number, [n, m] at a list of numbers.
 function M.at(piece, t)
   local powers = piece.q.shape[1]
@@ -84,7 +86,7 @@ function M.at(piece, t)
       value = value * x
       row[k] = value
     end
-    return F.add(piece.y, F.multiply(F.matmul(methods.to(op.from_table(row), piece.q.dtype), piece.q), piece.h))
+    return F.add(piece.y, F.multiply(F.matmul(like(row, piece.q), piece.q), piece.h))
   end
   local rows = {}
   for i, v in ipairs(t) do
@@ -95,7 +97,7 @@ function M.at(piece, t)
       rows[i][k] = value
     end
   end
-  local between = F.matmul(methods.to(op.from_table(rows), piece.q.dtype), piece.q) -- [m, n]
+  local between = F.matmul(like(rows, piece.q), piece.q) -- [m, n]
   return F.matrix_transpose(F.add(F.multiply(between, piece.h), piece.y))
 end
 
