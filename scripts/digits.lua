@@ -112,14 +112,14 @@ mc.args.run('digits', function()
   }
   print(net)
   local loader = nn.data.loader(train, { batch = o.batch, shuffle = true, seed = o.seed, drop_last = true })
-  local how = nn.classification()
+  local how, line = nn.classification()
   local trainer = nn.Trainer(net, {
     name = 'digits', folder = o.out, resume = o.resume, overwrite = o.overwrite, progress = not o.quiet,
     epochs = o.epochs, train = loader,
     valid = nn.data.loader(test, { batch = 250 }), key = key:fold_in(5),
     optimizer = mc.optim.adamw { lr = mc.optim.one_cycle(o.lr, { steps = math.max(2, o.epochs * loader.batches) }) },
     loss = how.loss, metrics = how.metrics, monitor = how.monitor,
-    callbacks = { epoch = function(_, f) print(how.line(f)) end },
+    callbacks = { epoch = function(_, f) print(line(f)) end },
   })
   if o.overwrite then os.remove(o.out .. '/model.npz') end
   trainer:fit()

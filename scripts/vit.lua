@@ -84,7 +84,7 @@ mc.args.run('vit', function()
     transform = o.data and function(b, k)
       return { x = nn.data.random_shift(nn.data.random_flip(b.x, k:fold_in(1)), k:fold_in(2), 3), y = b.y }
     end or nil })
-  local how = nn.classification { label_smoothing = 0.05 }
+  local how, line = nn.classification { label_smoothing = 0.05 }
   local trainer = nn.Trainer(net, {
     name = 'vit', folder = o.out, resume = o.resume, overwrite = o.overwrite, progress = not o.quiet,
     epochs = o.epochs, train = loader,
@@ -93,7 +93,7 @@ mc.args.run('vit', function()
     optimizer = mc.optim.adamw { weight_decay = 0.05,
       lr = mc.optim.one_cycle(o.lr, { steps = math.max(2, o.epochs * loader.batches), pct_start = 0.2 }) },
     loss = how.loss, metrics = how.metrics, monitor = how.monitor,
-    callbacks = { epoch = function(_, f) print(how.line(f)) end },
+    callbacks = { epoch = function(_, f) print(line(f)) end },
   })
   if o.overwrite then os.remove(o.out .. '/model.npz') end
   trainer:fit()

@@ -459,6 +459,12 @@ describe('a step', function()
       groups = { { 'biass$', weight_decay = 0 } } })
     says('nn.Step: the loss function returned f32[24,1]@cpu; it returns one number as a tensor',
       nn.Step(net, function(m, b) return m(b.x) end, o), { x = x:to 'f32' })
+    for _, compiled in ipairs { true, false } do
+      local step = nn.Step(net, function(_, b) return mc.mean(b.x) end, { optimizer = mc.optim.sgd(),
+        compile = compiled })
+      says('nn.Step: the loss depends on no parameter that is trained; compute it from the result of the network', step,
+        { x = x:to 'f32' })
+    end
     says('(in 1, Linear)', nn.Step(net, function(m, b) return mc.sum(m(b.x)) end, o),
       { x = mc.ones { 3, 5, dtype = 'f32' } })
   end)

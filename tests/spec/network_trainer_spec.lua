@@ -196,6 +196,24 @@ print('end at', t:done())
     assert.equal(math.huge, t.best.value)
   end)
 
+  it('takes what nn.classification gives, and says when the loss of valid is NaN', function()
+    process.write(at 'valid.lua', [[
+      local mc = require 'mascon'
+      local nn = mc.nn
+      local x = mc.randn({ 8, 2 }, { seed = 1 }):to 'f32'
+      local y = mc.tensor({ 0, 1, 0, 1, 0, 1, 0, 1 }, { dtype = 'i64' })
+      local options = nn.classification()
+      options.train = nn.data.loader(nn.data.tensors { x = x, y = y }, { batch = 4 })
+      options.valid = nn.data.loader(nn.data.tensors { x = x / mc.zeros({ 8, 2 }):to 'f32' * 0, y = y }, { batch = 8 })
+      options.epochs, options.optimizer, options.progress = 2, mc.optim.adam(), false
+      nn.Trainer(nn.Linear(2, 2), options):fit()
+    ]])
+    local r = process.shell(("'%s' '%s'"):format(os.getenv 'MASCON' or host.exe, at 'valid.lua'))
+    assert.equal(0, r.status, r.text)
+    local _, times = r.text:gsub('valid_loss of epoch 1 is NaN', '')
+    assert.equal(1, times, r.text)
+  end)
+
   it('says which function of the user gave nothing', function()
     local t = made { metrics = { accuracy = function() end }, epochs = 1 }
     says('trainer:evaluate: the metric accuracy is nil; it gives one number, or a tensor of one', t.fit, t)

@@ -106,7 +106,7 @@ local function scalar_output(name, t, has_aux, level)
   end
 end
 
-local GRAD_OPTS = { argnums = { 1, 'any' }, has_aux = { false, 'bool' } }
+local GRAD_OPTS = { argnums = { 1, 'any' }, has_aux = { false, 'bool' }, independent = { nil, 'string' } }
 
 local function value_and_grad(name, f, opts)
   callable(name, f, 3)
@@ -119,6 +119,11 @@ local function value_and_grad(name, f, opts)
     local y = t.values[1]
     local back = {}
     if tensor.is(y) then back = reverse.run(t.graph, t.env, { mc.ones_like(y) }, wanted(t, set)) end
+    if o.independent then
+      local reached = false
+      for k in pairs(wanted(t, set)) do reached = reached or back[k] ~= nil end
+      if not reached then error(o.independent, 2) end
+    end
     local grads = {}
     for k, i in ipairs(list) do grads[k] = of_argument(t, i, back) end
     local out = results(t, t.values)
@@ -134,7 +139,8 @@ end
 --- 0-d tensors, integers get zeros of f64). Captured tensors are constants; numbers in other arguments stay numbers.
 --- For complex arguments the gradient points uphill: x - step * g goes down (the conjugate of JAX's, as PyTorch's).
 --- Options: argnums: another argument's place, or a list of places (the result is then a list) · has_aux (false): f
---- returns further values, which follow the gradient. Errors: f returns something else; an op without a derivative is
+--- returns further values, which follow the gradient · independent: text of an error where the value depends on
+--- none of these arguments (none: zeros). Errors: f returns something else; an op without a derivative is
 --- on the way.
 ---     mc.grad(function(x) return mc.sum(x * x * x) end)(mc.tensor{ 1, 2 })  --> f64[2]@cpu { 3, 12 }
 --- Source: reverse accumulation, Evaluating Derivatives, 2008, chapter 3

@@ -25,6 +25,8 @@ local Step = {}
 M.methods = Step
 local meta = { __index = Step }
 
+local INDEPENDENT = 'nn.Step: the loss depends on no parameter that is trained; compute it from the result of the '
+  .. 'network, net(batch.x), without stop_gradient or :item() on the way'
 local SIGNS = 2 ^ 52 -- numbers of batches stay below; the estimates of the second derivative have a key of their own
 local OPTS = {
   optimizer = { nil, 'table' }, clip = { nil, 'number > 0 | table' }, groups = { nil, 'table' },
@@ -158,7 +160,7 @@ local function gradients(self)
   local run = transform.value_and_grad(function(params, frozen, buffers, batch, key, scale)
     local value, weight, after = forward(params, frozen, buffers, batch, key)
     return scale and F.multiply(value, scale) or value, value, weight, after
-  end, { has_aux = true })
+  end, { has_aux = true, independent = INDEPENDENT })
   return function(params, frozen, buffers, batch, key, now)
     local _, g, value, weight, after = run(params, frozen, buffers, batch, key, now.scale)
     local names = bent_names(self.groups, now.turn)
@@ -282,7 +284,7 @@ end
 ---   lowers the rates of all groups by a common factor ·
 ---   anomaly (true): the first step that is not finite is searched for its cause, mc.nn.anomaly
 ---@return mascon.Step
---- Errors: a loss that is no number, groups that match nothing, no parameters.
+--- Errors: a loss that is no number or that no parameter reaches, groups that match nothing, no parameters.
 ---     local net = mc.nn.Linear(1, 1)
 ---     local function loss(m, b) return mc.nn.mse_loss(m(b.x), b.y) end
 ---     local step = mc.nn.Step(net, loss, { optimizer = mc.optim.sgd{ lr = 0.1 } })

@@ -342,6 +342,12 @@ local function epoch_end(self, epoch, part)
     loss = self.sums[1] / self.sums[2] } -- NaN where every step was left out
   if o.valid then
     for k, v in pairs(self:evaluate()) do facts['valid_' .. k] = v end
+    local lost = facts.valid_loss
+    if lost ~= lost and not self.warned then
+      self.warned = true
+      io.stderr:write(('nn.Trainer: warning: valid_loss of epoch %d is NaN; look for NaN in the data of valid: metrics '
+        .. 'on them mean little\n'):format(epoch))
+    end
   end
   local value = facts[self.monitor]
   if value == nil then
