@@ -238,7 +238,14 @@ print('end at', t:done())
     says('a run goes on with the same data', made, { folder = at 'i', resume = true,
       train = data.loader(set, { batch = 7 }) })
     os.execute(("mkdir -p '%s'; printf 'no checkpoint' > '%s/step-000000003.npz'"):format(at 'h', at 'h'))
-    says('step-000000003.npz', made, { folder = at 'h', resume = true })
+    says('it is the only checkpoint: overwrite = true begins anew', made, { folder = at 'h', resume = true })
+    process.write(at 'i' .. '/step-000000099.npz', 'cut')
+    local o = { folder = at 'i', resume = true, epochs = 2 }
+    says(('step-000000099.npz'), made, o)
+    says(('remove that file and resume = true goes on from the one before, %s/step-000000008.npz'):format(at 'i'),
+      made, o)
+    os.remove(at 'i' .. '/step-000000099.npz')
+    assert.equal(16, made(o):fit()[2].step)
   end)
 
   it('leaves a folder alone in which another process trains', function()

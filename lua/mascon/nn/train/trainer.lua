@@ -269,7 +269,14 @@ function Trainer:restore()
   local there = checkpoint.list(self.options.folder)
   local last = there[#there]
   if not last then return false end
-  local tensors, facts = checkpoint.read(last.path)
+  local good, tensors, facts = pcall(checkpoint.read, last.path)
+  if not good then
+    if check.stopped(tensors) then error(tensors, 0) end
+    local before = there[#there - 1]
+    error(('nn.Trainer: %s; %s'):format(tostring(tensors), before
+      and ('remove that file and resume = true goes on from the one before, %s'):format(before.path)
+      or 'it is the only checkpoint: overwrite = true begins anew'), 2)
+  end
   if facts.batches ~= self.options.train.batches or facts.samples ~= self.options.train.n then
     local words = 'nn.Trainer: %s is of a run with %d samples in %d batches, the data are %d in %d; a run goes on with '
       .. 'the same data'
