@@ -31,7 +31,7 @@ local function pass_case(bench, family, n, dtype, kind, threads)
         run = function(count) for _ = 1, count do xpcs.pass.run(d, p, kind) end end,
         check = function()
           local one, q = job(math.min(n, 200), dtype, 1)
-          local a, b = xpcs.pass.run(one, q, kind), require('workflows.xpcs.dense').sums(one, q, kind)
+          local a, b = xpcs.pass.run(one, q, kind), require('workflows.xpcs.pass.dense').sums(one, q, kind)
           for k = 1, #a do
             if math.abs(a[k] - b[k]) > 1e-8 * math.abs(b[k]) + 1e-9 * math.abs(b[1]) then return false,
               ('sum %d: %.12g, %.12g'):format(k, a[k], b[k]) end

@@ -67,7 +67,7 @@ local way = {
   end,
   tolerant = function()
     return function()
-      return require('workflows.xpcs.recovery').fit(d, options(), { run = function(data, o)
+      return require('workflows.xpcs.fit.recovery').fit(d, options(), { run = function(data, o)
         return (mc.xpcs.state.fit(data, o, { dir = folder .. '/tolerant' }))
       end })
     end

@@ -111,7 +111,7 @@ end
 
 --- Passes of XPCS fits: every model, kind of scaling, loss and dtype.
 local function passes()
-  local phi, place = { 0, 60 }, require 'workflows.xpcs.device'.place { device = 'cuda:0' }
+  local phi, place = { 0, 60 }, require 'workflows.xpcs.pass.device'.place { device = 'cuda:0' }
   local s = mc.xpcs.generate.simulate { n = 8, dt = 0.1, q = 0.0054, gap = 2e6, phi = phi, contrast = 0.3, offset = 1,
     physics = { 400, -0.3, 5, 3e-3, -0.2, 1e-4, -6 }, sigma = 0.01, seed = 3, first = 1 }
   local kd, ks = mc.xpcs.model.constants { q = 0.0054, gap = 2e6, dt = 0.1 }

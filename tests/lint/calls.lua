@@ -71,8 +71,8 @@ local STATIC = {
 local LUA = {
   { '^lua/', 'debug.getregistry', 'what Lua keeps for itself is not ours' },
   { '^lua/', 'dofile loadfile setfenv getfenv', 'code is loaded by require, from a quoted name', files = {
-    ['lua/workflows/xpcs/model_file.lua'] = "a user's model",
-    ['lua/workflows/xpcs/trial.lua'] = "the globals of a user's model",
+    ['lua/workflows/xpcs/fit/model_file.lua'] = "a user's model",
+    ['lua/workflows/xpcs/model/trial.lua'] = "the globals of a user's model",
   } },
   { '^scripts/', 'dofile loadfile load loadstring setfenv getfenv package',
     'a script sees mascon and its public modules', files = {
@@ -109,7 +109,7 @@ local LUA = {
     } },
   { '^lua/workflows/', 'print io.write io.stdout io.stderr os.exit mc.printf',
     'a workflow neither prints nor ends the program', files = {
-      ['lua/workflows/xpcs/run.lua'] = 'how far a fit has come, where progress is asked for',
+      ['lua/workflows/xpcs/command/run.lua'] = 'how far a fit has come, where progress is asked for',
     } },
   { '^lua/workflows/', 'os.time os.clock os.date math.random math.randomseed',
     'a workflow takes time from mascon.base.clock and random numbers from mc.random' },
@@ -124,14 +124,14 @@ local LUA = {
       ['lua/workflows/pac/source.lua'] = 'a forecast from a small analysis',
       ['lua/workflows/rollout/report.lua'] = 'the speed of a machine',
       ['lua/workflows/rollout/generate.lua'] = 'seconds of rows in the data set, when it was made',
-      ['lua/workflows/xpcs/fit.lua'] = 'seconds of a fit in its result',
-      ['lua/workflows/xpcs/joint.lua'] = 'seconds of a fit in its result',
-      ['lua/workflows/xpcs/model_file.lua'] = 'seconds of a fit in its result',
-      ['lua/workflows/xpcs/posterior.lua'] = 'when to keep a checkpoint; seconds in the result',
-      ['lua/workflows/xpcs/state.lua'] = 'when to keep a checkpoint, and what it costs',
-      ['lua/workflows/xpcs/run.lua'] = 'how far a fit has come',
-      ['lua/workflows/xpcs/results.lua'] = 'when a file was made',
-      ['lua/workflows/xpcs/posterior_files.lua'] = 'when a file was made',
+      ['lua/workflows/xpcs/fit/fit.lua'] = 'seconds of a fit in its result',
+      ['lua/workflows/xpcs/fit/joint.lua'] = 'seconds of a fit in its result',
+      ['lua/workflows/xpcs/fit/model_file.lua'] = 'seconds of a fit in its result',
+      ['lua/workflows/xpcs/fit/posterior.lua'] = 'when to keep a checkpoint; seconds in the result',
+      ['lua/workflows/xpcs/fit/state.lua'] = 'when to keep a checkpoint, and what it costs',
+      ['lua/workflows/xpcs/command/run.lua'] = 'how far a fit has come',
+      ['lua/workflows/xpcs/show/results.lua'] = 'when a file was made',
+      ['lua/workflows/xpcs/show/posterior_files.lua'] = 'when a file was made',
     } },
 }
 

@@ -57,6 +57,20 @@ M.LUA = {
 -- program
 M.TABLES = { ['optim/init.lua'] = 'optim/search', ['optim/minimize/init.lua'] = 'optim/search', ['init.lua'] = 'help' }
 
+-- lua/workflows/<name>/<folder>, of workflows in folders. Files beside the folders know all of them.
+M.WORKFLOWS = {
+  xpcs = {
+    { 'model', 'C2 and its parameters, scaling, numbers in text' },
+    { 'data', 'matrices in memory, weights, simulations' },
+    { 'pass', 'sums over all points: cost, gradient, normal matrix' },
+    { 'read', 'files to matrices, packed files' },
+    { 'judge', 'errors, noise, what the data determine, the verdict' },
+    { 'show', 'tables, figures, pages, files of results' },
+    { 'fit', 'starts, fits of one or several data sets, own models, intervals, posteriors' },
+    { 'command', 'configuration, options, what scripts run' },
+  },
+}
+
 -- Files that name each other, because the methods of one object load their parts when called. Every other circle is an
 -- error.
 M.CIRCLES = {
@@ -82,6 +96,13 @@ local function places(floors)
   return at
 end
 M.place_c, M.place_lua = places(M.C), places(M.LUA)
+
+--- Workflow and folder of a module workflows.NAME.FOLDER.FILE, and the number of that folder; nil beside the folders.
+function M.workflow_floor(module)
+  local name, folder = module:match '^workflows%.([%w_]+)%.([%w_]+)%.'
+  local floors = M.WORKFLOWS[name]
+  return name, folder, floors and places(floors)[folder]
+end
 
 local function there(path)
   local file = io.open(path)

@@ -79,7 +79,7 @@ local DOOR = {
   ['autoreject/probe.lua'] = 'memory that goes back to the system', ['autoreject/stages.lua'] = 'room of a device',
   ['pac/options.lua'] = 'devices by name', ['pac/segments.lua'] = 'devices without memory of their own',
   ['pac/stages.lua'] = 'devices without memory of their own', ['rollout/store.lua'] = 'checksums of files',
-  ['xpcs/device.lua'] = 'room of a device',
+  ['xpcs/pass/device.lua'] = 'room of a device',
 }
 
 -- Lua modules that require what no quoted name of theirs says, with the reason. Elsewhere a name is one quoted word, a
@@ -314,8 +314,15 @@ for _, path in ipairs(list [[find runtime -name '*.[ch]']]) do
   end
 end
 
---- What a file of a workflow may name: the library and itself.
+--- What a file of a workflow may name: the library and itself, of its folders its own and those before it.
 local function check_workflow(a)
+  local name, folder, at = floors.workflow_floor(a.from)
+  local _, over, to = floors.workflow_floor(a.to)
+  if floors.WORKFLOWS[name] and not at then
+    complain(a.path, a.line, ('stands on no floor of %s; tests/lint/floors.lua lists them'):format(name))
+  elseif at and to and to > at then
+    complain(a.path, a.line, ('names %s: %s stands above %s'):format(a.to, over, folder))
+  end
   local own, other = a.path:match '^lua/workflows/([%w_]+)', a.to:match '^workflows%.([%w_]+)'
   if other and own ~= other then
     complain(a.path, a.line, ('names %s; a workflow knows the library and itself'):format(a.to))

@@ -7,7 +7,7 @@ local BEARERS = {
   launch = { 'runtime/family/mc_launch' },
   plan = {
     'runtime/replay/mc_plan', 'lua/mascon/compile/plan', 'lua/mascon/host/verbs/plan', -- the verb, public
-    'lua/workflows/autoreject/plan', 'lua/workflows/xpcs/plan', -- what the verb asks a workflow
+    'lua/workflows/autoreject/plan', 'lua/workflows/xpcs/command/plan', -- what the verb asks a workflow
   },
   rows = {
     'kernels/workflows/', 'bench/rows', 'tests/support/gradient_rows', -- of the op table, of a table of benchmarks

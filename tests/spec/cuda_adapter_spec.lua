@@ -158,7 +158,7 @@ local kd, ks = mc.xpcs.model.constants { q = 0.0054, gap = 2e6, dt = 0.1 }
 local function pass(o)
   local p = { physics = { 500, -0.25, 6 }, contrast = { 0.3, 0.3, 0.3, 0.3 }, offset = { 1, 1, 1, 1 }, kd = kd, ks = ks,
     sigma = { 0.01, 0.01, 0.01, 0.01 }, t = data.t, loss = "linear", f_scale = 1.5 }
-  p.device = require "workflows.xpcs.device".place(o, {})
+  p.device = require "workflows.xpcs.pass.device".place(o, {})
   return table.concat(mc.xpcs.pass.run(data, p, "common"), " ")
 end
 local blocks = pass { device = "cuda:0", max_memory = 4.5e6 }

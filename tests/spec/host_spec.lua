@@ -488,7 +488,7 @@ describe('signals', function()
       ffi.cdef 'int getpid(void); int kill(int, int);'
       local sent = 0
       table.insert(package.loaders, 1, function(name) -- called from within the module that requires this one
-        if name ~= 'workflows.xpcs.options' then return nil end
+        if name ~= 'workflows.xpcs.command.options' then return nil end
         sent = sent + 1
         ffi.C.kill(ffi.C.getpid(), 15)
       end)

@@ -1,6 +1,6 @@
 -- xpcs_advice_spec.lua - sentences on a fit name options of the command line in the program, and of Lua in a script.
 local mc = require 'mascon'
-local advice = require 'workflows.xpcs.advice'
+local advice = require 'workflows.xpcs.model.advice'
 
 describe('xpcs.advice', function()
   it('turns options of the command line into those of the library', function()

@@ -1,6 +1,6 @@
 -- xpcs_contrasts_spec.lua - contrast and offset that differ between angles are told, those that are equal are not.
 local mc = require 'mascon'
-local contrasts = require 'workflows.xpcs.contrasts'
+local contrasts = require 'workflows.xpcs.judge.contrasts'
 local xpcs = mc.xpcs
 
 --- Data of static diffusion whose contrast at angle f is 0.2 (1 + step f).
@@ -42,7 +42,7 @@ describe('angles that disagree', function()
     assert(r.chi2 < best.chi2 + 1, ('%g, %g from the truth'):format(r.chi2, best.chi2))
     assert.is_truthy(table.concat(r.warnings, ' '):find('your starting values led to chi2 ', 1, true))
     -- where the scan itself led there
-    r = require('workflows.xpcs.rescue').again(d, { sigma = 0.004 }, first, 42)
+    r = require('workflows.xpcs.fit.rescue').again(d, { sigma = 0.004 }, first, 42)
     assert(r.chi2 < first.chi2 - 100, ('%g, %g before'):format(r.chi2, first.chi2))
     assert.is_truthy(table.concat(r.warnings, ' '):find('went on from the physics', 1, true))
   end)
@@ -136,7 +136,7 @@ describe('xpcs.contrasts', function()
   end)
 
   it('tells them of joint fits and of own models, and advises only what these take', function()
-    local file = require 'workflows.xpcs.model_file'
+    local file = require 'workflows.xpcs.fit.model_file'
     for _, step in ipairs { 0, 0.1 } do
       local a, b = data(2, 0), data(3, step)
       local joint = xpcs.joint.fit({ a, b }, { sigma = sigma })

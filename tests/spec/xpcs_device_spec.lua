@@ -3,7 +3,7 @@
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local device, process = support.load 'device', support.load 'process'
-local device_of = require 'workflows.xpcs.device'
+local device_of = require 'workflows.xpcs.pass.device'
 local pass, place = mc.xpcs.pass, device_of.place
 
 local BOUND = 1e-12 -- of sums in f64, relative to the size of what is added

@@ -1,7 +1,7 @@
 -- xpcs_examine_spec.lua - data as users bring them: times with gaps, q and units that do not fit, half matrices, lost
 -- frames. Right, said before the fit, or refused by name.
 local mc = require 'mascon'
-local examine = require 'workflows.xpcs.examine'
+local examine = require 'workflows.xpcs.read.examine'
 local xpcs = mc.xpcs
 local folder = os.tmpname()
 os.remove(folder)
@@ -156,7 +156,8 @@ describe('xpcs.open of what users bring', function()
     warned(holed, 'C2 goes down to 0 in 2 of 3 angles (the first at 30 deg)')
     local first = xpcs.fit(holed, { sigma = 0.01 })
     assert.matches('C2 is 0 or less in whole frames; mask them', first.verdict.conclusion)
-    assert.matches('in all of 3 frames, .* %(mask_frames = { { 20, 20 }, { 30, 31 } }%)', table.concat(first.verdict.sentences, '\n'))
+    assert.matches('in all of 3 frames, .* %(mask_frames = { { 20, 20 }, { 30, 31 } }%)',
+      table.concat(first.verdict.sentences, '\n'))
     -- frames count from 1 in the file, whatever is cut and dropped
     local masked = open({ c2_exp = lost }, { mask_frames = { { 20, 20 }, { 30, 31 } } })
     assert.equal(3 * (69 * 68 - 66 * 65) / 2, masked.masked)

@@ -3,7 +3,7 @@
 local process = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests')
   .. '/support/init.lua').load 'process'
 local mc = require 'mascon'
-local maps = require 'workflows.xpcs.maps'
+local maps = require 'workflows.xpcs.show.maps'
 local xpcs = mc.xpcs
 
 local function simulated(n)

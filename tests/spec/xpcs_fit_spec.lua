@@ -255,9 +255,9 @@ describe('xpcs.fit', function()
     local r = xpcs.fit(b, { sigma = B.sigma, initial = START_B })
     local p, x = r.problem, { unpack(r.point.x) }
     local function at_bound(v, low, high) return v <= low and 'lower' or v >= high and 'upper' or nil end
-    assert.same({}, require('workflows.xpcs.start').off_bounds(p, x, at_bound))
+    assert.same({}, require('workflows.xpcs.fit.start').off_bounds(p, x, at_bound))
     x[6], x[7] = 1e-6, -2 -- gamma_dot_t0, beta
-    local list, time = require('workflows.xpcs.start').off_bounds(p, x, at_bound), math.sqrt(0.25 * 7)
+    local list, time = require('workflows.xpcs.fit.start').off_bounds(p, x, at_bound), math.sqrt(0.25 * 7)
     assert.equals(2, #list)
     for _, y in ipairs(list) do
       near(x[6] * time ^ x[7] + x[8], y[6] * time ^ y[7] + y[8], 1e-15, 'shear rate at the middle')

@@ -68,7 +68,7 @@ describe('xpcs.joint', function()
   it('skips findings of a set by their kind, whatever their words', function()
     local r = xpcs.joint.fit(data, { sigma = 0.004 })
     local one = r.fits[1]
-    local verdict = require 'workflows.xpcs.verdict'
+    local verdict = require 'workflows.xpcs.judge.verdict'
     local function shown() return table.concat(xpcs.joint.sentences(r), '\n') end
     verdict.put(one.verdict, 1, 'pairs', { 'D0', 'alpha' }, 'These two words are new.')
     verdict.put(one.verdict, 1, 'bound', { 'D0' }, 'Of all the value is at an end.')
@@ -110,7 +110,7 @@ describe('xpcs.joint', function()
   end)
 
   it('labels files of one name by what differs', function()
-    local of = require('workflows.xpcs.labels').of
+    local of = require('workflows.xpcs.model.labels').of
     local function set(path) return { path = path } end
     assert.same({ 'a/x.hdf', 'b/x.hdf', 'y.hdf' }, of { set 'r/a/x.hdf', set 'r/b/x.hdf', set 'r/a/y.hdf' })
     assert.same({ 'a/r/x.hdf', 'b/r/x.hdf' }, of { set 'a/r/x.hdf', set 'b/r/x.hdf' })
@@ -120,7 +120,8 @@ describe('xpcs.joint', function()
     for i, path in ipairs { '/r/a/x.npz', '/r/b/x.npz' } do
       list[i] = setmetatable({ path = path }, { __index = data[i] })
     end
-    local page = tostring(require('workflows.xpcs.joint_report').page(xpcs.joint.fit(list, { sigma = 0.004 }), list))
+    local page = tostring(require('workflows.xpcs.show.joint_report').page(xpcs.joint.fit(list, { sigma = 0.004 }),
+      list))
     assert.is_truthy(page:find('a/x.npz', 1, true) and page:find('b/x.npz', 1, true))
     for _, part in ipairs { '<a href="set1/report.html">set1/report.html</a>', '<a href="set2/report.html">',
       'The angle of each data set that fits worst', 'data set 2 (b/x.npz), reduced chi2', 'Cuts of these angles' } do

@@ -3,7 +3,7 @@
 local mc = require 'mascon'
 local tol = require 'tol'
 local xpcs = mc.xpcs
-local noise = require 'workflows.xpcs.noise'
+local noise = require 'workflows.xpcs.judge.noise'
 
 local PHYSICS, PHI, N = { 2200, -0.35, 300 }, { 0, 60, 120 }, 40
 local FIXED = { alpha = -0.35 } -- of the ridge, on which standard errors are no intervals
@@ -170,7 +170,7 @@ describe('noise of pairs that share a frame, under a model of the user\'s', func
   local BOUNDS = { D = { 100, 1e5 }, shift = { -1e5, 1e5 }, alpha = { -0.95, 2 } }
 
   it('gives the errors and the verdict of the built-in model', function()
-    local file = require 'workflows.xpcs.model_file'
+    local file = require 'workflows.xpcs.fit.model_file'
     for _, scaling in ipairs { 'averaged', 'individual' } do
       local data = speckle(1, 4000)
       local built = xpcs.fit(data, { fixed = FIXED, scaling = scaling })
@@ -311,7 +311,7 @@ describe('a posterior beside correlated noise', function()
     local files = xpcs.posterior_files
     local sentence = 'takes the noise as independent'
     assert.is_truthy(table.concat(files.warnings(s), '\n'):find(sentence, 1, true))
-    local factor = require('workflows.xpcs.numbers').number(s.too_narrow.D0, 2)
+    local factor = require('workflows.xpcs.model.numbers').number(s.too_narrow.D0, 2)
     assert.matches('sd too small by.*\nD0 +%S+ +%S+ +' .. factor:gsub('%.', '%%.') .. ' ', files.text(s))
     local t = files.tables(s)
     assert.is_true(math.abs(t.parameters.D0.sd_too_small_by / s.too_narrow.D0 - 1) < 1e-12)

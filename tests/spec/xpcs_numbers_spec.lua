@@ -1,5 +1,5 @@
 -- xpcs_numbers_spec.lua - numbers for people: digits that errors leave, exponents only where they are needed.
-local numbers = require 'workflows.xpcs.numbers'
+local numbers = require 'workflows.xpcs.model.numbers'
 
 describe('numbers of xpcs', function()
   it('have no exponent from 1e-3 to 1e6', function()
@@ -37,7 +37,7 @@ describe('numbers of xpcs', function()
     local kept = { name = 'D_offset', value = 0.1 + 0.2, error = 0, state = 'fixed' }
     local r = { parameters = { D0, beta, alpha, kept },
       intervals = { D0 = { level = 0.95, low = 3909.94, high = 1e5, high_open = true } } }
-    local head, rows = require('workflows.xpcs.summary').cells(r)
+    local head, rows = require('workflows.xpcs.judge.summary').cells(r)
     assert.same({ 'parameter', 'unit', 'value', 'standard error', '95 % interval' }, head)
     assert.same({ 'D0', 'A^2/s', '4970', '960', '3910 .. 100000 (bound)' }, rows[1])
     assert.same({ 'beta', '', '-0.13', 'not determined', '' }, rows[2])
@@ -46,7 +46,7 @@ describe('numbers of xpcs', function()
   end)
 
   it('are so in the table of a posterior, whose notes say a misfit first', function()
-    local files, mc = require 'workflows.xpcs.posterior_files', require 'mascon'
+    local files, mc = require 'workflows.xpcs.show.posterior_files', require 'mascon'
     local function column(a, b) return mc.tensor { a, b } end
     local s = { table = { labels = { 'offset', 'D0' }, mean = column(1.0260083, 4968.842), sd = column(7.431e-5, 964),
       q5 = column(1.0258871, 3511), median = column(1.0260112, 4902.5), q95 = column(1.0261304, 6604.1),

@@ -99,7 +99,7 @@ describe('sigma and mask per point', function()
       -- the sums of the pass against residuals written out
       local p = { physics = { 2000, -0.2, 100 }, contrast = { 0.3, 0.25 }, offset = { 1, 1.1 }, sigma = d.sigma,
         kd = r.kd, ks = r.ks, t = d.t, loss = 'linear', f_scale = 1 }
-      local a, b = xpcs.pass.run(d, p, 'each'), require('workflows.xpcs.dense').sums(d, p, 'each')
+      local a, b = xpcs.pass.run(d, p, 'each'), require('workflows.xpcs.pass.dense').sums(d, p, 'each')
       for k = 1, #a do near(b[k], a[k], 1e-9 * math.abs(b[k]) + 1e-12 * math.abs(b[1]), 'sum ' .. k) end
     end
     warned(xpcs.open(npz('b.npz', s, { sigma = sigma }), {}).warnings, 'sigma is that of the array sigma')
@@ -233,7 +233,7 @@ describe('data read by strips and by blocks', function()
       -- columns written out, as a nearly degenerate fit needs them
       local p = { physics = { 2000, -0.2, 100 }, contrast = { 0.3, 0.25, 0.3 }, offset = { 1, 1.1, 1 }, sigma = d.sigma,
         kd = a.kd, ks = a.ks, t = d.t, loss = 'linear', f_scale = 1 }
-      local x, y = xpcs.pass.run(d, p, 'each'), require('workflows.xpcs.dense').sums(d, p, 'each')
+      local x, y = xpcs.pass.run(d, p, 'each'), require('workflows.xpcs.pass.dense').sums(d, p, 'each')
       for k = 1, #x do near(y[k], x[k], 1e-9 * math.abs(y[k]) + 1e-12 * math.abs(y[1]), name .. ' sum ' .. k) end
     end
     -- another mask is another packed file
@@ -360,11 +360,11 @@ describe('other keys', function()
 
   it('moves the start and tries again when a fit does not converge', function()
     local o = { sigma = 0.01, max_nfev = 3, initial = { D0 = 90000, alpha = 1.5, gamma_dot_t0 = 0.4, beta = 1.9 } }
-    local r = require('workflows.xpcs.recovery').fit(d, o, { retries = 2 })
+    local r = require('workflows.xpcs.fit.recovery').fit(d, o, { retries = 2 })
     assert.equal(2, #r.recovery_actions)
     assert.is_truthy(r.recovery_actions[2]:find('at most 6 evaluations, tolerance 1e-06', 1, true))
-    assert.equal(0, #require('workflows.xpcs.recovery').fit(d, o, { retries = 0 }).recovery_actions)
-    assert.equal(0, #require('workflows.xpcs.recovery').fit(d, { sigma = 0.01 }).recovery_actions)
+    assert.equal(0, #require('workflows.xpcs.fit.recovery').fit(d, o, { retries = 0 }).recovery_actions)
+    assert.equal(0, #require('workflows.xpcs.fit.recovery').fit(d, { sigma = 0.01 }).recovery_actions)
     assert.same(r.recovery_actions, xpcs.results.convergence(r).recovery_actions)
   end)
 

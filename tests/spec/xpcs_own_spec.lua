@@ -221,7 +221,7 @@ end)
 describe('a model of a file that does what no model may', function()
   local process = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests')
     .. '/support/init.lua').load 'process'
-  local model_file = require 'workflows.xpcs.model_file'
+  local model_file = require 'workflows.xpcs.fit.model_file'
   local folder, d
   setup(function()
     folder = process.folder()

@@ -3,8 +3,8 @@ local mc = require 'mascon'
 local tol = require 'tol'
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local speckle = support.load 'speckle'
-local pixels = require 'workflows.xpcs.pixels'
-local noise = require 'workflows.xpcs.noise'
+local pixels = require 'workflows.xpcs.judge.pixels'
+local noise = require 'workflows.xpcs.judge.noise'
 local xpcs = mc.xpcs
 
 describe('the covariance of pairs of frames', function()

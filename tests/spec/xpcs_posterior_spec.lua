@@ -2,7 +2,7 @@
 -- noise, shards, stopping and going on, files.
 local mc = require 'mascon'
 local xpcs = mc.xpcs
-local posterior, coordinates = xpcs.posterior, require('workflows.xpcs.coordinates')
+local posterior, coordinates = xpcs.posterior, require('workflows.xpcs.model.coordinates')
 local folder = os.tmpname()
 os.remove(folder)
 
@@ -186,14 +186,14 @@ describe('xpcs.posterior', function()
     local c = xpcs.data.of(xpcs.simulate { n = 60, dt = 0.1, q = 0.0108, phi = { 0, 60 }, physics = { 1500, -0.4, 200 },
       sigma = 0.001, seed = 3 })
     local fit = xpcs.fit(c, { mode = 'static', sigma = 0.001, scaling = 'averaged', fixed = { D_offset = 200 } })
-    local s = require('workflows.xpcs.shards').run(fit, { shards = 2, draws = 150, warmup = 150, chains = 2 })
+    local s = require('workflows.xpcs.fit.shards').run(fit, { shards = 2, draws = 150, warmup = 150, chains = 2 })
     assert.equal(c.points, s.shards[1].points + s.shards[2].points)
     assert.is_true(math.abs(s.shards[1].points - c.points / 2) < 6 * math.sqrt(c.points) / 2)
     for k, name in ipairs(fit.names) do
       near(fit.values[name], s.mean[k], 2 * fit.errors[name], name)
       assert.is_true(s.sd[k] > 0.6 * fit.errors[name] and s.sd[k] < 1.8 * fit.errors[name], name)
     end
-    local ok, why = pcall(require('workflows.xpcs.shards').run, fit_a, { shards = 20 })
+    local ok, why = pcall(require('workflows.xpcs.fit.shards').run, fit_a, { shards = 20 })
     assert.is_false(ok)
     assert.is_truthy(why:find('make fewer', 1, true))
   end)

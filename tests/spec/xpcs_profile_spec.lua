@@ -2,7 +2,7 @@
 -- many places of the ridge confirm, and the ends of one parameter do not contradict those of another.
 local mc = require 'mascon'
 local xpcs = mc.xpcs
-local ridge = require 'workflows.xpcs.ridge'
+local ridge = require 'workflows.xpcs.model.ridge'
 
 local LEVEL = 3.84145882 -- of 95 %
 local POWERS = { -1, -0.3, -0.1, -0.01, -0.003, 0.03, 0.3 }

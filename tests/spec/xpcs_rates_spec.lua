@@ -112,7 +112,7 @@ describe('xpcs.rates', function()
   end)
 
   it('has the errors of all data in a joint fit, and a curve of each set that does not share', function()
-    local page = require 'workflows.xpcs.joint_report'.page
+    local page = require 'workflows.xpcs.show.joint_report'.page
     local list = { data_of(), data_of { q = 0.009, seed = 2 } }
     local r = xpcs.joint.fit(list, { sigma = 0.004, scaling = 'averaged' })
     local at = {}

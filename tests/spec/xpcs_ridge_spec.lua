@@ -2,7 +2,7 @@
 -- which misfits are searched from other starts.
 local mc = require 'mascon'
 local xpcs = mc.xpcs
-local ridge = require 'workflows.xpcs.ridge'
+local ridge = require 'workflows.xpcs.model.ridge'
 
 local function near(want, got, bound, what)
   assert.is_true(math.abs(want - got) <= bound, ('%s: %.15g instead of %.15g'):format(what or '', got, want))

@@ -4,7 +4,7 @@ local mc = require 'mascon'
 local here = debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests'
 local tol = dofile(here .. '/tol.lua')
 local xpcs = mc.xpcs
-local pass, dense = xpcs.pass, require('workflows.xpcs.dense')
+local pass, dense = xpcs.pass, require('workflows.xpcs.pass.dense')
 local LOSSES = { 'soft_l1', 'huber', 'cauchy', 'arctan' }
 local TRUTH = { D0 = 2200, alpha = -0.35, contrast = 0.25, offset = 1 }
 
@@ -50,7 +50,7 @@ describe('a pass under a robust loss', function()
           p.part = part
           local a, b = pass.run(data, p, kind), dense.sums(data, p, kind)
           assert.equal(#b, #a)
-          local bends = require('workflows.xpcs.problem').BENDS_BACK[loss] ~= nil
+          local bends = require('workflows.xpcs.pass.problem').BENDS_BACK[loss] ~= nil
           for k = 1, part == 'below' and not bends and 0 or #a do
             near(b[k], a[k], 1e-9 * math.abs(b[k]) + 1e-12 * math.abs(b[1]), ('%s %s %s %d'):format(loss, kind, part,
               k))

@@ -1,7 +1,7 @@
 -- xpcs_source_spec.lua - files of the beamline as h5py writes them: both layouts, bins out of order, wrapped angles,
 -- gzip, f32, what is refused by name.
 local mc = require 'mascon'
-local examine = require 'workflows.xpcs.examine'
+local examine = require 'workflows.xpcs.read.examine'
 local xpcs = mc.xpcs
 local golden = mc.load((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/golden/xpcs.npz')
 local folder = os.tmpname()

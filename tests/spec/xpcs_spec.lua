@@ -3,7 +3,7 @@
 local mc = require 'mascon'
 local xpcs = mc.xpcs
 local model, prepare, generate, data_of, pass, dense, scaling = xpcs.model, xpcs.prepare, xpcs.generate, xpcs.data,
-  xpcs.pass, require('workflows.xpcs.dense'), xpcs.scaling
+  xpcs.pass, require('workflows.xpcs.pass.dense'), xpcs.scaling
 
 local function near(want, got, bound, what)
   assert.is_true(math.abs(want - got) <= bound, ('%s: %.15g instead of %.15g'):format(what or '', got, want))
@@ -54,8 +54,8 @@ describe('xpcs.model', function()
 
   it('names the times where D or G is floored, a time below half a step as half a step', function()
     local t = mc.arange(0, 9) * 0.5 -- D(1e-8) is below 0, D(0.25) is not
-    assert.same({}, require('workflows.xpcs.floor').of(t, { 100, 0.5, -5 }))
-    local cut = require('workflows.xpcs.floor').of(t, { 100, 0.5, -60, 1e-3, 0, -1e-3, 0 })
+    assert.same({}, require('workflows.xpcs.model.floor').of(t, { 100, 0.5, -5 }))
+    local cut = require('workflows.xpcs.model.floor').of(t, { 100, 0.5, -60, 1e-3, 0, -1e-3, 0 })
     assert.same({ 2, 1, 0, 0 }, { #cut, cut[1].count, cut[1].from, cut[1].to })
     assert.equal(10, cut[2].count)
   end)

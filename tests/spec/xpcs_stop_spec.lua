@@ -116,10 +116,10 @@ describe('a run of scripts/xpcs.lua that is stopped', function()
       physics = { 5000, 0.3, 900 } }
     mc.save(folder .. '/y.npz', { c2_exp = s.c2, phi_angles_list = mc.tensor(s.phi), t1 = s.t, q = mc.tensor(s.q) })
     local CASES = {
-      { 'workflows.xpcs.posterior_files:write', draws, 'cmc/samples.npz' },
+      { 'workflows.xpcs.show.posterior_files:write', draws, 'cmc/samples.npz' },
       { 'mascon.sample.result:new', draws, 'cmc/samples.npz' },
-      { 'workflows.xpcs.results:write', draws, 'cmc/samples.npz' },
-      { 'workflows.xpcs.joint:tables', joint, 'joint.json' },
+      { 'workflows.xpcs.show.results:write', draws, 'cmc/samples.npz' },
+      { 'workflows.xpcs.fit.joint:tables', joint, 'joint.json' },
     }
     for k, case in ipairs(CASES) do
       local out = ('%s/late%d'):format(folder, k)

@@ -4,7 +4,7 @@ local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' 
 local script = support.load 'script'
 local mc = require 'mascon'
 local xpcs = mc.xpcs
-local truth = require 'workflows.xpcs.truth'
+local truth = require 'workflows.xpcs.model.truth'
 local folder = os.tmpname()
 os.remove(folder)
 

@@ -2,7 +2,7 @@
 -- that agree with it everywhere.
 local mc = require 'mascon'
 local xpcs = mc.xpcs
-local model_file = require 'workflows.xpcs.model_file'
+local model_file = require 'workflows.xpcs.fit.model_file'
 
 local STATIC = { 2200, -0.35, 300 }
 
@@ -109,7 +109,7 @@ describe('the word on a fit', function()
 end)
 
 describe('the condition of a normal matrix', function()
-  local covariance = require 'workflows.xpcs.covariance'
+  local covariance = require 'workflows.xpcs.judge.covariance'
 
   it('is bounded by 10^12: beyond it a combination is not determined', function()
     assert.equal(1e12, covariance.LIMIT)
@@ -125,7 +125,7 @@ describe('the condition of a normal matrix', function()
 end)
 
 describe('a parameter at its bound', function()
-  local at = require 'workflows.xpcs.fit'.at_bound
+  local at = require 'workflows.xpcs.fit.fit'.at_bound
 
   it('is the bound 0 where the solver stopped at the smallest number', function()
     local function data(seed)
@@ -137,8 +137,8 @@ describe('a parameter at its bound', function()
     assert.equal('lower', r.parameters[#r.parameters].at_bound)
     assert.equal(0, r.values.D_offset)
     assert.equal(0, xpcs.joint.fit({ data(3), data(4) }, o).values.D_offset)
-    assert.equal(0, require 'workflows.xpcs.fit'.told(2 ^ -1022))
-    assert.equal(1e-300, require 'workflows.xpcs.fit'.told(1e-300))
+    assert.equal(0, require 'workflows.xpcs.fit.fit'.told(2 ^ -1022))
+    assert.equal(1e-300, require 'workflows.xpcs.fit.fit'.told(1e-300))
   end)
 
   it('is named when its error cannot tell it from there', function()
@@ -336,7 +336,7 @@ describe('the notes on a fit', function()
     assert.equal(1, count, table.concat(all, '\n')) -- a shared value is said once
     assert.is_truthy(table.concat(all, '\n'):find('data set 2: odd data 2', 1, true))
     assert.same(all, { unpack(xpcs.joint.tables(both, list).warnings) })
-    page = tostring(require('workflows.xpcs.joint_report').page(both, list))
+    page = tostring(require('workflows.xpcs.show.joint_report').page(both, list))
     assert.is_truthy(page:find('is negative: check', 1, true))
   end)
 end)

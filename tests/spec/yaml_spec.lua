@@ -79,7 +79,7 @@ describe('yaml', function()
   end)
 
   it('survives texts changed at random', function()
-    local draw = require('workflows.xpcs.generate').splitmix(7)
+    local draw = require('workflows.xpcs.data.generate').splitmix(7)
     local source = 'a: &x {p: [1, "b"], q: !!str 3}\nb:\n  <<: *x\n  - c\n'
     for _ = 1, 300 do
       local at = math.floor(draw() * #source) + 1

@@ -4,7 +4,7 @@
 -- counted (Poisson) where counts are given. C2 is the mean over pixels of products of intensities, divided by the
 -- product of the mean intensities. The contrast is 1 / modes.
 local mc = require 'mascon'
-local model = require 'workflows.xpcs.model'
+local model = require 'workflows.xpcs.model.model'
 local M = {}
 
 local NEVER_SINGULAR = 1e-10 -- of the variance, added to the diagonal

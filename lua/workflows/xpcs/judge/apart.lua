@@ -1,0 +1,116 @@
+-- apart.lua - whether the data sets of a joint fit share the parameters that it gives them in common.
+--
+-- Each set alone is fitted anyway, as a start. What chi2 rises by from these fits to the joint one is compared with
+-- what chance gives for as many parameters, in units of the scatter where sigma is assumed, and of the variance of
+-- correlated noise where that is found. Takes the ends of fits; fits nothing.
+local contrasts = require 'workflows.xpcs.judge.contrasts'
+local labels = require 'workflows.xpcs.model.labels'
+local numbers = require 'workflows.xpcs.model.numbers'
+local rates = require 'workflows.xpcs.judge.rates'
+local M = {}
+
+local SHOWN = 3
+
+--- By how much the variance of a fit exceeds that of independent noise: found, or its bound, as many as the frames
+--- with which a pair shares one.
+local function inflation(single)
+  local a = single.noise
+  if not (a and a.correlated) then return 1 end
+  return a.factor and a.factor ^ 2 or 2 * single.problem.data.n
+end
+
+--- Values of a shared parameter of the sets alone, and the largest difference of two in standard errors.
+local function spread_of(name, singles)
+  local values, most = {}, 0
+  for i, one in ipairs(singles) do
+    for _, q in ipairs(one.parameters) do
+      if q.name == name and q.state == 'free' then
+        values[#values + 1] = { set = i, value = q.value, error = q.error, at_bound = q.at_bound }
+      end
+    end
+  end
+  for a = 1, #values do
+    for b = 1, a - 1 do
+      local e = math.sqrt(values[a].error ^ 2 + values[b].error ^ 2)
+      if e > 0 and e < math.huge then most = math.max(most, math.abs(values[a].value - values[b].value) / e) end
+    end
+  end
+  return { name = name, values = values, apart = most }
+end
+
+--- Judges a joint fit by the fits of its sets alone.
+---@param r table joint result: chi2, cost of its sets, n_points, names
+---@param singles table[] results of the sets alone
+---@param costs number[] of the sets at the joint solution
+---@param shared string[] names in common, of two sets at least
+---@return table|nil joint, alone (sums of rho), more (parameters), chance, improbable, list of { name, values, apart },
+---  the most different first; nil where nothing is shared
+function M.judge(r, singles, costs, shared)
+  local joint, alone, n, excess = 0, 0, 0, 1
+  for i, one in ipairs(singles) do
+    joint, alone = joint + 2 * costs[i], alone + 2 * math.min(one.cost, costs[i])
+    n, excess = n + #one.names, math.max(excess, inflation(one))
+  end
+  local more, list = n - #r.names, {}
+  if more <= 0 then return nil end
+  local variance = math.max(r.absolute_sigma and 1 or 0, alone / math.max(r.distinct - n, 1))
+  local chance = contrasts.limit_of(more) * variance * excess
+  for k, name in ipairs(shared) do list[k] = spread_of(name, singles) end
+  table.sort(list, function(a, b) return a.apart > b.apart or a.apart == b.apart and a.name < b.name end)
+  local best = {}
+  for i, one in ipairs(singles) do best[i] = rates.best(one, 1) end
+  return { joint = joint, alone = alone, more = more, chance = chance, improbable = joint - alone > chance,
+    list = list, rates = best }
+end
+
+local text = numbers.number
+
+local function with_error(v)
+  return numbers.with_error(v.value, v.error, 4) .. (v.error and v.error < math.huge and '' or ' (not determined)')
+end
+
+--- The value of a set alone; one at its bound has no error that says anything.
+local function alone_of(v)
+  return (v.at_bound and text(v.value) .. ' (at its bound)' or with_error(v)) .. (' in set %d'):format(v.set)
+end
+
+local DIFFER = 2 -- standard errors between two sets
+
+--- Names of the parameters that differ between the sets, the most different first; that one alone where none does.
+---@param a table of M.judge
+---@return string[]
+function M.differing(a)
+  local out = {}
+  for k, one in ipairs(a.list) do
+    if k == 1 or one.apart > DIFFER then out[#out + 1] = one.name end
+  end
+  return out
+end
+
+--- What it means, in sentences without their full stop.
+---@param a table of M.judge
+---@param sets mascon.xpcs.Data[]
+---@return string[]
+function M.sentences(a, sets)
+  local names, most, alone, rate, label = M.differing(a), {}, {}, {}, labels.of(sets)
+  for k = 1, math.min(SHOWN, #names) do
+    local values = {}
+    for i, v in ipairs(a.list[k].values) do values[i] = alone_of(v) end
+    most[k] = ('%s (%s)'):format(names[k], table.concat(values, ', '))
+  end
+  for k = SHOWN + 1, #names do most[k] = names[k] end
+  for i, data in ipairs(sets) do
+    alone[i] = ('%s--q %.8g'):format(label[i] ~= '' and label[i] .. ' ' or '', data.q)
+    local b = a.rates[i]
+    rate[#rate + 1] = b and ('%s %s at %s s in set %d'):format(with_error(b), b.unit, text(b.t), i) or nil
+  end
+  local out = { ('The data sets do not share %s'):format(table.concat(most, ', ')),
+    ('chi2 is %s jointly and %s where each set is fitted alone, with %d parameters more; chance gives a rise of '
+    .. '%s at most'):format(text(a.joint, 6), text(a.alone, 6), a.more, text(a.chance, 3)) }
+  if #rate == #sets then out[#out + 1] = 'D(t) of each set alone is ' .. table.concat(rate, ', ') end
+  out[#out + 1] = ('The joint values describe no set: fit each alone (the same command without --joint: %s), or share '
+    .. 'less (--shared)'):format(table.concat(alone, ', '))
+  return out
+end
+
+return M

@@ -1,0 +1,90 @@
+-- nested.lua - whether the data need the shear of a fit of laminar flow: the model without it, fitted from the same
+-- diffusion, against it.
+--
+-- Where shear is absent its four numbers fit noise: their errors, valleys and floors are those of nothing, and what is
+-- said of them leads astray. Takes the end of a fit.
+local trf = require 'mascon.optim.fit.least_squares.trf'
+local contrasts = require 'workflows.xpcs.judge.contrasts'
+local pass = require 'workflows.xpcs.pass.pass'
+local problem = require 'workflows.xpcs.pass.problem'
+local M = {}
+
+local FAR = 1000 -- times what chance gives: a static model that misses by this is not fitted to its end
+local SHEAR = 4 -- number of the first parameter of the shear in the physics
+
+--- The problem without shear; nil where it has no meaning: diffusion is tied to shear, or no shear is free.
+---@return mascon.xpcs.Problem|nil, string[] names of the free parameters of the shear
+local function static(p, point)
+  local first, free, ties, shear = 2 * p.m + SHEAR, {}, {}, {}
+  for _, i in ipairs(p.free) do
+    if i < first then free[#free + 1] = i else shear[#shear + 1] = p.names[i] end
+  end
+  for i, t in pairs(p.ties) do
+    if i < first and t.to >= first then return nil end
+    if i < first then ties[i] = t end
+  end
+  if p.P < SHEAR or #shear == 0 or #free == 0 then return nil end
+  local settings = {}
+  for key, v in pairs(p) do settings[key] = v end
+  settings.P, settings.free, settings.ties, settings.start = SHEAR - 1, free, ties, p:full(point.x)
+  settings.watch, settings.engine = nil, pass.run
+  return problem.new(settings), shear
+end
+
+--- Twice the cost to which a Gauss-Newton step leads, as far as the cost is a parabola.
+local function promised(q, point)
+  local g, H = q:normal(point)
+  local values, vectors, norms = problem.spectrum(H)
+  local fall = 0
+  for k = 1, #g do
+    local along = 0
+    for j = 1, #g do if norms[j] > 0 then along = along + vectors[k][j] * g[j] / norms[j] end end
+    if values[k] > 1e-12 * values[#g] then fall = fall + along * along / values[k] end
+  end
+  return 2 * point.cost - fall
+end
+
+--- Compares a fit with the one without shear.
+---@param p mascon.xpcs.Problem of laminar flow
+---@param point table its end
+---@param absolute boolean whether sigma is in units of the data
+---@param excess? number variance over that of independent noise (1)
+---@return table|nil names (free parameters of the shear), rise (of twice the cost without them), chance: the largest
+---  rise that chance gives; nil where the data need the shear
+function M.of(p, point, absolute, excess)
+  local q, shear = static(p, point)
+  if not q then return nil end
+  local variance = math.max(absolute and 1 or 0, 2 * point.cost / math.max(p.data.points - #p.free, 1))
+  local chance = contrasts.limit_of(#shear) * variance * (excess or 1)
+  local low, high, x = {}, {}, {}
+  for k, i in ipairs(q.free) do
+    low[k], high[k] = p.low[i], p.high[i]
+    x[k] = math.max(low[k], math.min(high[k], q.start[i]))
+  end
+  local first = q:at(x)
+  if not first.cost or promised(q, first) - 2 * point.cost > FAR * chance then return nil end
+  local last = trf.run(q, x, { low = low, high = high, ftol = 1e-10, xtol = 1e-10, gtol = 1e-10, max_nfev = 30 * #x,
+    x_scale = 'jac' })
+  local rise = math.max(2 * ((last.cost or math.huge) - point.cost), 0)
+  return rise <= chance and { names = shear, rise = rise, chance = chance } or nil
+end
+
+--- What holds of data sets that are fitted at once: nil where one of them needs the shear.
+---@param singles table[] results of the sets alone
+---@param names string[] of the free numbers of all
+---@return table|nil as of M.of
+function M.joint(singles, names)
+  local out, shear, free = { names = {}, rise = 0, chance = 0 }, {}, {}
+  for _, name in ipairs(names) do free[name] = true end
+  for _, one in ipairs(singles) do
+    local u = one.unneeded
+    if not u then return nil end
+    out.rise, out.chance = out.rise + u.rise, out.chance + u.chance
+    for _, name in ipairs(u.names) do
+      if free[name] and not shear[name] then out.names[#out.names + 1], shear[name] = name, true end
+    end
+  end
+  return #out.names > 0 and out or nil
+end
+
+return M

@@ -1,0 +1,744 @@
+-- verdict.lua - what a fit tells and what it does not, in sentences, before any number.
+--
+-- A finding has a kind, the names of the parameters it speaks of, and its sentence. conclusion.lua makes the first line
+-- of them.
+--
+-- Findings: combinations of parameters that the data do not determine at all (a direction of the scaled normal matrix
+-- without curvature), combinations whose one-standard-error range exceeds the bounds, and single parameters known worse
+-- than to half of their value or tied closely to another one.
+local advice = require 'workflows.xpcs.model.advice'
+local apart = require 'workflows.xpcs.judge.apart'
+local conclusion = require 'workflows.xpcs.judge.conclusion'
+local contrasts = require 'workflows.xpcs.judge.contrasts'
+local covariance = require 'workflows.xpcs.judge.covariance'
+local examine = require 'workflows.xpcs.read.examine'
+local floor = require 'workflows.xpcs.model.floor'
+local noise = require 'workflows.xpcs.judge.noise'
+local numbers = require 'workflows.xpcs.model.numbers'
+local rates = require 'workflows.xpcs.judge.rates'
+local wave_vector = require 'workflows.xpcs.judge.wave_vector'
+local M = {}
+
+local text = numbers.number
+
+local function join(list)
+  if #list <= 1 then return list[1] or '' end
+  return table.concat(list, ', ', 1, #list - 1) .. ' and ' .. list[#list]
+end
+
+--- Names that take part in a direction, the largest share first.
+local function members(names, v, share)
+  local out = {}
+  local top = 0
+  for i = 1, #v do top = math.max(top, math.abs(v[i])) end
+  for i = 1, #v do if math.abs(v[i]) >= share * top then out[#out + 1] = { names[i], math.abs(v[i]) } end end
+  table.sort(out, function(a, b) return a[2] > b[2] or (a[2] == b[2] and a[1] < b[1]) end)
+  for i = 1, #out do out[i] = out[i][1] end
+  table.sort(out)
+  return out
+end
+
+local WHY = {
+  { { 'D0', 'D_offset' }, 'at alpha = 0 both are constants of the same diffusion, only their sum acts' },
+  { { 'gamma_dot_t0', 'gamma_dot_t_offset' },
+    'at beta = 0 both are constants of the same shear rate, only their sum acts' },
+  { { 'phi0' },
+    'angles that are equal, or differ by 180 deg, see phi0 only through the product with the shear rate; measure at '
+      .. 'angles further apart' },
+}
+
+local function reason(list)
+  local has = {}
+  for _, n in ipairs(list) do has[n] = true end
+  for _, w in ipairs(WHY) do
+    local all = true
+    for _, n in ipairs(w[1]) do all = all and has[n] end
+    if all then return ': ' .. w[2] end
+  end
+  return ''
+end
+
+--- A verdict without findings.
+local function silent()
+  return { sentences = {}, findings = {}, undetermined = {}, weak = {}, level = 'determined' }
+end
+
+--- Puts a finding into a verdict.
+---@param said table of M.of or M.plain
+---@param at integer its place
+---@param kind string
+---@param names string[]|nil of the parameters it speaks of
+---@param sentence string
+function M.put(said, at, kind, names, sentence)
+  table.insert(said.sentences, at, sentence)
+  table.insert(said.findings, at, { kind = kind, names = names or {}, text = sentence })
+end
+
+--- Adds findings to a verdict, each sentence once: say(kind, names, sentence, ...).
+local function teller(out)
+  local said = {}
+  return function(kind, names, s, ...)
+    s = s:format(...)
+    if not said[s] then M.put(out, #out.findings + 1, kind, names, s) end
+    said[s] = true
+  end
+end
+
+-- standard deviations of chi2 beyond which a misfit is none of chance
+local IMPROBABLE = 5
+local MUCH = 0.7 -- reduced chi2 below which sigma is said to be too large
+
+--- What reduced chi2 (of the residuals themselves, whatever the loss) says where sigma was given: an improbable one is
+--- a misfit, whatever the errors say. nil where it tests nothing: sigma assumed or fitted.
+---@param r table result of fit
+---@return table|nil { reduced, expected standard deviation, improbable }
+function M.misfit(r)
+  if not r.absolute_sigma or r.sigma_is_default or r.shear_weights then return nil end
+  local sd = math.sqrt(2 / r.dof)
+  return { reduced = r.reduced_chi2, sd = sd, improbable = not (r.reduced_chi2 <= 1 + IMPROBABLE * sd) }
+end
+
+local WORDS = { 'good', 'marginal', 'poor' }
+
+M.RULE = 'good: reduced chi2 below 1.5, nothing at a bound and no finding against the fit; marginal: reduced chi2 '
+  .. 'below 3, at most 2 parameters at a bound; poor: the rest, fits that did not converge or have a deeper '
+  .. 'minimum elsewhere, and joint fits of sets that do not share their parameters. untested: it would be '
+  .. 'good, and without sigma reduced chi2 tests nothing.'
+
+local BLIND = 'Sigma is %s, so reduced chi2 tests nothing and the word follows from the findings alone. untested: '
+  .. 'there is none; marginal: 1 or 2 parameters at a bound, or a finding against the fit; poor: more at a bound, or a '
+  .. 'fit that did not converge, that has a deeper minimum elsewhere, or a joint fit of sets that do not share their '
+  .. 'parameters.'
+
+--- Whether reduced chi2 tests the fit.
+local function tested(r) return r.absolute_sigma and not r.sigma_is_default end
+
+local function blind(r) return r.sigma_is_default and 'assumed' or 'relative' end
+
+--- The rule by which a fit got its word.
+---@param r table result of fit
+---@return string
+function M.rule(r) return tested(r) and M.RULE or BLIND:format(blind(r)) end
+
+--- Names of the shear that the data do not need, as a set.
+local function idle_of(r)
+  local out = {}
+  for _, name in ipairs(r.unneeded and r.unneeded.names or {}) do out[name] = true end
+  return out
+end
+
+--- The word on a fit, by its rule: the only place that decides it. Findings: a reduced chi2 that is improbable,
+--- parameters that are not determined, contrasts that differ between the angles, starts that disagree.
+---@param r table result of fit
+---@param said table of M.of or M.plain
+---@return 'good'|'marginal'|'poor'|'untested'
+local function quality(r, said)
+  local hits, rank = 0, 1
+  local idle = idle_of(r)
+  for _, q in ipairs(r.parameters) do if q.at_bound and not idle[q.name] then hits = hits + 1 end end
+  local function at_least(k) rank = math.max(rank, k) end
+  local sure = tested(r)
+  if sure and not (r.reduced_chi2 < 3) or hits > 2 or not r.success or r.better
+    or said.apart then at_least(3) end
+  if sure and not (r.reduced_chi2 < 1.5) or hits > 0 or said.misfit or said.level == 'undetermined'
+    or r.contrasts and r.contrasts.improbable or said.doubt then at_least(2) end
+  return rank == 1 and not sure and 'untested' or WORDS[rank]
+end
+
+--- Gives a result its verdict and the word on its quality.
+---@param r table
+---@param said table of M.of or M.plain
+function M.judge(r, said)
+  r.verdict, r.quality_flag = said, quality(r, said)
+  said.conclusion = conclusion.of(r, tested(r) and '' or (' (sigma is %s)'):format(blind(r)))
+  advice.reword(said, r)
+  r.conclusion = said.conclusion
+end
+
+--- The word, with the reason where reduced chi2 tests nothing.
+function M.word(r)
+  if tested(r) then return r.quality_flag end
+  return ('%s%s; sigma is %s, so chi2 tests nothing'):format(r.quality_flag, r.quality_flag == 'untested' and ''
+    or ': see findings', blind(r))
+end
+
+local function add(out, seen, prefix, lists)
+  for _, list in ipairs(lists) do
+    for _, w in ipairs(list) do
+      if not seen[prefix .. w] then out[#out + 1], seen[prefix .. w] = prefix .. w, true end
+    end
+  end
+end
+
+local function notes_of(r, data)
+  local c = r.checks or {}
+  return { data.warnings or {}, r.warnings, c.errors or {}, c.warnings or {}, c.remarks or {} }
+end
+
+--- What is to be read with care, each once: odd data, what the fit had to do, values that are no usual ones. Of a joint
+--- fit those of all its data sets, and what each set says alone with its number.
+---@param r table result of fit, of an own model, or of joint.fit
+---@return string[]
+function M.notes(r)
+  local out, seen = {}, {}
+  if not r.fits then
+    add(out, seen, '', notes_of(r, r.problem and r.problem.data or r.data))
+    for i, w in ipairs(out) do out[i] = advice.worded(w, r) end
+    return out
+  end
+  local count, each = {}, {}
+  for i, one in ipairs(r.fits) do
+    each[i] = M.notes(one)
+    for _, w in ipairs(each[i]) do count[w] = (count[w] or 0) + 1 end
+  end
+  for i, list in ipairs(each) do
+    for _, w in ipairs(list) do
+      add(out, seen, count[w] == #each and '' or ('data set %d: '):format(i), { { w } })
+    end
+  end
+  add(out, seen, '', { r.warnings })
+  return out
+end
+
+--- What stands above the numbers: the conclusion, then the findings that say more; of a joint fit also chi2 and
+--- findings of each data set.
+---@param r table result of fit, of an own model, or of joint.fit
+---@return string[]
+function M.lines(r)
+  local out = { r.verdict.conclusion }
+  for _, f in ipairs(r.verdict.findings) do
+    if f.kind ~= 'determined' then out[#out + 1] = f.text end
+  end
+  for i, one in ipairs(r.fits or {}) do
+    out[#out + 1] = ('Data set %d: chi2 %s, reduced %s (%s).'):format(i, text(one.chi2, 6), text(one.reduced_chi2),
+      one.verdict.apart and 'of values that the sets do not share' or M.word(one))
+    for _, f in ipairs(M.of_set(r, one)) do out[#out + 1] = ('Data set %d: %s'):format(i, f.text) end
+  end
+  return out
+end
+
+-- said of all data, or of none
+local OF_ALL = { pairs = true, determined = true, not_shared = true, q = true, gap = true, lost = true,
+  level = true, mixed_q = true, pattern = true, unneeded = true }
+
+--- The findings of one data set of a joint fit that those of all data do not say.
+---@param r table result of joint.fit
+---@param one table one of r.fits
+---@return table[] findings
+function M.of_set(r, one)
+  local out, said, common = {}, {}, {}
+  for _, q in ipairs(r.parameters) do common[q.name] = #q.sets > 1 end
+  for _, f in ipairs(r.verdict.findings) do said[f.text] = true end
+  for _, f in ipairs(one.verdict.findings) do
+    local again = OF_ALL[f.kind] or said[f.text]
+      or (f.kind == 'bound' or f.kind == 'loose') and common[f.names[1]]
+      or f.kind == 'correlated' and r.noise and one.noise and one.noise.factor
+    if not again then out[#out + 1] = f end
+  end
+  return out
+end
+
+local THIRD = { 'first', 'middle', 'last' }
+
+--- Residuals whose mean all angles share.
+local function tell_pattern(r, out, say)
+  for i, one in ipairs(r.fits or { r }) do
+    local a, dt = one.pattern, one.geometry and one.geometry.dt
+    if a and a.improbable and dt then
+      out.doubt, out.level = true, out.level == 'determined' and 'weak' or out.level
+      say('pattern', nil, '%sResiduals have a pattern that the angles share, which no noise has: at lags of %s to %s s '
+        .. 'in the %s third of the run their mean is %s sigma, %.0f times its scatter between the angles. The model '
+        .. 'misses something: look at the residual maps; values and errors hold as far as the model does.', r.fits
+        and ('Data set %d: '):format(i) or '', text(a.from * dt), text(a.to * dt), THIRD[a.age], text(a.mean),
+        math.abs(a.t))
+    end
+  end
+end
+
+--- Where other starts come from: what the kind of fit takes.
+local function other_starts(r)
+  if r.mode == 'own model' then return 'fit from other starting values (--p0)' end
+  if r.joint then return 'fit from other starting values (--initial-d0, --initial-alpha, ...)' end
+  return 'search from other starts (--multi-start 20)'
+end
+
+--- A fit that ended before its minimum.
+local function tell_end(r, say)
+  if r.success ~= false then return end
+  say('end', nil, 'The fit did not converge%s: values and errors are those of where it stopped. Allow more evaluations '
+    .. '(--max-iterations), or start closer.', r.status == 0 and ', since the largest number of evaluations was reached'
+    or '')
+end
+
+--- A q that is not the one asked for, and a D0 that a mistyped q explains.
+local function tell_q(r, say)
+  for i, one in ipairs(r.fits or { r }) do
+    for _, sentence in ipairs(wave_vector.sentences(one)) do
+      say('q', { 'D0' }, '%s%s.', r.fits and ('Data set %d: '):format(i) or '', sentence)
+    end
+  end
+end
+
+--- What is odd in the data, from which all else may follow.
+local function tell_data(r, out, say)
+  for i, one in ipairs(r.fits or { r }) do
+    local data = one.problem and one.problem.data or one.data
+    for _, f in ipairs(data and examine.findings(data) or {}) do
+      out.doubt, out.level = true, out.level == 'determined' and 'weak' or out.level
+      say(f.kind, nil, '%s%s.', r.fits and ('Data set %d: '):format(i) or '', f.text)
+    end
+  end
+end
+
+local GAP = { 1e5, 1e8 } -- A, that are usual
+
+--- A gap that is no usual one: the shear rate goes as its inverse.
+local function tell_gap(r, say)
+  for i, one in ipairs(r.fits or { r }) do
+    local gap = one.mode == 'laminar_flow' and one.geometry and one.geometry.gap
+    if gap and not (gap >= GAP[1] and gap <= GAP[2]) then
+      say('gap', nil, '%sThe gap is %s A (%s um), and %g to %g A are usual: the shear rate goes as 1 / gap. Is '
+        .. 'its unit right (--gap, in A)?', r.fits and ('Data set %d: '):format(i) or '', text(gap), text(gap * 1e-4),
+        GAP[1], GAP[2])
+    end
+  end
+end
+
+--- Shear that the data do not need.
+local function tell_unneeded(r, out, known, say)
+  local u = r.unneeded
+  if not u then return end
+  out.level = 'undetermined'
+  table.insert(out.undetermined, { names = u.names })
+  for _, name in ipairs(u.names) do known[name] = true end
+  say('unneeded', u.names, 'The data show no shear: without it chi2 rises by %s, and chance gives %s at most for '
+    .. '%d parameter%s less. They do not determine %s: fit without shear (--static-mode).', text(u.rise, 3),
+    text(u.chance, 3), #u.names, #u.names == 1 and '' or 's', join(u.names))
+end
+
+local function tell_apart(r, out, say)
+  if not r.apart or not r.apart.improbable then return end
+  out.apart, out.level = true, out.level == 'determined' and 'weak' or out.level
+  local sets = {}
+  for i, one in ipairs(r.fits) do sets[i] = one.problem.data end
+  local differ = apart.differing(r.apart)
+  for _, sentence in ipairs(apart.sentences(r.apart, sets)) do say('apart', differ, '%s.', sentence) end
+end
+
+local DEPTH = 3 -- mean standard errors of contrasts, what they vary by along the angle where that is no chance
+
+--- Whether the fit has no shear and its angles differ as shear makes them: of their best contrasts, or of those of an
+--- individual scaling.
+local function sheared(r)
+  if r.mode ~= 'static' then return nil end
+  local phi, best, a = {}, {}, r.contrasts
+  if a and a.improbable then
+    for k, v in ipairs(a.list) do phi[k], best[k] = v.phi, v.best_contrast end
+    return contrasts.shear(phi, best)
+  end
+  if r.scaling ~= 'individual' then return nil end
+  local error_of = 0
+  for _, q in ipairs(r.parameters) do
+    if q.angle and q.name:find '^contrast' then
+      phi[#phi + 1], best[#best + 1] = q.angle, q.value
+      error_of = error_of + (q.error and q.error < math.huge and q.error or 0)
+    end
+  end
+  local found = contrasts.shear(phi, best)
+  return found and found.depth > DEPTH * error_of / #phi and found or nil
+end
+
+--- What differences between the angles follow from, before what they are.
+local function tell_cause(r, out, say)
+  local found = sheared(r)
+  if found then
+    out.doubt = true
+    say('shear', nil, 'The angles decay differently, as those of a sheared sample do (flow near phi0 = %.0f deg, '
+      .. 'which explains '
+      .. '%.0f %% of the variance of their best contrasts), and the static model has no shear: fit with '
+      .. '--laminar-flow%s.',
+      found.phi0, 100 * found.share, math.abs(found.phi0) > 10 and ' --bounds phi0=-90:90' or '')
+    return true
+  end
+  for _, q in ipairs(r.parameters) do
+    if q.name == 'phi0' and q.at_bound and q.high - q.low < 180 and r.contrasts and r.contrasts.improbable then
+      out.phi0 = true
+      table.insert(out.weak, 'phi0')
+      say('direction', { 'phi0' }, 'phi0 ended at its %s bound, %s, and the angles differ, as they do where the flow '
+        .. 'has another direction: '
+        .. 'widen the bound first (--bounds phi0=-90:90).', q.at_bound, text(q.value))
+      return true
+    end
+  end
+end
+
+local function tell_angles(r, out, say)
+  local cause = tell_cause(r, out, say)
+  if cause then out.level = out.level == 'determined' and 'weak' or out.level end
+  if not r.contrasts or not r.contrasts.improbable then return end
+  out.level = out.level == 'determined' and 'weak' or out.level
+  for _, sentence in ipairs(contrasts.sentences(r.contrasts, cause)) do say('angles', nil, '%s.', sentence) end
+end
+
+--- How many starts of a search ended where the best one did, within 1 of chi2, of how many; nil without a search.
+local function agreement(r)
+  if not r.search or r.search.skipped then return nil end
+  local count, unit = 0, (r.absolute_sigma or r.loss ~= 'linear') and 1 or r.reduced_chi2
+  for _, one in ipairs(r.search.fits) do if 2 * (one.cost - r.cost) <= unit then count = count + 1 end end
+  return count, #r.search.fits
+end
+
+--- Starts that disagree, unless the fit describes the data.
+local function tell_search(r, out, say)
+  local count, all = agreement(r)
+  local m = M.misfit(r)
+  if not count or count > 1 or all < 3 or m and not m.improbable then return end
+  out.doubt = true
+  out.level = out.level == 'determined' and 'weak' or out.level
+  say('starts', nil, 'The starts do not agree: only 1 of %d ended here, the others higher. There may be a deeper '
+    .. 'minimum still; fit '
+    .. 'from more starts (--multi-start %d) or from values of your own.', all, 5 * math.max(all, 10))
+end
+
+local function tell_noise(r, out, say)
+  -- what the model misses is no noise: a sigma made of it would hide the misfit
+  local missed = out.misfit or r.contrasts and r.contrasts.improbable
+  for i, sentence in ipairs(noise.sentences(r)) do
+    local kind = i == 1 and r.noise.correlated and 'correlated' or 'scatter'
+    if kind == 'correlated' or not missed then
+      say(kind, nil, '%s', sentence)
+      out.level = out.level == 'determined' and 'weak' or out.level
+    end
+  end
+end
+
+--- A sigma that is too large: chi2 falls short of what chance gives.
+local function tell_sigma(r, out, say)
+  local m = M.misfit(r)
+  local sd = m and math.max(m.sd, r.noise and r.noise.chi2_sd and r.noise.chi2_sd / r.dof or 0)
+  if not m or not (m.reduced < MUCH and m.reduced < 1 - IMPROBABLE * sd) then return end
+  out.doubt, out.level = true, out.level == 'determined' and 'weak' or out.level
+  say('sigma', nil, 'Reduced chi2 is %s, where 1 +- %s is expected: residuals scatter by %s of the sigma that '
+    .. 'was given, and all errors are too large by as much. Check sigma.', text(m.reduced),
+    text(sd, 2), text(math.sqrt(m.reduced), 2))
+end
+
+local function tell_misfit(r, out, say)
+  local m = M.misfit(r)
+  if not m or not m.improbable then return end
+  local sd = r.noise and r.noise.chi2_sd and r.noise.chi2_sd / r.dof
+  out.unlikely = true
+  if sd and m.reduced <= 1 + IMPROBABLE * sd then
+    say('explained', nil, 'Reduced chi2 is %s, where %s is expected of independent noise with the sigma that was given '
+      .. 'and %s of noise as correlated as the residuals: it does not speak against the fit.', text(m.reduced),
+      numbers.with_error(1, m.sd), numbers.with_error(1, sd))
+    return
+  end
+  out.misfit, out.level = true, out.level == 'determined' and 'weak' or out.level
+  if r.own_scaling then
+    say('misfit', nil, 'With contrast and offset of its own for each angle the fit from here has reduced chi2 %s: '
+      .. 'fit with --scaling individual.', text(r.own_scaling))
+    return
+  end
+  local count, all = agreement(r)
+  local suspect = r.contrasts and r.contrasts.improbable and 'contrast or offset differ between the angles (above), '
+    or ''
+  local robust = r.loss ~= 'linear' and ('some points are outliers, which loss %s weighs down, '):format(r.loss) or ''
+  say('misfit', nil, 'Reduced chi2 is %s, where %s is expected of %d points with the sigma that was given: '
+    .. 'the fit does not describe the data within it, and %s.', text(m.reduced), numbers.with_error(1, m.sd),
+    r.n_points, m.reduced < 3
+    and 'its values may be wrong by more than their standard errors say'
+    or 'its values and standard errors are not to be trusted')
+  say('misfit', nil, '%s.', count
+    and ('%s: %ssigma is too small, %sor the model is not that of the data'):format(count == all
+      and ('All %d starts led to this minimum'):format(all)
+      or ('%d of %d starts led to this minimum, the deepest'):format(count, all), suspect, robust)
+    or ('It may have ended in a local minimum: %s; else %ssigma is too small, %sor the model is not that of the data')
+      :format(other_starts(r), suspect, robust))
+end
+
+--- Where bounds are said.
+local function bounds_in(r)
+  if r.mode == 'own model' then return 'bounds in the file of the model' end
+  return '--bounds NAME=LOW:HIGH, or parameter_space.bounds of a configuration'
+end
+
+local WELL = 0.2 -- relative error of a rate that is determined
+
+--- Names of parameters in whose place the rate is determined: a scale that ended at its lower bound, or is known
+--- to half of its value at most, beside an offset that takes its part.
+---@return table<string, boolean>
+local function tell_rates(r, out, say)
+  local told, by = { phi0 = out.phi0 }, {}
+  if r.joint and not r.fits or out.apart then return told end -- said of all data, or the values describe none
+  for _, q in ipairs(r.parameters) do by[q.name] = q end
+  for _, rate in ipairs(rates.LIST) do
+    local scale, shift = by[rate.scale], by[rate.shift]
+    local free = scale and shift and scale.state == 'free' and shift.state == 'free'
+    local weak = free and not (scale.error and scale.error <= 0.5 * math.abs(scale.value))
+    if free and (scale.at_bound == 'lower' or not scale.at_bound and weak) then
+      local best = rates.best(r.fits and r.fits[1] or r, rate.at)
+      if best and best.error < WELL * best.value then
+        told[rate.scale], told[rate.shift] = true, true
+        out.level = out.level == 'determined' and 'weak' or out.level
+        table.insert(out.weak, rate.scale)
+        local both = { rate.scale, rate.shift }
+        say('rate', both, 'The data fix %s, but not %s separately: it is %s %s at %s s (report.html and rates.csv: '
+          .. 'all times), while %s is %s%s.', best.said, join { rate.scale, rate.power, rate.shift },
+          numbers.with_error(best.value, best.error), best.unit,
+          text(best.t), rate.scale, scale.at_bound and text(scale.value) or numbers.with_error(scale.value,
+          scale.error, 4), scale.at_bound and ', at its lower bound'
+          or not (scale.error and scale.error < math.huge) and ', not determined' or '')
+        say('rate', both, 'Where a power law alone is expected, hold the constant part: --fixed %s=0.', rate.shift)
+      end
+    end
+  end
+  return told
+end
+
+--- Sentences on single parameters and pairs, and one where there is nothing to say.
+local function common(r, known, out, say)
+  for _, cut in ipairs(r.cuts or {}) do
+    if not known[cut.names[1]] then
+      say('floor', cut.names, '%s.', floor.sentence(cut))
+      if out.level == 'determined' then out.level = 'weak' end
+    end
+  end
+  local n = #r.names
+  local pairs_told, paired, told, idle = {}, {}, tell_rates(r, out, say), idle_of(r)
+  for _, q in ipairs(r.parameters) do
+    if q.state == 'free' and not known[q.name] and not told[q.name] then
+      local e = q.error
+      if q.at_bound then
+        say('bound', { q.name }, '%s ended at its %s bound, %s: its error is not meaningful; widen the bound (%s) or '
+          .. 'fix it '
+          .. '(--fixed %s=VALUE).', q.name, q.at_bound, text(q.at_bound == 'lower' and q.low or q.high),
+          bounds_in(r), q.name)
+        if out.level == 'determined' then out.level = 'weak' end
+        table.insert(out.weak, q.name)
+      elseif e and e > 0.5 * math.abs(q.value) and (q.name == 'D0' or q.name == 'gamma_dot_t0'
+        or q.name:find '^contrast') then
+        say('loose', { q.name }, e < math.abs(q.value) and '%s is known to %s %% only.'
+          or '%s is not significantly different from 0: its error is %s times its value.', q.name,
+          text((e < math.abs(q.value) and 100 or 1) * e / math.max(math.abs(q.value), 1e-300), 2))
+        table.insert(out.weak, q.name)
+        if out.level == 'determined' then out.level = 'weak' end
+      end
+    end
+  end
+  for i = 1, n do
+    for j = i + 1, n do
+      local c = r.correlation[i][j]
+      if c == c and math.abs(c) > 0.99 and not known[r.names[i]] and not known[r.names[j]] then
+        table.insert(pairs_told, ('%s and %s (%.4f)'):format(r.names[i], r.names[j], c))
+        paired[#paired + 1], paired[#paired + 2] = r.names[i], r.names[j]
+      end
+    end
+  end
+  if #pairs_told > 0 then
+    say('pairs', paired, 'These are correlated so closely that their separate errors say little: %s.', #pairs_told > 4
+      and table.concat(pairs_told, ', ', 1, 4) .. (' and %d more pairs'):format(#pairs_told - 4) or join(pairs_told))
+    if out.level == 'determined' then out.level = 'weak' end
+  end
+  for _, name in ipairs(r.names) do
+    local v = r.intervals and r.intervals[name]
+    if v and not idle[name] and (v.low_open or v.high_open) then
+      local marked = false
+      for _, other in pairs(r.intervals) do marked = marked or other.low_by == name or other.high_by == name end
+      say('open', { name }, 'The %g %% interval of %s is open %s: chi2 does not rise to the level before the '
+        .. 'bound.%s', 100 * v.level, name,
+        v.low_open and v.high_open and 'on both sides' or v.low_open and 'below' or 'above', marked
+        and (' Ends of other intervals that are marked with %s follow from that bound.'):format(name) or '')
+    end
+    for _, side in ipairs { 'low', 'high' } do
+      if v and not idle[name] and v[side .. '_lost'] then
+        say('open', { name }, 'The %s end of the %g %% interval of %s was not found: at %s chi2 is still below the '
+          .. 'level, and no fit '
+          .. 'beyond could be confirmed.', side == 'low' and 'lower' or 'upper', 100 * v.level, name, text(v[side]))
+      end
+    end
+  end
+  if #out.sentences == 0 then say('determined', nil, 'The data determine all %d free parameters.', n) end
+end
+
+local SAME = 0.5 -- deg: angles that no data tell apart
+
+--- The two angles modulo 180 deg that data have; nil where they have one, or more than two.
+local function two_of(phi)
+  local list = {}
+  for _, v in ipairs(phi) do
+    local known = false
+    for _, p in ipairs(list) do known = known or math.abs((v - p + 90) % 180 - 90) <= SAME end
+    if not known then list[#list + 1] = v end
+  end
+  if #list == 2 then return list[1], list[2] end
+end
+
+--- The other value of phi0 that describes the data alike, and by how much the shear rate is larger there. C2 holds
+--- |cos(phi0 - phi)| times the shear rate alone: of two angles a and b, x with cos(x - a) / cos(x - b) the negative of
+--- cos(phi0 - a) / cos(phi0 - b) is a second solution.
+---@param r table
+---@return number|nil within the bounds of phi0
+---@return number factor
+local function mirror(r)
+  local q, phi = nil, r.problem and r.problem.data and r.problem.data.phi
+  for _, one in ipairs(r.parameters) do if one.name == 'phi0' and one.state == 'free' then q = one end end
+  if not q or not phi then return nil end
+  local a, b = two_of(phi)
+  if not a then return nil end
+  a, b = math.rad(a), math.rad(b)
+  local ca, cb = math.cos(math.rad(q.value) - a), math.cos(math.rad(q.value) - b)
+  local other = math.deg(math.atan2(-(cb * math.cos(a) + ca * math.cos(b)), cb * math.sin(a) + ca * math.sin(b)))
+  other = other + 180 * math.floor((q.value - other) / 180 + 0.5) -- phi0 and phi0 + 180 are the same flow
+  local away = math.abs(other - q.value)
+  if away < 2 * SAME or q.error and q.error < math.huge and away < q.error then return nil end
+  if other < q.low or other > q.high then return nil end
+  local near = math.abs(ca) > math.abs(cb)
+  local here, there = near and ca or cb, math.rad(other) - (near and a or b)
+  return other, math.abs(here / math.cos(there))
+end
+
+local function tell_mirror(r, known, out, say)
+  if known.phi0 then return end
+  local other, factor = mirror(r)
+  if not other then return end
+  out.doubt, out.level = true, out.level == 'determined' and 'weak' or out.level
+  table.insert(out.weak, 'phi0')
+  say('mirror', { 'phi0' }, 'Two angles leave two directions of flow: phi0 = %s and phi0 = %s, with %s times the '
+    .. 'shear rate, describe the data alike. Measure at a third angle, or give bounds on one side '
+    .. '(--bounds phi0=LOW:HIGH).', text(r.values.phi0), text(other), text(factor, 5))
+end
+
+--- Sentences on a result.
+---@param r table result of fit
+---@return { sentences: string[], findings: table[], undetermined: table[], weak: table[], level: string } findings:
+---  { kind, names, text } of each sentence; level: 'determined', 'weak' or 'undetermined'
+function M.of(r)
+  local out = silent()
+  local say = teller(out)
+  local s = r.spectrum
+  local p = r.problem
+  local known, idle = {}, idle_of(r)
+  local n = #r.names
+  local scale = (r.absolute_sigma or r.loss ~= 'linear') and 1 or math.sqrt(r.reduced_chi2)
+  tell_end(r, say)
+  tell_data(r, out, say)
+  tell_q(r, say)
+  tell_gap(r, say)
+  tell_unneeded(r, out, known, say)
+  tell_apart(r, out, say)
+  tell_angles(r, out, say)
+  tell_sigma(r, out, say)
+  tell_misfit(r, out, say)
+  tell_pattern(r, out, say)
+  tell_search(r, out, say)
+  tell_noise(r, out, say)
+  for k = 1, n do
+    local v = s.vectors[k]
+    local none = s.values[k] < s.values[n] / covariance.LIMIT
+    -- how far one standard error along this direction moves each member, against its bounds
+    local beyond, count = true, 0
+    local list, of_idle = members(r.names, v, 0.2), false
+    for _, name in ipairs(list) do of_idle = of_idle or idle[name] end
+    if not none then
+      for i = 1, n do
+        if math.abs(v[i]) >= 0.2 then
+          local place = p.free[i]
+          local move = math.abs(v[i]) / (s.norms[i] * math.sqrt(s.values[k])) * s.width[k] * scale
+          count = count + 1
+          if not (move > p.high[place] - p.low[place]) then beyond = false end
+        end
+      end
+    end
+    if not of_idle and (none or (beyond and count > 0)) then
+      out.level = 'undetermined'
+      table.insert(out.undetermined, { names = list, vector = v })
+      for _, name in ipairs(list) do known[name] = true end
+      if #list == 1 then say('undetermined', list, 'The data do not determine %s%s.', list[1], reason(list))
+      else say('undetermined', list, 'The data do not determine %s separately, only a combination of them%s.',
+        join(list), reason(list)) end
+    end
+  end
+  for i, name in ipairs(r.names) do
+    if s.norms[i] == 0 and not known[name] then
+      known[name] = true
+      out.level = 'undetermined'
+      table.insert(out.undetermined, { names = { name } })
+      say('undetermined', { name }, 'The data do not determine %s: it has no effect on the model here%s.', name,
+        reason { name })
+    end
+  end
+  for _, q in ipairs(r.parameters) do
+    if q.state == 'free' and q.error == math.huge and not known[q.name] then
+      known[q.name] = true
+      out.level = 'undetermined'
+      table.insert(out.undetermined, { names = { q.name } })
+      say('undetermined', { q.name }, 'The data do not determine %s: its standard error exceeds the range between its '
+        .. 'bounds, %s to %s.', q.name, text(q.low), text(q.high))
+    end
+  end
+  -- scale t^power + shift: along its ridge chi2 is no parabola once the scale is known to a fifth only
+  for _, three in ipairs { { 'D0', 'alpha', 'D_offset' }, { 'gamma_dot_t0', 'beta', 'gamma_dot_t_offset' } } do
+    local i, k
+    for a, name in ipairs(r.names) do
+      if name == three[1] then i = a elseif name == three[3] then k = a end
+    end
+    if i and k and not known[three[1]] and not known[three[3]] then
+      local v, e = r.values[three[1]], r.errors[three[1]]
+      if e < math.huge and e > 0.2 * math.abs(v) and math.abs(r.correlation[i][k]) > 0.9 then
+        out.level = out.level == 'determined' and 'weak' or out.level
+        table.insert(out.weak, three[1])
+        say('ridge', three, '%s, %s and %s trade off along a curved valley of chi2: their 95 %% errors contain the '
+          .. 'truth in fewer than 95 %% of cases, and the true interval is not symmetric; %s.', three[1], three[2],
+          three[3], r.joint
+          and 'fit a data set alone with --profile 0.95 to see it'
+          or 'use profile intervals (--profile 0.95)' .. (r.noise and r.noise.correlated and ''
+          or ' or the posterior (--method both)'))
+      end
+    end
+  end
+  tell_mirror(r, known, out, say)
+  common(r, known, out, say)
+  return out
+end
+
+--- The same for a model whose spectrum nobody knows: from errors, bounds and correlations.
+---@param r table parameters, names, correlation, intervals
+---@param note? string what the solver says of undetermined parameters
+---@return table as of
+function M.plain(r, note)
+  local out = silent()
+  local say = teller(out)
+  local known, list = {}, {}
+  tell_end(r, say)
+  tell_data(r, out, say)
+  tell_q(r, say)
+  tell_gap(r, say)
+  tell_unneeded(r, out, known, say)
+  tell_angles(r, out, say)
+  tell_sigma(r, out, say)
+  tell_misfit(r, out, say)
+  tell_pattern(r, out, say)
+  tell_search(r, out, say)
+  tell_noise(r, out, say)
+  for _, q in ipairs(r.parameters) do
+    if q.state == 'free' and not known[q.name] and not (q.error and q.error < math.huge) then
+      known[q.name] = true
+      if q.at_bound then
+        say('bound', { q.name }, '%s ended at its %s bound, %s, where the model does not depend on it to first order: '
+          .. 'no error follows. Compare chi2 at other values (--fixed %s=VALUE).', q.name, q.at_bound,
+          text(q.at_bound == 'lower' and q.low or q.high), q.name)
+        out.level = out.level == 'determined' and 'weak' or out.level
+      else list[#list + 1] = q.name end
+    end
+  end
+  if #list > 0 then
+    out.level = 'undetermined'
+    table.insert(out.undetermined, { names = list })
+    say('undetermined', list, 'The data do not determine %s%s.', join(list), #list > 1 and ' separately' or '')
+  elseif note then say('solver', nil, '%s.', (note:gsub('^%l', string.upper))) end
+  common(r, known, out, say)
+  return out
+end
+
+return M
