@@ -35,7 +35,8 @@ local DOCS = {
   'docs/pac-statistics.md',
 }
 local ROOTS = {
-  '', 'runtime/', 'lua/mascon/', 'lua/', 'lua/mascon/compile/', 'lua/workflows/pac/', 'tests/', 'docs/', 'bench/',
+  '', 'runtime/', 'lua/mascon/', 'lua/', 'lua/mascon/compile/', 'lua/workflows/pac/',
+  'lua/workflows/xpcs/', 'tests/', 'docs/', 'bench/',
 }
 
 local failures, checked = 0, 0
