@@ -51,7 +51,7 @@ describe('numbers of xpcs', function()
     local s = { table = { labels = { 'offset', 'D0' }, mean = column(1.0260083, 4968.842), sd = column(7.431e-5, 964),
       q5 = column(1.0258871, 3511), median = column(1.0260112, 4902.5), q95 = column(1.0261304, 6604.1),
       rhat = column(1.0031, 1.2), ess_bulk = column(812.3, 30.7) }, too_narrow = { D0 = 140.3 },
-      fit = { verdict = { misfit = true }, reduced_chi2 = 1.4182 }, warnings_of_run = {},
+      fit = { verdict = { misfit = true }, reduced_chi2 = 1.4182 },
       warnings = function() return { 'R-hat' } end, sample_stats = { lp = mc.zeros { 2, 4 } } }
     local head, rows = files.cells(s)
     assert.same({ 'parameter', 'mean', 'sd', 'sd too small by', '5 %', 'median', '95 %', 'R-hat', 'ESS' }, head)

@@ -69,6 +69,15 @@ describe('xpcs.posterior', function()
     A, B, a, b, fit_a, fit_b = nil, nil, nil, nil, nil, nil
   end)
 
+  it('says of draws that lie against a bound that the bound makes their spread', function()
+    local value = fit_a.values.D0
+    local held = xpcs.fit(a, { sigma = A.sigma, scaling = 'individual', bounds = { D0 = { 0.5 * value, 0.98 * value } },
+      fixed = { alpha = fit_a.values.alpha, D_offset = fit_a.values.D_offset }, rescue = false })
+    local drawn = xpcs.posterior.run(held, { draws = 60, warmup = 60, chains = 1, seed = 1 })
+    assert.matches('D0 lies against its upper bound', table.concat(drawn:warnings(), '\n'))
+    assert.matches('warning: D0 lies against its upper bound', tostring(drawn))
+  end)
+
   it('has a density whose gradient agrees with differences, for every prior and a free noise', function()
     for _, prior in ipairs { 'flat', 'normal', 'nlsq' } do
       for _, r in ipairs { fit_a, fit_b } do

@@ -146,7 +146,8 @@ local function worst(list)
   return table.concat(words, ', ') .. (#list > NAMED and (' and %d more'):format(#list - NAMED) or '')
 end
 
---- What speaks against the draws, in sentences, one of each kind; an empty list when nothing does.
+--- What speaks against the draws, in sentences, one of each kind; an empty list when nothing does. Sentences of `notes`,
+--- a list that who drew may add to the result, come last.
 ---@return string[]
 function Result:warnings(summary)
   local out = {}
@@ -187,6 +188,7 @@ function Result:warnings(summary)
       .. 'more'):format(
       LEAST_ESS * chains, plural(chains, 'chain'), chains == 1 and 's' or '', worst(few))
   end
+  for _, note in ipairs(self.notes or {}) do out[#out + 1] = note end
   return out
 end
 

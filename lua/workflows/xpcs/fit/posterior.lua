@@ -186,6 +186,26 @@ local function renamed(out, to, names)
   for k, name in ipairs(names) do out.posterior[name] = x[{ mc.all, mc.all, k }]:contiguous() end
 end
 
+local NEAR = 4 -- standard deviations from a bound, within which it cuts the posterior
+
+--- Parameters whose draws lie against a bound: sd and quantiles are those of the bound.
+local function pressed(s)
+  local out, by = {}, {}
+  for _, p in ipairs(s.fit.parameters) do by[p.name] = p end
+  for i, name in ipairs(s.table.labels) do
+    local p = by[name]
+    local mean, sd = s.table.mean[i]:item(), s.table.sd[i]:item()
+    for _, side in ipairs { 'low', 'high' } do
+      local b = p and p.state == 'free' and p[side]
+      if b and math.abs(b) < math.huge and math.abs(mean - b) < 1.5 * sd and p.high - p.low > NEAR * sd then
+        out[#out + 1] = ('%s lies against its %s bound, %.6g: its mean and sd follow from the bound'):format(name,
+          side == 'low' and 'lower' or 'upper', b)
+      end
+    end
+  end
+  return out
+end
+
 --- Draws from the posterior of a fit.
 ---
 ---@param r table result of mc.xpcs.fit; a robust fit is taken with the normal likelihood
@@ -200,7 +220,7 @@ end
 ---  goes
 ---  on to the same bits · every 20 s · keep true: Ctrl-C ends the run with the draws so far;
 ---  one that comes after the last draw is told in stopped_late
----@return mascon.sample.Result with names, priors, seed, seconds, gradients_per_second, warnings_of_run,
+---@return mascon.sample.Result with names, priors, seed, seconds, gradients_per_second, notes,
 ---  too_narrow (nil, or where residuals of the fit show correlated noise, by name: the factor by which sd is too small)
 --- Source: mc.sample.nuts; the prior of the noise is 1 / noise.
 function M.run(r, opts)
@@ -254,7 +274,7 @@ function M.run(r, opts)
     elseif clear then clear() end
     out.seconds = clock.seconds() - start
     out.gradients_per_second = out.gradients / math.max(out.seconds, 1e-9)
-    out.resumed, out.priors, out.noise_is_free, out.warnings_of_run = resume ~= nil, o.prior, noisy, warnings
+    out.resumed, out.priors, out.noise_is_free, out.notes = resume ~= nil, o.prior, noisy, warnings
     if r.loss ~= 'linear' then
       table.insert(warnings, ('the fit has the loss %s; the posterior is that of normal noise'):format(r.loss))
     end
@@ -268,6 +288,7 @@ function M.run(r, opts)
     out.seed, out.units = o.seed, {}
     for _, one in ipairs(r.parameters) do out.units[one.name] = one.unit ~= '' and one.unit or nil end
     out.fit, out.table = r, out:summary()
+    for _, sentence in ipairs(pressed(out)) do warnings[#warnings + 1] = sentence end
   end
   if o.keep then out.stopped_late = check.held(finish) or out.stopped_late else finish() end
   return out

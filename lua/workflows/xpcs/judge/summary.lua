@@ -103,8 +103,10 @@ end
 ---@param r table
 ---@return string
 function M.line(r)
-  return ('%schi2 %s, reduced %s (%s), %s, %s, %s in %s s, %s points/s'):format(r.fits and ''
-    or ('%s, %s scaling: '):format(r.mode, r.scaling), shown(r.chi2), shown(r.reduced_chi2, 4), verdict.word(r),
+  local way = { not r.fits and ('%s, %s scaling'):format(r.mode, r.scaling) or nil }
+  if r.loss and r.loss ~= 'linear' then way[#way + 1] = ('loss %s'):format(r.loss) end
+  return ('%s%schi2 %s, reduced %s (%s), %s, %s, %s in %s s, %s points/s'):format(table.concat(way, ', '),
+    way[1] and ': ' or '', shown(r.chi2), shown(r.reduced_chi2, 4), verdict.word(r),
     text.count(r.n_points, 'point'), text.count(r.n_parameters, 'parameter'), text.count(r.iterations, 'iteration'),
     shown(r.seconds, 3), shown(r.points_per_second, 3))
 end

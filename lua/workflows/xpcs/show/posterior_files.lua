@@ -59,26 +59,6 @@ function M.predictions(s, f, count)
     mean = of(mean), drawn = of(drawn) }
 end
 
-local NEAR = 4 -- standard deviations from a bound, within which it cuts the posterior
-
---- Parameters whose draws lie against a bound: sd and quantiles are those of the bound.
-local function pressed(s)
-  local out, by = {}, {}
-  for _, p in ipairs(s.fit and s.fit.parameters or {}) do by[p.name] = p end
-  for i, name in ipairs(s.table.labels) do
-    local p = by[name]
-    local mean, sd = s.table.mean[i]:item(), s.table.sd[i]:item()
-    for _, side in ipairs { 'low', 'high' } do
-      local b = p and p.state == 'free' and p[side]
-      if b and math.abs(b) < math.huge and math.abs(mean - b) < 1.5 * sd and p.high - p.low > NEAR * sd then
-        out[#out + 1] = ('%s lies against its %s bound, %.6g: its mean and sd follow from the bound'):format(name,
-          side == 'low' and 'lower' or 'upper', b)
-      end
-    end
-  end
-  return out
-end
-
 --- What speaks against the draws, by the names that options and keys have here.
 function M.warnings(s)
   local out = {}
@@ -100,8 +80,6 @@ function M.warnings(s)
     table.insert(out, 1, ('the fit does not describe the data (reduced chi2 %s): the posterior takes the model for '
       .. 'true, and its values and intervals are not to be trusted'):format(numbers.number(s.fit.reduced_chi2)))
   end
-  for _, w in ipairs(s.warnings_of_run) do out[#out + 1] = w end
-  for _, w in ipairs(pressed(s)) do out[#out + 1] = w end
   return out
 end
 
