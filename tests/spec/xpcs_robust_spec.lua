@@ -30,8 +30,9 @@ local function made(seed, n, share)
   return xpcs.data.of(s)
 end
 
+--- One fit: outliers are more than chance explains, and other starts are not what is tested.
 local function fitted(data, o)
-  o.sigma, o.fixed = o.sigma or 0.004, { D_offset = 300 }
+  o.sigma, o.fixed, o.rescue = o.sigma or 0.004, { D_offset = 300 }, false
   return xpcs.fit(data, o)
 end
 
