@@ -40,7 +40,8 @@ M.RK23 = {
   p = { { 1, -4 / 3, 5 / 9 }, { 0, 1, -2 / 3 }, { 0, 4 / 3, -8 / 9 }, { 0, -1, 1 } },
 }
 
---- A stepper for states [n] of a dtype on a device (its number): the stages as rows of one tensor, and views of the first ones.
+--- A stepper for states [n] of a dtype on a device (its number): the stages as rows of one tensor, and views of the
+--- first ones.
 function M.stepper(tableau, n, dtype, device)
   local stages = #tableau.c
   local K = tensor.empty('solve_ivp', { stages + 1, n }, dtype, 3, device):fill_(0)

@@ -146,8 +146,8 @@ local function worst(list)
   return table.concat(words, ', ') .. (#list > NAMED and (' and %d more'):format(#list - NAMED) or '')
 end
 
---- What speaks against the draws, in sentences, one of each kind; an empty list when nothing does. Sentences of `notes`,
---- a list that who drew may add to the result, come last.
+--- What speaks against the draws, in sentences, one of each kind; an empty list when nothing does. Sentences of
+--- `notes`, a list that who drew may add to the result, come last.
 ---@return string[]
 function Result:warnings(summary)
   local out = {}
