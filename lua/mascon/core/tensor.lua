@@ -379,6 +379,16 @@ function M.device_name(number)
   return name
 end
 
+local awaited = {} -- numbers of devices that the program waits for at its end
+
+--- Queued work ends before the process begins to: a driver may compile in a thread of its own when a kernel runs, and
+--- its compiler is torn down at exit.
+local function wait_at_end(number)
+  awaited[number] = true
+  local host = package.loaded['mascon.host']
+  if host and host.on_exit then host.on_exit(function() C.mc_device_sync(number) end) end
+end
+
 --- Number of the device of a name, opened if need be; an error where there is none.
 function M.device_number(fname, name, level)
   if name == nil or name == 'cpu' then return 0 end
@@ -387,6 +397,7 @@ function M.device_number(fname, name, level)
   end
   local number = C.mc_device_find(name)
   if number < 0 then error(fname .. ': ' .. lib.message(), level + 1) end
+  if number > 0 and not awaited[number] then wait_at_end(number) end
   return number
 end
 

@@ -21,7 +21,7 @@ for part, names in pairs(PARTS) do
   local from = require('mascon.random.' .. part)
   for _, name in ipairs(names) do
     M[name] = from[name]
-    if part ~= 'key' and part ~= 'source' and name ~= 'shuffle' then place.makers[from[name]] = true end
+    if part == 'distributions' then place.makers[from[name]] = true end
     if part == 'distributions' or part == 'multivariate' then source.draws[name] = from[name] end
   end
 end

@@ -4,6 +4,7 @@
 -- axes than a vector has broadcast to the sizes.
 local op = require 'mascon.core.op'
 local check = require 'mascon.core.check'
+local place = require 'mascon.core.place'
 local tensor = require 'mascon.core.tensor'
 local draw = require 'mascon.random.draw'
 local error = check.error
@@ -183,5 +184,7 @@ function M.wishart(sizes, opts)
   local x = F.matmul(B, B.mT)
   return draw.placed('random.wishart', out and out:copy_(x) or x, device, out, 2)
 end
+
+place.made_by(M, 'multinomial dirichlet multivariate_normal wishart')
 
 return M

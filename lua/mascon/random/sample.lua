@@ -185,4 +185,6 @@ function M.choice(x, sizes, opts)
   return draw.placed('random.choice', o.out and o.out:copy_(at) or at, where, o.out, 2)
 end
 
+place.made_by(M, 'permutation choice')
+
 return M

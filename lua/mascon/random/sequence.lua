@@ -5,6 +5,7 @@
 -- alone.
 local op = require 'mascon.core.op'
 local check = require 'mascon.core.check'
+local places = require 'mascon.core.place'
 local tensor = require 'mascon.core.tensor'
 local lib = require 'mascon.core.ffi'
 local draw = require 'mascon.random.draw'
@@ -168,5 +169,7 @@ function M.latin_hypercube(n, d, opts)
   x = F.minimum(x, 1 - 2 ^ -53) -- the sum may round to n
   return draw.placed('random.latin_hypercube', o.out and o.out:copy_(x) or x:contiguous(), o.device, o.out, 2)
 end
+
+places.made_by(M, 'sobol halton latin_hypercube')
 
 return M

@@ -32,7 +32,7 @@ end
 ---@return table result conclusion (the first line of print) · verdict · values, errors by name · chi2, reduced_chi2 ·
 ---  covariance · warnings · recovery_actions · all that workflows.xpcs.fit.fit gives
 ---     local d = mc.xpcs.data.of(mc.xpcs.generate.set 'A')
----     mc.xpcs.fit(d, { sigma = 0.004 }).conclusion:match '^%a+ fit'  --> Good fit
+---     mc.xpcs.fit(d, { sigma = 0.004, scaling = 'individual' }).conclusion:match '^%a+ fit'  --> Good fit
 function M.fit(data, opts)
   if type(data) ~= 'table' or type(data.F) ~= 'number' or type(data.phi) ~= 'table' then
     check.error(('xpcs.fit: data is %s; give what mc.xpcs.open or mc.xpcs.data.of returns, and options as a second '
