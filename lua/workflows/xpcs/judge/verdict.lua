@@ -609,18 +609,8 @@ local function tell_mirror(r, known, out, say)
     .. '(--bounds phi0=LOW:HIGH).', text(r.values.phi0), text(other), text(factor, 5))
 end
 
---- Sentences on a result.
----@param r table result of fit
----@return { sentences: string[], findings: table[], undetermined: table[], weak: table[], level: string } findings:
----  { kind, names, text } of each sentence; level: 'determined', 'weak' or 'undetermined'
-function M.of(r)
-  local out = silent()
-  local say = teller(out)
-  local s = r.spectrum
-  local p = r.problem
-  local known, idle = {}, idle_of(r)
-  local n = #r.names
-  local scale = (r.absolute_sigma or r.loss ~= 'linear') and 1 or math.sqrt(r.reduced_chi2)
+--- What is said of every fit before its parameters; known gets the names that need no further word.
+local function tell_fit(r, out, known, say)
   tell_end(r, say)
   tell_data(r, out, say)
   tell_q(r, say)
@@ -633,6 +623,21 @@ function M.of(r)
   tell_pattern(r, out, say)
   tell_search(r, out, say)
   tell_noise(r, out, say)
+end
+
+--- Sentences on a result.
+---@param r table result of fit
+---@return { sentences: string[], findings: table[], undetermined: table[], weak: table[], level: string } findings:
+---  { kind, names, text } of each sentence; level: 'determined', 'weak' or 'undetermined'
+function M.of(r)
+  local out = silent()
+  local say = teller(out)
+  local s = r.spectrum
+  local p = r.problem
+  local known, idle = {}, idle_of(r)
+  local n = #r.names
+  local scale = (r.absolute_sigma or r.loss ~= 'linear') and 1 or math.sqrt(r.reduced_chi2)
+  tell_fit(r, out, known, say)
   for k = 1, n do
     local v = s.vectors[k]
     local none = s.values[k] < s.values[n] / covariance.LIMIT
@@ -710,17 +715,7 @@ function M.plain(r, note)
   local out = silent()
   local say = teller(out)
   local known, list = {}, {}
-  tell_end(r, say)
-  tell_data(r, out, say)
-  tell_q(r, say)
-  tell_gap(r, say)
-  tell_unneeded(r, out, known, say)
-  tell_angles(r, out, say)
-  tell_sigma(r, out, say)
-  tell_misfit(r, out, say)
-  tell_pattern(r, out, say)
-  tell_search(r, out, say)
-  tell_noise(r, out, say)
+  tell_fit(r, out, known, say)
   for _, q in ipairs(r.parameters) do
     if q.state == 'free' and not known[q.name] and not (q.error and q.error < math.huge) then
       known[q.name] = true
