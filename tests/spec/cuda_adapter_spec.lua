@@ -7,13 +7,8 @@ local process, standin, nvrtc = support.load 'process', support.load 'standin', 
 local families = support.load 'families'
 local host = require 'mascon.host'
 
-local folder, why = standin.folder()
-local function try(what, f)
-  it(what, function()
-    if not folder then return pending(why) end
-    f()
-  end)
-end
+local folder = standin.folder()
+local try = standin.tests(it, pending)
 
 -- runs Lua text in a process of its own
 local function run(text, settings)

@@ -4,13 +4,7 @@ local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' 
 local process, standin = support.load 'process', support.load 'standin'
 local host = require 'mascon.host'
 
-local folder, why = standin.folder()
-local function try(what, f)
-  it(what, function()
-    if not folder then return pending(why) end
-    f()
-  end)
-end
+local try = standin.tests(it, pending)
 
 --- What a script prints, and how often a line of the trace stands beside it.
 local function traced(text, settings, more)

@@ -62,4 +62,16 @@ function M.sanitized(settings)
   return M.environment(all) .. ' ' .. sanitizers
 end
 
+--- try(what, f): a test that needs the stand-in; pending with the reason where it cannot be built.
+---@param it function of the spec file, as pending
+function M.tests(it, pending)
+  local folder, reason = M.folder()
+  return function(what, f)
+    it(what, function()
+      if not folder then return pending(reason) end
+      f()
+    end)
+  end
+end
+
 return M
