@@ -122,6 +122,26 @@ describe('a mistake', function()
   end)
 end)
 
+describe('an error inside the library', function()
+  it('is put in words however deep the folder that the library lies in', function()
+    -- Lua shortens the names of files to their last 56 letters
+    local check, guard = require 'mascon.core.check', require 'mascon.core.guard'
+    local top = process.folder()
+    local library = top .. '/' .. ('a_folder/'):rep(12)
+    local elsewhere = top .. '/' .. ('another/'):rep(12)
+    for _, folder in ipairs { library, elsewhere } do
+      process.shell(("mkdir -p '%sparts'"):format(folder))
+      process.write(folder .. 'parts/name.lua', 'return function(t) return t.x.y end')
+    end
+    check.own(library)
+    local inner = guard.of('parts.name', assert(dofile(library .. 'parts/name.lua')))
+    refused('parts.name: it cannot be called with (a table)', inner, {})
+    local users = guard.of('other.name', assert(dofile(elsewhere .. 'parts/name.lua')))
+    refused('attempt to index', users, {}) -- a file of the user's: Lua's words and its line stay
+    process.remove(top)
+  end)
+end)
+
 describe('every public function', function()
   -- what would end or change the process, or waits for input
   local APART = {}

@@ -82,8 +82,36 @@ function M.try(f, ...) return passed(pcall(f, ...)) end
 --- Whether a function was written in the library.
 function M.library(f) return library(getinfo(f, 'S').source) end
 
+--- Whether a name that messages give to a file is that of a source: Lua keeps the end of long ones only.
+---@param short string
+---@param source string of debug.getinfo, such as "@/somewhere/script.lua"
+function M.named(short, source)
+  local tail = short:match '^%.%.%.(.+)$'
+  return source == '@' .. short or tail ~= nil and #source > #tail and source:sub(-#tail) == tail
+end
+
+--- The part of a shortened name that follows a folder, where the folder's end is its beginning.
+local function beyond(tail, home)
+  for k = math.min(#tail, #home - 1), 1, -1 do
+    if home:sub(-k) == tail:sub(1, k) then return tail:sub(k + 1) end
+  end
+end
+
 --- Whether a file, as messages name it, is one of the library.
-function M.inside(path) return library('@' .. path) end
+---@param path string the whole name, or the end of a long one behind three dots
+function M.inside(path)
+  if library('@' .. path) then return true end
+  local tail = path:match '^%.%.%.(.+)$'
+  for i = 1, tail and #homes or 0 do
+    local rest = beyond(tail, homes[i])
+    local file = rest and io.open(homes[i]:sub(2) .. rest, 'rb')
+    if file then
+      file:close()
+      return true
+    end
+  end
+  return false
+end
 
 --- The innermost line outside the library, as "file:line".
 function M.site()

@@ -133,8 +133,8 @@ end
 --- the line of the script now.
 local function again(why)
   if type(why) == 'string' then
-    local source, text = why:match '^(%S-%.lua):%d+: (.*)$'
-    if source and HERE:sub(-#source) == source then why, source = text, nil end
+    local source, text = why:match '^([^\n:]-%.lua):%d+: (.*)$'
+    if source and check.named(source, HERE) then why, source = text, nil end
     if not source and not why:find '^[^\n:]*:%d+: ' then check.error(why, 4) end
   end
   error(why, 0)
