@@ -126,7 +126,7 @@ return {
     assert.equal(0, status, text)
     local d = mc.xpcs.open(data, {})
     local m = dofile(model)
-    local want = mc.xpcs.own.fit(d, m.g1, { p0 = m.p0, bounds = m.bounds, sigma = 0.004, scaling = 'individual',
+    local want = mc.xpcs.own.solve(d, m.g1, { p0 = m.p0, bounds = m.bounds, sigma = 0.004, scaling = 'individual',
       ftol = 1e-8, xtol = 1e-8, gtol = 1e-8 })
     local p = mc.load(out .. '/nlsq/parameters.json')
     assert.equal('own model', p.analysis_mode)

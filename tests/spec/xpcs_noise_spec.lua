@@ -196,7 +196,7 @@ describe('noise of pairs that share a frame, under a model of the user\'s', func
     local o = { p0 = { D = 2000, alpha = -0.35 }, fixed = FIXED, tied = { shift = function(p) return p.D * 0.1 end },
       bounds = { D = { 100, 1e5 } } }
     local data = speckle(2, 4000)
-    local f = xpcs.own.fit(data, g1, o)
+    local f = xpcs.own.solve(data, g1, o)
     local built = xpcs.fit(data, { fixed = FIXED, ties = { D_offset = { to = 'D0', factor = 0.1 } },
       scaling = 'averaged' })
     assert.is_true(f.noise.correlated and math.abs(f.stderr.D / built.errors.D0 - 1) < 0.03)
@@ -207,12 +207,12 @@ describe('noise of pairs that share a frame, under a model of the user\'s', func
   end)
 
   it('leaves errors of independent noise alone', function()
-    local r = xpcs.own.fit(independent(1), g1, { p0 = P0, fixed = FIXED, bounds = BOUNDS, sigma = 0.01 })
+    local r = xpcs.own.solve(independent(1), g1, { p0 = P0, fixed = FIXED, bounds = BOUNDS, sigma = 0.01 })
     local built = xpcs.fit(independent(1), { sigma = 0.01, fixed = FIXED, scaling = 'averaged' })
     assert.is_false(r.noise.correlated)
     assert.is_true(math.abs(r.stderr.D / built.errors.D0 - 1) < 0.01)
     assert.is_nil(r:report():find('correlated residuals', 1, true))
-    assert.is_false(xpcs.own.fit(independent(1), g1, { p0 = P0, fixed = FIXED, bounds = BOUNDS, sigma = 0.01,
+    assert.is_false(xpcs.own.solve(independent(1), g1, { p0 = P0, fixed = FIXED, bounds = BOUNDS, sigma = 0.01,
       loss = 'soft_l1' }).noise.correlated)
   end)
 end)

@@ -35,7 +35,7 @@ describe('xpcs.own', function()
   teardown(function() s, d = nil, nil end)
 
   it('says what is wrong in a function of tied', function()
-    local ok, why = pcall(xpcs.own.fit, d, anomalous(kd), { p0 = { D0 = 3000, alpha = -0.2 },
+    local ok, why = pcall(xpcs.own.solve, d, anomalous(kd), { p0 = { D0 = 3000, alpha = -0.2 },
       tied = { alpha = function(p) return p.none * 2 end } })
     assert.is_false(ok)
     assert.matches('the function of tied that gives alpha fails: .*none', tostring(why))
@@ -44,7 +44,7 @@ describe('xpcs.own', function()
   it('reaches the least-squares solution of residuals written out', function()
     local o = { p0 = { D0 = 3000, alpha = -0.2 }, bounds = { D0 = { 100, 1e5 } }, sigma = { 0.004, 0.005 },
       scaling = 'individual' }
-    local r = xpcs.own.fit(d, anomalous(kd), o)
+    local r = xpcs.own.solve(d, anomalous(kd), o)
     local n = s.n
     local inside = mc.gt(mc.triu(mc.ones { n, n }, 1), 0)
     local t1, t2 = mc.broadcast_to(s.t:expand_dims(2), { n, n })[inside], mc.broadcast_to(s.t:expand_dims(1),
@@ -73,7 +73,7 @@ describe('xpcs.own', function()
     local fixed = { alpha = 0, D_offset = 0 }
     local o = { sigma = 0.004, fixed = fixed, scaling = 'averaged', initial = { D0 = 1000 } }
     local a = xpcs.fit(d, o)
-    local b = xpcs.own.fit(d, brownian, { p0 = { D = 900 }, bounds = { D = { 100, 1e5 } }, sigma = 0.004 })
+    local b = xpcs.own.solve(d, brownian, { p0 = { D = 900 }, bounds = { D = { 100, 1e5 } }, sigma = 0.004 })
     near(a.chi2, b.chi2, 1e-8 * a.chi2)
     near(a.values.D0, b.p.D, 1e-4 * a.errors.D0)
     near(a.errors.D0, b.stderr.D, 1e-4 * a.errors.D0)
@@ -83,8 +83,8 @@ describe('xpcs.own', function()
     local weighted = xpcs.data.of(w)
     o.sigma = nil
     a = xpcs.fit(weighted, o)
-    b = xpcs.own.fit(weighted, brownian, { p0 = { D = 900 } })
-    local ok, why = pcall(xpcs.own.fit, weighted, brownian, { p0 = { D = 900 }, sigma = 0.02 })
+    b = xpcs.own.solve(weighted, brownian, { p0 = { D = 900 } })
+    local ok, why = pcall(xpcs.own.solve, weighted, brownian, { p0 = { D = 900 }, sigma = 0.02 })
     assert.is_false(ok)
     assert.is_truthy(why:find('sigma is given twice', 1, true), why)
     near(a.chi2, b.chi2, 1e-8 * a.chi2)
@@ -98,18 +98,36 @@ describe('xpcs.own', function()
       return mc.exp(-about.q ^ 2 / 2 * p.D * (t2 - t1))
     end
     local b = { D = { 100, 1e5 } }
-    local r = xpcs.own.fit(d, g1, { p0 = { D = 900 }, bounds = b, sigma = 0.004 })
+    local r = xpcs.own.solve(d, g1, { p0 = { D = 900 }, bounds = b, sigma = 0.004 })
     assert.same({ q = 0.012, dt = 0.5, gap = 2e6 }, { q = seen.q, dt = seen.dt, gap = seen.gap })
-    local by_hand = xpcs.own.fit(d, function(p, t1, t2) return mc.exp(-kd * p.D * (t2 - t1)) end,
+    local by_hand = xpcs.own.solve(d, function(p, t1, t2) return mc.exp(-kd * p.D * (t2 - t1)) end,
       { p0 = { D = 900 }, bounds = b, sigma = 0.004 })
     assert.equal(by_hand.p.D, r.p.D)
     local file = xpcs.model_file.fit(d, { g1 = g1, p0 = { D = 900 }, bounds = b }, { sigma = 0.004, q = 0.024,
       scaling = 'averaged' })
     assert.is_true(math.abs(file.values.D * 4 / r.p.D - 1) < 1e-3) -- q of the option comes first
     assert.equal(0.024, file.geometry.q)
-    local ok, why = pcall(xpcs.own.fit, d, function(p, t1, t2, _, a) return mc.exp(-a.Q * p.D * (t2 - t1)) end,
+    local ok, why = pcall(xpcs.own.solve, d, function(p, t1, t2, _, a) return mc.exp(-a.Q * p.D * (t2 - t1)) end,
       { p0 = { D = 900 } })
     assert.is_true(not ok and why:find('there is no Q (did you mean q?)', 1, true) ~= nil, tostring(why))
+  end)
+
+  it('judges a fit of a script as that of a file, in words of Lua', function()
+    local function g1(p, t1, t2) return mc.exp(-p.rate * (t2 - t1)) end
+    local o = { p0 = { rate = 0.1 }, bounds = { rate = { 1e-3, 10 } }, units = { rate = '1/s' } }
+    local file = xpcs.model_file.fit(d, { g1 = g1, p0 = o.p0, bounds = o.bounds, units = o.units }, { sigma = 0.004 })
+    o.sigma = 0.004
+    local r = xpcs.own.fit(d, g1, o)
+    assert.matches('^Poor fit: the model does not describe the data', r.conclusion)
+    assert.equal(r.conclusion, tostring(r):match '^[^\n]*')
+    assert.equal(tostring(file):gsub('%d+ iterations.*', ''), tostring(r):gsub('%d+ iterations.*', ''))
+    assert.same({ file.values, file.errors, file.quality_flag, file.chi2 },
+      { r.values, r.errors, r.quality_flag, r.chi2 })
+    assert.is_nil(tostring(r):find('--', 1, true), tostring(r))
+    assert.matches('fit from other starting values %(p0%)', table.concat(r.verdict.sentences))
+    assert.equal('individual', r.scaling) -- of two angles
+    local v = r.fit:profile('rate', { level = 0.95 })
+    assert.is_true(v.low < r.values.rate and r.values.rate < v.high)
   end)
 
   it('gives the same bits for any blocks', function()
@@ -117,7 +135,7 @@ describe('xpcs.own', function()
     local first
     for _, values in ipairs { 1, 5000, 2 ^ 22 } do
       d.block_values = values
-      local r = xpcs.own.fit(d, anomalous(kd), o)
+      local r = xpcs.own.solve(d, anomalous(kd), o)
       first = first or r
       for _, name in ipairs(r.free) do
         assert.is_true(first.p[name] == r.p[name] and first.stderr[name] == r.stderr[name])
@@ -132,18 +150,18 @@ describe('xpcs.own', function()
       assert.is_false(ok)
       for _, part in ipairs { ... } do assert.is_truthy(tostring(why):find(part, 1, true), tostring(why)) end
     end
-    refused(function() xpcs.own.fit(d, 3, {}) end, 'g1')
-    refused(function() xpcs.own.fit(d, function() return 'no' end, { p0 = { a = 1 } }) end, 'no')
-    refused(function() xpcs.own.fit(d, anomalous(kd), { p0 = { D0 = 1, alpha = 0 }, sigma = { 1 } }) end,
-      'sigma of angle 2')
-    refused(function() xpcs.own.fit(d, anomalous(kd), { p00 = {} }) end, 'p00', 'p0')
+    refused(function() xpcs.own.solve(d, 3, {}) end, 'g1')
+    refused(function() xpcs.own.solve(d, function() return 'no' end, { p0 = { a = 1 } }) end, 'no')
+    refused(function() xpcs.own.solve(d, anomalous(kd), { p0 = { D0 = 1, alpha = 0 }, sigma = { 1 } }) end,
+      'sigma has 1 number and the data have 2 angles')
+    refused(function() xpcs.own.solve(d, anomalous(kd), { p00 = {} }) end, 'p00', 'p0')
     for _, name in ipairs { 'contrast', 'offset', 'contrast_1', 'offset_2', 'contrast_rate', 'offsets' } do
       refused(function()
-        xpcs.own.fit(d, function(p, a, b) return mc.exp(-p[name] * (b - a)) end, { p0 = { [name] = 0.1 } })
+        xpcs.own.solve(d, function(p, a, b) return mc.exp(-p[name] * (b - a)) end, { p0 = { [name] = 0.1 } })
       end, 'the parameter ' .. name .. ',', 'another name')
     end
     refused(function()
-      xpcs.own.fit(d, function(p, a, b) return mc.exp(-p.rate * (b - a:add_(1))) end, { p0 = { rate = 0.1 } })
+      xpcs.own.solve(d, function(p, a, b) return mc.exp(-p.rate * (b - a:add_(1))) end, { p0 = { rate = 0.1 } })
     end, 'the model writes into its argument')
   end)
 
@@ -211,7 +229,7 @@ describe('xpcs.own', function()
       return v
     end
     for _, g1 in ipairs { tail, inside } do
-      local ok, why = pcall(xpcs.own.fit, d, g1, { p0 = { rate = 0.1 } })
+      local ok, why = pcall(xpcs.own.solve, d, g1, { p0 = { rate = 0.1 } })
       assert.is_false(ok)
       assert.is_truthy(why:find 'xpcs_own_spec%.lua:%d+' and why:find('mc.exp', 1, true), why)
     end

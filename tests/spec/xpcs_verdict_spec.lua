@@ -125,7 +125,7 @@ describe('the condition of a normal matrix', function()
 end)
 
 describe('a parameter at its bound', function()
-  local at = require 'workflows.xpcs.fit.fit'.at_bound
+  local at = require 'workflows.xpcs.fit.result'.at_bound
 
   it('is the bound 0 where the solver stopped at the smallest number', function()
     local function data(seed)
@@ -137,8 +137,8 @@ describe('a parameter at its bound', function()
     assert.equal('lower', r.parameters[#r.parameters].at_bound)
     assert.equal(0, r.values.D_offset)
     assert.equal(0, xpcs.joint.fit({ data(3), data(4) }, o).values.D_offset)
-    assert.equal(0, require 'workflows.xpcs.fit.fit'.told(2 ^ -1022))
-    assert.equal(1e-300, require 'workflows.xpcs.fit.fit'.told(1e-300))
+    assert.equal(0, require 'workflows.xpcs.fit.result'.told(2 ^ -1022))
+    assert.equal(1e-300, require 'workflows.xpcs.fit.result'.told(1e-300))
   end)
 
   it('is named when its error cannot tell it from there', function()

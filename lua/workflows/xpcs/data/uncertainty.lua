@@ -240,4 +240,36 @@ function M.of(o, place)
   return (self.sigma or self.mask or self.keep) and self or nil
 end
 
+local ASSUMED = 0.01
+
+--- sigma of each angle, and whether it is the assumed one: what a fit is given, else that of the data.
+---@param fname string what the messages begin with
+---@param given? number|number[]|mc.tensor one number, or one per angle
+---@return number[], boolean
+function M.of_angles(fname, given, data)
+  if given ~= nil and (data.weight or data.weighted) then
+    error(fname .. ': sigma is given twice, per point with the data and as an option; give one of them', 4)
+  end
+  local s, F, list, bad = given, data.F, {}, {}
+  if s == nil then s = data.sigma or ASSUMED end
+  if mc.is_tensor(s) then s = s:to('f64'):reshape(-1):totable() end
+  if type(s) ~= 'number' and type(s) ~= 'table' then
+    error(('%s: sigma is %s; give a number, or a list of one per angle'):format(fname, check.show(s)), 4)
+  end
+  if type(s) == 'table' and #s ~= F then
+    error(('%s: sigma has %d number%s and the data have %d angle%s; give one number, or one per angle'):format(fname,
+      #s, #s == 1 and '' or 's', F, F == 1 and '' or 's'), 4)
+  end
+  for f = 1, F do
+    local v = type(s) == 'number' and s or s[f]
+    list[f] = tonumber(v)
+    if not (list[f] and list[f] > 0 and list[f] < math.huge) then bad[#bad + 1] = { f, v } end
+  end
+  if bad[1] then
+    error(('%s: sigma of angle %d is %s%s; give positive numbers, and mask points with mask'):format(fname, bad[1][1],
+      check.show(bad[1][2]), #bad > 1 and (' (%d of %d angles have such)'):format(#bad, F) or ''), 4)
+  end
+  return list, given == nil and not data.sigma
+end
+
 return M

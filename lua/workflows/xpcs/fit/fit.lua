@@ -20,11 +20,10 @@ local floor = require 'workflows.xpcs.model.floor'
 local nested = require 'workflows.xpcs.judge.nested'
 local noise = require 'workflows.xpcs.judge.noise'
 local verdict = require 'workflows.xpcs.judge.verdict'
+local result = require 'workflows.xpcs.fit.result'
+local uncertainty = require 'workflows.xpcs.data.uncertainty'
 local error = check.error
 local M = {}
-
-M.NO_SIGMA = 'no sigma was given: 0.01 is assumed everywhere, errors are scaled by the misfit, and reduced chi2 does '
-  .. 'not test the fit'
 
 local MODES = { 'static', 'laminar_flow', 'static_isotropic' }
 
@@ -83,31 +82,6 @@ local function ties_of(given, level)
     out[own] = { to = parameters.get(fname, to, level).name, factor = numbers.factor, shift = numbers.shift }
   end
   return out
-end
-
---- sigma as a list per angle; and whether it is the default.
-local function sigmas(o, data)
-  local s, F = o.sigma, data.F
-  if s == nil then s = data.sigma
-  elseif data.weight or data.weighted then
-    error('xpcs: sigma is given twice, per point with the data and as an option; give one of them', 4)
-  end
-  if s == nil then s = 0.01 end
-  local list = {}
-  if type(s) == 'number' then for f = 1, F do list[f] = s end
-  else
-    if type(s) == 'table' and #s ~= F then
-      error(('xpcs: sigma has %d numbers and the data have %d angles; give one number, or one per angle'):format(#s, F),
-        4)
-    end
-    list = least_squares.list('xpcs', 'sigma', s, F)
-  end
-  local bad = 0
-  for f = 1, F do if not (list[f] > 0 and list[f] < math.huge) then bad = bad + 1 end end
-  if bad > 0 then
-    error(('xpcs: %d of the %d values of sigma are not positive and finite; mask points with mask instead'):format(bad,
-    F), 4) end
-  return list, o.sigma == nil and not data.sigma
 end
 
 --- Lower and upper bound of a parameter, after the user's.
@@ -286,7 +260,7 @@ local function set_up(data, o)
   local shares, suffix = scaling.matrix(resolved, data.phi, o.fourier_order)
   local s = { mode = resolved, shares = shares, suffix = suffix, m = shares and #shares[1] or 0,
     P = mode == 'static' and 3 or 7 }
-  local sigma, default_sigma = sigmas(o, data)
+  local sigma, default_sigma = uncertainty.of_angles('xpcs', o.sigma, data)
   s.contrast, s.offset = start_of_angles(data, o, resolved, warnings)
   local initial = named(o.initial)
   local v = full_vector(o, s, initial)
@@ -412,25 +386,6 @@ local function floored(p, point)
   return #floor.of(p.t, physics) > 0
 end
 
-local NEAR = { errors = 1e-3, range = 1e-6 } -- of a bound: in standard errors, and of the range where there is none
-
---- The bound where a value ended, or which it cannot be told from: a solver that only approaches a bound stops short.
----@param e? number its standard error
----@return 'lower'|'upper'|nil
-local function at_bound(v, low, high, e)
-  local range = high - low
-  local near = e and e < math.huge and NEAR.errors * e or range < math.huge and NEAR.range * range or 0
-  if low > -math.huge and v - low <= math.max(near, 1e-9 * (1 + math.abs(low))) then return 'lower' end
-  if high < math.huge and high - v <= math.max(near, 1e-9 * (1 + math.abs(high))) then return 'upper' end
-end
-
-local SMALLEST = 2 ^ -1022
-
---- A value as it is told: what a solver leaves beside a bound at 0, so as to stay inside, is 0.
-local function told(v) return math.abs(v) <= SMALLEST and 0 or v end
-
-local STATUS = { [0] = 'max_iter' }
-
 --- A problem under the linear loss.
 ---@param p mascon.xpcs.Problem
 ---@return mascon.xpcs.Problem
@@ -551,7 +506,7 @@ local function describe(p, o, point, status, iterations, seconds, left, whole)
   local errors_free, corr = errors_of(cov, picked(p, p.low), picked(p, p.high))
   for k, i in ipairs(p.free) do error_of[i] = errors_free[k] end
   local z = p:full(point.x)
-  for i, v in ipairs(z) do z[i] = told(v) end
+  for i, v in ipairs(z) do z[i] = result.told(v) end
   -- a power beside a scale and a constant part that are not determined has an error for this place of theirs alone
   for k = 2 * p.m + 1, 2 * p.m + p.P - 2, 3 do
     if error_of[k] == math.huge and error_of[k + 2] == math.huge and error_of[k + 1] then
@@ -560,12 +515,11 @@ local function describe(p, o, point, status, iterations, seconds, left, whole)
   end
   local contrast, offset, physics = p:split(z)
   for i, t in pairs(p.ties) do error_of[i] = math.abs(t.factor) * (error_of[t.to] or 0) end
-  local list, values, errors, is_free, bounds_hit = {}, {}, {}, {}, 0
+  local list, values, errors, is_free = {}, {}, {}, {}
   for _, i in ipairs(p.free) do is_free[i] = true end
   for i, name in ipairs(p.names) do
     local base = i <= p.m and parameters.CONTRAST or i <= 2 * p.m and parameters.OFFSET or parameters.LIST[i - 2 * p.m]
-    local hit = is_free[i] and at_bound(z[i], p.low[i], p.high[i], error_of[i]) or nil
-    if hit then bounds_hit = bounds_hit + 1 end
+    local hit = is_free[i] and result.at_bound(z[i], p.low[i], p.high[i], error_of[i]) or nil
     list[i] = { name = name, unit = base.unit, about = base.about, value = z[i], error = is_free[i] and error_of[i]
       or p.ties[i] and error_of[i] or nil, low = p.low[i], high = p.high[i],
       angle = p.mode == 'individual' and i <= 2 * p.m and data.phi[(i - 1) % p.m + 1] or nil,
@@ -580,7 +534,7 @@ local function describe(p, o, point, status, iterations, seconds, left, whole)
     v.contrast, v.offset = sum_c / data.F, sum_o / data.F
     return v
   end)())
-  local r = {
+  local r = result.of {
     mode = p.kind_of_flow, scaling = p.mode, parameters = list, values = values, errors = errors, physics = physics,
       contrast = contrast, offset = offset,
     names = picked(p, p.names), covariance = cov, correlation = corr, condition = c.condition,
@@ -589,11 +543,10 @@ local function describe(p, o, point, status, iterations, seconds, left, whole)
     chi2 = of.chi2, reduced_chi2 = reduced, n_points = of.n_points, n_parameters = n, dof = of.dof,
       cost = point.cost, loss = o.loss, f_scale = o.f_scale, sigma = p.sigma, sigma_is_default = of.sigma_is_default,
       absolute_sigma = absolute, counting = of.counting, shear_weights = p.weights, joint = whole and true or nil,
-    status = status, message = least_squares.MESSAGES[status], success = status > 0, convergence_status = status > 0
-      and 'converged' or STATUS[status] or 'failed',
-    nfev = p.nfev, iterations = iterations, seconds = seconds,
-      points_per_second = p.nfev * data.points / math.max(seconds - (p.scan_seconds or 0), 1e-9), last_step = left,
-    geometry = p.geometry, kd = p.kd, ks = p.ks, at_bounds = bounds_hit, warnings = p.warnings, checks = checks,
+    status = status, message = least_squares.MESSAGES[status], success = status > 0, nfev = p.nfev,
+      iterations = iterations, seconds = seconds, scan_seconds = p.scan_seconds, passed = p.nfev * data.points,
+      last_step = left,
+    geometry = p.geometry, kd = p.kd, ks = p.ks, warnings = p.warnings, checks = checks,
       cuts = floor.of(p.t, physics), contrasts = angles, noise = frames, unneeded = unneeded,
       pattern = frames and frames.pattern,
       problem = p, point = point, device = p.device and not p.device.left and p.device.name or 'cpu',
@@ -609,9 +562,6 @@ local function describe(p, o, point, status, iterations, seconds, left, whole)
   if absolute and not p.default_sigma and reduced > o.reduced_limit then table.insert(r.warnings,
     ('reduced chi2 is %.4g, above %g: the model does not describe the data within sigma'):format(reduced,
     o.reduced_limit)) end
-  if p.default_sigma then
-    table.insert(r.warnings, M.NO_SIGMA)
-  end
   if p.weights then
     local q = problem.new(p)
     q.sigma = p.given_sigma
@@ -647,10 +597,6 @@ local function scales(p, map)
   end
   return out
 end
-
---- A result as text: the verdict, the table of parameters and a line on the fit.
-local Result = {}
-function Result.__tostring(r) return require('workflows.xpcs.judge.summary').text(r) end
 
 --- Fits the model to data.
 ---
@@ -741,16 +687,14 @@ function M.fit(data, opts)
   -- a power that ran to its bound, or a scale that vanished, may hide a deeper valley inside the bounds
   if search and status >= 0 then
     local ended = point
-    for _, x in ipairs(require('workflows.xpcs.fit.start').off_bounds(p, point.x, at_bound)) do try(x, 1) end
+    for _, x in ipairs(require('workflows.xpcs.fit.start').off_bounds(p, point.x, result.at_bound)) do try(x, 1) end
     if point ~= ended then close() end
   end
   status = ended_by(status, left, o.max_nfev and p.nfev >= o.max_nfev)
-  local r = describe(p, o, point, status, iterations or iterations_shown or 0, clock.seconds() - start, left)
-  return setmetatable(r, Result)
+  return (describe(p, o, point, status, iterations or iterations_shown or 0, clock.seconds() - start, left))
 end
 
-M.Result = Result
-M.set_up, M.describe, M.polish, M.at_bound = set_up, describe, polish, at_bound
+M.set_up, M.describe, M.polish = set_up, describe, polish
 M.unit_of_errors, M.is_absolute, M.misfit, M.errors_of, M.look = unit_of_errors, is_absolute, misfit, errors_of, look
-M.ended_by, M.told, M.linear, M.without = ended_by, told, linear, without
+M.ended_by, M.linear, M.without = ended_by, linear, without
 return M

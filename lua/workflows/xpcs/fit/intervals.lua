@@ -16,6 +16,7 @@ local problem = require 'workflows.xpcs.pass.problem'
 local parameters = require 'workflows.xpcs.model.parameters'
 local ridge = require 'workflows.xpcs.model.ridge'
 local fit = require 'workflows.xpcs.fit.fit'
+local result = require 'workflows.xpcs.fit.result'
 local verdict = require 'workflows.xpcs.judge.verdict'
 local error = check.error
 local M = {}
@@ -132,8 +133,8 @@ end
 function Profile:leaning(k, point)
   for j, place in ipairs(self.p.free) do
     local low, high = self.p.low[place], self.p.high[place]
-    if j ~= k and point.x and fit.at_bound(point.x[j], low, high)
-      and not fit.at_bound(self.best.x[j], low, high) then return self.p.names[place] end
+    if j ~= k and point.x and result.at_bound(point.x[j], low, high)
+      and not result.at_bound(self.best.x[j], low, high) then return self.p.names[place] end
   end
 end
 
@@ -220,7 +221,7 @@ local function profile_of(r, rise)
     local name, x = r.names[k], r.point.x[k]
     local place = self.p.free[k]
     return not (r.errors[name] < WEAK * math.abs(x))
-      or fit.at_bound(x, self.p.low[place], self.p.high[place], r.errors[name]) ~= nil
+      or result.at_bound(x, self.p.low[place], self.p.high[place], r.errors[name]) ~= nil
   end
   for i, one in ipairs(self.p.ridges) do
     self.weak[i] = badly(one.scale)

@@ -15,6 +15,7 @@ local nested = require 'workflows.xpcs.judge.nested'
 local noise = require 'workflows.xpcs.judge.noise'
 local parameters = require 'workflows.xpcs.model.parameters'
 local problem = require 'workflows.xpcs.pass.problem'
+local result = require 'workflows.xpcs.fit.result'
 local ridge = require 'workflows.xpcs.model.ridge'
 local summary = require 'workflows.xpcs.judge.summary'
 local verdict = require 'workflows.xpcs.judge.verdict'
@@ -238,13 +239,13 @@ local function list_parameters(self, r)
   local errors
   errors, r.correlation = fit.errors_of(r.covariance, self.low, self.high)
   for a, name in ipairs(self.names) do
-    local v, e, sets = fit.told(r.point.x[a]), errors[a], {}
+    local v, e, sets = result.told(r.point.x[a]), errors[a], {}
     for i in ipairs(self.problems) do
       for _, at in ipairs(self.place[i]) do if at == a then sets[#sets + 1] = i end end
     end
     r.problem.free[a], r.values[name], r.errors[name] = a, v, e
     r.parameters[a] = { name = name, value = v, error = e, low = self.low[a], high = self.high[a], sets = sets,
-      state = 'free', at_bound = fit.at_bound(v, self.low[a], self.high[a], e) }
+      state = 'free', at_bound = result.at_bound(v, self.low[a], self.high[a], e) }
   end
 end
 
@@ -288,7 +289,7 @@ local function of_set(self, i, settings, r)
   local one = fit.describe(self.problems[i], settings, r.point.parts[i], r.status, r.iterations, r.seconds, nil,
     { covariance = cov, covariance_by = r.covariance_by .. ' of all data sets', contrasts = r.seen[i].contrasts,
       noise = r.seen[i].noise, unneeded = r.unneeded })
-  one.nfev, one.points_per_second = r.nfev, r.points_per_second
+  one.nfev = r.nfev
   one.whole = { covariance = r.covariance, spectrum = r.spectrum, place = self.place[i] } -- of rates.lua
   return one
 end
@@ -433,7 +434,7 @@ function M.fit(list, opts)
   for key, v in pairs { names = self.names, covariance = statistics.scaled(spectrum.covariance, r.factor), values = {},
     errors = {}, parameters = {}, fits = {}, n_parameters = n, status = status, success = status > 0, nfev = self.nfev,
     point = best, shared = shared, iterations = steps, seconds = seconds,
-    points_per_second = (self.nfev * points + alone) / math.max(seconds, 1e-9), warnings = {}, spectrum = spectrum,
+    passed = self.nfev * points + alone, warnings = {}, spectrum = spectrum,
     covariance_by = spectrum.how, joint = true, loss = self.loss,
     shear_weights = weights[1] and weights,
     problem = { free = {}, low = self.low, high = self.high, ridges = self.ridges } } do r[key] = v end
@@ -443,6 +444,8 @@ function M.fit(list, opts)
   list_parameters(self, r)
   for i in ipairs(list) do r.fits[i] = of_set(self, i, settings[i], r) end
   complete(r)
+  result.of(r)
+  for _, one in ipairs(r.fits) do one.points_per_second = r.points_per_second end
   compare(self, r, singles)
   verdict.judge(r, verdict.of(r))
   if r.apart and r.apart.improbable then
@@ -452,7 +455,7 @@ function M.fit(list, opts)
       verdict.judge(one, one.verdict)
     end
   end
-  return setmetatable(r, fit.Result)
+  return r
 end
 
 --- The table of joint.json: parameters as in parameters.json, with the data sets that have them.
@@ -465,7 +468,7 @@ function M.tables(r, list)
     function_evaluations = r.nfev, execution_time = r.seconds, points_per_second = results.finite(r.points_per_second),
     chi_squared = results.finite(r.chi2), reduced_chi_squared = results.finite(r.reduced_chi2),
     degrees_of_freedom = r.dof, quality_flag = r.quality_flag, total_data_points = r.n_points, counting = r.counting,
-    loss = r.loss, sigma_is_default = r.sigma_is_default, convergence_status = r.success and 'converged' or 'max_iter',
+    loss = r.loss, sigma_is_default = r.sigma_is_default, convergence_status = r.convergence_status,
     parameters = {}, data_sets = {}, covariance = results.covariance_table(r) }
   for _, q in ipairs(r.parameters) do
     local row = results.row(r, q)

@@ -1,17 +1,11 @@
--- model_file.lua - a model of the user's own from a Lua file, and its fit as a result that tables, arrays and the
--- report take.
+-- model_file.lua - a model of the user's own from a Lua file, and its fit by the options of the program.
 --
 -- The file returns { g1 = function(p, t1, t2, phi) ... end, p0 = { name = start }, bounds = { name = { low, high } },
--- units = { name = text } }. own.lua fits; this file reads, translates and judges.
-local clock = require 'mascon.base.clock'
+-- units = { name = text } }. This file reads it and translates options of the program; own.lua fits and judges.
 local check = require 'mascon.core.check'
-local fit = require 'workflows.xpcs.fit.fit'
-local noise = require 'workflows.xpcs.judge.noise'
 local own = require 'workflows.xpcs.fit.own'
 local parameters = require 'workflows.xpcs.model.parameters'
 local trial = require 'workflows.xpcs.model.trial'
-local verdict = require 'workflows.xpcs.judge.verdict'
-local scalings = require 'workflows.xpcs.model.scaling'
 local error = check.error
 local M = {}
 
@@ -101,34 +95,6 @@ local function asked(model, o)
   return p0, bounds, fixed
 end
 
---- Says what is assumed of sigma, and which parameters have no unit.
-local function warn(r, model)
-  if r.sigma_is_default then
-    table.insert(r.warnings, fit.NO_SIGMA)
-  end
-  local unnamed = {}
-  for _, name in ipairs(sorted(model.p0)) do
-    if not (model.units and model.units[name]) then unnamed[#unnamed + 1] = name end
-  end
-  if unnamed[1] then
-    table.insert(r.warnings, ('the model names no unit of %s: tables and figures show none; add units = { %s = \'...\' '
-      .. '}, and \'\' for a number without unit'):format(table.concat(unnamed, ', '), unnamed[1]))
-  end
-end
-
---- Covariance and correlation, infinite and unknown where the data determine nothing.
-local function matrices(f, n)
-  local cov = f.covariance and f.covariance:totable() or {}
-  local corr = f.correlation and f.correlation:totable() or {}
-  for i = 1, n do
-    cov[i], corr[i] = cov[i] or {}, corr[i] or {}
-    for j = 1, n do
-      cov[i][j], corr[i][j] = cov[i][j] or (i == j and math.huge or 0 / 0), corr[i][j] or 0 / 0
-    end
-  end
-  return cov, corr
-end
-
 --- Fits a model to data.
 ---@param data mascon.xpcs.Data
 ---@param model table of read
@@ -136,61 +102,17 @@ end
 ---  · ftol, xtol, gtol · max_nfev
 ---@return table result as mc.xpcs.fit gives it, with mode 'own model'
 function M.fit(data, model, o)
-  local began = clock.seconds()
   local p0, bounds, fixed = asked(model, o)
-  local scaling = o.scaling
-  if scaling == 'auto' or scaling == nil then scaling = scalings.resolve('auto', data.F, o) end
-  if scaling ~= 'averaged' and scaling ~= 'individual' then
+  local scaling = o.scaling or 'auto'
+  if scaling ~= 'auto' and scaling ~= 'averaged' and scaling ~= 'individual' then
     error(('--scaling %s: a model of your own takes averaged or individual'):format(scaling), 0)
   end
-  local ok, f = pcall(own.fit, data, model.g1, { p0 = p0, bounds = bounds, fixed = next(fixed) and fixed or nil,
-    tied = model.tied,
+  local ok, r = pcall(own.fit, data, model.g1, { p0 = p0, bounds = bounds, fixed = next(fixed) and fixed or nil,
+    tied = model.tied, units = model.units,
     scaling = scaling, sigma = o.sigma, loss = o.loss, f_scale = o.f_scale, ftol = o.ftol, xtol = o.xtol,
     gtol = o.gtol, max_nfev = o.max_nfev, q = o.q, dt = o.dt, gap = o.gap })
-  if not ok then error(hinted(f), 0) end
-  local is_free, names, list, bounds_hit = {}, {}, {}, 0
-  for i, name in ipairs(f.free) do is_free[name], names[i] = i, name end
-  local order = {}
-  for _, name in ipairs(f.keys) do order[#order + 1] = name end
-  local function error_of(name, b)
-    local e = f.stderr[name] or math.huge
-    if e > b[2] - b[1] then f.stderr[name], e = math.huge, math.huge end
-    return e
-  end
-  for i, name in ipairs(order) do
-    local of = name:find '^contrast' and parameters.CONTRAST or name:find '^offset' and parameters.OFFSET
-    local b = bounds[name] or of and (bounds[name:match '^%l+'] or { of.min, of.max }) or { -math.huge, math.huge }
-    local e = is_free[name] and error_of(name, b) or nil
-    f.p[name] = fit.told(f.p[name])
-    local at = e and fit.at_bound(f.p[name], b[1], b[2], e)
-    if at then bounds_hit = bounds_hit + 1 end
-    list[i] = { name = name, unit = model.units and model.units[name] or '', about = '', value = f.p[name],
-      error = e, low = b[1], high = b[2], start = p0[name],
-      angle = scaling == 'individual' and data.phi[tonumber(name:match '^%l+_(%d+)$')] or nil,
-      at_bound = at,
-      state = is_free[name] and 'free' or fixed[name] and 'fixed' or 'tied' }
-  end
-  local absolute = f.absolute_sigma
-  local cov, corr = matrices(f, #names)
-  local r = { mode = 'own model', scaling = scaling, parameters = list, values = f.p, errors = f.stderr, names = names,
-    covariance = cov, correlation = corr, condition = 0 / 0,
-    covariance_by = f.noise and f.noise.factor and noise.BY or (o.loss or 'linear') == 'linear' and 'normal matrix'
-      or 'sandwich', contrast = f.angles.contrast,
-    offset = f.angles.offset, sigma = f.angles.sigma, sigma_is_default = not (o.sigma or data.sigma),
-    absolute_sigma = absolute,
-    chi2 = f.chi2, reduced_chi2 = f.reduced_chi2, n_points = f.n, n_parameters = #names, dof = math.max(f.dof, 1),
-    cost = f.cost, loss = o.loss or 'linear', f_scale = o.f_scale or 1, counting = 'unique pairs', status = f.status,
-    message = f.message, success = f.success, convergence_status = f.success and 'converged' or 'max_iter',
-    nfev = f.nfev, iterations = f.nit or f.nfev, seconds = clock.seconds() - began, at_bounds = bounds_hit,
-    warnings = {},
-    checks = { errors = {}, warnings = {}, remarks = {} }, point = { x = f.x:totable() },
-    theory = f.theory, contrasts = f.contrasts, noise = f.noise, pattern = f.pattern,
-    geometry = { q = o.q or data.q, dt = o.dt or data.dt, gap = o.gap or data.gap or 2e6, convention = 'own model' },
-    fit = f, data = data }
-  r.points_per_second = r.nfev * data.points / math.max(r.seconds, 1e-9)
-  warn(r, model)
-  verdict.judge(r, verdict.plain(r, f.note))
-  return setmetatable(r, fit.Result)
+  if not ok then error(hinted(r), 0) end
+  return r
 end
 
 return M

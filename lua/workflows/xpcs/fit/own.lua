@@ -3,14 +3,19 @@
 -- The function is written for tensors of times and recorded, so that its derivatives and its compiled form come from
 -- mascon itself; points are read from the packed data block by block. C2 = offset + contrast g1^2.
 local mc = require 'mascon'
+local clock = require 'mascon.base.clock'
 local check = require 'mascon.core.check'
 local tensor = require 'mascon.core.tensor'
 local loss = require 'mascon.optim.fit.least_squares.loss'
 local contrasts = require 'workflows.xpcs.judge.contrasts'
 local data_of = require 'workflows.xpcs.data.data'
 local noise = require 'workflows.xpcs.judge.noise'
+local parameters = require 'workflows.xpcs.model.parameters'
+local result = require 'workflows.xpcs.fit.result'
 local scaling = require 'workflows.xpcs.model.scaling'
 local trial = require 'workflows.xpcs.model.trial'
+local uncertainty = require 'workflows.xpcs.data.uncertainty'
+local verdict = require 'workflows.xpcs.judge.verdict'
 local error = check.error
 local M = {}
 
@@ -27,24 +32,6 @@ local T, G = data_of.TILE, data_of.GROUP
 
 -- arrays of the size of a block: its points, the model, its derivatives
 M.COPIES = 40
-
---- Standard deviations per angle and whether they are in units of the data.
-local function sigmas(data, o)
-  if o.sigma ~= nil and (data.weight or data.weighted) then
-    error('xpcs.own: sigma is given twice, per point with the data and as an option; give one of them', 3)
-  end
-  local s, list = o.sigma or data.sigma or 0.01, {}
-  for f = 1, data.F do
-    list[f] = type(s) == 'number' and s or s[f]
-    if type(list[f]) ~= 'number' or not (list[f] > 0 and list[f] < math.huge) then
-      error(('xpcs.own: sigma of angle %d is %s; give a positive number, or one per angle'):format(f,
-        check.show(list[f])), 3)
-    end
-  end
-  local absolute = o.absolute_sigma
-  if absolute == nil then absolute = o.sigma ~= nil or data.sigma ~= nil end
-  return list, absolute
-end
 
 --- Names of the scaling are no names for parameters of g1: results tell the two apart by the beginning of the name.
 local function not_scaling(o)
@@ -196,7 +183,7 @@ local function look(fit, data, o, v)
   fit:set_covariance(cov, noise.BY, rise)
 end
 
---- Fits C2 = offset + contrast g1^2 with a g1 of the user's.
+--- Solves C2 = offset + contrast g1^2 with a g1 of the user's: the solver alone, without a verdict. `fit` judges.
 ---
 ---@param data mascon.xpcs.Data in memory or streamed
 ---@param g1 fun(p: table, t1: mc.tensor, t2: mc.tensor, phi: mc.tensor, about: table): mc.tensor values for t1 <= t2
@@ -217,11 +204,13 @@ end
 --- Source: mc.optim.curve_fit, fused.
 ---     local data = mc.xpcs.data.of(mc.xpcs.generate.set 'A')
 ---     local function g1(p, t1, t2) return mc.exp(-p.rate * (t2 - t1)) end
----     mc.xpcs.own.fit(data, g1, { p0 = { rate = 0.1 } }).success  --> true
-function M.fit(data, g1, opts)
+---     mc.xpcs.own.solve(data, g1, { p0 = { rate = 0.1 } }).success  --> true
+function M.solve(data, g1, opts)
   check.arg('xpcs.own', 'g1', g1, 'function', 3)
   local o = check.opts('xpcs.own', opts, OPTS, 3)
-  local sigma, absolute = sigmas(data, o)
+  local sigma, assumed = uncertainty.of_angles('xpcs.own', o.sigma, data)
+  local absolute = o.absolute_sigma
+  if absolute == nil then absolute = not assumed end
   local p0, bounds, F = {}, {}, data.F
   not_scaling(o)
   local about = { q = o.q or data.q, dt = o.dt or data.dt, gap = o.gap or data.gap or 2e6 }
@@ -284,6 +273,98 @@ function M.fit(data, g1, opts)
   fit.angles = { contrast = v.contrast, offset = v.offset, sigma = sigma }
   look(fit, data, o, v)
   return fit
+end
+
+local FIT_OPTS = { units = { nil, 'table' } }
+for name, kind in pairs(OPTS) do FIT_OPTS[name] = kind end
+FIT_OPTS.scaling = { 'auto', { 'auto', 'averaged', 'individual' } }
+
+--- Covariance and correlation, infinite and unknown where the data determine nothing.
+local function matrices(f, n)
+  local cov = f.covariance and f.covariance:totable() or {}
+  local corr = f.correlation and f.correlation:totable() or {}
+  for i = 1, n do
+    cov[i], corr[i] = cov[i] or {}, corr[i] or {}
+    for j = 1, n do
+      cov[i][j], corr[i][j] = cov[i][j] or (i == j and math.huge or 0 / 0), corr[i][j] or 0 / 0
+    end
+  end
+  return cov, corr
+end
+
+--- The rows of the table of parameters. An error beyond the range of the bounds is none.
+---@param f mascon.Fit of M.solve
+---@param o table options of M.fit
+local function rows_of(f, data, o)
+  local is_free, rows, bounds = {}, {}, o.bounds or {}
+  for _, name in ipairs(f.free) do is_free[name] = true end
+  for i, name in ipairs(f.keys) do
+    local of = name:find '^contrast' and parameters.CONTRAST or name:find '^offset' and parameters.OFFSET
+    local b = bounds[name] or of and (bounds[name:match '^%l+'] or { of.min, of.max }) or { -math.huge, math.huge }
+    local e = is_free[name] and (f.stderr[name] or math.huge) or nil
+    if e and e > b[2] - b[1] then
+      f.stderr[name], e = math.huge, math.huge
+    end
+    f.p[name] = result.told(f.p[name])
+    rows[i] = { name = name, unit = o.units and o.units[name] or '', about = of and of.about or '', value = f.p[name],
+      error = e, low = b[1], high = b[2], start = (o.p0 or {})[name],
+      angle = o.scaling == 'individual' and data.phi[tonumber(name:match '^%l+_(%d+)$')] or nil,
+      at_bound = e and result.at_bound(f.p[name], b[1], b[2], e) or nil,
+      state = is_free[name] and 'free' or (o.fixed or {})[name] ~= nil and 'fixed' or 'tied' }
+  end
+  return rows
+end
+
+--- A note on parameters without a unit, nil where each has one.
+local function unitless(o)
+  local unnamed = {}
+  for name in pairs(o.p0 or {}) do
+    if not (o.units and o.units[name]) then unnamed[#unnamed + 1] = name end
+  end
+  table.sort(unnamed)
+  return unnamed[1] and ('the model names no unit of %s: tables and figures show none; add units = { %s = \'...\' }, '
+    .. 'and \'\' for a number without unit'):format(table.concat(unnamed, ', '), unnamed[1])
+end
+
+--- Fits C2 = offset + contrast g1^2 with a g1 of the user's, and judges the fit as the program does.
+---
+---@param data mascon.xpcs.Data in memory or streamed
+---@param g1 fun(p: table, t1: mc.tensor, t2: mc.tensor, phi: mc.tensor, about: table): mc.tensor as in solve
+---@param opts table options of solve · units { name = text } of g1's parameters · scaling 'auto' ('individual' of one
+---  or two angles, else 'averaged'), 'averaged' or 'individual'
+---@return table result as mc.xpcs.fit gives it, with mode 'own model': conclusion (the first line of print) · verdict ·
+---  values, errors by name · parameters · covariance · chi2, reduced_chi2 · noise · warnings · fit: what solve gives,
+---  whose profile(name) gives intervals
+--- Source: mc.optim.curve_fit, fused.
+---     local data = mc.xpcs.data.of(mc.xpcs.simulate { n = 30, dt = 0.5, phi = { 0, 60 }, physics = { 2000, 0, 0 },
+---       sigma = 0.004, seed = 1, q = 0.01 })
+---     local function g1(p, t1, t2) return mc.exp(-p.rate * (t2 - t1)) end
+---     local r = mc.xpcs.own.fit(data, g1, { p0 = { rate = 0.1 }, units = { rate = '1/s' }, sigma = 0.004 })
+---     r.conclusion  --> Good fit: the data determine all 5 free parameters.
+function M.fit(data, g1, opts)
+  local began = clock.seconds()
+  local o, with = check.opts('xpcs.own', opts, FIT_OPTS, 3), {}
+  for name in pairs(OPTS) do with[name] = o[name] end
+  o.scaling = scaling.resolve(o.scaling, data.F, {})
+  with.scaling = o.scaling
+  local f = M.solve(data, g1, with)
+  local cov, corr = matrices(f, #f.free)
+  local r = result.of({ mode = 'own model', scaling = o.scaling, parameters = rows_of(f, data, o), values = f.p,
+    errors = f.stderr, names = f.free, covariance = cov, correlation = corr, condition = 0 / 0,
+    covariance_by = f.noise and f.noise.factor and noise.BY or o.loss == 'linear' and 'normal matrix' or 'sandwich',
+    contrast = f.angles.contrast, offset = f.angles.offset, sigma = f.angles.sigma,
+    sigma_is_default = o.sigma == nil and not data.sigma, absolute_sigma = f.absolute_sigma,
+    chi2 = f.chi2, reduced_chi2 = f.reduced_chi2, n_points = f.n, n_parameters = #f.free, dof = math.max(f.dof, 1),
+    cost = f.cost, loss = o.loss, f_scale = o.f_scale, counting = 'unique pairs', status = f.status,
+    message = f.message, success = f.success, nfev = f.nfev, iterations = f.nit or f.nfev,
+    seconds = clock.seconds() - began, passed = f.nfev * data.points, warnings = {},
+    checks = { errors = {}, warnings = {}, remarks = {} }, point = { x = f.x:totable() },
+    theory = f.theory, contrasts = f.contrasts, noise = f.noise, pattern = f.pattern,
+    geometry = { q = o.q or data.q, dt = o.dt or data.dt, gap = o.gap or data.gap or 2e6, convention = 'own model' },
+    fit = f, data = data })
+  table.insert(r.warnings, unitless(o))
+  verdict.judge(r, verdict.plain(r, f.note))
+  return r
 end
 
 return M
