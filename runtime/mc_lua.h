@@ -283,6 +283,8 @@ typedef struct mc_loop_spec {
 } mc_loop_spec;
 MC_API int mc_plan_loop(mc_plan *p, const mc_loop_spec *spec, mc_plan *const *parts, int nout,
                         const int32_t *out, int nin, const int32_t *in);
+/* Launches that may still be queued or run on an open device. */
+MC_API int64_t mc_device_queued(int device);
 /* Whether a device runs the CPU's kernels, those of workflows included. */
 MC_API int mc_device_hosted(int device);
 /* What happens inside calls: a step of a plan, a launch (waited for), a transfer. Seconds are of

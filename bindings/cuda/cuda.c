@@ -302,6 +302,13 @@ static int cuda_done(void *dev, void *event)
     return code == CUDA_OK ? 1 : code == CUDA_NOT_READY ? 0 : -fails("event", code);
 }
 
+static int cuda_reached(void *dev, void *event)
+{
+    if (enter(dev)) return STATUS_DEVICE;
+    const CUresult code = cu.cuEventSynchronize(event);
+    return code == CUDA_OK ? 0 : fails("stream", code);
+}
+
 static void cuda_event_free(void *dev, void *event)
 {
     if (!enter(dev)) (void)cu.cuEventDestroy(event);
@@ -679,6 +686,7 @@ int mc_plugin_open(const mc_host_api *h, void *api)
         .event = cuda_event,
         .wait = cuda_wait,
         .done = cuda_done,
+        .reached = cuda_reached,
         .event_free = cuda_event_free,
         .sync = cuda_sync,
         .target = cuda_target,

@@ -348,6 +348,7 @@ static void *cl_event_new(void *dev, void *s)
         fails("event", code);
         return NULL;
     }
+    clFlush(queue(s)); /* other queues and the host may wait for it */
     return e;
 }
 
@@ -367,6 +368,14 @@ static int cl_done(void *dev, void *event)
         clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
     if (code != CL_SUCCESS || state < 0) return -fails("event", code != CL_SUCCESS ? code : state);
     return state == CL_COMPLETE;
+}
+
+static int cl_reached(void *dev, void *event)
+{
+    cl_event e = event;
+    (void)dev;
+    const cl_int code = clWaitForEvents(1, &e);
+    return code == CL_SUCCESS ? 0 : fails("queue", code);
 }
 
 static void cl_event_free(void *dev, void *event)
@@ -414,7 +423,6 @@ static int cl_order(void *dev, void *s, int64_t other)
     if (!e) return STATUS_DEVICE;
     cl_command_queue to = (cl_command_queue)(uintptr_t)other;
     cl_int code = clEnqueueBarrierWithWaitList(to, 1, &e, NULL);
-    clFlush(queue(s));
     clReleaseEvent(e);
     return code == CL_SUCCESS ? 0 : fails("the queue that is to wait", code);
 }
@@ -543,6 +551,7 @@ int mc_plugin_open(const mc_host_api *h, void *api)
         .event = cl_event_new,
         .wait = cl_wait,
         .done = cl_done,
+        .reached = cl_reached,
         .event_free = cl_event_free,
         .sync = cl_sync,
         .build = cl_build,

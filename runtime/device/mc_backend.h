@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MC_BACKEND_ABI 3
+#define MC_BACKEND_ABI 4
 
 typedef void (*mc_range_fn)(void *arg, int64_t begin, int64_t end, int worker);
 

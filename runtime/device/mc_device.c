@@ -14,6 +14,7 @@
 #include "device/mc_device.h"
 #include "device/mc_context.h"
 #include "device/mc_events.h"
+#include "device/mc_queue.h"
 #include "base/mc_error.h"
 #include "base/mc_memory.h"
 
@@ -39,6 +40,7 @@ typedef struct guard {
 typedef struct device {
     const mc_device_api *api;
     void *handle, *stream;
+    mci_queue queue; /* of stream */
     int index;
     char text[32];
     mc_device_caps caps;
@@ -280,6 +282,12 @@ int mci_device_index(int d) { return devices[d].index; }
 const mc_device_api *mci_device_api(int d) { return devices[d].api; }
 void *mci_device_handle(int d) { return devices[d].handle; }
 void *mci_device_stream(int d) { return devices[d].stream; }
+int mci_device_queued(int number, int64_t launches, int64_t bytes)
+{
+    device *d = &devices[number];
+    return mci_queue_add(&d->queue, d->api, d->handle, d->stream, launches, bytes);
+}
+int64_t mc_device_queued(int d) { return devices[d].queue.before + devices[d].queue.since; }
 const mc_device_caps *mci_device_caps(int d) { return &devices[d].caps; }
 int mci_device_hosted(int d)
 {
@@ -296,13 +304,20 @@ char *mci_device_reach(mci_ref r)
 
 /* ---- memory ---- */
 
-/* Waits for all that was queued, which ends a period. */
+/* The host has waited since `began` for all that was queued, which ends a period. */
+static void waited(device *d, double began)
+{
+    d->waited = ++d->period;
+    mci_queue_empty(&d->queue, d->api, d->handle, began);
+}
+
 static int all_done(device *d)
 {
+    const double began = mc_clock();
     mci_works(1);
     const int rc = d->api->sync(d->handle, d->stream);
     mci_works(-1);
-    if (!rc) d->waited = ++d->period;
+    if (!rc) waited(d, began);
     return rc;
 }
 
@@ -758,12 +773,12 @@ int mci_device_upload(mci_ref to, const void *from, int64_t bytes)
 int mci_device_get(void *to, mci_ref from, int64_t bytes)
 {
     device *d = &devices[from.mem->device];
-    const double began = MC_UNLIKELY(mci_watching) ? mc_clock() : 0;
+    const double began = mc_clock();
     int rc = MC_OK;
     mci_works(1);
     if (bytes > 0) rc = d->api->get(d->handle, d->stream, to, from.mem->handle, from.at, bytes);
     mci_works(-1);
-    if (bytes > 0 && !rc) d->waited = ++d->period;
+    if (bytes > 0 && !rc) waited(d, began);
     if (MC_UNLIKELY(mci_watching))
         mci_event(MC_EVENT_FROM, from.mem->device, "from the device", NULL, began, bytes);
     return rc ? rc : mci_device_check(from.mem->device);
@@ -777,6 +792,7 @@ int mci_device_copy(mci_ref to, mci_ref from, int64_t bytes)
     if (bytes > 0)
         rc = d->api->copy(d->handle, d->stream, to.mem->handle, to.at, from.mem->handle, from.at,
                           bytes);
+    if (bytes > 0 && !rc) rc = mci_device_queued(to.mem->device, 1, bytes);
     mci_works(-1);
     return rc;
 }

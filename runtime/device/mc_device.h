@@ -47,6 +47,9 @@ int mci_device_index(int device);        /* 0 of "ref:0" */
 const mc_device_api *mci_device_api(int device);
 void *mci_device_handle(int device);
 void *mci_device_stream(int device);
+/* What its stream was given: launches with operands of so many bytes. Waits where the host is too
+ * far ahead (mc_queue.h). */
+int mci_device_queued(int device, int64_t launches, int64_t bytes);
 const mc_device_caps *mci_device_caps(int device);
 /* Whether the word auto led to it: what has no form there goes through the host. */
 int mci_device_chosen(int device);

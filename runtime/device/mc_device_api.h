@@ -7,8 +7,9 @@
  * record written through host->error; those that return a pointer return NULL with the record.
  *
  * Rules. All calls of one device come from one thread at a time. put has read its source when it
- * returns. get and sync wait; nothing else does. Work of a stream runs in order; a freed segment is
- * not in use any more (the runtime synchronises first). Copies of 0 bytes are not asked for. */
+ * returns. get, sync and reached wait; nothing else does. Work of a stream runs in order; a freed
+ * segment is not in use any more (the runtime synchronises first). Copies of 0 bytes are not asked
+ * for. */
 #ifndef MC_DEVICE_API_H
 #define MC_DEVICE_API_H
 
@@ -104,6 +105,7 @@ typedef struct mc_device_api {
     /* the stream goes on after the event; the host does not wait */
     int (*wait)(void *dev, void *stream, void *event);
     int (*done)(void *dev, void *event);                /* 1, 0 not yet, negative: a status */
+    int (*reached)(void *dev, void *event);             /* the host waits for it */
     void (*event_free)(void *dev, void *event);
     int (*sync)(void *dev, void *stream);
     /* programs; log: what the compiler says, cut to its room */

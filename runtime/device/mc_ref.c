@@ -136,6 +136,7 @@ static int ref_wait(void *dev, void *stream, void *event)
     return MC_OK;
 }
 static int ref_done(void *dev, void *event) { (void)dev, (void)event; return 1; }
+static int ref_reached(void *dev, void *event) { (void)dev, (void)event; return MC_OK; }
 static void ref_event_free(void *dev, void *event) { (void)dev, (void)event; }
 static int ref_sync(void *dev, void *stream) { (void)dev, (void)stream; return MC_OK; }
 
@@ -157,6 +158,7 @@ const mc_device_api *mci_ref_device(void)
         .event = ref_event,
         .wait = ref_wait,
         .done = ref_done,
+        .reached = ref_reached,
         .event_free = ref_event_free,
         .sync = ref_sync,
         .reach = ref_reach,

@@ -128,12 +128,19 @@ static int run_function(const mci_bound *b, const mci_ref *refs)
     return rc;
 }
 
+int64_t mci_bound_bytes(const mci_bound *b)
+{
+    int64_t bytes = 0;
+    for (int i = 0; i < b->nin + b->nout; i++)
+        bytes += b->headers[i].numel * MCI_SIZE(b->headers[i].dtype);
+    return bytes;
+}
+
 /* A launch that was waited for, with what it made: for the profile. */
 static void note(const mci_bound *b, int launch, double began)
 {
     const mc_launch *l = &b->launch[launch];
     char what[MCI_TEXT + 64], shape[MCI_TEXT];
-    int64_t bytes = 0;
     mc_tensor made = b->headers[b->nin];
     made.device = b->device;
     mci_tensor_text(shape, sizeof shape, &made);
@@ -142,10 +149,8 @@ static void note(const mci_bound *b, int launch, double began)
                  (long long)l->grid[0] * (l->grid[1] ? l->grid[1] : 1), l->group[0]);
     else
         snprintf(what, sizeof what, "%s, by a library", shape);
-    for (int i = 0; i < b->nin + b->nout; i++)
-        bytes += b->headers[i].numel * MCI_SIZE(b->headers[i].dtype);
     mci_event(MC_EVENT_LAUNCH, b->device, b->op ? b->op->name : "", what, began,
-              launch == b->nlaunch - 1 ? bytes : 0);
+              launch == b->nlaunch - 1 ? mci_bound_bytes(b) : 0);
 }
 
 int mci_bound_numbers(mci_bound *b, const mci_ref *refs)
@@ -193,6 +198,8 @@ static int run_launches(mci_bound *b, const mci_ref *refs, const mci_ref *work)
         const double began = MC_UNLIKELY(mci_watching) ? mc_clock() : 0;
         mci_works(1);
         int rc = api->launch(handle, stream, &b->launch[i], segment);
+        if (!rc && i == b->nlaunch - 1)
+            rc = mci_device_queued(b->device, b->nlaunch, mci_bound_bytes(b));
         const int watched = MC_UNLIKELY(mci_watching) && !rc;
         if (watched) rc = api->sync(handle, stream);
         mci_works(-1);

@@ -58,6 +58,8 @@ int mci_bound_apart(const mci_bound *b, const mci_ref *refs);
 int mci_bound_numbers(mci_bound *b, const mci_ref *refs);
 void mci_bound_place(mci_bound *b, int i, const mci_ref *refs, const mci_ref *work,
                      void **segment);
+/* Bytes of its operands and results. */
+int64_t mci_bound_bytes(const mci_bound *b);
 /* Whether each op is waited for (MASCON_SYNC=1), so that an error names its line. */
 int mci_stepwise(void);
 /* Makes it empty; the status of close. */

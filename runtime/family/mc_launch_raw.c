@@ -58,6 +58,7 @@ int mc_device_launch(int device, const char *source, const char *kernel, const i
                     .group = { (uint32_t)lanes, 1, 1 },
                     .nbuf = n,
                     .nraw = (int32_t)(8 * n + bytes) };
+    int64_t all = 0;
     void *segment[MC_LAUNCH_BUFFERS];
     for (int k = 0; k < n; k++) {
         if (t[k]->device != device || !mci_contiguous(t[k]) || t[k]->numel == 0)
@@ -67,6 +68,7 @@ int mc_device_launch(int device, const char *source, const char *kernel, const i
                              mci_device_text(device));
         const mci_ref r = mci_ref_of(t[k]);
         memcpy(l.raw + 8 * k, &r.at, 8);
+        all += t[k]->numel * MCI_SIZE(t[k]->dtype);
         segment[k] = r.mem->handle;
     }
     memcpy(l.raw + 8 * n, values, (size_t)bytes);
@@ -82,6 +84,7 @@ int mc_device_launch(int device, const char *source, const char *kernel, const i
     const double began = MC_UNLIKELY(mci_watching) ? mc_clock() : 0;
     mci_works(1);
     int rc = api->launch(handle, stream, &l, segment);
+    if (!rc) rc = mci_device_queued(device, 1, all);
     const int watched = MC_UNLIKELY(mci_watching) && !rc;
     if (watched) rc = api->sync(handle, stream);
     mci_works(-1);

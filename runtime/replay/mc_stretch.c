@@ -19,6 +19,7 @@ struct mci_stretch {
     int device, count, n;
     int guards;   /* numbers of guards that a call takes */
     int64_t work; /* bytes of workspace of the largest form */
+    int64_t all;  /* bytes of operands */
     int calls, refused;
     mci_bound **bound;
     mc_launch **launch; /* of all forms */
@@ -64,6 +65,7 @@ mci_stretch *mci_stretch_new(int device, int count, mci_bound *const *bound, int
     for (int i = 0; i < count; i++) {
         mci_bound *b = s->bound[i] = bound[i];
         s->work = b->work > s->work ? b->work : s->work;
+        s->all += mci_bound_bytes(b);
         for (int k = 0; k < b->npatch; k++) s->guards += b->patch[k].operand < 0;
         for (int k = 0; k < b->nlaunch; k++) s->launch[s->n++] = &b->launch[k];
     }
@@ -149,10 +151,10 @@ int mci_stretch_run(mci_stretch *s)
 {
     mci_works(1);
     s->refused = settle(s) != MC_OK;
-    const int rc =
-        s->refused ? MC_OK
-                   : mci_device_api(s->device)->graph_run(mci_device_handle(s->device),
-                                                          mci_device_stream(s->device), s->graph);
+    int rc = s->refused ? MC_OK
+                        : mci_device_api(s->device)->graph_run(
+                              mci_device_handle(s->device), mci_device_stream(s->device), s->graph);
+    if (!rc && !s->refused) rc = mci_device_queued(s->device, s->n, s->all);
     mci_works(-1);
     return leave(s, rc ? -rc : !s->refused); /* the stream's order protects the workspace */
 }

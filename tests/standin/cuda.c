@@ -6,7 +6,8 @@
  * forwards, backwards, shuffled (default). STANDIN_FAIL=name:n:code: the n-th call of an entry
  * (any: of all entries that can) gives that code. STANDIN_MEMORY: bytes of the card.
  * STANDIN_DEVICES: how many cards. STANDIN_TRACE: a line for each launch, each upload, with the
- * launches that wait in other streams when it runs, and each wait for an event. STANDIN_WORKING:
+ * launches that wait in other streams when it runs, and each wait for an event; at the end the most
+ * pieces of work that waited in a stream. STANDIN_WORKING:
  * work runs only while mc_working() says that the library works, so that Ctrl-C is not answered in
  * the driver. What it finds wrong is told on standard error and ends the process with status 99. */
 #define _GNU_SOURCE
@@ -50,6 +51,7 @@ static block *blocks;
 static size_t live;
 static int sticky, order = LANES_SHUFFLED, ready;
 static uint64_t seed = 1;
+static int64_t most; /* pieces of work that waited in a stream */
 static char failing[64];
 static long fail_at, fail_code;
 
@@ -215,7 +217,13 @@ work *standin_give(CUstream s, int kind)
     else
         s->first = w;
     s->last = w;
+    most = s->given - s->done > most ? s->given - s->done : most;
     return w;
+}
+
+__attribute__((destructor)) static void told_most(void)
+{
+    if (getenv("STANDIN_TRACE")) fprintf(stderr, "standin: %lld waited\n", (long long)most);
 }
 
 static CUresult copies(CUstream s, void *to, const void *from, size_t bytes)
