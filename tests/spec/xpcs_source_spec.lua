@@ -106,6 +106,19 @@ describe('xpcs.open', function()
     local loose = xpcs.open(path, { q = 0.01, dt = 0.1 })
     assert.equal(3, loose.F)
     warned(loose, 'within 10 % of')
+    local function again(o)
+      o.q, o.dt = 0.01, 0.1
+      return xpcs.open(path, o)
+    end
+    for _, fit in ipairs { xpcs.fit, function(v) xpcs.own.fit(v, function(p, a, b) return mc.exp(-p.r * (b - a)) end,
+      { p0 = { r = 1 } }) end } do
+      refused(function() fit(again {}) end, 'different q, 0.0091, 0.0092, 0.01 1/A', 'one_q = true', 'xpcs.joint.fit')
+    end
+    local program = again {}
+    program.reader = 'program'
+    refused(function() xpcs.fit(program) end, '--q 0.0091 --strict-q --joint 0.0092,0.01', '--one-q')
+    local r = xpcs.fit(again { one_q = true }, { scaling = 'averaged', sigma = 0.01, start = 'given', rescue = false })
+    assert.matches('^%a+ fit: matrices of several q are fitted as one', r.conclusion)
     local wide = xpcs.open(old(mc.tensor { { 0.01, 0.0095, 0.003 } }), { q = 0.01, dt = 0.1 })
     warned(wide, '10 % of q = 0.01')
     path = old(mc.tensor { { 0.01, 0.0092, 0.0091 } })
@@ -153,6 +166,15 @@ describe('xpcs.open', function()
     assert.equal(3, none.F)
     warned(none, 'no angle lies in the ranges')
     warned(phi {}, 'no ranges are given')
+    assert.same({ 30 }, phi({ { 29.8 } }).phi) -- one angle: the nearest
+    assert.same({ 30, -170 }, phi({ { 190 }, { 25, 35 } }).phi)
+    refused(function() phi { { 12 } } end, 'there is no angle 12 deg', '0, 30, -170')
+    local function without(list, ranges)
+      return xpcs.open(path, { q = 0.0054, dt = 0.1, phi_ranges = ranges, skip_phi = list }).phi
+    end
+    assert.same({ 0, 30 }, without { { 190 } })
+    assert.same({ 30 }, without({ { -5, 5 } }, { { -10, 40 } }))
+    refused(function() without { { -180, 180 } } end, 'all 3')
     warned(phi { { 170, 200 } }, 'the angle filter keeps 1 of 3 angles: -170 deg')
     assert.is_nil(table.concat(phi({ { -180, 180 } }).warnings):find('filter', 1, true))
     for _, a in ipairs { 175, 185, -178 } do assert.is_true(xpcs.angles.within(a, 170, 190)) end
@@ -408,6 +430,8 @@ describe('files of the beamline', function()
     refused(function() opened(nil) end, 'dt is missing',
       'entry/instrument/detector_1/frame_time says 0.035 s: --dt 0.035')
     assert.same({}, opened(0.035).warnings)
+    local finding = examine.findings(opened(0.35))[1]
+    assert.same({ 'dt', true }, { finding.kind, finding.text:find('says 0.035 s', 1, true) ~= nil })
     warned(opened(0.35), 'dt is 0.35 s and entry/instrument/detector_1/frame_time of the file says 0.035 s')
     os.remove(path)
     local list = { a = mc.triu(mc.arange(1, 36):reshape(6, 6) * 1e-6 + 1) }

@@ -268,6 +268,7 @@ local function meaning(tree, lines)
       phi_ranges = ranges,
     dtype = g 'experimental_data.data_type' == 'float32' and 'f32' or nil,
       full_matrices = g 'experimental_data.full_matrices', diagonal = g 'experimental_data.diagonal',
+    one_q = true, -- as homodyne does
     q_tolerance_fraction = g 'experimental_data.q_tolerance_fraction', strict_q = g 'experimental_data.strict_q',
       mode = mode, mask = g 'experimental_data.mask', zero_sigma_is_mask = g 'experimental_data.zero_sigma_is_mask',
   }

@@ -3,11 +3,13 @@
 -- A pass is the same arithmetic wherever the data live, so the label only tells where: in memory at once, or in blocks.
 -- Upstream's formulas are printed beside ours.
 local text = require 'mascon.base.text'
+local check = require 'mascon.core.check'
 local data = require 'workflows.xpcs.data.data'
 local coarse = require 'workflows.xpcs.pass.coarse'
 local labels = require 'workflows.xpcs.model.labels'
 local number = require('workflows.xpcs.model.numbers').number
 local scaling = require 'workflows.xpcs.model.scaling'
+local examine = require 'workflows.xpcs.read.examine'
 local M = {}
 
 M.LABELS = { 'STANDARD', 'LARGE', 'CHUNKED', 'STREAMING' }
@@ -195,6 +197,9 @@ function M.refusal(s, list, free)
   local ok, why = pcall(free)
   if not ok then return (tostring(why):gsub('^[^\n:]*%.lua:%d+: ', '')) end
   for i, d in ipairs(list) do
+    d.reader = 'program'
+    ok, why = check.try(examine.refuse_mixed, d)
+    if not ok then return (tostring(why):gsub('^.-xpcs: ', '')) end
     if d.points < free_of(s, d.F) then
       return ('data set %d: %d points cannot determine %d parameters'):format(i, d.points, free_of(s, d.F))
     end

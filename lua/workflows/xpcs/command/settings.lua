@@ -178,6 +178,21 @@ end
 
 -- ---------------------------------------------------------------- parts of the settings
 
+--- Angles and ranges of them: { angle }, { low, high }.
+local function angle_ranges(option, words)
+  if not words then return nil end
+  local out = {}
+  for i, word in ipairs(words) do
+    local low, high = word:match '^([^:]+):([^:]+)$'
+    low, high = tonumber(low or word), tonumber(high)
+    if not low or low - low ~= 0 or word:find(':', 1, true) and not high or high and high - high ~= 0 then
+      error(('%s %s: give angles or ranges in degrees, such as 3.7,44,-10:10'):format(option, word), 0)
+    end
+    out[i] = { low, high }
+  end
+  return out
+end
+
 local function take_data(s, o)
   s.path = o.data_file or s.path
   if s.path and s.path:lower():find '%.ya?ml$' then
@@ -193,6 +208,9 @@ local function take_data(s, o)
     s.open.full_matrices = true
   end
   if o.strict_q then s.open.strict_q = true end
+  if o.one_q then s.open.one_q = true end
+  s.open.phi_ranges = angle_ranges('--angles', o.angles) or s.open.phi_ranges
+  s.open.skip_phi = angle_ranges('--skip-angles', o.skip_angles)
   s.open.mask = o.mask or s.open.mask
   s.open.mask_frames = frames(o.mask_frames)
   if o.max_memory then s.open.max_memory = size_of(o.max_memory)

@@ -14,6 +14,7 @@ local model = require 'workflows.xpcs.model.model'
 local scaling = require 'workflows.xpcs.model.scaling'
 local pass = require 'workflows.xpcs.pass.pass'
 local problem = require 'workflows.xpcs.pass.problem'
+local examine = require 'workflows.xpcs.read.examine'
 local covariance = require 'workflows.xpcs.judge.covariance'
 local contrasts = require 'workflows.xpcs.judge.contrasts'
 local floor = require 'workflows.xpcs.model.floor'
@@ -253,6 +254,7 @@ end
 
 --- Everything a problem needs, and the words that go with it.
 local function set_up(data, o)
+  examine.refuse_mixed(data)
   local warnings = {}
   local mode, geometry = geometry_of(data, o, warnings)
   local resolved, note = scaling.resolve(o.scaling, data.F, o)

@@ -6,6 +6,7 @@ local mc = require 'mascon'
 local clock = require 'mascon.base.clock'
 local check = require 'mascon.core.check'
 local tensor = require 'mascon.core.tensor'
+local examine = require 'workflows.xpcs.read.examine'
 local loss = require 'mascon.optim.fit.least_squares.loss'
 local contrasts = require 'workflows.xpcs.judge.contrasts'
 local data_of = require 'workflows.xpcs.data.data'
@@ -208,6 +209,7 @@ end
 function M.solve(data, g1, opts)
   check.arg('xpcs.own', 'g1', g1, 'function', 3)
   local o = check.opts('xpcs.own', opts, OPTS, 3)
+  examine.refuse_mixed(data)
   local sigma, assumed = uncertainty.of_angles('xpcs.own', o.sigma, data)
   local absolute = o.absolute_sigma
   if absolute == nil then absolute = not assumed end

@@ -39,6 +39,10 @@ local ORDER = {
     if r.fits then return 'check the gap of the data sets first (--gap, in A)' end
     return ('check the gap first, it is %.6g A here (%.4g um)'):format(r.geometry.gap, r.geometry.gap * 1e-4)
   end },
+  { 'dt', function(_, r)
+    local one = r.fits and r.fits[1] or r
+    return ('check dt first, it is %.6g s here and the file says another'):format(one.geometry.dt)
+  end },
   { 'mixed_q', 'matrices of several q are fitted as one; take one q (--strict-q)' },
   { 'sigma', function(_, r)
     return ('check sigma first, residuals scatter by %.2g of it'):format(math.sqrt(r.reduced_chi2))

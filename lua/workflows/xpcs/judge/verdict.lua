@@ -181,6 +181,7 @@ end
 ---@return string[]
 function M.notes(r)
   local out, seen = {}, {}
+  for _, f in ipairs(r.verdict.findings) do seen[f.text:gsub('%.$', '')] = true end -- said above the numbers
   if not r.fits then
     add(out, seen, '', notes_of(r, r.problem and r.problem.data or r.data))
     for i, w in ipairs(out) do out[i] = advice.worded(w, r) end
@@ -219,7 +220,7 @@ end
 
 -- said of all data, or of none
 local OF_ALL = { pairs = true, determined = true, not_shared = true, q = true, gap = true, lost = true,
-  level = true, mixed_q = true, pattern = true, unneeded = true }
+  level = true, mixed_q = true, dt = true, pattern = true, unneeded = true }
 
 --- The findings of one data set of a joint fit that those of all data do not say.
 ---@param r table result of joint.fit

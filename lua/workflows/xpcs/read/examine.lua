@@ -81,11 +81,38 @@ local function lost_of(d)
     #list <= MOST and ' ' .. words(list) or '')
 end
 
---- That matrices of several q are fitted as one.
-local function mixed_of(d)
+local MIXED, SAME = 0.01, 1e-6 -- of q: a spread that is refused, and one that is none
+
+--- The least and the largest q of the matrices, nil where they are one.
+local function spread_of(d)
   local least, most = math.huge, 0
   for _, q in ipairs(d.q_list or {}) do least, most = math.min(least, q), math.max(most, q) end
-  if not (most > least * (1 + 1e-6)) then return nil end
+  if most > least * (1 + SAME) then return least, most end
+end
+
+--- Refuses matrices of several q for a fit that takes them as one, unless that was asked for.
+---@param d mascon.xpcs.Data
+function M.refuse_mixed(d)
+  local least, most = spread_of(d)
+  if d.one_q or not least or most <= least * (1 + MIXED) then return end
+  local list, seen = {}, {}
+  for _, q in ipairs(d.q_list) do
+    local word = ('%.8g'):format(q)
+    if not seen[word] then list[#list + 1], seen[word] = word, true end
+  end
+  table.sort(list, function(a, b) return tonumber(a) < tonumber(b) end)
+  error(('xpcs: the matrices have different q, %s 1/A, and one q for all would give a wrong D, shear rate and phi0; %s')
+    :format(table.concat(list, ', '), d.reader == 'program'
+    and ('fit each with its own q (--q %s --strict-q --joint %s), or all with %.6g (--one-q)'):format(list[1],
+      table.concat(list, ',', 2), d.q)
+    or ('fit each with its own q (mc.xpcs.joint.fit of the data of each, opened with strict_q = true), or open them '
+      .. 'with one_q = true to fit all with %.6g'):format(d.q)), 3)
+end
+
+--- That matrices of several q are fitted as one.
+local function mixed_of(d)
+  local least, most = spread_of(d)
+  if not least then return nil end
   return ('The angles have different q, %.6g to %.6g 1/A, and are fitted with %.6g: that alone makes them differ, and '
     .. 'D, the shear and phi0 wrong; take one q (--strict-q)'):format(least, most, d.q)
 end
@@ -95,7 +122,8 @@ end
 ---@return table[] list of { kind, text }
 function M.findings(d)
   local out = {}
-  for _, one in ipairs { { 'level', d.odd_level }, { 'lost', lost_of(d) }, { 'mixed_q', mixed_of(d) } } do
+  for _, one in ipairs { { 'level', d.odd_level }, { 'lost', lost_of(d) }, { 'mixed_q', mixed_of(d) },
+    { 'dt', d.odd_step } } do
     if one[2] then out[#out + 1] = { kind = one[1], text = one[2] } end
   end
   return out

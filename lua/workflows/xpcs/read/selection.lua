@@ -118,15 +118,17 @@ local function chosen_of(entries, kind, path, o, warnings)
   examine.angles(path, phi)
   phi = wrapped(phi, warnings)
   local list, input = {}, { q = q, phi = {}, names = {}, path = path, layout = kind, chosen = {}, entries = #entries }
-  for i, k in ipairs(angles.choose(phi, o.phi_ranges, warnings)) do
+  for i, k in ipairs(angles.choose(phi, o.phi_ranges, warnings, nil, o.skip_phi)) do
     list[i], input.names[i], input.phi[i] = kept[k], path .. ':' .. kept[k].name, phi[k]
     for number, e in ipairs(entries) do if e == kept[k] then input.chosen[i] = number end end
   end
   return list, input
 end
 
---- Compares dt with the time of a frame that the file holds; raises with that where dt is missing.
-local function check_step(file, path, o, warnings)
+--- Compares dt with the time of a frame that the file holds: what is said where they differ; raises with that time
+--- where dt is missing.
+---@return string|nil
+local function check_step(file, path, o)
   local steps = layout.steps(file)
   if not steps then return end
   local last = steps[#steps]
@@ -135,8 +137,8 @@ local function check_step(file, path, o, warnings)
       numbers.number(last, 6)), 4)
   end
   for _, step in ipairs(steps) do if math.abs(o.dt - step) <= STEP_APART * step then return end end
-  table.insert(warnings, ('dt is %s s and %s of the file says %s s: D goes as 1/dt, and so do shear rates'):format(
-    numbers.number(o.dt, 6), layout.STEP, numbers.number(last, 6)))
+  return ('dt is %s s and %s of the file says %s s: D goes as 1/dt, and so do shear rates (--dt)'):format(
+    numbers.number(o.dt, 6), layout.STEP, numbers.number(last, 6))
 end
 
 --- What a fit takes of an HDF5 file of the old APS or the APS-U layout.
@@ -147,7 +149,8 @@ end
 function M.of_hdf5(path, o, warnings)
   local file = mc.open(path, { format = 'h5' })
   local entries, kind = layout.read(file, path, warnings)
-  check_step(file, path, o, warnings)
+  local odd_step = check_step(file, path, o)
+  table.insert(warnings, odd_step)
   local list, input = chosen_of(entries, kind, path, o, warnings)
   local N = side_of(file:dataset(list[1].name), input.names[1])
   local first, last = frames(o, N, warnings)
@@ -176,7 +179,7 @@ function M.of_hdf5(path, o, warnings)
       for i = 2, #list do same(i, side_of(file:dataset(list[i].name), input.names[i])) end
     end,
     finish = function(d)
-      d.q_list = {}
+      d.q_list, d.one_q, d.odd_step = {}, o.one_q, odd_step
       for i, e in ipairs(list) do d.q_list[i] = e.q end
     end,
   }
@@ -268,7 +271,7 @@ function M.of_npz(path, o, warnings)
   local t, dt, origin, step = times_of(path, find 't', c2.shape[2], o.dt, warnings)
   local q, of_q = layout.q_of(path, find 'q', o, #phi, warnings)
   local input = { phi = {}, names = {}, path = path, layout = 'NPZ', entries = c2.shape[1], N = c2.shape[2],
-    chosen = angles.choose(phi, o.phi_ranges, warnings, of_q) }
+    chosen = angles.choose(phi, o.phi_ranges, warnings, of_q, o.skip_phi) }
   for i, k in ipairs(input.chosen) do
     input.phi[i], input.names[i] = phi[k], ('%s: matrix %d'):format(path, k)
   end

@@ -23,9 +23,10 @@ local M = {}
 
 local OPTS = {
   q = { nil, 'number' }, dt = { nil, 'number' }, gap = { 2e6, 'number' }, start_frame = { 1, 'integer' },
-    end_frame = { -1, 'integer' }, phi_ranges = { nil, 'table' },
+    end_frame = { -1, 'integer' }, phi_ranges = { nil, 'table' }, skip_phi = { nil, 'table' },
   diagonal = { 'basic', prepare.METHODS }, full_matrices = { false, 'bool' }, exclude_first = { true, 'bool' },
-    q_tolerance_fraction = { 0.1, 'number > 0' }, strict_q = { false, 'bool' }, only_among = { false, 'bool' },
+    q_tolerance_fraction = { 0.1, 'number > 0' }, strict_q = { false, 'bool' }, one_q = { false, 'bool' },
+    only_among = { false, 'bool' },
   dtype = { 'f64', { 'f32', 'f64' } }, mode = { nil, 'string' }, progress = { nil, 'any' }, key = { nil, 'string' },
     pack = { nil, 'string' }, max_memory = { nil, 'number > 0' }, pack_default = { nil, 'string' },
     block_values = { 2 ^ 22, 'integer >= 1' },
@@ -209,7 +210,11 @@ local function ready(take, warnings)
   local way = M.way(frames, F, o)
   sized(o, frames, F, way)
   input.n = frames - input.drop
-  if o.shape_only then return shape_of(o, input, way) end
+  if o.shape_only then
+    local d = shape_of(o, input, way)
+    take.finish(d)
+    return d
+  end
   if input.n < FEW then
     table.insert(warnings, ('the frames leave %d times, %s of them per angle: give more frames'):format(input.n,
       text.count(input.n * (input.n - 1) / 2, 'pair')))
@@ -239,9 +244,11 @@ end
 ---@param path string .h5, .hdf, .hdf5, .nxs of the APS or APS-U layout, or .npz with c2_exp [angles, n, n] (full,
 ---  symmetric), phi_angles_list, t1, q
 ---@param opts? table q 1/A (the nearest one is taken; not needed when the file holds one q) · dt s · gap 2e6 A ·
----  start_frame 1, end_frame -1 · phi_ranges list of { low, high } deg · diagonal 'basic' ·
+---  start_frame 1, end_frame -1 · phi_ranges list of { low, high } deg, or { angle } for the one nearest to it ·
+---  skip_phi: a list like it of angles to leave out · diagonal 'basic' ·
 ---  full_matrices (the file holds both triangles) · exclude_first true · q_tolerance_fraction 0.1 (APS: what
 ---  lies so near is one q; the 10 nearest where these are fewer than 5) · strict_q (that very q alone, in any layout) ·
+---  one_q: fit matrices whose q differ by more than 1 % with the one asked for, which fits refuse otherwise ·
 ---  only_among: q chooses among several of a file, and of a file of one q that one is taken ·
 ---  dtype 'f64'|'f32' · mode · key (array of an .npz) ·
 ---  pack: a file into which the matrices are packed and from which every pass reads block by block, for data larger
