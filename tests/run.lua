@@ -201,6 +201,17 @@ busted.subscribe({ 'file', 'end' }, function(file)
   return nil, true
 end)
 
+-- With --verbose: the tests that took most time of this processor; processes that they start are not counted.
+local took, since = {}, nil
+busted.subscribe({ 'test', 'start' }, function()
+  since = os.clock()
+  return nil, true
+end)
+busted.subscribe({ 'test', 'end' }, function(element)
+  took[#took + 1] = { os.clock() - (since or os.clock()), element.name }
+  return nil, true
+end)
+
 local files = {}
 for _, file in ipairs(dir.getallfiles(folder .. '/spec', '*_spec.lua')) do files[#files + 1] = file end
 table.sort(files)
@@ -293,6 +304,10 @@ if #times > 1 then
   for i = 1, math.min(8, #times) do longest[i] = ('%s %.1f'):format(path.basename(times[i][1]):gsub('_spec%.lua$', ''),
     times[i][2]) end
   print(('%d files run, longest in s: %s'):format(#times, table.concat(longest, ', ')))
+end
+if verbose then
+  table.sort(took, function(a, b) return a[1] > b[1] end)
+  for i = 1, math.min(15, #took) do print(('%7.2f s of a processor  %s'):format(took[i][1], took[i][2])) end
 end
 if failures then os.remove(failures .. '.now') end
 print(('%.1f s'):format(clock() - started))

@@ -94,10 +94,10 @@ end)
 describe('xpcs.contrasts', function()
   local sigma = 0.002 * math.sqrt(2)
 
-  it('says nothing of equal angles, in any of 20 draws, with sigma, without, or with another loss', function()
-    for seed = 1, 20 do
+  it('says nothing of equal angles, in any of 8 draws, with sigma, without, or with another loss', function()
+    for seed = 1, 8 do
       local d = data(seed, 0)
-      for _, o in ipairs { { sigma = sigma }, {}, seed % 5 == 0 and { sigma = sigma, loss = 'soft_l1' } or nil } do
+      for _, o in ipairs { { sigma = sigma }, {}, seed % 4 == 0 and { sigma = sigma, loss = 'soft_l1' } or nil } do
         local r = xpcs.fit(d, o)
         assert.equal('averaged', r.scaling)
         assert.is_false(told(r), table.concat(r.verdict.sentences, '\n'))

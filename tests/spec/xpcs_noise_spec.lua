@@ -37,7 +37,7 @@ end
 local function words(r) return table.concat(r.verdict.sentences, '\n') end
 
 describe('noise of pairs that share a frame', function()
-  local SETS = 60
+  local SETS = 24
 
   it('is found, and errors of correlated noise hold the truth where those of independent noise do not', function()
     local inside, alone = 0, 0
@@ -107,7 +107,7 @@ describe('noise of pairs that share a frame', function()
   end)
 
   it('widens what chance gives for chi2', function()
-    local squares, sum, sd, count = 0, 0, 0, 20
+    local squares, sum, sd, count = 0, 0, 0, 12
     for seed = 1, count do
       mc.scope(function()
         local r = xpcs.fit(speckle(seed, 1500, 0.009, 0.32), { fixed = FIXED, scaling = 'averaged', sigma = 0.0125 })
@@ -139,7 +139,7 @@ describe('noise of pairs that share a frame', function()
   end)
 
   it('is not found in independent noise, whose errors stay those of the normal matrix', function()
-    for seed = 1, 20 do
+    for seed = 1, 8 do
       for _, n in ipairs { N, 170 } do
         if n == N or seed < 3 then
           local r = xpcs.fit(independent(seed, n), { sigma = 0.01 })
@@ -237,7 +237,7 @@ describe('noise of pairs that share a frame, in a joint fit', function()
   end)
 
   it('gives errors that hold the truth, smaller than those of a set alone', function()
-    local sets, inside = 30, 0
+    local sets, inside = 8, 0
     for seed = 1, sets do
       mc.scope(function()
         local list = { speckle(100 + seed, 3000), speckle(200 + seed, 3000) }
