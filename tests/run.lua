@@ -216,16 +216,16 @@ local files = {}
 for _, file in ipairs(dir.getallfiles(folder .. '/spec', '*_spec.lua')) do files[#files + 1] = file end
 table.sort(files)
 if #filters > 0 then
-  local chosen, took = {}, {}
+  local chosen, used = {}, {}
   for _, file in ipairs(files) do
     local wanted = false
     for _, part in ipairs(filters) do
-      if path.basename(file):find(part, 1, true) then wanted, took[part] = true, true end
+      if path.basename(file):find(part, 1, true) then wanted, used[part] = true, true end
     end
     if wanted then chosen[#chosen + 1] = file end
   end
   for _, part in ipairs(filters) do
-    if not took[part] and #filters > 1 then
+    if not used[part] and #filters > 1 then
       io.stderr:write(("no spec file has '%s' in its name; several filters pick files\n"):format(part))
       os.exit(2)
     end
