@@ -19,7 +19,7 @@ local place = require 'workflows.rollout.place'
 local error = check.error
 local M = {}
 
-M.VERSION = '6'
+M.VERSION = '7'
 
 local function dtype_of(config) return config.simulation.precision == 'float64' and 'f64' or 'f32' end
 

@@ -250,40 +250,40 @@ function M.scale(arch, t, T)
 end
 
 local filters = setmetatable({}, { __mode = 'k' }) -- by architecture, as long as that is used
---- exp(-(k c G)^2 / 2) on the half plane, k in cycles per pixel.
+--- The filter exp(-(k c G)^2 / 2) of one axis, k in cycles per pixel, as a symmetric matrix [G, G]: the filter of the
+--- plane is that of the columns after that of the rows.
 local function filter(arch)
   if not filters[arch] then
     local G, c = arch.grid, arch.correlation
-    local half = math.floor(G / 2) + 1
-    local rows = mc.arange(0, G - 1)
-    local ky = mc.where(mc.gt(rows, G / 2), rows - G, rows):reshape(G, 1) / G
-    local kx = mc.arange(0, half - 1):reshape(1, half) / G
-    filters[arch] = hold(mc.exp(-(kx * kx + ky * ky) * (c * G) ^ 2 / 2))
+    local at = mc.arange(0, G - 1)
+    local k = mc.where(mc.gt(at, G / 2), at - G, at) / G
+    local response = mc.fft.irfft(mc.exp(-(k * k) * (c * G) ^ 2 / 2)[{ { 1, math.floor(G / 2) + 1 } }], { n = G })
+    local apart = mc.remainder(at:reshape(G, 1) - at:reshape(1, G), G):to 'i64'
+    filters[arch] = hold(mc.take(response, apart:reshape(-1) + 1, 1):reshape(G, G))
   end
   return filters[arch]
 end
 
---- Draws of a law [states, channels, G, G], a state for each source; in f64, so that numbers do not depend on dtype.
+--- Draws of a law [states, channels, G, G], a state for each source; in f32 (laplace: f64), so that numbers do not
+--- depend on dtype.
 local function white(list, channels, G, law, dtype)
-  local sizes = { channels, G, G }
-  local function draw(source)
-    if law ~= 'laplace' then return source:normal(sizes) end
-    return source:exponential(sizes) * mc.where(mc.lt(source:uniform(sizes), 0.5), -1, 1)
+  local sizes, parts = { channels, G, G }, {}
+  for k, source in ipairs(list) do
+    parts[k] = law ~= 'laplace' and source:normal(sizes, 'f32') or mc.scope(function()
+      return (source:exponential(sizes) * mc.where(mc.lt(source:uniform(sizes), 0.5), -1, 1)):to(dtype)
+    end)
   end
-  local parts = {}
-  for k, source in ipairs(list) do parts[k] = mc.scope(function() return draw(source):to(dtype) end) end
-  return mc.stack(parts, 1)
+  return mc.stack(parts, 1):to(dtype)
 end
 
-local PLANE = { -2, -1 }
 --- Draws [operators, states, channels, G, G] with the correlation of the operators, each state of spread 1.
 local function correlated(x, filter_of)
-  local n, B, G = x.shape[1], x.shape[2], x.shape[4]
-  local z = mc.fft.irfftn(mc.fft.rfftn(x, { axes = PLANE }) * filter_of, { axes = PLANE, s = { G, G } })
+  local n, B = x.shape[1], x.shape[2]
+  local z = mc.matmul(mc.matmul(filter_of, x), filter_of)
   return z / (z:reshape(n * B, -1):std(2) + 1e-8):reshape(n, B, 1, 1, 1)
 end
 
---- The filters of operators [operators, 1, 1, G, half].
+--- The filters of operators [operators, 1, 1, G, G].
 local function filters_of(archs, dtype)
   local parts = {}
   for i, arch in ipairs(archs) do parts[i] = filter(arch) end

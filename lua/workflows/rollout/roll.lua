@@ -57,23 +57,49 @@ end
 ---@field divergence number
 ---@field noise boolean?
 
---- Marks realisations of a row that failed at step t; the state of the row after it, where those keep the one before.
-local function judge(row, t, new, old)
-  local B, out, alive = row.spec.realisations, row.out, row.alive
-  local most = mc.scope(function() return new:reshape(B, -1):abs():max(2):totable() end)
-  local list
-  for m = 1, B do
-    local v = most[m]
-    local bad = v ~= v or v == math.huge
-    if alive[m] and (bad or v > row.spec.divergence) then
-      alive[m], out.status[m], out.bad_step[m], row.living = false, bad and 1 or 2, t, row.living - 1
+--- Marks realisations of rows that failed at step t; the states after it, where those keep the ones before. new, old
+--- [rows B, C, G, G].
+local function judge(rows, t, new, old)
+  local B, bad_any = rows[1].spec.realisations, false
+  local most = mc.scope(function() return new:reshape(#rows * B, -1):abs():max(2):totable() end)
+  for i, row in ipairs(rows) do
+    for m = 1, B do
+      local v = most[(i - 1) * B + m]
+      local bad = v ~= v or v == math.huge
+      if row.alive[m] and (bad or v > row.spec.divergence) then
+        row.alive[m], row.out.status[m], row.out.bad_step[m] = false, bad and 1 or 2, t
+        row.living = row.living - 1
+      end
+      bad_any = bad_any or not row.alive[m]
     end
-    if not alive[m] then list = true end
   end
-  if not list or not old then return new end
+  if not bad_any or not old then return new end
   local keep = {}
-  for m = 1, B do keep[m] = alive[m] and new[{ { m, m } }] or old[{ { m, m } }] end
+  for i, row in ipairs(rows) do
+    for m = 1, B do
+      local k = (i - 1) * B + m
+      keep[k] = (row.alive[m] and new or old)[{ { k, k } }]
+    end
+  end
   return mc.concat(keep, 1)
+end
+
+--- The update of rows side by side: f(x, o) of states and what the operators give, [rows B, C, G, G]; a x + b o, a and
+--- b by row, as update has them.
+local function updating(rows, like)
+  local old, new, alike = {}, {}, true
+  for _, row in ipairs(rows) do
+    local p = row.spec.policy
+    local a = p.policy == 'residual' and 1 or p.policy == 'convex' and p.alpha or 0
+    local b = p.policy == 'residual' and p.dt or p.policy == 'convex' and 1 - p.alpha or 1
+    for _ = 1, row.spec.realisations do old[#old + 1], new[#new + 1] = a, b end
+    alike = alike and p.policy == 'residual'
+  end
+  local function column(list)
+    return mc.tensor(list):reshape(#list, 1, 1, 1):to { device = like.device, dtype = like.dtype }
+  end
+  local a, b = not alike and column(old), column(new)
+  return function(x, o) return (alike and x or a * x) + b * o end
 end
 
 --- Rolls operators out side by side: those of operator.together, with equal numbers of realisations and steps.
@@ -84,16 +110,22 @@ end
 ---@param visit function
 ---@return rollout.Outcome[]
 function M.together(specs, apply, visit)
-  local n, B, T, rows, noise = #specs, specs[1].realisations, specs[1].steps, {}, false
+  local n, B, T, rows, noise, states = #specs, specs[1].realisations, specs[1].steps, {}, false, {}
   for i, spec in ipairs(specs) do
     local row = { spec = spec, alive = {}, living = B, out = { status = {}, bad_step = {} } }
     for m = 1, B do row.alive[m], row.out.status[m], row.out.bad_step[m] = true, 0, -1 end
     local shape = spec.x0.shape
-    row.x = M.post(spec.policy, mc.broadcast_to(spec.x0:reshape(1, unpack(shape)), { B, unpack(shape) }):copy())
-    judge(row, 0, row.x)
-    visit(i, 0, row.x, row.alive)
+    states[i] = mc.broadcast_to(spec.x0:reshape(1, unpack(shape)), { B, unpack(shape) })
     rows[i], noise = row, noise or spec.noise
   end
+  local policy = specs[1].policy -- normalize and clamp are those of the configuration
+  local function show(t, x)
+    for i, row in ipairs(rows) do visit(i, t, n > 1 and x[{ { (i - 1) * B + 1, i * B } }] or x, row.alive) end
+  end
+  local x = M.post(policy, mc.concat(states, 1))
+  local update = updating(rows, x)
+  judge(rows, 0, x)
+  show(0, x)
   for t = 1, specs[1].single and 1 or T - 1 do
     local living, sources = 0, noise and {} or nil
     for i, row in ipairs(rows) do
@@ -104,20 +136,9 @@ function M.together(specs, apply, visit)
       end
     end
     if living > 0 then
-      local new = { mc.scope(function()
-        local states, list = {}, {}
-        for i, row in ipairs(rows) do states[i] = row.x end
-        local y = apply(n > 1 and mc.concat(states, 1) or states[1], sources, t, T)
-        for i, row in ipairs(rows) do
-          local one = n > 1 and y[{ { (i - 1) * B + 1, i * B } }] or y
-          list[i] = row.living > 0
-            and judge(row, t, M.post(row.spec.policy, M.update(row.spec.policy, row.x, one)), row.x) or row.x
-        end
-        return unpack(list)
-      end) }
-      for i, row in ipairs(rows) do row.x = new[i] end
+      x = mc.scope(function() return judge(rows, t, M.post(policy, update(x, apply(x, sources, t, T))), x) end)
     end
-    for i, row in ipairs(rows) do visit(i, t, row.x, row.alive) end
+    show(t, x)
   end
   local out = {}
   for i, row in ipairs(rows) do out[i] = row.out end

@@ -12,6 +12,16 @@ M.SCHEME = 'philox4x32-10; key = fold(seed, operator index from 0); ' ..
 
 local USE = { weights = 1, kind = 2, field = 3, noise = 4, probe = 5 }
 
+local held = {} -- the key of the row asked for last, as most draws are of the row before: { seed, operator, key }
+
+--- Key of a row.
+local function key_of(seed, operator)
+  if held.seed ~= seed or held.operator ~= operator then
+    held = { seed = seed, operator = operator, key = mc.random.key(seed):fold_in(operator) }
+  end
+  return held.key
+end
+
 --- Options { key, stream } for a draw.
 ---@param seed integer
 ---@param operator integer index of the row, from 0
@@ -19,7 +29,7 @@ local USE = { weights = 1, kind = 2, field = 3, noise = 4, probe = 5 }
 ---@param realisation? integer from 0
 ---@param step? integer
 function M.of(seed, operator, use, realisation, step)
-  return mc.random.key(seed):fold_in(operator), USE[use] * 2 ^ 44 + (realisation or 0) * 2 ^ 24 + (step or 0)
+  return key_of(seed, operator), USE[use] * 2 ^ 44 + (realisation or 0) * 2 ^ 24 + (step or 0)
 end
 
 local Source = {}
@@ -39,7 +49,7 @@ function Source:options(more)
 end
 function Source:uniform(sizes, low, high) return mc.random.uniform(sizes, self:options { low = low or 0,
   high = high or 1 }) end
-function Source:normal(sizes) return mc.random.normal(sizes, self:options()) end
+function Source:normal(sizes, dtype) return mc.random.normal(sizes, self:options { dtype = dtype }) end
 function Source:exponential(sizes) return mc.random.exponential(sizes, self:options()) end
 function Source:number(low, high) return self:uniform({ 1 }, low, high)[1]:item() end
 function Source:gauss() return self:normal { 1 }[1]:item() end

@@ -3,11 +3,8 @@
 /* Bins of x[n] between its smallest and largest; the largest has the last one to itself. */
 static void NAME(levels)(const T *x, int64_t n, uint8_t *bin)
 {
-    T low = x[0], high = x[0];
-    for (int64_t i = 1; i < n; i++) {
-        low = x[i] < low ? x[i] : low;
-        high = x[i] > high ? x[i] : high;
-    }
+    T low, high;
+    NAME(extremes)(x, n, &low, &high);
     T range = high - low;
     range = range > (T)1e-8 ? range : (T)1e-8;
     for (int64_t i = 0; i < n; i++) {
@@ -38,18 +35,21 @@ static double NAME(product)(const T *a, const T *b, int64_t n, T p, T q)
 /* Mutual information in nats of two lists of bins. */
 static double NAME(shared)(const uint8_t *a, const uint8_t *b, int64_t n)
 {
-    int32_t count[2][RO_LEVELS * RO_LEVELS] = { { 0 } };
-    double pa[RO_LEVELS] = { 0 }, pb[RO_LEVELS] = { 0 }, info = 0;
+    enum { ALL = RO_LEVELS * RO_LEVELS };
+    int32_t count[2][ALL] = { { 0 } };
+    double pa[RO_LEVELS] = { 0 }, pb[RO_LEVELS] = { 0 }, p[ALL], logs[ALL], info = 0;
     for (int64_t i = 0; i < n; i++) count[i & 1][a[i] * RO_LEVELS + b[i]]++;
-    for (int k = 0; k < RO_LEVELS * RO_LEVELS; k++) {
-        count[0][k] += count[1][k];
-        pa[k / RO_LEVELS] += (double)count[0][k] / (double)n;
-        pb[k % RO_LEVELS] += (double)count[0][k] / (double)n;
+    for (int k = 0; k < ALL; k++) {
+        p[k] = (double)(count[0][k] + count[1][k]) / (double)n;
+        pa[k / RO_LEVELS] += p[k];
+        pb[k % RO_LEVELS] += p[k];
     }
-    for (int k = 0; k < RO_LEVELS * RO_LEVELS; k++) {
-        const double p = (double)count[0][k] / (double)n;
-        if (p > 0) info += p * log(p / (pa[k / RO_LEVELS] * pb[k % RO_LEVELS]));
+    for (int k = 0; k < ALL; k++) {
+        const double apart = pa[k / RO_LEVELS] * pb[k % RO_LEVELS];
+        logs[k] = p[k] > 0 ? p[k] / apart : 1;
     }
+    for (int k = 0; k < ALL; k++) logs[k] = mck_log_f64(logs[k]);
+    for (int k = 0; k < ALL; k++) info += p[k] * logs[k];
     return info;
 }
 

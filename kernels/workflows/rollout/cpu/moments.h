@@ -16,14 +16,18 @@ MC_INLINE double NAME(folded)(const NAME(vec) * a, const NAME(vec) * b)
 MC_INLINE double NAME(total)(const T *x, int64_t n)
 {
     double sum = 0;
-    for (int64_t first = 0; first < n; first += BLOCK) {
-        const int64_t end = n - first < BLOCK ? n : first + BLOCK;
-        NAME(vec) a = { 0 }, b = { 0 };
+    for (int64_t first = 0; first < n; first += 2 * BLOCK) {
+        const int64_t end = n - first < 2 * BLOCK ? n : first + 2 * BLOCK;
+        NAME(vec) a = { 0 }, b = { 0 }, c = { 0 }, d = { 0 };
         int64_t i = first;
-        for (; i + 2 * WIDTH <= end; i += 2 * WIDTH) {
+        for (; i + 4 * WIDTH <= end; i += 4 * WIDTH) {
             a += VEC(x + i);
             b += VEC(x + i + WIDTH);
+            c += VEC(x + i + 2 * WIDTH);
+            d += VEC(x + i + 3 * WIDTH);
         }
+        a += c;
+        b += d;
         sum += NAME(folded)(&a, &b);
         for (; i < end; i++) sum += (double)x[i];
     }
@@ -35,24 +39,53 @@ MC_INLINE double NAME(total)(const T *x, int64_t n)
 MC_INLINE void NAME(moments)(const T *x, int64_t n, double *mean, double *var)
 {
     const double m = NAME(total)(x, n) / (double)n;
-    const T c = (T)m;
+    const T from = (T)m;
     double sum = 0;
-    for (int64_t first = 0; first < n; first += BLOCK) {
-        const int64_t end = n - first < BLOCK ? n : first + BLOCK;
-        NAME(vec) a = { 0 }, b = { 0 };
+    for (int64_t first = 0; first < n; first += 2 * BLOCK) {
+        const int64_t end = n - first < 2 * BLOCK ? n : first + 2 * BLOCK;
+        NAME(vec) a = { 0 }, b = { 0 }, c = { 0 }, d = { 0 };
         int64_t i = first;
-        for (; i + 2 * WIDTH <= end; i += 2 * WIDTH) {
-            const NAME(vec) p = VEC(x + i) - c, q = VEC(x + i + WIDTH) - c;
+        for (; i + 4 * WIDTH <= end; i += 4 * WIDTH) {
+            const NAME(vec) p = VEC(x + i) - from, q = VEC(x + i + WIDTH) - from,
+                            r = VEC(x + i + 2 * WIDTH) - from, s = VEC(x + i + 3 * WIDTH) - from;
             a += p * p;
             b += q * q;
+            c += r * r;
+            d += s * s;
         }
+        a += c;
+        b += d;
         sum += NAME(folded)(&a, &b);
         for (; i < end; i++) {
-            const double d = (double)(x[i] - c);
-            sum += d * d;
+            const double e = (double)(x[i] - from);
+            sum += e * e;
         }
     }
-    const double off = m - (double)c, v = sum / (double)n - off * off;
+    const double off = m - (double)from, v = sum / (double)n - off * off;
     *mean = m;
     *var = v > 0 || v != v ? v : 0;
+}
+
+/* The smallest and the largest of x[n], n of 1 or more. */
+MC_INLINE void NAME(extremes)(const T *x, int64_t n, T *low, T *high)
+{
+    enum { LANES = 32 };
+    T least[LANES], most[LANES];
+    int64_t i = 0;
+    for (int l = 0; l < LANES; l++) least[l] = most[l] = x[0];
+    for (; i + LANES <= n; i += LANES)
+        for (int l = 0; l < LANES; l++) {
+            least[l] = x[i + l] < least[l] ? x[i + l] : least[l];
+            most[l] = x[i + l] > most[l] ? x[i + l] : most[l];
+        }
+    for (; i < n; i++) {
+        least[0] = x[i] < least[0] ? x[i] : least[0];
+        most[0] = x[i] > most[0] ? x[i] : most[0];
+    }
+    for (int l = 1; l < LANES; l++) {
+        least[0] = least[l] < least[0] ? least[l] : least[0];
+        most[0] = most[l] > most[0] ? most[l] : most[0];
+    }
+    *low = least[0];
+    *high = most[0];
 }

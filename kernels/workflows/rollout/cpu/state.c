@@ -17,7 +17,7 @@ static void taps(double *w)
 
 int64_t MCK(ro_state_work)(int64_t g)
 {
-    return (int64_t)sizeof(double) * 3 * (g * g + 16);
+    return (int64_t)sizeof(double) * (3 * (g * g + 16) + g + 2 * REACH);
 }
 
 typedef int32_t bits_f32 __attribute__((vector_size(32)));

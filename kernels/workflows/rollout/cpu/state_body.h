@@ -29,6 +29,7 @@ MC_INLINE double NAME(spread)(const T *s, int64_t n)
 
 /* |a|, and the smaller and larger of two, lane by lane */
 #define MAGNITUDE(a) ((NAME(lane))((NAME(bits))(a)&NAME(all_but_sign)))
+#define SHIFTED(v) __builtin_shuffle(v, (NAME(bits)){ 1, 2, 3, 4, 5, 6, 7, 7 }) /* to the left */
 #define PICK(m, a, b) \
     ((NAME(lane))(((NAME(bits))(a) & (NAME(bits))(m)) | ((NAME(bits))(b) & ~(NAME(bits))(m))))
 
@@ -51,11 +52,12 @@ static void NAME(norms)(const T *x, int64_t g, int32_t *bin, T *out)
         const T *p = x + r * g, *q = r + 1 < g ? p + g : p;
         NAME(lane) a = { 0 }, b = { 0 }, d = { 0 };
         int64_t j = 0;
-        for (; j + 9 <= g; j += 8) {
-            const NAME(lane) v = LANE(p + j), across = LANE(p + j + 1) - v, along = LANE(q + j) - v;
+        for (; j + 8 <= g; j += 8) {
+            const NAME(lane) v = LANE(p + j), along = LANE(q + j) - v,
+                             next = j + 8 < g ? LANE(p + j + 1) : SHIFTED(v);
             a += MAGNITUDE(v);
             b += v * v;
-            d += MAGNITUDE(across) + MAGNITUDE(along);
+            d += MAGNITUDE(next - v) + MAGNITUDE(along);
             least = PICK(v < least, v, least);
             most = PICK(v > most, v, most);
         }
@@ -81,12 +83,11 @@ static void NAME(norms)(const T *x, int64_t g, int32_t *bin, T *out)
     range = range > (T)1e-8 ? range : (T)1e-8;
     for (int64_t i = 0; i < n; i++) bin[i] = (int32_t)((x[i] - low) / range * (T)(BINS - 1));
     for (int64_t i = 0; i < n; i++) count[i & 3][bin[i] & (BINS - 1)]++;
-    double entropy = 0;
-    for (int k = 0; k < BINS; k++) {
-        const double p =
-            (double)(count[0][k] + count[1][k] + count[2][k] + count[3][k]) / (double)n;
-        entropy -= p * log(p + 1e-10);
-    }
+    double entropy = 0, p[BINS], logs[BINS];
+    for (int k = 0; k < BINS; k++)
+        p[k] = (double)(count[0][k] + count[1][k] + count[2][k] + count[3][k]) / (double)n;
+    for (int k = 0; k < BINS; k++) logs[k] = mck_log_f64(p[k] + 1e-10);
+    for (int k = 0; k < BINS; k++) entropy -= p[k] * logs[k];
     out[0] = (T)sum;
     out[1] = (T)sqrt(square + 1e-8);
     out[2] = -low > high ? -low : high;
@@ -94,62 +95,55 @@ static void NAME(norms)(const T *x, int64_t g, int32_t *bin, T *out)
     out[4] = (T)change;
 }
 
-/* low = the 9 x 9 Gaussian of x, zero outside; rest = x - low. */
-static void NAME(lowpass)(const T *x, int64_t g, const T *w, T *low, T *rest)
+/* y[j] = sum of w[k] p[k step + j], k = first .. last in that order, for the g places of a row. */
+MC_INLINE void NAME(filtered)(const T *p, int64_t step, const T *w, int64_t first, int64_t last,
+                              int64_t g, T *y)
 {
-    /* along the columns, into rest */
-    for (int64_t r = 0; r < g; r++) {
-        T *y = rest + r * g;
-        for (int64_t j = 0; j < g; j++) y[j] = 0;
-        for (int64_t k = -REACH; k <= REACH; k++) {
-            if (r + k < 0 || r + k >= g) continue;
-            const T *p = x + (r + k) * g;
-            const T v = w[k + REACH];
-            for (int64_t j = 0; j < g; j++) y[j] += v * p[j];
-        }
+    int64_t j = 0;
+    for (; j + 8 <= g; j += 8) {
+        NAME(lane) s = { 0 };
+        for (int64_t k = first; k <= last; k++) s += w[k + REACH] * LANE(p + k * step + j);
+        *(NAME(lane) *)(void *)(y + j) = s;
     }
+    for (; j < g; j++) {
+        T s = 0;
+        for (int64_t k = first; k <= last; k++) s += w[k + REACH] * p[k * step + j];
+        y[j] = s;
+    }
+}
+
+/* low = the 9 x 9 Gaussian of x, zero outside; rest = x - low. row: g + 2 REACH elements. */
+static void NAME(lowpass)(const T *x, int64_t g, const T *w, T *row, T *low, T *rest)
+{
+    for (int64_t r = 0; r < g; r++) { /* along the columns, into rest */
+        const int64_t below = g - 1 - r;
+        NAME(filtered)
+        (x + r * g, g, w, r < REACH ? -r : -REACH, below < REACH ? below : REACH, g, rest + r * g);
+    }
+    for (int64_t k = 0; k < REACH; k++) row[k] = row[REACH + g + k] = 0;
     for (int64_t r = 0; r < g; r++) {
-        const T *p = rest + r * g;
-        T *y = low + r * g;
-        for (int64_t j = 0; j < g; j++) y[j] = 0;
-        for (int64_t k = -REACH; k <= REACH; k++) {
-            const int64_t first = k < 0 ? -k : 0, last = k > 0 ? g - k : g;
-            const T v = w[k + REACH];
-            for (int64_t j = first; j < last; j++) y[j] += v * p[j + k];
-        }
+        for (int64_t j = 0; j < g; j++) row[REACH + j] = rest[r * g + j];
+        NAME(filtered)(row + REACH, 1, w, -REACH, REACH, g, low + r * g);
     }
     for (int64_t i = 0; i < g * g; i++) rest[i] = x[i] - low[i];
 }
 
-/* Central differences and Laplacian of place j of row p, its neighbours l and r in the row. */
-MC_INLINE void NAME(stencil)(const T *up, const T *p, const T *down, int64_t j, int64_t l,
-                             int64_t r, T *gx, T *gy, T *lap)
+/* Size of the gradient by central differences, Laplacian, and sums of gx, gy, |gx|, |gy|; periodic.
+ * row: g + 2 elements. */
+static void NAME(gradients)(const T *x, int64_t g, T *row, T *size, T *lap, double *sums)
 {
-    *gx = (p[r] - p[l]) * (T)0.5;
-    *gy = (down[j] - up[j]) * (T)0.5;
-    *lap = up[j] + down[j] + p[l] + p[r] - 4 * p[j];
-}
-
-static void NAME(gradients)(const T *x, int64_t g, T *size, T *lap, double *sums)
-{
+    T *p = row + 1;
     for (int k = 0; k < 4; k++) sums[k] = 0;
     for (int64_t r = 0; r < g; r++) {
-        const T *p = x + r * g, *up = x + (r ? r - 1 : g - 1) * g,
-                *down = x + (r + 1 < g ? r + 1 : 0) * g;
+        const T *up = x + (r ? r - 1 : g - 1) * g, *down = x + (r + 1 < g ? r + 1 : 0) * g;
         double sx = 0, sy = 0, ax = 0, ay = 0;
-        T *s = size + r * g, *v = lap + r * g, gx, gy;
-        for (int64_t j = 0; j<g; j += g> 1 ? g - 1 : 1) { /* both ends */
-            NAME(stencil)
-            (up, p, down, j, j ? j - 1 : g - 1, j + 1 < g ? j + 1 : 0, &gx, &gy, v + j);
-            s[j] = (T)sqrt((double)(gx * gx + gy * gy));
-            sx += (double)gx;
-            sy += (double)gy;
-            ax += fabs((double)gx);
-            ay += fabs((double)gy);
-        }
+        T *s = size + r * g, *v = lap + r * g;
+        for (int64_t j = 0; j < g; j++) p[j] = x[r * g + j];
+        p[-1] = p[g - 1];
+        p[g] = p[0];
         NAME(lane) a = { 0 }, b = { 0 }, c = { 0 }, d = { 0 };
-        int64_t j = 1;
-        for (; j + 8 <= g - 1; j += 8) {
+        int64_t j = 0;
+        for (; j + 8 <= g; j += 8) {
             const NAME(lane) left = LANE(p + j - 1), right = LANE(p + j + 1), above = LANE(up + j),
                              below = LANE(down + j), hx = (right - left) * (T)0.5,
                              hy = (below - above) * (T)0.5;
@@ -160,15 +154,16 @@ static void NAME(gradients)(const T *x, int64_t g, T *size, T *lap, double *sums
             c += MAGNITUDE(hx);
             d += MAGNITUDE(hy);
         }
-        for (int64_t i = 1; i < j; i++) s[i] = NAME(mck_sqrt)(s[i]);
-        for (; j < g - 1; j++) {
-            NAME(stencil)(up, p, down, j, j - 1, j + 1, &gx, &gy, v + j);
-            s[j] = NAME(mck_sqrt)(gx * gx + gy * gy);
-            sx += (double)gx;
-            sy += (double)gy;
-            ax += fabs((double)gx);
-            ay += fabs((double)gy);
+        for (; j < g; j++) {
+            const T hx = (p[j + 1] - p[j - 1]) * (T)0.5, hy = (down[j] - up[j]) * (T)0.5;
+            v[j] = up[j] + down[j] + p[j - 1] + p[j + 1] - 4 * p[j];
+            s[j] = hx * hx + hy * hy;
+            sx += (double)hx;
+            sy += (double)hy;
+            ax += fabs((double)hx);
+            ay += fabs((double)hy);
         }
+        for (j = 0; j < g; j++) s[j] = NAME(mck_sqrt)(s[j]);
         sums[0] += NAME(sum)(&a) + sx;
         sums[1] += NAME(sum)(&b) + sy;
         sums[2] += NAME(sum)(&c) + ax;
@@ -208,6 +203,7 @@ void MCK(NAME(ro_state))(const void *args, int64_t begin, int64_t end, void *wor
     const int64_t g = k->g, n = g * g;
     T *one = work, *two = one + n + 16;
     int32_t *bin = (int32_t *)(void *)(two + n + 16);
+    T *row = (T *)(void *)(bin + n + 16);
     double wide[2 * REACH + 1];
     T w[2 * REACH + 1];
     taps(wide);
@@ -237,13 +233,14 @@ void MCK(NAME(ro_state))(const void *args, int64_t begin, int64_t end, void *wor
                                      upper,
                                      NAME(at)(s, n, 0.95) };
         for (int i = 0; i < 15; i++) y[i] = (T)figures[i];
-        NAME(gradients)(x, g, one, two, sums);
-        double m, v, most = 0;
+        NAME(gradients)(x, g, row, one, two, sums);
+        double m, v;
+        T least, most;
         NAME(moments)(one, n, &m, &v);
-        for (int64_t i = 0; i < n; i++) most = (double)one[i] > most ? (double)one[i] : most;
+        NAME(extremes)(one, n, &least, &most);
         y[15] = (T)m;
         y[16] = (T)sqrt(v * (double)n / (double)(n - 1));
-        y[17] = (T)most;
+        y[17] = most > 0 ? most : 0;
         y[18] = (T)(sums[0] / (double)n);
         y[19] = (T)(sums[1] / (double)n);
         y[20] = (T)(sums[2] / (double)n / (sums[3] / (double)n + 1e-8));
@@ -253,7 +250,7 @@ void MCK(NAME(ro_state))(const void *args, int64_t begin, int64_t end, void *wor
         y[23] = (T)(v + m * m);
         T *z = y + RO_SPATIAL;
         NAME(norms)(x, g, bin, z);
-        NAME(lowpass)(x, g, w, one, two);
+        NAME(lowpass)(x, g, w, row, one, two);
         NAME(norms)(one, g, bin, z + 5);
         NAME(norms)(two, g, bin, z + 10);
         z[15] = (T)mean;
@@ -263,3 +260,4 @@ void MCK(NAME(ro_state))(const void *args, int64_t begin, int64_t end, void *wor
 }
 #undef MAGNITUDE
 #undef PICK
+#undef SHIFTED
