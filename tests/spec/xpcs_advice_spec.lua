@@ -8,16 +8,17 @@ describe('xpcs.advice', function()
       ['fit with --scaling individual.'] = "fit with scaling = 'individual'.",
       ['search (--multi-start 20); else'] = 'search (mc.xpcs.search.multi_start, n_starts = 20); else',
       ['widen it (--bounds phi0=-90:90).'] = 'widen it (bounds = { phi0 = { -90, 90 } }).',
-      ['(--bounds NAME=LOW:HIGH, or'] = '(bounds = { NAME = { LOW, HIGH } }, or',
+      ['(--bounds NAME=LOW:HIGH, or parameter_space.bounds of a configuration)'] =
+        '(bounds = { NAME = { LOW, HIGH } })',
       ['hold it: --fixed D_offset=0.'] = 'hold it: fixed = { D_offset = 0 }.',
       ['(--fixed alpha=0,D_offset=0) or'] = '(fixed = { alpha = 0, D_offset = 0 }) or',
       ['fit it (--fixed D0=VALUE).'] = 'fit it (fixed = { D0 = VALUE }).',
       ['its own (--sigma 0.005,0.01).'] = 'its own (sigma = { 0.005, 0.01 }).',
-      ['give sigma (--sigma) to'] = 'give sigma (sigma) to',
+      ['give sigma (--sigma) to'] = 'give sigma to',
       ['take --profile 0.95 or (--method both)'] = 'take mc.xpcs.intervals.profile(r, nil, 0.95) or '
         .. '(mc.xpcs.posterior.run(r))',
       ['take the rates (rates.csv), not'] = 'take the rates (mc.xpcs.rates.of(r)), not',
-      ['with --laminar-flow --bounds phi0=-90:90.'] = "with mode = 'laminar_flow' bounds = { phi0 = { -90, 90 } }.",
+      ['with --laminar-flow --bounds phi0=-90:90.'] = "with mode = 'laminar_flow', bounds = { phi0 = { -90, 90 } }.",
       ['mask them (--mask-frames 20,30-31)'] = 'mask them (mask_frames = { { 20, 20 }, { 30, 31 } })',
       ['(--initial-d0 and its kin)'] = '(initial = { D0 = VALUE, ... })', ['a --new-one x'] = 'a new_one x',
     } do assert.equal(want, advice.in_lua(from)) end
@@ -28,7 +29,7 @@ describe('xpcs.advice', function()
       sigma = 0.004 }
     s.sigma = nil
     local d = mc.xpcs.data.of(s)
-    assert.matches('give sigma %(sigma%)', mc.xpcs.fit(d, { fixed = { D_offset = 300 } }).conclusion)
+    assert.matches('give sigma to test', mc.xpcs.fit(d, { fixed = { D_offset = 300 } }).conclusion)
     d.reader = 'program'
     local r = mc.xpcs.fit(d, { fixed = { D_offset = 300 } })
     assert.matches('give sigma %(%-%-sigma%)', r.conclusion)

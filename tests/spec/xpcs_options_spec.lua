@@ -456,6 +456,11 @@ describe('other keys', function()
   it('writes the numbers of a fit as arrays', function()
     assert(mc.file.make_folder(folder))
     local r = xpcs.fit(d, { sigma = 0.01 })
+    local made = folder .. '/new/deep' -- a folder that is not there
+    assert.same('parameters.json', xpcs.results.write(made, r, d, { arrays = false })[1])
+    assert.is_true(mc.file.exists(made .. '/parameters.json'))
+    local ok, why = pcall(xpcs.results.write, made, d, r)
+    assert.is_true(not ok and why:find('give the result of a fit', 1, true) ~= nil, why)
     local files = xpcs.results.write(folder, r, d, { format = 'npz', arrays = false })
     assert.same({ 'parameters.json', 'analysis_results_nlsq.json', 'convergence_metrics.json', 'parameters.npz',
       'rates.csv' },

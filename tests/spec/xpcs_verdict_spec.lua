@@ -26,6 +26,8 @@ local function judged(o)
 end
 
 describe('xpcs.verdict.judge', function()
+  local MISFIT = { level = 'weak', misfit = true }
+
   it('gives one word by reduced chi2, bounds and findings', function()
     for _, case in ipairs {
       { 'good', {} }, { 'good', { reduced_chi2 = 1.49 } }, { 'marginal', { reduced_chi2 = 1.5 } },
@@ -34,6 +36,12 @@ describe('xpcs.verdict.judge', function()
       { 'marginal', { said = { level = 'weak', misfit = true } } }, { 'good', { said = { level = 'weak' } } },
       { 'marginal', { said = { level = 'undetermined' } } }, { 'marginal', { contrasts = { improbable = true } } },
       { 'good', { contrasts = { improbable = false } } }, { 'marginal', { said = { level = 'weak', doubt = true } } },
+      -- a misfit whose residuals have structure, and one of a sigma that is too small
+      { 'poor', { reduced_chi2 = 2, dof = 2e4, noise = { common = 0.5 }, counting = 'unique pairs', said = MISFIT } },
+      { 'marginal', { reduced_chi2 = 2, dof = 2e4, noise = { common = 0.01 }, counting = 'unique pairs',
+        said = MISFIT } },
+      { 'marginal', { reduced_chi2 = 2, dof = 2e4, noise = { common = 0.5 }, counting = 'both triangles (legacy)',
+        said = MISFIT } },
       { 'poor', { success = false } }, { 'poor', { better = {} } },
       { 'untested', { sigma_is_default = true, reduced_chi2 = 0.2 } },
       { 'untested', { sigma_is_default = true, reduced_chi2 = 20 } }, { 'untested', { absolute_sigma = false } },

@@ -96,20 +96,24 @@ end
 ---@param t table the module
 ---@param space string as messages name it, without mc
 ---@param parts table name = file
+---@param inner? table the same, of parts that scripts and tests of the library use: they can change, and help and
+---  completion do not list them
 ---@return table t
-function M.parts(t, space, parts)
-  local FROM = parts
+function M.parts(t, space, parts, inner)
+  local FROM, known = parts, {}
   return setmetatable(t, { __index = function(_, k)
-    if not FROM[k] then
+    if known[k] then return known[k] end
+    local hidden = inner and inner[k]
+    if not FROM[k] and not hidden then
       missing('mc.' .. space, k, t, FROM)
       return nil
     end
-    local v = require(FROM[k])
+    local v = require(hidden or FROM[k])
     if type(v) == 'table' then
       guard.all(('%s.%s.'):format(space, k), v)
       strict_part(v, ('mc.%s.%s'):format(space, k))
     end
-    rawset(t, k, v)
+    if hidden then known[k] = v else rawset(t, k, v) end
     return v
   end })
 end

@@ -1,28 +1,40 @@
 -- xpcs/init.lua - two-time correlation under diffusion and shear: from the beamline's file to values one can defend.
 --
--- open(path, opts) reads, fit(data, opts) fits, report and results write. config reads the YAML of homodyne. The
--- formulas stand in model.lua, the fast pass in kernels/workflows/xpcs.
----     local d = mc.xpcs.data.of(mc.xpcs.generate.set 'B')
----     local r = mc.xpcs.fit(d, { sigma = 0.004 })
----     ('%.3f %.2f'):format(r.values.beta, r.reduced_chi2)  --> -0.370 1.00
+--   open(path, opts), data.of{ c2 =, phi =, t =, q = }   data of a file, of matrices in memory
+--   fit(data, opts)                       values, errors, a verdict; print(r) shows them
+--   joint.fit(list, opts)                 several q or files at once
+--   own.fit(data, g1, opts)               a g1 of your own
+--   intervals.profile(r, names, level)    profile likelihood intervals
+--   posterior.run(r, opts)                posterior by NUTS
+--   search.multi_start(data, opts)        fits from many starts
+--   rates.of(r)                           D(t) and the shear rate with their intervals
+--   results.write(dir, r, data)           files; report.page(r, data): a page of HTML
+--   simulate(opts)                        matrices of the model with noise
+--     local s = mc.xpcs.simulate { n = 40, dt = 0.2, q = 0.01, phi = { 0, 60 }, physics = { 2000, 0, 0 },
+--       sigma = 0.004, seed = 1 }
+--     local r = mc.xpcs.fit(mc.xpcs.data.of(s), { sigma = 0.004, fixed = { alpha = 0, D_offset = 0 } })
+--     r.conclusion  --> Good fit: the data determine all 5 free parameters.
 local check = require 'mascon.core.check'
 local lazy = require 'mascon.core.lazy'
 local M = {}
 
--- the public parts; the others are required by their file and can change
-local FROM = {}
-for folder, names in pairs {
-  model = { 'model', 'parameters', 'scaling' },
-  data = { 'data', 'generate', 'prepare' },
-  pass = { 'pass' },
-  read = { 'angles', 'source' },
-  judge = { 'rates', 'verdict' },
-  show = { 'posterior_files', 'report', 'results' },
-  fit = { 'intervals', 'joint', 'model_file', 'own', 'posterior', 'search', 'state' },
-  command = { 'config', 'options', 'plan', 'run' },
-} do
-  for _, name in ipairs(names) do FROM[name] = 'workflows.xpcs.' .. folder .. '.' .. name end
+-- the files of parts, by folder
+local function files(folders)
+  local out = {}
+  for folder, names in pairs(folders) do
+    for _, name in ipairs(names) do out[name] = 'workflows.xpcs.' .. folder .. '.' .. name end
+  end
+  return out
 end
+
+-- the public parts; the others are required by their file and can change
+local FROM = files { data = { 'data', 'generate', 'prepare' }, judge = { 'rates' }, show = { 'report', 'results' },
+  fit = { 'intervals', 'joint', 'own', 'posterior', 'search' } }
+
+-- for scripts and tests of this library; they can change
+local INNER = files { model = { 'model', 'parameters', 'scaling' }, pass = { 'pass' }, read = { 'angles', 'source' },
+  judge = { 'verdict' }, show = { 'posterior_files' }, fit = { 'model_file', 'state' },
+  command = { 'config', 'options', 'plan', 'run' } }
 
 --- Fits the model to data, as the program does: the fit of workflows.xpcs.fit.fit, tried again nearby where it does not
 --- converge, and from other starts where chance does not explain it or its angles disagree (rescue = false: not).
@@ -54,4 +66,4 @@ function M.simulate(opts)
   return s
 end
 
-return lazy.parts(M, 'xpcs', FROM)
+return lazy.parts(M, 'xpcs', FROM, INNER)

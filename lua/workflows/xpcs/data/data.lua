@@ -79,6 +79,13 @@ local function bare(fname, o)
   if type(o.phi) ~= 'table' then
     error(('%s: phi is %s; give a list of angles, deg'):format(fname, check.show(o.phi)), 3)
   end
+  if type(o.n) ~= 'number' or o.n < 1 or o.n % 1 ~= 0 then
+    error(('%s: n is %s; give the number of times. Matrices in memory are taken by mc.xpcs.data.of{ c2 = ... }'):format(
+      fname, check.show(o.n)), 4)
+  end
+  if o.c2 ~= nil then
+    error(('%s: c2 is given, and it takes no matrices; mc.xpcs.data.of does'):format(fname), 4)
+  end
   local d = setmetatable({}, Data)
   for k, v in pairs(o) do d[k] = v end
   d.F, d.dtype = #o.phi, o.dtype or 'f64'

@@ -104,8 +104,12 @@ end
 local function sums_of(x, there)
   local rows, count = mc.sum(x, 2), mc.sum(there, 2)
   local squares = mc.sum(x * x):item()
+  local n = x.shape[1]
+  local here, beside = { mc.all, { 1, n - 1 } }, { mc.all, { 2, n } }
+  local both = there[here] * there[beside]
   return { squares = squares, products = mc.sum(rows * rows):item() - squares, count = mc.sum(there):item(),
-    chances = mc.sum(count * (count - 1)):item() / 2 }
+    chances = mc.sum(count * (count - 1)):item() / 2, along = mc.sum(x[here] * x[beside] * both):item(),
+    apart = mc.sum((x[here] * x[here] + x[beside] * x[beside]) * both):item() / 2 }
 end
 
 --- The spread of the sums of columns times residuals of an angle, [2 + P, 2 + P].
@@ -172,7 +176,7 @@ end
 --- What the sums over all angles say, and those of each.
 local function scattered(v, contrast, offset, k)
   local F = v.data.F
-  local each, all = {}, { squares = 0, products = 0, count = 0, chances = 0 }
+  local each, all = {}, { squares = 0, products = 0, count = 0, chances = 0, along = 0, apart = 0 }
   local common
   for f = 1, F do
     each[f] = mc.scope(function()
@@ -191,6 +195,7 @@ local function scattered(v, contrast, offset, k)
   for f = 1, F do out.scatter[f] = math.sqrt(each[f].squares / math.max(each[f].count, 1)) end
   out.pattern = common and common:judge(k)
   if common then common.cell:release() end
+  out.common = all.apart > 0 and all.along / all.apart or 0
   out.level, out.count = all.squares / math.max(all.count, 1), all.count
   return out, each
 end
@@ -255,8 +260,8 @@ end
 ---  of residuals over sigma; spread: of the gradient of chi2 / 2, of the linear loss, by the free numbers, number[][];
 ---  chi2_sd: standard deviation of chi2; lines: by how much chi2 falls more for a contrast and an offset of each angle
 ---  than under independent noise; scatter: of each angle in units of its sigma; unequal; pattern: of pattern.lua;
----  where correlated, counting:
----  variance of intensities beside that of speckle, over the square of their mean; pixels of each angle
+---  common: what neighbours along the lag have in common, as a share of the square of residuals (0 of independent
+---  noise); where correlated, counting: variance of intensities beside that of speckle, over the square of their mean; pixels of each angle
 function M.of(v, lines)
   local data = v.data
   if data.n < LEAST or v.smooth then return nil end

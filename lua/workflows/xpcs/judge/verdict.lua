@@ -101,9 +101,10 @@ end
 local WORDS = { 'good', 'marginal', 'poor' }
 
 M.RULE = 'good: reduced chi2 below 1.5, nothing at a bound and no finding against the fit; marginal: reduced chi2 '
-  .. 'below 3, at most 2 parameters at a bound; poor: the rest, fits that did not converge or have a deeper '
-  .. 'minimum elsewhere, and joint fits of sets that do not share their parameters. untested: it would be '
-  .. 'good, and without sigma reduced chi2 tests nothing.'
+  .. 'below 3, at most 2 parameters at a bound; poor: the rest, misfits '
+  .. 'from reduced chi2 1.5 on whose residuals have structure that exceeds 20 standard deviations, fits that did not '
+  .. 'converge or have a deeper minimum elsewhere, and joint fits of sets that do not share their parameters. '
+  .. 'untested: it would be good, and without sigma reduced chi2 tests nothing.'
 
 local BLIND = 'Sigma is %s, so reduced chi2 tests nothing and the word follows from the findings alone. untested: '
   .. 'there is none; marginal: 1 or 2 parameters at a bound, or a finding against the fit; poor: more at a bound, or a '
@@ -127,6 +128,15 @@ local function idle_of(r)
   return out
 end
 
+local CLEAR = 20 -- standard deviations of chi2 that neighbouring residuals have in common and that leave no doubt
+
+--- Whether a misfit is that of the model: what neighbouring residuals have in common is far from chance, and a sigma
+--- that is too small gives them nothing. Compat counting keeps the two limits of reduced chi2 alone.
+local function is_model(r)
+  local m = r.reduced_chi2 >= 1.5 and r.counting == 'unique pairs' and M.misfit(r)
+  return m and r.noise and r.noise.common and m.reduced * r.noise.common > CLEAR * m.sd or false
+end
+
 --- The word on a fit, by its rule: the only place that decides it. Findings: a reduced chi2 that is improbable,
 --- parameters that are not determined, contrasts that differ between the angles, starts that disagree.
 ---@param r table result of fit
@@ -138,7 +148,7 @@ local function quality(r, said)
   for _, q in ipairs(r.parameters) do if q.at_bound and not idle[q.name] then hits = hits + 1 end end
   local function at_least(k) rank = math.max(rank, k) end
   local sure = tested(r)
-  if sure and not (r.reduced_chi2 < 3) or hits > 2 or not r.success or r.better
+  if sure and not (r.reduced_chi2 < 3) or said.misfit and is_model(r) or hits > 2 or not r.success or r.better
     or said.apart then at_least(3) end
   if sure and not (r.reduced_chi2 < 1.5) or hits > 0 or said.misfit or said.level == 'undetermined'
     or r.contrasts and r.contrasts.improbable or said.doubt then at_least(2) end
@@ -447,7 +457,7 @@ local function tell_misfit(r, out, say)
   local robust = r.loss ~= 'linear' and ('some points are outliers, which loss %s weighs down, '):format(r.loss) or ''
   say('misfit', nil, 'Reduced chi2 is %s, where %s is expected of %d points with the sigma that was given: '
     .. 'the fit does not describe the data within it, and %s.', text(m.reduced), numbers.with_error(1, m.sd),
-    r.n_points, m.reduced < 3
+    r.n_points, m.reduced < 3 and not is_model(r)
     and 'its values may be wrong by more than their standard errors say'
     or 'its values and standard errors are not to be trusted')
   say('misfit', nil, '%s.', count

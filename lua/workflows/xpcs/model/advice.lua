@@ -54,7 +54,9 @@ function M.in_lua(s)
     if row[2] then s = s:gsub(name .. ' (' .. row[2] .. ')', row[3]) end
     s = s:gsub(name .. '%f[^%w-]', (row[4]:gsub('%%', '%%%%')))
   end
-  return (s:gsub('%-%-(%l[%w-]*)', function(name) return (name:gsub('%-', '_')) end))
+  s = s:gsub(', or parameter_space%.bounds of a configuration', '')
+  s = s:gsub('%-%-(%l[%w-]*)', function(name) return (name:gsub('%-', '_')) end)
+  return (s:gsub('%f[%w_]([%w_]+) %(%1%)', '%1'):gsub('(mode = %S+) (bounds = )', '%1, %2'))
 end
 
 --- Whether sentences on a result are read beside a command line.

@@ -3,6 +3,7 @@
 -- parameters.json, analysis_results_nlsq.json, convergence_metrics.json, fitted_data.npz, and rates.csv, which is our
 -- own; the same tables as .yaml when asked. NaN and infinity become null. Two side files list the angles and the q.
 local mc = require 'mascon'
+local check = require 'mascon.core.check'
 local clock = require 'mascon.base.clock'
 local tensor = require 'mascon.core.tensor'
 local model = require 'workflows.xpcs.model.model'
@@ -269,7 +270,7 @@ local function write_arrays(dir, r, data)
   end
 end
 
---- Writes the files of a fit into a folder; the names of what was written.
+--- Writes the files of a fit into a folder, which is made where it is not there; the names of what was written.
 ---@param dir string
 ---@param r table result of fit
 ---@param data mascon.xpcs.Data
@@ -277,6 +278,12 @@ end
 ---@return string[]
 function M.write(dir, r, data, o)
   o = o or {}
+  check.arg('xpcs.results.write', 'dir', dir, 'string', 3)
+  if not (type(r) == 'table' and r.parameters and r.verdict) then
+    check.error(('xpcs.results.write: r is %s; give the result of a fit'):format(check.show(r)), 2)
+  end
+  local made, why = mc.file.make_folder(dir)
+  if not made then check.error(why, 2) end
   local files = {}
   local function put(name, value)
     mc.save(dir .. '/' .. name, value)
