@@ -100,20 +100,19 @@ end
 ---  completion do not list them
 ---@return table t
 function M.parts(t, space, parts, inner)
-  local FROM, known = parts, {}
+  local FROM, INNER, known = parts, inner or {}, {}
   return setmetatable(t, { __index = function(_, k)
     if known[k] then return known[k] end
-    local hidden = inner and inner[k]
-    if not FROM[k] and not hidden then
+    if not FROM[k] and not INNER[k] then
       missing('mc.' .. space, k, t, FROM)
       return nil
     end
-    local v = require(hidden or FROM[k])
+    local v = FROM[k] and require(FROM[k]) or require(INNER[k])
     if type(v) == 'table' then
       guard.all(('%s.%s.'):format(space, k), v)
       strict_part(v, ('mc.%s.%s'):format(space, k))
     end
-    if hidden then known[k] = v else rawset(t, k, v) end
+    if FROM[k] then rawset(t, k, v) else known[k] = v end
     return v
   end })
 end

@@ -85,7 +85,13 @@ local ORDER = {
     return #names == 2 and ('%s are strongly correlated; quote them together, or fix one'):format(of(names))
       or 'some parameters are strongly correlated; quote the rates (rates.csv), or fix some'
   end },
-  { 'correlated', 'its noise is correlated; compare repeated measurements where errors matter' },
+  { 'correlated', function(_, r)
+    if r.sigma_is_default and not r.pattern and not r.fits then -- nothing tests the model
+      return 'residuals are correlated, as those of speckle are, or of a model that misses something, and fewer than 4 '
+        .. 'angles do not tell these apart; look at the residual maps'
+    end
+    return 'its noise is correlated; compare repeated measurements where errors matter'
+  end },
 }
 
 --- Names of all findings of a kind, each once.

@@ -261,7 +261,8 @@ end
 ---  chi2_sd: standard deviation of chi2; lines: by how much chi2 falls more for a contrast and an offset of each angle
 ---  than under independent noise; scatter: of each angle in units of its sigma; unequal; pattern: of pattern.lua;
 ---  common: what neighbours along the lag have in common, as a share of the square of residuals (0 of independent
----  noise); where correlated, counting: variance of intensities beside that of speckle, over the square of their mean; pixels of each angle
+---  noise); where correlated, counting: variance of intensities beside that of speckle,
+---  over the square of their mean; pixels of each angle
 function M.of(v, lines)
   local data = v.data
   if data.n < LEAST or v.smooth then return nil end
