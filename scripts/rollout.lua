@@ -1,20 +1,39 @@
 -- rollout.lua - spaces of neural operators to data sets of features: sampled, rolled out, reduced, written.
 --
--- usage: mascon scripts/rollout.lua COMMAND [FILE] [options]; --help lists them. generate writes one HDF5 file; a run
--- that was stopped goes on with --resume.
+-- usage: mascon scripts/rollout.lua COMMAND [FILE] [options]; --help lists the commands, COMMAND --help their options.
+-- generate writes one HDF5 file; a run that was stopped goes on with --resume.
 local mc = require 'mascon'
 local rollout = mc.rollout
 
 local MOST = 2 ^ 53 - 1 -- whole numbers are exact up to it
-local COMMANDS = { 'generate', 'info', 'validate', 'extract-features', 'bench', 'view', 'merge' }
-local o, given = mc.args.parse(arg, {
+local COMMANDS = { { 'generate', 'samples the space of a configuration, rolls each operator out, writes features' },
+  { 'info', 'data sets of a file, with shapes; --verbose: attributes too' },
+  { 'validate', 'checks a configuration, or rows, ranges and NaN of a data set' },
+  { 'extract-features', 'features of a data set once more, with families that it lacks, or those of one row' },
+  { 'bench', 'GFLOP/s of this machine by operator' },
+  { 'view', 'states of a row as a picture, an animation or a picture each' },
+  { 'merge', 'joins the files of shards' } }
+-- what each command understands, beside threads, verbose and quiet
+local MAKES = 'config own set device total_samples batch_size num_realizations seed '
+local TAKES = { generate = MAKES .. 'output rows resume overwrite dry_run max_memory save_every', bench = MAKES,
+  info = 'dataset', validate = 'dataset config own set',
+  ['extract-features'] = 'dataset own row rows output overwrite resume feature_family max_memory save_every',
+  view = 'dataset own row output overwrite',
+  merge = 'output overwrite' }
+
+local function takes(command, option)
+  return (' threads verbose quiet ' .. TAKES[command] .. ' '):find(' ' .. option .. ' ', 1, true) ~= nil
+end
+
+local names, spec = {}, {
   name = 'rollout',
     positional = 64,
-  usage = 'usage: mascon scripts/rollout.lua ' .. table.concat(COMMANDS, '|') .. ' [FILE...] [options]',
+  usage = 'usage: mascon scripts/rollout.lua COMMAND [FILE...] [options]',
   about = 'Samples neural operators from a space (YAML), rolls each out in time, writes features as HDF5.',
+  commands = COMMANDS,
   options = {
-    { 'config', 'string', 'configuration of generate, bench and validate, .yaml or .json', value = 'FILE' },
-    { 'dataset', 'string', 'data set of the other commands', value = 'FILE' },
+    { 'config', 'string', 'configuration, .yaml or .json', value = 'FILE' },
+    { 'dataset', 'string', 'data set', value = 'FILE' },
     { 'output', 'string', 'file to write, instead of dataset.output_path', value = 'FILE' },
     { 'own', 'string', 'Lua script that registers own operators, fields and features; it runs before', value = 'FILE' },
     { 'set', 'settings', 'keys of the configuration by their whole paths', value = 'KEY=VALUE,...' },
@@ -28,15 +47,22 @@ local o, given = mc.args.parse(arg, {
       { 'dry_run', 'flag', 'check, count the work, write nothing' },
     { 'save_every', 'number', 'seconds until finished rows are written, at most; sooner where it costs 5 % of the time',
       default = 2 },
-    { 'row', 'integer', 'row for view (0) and extract-features (all)' },
-    { 'feature_family', 'list', 'families of extract-features: ' .. table.concat(rollout.dataset.EXTRACTED, ', '),
+    { 'row', 'integer', 'row, from 0 (all)', texts = { view = 'row, from 0 (0)' } },
+    { 'feature_family', 'list', 'families to add: ' .. table.concat(rollout.dataset.EXTRACTED, ', '),
       value = 'NAME,...' },
     { 'max_memory', 'string', 'memory the whole program may take, such as 2GiB; results do not depend on it' },
     { 'threads', 'integer',
       'worker threads (all cores); results do not depend on it' }, { 'verbose', 'flag', 'more words' },
     { 'quiet', 'flag', 'no progress' },
   },
-})
+}
+for i, c in ipairs(COMMANDS) do names[i] = c[1] end
+for _, option in ipairs(spec.options) do
+  local of = {}
+  for _, c in ipairs(names) do if takes(c, option[1]) then of[#of + 1] = c end end
+  option.of = table.concat(of, ' ')
+end
+local o, given = mc.args.parse(arg, spec)
 
 local function settings()
   local set = {}
@@ -227,19 +253,10 @@ function run.bench()
   rollout.report.bench(configuration(), print, o.verbose)
 end
 
--- what each command understands, beside threads, verbose and quiet
-local MAKES = 'config own set device total_samples batch_size num_realizations seed '
-local TAKES = { generate = MAKES .. 'output rows resume overwrite dry_run max_memory save_every', bench = MAKES,
-  info = 'dataset', validate = 'dataset config own set',
-  ['extract-features'] = 'dataset own row rows output overwrite resume feature_family max_memory save_every',
-  view = 'dataset own row output overwrite',
-  merge = 'output overwrite' }
-
 --- Refuses options without meaning for the command.
 local function belongs(command)
   for name in pairs(given) do
-    local known = (' threads verbose quiet ' .. TAKES[command] .. ' '):find(' ' .. name .. ' ', 1, true)
-    if not known then
+    if not takes(command, name) then
       error(('--%s has no meaning for %s; leave it out'):format(name:gsub('_', '-'), command), 0)
     end
   end
@@ -249,7 +266,7 @@ mc.args.run('rollout', function()
   local command = o[1]
   if not run[command or ''] then
     error(('%s; the commands are %s'):format(command and ('%q is no command'):format(command)
-      or 'a command is missing', table.concat(COMMANDS, ', ')), 0)
+      or 'a command is missing', table.concat(names, ', ')), 0)
   end
   belongs(command)
   if command ~= 'merge' and #o > 2 then error(('%q is one argument too many'):format(o[3]), 0) end

@@ -149,14 +149,37 @@ describe('the page of a data set', function()
   it('needs a whole configuration, which merging and extraction need, too', function()
     local path = made 'd.h5'
     local bytes = process.read(path)
-    local changed = assert(bytes:gsub('"sampling":', '"sampl\1ng":'))
-    assert.is_true(changed ~= bytes)
-    process.write(path, changed)
-    for _, f in ipairs { function() rollout.store.join({ path }, at .. '/m.h5') end,
-      function() rollout.dataset.configuration(path) end, function() rollout.report.write(path) end } do
-      local ok, why = pcall(f)
+    for was, is in pairs { ['"sampling":'] = '"sampl\1ng":', ['"num_timesteps":%d'] = '"num_timesteps":0',
+      ['"chunk_size":1000'] = '"chunk_size":null' } do
+      local changed = assert(bytes:gsub(was, is))
+      assert.is_true(changed ~= bytes, was)
+      process.write(path, changed)
+      for _, f in ipairs { function() rollout.store.join({ path }, at .. '/m.h5') end,
+        function() rollout.dataset.configuration(path) end, function() rollout.report.write(path) end,
+        function() rollout.dataset.info(path) end } do
+        local ok, why = pcall(f)
+        assert.is_false(ok)
+        assert.is_truthy(tostring(why):find('the configuration in ' .. path .. ' is damaged', 1, true), why)
+      end
+      local ok, lines = rollout.dataset.validate(path)
       assert.is_false(ok)
-      assert.is_truthy(tostring(why):find('the configuration in ' .. path .. ' is damaged', 1, true), why)
+      assert.is_truthy(lines[1]:find('^FAIL .*the configuration in '), lines[1])
     end
+  end)
+
+  it('has a place for values that no row drew, and names coordinates without a figure', function()
+    local few = rollout.config.of { metadata = { name = 'few' }, parameter_space = {
+      architecture = { num_layers = { type = 'integer', bounds = { 1, 2 } },
+        base_channels = { type = 'choice', choices = { 1, 2, 3, 4, 5, 6, 7 } } },
+      operator = { grid_size = { type = 'choice', choices = { 4 } } },
+      own = { many = { type = 'array', length = 33, element_type = 'continuous', bounds = { 0, 1 } } } },
+      sampling = { total_samples = 1, batch_size = 1 },
+      simulation = { num_realizations = 1, num_timesteps = 2 }, dataset = { output_path = at .. '/few.h5' } }
+    local r = rollout.generate.run(few, { quiet = true })
+    local text = process.read(rollout.report.write(r.path))
+    for k = 1, 7 do assert.is_truthy(text:find(('>%d<'):format(k), 1, true), k) end
+    assert.is_truthy(text:find('without one: own.many[31], own.many[32], own.many[33].', 1, true))
+    -- no limit is held against a set of so few rows
+    assert.is_nil(table.concat(rollout.report.quality(r.quality), '\n'):find('above', 1, true))
   end)
 end)

@@ -121,8 +121,12 @@ function M.help(spec, command)
   local width = 0
   local left = {}
   if spec.commands then
+    local wide = 10
+    for _, c in ipairs(spec.commands) do wide = math.max(wide, #c[1]) end
     for _, c in ipairs(spec.commands) do
-      if not command or command == c[1] then out[#out + 1] = ('  %-10s %s'):format(c[1], c[2]) end
+      if not command or command == c[1] then
+        out[#out + 1] = '  ' .. c[1] .. (' '):rep(wide - #c[1] + 1) .. c[2]
+      end
     end
     if not command then
       out[#out + 1] = '  COMMAND --help lists the options of a command.'

@@ -77,6 +77,8 @@ M.SCHEMA = {
   logging = U, cloud = U,
 }
 
+local WEIGHT = num(nil, { low = 0 }) -- of a type of field
+
 local function names_of(node)
   local out = {}
   for k in pairs(node) do out[#out + 1] = k end
@@ -333,28 +335,42 @@ function M.of(tree, opts)
   return c
 end
 
---- Refuses a tree of which a section is missing, is none or holds what the schema lacks. Values are not looked at, and
---- neither are initial fields: those of the user may not be registered.
+--- Refuses a tree of which a section is missing, is none, or holds what the schema lacks or a value that it refuses.
+--- Types of operators and fields are not looked at: those of the user may not be registered.
 local function refuse_broken(tree, node, path)
   if type(tree) ~= 'table' or tree[1] ~= nil then error(('%s holds no keys'):format(path), 0) end
-  for k in pairs(tree) do
-    if node[k] == nil then error(('%s holds %s'):format(path, k), 0) end
+  local fields_of = path == 'simulation.input_generation'
+  local function under(k) return path == 'it' and k or path .. '.' .. k end
+  for k, v in pairs(tree) do
+    if v == null and node[k] ~= U then error(under(k) .. ' is null', 0) end
+    if node[k] == nil and not fields_of then error(('%s holds %s'):format(path, k), 0) end
   end
   for k, leaf in pairs(node) do
-    if leaf ~= U and not leaves.is(leaf) and k ~= 'input_generation' and (path == 'it' or tree[k] ~= nil) then
-      refuse_broken(tree[k], leaf, k)
-    end
+    local v = tree[k]
+    if leaf == U or k == 'operator_type' or k == 'method' then leaf = nil end
+    if leaf and not leaves.is(leaf) then
+      if path == 'it' or v ~= nil then refuse_broken(v, leaf, under(k)) end
+    elseif leaf and v ~= nil then leaves.check(under(k), leaf, v)
+    elseif leaf and leaf[2] == true and leaf[1] ~= 'bool' then error(under(k) .. ' is missing', 0) end
+  end
+  for name, w in pairs(fields_of and tree.ic_type_weights or {}) do
+    leaves.check(under 'ic_type_weights.' .. name, WEIGHT, w)
   end
 end
 
---- The sections that a data set holds as words of JSON, decoded; whether they are whole is checked, values are not.
+--- The sections that a data set holds as words of JSON, decoded; whether they are whole is checked.
 ---@param words any
 ---@param path string data set, for messages
 ---@return table tree as M.of takes it
 function M.held(words, path)
   local ok, found = pcall(function()
-    local tree = mc.json.decode(words)
+    local tree, order = mc.json.decode(words), {}
     refuse_broken(tree, M.SCHEMA, 'it')
+    for section, entries in pairs(tree.parameter_space) do
+      if type(entries) ~= 'table' then error(('parameter_space.%s holds no keys'):format(section), 0) end
+      order[section] = names_of(entries)
+    end
+    space.new(tree.parameter_space, order)
     return tree
   end)
   if ok then return found end

@@ -40,6 +40,7 @@ function M.info(path, verbose)
   walk(f, '')
   if f:has '/metadata' then
     local a = f:group('/metadata').attributes
+    if a.config then config_of.held(a.config, path) end
     local names = {}
     for k in pairs(a) do names[#names + 1] = k end
     table.sort(names)
@@ -73,6 +74,11 @@ function M.validate(path)
     local there = f:has(place)
     whole = whole and there
     if not there then say(false, '%s is missing', place) end
+  end
+  local made = f:has '/metadata' and f:group('/metadata').attributes.config
+  if made then
+    local fine, why = pcall(config_of.held, made, path)
+    say(fine, fine and 'configuration: keys and values' or '%s', (tostring(why):gsub('^rollout: ', '')))
   end
   if whole then
     local n = f:dataset('/parameters/params').shape[1]

@@ -20,13 +20,15 @@ end
 --- Bytes that are in memory while the page of rows with D columns of means is made, at about.
 function M.bytes(rows, D) return 4 * rows * D + 64 * rows end
 
---- How often each value of a list occurs, in the order of the values.
-local function counted(list)
+--- How often each value of a list occurs, in the order of the values. possible: values that are listed even so.
+local function counted(list, possible)
   local n, order, rows = {}, {}, {}
-  for _, k in ipairs(type(list) == 'table' and list or { list }) do
+  local function take(k, times)
     if not n[k] then n[k], order[#order + 1] = 0, k end
-    n[k] = n[k] + 1
+    n[k] = n[k] + times
   end
+  for _, k in ipairs(possible or {}) do take(k, 0) end
+  for _, k in ipairs(type(list) == 'table' and list or { list }) do take(k, 1) end
   table.sort(order, function(a, b)
     if type(a) == type(b) and type(a) ~= 'boolean' then return a < b end
     return tostring(a) < tostring(b)
@@ -52,6 +54,15 @@ local function edges_of(low, high, log)
   return out
 end
 
+--- The values that a coordinate may take, where they are few; nil otherwise.
+local function possible_of(d)
+  if d.kind ~= 'integer' then return d.possible or d.values end
+  local low, high, out = d.values[1], d.values[#d.values], {}
+  if high - low >= MOST_BARS then return nil end
+  for v = low, high do out[#out + 1] = v end
+  return out
+end
+
 --- How often each value of a coordinate was drawn: bars for names and few whole numbers, else a histogram.
 local function drawn(d, u)
   local values, name = {}, d.section .. '.' .. d.name
@@ -59,7 +70,7 @@ local function drawn(d, u)
   local unit = UNIT[d.element and d.element[1] or d.name]
   local fig = mc.plot.figure { title = name, width = 420, height = 280 }
   local ax = fig:axes(1, 1)
-  local bars = d.kind ~= 'continuous' and counted(values)
+  local bars = d.kind ~= 'continuous' and counted(values, possible_of(d))
   if bars and #bars <= MOST_BARS then
     local labels, heights = {}, {}
     for i, r in ipairs(bars) do labels[i], heights[i] = tostring(r[1]), r[2] end
@@ -75,13 +86,18 @@ end
 local function parameters_of(f, tree)
   local d, figures = f:dataset '/parameters/params', {}
   local params, order = d:read(), space.order(d.attributes.names)
+  local left = {}
   for i, dim in ipairs(space.new(tree.parameter_space, order).dims) do
-    if #figures < MOST_FIGURES and (dim.kind == 'continuous' or dim.values[1] ~= dim.values[#dim.values]) then
-      figures[#figures + 1] = drawn(dim, params[{ mc.all, i }]:to('f64'):totable())
+    if dim.kind == 'continuous' or dim.values[1] ~= dim.values[#dim.values] then
+      if #figures < MOST_FIGURES then figures[#figures + 1] = drawn(dim, params[{ mc.all, i }]:to('f64'):totable())
+      else left[#left + 1] = dim.section .. '.' .. dim.name end
     end
   end
-  return { heading = 'Parameters', figures = figures,
-    paragraphs = ('%d operators. How often each value of the parameter space was drawn.'):format(params.shape[1]) }
+  local words = ('%d operators. How often each value of the parameter space was drawn.'):format(params.shape[1])
+  if #left > 0 then
+    words = ('%s The first %d have a figure; without one: %s.'):format(words, MOST_FIGURES, table.concat(left, ', '))
+  end
+  return { heading = 'Parameters', figures = figures, paragraphs = words }
 end
 
 local function failures_of(f)

@@ -78,16 +78,21 @@ function M.plan(config, first, last)
   return out
 end
 
-local MORE = '; more rows lower it'
-
---- Lines on how evenly the points fill the space. shard: rows of the whole set, where q is of a part of it.
+--- Lines on how evenly the points fill the space; a set of too few rows for a limit is not held to it. shard: rows of the whole set, where q is of a part of it.
 function M.quality(q, shard)
   local out = {}
-  if q.discrepancy then out[#out + 1] = ('sampling: centred L2 discrepancy %.4g (squared)%s'):format(q.discrepancy,
-    (q.discrepancy_ok or shard) and '' or ', above sampling.validation.max_discrepancy' .. MORE) end
+  local function line(words, value, fine, key)
+    out[#out + 1] = ('sampling: %s%s'):format(words:format(value),
+      (fine or shard) and '' or (', above sampling.validation.%s; more rows lower it'):format(key))
+  end
+  if q.discrepancy then
+    line('centred L2 discrepancy %.4g (squared)', q.discrepancy, q.discrepancy_ok or q.few_for_discrepancy,
+      'max_discrepancy')
+  end
   if q.max_correlation then
-    out[#out + 1] = ('sampling: largest correlation of two coordinates %.4g%s'):format(q.max_correlation,
-    (q.correlation_ok or shard) and '' or ', above sampling.validation.max_pairwise_correlation' .. MORE) end
+    line('largest correlation of two coordinates %.4g', q.max_correlation,
+      q.correlation_ok or q.few_for_correlation, 'max_pairwise_correlation')
+  end
   if shard then out[#out + 1] = ('sampling: these figures are of this shard; the limits are for all %d rows'):format(
     shard) end
   if q.looked_at < q.samples then

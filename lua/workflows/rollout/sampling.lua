@@ -63,18 +63,30 @@ function M.correlations(x)
   return { max = list[#list], min = list[1], mean = sum / #list }
 end
 
---- What the quality report holds. Above 2^15 rows it looks at the first 2^15, and says so.
+-- A set of Sobol points is up to so many times as even as a random one of its size, at sizes that people start with
+local BETTER = 8
+
+--- The discrepancy (squared) and the largest of the correlations that n random points of d coordinates have, at about.
+local function by_chance(n, d)
+  return ((5 / 4) ^ d - (13 / 12) ^ d) / n, d > 1 and math.sqrt(2 * math.log(d * (d - 1)) / n) or 0
+end
+
+--- What the quality report holds; few_for_discrepancy and few_for_correlation say that a set of so few rows hardly
+--- meets the limit, however it is drawn. Above 2^15 rows it looks at the first 2^15, and says so.
 function M.quality(config, points)
   local v, n = config.sampling.validation, points.shape[1]
   local seen = math.min(n, 2 ^ 15)
   local x = seen < n and points[{ { 1, seen }, mc.all }]:copy() or points
   local out = { samples = n, looked_at = seen, dimensions = points.shape[2] }
+  local spread, shared = by_chance(seen, points.shape[2])
   if v.check_discrepancy then
+    out.few_for_discrepancy = spread > BETTER * v.max_discrepancy
     out.discrepancy = M.discrepancy(x)
     out.discrepancy_ok = out.discrepancy <= v.max_discrepancy
   end
   if v.check_correlation then
     local c = M.correlations(x)
+    out.few_for_correlation = shared > BETTER / 2 * v.max_pairwise_correlation
     out.max_correlation, out.min_correlation, out.mean_correlation = c.max, c.min, c.mean
     out.correlation_ok = c.max <= v.max_pairwise_correlation
   end
