@@ -78,7 +78,8 @@ function M.plan(config, first, last)
   return out
 end
 
---- Lines on how evenly the points fill the space; a set of too few rows for a limit is not held to it. shard: rows of the whole set, where q is of a part of it.
+--- Lines on how evenly the points fill the space; a set of too few rows for a limit is not held to it. shard: rows of
+--- the whole set, where q is of a part of it.
 function M.quality(q, shard)
   local out = {}
   local function line(words, value, fine, key)
