@@ -119,13 +119,12 @@ MC_API int64_t mc_memory_room_set(int64_t bytes);
 
 /* ---- devices ---- */
 /* Number of the device of a name: cpu, ref:N, cuda:N, opencl:N, gpu (the first of cuda, opencl),
- * auto (what MASCON_DEVICE names; a card if there is one where it says auto; else cpu); opened if
+ * auto (what MASCON_DEVICE names, else a card, else cpu); opened if
  * need be. 0 is the CPU. Negative with the error record set when there is none. */
 MC_API int mc_device_find(const char *name);
 MC_API const char *mc_device_name(int device); /* "cpu", "ref:0"; borrowed */
-/* Number of the device that auto is, and why, in words. ask: a card where there is one, whatever
- * MASCON_DEVICE says. */
-MC_API int mc_device_auto(int ask, char *why, int64_t room);
+/* Number of the device that auto is, and why, in words. */
+MC_API int mc_device_auto(char *why, int64_t room);
 /* Memory of an open device other than the CPU, as in mc_memory_stats; its limit (0: all it has);
  * cached blocks of all devices given back. */
 MC_API int mc_device_memory(int device, int64_t out[9]);

@@ -54,8 +54,7 @@ local LINE = {
     { 'mark', 'flag', 'keep bad epochs as they are; the log tells which', of = 'local' },
     { 'log', 'string', 'a reject log that was edited: it decides', value = 'FILE', of = 'local' },
     { 'allow_empty', 'flag', 'no error when every epoch is bad', of = 'local' },
-    { 'device', 'string', 'cpu, gpu, cuda:0, opencl:0, or auto: a card where there is one (what MASCON_DEVICE names, '
-        .. 'else cpu)', value = 'NAME' },
+    { 'device', 'string', 'cpu, gpu, cuda:0, opencl:0, or auto: what MASCON_DEVICE names, else a card, else cpu', value = 'NAME' },
     { 'threads', 'integer', 'worker threads (all cores); results do not depend on it' },
     { 'max_memory', 'string', 'memory the whole program may take, such as 2GiB; results do not depend on it' },
     { 'out', 'string', 'folder for the results', value = 'DIR', default = 'autoreject-results' },

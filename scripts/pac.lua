@@ -55,8 +55,8 @@ local LINE = {
     { 'segments', { 'pool', 'each' }, 'segments: one map from all, or one each', default = 'pool', of = 'pooled' },
     { 'seed', 'natural', 'seed of drawn surrogates', default = 42, of = 'drawn search contrast' },
     { 'dtype', { 'f32', 'f64' }, 'precision', default = 'f32' },
-    { 'device', 'string', 'cpu, gpu, cuda:0, opencl:0, or auto: a card where there is one (what MASCON_DEVICE names, '
-        .. 'else cpu); several, such as cuda:0,cuda:1, share the rows', value = 'NAME' },
+    { 'device', 'string', 'cpu, gpu, cuda:0, opencl:0, or auto: what MASCON_DEVICE names, else a card, else cpu; '
+        .. 'several, such as cuda:0,cuda:1, share the rows', value = 'NAME' },
     { 'threads', 'integer', 'worker threads (all cores); results do not depend on it' },
     { 'max_memory', 'string', 'memory the whole program may take, such as 2GiB; results do not depend on it' },
     { 'segment_length', 'number', 'seconds: analyse a long recording in segments, whose sums are added up (60 s and 64 '

@@ -457,7 +457,7 @@ static void *cl_build(void *dev, const char *source, const char *options, char *
     if (!g) return NULL;
     memset(g, 0, sizeof *g);
     log[0] = 0;
-    snprintf(all, sizeof all, "-cl-std=CL1.2%s %s",
+    snprintf(all, sizeof all, "-cl-std=CL1.2 -w%s %s",
              d->rounded ? " -cl-fp32-correctly-rounded-divide-sqrt" : "", options);
     g->program = clCreateProgramWithSource(d->context, 1, &source, NULL, &code);
     if (code == CL_SUCCESS) {

@@ -80,14 +80,14 @@ function M.memory(opts)
 end
 
 --- The device that a word such as "auto" means, and why.
----@param device? string auto (default): a card where there is one (of CUDA, else of OpenCL) that computes in f64, else
----  the CPU; or the name of a device
+---@param device? string auto (default): what MASCON_DEVICE names, else a card where there is one (of CUDA, else of
+---  OpenCL) that computes in f64, else the CPU; or the name of a device
 ---@return string name
 ---@return string why in words
 ---     mc.choose_device 'cpu'  --> cpu, it was named
 --- Errors: a device that is named and not there.
 function M.choose_device(device)
-  if device == nil or device == 'auto' then return require 'mascon.report.devices'.auto(true) end
+  if device == nil or device == 'auto' then return require 'mascon.report.devices'.auto() end
   return tensor.device_name(tensor.device_number('choose_device', device, 3)), 'it was named'
 end
 
@@ -123,10 +123,15 @@ function M.devices() return (require 'mascon.report.devices'.list()) end
 --- Starts the peaks of mc.memory() (peak, tensor_peak) anew from what is live now.
 function M.reset_peak_memory() lib.C.mc_memory_reset_peak() end
 
---- Upper bound of live bytes; 0 removes it.
-function M.set_memory_limit(bytes)
+--- Upper bound of live bytes; 0 removes it (a device then has all its memory).
+---@param bytes integer
+---@param opts? table device (the CPU)
+function M.set_memory_limit(bytes, opts)
   check.arg('set_memory_limit', 'bytes', bytes, 'integer >= 0', 3)
-  lib.check(lib.C.mc_memory_limit_set(bytes), 2)
+  local o = check.opts('set_memory_limit', opts, { device = { 'cpu', 'string' } }, 3)
+  local number = tensor.device_number('set_memory_limit', o.device, 3)
+  lib.check(number == 0 and lib.C.mc_memory_limit_set(bytes) or number > 0 and lib.C.mc_device_limit_set(number, bytes)
+    or 0, 2)
 end
 
 M.version = lib.version()

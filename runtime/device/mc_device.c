@@ -16,6 +16,7 @@
 #include "device/mc_events.h"
 #include "device/mc_queue.h"
 #include "base/mc_error.h"
+#include "base/mc_machine.h"
 #include "base/mc_memory.h"
 
 #include <pthread.h>
@@ -92,21 +93,16 @@ static int open_kind(const char *name, const char *kind, int index)
         if (!strcmp(devices[i].text, text))
             return i;
     const mc_device_api *api = driver(kind);
-    if (!api) {
-        char why[512];
-        snprintf(why, sizeof why, "%s", mc_errmsg());
-        return -mci_error(MC_EUNSUPPORTED, "device \"%s\" is not there: %s; use \"cpu\"", name,
-                          why);
-    }
-    int n = api->count();
-    if (n < 0 || index >= n) {
-        char why[512];
-        if (n < 0)
-            snprintf(why, sizeof why, "%s", mc_errmsg());
+    const int n = api ? api->count() : -1;
+    if (index >= n) {
+        char why[512], most[32];
+        snprintf(most, sizeof most, " to %s:%d", kind, n - 1);
+        if (n > 0)
+            snprintf(why, sizeof why, "%s has %s:0%s alone", kind, kind, n > 1 ? most : "");
         else
-            snprintf(why, sizeof why, "there %s %d", n == 1 ? "is" : "are", n);
-        return -mci_error(MC_EUNSUPPORTED, "device \"%s\" is not there: %s; use \"cpu\"", name,
-                          why);
+            snprintf(why, sizeof why, "%s", n < 0 ? mc_errmsg() : "its driver has no device");
+        return -mci_error(MC_EUNSUPPORTED, "device \"%s\" is not there: %s; use %s\"cpu\"", name,
+                          why, n > 0 ? "that, or " : "");
     }
     if (ndevices == MCI_DEVICES)
         return -mci_error(MC_EUNSUPPORTED, "device \"%s\": %d devices are open, which is the most",
@@ -131,6 +127,8 @@ static int open_kind(const char *name, const char *kind, int index)
     }
     if (d->caps.align < 1)
         d->caps.align = 256;
+    if (d->caps.processor) /* its memory is the machine's */
+        d->limit = mci_machine_bytes(getenv("MASCON_MEMORY_LIMIT"));
     memcpy(d->text, text, sizeof text);
     mci_device_at_exit();
     return ndevices++;
@@ -187,18 +185,14 @@ static int open_gpu(void)
     return open_card();
 }
 
-/* What "auto" is, and why: the device that MASCON_DEVICE names; where it says auto, or where a card
- * is asked for, a card, else the CPU; where it says nothing, the CPU. */
-static int open_auto(int ask, char *why, int64_t room)
+/* What "auto" is, and why: the device that MASCON_DEVICE names, else a card, else the CPU. */
+static int open_auto(char *why, int64_t room)
 {
     const char *s = getenv("MASCON_DEVICE");
-    const int named = s && *s && strcmp(s, "auto") != 0;
     int d = 0;
-    if (named && !ask) {
+    if (s && *s && strcmp(s, "auto") != 0) {
         d = open_locked(s);
         snprintf(why, (size_t)room, "MASCON_DEVICE names it");
-    } else if (!ask && (!s || !*s)) {
-        snprintf(why, (size_t)room, "MASCON_DEVICE is not set; MASCON_DEVICE=auto takes a card");
     } else {
         d = open_card();
         if (d < 0) {
@@ -219,7 +213,7 @@ static int open_locked(const char *name)
     if (!strcmp(name, "cpu"))
         return 0;
     if (!strcmp(name, "auto"))
-        return open_auto(0, why, sizeof why);
+        return open_auto(why, sizeof why);
     if (!strcmp(name, "gpu"))
         return open_gpu();
     if (!split(name, kind, sizeof kind, &index))
@@ -240,10 +234,10 @@ int mci_device_open(const char *name)
 
 int mc_device_find(const char *name) { return mci_device_open(name); }
 
-int mc_device_auto(int ask, char *why, int64_t room)
+int mc_device_auto(char *why, int64_t room)
 {
     pthread_mutex_lock(&lock);
-    int d = open_auto(ask, why, room);
+    int d = open_auto(why, room);
     pthread_mutex_unlock(&lock);
     return d;
 }

@@ -61,6 +61,25 @@ describe('memory of a device that runs out', function()
   end)
 end)
 
+describe('the limit of a device', function()
+  it('is what MASCON_MEMORY_LIMIT says where its memory is the machine\'s, and can be set', function()
+    local d, reason = device.name()
+    if not d then return pending(reason) end
+    local code = ([[
+local mc = require "mascon"
+local d = "%s"
+print(mc.devices()[#mc.devices()].processor, mc.memory { device = d }.limit == 2 ^ 26)
+mc.set_memory_limit(2 ^ 20, { device = d })
+print(pcall(mc.empty, { 2 ^ 18 }, { device = d }))
+mc.set_memory_limit(0, { device = d })
+print(mc.empty({ 2 ^ 18 }, { device = d }).device)]]):format(d)
+    local text = run(code, 'MASCON_MEMORY_LIMIT=64M').text
+    assert.matches('^(%a+)\t(%a+)\nfalse\t.-memory: 2.0 MiB more on ' .. d .. ' would pass its 1.0 MiB.*\n' .. d .. '\n$', text)
+    local processor, limited = text:match '^(%a+)\t(%a+)'
+    assert.equal(processor, limited)
+  end)
+end)
+
 describe('Ctrl-C', function()
   it('stops a script that works on a device, and can be caught', function()
     local d, reason = device.name()
@@ -170,7 +189,7 @@ os.remove(path .. ".npy") os.remove(path)]], standin.environment { FAIL = ('any:
 end)
 
 describe('auto', function()
-  it('takes a card where MASCON_DEVICE says auto, and says why', function()
+  it('is one device in calls and in choose_device: what MASCON_DEVICE names, else a card', function()
     local folder, reason = standin.folder()
     if not folder then return pending(reason) end
     local code = [[
@@ -180,8 +199,13 @@ print(mc.choose_device "cpu")]]
     local set = standin.environment()
     assert.equal('cuda:0\tcuda:0\tthe first card, stand-in 0\ncpu\tit was named\n',
       run(code, 'MASCON_DEVICE=auto ' .. set).text)
-    assert.matches('^cpu\tcuda:0\tthe first card', run(code, 'env -u MASCON_DEVICE ' .. set).text)
-    assert.matches('^cpu\tcuda:0\tthe first card', run(code, 'MASCON_DEVICE=cpu ' .. set).text)
+    assert.matches('^cuda:0\tcuda:0\tthe first card', run(code, 'env -u MASCON_DEVICE ' .. set).text)
+    assert.matches('^cpu\tcpu\tMASCON_DEVICE names it', run(code, 'MASCON_DEVICE=cpu ' .. set).text)
+    assert.matches('^cuda:1\tcuda:1\tMASCON_DEVICE names it',
+      run(code, 'MASCON_DEVICE=cuda:1 ' .. standin.environment { DEVICES = 2 }).text)
+    local analysis = 'print(require "mascon.core.place".of_analysis())'
+    assert.equal('cpu\n', run(analysis, 'env -u MASCON_DEVICE ' .. set).text)
+    assert.equal('auto\n', run(analysis, 'MASCON_DEVICE=cuda:0 ' .. set).text)
     local r = process.shell(("MASCON_DEVICE=auto %s '%s' info"):format(set, program))
     assert.matches('auto takes cuda:0: the first card, stand%-in 0\n', r.text)
     r = process.shell(("MASCON_DEVICE=auto %s '%s' scripts/pac.lua --demo --surrogate none --pha-bands 2 --amp-bands 2 "

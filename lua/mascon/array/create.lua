@@ -383,14 +383,19 @@ local DEVICE = { cpu = true, cuda = true, opencl = true, ref = true, gpu = true,
 local TO = { dtype = { nil, 'string' }, device = { nil, 'string' } }
 --- x:to 'f32', x:to 'cuda', x:to{ dtype =, device = }: a copy in a dtype or on a device, or x itself when nothing
 --- changes. Devices are named cpu, cuda:0, opencl:0, gpu (the first of cuda, opencl), and auto (what MASCON_DEVICE
---- names, else the CPU). Operations take operands of one device.
+--- names, else a card, else the CPU). Operations take operands of one device.
 ---     mc.tensor({ 1.5, -2 }):to { dtype = 'i32' }  --> i32[2]@cpu { 1, -2 }
 function methods.to(t, what)
   local plain = type(what) == 'string' and tensor.code[what]
   if plain then return converted(t, plain) end
   if type(what) == 'string' then
-    local dtype = tensor.long_names[what]
-    what = dtype and { dtype = what } or DEVICE[what:match '^[^:]*'] and { device = what } or { dtype = what }
+    local dtype, head = tensor.long_names[what], what:match '^[^:]*'
+    if not dtype and not DEVICE[head] then
+      local near = check.nearest(what, tensor.code) or check.nearest(head:lower(), DEVICE)
+      error(('to: %q is neither a dtype (f64, i64 ...) nor a device (cpu, cuda:0, opencl:0, gpu, auto)%s'):format(what,
+        near and ('; did you mean %q?'):format(near) or ''), 2)
+    end
+    what = dtype and { dtype = what } or DEVICE[head] and { device = what } or { dtype = what }
   end
   local o = check.opts('to', what, TO, 3)
   local number = o.device and device('to', o.device, 2) or t._device

@@ -88,7 +88,7 @@ local LIST = {
   { 'LIBDIR', 'folder of libmascon.so, in a plain LuaJIT', any },
   { 'LOG', 'compile: a line for each compilation', topics },
   { 'MEMORY_CACHE', '0: freed tensors go back to the system at once', one_of('0', '1') },
-  { 'MEMORY_LIMIT', 'most bytes of tensors, such as 2G', size },
+  { 'MEMORY_LIMIT', 'most bytes of tensors in this machine\'s memory, such as 2G', size },
   { 'NUM_THREADS', 'threads of kernels (the cores of the machine)', count },
   { 'NVRTC', 'off: programs of cards are not compiled here', one_of('on', 'off') },
   { 'PASSES', 'compiler passes switched off, such as -cse,-fold', any },

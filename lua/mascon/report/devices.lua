@@ -53,12 +53,11 @@ function M.detours()
 end
 
 --- Name of the device that "auto" is, and why.
----@param ask? boolean a card where there is one, whatever MASCON_DEVICE says
 ---@return string name
 ---@return string why
-function M.auto(ask)
+function M.auto()
   local why = ffi.new 'char[640]'
-  local number = C.mc_device_auto(ask and 1 or 0, why, 640)
+  local number = C.mc_device_auto(why, 640)
   if number < 0 then lib.raise(2) end
   return tensor.device_name(number), ffi.string(why)
 end

@@ -33,7 +33,7 @@ local function cache()
   return path or 'off: ' .. why
 end
 
---- The machine and the library: processor, cores, isa (kernels in use), threads, libraries by kind, devices, cache
+--- The machine and the library: processor, cores, isa (kernels in use), threads, libraries by kind, cache
 --- (folder), memory in bytes (total, available, limits, live), version. Opens the libraries to ask for their versions.
 ---@return table
 function M.info() return M.about { 'fft', 'blas', 'zlib', 'threads', 'raster', 'hdf5', 'yaml' } end
@@ -44,7 +44,7 @@ function M.about(kinds)
   return {
     version = lib.version(), lua = jit.version, processor = machine.processor(),
     cores = machine.cores(), isa = lib.isa(), threads = lib.C.mc_get_num_threads(), threads_source = lib.text(
-      lib.C.mc_threads_source()), libraries = libraries(kinds), devices = { 'cpu' }, cache = cache(), memory = memory(),
+      lib.C.mc_threads_source()), libraries = libraries(kinds), cache = cache(), memory = memory(),
     system = (machine.first '/proc/version' or 'unknown'):match '^(%S+ version %S+)' or 'unknown',
   }
 end

@@ -4,6 +4,7 @@
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local tensor = require 'mascon.core.tensor'
+local place = require 'mascon.core.place'
 local error = check.error
 local M = {}
 
@@ -14,7 +15,7 @@ local BARS = { tqdm = true, tqdm_notebook = true, progressbar = true }
 -- shared by every analysis
 local RUN = {
   picks = { nil, 'any' }, random_state = { nil, 'any' }, verbose = { true, 'any' },
-  compat = { 'native', { 'native', 'upstream' } }, device = { 'auto', 'string' },
+  compat = { 'native', { 'native', 'upstream' } }, device = place.ANALYSIS,
   threads = { nil, 'integer >= 1' }, max_memory = { nil, 'number > 0 | string' },
 }
 local SPLINE = { centre = { 'none', 'any' }, alpha = { 1e-5, 'number > 0' } }

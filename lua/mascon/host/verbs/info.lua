@@ -155,8 +155,12 @@ local function library_lines(put)
     return 1
   end
   device_lines(put)
-  if type(info) == 'table' then put_table(put, info, '  ') end
-  put('threads from', info.threads_source)
+  local threads_from = info.threads_source
+  if type(info) == 'table' then
+    for _, said in ipairs { 'version', 'lua', 'processor', 'threads_source' } do info[said] = nil end
+    put_table(put, info, '  ')
+  end
+  put('threads from', threads_from)
   put('memory limit', info.memory.limit
     and info.memory.limit > 0 and bytes(info.memory.limit) .. ' from ' .. info.memory.limit_source or 'none')
   return 0
@@ -186,9 +190,6 @@ function M.main(args)
   end
   memory_lines(put)
   put('NVIDIA driver', driver())
-  local cache = os.getenv('XDG_CACHE_HOME')
-  if not cache or cache:sub(1, 1) ~= '/' then cache = (os.getenv('HOME') or '') .. '/.cache' end
-  put('cache', cache .. '/mascon')
   put('plug-ins', plugins())
   for _, name in ipairs(VARIABLES) do
     local value = os.getenv(name)

@@ -116,8 +116,8 @@ M.LIST = {
   { 'output_format', { 'yaml', 'json', 'npz' }, 'beside the JSON: tables as YAML, nothing, or parameters.npz',
     default = 'yaml', of = 'fit' },
   { 'threads', 'count', 'worker threads (all cores); results do not depend on it', of = RUNS },
-  { 'device', 'string', 'where passes over the data run: cpu, gpu, cuda:0, opencl:0, or auto: a card where there is '
-    .. 'one (what MASCON_DEVICE names, else the CPU)', of = 'fit' },
+  { 'device', 'string', 'where passes over the data run: cpu, gpu, cuda:0, opencl:0, or auto: what '
+    .. 'MASCON_DEVICE names, else a card where there is one, else the CPU', of = 'fit' },
   { 'checkpoint_dir', 'string', 'folder of checkpoints: a fit that was stopped goes on from there', value = 'DIR',
     of = 'fit' },
   { 'max_memory', 'string', 'memory the data may take; larger ones are streamed from a packed file',

@@ -4,6 +4,7 @@
 -- steps, covariance. Takes data that are ready (data.lua) and options; reads and writes no file.
 local clock = require 'mascon.base.clock'
 local check = require 'mascon.core.check'
+local device = require 'mascon.core.place'
 local statistics = require 'mascon.optim.fit.curve_fit.statistics'
 local loss = require 'mascon.optim.fit.least_squares.loss'
 local trf = require 'mascon.optim.fit.least_squares.trf'
@@ -42,7 +43,7 @@ M.OPTS = {
   q = { nil, 'number' }, gap = { nil, 'number' }, dt = { nil, 'number' }, progress = { nil, 'any' }, watch = { nil,
     'function' }, engine = { nil, 'function' }, reduced_limit = { 10, 'number > 0' },
   start = { 'auto', { 'auto', 'given' } }, trust_region_scale = { 1, 'number > 0' },
-  device = { 'auto', 'string' }, fall_back = { nil, 'bool' }, max_memory = { nil, 'number > 0' },
+  device = device.ANALYSIS, fall_back = { nil, 'bool' }, max_memory = { nil, 'number > 0' },
 }
 
 local function positive(name, v, unit, low, high, warnings)
@@ -613,8 +614,8 @@ end
 ---  given) · loss · f_scale ·
 ---  ftol, xtol, gtol 1e-8 · x_scale 'jac', or { name = scale } · max_nfev: evaluations at most, closing steps
 ---  included, less those of the scan for a start; without it the solver has 100 per parameter · shear_weighting ·
----  legacy_counting · legacy_abs · phase_convention · device 'auto' (the CPU, or what MASCON_DEVICE names), 'cpu',
----  'gpu', 'cuda:0', 'opencl:0': where passes over the data run · fall_back (true under 'auto'): the CPU goes on where
+---  legacy_counting · legacy_abs · phase_convention · device (that of MASCON_DEVICE, else the CPU) 'cpu', 'gpu',
+---  'cuda:0', 'opencl:0', 'auto' (mc.choose_device): where passes over the data run · fall_back (true under 'auto'): the CPU goes on where
 ---  the device fails, with a warning · max_memory: bytes that data may take on the device (three quarters of what is
 ---  free); larger ones go there block by block in each pass · watch(problem, point)
 ---@return table result parameters (list of { name, unit, value, error, low, high, at_bound, state }), values, errors,
