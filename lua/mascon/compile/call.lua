@@ -55,15 +55,18 @@ local function place(form, lists, tree, v, at)
     return at + 1
   elseif tree == KEY then
     if not random.is_key(v) then return nil end
-    local words = rawget(v, '_words')
-    if words then
-      lists.ins[at] = words
-      return at + 1
+    local words, number = rawget(v, '_words'), form.devices[at]
+    if not words then
+      local p, own = lists.numbers[at], rawget(v, '_device')
+      if not p or own and own ~= number then return nil end -- several keys were traced
+      p[0], p[1] = v.lo, v.hi
+      words = lists.cells[at + 1]
     end
-    local p = lists.numbers[at]
-    if not p then return nil end -- several keys were traced
-    p[0], p[1] = v.lo, v.hi
-    lists.ins[at] = lists.cells[at + 1]
+    if number and words._device == 0 then -- it goes where the other arguments are
+      words = tensor.moved(words, number, 3)
+      lists.moved[at] = words
+    end
+    lists.ins[at] = words
     return at + 1
   elseif tree.keys then
     if type(v) ~= 'table' or getmetatable(v) ~= tree.class then return nil end
@@ -93,7 +96,7 @@ end
 --- puts them back when C is done; a finalizer or a debug hook that calls the function meanwhile finds none, and gets
 --- others.
 local function lists_of(form)
-  local lists = { ins = handles(form.nin + 1), outs = handles(form.nout + 1), numbers = {}, cells = {} }
+  local lists = { ins = handles(form.nin + 1), outs = handles(form.nout + 1), numbers = {}, cells = {}, moved = {} }
   for i = 1, form.nin do
     local kind = form.kinds[i]
     if kind == NUMBER then
@@ -134,7 +137,9 @@ function M.form(plan, args, leaves, options)
   for i, c in ipairs(form.classes) do form.trees[options.n + i] = tree_of(c, true) end
   local nout = #plan.outputs
   form.nin, form.nout = #leaves, nout
+  form.devices = {} -- of operands that are not on the CPU, from 0
   for i, v in ipairs(leaves) do
+    form.devices[i - 1] = type(v) ~= 'number' and v._device ~= 0 and v._device or nil
     -- an i64 of no axes may be a key, whose halves come as numbers
     form.kinds[i] = type(v) == 'number' and NUMBER or v._dtype == tensor.code.i64 and v._ndim == 0 and KEY or TENSOR
   end

@@ -363,10 +363,11 @@ end
 --- A call that no recent form took: by its key, or by running f.
 function general(self, ...)
   local n, args = select('#', ...), { ... }
-  local leaves, text = {}, {}
+  local leaves, text = { keys = {} }, {}
   for i = 1, n do flatten(args[i], leaves, text, self.fixed[i], i <= #self.given and { loops = true } or nil) end
   local classes = outside.classes(args, n)
   for _, c in ipairs(classes) do flatten(c, leaves, text, true, { loops = true }) end
+  random.settle(leaves, leaves.keys)
   local tensors = {}
   for i, v in ipairs(leaves) do
     local t = type(v) == 'number' and number(v) or tensor.promote(v, 2)

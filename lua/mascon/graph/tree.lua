@@ -62,7 +62,7 @@ local function endless()
 end
 
 --- Appends the leaves of a value (tensors, the words of random keys, and numbers unless `static`) to `leaves`, and its
---- structure to `text`.
+--- structure to `text`; the places of words to leaves.keys where that is a list.
 ---@param v any
 ---@param leaves table
 ---@param text table strings
@@ -78,6 +78,7 @@ function M.flatten(v, leaves, text, static, path)
     text[#text + 1] = 'N'
   elseif random.is_key(v) then
     leaves[#leaves + 1] = v:words()
+    if leaves.keys then table.insert(leaves.keys, #leaves) end
     text[#text + 1] = 'K'
   elseif M.is_branch(v) then
     path = path or {}

@@ -9,8 +9,9 @@ local op = require 'mascon.core.op'
 local place = require 'mascon.core.place'
 local lib = require 'mascon.core.ffi'
 local source = require 'mascon.random.source'
+local keys = require 'mascon.random.key'
 local error = check.error
-local is, CODE = tensor.is, tensor.code
+local is, CODE, C = tensor.is, tensor.code, lib.C
 local M = {}
 
 --- Sizes and options of f(sizes, opts): numbers, a list, one table of both.
@@ -60,6 +61,15 @@ end
 function M.placed(fname, t, device, out, level)
   local number = M.there(fname, device, out, level + 1)
   return number == 0 and t or tensor.moved(t, number, level + 1)
+end
+
+--- The device of a call, by its number: the one it names, else that of its key; nil: the CPU.
+local function place_of(fname, given, o, key, level)
+  if o.out or given.device or o.device ~= 'cpu' then
+    local number = tensor.device_number(fname, o.device, level + 1)
+    return number ~= 0 and number or nil
+  end
+  return keys.place(key)
 end
 
 --- Takes the option device out of what was given, so that parts of a composed draw stay on the CPU.
@@ -178,7 +188,11 @@ function M.draw(row, fname, sizes, opts, extra, level)
   for i = 0, n - 1 do P.axes[i] = d[i] end
   tensor.give_dims(d)
   P.dtype = CODE[name]
-  tensors[#tensors + 1] = source.pack(P, key, stream, extra and extra.part)
+  -- within a recording nothing moves: it is drawn where it is wanted, from the words of the key
+  local number = place_of(fname, given, o, key, level)
+  local there = number and row.variant ~= 'host' and C.mc_record_active() ~= 0 and number or nil
+  if there then for i, t in ipairs(tensors) do tensors[i] = tensor.moved(t, there, level + 1) end end
+  tensors[#tensors + 1] = source.pack(P, key, stream, extra and extra.part, there)
   P.i[4], P.i[5], P.i[10], P.i[11] = 0, mask, extra and extra.width or 0, #row.params
   for j in ipairs(row.params) do
     if whole then P.i[5 + j] = scalars[j] or 0 else P.d[j - 1] = scalars[j] or 0 end
@@ -187,7 +201,7 @@ function M.draw(row, fname, sizes, opts, extra, level)
   for i = 1, #list do bytes = bytes * list[i] end
   local out = op.run(fname, level, o, bytes, drawn, tensors, row.id, P)
   lib.give(P)
-  if o.device ~= 'cpu' then out = M.placed(fname, out, o.device, o.out, level) end
+  if number then out = M.placed(fname, out, tensor.device_name(number), o.out, level) end
   return out
 end
 

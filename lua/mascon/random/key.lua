@@ -13,6 +13,7 @@ local is = tensor.is
 local M = {}
 
 local WORD = 2 ^ 32
+local DEVICE = { device = { nil, 'string' } }
 -- Streams of users stay below 2^53; what the library derives itself has a tag of 24 bits in the high half.
 local FOLD, SPLIT = 0x464f4c44, 0x53504c54
 
@@ -22,15 +23,49 @@ local FOLD, SPLIT = 0x464f4c44, 0x53504c54
 ---@field hi integer
 local Key = {}
 
+---@field device string where what is drawn with it is made
 local function is_key(v) return getmetatable(v) == Key end
 M.is_key = is_key
 
-local function new(lo, hi) return setmetatable({ lo = lo, hi = hi }, Key) end
+local function new(lo, hi, device) return setmetatable({ lo = lo, hi = hi, _device = device }, Key) end
 M.new = new
 
 --- The key whose word stands in a tensor, or several keys: i64, of any shape.
 ---@param words mascon.Tensor
 function M.of(words) return setmetatable({ _words = words }, Key) end
+
+--- Number of the device of a key; nil: the CPU.
+function M.place(key)
+  local words = rawget(key, '_words')
+  local number = words and words._device or rawget(key, '_device')
+  return number ~= 0 and number or nil
+end
+
+--- A key on a device (its number).
+local function on(key, number, level)
+  local words = rawget(key, '_words')
+  if words then return words._device == number and key or M.of(tensor.moved(words, number, level + 1)) end
+  return new(key.lo, key.hi, number ~= 0 and number or nil)
+end
+
+--- The words of keys among the arguments of a function go where its tensors are: a key is a value, like a number.
+---@param leaves table tensors and numbers
+---@param at integer[] places of words
+function M.settle(leaves, at)
+  if #at == 0 then return end
+  local words, number = {}, nil
+  for _, i in ipairs(at) do words[i] = true end
+  for i = 1, #leaves do
+    local t = leaves[i]
+    if not words[i] and is(t) and t._device ~= 0 then
+      number = t._device
+      break
+    end
+  end
+  for _, i in ipairs(number and at or {}) do
+    if leaves[i]._device == 0 then leaves[i] = tensor.moved(leaves[i], number, 3) end
+  end
+end
 
 --- The words of a key where a recording follows them; else nil.
 local function traced(key)
@@ -43,6 +78,12 @@ local function halves(word)
   local lo = tonumber(word % 0x100000000LL)
   if lo < 0 then lo = lo + WORD end
   return lo, tonumber((word - lo) / 0x100000000LL) % WORD
+end
+
+--- A key whose word is known.
+function M.known(word, device)
+  local lo, hi = halves(word)
+  return new(lo, hi, device)
 end
 
 --- The one key that is asked for here; of several there is none.
@@ -63,6 +104,7 @@ Key.__index = function(key, name)
     if not M.several(key) then error(('key: it is one key, and was asked for element %d'):format(name), 2) end
     return M.of(words[name])
   end
+  if name == 'device' then return tensor.device_name(M.place(key) or 0) end
   if method or not words then return method end
   if name ~= 'lo' and name ~= 'hi' then return nil end
   single('key', key, 2)
@@ -100,13 +142,21 @@ function Key:words(extra)
   if words then return words end
   words = tensor.empty('random.key', {}, 'i64', 3)
   tensor.pointer(words)[0] = (self.hi >= 2 ^ 31 and self.hi - WORD or self.hi) * 0x100000000LL + self.lo
-  return words
+  return tensor.moved(words, M.place(self) or 0, 3)
 end
 
+--- The key on another device: what is drawn with it, and keys derived from it, are there, with the same numbers.
+---
+---     mc.random.key(5):to('cpu').device  --> cpu
+---@param device string as in x:to
+---@return mascon.Key
+function Key:to(device) return (on(self, tensor.device_number('key:to', device, 3), 2)) end
+
 --- Writes the key into the parameters P of an op; the operand by which it travels instead, nil for a key whose value is
---- known.
-function M.pack(P, key)
+--- known. number: of a device that the words are to be on, also of a key whose value is known.
+function M.pack(P, key, number)
   local words = traced(key)
+  if number then words = tensor.moved(words or key:words(), number, 4) end
   P.i[12] = words and 1 or 0
   P.i[0], P.i[1] = words and 0 or key.lo, words and 0 or key.hi
   return words
@@ -148,7 +198,7 @@ function Key:split(n)
   local words, follow = derive(single('key:split', self, 2), SPLIT, 0, n)
   local keys, p = {}, not follow and tensor.pointer(words)
   for i = 1, n do
-    if follow then keys[i] = M.of(words[i]) else keys[i] = new(halves(p[i - 1])) end
+    if follow then keys[i] = M.of(words[i]) else keys[i] = M.known(p[i - 1], M.place(self)) end
   end
   return keys
 end
@@ -160,15 +210,21 @@ end
 ---@return mascon.Key
 function Key:fold_in(i)
   local words, follow = derive(single('key:fold_in', self, 2), FOLD, number(i, 2))
-  return follow and M.of(words) or new(halves(tensor.pointer(words)[0]))
+  return follow and M.of(words) or M.known(tensor.pointer(words)[0], M.place(self))
 end
 
 --- A key from a whole number 0 <= seed < 2^53, which may be a tensor of one integer.
 ---
 ---     tostring(mc.random.key(5))  --> key 0x0000000000000005
 ---@param seed integer|mascon.Key|mascon.Tensor a key comes back as it is
+---@param opts? table device: where what is drawn with it is made (of a key or tensor: where that is, else the CPU)
 ---@return mascon.Key
-function M.key(seed)
+function M.key(seed, opts)
+  if opts ~= nil then
+    local o = check.opts('random.key', opts, DEVICE, 3)
+    local key = M.key(seed)
+    return o.device and on(key, tensor.device_number('random.key', o.device, 3), 2) or key
+  end
   if is_key(seed) then return seed end
   if is(seed) then
     local kind = tensor.kind[seed.dtype]
@@ -199,7 +255,7 @@ function M.keys(from, n)
     return M.of(from)
   elseif is_key(from) then
     n = check.arg('random.keys', 'n', n, 'integer >= 1', 3)
-    return M.of((derive(single('random.keys', from, 2), SPLIT, 0, n)))
+    return on(M.of((derive(single('random.keys', from, 2), SPLIT, 0, n))), M.place(from) or 0, 2)
   end
   local words = {}
   for i, k in ipairs(type(from) == 'table' and from or {}) do words[i] = is_key(k) and k:words() or nil end

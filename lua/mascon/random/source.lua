@@ -118,9 +118,10 @@ function M.resolve(fname, o)
 end
 
 --- Writes key and stream into the parameters P of an op. part: 0, or the number of a second draw of the same call.
----@return mascon.Tensor? words of a key whose value is not known yet: the operand after all others
-function M.pack(P, key, stream, part)
-  local words = keys.pack(P, key)
+---@param number? integer the device that the words are to be on
+---@return mascon.Tensor? words of a key whose value is not known yet or that are asked for: the operand after all others
+function M.pack(P, key, stream, part, number)
+  local words = keys.pack(P, key, number)
   P.i[2], P.i[3] = stream % WORD, math.floor(stream / WORD) + (part or 0) * PART
   return words
 end

@@ -279,7 +279,7 @@ function R.random(n, x, batched, size)
   end
   local at = #y
   if sources % 2 == 0 then -- the key is a number, and goes along for each element
-    y[at + 1] = spread(random.new(tonumber(p.i[0]), tonumber(p.i[1])):words(), false, size)
+    y[at + 1] = spread(random.new(tonumber(p.i[0]), tonumber(p.i[1]), y[1] and y[1]._device):words(), false, size)
     p.i[12] = sources + 1
   else
     at = at + 1

@@ -57,7 +57,11 @@ end
 local function take(v, where, numbers, form, tensors, text)
   if type(v) == 'number' and not numbers then v = mc.full({}, v, { device = device_of(form.beside) or 'cpu' }) end
   local key = random.is_key(v)
-  if key then v = v:words() end
+  if key then
+    v = v:words()
+    local name = v._device == 0 and device_of(form.around)
+    if name then v = tensor.moved(v, tensor.device_number('key', name, 3), 3) end
+  end
   if tensor.is(v) then
     local leaf = leaf_of(v, key)
     local n = #tensors + 1
@@ -86,9 +90,10 @@ end
 ---@return mascon.Form form
 function M.apart(v, numbers, beside)
   local tensors, form, text = {}, { leaves = {}, names = {} }, {}
-  form.beside = numbers and {} or { v, beside }
+  form.around = { v, beside }
+  form.beside = numbers and {} or form.around
   form.tree = take(v, '', numbers, form, tensors, text)
-  form.beside = nil
+  form.beside, form.around = nil, nil
   form.text = table.concat(text)
   return tensors, form
 end

@@ -299,8 +299,20 @@ local function axes_of(name, v, spec, where, out, level)
       axes_of(name, v[k], sub, where .. '.' .. tostring(k), out, level)
     end
   elseif tensor.is(v) or random.is_key(v) then
-    out[#out + 1] = { random.is_key(v) and v:words() or v, axis_of(name, spec, where, level), where }
+    out[#out + 1] = { random.is_key(v) and v:words() or v, axis_of(name, spec, where, level), where,
+      key = random.is_key(v) }
   end
+end
+
+--- Words of keys go where the tensors are.
+local function settle(leaves)
+  local list, at = {}, {}
+  for i, l in ipairs(leaves) do
+    list[i] = l[1]
+    if l.key then at[#at + 1] = i end
+  end
+  random.settle(list, at)
+  for _, i in ipairs(at) do leaves[i][1] = list[i] end
 end
 
 --- Writes what f made of its arguments into them. effects: of batch.run; leaves: { tensor, axis, name, the tensor that
@@ -346,6 +358,7 @@ function M.vmap(f, opts)
       if type(spec) == 'table' then spec = spec[i] end
       axes_of('vmap', args[i], spec, tostring(i), leaves, 2)
     end
+    settle(leaves)
     local size, from
     for _, l in ipairs(leaves) do
       local t, a, where = unpack(l)

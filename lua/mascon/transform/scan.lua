@@ -269,7 +269,7 @@ function M.scan(f, carry, xs, opts)
   forms.callable('scan', 'the first argument', f)
   local o = check.opts('scan', opts, OPTS, 3)
   local c, carry_form = forms.apart(carry, false, xs)
-  local x, x_form = forms.apart(xs)
+  local x, x_form = forms.apart(xs, false, carry)
   tensor.one_device('scan', region.join(c, x), 2)
   local n = length_of(x, x_form.names, o.length)
   local y_form

@@ -5,6 +5,7 @@ local graphs = require 'mascon.graph.graph'
 local recording = require 'mascon.graph.recording'
 local tensor = require 'mascon.core.tensor'
 local op = require 'mascon.core.op'
+local random = require 'mascon.random.key'
 local tree = require 'mascon.graph.tree'
 
 local M = {}
@@ -41,13 +42,13 @@ end
 ---  leaves), first (of each argument: its first leaf; first[n + 1]: one past the last), args, results = { n =, ... },
 ---  leaves (of the results: tensors; numbers as they are), outputs (places of the tensors among the leaves) }
 function M.run(f, args, how)
-  local t = { inputs = {}, given = {}, first = {}, args = args }
+  local t = { inputs = {}, given = { keys = {} }, first = {}, args = args }
   for i = 1, args.n do
-    t.first[i] = #t.inputs + 1
-    for _, v in ipairs(tree.leaves(args[i], how.numbers and not how.numbers[i])) do
-      t.inputs[#t.inputs + 1], t.given[#t.given + 1] = dense(v), v
-    end
+    t.first[i] = #t.given + 1
+    tree.flatten(args[i], t.given, {}, how.numbers and not how.numbers[i])
   end
+  random.settle(t.given, t.given.keys)
+  for i, v in ipairs(t.given) do t.inputs[i] = dense(v) end
   t.first[args.n + 1] = #t.inputs + 1
   local aliases = recording.aliases(t.inputs)
   local shown = M.with(args, aliases, how.numbers)

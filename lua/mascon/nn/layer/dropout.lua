@@ -1,7 +1,6 @@
 -- dropout.lua - random zeros during training.
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'
-local tensor = require 'mascon.core.tensor'
 local module = require 'mascon.nn.module'
 local random = require 'mascon.random'
 local error = check.error
@@ -29,9 +28,8 @@ function M.dropout(x, p, key, opts)
   if p == 1 then return x * 0 end
   local shape = {}
   for i = 1, x.ndim do shape[i] = i <= axes and x.shape[i] or 1 end
-  shape.p, shape.key = 1 - p, random.key(key)
+  shape.p, shape.key, shape.device = 1 - p, random.key(key), x.device
   local kept = random.bernoulli(shape)
-  if x.device ~= 'cpu' then kept = tensor.methods.to(kept, { device = x.device }) end
   return F.where(kept, x * (1 / (1 - p)), 0)
 end
 

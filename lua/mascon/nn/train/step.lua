@@ -388,10 +388,10 @@ local function traces(self)
   return n
 end
 
---- The key of a use where the parameters are.
-local function key_beside(params, key)
-  local words = beside(params, key:words())
-  return words.device == 'cpu' and key or keys.of(words)
+--- A key where the parameters are.
+local function there(params, key)
+  local _, p = next(params)
+  return p and key:to(p.device) or key
 end
 
 --- What a step depends on beside its batch and what the network and the optimiser hold.
@@ -400,7 +400,7 @@ local function circumstances(self, params)
     factor = self.plateau and self.plateau.rate, limit = self.clip and self.clip:next_limit(),
     turn = turns(self.groups, self.states) }
   if bent_names(self.groups, now.turn)[1] then
-    now.signs = key_beside(params, self.key:fold_in(SIGNS):fold_in(self.count))
+    now.signs = there(params, self.key:fold_in(SIGNS):fold_in(self.count))
   end
   return now
 end
@@ -429,7 +429,7 @@ end
 local function operands(self)
   local net = self.net
   local params = net:parameters()
-  local key = key_beside(params, self.key:fold_in(self.count * self.options.accumulate + self.pending))
+  local key = there(params, self.key:fold_in(self.count * self.options.accumulate + self.pending))
   return params, net:frozen(), net:buffers(), key, circumstances(self, params)
 end
 
