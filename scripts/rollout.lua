@@ -38,7 +38,8 @@ local names, spec = {}, {
     { 'own', 'string', 'Lua script that registers own operators, fields and features; it runs before', value = 'FILE' },
     { 'set', 'settings', 'keys of the configuration by their whole paths', value = 'KEY=VALUE,...' },
     { 'device', 'string',
-      'where operators run: cpu, cuda, cuda:0, opencl:0, gpu, or auto: what MASCON_DEVICE names, else a card, else cpu' },
+      'where operators run: cpu, cuda, cuda:0, opencl:0, gpu, or auto: what '
+        .. 'MASCON_DEVICE names, else a card, else cpu' },
     { 'total_samples', 'integer', 'operators' },
     { 'batch_size', 'integer', 'operators per part file' },
     { 'num_realizations', 'integer', 'realisations of each' }, { 'seed', 'natural', 'seed of everything random' },

@@ -707,9 +707,10 @@ int mci_device_check(int number)
             memset(none, 0xff, sizeof none);
             (void)d->api->put(d->handle, d->stream, d->guards, 0, none, 4 * (int64_t)n);
             const char *why = d->guard[i].why;
-            return mci_error(MC_EINVAL, "%s: %s at flat position %lld (from 1)%s", d->guard[i].op,
-                             why, (long long)seen[i],
-                             strchr(why, ';') ? "" : "; mask such elements out first");
+            const int cut = (int)strcspn(why, ";"); /* advice follows */
+            return mci_error(MC_EINVAL, "%s: %.*s at flat position %lld (from 1)%s", d->guard[i].op,
+                             cut, why, (long long)seen[i],
+                             why[cut] ? why + cut : "; mask such elements out first");
         }
     return MC_OK;
 }

@@ -7,8 +7,9 @@
 #include <string.h>
 
 #define SOURCE "#include \"move.c\"\n"
-#define OUTSIDE \
-    "positions count from the base, negative ones from the end; the one is outside the axis"
+#define OUTSIDE                                                                                    \
+    "a position is outside the axis; positions run from 1 to its size (from 0 with base = 0), or " \
+    "-1 backwards"
 
 /* A launch of move.c: buffers out, x, index, values, guards. */
 static int move(mci_bound *b, const char *source, const char *kernel, const mcd_move *j,

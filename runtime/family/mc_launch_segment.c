@@ -12,7 +12,9 @@
 
 #define LONG 256 /* values of a place, on average, from which a group takes them */
 #define WIDE 32  /* columns that keep lanes busy without groups */
-#define OUTSIDE "a place counts from the base and lies within the axis or the number of segments"
+#define OUTSIDE                                                                                   \
+    "a position is outside the axis or the number of segments; they run from 1 (from 0 with base " \
+    "= 0)"
 
 enum { ALONE, FIRST, KEEP }; /* what x holds: not asked for, joined first, kept without values */
 

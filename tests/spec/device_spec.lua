@@ -342,13 +342,14 @@ end)
 describe('names of devices', function()
   it('are refused when they are unknown or not there', function()
     for name, pattern in pairs { tpu = 'device "tpu" is unknown; use "cpu"', ['ref:x'] = 'is unknown',
-      ['ref:99'] = 'device "ref:99" is not there: ref has ref:0 to ref:3 alone; use that, or "cpu"', ['cpu:1'] = 'is unknown' } do
+      ['ref:99'] = 'device "ref:99" is not there: ref has ref:0 to ref:3 alone; use that, or "cpu"',
+      ['cpu:1'] = 'is unknown' } do
       assert.matches(pattern, support.message(function() return mc.zeros({ 2 }, { device = name }) end), 1, false)
     end
     for name, near in pairs { GPU = '"gpu"', ['Cuda:0'] = '"cuda"', ['vulkan:0'] = '', [''] = '', f46 = '"f16"' } do
       local why = support.message(function() return mc.zeros({ 2 }):to(name) end)
-      assert.matches('to: "' .. name .. '" is neither a dtype (f64, i64 ...) nor a device (cpu, cuda:0, opencl:0, gpu, auto)',
-        why, 1, true)
+      assert.matches('to: "' .. name .. '" is neither a dtype (f64, i64 ...) nor a device (cpu, cuda:0, opencl:0, '
+        .. 'gpu, auto)', why, 1, true)
       assert.matches(near == '' and ', auto)' or 'auto); did you mean ' .. near .. '?', why, 1, true)
     end
   end)

@@ -1,5 +1,5 @@
--- random_device_spec.lua - keys on devices: what is drawn with them is there, with the CPU's bits, also in functions that
--- are compiled, differentiated, vectorised or repeated; keys of the host go where the other arguments are.
+-- random_device_spec.lua - keys on devices: what is drawn with them is there, with the CPU's bits, also in functions
+-- that are compiled, differentiated, vectorised or repeated; keys of the host go where the other arguments are.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local device = support.load 'device'
@@ -66,7 +66,8 @@ describe('draws beside tensors of a device', function()
     local key, dropout = R.key(1), mc.nn.dropout
     same(d, function(at) return mc.grad(function(a) return dropout(a, 0.5, key):sum() end)(at(mc.ones { 9 })) end)
     same(d, function(at)
-      return mc.compile(mc.grad(function(a, k) return (a * R.uniform({ 3 }, { key = k })):sum() end))(at(mc.ones { 3 }), key)
+      local f = mc.compile(mc.grad(function(a, k) return (a * R.uniform({ 3 }, { key = k })):sum() end))
+      return f(at(mc.ones { 3 }), key)
     end)
     same(d, function(at)
       return mc.vmap(function(k, x) return dropout(x, 0.5, k) end)(R.keys(key, 2), at(mc.ones { 2, 5 }))

@@ -96,7 +96,7 @@ function M.ediff1d(x, opts)
   local d = M.diff(x)
   local function piece(v)
     if v == nil then return nil end
-    return methods.to(methods.flatten(op.operand('ediff1d', v, 3)), x.dtype)
+    return tensor.moved(methods.to(methods.flatten(op.operand('ediff1d', v, 3)), x.dtype), x._device, 4)
   end
   if o.to_begin == nil and o.to_end == nil then return d end
   local list = { piece(o.to_begin) }

@@ -19,6 +19,9 @@ end
 local function close(fname, a, b, opts)
   local o = check.opts(fname, opts, CLOSE, 4)
   a, b = op.operand(fname, a, 3), op.operand(fname, b, 3)
+  if a._device ~= b._device and b._flags == 256 then
+    b = tensor.moved(methods.to(b, floating(a) and a.dtype or 'f64'), a._device, 4)
+  end
   if tensor.kind[a.dtype] == 'b' or tensor.kind[a.dtype] == 'u' then a = methods.to(a, 'i64') end
   if tensor.kind[b.dtype] == 'b' or tensor.kind[b.dtype] == 'u' then b = methods.to(b, 'i64') end
   local near = F.le(F.abs(a - b), F.abs(b) * o.rtol + o.atol)

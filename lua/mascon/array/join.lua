@@ -111,16 +111,19 @@ function M.block(blocks)
   end
   measure(blocks, 0)
   if depth == 0 then return methods.copy((M.atleast_1d(blocks))) end
-  local rank = depth
+  local rank, device = depth, 0
   local function rank_of(v)
     if type(v) == 'table' then for i = 1, #v do rank_of(v[i]) end
-    elseif tensor.is(v) then rank = math.max(rank, v.ndim) end
+    elseif tensor.is(v) then rank, device = math.max(rank, v.ndim), device ~= 0 and device or v._device end
   end
   rank_of(blocks)
   local function build(v, d)
     if type(v) ~= 'table' then
       local t = op.operand('block', v, 4)
-      if t._flags == 256 then t._flags = 0 end
+      if t._flags == 256 then
+        t._flags = 0
+        t = tensor.moved(t, device, 4)
+      end
       local s = t.shape
       local full = {}
       for i = 1, rank do full[i] = s[i - rank + #s] or 1 end

@@ -144,6 +144,7 @@ function M.repeat_each(x, repeats, axis)
   end
   local counts = op.operand('repeat_each', repeats, 2)
   local kind = tensor.kind[counts.dtype]
+  if type(repeats) == 'table' then counts = tensor.moved(counts, x._device, 3) end
   if type(repeats) == 'table' and F.all(F.eq(counts, F.floor(counts))) then
     counts, kind = methods.to(counts, 'i64'), 'i'
   end

@@ -48,7 +48,9 @@ local function pieces(out, x, knots, coef, P) return lib.op_list(PPOLY, out, { x
 function M.polyval(p, x, opts)
   local o = check.opts('polyval', opts, OUT, 3)
   x = op.operand('polyval', x, 2)
+  local list = not tensor.is(p)
   p = coefficients('polyval', 'coefficients', p, x.dtype)
+  if list then p = tensor.moved(p, x._device, 3) end
   if x._flags == 256 then
     x = methods.to(x, (tensor.kind[p.dtype] == 'f'
       or (whole(p) and x:item() % 1 ~= 0)) and tensor.promote_dtypes(p.dtype, 'f64') or whole(p) and 'i64' or 'f64')

@@ -417,6 +417,14 @@ function M.shared_device(list)
   return 'cpu'
 end
 
+--- Refuses tensors of a list that are not on the CPU, for functions that work there alone.
+function M.only_host(fname, list, level)
+  local name = M.shared_device(list)
+  if name ~= 'cpu' then
+    error(('%s: it has no form for %s yet; move the operands with :to "cpu" first'):format(fname, name), level + 1)
+  end
+end
+
 --- Refuses tensors of a list that are on different devices; numbers that stand in tensors belong to any.
 function M.one_device(fname, list, level)
   local first

@@ -74,7 +74,7 @@ function M.interp(x, xp, fp, opts)
   if o.out then error(('interp: out= serves real values, these are %s'):format(tensor.describe(fp)), 2) end
   local re = line(x, xp, methods.view_real(fp), part(o.left, 're'), part(o.right, 're'), {})
   local im = F.where(F.isnan(x), 0, line(x, xp, methods.view_imag(fp), part(o.left, 'im'), part(o.right, 'im'), {}))
-  local out = tensor.empty('interp', re.shape, re.dtype == 'f64' and 'c128' or 'c64', 2)
+  local out = tensor.empty('interp', re.shape, re.dtype == 'f64' and 'c128' or 'c64', 2, re._device)
   methods.copy_(methods.view_real(out), re)
   methods.copy_(methods.view_imag(out), im)
   return out

@@ -73,7 +73,10 @@ local function evaluate(s, x, opts)
   local fname = 'interpolate.spline'
   local o = check.opts(fname, opts, EVAL, 3)
   x = op.operand(fname, x, 3)
-  if x._flags == 256 then x._flags = 0 end
+  if x._flags == 256 then
+    x._flags = 0
+    x = tensor.moved(x, s.knots._device, 4)
+  end
   local e = o.extrapolate
   if e == nil then e = s.extrapolate end
   local dtype = tensor.kind[x.dtype] == 'f' and x.dtype or 'f64'
@@ -219,7 +222,7 @@ local function periodic_slopes(v, h, slope)
   local d = methods.copy(diagonal)
   d[1] = d[1] - gamma
   d[m] = d[m] - corner_up * corner_down / gamma
-  local u = create.zeros { m }
+  local u = create.zeros({ m }, { device = v.device })
   u[1], u[m] = gamma, corner_down
   local bands = F.stack { lower, d, upper }
   local y, q = M.tridiagonal(bands, b), M.tridiagonal(bands, u)

@@ -165,7 +165,7 @@ function M.eigsh(A, opts)
   table.sort(list)
   local place = op.from_table(list, 'i64')
   local vectors = F.matmul(tensor.moved(F.take(S, place, { axis = 2 }):to(dtype), device, 3).mT, V[{ { 1, most } }])
-  local found, residual = tensor.empty('eigsh', { #list }, stack.REAL[dtype], 3), 0
+  local found, residual = tensor.empty('eigsh', { #list }, stack.REAL[dtype], 3, device), 0
   for i, at in ipairs(list) do
     found[i] = theta[at]
     residual =

@@ -84,6 +84,7 @@ function M.new(opts)
     error(('%s: data is %s; a recording is [channels, samples]'):format(fname,
       tensor.is(data) and tensor.describe(data) or check.show(data)), 2)
   end
+  data = tensor.hosted(data)
   if not o.fs then error(fname .. ': fs is missing; give the sampling rate in Hz', 2) end
   if not o.channels then
     o.channels = {}

@@ -31,6 +31,7 @@ function M.check(fname, pos, names)
     error(('%s: positions are %s; give x, y, z in metres for each channel, [C, 3]'):format(fname,
       tensor.is(pos) and tensor.describe(pos) or check.show(pos)), 3)
   end
+  pos = tensor.hosted(pos)
   local p = pos:to 'f64'
   local C = p.shape[1]
   local strange, zero = {}, 0

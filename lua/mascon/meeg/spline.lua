@@ -7,6 +7,7 @@
 -- its coefficient zero.
 local mc = require 'mascon.array'
 local check = require 'mascon.core.check'
+local tensor = require 'mascon.core.tensor'
 local repairer = require 'mascon.meeg.repairer'
 local sphere = require 'mascon.meeg.sphere'
 local error = check.error
@@ -117,6 +118,7 @@ end
 function M.subsets(pos, subsets, opts)
   local o = check.opts('meeg.spline.subsets', opts, OPTS)
   local u = sphere.units(sphere.check('meeg.spline.subsets', pos), o.centre)
+  subsets = tensor.hosted(subsets)
   local C, S, n = u.shape[1], subsets.shape[1], subsets.shape[2]
   local g = kernel(u, u, o)
   local K, right = mc.ones { S, n + 1, n + 1 }, mc.ones { S, n + 1, C }

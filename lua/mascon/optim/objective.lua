@@ -187,7 +187,8 @@ end
 
 --- Bounds as two vectors: { low, high } of numbers or trees like x0, or a list of n pairs { low, high }; nil or mc.none
 --- for an open side.
-function M.bounds(fname, bounds, n, dtype, flat)
+---@param device? integer number of their device (the CPU)
+function M.bounds(fname, bounds, n, dtype, flat, device)
   local function pairs_of()
     if #bounds ~= n then return false end
     for i = 1, n do
@@ -204,11 +205,11 @@ function M.bounds(fname, bounds, n, dtype, flat)
       low[i] = type(b[1]) == 'number' and b[1] or -math.huge
       high[i] = type(b[2]) == 'number' and b[2] or math.huge
     end
-    low, high = op.from_table(low), op.from_table(high)
+    low, high = tensor.moved(op.from_table(low), device or 0, 3), tensor.moved(op.from_table(high), device or 0, 3)
   elseif type(bounds) == 'table' and #bounds == 2 then
     local function side(v, open)
       if v == nil or v == tensor.none then v = open end
-      if type(v) == 'number' then return tensor.empty(fname, { n }, dtype, 3):fill_(v) end
+      if type(v) == 'number' then return tensor.empty(fname, { n }, dtype, 3, device):fill_(v) end
       return flat('bounds', v)
     end
     low, high = side(bounds[1], -math.huge), side(bounds[2], math.huge)
@@ -276,7 +277,8 @@ function M.new(fname, f, x0, o)
   end
   if o.bounds ~= nil then
     self.low, self.high =
-      M.bounds(fname, o.bounds, self.n, self.dtype, function(what, v) return self:vector(what, v) end)
+      M.bounds(fname, o.bounds, self.n, self.dtype, function(what, v) return self:vector(what, v) end,
+        self.x._device)
     if self.low then self.x = F.clip(self.x, self.low, self.high) end
   end
   self.bar = M.bar(fname, o.progress)

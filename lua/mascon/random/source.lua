@@ -119,7 +119,7 @@ end
 
 --- Writes key and stream into the parameters P of an op. part: 0, or the number of a second draw of the same call.
 ---@param number? integer the device that the words are to be on
----@return mascon.Tensor? words of a key whose value is not known yet or that are asked for: the operand after all others
+---@return mascon.Tensor? words of a key whose value is not known yet or that are asked for: the last operand
 function M.pack(P, key, stream, part, number)
   local words = keys.pack(P, key, number)
   P.i[2], P.i[3] = stream % WORD, math.floor(stream / WORD) + (part or 0) * PART

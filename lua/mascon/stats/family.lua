@@ -22,13 +22,27 @@ local function real(fname, what, v, level)
   return kind == 'f' and v or methods.to(v, 'f64')
 end
 
+--- Whether a number or tensor may be another number than v.
+local function differs(x, v) return type(x) ~= 'number' or x ~= v end
+
+--- The dtype of the floating tensors of a list.
+local function dtype_of(list)
+  local dtype
+  for _, v in ipairs(list) do
+    if tensor.is(v) and tensor.kind[v.dtype] == 'f' then
+      dtype = dtype and tensor.promote_dtypes(dtype, v.dtype) or v.dtype
+    end
+  end
+  return dtype or 'f64'
+end
+
 local function both(a, b) return a and (b and F.logical_and(a, b) or a) or b end
 
 --- Condition that every shape is in its domain; nil when nothing can be wrong.
 local function valid(d, shapes, scale)
   local ok
   if d.valid then ok = d.valid(unpack(shapes)) end
-  if scale ~= nil and scale ~= 1 then ok = both(ok, F.gt(scale, 0)) end
+  if scale ~= nil and differs(scale, 1) then ok = both(ok, F.gt(scale, 0)) end
   return ok
 end
 
@@ -66,6 +80,17 @@ local function make(d, kind)
     end
     local x = real(fname, OF_PROBABILITY[kind] and 'the probability' or 'the value', args[1], 2)
     local loc, scale = o.loc, d.discrete and 1 or o.scale
+    local device = tensor.shared_device { x, loc, scale, unpack(shapes) }
+    if device ~= 'cpu' then -- numbers go there, in the dtype of the tensors
+      local dtype = dtype_of { x, loc, scale, unpack(shapes) }
+      local function there(v)
+        return type(v) == 'number' and tensor.moved(op.from_table({ v }, dtype):reshape {},
+          tensor.device_number(fname, device, 3), 3) or v
+      end
+      x = there(x)
+      for k = 1, n do shapes[k] = there(shapes[k]) end
+      if differs(scale, 1) then scale = there(scale) end
+    end
     local ok = valid(d, shapes, scale)
     if type(x) == 'number' then -- a tensor among the shapes decides the dtype; a number alone is f64
       x = op.operand(fname, x, 2)
@@ -73,13 +98,13 @@ local function make(d, kind)
     if OF_PROBABILITY[kind] then
       local y = core(x, unpack(shapes))
       y = F.where(F.logical_and(F.ge(x, 0), F.le(x, 1)), y, 0 / 0)
-      if scale ~= 1 then y = F.multiply(y, scale) end
-      if loc ~= 0 then y = F.add(y, loc) end
+      if differs(scale, 1) then y = F.multiply(y, scale) end
+      if differs(loc, 0) then y = F.add(y, loc) end
       return masked(ok, y)
     end
     local z = x
-    if loc ~= 0 then z = F.subtract(z, loc) end
-    if scale ~= 1 then z = F.divide(z, scale) end
+    if differs(loc, 0) then z = F.subtract(z, loc) end
+    if differs(scale, 1) then z = F.divide(z, scale) end
     local what = OF_VALUE[kind]
     local low, high
     if d.support then low, high = d.support(unpack(shapes)) end
@@ -92,7 +117,7 @@ local function make(d, kind)
       end
       if low then y = F.where(F.lt(z, low), none, y) end
       if high then y = F.where(F.gt(z, high), none, y) end
-      if scale ~= 1 then
+      if differs(scale, 1) then
         if kind == 'logpdf' then y = F.subtract(y, F.log(scale)) else y = F.divide(y, scale) end
       end
     else

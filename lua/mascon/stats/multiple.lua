@@ -43,7 +43,7 @@ end
 
 local function step_up(extra)
   return function(sorted, n)
-    local weight = methods.to((n * extra(n)) / create.arange(1, n), sorted.dtype)
+    local weight = methods.to((n * extra(n)) / create.arange(1, n, { device = sorted.device }), sorted.dtype)
     return F.cummin(sorted * weight, -1, { reverse = true })
   end
 end
@@ -78,7 +78,7 @@ end
 ---     mc.stats.holm(mc.tensor{0.01, 0.04})  --> f64[2]@cpu { 0.0200, 0.0400 }
 function M.holm(p, axis, opts)
   return (adjust('stats.holm', p, axis, opts, function(sorted, n)
-    return F.cummax(sorted * methods.to(create.arange(n, 1, -1), sorted.dtype), -1)
+    return F.cummax(sorted * methods.to(create.arange(n, 1, -1, { device = sorted.device }), sorted.dtype), -1)
   end))
 end
 

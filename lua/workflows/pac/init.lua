@@ -594,7 +594,8 @@ end
 ---  seed 42 · return_surrogates · return_dist · return_sums (bin_sums f64 [..., P, N, A], bin_counts [..., P, N], for
 ---  pac.pooled) · dtype 'f32'|'f64' · compat 'native'|'tensorpac'|'gpac' · x_amp · pairs {{phase_ch, amp_ch}, ...} ·
 ---  pool_segments · threads · progress · device (that of MASCON_DEVICE, else where the samples
----  are) 'cpu', or one that rows are moved to ('gpu', 'cuda:0', 'opencl:0', 'auto': mc.choose_device), or a list of some that share the rows: maps within
+---  are) 'cpu', or one that rows are moved to ('gpu', 'cuda:0', 'opencl:0', 'auto': mc.choose_device), or a list of
+---  some that share the rows: maps within
 ---  1e-6 (f64) and 2e-5 (f32) of the CPU's ·
 ---  max_memory (bytes that may be taken beside what is resident; results do not depend on it) · segment_length s (rows
 ---  are analysed in segments of about that length, whose sums are added up: values are those of the whole row to

@@ -33,7 +33,8 @@ M.SPEC = {
   return_sums = { false, 'bool' }, return_dist = { false, 'bool' },
   dtype = { 'f32', { 'f32', 'f64' } }, compat = { 'native', { 'native', 'tensorpac', 'gpac' } },
   x_amp = { nil, 'tensor' }, pairs = { nil, 'table' }, pool_segments = { false, 'bool' }, axes = { nil, 'string' },
-  device = { 'cpu', 'string | table', from = place.of_analysis }, threads = { nil, 'integer >= 1' }, max_memory = { nil, 'number > 0 | string' },
+  device = { 'cpu', 'string | table', from = place.of_analysis }, threads = { nil, 'integer >= 1' },
+  max_memory = { nil, 'number > 0 | string' },
   progress = { false, 'bool | function' },
 }
 

@@ -32,7 +32,7 @@ function M.discrepancy(x)
   for first = 1, n, block do
     local last = math.min(first + block - 1, n)
     outer = outer + mc.scope(function()
-      local p = mc.ones { last - first + 1, n }
+      local p = mc.ones({ last - first + 1, n }, { device = x.device })
       for k = 1, d do
         local xi, ai = x[{ { first, last }, k }]:reshape(-1, 1), a[{ { first, last }, k }]:reshape(-1, 1)
         local xj, aj = x[{ mc.all, k }]:reshape(1, -1), a[{ mc.all, k }]:reshape(1, -1)

@@ -86,7 +86,7 @@ function M.tensors(fields)
   end
   return new { n = n, fields = fields, batch = function(self, at)
     local out = {}
-    for k, t in pairs(self.fields) do out[k] = F.take(t, at, 1) end
+    for k, t in pairs(self.fields) do out[k] = F.take(t, tensor.moved(at, t._device, 3), 1) end
     return out
   end }
 end
@@ -117,8 +117,8 @@ function M.windows(tokens, length, opts)
   local steps = array.arange(0, length, 1, { dtype = 'i64' })
   return new { n = n, batch = function(_, at)
     local places = methods.reshape((at - 1) * stride + 1, { -1, 1 }) + steps
-    local rows = methods.to(methods.reshape(F.take(tokens, methods.reshape(places, { -1 }), 1), { -1, length + 1 }),
-      'i64')
+    local flat = tensor.moved(methods.reshape(places, { -1 }), tokens._device, 3)
+    local rows = methods.to(methods.reshape(F.take(tokens, flat, 1), { -1, length + 1 }), 'i64')
     return { x = rows[{ array.all, { 1, length } }], y = rows[{ array.all, { 2, length + 1 } }] }
   end }
 end

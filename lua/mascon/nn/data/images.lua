@@ -118,7 +118,8 @@ function M.random_flip(x, key, opts)
   if x.ndim ~= 4 then
     error(('nn.data.random_flip: images are %s; give [n, channels, height, width]'):format(tensor.describe(x)), 2)
   end
-  local turned = random.bernoulli { x.shape[1], 1, 1, 1, p = p, key = random.key(key) }
+  local turned = random.bernoulli { x.shape[1], 1, 1, 1, p = p, key = random.key(key),
+    device = x.device }
   return F.where(turned, array.flip(x, 4), x)
 end
 

@@ -191,7 +191,7 @@ function M.nelder_mead(x0, opts)
     local self = { x = x }
     if o.bounds ~= nil then
       self.low, self.high = objective.bounds('optim.nelder_mead', o.bounds, x:numel(), x.dtype,
-        function(what, v) return (parameters.ravel('optim.nelder_mead', what, v)) end)
+        function(what, v) return (parameters.ravel('optim.nelder_mead', what, v)) end, x._device)
       if self.low then self.x = F.clip(x, self.low, self.high) end
     end
     return M.start('optim.nelder_mead', self, o)

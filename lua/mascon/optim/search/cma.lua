@@ -291,7 +291,7 @@ function M.cma_es(x0, opts)
     local self = { x = x }
     if o.bounds ~= nil then
       self.low, self.high = objective.bounds('optim.cma_es', o.bounds, x:numel(), x.dtype,
-        function(what, v) return (parameters.ravel('optim.cma_es', what, v)) end)
+        function(what, v) return (parameters.ravel('optim.cma_es', what, v)) end, x._device)
     end
     return M.start('optim.cma_es', self, o)
   end)

@@ -93,6 +93,7 @@ function M.curve_fit(model, x, y, opts)
     error(('%s: x is a source of chunks and y %s; the source gives y too'):format(fname, check.show(y)), 2)
   end
   local o = check.opts(fname, opts, OPTS, 3)
+  tensor.only_host(fname, { x or false, y or false, o.sigma or false }, 2)
   local par = parameters_of.new(fname, o)
   if type(model) == 'string' then
     local known = {}

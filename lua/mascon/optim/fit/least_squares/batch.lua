@@ -72,7 +72,7 @@ local function differences(self, x, r)
   h = F.where(F.gt(h, 0), h, relative)
   local up = F.minimum(x + h, self.high)
   local down = F.maximum(x - h, self.low)
-  local unit = F.eye(n)
+  local unit = F.eye(n, { device = x.device })
   for j = 1, n do
     local e = unit[j]
     if central then
@@ -177,12 +177,12 @@ function M.least_squares_batch(f, x0, opts)
 
   local r, cost = self:at(x)
   local bad = F.logical_not(F.isfinite(cost))
-  local status = F.where(bad, -4, create.zeros({ b }, { dtype = 'i64' })):to 'i64'
+  local status = F.where(bad, -4, create.zeros({ b }, { dtype = 'i64', device = x.device })):to 'i64'
   local running = F.eq(status, 0)
   local A, g = self:linear(x, F.where(F.isfinite(r), r, 0))
-  local lambda, nu = create.full({ b }, LAMBDA), create.full({ b }, 2)
+  local lambda, nu = create.full({ b }, LAMBDA, { device = x.device }), create.full({ b }, 2, { device = x.device })
   local D = F.diagonal(A, { axis1 = 2, axis2 = 3 })
-  local eye, iteration = F.eye(n), 0
+  local eye, iteration = F.eye(n, { device = x.device }), 0
   local optimality
   local function end_where(mask, value)
     status = F.where(F.logical_and(running, mask), value, status):to 'i64'

@@ -215,7 +215,8 @@ function M.least_squares(f, x0, opts)
   local settings = M.settings(fname, o, x, low, high, method)
   local diff_step = o.diff_step and M.list(fname, 'diff_step', o.diff_step, n)
   local problem = problem_of.new(fname, f, { jac = jac, loss = rho, f_scale = o.f_scale, diff_step = diff_step,
-    low = low, high = high, derivatives = derivatives })
+    low = low, high = high, derivatives = derivatives,
+    device = tensor.is(x0) and x0._device ~= 0 and x0._device or nil })
   if method == 'lm' then
     local m = problem:at(x).r:numel()
     problem.nfev = 0
@@ -232,6 +233,11 @@ function M.least_squares(f, x0, opts)
   result.fun, result.derivatives = point.r, problem.derived
   if point.Jt then result.jac = point.Jt.mT end
   result.grad = small and op.from_table(small.g)
+  if problem.device then
+    for _, name in ipairs { 'x', 'fun', 'jac', 'grad', 'active_mask' } do
+      if result[name] then result[name] = tensor.moved(result[name], problem.device, 3) end
+    end
+  end
   return result
 end
 

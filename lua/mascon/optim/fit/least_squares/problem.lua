@@ -40,7 +40,13 @@ local function residuals(self, r)
   return r
 end
 
-local function call(self, x) return residuals(self, self.f(op.from_table(x))) end
+--- A point where the start was.
+local function placed(self, x) return tensor.moved(op.from_table(x), self.device or 0, 3) end
+
+--- What a user's function gave: the methods work on the host.
+local function fetched(self, t) return self.device and tensor.is(t) and tensor.hosted(t) or t end
+
+local function call(self, x) return residuals(self, fetched(self, self.f(placed(self, x)))) end
 
 --- Point x: residuals and cost; cost is nil when a residual is not finite.
 ---@param x number[]
@@ -62,7 +68,7 @@ function Problem:derivatives(point)
     self.jac, self.derived = '2-point', '2-point'
     if m >= exact.LARGE then
       local jac = exact.jacobian(self.f, 'forward')
-      local J = exact.attempt(function() return jac(op.from_table(point.x)) end)
+      local J = exact.attempt(function() return fetched(self, jac(placed(self, point.x))) end)
       if J then self.jac, self.derived = jac, 'forward' end
     end
   end
@@ -70,7 +76,7 @@ function Problem:derivatives(point)
     return F.stack(difference.rows(function(x) return call(self, x) end, point.x, point.r, self.low, self.high,
       self.jac, self.sizes, self.diff_step), 1)
   end
-  local J = self.jac(op.from_table(point.x))
+  local J = fetched(self, self.jac(placed(self, point.x)))
   if type(J) == 'table' then J = op.operand(self.fname, J, 3) end
   if not tensor.is(J) or J.ndim ~= 2 or J.shape[1] ~= m or J.shape[2] ~= n then
     error(('%s: jac gave %s; it must give f64[%d,%d], a row per residual and a column per variable'):format(self.fname,
@@ -99,6 +105,7 @@ function M.new(fname, f, o)
   return setmetatable({
     fname = fname, f = f, jac = o.jac, loss = o.loss, f_scale = o.f_scale, diff_step = o.diff_step, low = o.low,
     high = o.high, derived = o.derivatives, sizes = {}, nfev = 0, njev = 0,
+    device = o.device,
   }, Problem)
 end
 

@@ -126,6 +126,7 @@ function M.gaussian_process(X, y, opts)
   local o = check.opts(fname, opts, OPTS, 3)
   X = kernels.points(fname, X)
   y = op.operand(fname, y, 2)
+  tensor.only_host(fname, { X, y }, 2)
   local n = X.shape[1]
   if y.ndim ~= 1 or y:numel() ~= n or tensor.kind[y.dtype] == 'c' then
     error(('%s: X is %s and y %s; give a value for each point'):format(fname, tensor.describe(X), tensor.describe(y)),
