@@ -345,8 +345,8 @@ function M.complex(re, im, ...)
     else check.arg('complex', name == 're' and 'the real part' or 'the imaginary part', v, 'number', 3) end
   end
   local dt = single and 'f32' or 'f64'
-  local like = is(re) and (is(im) and methods.to(re, dt) + methods.to(im, dt) or re) or im
-  local z = tensor.empty('complex', tensor.shape_of(like), single and 'c64' or 'c128', 2, like._device)
+  local form = is(re) and (is(im) and methods.to(re, dt) + methods.to(im, dt) or re) or im
+  local z = tensor.empty('complex', tensor.shape_of(form), single and 'c64' or 'c128', 2, form._device)
   for view, v in pairs { view_real = re, view_imag = im } do
     local part = methods[view](z)
     if is(v) then part:copy_(methods.to(v, dt)) else part:fill_(v) end

@@ -616,7 +616,8 @@ end
 ---  included, less those of the scan for a start; without it the solver has 100 per parameter · shear_weighting ·
 ---  legacy_counting · legacy_abs · phase_convention · device (that of MASCON_DEVICE, else the CPU) 'cpu', 'gpu',
 ---  'cuda:0', 'opencl:0', 'auto' (mc.choose_device): where passes over the data run · fall_back (true under
----  'auto'): the CPU goes on where the device fails, with a warning · max_memory: bytes that data may take on the device (three quarters of what is
+---  'auto'): the CPU goes on where the device fails, with a warning · max_memory: bytes that data may take on
+---  the device (three quarters of what is
 ---  free); larger ones go there block by block in each pass · watch(problem, point)
 ---@return table result parameters (list of { name, unit, value, error, low, high, at_bound, state }), values, errors,
 ---  contrast, offset, physics, covariance,
