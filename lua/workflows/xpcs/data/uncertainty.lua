@@ -266,8 +266,8 @@ function M.of_angles(fname, given, data)
     if not (list[f] and list[f] > 0 and list[f] < math.huge) then bad[#bad + 1] = { f, v } end
   end
   if bad[1] then
-    error(('%s: sigma of angle %d is %s%s; give positive numbers, and mask points with mask'):format(fname, bad[1][1],
-      check.show(bad[1][2]), #bad > 1 and (' (%d of %d angles have such)'):format(#bad, F) or ''), 4)
+    error(('%s: %d of the %d values of sigma are not positive and finite (angle %d: %s); mask points with mask instead')
+      :format(fname, #bad, F, bad[1][1], check.show(bad[1][2])), 4)
   end
   return list, given == nil and not data.sigma
 end
