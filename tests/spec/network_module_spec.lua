@@ -188,6 +188,9 @@ describe('a module', function()
     says('module:apply: scale is f64[1]@cpu, the module has f32[4]; give a tensor of that shape', net.apply, net,
       { scale = mc.ones { 1 } }, mc.ones { 1, 3 })
     says('nn.Linear: option "bais" is unknown; did you mean "bias"?', nn.Linear, 1, 2, { bais = false })
+    says('nn.Sequential: a part is the function nn.ReLU; call it, as in nn.ReLU()', nn.Sequential,
+      { nn.Linear(3, 4), nn.ReLU })
+    assert.same({ 2, 4 }, { nn.Sequential { nn.Linear(3, 4), nn.relu } (f32({ 2, 3 }, 1)):size() })
     local Bare = nn.Module 'Bare'
     function Bare:init() self.inner = nn.Linear(1, 1) end
     says('Bare: the class has no forward; define function Bare:forward(...) (in 1, Bare)', nn.Sequential { Bare() },

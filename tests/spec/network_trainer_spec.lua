@@ -230,6 +230,8 @@ print('end at', t:done())
       { batch = 64, drop_last = true })
     assert.equal(1, data.loader(set, { batch = 64 }).batches)
     says('nn.Trainer: loss is missing', nn.Trainer, nn.Linear(1, 1), {})
+    says('optimizer is a function; give one of mc.optim, such as mc.optim.adamw{ lr = 1e-3 }', made,
+      { optimizer = mc.optim.adam })
     says('nn.Trainer: give epochs or steps, one of them', made, { steps = 3 })
     made({ folder = at 'i', epochs = 1 }):fit()
     says('holds checkpoints of a run; give resume = true', made, { folder = at 'i' })

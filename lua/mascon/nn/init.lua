@@ -5,6 +5,7 @@
 -- mc.nn.init holds initialisers.
 local op = require 'mascon.core.op'
 local lazy = require 'mascon.core.lazy'
+local public = require 'mascon.nn.layer.public'
 
 local function layer(name) return 'mascon.nn.layer.' .. name end
 
@@ -44,6 +45,7 @@ local M = lazy.table('mc.nn', {
   scaler = 'mascon.nn.train.scaler', checkpoint = 'mascon.nn.train.checkpoint', init = 'mascon.nn.initial',
 }, function() return require 'mascon.nn.elsewhere' end)
 
+public.names = M
 for name, row in pairs(op.rows) do
   if row.namespace == 'nn' then
     M[name] = op.functions[name]

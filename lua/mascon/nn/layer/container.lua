@@ -2,13 +2,29 @@
 local check = require 'mascon.core.check'
 local module = require 'mascon.nn.module'
 local linear = require 'mascon.nn.layer.linear'
+local public = require 'mascon.nn.layer.public'
 local error = check.error
 local M = {}
+
+local next = require('jit').next or next -- those that are there: a function that was given has been read
+
+--- The name of a layer of mc.nn that was given without being called; nil for other functions.
+local function uncalled(f)
+  for name, v in next, public.names do
+    if v == f and type(name) == 'string' and name:find '^%u' then return name end
+  end
+end
 
 --- A part of a container: a module, a function, or a list of these.
 local function part(fname, v, level)
   if module.is(v) then return v end
-  if type(v) == 'function' then return linear.Lambda(v) end
+  if type(v) == 'function' then
+    local name = uncalled(v)
+    if name then
+      error(('%s: a part is the function nn.%s; call it, as in nn.%s()'):format(fname, name, name), level + 1)
+    end
+    return linear.Lambda(v)
+  end
   if type(v) == 'table' and getmetatable(v) == nil and v[1] ~= nil then return M.Sequential(v) end
   error(('%s: a part is %s; give a module, a function, or a list of them'):format(fname, check.show(v)), level + 1)
 end

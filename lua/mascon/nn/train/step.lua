@@ -29,7 +29,7 @@ local INDEPENDENT = 'nn.Step: the loss depends on no parameter that is trained; 
   .. 'network, net(batch.x), without stop_gradient or :item() on the way'
 local SIGNS = 2 ^ 52 -- numbers of batches stay below; the estimates of the second derivative have a key of their own
 local OPTS = {
-  optimizer = { nil, 'table' }, clip = { nil, 'number > 0 | table' }, groups = { nil, 'table' },
+  optimizer = { nil, 'any' }, clip = { nil, 'number > 0 | table' }, groups = { nil, 'table' },
   ema = { nil, 'number > 0' },
   accumulate = { 1, 'integer >= 1' }, compile = { true, 'bool' }, key = { 0, 'any' },
   norm = { true, 'bool' }, amp = { nil, 'string | table' }, scaler = { nil, 'bool | table' },

@@ -32,7 +32,7 @@ Trainer.__index = Trainer
 M.methods = Trainer
 
 local OPTS = {
-  loss = { nil, 'function' }, optimizer = { nil, 'table' }, train = { nil, 'table' }, valid = { nil, 'table' },
+  loss = { nil, 'function' }, optimizer = { nil, 'any' }, train = { nil, 'table' }, valid = { nil, 'table' },
   metrics = { nil, 'table' }, epochs = { nil, 'integer >= 1' }, steps = { nil, 'integer >= 1' },
   clip = { nil, 'number > 0 | table' }, groups = { nil, 'table' }, ema = { nil, 'number > 0' },
     accumulate = { 1, 'integer >= 1' },
