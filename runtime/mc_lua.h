@@ -147,8 +147,10 @@ typedef struct mc_record_entry {
 /* STRICT: asking for the value of a traced tensor is an error; KEEP: results stay alive in the log;
  * CAPTURE: ops on what enclosing recordings trace are logged here too, so that the log holds all
  * that the function does with anything that is not constant; FIXED: buffers from outside that are
- * no arguments must not be written. */
-enum { MC_RECORD_STRICT = 1, MC_RECORD_KEEP = 2, MC_RECORD_CAPTURE = 4, MC_RECORD_FIXED = 8 };
+ * no arguments must not be written; SHAPES, while recordings around it pause: nothing that depends
+ * on its arguments is computed or written, and what is made of them is hollow. */
+enum { MC_RECORD_STRICT = 1, MC_RECORD_KEEP = 2, MC_RECORD_CAPTURE = 4, MC_RECORD_FIXED = 8,
+       MC_RECORD_SHAPES = 16 };
 /* Recordings nest; strictness is inherited. The log lives until cleared. */
 MC_API int mc_record_begin(int flags);
 MC_API int mc_record_depth(void);
@@ -157,6 +159,14 @@ MC_API int mc_record_active(void);
 /* A tensor over the same memory with a buffer number of its own, so that an argument is told from
  * what else shows its memory. Shares. */
 MC_API int mc_record_alias(mc_tensor *out, const mc_tensor *t);
+/* The same without memory: dtype, shape, and where it would lie. */
+MC_API int mc_record_hollow(mc_tensor *out, const mc_tensor *t);
+/* Whether elements of a tensor without memory were asked for, or writes that are not seen by the
+ * log, since it was asked last: a recording by shapes is of no use then. */
+MC_API int mc_record_asked(void);
+/* Whether t is of a recording by shapes and has no memory; the error of reading such a tensor. */
+MC_API int mc_hollow(const mc_tensor *t);
+MC_API int mc_refuse_hollow(const mc_tensor *t);
 /* The error of operands that lie on different devices, wherever they meet. */
 MC_API int mc_mixed_devices(const char *op, const mc_tensor *a, const mc_tensor *b);
 MC_API void mc_record_end(void);

@@ -154,7 +154,7 @@ static int copy_run(mci_copy_fn on_device, mc_tensor *dst, const mc_tensor *src)
         return mci_error(MC_ESHAPE,
                          "copy: %s does not fit into %s; shapes must be equal or broadcast",
                          mci_tensor_text(a, sizeof a, src), mci_tensor_text(b, sizeof b, dst));
-    if (dst->numel == 0)
+    if (dst->numel == 0 || mci_hollow(dst) || mci_hollow(src))
         return MC_OK;
     if (!dst->device) return copy_elements(dst, src);
     return on_device ? on_device(dst, src)

@@ -72,14 +72,14 @@ static int short_way(const mci_op *o, mc_tensor *out, const mc_tensor *a, const 
     int64_t n = a->numel;
     int dt = a->dtype;
     if (n * MCI_SIZE(dt) > SHORT_BYTES || o->compute[dt] != dt || o->kernel < 0 || o->guard ||
-        o->promote == MCI_PROMOTE_BOOL || o->where || !a->data ||
+        o->promote == MCI_PROMOTE_BOOL || o->where || mci_missing(a) ||
         (a->device | (b ? b->device : 0)) || !plain(a))
         return 0;
     int rdt = mci_result_dtype(o, dt);
     if (out->flags & MC_FLAG_OUT) {
         int64_t no = n * MCI_SIZE(rdt), ni = n * MCI_SIZE(dt);
-        if (out->dtype != rdt || !out->data || out->device || (out->flags & MC_FLAG_READONLY) ||
-            !plain(out) || !same_shape(out, a))
+        if (out->dtype != rdt || mci_missing(out) || out->device ||
+            (out->flags & MC_FLAG_READONLY) || !plain(out) || !same_shape(out, a))
             return 0;
         if (collides(out->data, no, a->data, ni) || (sb && collides(out->data, no, b->data, ni)))
             return 0;
@@ -123,7 +123,7 @@ int mc_op2(int op, mc_tensor *out, const mc_tensor *a, const mc_tensor *b)
     const mci_op *o = mci_op_at(op);
     if (!o)
         return mci_error(MC_EINVAL, "op %d is unknown", op);
-    if (o->family == MCI_FAMILY_EWISE && o->nin == 2 && a->dtype == b->dtype && b->data &&
+    if (o->family == MCI_FAMILY_EWISE && o->nin == 2 && a->dtype == b->dtype && !mci_missing(b) &&
         same_shape(a, b) && plain(b) && short_way(o, out, a, b, 1, 0))
         return MC_OK;
     const mc_tensor *in[2] = {a, b};

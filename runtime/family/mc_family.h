@@ -126,6 +126,8 @@ typedef struct mci_places {
     int64_t count, n, base;
 } mci_places;
 #define MCI_PLACE(k, n, base) ((k) < 0 ? (k) + (n) : (k) - (base))
+/* An error unless positions are integers. */
+int mci_check_positions(const char *op, const mc_tensor *index);
 int mci_places_of(const char *op, const mc_tensor *index, int64_t n, int base, mci_places *p);
 void mci_places_drop(mci_places *p);
 int mci_take(const mci_op *op, mc_tensor *out, const mc_tensor *t, const mc_tensor *index,

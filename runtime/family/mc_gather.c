@@ -100,6 +100,7 @@ static int along_infer(const mci_job *job, int writes, mci_result *r)
     const mc_tensor *t = job->in[0], *index = job->in[1], *like = writes ? t : index;
     char s1[MCI_TEXT], s2[MCI_TEXT];
     int axis, rc = mci_axis(op->name, t, job->params->naxes < 1 ? -1 : job->params->axes[0], &axis);
+    rc = rc ? rc : mci_check_positions(op->name, index);
     if (rc)
         return rc;
     int ok = index->ndim == t->ndim;
@@ -280,7 +281,7 @@ static void masked_task(void *arg, int64_t begin, int64_t end, int worker)
 int mc_masked(mc_tensor *out, const mc_tensor *t, const mc_tensor *mask)
 {
     if (mci_check_released("index", t) || mci_check_released("index", mask)) return mc_errstatus();
-    if (t->device || mask->device) return -2;
+    if (t->device || mask->device || mci_by_shapes) return -2;
     int same = !mci_recording && mask->dtype == MC_BOOL && t->ndim > 0 && t->ndim == mask->ndim &&
                mci_contiguous(mask);
     for (int i = 0; same && i < t->ndim; i++)

@@ -25,23 +25,13 @@ static int move(mci_bound *b, const char *source, const char *kernel, const mcd_
     return mci_launch_guard(b, why, offsetof(mcd_move, guard));
 }
 
-static int integers(const char *op, const mc_tensor *index)
-{
-    char s[MCI_TEXT];
-    const int kind = mci_kind(index->dtype);
-    return kind == 'i' || kind == 'u'
-               ? MC_OK
-               : mci_error(MC_EDTYPE, "%s: positions are %s; give an integer tensor", op,
-                           mci_tensor_text(s, sizeof s, index));
-}
-
 static int take(const mci_job *job, mci_bound *b)
 {
     const mc_params *p = job->params;
     mci_place x = mci_place_in(b, 0), index = mci_place_in(b, 1), out = mci_place_out(b, 0),
               to = out;
     int axis, rc = mci_axis(job->op->name, job->in[0], p->naxes < 1 ? 0 : p->axes[0], &axis);
-    rc = rc ? rc : integers(job->op->name, job->in[1]);
+    rc = rc ? rc : mci_check_positions(job->op->name, job->in[1]);
     rc = rc ? rc : mci_launch_dense(b, &x, x.dtype);
     rc = rc ? rc : mci_launch_dense(b, &index, MC_I64);
     if (rc) return rc;
@@ -63,7 +53,7 @@ static int along(const mci_job *job, mci_bound *b)
     mci_place x = mci_place_in(b, 0), index = mci_place_in(b, 1), out = mci_place_out(b, 0),
               to = out;
     int axis, rc = mci_axis(job->op->name, job->in[0], p->naxes < 1 ? -1 : p->axes[0], &axis);
-    rc = rc ? rc : integers(job->op->name, job->in[1]);
+    rc = rc ? rc : mci_check_positions(job->op->name, job->in[1]);
     rc = rc ? rc : mci_launch_dense(b, &index, MC_I64);
     if (rc) return rc;
     if (!mci_place_dense(&out)) to = mci_place_work(b, out.dtype, out.ndim, out.shape);
@@ -87,7 +77,7 @@ static int put(int device, const mci_job *job, mci_bound *b)
     mci_place x = mci_place_in(b, 0), index = mci_place_in(b, 1), values = mci_place_in(b, 2),
               out = mci_place_out(b, 0);
     int axis, rc = mci_axis(job->op->name, job->in[0], p->naxes < 1 ? -1 : p->axes[0], &axis);
-    rc = rc ? rc : integers(job->op->name, job->in[1]);
+    rc = rc ? rc : mci_check_positions(job->op->name, job->in[1]);
     rc = rc ? rc : mci_launch_dense(b, &index, MC_I64);
     if (rc) return rc;
     const int64_t writes = mci_place_numel(&index);

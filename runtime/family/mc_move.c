@@ -32,7 +32,9 @@ int mc_to_device(mc_tensor *out, int device, const mc_tensor *t)
                          "to: %s depends on the arguments of a function that is being recorded, "
                          "whose tensors stay on their device; move it outside",
                          mci_tensor_text(s, sizeof s, t));
-    int rc = mci_create_on(device, out, t->dtype, t->ndim, t->shape);
+    if (device != t->device && mci_check_elements("to", t)) return mc_errstatus();
+    int rc = mci_hollow(t) ? mci_create_hollow(device, out, t->dtype, t->ndim, t->shape)
+                           : mci_create_on(device, out, t->dtype, t->ndim, t->shape);
     if (rc || t->numel == 0) return rc;
     const mc_tensor *from = t;
     if (device != t->device && !mci_contiguous(t)) {
@@ -82,6 +84,7 @@ int mc_view_reshape(mc_tensor *out, const mc_tensor *t, int ndim, const int64_t 
     }
     if (!out->storage) flat.data = out->payload;
     rc = mc_copy(&flat, t);
+    if (out->storage) out->data = flat.data; /* a recording by shapes took its memory */
     if (rc) mc_drop(out);
     return rc;
 }

@@ -34,14 +34,22 @@ static void check_task(void *arg, int64_t begin, int64_t end, int worker)
 
 void mci_places_drop(mci_places *p) { mc_drop(&p->tmp); }
 
-int mci_places_of(const char *op, const mc_tensor *index, int64_t n, int base, mci_places *p)
+int mci_check_positions(const char *op, const mc_tensor *index)
 {
     char s[MCI_TEXT];
-    int kind = mci_kind(index->dtype), rc = MC_OK;
+    const int kind = mci_kind(index->dtype);
+    return kind == 'i' || kind == 'u'
+               ? MC_OK
+               : mci_error(MC_EDTYPE, "%s: positions are %s; give an integer tensor", op,
+                           mci_tensor_text(s, sizeof s, index));
+}
+
+int mci_places_of(const char *op, const mc_tensor *index, int64_t n, int base, mci_places *p)
+{
+    int rc = mci_check_positions(op, index);
     *p = (mci_places){.v = index->data, .count = index->numel, .n = n, .base = base};
-    if (kind != 'i' && kind != 'u')
-        return mci_error(MC_EDTYPE, "%s: positions are %s; give an integer tensor", op,
-                         mci_tensor_text(s, sizeof s, index));
+    if (rc)
+        return rc;
     if (index->dtype != MC_I64 || !mci_contiguous(index)) {
         if ((rc = mci_materialize(&p->tmp, index, MC_I64)) != 0)
             return rc;
@@ -138,6 +146,7 @@ int mci_take_infer(const mci_job *job, mci_result *r)
     const mc_params *p = job->params;
     char s[MCI_TEXT];
     int axis, rc = mci_axis(job->op->name, t, p->naxes < 1 ? 0 : p->axes[0], &axis);
+    rc = rc ? rc : mci_check_positions(job->op->name, index);
     if (rc)
         return rc;
     if (t->ndim - 1 + index->ndim > MC_MAX_RANK)
@@ -425,10 +434,13 @@ static int put_run(mci_put_fn on_device, mc_tensor *dst, int axis, const mc_tens
                              "shapes must be equal or broadcast",
                              mci_tensor_text(s1, sizeof s1, values),
                              mci_shape_text(s2, sizeof s2, nd, shape));
+    int rc = mci_check_positions("index", index);
+    if (rc) return rc;
+    if (mci_hollow(dst) || mci_hollow(index) || mci_hollow(values)) return MC_OK;
     if (dst->device)
         return on_device ? on_device(dst, axis, index, values, accumulate)
                          : mci_error(MC_EINTERNAL, "index: a driver was given memory of a device");
-    int rc = mci_places_of("index", index, dst->shape[axis], 1, &pos);
+    rc = mci_places_of("index", index, dst->shape[axis], 1, &pos);
     if (rc)
         return rc;
     /* values as they are where they lie contiguous in dst's dtype and apart from it */

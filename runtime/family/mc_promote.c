@@ -38,6 +38,7 @@ static int promote_weak(const char *op, const mc_tensor *t, const mc_tensor *num
         return MC_OK;
     }
     if (kind == 'f' || kind == 'c') return MC_OK;
+    if (MC_UNLIKELY(mci_hollow(num))) return mci_check_elements(op, num);
     int whole = v[0] == floor(v[0]) && fabs(v[0]) < 9.3e18;
     if (!whole) {
         *dtype = MC_F64;

@@ -337,6 +337,7 @@ static int scatter_infer(const mci_job *job, int how, mci_result *r)
     const mc_tensor *t = job->in[0], *index = job->in[1];
     char s1[MCI_TEXT], s2[MCI_TEXT];
     int dtype, axis, rc = mci_resolve(op, 1, &t, &dtype, &r->compute);
+    rc = rc ? rc : mci_check_positions(op->name, index);
     if (rc || (rc = mci_axis(op->name, t, job->params->naxes < 1 ? -1 : job->params->axes[0],
                              &axis)) != 0)
         return rc;

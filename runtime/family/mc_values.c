@@ -14,7 +14,7 @@ static void one_nan(double *v, int64_t n)
 
 int mc_numbers(const mc_tensor *t, int64_t first, int64_t count, double *out)
 {
-    if (mci_check_released("numbers", t) || (mci_recording && mci_record_check_value("numbers", t)))
+    if (mci_check_elements("numbers", t) || (mci_recording && mci_record_check_value("numbers", t)))
         return mc_errstatus();
     if (first < 0 || count < 0 || first > t->numel - count || !mc_is_contiguous(t))
         return mci_error(
@@ -52,7 +52,7 @@ static MC_NOINLINE int fetched(const mc_tensor *t, double v[2], int64_t *exact)
 int mc_item(const mc_tensor *t, double v[2], int64_t *exact)
 {
     char s[MCI_TEXT];
-    if (mci_check_released("item", t) || (mci_recording && mci_record_check_value("item", t)))
+    if (mci_check_elements("item", t) || (mci_recording && mci_record_check_value("item", t)))
         return mc_errstatus();
     if (t->numel != 1)
         return mci_error(MC_ESHAPE, "item: %s has %lld elements; index one of them first",
@@ -76,7 +76,7 @@ int mc_sha256_tensor(const mc_tensor *t, char *hex)
     enum { CHUNK = 1 << 16 };
     unsigned char buffer[CHUNK];
     mci_sha256 c;
-    int rc = mci_check_released("sha256", t);
+    int rc = mci_check_elements("sha256", t);
     if (rc)
         return rc;
     if (t->device) {

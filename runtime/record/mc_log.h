@@ -23,7 +23,7 @@ typedef struct mci_log {
     int outside;   /* writes to such buffers */
     int crossed;   /* memory of an argument was written through another buffer */
     int32_t id;    /* a buffer is traced here when its storage carries this number at this level */
-    int strict, keep, capture, tape;
+    int strict, keep, capture, tape, shapes;
     int64_t sweep; /* tape: number of entries from which on dead ones are looked for */
     int held;      /* tape: entries are being read */
     int before;    /* mci_recording when it began */
@@ -59,6 +59,10 @@ static inline mci_note *mci_noted(mc_storage *s)
     if (!s->note) s->note = mci_calloc(1, sizeof(mci_note));
     return s->note;
 }
+/* mc_shapes.c: whether some operand or result is hollow; the results of an op, hollow. */
+int mci_some_hollow(int nout, mc_tensor *const *out, int nin, const mc_tensor *const *in);
+int mci_run_by_shapes(const mci_family *family, const mci_op *op, int nout, mc_tensor **out,
+                      int nin, const mc_tensor *const *in, const mc_params *p);
 void mci_operands_free(mc_record_operand *o, int n);
 
 #endif

@@ -1,11 +1,12 @@
 /* mc_record.c - the log of what a function does with its traced operands.
  *
- * Tracing runs the function for real: ops compute, and those that see a traced operand are logged
- * with copies of their headers. What depends on no traced operand is not logged, so constants fold
- * by themselves. A buffer is known by the serial number of its storage, not by its address, so its
- * memory may go as soon as the function lets go of it; views need no entry, since every operand
- * carries shape, strides and offset within its buffer. Operands from outside (captured tensors)
- * are kept alive by the log; numbers and inline tensors are copied into it.
+ * Tracing runs the function: ops compute, and those that see a traced operand are logged with
+ * copies of their headers; by shapes (mc_shapes.c) they compute nothing. What depends on no traced
+ * operand is not logged, so constants fold by themselves. A buffer is known by the serial number of
+ * its storage, not by its address, so its memory may go as soon as the function lets go of it;
+ * views need no entry, since every operand carries shape, strides and offset within its buffer.
+ * Operands from outside (captured tensors) are kept alive by the log; numbers and inline tensors
+ * are copied into it.
  *
  * An argument that the function writes keeps its contents from before the first write beside it:
  * who runs the log again starts from those.
@@ -100,6 +101,9 @@ int mc_record_begin(int flags)
     rec.keep = (flags & MC_RECORD_KEEP) != 0;
     rec.capture = (flags & MC_RECORD_CAPTURE) != 0;
     rec.fixed = (flags & MC_RECORD_FIXED) != 0;
+    rec.shapes = (flags & MC_RECORD_SHAPES) != 0;
+    if (rec.shapes)
+        mci_by_shapes = mci_log_depth;
     rec.since = mci_storage_latest();
     mci_recording = ON;
     return MC_OK;
@@ -124,6 +128,8 @@ void mc_record_clear(void)
     }
     mci_free(rec.arguments);
     int before = rec.before;
+    if (rec.shapes)
+        mci_by_shapes = 0;
     memset(&rec, 0, sizeof rec);
     mci_log_depth--;
     mci_recording = mci_log_depth > 0 ? before : OFF;
@@ -193,7 +199,7 @@ int mc_record_restore(void)
 {
     int rc = MC_OK;
     for (int i = 0; mci_log_depth && i < rec.narguments; i++) {
-        int bad = rec.arguments[i].before
+        int bad = rec.arguments[i].before && rec.arguments[i].before != rec.arguments[i].s
                       ? mci_storage_copy(rec.arguments[i].s, rec.arguments[i].before,
                                          rec.arguments[i].s->bytes)
                       : MC_OK;
@@ -374,10 +380,13 @@ static int set_aside(mc_storage *s, int level, mc_tensor *copy)
 {
     const mci_log *r = &mci_logs[level];
     const int64_t all[1] = {s->bytes / MCI_SIZE(s->dtype)};
+    const int empty = (uintptr_t)s->data >= MCI_HOLLOW;
     memset(copy, 0, sizeof *copy); /* no room for elements: it gets storage */
-    if (mci_create_on(s->device, copy, s->dtype, 1, all))
+    if (empty ? mci_create_hollow(s->device, copy, s->dtype, 1, all)
+              : mci_create_on(s->device, copy, s->dtype, 1, all))
         return mc_errstatus();
-    if (!mci_noted(copy->storage) || mci_storage_copy(copy->storage, s, s->bytes)) {
+    if (!mci_noted(copy->storage) ||
+        (!empty && mci_storage_copy(copy->storage, s, s->bytes))) {
         mc_drop(copy);
         return mc_errstatus();
     }
@@ -422,12 +431,17 @@ static int guard_level(int d, const mc_storage *s, const char *lo, const char *h
         return MC_OK;
     for (int i = 0; i < r->narguments; i++) {
         mci_argument *a = &r->arguments[i];
-        const char *first = a->s->data;
+        const char *first = (const char *)mci_place_of(a->s->data);
         int hit = a->s != s && lo < first + a->s->bytes && first < hi;
         mine |= a->s == s;
         crossed |= hit;
         if (a->before || (a->s != s && !hit))
             continue;
+        if ((uintptr_t)a->s->data >= MCI_HOLLOW) { /* nothing is written */
+            mci_storage_ref(a->s);
+            a->before = a->s;
+            continue;
+        }
         const int64_t all[1] = {a->s->bytes / MCI_SIZE(a->s->dtype)};
         mc_tensor copy = {0}; /* no room for elements: it gets storage */
         if (mci_create_on(a->s->device, &copy, a->s->dtype, 1, all))
@@ -441,6 +455,8 @@ static int guard_level(int d, const mc_storage *s, const char *lo, const char *h
     r->crossed |= crossed && !mine;
     if (mine || s->serial > r->since)
         return MC_OK;
+    if (mci_by_shapes && d + 1 >= mci_by_shapes)
+        return mci_ask("record"); /* it would be written, and again in the next recording */
     r->outside++;
     if (r->fixed)
         return mci_error(MC_EINVAL,
@@ -455,7 +471,7 @@ static int guard(const mc_tensor *t)
 {
     if (!t->storage || t->numel == 0)
         return MC_OK;
-    const char *lo = t->data, *hi = (const char *)t->data + MCI_SIZE(t->dtype);
+    const char *lo = (const char *)mci_place_of(t->data), *hi = lo + MCI_SIZE(t->dtype);
     for (int i = 0; i < t->ndim; i++) {
         int64_t reach = (t->shape[i] - 1) * t->strides[i] * MCI_SIZE(t->dtype);
         if (reach < 0)
@@ -546,8 +562,8 @@ static void written(int nout, mc_tensor **out)
 
 /* Without a log: while recording pauses, or by a thread that does not record, which leaves the
  * state alone. */
-static int run_counting(mci_run_fn run, const mci_op *op, int nout, mc_tensor **out, int nin,
-                        const mc_tensor *const *in, const mc_params *p)
+static int run_counting(mci_run_fn run, const mci_family *family, const mci_op *op, int nout,
+                        mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p)
 {
     int before = mci_recording, mine = recorder();
     for (int i = 0; mine && i < nout; i++)
@@ -555,7 +571,9 @@ static int run_counting(mci_run_fn run, const mci_op *op, int nout, mc_tensor **
             return mc_errstatus();
     if (mine)
         mci_recording = OFF;
-    int rc = run(op, nout, out, nin, in, p);
+    int rc = mine && mci_some_hollow(nout, out, nin, in)
+                 ? mci_run_by_shapes(family, op, nout, out, nin, in, p)
+                 : run(op, nout, out, nin, in, p);
     if (mine)
         mci_recording = before;
     written(nout, out);
@@ -566,7 +584,7 @@ int mci_record_op(mci_run_fn run, const mci_family *family, const mci_op *op, in
                   mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p)
 {
     if (!ours())
-        return run_counting(run, op, nout, out, nin, in, p);
+        return run_counting(run, family, op, nout, out, nin, in, p);
     int level = op->family == MCI_FAMILY_RANDOM && !mci_logs[mci_log_depth - 1].tape
                     ? mci_log_depth - 1
                     : -1;
@@ -595,7 +613,10 @@ int mci_record_op(mci_run_fn run, const mci_family *family, const mci_op *op, in
     if (log && !(o = operands_of(nin, in, nout, level)))
         return mc_errstatus();
     mci_recording = OFF;
-    int rc = run(op, nout, out, nin, in, p);
+    int rc = mci_by_shapes &&
+                     (level + 1 >= mci_by_shapes || mci_some_hollow(nout, out, nin, in))
+                 ? mci_run_by_shapes(family, op, nout, out, nin, in, p)
+                 : run(op, nout, out, nin, in, p);
     mci_recording = ON;
     written(nout, out);
     if (!log)
@@ -622,18 +643,31 @@ int mci_record_op(mci_run_fn run, const mci_family *family, const mci_op *op, in
     return rc;
 }
 
+/* A copy over all of a buffer that the function made and nothing has read: what it held before is
+ * not asked for. */
+static int fresh(const mc_tensor *dst, int nin, const mc_tensor *const *in, int level)
+{
+    const mci_log *r = &mci_logs[level];
+    return nin == 1 && !r->tape && mc_record_whole(dst) && dst->storage->serial > r->since &&
+           in[0]->storage != dst->storage && level_of(dst) < 0 &&
+           mci_known(dst->storage)->traced[level] != -r->id;
+}
+
 static mc_record_operand *pending;
 static int pending_level;
 
-int mci_record_write_begin(const mc_tensor *dst, int nin, const mc_tensor *const *in)
+int mci_record_write_begin(mc_tensor *dst, int nin, const mc_tensor *const *in)
 {
     int log = ours(), level = log ? level_of(dst) : -1;
     for (int i = 0; log && i < nin; i++)
         level = later(level, level_of(in[i]));
     level = logged_at(level);
     if (level >= 0) {
-        if (target("copy", dst) || snapshot(dst, level))
+        const int over = fresh(dst, nin, in, level);
+        if (target("copy", dst) || (over ? mark(dst->storage, level) : snapshot(dst, level)))
             return -1;
+        if (over && mci_by_shapes && level + 1 >= mci_by_shapes)
+            mci_hollow_out(dst);
         pending = operands_of(nin, in, 1, level);
         if (!pending)
             return -1;
@@ -721,6 +755,14 @@ int mc_record_alias(mc_tensor *out, const mc_tensor *t)
     out->flags = t->flags & (MCI_WEAK | MC_FLAG_READONLY);
     out->small = small;
     return MC_OK;
+}
+
+int mc_record_hollow(mc_tensor *out, const mc_tensor *t)
+{
+    int rc = mc_record_alias(out, t);
+    if (!rc)
+        mci_make_hollow(out);
+    return rc;
 }
 
 int mc_record_kept(mc_tensor *out, const mc_record_operand *o)

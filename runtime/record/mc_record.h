@@ -9,7 +9,7 @@ int mci_record_op(mci_run_fn run, const mci_family *family, const mci_op *op, in
                   mc_tensor **out, int nin, const mc_tensor *const *in, const mc_params *p);
 /* Around a write that is no op: begin says whether to log (and silences what the write calls), end
  * logs it. */
-int mci_record_write_begin(const mc_tensor *dst, int nin, const mc_tensor *const *in);
+int mci_record_write_begin(mc_tensor *dst, int nin, const mc_tensor *const *in);
 int mci_record_write_end(int logged, int kind, mc_tensor *dst, int nin, const mc_tensor *const *in,
                          int axis, int accumulate, int rc);
 /* MC_EINVAL with advice when the value of a traced tensor is asked for in a recording that forbids

@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-int mci_recording;
+int mci_recording, mci_by_shapes;
+static int asked; /* elements of a hollow tensor, since this was read last */
 
 /* guards the list and the two counters */
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -46,7 +47,7 @@ char *mci_tensor_text(char *buf, size_t n, const mc_tensor *t)
 int mci_refuse(const char *op, const mc_tensor *t)
 {
     char s[MCI_TEXT];
-    if (mci_check_released(op, t))
+    if (mci_check_elements(op, t))
         return mc_errstatus();
     return mci_error(
         MC_EUNSUPPORTED,
@@ -81,16 +82,54 @@ int mci_check_devices(const char *op, int n, const mc_tensor *const *t, int nout
 
 int mci_refuse_released(const char *op, const mc_tensor *t)
 {
-    (void)t;
+    if (t->data && mci_by_shapes) return MC_OK;
+    if (t->data) return mci_check_elements(op, t);
     return mci_error(MC_ERELEASED,
                      "%s: a tensor was released and cannot be used; return it from its scope or "
                      "keep it with mc.keep",
                      op);
 }
 
+int mci_check_elements(const char *op, const mc_tensor *t)
+{
+    char s[MCI_TEXT];
+    if (!t->data || !mci_hollow(t)) return mci_check_released(op, t);
+    asked = 1;
+    return mci_error(MC_EINVAL,
+                     "%s: %s stood for a value while a function was compiled and holds none; "
+                     "return it from that function",
+                     op, mci_tensor_text(s, sizeof s, t));
+}
+
+int mc_hollow(const mc_tensor *t) { return mci_hollow(t); }
+int mc_refuse_hollow(const mc_tensor *t) { return mci_check_elements("tensor", t); }
+
+int mci_ask(const char *op)
+{
+    asked = 1;
+    return mci_error(MC_EUNSUPPORTED, "%s: it cannot be recorded by shapes alone", op);
+}
+
+int mc_record_asked(void)
+{
+    const int was = asked;
+    asked = 0;
+    return was;
+}
+
 /* ---- storage ---- */
 
-static int64_t serials; /* guarded by list_lock */
+static int64_t serials;                  /* guarded by list_lock */
+static uintptr_t hollow = 2 * MCI_HOLLOW; /* where the next one lies; the same */
+static char nothing;                      /* stands for `data` of one that is to be hollow */
+
+/* The lock is held. */
+static void *hollow_place(int64_t bytes)
+{
+    void *at = (void *)hollow;
+    hollow += ((uintptr_t)bytes + 127) & ~(uintptr_t)63;
+    return at;
+}
 
 static mc_storage *storage_new(int device, int dtype, int ndim, const int64_t *shape, int64_t bytes,
                                void *data)
@@ -105,7 +144,7 @@ static mc_storage *storage_new(int device, int dtype, int ndim, const int64_t *s
     memcpy(s->shape, shape, sizeof *shape * (size_t)ndim);
     s->bytes = bytes;
     s->device = device;
-    if (device) {
+    if (device && data != &nothing) {
         s->block = mci_device_alloc(device, bytes);
         s->data = s->block ? mci_block_data(s->block) : NULL;
     } else {
@@ -116,6 +155,8 @@ static mc_storage *storage_new(int device, int dtype, int ndim, const int64_t *s
         return NULL;
     }
     pthread_mutex_lock(&list_lock);
+    if (data == &nothing)
+        s->data = hollow_place(bytes);
     s->serial = ++serials;
     s->next = list_head;
     if (list_head)
@@ -151,14 +192,15 @@ void mci_storage_unref(mc_storage *s)
         list_head = s->next;
     if (s->next)
         s->next->prev = s->prev;
-    if (!s->release && !s->block)
+    const int empty = (uintptr_t)s->data >= MCI_HOLLOW;
+    if (!s->release && !s->block && !empty)
         tensor_bytes -= s->bytes;
     pthread_mutex_unlock(&list_lock);
     if (s->release)
         s->release(s->owner);
     else if (s->block)
         mci_device_free(s->block);
-    else
+    else if (!empty)
         mci_free(s->data);
     mci_free(s->note);
     mci_free(s);
@@ -193,7 +235,7 @@ int mc_memory_largest(int device, int k, int64_t out[11])
         const mc_storage *best = NULL;
         for (const mc_storage *s = list_head; s; s = s->next) {
             int below = s->bytes < last_bytes || (s->bytes == last_bytes && (uintptr_t)s < last_at);
-            if (below && s->device == device &&
+            if (below && s->device == device && (uintptr_t)s->data < MCI_HOLLOW &&
                 (!best || s->bytes > best->bytes ||
                  (s->bytes == best->bytes && (uintptr_t)s > (uintptr_t)best)))
                 best = s;
@@ -272,6 +314,50 @@ int mc_create(mc_tensor *out, int dtype, int ndim, const int64_t *shape)
         return mc_errstatus();
     out->data = out->storage->data;
     return MC_OK;
+}
+
+int mci_create_hollow(int device, mc_tensor *out, int dtype, int ndim, const int64_t *shape)
+{
+    int64_t bytes, sizes[MC_MAX_RANK] = {0};
+    if (ndim > 0 && ndim <= MC_MAX_RANK)
+        memcpy(sizes, shape, sizeof *shape * (size_t)ndim);
+    int rc = header_fill(out, dtype, ndim, sizes, &bytes);
+    if (rc)
+        return rc;
+    out->capacity = 0;
+    out->device = device;
+    if (device)
+        out->small = 0;
+    out->storage = storage_new(device, dtype, ndim, sizes, bytes, &nothing);
+    if (!out->storage)
+        return mc_errstatus();
+    out->data = out->storage->data;
+    return MC_OK;
+}
+
+void mci_hollow_out(mc_tensor *t)
+{
+    mc_storage *s = t->storage;
+    if (atomic_load(&s->refs) != 1 || s->release || mci_hollow(t))
+        return;
+    void *data = s->data;
+    pthread_mutex_lock(&list_lock);
+    s->data = hollow_place(s->bytes);
+    if (!s->block)
+        tensor_bytes -= s->bytes;
+    pthread_mutex_unlock(&list_lock);
+    if (s->block)
+        mci_device_free(s->block);
+    else
+        mci_free(data);
+    s->block = NULL;
+    t->data = (char *)s->data + ((char *)t->data - (char *)data);
+}
+
+void mci_make_hollow(mc_tensor *t)
+{
+    t->data = (char *)t->data + MCI_HOLLOW;
+    t->storage->data = (char *)t->storage->data + MCI_HOLLOW;
 }
 
 int mci_create_on(int device, mc_tensor *out, int dtype, int ndim, const int64_t *shape)
@@ -436,8 +522,8 @@ static void extent(const mc_tensor *t, uintptr_t *lo, uintptr_t *hi)
         else
             above += span;
     }
-    *lo = (uintptr_t)t->data + (uintptr_t)(below * MCI_SIZE(t->dtype));
-    *hi = (uintptr_t)t->data + (uintptr_t)((above + 1) * MCI_SIZE(t->dtype));
+    *lo = mci_place_of(t->data) + (uintptr_t)(below * MCI_SIZE(t->dtype));
+    *hi = mci_place_of(t->data) + (uintptr_t)((above + 1) * MCI_SIZE(t->dtype));
 }
 
 void mc_unload_by(mc_tensor *t, void (*unload)(const void *owner, const void *from, int64_t n))
@@ -463,7 +549,8 @@ int mci_overlap(const mc_tensor *a, const mc_tensor *b)
     extent(b, &blo, &bhi);
     if (ahi <= blo || bhi <= alo)
         return -1;
-    int same = a->data == b->data && a->ndim == b->ndim && MCI_SIZE(a->dtype) == MCI_SIZE(b->dtype);
+    int same = mci_place_of(a->data) == mci_place_of(b->data) && a->ndim == b->ndim &&
+               MCI_SIZE(a->dtype) == MCI_SIZE(b->dtype);
     for (int i = 0; same && i < a->ndim; i++)
         same = a->shape[i] == b->shape[i] && (a->strides[i] == b->strides[i] || a->shape[i] == 1);
     return same ? 0 : 1;
@@ -492,7 +579,7 @@ int mci_out_on(int device, const char *op, mc_tensor *out, int dtype, int ndim,
         return device ? mci_create_on(device, out, dtype, ndim, shape)
                       : mc_create(out, dtype, ndim, shape);
     char a[MCI_TEXT], b[MCI_TEXT];
-    if (device ? mci_check_released(op, out) : mci_check_live(op, out))
+    if (device || mci_by_shapes ? mci_check_released(op, out) : mci_check_live(op, out))
         return mc_errstatus();
     int same = out->ndim == ndim && out->dtype == dtype;
     for (int i = 0; same && i < ndim; i++)

@@ -41,23 +41,49 @@ extern int mci_recording;
 extern const int32_t mci_itemsize_table[];
 #define MCI_SIZE(dt) ((int64_t)mci_itemsize_table[dt])
 
+/* Non-zero while a function is recorded by shapes, the depth of that recording; recordings around
+ * it pause. What depends on its arguments is hollow, a buffer of addresses without memory behind
+ * them. Those of an argument are its own plus MCI_HOLLOW, so that what overlaps does so still;
+ * others lie above, and none is used twice. */
+extern int mci_by_shapes;
+#define MCI_HOLLOW ((uintptr_t)1 << 56)
+static inline int mci_hollow(const mc_tensor *t) { return (uintptr_t)t->data >= MCI_HOLLOW; }
+/* Released or hollow. */
+static inline int mci_missing(const mc_tensor *t)
+{
+    return (uintptr_t)t->data - 1 >= MCI_HOLLOW - 1;
+}
+/* Where it would lie. */
+static inline uintptr_t mci_place_of(const void *p) { return (uintptr_t)p & ~MCI_HOLLOW; }
+/* A hollow tensor; the alias t of an argument becomes one at its place; the memory of t goes, where
+ * no other tensor shows it. */
+int mci_create_hollow(int device, mc_tensor *out, int dtype, int ndim, const int64_t *shape);
+void mci_make_hollow(mc_tensor *t);
+void mci_hollow_out(mc_tensor *t);
+
 /* `dtype[shape]@device` into buf, for messages. Returns buf. */
 char *mci_tensor_text(char *buf, size_t n, const mc_tensor *t);
 char *mci_shape_text(char *buf, size_t n, int ndim, const int64_t *shape);
 #define MCI_TEXT 128
 
-/* MC_ERELEASED with advice when the operand has no memory any more. */
+/* MC_ERELEASED with advice when the operand has no memory any more; an error for a hollow one, but
+ * not while functions are recorded by shapes. */
 int mci_refuse_released(const char *op, const mc_tensor *t);
 static inline int mci_check_released(const char *op, const mc_tensor *t)
 {
-    return MC_LIKELY(t->data != NULL) ? MC_OK : mci_refuse_released(op, t);
+    return MC_LIKELY(!mci_missing(t)) ? MC_OK : mci_refuse_released(op, t);
 }
+/* An error when the elements of the operand are not there to be read: what asks for them is told
+ * by mc_record_asked. */
+int mci_check_elements(const char *op, const mc_tensor *t);
+/* The error of what a recording by shapes cannot do; the same. */
+int mci_ask(const char *op);
 /* The same, and MC_EUNSUPPORTED when the memory is that of another device than the CPU: for all
  * code that reads or writes elements. */
 int mci_refuse(const char *op, const mc_tensor *t);
 static inline int mci_check_live(const char *op, const mc_tensor *t)
 {
-    return MC_LIKELY(t->data != NULL && t->device == 0) ? MC_OK : mci_refuse(op, t);
+    return MC_LIKELY(!mci_missing(t) && t->device == 0) ? MC_OK : mci_refuse(op, t);
 }
 /* The device of operands and of results that are given or asked for on one (numbers, MCI_WEAK,
  * belong to any); an error when there are several. */

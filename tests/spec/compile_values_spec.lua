@@ -139,3 +139,48 @@ describe('chance and clocks', function()
     assert.equal(math.random, draw)
   end)
 end)
+
+describe('recording by shapes', function()
+  it('holds no values of what stays outside, and says so', function()
+    local kept = {}
+    local f = mc.compile(function(x)
+      kept[#kept + 1] = x * 2
+      return x + 1
+    end)
+    f(mc.ones { 3 })
+    for _, use in ipairs { function(t) return t + 1 end, function(t) return t:sum():item() end, tostring,
+      function(t) return t:totable() end, function(t) return t:copy() end, function(t) return mc.sort(t) end,
+      function(t) return mc.compile(mc.exp)(t) end } do
+      assert.matches('holds none; return it from that function', support.message(use, kept[1]))
+    end
+    assert.equal('{3}', tostring(kept[1].shape))
+  end)
+  it('runs a function once, and once more with values where it needs them', function()
+    local runs = {}
+    local f = mc.compile(function(x)
+      runs[#runs + 1] = true
+      return mc.exp(x)
+    end)
+    f(mc.ones { 3 })
+    assert.equal(1, #runs)
+    local g = mc.compile(function(x)
+      runs[#runs + 1] = true
+      return mc.while_loop(function(y) return mc.sum(y) < 10 end, function(y) return y * 2 end, x)
+    end)
+    assert.equal('f64[3]@cpu { 4, 4, 4 }', tostring(g(mc.ones { 3 })))
+    assert.equal('f64[3]@cpu { 6, 6, 6 }', tostring(g(mc.full({ 3 }, 3))))
+    assert.equal(3, #runs)
+  end)
+  it('keeps no memory of copies', function()
+    local lib = require 'mascon.core.ffi'
+    local x, functions = mc.ones { 300, 400 }, {}
+    collectgarbage()
+    collectgarbage()
+    local before = lib.memory_stats().tensors
+    functions[1] = mc.compile(function(a) return mc.sum(a.T:copy() * a:to 'f32'.T) end)
+    functions[1](x):release()
+    collectgarbage()
+    collectgarbage()
+    assert.is_true(lib.memory_stats().tensors - before < 1000)
+  end)
+end)

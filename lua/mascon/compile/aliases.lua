@@ -33,6 +33,14 @@ function M.outline(results)
   return out
 end
 
+--- Whether some results are functions or objects of the library, which may hold tensors: they stay as they were made.
+function M.opaque(v)
+  if v == M.TENSOR or v == M.KEY then return false end
+  if not tree.is_branch(v) then return type(v) == 'table' or type(v) == 'function' or type(v) == 'thread' end
+  for _, x in pairs(v) do if M.opaque(x) then return true end end
+  return false
+end
+
 --- An outline with these tensors, from place `at` on; the next place.
 function M.shaped(v, outs, at)
   if v == M.TENSOR then return outs[at], at + 1 end

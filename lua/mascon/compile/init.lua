@@ -1,9 +1,9 @@
 -- compile/init.lua - a Lua function of tensors as a plan that replays without Lua.
 ---
---- The first call with arguments of a new form runs the function for real and writes down what it did with its
---- arguments; the next calls of the same form replay that. A form is the structure of the arguments, dtypes, sizes and
---- strides of the tensors, and the values of what is no tensor and no number; variables outside the function are looked
---- after by variables.lua. Holds the cache of forms.
+--- The first call with arguments of a new form runs the function with tensors that have shapes and no values, and
+--- writes down what it does with its arguments; this call and the next ones of the same form replay that. A form is the
+--- structure of the arguments, dtypes, sizes and strides of the tensors, and the values of what is no tensor and no
+--- number; variables outside the function are looked after by variables.lua. Holds the cache of forms.
 local mc = require 'mascon.array'
 local check = require 'mascon.core.check'
 local guard = require 'mascon.core.guard'
@@ -191,8 +191,8 @@ local function unaltered(given, shown, place, stands)
   if tree.is_branch(given) then walk(given, shown, ('argument %d'):format(place)) end
 end
 
---- What the recorded run took goes back to the system: a plan has memory of its own. Handles of a large run are
---- collected before.
+--- What a recorded run with values took goes back to the system: a plan has memory of its own. Handles of a large run
+--- are collected before.
 local function give_back(live)
   if lib.memory_stats().live - live > GARBAGE then
     collectgarbage()
@@ -201,13 +201,15 @@ local function give_back(live)
   lib.C.mc_memory_trim()
 end
 
---- First call of a form: runs f, writes down what it did.
-local function build(self, args, n, tensors, classes)
+--- First call of a form: runs f, writes down what it did. by_shapes: f sees shapes and no values, and results are those
+--- of the plan; nil in their place.
+local build
+function build(self, args, n, tensors, classes, by_shapes)
   if not tuned then
     tuned = true
     require 'mascon.compile.tune'.apply()
   end
-  tensors = recording.aliases(tensors)
+  tensors = recording.aliases(tensors, by_shapes)
   local at = 0
   local shown, trees, given = {}, {}, #self.given
   for i = 1, n do
@@ -238,7 +240,8 @@ local function build(self, args, n, tensors, classes)
     changed = list
     return ...
   end
-  local record, results, writes = recording.record(tensors, { strict = true, inline = true }, function()
+  local how = { strict = true, inline = true, shapes = by_shapes }
+  local record, results, writes = recording.record(tensors, how, function()
     return keep(outside.swapped(trees, stand_in, function()
       return unsteady.refused(self.unsteady, outside.with, self.given, shown, self.f, unpack(shown, given + 1, n))
     end))
@@ -270,14 +273,19 @@ local function build(self, args, n, tensors, classes)
   for i = 1, results.n do flatten(results[i], leaves, {}, true) end
   local outputs, shown_in = aliases.find(leaves, tensors, since)
   local outline = aliases.outline(results)
+  if by_shapes and aliases.opaque(outline) then
+    self.valued = true
+    return build(self, args, n, tensors, classes)
+  end
   local plain = own_run(tensors, writes)
   local plan = plain and { plain = plain, fused = { groups = 0, nodes = 0 }, steps = 0, passes = {}, outputs = {} }
     or once.run(#record, planned, self, tensors, record, outline, since, outputs)
   if plain then self.writes = true end
-  local how = numbers_of(tensors, record)
-  if how and self.numbers ~= 'exact' then self.numbers = how end
+  local kind = numbers_of(tensors, record)
+  if kind and self.numbers ~= 'exact' then self.numbers = kind end
   plan.places = shown_in
-  if shown_in then -- views of the arguments themselves, not of what stood for them
+  if by_shapes then results = nil
+  elseif shown_in then -- views of the arguments themselves, not of what stood for them
     local args_leaves = {}
     for i = 1, n do flatten(args[i], args_leaves, {}, self.fixed[i], i <= given and { loops = true } or nil) end
     for _, c in ipairs(classes) do flatten(c, args_leaves, {}, true, { loops = true }) end
@@ -288,15 +296,29 @@ local function build(self, args, n, tensors, classes)
   for i, v in ipairs(self.watched) do plan.outside[i] = { name = v.name, value = v.value } end
   for _, v in ipairs(self.given) do plan.outside[#plan.outside + 1] = { name = v.name, given = true } end
   self.forms[#self.forms + 1] = plan
-  give_back(live)
+  if not by_shapes then give_back(live) end
   return plan, results
+end
+
+--- build, by shapes unless f needs values: then it runs once more with them.
+local function recorded(self, args, n, tensors, classes)
+  if self.valued then return build(self, args, n, tensors, classes) end
+  recording.asked()
+  local function finish(ok, ...)
+    if ok then return ... end
+    local why = ...
+    if not recording.asked() or check.stopped(why) then error(why, 0) end
+    self.valued = true
+    return build(self, args, n, tensors, classes)
+  end
+  return finish(pcall(build, self, args, n, tensors, classes, true))
 end
 
 --- build; nil when f does not take a given number or tree for what it was (a size, the end of a loop, a table it writes
 --- to): it is watched from here on.
 local function attempt(self, args, n, tensors, classes)
   local trial = variables.on_trial(self)
-  if not trial then return build(self, args, n, tensors, classes) end
+  if not trial then return recorded(self, args, n, tensors, classes) end
   local function finish(ok, ...)
     if ok then
       variables.proven(self)
@@ -306,7 +328,7 @@ local function attempt(self, args, n, tensors, classes)
     if type(why) ~= 'string' or check.stopped(why) then error(why, 0) end
     variables.distrust(self, trial)
   end
-  return finish(pcall(build, self, args, n, tensors, classes))
+  return finish(pcall(recorded, self, args, n, tensors, classes))
 end
 
 --- Forms that are not used go when there are many.
@@ -410,6 +432,7 @@ function general(self, ...)
   self.plans[plan.key], self.plan = plan, plan
   if plan.plain then
     forget(self)
+    if not results then return self.f(select(given + 1, ...)) end
     return unpack(results, 1, results.n)
   end
   local f = call.form(plan, args, leaves,
@@ -427,7 +450,15 @@ function general(self, ...)
     native.start(plan, self)
     native.wait(function() return plan.native < plan.groups end)
   end
-  return unpack(results, 1, results.n)
+  if results then return unpack(results, 1, results.n) end
+  local outs, rc = call.try(f, n, ...)
+  if outs then return unfold(f, outs, ...) end
+  if outs == false and tensor.failed(rc, 3, false, tensors) then
+    outs, rc = call.try(f, n, ...)
+    if outs then return unfold(f, outs, ...) end
+    tensor.failed(rc, 3, true, tensors)
+  end
+  return self.f(select(given + 1, ...))
 end
 
 local function failed_call(rc, f, self, ...)
@@ -569,11 +600,12 @@ for _, name in ipairs { 'groups', 'native', 'wait' } do methods[name] = guard.of
 function methods:graph(opts) return require 'mascon.compile.explain'.graph(self, opts) end
 function methods:explain(opts) return require 'mascon.compile.explain'.explain(self, opts) end
 
---- A function that runs f and, from the second call of a form on, replays what it did, without Lua.
+--- A function that runs f once for each form of its arguments and replays what it did, without Lua.
 ---
 --- f: takes and returns tensors, numbers and nested tables of them. Its first call with arguments of a new form
---- (structure, dtypes, sizes, strides) runs f itself and writes down its ops; later calls replay them over memory laid
---- out beforehand, neighbouring elementwise ops block by block in the cache. Results are the same bits (f16 and bf16
+--- (structure, dtypes, sizes, strides) runs f with tensors that have shapes and no values (once more with values where
+--- it needs some, as for the end of a loop) and writes down its ops; all calls replay them over memory laid out
+--- beforehand, neighbouring elementwise ops block by block in the cache. Results are the same bits (f16 and bf16
 --- round once per group). Numbers may change from call to call; strings, booleans and numbers in `static` places are
 --- part of the form. Other sizes are another form, which costs a trace (measured: 1 ms for a chain of 20 ops, 2.4 ms
 --- for a training step of a two-layer net; explain() says why and how long) and no compiler: what was compiled serves

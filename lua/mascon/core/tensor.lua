@@ -439,7 +439,10 @@ end
 
 --- The tensor in host memory, for code that reads its elements: no part of what is being recorded.
 function M.hosted(t)
-  if t._device == 0 then return t end
+  if t._device == 0 then
+    if C.mc_hollow(t) ~= 0 and C.mc_refuse_hollow(t) ~= 0 then lib.raise(3) end
+    return t
+  end
   local before = C.mc_record_pause(1)
   local ok, copy = pcall(M.moved, t, 0, 3)
   C.mc_record_pause(before)
@@ -622,6 +625,7 @@ M.pointer_type = POINTER
 
 --- Typed pointer to the first element of a contiguous tensor (library use only).
 function M.pointer(t)
+  if C.mc_hollow(t) ~= 0 and C.mc_refuse_hollow(t) ~= 0 then lib.raise(3) end
   if t._device ~= 0 then error(('internal: elements of %s are read on the host'):format(M.describe(t)), 2) end
   return ffi.cast(POINTER[NAME[t._dtype]], t._data)
 end

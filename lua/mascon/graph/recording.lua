@@ -74,11 +74,18 @@ local function entries()
 end
 
 --- Tensors over the memory of others, each with a buffer number of its own: arguments that share memory are told apart.
-function M.aliases(tensors)
+---@param hollow? boolean without that memory, for a recording by shapes; numbers keep theirs: they decide dtypes
+function M.aliases(tensors, hollow)
   local out = {}
-  for i, t in ipairs(tensors) do out[i] = tensor.make(2, 0, C.mc_record_alias, tensor.promote(t, 2)) end
+  for i, t in ipairs(tensors) do
+    local alias = hollow and not M.weak(t) and C.mc_record_hollow or C.mc_record_alias
+    out[i] = tensor.make(2, 0, alias, tensor.promote(t, 2))
+  end
   return out
 end
+
+--- Whether a recording by shapes met what needs values, since this was asked last.
+function M.asked() return C.mc_record_asked() ~= 0 end
 
 local turns = 0
 
@@ -190,7 +197,8 @@ end
 --- f does with values of enclosing recordings belongs to this log; lines: what is put into the entries of the log, by
 --- number, as `line`; fixed: f must not write to tensors from outside that are no arguments; restore: arguments that f
 --- wrote hold afterwards what they held before; name: of the transform that cannot serve f when what it writes shares
---- memory
+--- memory; shapes: nothing is computed or written that depends on `traced`, whose tensors are hollow (aliases), and
+--- results hold no values
 ---@return table log
 ---@return table results of f, as { n =, ... }
 ---@return table? writes { [k] = argument k as it was before, outside, shared }; nil when f wrote to tensors of its own
@@ -198,8 +206,15 @@ end
 function M.record(traced, how, f)
   local outer = M.inline
   lib.check(C.mc_record_begin((how.strict and 1 or 0) + (how.keep and 2 or 0) + (how.capture and 4
-    or 0) + (how.fixed and 8 or 0)), 2)
-  for _, t in ipairs(traced) do lib.check(C.mc_record_trace(t, 1), 2) end
+    or 0) + (how.fixed and 8 or 0) + (how.shapes and 16 or 0)), 2)
+  for _, t in ipairs(traced) do
+    local rc = C.mc_record_trace(t, 1)
+    if rc ~= 0 then
+      C.mc_record_end()
+      C.mc_record_clear()
+      lib.check(rc, 2)
+    end
+  end
   M.inline = how.inline or false
   local function finish(ok, ...)
     M.inline = outer

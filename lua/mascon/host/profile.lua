@@ -79,6 +79,8 @@ local function watcher(C, name, how, stats)
     for _, t in ipairs(ins) do
       shapes[#shapes + 1], bytes, device = form(t), bytes + bytes_of(t), math.max(device, t._device)
     end
+    local traced = false -- by shapes: nothing was computed
+    for _, t in ipairs(ins) do traced = traced or C.mc_hollow(t) ~= 0 end
     local rc = ...
     local good = tonumber(rc) == nil or tonumber(rc) <= 0
     for _, t in ipairs(good and outs or {}) do
@@ -89,6 +91,7 @@ local function watcher(C, name, how, stats)
         work = product and 2 * tonumber(t._numel) * tonumber(a._shape[a._ndim - 1]) or 0
       end
     end
+    if traced then title, shapes, bytes, work, device = 'recorded operation', {}, 0, 0, 0 end
     local key = file .. ':' .. line
     local l = lines[key]
     if not l then
