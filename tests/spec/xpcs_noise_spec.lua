@@ -120,6 +120,26 @@ describe('noise of pairs that share a frame', function()
       seen))
   end)
 
+  it('of few modes makes no scatter that is unequal and no contrasts that differ, whatever sigma', function()
+    local unequal, differ, apart = 0, 0, 0
+    for seed = 1, 12 do
+      mc.scope(function()
+        local data = speckle(seed, 1200, 0.006, 0.301)
+        local r = xpcs.fit(data, { fixed = FIXED, scaling = 'averaged', rescue = false })
+        if r.noise.unequal then unequal = unequal + 1 end
+        local low, high = math.huge, 0
+        for _, s in ipairs(r.noise.scatter) do low, high = math.min(low, s), math.max(high, s) end
+        if high > 1.2 * low then apart = apart + 1 end
+        local strict = xpcs.fit(data, { fixed = FIXED, scaling = 'averaged', rescue = false,
+          sigma = 0.01 * math.sqrt(r.reduced_chi2 / 3.3) })
+        if strict.contrasts.improbable then differ = differ + 1 end
+      end)
+    end
+    assert.is_true(apart > 0) -- the scatter of such noise does differ
+    assert.equal(0, unequal)
+    assert.equal(0, differ)
+  end)
+
   it('gives the errors where reduced chi2 is below 3 with the sigma that was given, and not above', function()
     local data = speckle(1, 4000)
     local assumed = xpcs.fit(data, { fixed = FIXED })

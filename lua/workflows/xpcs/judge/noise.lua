@@ -31,6 +31,7 @@ local FAINT = 1e-3 -- least contrast
 local RINGS = 1.5 -- three rings of four intensities, each 2 / 4: two are equal, the third is taken as their like
 local CUT = 4 * 1.4826 -- median sizes of residuals, beyond which there are outliers
 
+local FAR = 10 -- reduced chi2 from which on sigma alone is no reason
 M.MISFIT = 3 -- reduced chi2 from which on residuals are those of the model
 M.BY = 'normal matrix and correlated residuals' -- what the covariance of an own model is made of
 
@@ -201,16 +202,20 @@ local function scattered(v, contrast, offset, k)
 end
 
 --- Whether the angles scatter by different amounts.
----@param out table of scattered, correlated
-local function unequal(v, out)
-  local least, most = math.huge, 0
-  for f, s in ipairs(out.scatter) do
-    s = s * v.sigma[f] / v.given_sigma[f] -- the shear may weigh angles otherwise, on purpose
-    least, most = math.min(least, s), math.max(most, s)
+---@param out table of scattered
+---@param each table[] sums of each angle
+---@param variance? number[] of chi2 of each angle, over its square, where noise is correlated
+local function unequal(v, out, each, variance)
+  local low, high
+  local function size(f) return out.scatter[f] * v.sigma[f] / v.given_sigma[f] end -- the shear may weigh on purpose
+  for f = 1, #out.scatter do
+    if not low or size(f) < size(low) then low = f end
+    if not high or size(f) > size(high) then high = f end
   end
-  -- half of the count are pairs: the logarithm of a scatter has the error 1 / sqrt(2 pairs)
-  return most > UNEQUAL * least and math.log(most / least) > CERTAIN
-    * math.sqrt(2 * v.data.F / math.max(out.count, 1)) * (out.correlated and 3 or 1)
+  -- the logarithm of a scatter has half the relative error of chi2; half of the count are pairs
+  local function own(f) return variance and variance[f] or 4 / math.max(each[f].count, 1) end
+  return size(high) > UNEQUAL * size(low)
+    and math.log(size(high) / size(low)) > CERTAIN * math.sqrt(own(low) + own(high)) / 2
 end
 
 --- Adds the matrix b to a, both n x n; a may be nil.
@@ -276,15 +281,18 @@ function M.of(v, lines)
   end
   out.certain = math.sqrt(math.max(out.z, 0) ^ 2 + (gain or 0))
   out.correlated = out.certain > CERTAIN
-  out.unequal = unequal(v, out)
-  if not out.correlated or not counting then return out end
+  if not out.correlated or not counting then
+    out.unequal = unequal(v, out, each)
+    return out
+  end
   out.counting, out.pixels = counting, count
-  local variance = 0
+  local variance, shares = 0, {}
   for f = 1, F do
     local part = each[f].squares > 0 and mc.scope(function()
       local a = residuals(v, contrast[f], offset[f], f, k)
       local own, seen = math.max(contrast[f], FAINT), count[f] / a.w ^ 2
-      variance = variance + spread_of_chi2(a, own, counting, k) / seen ^ 2
+      local one = spread_of_chi2(a, own, counting, k) / seen ^ 2
+      variance, shares[f] = variance + one, one / (each[f].squares * k ^ 2 / 2) ^ 2
       local mix = mc.tensor(v.mix(f))
       local spread = spread_of(a, own, counting, seen, k, v.contrast[f])
       out.lines = (out.lines or 0) + math.max(1, excess(spread, a, each[f].squares / each[f].count, k)) / F
@@ -293,23 +301,25 @@ function M.of(v, lines)
     if part then out.spread = added(out.spread, part) end
   end
   out.chi2_sd = math.sqrt(variance)
+  out.unequal = unequal(v, out, each, shares)
   return out
 end
 
 --- The same where the errors of a fit can take it: not where it is far from the data within the sigma that was given,
---- which leaves residuals of the model. What chance gives for contrasts of the angles becomes that of this noise.
+--- which leaves residuals of the model. What chance gives for contrasts of the angles becomes that of this noise, also
+--- where sigma is too small by up to the root of FAR.
 ---@param v mascon.xpcs.Fitted
 ---@param lines? table of contrasts.judge
 ---@param tested number|nil reduced chi2, where it tests the fit
 ---@return table|nil as M.of
 function M.judge(v, lines, tested)
-  local out = M.of(v, lines)
+  local out, far = M.of(v, lines), tested and tested >= FAR
   if out and tested and v.loss ~= 'linear' then tested = out.level end
-  if out and tested and tested >= M.MISFIT then out.spread, out.lines, out.chi2_sd = nil, nil, nil end
-  if lines and out and out.lines then
+  if lines and out and out.lines and not far then
     lines.chance = lines.chance * out.lines
     lines.improbable = lines.gain > lines.chance
   end
+  if out and tested and tested >= M.MISFIT then out.spread, out.lines, out.chi2_sd = nil, nil, nil end
   return out
 end
 
