@@ -162,7 +162,7 @@ describe('xpcs.open', function()
     assert.same({ -170 }, phi({ { 170, 200 } }).phi)
     assert.same({ -170 }, phi({ { 175, -165 } }).phi)
     assert.same({ 0, 30 }, phi({ { -10, 10 }, { 25, 35 } }).phi)
-    local none = phi { { 80, 85 } }
+    local none = phi { { 80, 85 }, or_all = true }
     assert.equal(3, none.F)
     warned(none, 'no angle lies in the ranges')
     warned(phi {}, 'no ranges are given')
@@ -174,7 +174,12 @@ describe('xpcs.open', function()
     end
     assert.same({ 0, 30 }, without { { 190 } })
     assert.same({ 30 }, without({ { -5, 5 } }, { { -10, 40 } }))
+    assert.same({ 30 }, without({ { 0 } }, { { 80, 85 }, { 30 }, or_all = true }))
     refused(function() without { { -180, 180 } } end, 'all 3')
+    refused(function() without({ { 30 } }, { { 30 } }) end, 'every angle to keep (30 deg) is one to leave out too')
+    refused(function() phi { { 80, 85 } } end, 'no angle from 80 to 85 deg', '0, 30, -170')
+    refused(function() phi { { 30 }, { 80, 85 } } end, 'no angle from 80 to 85 deg')
+    refused(function() without { { 80, 85 } } end, 'no angle from 80 to 85 deg')
     warned(phi { { 170, 200 } }, 'the angle filter keeps 1 of 3 angles: -170 deg')
     assert.is_nil(table.concat(phi({ { -180, 180 } }).warnings):find('filter', 1, true))
     for _, a in ipairs { 175, 185, -178 } do assert.is_true(xpcs.angles.within(a, 170, 190)) end

@@ -252,7 +252,7 @@ local function meaning(tree, lines)
   end
   local ranges
   if g 'phi_filtering.enabled' then
-    ranges = {}
+    ranges = { or_all = true } -- as homodyne does
     for i, r in ipairs(g 'phi_filtering.target_ranges' or {}) do
       if type(r) ~= 'table' or type(r.min_angle) ~= 'number' or type(r.max_angle) ~= 'number' then
         error(('phi_filtering.target_ranges[%d] needs min_angle and max_angle in degrees'):format(i), 0)

@@ -21,32 +21,43 @@ local NEAR = 0.5 -- deg, between an angle that is named and that of the file
 
 local function apart(a, b) return math.abs(M.wrap(a - b)) end
 
---- The angles that a list of ranges { low, high } and of single ones { angle } names, as a set of places.
+--- Angles of the given places in words.
+local function named(phi, places)
+  local list = {}
+  for i, k in ipairs(places) do list[i] = ('%g'):format(phi[k]) end
+  return table.concat(list, ', ')
+end
+
+--- The angles that a list of ranges { low, high } and of single ones { angle } names, as a set of places, and whether
+--- there are any. Raises for an item that names none, but for a list with or_all.
 ---@param places integer[] that may be chosen
 local function matching(phi, places, ranges)
   local out = {}
   for _, r in ipairs(ranges) do
-    local near
-    for _, k in ipairs(places) do
-      if r[2] then out[k] = out[k] or M.within(phi[k], r[1], r[2])
-      elseif not near or apart(phi[k], r[1]) < apart(phi[near], r[1]) then near = k end
-    end
-    if near then
-      if apart(phi[near], r[1]) > NEAR then
-        local list = {}
-        for i, k in ipairs(places) do list[i] = ('%g'):format(phi[k]) end
-        check.error(('xpcs: there is no angle %g deg; the file has %s'):format(r[1], table.concat(list, ', ')), 5)
+    local low, high, any = r[1], r[2], false
+    if not high then
+      local near
+      for _, k in ipairs(places) do
+        if not near or apart(phi[k], low) < apart(phi[near], low) then near = k end
       end
-      for _, k in ipairs(places) do out[k] = out[k] or phi[k] == phi[near] end
+      if near and apart(phi[near], low) <= NEAR then low, high = phi[near], phi[near] end
+    end
+    for _, k in ipairs(high and places or {}) do
+      if M.within(phi[k], low, high) then out[k], any = true, true end
+    end
+    if not any and not ranges.or_all then
+      check.error(('xpcs: there is no angle %s deg; the file has %s'):format(
+        r[2] and ('from %g to %g'):format(r[1], r[2]) or ('%g'):format(r[1]), named(phi, places)), 5)
     end
   end
-  return out
+  return out, next(out) ~= nil
 end
 
---- Places of the angles inside any of the ranges, with a note where some are left out; all of them, with a warning,
---- when there is no range or none matches.
+--- Places of the angles inside any of the ranges, with a note where some are left out. Without ranges, all of them; a
+--- range that holds none is refused.
 ---@param phi number[] deg
----@param ranges? number[][] { low, high }, or { angle } for the nearest one
+---@param ranges? number[][] { low, high }, or { angle } for the nearest one; or_all = true: ranges may hold none, and
+---  all angles stay, with a warning, where all hold none
 ---@param warnings string[]
 ---@param among? table<integer, boolean> the places that may be chosen; all of them without it
 ---@param skip? number[][] a list like ranges of those to leave out
@@ -59,15 +70,22 @@ function M.choose(phi, ranges, warnings, among, skip)
     table.insert(warnings, 'angle filter: no ranges are given; all angles are used')
     return all
   end
-  local out, kept_, left = {}, ranges and matching(phi, all, ranges), skip and matching(phi, all, skip) or {}
-  for _, k in ipairs(all) do
-    if (not kept_ or kept_[k]) and not left[k] then out[#out + 1] = k end
-  end
-  if #out == 0 and skip then
-    check.error(('xpcs: the angles to leave out are all %d that there are; keep one'):format(#all), 5)
-  elseif #out == 0 then
+  local out, asked, left = {}, {}, skip and matching(phi, all, skip) or {}
+  local keep, any
+  if ranges then keep, any = matching(phi, all, ranges) end
+  if ranges and not any then
     table.insert(warnings, 'angle filter: no angle lies in the ranges; all angles are used')
-    return all
+    keep = nil
+  end
+  for _, k in ipairs(all) do
+    if not keep or keep[k] then
+      asked[#asked + 1] = k
+      if not left[k] then out[#out + 1] = k end
+    end
+  end
+  if #out == 0 then
+    check.error(#asked < #all and ('xpcs: every angle to keep (%s deg) is one to leave out too; keep another'):format(
+      named(phi, asked)) or ('xpcs: the angles to leave out are all %d that there are; keep one'):format(#all), 4)
   end
   if #out < #all then
     local kept = {}

@@ -244,8 +244,8 @@ end
 ---@param path string .h5, .hdf, .hdf5, .nxs of the APS or APS-U layout, or .npz with c2_exp [angles, n, n] (full,
 ---  symmetric), phi_angles_list, t1, q
 ---@param opts? table q 1/A (the nearest one is taken; not needed when the file holds one q) · dt s · gap 2e6 A ·
----  start_frame 1, end_frame -1 · phi_ranges list of { low, high } deg, or { angle } for the one nearest to it ·
----  skip_phi: a list like it of angles to leave out · diagonal 'basic' ·
+---  start_frame 1, end_frame -1 · phi_ranges list of { low, high } deg, or { angle } for the one nearest to it
+---  (or_all = true: where none matches all stay) · skip_phi: a list like it of angles to leave out · diagonal 'basic' ·
 ---  full_matrices (the file holds both triangles) · exclude_first true · q_tolerance_fraction 0.1 (APS: what
 ---  lies so near is one q; the 10 nearest where these are fewer than 5) · strict_q (that very q alone, in any layout) ·
 ---  one_q: fit matrices whose q differ by more than 1 % with the one asked for, which fits refuse otherwise ·
