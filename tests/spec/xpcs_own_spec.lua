@@ -151,6 +151,11 @@ describe('xpcs.own', function()
       for _, part in ipairs { ... } do assert.is_truthy(tostring(why):find(part, 1, true), tostring(why)) end
     end
     refused(function() xpcs.own.solve(d, 3, {}) end, 'g1')
+    for _, name in ipairs { 'fit', 'solve' } do
+      refused(function() xpcs.own[name](nil, anomalous(kd), { p0 = { D0 = 1, alpha = 0 } }) end, 'data is nil')
+      refused(function() xpcs.own[name]({}, anomalous(kd), { p0 = { D0 = 1, alpha = 0 } }) end, 'mc.xpcs.open')
+      refused(function() xpcs.own[name](d, anomalous(kd)) end, 'p0 is missing', 'p0 = { rate = 0.1 }')
+    end
     refused(function() xpcs.own.solve(d, function() return 'no' end, { p0 = { a = 1 } }) end, 'no')
     refused(function() xpcs.own.solve(d, anomalous(kd), { p0 = { D0 = 1, alpha = 0 }, sigma = { 1 } }) end,
       'sigma has 1 number and the data have 2 angles')

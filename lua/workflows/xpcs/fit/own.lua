@@ -34,6 +34,20 @@ local T, G = data_of.TILE, data_of.GROUP
 -- arrays of the size of a block: its points, the model, its derivatives
 M.COPIES = 40
 
+--- Raises for what is no data or no function.
+local function check_call(data, g1)
+  check.arg('xpcs.own', 'data', data, 'table', 4)
+  if not data.blocks then error('xpcs.own: data holds no packed matrices; give what mc.xpcs.open returns', 4) end
+  check.arg('xpcs.own', 'g1', g1, 'function', 4)
+end
+
+--- Raises where nothing names the parameters of g1.
+local function check_p0(o)
+  if not o.p0 and not o.fixed then
+    error('xpcs.own: p0 is missing; give a start for each parameter of g1: p0 = { rate = 0.1 }', 4)
+  end
+end
+
 --- Names of the scaling are no names for parameters of g1: results tell the two apart by the beginning of the name.
 local function not_scaling(o)
   for name in pairs(o.p0 or {}) do
@@ -207,8 +221,9 @@ end
 ---     local function g1(p, t1, t2) return mc.exp(-p.rate * (t2 - t1)) end
 ---     mc.xpcs.own.solve(data, g1, { p0 = { rate = 0.1 } }).success  --> true
 function M.solve(data, g1, opts)
-  check.arg('xpcs.own', 'g1', g1, 'function', 3)
+  check_call(data, g1)
   local o = check.opts('xpcs.own', opts, OPTS, 3)
+  check_p0(o)
   examine.refuse_mixed(data)
   local sigma, assumed = uncertainty.of_angles('xpcs.own', o.sigma, data)
   local absolute = o.absolute_sigma
@@ -345,7 +360,9 @@ end
 ---     r.conclusion  --> Good fit: the data determine all 5 free parameters.
 function M.fit(data, g1, opts)
   local began = clock.seconds()
+  check_call(data, g1)
   local o, with = check.opts('xpcs.own', opts, FIT_OPTS, 3), {}
+  check_p0(o)
   for name in pairs(OPTS) do with[name] = o[name] end
   o.scaling = scaling.resolve(o.scaling, data.F, {})
   with.scaling = o.scaling
