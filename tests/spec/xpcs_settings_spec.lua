@@ -184,6 +184,16 @@ describe('scripts/xpcs.lua', function()
     assert.is_nil(script.read(folder .. '/none/simulated_data.npz'))
   end
 
+  it('knows which lines take no further q of the file', function()
+    for _, row in ipairs { { false }, { true, 'profile', 0.95 }, { true, 'mask_frames', { '3' } },
+      { true, 'save_plots', true }, { true, 'sigma', { 0.01, 0.02 } }, { false, 'sigma', { 0.01 } },
+      { true, 'joint', { '0.02' } } } do
+      local o = { data_file = data }
+      if row[2] then o[row[2]] = row[3] end
+      assert.equal(row[1], mc.xpcs.run.settings(o).alone, row[2])
+    end
+  end)
+
   it('takes the time between frames from an option or from the file where the configuration has none', function()
     local config = folder .. '/no_dt.yaml'
     process.write(config, 'analyzer_parameters: {scattering: {wavevector_q: 0.01}}\n')

@@ -110,13 +110,23 @@ describe('xpcs.open', function()
       o.q, o.dt = 0.01, 0.1
       return xpcs.open(path, o)
     end
-    for _, fit in ipairs { xpcs.fit, function(v) xpcs.own.fit(v, function(p, a, b) return mc.exp(-p.r * (b - a)) end,
-      { p0 = { r = 1 } }) end } do
-      refused(function() fit(again {}) end, 'different q, 0.0091, 0.0092, 0.01 1/A', 'one_q = true', 'xpcs.joint.fit')
+    local function own(v)
+      xpcs.own.fit(v, function(p, a, b) return mc.exp(-p.r * (b - a)) end, { p0 = { r = 1 } })
     end
+    local each = 'different q, 0.0091, 0.0092, 0.01 1/A'
+    refused(function() xpcs.fit(again {}) end, each, '(q = 0.01, strict_q = true; then 0.0091, 0.0092)',
+      'one_q = true', 'xpcs.joint.fit')
+    local _, why = pcall(own, again {})
+    assert.matches('strict_q = true', why)
+    assert.is_nil(why:find('joint', 1, true), why)
     local program = again {}
     program.reader = 'program'
-    refused(function() xpcs.fit(program) end, '--q 0.0091 --strict-q --joint 0.0092,0.01', '--one-q')
+    refused(function() xpcs.fit(program) end, 'one run a q (--q 0.01 --strict-q, then 0.0091, 0.0092)',
+      'jointly (--q 0.01 --strict-q --joint 0.0091,0.0092)', '--one-q')
+    program.alone = true
+    _, why = pcall(xpcs.fit, program)
+    assert.matches('%-%-q 0.01 %-%-strict%-q, then', why)
+    assert.is_nil(why:find('joint', 1, true), why)
     local r = xpcs.fit(again { one_q = true }, { scaling = 'averaged', sigma = 0.01, start = 'given', rescue = false })
     assert.matches('^%a+ fit: matrices of several q are fitted as one', r.conclusion)
     local wide = xpcs.open(old(mc.tensor { { 0.01, 0.0095, 0.003 } }), { q = 0.01, dt = 0.1 })
@@ -154,6 +164,10 @@ describe('xpcs.open', function()
     assert.equal(3 * 11 * 10 / 2, d.points)
     assert.matches('have different q, 0.0059 to 0.0065 1/A, and are fitted with 0.006', examine.findings(d)[1].text)
     assert.same({}, examine.findings(xpcs.open(file, { q = 0.006, dt = 0.1, strict_q = true })))
+    d.q_list = { 0.006, 0.006005 } -- as centroids of regions differ: less than D can show
+    assert.same({}, examine.findings(d))
+    d.q_list = { 0.006, 0.00601 }
+    assert.equal('mixed_q', examine.findings(d)[1].kind)
   end)
 
   it('filters angles with ranges that wrap', function()

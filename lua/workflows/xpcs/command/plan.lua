@@ -197,7 +197,7 @@ function M.refusal(s, list, free)
   local ok, why = pcall(free)
   if not ok then return (tostring(why):gsub('^[^\n:]*%.lua:%d+: ', '')) end
   for i, d in ipairs(list) do
-    d.reader = 'program'
+    d.reader, d.alone = 'program', s.alone
     ok, why = check.try(examine.refuse_mixed, d)
     if not ok then return (tostring(why):gsub('^.-xpcs: ', '')) end
     if d.points < free_of(s, d.F) then

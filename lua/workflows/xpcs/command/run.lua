@@ -67,6 +67,7 @@ function M.data(s, quiet)
     end
   end
   local d = source.open(s.path, o)
+  d.alone = s.alone
   d.reader = 'program' -- sentences on its fits name options of the command line
   return d
 end

@@ -482,6 +482,9 @@ end
 
 --- Further data sets and the parameters in common.
 local function take_joint(s, o)
+  local sigma = s.fit.sigma
+  s.alone = o.model ~= nil or o.joint ~= nil or s.method ~= 'nlsq' or type(sigma) == 'table' and #sigma > 1
+    or not check.try(take_kind, s, o, 'joint') -- what holds more q of the file off the same line
   if not o.joint then
     if o.shared then error('--shared names the parameters in common of data sets; name them with --joint', 0) end
     return

@@ -224,7 +224,7 @@ function M.solve(data, g1, opts)
   check_call(data, g1)
   local o = check.opts('xpcs.own', opts, OPTS, 3)
   check_p0(o)
-  examine.refuse_mixed(data)
+  examine.refuse_mixed(data, true)
   local sigma, assumed = uncertainty.of_angles('xpcs.own', o.sigma, data)
   local absolute = o.absolute_sigma
   if absolute == nil then absolute = not assumed end

@@ -81,7 +81,8 @@ local function lost_of(d)
     #list <= MOST and ' ' .. words(list) or '')
 end
 
-local MIXED, SAME = 0.01, 1e-6 -- of q: a spread that is refused, and one that is none
+-- of q: a spread that is refused, one that is a finding of a fit, and one that is none
+local MIXED, TOLD, SAME = 0.01, 1e-3, 1e-6
 
 --- The least and the largest q of the matrices, nil where they are one.
 local function spread_of(d)
@@ -90,9 +91,25 @@ local function spread_of(d)
   if most > least * (1 + SAME) then return least, most end
 end
 
+--- What is left to do with matrices of several q: one run a q, which every fit takes, first.
+---@param list string[] the q
+---@param own? boolean a model of the user's, which no joint fit takes
+local function ways_of(d, list, own)
+  local mine, others = ('%.8g'):format(d.q), {}
+  for _, q in ipairs(list) do if q ~= mine then others[#others + 1] = q end end
+  if d.reader == 'program' then
+    local joint = (', or jointly (--q %s --strict-q --joint %s)'):format(mine, table.concat(others, ','))
+    return ('fit each with its own q, one run a q (--q %s --strict-q, then %s)%s; or all with %s (--one-q)'):format(
+      mine, table.concat(others, ', '), not own and not d.alone and joint or '', mine)
+  end
+  return ('open them by q (q = %s, strict_q = true; then %s) and fit each alone%s; or open them with one_q = true to '
+    .. 'fit all with %s'):format(mine, table.concat(others, ', '), own and '' or ', or all by mc.xpcs.joint.fit', mine)
+end
+
 --- Refuses matrices of several q for a fit that takes them as one, unless that was asked for.
 ---@param d mascon.xpcs.Data
-function M.refuse_mixed(d)
+---@param own? boolean for a model of the user's
+function M.refuse_mixed(d, own)
   local least, most = spread_of(d)
   if d.one_q or not least or most <= least * (1 + MIXED) then return end
   local list, seen = {}, {}
@@ -102,17 +119,13 @@ function M.refuse_mixed(d)
   end
   table.sort(list, function(a, b) return tonumber(a) < tonumber(b) end)
   error(('xpcs: the matrices have different q, %s 1/A, and one q for all would give a wrong D, shear rate and phi0; %s')
-    :format(table.concat(list, ', '), d.reader == 'program'
-    and ('fit each with its own q (--q %s --strict-q --joint %s), or all with %.6g (--one-q)'):format(list[1],
-      table.concat(list, ',', 2), d.q)
-    or ('fit each with its own q (mc.xpcs.joint.fit of the data of each, opened with strict_q = true), or open them '
-      .. 'with one_q = true to fit all with %.6g'):format(d.q)), 3)
+    :format(table.concat(list, ', '), ways_of(d, list, own)), 3)
 end
 
---- That matrices of several q are fitted as one.
+--- That matrices of several q are fitted as one, where D, which goes as 1/q^2, may show it.
 local function mixed_of(d)
   local least, most = spread_of(d)
-  if not least then return nil end
+  if not least or most <= least * (1 + TOLD) then return nil end
   return ('The angles have different q, %.6g to %.6g 1/A, and are fitted with %.6g: that alone makes them differ, and '
     .. 'D, the shear and phi0 wrong; take one q (--strict-q)'):format(least, most, d.q)
 end

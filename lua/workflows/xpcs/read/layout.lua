@@ -298,12 +298,12 @@ function M.select_q(entries, layout, wanted, o, warnings)
       for _, e in ipairs(kept) do least, most = math.min(least, e.q), math.max(most, e.q) end
       table.insert(warnings,
         ('fewer than 5 matrices lie within %s of q = %g 1/A; the %d nearest are taken and fitted as one q ' ..
-          'although theirs run from %g to %g 1/A. strict_q = true takes that q alone')
+          'although theirs run from %g to %g 1/A; strict_q (--strict-q) takes that q alone')
         :format(percent, near, #kept, least, most))
     elseif mixed then
       table.insert(warnings,
-        ('matrices of several q within %s of %g 1/A are fitted as one q. strict_q = true takes that q alone'):format(
-          percent, near))
+        ('matrices of several q within %s of %g 1/A are fitted as one q; strict_q (--strict-q) takes that q alone')
+        :format(percent, near))
     end
   end
   if #kept == 0 then error(('xpcs: no matrix belongs to q = %g 1/A'):format(wanted), 3) end
