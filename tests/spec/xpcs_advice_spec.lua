@@ -20,6 +20,13 @@ describe('xpcs.advice', function()
       ['take the rates (rates.csv), not'] = 'take the rates (mc.xpcs.rates.of(r)), not',
       ['with --laminar-flow --bounds phi0=-90:90.'] = "with mode = 'laminar_flow', bounds = { phi0 = { -90, 90 } }.",
       ['mask them (--mask-frames 20,30-31)'] = 'mask them (mask_frames = { { 20, 20 }, { 30, 31 } })',
+      ['other starting values (--initial-d0, --initial-alpha, ...).'] =
+        'other starting values (initial = { D0 = VALUE, ... }).',
+      ['share less (--shared).'] = 'share less (shared = { NAME, ... }).',
+      ['check the gap (--gap, in A)'] = 'check the gap (gap = VALUE, in A)',
+      ['rates do (--dt)'] = 'rates do (dt = VALUE)',
+      ['fit as one (--one-q)'] = 'fit as one (one_q = true)', ['or write NaN (--mask)'] = 'or write NaN (mask = FILE)',
+      ['mask them (--mask-frames)'] = 'mask them (mask_frames)',
       ['(--initial-d0 and its kin)'] = '(initial = { D0 = VALUE, ... })', ['a --new-one x'] = 'a new_one x',
     } do assert.equal(want, advice.in_lua(from)) end
   end)

@@ -36,6 +36,14 @@ local OPTIONS = {
     return ('mask_frames = { %s }'):format((list:gsub('},', '}, ')))
   end, 'mask_frames' },
   { 'strict-q', nil, nil, 'strict_q = true' },
+  { 'one-q', nil, nil, 'one_q = true' },
+  { 'full-matrices', nil, nil, 'full_matrices = true' },
+  { 'gap', nil, nil, 'gap = VALUE' },
+  { 'dt', nil, nil, 'dt = VALUE' },
+  { 'mask', nil, nil, 'mask = FILE' },
+  { 'shared', nil, nil, 'shared = { NAME, ... }' },
+  { 'tie', nil, nil, 'tied = { NAME = f }' },
+  { 'joint', nil, nil, 'mc.xpcs.joint.fit' },
   { 'n-samples', nil, nil, 'draws' },
   { 'n-warmup', nil, nil, 'warmup' },
 }
@@ -52,7 +60,7 @@ function M.in_lua(s)
   for _, row in ipairs(OPTIONS) do
     local name = literal('--' .. row[1])
     if row[2] then s = s:gsub(name .. ' (' .. row[2] .. ')', row[3]) end
-    s = s:gsub(name .. '%f[^%w-]', (row[4]:gsub('%%', '%%%%')))
+    s = s:gsub(row[1]:find '%w$' and name .. '%f[^%w-]' or name, (row[4]:gsub('%%', '%%%%')))
   end
   s = s:gsub(', or parameter_space%.bounds of a configuration', '')
   s = s:gsub('%-%-(%l[%w-]*)', function(name) return (name:gsub('%-', '_')) end)
