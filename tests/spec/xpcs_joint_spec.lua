@@ -49,6 +49,19 @@ describe('xpcs.joint', function()
     end
   end)
 
+  it('blames no parameter that agrees where one set alone shows the shear', function()
+    local function set(q, shear, seed)
+      return xpcs.data.of(xpcs.simulate { n = 24, q = q, dt = 0.5, phi = { 0, 40, 90 },
+        physics = { 2200, 0, 0, shear, 0, 0, 0 }, sigma = 0.004, seed = seed })
+    end
+    local r = xpcs.joint.fit({ set(0.010, 0, 1), set(0.010, 0.004, 2) }, { sigma = 0.004, mode = 'laminar_flow',
+      scaling = 'averaged', fixed = { alpha = 0, D_offset = 0, beta = 0, gamma_dot_t_offset = 0, phi0 = 0 } })
+    local first = r.verdict.findings[1]
+    assert.equal('apart', first.kind)
+    assert.matches('what some of them alone determine: gamma_dot_t0 %(', first.text)
+    assert.is_nil(first.text:find('D0 (', 1, true), first.text)
+  end)
+
   it('names of the parameters that are not shared those that differ', function()
     local function set(q, physics, seed)
       return xpcs.data.of(xpcs.simulate { n = 40, q = q, dt = 0.5, phi = { 0, 60 }, physics = physics, sigma = 0.004,

@@ -19,13 +19,15 @@ local function inflation(single)
   return a.factor and a.factor ^ 2 or 2 * single.problem.data.n
 end
 
---- Values of a shared parameter of the sets alone, and the largest difference of two in standard errors.
+--- Values of a shared parameter of the sets alone, the largest difference of two in standard errors, and whether some
+--- of the sets determine it and others not.
 local function spread_of(name, singles)
-  local values, most = {}, 0
+  local values, most, known = {}, 0, 0
   for i, one in ipairs(singles) do
     for _, q in ipairs(one.parameters) do
       if q.name == name and q.state == 'free' then
         values[#values + 1] = { set = i, value = q.value, error = q.error, at_bound = q.at_bound }
+        known = known + (q.error < math.huge and not q.at_bound and 1 or 0)
       end
     end
   end
@@ -35,7 +37,7 @@ local function spread_of(name, singles)
       if e > 0 and e < math.huge then most = math.max(most, math.abs(values[a].value - values[b].value) / e) end
     end
   end
-  return { name = name, values = values, apart = most }
+  return { name = name, values = values, apart = most, partly = known > 0 and known < #values }
 end
 
 --- Judges a joint fit by the fits of its sets alone.
@@ -43,8 +45,8 @@ end
 ---@param singles table[] results of the sets alone
 ---@param costs number[] of the sets at the joint solution
 ---@param shared string[] names in common, of two sets at least
----@return table|nil joint, alone (sums of rho), more (parameters), chance, improbable, list of { name, values, apart },
----  the most different first; nil where nothing is shared
+---@return table|nil joint, alone (sums of rho), more (parameters), chance, improbable, list of { name, values, apart,
+---  partly }, the most different first; nil where nothing is shared
 function M.judge(r, singles, costs, shared)
   local joint, alone, n, excess = 0, 0, 0, 1
   for i, one in ipairs(singles) do
@@ -71,20 +73,45 @@ end
 
 --- The value of a set alone; one at its bound has no error that says anything.
 local function alone_of(v)
+  if not (v.error < math.huge) then return ('not determined in set %d'):format(v.set) end
   return (v.at_bound and text(v.value) .. ' (at its bound)' or with_error(v)) .. (' in set %d'):format(v.set)
 end
 
 local DIFFER = 2 -- standard errors between two sets
 
---- Names of the parameters that differ between the sets, the most different first; that one alone where none does.
+--- Names of the parameters that differ between the sets, the most different first.
 ---@param a table of M.judge
 ---@return string[]
 function M.differing(a)
   local out = {}
-  for k, one in ipairs(a.list) do
-    if k == 1 or one.apart > DIFFER then out[#out + 1] = one.name end
-  end
+  for _, one in ipairs(a.list) do if one.apart > DIFFER then out[#out + 1] = one.name end end
   return out
+end
+
+--- Up to SHOWN of a list of parameters with their values in the sets, the names of the others.
+local function with_values(list)
+  local out = {}
+  for k, one in ipairs(list) do
+    local values = {}
+    for i, v in ipairs(one.values) do values[i] = alone_of(v) end
+    out[k] = k > SHOWN and one.name or ('%s (%s)'):format(one.name, table.concat(values, ', '))
+  end
+  return table.concat(out, ', ')
+end
+
+--- What the sets do not share: what differs; else what some of them alone determine; else that no one number does.
+local function what_of(a)
+  local differ, partly = {}, {}
+  for _, one in ipairs(a.list) do
+    if one.apart > DIFFER then differ[#differ + 1] = one elseif one.partly then partly[#partly + 1] = one end
+  end
+  if #differ > 0 then return ('The data sets do not share %s'):format(with_values(differ)) end
+  if #partly > 0 then
+    return ('The data sets do not share what some of them alone determine: %s; other parameters agree'):format(
+      with_values(partly))
+  end
+  return ('The data sets do not share their parameters, though each one alone agrees within %d standard errors')
+    :format(DIFFER)
 end
 
 --- What it means, in sentences without their full stop.
@@ -92,19 +119,13 @@ end
 ---@param sets mascon.xpcs.Data[]
 ---@return string[]
 function M.sentences(a, sets)
-  local names, most, alone, rate, label = M.differing(a), {}, {}, {}, labels.of(sets)
-  for k = 1, math.min(SHOWN, #names) do
-    local values = {}
-    for i, v in ipairs(a.list[k].values) do values[i] = alone_of(v) end
-    most[k] = ('%s (%s)'):format(names[k], table.concat(values, ', '))
-  end
-  for k = SHOWN + 1, #names do most[k] = names[k] end
+  local alone, rate, label = {}, {}, labels.of(sets)
   for i, data in ipairs(sets) do
     alone[i] = ('%s--q %.8g'):format(label[i] ~= '' and label[i] .. ' ' or '', data.q)
     local b = a.rates[i]
     rate[#rate + 1] = b and ('%s %s at %s s in set %d'):format(with_error(b), b.unit, text(b.t), i) or nil
   end
-  local out = { ('The data sets do not share %s'):format(table.concat(most, ', ')),
+  local out = { what_of(a),
     ('chi2 is %s jointly and %s where each set is fitted alone, with %d parameters more; chance gives a rise of '
     .. '%s at most'):format(text(a.joint, 6), text(a.alone, 6), a.more, text(a.chance, 3)) }
   if #rate == #sets then out[#out + 1] = 'D(t) of each set alone is ' .. table.concat(rate, ', ') end
