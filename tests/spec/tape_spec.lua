@@ -192,6 +192,41 @@ describe('the tape', function()
     assert.is_false(p:requires_grad(false).needs_grad)
   end)
 
+  it('is tidied by the collector without harm while a function is being recorded', function()
+    local function collected(v)
+      collectgarbage()
+      return mc.sum(v * v)
+    end
+    local x = mc.tensor { 0.5, 2 }
+    do
+      local w = leaf { 1, 2 }
+      local kept = mc.checkpoint(mc.sin)(w)
+      local hooked = w * 2
+      hooked:register_hook(function(g) return g * 3 end)
+      mc.grad(collected)(x)
+      mc.sum(kept):backward()
+      d.same(mc.cos(mc.tensor { 1, 2 }), w.grad, 'a call of the tape')
+      w:zero_grad()
+      mc.sum(hooked):backward()
+      d.same(mc.tensor { 6, 6 }, w.grad, 'a hook')
+    end
+    local function abandon()
+      local w = leaf { 1, 2 }
+      local held = w * 2
+      w:requires_grad(false)
+      mc.grad(collected)(x)
+      assert.is_true(recording.on())
+      return held.shape
+    end
+    abandon()
+    require 'jit'.flush() -- compiled traces hold leaves of other specs
+    for _ = 1, 6 do collectgarbage() end
+    assert.is_false(recording.on())
+    leaf({ 1 }):requires_grad(false) -- the tape has ended, the collector has yet to tell
+    local slope = mc.grad(function(v) return mc.checkpoint(collected)(mc.checkpoint(mc.sin)(v)) end)(x)
+    d.same(2 * mc.sin(x) * mc.cos(x), slope, 'a call of a function')
+  end)
+
   it('ends with its last leaf, and holds no graph that nobody can ask for', function()
     collectgarbage()
     collectgarbage()

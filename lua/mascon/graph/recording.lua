@@ -293,9 +293,11 @@ function M.tape_read(tensors, keep, read)
   end))
 end
 
---- Drops what nobody can ask for any more; how many entries are left.
+--- Drops what nobody can ask for any more; how many entries are left. The collector asks at any time: nil while the
+--- innermost log is not the tape's, for then neither its entries nor its calls are those of the tape.
 function M.tape_tidy()
   C.mc_tape_drop(1)
+  if not M.tape_alone() then return nil end
   forget_calls()
   return tonumber(C.mc_record_count())
 end

@@ -30,9 +30,10 @@ local busy, watching = false, false -- a leaf is being made; a watch is set
 --- Drops what nobody can ask for; the tape ends with its last leaf and entry. True while there is a tape.
 local function idle()
   local left = recording.tape_tidy()
+  if not left then return recording.place() > 0 end -- a function is being recorded: looked at again after it
   if left == 0 then hooks = {} end
   if left > 0 or busy or next(leaves) ~= nil then return true end
-  if recording.tape_alone() then recording.tape_end() end
+  recording.tape_end()
   return false
 end
 
