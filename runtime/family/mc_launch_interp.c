@@ -28,8 +28,8 @@ int mci_interp_launches(int device, const mci_job *job, const mci_result *r, mc_
     if (!l) return mc_errstatus();
     mci_launch_buffer(l, &in[1]);
     rc = mci_launch_guard(b,
-                          poly ? "knots do not ascend strictly; sort them first: the knot"
-                               : "knots do not ascend; sort them first: the knot",
+                          poly ? "knots do not ascend strictly; sort them first"
+                               : "knots do not ascend; sort them first",
                           offsetof(mcd_interp, guard));
     if (rc || mci_place_numel(&out) == 0) return rc;
     if (poly) {

@@ -11,7 +11,7 @@
 #define LANES 256
 
 static const char *const singular =
-    "a matrix is singular; use lstsq or pinv, or add a small multiple of eye: the matrix";
+    "a matrix is singular; use lstsq or pinv, or add a small multiple of eye";
 
 /* What the launches of a call share. */
 typedef struct work {
@@ -157,7 +157,7 @@ static int exchange(work *w, const mci_place *x, const mci_place *pivots, int ba
     j.back = back;
     j.count = pivots->shape[pivots->ndim - 1];
     return launch(w, "exchange", w->count * j.cols, &j, x, pivots, 1,
-                  "positions outside the rows; hand over both results of lu_factor: the matrix");
+                  "positions outside the rows; hand over both results of lu_factor");
 }
 
 /* L of a = L L^H in the lower triangle, zeros above. */
@@ -170,7 +170,7 @@ static int cholesky(work *w, const mci_place *a)
         const int64_t last = j.first + j.width, left = j.rows - last;
         rc = launch(w, "cholesky_panel", 0, &j, a, NULL, 1,
                     "a matrix is not positive definite; use lu or eigh, or add a small multiple of "
-                    "eye: the matrix");
+                    "eye");
         if (rc || left == 0) continue;
         /* the transpose of what is left: conj(L) L^T */
         const mci_place out = part(w, a, last, last, left, left, 1),

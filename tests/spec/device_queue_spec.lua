@@ -25,10 +25,10 @@ describe('the queue of a device', function()
   device.tests(it, pending)('holds at most two batches of launches in a loop that reads nothing', function(d)
     local x = mc.ones({ 10 }, { device = d })
     local most = most_of(d, 1500, x, function(a) return a * 0.5 + 1 end)
-    assert.is_true(most > 1 and most <= MOST, most)
+    assert.is_true(most <= MOST, most) -- a quick device leaves none waiting
     local f = mc.compile(function(a) return mc.cumsum(mc.cumsum(a, 1) * 0.1, 1) end)
     most = most_of(d, 700, x, f)
-    assert.is_true(most > 1 and most <= MOST, most)
+    assert.is_true(most <= MOST, most) -- a quick device leaves none waiting
   end)
 
   device.tests(it, pending)('holds few launches with large operands', function(d)

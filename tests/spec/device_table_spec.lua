@@ -160,13 +160,13 @@ describe('the op table on a device', function()
       local want = f { key = r.key(3) }
       assert.equal('cpu', want.device)
       assert.is_nil(difference(want, f { key = r.key(3), device = 'ref' }, name))
-      assert.matches((named[name] or name) .. ': out is on cpu and device is ref; leave device out',
+      assert.matches((named[name] or name) .. ': out is on cpu and device is ref:0; leave device out',
         support.message(function() f { device = 'ref', out = want } end), 1, true)
     end
     local x = mc.arange(1, 6)
     for _, f in ipairs { r.permutation, function(t, o) return r.choice(t, { 3 }, o) end } do
       assert.is_nil(difference(f(x, { key = r.key(1) }), f(x:to 'ref', { key = r.key(1) }), 'of a tensor'))
-      assert.matches('x is on cpu and device is ref; move x with :to first',
+      assert.matches('x is on cpu and device is ref:0; move x with :to first',
         support.message(function() f(x, { device = 'ref' }) end), 1, true)
     end
     assert.matches('randn: option device is true; it must be string',

@@ -182,7 +182,7 @@ describe('info', function()
     local out = shell 'MASCON info'
     for _, word in ipairs { 'mascon', 'processor', 'instructions', 'processors', 'memory', 'devices', 'cache',
       'plug-ins', 'library' } do
-      assert.truthy(('\n' .. out):find('\n' .. word:gsub('%-', '%%-') .. ' +%S'), word)
+      assert.truthy(('\n' .. out):find('\n *' .. word:gsub('%-', '%%-') .. ' +%S'), word)
     end
   end)
 

@@ -49,7 +49,8 @@ end
 function M.there(fname, device, out, level)
   local number = tensor.device_number(fname, device, level + 1)
   if number ~= 0 and out and out._device ~= number then
-    error(('%s: out is on %s and device is %s; leave device out'):format(fname, out.device, device), level + 1)
+    error(('%s: out is on %s and device is %s; leave device out'):format(fname, out.device,
+      tensor.device_name(number)), level + 1)
   end
   return number
 end

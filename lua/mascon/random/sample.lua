@@ -32,9 +32,10 @@ end
 
 --- What comes of a tensor stays where it is.
 local function beside(fname, x, o)
-  if o.device and tensor.device_number(fname, o.device, 4) ~= x._device then
+  local number = o.device and tensor.device_number(fname, o.device, 4) or x._device
+  if number ~= x._device then
     error(('%s: x is on %s and device is %s; move x with :to first, and leave device out'):format(fname,
-      x.device, o.device), 4)
+      x.device, tensor.device_name(number)), 4)
   end
 end
 
