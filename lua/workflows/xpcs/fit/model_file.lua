@@ -20,13 +20,6 @@ local function hinted(why)
   return why
 end
 
-local function sorted(t)
-  local out = {}
-  for name in pairs(t) do out[#out + 1] = tostring(name) end
-  table.sort(out)
-  return out
-end
-
 --- The model of a Lua file.
 ---@param path string
 ---@return table g1, p0, bounds, units, fixed, tied
@@ -52,7 +45,7 @@ function M.read(path)
       error(('xpcs: the model %s: p0 is a table of names and numbers'):format(path), 0)
     end
   end
-  local names = sorted(m.p0)
+  local names = trial.sorted(m.p0)
   for _, field in ipairs { 'bounds', 'units', 'fixed' } do
     for name in pairs(m[field] or {}) do
       local scaling = field == 'bounds' and (name == 'contrast' or name == 'offset' or parameters.of_angle(name))
@@ -73,7 +66,7 @@ local function asked(model, o)
   for name, v in pairs(model.bounds or {}) do bounds[name] = v end
   local function known(name, what)
     if model.p0[name] == nil then
-      local names = sorted(model.p0)
+      local names = trial.sorted(model.p0)
       local near = check.nearest(name, names)
       error(('%s %s: there is no such parameter%s; the model has %s'):format(what, name, near
         and (' (did you mean %s?)'):format(near) or '', table.concat(names, ', ')), 0)

@@ -18,6 +18,9 @@ local function place(g1)
     or ('%d-%d'):format(first, last), about.short_src
 end
 
+--- Names of a table, in order.
+---@param p table
+---@return string[]
 local function sorted(p)
   local out = {}
   for name in pairs(p) do out[#out + 1] = tostring(name) end
@@ -142,5 +145,7 @@ function M.first(g1, p, data, about)
     end
   end)
 end
+
+M.sorted = sorted
 
 return M
