@@ -93,6 +93,21 @@ describe('mc.load of an HDF5 file', function()
     assert.same({ { 0, 1, 2, 3 }, { 0, 1, 2, 3 } }, mc.load(at 'virtual.h5').v:totable())
   end)
 
+  it('does not take what keeps it from looking for an absence', function()
+    local f = mc.open(at 'links.h5')
+    local group = f:group 'a'
+    local inner = group._o
+    group._o = { at = function() error('hdf5: terminated', 0) end } -- as a signal that comes while libhdf5 works
+    has(message(group.has, group, 'x'), 'terminated')
+    group._o = inner
+    assert.is_true(group:has 'x')
+    assert.is_false(group:has 'y')
+    has(message(group.has, group, 3), 'name is 3')
+    group:close()
+    has(message(group.has, group, 'x'), 'closed')
+    f:close()
+  end)
+
   it('says which link leads nowhere, and reads the rest lazily', function()
     has(message(mc.load, at 'dangling.h5'), at 'dangling.h5' .. ": there is no far, or it links to what is not there "
       .. "(unable to open external file, external link file name = 'no-such-file.h5')")

@@ -149,7 +149,7 @@ function encode_value(v, path, depth, st)
   if t == 'cdata' then
     local digits = tostring(v):match('^(%-?%d+)U?LL$')
     if digits then return digits end
-    local ok, nested, dtype = pcall(function() return v:totable(), v.dtype end)
+    local ok, nested, dtype = check.try(function() return v:totable(), v.dtype end)
     if ok then return encode_tensor(nested, dtype, path, depth, st) end
   end
   return st.fail(fmt('the %s %s has no JSON form', t, at(path)))

@@ -11,11 +11,12 @@ local bit = require 'bit'
 local util = require 'jit.util'
 local lazy = require 'mascon.core.lazy'
 local steady = require 'mascon.compile.unsteady'
-local library = require('mascon.core.check').library
+local check = require 'mascon.core.check'
+local library = check.library
 local random = require 'mascon.random.key'
 local tensor = require 'mascon.core.tensor'
 local tree = require 'mascon.graph.tree'
-local error = require('mascon.core.check').error
+local error = check.error
 local next = require('jit').next or next -- the builtin one: see runtime/host/chunks.c
 
 local HERE = debug.getinfo(1, 'S').source -- what is made here is the library's
@@ -302,7 +303,7 @@ function M.find(f, roots)
     if not own then return end
     local env = debug.getfenv(g)
     for name in pairs(globals(g, {})) do
-      local ok, v = pcall(function() return env[name] end)
+      local ok, v = check.try(function() return env[name] end)
       asks = asks or (ok and ASKS[v] or false)
       if ok and v ~= nil and not (type(v) == 'function' and not written_in_lua(v)) then
         add({ name = name, env = env, value = v }, name .. tostring(env))

@@ -155,7 +155,7 @@ local function behind(f)
   local row = row_of[f]
   local g = f
   if row then
-    local ok, composed = pcall(op.composed, row)
+    local ok, composed = check.try(op.composed, row)
     g = ok and composed or f
   end
   return into.behind[g] or g
@@ -306,7 +306,7 @@ function M.entries()
     add { name = 'mc.' .. k, kind = 'constant', value = mc[k], text = { CONSTANTS[k] }, space = 'mc' }
   end
   for _, space in ipairs(sorted(lazy)) do
-    local ok, module = pcall(function() return mc[space] end)
+    local ok, module = check.try(function() return mc[space] end)
     local path = package.searchpath(lazy[space], package.path)
     if not ok then
       add { name = 'mc.' .. space, kind = 'module', space = space, failed = tostring(module) }

@@ -239,7 +239,14 @@ end
 
 --- Whether there is something at a path, links that lead nowhere apart.
 ---@param name string
-function Group:has(name) return (pcall(self._o.at, self._o, name)) end
+--- Errors: what keeps the file from being read; a group that was closed.
+function Group:has(name)
+  check.arg('hdf5.has', 'name', name, 'string', 3)
+  local ok, found = pcall(self._o.at, self._o, name)
+  if ok then found:close()
+  elseif not tostring(found):find(': there is no ', 1, true) then error(found, 0) end -- a signal, no memory
+  return ok
+end
 
 --- 'group', 'dataset' or 'other'.
 ---@param name string
@@ -379,7 +386,7 @@ local function form_of(w, name, v, level)
     return 'texts'
   end
   if kind == 'number' or kind == 'boolean' or kind == 'cdata' then
-    local ok, t = pcall(create.tensor, v)
+    local ok, t = check.try(create.tensor, v)
     if ok then return 'tensor', t end
   elseif kind == 'table' and getmetatable(v) == nil then
     local n = #v
@@ -394,7 +401,7 @@ local function form_of(w, name, v, level)
       for k = 1, n do checked_text(w, name, v[k], level + 1) end
       return 'texts'
     end
-    local ok, t = pcall(create.tensor, v)
+    local ok, t = check.try(create.tensor, v)
     if ok then return 'tensor', t end
     error(('save: %s:%s: %s; a list holds numbers or strings, other things need names'):format(w.path, name,
       tostring(t):gsub('^.-: tensor: ', '')), level + 1)

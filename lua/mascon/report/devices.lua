@@ -1,4 +1,5 @@
 -- devices.lua - the devices of this machine, and why a kind is not there.
+local check = require 'mascon.core.check'
 local ffi = require 'ffi'
 local lib = require 'mascon.core.ffi'
 local op = require 'mascon.core.op'
@@ -18,7 +19,7 @@ function M.list()
     if n <= 0 then missing[kind] = n < 0 and lib.text(C.mc_errmsg()) or 'its driver has no device' end
     for i = 0, n - 1 do
       local name = ('%s:%d'):format(kind, i)
-      local ok, number = pcall(tensor.device_number, 'devices', name, 2)
+      local ok, number = check.try(tensor.device_number, 'devices', name, 2)
       if ok and C.mc_device_about(number, text, 128, numbers) == 0 then
         C.mc_device_words(number, words, 512)
         out[#out + 1] = {

@@ -135,15 +135,15 @@ function M.fields(path)
   local picks = type(state.picks) == 'string' and { state.picks } or list_of(state.picks)
   for i, p in ipairs(picks or {}) do picks[i] = type(p) == 'number' and p + 1 or p end
   local seed = type(state.random_state) == 'number' and state.random_state or 0
-  local ok, o_ = pcall(options.complete, fname, {
+  local ok, o_ = check.try(options.complete, fname, {
     compat = 'upstream', random_state = seed, verbose = false,
     thresh_method = place_in(options.METHODS, method) and method or nil, cv = type(state.cv) == 'number' and state.cv
       or nil, consensus = list_of(state.consensus), n_interpolate = list_of(state.n_interpolate), picks = picks,
   }, options.FIT)
   local function said(e) return (tostring(e):gsub('^.-autoreject%.load: ', '')) end
   if not ok then damaged(path, 'holds options that do not fit: ' .. said(o_)) end
-  local fine, grid = pcall(options.consensus, fname, o_.consensus)
-  local good, repaired = pcall(options.n_interpolate, fname, o_.n_interpolate, channels)
+  local fine, grid = check.try(options.consensus, fname, o_.consensus)
+  local good, repaired = check.try(options.n_interpolate, fname, o_.n_interpolate, channels)
   if not (fine and good) then
     damaged(path, ('holds lists that do not fit: %s'):format(said(fine and repaired or grid)))
   end

@@ -363,7 +363,7 @@ end
 ---@param path string data set, for messages
 ---@return table tree as M.of takes it
 function M.held(words, path)
-  local ok, found = pcall(function()
+  local ok, found = check.try(function()
     local tree, order = mc.json.decode(words), {}
     refuse_broken(tree, M.SCHEMA, 'it')
     for section, entries in pairs(tree.parameter_space) do

@@ -77,7 +77,7 @@ function M.validate(path)
   end
   local made = f:has '/metadata' and f:group('/metadata').attributes.config
   if made then
-    local fine, why = pcall(config_of.held, made, path)
+    local fine, why = check.try(config_of.held, made, path)
     say(fine, fine and 'configuration: keys and values' or '%s', (tostring(why):gsub('^rollout: ', '')))
   end
   if whole then

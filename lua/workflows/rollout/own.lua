@@ -87,7 +87,7 @@ local function add(state, v)
   local env = debug.getfenv(v)
   for _, name in ipairs(ordered(outside.globals(v, {}))) do
     say('global %s', name)
-    local ok, x = pcall(function() return env[name] end)
+    local ok, x = check.try(function() return env[name] end)
     add(state, ok and x or nil)
   end
 end

@@ -19,7 +19,7 @@ end
 ---@return string? warning
 function M.of(name)
   if name == 'auto' then return (mc.choose_device()) end
-  local ok, found = pcall(mc.choose_device, name == 'cuda' and 'cuda:0' or name)
+  local ok, found = check.try(mc.choose_device, name == 'cuda' and 'cuda:0' or name)
   if ok then return found end
   local why = tostring(found):match '^[^\n]*':gsub('^.-choose_device: ', '')
   if not name:find '^cuda' then error(('simulation.device is %s: %s'):format(name, why), 0) end

@@ -140,7 +140,7 @@ local function own_of_parts(path, hash)
   for _, name in ipairs(names(path)) do
     local mark = name:match '^rows%-(%x+)%-%d+%-%d+%-%x+%.h5$'
     if mark and mark ~= hash:sub(1, MARK) then
-      local ok, own = pcall(function()
+      local ok, own = check.try(function()
         local f = mc.open(M.folder(path) .. '/' .. name)
         local text = f:has 'own' and f:get 'own'
         f:close()
@@ -376,9 +376,14 @@ end
 function M.combine(path, parts, about)
   local w = require('mascon.io.hdf5').create(path)
   local n = about.last - about.first + 1
+  local asked = { params = true, inputs = true, status = true, temporal = about.temporal, summary = about.summary,
+    aggregated = about.summary, outputs = about.trajectories }
   local function dataset(entry, rule)
     local s, dtype = shape_of(parts, entry)
-    if not s then return end
+    if not s then
+      if not asked[entry[1]] then return end
+      error(('rollout: %s holds no %s; run again with --overwrite'):format(parts[1].path, name_in(parts[1], entry)), 0)
+    end
     s[1] = n
     w:rows(entry[2], s, reader(parts, entry), { dtype = dtype, chunk = chunk_of(rule, s, about.chunk),
       level = about.level })

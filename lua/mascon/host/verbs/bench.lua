@@ -129,12 +129,12 @@ end
 --- Names of devices to measure, or nil and why not.
 local function devices_of(mc, want)
   if want then
-    local ok, t = pcall(mc.zeros, { 1 }, { device = want })
+    local ok, t = check.try(mc.zeros, { 1 }, { device = want })
     if not ok then return nil, (tostring(t):gsub('\n.*', '')) end
     return { t.device }
   end
   local list = { 'cpu' }
-  local ok, t = pcall(mc.zeros, { 1 }, { device = 'gpu' })
+  local ok, t = check.try(mc.zeros, { 1 }, { device = 'gpu' })
   if ok and t.device ~= 'cpu' then list[2] = t.device end
   return list
 end

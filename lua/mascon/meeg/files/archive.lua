@@ -46,7 +46,7 @@ function M.read(fname, file, opts)
   for i, name in ipairs(NAMES) do at[name] = i end
   for _, name in ipairs(file.names) do
     if name ~= key and (at[name] or not key) then -- where the samples are known, other arrays are not read
-      local ok, t = pcall(file.get, file, name)
+      local ok, t = check.try(file.get, file, name)
       if not ok then
         out.notes[#out.notes + 1] = ('%s is ignored: %s'):format(name, (tostring(t):gsub('^.-npy: ', '')))
       elseif not tensor.is(t) then

@@ -293,7 +293,7 @@ function Trainer:restore()
   -- lines of the log after the checkpoint are of steps that are made again
   local path, kept, dropped = self.options.folder .. '/log.jsonl', {}, false
   for line in ((file.read(path) or '') .. '\n'):gmatch '([^\n]+)\n' do
-    local ok, entry = pcall(json.decode, line)
+    local ok, entry = check.try(json.decode, line)
     if ok and type(entry) == 'table' and (entry.batches or 0) <= self:done() then kept[#kept + 1] = line .. '\n'
     else dropped = true end
   end

@@ -66,7 +66,7 @@ end
 local function advice(k, node, path)
   k = tostring(k)
   if path == '' and WRITE[k] then return ('; write %s'):format(WRITE[k]) end
-  if path == 'parameter_space' and pcall(parameters.get, '', k, 0) then
+  if path == 'parameter_space' and check.try(parameters.get, '', k, 0) then
     return ('; write parameter_space.bounds: a list with {name: %s, min: ..., max: ...}'):format(k)
   end
   local section = elsewhere(keys.SCHEMA, k, '')

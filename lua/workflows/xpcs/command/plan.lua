@@ -194,7 +194,7 @@ function M.refusal(s, list, free)
   if type(s) ~= 'table' or type(list) ~= 'table' or #list == 0 or type(free) ~= 'function' then
     error('xpcs.plan.refusal: give the settings of a run, a list of data sets and a function', 2)
   end
-  local ok, why = pcall(free)
+  local ok, why = check.try(free)
   if not ok then return (tostring(why):gsub('^[^\n:]*%.lua:%d+: ', '')) end
   for i, d in ipairs(list) do
     d.reader, d.alone = 'program', s.alone
