@@ -6,8 +6,9 @@
 --
 -- Kinds: a sigma that is right, and 1.1 to 1.5 times too large (limit: reduced chi2 0.7 and 5 standard deviations);
 -- data without shear and with (limit: 5 standard deviations of chi2); residuals of the right model under independent
--- noise and under speckle, and of two relaxations (limit: 1e-6, from 4 angles on). A case fails on a false alarm of
--- sigma or of a pattern, and where a cause that is clear is not told. The counts lie beside the state (FILE.tsv).
+-- noise and under speckle, and of two relaxations (limit: 1e-6, from 3 angles on); data without a decay, with a weak one
+-- and with one (limit: 5 standard deviations of chi2). A case fails on a false alarm of sigma, a pattern or no decay,
+-- and where a cause that is clear is not told. The counts lie beside the state (FILE.tsv).
 local mc = require 'mascon'
 local here = debug.getinfo(1, 'S').source:match '^@(.*)/soak/[^/]*$' or 'tests'
 local soak, speckle = dofile(here .. '/support/soak.lua'), dofile(here .. '/support/speckle.lua')
@@ -51,6 +52,16 @@ local function shear(seed, rate)
   end
 end
 
+--- Fits of data with this D0 and contrast.
+local function decays(seed, D0, contrast)
+  return function(i)
+    local s = xpcs.simulate { n = 40, q = 0.01, dt = 0.25, phi = { 0, 60 }, contrast = contrast, sigma = 0.01,
+      physics = { D0, 0, 0 }, seed = seed * 1000 + i }
+    s.sigma = nil
+    return xpcs.fit(xpcs.data.of(s), { scaling = 'averaged', rescue = false })
+  end
+end
+
 local PHI = { -80, -60, -40, -20, 0, 20, 40, 60 }
 local ONE = { scaling = 'averaged', fixed = { alpha = 0, D_offset = 0 },
   bounds = { D0 = { 100, 1e6 } }, rescue = false }
@@ -85,11 +96,18 @@ local KINDS = {
   { 'no shear', 'unneeded', function(s) return shear(s, 1e-6) end, SETS - 2, SETS },
   { 'weak shear', 'unneeded', function(s) return shear(s, 3e-4) end, 0, SETS },
   { 'shear', 'unneeded', function(s) return shear(s, 1e-3) end, 0, 0 },
-  { 'independent noise', 'pattern', function(s) return relaxations(s, 6, 0) end, 0, 0 },
-  { 'speckle', 'pattern', function(s) return relaxations(s, 6, 0, true) end, 0, 0 },
-  { 'two relaxations, 4 angles', 'pattern', function(s) return relaxations(s, 4, 0.5) end, 0, SETS },
-  { 'two relaxations, 6 angles', 'pattern', function(s) return relaxations(s, 6, 0.5) end, 0, SETS },
-  { 'two relaxations, 8 angles', 'pattern', function(s) return relaxations(s, 8, 0.5) end, SETS, SETS },
+  { 'independent noise, 3 angles', 'pattern', function(s) return relaxations(s, 3, 0) end, 0, 0 },
+  { 'independent noise, 6 angles', 'pattern', function(s) return relaxations(s, 6, 0) end, 0, 0 },
+  { 'speckle, 3 angles', 'pattern', function(s) return relaxations(s, 3, 0, true) end, 0, 0 },
+  { 'speckle, 4 angles', 'pattern', function(s) return relaxations(s, 4, 0, true) end, 0, 0 },
+  { 'speckle, 6 angles', 'pattern', function(s) return relaxations(s, 6, 0, true) end, 0, 0 },
+  { 'two relaxations, 3 angles', 'pattern', function(s) return relaxations(s, 3, 0.5) end, SETS, SETS },
+  { 'two relaxations, 4 angles', 'pattern', function(s) return relaxations(s, 4, 0.5) end, SETS, SETS },
+  { 'a tenth of a second relaxation, 4 angles', 'pattern', function(s) return relaxations(s, 4, 0.1) end, 0, SETS },
+  { 'no decay: over within a frame', 'flat', function(s) return decays(s, 1e5 * 50, 0.3) end, SETS, SETS },
+  { 'no decay: no contrast', 'flat', function(s) return decays(s, 2000, 1e-6) end, SETS - 1, SETS },
+  { 'a weak decay', 'flat', function(s) return decays(s, 2000, 0.004) end, 0, SETS },
+  { 'a decay', 'flat', function(s) return decays(s, 2000, 0.02) end, 0, 0 },
 }
 
 soak.run('xpcs_alarms', 20, arg, function(_, seed)

@@ -1,5 +1,6 @@
 -- xpcs_advice_spec.lua - sentences on a fit name options of the command line in the program, and of Lua in a script.
 local mc = require 'mascon'
+local process = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/process.lua')
 local advice = require 'workflows.xpcs.model.advice'
 
 describe('xpcs.advice', function()
@@ -29,6 +30,21 @@ describe('xpcs.advice', function()
       ['mask them (--mask-frames)'] = 'mask them (mask_frames)',
       ['(--initial-d0 and its kin)'] = '(initial = { D0 = VALUE, ... })', ['a --new-one x'] = 'a new_one x',
     } do assert.equal(want, advice.in_lua(from)) end
+  end)
+
+  it('knows every option that a sentence on a fit names', function()
+    local folder, count = package.searchpath('workflows.xpcs.judge.verdict', package.path):match '^(.*)/verdict', 0
+    for _, name in ipairs(process.list(folder)) do
+      for line in io.lines(folder .. '/' .. name) do
+        for text in (line:find '^%s*%-%-' and '' or line):gmatch "'([^']*)'" do
+          for option in (' ' .. text):gmatch '[%s(]%-%-(%l[%w-]*)' do
+            assert.is_true(advice.knows(option), name .. ' names --' .. option)
+            count = count + 1
+          end
+        end
+      end
+    end
+    assert.is_true(count > 20)
   end)
 
   it('goes by who opened the data', function()

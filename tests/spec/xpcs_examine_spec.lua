@@ -82,7 +82,7 @@ describe('xpcs.open of what users bring', function()
     local q = mc.tensor { 0.01, 0.02, 0.01 }
     local d = open({ q = q }, { q = 0.0105 })
     assert.same({ 0.01, 2, { 30, 30 } }, { d.q, d.F, d.phi })
-    refused(function() open { q = q } end, 'several q', 'name one of them, q (--q)')
+    refused(function() open { q = q } end, 'several q', 'name one of them with q (--q')
     refused(function() open({ q = mc.tensor { 0.01, 0.02 } }, { q = 0.01 }) end, '2 q', '3 matrices')
     refused(function() open { q = mc.tensor { 0.01, mc.nan, 0.01 } } end, 'q = nan')
     d = open({ q = q }, { q = 0.2 })

@@ -546,7 +546,7 @@ describe('a fit that does not describe the data', function()
     for _, sentence in ipairs(wrong.verdict.sentences) do assert.is_nil(sentence:find 'determine all') end
     assert.is_nil(xpcs.verdict.misfit(xpcs.fit(data, {}))) -- sigma was not given: reduced chi2 tests nothing
     local found = xpcs.search.multi_start(data, { sigma = 0.8 * right.sigma }, { n_starts = 2, first = wrong })
-    assert.matches('^All 3 starts led to this minimum: ', found.verdict.sentences[2])
+    assert.matches('^All 3 fits led to this minimum: ', found.verdict.sentences[2])
   end)
 
   it('is said to be one under a robust loss too', function()
@@ -558,7 +558,7 @@ describe('a fit that does not describe the data', function()
       wrong.verdict.sentences[2])
     local found = xpcs.search.multi_start(data, { sigma = 0.7 * right.sigma, loss = 'soft_l1' },
       { n_starts = 2, first = wrong })
-    assert.matches('^All 3 starts led.*soft_l1', found.verdict.sentences[2])
+    assert.matches('^All 3 fits led.*soft_l1', found.verdict.sentences[2])
     assert.is_true(found.cost <= wrong.cost)
     local both = xpcs.joint.fit({ data, (made()) }, { sigma = right.sigma, loss = 'soft_l1' })
     assert.near(both.fits[1].chi2 + both.fits[2].chi2, both.chi2, 1e-9 * both.chi2)

@@ -7,15 +7,16 @@ local xpcs = mc.xpcs
 local PHI = { -80, -50, -20, 10, 40, 70 }
 
 --- Two relaxations, fast and slow, with independent noise.
-local function two(seed)
+local function two(seed, phi)
+  phi = phi or PHI
   local function one(D0)
-    return xpcs.simulate { n = 60, q = 0.0085, dt = 0.08, phi = PHI, physics = { D0, 0, 0 }, sigma = 0, contrast = 1,
+    return xpcs.simulate { n = 60, q = 0.0085, dt = 0.08, phi = phi, physics = { D0, 0, 0 }, sigma = 0, contrast = 1,
       offset = 0 }
   end
   local a, b = one(1.1e5), one(3500)
   local g1 = (mc.sqrt(mc.maximum(a.c2, 0)) + mc.sqrt(mc.maximum(b.c2, 0))) * 0.5
-  local e = mc.triu(mc.randn({ #PHI, 60, 60 }, { seed = seed }), 1) * 0.01
-  return xpcs.data.of { c2 = g1 * g1 * 0.3 + 1 + e + e.mT, phi = PHI, t = a.t, q = 0.0085, dt = 0.08 }
+  local e = mc.triu(mc.randn({ #phi, 60, 60 }, { seed = seed }), 1) * 0.01
+  return xpcs.data.of { c2 = g1 * g1 * 0.3 + 1 + e + e.mT, phi = phi, t = a.t, q = 0.0085, dt = 0.08 }
 end
 
 local function words(r) return table.concat(r.verdict.sentences, '\n') end
@@ -35,6 +36,12 @@ describe('residuals with a pattern that all angles share', function()
     assert.matches('Data set %d: Residuals have a pattern', words(joint))
   end)
 
+  it('are found in three angles, by all ranges together', function()
+    local r = xpcs.fit(two(1, { -80, -20, 40 }), { scaling = 'averaged', rescue = false })
+    assert.is_true(r.pattern.chance < 1e-9)
+    assert.matches('the model misses something', r.conclusion)
+  end)
+
   it('are none of independent noise, nor of speckle', function()
     for seed = 1, 5 do
       local s = xpcs.simulate { n = 30, q = 0.0085, dt = 0.1, phi = PHI, physics = { 3000, -0.2, 100 }, sigma = 0.01,
@@ -44,11 +51,15 @@ describe('residuals with a pattern that all angles share', function()
         seed = seed }
       local r = xpcs.fit(d, { scaling = 'averaged', fixed = { alpha = 0, D_offset = 0 } })
       assert.is_false(r.pattern.improbable)
+      local few = speckle.data { n = 30, dt = 0.5, q = 0.01, phi = { -80, -20, 40 }, physics = { 300, 0, 0 },
+        pixels = 300, modes = 2, seed = seed }
+      r = xpcs.fit(few, { scaling = 'averaged', fixed = { alpha = 0, D_offset = 0 }, rescue = false })
+      assert.is_true(r.pattern.chance > 1e-3)
     end
   end)
 
   it('are not looked for in few angles or times', function()
-    local s = xpcs.simulate { n = 30, q = 0.0085, dt = 0.1, phi = { 0, 40, 80 }, physics = { 3000, -0.2, 100 },
+    local s = xpcs.simulate { n = 30, q = 0.0085, dt = 0.1, phi = { 0, 40 }, physics = { 3000, -0.2, 100 },
       sigma = 0.01, seed = 1 }
     assert.is_nil(xpcs.fit(xpcs.data.of(s), {}).pattern)
   end)

@@ -223,7 +223,7 @@ describe('scripts/xpcs.lua', function()
   end)
 
   it('names the option where a file has several q', function()
-    fails(folder .. '/two.npz --static-mode', 'name one of them, q (--q)')
+    fails(folder .. '/two.npz --static-mode', 'name one of them with q (--q')
   end)
 
   it('simulates no values that are not finite or no physics', function()

@@ -87,7 +87,7 @@ describe('the word on a fit', function()
       return words(r)
     end
     assert.matches('starts do not agree: only 1 of 3 ended here', search { 0, 3, 9 })
-    assert.matches('1 of 3 starts led to this minimum, the deepest', search { 0, 3, 9 })
+    assert.matches('1 of 3 fits led to this minimum, the deepest', search { 0, 3, 9 })
     assert.is_true(r.verdict.doubt)
     assert.is_nil(search { 0, 0.1, 9 }:find 'do not agree')
     assert.is_nil(r.verdict.doubt)
@@ -199,7 +199,7 @@ describe('the first line on a fit', function()
       { '^Untested fit %(sigma is assumed%): .', {} },
       { '^Poor fit: the model does not describe the data within sigma; look at the residual maps, check sigma, try '
         .. 'other starts%.$', { sigma = 0.002 } },
-      { '^Marginal fit: check sigma first, residuals scatter by 0%.%d+ of it%.$', { sigma = 0.04 } },
+      { '^Marginal fit: check sigma first, it is [%d.]+ times what residuals scatter by%.$', { sigma = 0.04 } },
       { '^Marginal fit: D0 ended at a bound; widen it, or fix the parameter%.$',
         { sigma = 0.004, bounds = { D0 = { 100, 1800 } } } },
       { '^Poor fit: it did not converge; ', { sigma = 0.004, max_nfev = 1, initial = { D0 = 200 } } },
@@ -246,7 +246,7 @@ describe('a q that is mistyped', function()
       for _, data in ipairs { xpcs.open(path, o), xpcs.run.data(xpcs.run.settings { data_file = path, q = case[1] },
         true) } do
         local r = xpcs.fit(data, { sigma = 0.004 })
-        assert.matches('^Good fit: check q first, it is 0%.012 1/A here%.$', r.verdict.conclusion)
+        assert.matches('^Marginal fit: check q first, it is 0%.012 1/A here%.$', r.verdict.conclusion)
         assert.equal('q', r.verdict.findings[1].kind)
         assert.is_truthy(r.verdict.sentences[1]:find(('q = %.6g 1/A was asked for and the fit is of q = 0.012')
           :format(case[1]), 1, true), r.verdict.sentences[1])
@@ -346,5 +346,51 @@ describe('the notes on a fit', function()
     assert.same(all, { unpack(xpcs.joint.tables(both, list).warnings) })
     page = tostring(require('workflows.xpcs.show.joint_report').page(both, list))
     assert.is_truthy(page:find('is negative: check', 1, true))
+  end)
+end)
+
+describe('data without a decay', function()
+  local function fitted(D0, contrast, o)
+    local s = xpcs.simulate { n = 30, q = 0.01, dt = 0.25, phi = { 0, 60 }, contrast = contrast, sigma = 0.01,
+      physics = { D0, 0, 0 }, seed = 3 }
+    s.sigma = nil
+    return xpcs.fit(xpcs.data.of(s), o or { rescue = false })
+  end
+
+  it('are said first, and leave the offset alone', function()
+    for _, o in ipairs { { rescue = false }, { rescue = false, sigma = 0.01, scaling = 'averaged' } } do
+      for _, case in ipairs { { 5e6, 0.3 }, { 2000, 1e-7 } } do
+        local r = fitted(case[1], case[2], o)
+        assert.matches('^Marginal fit.*: the data show no decay; measure with shorter frames', r.conclusion)
+        assert.matches('within the first frame %(0.25 s%), or much slower than the run %(7.25 s%)', r.verdict.sentences[1])
+        assert.equal(math.huge, r.errors.D0)
+        for name, e in pairs(r.errors) do
+          if name:find '^offset' then assert.is_true(e < 0.01) end
+        end
+        for _, f in ipairs(r.verdict.findings) do assert.is_true(f.kind ~= 'undetermined' and f.kind ~= 'bound') end
+      end
+    end
+  end)
+
+  it('are none where a decay of little contrast is seen', function()
+    local r = fitted(2000, 0.06, { rescue = false, fixed = { D_offset = 0 } })
+    assert.is_nil(r.flat)
+    for _, list in pairs(r.checks) do
+      for _, w in ipairs(list) do assert.is_nil(w:find('hard to tell from noise', 1, true)) end
+    end
+  end)
+end)
+
+describe('a bound that the user gave', function()
+  it('comes before what follows from it', function()
+    local r = xpcs.fit(static(), { sigma = 0.004, bounds = { D0 = { 100, 300 } }, rescue = false,
+      fixed = { alpha = 0, D_offset = 0 } })
+    assert.matches('^Poor fit: D0 ended at a bound that was given; widen it first', r.conclusion)
+    local g1 = function(p, t1, t2) return mc.exp(-p.rate * (t2 - t1)) end
+    r = xpcs.own.fit(static(), g1, { p0 = { rate = 0.05 }, bounds = { rate = { 1e-3, 0.06 } }, sigma = 0.004 })
+    assert.matches('^Poor fit: rate ended at a bound that was given; widen it first', r.conclusion)
+    local count = 0
+    for _, s in ipairs(r.verdict.sentences) do count = count + select(2, s:gsub('rate ended at its', '')) end
+    assert.equal(1, count)
   end)
 end)

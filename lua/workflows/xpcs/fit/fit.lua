@@ -479,6 +479,28 @@ local function without(cov, names, unneeded)
   return out
 end
 
+--- Free numbers but the offset.
+local function but_offset(p)
+  local out = {}
+  for _, i in ipairs(p.free) do
+    if i <= p.m or i > 2 * p.m then out[#out + 1] = p.names[i] end
+  end
+  return out
+end
+
+local PLAIN = 10 -- standard errors of a number that leave no doubt about a decay
+
+--- Whether the contrast, or where it is not free a physical number, is known well enough to spare a look for a decay.
+local function decays(p, point, cov)
+  local of_contrast
+  for k, i in ipairs(p.free) do
+    if i <= p.m then of_contrast = true end
+    if (i <= p.m or i > 2 * p.m and not of_contrast) and cov[k][k] < math.huge
+      and math.abs(point.x[k]) > PLAIN * math.sqrt(cov[k][k]) then return true end
+  end
+  return false
+end
+
 --- The result of a point.
 ---@param whole? table of data that are fitted with others: covariance of the free numbers, and covariance_by, of all;
 ---  contrasts and noise of look; unneeded: shear that no data set needs
@@ -499,11 +521,17 @@ local function describe(p, o, point, status, iterations, seconds, left, whole)
       cov, c.rise, frames.factor = under_correlation(p, point, c, correlated, cov)
     end
   end
-  local unneeded
+  local unneeded, flat
   if whole then unneeded = whole.unneeded
-  elseif not (angles and angles.improbable) then
-    unneeded = nested.of(p, point, absolute, frames and frames.correlated and (frames.factor or 1) ^ 2 or 1)
-    if unneeded then cov = without(cov, picked(p, p.names), unneeded.names) end
+  else
+    local missed = frames and frames.pattern and frames.pattern.improbable -- by the model: that is no noise
+    local excess = frames and frames.correlated and not missed and (frames.factor or 1) ^ 2 or 1
+    if not decays(p, point, cov) then flat = nested.flat(p, point, absolute, excess) end
+    if flat then cov = without(cov, picked(p, p.names), but_offset(p))
+    elseif not (angles and angles.improbable) then
+      unneeded = nested.of(p, point, absolute, excess)
+      if unneeded then cov = without(cov, picked(p, p.names), unneeded.names) end
+    end
   end
   local error_of = {}
   local errors_free, corr = errors_of(cov, picked(p, p.low), picked(p, p.high))
@@ -536,7 +564,7 @@ local function describe(p, o, point, status, iterations, seconds, left, whole)
     for f = 1, data.F do sum_c, sum_o = sum_c + contrast[f], sum_o + offset[f] end
     v.contrast, v.offset = sum_c / data.F, sum_o / data.F
     return v
-  end)())
+  end)(), decays(p, point, cov))
   local r = result.of {
     mode = p.kind_of_flow, scaling = p.mode, parameters = list, values = values, errors = errors, physics = physics,
       contrast = contrast, offset = offset,
@@ -550,7 +578,8 @@ local function describe(p, o, point, status, iterations, seconds, left, whole)
       iterations = iterations, seconds = seconds, scan_seconds = p.scan_seconds, passed = p.nfev * data.points,
       last_step = left,
     geometry = p.geometry, kd = p.kd, ks = p.ks, warnings = p.warnings, checks = checks,
-      cuts = floor.of(p.t, physics), contrasts = angles, noise = frames, unneeded = unneeded,
+      cuts = not flat and floor.of(p.t, physics) or nil, contrasts = angles, noise = frames, unneeded = unneeded,
+      flat = flat,
       pattern = frames and frames.pattern,
       problem = p, point = point, device = p.device and not p.device.left and p.device.name or 'cpu',
   }

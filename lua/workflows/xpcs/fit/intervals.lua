@@ -235,13 +235,17 @@ end
 ---@param r table result of fit
 ---@param names? string[] default: the free physical parameters
 ---@param level? number 0.68, 0.6827, 0.9, 0.95 (default) or 0.99
----@return table name = { low, high, low_open, high_open, low_lost, high_lost, low_by, high_by, level }; by: the name of
+---@return table intervals as r.intervals, which print(r) shows: name = { low, high, low_open, high_open, low_lost, high_lost, low_by, high_by, level }; by: the name of
 ---  another parameter whose bound makes the end; open: the bound comes before the
 ---  level; lost: no end could be confirmed, and chi2 is still below the level at the value
 function M.profile(r, names, level)
   if type(r) ~= 'table' or not r.problem or r.fits then
     error(('xpcs.intervals.profile: the first argument is %s; give the result of mc.xpcs.fit (of a model of your own: '
       .. 'result:profile(name); a joint fit has standard errors and no profiles)'):format(check.show(r)), 2)
+  end
+  if names ~= nil and type(names) ~= 'table' then
+    error(('xpcs.intervals.profile: names is %s; give a list, such as { %q }'):format(check.show(names),
+      type(names) == 'string' and names or 'D0'), 2)
   end
   level = level or 0.95
   M.known('xpcs.intervals.profile: level', level)

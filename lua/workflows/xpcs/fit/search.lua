@@ -93,7 +93,7 @@ end
 ---@param search? table n_starts 10 · seed 42 · sampling_strategy · use_screening true · skip_below 1.5 (reduced chi2
 ---  that needs no search, where sigma was given also one that chance explains) · always · ftol of the fits from other
 ---  starts · first (the fit from the given start, where it is there already)
----@return table result with search = { skipped, fits = list of { chi2, status, values } }
+---@return table result with search = { skipped, drawn, fits = list of { chi2, status, values } }
 function M.multi_start(data, opts, search)
   local o = check.opts('xpcs.multi_start', search, OPTS, 3)
   local best = o.first or fit.fit(data, opts)
@@ -125,7 +125,7 @@ function M.multi_start(data, opts, search)
     log[#log + 1] = { chi2 = r.chi2, cost = r.cost, status = r.convergence_status, values = r.values }
     if r.cost < best.cost then best = r end -- of the loss that is asked for
   end
-  return searched(best, { skipped = false, fits = log })
+  return searched(best, { skipped = false, drawn = o.n_starts, fits = log })
 end
 
 --- A range of a parameter as coordinates from 0 to 1: by the logarithm where it is positive and wide, by asinh where it

@@ -40,6 +40,31 @@ local function spread_of(name, singles)
   return { name = name, values = values, apart = most, partly = known > 0 and known < #values }
 end
 
+--- D(t) of the sets alone at the time that all have where the least known of them is known best; nil where they have
+--- none, or one does not determine it.
+local function at_one_time(singles)
+  local first, last, grid, best = 0, math.huge, nil, nil
+  for _, one in ipairs(singles) do
+    local t = one.problem and one.problem.t and one.problem.t:totable()
+    if not t then return nil end
+    if not (first >= t[1]) then first = t[1] end
+    if t[#t] < last then last, grid = t[#t], t end
+  end
+  local at, lists = {}, {}
+  for _, v in ipairs(grid) do if v >= first and v > 0 then at[#at + 1] = v end end
+  if #at == 0 then return nil end
+  for i, one in ipairs(singles) do lists[i] = rates.of(one, at)[1] end
+  for k in ipairs(at) do
+    local worst = 0
+    for _, one in ipairs(lists) do worst = math.max(worst, one.error[k] / one.value[k]) end
+    if worst < math.huge and not (best and best.worst <= worst) then best = { at = k, worst = worst } end
+  end
+  if not best then return nil end
+  local out = { t = at[best.at], unit = lists[1].unit }
+  for i, one in ipairs(lists) do out[i] = { value = one.value[best.at], error = one.error[best.at] } end
+  return out
+end
+
 --- Judges a joint fit by the fits of its sets alone.
 ---@param r table joint result: chi2, cost of its sets, n_points, names
 ---@param singles table[] results of the sets alone
@@ -59,10 +84,10 @@ function M.judge(r, singles, costs, shared)
   local chance = contrasts.limit_of(more) * variance * excess
   for k, name in ipairs(shared) do list[k] = spread_of(name, singles) end
   table.sort(list, function(a, b) return a.apart > b.apart or a.apart == b.apart and a.name < b.name end)
-  local best = {}
-  for i, one in ipairs(singles) do best[i] = rates.best(one, 1) end
+  local words = {}
+  for i, one in ipairs(singles) do words[i] = ('set %d %s'):format(i, one.quality_flag) end
   return { joint = joint, alone = alone, more = more, chance = chance, improbable = joint - alone > chance,
-    list = list, rates = best }
+    list = list, rates = at_one_time(singles), words = words }
 end
 
 local text = numbers.number
@@ -122,13 +147,17 @@ function M.sentences(a, sets)
   local alone, rate, label = {}, {}, labels.of(sets)
   for i, data in ipairs(sets) do
     alone[i] = ('%s--q %.8g'):format(label[i] ~= '' and label[i] .. ' ' or '', data.q)
-    local b = a.rates[i]
-    rate[#rate + 1] = b and ('%s %s at %s s in set %d'):format(with_error(b), b.unit, text(b.t), i) or nil
+    local b = a.rates and a.rates[i]
+    rate[#rate + 1] = b and ('%s in set %d'):format(with_error(b), i) or nil
   end
   local out = { what_of(a),
     ('chi2 is %s jointly and %s where each set is fitted alone, with %d parameters more; chance gives a rise of '
-    .. '%s at most'):format(text(a.joint, 6), text(a.alone, 6), a.more, text(a.chance, 3)) }
-  if #rate == #sets then out[#out + 1] = 'D(t) of each set alone is ' .. table.concat(rate, ', ') end
+    .. '%s at most. The fits alone are: %s'):format(text(a.joint, 6), text(a.alone, 6), a.more, text(a.chance, 3),
+    table.concat(a.words, ', ')) }
+  if a.rates then
+    out[#out + 1] = ('D(t) of each set alone, in %s at %s s, is %s'):format(a.rates.unit, text(a.rates.t),
+      table.concat(rate, ', '))
+  end
   out[#out + 1] = ('The joint values describe no set: fit each alone (the same command without --joint: %s), or share '
     .. 'less (--shared)'):format(table.concat(alone, ', '))
   return out

@@ -2,6 +2,7 @@
 --
 -- Of all findings of a verdict the one that comes first in the list here is told: what makes the values wrong before
 -- what makes them uncertain. The sentences below it say more.
+local rates = require 'workflows.xpcs.judge.rates'
 local M = {}
 
 --- Names of parameters, a few of them.
@@ -11,16 +12,14 @@ local function of(names)
   return table.concat(names, ', ', 1, #names - 1) .. ' and ' .. names[#names]
 end
 
-local PARTS = { { 'D0', 'alpha', 'D_offset' }, { 'gamma_dot_t0', 'beta', 'gamma_dot_t_offset' } }
-
 --- The constant part of the rate to which all these parameters belong, nil where they do not.
 ---@param names string[]
 ---@return string|nil
 function M.of_rate(names)
-  for _, three in ipairs(PARTS) do
-    local has, count = { [three[1]] = true, [three[2]] = true, [three[3]] = true }, 0
+  for _, rate in ipairs(rates.LIST) do
+    local has, count = { [rate.scale] = true, [rate.power] = true, [rate.shift] = true }, 0
     for _, name in ipairs(names) do count = count + (has[name] and 1 or 0) end
-    if #names > 0 and count == #names then return three[3] end
+    if #names > 0 and count == #names then return rate.shift end
   end
 end
 
@@ -45,11 +44,13 @@ local ORDER = {
   end },
   { 'mixed_q', 'matrices of several q are fitted as one; take one q (--strict-q)' },
   { 'sigma', function(_, r)
-    return ('check sigma first, residuals scatter by %.2g of it'):format(math.sqrt(r.reduced_chi2))
+    return ('check sigma first, it is %.3g times what residuals scatter by'):format(1 / math.sqrt(r.reduced_chi2))
   end },
+  { 'flat', 'the data show no decay; measure with shorter frames, or a longer run' },
   { 'unneeded', 'the data show no shear; fit with --static-mode' },
   { 'apart', 'the data sets do not share their parameters; fit each alone, or share less (--shared)' },
   { 'not_shared', 'the data sets do not share their parameters; fit each alone, or share less (--shared)' },
+  { 'held', function(names) return ('%s ended at a bound that was given; widen it first'):format(of(names)) end },
   { 'shear', 'the angles decay as those of a sheared sample do; fit with --laminar-flow' },
   { 'direction', 'phi0 is at its bound and the angles differ; widen it (--bounds phi0=-90:90)' },
   { 'angles', 'contrast or offset differ between the angles; fit with --scaling individual' },
@@ -70,7 +71,7 @@ local ORDER = {
   { 'floor', 'a rate falls to 0 within the run; hold its constant part, or give bounds' },
   { 'rate', function(names) return ('take the rates (rates.csv), not %s'):format(of(names)) end },
   { 'bound', function(names) return ('%s ended at a bound; widen it, or fix the parameter'):format(of(names)) end },
-  { 'scatter', 'the angles scatter by different amounts; give each its own sigma' },
+  { 'scatter', 'the angles scatter by other amounts than their sigma; give each its own sigma' },
   { 'ridge', function(names)
     return ('%s trade off along a curved valley of chi2; take intervals of --profile 0.95'):format(of(names))
   end },
@@ -87,12 +88,22 @@ local ORDER = {
   end },
   { 'correlated', function(_, r)
     if r.sigma_is_default and not r.pattern and not r.fits then -- nothing tests the model
-      return 'residuals are correlated, as those of speckle are, or of a model that misses something, and fewer than 4 '
+      return 'residuals are correlated, as those of speckle are, or of a model that misses something, and fewer than 3 '
         .. 'angles do not tell these apart; look at the residual maps'
     end
     return 'its noise is correlated; compare repeated measurements where errors matter'
   end },
 }
+
+-- findings that leave nothing to do
+local QUIET = { determined = true, explained = true }
+local place = {}
+for k, row in ipairs(ORDER) do place[row[1]] = k end
+
+--- Whether a kind of finding has its place here.
+---@param kind string
+---@return boolean
+function M.knows(kind) return QUIET[kind] or place[kind] ~= nil end
 
 --- Names of all findings of a kind, each once.
 local function names_of(findings, kind)

@@ -1,8 +1,8 @@
--- nested.lua - whether the data need the shear of a fit of laminar flow: the model without it, fitted from the same
--- diffusion, against it.
+-- nested.lua - whether the data need what a fit has: the shear of laminar flow, and any decay at all. The model without
+-- it, fitted from the same point, against it.
 --
 -- Where shear is absent its four numbers fit noise: their errors, valleys and floors are those of nothing, and what is
--- said of them leads astray. Takes the end of a fit.
+-- said of them leads astray; where constants describe C2 that holds of all but the offset. Takes the end of a fit.
 local trf = require 'mascon.optim.fit.least_squares.trf'
 local contrasts = require 'workflows.xpcs.judge.contrasts'
 local pass = require 'workflows.xpcs.pass.pass'
@@ -11,6 +11,16 @@ local M = {}
 
 local FAR = 1000 -- times what chance gives: a static model that misses by this is not fitted to its end
 local SHEAR = 4 -- number of the first parameter of the shear in the physics
+
+--- A problem with other free numbers, start and ties, of so many physical numbers; passes over the data alone.
+local function changed(p, free, start, ties, count)
+  local settings = {}
+  for key, v in pairs(p) do settings[key] = v end
+  settings.free, settings.start, settings.ties = free, start, ties or {}
+  settings.P = count or p.P
+  settings.watch, settings.engine = nil, pass.run
+  return problem.new(settings)
+end
 
 --- The problem without shear; nil where it has no meaning: diffusion is tied to shear, or no shear is free.
 ---@return mascon.xpcs.Problem|nil, string[] names of the free parameters of the shear
@@ -24,11 +34,7 @@ local function static(p, point)
     if i < first then ties[i] = t end
   end
   if p.P < SHEAR or #shear == 0 or #free == 0 then return nil end
-  local settings = {}
-  for key, v in pairs(p) do settings[key] = v end
-  settings.P, settings.free, settings.ties, settings.start = SHEAR - 1, free, ties, p:full(point.x)
-  settings.watch, settings.engine = nil, pass.run
-  return problem.new(settings), shear
+  return changed(p, free, p:full(point.x), ties, SHEAR - 1), shear
 end
 
 --- Twice the cost to which a Gauss-Newton step leads, as far as the cost is a parabola.
@@ -67,6 +73,30 @@ function M.of(p, point, absolute, excess)
     x_scale = 'jac' })
   local rise = math.max(2 * ((last.cost or math.huge) - point.cost), 0)
   return rise <= chance and { names = shear, rise = rise, chance = chance } or nil
+end
+
+--- Compares a fit with constants, an offset without contrast.
+---@param p mascon.xpcs.Problem
+---@param point table its end
+---@param absolute boolean whether sigma is in units of the data
+---@param excess? number variance over that of independent noise (1)
+---@return table|nil rise (of twice the cost without decay), chance: the largest that chance gives, less: numbers less;
+---  nil where the data show a decay
+function M.flat(p, point, absolute, excess)
+  local start, free, low, high, x = p:full(point.x), {}, {}, {}, {}
+  for i = 1, p.m do
+    local k = p.m + i
+    start[i], free[i], low[i], high[i], x[i] = 0, k, p.low[k], p.high[k], math.max(p.low[k], math.min(p.high[k],
+      start[k]))
+  end
+  local q = changed(p, free, start)
+  local last = trf.run(q, x, { low = low, high = high, ftol = 1e-10, xtol = 1e-10, gtol = 1e-10, max_nfev = 30,
+    x_scale = 'jac' })
+  local less = math.max(1, #p.free - #free)
+  local variance = math.max(absolute and 1 or 0, 2 * point.cost / math.max(p.data.points - #p.free, 1))
+  local chance = contrasts.limit_of(less) * variance * (excess or 1)
+  local rise = math.max(2 * ((last.cost or math.huge) - point.cost), 0)
+  return rise <= chance and { rise = rise, chance = chance, less = less } or nil
 end
 
 --- What holds of data sets that are fitted at once: nil where one of them needs the shear.

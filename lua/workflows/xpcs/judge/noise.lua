@@ -380,9 +380,10 @@ function M.sentences(r)
   if a and a.correlated then
     out[1] = ('Residuals of pairs that share a frame are correlated (by %.0f standard deviations of independent '
       .. 'noise), as those of speckle are, or of what the model misses. '):format(a.certain) .. (a.factor
-      and ('Standard errors are those of correlated noise, up to %s times those of independent noise%s.'):format(
-        text(a.factor, 2), a.factor > 1.05 and not (r.joint or r.mode == 'own model')
-        and '; a posterior takes it as independent, and its intervals are too narrow by as much' or '')
+      and ('Standard errors are those of correlated noise, %s.'):format(a.factor <= 1.05
+        and 'which are no larger here than those of independent noise'
+        or ('up to %s times those of independent noise%s'):format(text(a.factor, 2), r.joint or r.mode == 'own model'
+        and '' or '; a posterior takes it as independent, and its intervals are too narrow by as much'))
       or 'Standard errors take them as independent and are too small.')
   end
   if a and a.unequal then
@@ -392,9 +393,12 @@ function M.sentences(r)
       s = s * r.sigma[f]
       list[f], low, high = text(s, 3), math.min(low, s), math.max(high, s)
     end
-    out[#out + 1] = ('The angles scatter by different amounts, %s to %s, and the sigma of the fit does not: values and '
-      .. 'errors are worse than they need to be; give each angle its own (--sigma %s).'):format(text(low), text(high),
-      table.concat(list, ','))
+    local same = high <= UNEQUAL * low -- it is the sigmas that were given that differ
+    out[#out + 1] = ('%s: values and errors are worse than they need to be; give each angle its own (--sigma %s).')
+      :format(same and 'The angles have a different sigma each and scatter alike, by ' .. text(low)
+      .. (text(low) ~= text(high) and ' to ' .. text(high) or '')
+      or ('The angles scatter by different amounts, %s to %s, and the sigma of the fit does not'):format(text(low),
+      text(high)), table.concat(list, ','))
   end
   return out
 end

@@ -10,53 +10,15 @@ local advice = require 'workflows.xpcs.model.advice'
 local apart = require 'workflows.xpcs.judge.apart'
 local conclusion = require 'workflows.xpcs.judge.conclusion'
 local contrasts = require 'workflows.xpcs.judge.contrasts'
-local covariance = require 'workflows.xpcs.judge.covariance'
+local determined = require 'workflows.xpcs.judge.determined'
 local examine = require 'workflows.xpcs.read.examine'
-local floor = require 'workflows.xpcs.model.floor'
 local noise = require 'workflows.xpcs.judge.noise'
 local numbers = require 'workflows.xpcs.model.numbers'
-local rates = require 'workflows.xpcs.judge.rates'
+local parameters = require 'workflows.xpcs.model.parameters'
 local wave_vector = require 'workflows.xpcs.judge.wave_vector'
 local M = {}
 
 local text = numbers.number
-
-local function join(list)
-  if #list <= 1 then return list[1] or '' end
-  return table.concat(list, ', ', 1, #list - 1) .. ' and ' .. list[#list]
-end
-
---- Names that take part in a direction, the largest share first.
-local function members(names, v, share)
-  local out = {}
-  local top = 0
-  for i = 1, #v do top = math.max(top, math.abs(v[i])) end
-  for i = 1, #v do if math.abs(v[i]) >= share * top then out[#out + 1] = { names[i], math.abs(v[i]) } end end
-  table.sort(out, function(a, b) return a[2] > b[2] or (a[2] == b[2] and a[1] < b[1]) end)
-  for i = 1, #out do out[i] = out[i][1] end
-  table.sort(out)
-  return out
-end
-
-local WHY = {
-  { { 'D0', 'D_offset' }, 'at alpha = 0 both are constants of the same diffusion, only their sum acts' },
-  { { 'gamma_dot_t0', 'gamma_dot_t_offset' },
-    'at beta = 0 both are constants of the same shear rate, only their sum acts' },
-  { { 'phi0' },
-    'angles that are equal, or differ by 180 deg, see phi0 only through the product with the shear rate; measure at '
-      .. 'angles further apart' },
-}
-
-local function reason(list)
-  local has = {}
-  for _, n in ipairs(list) do has[n] = true end
-  for _, w in ipairs(WHY) do
-    local all = true
-    for _, n in ipairs(w[1]) do all = all and has[n] end
-    if all then return ': ' .. w[2] end
-  end
-  return ''
-end
 
 --- A verdict without findings.
 local function silent()
@@ -70,6 +32,7 @@ end
 ---@param names string[]|nil of the parameters it speaks of
 ---@param sentence string
 function M.put(said, at, kind, names, sentence)
+  assert(conclusion.knows(kind), 'conclusion.lua does not say where this kind of finding stands: ' .. kind)
   table.insert(said.sentences, at, sentence)
   table.insert(said.findings, at, { kind = kind, names = names or {}, text = sentence })
 end
@@ -121,13 +84,6 @@ local function blind(r) return r.sigma_is_default and 'assumed' or 'relative' en
 ---@return string
 function M.rule(r) return tested(r) and M.RULE or BLIND:format(blind(r)) end
 
---- Names of the shear that the data do not need, as a set.
-local function idle_of(r)
-  local out = {}
-  for _, name in ipairs(r.unneeded and r.unneeded.names or {}) do out[name] = true end
-  return out
-end
-
 local CLEAR = 20 -- standard deviations of chi2 that neighbouring residuals have in common and that leave no doubt
 
 --- Whether a misfit is that of the model: what neighbouring residuals have in common is far from chance, and a sigma
@@ -144,7 +100,7 @@ end
 ---@return 'good'|'marginal'|'poor'|'untested'
 local function quality(r, said)
   local hits, rank = 0, 1
-  local idle = idle_of(r)
+  local idle = determined.idle(r)
   for _, q in ipairs(r.parameters) do if q.at_bound and not idle[q.name] then hits = hits + 1 end end
   local function at_least(k) rank = math.max(rank, k) end
   local sure = tested(r)
@@ -232,11 +188,13 @@ end
 local OF_ALL = { pairs = true, determined = true, not_shared = true, q = true, gap = true, lost = true,
   level = true, mixed_q = true, dt = true, pattern = true, unneeded = true }
 
---- The findings of one data set of a joint fit that those of all data do not say.
+--- The findings of one data set of a joint fit that those of all data do not say; none where its values describe none
+--- of the sets.
 ---@param r table result of joint.fit
 ---@param one table one of r.fits
 ---@return table[] findings
 function M.of_set(r, one)
+  if one.verdict.apart then return {} end
   local out, said, common = {}, {}, {}
   for _, q in ipairs(r.parameters) do common[q.name] = #q.sets > 1 end
   for _, f in ipairs(r.verdict.findings) do said[f.text] = true end
@@ -282,9 +240,10 @@ local function tell_end(r, say)
 end
 
 --- A q that is not the one asked for, and a D0 that a mistyped q explains.
-local function tell_q(r, say)
+local function tell_q(r, out, say)
   for i, one in ipairs(r.fits or { r }) do
     for _, sentence in ipairs(wave_vector.sentences(one)) do
+      out.doubt = true
       say('q', { 'D0' }, '%s%s.', r.fits and ('Data set %d: '):format(i) or '', sentence)
     end
   end
@@ -304,10 +263,11 @@ end
 local GAP = { 1e5, 1e8 } -- A, that are usual
 
 --- A gap that is no usual one: the shear rate goes as its inverse.
-local function tell_gap(r, say)
+local function tell_gap(r, out, say)
   for i, one in ipairs(r.fits or { r }) do
     local gap = one.mode == 'laminar_flow' and one.geometry and one.geometry.gap
     if gap and not (gap >= GAP[1] and gap <= GAP[2]) then
+      out.doubt = true
       say('gap', nil, '%sThe gap is %s A (%s um), and %g to %g A are usual: the shear rate goes as 1 / gap. Is '
         .. 'its unit right (--gap, in A)?', r.fits and ('Data set %d: '):format(i) or '', text(gap), text(gap * 1e-4),
         GAP[1], GAP[2])
@@ -324,7 +284,24 @@ local function tell_unneeded(r, out, known, say)
   for _, name in ipairs(u.names) do known[name] = true end
   say('unneeded', u.names, 'The data show no shear: without it chi2 rises by %s, and chance gives %s at most for '
     .. '%d parameter%s less. They do not determine %s: fit without shear (--static-mode).', text(u.rise, 3),
-    text(u.chance, 3), #u.names, #u.names == 1 and '' or 's', join(u.names))
+    text(u.chance, 3), #u.names, #u.names == 1 and '' or 's', determined.join(u.names))
+end
+
+--- Data without a decay.
+local function tell_flat(r, out, known, say)
+  local f = r.flat
+  if not f then return end
+  local p, names = r.problem, {}
+  for _, name in ipairs(r.names) do
+    if not name:find '^offset' then names[#names + 1], known[name] = name, true end
+  end
+  out.level = 'undetermined'
+  table.insert(out.undetermined, { names = names })
+  local t = p.t:totable()
+  say('flat', names, 'C2 shows no decay: with constants in place of it chi2 rises by %s, and chance gives %s at most for '
+    .. '%d parameter%s less. The decay is over within the first frame (%s s), or much slower than the run (%s s), or '
+    .. 'there is no contrast: the data determine the offset alone.', text(f.rise, 3), text(f.chance, 3), f.less,
+    f.less == 1 and '' or 's', text(math.abs(t[2] - t[1])), text(math.abs(t[#t] - t[1])))
 end
 
 local function tell_apart(r, out, say)
@@ -359,8 +336,28 @@ local function sheared(r)
   return found and found.depth > DEPTH * error_of / #phi and found or nil
 end
 
+--- A parameter at a bound that the user set, not the table of the built-in model: where the fit does not describe the
+--- data all else may follow from it. nil where there is none.
+local function held(r)
+  local idle = determined.idle(r)
+  for _, q in ipairs(r.parameters) do
+    local base = r.mode ~= 'own model' and parameters.known(q.name)
+    local own = q.at_bound and (base and base[q.at_bound == 'lower' and 'min' or 'max']) ~= q[q.at_bound == 'lower'
+      and 'low' or 'high']
+    if own and not idle[q.name] and not q.name:find '^contrast' and not q.name:find '^offset' then return q end
+  end
+end
+
 --- What differences between the angles follow from, before what they are.
 local function tell_cause(r, out, say)
+  local m, q = M.misfit(r), held(r)
+  if q and q.name ~= 'phi0' and (m and m.improbable or r.contrasts and r.contrasts.improbable) then
+    out.held = q.name
+    table.insert(out.weak, q.name)
+    say('held', { q.name }, '%s ended at its %s bound, %s, and the fit does not describe the data: other findings may '
+      .. 'follow from that. Widen the bound first (%s).', q.name, q.at_bound, text(q.value), determined.bounds_in(r))
+    return true
+  end
   local found = sheared(r)
   if found then
     out.doubt = true
@@ -429,9 +426,9 @@ local function tell_sigma(r, out, say)
   local sd = m and math.max(m.sd, r.noise and r.noise.chi2_sd and r.noise.chi2_sd / r.dof or 0)
   if not m or not (m.reduced < MUCH and m.reduced < 1 - IMPROBABLE * sd) then return end
   out.doubt, out.level = true, out.level == 'determined' and 'weak' or out.level
-  say('sigma', nil, 'Reduced chi2 is %s, where 1 +- %s is expected: residuals scatter by %s of the sigma that '
-    .. 'was given, and all errors are too large by as much. Check sigma.', text(m.reduced),
-    text(sd, 2), text(math.sqrt(m.reduced), 2))
+  say('sigma', nil, 'Reduced chi2 is %s, where 1 +- %s is expected: sigma is %s times what residuals scatter '
+    .. 'by, and all errors are too large by as much. Check sigma.', text(m.reduced),
+    text(sd, 2), text(1 / math.sqrt(m.reduced), 3))
 end
 
 local function tell_misfit(r, out, say)
@@ -462,172 +459,22 @@ local function tell_misfit(r, out, say)
     or 'its values and standard errors are not to be trusted')
   say('misfit', nil, '%s.', count
     and ('%s: %ssigma is too small, %sor the model is not that of the data'):format(count == all
-      and ('All %d starts led to this minimum'):format(all)
-      or ('%d of %d starts led to this minimum, the deepest'):format(count, all), suspect, robust)
+      and ('All %d fits led to this minimum'):format(all)
+      or ('%d of %d fits led to this minimum, the deepest'):format(count, all), suspect, robust)
     or ('It may have ended in a local minimum: %s; else %ssigma is too small, %sor the model is not that of the data')
       :format(other_starts(r), suspect, robust))
-end
-
---- Where bounds are said.
-local function bounds_in(r)
-  if r.mode == 'own model' then return 'bounds in the file of the model' end
-  return '--bounds NAME=LOW:HIGH, or parameter_space.bounds of a configuration'
-end
-
-local WELL = 0.2 -- relative error of a rate that is determined
-
---- Names of parameters in whose place the rate is determined: a scale that ended at its lower bound, or is known
---- to half of its value at most, beside an offset that takes its part.
----@return table<string, boolean>
-local function tell_rates(r, out, say)
-  local told, by = { phi0 = out.phi0 }, {}
-  if r.joint and not r.fits or out.apart then return told end -- said of all data, or the values describe none
-  for _, q in ipairs(r.parameters) do by[q.name] = q end
-  for _, rate in ipairs(rates.LIST) do
-    local scale, shift = by[rate.scale], by[rate.shift]
-    local free = scale and shift and scale.state == 'free' and shift.state == 'free'
-    local weak = free and not (scale.error and scale.error <= 0.5 * math.abs(scale.value))
-    if free and (scale.at_bound == 'lower' or not scale.at_bound and weak) then
-      local best = rates.best(r.fits and r.fits[1] or r, rate.at)
-      if best and best.error < WELL * best.value then
-        told[rate.scale], told[rate.shift] = true, true
-        out.level = out.level == 'determined' and 'weak' or out.level
-        table.insert(out.weak, rate.scale)
-        local both = { rate.scale, rate.shift }
-        say('rate', both, 'The data fix %s, but not %s separately: it is %s %s at %s s (report.html and rates.csv: '
-          .. 'all times), while %s is %s%s.', best.said, join { rate.scale, rate.power, rate.shift },
-          numbers.with_error(best.value, best.error), best.unit,
-          text(best.t), rate.scale, scale.at_bound and text(scale.value) or numbers.with_error(scale.value,
-          scale.error, 4), scale.at_bound and ', at its lower bound'
-          or not (scale.error and scale.error < math.huge) and ', not determined' or '')
-        say('rate', both, 'Where a power law alone is expected, hold the constant part: --fixed %s=0.', rate.shift)
-      end
-    end
-  end
-  return told
-end
-
---- Sentences on single parameters and pairs, and one where there is nothing to say.
-local function common(r, known, out, say)
-  for _, cut in ipairs(r.cuts or {}) do
-    if not known[cut.names[1]] then
-      say('floor', cut.names, '%s.', floor.sentence(cut))
-      if out.level == 'determined' then out.level = 'weak' end
-    end
-  end
-  local n = #r.names
-  local pairs_told, paired, told, idle = {}, {}, tell_rates(r, out, say), idle_of(r)
-  for _, q in ipairs(r.parameters) do
-    if q.state == 'free' and not known[q.name] and not told[q.name] then
-      local e = q.error
-      if q.at_bound then
-        say('bound', { q.name }, '%s ended at its %s bound, %s: its error is not meaningful; widen the bound (%s) or '
-          .. 'fix it '
-          .. '(--fixed %s=VALUE).', q.name, q.at_bound, text(q.at_bound == 'lower' and q.low or q.high),
-          bounds_in(r), q.name)
-        if out.level == 'determined' then out.level = 'weak' end
-        table.insert(out.weak, q.name)
-      elseif e and e > 0.5 * math.abs(q.value) and (q.name == 'D0' or q.name == 'gamma_dot_t0'
-        or q.name:find '^contrast') then
-        say('loose', { q.name }, e < math.abs(q.value) and '%s is known to %s %% only.'
-          or '%s is not significantly different from 0: its error is %s times its value.', q.name,
-          text((e < math.abs(q.value) and 100 or 1) * e / math.max(math.abs(q.value), 1e-300), 2))
-        table.insert(out.weak, q.name)
-        if out.level == 'determined' then out.level = 'weak' end
-      end
-    end
-  end
-  for i = 1, n do
-    for j = i + 1, n do
-      local c = r.correlation[i][j]
-      if c == c and math.abs(c) > 0.99 and not known[r.names[i]] and not known[r.names[j]] then
-        table.insert(pairs_told, ('%s and %s (%.4f)'):format(r.names[i], r.names[j], c))
-        paired[#paired + 1], paired[#paired + 2] = r.names[i], r.names[j]
-      end
-    end
-  end
-  if #pairs_told > 0 then
-    say('pairs', paired, 'These are correlated so closely that their separate errors say little: %s.', #pairs_told > 4
-      and table.concat(pairs_told, ', ', 1, 4) .. (' and %d more pairs'):format(#pairs_told - 4) or join(pairs_told))
-    if out.level == 'determined' then out.level = 'weak' end
-  end
-  for _, name in ipairs(r.names) do
-    local v = r.intervals and r.intervals[name]
-    if v and not idle[name] and (v.low_open or v.high_open) then
-      local marked = false
-      for _, other in pairs(r.intervals) do marked = marked or other.low_by == name or other.high_by == name end
-      say('open', { name }, 'The %g %% interval of %s is open %s: chi2 does not rise to the level before the '
-        .. 'bound.%s', 100 * v.level, name,
-        v.low_open and v.high_open and 'on both sides' or v.low_open and 'below' or 'above', marked
-        and (' Ends of other intervals that are marked with %s follow from that bound.'):format(name) or '')
-    end
-    for _, side in ipairs { 'low', 'high' } do
-      if v and not idle[name] and v[side .. '_lost'] then
-        say('open', { name }, 'The %s end of the %g %% interval of %s was not found: at %s chi2 is still below the '
-          .. 'level, and no fit '
-          .. 'beyond could be confirmed.', side == 'low' and 'lower' or 'upper', 100 * v.level, name, text(v[side]))
-      end
-    end
-  end
-  if #out.sentences == 0 then say('determined', nil, 'The data determine all %d free parameters.', n) end
-end
-
-local SAME = 0.5 -- deg: angles that no data tell apart
-
---- The two angles modulo 180 deg that data have; nil where they have one, or more than two.
-local function two_of(phi)
-  local list = {}
-  for _, v in ipairs(phi) do
-    local known = false
-    for _, p in ipairs(list) do known = known or math.abs((v - p + 90) % 180 - 90) <= SAME end
-    if not known then list[#list + 1] = v end
-  end
-  if #list == 2 then return list[1], list[2] end
-end
-
---- The other value of phi0 that describes the data alike, and by how much the shear rate is larger there. C2 holds
---- |cos(phi0 - phi)| times the shear rate alone: of two angles a and b, x with cos(x - a) / cos(x - b) the negative of
---- cos(phi0 - a) / cos(phi0 - b) is a second solution.
----@param r table
----@return number|nil within the bounds of phi0
----@return number factor
-local function mirror(r)
-  local q, phi = nil, r.problem and r.problem.data and r.problem.data.phi
-  for _, one in ipairs(r.parameters) do if one.name == 'phi0' and one.state == 'free' then q = one end end
-  if not q or not phi then return nil end
-  local a, b = two_of(phi)
-  if not a then return nil end
-  a, b = math.rad(a), math.rad(b)
-  local ca, cb = math.cos(math.rad(q.value) - a), math.cos(math.rad(q.value) - b)
-  local other = math.deg(math.atan2(-(cb * math.cos(a) + ca * math.cos(b)), cb * math.sin(a) + ca * math.sin(b)))
-  other = other + 180 * math.floor((q.value - other) / 180 + 0.5) -- phi0 and phi0 + 180 are the same flow
-  local away = math.abs(other - q.value)
-  if away < 2 * SAME or q.error and q.error < math.huge and away < q.error then return nil end
-  if other < q.low or other > q.high then return nil end
-  local near = math.abs(ca) > math.abs(cb)
-  local here, there = near and ca or cb, math.rad(other) - (near and a or b)
-  return other, math.abs(here / math.cos(there))
-end
-
-local function tell_mirror(r, known, out, say)
-  if known.phi0 then return end
-  local other, factor = mirror(r)
-  if not other then return end
-  out.doubt, out.level = true, out.level == 'determined' and 'weak' or out.level
-  table.insert(out.weak, 'phi0')
-  say('mirror', { 'phi0' }, 'Two angles leave two directions of flow: phi0 = %s and phi0 = %s, with %s times the '
-    .. 'shear rate, describe the data alike. Measure at a third angle, or give bounds on one side '
-    .. '(--bounds phi0=LOW:HIGH).', text(r.values.phi0), text(other), text(factor, 5))
 end
 
 --- What is said of every fit before its parameters; known gets the names that need no further word.
 local function tell_fit(r, out, known, say)
   tell_end(r, say)
   tell_data(r, out, say)
-  tell_q(r, say)
-  tell_gap(r, say)
+  tell_q(r, out, say)
+  tell_gap(r, out, say)
+  tell_flat(r, out, known, say)
   tell_unneeded(r, out, known, say)
   tell_apart(r, out, say)
+  if out.apart then return end
   tell_angles(r, out, say)
   tell_sigma(r, out, say)
   tell_misfit(r, out, say)
@@ -643,78 +490,12 @@ end
 function M.of(r)
   local out = silent()
   local say = teller(out)
-  local s = r.spectrum
-  local p = r.problem
-  local known, idle = {}, idle_of(r)
-  local n = #r.names
-  local scale = (r.absolute_sigma or r.loss ~= 'linear') and 1 or math.sqrt(r.reduced_chi2)
+  local known = {}
   tell_fit(r, out, known, say)
-  for k = 1, n do
-    local v = s.vectors[k]
-    local none = s.values[k] < s.values[n] / covariance.LIMIT
-    -- how far one standard error along this direction moves each member, against its bounds
-    local beyond, count = true, 0
-    local list, of_idle = members(r.names, v, 0.2), false
-    for _, name in ipairs(list) do of_idle = of_idle or idle[name] end
-    if not none then
-      for i = 1, n do
-        if math.abs(v[i]) >= 0.2 then
-          local place = p.free[i]
-          local move = math.abs(v[i]) / (s.norms[i] * math.sqrt(s.values[k])) * s.width[k] * scale
-          count = count + 1
-          if not (move > p.high[place] - p.low[place]) then beyond = false end
-        end
-      end
-    end
-    if not of_idle and (none or (beyond and count > 0)) then
-      out.level = 'undetermined'
-      table.insert(out.undetermined, { names = list, vector = v })
-      for _, name in ipairs(list) do known[name] = true end
-      if #list == 1 then say('undetermined', list, 'The data do not determine %s%s.', list[1], reason(list))
-      else say('undetermined', list, 'The data do not determine %s separately, only a combination of them%s.',
-        join(list), reason(list)) end
-    end
-  end
-  for i, name in ipairs(r.names) do
-    if s.norms[i] == 0 and not known[name] then
-      known[name] = true
-      out.level = 'undetermined'
-      table.insert(out.undetermined, { names = { name } })
-      say('undetermined', { name }, 'The data do not determine %s: it has no effect on the model here%s.', name,
-        reason { name })
-    end
-  end
-  for _, q in ipairs(r.parameters) do
-    if q.state == 'free' and q.error == math.huge and not known[q.name] then
-      known[q.name] = true
-      out.level = 'undetermined'
-      table.insert(out.undetermined, { names = { q.name } })
-      say('undetermined', { q.name }, 'The data do not determine %s: its standard error exceeds the range between its '
-        .. 'bounds, %s to %s.', q.name, text(q.low), text(q.high))
-    end
-  end
-  -- scale t^power + shift: along its ridge chi2 is no parabola once the scale is known to a fifth only
-  for _, three in ipairs { { 'D0', 'alpha', 'D_offset' }, { 'gamma_dot_t0', 'beta', 'gamma_dot_t_offset' } } do
-    local i, k
-    for a, name in ipairs(r.names) do
-      if name == three[1] then i = a elseif name == three[3] then k = a end
-    end
-    if i and k and not known[three[1]] and not known[three[3]] then
-      local v, e = r.values[three[1]], r.errors[three[1]]
-      if e < math.huge and e > 0.2 * math.abs(v) and math.abs(r.correlation[i][k]) > 0.9 then
-        out.level = out.level == 'determined' and 'weak' or out.level
-        table.insert(out.weak, three[1])
-        say('ridge', three, '%s, %s and %s trade off along a curved valley of chi2: their 95 %% errors contain the '
-          .. 'truth in fewer than 95 %% of cases, and the true interval is not symmetric; %s.', three[1], three[2],
-          three[3], r.joint
-          and 'fit a data set alone with --profile 0.95 to see it'
-          or 'use profile intervals (--profile 0.95)' .. (r.noise and r.noise.correlated and ''
-          or ' or the posterior (--method both)'))
-      end
-    end
-  end
-  tell_mirror(r, known, out, say)
-  common(r, known, out, say)
+  if out.apart then return out end -- the values describe none of the sets: what else they miss says nothing more
+  determined.directions(r, out, known, say)
+  determined.mirror(r, out, known, say)
+  determined.each(r, out, known, say)
   return out
 end
 
@@ -725,25 +506,10 @@ end
 function M.plain(r, note)
   local out = silent()
   local say = teller(out)
-  local known, list = {}, {}
+  local known = {}
   tell_fit(r, out, known, say)
-  for _, q in ipairs(r.parameters) do
-    if q.state == 'free' and not known[q.name] and not (q.error and q.error < math.huge) then
-      known[q.name] = true
-      if q.at_bound then
-        say('bound', { q.name }, '%s ended at its %s bound, %s, where the model does not depend on it to first order: '
-          .. 'no error follows. Compare chi2 at other values (--fixed %s=VALUE).', q.name, q.at_bound,
-          text(q.at_bound == 'lower' and q.low or q.high), q.name)
-        out.level = out.level == 'determined' and 'weak' or out.level
-      else list[#list + 1] = q.name end
-    end
-  end
-  if #list > 0 then
-    out.level = 'undetermined'
-    table.insert(out.undetermined, { names = list })
-    say('undetermined', list, 'The data do not determine %s%s.', join(list), #list > 1 and ' separately' or '')
-  elseif note then say('solver', nil, '%s.', (note:gsub('^%l', string.upper))) end
-  common(r, known, out, say)
+  determined.without_spectrum(r, note, out, known, say)
+  determined.each(r, out, known, say)
   return out
 end
 

@@ -44,9 +44,20 @@ local OPTIONS = {
   { 'shared', nil, nil, 'shared = { NAME, ... }' },
   { 'tie', nil, nil, 'tied = { NAME = f }' },
   { 'joint', nil, nil, 'mc.xpcs.joint.fit' },
+  { 'p0', nil, nil, 'p0' },
   { 'n-samples', nil, nil, 'draws' },
   { 'n-warmup', nil, nil, 'warmup' },
 }
+
+--- Whether an option has its form in Lua here.
+---@param name string without dashes
+---@return boolean
+function M.knows(name)
+  for _, row in ipairs(OPTIONS) do
+    for one in ('--' .. row[1]):gmatch '%-%-(%l[%w-]*)' do if one == name then return true end end
+  end
+  return false
+end
 
 local function literal(s) return (s:gsub('%p', '%%%0')) end
 

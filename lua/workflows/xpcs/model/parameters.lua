@@ -98,8 +98,9 @@ local function text(v) return numbers.number(v, 6) end
 
 --- What physics says about values: lists of errors, warnings and remarks, in words.
 ---@param values table name = number
+---@param seen? boolean the data show a decay, whatever its contrast
 ---@return { errors: string[], warnings: string[], remarks: string[] }
-function M.examine(values)
+function M.examine(values, seen)
   local out = { errors = {}, warnings = {}, remarks = {} }
   local function say(list, name, what)
     local p = BY_NAME[name]
@@ -130,7 +131,7 @@ function M.examine(values)
   when('gamma_dot_t0', function(v) return v > 0.5 end, 'warnings', 'is above 0.5: an unusually fast flow')
   when('beta', function(v) return v < -2 or v > 2 end, 'warnings', 'is outside -2 .. 2')
   when('gamma_dot_t_offset', function(v) return v < -0.1 or v > 0.1 end, 'warnings', 'is outside -0.1 .. 0.1')
-  when('contrast', function(v) return v > 0 and v < 0.1 end, 'warnings',
+  when('contrast', function(v) return v > 0 and v < 0.1 and not seen end, 'warnings',
     'is below 0.1: the decay is hard to tell from noise')
   when('phi0', function(v) return v < -10 or v > 10 end, 'remarks',
     'is outside -10 .. 10: is the sample mounted at an angle?')

@@ -340,11 +340,15 @@ local function settings(r, data, info)
   return { heading = 'Settings', table = { header = { 'name', 'value' }, rows = rows } }
 end
 
---- The HTML page.
----@param r table
----@param data mascon.xpcs.Data
+--- A page on a fit: findings, parameters, maps of data, fit and residuals, cuts.
+---@param r table result of mc.xpcs.fit
+---@param data mascon.xpcs.Data that were fitted
 ---@param info? table subtitle, angles 6: how many angles are drawn, settings (rows)
+---@return string the page, HTML without references to other files; mc.xpcs.results.write keeps it as report.html
 function M.page(r, data, info)
+  if type(r) ~= 'table' or type(r.parameters) ~= 'table' or type(data) ~= 'table' or not data.F then
+    error('xpcs.report.page: give the result of a fit and its data, in this order', 2)
+  end
   info = info or {}
   local head, rows, known = summary.cells(r)
   local notes = verdict.notes(r)
