@@ -2,8 +2,8 @@
 --
 -- Combinations that the data do not determine at all (a direction of the scaled normal matrix without curvature, or
 -- whose one-standard-error range exceeds the bounds), curved valleys, a second direction of flow, parameters at a bound
--- or known worse than to half of their value, pairs that are tied closely, open intervals. Functions take the result, the
--- verdict `out`, `known` (names that need no further word; changed) and say(kind, names, sentence, ...).
+-- or known worse than to half of their value, pairs that are tied closely, open intervals. Functions take the result,
+-- the verdict `out`, `known` (names that need no further word; changed) and say(kind, names, sentence, ...).
 local covariance = require 'workflows.xpcs.judge.covariance'
 local floor = require 'workflows.xpcs.model.floor'
 local numbers = require 'workflows.xpcs.model.numbers'

@@ -39,7 +39,8 @@ local function guarded(p, is, has)
       local names = sorted(p)
       local near = type(name) == 'string' and check.nearest(name, names)
       raise(('there is no %s%s%s; %s %s'):format(is or 'parameter ', tostring(name), near
-        and (' (did you mean %s?)'):format(near) or '', has or 'the model has', #names > 0 and table.concat(names, ', ') or 'none: give p0, its values to start from'), 2)
+        and (' (did you mean %s?)'):format(near) or '', has or 'the model has', #names > 0
+        and table.concat(names, ', ') or 'none: give p0, its values to start from'), 2)
     end,
     __newindex = function(_, name)
       raise(('p.%s is assigned, and the parameters are the fit\'s; use a local of another name'):format(tostring(name)),

@@ -35,7 +35,8 @@ local function matching(phi, places, ranges)
   local out = {}
   for i, r in ipairs(ranges) do
     if type(r) ~= 'table' or type(r[1]) ~= 'number' or r[2] ~= nil and type(r[2]) ~= 'number' then
-      check.error(('xpcs: item %d of the angles is %s; give { low, high } or { angle }, deg'):format(i, check.show(r)), 5)
+      check.error(('xpcs: item %d of the angles is %s; give { low, high } or { angle }, deg'):format(i,
+        check.show(r)), 5)
     end
     local low, high, any = r[1], r[2], false
     if not high then

@@ -244,8 +244,8 @@ function M.q_of(path, q, o, count, warnings)
       least, most, count), 4)
   end
   if not o.q then
-    error(('xpcs: %s holds matrices of several q (%g to %g 1/A); name one of them with q (--q on the command line)'):format(path, least,
-      most), 4)
+    error(('xpcs: %s holds matrices of several q (%g to %g 1/A); name one of them with q (--q on the command line)'):format(path,
+      least, most), 4)
   end
   local near, among = all[1], {}
   for _, v in ipairs(all) do if math.abs(v - o.q) < math.abs(near - o.q) then near = v end end

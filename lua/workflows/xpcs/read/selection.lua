@@ -104,8 +104,8 @@ local function wanted_q(entries, path, o)
   local wanted = o.q
   if #list == 1 then wanted = entries[1].q end
   if not wanted then
-    error(('xpcs: %s holds matrices of %d q (1/A): %s; name one of them with q (--q on the command line)'):format(path, #list,
-      table.concat(list, ', ')), 4)
+    error(('xpcs: %s holds matrices of %d q (1/A): %s; name one of them with q (--q on the command line)'):format(path,
+      #list, table.concat(list, ', ')), 4)
   end
   return M.checked('q (wavevector_q)', wanted, '1/A')
 end
