@@ -235,9 +235,9 @@ end
 ---@param r table result of fit
 ---@param names? string[] default: the free physical parameters
 ---@param level? number 0.68, 0.6827, 0.9, 0.95 (default) or 0.99
----@return table r.intervals, which print(r) shows: name = { low, high, low_open, high_open, low_lost, high_lost, low_by,
----  high_by, level }; by: the name of another parameter whose bound makes the end; open: the bound comes before the
----  level; lost: no end could be confirmed, and chi2 is still below the level at the value
+---@return table r.intervals, which print(r) shows: name = { low, high, low_open, high_open, low_lost, high_lost,
+---  low_by, high_by, level }; by: the name of another parameter whose bound makes the end; open: the bound comes before
+---  the level; lost: no end could be confirmed, and chi2 is still below the level at the value
 function M.profile(r, names, level)
   if type(r) ~= 'table' or not r.problem or r.fits then
     error(('xpcs.intervals.profile: the first argument is %s; give the result of mc.xpcs.fit (of a model of your own: '

@@ -5,9 +5,9 @@
 -- scatter about 0 from angle to angle; their mean over their own scatter is Student's t with F - 1 degrees of freedom,
 -- whatever the noise within an angle. The largest one is compared with what as many ranges give by chance. Of few
 -- angles that scatter is hardly known, so all ranges are looked at together too: the squares of the means over the
--- squares of what scatters, weighted by pairs, is Fisher's F of v and (F - 1) v degrees of freedom, where v says how many
--- ranges are independent. The products of what scatters at different angles tell v (Satterthwaite's); half of it is
--- taken. What the fit takes off the residuals of all angles makes the tests careful, not bold. noise.lua hands over
+-- squares of what scatters, weighted by pairs, is Fisher's F of v and (F - 1) v degrees of freedom, where v says how
+-- many ranges are independent. The products of what scatters at different angles tell v (Satterthwaite's); half of it
+-- is taken. What the fit takes off the residuals of all angles makes the tests careful, not bold. noise.lua hands over
 -- residuals.
 local mc = require 'mascon'
 local M = {}

@@ -299,8 +299,8 @@ local function tell_flat(r, out, known, say)
   table.insert(out.undetermined, { names = names })
   local t = p.t:totable()
   say('flat', names, 'C2 shows no decay: with constants in place of it chi2 rises by %s, and chance gives %s at most '
-    .. 'for %d parameter%s less. The decay is over within the first frame (%s s), or much slower than the run (%s s), or '
-    .. 'there is no contrast: the data determine the offset alone.', text(f.rise, 3), text(f.chance, 3), f.less,
+    .. 'for %d parameter%s less. The decay is over within the first frame (%s s), or much slower than the run (%s s), '
+    .. 'or there is no contrast: the data determine the offset alone.', text(f.rise, 3), text(f.chance, 3), f.less,
     f.less == 1 and '' or 's', text(math.abs(t[2] - t[1])), text(math.abs(t[#t] - t[1])))
 end
 
@@ -354,8 +354,9 @@ local function tell_cause(r, out, say)
   if own and own.name ~= 'phi0' and (m and m.improbable or r.contrasts and r.contrasts.improbable) then
     out.held = own.name
     table.insert(out.weak, own.name)
-    say('held', { own.name }, '%s ended at its %s bound, %s, and the fit does not describe the data: other findings may '
-      .. 'follow from that. Widen the bound first (%s).', own.name, own.at_bound, text(own.value), determined.bounds_in(r))
+    say('held', { own.name }, '%s ended at its %s bound, %s, and the fit does not describe the data: other findings '
+      .. 'may follow from that. Widen the bound first (%s).', own.name, own.at_bound, text(own.value),
+      determined.bounds_in(r))
     return true
   end
   local found = sheared(r)

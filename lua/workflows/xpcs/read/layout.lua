@@ -244,7 +244,7 @@ function M.q_of(path, q, o, count, warnings)
       least, most, count), 4)
   end
   if not o.q then
-    error(('xpcs: %s holds matrices of several q (%g to %g 1/A); name one of them with q (--q on the command line)'):format(path,
+    error(('xpcs: %s holds several q (%g to %g 1/A); name one of them with q (--q on the command line)'):format(path,
       least, most), 4)
   end
   local near, among = all[1], {}
