@@ -27,7 +27,16 @@
  * weights: m channels (at most MCK_CONV_PANEL) of k pairs, tap (i, j) of pair c of channel o at
  * in[o outer + c inner + taps[1] i + j], taken from the end where reversed; v[p step + c m + o].
  * taps: the adjoint of weights for one channel: k pairs of G^T v, v[p step + c], to
- * out[c out_row + taps[1] i + j]. */
+ * out[c out_row + taps[1] i + j].
+ *
+ * Results by Fourier transforms take the rows of the spectrum one after the other, so that what
+ * stands at the points stays in cache. work holds spectra of columns: row u of row of tiles r at
+ * work[u work_step + r work_row].
+ * columns: work from `in`. row: points of row `row` of them, v from the first one on. row_back:
+ * work from these points. results: out from work.
+ * weights: the same pairs; spectra of columns, row i of column j at
+ * v[(taps[1] i + j) step + c m + o].
+ * weight_row: points of row `row` of these, at `in`, in_row apart: v[p step + c m + o]. */
 #ifndef MCK_PATCH_H
 #define MCK_PATCH_H
 
@@ -39,12 +48,15 @@
 #define MCK_FOURIER_SIZE 16
 #define MCK_FOURIER_TAPS 9
 #define MCK_FOURIER_POINTS 382
+#define MCK_FOURIER_ROWS 9 /* of the spectrum, of at most MCK_FOURIER_MOST points */
+#define MCK_FOURIER_MOST 48
+#define MCK_FOURIER_POINT(u) ((u) == 0 ? 0 : 23 + MCK_FOURIER_MOST * ((int64_t)(u)-1)) /* first */
 #define MCK_FOURIER_PITCH(columns, tile) (((columns) * (tile) + 16 + 15) & ~(int64_t)15)
 #define MCK_FOURIER_WORK(rows, columns, tile) (16 * ((rows)*MCK_FOURIER_PITCH(columns, tile) + 32))
 typedef struct mck_patch {
     int64_t rows, columns, step, in_row, out_row, height, width;
     int64_t m, k, outer, inner, reversed;
-    int64_t taps[2], tile[2]; /* of fourier.c */
+    int64_t taps[2], tile[2], row, work_step, work_row; /* of fourier.c */
     const float *in;
     float *v, *out, *work;
 } mck_patch;

@@ -145,12 +145,6 @@ static MC_NOINLINE void whole(V *x)
 
 /* ---------------------------------------------------------------- points */
 
-/* The first point of row u of the spectrum. */
-MC_INLINE int64_t point_of(int u)
-{
-    return u == 0 ? 0 : 23 + 48 * (u - 1);
-}
-
 /* What a bin becomes: of what is correlated (X), of what slides over it (W). */
 enum { OF_X = 0, OF_W = 1 };
 
@@ -163,6 +157,14 @@ MC_INLINE void put(float *to, V a, int64_t lanes)
         ST(part, a);
         for (int64_t l = 0; l < lanes; l++) to[l] = part[l];
     }
+}
+
+MC_INLINE V get(const float *at, int64_t lanes)
+{
+    if (lanes >= VL) return LD(at);
+    float part[VL] = { 0 };
+    for (int64_t l = 0; l < lanes; l++) part[l] = at[l];
+    return LD(part);
 }
 
 MC_INLINE void put_real(const int kind, float *to, V re, int64_t lanes)
@@ -184,11 +186,10 @@ MC_INLINE void put_bin(const int kind, float *to, int64_t step, V re, V im, int6
     }
 }
 
-/* Row u of the spectrum of columns, re (and im), at its points. */
-MC_INLINE void row_to_points(const int kind, int u, V *re, V *im, float *v, int64_t step,
+/* Row u of the spectrum of columns, re (and im), at its points from `to` on. */
+MC_INLINE void row_to_points(const int kind, int u, V *re, V *im, float *to, int64_t step,
                              int64_t lanes)
 {
-    float *to = v + point_of(u) * step;
     if (u == 0 || u == N / 2) {
         half(re);
         put_real(kind, to, re[0], lanes);
@@ -209,10 +210,9 @@ MC_INLINE void get_bin(const float *at, int64_t step, V *re, V *im)
     *im = ADD(k1, LD(at + step));
 }
 
-/* Back: row u of columns from its points. */
-MC_INLINE void points_to_row(int u, const float *v, int64_t step, V *re, V *im)
+/* Back: row u of columns from its points, at `at`. */
+MC_INLINE void points_to_row(int u, const float *at, int64_t step, V *re, V *im)
 {
-    const float *at = v + point_of(u) * step;
     if (u == 0 || u == N / 2) {
         re[0] = LD(at);
         re[8] = LD(at + 22 * step);
@@ -239,29 +239,29 @@ MC_INLINE void gather(V *x, const float *const *at, int64_t off)
     }
 }
 
-/* Spectra of the columns of all rows of tiles: row r's at work[r][16][pitch]; of `high` rows. */
-static void columns(const mck_patch *k, int64_t pitch, int high)
+/* Spectra of the columns of all rows of tiles, of `high` rows. */
+static void columns(const mck_patch *k, int high)
 {
     const int64_t wide = k->columns * k->tile[1] + (high == N ? N - k->tile[1] : 0);
     for (int64_t r = 0; r < k->rows; r++) {
         const float *const in = k->in + k->tile[0] * r * k->in_row;
-        float *const to = k->work + r * N * pitch;
+        float *const to = k->work + r * k->work_row;
         for (int64_t p = 0; p < wide; p += VL) {
             V x[N];
             for (int i = 0; i < high; i++) x[i] = LD(in + i * k->in_row + p);
             for (int i = high; i < N; i++) x[i] = SET(0);
             half(x);
-            MC_UNROLL(16) for (int j = 0; j < N; j++) ST(to + j * pitch + p, x[j]);
+            MC_UNROLL(16) for (int j = 0; j < N; j++) ST(to + j * k->work_step + p, x[j]);
         }
     }
 }
 
 /* Where the columns of the next VL tiles begin, from tile *column of row *row on; beyond the last:
  * the last. */
-MC_INLINE void begins(const mck_patch *k, int64_t pitch, int64_t *row, int64_t *column, float **at)
+MC_INLINE void begins(const mck_patch *k, int64_t *row, int64_t *column, float **at)
 {
     for (int l = 0; l < VL; l++) {
-        at[l] = k->work + *row * N * pitch + *column * k->tile[1];
+        at[l] = k->work + *row * k->work_row + *column * k->tile[1];
         if (*column + 1 < k->columns) {
             ++*column;
         } else if (*row + 1 < k->rows) {
@@ -271,39 +271,55 @@ MC_INLINE void begins(const mck_patch *k, int64_t pitch, int64_t *row, int64_t *
     }
 }
 
+/* Row u of the spectrum of all tiles at its points, from `to` on; of `wide` columns. */
+MC_INLINE void row_of_tiles(const mck_patch *k, const int kind, int u, int wide, float *to)
+{
+    int64_t row = 0, column = 0;
+    for (int64_t t = 0; t < k->rows * k->columns; t += VL) {
+        float *at[VL];
+        V re[N], im[N];
+        begins(k, &row, &column, at);
+        gather(re, (const float *const *)at, u * k->work_step);
+        for (int q = wide; q < N; q++) re[q] = SET(0);
+        if (u % (N / 2)) {
+            gather(im, (const float *const *)at, (N / 2 + u) * k->work_step);
+            for (int q = wide; q < N; q++) im[q] = SET(0);
+        }
+        row_to_points(kind, u, re, im, to + t, k->step, VL);
+    }
+}
+
 /* Rows of the spectrum outside, tiles inside: points of a row are few streams through memory. */
 MC_INLINE void rows_to_points(const mck_patch *k, const int kind, int wide)
 {
-    const int64_t pitch = MCK_FOURIER_PITCH(k->columns, k->tile[1]);
-    for (int u = 0; u <= N / 2; u++) {
-        int64_t row = 0, column = 0;
-        for (int64_t t = 0; t < k->rows * k->columns; t += VL) {
-            float *at[VL];
-            V re[N], im[N];
-            begins(k, pitch, &row, &column, at);
-            gather(re, (const float *const *)at, u * pitch);
-            for (int q = wide; q < N; q++) re[q] = SET(0);
-            if (u % (N / 2)) {
-                gather(im, (const float *const *)at, (N / 2 + u) * pitch);
-                for (int q = wide; q < N; q++) im[q] = SET(0);
-            }
-            row_to_points(kind, u, re, im, k->v + t, k->step, VL);
-        }
-    }
+    for (int u = 0; u <= N / 2; u++)
+        row_of_tiles(k, kind, u, wide, k->v + MCK_FOURIER_POINT(u) * k->step);
 }
 
 void MCK(fourier_patches)(const mck_patch *k);
 void MCK(fourier_patches)(const mck_patch *k)
 {
-    columns(k, MCK_FOURIER_PITCH(k->columns, k->tile[1]), N);
+    columns(k, N);
     rows_to_points(k, OF_X, N);
 }
 
 void MCK(fourier_gradients)(const mck_patch *k);
 void MCK(fourier_gradients)(const mck_patch *k)
 {
-    columns(k, MCK_FOURIER_PITCH(k->columns, k->tile[1]), (int)k->tile[0]);
+    columns(k, (int)k->tile[0]);
     rows_to_points(k, OF_W, (int)k->tile[1]);
+}
+
+void MCK(fourier_columns)(const mck_patch *k);
+void MCK(fourier_columns)(const mck_patch *k)
+{
+    columns(k, N);
+}
+
+void MCK(fourier_row)(const mck_patch *k);
+void MCK(fourier_row)(const mck_patch *k)
+{
+    row_of_tiles(k, OF_X, (int)k->row, N, k->v);
 }
 
 /* Element q of all lanes to 16 places one behind the other; a tile's first places overwrite what
@@ -320,30 +336,34 @@ MC_INLINE void scatter(const V *x, float *const *at, int64_t off, int lanes)
         MC_UNROLL(16) for (int h = 0; h < N / VL; h++) ST(at[l] + off + h * VL, b[h][l]);
 }
 
+void MCK(fourier_row_back)(const mck_patch *k);
+void MCK(fourier_row_back)(const mck_patch *k)
+{
+    const int64_t all = k->rows * k->columns;
+    const int u = (int)k->row;
+    int64_t row = 0, column = 0;
+    for (int64_t t = 0; t < all; t += VL) {
+        const int lanes = all - t < VL ? (int)(all - t) : VL;
+        float *at[VL];
+        V re[N], im[N];
+        begins(k, &row, &column, at);
+        points_to_row(u, k->v + t, k->step, re, im);
+        scatter(re, at, u * k->work_step, lanes);
+        if (u % (N / 2)) scatter(im, at, (N / 2 + u) * k->work_step, lanes);
+    }
+}
+
 void MCK(fourier_results)(const mck_patch *k);
 void MCK(fourier_results)(const mck_patch *k)
 {
-    const int64_t pitch = MCK_FOURIER_PITCH(k->columns, k->tile[1]), all = k->rows * k->columns;
-    for (int u = 0; u <= N / 2; u++) {
-        int64_t row = 0, column = 0;
-        for (int64_t t = 0; t < all; t += VL) {
-            const int lanes = all - t < VL ? (int)(all - t) : VL;
-            float *at[VL];
-            V re[N], im[N];
-            begins(k, pitch, &row, &column, at);
-            points_to_row(u, k->v + t, k->step, re, im);
-            scatter(re, at, u * pitch, lanes);
-            if (u % (N / 2)) scatter(im, at, (N / 2 + u) * pitch, lanes);
-        }
-    }
     for (int64_t r = 0; r < k->rows; r++) {
-        const float *const from = k->work + r * N * pitch;
+        const float *const from = k->work + r * k->work_row;
         const int64_t left = k->height - k->tile[0] * r,
                       high = left < k->tile[0] ? left : k->tile[0];
         float *const out = k->out + k->tile[0] * r * k->out_row;
         for (int64_t p = 0; p < k->width; p += VL) {
             V x[N];
-            MC_UNROLL(16) for (int j = 0; j < N; j++) x[j] = LD(from + j * pitch + p);
+            MC_UNROLL(16) for (int j = 0; j < N; j++) x[j] = LD(from + j * k->work_step + p);
             whole(x);
             for (int64_t i = 0; i < high; i++) put(out + i * k->out_row + p, x[i], k->width - p);
         }
@@ -358,25 +378,44 @@ void MCK(fourier_weights)(const mck_patch *k)
     const int64_t all = k->k * k->m, taps = k->taps[0] * k->taps[1];
     for (int64_t at = 0; at < all; at += VL) {
         float g[MCK_FOURIER_TAPS * MCK_FOURIER_TAPS][VL];
-        V column[MCK_FOURIER_TAPS][N];
+        const float *w[VL];
         for (int l = 0; l < VL; l++) { /* beyond the last pair: the last once more */
             const int64_t pair = at + l < all ? at + l : all - 1;
-            const float *const w = k->in + pair % k->m * k->outer + pair / k->m * k->inner;
-            for (int64_t i = 0; i < taps; i++) g[k->reversed ? taps - 1 - i : i][l] = w[i];
+            w[l] = k->in + pair % k->m * k->outer + pair / k->m * k->inner;
+        }
+        for (int64_t h = 0; h < taps; h += VL) { /* as many taps as lanes; the last ones overlap */
+            const int64_t first = h + VL <= taps ? h : taps > VL ? taps - VL : 0;
+            V b[VL];
+            for (int l = 0; l < VL; l++) b[l] = get(w[l] + first, taps);
+            mck_transpose_32(b);
+            for (int i = 0; i < VL && first + i < taps; i++)
+                ST(g[k->reversed ? taps - 1 - first - i : first + i], b[i]);
         }
         for (int64_t j = 0; j < k->taps[1]; j++) {
+            V x[N];
             for (int64_t i = 0; i < N; i++)
-                column[j][i] = i < k->taps[0] ? LD(g[i * k->taps[1] + j]) : SET(0);
-            half(column[j]);
+                x[i] = i < k->taps[0] ? LD(g[i * k->taps[1] + j]) : SET(0);
+            half(x);
+            for (int64_t i = 0; i < N; i++)
+                put(k->v + (i * k->taps[1] + j) * k->step + at, x[i], all - at);
         }
-        for (int u = 0; u <= N / 2; u++) {
-            V re[N], im[N];
-            for (int q = 0; q < N; q++) {
-                re[q] = q < k->taps[1] ? column[q][u] : SET(0);
-                im[q] = q < k->taps[1] && u % (N / 2) ? column[q][N / 2 + u] : SET(0);
-            }
-            row_to_points(OF_W, u, re, im, k->v + at, k->step, all - at);
+    }
+}
+
+void MCK(fourier_weight_row)(const mck_patch *k);
+void MCK(fourier_weight_row)(const mck_patch *k)
+{
+    const int64_t all = k->k * k->m;
+    const int u = (int)k->row;
+    for (int64_t at = 0; at < all; at += VL) {
+        const float *const x = k->in + u * k->taps[1] * k->in_row + at;
+        V re[N], im[N];
+        for (int64_t q = 0; q < N; q++) {
+            const int inside = q < k->taps[1];
+            re[q] = inside ? LD(x + q * k->in_row) : SET(0);
+            im[q] = inside && u % (N / 2) ? LD(x + (N / 2 * k->taps[1] + q) * k->in_row) : SET(0);
         }
+        row_to_points(OF_W, u, re, im, k->v + at, k->step, all - at);
     }
 }
 
@@ -388,7 +427,7 @@ void MCK(fourier_taps)(const mck_patch *k)
         V column[MCK_FOURIER_TAPS][N];
         for (int u = 0; u <= N / 2; u++) {
             V re[N], im[N];
-            points_to_row(u, k->v + c, k->step, re, im);
+            points_to_row(u, k->v + MCK_FOURIER_POINT(u) * k->step + c, k->step, re, im);
             for (int64_t q = 0; q < k->taps[1]; q++) {
                 column[q][u] = re[q];
                 if (u % (N / 2)) column[q][N / 2 + u] = im[q];

@@ -90,29 +90,67 @@ static int64_t count_of(const mci_conv_patch *t, int64_t at, int64_t left)
     return count < t->most ? count : t->most;
 }
 
+/* `count` rows of tiles of one channel, from row r of all samples on, with their plane filled. */
+static mck_patch rows_in(const mci_conv_patch *t, const mci_conv_operand *o, int y, int64_t b,
+                         int64_t channel, int64_t r, int64_t count, char *work)
+{
+    float *const plane = (float *)(void *)(work + t->plane_at);
+    fill(t, plane, o,
+         o->data + (b * o->b + r / t->down * o->n + channel * o->c) * (int64_t)sizeof(float), y,
+         r % t->down, count);
+    return (mck_patch){ .rows = count,
+                        .columns = t->across,
+                        .tile = { t->tile[0], t->tile[1] },
+                        .in_row = t->tile[1] * t->across + (y ? 0 : t->halo[1]),
+                        .in = plane };
+}
+
 /* Rows of tiles first .. last - 1 of one channel at the points, v. */
 void mci_patch_spread(const mci_conv_patch *t, const mci_conv_operand *o, int y, int64_t b,
                       int64_t channel, int64_t first, int64_t last, float *v, int64_t step,
                       char *work)
 {
-    float *const plane = (float *)(void *)(work + t->plane_at), *const rows =
-                                                                    (float *)(void *)(work +
-                                                                                      t->row_at);
     for (int64_t r = first, count; r < last; r += count) {
-        const int64_t n = r / t->down, at = r % t->down;
-        count = count_of(t, at, last - r);
-        fill(t, plane, o, o->data + (b * o->b + n * o->n + channel * o->c) * (int64_t)sizeof(float),
-             y, at, count);
-        const mck_patch k = { .rows = count,
-                              .columns = t->across,
-                              .tile = { t->tile[0], t->tile[1] },
-                              .step = step,
-                              .in_row = t->tile[1] * t->across + (y ? 0 : t->halo[1]),
-                              .in = plane,
-                              .v = v + (r - first) * t->across,
-                              .work = rows };
+        count = count_of(t, r % t->down, last - r);
+        mck_patch k = rows_in(t, o, y, b, channel, r, count, work);
+        k.step = step;
+        k.v = v + (r - first) * t->across;
+        k.work = (float *)(void *)(work + t->row_at);
+        k.work_step = MCK_FOURIER_PITCH(t->across, t->tile[1]);
+        k.work_row = MCK_FOURIER_SIZE * k.work_step;
         (y ? t->gradients : t->patches)(&k);
     }
+}
+
+/* The same as spectra of columns. */
+void mci_patch_columns(const mci_conv_patch *t, int64_t b, int64_t channel, int64_t first,
+                       int64_t last, float *to, char *work)
+{
+    for (int64_t r = first, count; r < last; r += count) {
+        count = count_of(t, r % t->down, last - r);
+        mck_patch k = rows_in(t, &t->x, 0, b, channel, r, count, work);
+        k.work_step = t->work_step;
+        k.work_row = MCK_FOURIER_PITCH(t->across, t->tile[1]);
+        k.work = to + (r - first) * k.work_row;
+        t->columns(&k);
+    }
+}
+
+/* `count` rows of tiles of one channel of the result, from row r of all samples on. */
+static mck_patch rows_out(const mci_conv_patch *t, int64_t b, int64_t channel, int64_t r,
+                          int64_t count)
+{
+    const int64_t n = r / t->down, at = r % t->down, left = t->height - t->tile[0] * at;
+    return (mck_patch){
+        .rows = count,
+        .columns = t->across,
+        .tile = { t->tile[0], t->tile[1] },
+        .out = t->out + ((b * t->c->n + n) * t->c->g * t->m + channel) * t->height * t->width +
+               t->tile[0] * at * t->width,
+        .out_row = t->width,
+        .height = left < t->tile[0] * count ? left : t->tile[0] * count,
+        .width = t->width,
+    };
 }
 
 /* Rows of tiles first .. last - 1 of one channel of the result from its points, s. */
@@ -120,21 +158,25 @@ void mci_patch_back(const mci_conv_patch *t, const float *s, int64_t step, int64
                     int64_t channel, int64_t first, int64_t last, char *work)
 {
     for (int64_t r = first, count; r < last; r += count) {
-        const int64_t n = r / t->down, at = r % t->down, left = t->height - t->tile[0] * at;
-        count = count_of(t, at, last - r);
-        const mck_patch k = {
-            .rows = count,
-            .columns = t->across,
-            .tile = { t->tile[0], t->tile[1] },
-            .step = step,
-            .v = (float *)(uintptr_t)(const void *)(s + (r - first) * t->across),
-            .out = t->out + ((b * t->c->n + n) * t->c->g * t->m + channel) * t->height * t->width +
-                   t->tile[0] * at * t->width,
-            .out_row = t->width,
-            .height = left < t->tile[0] * count ? left : t->tile[0] * count,
-            .width = t->width,
-            .work = (float *)(void *)(work + t->row_at)
-        };
+        count = count_of(t, r % t->down, last - r);
+        mck_patch k = rows_out(t, b, channel, r, count);
+        k.step = step;
+        k.v = (float *)(uintptr_t)(const void *)(s + (r - first) * t->across);
+        k.work = (float *)(void *)(work + t->row_at);
+        t->results(&k);
+    }
+}
+
+/* The same from spectra of columns. */
+void mci_patch_columns_back(const mci_conv_patch *t, float *from, int64_t b, int64_t channel,
+                            int64_t first, int64_t last)
+{
+    for (int64_t r = first, count; r < last; r += count) {
+        count = count_of(t, r % t->down, last - r);
+        mck_patch k = rows_out(t, b, channel, r, count);
+        k.work_step = t->work_step;
+        k.work_row = MCK_FOURIER_PITCH(t->across, t->tile[1]);
+        k.work = from + (r - first) * k.work_row;
         t->results(&k);
     }
 }

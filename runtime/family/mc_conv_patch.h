@@ -25,11 +25,12 @@ typedef struct mci_conv_patch {
     const mc_blas_api *blas;
     mci_plane_fn copy;
     mci_tile_fn patches, gradients, results, weights, taps;
+    mci_tile_fn columns, spectrum_row, row_back, weight_row; /* Fourier */
     int64_t height, width, down,
         across;   /* places of the result of one channel, rows and columns of tiles */
     int64_t k, m; /* channels of a group: summed over, of the result */
-    int64_t total, rows, blocks;      /* rows of tiles of all samples, of a block; blocks */
-    int64_t part, parts;              /* channels of the result of a unit */
+    int64_t total, rows, blocks; /* rows of tiles of all samples, of a block; blocks */
+    int64_t part, parts;         /* channels of the result of a unit */
     int shared, w_b; /* all patches first; weights of their own for each element of a batch */
     const float *w;  /* the kernel, dense */
     int64_t w_first; /* the first of its groups that is made weights of */
@@ -46,6 +47,9 @@ typedef struct mci_conv_patch {
     char *work;
     int64_t work_bytes, m_at, plane_at, row_at; /* of a worker: patches, products, a plane, rows */
     int64_t b, g, first, last;                  /* the block that is under way */
+    int64_t c_step, work_step;  /* between channels and rows of spectra of columns */
+    int64_t u_rows, u_first;    /* rows of the spectrum at once */
+    int64_t s_at, v_at, own_at; /* parts of the memory at u */
 } mci_conv_patch;
 
 /* mc_conv_patch.c */
@@ -56,6 +60,10 @@ void mci_patch_spread(const mci_conv_patch *t, const mci_conv_operand *o, int y,
                       char *work);
 void mci_patch_back(const mci_conv_patch *t, const float *s, int64_t step, int64_t b,
                     int64_t channel, int64_t first, int64_t last, char *work);
+void mci_patch_columns(const mci_conv_patch *t, int64_t b, int64_t channel, int64_t first,
+                       int64_t last, float *to, char *work);
+void mci_patch_columns_back(const mci_conv_patch *t, float *from, int64_t b, int64_t channel,
+                            int64_t first, int64_t last);
 int64_t mci_patch_buffers(mci_conv_patch *t, int64_t at);
 int mci_patch_run(mci_conv_patch *t, int64_t units, mc_range_fn task);
 void mci_patch_weigh_some(const mci_conv_patch *t, int64_t group, int64_t o0, int64_t os, float *u);

@@ -170,5 +170,6 @@ kernels('conv', { { 'conv_rows', { 'f32', 'f64' } }, { 'conv_dots', { 'f32', 'f6
 functions [[
   conv_copy_f32 conv_copy_f64 conv_fold_f32 conv_fold_f64
   winograd_patches winograd_gradients winograd_results winograd_weights winograd_taps
-  fourier_patches fourier_gradients fourier_results fourier_weights fourier_taps
+  fourier_patches fourier_gradients fourier_taps
+  fourier_columns fourier_row fourier_row_back fourier_results fourier_weights fourier_weight_row
 ]]
