@@ -9,7 +9,11 @@
  * [panel][k][channel], the last one with as many as are left. Writes to the next multiple of 64
  * bytes of places.
  * dots: out[c][k] += sum_p w[c][p] in[off[k] + p]; n places a multiple of 64 bytes, k a multiple
- * of MCK_CONV_TAPS; w: the result's gradient, rows w_row apart. */
+ * of MCK_CONV_TAPS; w: the result's gradient, rows w_row apart.
+ * outer: the same for many channels and any list of places, out[c][k] += sum_p w[p][c]
+ * in[off[k] + at[p]], in steps of MCK_CONV_STEP places, each of them summed up from zero. w and
+ * out: panels of MCK_CONV_WIDE bytes of channels, [panel][p][channel] and [panel][k][channel],
+ * w_row and out_row apart; k even. */
 #ifndef MCK_CONV_H
 #define MCK_CONV_H
 
@@ -19,13 +23,21 @@
 #define MCK_CONV_SLACK 16
 #define MCK_CONV_STEP 256
 #define MCK_CONV_TAPS 4
+#define MCK_CONV_WIDE 128
 typedef struct mck_conv {
     int64_t n, m, k;
     void *out;
     const void *in, *w;
-    const int64_t *off;
+    const int64_t *off, *at;
     int64_t out_row, w_row;
 } mck_conv;
+
+/* turn: out[p][c] = in[c channel + p place] for n places and m channels of one panel of outer. */
+typedef struct mck_conv_turn {
+    int64_t n, m, channel, place;
+    const void *in;
+    void *out;
+} mck_conv_turn;
 
 /* Planes of places from and to an operand: place q of axis i is element map[i][q] of the
  * operand, or none where that is negative. On the last axis places lo .. hi - 1 are elements

@@ -1,5 +1,6 @@
 /* conv_body.h - the loops of conv.c for one dtype; T, NAME, V, VL (elements of a vector) and
- * OP(name) are defined, and undefined at the end. */
+ * OP(name) are defined, TURN(v) where a block of VL x VL can be transposed; undefined at the
+ * end. */
 
 /* ---------------------------------------------------------------- rows: tiles of C channels and
  * X vectors of places */
@@ -106,8 +107,8 @@ void MCK(FN(conv_rows))(const mck_conv *k)
                     (const T *)k->w + c * MCK_CONV_PANEL * k->k + k0 * MCK_CONV_PANEL;
                 T *const o = out + c * MCK_CONV_PANEL * k->out_row + p;
                 if (wide == 1 && c + 1 < full) {
-                    FN(tile_pair)(o, k->out_row, in + p, off, w, w + MCK_CONV_PANEL * k->k, taps,
-                                  k0 > 0);
+                    FN(tile_pair)
+                    (o, k->out_row, in + p, off, w, w + MCK_CONV_PANEL * k->k, taps, k0 > 0);
                     c++;
                 } else {
                     (wide == WIDE4 ? FN(tile_4_wide)
@@ -117,11 +118,9 @@ void MCK(FN(conv_rows))(const mck_conv *k)
             }
             p += wide * VL;
         }
-        if (left > 0)
-            FN(rest)
-            (k, left, out + full * MCK_CONV_PANEL * k->out_row, in,
-             (const T *)k->w + full * MCK_CONV_PANEL * k->k + k0 * left, off, taps, 0, k->n,
-             k0 > 0);
+        if (left > 0) FN(rest)
+        (k, left, out + full * MCK_CONV_PANEL * k->out_row, in,
+         (const T *)k->w + full * MCK_CONV_PANEL * k->k + k0 * left, off, taps, 0, k->n, k0 > 0);
     }
 }
 
@@ -139,8 +138,8 @@ MC_INLINE void FN(dots)(const int C, T (*sum)[MCK_CONV_TAPS], const T *g, int64_
     for (int part = 0; part < LANES; part += VL) {
         V acc[8][MCK_CONV_TAPS], v[8];
         MC_UNROLL(8)
-        for (int c = 0; c < C; c++) MC_UNROLL(4) for (int t = 0; t < MCK_CONV_TAPS; t++) acc[c][t] =
-            OP(set)(0);
+        for (int c = 0; c < C; c++)
+            MC_UNROLL(4) for (int t = 0; t < MCK_CONV_TAPS; t++) acc[c][t] = OP(set)(0);
         for (int64_t p = part; p < n; p += LANES) {
             MC_UNROLL(8) for (int c = 0; c < C; c++) v[c] = OP(load)(g + c * g_row + p);
             MC_UNROLL(4) for (int t = 0; t < MCK_CONV_TAPS; t++)
@@ -150,8 +149,9 @@ MC_INLINE void FN(dots)(const int C, T (*sum)[MCK_CONV_TAPS], const T *g, int64_
             }
         }
         MC_UNROLL(8)
-        for (int c = 0; c < C; c++) MC_UNROLL(4) for (int t = 0; t < MCK_CONV_TAPS; t++)
-            OP(store)(&lane[c][t][part], acc[c][t]);
+        for (int c = 0; c < C; c++)
+            MC_UNROLL(4)
+            for (int t = 0; t < MCK_CONV_TAPS; t++) OP(store)(&lane[c][t][part], acc[c][t]);
     }
     for (int c = 0; c < C; c++)
         for (int t = 0; t < MCK_CONV_TAPS; t++) {
@@ -196,6 +196,96 @@ void MCK(FN(conv_dots))(const mck_conv *k)
     }
 }
 
+/* ---------------------------------------------------------------- outer: tiles of R taps and X
+ * vectors of channels */
+
+enum { FN(WIDE) = MCK_CONV_WIDE / (int)sizeof(T) };
+
+MC_INLINE void FN(outer)(const int R, const int X, T *out, const T *in, const int64_t *off,
+                         const int64_t *at, const T *w, int64_t n)
+{
+    V acc[12][2], v[2];
+    const T *from[12];
+    MC_UNROLL(12) for (int r = 0; r < R; r++)
+    {
+        from[r] = in + off[r];
+        MC_UNROLL(2) for (int x = 0; x < X; x++) acc[r][x] = OP(set)(0);
+    }
+    for (int64_t p = 0; p < n; p++, w += FN(WIDE)) {
+        const int64_t place = at[p];
+        MC_UNROLL(2) for (int x = 0; x < X; x++) v[x] = OP(load)(w + x * VL);
+        MC_UNROLL(12) for (int r = 0; r < R; r++)
+        {
+            const V f = OP(set)(from[r][place]);
+            MC_UNROLL(2) for (int x = 0; x < X; x++) acc[r][x] = OP(muladd)(f, v[x], acc[r][x]);
+        }
+    }
+    MC_UNROLL(12) for (int r = 0; r < R; r++) MC_UNROLL(2) for (int x = 0; x < X; x++)
+    {
+        T *const o = out + r * FN(WIDE) + x * VL;
+        OP(store)(o, OP(add)(OP(load)(o), acc[r][x]));
+    }
+}
+
+#define OUTER(name, R, X)                                                              \
+    static MC_NOINLINE void FN(outer_##name)(T * out, const T *in, const int64_t *off, \
+                                             const int64_t *at, const T *w, int64_t n) \
+    {                                                                                  \
+        FN(outer)(R, X, out, in, off, at, w, n);                                       \
+    }
+OUTER(many_two, OUTER_ROWS, 2)
+OUTER(four_two, 4, 2)
+OUTER(pair_two, 2, 2)
+OUTER(many_one, OUTER_ROWS, 1)
+OUTER(four_one, 4, 1)
+OUTER(pair_one, 2, 1)
+#undef OUTER
+
+void MCK(FN(conv_outer))(const mck_conv *k);
+void MCK(FN(conv_outer))(const mck_conv *k)
+{
+    for (int64_t p = 0; p < k->n; p += MCK_CONV_STEP)
+        for (int64_t c = 0, two; c < k->m; c += two ? 2 * VL : VL) {
+            const int64_t n = k->n - p < MCK_CONV_STEP ? k->n - p : MCK_CONV_STEP,
+                          panel = c / FN(WIDE), lane = c % FN(WIDE);
+            const T *const w = (const T *)k->w + panel * k->w_row + p * FN(WIDE) + lane;
+            T *const out = (T *)k->out + panel * k->out_row + lane;
+            two = k->m - c > VL;
+            for (int64_t t = 0, step; t < k->k; t += step) {
+                const int64_t left = k->k - t;
+                step = left >= OUTER_ROWS ? OUTER_ROWS : left >= 4 ? 4 : 2;
+                (step == OUTER_ROWS ? two ? FN(outer_many_two) : FN(outer_many_one)
+                 : step == 4 ? two ? FN(outer_four_two) : FN(outer_four_one)
+                 : two
+                     ? FN(outer_pair_two)
+                     : FN(outer_pair_one))(out + t * FN(WIDE), k->in, k->off + t, k->at + p, w, n);
+            }
+        }
+}
+
+void MCK(FN(conv_turn))(const mck_conv_turn *k);
+void MCK(FN(conv_turn))(const mck_conv_turn *k)
+{
+    const T *const in = k->in;
+    T *const out = k->out;
+    int64_t p = 0, c = 0;
+#ifdef TURN
+    for (; c + VL <= k->m && k->place == 1; c += VL)
+        for (p = 0; p + VL <= k->n; p += VL) {
+            V v[VL];
+            MC_UNROLL(16)
+            for (int i = 0; i < VL; i++) v[i] = OP(load)(in + (c + i) * k->channel + p);
+            TURN(v);
+            MC_UNROLL(16)
+            for (int i = 0; i < VL; i++) OP(store)(out + (p + i) * FN(WIDE) + c, v[i]);
+        }
+#endif
+    for (; p < k->n; p++)
+        for (int64_t i = 0; i < c; i++) out[p * FN(WIDE) + i] = in[i * k->channel + p * k->place];
+    for (; c < k->m; c++)
+        for (p = 0; p < k->n; p++) out[p * FN(WIDE) + c] = in[c * k->channel + p * k->place];
+}
+
 /* ---------------------------------------------------------------- planes */
 
 void MCK(FN(conv_copy))(const mck_conv_plane *p);
@@ -219,6 +309,8 @@ void MCK(FN(conv_copy))(const mck_conv_plane *p)
             const T *const src = row + p->map[2][p->lo] * p->stride[2];
             if (s == 1)
                 memcpy(out + p->lo, src, (size_t)(p->hi - p->lo) * sizeof *out);
+            else if (s == 2) /* a constant: in vectors */
+                for (int64_t l = 0; l < p->hi - p->lo; l++) out[p->lo + l] = src[2 * l];
             else
                 for (int64_t l = 0; l < p->hi - p->lo; l++) out[p->lo + l] = src[l * s];
         }
@@ -248,6 +340,7 @@ void MCK(FN(conv_fold))(const mck_conv_plane *p)
         }
 }
 
+#undef TURN
 #undef T
 #undef NAME
 #undef V

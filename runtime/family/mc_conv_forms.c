@@ -4,8 +4,8 @@
  * A unit is one band of one group of one sample; a task is a run of units, cut by shape. Every
  * element of a result is one sum in one order that depends on no task, so bits depend neither on
  * threads nor on the batch; the weights' gradient joins partial sums over fixed chunks of samples
- * and bands in order. There, elements of x that are not finite reach every tap of their channel:
- * gaps of y are zeros that are multiplied. */
+ * and bands in order. There, with few channels of y, elements of x that are not finite reach every
+ * tap of their channel: gaps of y are zeros that are multiplied. */
 #include "family/mc_conv.h"
 
 #include "base/mc_memory.h"
@@ -14,6 +14,7 @@
 
 typedef void (*conv_fn)(const mck_conv *);
 typedef void (*plane_fn)(const mck_conv_plane *);
+typedef void (*turn_fn)(const mck_conv_turn *);
 
 #define CACHE (384 << 10) /* bytes of planes of a band: three quarters of a 512 KiB cache */
 #define GRAIN 200000      /* multiplications of a task at least */
@@ -21,6 +22,8 @@ typedef void (*plane_fn)(const mck_conv_plane *);
 #define LONG 1024         /* places of a sum that stay in registers, about */
 #define NEAR (96 << 10)   /* bytes of planes of x, read again for each three channels of y */
 #define PARTIAL (4 << 20) /* elements of all its partial sums at most */
+#define OUTER 8   /* channels of y at least whose places are multiplied in lanes of channels */
+#define JOINED 16 /* taps of a piece that is joined and turned */
 
 typedef struct conv_job {
     const mci_conv *c;
@@ -45,6 +48,11 @@ typedef struct conv_job {
     /* weight: blocks of channels, chunks of the sum, taps of a block in fours, samples whose
      * planes lie one behind the other so that sums are long */
     int64_t o_blocks, o_block, c_blocks, c_block, chunks, k, stack;
+    /* weight, by outer products: channels of a panel (0: by dots), panels of all channels, places
+     * of a band and where they stand in planes of a stack */
+    int64_t lanes, panels, band;
+    int64_t *at;
+    turn_fn turn;
 } conv_job;
 
 /* Elements from one channel to the next: whole vectors, and not a power of two, where channels
@@ -445,12 +453,14 @@ int mci_conv_input(mci_conv *c, mc_tensor *x, const mc_tensor *y, const mc_tenso
 
 /* ---------------------------------------------------------------- w */
 
-/* Partial sums: [chunk][b][g][block of channels of x][og][k]. */
+/* Partial sums: [chunk][b][g][block of channels of x][og][k]; by outer products in panels,
+ * [panel][k][channel]. */
 static char *partial(const conv_job *j, int64_t chunk, int64_t group, int64_t c_block, int64_t o)
 {
     const mci_conv *c = j->c;
     return j->packed +
-           (((chunk * c->b * c->g + group) * j->c_blocks + c_block) * c->og + o) * j->k * j->size;
+           (((chunk * c->b * c->g + group) * j->c_blocks + c_block) * j->panels * j->lanes + o) *
+               j->k * j->size;
 }
 
 /* Planes of one sample as slot `at` of a stack. */
@@ -473,6 +483,96 @@ static void clear_slot(const conv_job *j, char *x, char *y, int64_t at, int64_t 
         memset(y + (i * j->y_pitch + at * j->c->plane) * j->size, 0, bytes);
 }
 
+/* One unit's places of channels of y in panels. */
+static void turn_y(const conv_job *j, char *y, int64_t at, int64_t b, int64_t n, int64_t o0,
+                   int64_t os, int64_t start, int64_t rows)
+{
+    const mci_conv *c = j->c;
+    int64_t size[3], many = 1;
+    for (int k = 0; k < 3; k++) size[k] = k == c->band_axis ? rows : c->axis[k].out;
+    int run = 3; /* axes from here on lie one behind the other */
+    for (int64_t step = j->y.axis[2];
+         run > 0 && (size[run - 1] == 1 || j->y.axis[run - 1] == step);)
+        step *= size[--run];
+    if (run == 3) run = 2;
+    for (int k = run; k < 3; k++) many *= size[k];
+    mck_conv_turn t = { .n = many, .channel = j->y.c, .place = j->y.axis[2] };
+    for (int64_t o = 0; o < os; o += j->lanes) {
+        t.m = os - o < j->lanes ? os - o : j->lanes;
+        t.out = y + (o * j->stack * j->band + at * j->lanes) * j->size;
+        for (int64_t p = 0; p < (run > 0 ? size[0] : 1); p++)
+            for (int64_t q = 0; q < (run > 1 ? size[1] : 1); q++) {
+                t.in = j->y.data +
+                       (b * j->y.b + n * j->y.n + (o0 + o) * j->y.c +
+                        (run > 0 ? p : 0) * j->y.axis[0] + (run > 1 ? q : 0) * j->y.axis[1] +
+                        start * j->y.axis[c->band_axis]) *
+                           j->size;
+                j->turn(&t);
+                t.out = (char *)t.out + many * j->lanes * j->size;
+            }
+    }
+}
+
+/* What a weight task adds up: channels of x and y of one group, some units of a sum. */
+typedef struct weight_part {
+    int64_t b, g, c0, cs, o0, os, first, last;
+    char *x, *y, *out;
+} weight_part;
+
+static void by_outer(const conv_job *j, const weight_part *w)
+{
+    const mci_conv *c = j->c;
+    for (int64_t u = w->first, m; u < w->last && !mc_cancel_pending(); u += m) {
+        m = w->last - u < j->stack ? w->last - u : j->stack;
+        const int64_t start = u % c->bands * c->rows, left = c->axis[c->band_axis].out - start,
+                      rows = left < c->rows ? left : c->rows;
+        for (int64_t i = 0; i < m; i++) {
+            fill_x(j, w->x + i * c->plane * j->size, w->b, (u + i) / c->bands, w->g * c->cg + w->c0,
+                   w->cs, start);
+            turn_y(j, w->y, i * j->band, w->b, (u + i) / c->bands, w->g * c->og + w->o0, w->os,
+                   start, rows);
+        }
+        j->sum(&(mck_conv){ .n = (m - 1) * j->band + j->band / c->rows * rows,
+                            .m = w->os,
+                            .k = (w->cs * c->taps + 1) & ~(int64_t)1,
+                            .in = w->x,
+                            .off = j->off,
+                            .at = j->at,
+                            .w = w->y,
+                            .w_row = j->stack * j->band * j->lanes,
+                            .out = w->out,
+                            .out_row = j->k * j->lanes });
+    }
+}
+
+static void by_dots(const conv_job *j, const weight_part *w)
+{
+    const mci_conv *c = j->c;
+    const int64_t step = NEAR / (j->x_pitch * j->size) / 4 * 4 > 4
+                             ? NEAR / (j->x_pitch * j->size) / 4 * 4
+                             : 4; /* channels of x that stay in a cache */
+    for (int64_t u = w->first, m; u < w->last && !mc_cancel_pending(); u += m) {
+        m = w->last - u < j->stack ? w->last - u : j->stack;
+        for (int64_t i = 0; i < m; i++)
+            fill_slot(j, w->x, w->y, i, w->b, (u + i) / c->bands, w->g * c->cg + w->c0, w->cs,
+                      w->g * c->og + w->o0, w->os, (u + i) % c->bands * c->rows);
+        if (m < j->stack) clear_slot(j, w->x, w->y, m, w->cs, w->os);
+        mck_conv k = { .n = ((m - 1) * c->plane + c->rows * c->pitch[c->band_axis] + 15) &
+                            ~(int64_t)15,
+                       .m = w->os,
+                       .w = w->y,
+                       .out_row = j->k,
+                       .w_row = j->y_pitch };
+        for (int64_t i = 0; i < w->cs; i += step) {
+            k.k = ((w->cs - i < step ? w->cs - i : step) * c->taps + 3) & ~(int64_t)3;
+            k.in = w->x;
+            k.off = j->off + i * c->taps;
+            k.out = w->out + i * c->taps * j->size;
+            j->sum(&k);
+        }
+    }
+}
+
 static void weight_task(void *arg, int64_t begin, int64_t end, int worker)
 {
     const conv_job *j = arg;
@@ -481,36 +581,24 @@ static void weight_task(void *arg, int64_t begin, int64_t end, int worker)
     const int64_t chunk = begin % j->chunks, rest = begin / j->chunks,
                   c0 = rest % j->c_blocks * j->c_block,
                   o0 = rest / j->c_blocks % j->o_blocks * j->o_block;
-    const int64_t group = rest / j->c_blocks / j->o_blocks, g = group % c->g, b = group / c->g,
-                  units = c->n * c->bands;
-    const int64_t cs = c->cg - c0 < j->c_block ? c->cg - c0 : j->c_block,
-                  os = c->og - o0 < j->o_block ? c->og - o0 : j->o_block;
-    const int64_t step = NEAR / (j->x_pitch * j->size) / 4 * 4 > 4
-                             ? NEAR / (j->x_pitch * j->size) / 4 * 4
-                             : 4; /* channels of x that stay in a cache */
-    char *x = j->work + worker * j->work_bytes, *y = x + j->y_at * j->size,
-         *out = partial(j, chunk, group, rest % j->c_blocks, o0);
-    memset(out, 0, (size_t)(os * j->k * j->size));
-    for (int64_t u = units * chunk / j->chunks, last = units * (chunk + 1) / j->chunks, m;
-         u < last && !mc_cancel_pending(); u += m) {
-        m = last - u < j->stack ? last - u : j->stack;
-        for (int64_t i = 0; i < m; i++)
-            fill_slot(j, x, y, i, b, (u + i) / c->bands, g * c->cg + c0, cs, g * c->og + o0, os,
-                      (u + i) % c->bands * c->rows);
-        if (m < j->stack) clear_slot(j, x, y, m, cs, os);
-        mck_conv k = { .n = ((m - 1) * c->plane + c->rows * c->pitch[c->band_axis] + 15) &
-                            ~(int64_t)15,
-                       .m = os,
-                       .w = y,
-                       .out_row = j->k,
-                       .w_row = j->y_pitch };
-        for (int64_t i = 0; i < cs; i += step) {
-            k.k = ((cs - i < step ? cs - i : step) * c->taps + 3) & ~(int64_t)3;
-            k.in = x;
-            k.off = j->off + i * c->taps;
-            k.out = out + i * c->taps * j->size;
-            j->sum(&k);
-        }
+    const int64_t group = rest / j->c_blocks / j->o_blocks, units = c->n * c->bands;
+    weight_part w = { .b = group / c->g,
+                      .g = group % c->g,
+                      .c0 = c0,
+                      .cs = c->cg - c0 < j->c_block ? c->cg - c0 : j->c_block,
+                      .o0 = o0,
+                      .os = c->og - o0 < j->o_block ? c->og - o0 : j->o_block,
+                      .first = units * chunk / j->chunks,
+                      .last = units * (chunk + 1) / j->chunks,
+                      .x = j->work + worker * j->work_bytes,
+                      .out = partial(j, chunk, group, rest % j->c_blocks, o0) };
+    w.y = w.x + j->y_at * j->size;
+    if (j->turn) {
+        memset(w.out, 0, (size_t)((w.os + j->lanes - 1) / j->lanes * j->lanes * j->k * j->size));
+        by_outer(j, &w);
+    } else {
+        memset(w.out, 0, (size_t)(w.os * j->k * j->size));
+        by_dots(j, &w);
     }
 }
 
@@ -521,20 +609,39 @@ static void weight_task(void *arg, int64_t begin, int64_t end, int worker)
             s += ((const T *)(const void *)partial(j, r, group, block, o))[i]; \
         ((T *)(void *)out)[i] = s;                                             \
     }
+#define JOIN_PANEL(T)                                                                \
+    T sum[JOINED * MCK_CONV_WIDE / sizeof(T)];                                       \
+    for (int64_t k = 0; k < taps; k += JOINED) {                                     \
+        const int64_t many = taps - k < JOINED ? taps - k : JOINED;                  \
+        for (int64_t r = 0; r < j->chunks; r++) {                                    \
+            const T *const from =                                                    \
+                (const T *)(const void *)partial(j, r, group, block, o) + k * lanes; \
+            for (int64_t i = 0; i < many * lanes; i++)                               \
+                sum[i] = r > 0 ? sum[i] + from[i] : from[i];                         \
+        }                                                                            \
+        for (int64_t p = 0; p < channels; p++)                                       \
+            for (int64_t i = 0; i < many; i++)                                       \
+                ((T *)(void *)out)[p * row + k + i] = sum[i * lanes + p];            \
+    }
 
-/* Chunks joined in order, one channel of y after the other. */
+/* Chunks joined in order, one channel or panel of channels of y after the other. */
 static void join_task(void *arg, int64_t begin, int64_t end, int worker)
 {
     const conv_job *j = arg;
     const mci_conv *c = j->c;
     (void)end;
     (void)worker;
-    const int64_t o = begin % c->og, group = begin / c->og;
+    const int64_t lanes = j->lanes, o = begin % j->panels * lanes, group = begin / j->panels,
+                  channels = c->og - o < lanes ? c->og - o : lanes, row = c->cg * c->taps;
     for (int64_t block = 0; block < j->c_blocks; block++) {
         const int64_t c0 = block * j->c_block,
                       taps = (c->cg - c0 < j->c_block ? c->cg - c0 : j->c_block) * c->taps;
         char *out = j->w.data + ((group * c->og + o) * c->cg + c0) * c->taps * j->size;
-        if (j->size == 4) {
+        if (j->turn && j->size == 4) {
+            JOIN_PANEL(float)
+        } else if (j->turn) {
+            JOIN_PANEL(double)
+        } else if (j->size == 4) {
             JOIN(float)
         } else {
             JOIN(double)
@@ -550,22 +657,45 @@ static void cut_sum(conv_job *j)
     const int64_t groups = c->b * c->g, units = c->n * c->bands,
                   all = groups * c->og * c->cg * c->taps;
     const int64_t room = PARTIAL / all > 1 ? PARTIAL / all : 1,
-                  want = (TASKS + groups - 1) / groups;
+                  want = (TASKS + groups - 1) / groups, least = j->turn ? j->lanes : 8;
     j->chunks = units < want ? units : want;
     j->chunks = j->chunks < room ? j->chunks : room;
     while (groups * j->chunks * j->o_blocks * j->c_blocks < TASKS &&
-           (j->o_block > 8 || j->c_block > 8)) {
-        int64_t *block = j->o_block > j->c_block ? &j->o_block : &j->c_block;
-        *block = (*block + 1) / 2;
+           (j->o_block > least || j->c_block > 8)) {
+        if (j->o_block > least && (j->o_block > j->c_block || j->c_block <= 8))
+            j->o_block = ((j->o_block + 1) / 2 + j->lanes - 1) / j->lanes * j->lanes;
+        else
+            j->c_block = (j->c_block + 1) / 2;
         j->o_blocks = (c->og + j->o_block - 1) / j->o_block;
         j->c_blocks = (c->cg + j->c_block - 1) / j->c_block;
     }
+}
+
+/* Where the places of a stack's bands stand in its planes. Owns: mci_free. */
+static int64_t *places_of(const conv_job *j)
+{
+    const mci_conv *c = j->c;
+    int64_t size[3], *list = mci_alloc((size_t)(j->stack * j->band) * sizeof *list), *at = list;
+    for (int k = 0; k < 3; k++) size[k] = k == c->band_axis ? c->rows : c->axis[k].out;
+    for (int64_t s = 0; list && s < j->stack; s++)
+        for (int64_t p = 0; p < size[0]; p++)
+            for (int64_t q = 0; q < size[1]; q++)
+                for (int64_t r = 0; r < size[2]; r++)
+                    *at++ = s * c->plane + p * c->pitch[0] + q * c->pitch[1] + r;
+    return list;
 }
 
 int mci_conv_weight(mci_conv *c, mc_tensor *w, const mc_tensor *x, const mc_tensor *y)
 {
     conv_job j;
     begin(&j, c, w->dtype);
+    j.lanes = 1;
+    if (c->og >= OUTER) {
+        j.lanes = MCK_CONV_WIDE / j.size;
+        j.sum = (conv_fn)mci_kernel_get(MCK_K_CONV_OUTER, w->dtype);
+        j.turn = (turn_fn)mci_function(j.size == 4 ? MCK_FN_CONV_TURN_F32 : MCK_FN_CONV_TURN_F64);
+    }
+    j.panels = (c->og + j.lanes - 1) / j.lanes;
     j.o_blocks = j.c_blocks = 1;
     j.o_block = c->og;
     j.c_block = c->cg;
@@ -575,24 +705,34 @@ int mci_conv_weight(mci_conv *c, mc_tensor *w, const mc_tensor *x, const mc_tens
     if (!rc) {
         cut_sum(&j);
         j.k = (j.c_block * c->taps + 3) & ~(int64_t)3;
-        maps = map_y(&j, 0);
-        j.off = mci_alloc((size_t)j.k * sizeof *j.off);
-        j.packed = mci_alloc((size_t)(j.chunks * c->b * c->g * j.c_blocks * c->og * j.k * j.size));
-        rc = maps && j.off && j.packed ? MC_OK : mc_errstatus();
-    }
-    if (!rc) {
-        j.x = mci_conv_operand_of(c, x);
-        j.y = mci_conv_operand_of(c, y);
-        j.w.data = w->data;
+        j.band = c->rows;
+        for (int k = c->band_axis + 1; k < 3; k++) j.band *= c->axis[k].out;
         const int64_t per = (c->n * c->bands + j.chunks - 1) / j.chunks,
                       long_enough = LONG / c->plane + 1,
                       fits = CACHE / j.size / ((j.c_block * c->phases + j.o_block) * c->plane);
         j.stack = per < long_enough ? per : long_enough;
         j.stack = j.stack < fits ? j.stack : fits > 1 ? fits : 1;
+        if (j.turn && c->bands > 1) j.stack = 1; /* the last band may be shorter */
+        if (j.turn)
+            j.at = places_of(&j);
+        else
+            maps = map_y(&j, 0);
+        j.off = mci_alloc((size_t)j.k * sizeof *j.off);
+        j.packed = mci_alloc(
+            (size_t)(j.chunks * c->b * c->g * j.c_blocks * j.panels * j.lanes * j.k * j.size));
+        rc = (maps || j.at) && j.off && j.packed ? MC_OK : mc_errstatus();
+    }
+    if (!rc) {
+        j.x = mci_conv_operand_of(c, x);
+        j.y = mci_conv_operand_of(c, y);
+        j.w.data = w->data;
         j.x_pitch = pitched(c->phases * j.stack * c->plane);
         j.y_pitch = pitched(j.stack * c->plane + 15);
         j.y_at = (j.c_block * j.x_pitch + MCK_CONV_SLACK + 15) & ~(int64_t)15;
-        j.work_bytes = (j.y_at + j.o_block * j.y_pitch) * j.size;
+        j.work_bytes =
+            (j.y_at + (j.turn ? (j.o_block + j.lanes - 1) / j.lanes * j.lanes * j.stack * j.band
+                              : j.o_block * j.y_pitch)) *
+            j.size;
         for (int64_t k = 0; k < j.k; k++)
             j.off[k] = k >= j.c_block * c->taps
                            ? 0
@@ -602,8 +742,9 @@ int mci_conv_weight(mci_conv *c, mc_tensor *w, const mc_tensor *x, const mc_tens
         j.units = j.chunks * c->b * c->g * j.o_blocks * j.c_blocks;
         rc = run(&j, weight_task, 1e300);
     }
-    if (!rc) rc = mci_parallel(c->b * c->g * c->og, join_task, &j);
+    if (!rc) rc = mci_parallel(c->b * c->g * j.panels, join_task, &j);
     mci_free(maps);
+    mci_free(j.at);
     mci_free(j.off);
     mci_free(j.packed);
     return rc;

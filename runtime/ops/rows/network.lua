@@ -166,9 +166,10 @@ composed('mascon.nn.convolution', FLOAT, list)
 -- ---------------------------------------------------------------- kernels
 kernels('standardise', { { 'standardise', { 'f32', 'f64' } }, { 'standardise_back', { 'f32', 'f64' } } })
 kernels('attention', { { 'attention', { 'f32', 'f64' } }, { 'attention_back', { 'f32', 'f64' } } })
-kernels('conv', { { 'conv_rows', { 'f32', 'f64' } }, { 'conv_dots', { 'f32', 'f64' } } })
+kernels('conv', { { 'conv_rows', { 'f32', 'f64' } }, { 'conv_dots', { 'f32', 'f64' } },
+  { 'conv_outer', { 'f32', 'f64' } } })
 functions [[
-  conv_copy_f32 conv_copy_f64 conv_fold_f32 conv_fold_f64
+  conv_copy_f32 conv_copy_f64 conv_fold_f32 conv_fold_f64 conv_turn_f32 conv_turn_f64
   winograd_patches winograd_gradients winograd_results winograd_weights winograd_taps
   fourier_patches fourier_gradients fourier_taps
   fourier_columns fourier_row fourier_row_back fourier_results fourier_weights fourier_weight_row
