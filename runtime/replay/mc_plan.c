@@ -7,6 +7,7 @@
 #include "replay/mc_step.h"
 #include "device/mc_events.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct header {
@@ -14,6 +15,11 @@ typedef struct header {
     int where;
     int64_t index, offset;
 } header;
+
+typedef struct span {
+    uintptr_t lo, hi; /* bytes */
+    int written;
+} span;
 
 struct mc_plan {
     header *headers;
@@ -25,9 +31,12 @@ struct mc_plan {
     mc_tensor **pointers; /* refs resolved */
     mc_tensor *form;      /* arguments, then results */
     int nin, nout;
-    /* arguments that it writes to: they share memory with nothing else it reads */
+    /* arguments that it writes to (numbers, then whether by argument): they share memory with
+     * nothing else it reads */
     int32_t *written;
     int nwritten;
+    char *writes;
+    span *spans;
     int device;
     mci_device_plan *bound; /* the same on another device */
 };
@@ -74,6 +83,8 @@ void mc_plan_free(mc_plan *p)
     mci_free(p->refs);
     mci_free(p->form);
     mci_free(p->written);
+    mci_free(p->writes);
+    mci_free(p->spans);
     mci_device_plan_free(p->bound);
     mci_free(p);
 }
@@ -445,6 +456,13 @@ int mc_plan_form(mc_plan *p, int nin, mc_tensor *const *in, int nout, mc_tensor 
         memcpy(&p->form[i], i < nin ? in[i] : out[i - nin], sizeof *p->form);
     p->nin = nin;
     p->nout = nout;
+    mci_free(p->writes);
+    mci_free(p->spans);
+    p->writes = mci_calloc((size_t)nin + 1, 1);
+    p->spans = p->nwritten ? mci_alloc(sizeof *p->spans * (size_t)(nin + p->nheaders)) : NULL;
+    if (!p->writes || (p->nwritten && !p->spans))
+        return mc_errstatus();
+    for (int i = 0; i < p->nwritten; i++) p->writes[p->written[i]] = 1;
     if (p->device && !p->bound && bind_there(p))
         return mc_errstatus();
     for (int i = 0; i < nout; i++) /* results are where the steps leave them */
@@ -463,20 +481,34 @@ int mc_plan_writes(mc_plan *p, int n, const int32_t *which)
     return MC_OK;
 }
 
+static int by_start(const void *a, const void *b)
+{
+    const span *x = a, *y = b;
+    return x->lo < y->lo ? -1 : x->lo > y->lo;
+}
+
 /* Whether an argument that is written shares memory with another one or with a constant: that is
- * another form. */
+ * another form. Ranges in the order of their starts: a step of training writes to thousands. */
 static int entangled(const mc_plan *p, mc_tensor *const *in)
 {
-    for (int k = 0; k < p->nwritten; k++) {
-        const mc_tensor *t = in[p->written[k]];
-        for (int i = 0; i < p->nin; i++)
-            if (i != p->written[k] && mci_overlap(t, in[i]) >= 0)
-                return 1;
-        for (int i = 0; i < p->nheaders; i++)
-            if (p->headers[i].where == MC_PLAN_CONST && mci_overlap(t, &p->headers[i].t) >= 0)
-                return 1;
+    int n = p->nin + p->nheaders, count = 0, found = 0;
+    uintptr_t read = 0, written = 0; /* ends of the ranges so far */
+    span *list = p->spans;
+    for (int i = 0; i < n; i++) {
+        const mc_tensor *t = i < p->nin ? in[i] : &p->headers[i - p->nin].t;
+        if (t->numel == 0 || (i >= p->nin && p->headers[i - p->nin].where != MC_PLAN_CONST))
+            continue;
+        mci_extent(t, &list[count].lo, &list[count].hi);
+        list[count++].written = 0;
+        if (i < p->nin) list[count - 1].written = p->writes[i];
     }
-    return 0;
+    qsort(list, (size_t)count, sizeof *list, by_start);
+    for (int i = 0; i < count && !found; i++) {
+        found = list[i].lo < written || (list[i].written && list[i].lo < read);
+        uintptr_t *end = list[i].written ? &written : &read;
+        if (list[i].hi > *end) *end = list[i].hi;
+    }
+    return found;
 }
 
 /* Whether the arguments lie as those the plan was made for. */

@@ -511,8 +511,7 @@ int mc_shares_storage(const mc_tensor *a, const mc_tensor *b)
     return p < q + (uintptr_t)b->storage->bytes && q < p + (uintptr_t)a->storage->bytes;
 }
 
-/* Byte range [lo, hi) that a header can touch. */
-static void extent(const mc_tensor *t, uintptr_t *lo, uintptr_t *hi)
+void mci_extent(const mc_tensor *t, uintptr_t *lo, uintptr_t *hi)
 {
     int64_t below = 0, above = 0;
     for (int i = 0; i < t->ndim; i++) {
@@ -536,7 +535,7 @@ void mc_unload(const mc_tensor *t)
     uintptr_t lo, hi;
     if (t->numel == 0 || !t->storage || !t->storage->unload)
         return;
-    extent(t, &lo, &hi);
+    mci_extent(t, &lo, &hi);
     t->storage->unload(t->storage->owner, (const void *)lo, (int64_t)(hi - lo));
 }
 
@@ -545,8 +544,8 @@ int mci_overlap(const mc_tensor *a, const mc_tensor *b)
     if (a->numel == 0 || b->numel == 0)
         return -1;
     uintptr_t alo, ahi, blo, bhi;
-    extent(a, &alo, &ahi);
-    extent(b, &blo, &bhi);
+    mci_extent(a, &alo, &ahi);
+    mci_extent(b, &blo, &bhi);
     if (ahi <= blo || bhi <= alo)
         return -1;
     int same = mci_place_of(a->data) == mci_place_of(b->data) && a->ndim == b->ndim &&

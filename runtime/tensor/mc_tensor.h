@@ -129,6 +129,8 @@ int mci_contiguous(const mc_tensor *t);
  * one. */
 int mci_view_reshape(mc_tensor *out, const mc_tensor *t, int ndim, const int64_t *shape,
                      int64_t *size);
+/* Byte range [lo, hi) that the elements of a tensor (one or more) lie in. */
+void mci_extent(const mc_tensor *t, uintptr_t *lo, uintptr_t *hi);
 /* -1: no overlap; 0: exactly the same elements in the same places; 1: partial overlap. */
 int mci_overlap(const mc_tensor *a, const mc_tensor *b);
 /* Axis argument: 0-based, negative from the end. Writes it to *axis. */

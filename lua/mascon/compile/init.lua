@@ -624,8 +624,10 @@ function methods:explain(opts) return require 'mascon.compile.explain'.explain(s
 --- numbers are fixed · fuse (true): false puts no ops together · passes: { name = false } leaves a pass out (fold,
 --- algebra, copies, cse, dce, fuse, split, epilogue, rows, prologue, inplace; also MASCON_PASSES=-cse,-fold) · math
 --- ('strict'): 'fast' allows identities that do not keep rounding, signed zeros, inf and NaN · tier: 'auto', 'native'
---- (the first call waits for the compiler), 'vm' or 'eager' (f itself) · keep_source: a folder for the generated C.
---- MASCON_COMPILE names a tier for all, MASCON_CC the compiler, MASCON_CACHE the folder of what it made,
+--- (the first call waits for the compiler), 'vm' or 'eager' (f itself) · overwrite (false): true writes to arguments
+--- while the plan runs instead of at its end, where elementwise operations allow it: f that updates its arguments needs
+--- no memory beside them, and a call that fails may leave them half written · keep_source: a folder for the generated
+--- C. MASCON_COMPILE names a tier for all, MASCON_CC the compiler, MASCON_CACHE the folder of what it made,
 --- MASCON_LOG=compile tells what happens. Methods: explain() says what was done and why, graph() shows it, source(),
 --- groups(), native(), wait(); into(out, ...) calls with results written to tensors that are there. Errors: a value of
 --- a traced tensor is asked for (item, if); f gives a variable outside another tensor, or writes to a tensor in a table
@@ -638,7 +640,8 @@ function methods:explain(opts) return require 'mascon.compile.explain'.explain(s
 function M.compile(f, opts)
   if type(f) ~= 'function' then error('compile: the first argument is ' .. check.show(f) .. '; give a function', 2) end
   local o = check.opts('compile', opts, { static = { nil, 'table' }, fuse = { true, 'bool' }, passes = { nil, 'table' },
-    math = { 'strict', { 'strict', 'fast' } }, tier = { 'auto', TIERS }, keep_source = { nil, 'string' } }, 3)
+    math = { 'strict', { 'strict', 'fast' } }, tier = { 'auto', TIERS }, keep_source = { nil, 'string' },
+    overwrite = { false, 'bool' } }, 3)
   local static = {}
   for _, i in ipairs(o.static or {}) do static[i] = true end
   local tier = os.getenv 'MASCON_COMPILE'
@@ -647,7 +650,7 @@ function M.compile(f, opts)
     error(('compile: MASCON_COMPILE is %q; set it to auto, native, vm or eager'):format(tier), 2)
   end
   local on = pipeline.switches(o.passes, o.fuse, 2)
-  local options = { on = on, inplace = on.inplace, math = o.math }
+  local options = { on = on, inplace = on.inplace, overwrite = o.overwrite, math = o.math }
   function options.prepare(graph) return pipeline.run(graph, options) end -- graphs inside the graph
   return setmetatable({ f = f, static = static, options = options, tier = tier, keep_source = o.keep_source, plans = {},
     forms = {}, recent = {}, traces = 0 }, Compiled)

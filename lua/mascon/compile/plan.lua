@@ -61,8 +61,9 @@ end
 
 local bytes_of = graphs.bytes
 
---- Operands of an elementwise node whose memory a result may take: dying, read as they lie.
-local function heirs(n, k, last, place)
+--- Operands of an elementwise node whose memory a result may take: dying, read as they lie. mine(v): whether the plan
+--- may write where v lies.
+local function heirs(n, k, last, mine)
   if n.kind == 'fused' then
     -- a leaf handed on may be overwritten before it is
     for _, r in ipairs(n.result) do if r < #n.ins then return {} end end
@@ -76,7 +77,7 @@ local function heirs(n, k, last, place)
   end
   for _, u in ipairs(n.ins) do
     local v = u.value
-    if uses[v] and last[v] == k and place[v] and place[v].bytes then
+    if uses[v] and last[v] == k and mine(v) then
       list[#list + 1], uses[v] = v, false
     end
   end
@@ -85,8 +86,8 @@ end
 
 --- Lays a graph out.
 ---@param graph table of graph.build
----@param options table { inplace: results may take the place of dying operands; prepare: passes for the graphs inside
----  the graph }
+---@param options table { inplace: results may take the place of dying operands; overwrite: what becomes of an argument
+---  may be written there while the plan runs; prepare: passes for the graphs inside the graph }
 ---@return table layout { headers, steps, arena, peak, total (bytes), inplace = { count, bytes }, outputs }
 function M.lay(graph, options)
   local nodes = graph.nodes
@@ -105,7 +106,12 @@ function M.lay(graph, options)
       last[v] = #nodes + 1
     end
   end
-  for _, e in ipairs(graph.effects) do last[e.value] = #nodes + 1 end
+  local effect_of = {} -- value -> the argument that it is written to
+  for _, e in ipairs(graph.effects) do
+    local v = e.value
+    last[v] = #nodes + 1
+    if options.overwrite and not out_of[v] then effect_of[v] = effect_of[v] or graph.inputs[e.input] end
+  end
 
   local mem, place, headers, steps, parts = arena(), {}, {}, {}, {}
   local by_key = {}
@@ -137,9 +143,19 @@ function M.lay(graph, options)
     if p and p.bytes then mem.give(p.index, p.bytes) end
   end
   local inplace = { count = 0, bytes = 0 }
+  local function mine(v) return place[v] and place[v].bytes or v.input and options.overwrite end
   local function inherit(v, list)
+    local target = effect_of[v]
     for i, from in ipairs(list) do
-      if from.dtype == v.dtype and graphs.same(from.shape, v.shape) then
+      if from == target then
+        table.remove(list, i)
+        place[v] = { where = 'input', index = from.input - 1 }
+        inplace.count, inplace.bytes = inplace.count + 1, inplace.bytes + bytes_of(v)
+        return true
+      end
+    end
+    for i, from in ipairs(list) do
+      if not from.input and from.dtype == v.dtype and graphs.same(from.shape, v.shape) then
         table.remove(list, i)
         place[v], place[from] = place[from], { where = 'arena', index = place[from].index }
         inplace.count, inplace.bytes = inplace.count + 1, inplace.bytes + place[v].bytes
@@ -221,7 +237,7 @@ function M.lay(graph, options)
     local loop = n.prim:lower(function(part)
       part = graphs.copy(part)
       if options.prepare then options.prepare(part) end
-      return M.make(part, options)
+      return M.make(part, setmetatable({ overwrite = false }, { __index = options }))
     end)
     local ins, outs, room = {}, {}, {}
     local function spare(dtype, shape)
@@ -277,7 +293,7 @@ function M.lay(graph, options)
     else
       local ins, outs = {}, {}
       for i, u in ipairs(n.ins) do ins[i] = seen(u.value, u, u.weak) end
-      local list = options.inplace and heirs(n, k, last, place) or {}
+      local list = options.inplace and heirs(n, k, last, mine) or {}
       for _, v in ipairs(n.outs) do
         if out_of[v] or not list[1] or not inherit(v, list) then take(v) end
       end
@@ -306,10 +322,12 @@ function M.lay(graph, options)
     steps[#steps + 1] = { kind = 'copy', outs = { dst }, ins = { seen(u.value, u) } }
   end
   for _, e in ipairs(graph.effects) do
-    local v = graph.inputs[e.input]
-    local dst = header { where = 'input', index = e.input - 1, offset = 0, dtype = v.dtype, shape = v.shape,
-      strides = v.strides }
-    steps[#steps + 1] = { kind = 'copy', outs = { dst }, ins = { whole(e.value) } }
+    local v, p = graph.inputs[e.input], at(e.value)
+    if p.where ~= 'input' or p.index ~= e.input - 1 then -- else it was written while the plan ran
+      local dst = header { where = 'input', index = e.input - 1, offset = 0, dtype = v.dtype, shape = v.shape,
+        strides = v.strides }
+      steps[#steps + 1] = { kind = 'copy', outs = { dst }, ins = { whole(e.value) } }
+    end
   end
   local outputs = {}
   for i, u in ipairs(graph.outputs) do outputs[i] = { dtype = tensor.name[u.dtype], shape = u.shape } end

@@ -231,6 +231,12 @@ function methods.release(t)
   C.mc_drop(t)
 end
 
+--- release() of a tensor that nobody else has: without a note of the script's line, which takes longer than the rest.
+function M.drop(t)
+  ffi.gc(t, nil)
+  C.mc_drop(t)
+end
+
 --- A tensor that was just made and that nobody else holds, under another shape of as many elements: its own header
 --- changes, since a view would leave the first handle, and with it the memory, to the collector. What a recording
 --- follows becomes a view.

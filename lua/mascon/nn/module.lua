@@ -21,6 +21,7 @@ M.methods = methods
 
 ---@class mascon.Slot a tensor of a module: its shape and dtype, and, unless only shapes are wanted, its value
 ---@field bound any the tensor that stands in for the value during a call of apply
+---@field own boolean? whether the value was made here and nobody has read it since: a step of training may write to it
 
 local Module -- the metatable of all modules
 local function is_module(v) return type(v) == 'table' and getmetatable(v) == Module end
@@ -41,11 +42,14 @@ local function value_of(slot, name)
     error(('%s: the module was built with shapes only and has no tensors; call module:initialise() first'):format(name),
       3)
   end
+  slot.own = nil
   return v
 end
 
 local function fill(slot)
-  slot.value = slot.make(slot.shape, { dtype = slot.dtype, device = slot.device, key = slot.key })
+  local v = slot.make(slot.shape, { dtype = slot.dtype, device = slot.device, key = slot.key })
+  -- a function of a user's may keep what it gives
+  slot.value, slot.own = v, check.library(slot.make) and tensor.methods.is_contiguous(v)
 end
 
 local function same_shape(t, shape)
@@ -62,7 +66,7 @@ local function put(fname, name, slot, t, level)
     error(('%s: %s is %s, the module has %s; give a tensor of that shape'):format(fname, name,
       is(t) and tensor.describe(t) or check.show(t), described(slot)), level + 1)
   end
-  slot.value = tensor.methods.to(t, { dtype = slot.dtype, device = slot.device })
+  slot.value, slot.own = tensor.methods.to(t, { dtype = slot.dtype, device = slot.device }), nil
 end
 
 --- The numbers of one slot: from the option key, else from the default generator.
@@ -90,7 +94,7 @@ local function add_slot(fname, self, name, shape, make, opts, buffer)
     slot.shape, slot.dtype, slot.device, slot.value = {}, shape.dtype, shape.device, shape
     for i, n in ipairs(shape.shape) do slot.shape[i] = n end
     local kept = shape
-    slot.make = function() return kept end
+    slot.make = function() return tensor.methods.copy(kept) end
   else
     slot.shape, slot.make, slot.key = shape, initial.of(fname, make or 'zeros', 4), next_key(o.key)
     if not shapes_only then fill(slot) end
@@ -392,6 +396,7 @@ function methods:named_parameters()
   for _, e in ipairs((slots_of(self))) do
     local s = e[2]
     if not s.buffer then
+      s.own = nil
       out[#out + 1] = { name = e[1], value = s.bound or s.value, shape = s.shape, dtype = s.dtype,
         trainable = s.trainable }
     end
@@ -405,6 +410,34 @@ local function collect(self, take)
     if take(e[2]) then out[e[1]] = value_of(e[2], e[1]) end
   end
   return out
+end
+
+--- Tensors as a step of training reads them, tied ones once: those that are trained, frozen ones, buffers.
+---@return table params, table frozen, table buffers name -> tensor
+function M.tensors(self)
+  local params, frozen, buffers = {}, {}, {}
+  for _, e in ipairs((slots_of(self))) do
+    local s = e[2]
+    local own = s.own
+    local kind_of = s.buffer and buffers or s.trainable and params or frozen
+    kind_of[e[1]], s.own = value_of(s, e[1]), own
+  end
+  return params, frozen, buffers
+end
+
+--- The parameters that training changes, as tensors that nobody else holds and that may be written to: those that
+--- others have seen are copied first.
+---@return table params name -> tensor
+function M.owned(self)
+  local params = {}
+  for _, e in ipairs((slots_of(self))) do
+    local s = e[2]
+    if not s.buffer and s.trainable then
+      if not s.own then s.value = tensor.methods.copy(value_of(s, e[1])) end
+      params[e[1]], s.own = s.value, true
+    end
+  end
+  return params
 end
 
 local ALL = { all = { false, 'bool' } }

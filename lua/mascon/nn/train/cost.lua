@@ -104,7 +104,7 @@ function M.of(trainer)
   end
   if self.steps == 1 then self.seconds = 0 end
   self.seconds = self.seconds + loading * o.accumulate
-  -- what steps replace waits for the collector: steps until it has come show the peak, else it is what would wait
+  -- batches that were used wait for the collector: steps until it has come show the peak, else it is what would wait
   local made, start, collections = math.min(STEPS, self.steps), clock(), 0
   local canary = setmetatable({ {} }, { __mode = 'v' }) -- is gone after a collection
   while made < self.steps and collections < ENOUGH and clock() - start < SECONDS do

@@ -1,14 +1,16 @@
 -- step.lua - one step of training: loss, gradient, clipping and optimiser as one compiled function.
 --
--- Holds what a step needs between calls (parameters, buffers, state of the optimiser, averages, gradients that are
--- being accumulated, the number of the step). Optimisers are those of mc.optim; a group of parameters has one of its
--- own, with other options.
+-- Two functions are compiled: the gradients, and what the optimiser makes of them, which is written over parameters,
+-- states and averages once loss and norm are known to be finite. Tensors that others have seen are copied before.
+-- Holds what a step needs between calls (state of the optimiser, averages, gradients that are being accumulated, the
+-- number of the step). Optimisers are those of mc.optim; a group of parameters has one of its own, with other options.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'
 local compile = require 'mascon.compile'
 local transform = require 'mascon.transform'
 local optim = require 'mascon.optim'
+local clipping = require 'mascon.optim.train.clip'
 local random = require 'mascon.random'
 local keys = require 'mascon.random.key'
 local module = require 'mascon.nn.module'
@@ -65,11 +67,12 @@ local function grouped(net, optimizer, groups)
     list[i] = { varied(optimizer, g, i), {}, g[1] }
   end
   list[#list + 1] = { optimizer, {} }
-  for _, p in ipairs(net:named_parameters()) do
-    if p.trainable then
+  for _, e in ipairs((module.slots(net))) do
+    local name, slot = e[1], e[2]
+    if slot.trainable and not slot.buffer then
       for _, g in ipairs(list) do
-        if not g[3] or p.name:find(g[3]) then
-          table.insert(g[2], p.name)
+        if not g[3] or name:find(g[3]) then
+          table.insert(g[2], name)
           break
         end
       end
@@ -175,12 +178,11 @@ local function beside(others, t)
   return other and methods.to(t, { device = other.device }) or t
 end
 
---- Gradients within the limit of the step, and their norm.
-local function clipped(self, g, now)
-  local clip = self.options.clip
-  if self.clip then return self.clip.scaled(g, now.limit) end
-  if clip then return optim.clip_norm(g, clip) end
-  return g, (self.options.norm or self.scaler) and optim.global_norm(g) or beside(g, op.from_table(0))
+--- Norms of the gradients and of the estimates, which decide whether the step counts.
+local function measured(self, g, bent)
+  local o = self.options
+  local norm = (o.clip or o.norm or self.scaler) and optim.global_norm(g) or beside(g, op.from_table(0))
+  return { norm = norm, bent = next(bent) and optim.global_norm(bent) or nil }
 end
 
 --- Running averages of parameters behind a step.
@@ -193,11 +195,9 @@ local function averaged(self, new, ema, count)
   return averages
 end
 
---- New parameters, states and averages from gradients; sizes: the norm of the gradient, and of the estimates.
-local function update(self, params, states, ema, g, bent, now)
-  local sizes = {}
-  g, sizes.norm = clipped(self, g, now)
-  if next(bent) then sizes.bent = optim.global_norm(bent) end
+--- New parameters, states and averages from gradients of a norm.
+local function updated(self, params, states, ema, g, bent, norm, now)
+  if self.options.clip then g = clipping.scaled('nn.Step', g, norm, self.clip and now.limit or self.options.clip) end
   local new, after = {}, {}
   for i, group in ipairs(self.groups) do
     local optimizer, names = group[1], group[2]
@@ -212,7 +212,26 @@ local function update(self, params, states, ema, g, bent, now)
     after[i] = state
     for k, v in pairs(fresh) do new[k] = v end
   end
-  return new, after, averaged(self, new, ema, now.count), sizes
+  return new, after, averaged(self, new, ema, now.count)
+end
+
+--- Writes the tensors of a tree over those of another.
+local function overwrite(old, fresh)
+  if rawequal(old, fresh) then return end
+  if is(old) and is(fresh) then methods.copy_(old, fresh)
+  elseif type(old) == 'table' and type(fresh) == 'table' then
+    for k, v in pairs(old) do overwrite(v, fresh[k]) end
+  else
+    error(('nn.Step: the optimiser makes %s of %s in its state; a state is a tree of tensors whose form stays'):format(
+      check.show(fresh), check.show(old)), 2)
+  end
+end
+
+--- Tensors that nobody else holds: results of a plan.
+local function apart(tree)
+  local out = {}
+  for k, v in pairs(tree) do out[k] = methods.copy(v) end
+  return out
 end
 
 --- A compiled function whose call that is traced has the bits of the later ones: in 16 bits a fused group is rounded
@@ -221,16 +240,16 @@ local function steady(f)
   return function(...)
     local before, out = f.traces, { f(...) }
     if f.traces ~= before then out = { f(...) } end
-    return unpack(out, 1, 6)
+    return unpack(out, 1, 5)
   end
 end
 
 local function functions(self)
-  local run = gradients(self)
-  local function whole(params, frozen, buffers, states, ema, batch, key, now)
+  local run, compiled = gradients(self), self.options.compile
+  local fresh = compiled and apart or function(tree) return tree end
+  local function whole(params, frozen, buffers, batch, key, now)
     local value, g, _, after, bent = run(params, frozen, buffers, batch, key, now)
-    local new, next_states, averages, sizes = update(self, params, states, ema, g, bent, now)
-    return value, sizes, new, after, next_states, averages
+    return value, measured(self, g, bent), fresh(g), after, fresh(bent)
   end
   -- one part of a step: gradients times the weight of the batch are added up
   local function add(params, frozen, buffers, sums, batch, key, now)
@@ -240,18 +259,25 @@ local function functions(self)
     for k, v in pairs(bent) do out.bent[k] = sums.bent[k] + v * methods.to(weight, v.dtype) end
     return out, after
   end
-  local function finish(params, states, ema, sums, now)
+  local function finish(sums)
     local g, bent = {}, {}
     for k, v in pairs(sums.grads) do g[k] = v / methods.to(sums.total, v.dtype) end
     for k, v in pairs(sums.bent) do bent[k] = v / methods.to(sums.total, v.dtype) end
-    local new, next_states, averages, sizes = update(self, params, states, ema, g, bent, now)
-    return sums.loss / sums.total, sizes, new, next_states, averages
+    return sums.loss / sums.total, measured(self, g, bent), fresh(g), fresh(bent)
   end
-  if not self.options.compile then return whole, add, finish end
-  self.compiled = { compile.compile(whole), compile.compile(add), compile.compile(finish) }
-  local a, b, c = unpack(self.compiled)
-  if self.options.amp then return steady(a), steady(b), steady(c) end
-  return a, b, c
+  local function update(params, states, ema, g, bent, norm, now)
+    local new, after, averages = updated(self, params, states, ema, g, bent, norm, now)
+    if not compiled then self.torn = true end
+    overwrite(params, new)
+    overwrite(states, after)
+    overwrite(ema, averages)
+  end
+  if not compiled then return whole, add, finish, update end
+  self.compiled = { compile.compile(whole), compile.compile(add), compile.compile(finish),
+    compile.compile(update, { overwrite = true }) }
+  local a, b, c, d = unpack(self.compiled)
+  if self.options.amp then return steady(a), steady(b), steady(c), d end
+  return a, b, c, d
 end
 
 -- ---------------------------------------------------------------- the step
@@ -314,13 +340,13 @@ function M.Step(net, loss, opts)
   if o.plateau then self.plateau = optim.plateau(1, o.plateau) end
   if type(o.clip) == 'table' then self.clip = getmetatable(o.clip) and o.clip or optim.adaptive_clip(o.clip) end
   self.states = {}
-  local params = net:parameters()
+  local params = module.tensors(net)
   for i, g in ipairs(self.groups) do self.states[i] = g[1].init(part(params, g[2])) end
   if o.ema then
     self.averages = {}
     for k, v in pairs(params) do self.averages[k] = methods.copy(v) end
   end
-  self.whole, self.add, self.finish = functions(self)
+  self.whole, self.add, self.finish, self.update = functions(self)
   return self
 end
 
@@ -359,26 +385,56 @@ local function each(v, f)
   elseif type(v) == 'table' then for _, x in pairs(v) do each(x, f) end end
 end
 
---- Gives back what a compiled step replaced: states, averages and sums are its own, unless others have seen them. They
---- would wait for the collector, twice the parameters at each step.
+--- Gives back what a compiled step made and nobody else has: it would wait for the collector.
 local function give_back(self, old)
-  local kept = self.shown
   if not self.compiled then return end
-  local now = {}
-  each({ self.states, self.averages, self.sums }, function(t) now[t] = true end)
-  each(old, function(t) if not now[t] and not kept[t] then t:release() end end)
+  local now, kept = {}, self.shown
+  each(self.sums, function(t) now[t] = true end)
+  each(old, function(t) if not now[t] and not kept[t] then tensor.drop(t) end end)
 end
 
---- Puts a record of what a step changed into the network and the step: one assignment decides, so that an interruption
---- leaves all of a step or nothing of it.
+--- Puts a record of what a step changed beside its parameters into the network and the step: one assignment decides, so
+--- that an interruption leaves all of it or nothing.
 local function commit(self, r)
   self.unfinished = r
-  local old = { self.states, self.averages, self.sums }
-  self.net:update(r.params or {}, r.buffers)
-  self.states, self.averages = r.states or self.states, r.averages or self.averages
+  local old = self.sums
+  self.net:update(r.buffers)
   self.sums, self.count, self.pending = r.sums, r.count, r.pending
   self.unfinished = nil
   give_back(self, old)
+end
+
+--- A tree whose tensors may be written to: those that others have seen are copied.
+local function owned(self, v)
+  if is(v) then return self.shown[v] and methods.copy(v) or v end
+  if type(v) ~= 'table' then return v end
+  local out = {}
+  for k, x in pairs(v) do out[k] = owned(self, x) end
+  return out
+end
+
+local function apply(self, params, g, bent, norm, now, record)
+  self.torn = self.compiled and self.compiled[4].forms[1] ~= nil -- a function that is traced has not written yet
+  self.update(params, self.states, self.averages, g, bent, norm, now)
+  commit(self, record)
+  self.torn = nil
+end
+
+--- Writes a step over parameters, states and averages. A signal waits for the end.
+local function change(self, g, bent, norm, now, record)
+  local params = module.owned(self.net)
+  self.states, self.averages = owned(self, self.states), owned(self, self.averages)
+  local stop = check.held(apply, self, params, g, bent, norm, now, record)
+  if stop then error(stop, 0) end
+end
+
+--- Ends what was interrupted, or says that it cannot be ended.
+local function settle(self)
+  if self.torn then
+    error(('nn.Step: step %d failed or was stopped while it changed the parameters, which may be half written; go on '
+      .. 'from a checkpoint (step:restore, the option resume of a trainer)'):format(self.count + 1), 3)
+  end
+  if self.unfinished then commit(self, self.unfinished) end
 end
 
 --- How often parts of the step were traced.
@@ -405,14 +461,14 @@ local function circumstances(self, params)
   return now
 end
 
---- Ends a step: takes what it changed, unless a number is not finite.
-local function end_step(self, value, sizes, record, search)
-  local loss, size = value:item(), sizes.norm:item()
-  local good = finite(loss) and finite(size) and (sizes.bent == nil or finite(sizes.bent:item()))
-  if not good then record = { buffers = {} } end
-  record.count, record.pending = self.count + 1, 0
+--- Ends a step: takes what it changes, unless a number is not finite. r: { value, sizes, grads, bent, buffers, now }.
+local function end_step(self, r, search)
+  local loss, size, bent = r.value:item(), r.sizes.norm:item(), r.sizes.bent
+  local good = finite(loss) and finite(size) and (bent == nil or finite(bent:item()))
+  local record = { buffers = good and r.buffers or {}, count = self.count + 1, pending = 0 }
   local scale = self.scaler and self.scaler.value
-  commit(self, record)
+  if good then change(self, r.grads, r.bent, r.sizes.norm, r.now, record) else commit(self, record) end
+  give_back(self, { r.grads, r.bent })
   local overflow = self.scaler and not good and finite(loss) and self.scaler:can_fall() or nil
   if self.scaler then self.scaler:update(good, size) end
   if self.clip and good then self.clip:add(size) end
@@ -427,35 +483,35 @@ end
 
 --- Parameters, frozen ones and buffers of the network, the key of the next batch, and what else its step depends on.
 local function operands(self)
-  local net = self.net
-  local params = net:parameters()
+  local params, frozen, buffers = module.tensors(self.net)
   local key = there(params, self.key:fold_in(self.count * self.options.accumulate + self.pending))
-  return params, net:frozen(), net:buffers(), key, circumstances(self, params)
+  return params, frozen, buffers, key, circumstances(self, params)
 end
 
 local function step_of(self, batch)
-  if self.unfinished then commit(self, self.unfinished) end
+  settle(self)
   local many = self.options.accumulate
   local params, frozen, buffers, key, now = operands(self)
-  local value, sizes, new, after, states, averages
+  local r = { now = now }
   local function plain() self.forward(params, frozen, buffers, batch, key) end
   if many == 1 then
-    value, sizes, new, after, states, averages = plainly.call(plain, self.whole, params, frozen, buffers,
-      self.states, self.averages, batch, key, now)
+    r.value, r.sizes, r.grads, r.buffers, r.bent = plainly.call(plain, self.whole, params, frozen, buffers, batch, key,
+      now)
   else
-    local sums = self.sums or nothing(params, bent_names(self.groups, now.turn))
-    local before = sums.loss:item()
-    local weighed = sums.total:item()
-    sums, after = plainly.call(plain, self.add, params, frozen, buffers, sums, batch, key, now)
+    local old = self.sums or nothing(params, bent_names(self.groups, now.turn))
+    local before, weighed = old.loss:item(), old.total:item()
+    local sums
+    sums, r.buffers = plainly.call(plain, self.add, params, frozen, buffers, old, batch, key, now)
+    if not self.sums then give_back(self, old) end
     if self.pending + 1 < many then
       local part_of = (sums.loss:item() - before) / (sums.total:item() - weighed)
-      commit(self, { buffers = after, sums = sums, count = self.count, pending = self.pending + 1 })
+      commit(self, { buffers = r.buffers, sums = sums, count = self.count, pending = self.pending + 1 })
       return part_of, { updated = false, step = self.count, finite = finite(part_of) }
     end
-    value, sizes, new, states, averages = self.finish(params, self.states, self.averages, sums, now)
+    r.value, r.sizes, r.grads, r.bent = self.finish(sums)
+    give_back(self, sums)
   end
-  return end_step(self, value, sizes, { params = new, buffers = after, states = states, averages = averages },
-    function() return anomaly.anomaly(self.forward, params, frozen, buffers, batch, key) end)
+  return end_step(self, r, function() return anomaly.anomaly(self.forward, params, frozen, buffers, batch, key) end)
 end
 
 --- A step that is traced keeps all that it computes: the collector comes before it and takes that after it, so that the
@@ -476,10 +532,9 @@ end
 --- Errors: a step that is not compiled.
 function Step:measure(batch)
   if not self.compiled then error('step:measure: the step is not compiled; leave out compile = false', 2) end
-  if self.unfinished then commit(self, self.unfinished) end
+  settle(self)
   local params, frozen, buffers, key, now = operands(self)
-  if self.options.accumulate == 1 then
-    self.whole(params, frozen, buffers, self.states, self.averages, batch, key, now)
+  if self.options.accumulate == 1 then self.whole(params, frozen, buffers, batch, key, now)
   else
     local sums = self.sums or nothing(params, bent_names(self.groups, now.turn))
     self.add(params, frozen, buffers, sums, batch, key, now)
@@ -514,7 +569,7 @@ end
 ---@param f function
 ---@return any what f returns
 function Step:averaged(f)
-  if self.unfinished then commit(self, self.unfinished) end
+  settle(self)
   if not self.averages then error('step:averaged: there are no averages; give nn.Step the option ema', 2) end
   local own = self.net:parameters()
   each(self.averages, function(t) self.shown[t] = true end)
@@ -531,7 +586,7 @@ end
 ---@return table tensors name -> tensor
 ---@return table numbers
 function Step:state()
-  if self.unfinished then commit(self, self.unfinished) end
+  settle(self)
   local out = {}
   for k, v in pairs(self.net:state_dict()) do out['net/' .. k] = v end
   local function walk(prefix, v)
@@ -588,7 +643,7 @@ function Step:restore(tensors, numbers)
     end
   end
   self.net:update(state)
-  self.states, self.averages, self.sums = states, averages, sums
+  self.states, self.averages, self.sums, self.unfinished, self.torn = states, averages, sums, nil, nil
   each({ states, averages, sums }, function(t) self.shown[t] = true end)
   self.count, self.pending = numbers.count, numbers.pending
   if self.scaler and numbers.scaler then self.scaler:restore(numbers.scaler) end

@@ -41,7 +41,7 @@ function M.global_norm(grads, opts)
 end
 
 --- Gradients times min(1, limit / (norm + 1e-6)); as they are when the norm is not finite.
-local function scaled(fname, grads, norm, limit)
+function M.scaled(fname, grads, norm, limit)
   local share = F.where(F.isfinite(norm), F.minimum(F.divide(limit, F.add(norm, 1e-6)), 1), 1)
   return parameters.map(fname, 'grads', grads, function(g)
     local real = ({ f64 = 'f64', c128 = 'f64' })[g.dtype] or 'f32'
@@ -64,7 +64,7 @@ end
 function M.clip_norm(grads, max_norm, opts)
   check.arg('optim.clip_norm', 'max_norm', max_norm, 'number >= 0', 3)
   local norm = M.global_norm(grads, opts)
-  return scaled('optim.clip_norm', grads, norm, max_norm), norm
+  return M.scaled('optim.clip_norm', grads, norm, max_norm), norm
 end
 
 --- Gradients with every element limited to [-limit, limit].
@@ -130,7 +130,7 @@ end
 ---@return any grads, any norm
 function Adaptive.scaled(grads, limit)
   local norm = M.global_norm(grads)
-  return scaled('optim.adaptive_clip', grads, norm, limit), norm
+  return M.scaled('optim.adaptive_clip', grads, norm, limit), norm
 end
 
 --- Gradients scaled down to the limit, and their norm before.
