@@ -7,7 +7,7 @@
 -- Kinds: a sigma that is right, and 1.1 to 1.5 times too large (limit: reduced chi2 0.7 and 5 standard deviations);
 -- data without shear and with (limit: 5 standard deviations of chi2); residuals of the right model under independent
 -- noise and under speckle, and of two relaxations (limit: 1e-6, from 3 angles on); data without a decay, with a weak
--- one and with one (limit: 5 standard deviations of chi2). A case fails on a false alarm of sigma, a pattern or no
+-- one and with one (limit: 3 standard deviations of chi2). A case fails on a false alarm of sigma, a pattern or no
 -- decay, and where a cause that is clear is not told. The counts lie beside the state (FILE.tsv).
 local mc = require 'mascon'
 local here = debug.getinfo(1, 'S').source:match '^@(.*)/soak/[^/]*$' or 'tests'

@@ -14,7 +14,7 @@ describe('a share of the long job', function()
       local at = process.folder()
       -- run.sh keeps its logs in the build folder, or in one of its own where the program is installed elsewhere
       process.shell(('ln -s %s %s/mascon'):format(host.exe, at))
-      local r = process.shell(('%s/soak/run.sh %s 5 5 %s'):format(tests, at, job))
+      local r = process.shell(('%s/soak/run.sh %s 5 3 %s'):format(tests, at, job))
       process.remove(at)
       assert.equal(0, r.status, r.text)
     end)

@@ -31,10 +31,12 @@ local function held(sums, contrast, offset, dc)
   return best, offset + (oo > 0 and (o - co * (best - contrast)) / oo or 0)
 end
 
---- What a chi2 of k degrees of freedom exceeds by chance once in millions (Wilson and Hilferty).
+--- What a chi2 of k degrees of freedom exceeds by chance once in millions, or beyond sd standard deviations (Wilson and
+--- Hilferty).
 ---@param k number
+---@param sd? number 5
 ---@return number
-function M.limit_of(k) return k * (1 - 2 / (9 * k) + IMPROBABLE * math.sqrt(2 / (9 * k))) ^ 3 end
+function M.limit_of(k, sd) return k * (1 - 2 / (9 * k) + (sd or IMPROBABLE) * math.sqrt(2 / (9 * k))) ^ 3 end
 
 --- Judges sums per angle: { contrast x contrast, contrast x offset, offset x offset, contrast x r, offset x r }.
 ---@param o table sums, cost (the sum of rho), phi, contrast, offset (per angle), scaling, free (numbers of contrast and

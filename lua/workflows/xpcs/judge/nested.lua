@@ -10,6 +10,7 @@ local problem = require 'workflows.xpcs.pass.problem'
 local M = {}
 
 local FAR = 1000 -- times what chance gives: a static model that misses by this is not fitted to its end
+local SCANT = 3 -- standard deviations: a decay that is that improbable by chance is none that is not there
 local SHEAR = 4 -- number of the first parameter of the shear in the physics
 
 --- A problem with other free numbers, start and ties, of so many physical numbers; passes over the data alone.
@@ -94,7 +95,7 @@ function M.flat(p, point, absolute, excess)
     x_scale = 'jac' })
   local less = math.max(1, #p.free - #free)
   local variance = math.max(absolute and 1 or 0, 2 * point.cost / math.max(p.data.points - #p.free, 1))
-  local chance = contrasts.limit_of(less) * variance * (excess or 1)
+  local chance = contrasts.limit_of(less, SCANT) * variance * (excess or 1)
   local rise = math.max(2 * ((last.cost or math.huge) - point.cost), 0)
   return rise <= chance and { rise = rise, chance = chance, less = less } or nil
 end
