@@ -159,6 +159,46 @@ describe('a module', function()
     local x = f32({ 3 }, 1)
     assert.equal(x, net(x) and net.seen)
   end)
+  it('refuses tables of tensors and modules as fields, which nothing would train', function()
+    local Own = nn.Module 'Own'
+    function Own:init() self.w = { 1, { top = mc.ones { 2 } } } end
+    says("module: w[2].top is a tensor (f64[2]@cpu) in a table, where nothing trains or saves it; give each a name of "
+      .. "its own: self:parameter('w_1', tensor)", Own)
+    function Own:init()
+      self.parts = {}
+      for k = 1, 2 do self.parts[k] = nn.Linear(2, 2) end
+    end
+    says('module: parts[1] is a module in a table, where nothing trains or saves it; write self.parts = '
+      .. 'mc.nn.ModuleList{ ... }, or mc.nn.ModuleDict', Own)
+    function Own:init()
+      self.sizes, self.key = { 1, { 2 } }, mc.random.key(1)
+      self.parts = nn.ModuleList { nn.Linear(2, 2) }
+    end
+    function Own:forward(x)
+      self.seen = { x } -- for a look
+      return self.parts[1](x)
+    end
+    local net = Own()
+    net(mc.ones({ 1, 2 }, { dtype = 'f32' }))
+    assert.equal(6, net:count())
+    assert.equal(1, #net.seen)
+    says('module: w[1] is a tensor', function() net.w = { mc.ones { 2 } } end)
+  end)
+
+  it('answers to what is taken for another library, and to files that are none of its own', function()
+    local net = nn.Linear(2, 3)
+    says("Linear has no method cuda; it is net:to 'gpu'", function() net:cuda() end)
+    says('Linear.forward: the first argument is f64[2]@cpu; call the module, net(x)', function()
+      net.forward(mc.ones { 2 })
+    end)
+    assert.same({ 3 }, net:forward(mc.ones({ 2 }, { dtype = 'f32' })).shape)
+    says('nn.Sequential: a table is one argument too many; several things go in one list, nn.Sequential{ ... }',
+      nn.Sequential, net, net)
+    mc.save(folder .. '/other.npz', { rows = mc.ones { 2 } })
+    says('other.npz holds none of the tensors of the module, such as weight; give a file of module:save', net.load, net,
+      folder .. '/other.npz')
+  end)
+
   it('lets a signal end the program as it does outside of a module', function()
     local process = support.load 'process'
     process.write(folder .. '/ended.lua', [[

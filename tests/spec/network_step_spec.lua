@@ -367,6 +367,13 @@ describe('a step', function()
     local one = nn.Sequential { nn.Linear(4, 1) }
     local tensors, numbers = of(one, mc.optim.adamw()):state()
     local plain = of(one, mc.optim.sgd())
+    says('step:restore: the state is of adamw, this step has sgd; give the same optimiser', plain.restore, plain,
+      tensors, numbers)
+    local ahead = of(one, mc.optim.lookahead(mc.optim.lion()))
+    says('the state is of lookahead(sgd), this step has lookahead(lion)', function()
+      ahead:restore(of(one, mc.optim.lookahead(mc.optim.sgd())):state())
+    end)
+    numbers.optimizer = nil -- as in older files
     says('step:restore: this step has no optimizer/1/m/1.bias, which is f32[1]@cpu', plain.restore, plain, tensors,
       numbers)
     tensors, numbers = of(nn.Sequential { nn.Linear(4, 1), nn.Linear(1, 1) }, mc.optim.sgd()):state()
@@ -503,6 +510,10 @@ describe('a step', function()
   it('says what is wrong', function()
     local net = regression 'f32'
     says('nn.Step: optimizer is nil; give one of mc.optim', nn.Step, net, loss, {})
+    says('loss is nn.mse_loss, which takes a result and a target; give a function of the network and a batch', nn.Step,
+      net, nn.mse_loss, { optimizer = mc.optim.sgd() })
+    says('option "wd" is unknown; it takes dampening, lr, maximize, momentum, nesterov, weight_decay', nn.Step, net,
+      loss, { optimizer = mc.optim.sgd(), groups = { { 'bias$', wd = 0 } } })
     local o = { optimizer = mc.optim.sgd() }
     says('nn.Step: groups[1]: no parameter matches "biass$"', nn.Step, net, loss, { optimizer = mc.optim.sgd(),
       groups = { { 'biass$', weight_decay = 0 } } })

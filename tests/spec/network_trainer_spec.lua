@@ -58,7 +58,8 @@ describe('a trainer', function()
     end
     assert.equal(48 + 6, lines)
     local page = process.read(at 'a/report.html')
-    assert(page:find('valid_accuracy of epochs', 1, true) and page:find('Linear(6, 16)', 1, true))
+    assert(page:find('Valid accuracy of epochs', 1, true) and page:find('Linear(6, 16)', 1, true))
+    assert(page:find('Optimiser: adamw, rate by a schedule. Script: run.lua.', 1, true), page:match '<p>Opt.-</p>')
     -- evaluation is in evaluation, with averages, and leaves the network as it was
     local before = net:parameters()['1.weight']
     local values = t:evaluate()

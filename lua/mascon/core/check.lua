@@ -155,7 +155,7 @@ function M.nearest(name, names)
     local d = distance(name:lower(), tostring(n):lower())
     if not at or d < at then best, at = n, d end
   end
-  if at and at <= math.max(2, math.floor(#name / 2)) then return best end
+  if at and at <= math.max(2, math.floor(#name / 2)) and at < #name then return best end
   local longer
   for _, n in ipairs(#name > 2 and list or {}) do
     n = tostring(n)

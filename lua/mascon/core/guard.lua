@@ -167,7 +167,7 @@ local function after(@LIST@COMMA ok, ...)
   again(why)
 end
 return function(@LIST@COMMA extra)
-  if extra ~= nil then too_many(name, extra, 2) end
+  if extra ~= nil then too_many(name, extra, @N) end
   if @FUNCTIONS then return f(@LIST) end
   return after(@LIST@COMMA pcall(f@COMMA @LIST))
 end]]):gsub('@(%u+)', {
@@ -177,8 +177,10 @@ end]]):gsub('@(%u+)', {
   return assert(loadstring(text, HERE))
 end
 
-local function too_many(name, v, level)
-  check.error(('%s: %s is one argument too many'):format(name, shown(v)), level + 1)
+--- n: how many the function takes.
+local function too_many(name, v, n)
+  check.error(('%s: %s is one argument too many%s'):format(name, shown(v), n == 1 and type(v) == 'table'
+    and ('; several things go in one list, %s{ ... }'):format(name) or ''), 3)
 end
 
 local made = setmetatable({}, { __mode = 'k' })

@@ -10,6 +10,7 @@ local placing = require 'mascon.core.place'
 local keys = require 'mascon.random.key'
 local source = require 'mascon.random.source'
 local recording = require 'mascon.graph.recording'
+local fields = require 'mascon.nn.fields'
 local initial = require 'mascon.nn.initial'
 local error = check.error
 local is, kind = tensor.is, tensor.kind
@@ -210,16 +211,17 @@ end
 
 local function run(self, ...)
   local before, after = rawget(self, '_before'), rawget(self, '_after')
-  if not before and not after then return self.forward(self, ...) end
+  local forward = rawget(self, 'forward') or rawget(self, '_class').forward or methods.forward
+  if not before and not after then return forward(self, ...) end
   local args = { n = select('#', ...), ... }
   if before then args = through(before, self, args) end
-  if not after then return self.forward(self, unpack(args, 1, args.n)) end
+  if not after then return forward(self, unpack(args, 1, args.n)) end
   local results = { n = 0 }
   local function keep(...)
     results.n = select('#', ...)
     for i = 1, results.n do results[i] = (select(i, ...)) end
   end
-  keep(self.forward(self, unpack(args, 1, args.n)))
+  keep(forward(self, unpack(args, 1, args.n)))
   results[1] = through(after, self, args, results[1])
   return unpack(results, 1, results.n)
 end
@@ -265,9 +267,11 @@ Module = {
     if slot then return value_of(slot, tostring(k)) end
     local inner = rawget(self, '_modules')[k]
     if inner then return inner end
-    local v = rawget(self, '_class')[k]
+    local class = rawget(self, '_class')
+    if k == 'forward' then return fields.forward(class, methods.forward, is_module) end
+    local v = class[k]
     if v ~= nil then return v end
-    return methods[k]
+    return methods[k] or fields.elsewhere(class, k)
   end,
   __newindex = function(self, k, v)
     local slots, modules = rawget(self, '_slots'), rawget(self, '_modules')
@@ -287,12 +291,10 @@ Module = {
           break
         end
       end
-    elseif is(v) and depth == 0 then
-      local name = tostring(k)
-      error(('module: %s is a tensor (%s), and as a plain field nothing trains or saves it; write self:parameter(%q, '
-        .. 'tensor) for a weight, self:buffer(%q, tensor) for a constant'):format(name, tensor.describe(v), name,
-        name), 2)
-    else rawset(self, k, v) end
+    else
+      if depth == 0 then fields.check(k, v, is_module, 3) end
+      rawset(self, k, v)
+    end
   end,
   __call = function(self, ...) return call(self, ...) end,
   __tostring = function(self) return require('mascon.nn.describe').tree(self) end,
@@ -304,6 +306,9 @@ local Class = {}
 Class.__call = function(class, ...)
   local self = setmetatable({ _class = class, _order = {}, _slots = {}, _modules = {}, _training = true }, Module)
   if class.init then class.init(self, ...) end
+  for k, v in pairs(self) do -- tables that were filled after they became fields
+    if type(v) == 'table' and type(k) == 'string' and k:sub(1, 1) ~= '_' then fields.check(k, v, is_module, 3) end
+  end
   return self
 end
 Class.__tostring = function(class) return 'class ' .. class._name end
@@ -748,6 +753,13 @@ function methods:save(name) require('mascon.io').save(name, self:state_dict()) e
 function methods:load(name, opts)
   local state = require('mascon.io').load(name)
   if type(state) ~= 'table' or is(state) then error(('module:load: %s holds no table of tensors'):format(name), 2) end
+  local list, by_name = slots_of(self)
+  local fits = #list == 0
+  for k in pairs(state) do fits = fits or by_name[k] ~= nil end
+  if not fits then
+    error(('module:load: %s holds none of the tensors of the module, such as %s; give a file of module:save'):format(
+      name, list[1][1]), 2)
+  end
   self:load_state_dict(state, opts)
   return self
 end

@@ -241,7 +241,7 @@ function M.backward(y, g, opts)
   end
   if not recording.on() or not recording.traced(y) then
     error(('backward: %s does not depend on a tensor that requires a gradient; call x:requires_grad() on one, outside '
-      .. 'mc.no_grad'):format(tensor.describe(y)), 2)
+      .. 'mc.no_grad (parameters of networks: mc.nn.Step or mc.value_and_grad)'):format(tensor.describe(y)), 2)
   end
   if g == nil then
     if y:numel() ~= 1 then

@@ -40,18 +40,23 @@ function M.write(trainer)
       if type(e.norm) == 'number' then norm_at[#norm_at + 1], norms[#norms + 1] = e.step, e.norm end
     end
   end
-  local sections, names, seen = {}, {}, {}
+  local sections, names, seen, o = {}, {}, {}, trainer.options
   local facts = { ('%d steps, %d epochs, %d samples in %d batches an epoch.'):format(trainer.step.count,
-    #trainer.history, trainer.options.train.n, trainer.options.train.batches) }
+    #trainer.history, o.train.n, o.train.batches) }
+  local lr = o.optimizer.options and o.optimizer.options.lr
+  facts[2] = ('Optimiser: %s%s. Script: %s.'):format(o.optimizer.name or 'of its own', type(lr) == 'number'
+    and (', rate %s'):format(text.significant(lr, 6)) or lr and ', rate by a schedule' or '',
+    arg and type(arg[0]) == 'string' and arg[0]:match '[^/]*$' or 'none')
   if trainer.best then
-    facts[2] = ('Best %s: %s in epoch %d (step %d).'):format(trainer.monitor, text.significant(trainer.best.value, 6),
+    facts[3] = ('Best %s: %s in epoch %d (step %d).'):format(trainer.monitor, text.significant(trainer.best.value, 6),
       trainer.best.epoch, trainer.best.step)
   end
   sections[1] = { heading = 'Run', paragraphs = facts }
   if #at > 1 then
-    sections[#sections + 1] = { heading = 'Loss of steps', figure = curve(at, losses, 'Loss', 'loss') }
+    sections[#sections + 1] = { heading = 'Loss of steps', figure = curve(at, losses, 'Loss of steps', 'loss') }
     if #norms > 1 then
-      sections[#sections + 1] = { heading = 'Norm of the gradient', figure = curve(norm_at, norms, 'Gradient', 'norm') }
+      local words = 'Norm of the gradient'
+      sections[#sections + 1] = { heading = words, figure = curve(norm_at, norms, words, 'norm') }
     end
   end
   for _, h in ipairs(trainer.history) do
@@ -73,14 +78,15 @@ function M.write(trainer)
     for _, h in ipairs(trainer.history) do
       if h[k] and h[k] == h[k] and math.abs(h[k]) < math.huge then xs[#xs + 1], ys[#ys + 1] = h.step, h[k] end
     end
-    if #xs > 1 then sections[#sections + 1] = { heading = k .. ' of epochs', figure = curve(xs, ys, k, k) } end
+    local words = k:sub(1, 1):upper() .. k:sub(2):gsub('_', ' ') .. ' of epochs'
+    if #xs > 1 then sections[#sections + 1] = { heading = words, figure = curve(xs, ys, words, (k:gsub('_', ' '))) } end
   end
   if #rows > 0 then
     sections[#sections + 1] = { heading = 'Epochs', table = { header = { 'epoch', 'step', unpack(names) },
       rows = rows } }
   end
   sections[#sections + 1] = { heading = 'Network', code = tostring(trainer.net) }
-  local ok, why = file.write(folder .. '/report.html', report.html { title = trainer.options.name,
+  local ok, why = file.write(folder .. '/report.html', report.html { title = o.name,
     sections = sections })
   if not ok then error('nn.Trainer: ' .. why, 2) end
 end

@@ -1,4 +1,4 @@
--- step.lua - one step of training: loss, gradient, clipping and optimiser as one compiled function.
+-- step.lua - one step of training: loss, gradient, clipping and optimiser, compiled.
 --
 -- Two functions are compiled: the gradients, and what the optimiser makes of them, which is written over parameters,
 -- states and averages once loss and norm are known to be finite. Tensors that others have seen are copied before.
@@ -14,6 +14,7 @@ local clipping = require 'mascon.optim.train.clip'
 local random = require 'mascon.random'
 local keys = require 'mascon.random.key'
 local module = require 'mascon.nn.module'
+local public = require 'mascon.nn.layer.public'
 local anomaly = require 'mascon.nn.train.anomaly'
 local autocast = require 'mascon.nn.train.autocast'
 local plainly = require 'mascon.nn.train.plainly'
@@ -37,6 +38,16 @@ local OPTS = {
   norm = { true, 'bool' }, amp = { nil, 'string | table' }, scaler = { nil, 'bool | table' },
   plateau = { nil, 'table' }, anomaly = { true, 'bool' },
 }
+
+--- Refuses a loss of two tensors where a function of the network and a batch is wanted.
+local function no_formula(fname, loss, level)
+  for name in pairs(require 'mascon.nn.loss') do
+    if public.names[name] == loss then
+      error(('%s: loss is nn.%s, which takes a result and a target; give a function of the network and a batch: '
+        .. 'function(net, b) return mc.nn.%s(net(b.x), b.y) end'):format(fname, name, name), level + 1)
+    end
+  end
+end
 
 -- ---------------------------------------------------------------- groups
 
@@ -282,7 +293,9 @@ end
 
 -- ---------------------------------------------------------------- the step
 
---- A step of training as an object that is called with a batch: loss, gradient, clipping, optimiser, compiled into one.
+--- A step of training as an object that is called with a batch: loss, gradient, clipping and optimiser, compiled.
+---
+--- Parameters are written over; tensors that were read before (net.weight, net:parameters()) stay as they were.
 ---
 --- Calling it, step(batch), changes the parameters and buffers of the network and returns the loss, as a number, and a
 --- table { norm = of the gradient before clipping (0 where it is not computed), step = its number, updated = whether
@@ -320,6 +333,7 @@ function M.Step(net, loss, opts)
   local fname = 'nn.Step'
   if not module.is(net) then error(('%s: the network is %s; give a module'):format(fname, check.show(net)), 2) end
   check.arg(fname, 'loss', loss, 'function', 3)
+  no_formula(fname, loss, 3)
   local o = check.opts(fname, opts, OPTS, 3)
   local optimizer = o.optimizer
   if type(optimizer) ~= 'table' or type(optimizer.update) ~= 'function' then
@@ -582,6 +596,18 @@ function Step:averaged(f)
   return done(pcall(f))
 end
 
+local name_of
+function name_of(optimizer)
+  return (optimizer.name or '?') .. (optimizer.inner and ('(%s)'):format(name_of(optimizer.inner)) or '')
+end
+
+--- Names of the optimisers of all groups, that inside another one in brackets.
+local function optimisers(self)
+  local out = {}
+  for i, group in ipairs(self.groups) do out[i] = name_of(group[1]) end
+  return table.concat(out, ', ')
+end
+
 --- All that the next steps depend on, as one table of tensors by name and one of numbers: what a checkpoint keeps.
 ---@return table tensors name -> tensor
 ---@return table numbers
@@ -599,9 +625,9 @@ function Step:state()
   for i, s in ipairs(self.states) do walk('optimizer/' .. i, s) end
   walk('ema', self.averages)
   walk('sums', self.sums)
-  return out, { count = self.count, pending = self.pending, key = { self.key.lo, self.key.hi },
-    scaler = self.scaler and self.scaler:state(), plateau = self.plateau and self.plateau:state(),
-    clip = self.clip and self.clip:state() }
+  return out, { count = self.count, pending = self.pending, optimizer = optimisers(self),
+    key = { self.key.lo, self.key.hi }, scaler = self.scaler and self.scaler:state(),
+    plateau = self.plateau and self.plateau:state(), clip = self.clip and self.clip:state() }
 end
 
 --- Takes what state() gave, here or in another run; the network and the options have to be the same.
@@ -609,6 +635,10 @@ end
 ---@param numbers table
 ---@return mascon.Step self
 function Step:restore(tensors, numbers)
+  local before, here = numbers.optimizer, optimisers(self)
+  if before and before ~= here then
+    error(('step:restore: the state is of %s, this step has %s; give the same optimiser'):format(before, here), 2)
+  end
   local wanted = {}
   local function fits(name, like)
     local t = tensors[name]
