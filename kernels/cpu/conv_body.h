@@ -36,37 +36,59 @@ MC_INLINE void FN(tile)(const int C, const int X, T *out, int64_t out_row, const
         FN(tile)(C, X, out, out_row, in, off, w, taps, add);                                    \
     }
 TILES(4, wide, WIDE4)
-TILES(4, two, 2)
 TILES(3, wide, WIDE3)
 TILES(2, wide, WIDE2)
 TILES(1, wide, WIDE1)
-TILES(4, one, 1)
 TILES(3, one, 1)
 TILES(2, one, 1)
 TILES(1, one, 1)
 #undef TILES
 
-/* Two panels by one vector: as many sums on their way as a wider tile has. */
-static MC_NOINLINE void FN(tile_pair)(T *out, int64_t out_row, const T *in, const int64_t *off,
-                                      const T *w, const T *next, int64_t taps, int add)
+/* P panels, each `panel` elements behind the one before, by X vectors; constants where this is
+ * called. */
+MC_INLINE void FN(stack)(const int P, const int X, T *out, int64_t out_row, const T *in,
+                         const int64_t *off, const T *w, int64_t panel, int64_t taps, int add)
 {
-    V acc[2][MCK_CONV_PANEL];
-    MC_UNROLL(4)
-    for (int c = 0; c < MCK_CONV_PANEL; c++) acc[0][c] = acc[1][c] = OP(set)(0);
+    V acc[4 * 3][2], v[2];
+    const T *at[3];
+    MC_UNROLL(3) for (int h = 0; h < P; h++) at[h] = w + h * panel;
+    MC_UNROLL(12)
+    for (int c = 0; c < 4 * P; c++) MC_UNROLL(2) for (int x = 0; x < X; x++) acc[c][x] = OP(set)(0);
     for (int64_t k = 0; k < taps; k++) {
-        const V v = OP(load)(in + off[k]);
-        MC_UNROLL(4) for (int c = 0; c < MCK_CONV_PANEL; c++)
+        const T *const row = in + off[k];
+        MC_UNROLL(2) for (int x = 0; x < X; x++) v[x] = OP(load)(row + x * VL);
+        MC_UNROLL(3) for (int h = 0; h < P; h++) MC_UNROLL(4) for (int c = 0; c < 4; c++)
         {
-            acc[0][c] = OP(muladd)(OP(set)(w[k * MCK_CONV_PANEL + c]), v, acc[0][c]);
-            acc[1][c] = OP(muladd)(OP(set)(next[k * MCK_CONV_PANEL + c]), v, acc[1][c]);
+            const V f = OP(set)(at[h][k * 4 + c]);
+            MC_UNROLL(2)
+            for (int x = 0; x < X; x++) acc[4 * h + c][x] = OP(muladd)(f, v[x], acc[4 * h + c][x]);
         }
     }
-    MC_UNROLL(2) for (int h = 0; h < 2; h++) MC_UNROLL(4) for (int c = 0; c < MCK_CONV_PANEL; c++)
+    MC_UNROLL(12) for (int c = 0; c < 4 * P; c++) MC_UNROLL(2) for (int x = 0; x < X; x++)
     {
-        T *const o = out + (h * MCK_CONV_PANEL + c) * out_row;
-        OP(store)(o, add ? OP(add)(OP(load)(o), acc[h][c]) : acc[h][c]);
+        T *const o = out + c * out_row + x * VL;
+        OP(store)(o, add ? OP(add)(OP(load)(o), acc[c][x]) : acc[c][x]);
     }
 }
+
+#define STACK(name, P, X)                                                                   \
+    static MC_NOINLINE void FN(stack_##name)(T * out, int64_t out_row, const T *in,         \
+                                             const int64_t *off, const T *w, int64_t panel, \
+                                             int64_t taps, int add)                         \
+    {                                                                                       \
+        FN(stack)(P, X, out, out_row, in, off, w, panel, taps, add);                        \
+    }
+STACK(1_1, 1, 1)
+STACK(2_1, 2, 1)
+STACK(3_1, 3, 1)
+STACK(1_2, 1, 2)
+STACK(2_2, 2, 2)
+STACK(3_2, 3, 2)
+#undef STACK
+static void (*const FN(stacks)[3][2])(T *, int64_t, const T *, const int64_t *, const T *, int64_t,
+                                      int64_t, int) = { { FN(stack_1_1), FN(stack_1_2) },
+                                                        { FN(stack_2_1), FN(stack_2_2) },
+                                                        { FN(stack_3_1), FN(stack_3_2) } };
 
 /* Channels that do not fill a panel. */
 static void FN(rest)(const mck_conv *k, int64_t channels, T *out, const T *in, const T *w,
@@ -100,20 +122,27 @@ void MCK(FN(conv_rows))(const mck_conv *k)
     for (int64_t k0 = 0; k0 < k->k; k0 += MCK_CONV_STEP) {
         const int64_t taps = k->k - k0 < MCK_CONV_STEP ? k->k - k0 : MCK_CONV_STEP;
         const int64_t *const off = k->off + k0;
+        /* the rows of a wide tile fit half of the first cache, else of one that is high */
+        const int most = TALL < 3 || taps <= MCK_CONV_STEP / 2 ? WIDE4 : 2;
         for (int64_t p = 0; full > 0 && p < k->n;) {
-            const int wide = p + WIDE4 * VL <= k->n ? WIDE4 : p + VL < k->n ? 2 : 1;
-            for (int64_t c = 0; c < full; c++) {
-                const T *const w =
-                    (const T *)k->w + c * MCK_CONV_PANEL * k->k + k0 * MCK_CONV_PANEL;
+            const int wide = p + most * VL <= k->n ? most : p + VL < k->n ? 2 : 1;
+            for (int64_t c = 0, many; c < full; c += many) {
+                const int64_t step = MCK_CONV_PANEL * k->k, rest = full - c;
+                const T *const w = (const T *)k->w + c * step + k0 * MCK_CONV_PANEL;
                 T *const o = out + c * MCK_CONV_PANEL * k->out_row + p;
-                if (wide == 1 && c + 1 < full) {
-                    FN(tile_pair)
-                    (o, k->out_row, in + p, off, w, w + MCK_CONV_PANEL * k->k, taps, k0 > 0);
-                    c++;
-                } else {
-                    (wide == WIDE4 ? FN(tile_4_wide)
-                     : wide == 2   ? FN(tile_4_two)
-                                   : FN(tile_4_one))(o, k->out_row, in + p, off, w, taps, k0 > 0);
+                /* as many sums on their way; four panels by twos */
+                many = wide > 2 ? 1 : wide == 1 && TALL < 2 ? 2 : TALL;
+                many = rest < many || rest == 4 ? many > 1 && rest > 1 ? 2 : 1 : many;
+                if (wide > 2) {
+                    FN(tile_4_wide)(o, k->out_row, in + p, off, w, taps, k0 > 0);
+                    continue;
+                }
+                FN(stacks)
+                [many - 1][wide - 1](o, k->out_row, in + p, off, w, step, taps, k0 > 0);
+                for (int64_t i = c * taps / full, to = (c + many) * taps / full;
+                     i < to && p + 2 * VL < k->n; i++) {
+                    __builtin_prefetch(in + off[i] + p + 2 * VL);
+                    __builtin_prefetch(in + off[i] + p + 3 * VL);
                 }
             }
             p += wide * VL;
@@ -149,9 +178,8 @@ MC_INLINE void FN(dots)(const int C, T (*sum)[MCK_CONV_TAPS], const T *g, int64_
             }
         }
         MC_UNROLL(8)
-        for (int c = 0; c < C; c++)
-            MC_UNROLL(4)
-            for (int t = 0; t < MCK_CONV_TAPS; t++) OP(store)(&lane[c][t][part], acc[c][t]);
+        for (int c = 0; c < C; c++) MC_UNROLL(4)
+        for (int t = 0; t < MCK_CONV_TAPS; t++) OP(store)(&lane[c][t][part], acc[c][t]);
     }
     for (int c = 0; c < C; c++)
         for (int t = 0; t < MCK_CONV_TAPS; t++) {
@@ -288,6 +316,12 @@ void MCK(FN(conv_turn))(const mck_conv_turn *k)
 
 /* ---------------------------------------------------------------- planes */
 
+/* Not inlined: a distance that is a constant is read in vectors. */
+static MC_NOINLINE void FN(every_other)(T *MC_RESTRICT out, const T *MC_RESTRICT in, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) out[i] = in[2 * i];
+}
+
 void MCK(FN(conv_copy))(const mck_conv_plane *p);
 void MCK(FN(conv_copy))(const mck_conv_plane *p)
 {
@@ -301,18 +335,19 @@ void MCK(FN(conv_copy))(const mck_conv_plane *p)
             }
             const T *const row =
                 (const T *)p->x + p->map[0][i] * p->stride[0] + p->map[1][j] * p->stride[1];
-            for (int64_t l = 0; l < n; l++) { /* beside the run */
-                if (l == p->lo && p->lo < p->hi) l = p->hi;
-                if (l < n) out[l] = p->map[2][l] < 0 ? 0 : row[p->map[2][l] * p->stride[2]];
-            }
-            if (p->lo >= p->hi) continue;
-            const T *const src = row + p->map[2][p->lo] * p->stride[2];
+            const int64_t lo = p->lo < p->hi ? p->lo : n, hi = p->lo < p->hi ? p->hi : n;
+            for (int64_t l = 0; l < lo; l++)
+                out[l] = p->map[2][l] < 0 ? 0 : row[p->map[2][l] * p->stride[2]];
+            for (int64_t l = hi; l < n; l++)
+                out[l] = p->map[2][l] < 0 ? 0 : row[p->map[2][l] * p->stride[2]];
+            if (lo == hi) continue;
+            const T *const src = row + p->map[2][lo] * p->stride[2];
             if (s == 1)
-                memcpy(out + p->lo, src, (size_t)(p->hi - p->lo) * sizeof *out);
-            else if (s == 2) /* a constant: in vectors */
-                for (int64_t l = 0; l < p->hi - p->lo; l++) out[p->lo + l] = src[2 * l];
+                memcpy(out + lo, src, (size_t)(hi - lo) * sizeof *out);
+            else if (s == 2)
+                FN(every_other)(out + lo, src, hi - lo);
             else
-                for (int64_t l = 0; l < p->hi - p->lo; l++) out[p->lo + l] = src[l * s];
+                for (int64_t l = 0; l < hi - lo; l++) out[lo + l] = src[l * s];
         }
 }
 
