@@ -59,16 +59,22 @@ local function give_back()
   C.mc_memory_trim()
 end
 
---- Bytes that may still be taken, or nil without a bound; never more than the bound, also where memory held before it
---- has been given back since. Gives freed blocks back to the system.
----@return number|nil
-function M.left()
+--- Bytes that may still be taken, below 0 where the bound is passed already, or nil without one.
+local function balance()
   if not active then return nil end
   give_back()
   local left = math.min(active.at - M.resident(), active.at - active.base)
   -- some of it is for what is no tensor: Lua values
   C.mc_memory_room_set(math.max(1, lib.memory_stats().live + left - math.min(left / 8, 2 ^ 24)))
   return left
+end
+
+--- Bytes that may still be taken (0 where the bound is reached), or nil without a bound; never more than the bound, also
+--- where memory held before it has been given back since. Gives freed blocks back to the system.
+---@return number|nil
+function M.left()
+  local left = balance()
+  return left and math.max(0, left)
 end
 
 --- Bytes of the blocks in which samples pass through: an eighth of what is left, `most` without a bound.
@@ -92,7 +98,7 @@ function M.need(fname, need, what, level)
   check.arg('ceiling.need', 'need', need, 'number >= 0', 3)
   check.arg('ceiling.need', 'what', what, 'string', 3)
   if level ~= nil then check.arg('ceiling.need', 'level', level, 'integer >= 1', 3) end
-  local left = M.left()
+  local left = balance()
   if not left or left >= need then return end
   local asked = active.at - active.base
   local least = math.ceil((asked + need - left) / 2 ^ 20) * 2 ^ 20

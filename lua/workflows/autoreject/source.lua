@@ -116,7 +116,7 @@ function M.room(epochs, o) return o.max_memory or not rawget(epochs, 'data') and
 function M.share(epochs, o)
   local left = ceiling.left()
   local most = left and math.min(left, o.max_memory or left) or o.max_memory
-  return most and most - M.work(epochs)
+  return most and math.max(0, most - M.work(epochs))
 end
 
 --- Whether samples in a file are read as a whole: half of what may be taken is for them, half for the work on them.
