@@ -73,11 +73,6 @@ local LINE = {
   },
 }
 local o, asked = mc.args.parse(arg, LINE)
-if o.device == 'auto' then
-  local why
-  o.device, why = mc.choose_device()
-  print(('device: %s, %s'):format(o.device, why))
-end
 if o[1] and not (o.tmax > o.tmin) then
   io.stderr:write(
     ('autoreject: epochs from --tmin %g to --tmax %g s have no length; tmax must be later\n'):format(o.tmin, o.tmax))
@@ -246,6 +241,9 @@ end
 
 --- Everything, within --max-memory.
 local function clean()
+  local line
+  o.device, line = mc.args.device(o.device)
+  if line then print(line) end
   refuse_unused()
   local x = meeg.open(o[1], { fs = o.fs, unit = o.unit, types = o.types, proj = not o.no_proj })
   for _, w in ipairs(rawget(x, 'warnings') or {}) do print('note: ' .. w) end

@@ -88,16 +88,6 @@ local LINE = {
   },
 }
 local o, asked = mc.args.parse(arg, LINE)
-if o.device == 'auto' then
-  local why
-  o.device, why = mc.choose_device()
-  print(('device: %s, %s'):format(o.device, why))
-end
-if o.device and o.device:find(',', 1, true) then
-  local names = {}
-  for name in o.device:gmatch '[^,]+' do names[#names + 1] = name end
-  o.device = names
-end
 if o[1] and o.demo then
   io.stderr:write(('pac: %s is not read with --demo, which makes a recording; leave one of them out\n'):format(o[1]))
   os.exit(2)
@@ -187,6 +177,9 @@ end
 
 --- Everything, within --max-memory.
 local function analyse()
+  local line
+  o.device, line = mc.args.device(o.device, true)
+  if line then print(line) end
   refuse_unused()
   local measure, measure_name = measure_of(o.measure)
   local dir, source, truth = o.out

@@ -154,7 +154,7 @@ local function work(command, s)
     mc.results.folder('--output-dir', s.dir, { overwrite = o.overwrite, inputs = inputs_of(s),
       names = command == 'plot' and { run.PLOT } or nil })
   end
-  if s.device_why and command == 'fit' then print(('device: %s, %s'):format(s.fit.device, s.device_why)) end
+  if s.device_line and command == 'fit' then print(s.device_line) end
   local data = run.data(s, o.quiet)
   if mc.manifest.planning() then
     if command == 'plot' then error('plan is for fits; plot takes the time of reading', 0) end

@@ -87,7 +87,7 @@ end
 ---     mc.choose_device 'cpu'  --> cpu, it was named
 --- Errors: a device that is named and not there.
 function M.choose_device(device)
-  if device == nil or device == 'auto' then return require 'mascon.report.devices'.auto() end
+  if device == nil or device == 'auto' then return tensor.device_auto(3) end
   return tensor.device_name(tensor.device_number('choose_device', device, 3)), 'it was named'
 end
 

@@ -227,6 +227,22 @@ describe('the verbs', function()
     end
   end)
 
+  it('rerun takes the device that MASCON_DEVICE named then, which the record tells', function()
+    write('script.lua', (SCRIPT:gsub("m:stage%('scale', x", "m:stage('scale', x:to 'auto':to 'cpu'")))
+    for at, other in pairs { ['ref:0'] = 'MASCON_DEVICE=cpu', [false] = 'MASCON_DEVICE=ref:0' } do
+      local set = at and 'MASCON_DEVICE=' .. at or 'unset MASCON_DEVICE;'
+      local out, status = shell(set .. ' ' .. quote(PROGRAM) .. ' script.lua --scale 2')
+      assert.equal(0, status, out)
+      local facts = manifest.read(folder .. '/result').facts
+      assert.equal(at or nil, facts.device)
+      if at then assert.is_string(facts.devices[at]) else assert.is_nil((facts.devices or {})['ref:0']) end
+      out, status = shell(other .. ' ' .. quote(PROGRAM) .. ' rerun result --out again --overwrite')
+      assert.equal(0, status, out)
+      assert.is_nil(out:find('facts.device', 1, true), out)
+      assert.same(facts.devices, manifest.read(folder .. '/again').facts.devices)
+    end
+  end)
+
   it('rerun says which input changed and which stage differs', function()
     mc.save(folder .. '/input.npy', mc.tensor { 1, 2, 3, 5 })
     local out, status = mascon 'rerun result'

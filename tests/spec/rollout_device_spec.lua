@@ -69,6 +69,19 @@ describe('rollouts on a device', function()
     assert.is_true(apart > 0) -- it was computed there
   end)
 
+  it('follow MASCON_DEVICE where nothing is said; what has no form there stays on the processor with a note', function()
+    local place = require 'mascon.core.place'
+    local before = place.of_analysis
+    finally(function() place.of_analysis = before end) -- luacheck: ignore
+    place.of_analysis = function() return 'ref:0' end -- luacheck: ignore
+    local c = config {}
+    assert.same({ 'ref:0', 'ref:0' }, { c.device, c.simulation.device })
+    c = config { precision = 'float64' }
+    assert.same({ 'cpu', 'cpu' }, { c.device, c.simulation.device })
+    assert.matches('MASCON_DEVICE names ref:0, which runs operators of type cnn in f32', table.concat(c.notes, '\n'))
+    assert.equal('cpu', config { device = 'cpu' }.device)
+  end)
+
   it('are refused where there is no such device, or go on the processor where a card of CUDA is missing', function()
     for _, bad in ipairs { 'xpu', 'cuda:x', 3 } do
       local ok, words = pcall(config, { device = bad })

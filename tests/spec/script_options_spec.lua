@@ -102,6 +102,27 @@ describe('mc.args.help', function()
   end)
 end)
 
+describe('mc.args.device', function()
+  it('is the device of the option, else that of MASCON_DEVICE, with a line that says so', function()
+    assert.same({ 'cpu' }, { mc.args.device 'cpu' })
+    assert.same({ 'ref:0', 'device: ref:0' }, { mc.args.device 'ref:0' })
+    local list, line = mc.args.device('ref:0,ref:1', true)
+    assert.same({ { 'ref:0', 'ref:1' }, 'device: ref:0, ref:1' }, { list, line })
+    for text, why in pairs { ['ref:0,ref:1'] = '--device names 2 devices; give one',
+      GPU = '--device: device "GPU" is unknown; use "cpu"' } do
+      local ok, said = pcall(mc.args.device, text)
+      assert.is_false(ok)
+      assert.is_truthy(said:find(why, 1, true), said)
+    end
+    for named, want in pairs { [''] = 'nil\tnil', cpu = 'cpu\tnil', ['ref:0'] =
+      'ref:0\tdevice: ref:0, MASCON_DEVICE names it' } do
+      local r = process.shell(('MASCON_DEVICE=%s %s -e %s'):format(named, process.quote(script.program),
+        process.quote "print((function(a, b) return tostring(a), tostring(b) end)(require 'mascon'.args.device()))"))
+      assert.equal(want .. '\n', r.text)
+    end
+  end)
+end)
+
 describe('mc.pac.compute', function()
   it('notes each option that does nothing beside the others, and no other', function()
     local x = mc.randn({ 2, 600 }, { seed = 7 })

@@ -2,6 +2,8 @@
 --
 -- Reads `--name value`, `--name=value`, flags and positional words.
 local check = require 'mascon.core.check'
+local place = require 'mascon.core.place'
+local tensor = require 'mascon.core.tensor'
 local M = {}
 
 --- Ends the program with what was asked for on standard output.
@@ -285,6 +287,26 @@ function M.refuse(spec, given, facts)
   for _, why in ipairs(order) do
     M.unused(given, groups[why], ('%s; leave %s out'):format(why, #groups[why] > 1 and 'them' or 'it'))
   end
+end
+
+--- The device that an option --device names, or MASCON_DEVICE where the option is left out, and a line that says so.
+---     mc.args.device 'cpu'  --> cpu
+---@param text string|nil value of the option; 'auto': what mc.choose_device gives
+---@param several? boolean names apart by commas are several devices
+---@return string|table|nil name a list of names where there are several; nil where nothing is said
+---@return string|nil line for the user, where it is another one than the CPU or 'auto' chose it
+--- Errors: a device that is not there; several where one is wanted.
+function M.device(text, several)
+  if text ~= nil then check.arg('args.device', 'text', text, 'string', 3) end
+  local list = text and text:find(',', 1, true) and READ.list(text)
+  if list and not several then error(('--device names %d devices; give one'):format(#list), 0) end
+  if list then return list, 'device: ' .. table.concat(list, ', ') end
+  if text == nil and place.of_analysis() == 'cpu' then return nil end
+  local name, why
+  if text == nil or text == 'auto' then name, why = tensor.device_auto(0)
+  else name = tensor.device_name(tensor.device_number('--device', text, 0)) end
+  if name == 'cpu' and text ~= 'auto' then return name end
+  return name, ('device: %s%s'):format(name, why and ', ' .. why or '')
 end
 
 --- The word of the signal that an error comes from: "interrupted" (Ctrl-C) or "terminated"; nil for other errors.

@@ -69,8 +69,8 @@ local function balance()
   return left
 end
 
---- Bytes that may still be taken (0 where the bound is reached), or nil without a bound; never more than the bound, also
---- where memory held before it has been given back since. Gives freed blocks back to the system.
+--- Bytes that may still be taken (0 where the bound is reached), or nil without a bound; never more than the bound,
+--- also where memory held before it has been given back since. Gives freed blocks back to the system.
 ---@return number|nil
 function M.left()
   local left = balance()

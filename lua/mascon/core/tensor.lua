@@ -407,6 +407,17 @@ function M.device_number(fname, name, level)
   return number
 end
 
+--- Name of the device that "auto" is, and why.
+---@return string name
+---@return string why in words
+function M.device_auto(level)
+  local why = ffi.new 'char[640]'
+  local number = C.mc_device_auto(why, 640)
+  if number < 0 then error(lib.message(), level + 1) end
+  if number > 0 and not awaited[number] then wait_at_end(number) end
+  return M.device_name(number), ffi.string(why)
+end
+
 --- A copy of t on a device (its number); t itself when it is there.
 function M.moved(t, number, level)
   if t._device == number then return t end

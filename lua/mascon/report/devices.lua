@@ -53,14 +53,20 @@ function M.detours()
     table.concat(words, ', '))
 end
 
---- Name of the device that "auto" is, and why.
----@return string name
----@return string why
-function M.auto()
-  local why = ffi.new 'char[640]'
-  local number = C.mc_device_auto(why, 640)
-  if number < 0 then lib.raise(2) end
-  return tensor.device_name(number), ffi.string(why)
+--- Devices whose memory this process has used, by name, in words: what the bits of a result can depend on.
+---@return table<string, string>
+function M.used()
+  local out, number = {}, 1
+  local text, words, numbers = ffi.new 'char[128]', ffi.new 'char[512]', ffi.new 'int64_t[3]'
+  while C.mc_device_about(number, text, 128, numbers) == 0 do
+    if lib.memory_stats(number).peak > 0 then
+      C.mc_device_words(number, words, 512)
+      local about = ffi.string(words)
+      out[tensor.device_name(number)] = ffi.string(text) .. (about ~= '' and ', ' .. about or '')
+    end
+    number = number + 1
+  end
+  return out
 end
 
 return M

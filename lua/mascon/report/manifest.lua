@@ -10,6 +10,7 @@ local file = require 'mascon.base.file'
 local json = require 'mascon.base.json'
 local progress = require 'mascon.base.progress'
 local info = require 'mascon.report.info'
+local devices = require 'mascon.report.devices'
 local create = require 'mascon.array.create'
 local error = check.error
 
@@ -142,12 +143,14 @@ local function library_hash()
   return lib.sha256_file(lib.libdir .. '/libmascon.so') or 'unknown'
 end
 
---- Processor, library and neighbours: what the bits of a result can depend on.
+--- Processor, library, neighbours and the device that "auto" reads: what the bits of a result can depend on.
 local function facts()
+  local device = os.getenv 'MASCON_DEVICE'
   local i = info.about { 'fft', 'blas', 'zlib' }
   return {
     processor = i.processor, cores = i.cores, isa = i.isa, threads = i.threads, lua = i.lua, system = i.system,
     fft = i.libraries.fft, blas = i.libraries.blas, zlib = i.libraries.zlib, library = library_hash(),
+    device = device ~= '' and device or nil,
   }
 end
 
@@ -275,6 +278,8 @@ function Manifest:write(dir)
   take_inputs(self)
   self.record.seconds = lib.clock_seconds() - self._start
   self.record.peak_bytes = lib.memory_stats().peak
+  local used = devices.used()
+  self.record.facts.devices = next(used) and used or nil
   local path = dir .. '/' .. M.NAME
   local ok, why = file.write(path, json.encode(self.record, { indent = 2 }) .. '\n')
   if not ok then error('manifest:write: ' .. why, 2) end

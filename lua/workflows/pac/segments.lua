@@ -35,7 +35,7 @@ local OTHER = { plv = 'the phase of an envelope', gc = 'ranks' }
 --- Why an analysis cannot be done in segments, or nil.
 local function obstacle(o)
   if (o.placed or 0) > 0 and C.mc_device_hosted(o.placed) == 0 then
-    return 'segments are analysed on the CPU; leave device out, or give segment_length = 0'
+    return 'segments are analysed on the CPU; give device = "cpu", or segment_length = 0'
   end
   if o.own then return 'measure is a function, which needs whole rows' end
   if not SUMMED[o.measure] then

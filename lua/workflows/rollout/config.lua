@@ -40,7 +40,7 @@ M.SCHEMA = {
       max_pairwise_correlation = num(0.05, { above = 0, below = 1 }) },
   },
   simulation = {
-    device = { 'device', 'cpu' }, operator_type = leaves.among(networks.DEFAULT, networks.names, OWN),
+    device = { 'device', nil }, operator_type = leaves.among(networks.DEFAULT, networks.names, OWN),
     precision = one('float32', 'float32', 'float64', 'float16', 'bfloat16', 'auto', 'tf32'),
     storage = leaves.among('float32', operator.STORAGE),
     num_realizations = int(10, 1, 100), num_timesteps = int(1, 1, 10000), extract_operator_features = flag(false),
@@ -219,8 +219,12 @@ local function beyond_types(c, state)
   end
   c.device, c.notes[#c.notes + 1] = place.of(sim.device)
   if c.device ~= 'cpu' and (not networks.of(sim.operator_type).cards or sim.precision == 'float64') then
-    refuse('simulation.device', '%s, which runs operators of type cnn in f32; use cpu', sim.device)
+    local why = ('%s, which runs operators of type cnn in f32'):format(sim.device or c.device)
+    if sim.device then refuse('simulation.device', '%s; use cpu', why) end
+    c.notes[#c.notes + 1] = ('MASCON_DEVICE names %s: computed on the processor'):format(why)
+    c.device = 'cpu'
   end
+  sim.device = sim.device or c.device
   for _, k in ipairs(names_of(sim.input_generation)) do
     local kind, block = fields.kind_of(k), sim.input_generation[k]
     if kind and type(block) == 'table' then

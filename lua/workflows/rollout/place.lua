@@ -4,6 +4,7 @@
 -- the definitions of the columns are the same everywhere.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
+local place = require 'mascon.core.place'
 local error = check.error
 local M = {}
 
@@ -14,10 +15,11 @@ function M.is_name(name)
 end
 
 --- The device that a word of a configuration means; a card of CUDA that is not there is the processor, with a warning.
----@param name string
+---@param name string? that of MASCON_DEVICE, else the processor, where nothing is said
 ---@return string device
 ---@return string? warning
 function M.of(name)
+  name = name or place.of_analysis()
   if name == 'auto' then return (mc.choose_device()) end
   local ok, found = check.try(mc.choose_device, name == 'cuda' and 'cuda:0' or name)
   if ok then return found end

@@ -69,7 +69,8 @@ function M.plan(config, first, last)
     sim.num_timesteps, #config.space.dims),
     ('work: %.4g TFLOP (mean %.3g GFLOP per application to one state)'):format(flops / seen * n / 1e12,
       flops / seen / steps / 1e9),
-    ('time: about %s with %d threads'):format(mc.text.duration(seconds), mc.get_num_threads()),
+    ('time: about %s with %d threads%s'):format(mc.text.duration(seconds), mc.get_num_threads(),
+      config.device ~= 'cpu' and (' of the CPU; that of %s is not known'):format(config.device) or ''),
     ('memory: peak %.1f MiB'):format(peak / 2 ^ 20),
     ('file: at most %s before compression'):format(mc.text.bytes(row * n)), 'output: ' .. config.dataset.output_path }
   if left > 0 then

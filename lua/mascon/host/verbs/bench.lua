@@ -208,7 +208,7 @@ function M.main(args)
     end
     measure(mc, j.part, cases, devices, o, began)
   end
-  say('\nauto takes %s: %s', require('mascon.report.devices').auto())
+  say('\nauto takes %s: %s', require('mascon.core.tensor').device_auto(1))
   return 0
 end
 

@@ -98,7 +98,7 @@ local function device_lines(put)
     if d.about and d.about ~= '' then about[#about + 1] = d.about end
     put(i == 1 and 'devices' or '', ('%s: %s'):format(d.name, table.concat(about, ', ')))
   end
-  put('', ('auto takes %s: %s'):format(require('mascon.report.devices').auto()))
+  put('', ('auto takes %s: %s'):format(require('mascon.core.tensor').device_auto(1)))
   local names = {}
   for name in pairs(missing) do names[#names + 1] = name end
   table.sort(names)

@@ -94,12 +94,13 @@ end
 local function run(record, script, dir)
   local words = { quote(host.exe), '--', quote(script) }
   for _, word in ipairs(redirected(record.args or {}, dir)) do words[#words + 1] = quote(word) end
-  local set = {}
+  local set, device = {}, record.facts.device
   if type(record.facts.isa) == 'string' and record.facts.isa:match '^v%d$' then
     set[1] = 'MASCON_ISA=' .. record.facts.isa
   end
-  local command =
-    ('cd %s && %s exec %s'):format(quote(record.folder or '.'), table.concat(set, ' '), table.concat(words, ' '))
+  if type(device) == 'string' then set[#set + 1] = 'MASCON_DEVICE=' .. quote(device) end
+  local command = ('cd %s && unset MASCON_DEVICE && %s exec %s'):format(quote(record.folder or '.'),
+    table.concat(set, ' '), table.concat(words, ' '))
   io.stdout:flush()
   return os.execute(command)
 end
@@ -123,6 +124,8 @@ local function compare(manifest, record, new)
   for _, f in ipairs(files) do say('file %s %s', f[1], f[2]) end
   return false
 end
+
+local function told(v) return v == nil and 'nothing' or tostring(v) end
 
 ---@param args string[]
 ---@return integer status
@@ -177,7 +180,7 @@ function M.main(args)
   end
   for _, d in ipairs(manifest.facts_apart(record, new)) do
     if not d[1]:match '^args' and not d[1]:match '^options%.out$' and not d[1]:match '^options%.output_dir$' then
-      say('%s: was %s, is %s', d[1], tostring(d[2]), tostring(d[3]))
+      say('%s: was %s, is %s', d[1], told(d[2]), told(d[3]))
     end
   end
   local same = compare(manifest, record, new)

@@ -3,7 +3,6 @@
 -- Refuses before anything is read what contradicts itself, is out of range or would have no effect.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
-local tensor = require 'mascon.core.tensor'
 local error = check.error
 local config = require 'workflows.xpcs.command.config'
 local options = require 'workflows.xpcs.command.options'
@@ -376,7 +375,7 @@ local WITHOUT = {
   model = {
     because = ', which fits a function of your own',
     options = { 'static_mode', 'laminar_flow', 'profile', 'multi_start', 'checkpoint_dir', 'joint', 'legacy_counting',
-      'tie', 'seed', 'nlsq_result', 'device' },
+      'tie', 'seed', 'nlsq_result' },
     refused = { SEARCHES[1], SEARCHES[2], { 'optimization.nlsq.legacy_counting', 'false' },
       { 'initial_parameters.tied_parameters', 'null' } },
     noted = { { 'initial_parameters.values' }, { 'initial_parameters.active_parameters' },
@@ -450,6 +449,9 @@ local function take_model(s, o, fixed)
     end
   end
   local keys = take_kind(s, o, 'model')
+  if o.device and o.device ~= 'cpu' and o.device ~= 'auto' then
+    error('--device has no meaning with --model, which fits a function of your own; leave it out', 0)
+  end
   s.model = require('workflows.xpcs.fit.model_file').read(o.model)
   if drop_bounds(s, o) then keys[#keys + 1] = 'parameter_space.bounds' end
   say_without(s, 'model', keys)
@@ -505,13 +507,17 @@ end
 
 --- Where passes run, and what data may take there.
 local function take_device(s, o)
-  s.fit.device = not o.model and (o.device or s.fit.device) or nil
-  if s.fit.device == 'auto' then -- a card where there is one
-    s.fit.device, s.device_why = mc.choose_device()
-    s.fit.fall_back = true
+  local named = o.device or not o.model and s.fit.device or nil
+  s.fit.device = nil
+  if o.model then -- fitted on the CPU
+    local device = mc.args.device(named)
+    if device and device ~= 'cpu' then s.device_line = 'device: cpu, where functions of your own are fitted' end
+    return
   end
-  if not s.fit.device then return end
-  tensor.device_number('--device', s.fit.device, 0)
+  local device, line = mc.args.device(named)
+  s.fit.device, s.device_line = device, line
+  if not device then return end
+  s.fit.fall_back = named == nil or named == 'auto'
   s.fit.max_memory = s.open.max_memory
 end
 
