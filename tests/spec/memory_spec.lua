@@ -393,6 +393,38 @@ describe('the room of blocks', function()
     kept:release()
     assert.equal(base.live + 40 * MB, tonumber(C.mc_memory_room_set(before)))
   end)
+
+  it('has few collections where they find nothing, and all where they do', function()
+    local lib = require 'mascon.core.ffi'
+    local cycles, ended = 0, false
+    local function watch()
+      local p = newproxy(true)
+      getmetatable(p).__gc = function()
+        cycles = cycles + 1
+        if not ended then watch() end
+      end
+    end
+    collectgarbage()
+    watch()
+    local base = lib.memory_stats().live
+    local before = tonumber(C.mc_memory_room_set(base + 100 * MB))
+    local function steps(release)
+      cycles = 0
+      for _ = 1, 60 do
+        local a, b = mc.zeros { 5 * MB / 8 }, mc.zeros { 5 * MB / 8 }
+        if release then
+          a:release()
+          b:release()
+        end
+        assert.is_true(lib.memory_stats().live < base + 100 * MB)
+      end
+      return cycles
+    end
+    assert.is_true(steps(true) < 20, cycles)
+    assert.is_true(steps(false) > 10, cycles)
+    ended = true
+    C.mc_memory_room_set(before)
+  end)
 end)
 
 describe('the first call of a compiled function', function()
