@@ -73,8 +73,11 @@ int mci_device_put_run(mc_tensor *dst, int axis, const mc_tensor *index, const m
 /* operand -> result; positions, values -> result along axes[0], added to where i[0] is set */
 extern const mci_op mci_copy_op, mci_put_op;
 
+/* Whether an op without a form on a device may go through the host: on one that auto chose, and
+ * distributions, whose numbers are drawn on the CPU everywhere. */
+int mci_may_go_through_host(int device, const mci_op *op);
 /* Runs the CPU's form of an op on copies of its operands and brings results to the device; counted
- * for mc_through_host. */
+ * for mc_through_host where auto chose it. */
 int mci_through_host(int device, const mci_op *op, int nout, mc_tensor **out, int nin,
                      const mc_tensor *const *in, const mc_params *p);
 

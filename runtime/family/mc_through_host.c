@@ -1,9 +1,11 @@
 /* mc_through_host.c - an op that has no form on the device that auto led to: its operands are
  * copied to the host, the CPU's form runs there, and results go to the device.
  *
- * Only on a device that auto chose, where it is counted: where a script names its device, the op
- * raises. */
+ * On a device that auto chose, where it is counted: where a script names its device, the op
+ * raises. Distributions without programs go this way on all devices: numbers are drawn on the CPU
+ * and copied wherever they are wanted. */
 #include "family/mc_bind.h"
+#include "family/mc_launch.h"
 
 static int64_t *counts; /* of ops by number; NULL before the first */
 
@@ -18,6 +20,12 @@ static void count(const mci_op *op)
 {
     counts = counts ? counts : mci_calloc((size_t)mci_nop + 1, sizeof *counts);
     if (counts && op->id >= 0) counts[op->id]++;
+}
+
+int mci_may_go_through_host(int device, const mci_op *op)
+{
+    return mci_device_chosen(device) ||
+           (op->family == MCI_FAMILY_RANDOM && !mci_random_launched(op));
 }
 
 static int operands(int nin, const mc_tensor *const *in, mc_tensor *host, const mc_tensor **seen)
@@ -58,7 +66,7 @@ int mci_through_host(int device, const mci_op *op, int nout, mc_tensor **out, in
         for (int k = 0; k < nout; k++) made[k] = &host[nin + k];
         rc = op->run(op, nout, made, nin, seen, p);
     }
-    if (!rc) count(op);
+    if (!rc && mci_device_chosen(device)) count(op);
     for (; !rc && done < nout; done++) rc = bring(device, op->name, out[done], made[done]);
     for (int k = 0; rc && k < done - 1; k++) mci_out_fail(out[k], out[k]->flags & MC_FLAG_OUT);
     for (size_t i = 0; host && i < n; i++)
@@ -80,7 +88,7 @@ int mci_op_run(const mci_op *op, int nout, mc_tensor **out, int nin, const mc_te
     if (MC_LIKELY(device == 0)) return op->run(op, nout, out, nin, in, p);
     const int rc = mci_device_run(op, nout, out, nin, in, p);
     if (rc != MC_EUNSUPPORTED || mci_check_devices(op->name, nin, in, nout, out, &device) ||
-        !mci_device_chosen(device))
+        !mci_may_go_through_host(device, op))
         return rc;
     return mci_through_host(device, op, nout, out, nin, in, p);
 }

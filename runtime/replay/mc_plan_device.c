@@ -161,7 +161,7 @@ static int bind_step(mci_device_plan *p, bound_step *b)
              : s->kind == MCI_STEP_OP || s->kind == MCI_STEP_GROUP ? bind_op(p, b)
                                                                    : MC_EINTERNAL;
     if (rc == MC_EUNSUPPORTED && s->kind == MCI_STEP_OP && s->op->id >= 0 &&
-        mci_device_chosen(p->device)) {
+        mci_may_go_through_host(p->device, s->op)) {
         b->through = 1;
         rc = bind_headers(p, b);
     }

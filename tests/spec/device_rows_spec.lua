@@ -146,6 +146,39 @@ describe('random numbers whose key is on a device', function()
     same('none', function(key) return r.normal { 0, 3, key = key } end, words)
     same('derived keys', function(key) return key:split(3)[2]:fold_in(9):words() end, words)
   end)
+  try('of every other distribution are drawn on the CPU, in compiled functions too', function()
+    local P = { beta = { a = 2, b = 3 }, binomial = { n = 10, p = 0.3 }, chisquare = { df = 3 },
+      f = { dfn = 3, dfd = 4 },
+      gamma = { a = 2 }, geometric = { p = 0.3 }, hypergeometric = { ngood = 5, nbad = 5, nsample = 3 },
+      loggamma = { a = 2 }, multinomial = { n = 4, p = { 0.5, 0.2, 0.3 } }, negative_binomial = { n = 3, p = 0.4 },
+      pareto = { a = 2 }, poisson = { rate = 2 }, student_t = { df = 3 }, truncated_normal = { low = -1, high = 1 },
+      von_mises = { kappa = 1 }, weibull = { a = 2 } }
+    local key, n = r.key(11), 0
+    local counted = mc.through_host()
+    for row in pairs(mc.ops) do
+      local what = row:match '^random_(.*)'
+      if what and r[what] and mc.ops[row].variant == 'host' then
+        n = n + 1
+        local f = mc.compile(function(k, x)
+          local o = { key = k }
+          for p, v in pairs(P[what] or {}) do o[p] = v end
+          return r[what]({ 2, 3 }, o) * x
+        end)
+        local want = f(key, mc.tensor(2))
+        for _ = 1, 2 do
+          local got = f(key:to(name), mc.tensor(2):to(name))
+          assert.same({ name, true }, { got.device, mc.array_equal(want, got:to 'cpu') }, what)
+        end
+      end
+    end
+    assert.is_true(n >= 20)
+    assert.same(counted, mc.through_host())
+    local said = support.message(function()
+      mc.compile(function(k) return r.gamma({ 3 }, { a = 2, key = k, device = name }) end)(key)
+    end)
+    assert.matches('the key is an argument on cpu of a function that is being recorded, and the numbers are wanted on '
+      .. name .. '; call the function with key:to "' .. name .. '"', said, 1, true)
+  end)
   try('take parameters that are tensors, one key for each row, and numbers to fold in', function()
     local words = r.keys(r.key(4), 5):words()
     local low, rate = mc.arange(1, 7), mc.linspace(0, 1, 5):reshape(5, 1)

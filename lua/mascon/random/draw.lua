@@ -189,9 +189,9 @@ function M.draw(row, fname, sizes, opts, extra, level)
   for i = 0, n - 1 do P.axes[i] = d[i] end
   tensor.give_dims(d)
   P.dtype = CODE[name]
-  -- within a recording nothing moves: it is drawn where it is wanted, from the words of the key
+  -- within a recording nothing moves: it is drawn from the words of the key where these are
   local number = place_of(fname, given, o, key, level)
-  local there = number and row.variant ~= 'host' and C.mc_record_active() ~= 0 and number or nil
+  local there = number and C.mc_record_active() ~= 0 and number or nil
   if there then for i, t in ipairs(tensors) do tensors[i] = tensor.moved(t, there, level + 1) end end
   tensors[#tensors + 1] = source.pack(P, key, stream, extra and extra.part, there)
   P.i[4], P.i[5], P.i[10], P.i[11] = 0, mask, extra and extra.width or 0, #row.params

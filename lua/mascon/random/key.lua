@@ -156,6 +156,11 @@ function Key:to(device) return (on(self, tensor.device_number('key:to', device, 
 --- known. number: of a device that the words are to be on, also of a key whose value is known.
 function M.pack(P, key, number)
   local words = traced(key)
+  if number and words and words._device ~= number then
+    local there = tensor.device_name(number)
+    error(('random: the key is an argument on %s of a function that is being recorded, and the numbers are wanted on '
+      .. '%s; call the function with key:to "%s"'):format(words.device, there, there), 4)
+  end
   if number then words = tensor.moved(words or key:words(), number, 4) end
   P.i[12] = words and 1 or 0
   P.i[0], P.i[1] = words and 0 or key.lo, words and 0 or key.hi
