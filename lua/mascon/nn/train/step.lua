@@ -270,11 +270,15 @@ local function functions(self)
     for k, v in pairs(bent) do out.bent[k] = sums.bent[k] + v * methods.to(weight, v.dtype) end
     return out, after
   end
+  -- the means take the place of the sums
   local function finish(sums)
     local g, bent = {}, {}
     for k, v in pairs(sums.grads) do g[k] = v / methods.to(sums.total, v.dtype) end
     for k, v in pairs(sums.bent) do bent[k] = v / methods.to(sums.total, v.dtype) end
-    return sums.loss / sums.total, measured(self, g, bent), fresh(g), fresh(bent)
+    local sizes = measured(self, g, bent)
+    overwrite(sums.grads, g)
+    overwrite(sums.bent, bent)
+    return sums.loss / sums.total, sizes
   end
   local function update(params, states, ema, g, bent, norm, now)
     local new, after, averages = updated(self, params, states, ema, g, bent, norm, now)
@@ -284,10 +288,10 @@ local function functions(self)
     overwrite(ema, averages)
   end
   if not compiled then return whole, add, finish, update end
-  self.compiled = { compile.compile(whole), compile.compile(add), compile.compile(finish),
+  self.compiled = { compile.compile(whole), compile.compile(add), compile.compile(finish, { overwrite = true }),
     compile.compile(update, { overwrite = true }) }
   local a, b, c, d = unpack(self.compiled)
-  if self.options.amp then return steady(a), steady(b), steady(c), d end
+  if self.options.amp then return steady(a), steady(b), c, d end
   return a, b, c, d
 end
 
@@ -522,8 +526,8 @@ local function step_of(self, batch)
       commit(self, { buffers = r.buffers, sums = sums, count = self.count, pending = self.pending + 1 })
       return part_of, { updated = false, step = self.count, finite = finite(part_of) }
     end
-    r.value, r.sizes, r.grads, r.bent = self.finish(sums)
-    give_back(self, sums)
+    r.value, r.sizes = self.finish(sums)
+    r.grads, r.bent = sums.grads, sums.bent
   end
   return end_step(self, r, function() return anomaly.anomaly(self.forward, params, frozen, buffers, batch, key) end)
 end
