@@ -121,13 +121,15 @@ static void FN(hide)(const mck_attention *a, T *s, int64_t keys, int64_t first, 
  * factor: by how much earlier ones shrink. */
 static void FN(weigh)(T *s, int64_t keys, T *top, T *total, T *factor)
 {
+    enum { MANY = QUERIES / VL }; /* sums side by side: each waits for the one before */
     T ref[QUERIES];
-    MC_UNROLL(1)
-    for (int x = 0; x < QUERIES; x += VL) {
-        V most = OP(load)(top + x);
-        for (int64_t j = 0; j < keys; j++) most = OP(max)(OP(load)(s + j * QUERIES + x), most);
-        OP(store)(ref + x, most);
+    V acc[MANY];
+    MC_UNROLL(4) for (int x = 0; x < MANY; x++) acc[x] = OP(load)(top + x * VL);
+    for (int64_t j = 0; j < keys; j++) {
+        const T *const row = s + j * QUERIES;
+        MC_UNROLL(4) for (int x = 0; x < MANY; x++) acc[x] = OP(max)(OP(load)(row + x * VL), acc[x]);
     }
+    MC_UNROLL(4) for (int x = 0; x < MANY; x++) OP(store)(ref + x * VL, acc[x]);
     for (int i = 0; i < QUERIES; i++) {
         const T most = ref[i];
         ref[i] = most == -(T)INFINITY ? 0 : most;
@@ -136,20 +138,23 @@ static void FN(weigh)(T *s, int64_t keys, T *top, T *total, T *factor)
     }
     FN(weights)(factor, ref, 1, QUERIES);
     FN(weights)(s, ref, keys, QUERIES);
-    MC_UNROLL(1)
-    for (int x = 0; x < QUERIES; x += VL) {
-        V sum = OP(set)(0);
-        for (int64_t j = 0; j < keys; j++) sum = OP(add)(sum, OP(load)(s + j * QUERIES + x));
-        OP(store)(total + x, OP(add)(OP(mul)(OP(load)(total + x), OP(load)(factor + x)), sum));
+    MC_UNROLL(4) for (int x = 0; x < MANY; x++) acc[x] = OP(set)(0);
+    for (int64_t j = 0; j < keys; j++) {
+        const T *const row = s + j * QUERIES;
+        MC_UNROLL(4) for (int x = 0; x < MANY; x++) acc[x] = OP(add)(acc[x], OP(load)(row + x * VL));
+    }
+    MC_UNROLL(4) for (int x = 0; x < MANY; x++)
+    {
+        T *const to = total + x * VL;
+        OP(store)(to, OP(add)(OP(mul)(OP(load)(to), OP(load)(factor + x * VL)), acc[x]));
     }
 }
 
 static void FN(rescale)(T *o, const T *factor, int64_t rows)
 {
     for (int64_t c = 0; c < rows; c++)
-        for (int x = 0; x < QUERIES; x += VL)
-            OP(store)
-            (o + c * QUERIES + x, OP(mul)(OP(load)(o + c * QUERIES + x), OP(load)(factor + x)));
+        for (int x = 0; x < QUERIES; x += VL) OP(store)
+    (o + c * QUERIES + x, OP(mul)(OP(load)(o + c * QUERIES + x), OP(load)(factor + x)));
 }
 
 /* Keys that some of n queries see, the first of which sees `seen`. */
