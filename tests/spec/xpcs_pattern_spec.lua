@@ -58,6 +58,12 @@ describe('residuals with a pattern that all angles share', function()
     end
   end)
 
+  it('take opposite and equal angles as one: their speckle is the same', function()
+    local new = require('workflows.xpcs.judge.pattern').new
+    assert.is_nil(new({ 0, 180, 40, -140, 40.2 }, 60))
+    assert.is_not_nil(new({ 0, 180, 40, -140, 90 }, 60))
+  end)
+
   it('are not looked for in few angles or times', function()
     local s = xpcs.simulate { n = 30, q = 0.0085, dt = 0.1, phi = { 0, 40 }, physics = { 3000, -0.2, 100 },
       sigma = 0.01, seed = 1 }

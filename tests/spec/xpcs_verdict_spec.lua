@@ -197,8 +197,8 @@ describe('the first line on a fit', function()
     for _, case in ipairs {
       { '^Good fit: ', { sigma = 0.004 } },
       { '^Untested fit %(sigma is assumed%): .', {} },
-      { '^Poor fit: the model does not describe the data within sigma; look at the residual maps, check sigma, try '
-        .. 'other starts%.$', { sigma = 0.002 } },
+      { '^Poor fit: the model does not describe the data within sigma; look at the residual maps, check sigma%.$',
+        { sigma = 0.002 } },
       { '^Marginal fit: check sigma first, it is [%d.]+ times what residuals scatter by%.$', { sigma = 0.04 } },
       { '^Marginal fit: D0 ended at a bound; widen it, or fix the parameter%.$',
         { sigma = 0.004, bounds = { D0 = { 100, 1800 } } } },
@@ -271,7 +271,7 @@ describe('a q that is mistyped', function()
       local s = simulated(0.0054, { case[4], -0.2, 100 })
       local d = xpcs.data.of { c2 = s.c2, phi = s.phi, t = s.t, q = case[1] * 0.0054, dt = s.dt }
       local r = xpcs.fit(d, { sigma = 0.004 })
-      assert.matches('check q first', r.verdict.conclusion)
+      assert.matches('D0 ended at its bound; check q and dt, or widen it', r.verdict.conclusion)
       assert.is_truthy(words(r):find(('Are q and dt right? D0 ended at its %s bound, as it does where q (%.6g 1/A '
         .. 'here) is ten times too %s'):format(case[2], case[1] * 0.0054, case[3]), 1, true), words(r))
     end
@@ -359,13 +359,13 @@ describe('data without a decay', function()
 
   it('are said first, and leave the offset alone', function()
     for _, o in ipairs { { rescue = false }, { rescue = false, sigma = 0.01, scaling = 'averaged' } } do
-      for _, case in ipairs { { 5e6, 0.3 }, { 2000, 1e-7 } } do
+      for _, case in ipairs { { 5e6, 0.3 }, { 2000, 1e-7 }, { 1e-3, 0.8 } } do
         local r = fitted(case[1], case[2], o)
         assert.matches('^Marginal fit.*: the data show no decay; measure with shorter frames', r.conclusion)
         assert.matches('first frame %(0.25 s%), or much slower than the run %(7.25 s', r.verdict.sentences[1])
         assert.equal(math.huge, r.errors.D0)
         for name, e in pairs(r.errors) do
-          if name:find '^offset' then assert.is_true(e < 0.01) end
+          if name:find '^offset' then assert.is_true(e < 0.01 or case[2] > 0.5) end
         end
         for _, f in ipairs(r.verdict.findings) do assert.is_true(f.kind ~= 'undetermined' and f.kind ~= 'bound') end
       end

@@ -89,15 +89,19 @@ end
 --- What a fit calls after each iteration: a line each second, to s.say or the terminal.
 local function progress(s, data)
   local first = clock.seconds()
-  local shown = first
+  local shown, fits, last = first, 0, nil
   local say = s.say or function(line) io.stderr:write(line, '\n') end
   return function(point, iteration, gradient, p)
     local now = clock.seconds()
+    if p ~= last then -- each fit has a problem, and a clock of its own
+      fits, first, last = fits + 1, fits == 0 and first or now, p
+    end
     if now - shown <= 1 then return end
     shown = now
-    local seconds = math.max(now - first - (p.scan_seconds or 0), 1e-9)
-    say(('iteration %d: cost %.8g, gradient %.3g, %.3g points/s, %s'):format(iteration, point.cost, gradient, p.nfev
-      * data.points / seconds, plan.left(p.nfev, seconds, s.fit.max_nfev or 100 * #p.free)))
+    local seconds = math.max(now - first - (fits == 1 and p.scan_seconds or 0), 1e-9)
+    say(('%siteration %d: cost %.8g, gradient %.3g, %.3g points/s, %s%s'):format(fits > 1 and ('fit %d, '):format(fits)
+      or '', iteration, point.cost, gradient, p.nfev * data.points / seconds, plan.left(p.nfev, seconds,
+      s.fit.max_nfev or 100 * #p.free), fits > 1 and ' in this one' or ''))
   end
 end
 
@@ -105,7 +109,7 @@ end
 function M.fit(s, data, quiet)
   local o = {}
   for k, v in pairs(s.fit) do o[k] = v end
-  if s.progress and not quiet then o.progress = progress(s, data) end
+  if s.progress and not quiet and (s.say or os.getenv 'MASCON_PROGRESS' ~= '0') then o.progress = progress(s, data) end
   --- The deepest point so far: what a run that is stopped tells.
   function o.watch(p, point)
     if point.cost and not (s.reached and s.reached.cost <= point.cost) then

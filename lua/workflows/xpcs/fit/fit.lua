@@ -492,13 +492,41 @@ local PLAIN = 10 -- standard errors of a number that leave no doubt about a deca
 
 --- Whether the contrast, or where it is not free a physical number, is known well enough to spare a look for a decay.
 local function decays(p, point, cov)
-  local of_contrast
+  local of_contrast, of_offset
+  for _, i in ipairs(p.free) do of_offset = of_offset or i > p.m and i <= 2 * p.m end
   for k, i in ipairs(p.free) do
-    if i <= p.m then of_contrast = true end
-    if (i <= p.m or i > 2 * p.m and not of_contrast) and cov[k][k] < math.huge
+    if i <= p.m then of_contrast = of_offset end -- beside a fixed offset it is known from the level
+    if (i <= p.m and of_offset or i > 2 * p.m and not of_contrast) and cov[k][k] < math.huge
       and math.abs(point.x[k]) > PLAIN * math.sqrt(cov[k][k]) then return true end
   end
   return false
+end
+
+--- Whether chance explains a fit, as far as it is tested: what a smaller model misses beside one that misses much says
+--- nothing of the larger one.
+---@param of table of misfit
+---@param frames table|nil of look
+local function describes(p, point, of, frames)
+  if frames and frames.pattern and frames.pattern.improbable then return false end
+  if of.absolute_sigma and not of.sigma_is_default and not p.weights then
+    local sd = math.max(math.sqrt(2 / of.dof), frames and frames.chi2_sd and frames.chi2_sd / of.dof or 0)
+    return of.reduced_chi2 <= 1 + verdict.IMPROBABLE * sd
+  end
+  local correlated = frames and frames.correlated
+  for k, i in ipairs(correlated and p.free or {}) do -- as where the flow has another direction
+    if i == 2 * p.m + 7 and result.at_bound(point.x[k], p.low[i], p.high[i], 0) then return false end
+  end
+  return true
+end
+
+--- By how much correlated noise exceeds independent noise in the variance of the shear.
+---@param rise number[] of each variance
+local function shear_excess(p, rise)
+  local most = 1
+  for k, i in ipairs(p.free) do
+    if i >= 2 * p.m + 4 and rise[k] and rise[k] < math.huge then most = math.max(most, rise[k]) end
+  end
+  return most
 end
 
 --- The result of a point.
@@ -524,12 +552,10 @@ local function describe(p, o, point, status, iterations, seconds, left, whole)
   local unneeded, flat
   if whole then unneeded = whole.unneeded
   else
-    local missed = frames and frames.pattern and frames.pattern.improbable -- by the model: that is no noise
-    local excess = frames and frames.correlated and not missed and (frames.factor or 1) ^ 2 or 1
-    if not decays(p, point, cov) then flat = nested.flat(p, point, absolute, excess) end
+    if not decays(p, point, cov) then flat = nested.flat(p, point, absolute) end
     if flat then cov = without(cov, picked(p, p.names), but_offset(p))
-    elseif not (angles and angles.improbable) then
-      unneeded = nested.of(p, point, absolute, excess)
+    elseif not (angles and angles.improbable) and describes(p, point, of, frames) then
+      unneeded = nested.of(p, point, absolute, correlated and shear_excess(p, c.rise) or 1)
       if unneeded then cov = without(cov, picked(p, p.names), unneeded.names) end
     end
   end

@@ -23,6 +23,18 @@ function M.of_rate(names)
   end
 end
 
+--- The constant parts of the rates of which a scale or power and the constant part are among the names.
+---@param names string[]
+---@return string[]
+function M.constants(names)
+  local has, out = {}, {}
+  for _, name in ipairs(names) do has[name] = true end
+  for _, rate in ipairs(rates.LIST) do
+    if has[rate.shift] and (has[rate.scale] or has[rate.power]) then out[#out + 1] = rate.shift end
+  end
+  return out
+end
+
 local function are(names) return #names == 1 and 'is' or 'are' end
 
 --- kind of the finding, and what to do: a text, or what a function of its names and of the result says.
@@ -52,14 +64,29 @@ local ORDER = {
   { 'not_shared', 'the data sets do not share their parameters; fit each alone, or share less (--shared)' },
   { 'held', function(names) return ('%s ended at a bound that was given; widen it first'):format(of(names)) end },
   { 'shear', 'the angles decay as those of a sheared sample do; fit with --laminar-flow' },
-  { 'direction', 'phi0 is at its bound and the angles differ; widen it (--bounds phi0=-90:90)' },
+  { 'direction', 'phi0 is at its bound; widen it (--bounds phi0=-90:90)' },
   { 'angles', 'contrast or offset differ between the angles; fit with --scaling individual' },
-  { 'misfit', 'the model does not describe the data within sigma; look at the residual maps, check sigma, try '
-    .. 'other starts' },
+  { 'scale', function(_, r)
+    local bound
+    for _, q in ipairs(r.parameters) do if q.name == 'D0' then bound = q end end
+    return bound.at_bound == 'lower'
+      and ('D0 ended at its bound; check q and dt, or widen it (--bounds D0=%.6g:%.6g)'):format(bound.low / 100,
+        bound.high)
+      or ('D0 ended at its bound; check q and dt, or widen it (--bounds D0=%.6g:%.6g)'):format(bound.low,
+        bound.high * 100)
+  end },
   { 'pattern', 'the model misses something that all angles share; look at the residual maps' },
+  { 'misfit', function(_, r)
+    return 'the model does not describe the data within sigma; look at the residual maps, check sigma'
+      .. (r.search and not r.search.skipped and '' or ', try other starts')
+  end },
   { 'starts', 'the starts do not agree; fit from more of them' },
   { 'undetermined', function(names)
-    local shift = M.of_rate(names)
+    local shift, held = M.of_rate(names), M.constants(names)
+    if #held > 1 then
+      return ('the data do not determine %s; hold the constant parts (--fixed %s=0)'):format(of(names),
+        table.concat(held, '=0,'))
+    end
     if shift then
       return ('the data do not determine %s; hold the constant part (--fixed %s=0), or take the rate of rates.csv')
         :format(of(names), shift)
@@ -87,9 +114,9 @@ local ORDER = {
       or 'some parameters are strongly correlated; quote the rates (rates.csv), or fix some'
   end },
   { 'correlated', function(_, r)
-    if r.sigma_is_default and not r.pattern and not r.fits then -- nothing tests the model
-      return 'residuals are correlated, as those of speckle are, or of a model that misses something, and fewer than 3 '
-        .. 'angles do not tell these apart; look at the residual maps'
+    if r.sigma_is_default then -- no chi2 tests the model
+      return 'residuals are correlated, as those of speckle are, or of a model that misses something; look at the '
+        .. 'residual maps'
     end
     return 'its noise is correlated; compare repeated measurements where errors matter'
   end },

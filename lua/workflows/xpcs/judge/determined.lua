@@ -43,9 +43,16 @@ local WHY = {
       .. 'angles further apart' },
 }
 
-local function reason(list)
+--- Whether angles are one, modulo 180 deg.
+local function one_angle(phi)
+  for _, a in ipairs(phi) do if math.abs((a - phi[1] + 90) % 180 - 90) > 0.5 then return false end end
+  return true
+end
+
+local function reason(list, phi)
   local has = {}
   for _, n in ipairs(list) do has[n] = true end
+  has.phi0 = has.phi0 and one_angle(phi)
   for _, w in ipairs(WHY) do
     local all = true
     for _, n in ipairs(w[1]) do all = all and has[n] end
@@ -63,7 +70,9 @@ function M.idle(r)
   return out
 end
 
---- scale t^power + shift: along its ridge chi2 is no parabola once the scale is known to a fifth only.
+local CURVED = 0.1 -- relative error of a scale from which on chi2 is no parabola along its ridge
+
+--- scale t^power + shift: along its ridge chi2 is no parabola once the scale is known roughly only.
 local function tell_ridges(r, out, known, say)
   for _, rate in ipairs(rates.LIST) do
     local three = { rate.scale, rate.power, rate.shift }
@@ -73,7 +82,7 @@ local function tell_ridges(r, out, known, say)
     end
     if i and k and not known[three[1]] and not known[three[3]] then
       local v, e = r.values[three[1]], r.errors[three[1]]
-      if e < math.huge and e > 0.2 * math.abs(v) and math.abs(r.correlation[i][k]) > 0.9 then
+      if e < math.huge and e > CURVED * math.abs(v) and math.abs(r.correlation[i][k]) > 0.9 then
         out.level = out.level == 'determined' and 'weak' or out.level
         table.insert(out.weak, three[1])
         say('ridge', three, '%s, %s and %s trade off along a curved valley of chi2: their 95 %% errors contain the '
@@ -90,6 +99,7 @@ end
 --- Combinations of parameters that the data do not determine, of a fit whose spectrum is known.
 function M.directions(r, out, known, say)
   local s, p, n, idle = r.spectrum, r.problem, #r.names, M.idle(r)
+  local phi = (r.fits and r.fits[1].problem or p).data.phi
   local scale = (r.absolute_sigma or r.loss ~= 'linear') and 1 or math.sqrt(r.reduced_chi2)
   for k = 1, n do
     local v = s.vectors[k]
@@ -112,9 +122,10 @@ function M.directions(r, out, known, say)
       out.level = 'undetermined'
       table.insert(out.undetermined, { names = list, vector = v })
       for _, name in ipairs(list) do known[name] = true end
-      if #list == 1 then say('undetermined', list, 'The data do not determine %s%s.', list[1], reason(list))
+      if #list == 1 then say('undetermined', list, 'The data do not determine %s%s.', list[1],
+        reason(list, phi))
       else say('undetermined', list, 'The data do not determine %s separately, only a combination of them%s.',
-        join(list), reason(list)) end
+        join(list), reason(list, phi)) end
     end
   end
   for i, name in ipairs(r.names) do
@@ -123,7 +134,7 @@ function M.directions(r, out, known, say)
       out.level = 'undetermined'
       table.insert(out.undetermined, { names = { name } })
       say('undetermined', { name }, 'The data do not determine %s: it has no effect on the model here%s.', name,
-        reason { name })
+        reason({ name }, phi))
     end
   end
   for _, q in ipairs(r.parameters) do
@@ -242,7 +253,8 @@ function M.each(r, out, known, say)
   end
   if #pairs_told > 0 then
     say('pairs', paired, 'These are correlated so closely that their separate errors say little: %s.', #pairs_told > 4
-      and table.concat(pairs_told, ', ', 1, 4) .. (' and %d more pairs'):format(#pairs_told - 4) or join(pairs_told))
+      and table.concat(pairs_told, ', ', 1, 4) .. (' and %d more pair%s'):format(#pairs_told - 4,
+      #pairs_told == 5 and '' or 's') or join(pairs_told))
     if out.level == 'determined' then out.level = 'weak' end
   end
   for _, name in ipairs(r.names) do
@@ -310,9 +322,10 @@ function M.mirror(r, out, known, say)
   if not other then return end
   out.doubt, out.level = true, out.level == 'determined' and 'weak' or out.level
   table.insert(out.weak, 'phi0')
-  say('mirror', { 'phi0' }, 'Two angles leave two directions of flow: phi0 = %s and phi0 = %s, with %s times the '
+  say('mirror', { 'phi0' }, 'Two angles leave two directions of flow: phi0 = %s and phi0 = %s, with %s '
     .. 'shear rate, describe the data alike. Measure at a third angle, or give bounds on one side '
-    .. '(--bounds phi0=LOW:HIGH).', text(r.values.phi0), text(other), text(factor, 5))
+    .. '(--bounds phi0=LOW:HIGH).', text(r.values.phi0), text(other),
+    math.abs(factor - 1) < 1e-3 and 'the same' or text(factor, 5) .. ' times the')
 end
 
 return M

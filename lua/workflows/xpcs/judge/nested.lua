@@ -80,24 +80,29 @@ end
 ---@param p mascon.xpcs.Problem
 ---@param point table its end
 ---@param absolute boolean whether sigma is in units of the data
----@param excess? number variance over that of independent noise (1)
----@return table|nil rise (of twice the cost without decay), chance: the largest that chance gives, less: numbers less;
----  nil where the data show a decay
-function M.flat(p, point, absolute, excess)
+---@return table|nil rise (of twice the cost without decay), chance: the largest that chance gives under independent
+---  noise (correlated noise moves the level of an angle and hardly its slope: so no decay is denied), less: numbers
+---  less, level: mean of the constants; nil where the data show a decay
+function M.flat(p, point, absolute)
   local start, free, low, high, x = p:full(point.x), {}, {}, {}, {}
   for i = 1, p.m do
     local k = p.m + i
-    start[i], free[i], low[i], high[i], x[i] = 0, k, p.low[k], p.high[k], math.max(p.low[k], math.min(p.high[k],
-      start[k]))
+    -- the level of a decay that has not begun is offset and contrast
+    free[i], low[i], high[i] = k, p.low[k], p.high[k] + math.max(p.high[i], 0)
+    x[i] = math.max(low[i], math.min(high[i], start[k]))
+    start[i] = 0
   end
   local q = changed(p, free, start)
   local last = trf.run(q, x, { low = low, high = high, ftol = 1e-10, xtol = 1e-10, gtol = 1e-10, max_nfev = 30,
     x_scale = 'jac' })
   local less = math.max(1, #p.free - #free)
   local variance = math.max(absolute and 1 or 0, 2 * point.cost / math.max(p.data.points - #p.free, 1))
-  local chance = contrasts.limit_of(less, SCANT) * variance * (excess or 1)
+  local chance = contrasts.limit_of(less, SCANT) * variance
   local rise = math.max(2 * ((last.cost or math.huge) - point.cost), 0)
-  return rise <= chance and { rise = rise, chance = chance, less = less } or nil
+  if rise > chance then return nil end
+  local level, _, offset = 0, q:split(q:full(last.x))
+  for _, v in ipairs(offset) do level = level + v / p.data.F end
+  return { rise = rise, chance = chance, less = less, level = level }
 end
 
 --- What holds of data sets that are fitted at once: nil where one of them needs the shear.

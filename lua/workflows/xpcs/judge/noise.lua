@@ -183,7 +183,7 @@ local function scattered(v, contrast, offset, k)
     each[f] = mc.scope(function()
       local a = residuals(v, contrast[f], offset[f], f, k)
       if f == 1 then
-        common = pattern.new(F, a.x.shape[1])
+        common = pattern.new(v.data.phi, a.x.shape[1])
         if common then mc.keep(common.cell) end
       end
       if common then common:add(f, a.x, a.there) end

@@ -13,6 +13,7 @@ local mc = require 'mascon'
 local M = {}
 
 local ANGLES, ALONE = 3, 4 -- fewer know nothing of their scatter, and of that of one range
+local SAME = 0.5 -- deg
 local LAGS, AGES = 8, 3 -- ranges: of lag, growing with it; of age
 local LEAST = 12 -- pairs of a range
 local CHANCE = 1e-6 -- of a pattern where there is none
@@ -29,11 +30,21 @@ local function edges(n)
 end
 
 --- Places for the residuals of some angles.
----@param F integer angles
+---@param phi number[] angles, deg; those that are equal, or opposite (speckle of q and -q is one), count as one
 ---@param m integer times that are looked at
 ---@return mascon.xpcs.Pattern|nil nil of too few
-function M.new(F, m)
-  if F < ANGLES or m < 2 * LEAST then return nil end
+function M.new(phi, m)
+  local first, place = {}, {}
+  for f, a in ipairs(phi) do
+    for k, b in ipairs(first) do
+      if math.abs((a - b + 90) % 180 - 90) <= SAME then place[f] = k end
+    end
+    if not place[f] then
+      first[#first + 1] = a
+      place[f] = #first
+    end
+  end
+  if #first < ANGLES or m < 2 * LEAST then return nil end
   local edge = edges(m)
   local cell = mc.scope(function()
     local i = mc.arange(1, m)
@@ -43,7 +54,7 @@ function M.new(F, m)
     local age = mc.minimum(mc.floor(sum * (AGES / (2 * m + 1))), AGES - 1)
     return (range * AGES + age + 1):to 'i64'
   end)
-  return setmetatable({ edge = edge, cell = cell, sums = {}, counts = {} }, Pattern)
+  return setmetatable({ edge = edge, cell = cell, place = place, sums = {}, counts = {} }, Pattern)
 end
 
 --- Takes the residuals of angle f, symmetric, 0 where `there` is 0.
@@ -55,7 +66,12 @@ function Pattern:add(f, x, there)
   local function sum(v)
     return mc.bincount_weighted(at, v:reshape(-1), { minlength = LAGS * AGES + 1 }):totable()
   end
-  self.sums[f], self.counts[f] = sum(x), sum(there)
+  local k = self.place[f]
+  local sums, counts = sum(x), sum(there)
+  for c = 1, self.sums[k] and #sums or 0 do
+    sums[c], counts[c] = sums[c] + self.sums[k][c], counts[c] + self.counts[k][c]
+  end
+  self.sums[k], self.counts[k] = sums, counts
 end
 
 --- The chance of means of all ranges that are so much larger than what scatters about them.

@@ -48,7 +48,7 @@ local function teller(out)
 end
 
 -- standard deviations of chi2 beyond which a misfit is none of chance
-local IMPROBABLE = 5
+M.IMPROBABLE = 5
 local MUCH = 0.7 -- reduced chi2 below which sigma is said to be too large
 
 --- What reduced chi2 (of the residuals themselves, whatever the loss) says where sigma was given: an improbable one is
@@ -58,7 +58,7 @@ local MUCH = 0.7 -- reduced chi2 below which sigma is said to be too large
 function M.misfit(r)
   if not r.absolute_sigma or r.sigma_is_default or r.shear_weights then return nil end
   local sd = math.sqrt(2 / r.dof)
-  return { reduced = r.reduced_chi2, sd = sd, improbable = not (r.reduced_chi2 <= 1 + IMPROBABLE * sd) }
+  return { reduced = r.reduced_chi2, sd = sd, improbable = not (r.reduced_chi2 <= 1 + M.IMPROBABLE * sd) }
 end
 
 local WORDS = { 'good', 'marginal', 'poor' }
@@ -217,9 +217,9 @@ local function tell_pattern(r, out, say)
       out.doubt, out.level = true, out.level == 'determined' and 'weak' or out.level
       say('pattern', nil, '%sResiduals have a pattern that the angles share, which no noise has: at lags of %s to %s s '
         .. 'in the %s third of the run their mean is %s sigma, %.0f times its scatter between the angles. The model '
-        .. 'misses something: look at the residual maps; values and errors hold as far as the model does.', r.fits
+        .. 'misses something: look at the residual maps%s.', r.fits
         and ('Data set %d: '):format(i) or '', text(a.from * dt), text(a.to * dt), THIRD[a.age], text(a.mean),
-        math.abs(a.t))
+        math.abs(a.t), out.misfit and '' or '; values and errors hold as far as the model does')
     end
   end
 end
@@ -239,7 +239,7 @@ local function tell_end(r, say)
     or '')
 end
 
---- A q that is not the one asked for, and a D0 that a mistyped q explains.
+--- A q that is not the one asked for.
 local function tell_q(r, out, say)
   for i, one in ipairs(r.fits or { r }) do
     for _, sentence in ipairs(wave_vector.sentences(one)) do
@@ -247,6 +247,14 @@ local function tell_q(r, out, say)
       say('q', { 'D0' }, '%s%s.', r.fits and ('Data set %d: '):format(i) or '', sentence)
     end
   end
+end
+
+--- A D0 that a mistyped q explains.
+local function tell_scale(r, out, say)
+  local sentence = not r.fits and not r.flat and wave_vector.doubt(r)
+  if not sentence then return end
+  out.doubt = true
+  say('scale', { 'D0' }, '%s.', sentence)
 end
 
 --- What is odd in the data, from which all else may follow.
@@ -293,15 +301,16 @@ local function tell_flat(r, out, known, say)
   if not f then return end
   local p, names = r.problem, {}
   for _, name in ipairs(r.names) do
-    if not name:find '^offset' then names[#names + 1], known[name] = name, true end
+    known[name] = true
+    if not name:find '^offset' then names[#names + 1] = name end
   end
   out.level = 'undetermined'
   table.insert(out.undetermined, { names = names })
   local t = p.t:totable()
   say('flat', names, 'C2 shows no decay: with constants in place of it chi2 rises by %s, and chance gives %s at most '
     .. 'for %d parameter%s less. The decay is over within the first frame (%s s), or much slower than the run (%s s), '
-    .. 'or there is no contrast: the data determine the offset alone.', text(f.rise, 3), text(f.chance, 3), f.less,
-    f.less == 1 and '' or 's', text(math.abs(t[2] - t[1])), text(math.abs(t[#t] - t[1])))
+    .. 'or there is no contrast: the data determine its level alone, %s.', text(f.rise, 3), text(f.chance, 3), f.less,
+    f.less == 1 and '' or 's', text(math.abs(t[2] - t[1])), text(math.abs(t[#t] - t[1])), text(f.level))
 end
 
 local function tell_apart(r, out, say)
@@ -318,7 +327,11 @@ local DEPTH = 3 -- mean standard errors of contrasts, what they vary by along th
 --- Whether the fit has no shear and its angles differ as shear makes them: of their best contrasts, or of those of an
 --- individual scaling.
 local function sheared(r)
-  if r.mode ~= 'static' then return nil end
+  if r.mode ~= 'static' or r.own_scaling then return nil end -- contrasts of their own explain the angles
+  local m = M.misfit(r)
+  if r.scaling == 'individual' and (m and not m.improbable or not m and not (r.noise and r.noise.correlated)) then
+    return nil -- nothing is left that shear could explain
+  end
   local phi, best, a = {}, {}, r.contrasts
   if a and a.improbable then
     for k, v in ipairs(a.list) do phi[k], best[k] = v.phi, v.best_contrast end
@@ -341,17 +354,19 @@ end
 local function held(r)
   local idle = determined.idle(r)
   for _, q in ipairs(r.parameters) do
-    local base = r.mode ~= 'own model' and parameters.known(q.name)
+    local scaling = q.name:match '^contrast' or q.name:match '^offset'
+    local base = (scaling or r.mode ~= 'own model') and parameters.known(scaling or q.name)
     local own = q.at_bound and (base and base[q.at_bound == 'lower' and 'min' or 'max']) ~= q[q.at_bound == 'lower'
       and 'low' or 'high']
-    if own and not idle[q.name] and not q.name:find '^contrast' and not q.name:find '^offset' then return q end
+    if own and not idle[q.name] then return q end
   end
 end
 
 --- What differences between the angles follow from, before what they are.
 local function tell_cause(r, out, say)
   local m, own = M.misfit(r), held(r)
-  if own and own.name ~= 'phi0' and (m and m.improbable or r.contrasts and r.contrasts.improbable) then
+  if own and own.name ~= 'phi0' and (m and m.improbable or r.contrasts and r.contrasts.improbable
+    or r.pattern and r.pattern.improbable) then
     out.held = own.name
     table.insert(out.weak, own.name)
     say('held', { own.name }, '%s ended at its %s bound, %s, and the fit does not describe the data: other findings '
@@ -370,12 +385,13 @@ local function tell_cause(r, out, say)
     return true
   end
   for _, q in ipairs(r.parameters) do
-    if q.name == 'phi0' and q.at_bound and q.high - q.low < 180 and r.contrasts and r.contrasts.improbable then
+    local differ = r.contrasts and r.contrasts.improbable
+    if q.name == 'phi0' and q.at_bound and q.high - q.low < 180 and (differ or m and m.improbable) then
       out.phi0 = true
       table.insert(out.weak, 'phi0')
-      say('direction', { 'phi0' }, 'phi0 ended at its %s bound, %s, and the angles differ, as they do where the flow '
-        .. 'has another direction: '
-        .. 'widen the bound first (--bounds phi0=-90:90).', q.at_bound, text(q.value))
+      say('direction', { 'phi0' }, 'phi0 ended at its %s bound, %s, and %s, as where the flow has another direction: '
+        .. 'widen the bound first (--bounds phi0=-90:90).', q.at_bound, text(q.value), differ and 'the angles differ'
+        or 'the fit does not describe the data')
       return true
     end
   end
@@ -425,7 +441,7 @@ end
 local function tell_sigma(r, out, say)
   local m = M.misfit(r)
   local sd = m and math.max(m.sd, r.noise and r.noise.chi2_sd and r.noise.chi2_sd / r.dof or 0)
-  if not m or not (m.reduced < MUCH and m.reduced < 1 - IMPROBABLE * sd) then return end
+  if not m or not (m.reduced < MUCH and m.reduced < 1 - M.IMPROBABLE * sd) then return end
   out.doubt, out.level = true, out.level == 'determined' and 'weak' or out.level
   say('sigma', nil, 'Reduced chi2 is %s, where 1 +- %s is expected: sigma is %s times what residuals scatter '
     .. 'by, and all errors are too large by as much. Check sigma.', text(m.reduced),
@@ -437,7 +453,7 @@ local function tell_misfit(r, out, say)
   if not m or not m.improbable then return end
   local sd = r.noise and r.noise.chi2_sd and r.noise.chi2_sd / r.dof
   out.unlikely = true
-  if sd and m.reduced <= 1 + IMPROBABLE * sd then
+  if sd and m.reduced <= 1 + M.IMPROBABLE * sd then
     say('explained', nil, 'Reduced chi2 is %s, where %s is expected of independent noise with the sigma that was given '
       .. 'and %s of noise as correlated as the residuals: it does not speak against the fit.', text(m.reduced),
       numbers.with_error(1, m.sd), numbers.with_error(1, sd))
@@ -477,6 +493,7 @@ local function tell_fit(r, out, known, say)
   tell_apart(r, out, say)
   if out.apart then return end
   tell_angles(r, out, say)
+  tell_scale(r, out, say)
   tell_sigma(r, out, say)
   tell_misfit(r, out, say)
   tell_pattern(r, out, say)

@@ -36,7 +36,7 @@ local function beyond(r)
     local own = p and d.at_bound and (d.at_bound == 'lower' and d.low == p.min or d.at_bound == 'upper'
       and d.high == p.max)
     local best = own and rates.best(r, 1)
-    if own and (not best or best.value < p.min or best.value > p.max) then
+    if own and best and (best.value < p.min or best.value > p.max) then
       return ('Are q and dt right? D0 ended at its %s bound, as it does where q (%.6g 1/A here) is ten times too %s, '
         .. 'or dt (%.6g s here) a hundred times: D goes as 1 / (q^2 dt)'):format(d.at_bound, r.geometry.q,
         d.at_bound == 'lower' and 'large' or 'small', r.geometry.dt)
@@ -44,7 +44,15 @@ local function beyond(r)
   end
 end
 
---- What is to be said of the q of a fit of one data set, in sentences without their full stop.
+--- That D0 is one that a wrong q makes, a sentence without its full stop; nil where nothing speaks for that.
+---@param r table result of fit
+---@return string|nil
+function M.doubt(r)
+  if not (r.problem and r.problem.data) or not r.geometry or r.mode == 'own model' or r.joint then return nil end
+  return beyond(r)
+end
+
+--- That the q of a fit of one data set is not the one that was meant, in sentences without their full stop.
 ---@param r table result of fit
 ---@return string[]
 function M.sentences(r)
@@ -52,7 +60,6 @@ function M.sentences(r)
   local out = {}
   if not data or not r.geometry then return out end
   out[1] = other(r, data)
-  if r.mode ~= 'own model' and not r.joint then out[#out + 1] = beyond(r) end
   return out
 end
 

@@ -12,12 +12,13 @@ local NEW = { q = 'xpcs/qmap/dynamic_v_list_dim0', phi = 'xpcs/qmap/dynamic_v_li
   bins = 'xpcs/twotime/processed_bins', matrices = 'xpcs/twotime/correlation_map' }
 local OLD = { q = 'xpcs/dqlist', phi = 'xpcs/dphilist', matrices = 'exchange/C2T_all' }
 
---- What each layout holds, in words: { name, { path, shape and unit }, ... }.
+--- What each layout holds, in words: { name, { path, shape and unit }, ... }; near: a q of each matrix is measured, and
+--- those within q_tolerance_fraction are taken as one, as homodyne does.
 M.PATHS = {
   { name = 'APS-U', { NEW.q, '[n_q], 1/A' }, { NEW.phi, '[n_phi], degrees' },
     { NEW.bins, '[matrices]: (iq - 1) n_phi + iphi, from 1' },
     { NEW.matrices .. '/c2_*', '[n, n] each, one triangle filled' } },
-  { name = 'APS', { OLD.q, '[1, matrices] or [matrices], 1/A' }, { OLD.phi, 'the same shape, degrees' },
+  { name = 'APS', near = true, { OLD.q, '[1, matrices] or [matrices], 1/A' }, { OLD.phi, 'the same shape, degrees' },
     { OLD.matrices .. '/*', '[n, n] each, one triangle filled, in order of names' } },
 }
 
@@ -276,7 +277,9 @@ function M.select_q(entries, layout, wanted, o, warnings)
   local near = entries[1].q
   for _, e in ipairs(entries) do if math.abs(e.q - wanted) < math.abs(near - wanted) then near = e.q end end
   local kept = {}
-  if layout == 'APS-U' or o.strict_q then
+  local as_one = false
+  for _, one in ipairs(M.PATHS) do as_one = as_one or one.name == layout and one.near end
+  if not as_one or o.strict_q then
     for _, e in ipairs(entries) do if same_q(e.q, near, o) then kept[#kept + 1] = e end end
   else
     local fraction = o.q_tolerance_fraction or 0.1

@@ -36,9 +36,17 @@ function M.source_key(path)
   return mc.manifest.hash { size, head, tail }
 end
 
---- What identifies standard deviations and masks: file and its bytes' ends, or the numbers.
+-- options of source.open that are in the keys of packed files and caches by what they lead to, or that change no
+-- packed number; any other option is a part of the keys
+local KNOWN = {}
+for name in ('q dt gap start_frame end_frame phi_ranges skip_phi diagonal full_matrices exclude_first '
+  .. 'q_tolerance_fraction strict_q one_q only_among dtype mode progress key pack max_memory pack_default block_values '
+  .. 'strip sigma mask mask_frames zero_sigma_is_mask cache shape_only copies'):gmatch '[%w_]+' do KNOWN[name] = true end
+
+--- What identifies standard deviations and masks: file and its bytes' ends, or the numbers; and options beyond KNOWN.
 function M.beside(o)
   local out = {}
+  for name, v in pairs(o) do if not KNOWN[name] then out[name] = v end end
   for _, what in ipairs { 'sigma', 'mask' } do
     local v = o[what]
     out[what] = type(v) == 'string' and { v, mc.file.exists(v) and M.source_key(v) or 'inside' } or v
