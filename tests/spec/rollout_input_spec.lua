@@ -525,6 +525,21 @@ describe('bad input of rollouts', function()
     assert.equal(bytes, process.read(path 'x.h5'))
     process.shell(('rm -rf %s/x.*'):format(folder))
   end)
+
+  it('lists the options of a command in its help', function()
+    local WANT = {
+      info = 'dataset quiet threads verbose', merge = 'output overwrite quiet threads verbose',
+      view = 'dataset output overwrite own quiet row threads verbose',
+    }
+    for command, want in pairs(WANT) do
+      local out = run(command .. ' --help')
+      local names = {}
+      for name in out:gmatch '\n  %-%-([%l-]+)' do names[#names + 1] = name end
+      table.sort(names)
+      assert.equal(want, table.concat(names, ' '))
+      assert.is_truthy(out:find('Options of ' .. command .. ':', 1, true), out)
+    end
+  end)
 end)
 
 describe('filters and limits of operators', function()

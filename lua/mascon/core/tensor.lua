@@ -87,18 +87,18 @@ local function header(bytes)
 end
 M.header, M.finish = header, finish
 
-local function sized(v) return v >= 1048576 and ('%.1f MiB'):format(v / 1048576) or ('%.1f KiB'):format(v / 1024) end
+local LISTED = 2 ^ 20 -- bytes of a tensor whose release would help
 
 --- The error text for memory that ran out, with the largest live tensors of the device that it names.
 local function memory_text()
   local lines, entry = { lib.message() }, ffi.new 'int64_t[11]'
   local on = lines[1]:match ' on (%a+:%d+) '
   local k, number = 0, on and C.mc_device_find(on) or 0
-  while k < 5 and C.mc_memory_largest(number, k, entry) ~= 0 do
+  while k < 5 and C.mc_memory_largest(number, k, entry) ~= 0 and entry[0] >= LISTED do
     local dims = {}
     for i = 1, tonumber(entry[2]) do dims[i] = tostring(tonumber(entry[2 + i])) end
-    lines[#lines + 1] =
-      ('  %10s  %s[%s]'):format(sized(tonumber(entry[0])), NAME[tonumber(entry[1])], table.concat(dims, ','))
+    lines[#lines + 1] = ('  %10s  %s[%s]'):format(('%.1f MiB'):format(tonumber(entry[0]) / 2 ^ 20),
+      NAME[tonumber(entry[1])], table.concat(dims, ','))
     k = k + 1
   end
   if k > 0 then table.insert(lines, 2, ('largest live tensors%s:'):format(on and ' there' or '')) end
