@@ -77,6 +77,12 @@ describe('command line', function()
     assert.truthy(out:find('script.lua:3: there', 1, true))
   end)
 
+  it('ends as a script does whose library was not loaded to the end', function()
+    local out, status = shell [[MASCON -e 'package.loaded["mascon.core.ffi"] = 1' 2>&1]]
+    assert.equal('', out)
+    assert.equal(0, status)
+  end)
+
   it('runs several -e in order in one environment', function()
     local out, status = shell [[MASCON -e 'x = 2' -e 'print(x + 1)']]
     assert.equal('3\n', out)

@@ -260,7 +260,7 @@ end
 ---What went through the host without being asked to: one line.
 local function tell_detours()
   local lib = package.loaded['mascon.core.ffi']
-  if lib and lib.C.mc_through_host(-1) > 0 then complain(require 'mascon.report.devices'.detours()) end
+  if type(lib) == 'table' and lib.C.mc_through_host(-1) > 0 then complain(require 'mascon.report.devices'.detours()) end
 end
 
 ---@param argv string[] raw arguments, the program at 0
