@@ -127,7 +127,8 @@ static void FN(weigh)(T *s, int64_t keys, T *top, T *total, T *factor)
     MC_UNROLL(4) for (int x = 0; x < MANY; x++) acc[x] = OP(load)(top + x * VL);
     for (int64_t j = 0; j < keys; j++) {
         const T *const row = s + j * QUERIES;
-        MC_UNROLL(4) for (int x = 0; x < MANY; x++) acc[x] = OP(max)(OP(load)(row + x * VL), acc[x]);
+        MC_UNROLL(4) for (int x = 0; x < MANY; x++)
+            acc[x] = OP(max)(OP(load)(row + x * VL), acc[x]);
     }
     MC_UNROLL(4) for (int x = 0; x < MANY; x++) OP(store)(ref + x * VL, acc[x]);
     for (int i = 0; i < QUERIES; i++) {
@@ -141,7 +142,8 @@ static void FN(weigh)(T *s, int64_t keys, T *top, T *total, T *factor)
     MC_UNROLL(4) for (int x = 0; x < MANY; x++) acc[x] = OP(set)(0);
     for (int64_t j = 0; j < keys; j++) {
         const T *const row = s + j * QUERIES;
-        MC_UNROLL(4) for (int x = 0; x < MANY; x++) acc[x] = OP(add)(acc[x], OP(load)(row + x * VL));
+        MC_UNROLL(4) for (int x = 0; x < MANY; x++)
+            acc[x] = OP(add)(acc[x], OP(load)(row + x * VL));
     }
     MC_UNROLL(4) for (int x = 0; x < MANY; x++)
     {

@@ -169,7 +169,7 @@ describe('a parameter at its bound', function()
     end
     local r = fitted { 0, 90 }
     assert.is_true(math.abs(math.abs(r.values.phi0) - 6) < 4 * r.errors.phi0)
-    assert.is_truthy(words(r):find(('phi0 = %.4g and phi0 = %.4g, with 1 times the shear rate, describe the data '
+    assert.is_truthy(words(r):find(('phi0 = %.4g and phi0 = %.4g, with the same shear rate, describe the data '
       .. 'alike'):format(r.values.phi0, -r.values.phi0), 1, true), words(r))
     assert.equal('marginal', r.quality_flag)
     local other = fitted({ 0, 90 }, { initial = { phi0 = -r.values.phi0 } })

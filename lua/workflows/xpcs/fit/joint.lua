@@ -447,6 +447,8 @@ function M.fit(list, opts)
   result.of(r)
   for _, one in ipairs(r.fits) do one.points_per_second = r.points_per_second end
   compare(self, r, singles)
+  r.flat_sets = {}
+  for i, one in ipairs(singles) do r.flat_sets[i] = one.flat ~= nil end
   verdict.judge(r, verdict.of(r))
   if r.apart and r.apart.improbable then
     for _, one in ipairs(r.fits) do

@@ -58,7 +58,10 @@ local ORDER = {
   { 'sigma', function(_, r)
     return ('check sigma first, it is %.3g times what residuals scatter by'):format(1 / math.sqrt(r.reduced_chi2))
   end },
-  { 'flat', 'the data show no decay; measure with shorter frames, or a longer run' },
+  { 'flat', function(_, r)
+    return r.fits and 'a data set shows no decay; leave it out'
+      or 'the data show no decay; measure with shorter frames, or a longer run'
+  end },
   { 'unneeded', 'the data show no shear; fit with --static-mode' },
   { 'apart', 'the data sets do not share their parameters; fit each alone, or share less (--shared)' },
   { 'not_shared', 'the data sets do not share their parameters; fit each alone, or share less (--shared)' },

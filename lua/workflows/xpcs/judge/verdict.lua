@@ -297,6 +297,13 @@ end
 
 --- Data without a decay.
 local function tell_flat(r, out, known, say)
+  for i, one in ipairs(r.flat_sets or {}) do
+    if one then
+      out.doubt, out.level = true, out.level == 'determined' and 'weak' or out.level
+      say('flat', nil, 'Data set %d alone shows no decay: it adds nothing to what the sets share, and its own numbers '
+        .. 'are not determined. Leave it out.', i)
+    end
+  end
   local f = r.flat
   if not f then return end
   local p, names = r.problem, {}
@@ -511,7 +518,7 @@ function M.of(r)
   local known = {}
   tell_fit(r, out, known, say)
   if out.apart then return out end -- the values describe none of the sets: what else they miss says nothing more
-  determined.directions(r, out, known, say)
+  if not r.flat then determined.directions(r, out, known, say) end
   determined.mirror(r, out, known, say)
   determined.each(r, out, known, say)
   return out

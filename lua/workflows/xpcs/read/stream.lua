@@ -40,8 +40,10 @@ end
 -- packed number; any other option is a part of the keys
 local KNOWN = {}
 for name in ('q dt gap start_frame end_frame phi_ranges skip_phi diagonal full_matrices exclude_first '
-  .. 'q_tolerance_fraction strict_q one_q only_among dtype mode progress key pack max_memory pack_default block_values '
-  .. 'strip sigma mask mask_frames zero_sigma_is_mask cache shape_only copies'):gmatch '[%w_]+' do KNOWN[name] = true end
+  .. 'q_tolerance_fraction strict_q one_q only_among dtype mode progress key pack max_memory pack_default '
+  .. 'block_values strip sigma mask mask_frames zero_sigma_is_mask cache shape_only copies'):gmatch '[%w_]+' do
+  KNOWN[name] = true
+end
 
 --- What identifies standard deviations and masks: file and its bytes' ends, or the numbers; and options beyond KNOWN.
 function M.beside(o)
