@@ -200,7 +200,7 @@ describe('the first line on a fit', function()
       { '^Poor fit: the model does not describe the data within sigma; look at the residual maps, check sigma%.$',
         { sigma = 0.002 } },
       { '^Marginal fit: check sigma first, it is [%d.]+ times what residuals scatter by%.$', { sigma = 0.04 } },
-      { '^Marginal fit: D0 ended at a bound; widen it, or fix the parameter%.$',
+      { '^Marginal fit: D0 ended at a bound that was given; widen it first%.$',
         { sigma = 0.004, bounds = { D0 = { 100, 1800 } } } },
       { '^Poor fit: it did not converge; ', { sigma = 0.004, max_nfev = 1, initial = { D0 = 200 } } },
     } do
@@ -389,6 +389,10 @@ describe('a bound that the user gave', function()
     local g1 = function(p, t1, t2) return mc.exp(-p.rate * (t2 - t1)) end
     r = xpcs.own.fit(static(), g1, { p0 = { rate = 0.05 }, bounds = { rate = { 1e-3, 0.06 } }, sigma = 0.004 })
     assert.matches('^Poor fit: rate ended at a bound that was given; widen it first', r.conclusion)
+    local pushed = xpcs.fit(static(), { sigma = 0.004, bounds = { alpha = { -0.25, 1 } }, rescue = false,
+      fixed = { D_offset = 300 } }) -- a fit that chi2 alone does not speak against
+    assert.is_true(pushed.pushed > 9)
+    assert.matches('alpha ended at a bound that was given; widen it first', pushed.conclusion)
     local count = 0
     for _, s in ipairs(r.verdict.sentences) do count = count + select(2, s:gsub('rate ended at its', '')) end
     assert.equal(1, count)

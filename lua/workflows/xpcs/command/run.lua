@@ -145,6 +145,9 @@ function M.fit(s, data, quiet)
     o.rescue = m.enable == nil
     r = require('workflows.xpcs.fit.rescue').fit(data, o, { run = run, bounded = s.bounded or false, retries = retries,
       retry_seed = c.seed, seed = s.seed })
+    if r.resumed and not quiet then
+      io.stderr:write(('went on from checkpoint %d in %s\n'):format(r.resume_batch_idx, s.checkpoints))
+    end
   end
   if s.level then require('workflows.xpcs.fit.intervals').profile(r, nil, s.level) end
   return r

@@ -572,11 +572,12 @@ local function describe(p, o, point, status, iterations, seconds, left, whole)
   end
   local contrast, offset, physics = p:split(z)
   for i, t in pairs(p.ties) do error_of[i] = math.abs(t.factor) * (error_of[t.to] or 0) end
-  local list, values, errors, is_free = {}, {}, {}, {}
+  local list, values, errors, is_free, hits = {}, {}, {}, {}, false
   for _, i in ipairs(p.free) do is_free[i] = true end
   for i, name in ipairs(p.names) do
     local base = i <= p.m and parameters.CONTRAST or i <= 2 * p.m and parameters.OFFSET or parameters.LIST[i - 2 * p.m]
     local hit = is_free[i] and result.at_bound(z[i], p.low[i], p.high[i], error_of[i]) or nil
+    hits = hits or hit ~= nil
     list[i] = { name = name, unit = base.unit, about = base.about, value = z[i], error = is_free[i] and error_of[i]
       or p.ties[i] and error_of[i] or nil, low = p.low[i], high = p.high[i],
       angle = p.mode == 'individual' and i <= 2 * p.m and data.phi[(i - 1) % p.m + 1] or nil,
@@ -605,7 +606,7 @@ local function describe(p, o, point, status, iterations, seconds, left, whole)
       last_step = left,
     geometry = p.geometry, kd = p.kd, ks = p.ks, warnings = p.warnings, checks = checks,
       cuts = not flat and floor.of(p.t, physics) or nil, contrasts = angles, noise = frames, unneeded = unneeded,
-      flat = flat,
+      flat = flat, pushed = hits and nested.fall(p, point) / math.max(absolute and 1 or 0, reduced) or nil,
       pattern = frames and frames.pattern,
       problem = p, point = point, device = p.device and not p.device.left and p.device.name or 'cpu',
   }

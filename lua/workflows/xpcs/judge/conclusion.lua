@@ -35,6 +35,17 @@ function M.constants(names)
   return out
 end
 
+--- Whether contrast and offset are known by their sum alone.
+local function level_alone(r)
+  local place = {}
+  for k, name in ipairs(r.names or {}) do place[name] = k end
+  for name, i in pairs(place) do
+    local k = name:find '^contrast' and place[(name:gsub('^contrast', 'offset'))]
+    if k and r.correlation[i][k] < -0.9999 then return true end
+  end
+  return false
+end
+
 local function are(names) return #names == 1 and 'is' or 'are' end
 
 --- kind of the finding, and what to do: a text, or what a function of its names and of the result says.
@@ -84,7 +95,11 @@ local ORDER = {
       .. (r.search and not r.search.skipped and '' or ', try other starts')
   end },
   { 'starts', 'the starts do not agree; fit from more of them' },
-  { 'undetermined', function(names)
+  { 'undetermined', function(names, r)
+    if level_alone(r) then
+      return 'the decay is longer than the run, so contrast and offset are not told apart; measure longer, or hold the '
+        .. 'contrast (--fixed contrast=VALUE)'
+    end
     local shift, held = M.of_rate(names), M.constants(names)
     if #held > 1 then
       return ('the data do not determine %s; hold the constant parts (--fixed %s=0)'):format(of(names),

@@ -38,8 +38,11 @@ local function static(p, point)
   return changed(p, free, p:full(point.x), ties, SHEAR - 1), shear
 end
 
---- Twice the cost to which a Gauss-Newton step leads, as far as the cost is a parabola.
-local function promised(q, point)
+--- What twice the cost falls by in a Gauss-Newton step without bounds, as far as the cost is a parabola.
+---@param q mascon.xpcs.Problem
+---@param point table
+---@return number
+function M.fall(q, point)
   local g, H = q:normal(point)
   local values, vectors, norms = problem.spectrum(H)
   local fall = 0
@@ -48,7 +51,7 @@ local function promised(q, point)
     for j = 1, #g do if norms[j] > 0 then along = along + vectors[k][j] * g[j] / norms[j] end end
     if values[k] > 1e-12 * values[#g] then fall = fall + along * along / values[k] end
   end
-  return 2 * point.cost - fall
+  return fall
 end
 
 --- Compares a fit with the one without shear.
@@ -69,7 +72,7 @@ function M.of(p, point, absolute, excess)
     x[k] = math.max(low[k], math.min(high[k], q.start[i]))
   end
   local first = q:at(x)
-  if not first.cost or promised(q, first) - 2 * point.cost > FAR * chance then return nil end
+  if not first.cost or 2 * (first.cost - point.cost) - M.fall(q, first) > FAR * chance then return nil end
   local last = trf.run(q, x, { low = low, high = high, ftol = 1e-10, xtol = 1e-10, gtol = 1e-10, max_nfev = 30 * #x,
     x_scale = 'jac' })
   local rise = math.max(2 * ((last.cost or math.huge) - point.cost), 0)

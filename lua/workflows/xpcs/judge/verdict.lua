@@ -356,6 +356,8 @@ local function sheared(r)
   return found and found.depth > DEPTH * error_of / #phi and found or nil
 end
 
+local PUSHED = 9 -- times the variance, that chi2 falls by beyond a bound
+
 --- A parameter at a bound that the user set, not the table of the built-in model: where the fit does not describe the
 --- data all else may follow from it. nil where there is none.
 local function held(r)
@@ -372,12 +374,13 @@ end
 --- What differences between the angles follow from, before what they are.
 local function tell_cause(r, out, say)
   local m, own = M.misfit(r), held(r)
-  if own and own.name ~= 'phi0' and (m and m.improbable or r.contrasts and r.contrasts.improbable
-    or r.pattern and r.pattern.improbable) then
+  local missed = m and m.improbable or r.contrasts and r.contrasts.improbable or r.pattern and r.pattern.improbable
+  if own and (missed and own.name ~= 'phi0' or not missed and (r.pushed or 0) > PUSHED) then
     out.held = own.name
     table.insert(out.weak, own.name)
-    say('held', { own.name }, '%s ended at its %s bound, %s, and the fit does not describe the data: other findings '
-      .. 'may follow from that. Widen the bound first (%s).', own.name, own.at_bound, text(own.value),
+    say('held', { own.name }, '%s ended at its %s bound, %s, and %s: other findings may follow from that. Widen the '
+      .. 'bound first (%s).', own.name, own.at_bound, text(own.value), missed and 'the fit does not describe the data'
+      or ('chi2 falls by some %s beyond it'):format(text(r.pushed * math.max(m and 1 or 0, r.reduced_chi2), 2)),
       determined.bounds_in(r))
     return true
   end
