@@ -64,7 +64,7 @@ function M.scalars(r, fname, names)
     if not is(x) then
       local near = check.nearest(tostring(name), r.names)
       error(('%s: there is no parameter %s%s'):format(fname, tostring(name), near
-        and ('; did you mean %s?'):format(near) or ''), 3)
+        and ('; did you mean %s?'):format(near) or '; there are ' .. table.concat(r.names, ', ')), 3)
     end
     local sizes, count = {}, 1
     for i = 3, x.ndim do

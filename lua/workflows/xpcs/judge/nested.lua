@@ -87,6 +87,7 @@ end
 ---  noise (correlated noise moves the level of an angle and hardly its slope: so no decay is denied), less: numbers
 ---  less, level: mean of the constants; nil where the data show a decay
 function M.flat(p, point, absolute)
+  if p.m == 0 then return nil end -- contrast and offset are held
   local start, free, low, high, x = p:full(point.x), {}, {}, {}, {}
   for i = 1, p.m do
     local k = p.m + i

@@ -335,11 +335,12 @@ local DEPTH = 3 -- mean standard errors of contrasts, what they vary by along th
 --- individual scaling.
 local function sheared(r)
   if r.mode ~= 'static' or r.own_scaling then return nil end -- contrasts of their own explain the angles
-  local m = M.misfit(r)
-  if r.scaling == 'individual' and (m and not m.improbable or not m and not (r.noise and r.noise.correlated)) then
-    return nil -- nothing is left that shear could explain
-  end
-  local phi, best, a = {}, {}, r.contrasts
+  local m, a = M.misfit(r), r.noise
+  local left = a and (a.correlated or a.unequal) or r.pattern and r.pattern.improbable
+  if m then left = m.improbable end
+  if r.scaling == 'individual' and not left then return nil end -- nothing that shear could explain
+  local phi, best = {}, {}
+  a = r.contrasts
   if a and a.improbable then
     for k, v in ipairs(a.list) do phi[k], best[k] = v.phi, v.best_contrast end
     return contrasts.shear(phi, best)
