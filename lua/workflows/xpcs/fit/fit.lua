@@ -549,10 +549,10 @@ local function describe(p, o, point, status, iterations, seconds, left, whole)
       cov, c.rise, frames.factor = under_correlation(p, point, c, correlated, cov)
     end
   end
-  local unneeded, flat
+  local plain, unneeded, flat = decays(p, point, cov), nil, nil
   if whole then unneeded = whole.unneeded
   else
-    if not decays(p, point, cov) then flat = nested.flat(p, point, absolute) end
+    if not plain then flat = nested.flat(p, point, absolute) end
     if flat then cov = without(cov, picked(p, p.names), but_offset(p))
     elseif not (angles and angles.improbable) and describes(p, point, of, frames) then
       unneeded = nested.of(p, point, absolute, correlated and shear_excess(p, c.rise) or 1)
@@ -591,7 +591,7 @@ local function describe(p, o, point, status, iterations, seconds, left, whole)
     for f = 1, data.F do sum_c, sum_o = sum_c + contrast[f], sum_o + offset[f] end
     v.contrast, v.offset = sum_c / data.F, sum_o / data.F
     return v
-  end)(), decays(p, point, cov))
+  end)(), plain)
   local r = result.of {
     mode = p.kind_of_flow, scaling = p.mode, parameters = list, values = values, errors = errors, physics = physics,
       contrast = contrast, offset = offset,

@@ -83,11 +83,9 @@ local ORDER = {
   { 'scale', function(_, r)
     local bound
     for _, q in ipairs(r.parameters) do if q.name == 'D0' then bound = q end end
-    return bound.at_bound == 'lower'
-      and ('D0 ended at its bound; check q and dt, or widen it (--bounds D0=%.6g:%.6g)'):format(bound.low / 100,
-        bound.high)
-      or ('D0 ended at its bound; check q and dt, or widen it (--bounds D0=%.6g:%.6g)'):format(bound.low,
-        bound.high * 100)
+    local lower = bound.at_bound == 'lower'
+    return ('D0 ended at its bound; check q and dt, or widen it (--bounds D0=%.6g:%.6g)'):format(lower
+      and bound.low / 100 or bound.low, lower and bound.high or bound.high * 100)
   end },
   { 'pattern', 'the model misses something that all angles share; look at the residual maps' },
   { 'misfit', function(_, r)

@@ -1,11 +1,8 @@
 -- verdict.lua - what a fit tells and what it does not, in sentences, before any number.
 --
 -- A finding has a kind, the names of the parameters it speaks of, and its sentence. conclusion.lua makes the first line
--- of them.
---
--- Findings: combinations of parameters that the data do not determine at all (a direction of the scaled normal matrix
--- without curvature), combinations whose one-standard-error range exceeds the bounds, and single parameters known worse
--- than to half of their value or tied closely to another one.
+-- of them. Here stand the findings on the fit and its data, and the word on its quality; those on parameters are of
+-- determined.lua.
 local advice = require 'workflows.xpcs.model.advice'
 local apart = require 'workflows.xpcs.judge.apart'
 local conclusion = require 'workflows.xpcs.judge.conclusion'
