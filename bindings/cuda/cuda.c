@@ -54,10 +54,15 @@ typedef struct device {
     char name[128];
 } device;
 
+static int card_lost(CUresult code)
+{
+    return code >= CUDA_ILLEGAL_ADDRESS && code <= CUDA_LAUNCH_FAILED;
+}
+
 static const char *words(CUresult code)
 {
     const char *text = NULL;
-    if (code >= CUDA_ILLEGAL_ADDRESS && code <= CUDA_LAUNCH_FAILED)
+    if (card_lost(code))
         return "a kernel faulted and the card is lost to this process; save what is on the host "
                "and start again (MASCON_SYNC=1 names the call)";
     return cu.cuGetErrorString(code, &text) == CUDA_OK && text ? text : "a call failed";
@@ -67,6 +72,15 @@ static int fails(const char *what, CUresult code)
 {
     return host->error(code == CUDA_NO_MEMORY ? STATUS_NOMEM : STATUS_DEVICE,
                        "cuda: %s: %s (code %d)", what, words(code), code);
+}
+
+/* A library's status does not say that the card is lost; the driver does. */
+static int library_fails(const char *what, int status, CUstream s)
+{
+    const CUresult code = cu.cuStreamSynchronize(s);
+    return card_lost(code)
+               ? fails(what, code)
+               : host->error(STATUS_DEVICE, "cuda: %s refuses (status %d)", what, status);
 }
 
 /* ---- devices ---- */
@@ -523,7 +537,7 @@ static int start_transform(device *d, CUstream s, const mc_launch *l, void *cons
     memcpy(&t, l->raw, sizeof t);
     for (int i = 0; i < 3; i++) at[i] = address(segment[i], t.at[i]);
     const int rc = mc_cuda_transform(&cu, d->transforms, &t, at, s);
-    return rc == 0 ? 0 : host->error(STATUS_DEVICE, "cuda: fft: cuFFT refuses (status %d)", rc);
+    return rc == 0 ? 0 : library_fails("fft: cuFFT", rc, s);
 }
 
 static int start_product(device *d, CUstream s, const mc_launch *l, void *const *segment)
@@ -533,8 +547,7 @@ static int start_product(device *d, CUstream s, const mc_launch *l, void *const 
     memcpy(&g, l->raw, sizeof g);
     for (int i = 0; i < 3; i++) at[i] = address(segment[i], g.at[i]);
     const int rc = mc_cuda_product(d->products, &g, at, s);
-    return rc == 0 ? 0
-                   : host->error(STATUS_DEVICE, "cuda: matmul: cuBLASLt refuses (status %d)", rc);
+    return rc == 0 ? 0 : library_fails("matmul: cuBLASLt", rc, s);
 }
 
 static void cuda_about(void *dev, char *text, int64_t room)
