@@ -190,6 +190,22 @@ os.remove(path .. ".npy") os.remove(path)]], standin.environment { FAIL = ('any:
     end
     assert.equal(3, lost)
   end)
+
+  it('whose card is lost where a library works says so, not the status of the library', function()
+    local folder, reason = standin.folder()
+    if not folder then return pending(reason) end
+    for _, n in ipairs { 1, 2 } do
+      local r = run([[
+local mc = require "mascon"
+local x = mc.randn({ 64, 96 }, { seed = 1, device = "cuda:0" })
+print(pcall(function() return mc.fft.rfft(x):to "cpu" end))
+print(pcall(function() return mc.matmul(x, x:transpose()):to "cpu" end))]],
+        standin.environment { FAIL = ('standin_call:%d:719'):format(n) })
+      assert.equal(0, r.status, r.text)
+      assert.matches(n == 1 and '^false\t.-fft: cuFFT: a kernel faulted and the card is lost' or '^true', r.text)
+      assert.matches('\nfalse\t.-a kernel faulted and the card is lost to this process', r.text)
+    end
+  end)
 end)
 
 describe('auto', function()
