@@ -267,7 +267,8 @@ local function meaning(tree, lines)
     start_frame = g 'analyzer_parameters.start_frame', end_frame = g 'analyzer_parameters.end_frame',
       phi_ranges = ranges,
     dtype = g 'experimental_data.data_type' == 'float32' and 'f32' or nil,
-      full_matrices = g 'experimental_data.full_matrices', diagonal = g 'experimental_data.diagonal',
+      full_matrices = g 'experimental_data.full_matrices', layout = g 'experimental_data.layout'
+        and section(tree, 'experimental_data.layout'), diagonal = g 'experimental_data.diagonal',
     one_q = true, -- as homodyne does
     q_tolerance_fraction = g 'experimental_data.q_tolerance_fraction', strict_q = g 'experimental_data.strict_q',
       mode = mode, mask = g 'experimental_data.mask', zero_sigma_is_mask = g 'experimental_data.zero_sigma_is_mask',
@@ -389,7 +390,7 @@ end
 ---@param c table what a configuration means, with what options of the line replace
 ---@param name string of the configuration
 function M.timed(c, name)
-  if c.open.dt == nil and not (c.path or ''):lower():find '%.npz$' then
+  if c.open.dt == nil and not (c.open.layout or {}).dt and not (c.path or ''):lower():find '%.npz$' then
     error(('%s: analyzer_parameters.dt is missing; give the time between frames in s'):format(name), 0)
   end
 end

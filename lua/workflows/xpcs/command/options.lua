@@ -37,6 +37,8 @@ M.LIST = {
   { 'start_frame', 'count', 'first frame, from 1; times count from it, so t^alpha is another function', of = READS },
   { 'end_frame', 'integer', 'last frame; -1: all', of = READS },
   { 'full_matrices', 'flag', 'the file holds both triangles', of = READS },
+  { 'layout', 'named', 'datasets of an HDF5 file of another beamline; also axis, triangle, near, q_unit, phi_unit',
+    value = 'c2=PATH,q=PATH,phi=PATH,dt=PATH', of = READS },
   { 'strict_q', 'flag', 'never take matrices of other q', of = READS },
   { 'one_q', 'flag', 'fit matrices of several q as one (APS layout; a configuration does)', of = 'fit' },
   { 'angles', 'list', 'angles to keep, degrees, such as 3.7,44,-10:10 (the nearest one, or LOW:HIGH)',
@@ -145,10 +147,11 @@ end
 
 local function file_lines(out)
   out[#out + 1] = (#out > 0 and '\n' or '') .. 'HDF5 files (.h5, .hdf, .hdf5, .nxs) hold'
-  for _, l in ipairs(require('workflows.xpcs.read.layout').PATHS) do
+  for _, l in ipairs(require('workflows.xpcs.read.layout').LIST) do
     out[#out + 1] = ('  %s:'):format(l.name)
     for _, row in ipairs(l) do out[#out + 1] = ('    %-36s %s'):format(row[1], row[2]) end
   end
+  out[#out + 1] = '  Others: --layout c2=PATH,q=PATH,phi=PATH,dt=PATH, or experimental_data.layout of a configuration.'
   out[#out + 1] = 'NPZ files hold c2_exp [angles, n, n], phi_angles_list (degrees), t1 (s), q (1/A).'
 end
 

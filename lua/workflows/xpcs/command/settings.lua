@@ -192,6 +192,21 @@ local function angle_ranges(option, words)
   return out
 end
 
+local WORDS = { ['true'] = true, ['false'] = false }
+
+--- A layout out of words NAME=VALUE: what reads as a number, or as true or false, is one.
+local function layout_of(words)
+  local out, keys = {}, require('workflows.xpcs.read.own_layout').KEYS
+  for name, v in pairs(words) do
+    if not keys[name] then
+      error(('--layout names %s; it takes %s'):format(name, check.names(keys)), 0)
+    end
+    out[name] = tonumber(v) or v
+    if WORDS[v] ~= nil then out[name] = WORDS[v] end
+  end
+  return out
+end
+
 local function take_data(s, o)
   s.path = o.data_file or s.path
   if s.path and s.path:lower():find '%.ya?ml$' then
@@ -199,13 +214,14 @@ local function take_data(s, o)
   end
   for key, name in pairs { q = 'q', dt = 'dt', gap = 'gap', start_frame = 'start_frame', end_frame = 'end_frame',
     dtype = 'dtype' } do if o[key] ~= nil then s.open[name] = o[key] end end
+  if o.layout then s.open.layout = layout_of(o.layout) end
   if o.config then config.timed(s, o.config) end
-  if o.full_matrices then
-    if s.path and s.path:lower():find '%.npz$' then
-      error('--full-matrices is for HDF5 files; the matrices of an .npz are whole; leave it out', 0)
+  for _, name in ipairs { 'full_matrices', 'layout' } do
+    if o[name] and s.path and s.path:lower():find '%.npz$' then
+      error(('%s is for HDF5 files; the matrices of an .npz are whole; leave it out'):format(flag(name)), 0)
     end
-    s.open.full_matrices = true
   end
+  if o.full_matrices then s.open.full_matrices = true end
   if o.strict_q then s.open.strict_q = true end
   if o.one_q then s.open.one_q = true end
   s.open.phi_ranges = angle_ranges('--angles', o.angles) or s.open.phi_ranges

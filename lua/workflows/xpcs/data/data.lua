@@ -461,7 +461,7 @@ function M.of(o)
   for f = 1, d.F do
     local mask, sigma, level
     if given then mask, sigma, level = given:at(f) end
-    d:put(f, require('workflows.xpcs.data.prepare').symmetric(c2[f], names[f], true, odd), mask, sigma, level)
+    d:put(f, require('workflows.xpcs.data.prepare').symmetric(c2[f], names[f], 'full', odd), mask, sigma, level)
   end
   require('workflows.xpcs.data.triangles').notes(odd, d.F, warnings)
   if given and given.uneven then warnings[#warnings + 1] = require('workflows.xpcs.data.uncertainty').UNEVEN end

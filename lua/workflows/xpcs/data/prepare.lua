@@ -8,35 +8,25 @@ local triangles = require 'workflows.xpcs.data.triangles'
 local error = check.error
 local M = {}
 
---- The full matrix of one triangle: H + H^T with the diagonal once. Raises when both triangles are filled, unless
---- `full` says that the matrix is full.
+local RULE = { rule = { 'half', triangles.RULES } }
+
+--- The full matrix of the triangle that counts: H + H^T with the diagonal once. Raises where the rule allows neither.
 ---@param h mc.tensor [n, n]
 ---@param where string for messages
----@param full? boolean
+---@param rule? string of triangles.RULES ('half': one triangle holds values, either one)
 ---@param odd? table takes what is odd about full matrices; see triangles.side
-function M.symmetric(h, where, full, odd)
+function M.symmetric(h, where, rule, odd)
   check.arg('xpcs.prepare.symmetric', 'where', where, 'string', 3)
-  if full ~= nil then check.arg('xpcs.prepare.symmetric', 'full', full, 'bool', 3) end
+  rule = check.opts('xpcs.prepare.symmetric', { rule = rule }, RULE).rule
   if odd ~= nil then check.arg('xpcs.prepare.symmetric', 'odd', odd, 'table', 3) end
   if h.ndim ~= 2 or h.shape[1] ~= h.shape[2] then
     error(('xpcs: %s is %s; a two-time matrix is square'):format(where, tostring(h.shape)), 3)
   end
   h = h:to 'f64'
   local upper, lower = mc.triu(h, 1), mc.tril(h, -1)
-  if full then
-    local side, even = triangles.side(upper, lower.mT, odd)
-    if even then return h end
-    local one = side == 'upper' and upper or lower.mT
-    return one + one.mT + mc.diag(mc.diagonal(h))
-  end
-  local up, low = triangles.filled(upper), triangles.filled(lower)
-  if low and up then
-    error(('xpcs: both triangles of %s hold values; two-time matrices are stored as one triangle, and adding the two '
-      .. 'would double them. '
-      .. 'When the file holds full symmetric matrices, say so with full_matrices = true (--full-matrices)'):format(
-      where), 3)
-  end
-  local one = low and lower or upper -- NaN fills none: a triangle that is not used may hold it
+  local side, even = triangles.side(upper, lower.mT, rule, where, odd)
+  if even then return h end
+  local one = side == 'upper' and upper or lower.mT -- NaN fills none: a triangle that is not used may hold it
   return one + one.mT + mc.diag(mc.diagonal(h))
 end
 

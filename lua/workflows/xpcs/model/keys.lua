@@ -47,6 +47,8 @@ M.SCHEMA = {
       cache_filename_template = 'string', cache_compression = 'bool',
     data_type = { 'float64', 'float32' }, sigma = 'any', mask = 'string', zero_sigma_is_mask = 'bool',
     full_matrices = 'bool', diagonal = 'string', q_tolerance_fraction = 'number', strict_q = 'bool', cache = 'bool',
+    layout = { c2 = 'string', q = 'any', phi = 'any', dt = 'any', axis = 'integer', triangle = 'string', near = 'bool',
+      q_unit = 'string', phi_unit = 'string' },
   }),
   phi_filtering = unused('fallback_to_all_angles algorithm tolerance quality_control', { enabled = 'bool',
     target_ranges = 'list' }),

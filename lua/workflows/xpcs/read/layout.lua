@@ -1,8 +1,10 @@
 -- layout.lua - which matrices of a file belong to which q and angle, and which q is fitted.
 --
 -- APS-U: xpcs/qmap with lists of q and phi, bins that count through them, one dataset per bin. APS: one q, one phi and
--- one dataset per pair. Reads lists and names, no matrix; gives entries { q, phi, name, k } in the order of the file.
--- The rules for the nearest q serve NPZ files too.
+-- one dataset per pair. Reads lists and names, no matrix; gives entries { q, phi, name, k, dataset, at } in the order
+-- of the file: name is that of messages, dataset its path where it is another one, at the positions of the matrix on
+-- those axes of the dataset that are not its own. own_layout.lua makes a row of what a user names. The rules for the
+-- nearest q serve NPZ files too.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local error = check.error
@@ -12,18 +14,9 @@ local NEW = { q = 'xpcs/qmap/dynamic_v_list_dim0', phi = 'xpcs/qmap/dynamic_v_li
   bins = 'xpcs/twotime/processed_bins', matrices = 'xpcs/twotime/correlation_map' }
 local OLD = { q = 'xpcs/dqlist', phi = 'xpcs/dphilist', matrices = 'exchange/C2T_all' }
 
---- What each layout holds, in words: { name, { path, shape and unit }, ... }; near: a q of each matrix is measured, and
---- those within q_tolerance_fraction are taken as one, as homodyne does.
-M.PATHS = {
-  { name = 'APS-U', { NEW.q, '[n_q], 1/A' }, { NEW.phi, '[n_phi], degrees' },
-    { NEW.bins, '[matrices]: (iq - 1) n_phi + iphi, from 1' },
-    { NEW.matrices .. '/c2_*', '[n, n] each, one triangle filled' } },
-  { name = 'APS', near = true, { OLD.q, '[1, matrices] or [matrices], 1/A' }, { OLD.phi, 'the same shape, degrees' },
-    { OLD.matrices .. '/*', '[n, n] each, one triangle filled, in order of names' } },
-}
-
-local STEP = 'entry/instrument/detector_1/frame_time' -- s; frames of two-time matrices may be means or every k-th
-local OF_FRAMES = { 'xpcs/multitau/config/stride_frame', 'xpcs/multitau/config/avg_frame' }
+-- s; frames of two-time matrices may be means or every k-th
+local FRAME = { 'entry/instrument/detector_1/frame_time', 'xpcs/multitau/config/stride_frame',
+  'xpcs/multitau/config/avg_frame' }
 
 --- A number of a file; nil where it is not there, or is no positive number.
 local function positive(file, name)
@@ -35,18 +28,18 @@ end
 --- The steps of time that a file of the beamline may mean, s: of a frame, of the frames that are averaged, or of every
 --- k-th one; nil where it says none. The last is that of its two-time matrices.
 ---@param file table group of mc.open
+---@param row table of LIST
 ---@return number[]|nil
-function M.steps(file)
-  local step = positive(file, STEP)
+function M.steps(file, row)
+  local step = row.frame and positive(file, row.frame[1])
   if not step then return nil end
   local out = { step }
-  for _, name in ipairs(OF_FRAMES) do
-    local k = positive(file, name) or 1
+  for f = 2, #row.frame do
+    local k = positive(file, row.frame[f]) or 1
     for i = 1, #out do out[#out + 1] = out[i] * k end
   end
   return out
 end
-M.STEP = STEP
 
 --- Raises unless what a file holds under a name are real numbers.
 ---@param t any
@@ -118,7 +111,7 @@ local function whole(bins, path)
   end
 end
 
-local function new_layout(file, path, warnings)
+local function new_entries(file, path, warnings)
   local q, phi, bins = list(file, path, NEW.q), list(file, path, NEW.phi), list(file, path, NEW.bins)
   whole(bins, path)
   local group = file:group(NEW.matrices)
@@ -143,7 +136,10 @@ local function new_layout(file, path, warnings)
 end
 
 --- Names in the order of the numbers that they end in, where these count from 0 or 1 without a gap; else by name.
-local function counted(names, warnings)
+---@param names string[] sorted
+---@param warnings string[]
+---@return string[]
+function M.counted(names, warnings)
   local by_number, least, most, differ = {}, math.huge, -math.huge, nil
   for _, name in ipairs(names) do
     local k = number_in(name)
@@ -164,9 +160,9 @@ local function counted(names, warnings)
   return out
 end
 
-local function old_layout(file, path, warnings)
+local function old_entries(file, path, warnings)
   local q, phi = list(file, path, OLD.q, true), list(file, path, OLD.phi, true)
-  local names = counted(file:group(OLD.matrices).names, warnings)
+  local names = M.counted(file:group(OLD.matrices).names, warnings)
   local n = math.min(#q, #phi, #names)
   if n < math.max(#q, #phi, #names) then
     table.insert(warnings, ('there are %d q, %d angles and %d matrices; the longer lists are cut'):format(#q, #phi,
@@ -178,17 +174,56 @@ local function old_layout(file, path, warnings)
   return out
 end
 
---- Entries of a file and the name of its layout.
+--- The layouts that are found without a word. name · needs: the paths that tell it · entries(file, path, warnings) ·
+--- triangle: which one counts (triangles.lua) · near: a q of each matrix is measured, and those within
+--- q_tolerance_fraction are taken as one, as homodyne does · frame: where the time of a frame stands, and how many of
+--- them a time of the matrices is · the list, for help: path, shape and unit of what is read.
+M.LIST = {
+  { name = 'APS-U', needs = { NEW.q, NEW.matrices }, entries = new_entries, triangle = 'half', frame = FRAME,
+    { NEW.q, '[n_q], 1/A' }, { NEW.phi, '[n_phi], degrees' },
+    { NEW.bins, '[matrices]: (iq - 1) n_phi + iphi, from 1' },
+    { NEW.matrices .. '/c2_*', '[n, n] each, one triangle filled' } },
+  { name = 'APS', needs = { OLD.q, OLD.phi, OLD.matrices }, entries = old_entries, triangle = 'half', near = true,
+    frame = FRAME,
+    { OLD.q, '[1, matrices] or [matrices], 1/A' }, { OLD.phi, 'the same shape, degrees' },
+    { OLD.matrices .. '/*', '[n, n] each, one triangle filled, in order of names' } },
+}
+
+--- The layout of a file; raises where it has none of LIST.
 ---@param file table group of mc.open
 ---@param path string
----@param warnings string[]
----@return table[] entries, 'APS-U'|'APS' layout
-function M.read(file, path, warnings)
-  if file:has(NEW.q) and file:has(NEW.matrices) then return new_layout(file, path, warnings), 'APS-U' end
-  if file:has(OLD.q) and file:has(OLD.phi) and file:has(OLD.matrices) then return old_layout(file, path, warnings),
-    'APS' end
-  error(('xpcs: %s has neither the APS-U layout (%s and %s) nor the APS layout (%s, %s and %s)'):format(path, NEW.q,
-    NEW.matrices, OLD.q, OLD.phi, OLD.matrices), 3)
+---@return table row of LIST
+function M.of(file, path)
+  local words = {}
+  for i, row in ipairs(M.LIST) do
+    local all = true
+    for _, name in ipairs(row.needs) do all = all and file:has(name) end
+    if all then return row end
+    words[i] = ('the %s layout (%s)'):format(row.name, table.concat(row.needs, ', '))
+  end
+  error(('xpcs: %s has neither %s; name its datasets with layout (--layout c2=PATH,q=PATH,phi=PATH,dt=PATH)'):format(
+    path, table.concat(words, ' nor ')), 3)
+end
+
+--- The matrix of an entry as a dataset [n, n]: shape, dtype, holds, read(ranges), close().
+---@param file table group of mc.open
+---@param entry table
+function M.matrix(file, entry)
+  local set, at = file:dataset(entry.dataset or entry.name), entry.at
+  if not at then return set end
+  local axes, shape = {}, {}
+  for axis, n in ipairs(set.shape) do
+    if not at[axis] then axes[#axes + 1], shape[#shape + 1] = axis, n end
+  end
+  return {
+    shape = shape, dtype = set.dtype, holds = set.holds, close = function() set:close() end,
+    read = function(_, ranges)
+      local all = {}
+      for axis, k in pairs(at) do all[axis] = k end
+      for i, axis in ipairs(axes) do all[axis] = ranges[i] end
+      return set:read(all)
+    end,
+  }
 end
 
 local FAR = 0.1 -- of q, by which the nearest one may miss what is asked for without a word
@@ -255,15 +290,15 @@ function M.q_of(path, q, o, count, warnings)
   return near, among
 end
 
---- The entries of one q. The APS layout takes what lies within q_tolerance_fraction of it, or else the 10 nearest;
---- strict_q takes that very q alone.
+--- The entries of one q. Where a layout says `near`, what lies within q_tolerance_fraction of it, or else the 10
+--- nearest; strict_q takes that very q alone.
 ---@param entries table[]
----@param layout string
+---@param row table layout
 ---@param wanted number 1/A
 ---@param o table q_tolerance_fraction 0.1, strict_q
 ---@param warnings string[]
 ---@return table[] kept, number q
-function M.select_q(entries, layout, wanted, o, warnings)
+function M.select_q(entries, row, wanted, o, warnings)
   local good, values = {}, {}
   for _, e in ipairs(entries) do
     if e.q > 0 and e.q < math.huge then good[#good + 1], values[#values + 1] = e, e.q end
@@ -277,9 +312,7 @@ function M.select_q(entries, layout, wanted, o, warnings)
   local near = entries[1].q
   for _, e in ipairs(entries) do if math.abs(e.q - wanted) < math.abs(near - wanted) then near = e.q end end
   local kept = {}
-  local as_one = false
-  for _, one in ipairs(M.PATHS) do as_one = as_one or one.name == layout and one.near end
-  if not as_one or o.strict_q then
+  if not row.near or o.strict_q then
     for _, e in ipairs(entries) do if same_q(e.q, near, o) then kept[#kept + 1] = e end end
   else
     local fraction = o.q_tolerance_fraction or 0.1

@@ -5,7 +5,7 @@
 --     first, last, drop (1 where the first of those frames is left out)
 --   o: options, those of the file filled in (sigma, mask, dt, exclude_first)
 --     session(): the file once more, read by strips
---   read(i): matrix i whole, its name, whether both triangles hold it
+--   read(i): matrix i whole, and its name; o.triangle: the rule by which a triangle of it counts
 --   t(): times of the kept frames, s · same_sides(): raises where the matrices differ in shape · close()
 --   finish(d): what is said of data that were read
 local mc = require 'mascon'
@@ -14,6 +14,7 @@ local angles = require 'workflows.xpcs.read.angles'
 local examine = require 'workflows.xpcs.read.examine'
 local layout = require 'workflows.xpcs.read.layout'
 local numbers = require 'workflows.xpcs.model.numbers'
+local own_layout = require 'workflows.xpcs.read.own_layout'
 local times = require 'workflows.xpcs.read.times'
 local truth = require 'workflows.xpcs.model.truth'
 local error = check.error
@@ -111,13 +112,14 @@ local function wanted_q(entries, path, o)
 end
 
 --- The entries of the wanted q and angles: the entries, and the fields of input that follow from them.
-local function chosen_of(entries, kind, path, o, warnings)
-  local kept, q = layout.select_q(entries, kind, wanted_q(entries, path, o), o, warnings)
+local function chosen_of(entries, row, path, o, warnings)
+  local kept, q = layout.select_q(entries, row, wanted_q(entries, path, o), o, warnings)
   local phi = {}
   for k, e in ipairs(kept) do phi[k] = e.phi end
   examine.angles(path, phi)
   phi = wrapped(phi, warnings)
-  local list, input = {}, { q = q, phi = {}, names = {}, path = path, layout = kind, chosen = {}, entries = #entries }
+  local list, input = {}, { q = q, phi = {}, names = {}, path = path, layout = row.name, chosen = {},
+    entries = #entries }
   for i, k in ipairs(angles.choose(phi, o.phi_ranges, warnings, nil, o.skip_phi)) do
     list[i], input.names[i], input.phi[i] = kept[k], path .. ':' .. kept[k].name, phi[k]
     for number, e in ipairs(entries) do if e == kept[k] then input.chosen[i] = number end end
@@ -125,34 +127,56 @@ local function chosen_of(entries, kind, path, o, warnings)
   return list, input
 end
 
---- Compares dt with the time of a frame that the file holds: what is said where they differ; raises with that time
---- where dt is missing.
+--- Compares dt with the steps of time that a file says under a name: what is said where they differ.
 ---@return string|nil
-local function check_step(file, path, o)
-  local steps = layout.steps(file)
-  if not steps then return end
-  local last = steps[#steps]
-  if o.dt == nil then
-    error(('xpcs: dt is missing; %s:%s says %s s: --dt %s'):format(path, layout.STEP, numbers.number(last, 6),
-      numbers.number(last, 6)), 4)
-  end
-  for _, step in ipairs(steps) do if math.abs(o.dt - step) <= STEP_APART * step then return end end
+local function odd_step(steps, name, dt)
+  for _, step in ipairs(steps) do if math.abs(dt - step) <= STEP_APART * step then return end end
   return ('dt is %s s and %s of the file says %s s: D goes as 1/dt, and so do shear rates (--dt)'):format(
-    numbers.number(o.dt, 6), layout.STEP, numbers.number(last, 6))
+    numbers.number(dt, 6), name, numbers.number(steps[#steps], 6))
 end
 
---- What a fit takes of an HDF5 file of the old APS or the APS-U layout.
+--- What is said where dt is another than the time of a frame that the file holds; raises with that time where dt is
+--- missing.
+---@return string|nil
+local function check_frame(file, path, row, o)
+  local steps = layout.steps(file, row)
+  if not steps then return end
+  local last = numbers.number(steps[#steps], 6)
+  if o.dt == nil then
+    error(('xpcs: dt is missing; %s:%s says %s s: --dt %s'):format(path, row.frame[1], last, last), 4)
+  end
+  return odd_step(steps, row.frame[1], o.dt)
+end
+
+--- Sets dt to the step that the layout names, where no option does. The first time of the file in steps of dt, and what
+--- is said where dt is another.
+---@return number first, string|nil
+local function take_step(file, path, row, o, N)
+  local step, first = row.time(file, path, N)
+  if not step then return 0 end
+  M.checked('dt', step, 's')
+  o.dt = o.dt or step
+  return first / step, odd_step({ step }, type(row.dt) == 'string' and row.dt or 'the layout', o.dt)
+end
+
+--- What a fit takes of an HDF5 file of the old APS or the APS-U layout, or of one that the user names.
 ---@param path string
 ---@param o table options of source.open
 ---@param warnings string[] notes are added
 ---@return table record; also list: the entries by number, with q and name
 function M.of_hdf5(path, o, warnings)
+  o = copy_of(o)
   local file = mc.open(path, { format = 'h5' })
-  local entries, kind = layout.read(file, path, warnings)
-  local odd_step = check_step(file, path, o)
-  table.insert(warnings, odd_step)
-  local list, input = chosen_of(entries, kind, path, o, warnings)
-  local N = side_of(file:dataset(list[1].name), input.names[1])
+  local row = o.layout and own_layout.row(o.layout) or layout.of(file, path)
+  o.triangle = o.full_matrices and 'full' or row.triangle
+  local entries = row.entries(file, path, warnings, o.q)
+  local odd, begins = check_frame(file, path, row, o), 0
+  local list, input = chosen_of(entries, row, path, o, warnings)
+  local N = side_of(layout.matrix(file, list[1]), input.names[1])
+  if row.time then begins, odd = take_step(file, path, row, o, N) end
+  table.insert(warnings, odd)
+  -- times that start after 0 say that the first one was dropped already
+  if begins > 1e-9 then o.exclude_first = false else begins = 0 end
   local first, last = frames(o, N, warnings)
   local n = last - first + 1
   input.N, input.first, input.last, input.drop = N, first, last, dropped(o, n)
@@ -163,23 +187,23 @@ function M.of_hdf5(path, o, warnings)
   end
   input.session = function()
     local again = mc.open(path, { format = 'h5' })
-    return { set = function(f) return again:dataset(list[f].name) end, close = function() again:close() end }
+    return { set = function(f) return layout.matrix(again, list[f]) end, close = function() again:close() end }
   end
   return {
     input = input, o = o, list = list, close = function() file:close() end,
-    t = function() return mc.arange(input.drop, n - 1) * o.dt end,
+    t = function() return (mc.arange(input.drop, n - 1) + begins) * o.dt end,
     read = function(i)
-      local set = file:dataset(list[i].name)
+      local set = layout.matrix(file, list[i])
       same(i, side_of(set, input.names[i]))
       local t = set:read { { first, last }, { first, last } }
       set:close()
-      return t, input.names[i], o.full_matrices
+      return t, input.names[i]
     end,
     same_sides = function()
-      for i = 2, #list do same(i, side_of(file:dataset(list[i].name), input.names[i])) end
+      for i = 2, #list do same(i, side_of(layout.matrix(file, list[i]), input.names[i])) end
     end,
     finish = function(d)
-      d.q_list, d.one_q, d.odd_step = {}, o.one_q, odd_step
+      d.q_list, d.one_q, d.odd_step = {}, o.one_q, odd
       for i, e in ipairs(list) do d.q_list[i] = e.q end
     end,
   }
@@ -251,6 +275,9 @@ end
 ---@param warnings string[] notes are added
 ---@return table record
 function M.of_npz(path, o, warnings)
+  if o.layout then
+    error(('xpcs: layout names datasets of HDF5 files; %s is an .npz, of which key names the array'):format(path), 4)
+  end
   o = copy_of(o)
   local archive = mc.open(path, { format = 'npz' })
   local get = arrays_of(archive, o)
@@ -277,7 +304,7 @@ function M.of_npz(path, o, warnings)
   end
   local first, last = frames(o, input.N, warnings)
   local n = last - first + 1
-  o.dt, o.full_matrices, input.q = dt, true, M.checked('q', q, '1/A')
+  o.dt, o.triangle, input.q = dt, 'full', M.checked('q', q, '1/A')
   beside(o, get, path, warnings)
   -- times that start after 0 say that the first one was dropped already; a range of frames begins where the file does
   local late = origin > 1e-12
@@ -295,7 +322,7 @@ function M.of_npz(path, o, warnings)
     input = input, o = o, close = function() end, same_sides = function() end,
     t = function() return mc.arange(input.drop, n - 1) * dt end,
     read = function(i)
-      return c2[input.chosen[i]][{ { first, last }, { first, last } }], input.names[i], true
+      return c2[input.chosen[i]][{ { first, last }, { first, last } }], input.names[i]
     end,
     finish = function(d)
       if late then d.t = t[{ { 1, n } }]:contiguous() end

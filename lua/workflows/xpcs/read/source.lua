@@ -33,6 +33,7 @@ local OPTS = {
   strip = { nil, 'integer >= 1' }, sigma = { nil, 'any' }, mask = { nil, 'any' },
   mask_frames = { nil, 'table' },
   zero_sigma_is_mask = { false, 'bool' }, cache = { nil, 'table' },
+  layout = { nil, 'table' },
   shape_only = { false, 'bool' }, copies = { nil, 'integer >= 1' },
 }
 
@@ -111,8 +112,8 @@ end
 --- One matrix whole: symmetric, its diagonal corrected, without the first time. Held.
 local function matrix_of(take, f, N, odd)
   return mc.scope(function()
-    local h, where, full = take.read(f)
-    local c = prepare.symmetric(h, where, full, odd)
+    local h, where = take.read(f)
+    local c = prepare.symmetric(h, where, take.o.triangle, odd)
     if c.shape[1] ~= N then error(('xpcs: %s is %s; the matrices before are [%d, %d]'):format(take.input.names[f],
       tostring(c.shape), N, N), 4) end
     c = prepare.diagonal(c, take.o.diagonal)
@@ -172,7 +173,7 @@ local function cache_key(take)
   local names, o, input = {}, take.o, take.input
   for i, e in ipairs(take.list) do names[i] = e.name end
   return mc.manifest.hash { version = cache.VERSION, source = stream.source_key(input.path), q = input.q,
-    phi = input.phi, first = input.first, last = input.last, names = names, dtype = o.dtype, full = o.full_matrices,
+    phi = input.phi, first = input.first, last = input.last, names = names, dtype = o.dtype,
     diagonal = o.diagonal, exclude_first = o.exclude_first, zero = o.zero_sigma_is_mask, beside = stream.beside(o) }
 end
 
@@ -241,12 +242,14 @@ local function ready(take, warnings)
 end
 
 --- Data of a file, ready for a fit.
----@param path string .h5, .hdf, .hdf5, .nxs of the APS or APS-U layout, or .npz with c2_exp [angles, n, n] (full,
----  symmetric), phi_angles_list, t1, q
+---@param path string .h5, .hdf, .hdf5, .nxs of the APS, the APS-U or an own layout, or .npz with c2_exp [angles, n, n]
+---  (full, symmetric), phi_angles_list, t1, q
 ---@param opts? table q 1/A (the nearest one is taken; not needed when the file holds one q) · dt s · gap 2e6 A ·
 ---  start_frame 1, end_frame -1 · phi_ranges list of { low, high } deg, or { angle } for the one nearest to it
 ---  (or_all = true: where none matches all stay) · skip_phi: a list like it of angles to leave out · diagonal 'basic' ·
----  full_matrices (the file holds both triangles) · exclude_first true · q_tolerance_fraction 0.1 (APS: what
+---  full_matrices (both triangles hold values; the upper one counts where they differ) · layout: where an HDF5 file of
+---  another beamline holds its datasets, { c2 =, q =, phi =, dt = } (paths; q, phi and dt also numbers), and axis,
+---  triangle, near, q_unit, phi_unit as in docs/xpcs.md · exclude_first true · q_tolerance_fraction 0.1 (APS: what
 ---  lies so near is one q; the 10 nearest where these are fewer than 5) · strict_q (that very q alone, in any layout) ·
 ---  one_q: fit matrices whose q differ by more than 1 % with the one asked for, which fits refuse otherwise ·
 ---  only_among: q chooses among several of a file, and of a file of one q that one is taken ·

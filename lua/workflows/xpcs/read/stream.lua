@@ -61,7 +61,7 @@ end
 local function key_of(input, o)
   return mc.manifest.hash { version = M.VERSION, source = M.source_key(input.path), q = input.q, phi = input.phi,
     first = input.first, last = input.last, drop = input.drop, names = input.names,
-    dtype = o.dtype, block = o.block_values, full = o.full_matrices, beside = M.beside(o), zero = o.zero_sigma_is_mask }
+    dtype = o.dtype, block = o.block_values, beside = M.beside(o), zero = o.zero_sigma_is_mask }
 end
 
 --- Ranges of tiles of one tile row with at most so many values.
@@ -116,30 +116,50 @@ local function runs_of(tiles, blocks, n, limit, values)
   return out
 end
 
---- Which triangle of a matrix counts, seen from its first row and column. odd: what is odd about full ones.
-local function triangle_of(set, first, last, where, full, odd)
-  local row, column, up, low
-  for k = first, last - 1 do -- a frame that was lost holds nothing on either side: the next one then
-    row = set:read({ k, { k + 1, last } }):to('f64'):reshape(-1)
-    column = set:read({ { k + 1, last }, k }):to('f64'):reshape(-1)
-    up, low = triangles.filled(row), triangles.filled(column)
-    if up or low then break end
+local PROBES = 3 -- rows, and columns, from which it is found that both triangles hold the same
+
+--- Which triangle of a matrix counts, seen from some rows and columns: the side, and the rule for parts of it.
+local function triangle_of(set, first, last, where, rule, odd)
+  if rule == 'upper' or rule == 'lower' then return rule, rule end
+  local rows, columns = {}, {}
+  local k = first
+  while k < last do
+    local row = set:read({ k, { k + 1, last } }):to('f64'):reshape(-1)
+    local column = set:read({ { k + 1, last }, k }):to('f64'):reshape(-1)
+    -- a frame that was lost holds nothing on either side: the next one then
+    if #rows > 0 or k == last - 1 or triangles.filled(row) or triangles.filled(column) then
+      rows[#rows + 1], columns[#columns + 1] = row, column
+      if rule == 'half' or #rows == PROBES then break end
+      k = k + math.max(1, math.floor((last - k) / PROBES))
+    else
+      k = k + 1
+    end
   end
-  if full and row then return (triangles.side(row, column, odd)) end
-  if up and low then
-    error(('xpcs: both triangles of %s hold values; two-time matrices are stored as one triangle. '
-      .. 'When the file holds full symmetric matrices, say so with full_matrices = true'):format(where), 4)
+  local side, even = triangles.side(mc.concat(rows, 1), mc.concat(columns, 1), rule, where, odd)
+  return side, even and 'full' or side
+end
+
+--- Which triangle of each matrix counts: lists of sides and of the rules for parts.
+local function sides_of(input, rule)
+  local session, sides, rules = input.session(), {}, {}
+  for f = 1, #input.phi do
+    local set = session.set(f)
+    mc.scope(function()
+      sides[f], rules[f] = triangle_of(set, input.first + input.drop, input.last, input.names[f], rule, input.odd)
+    end)
+    set:close()
   end
-  return low and 'lower' or 'upper'
+  session.close()
+  return sides, rules
 end
 
 --- Times { first, last, step } of a half matrix as a full one, its diagonal corrected; NaN where points do not count.
 --- The diagonal of whole matrices comes before the mask and before a frame is dropped, as in memory.
-local function thinned(set, input, f, window, given, full, method)
+local function thinned(set, input, f, window, given, method)
   local drop = window[1] == 1 and window[3] == 1 and input.drop or 0
   local r0 = input.first + input.drop - 1
   local r = { r0 + window[1] - drop, r0 + window[2], window[3] }
-  local h = prepare.diagonal(prepare.symmetric(set:read { r, r }, input.names[f], full), method)
+  local h = prepare.diagonal(prepare.symmetric(set:read { r, r }, input.names[f], input.rules[f]), method)
   if drop > 0 then h = h[{ { 2, h.shape[1] }, { 2, h.shape[1] } }] end
   if given then
     local mask = given:rectangle(f, window, window)
@@ -154,11 +174,11 @@ end
 
 --- A part of the upper triangle of matrix f as f64: rows and columns { first, last } over the times of the fit, NaN
 --- where there is no pair, where a point is no number and where it does not count; its standard deviations.
-local function rectangle(set, input, f, triangle, ri, rj, given)
+local function rectangle(set, input, f, ri, rj, given)
   local r0 = input.first + input.drop - 1
   local a, b = { r0 + ri[1], r0 + ri[2] }, { r0 + rj[1], r0 + rj[2] }
   local x
-  if triangle == 'upper' then x = set:read { a, b } else x = set:read({ b, a }).mT end
+  if input.sides[f] == 'upper' then x = set:read { a, b } else x = set:read({ b, a }).mT end
   x = x:to 'f64'
   local inside = mc.gt(mc.arange(rj[1], rj[2]):expand_dims(1), mc.arange(ri[1], ri[2]):expand_dims(2))
   local good = mc.logical_and(mc.isfinite(x), inside)
@@ -175,12 +195,8 @@ local function pack(input, o, given, levels, sink, report)
   local n, F = input.n, #input.phi
   local tiles = data_of.tiles(n, F)
   local blocks = blocks_of(tiles, o.block_values)
-  local session, triangle = input.session(), {}
-  local sets = {}
-  for f = 1, F do
-    sets[f] = session.set(f)
-    triangle[f] = triangle_of(sets[f], input.first + input.drop, input.last, input.names[f], o.full_matrices, input.odd)
-  end
+  local session, sets = input.session(), {}
+  for f = 1, F do sets[f] = session.set(f) end
   local holes, quality = mc.zeros({ #tiles }, { dtype = 'u8' }), {}
   for f = 1, F do
     quality[f] = { points = n * (n - 1) / 2, good = 0, missing = 0, least = math.huge, most = -math.huge, mean = 0 }
@@ -189,7 +205,7 @@ local function pack(input, o, given, levels, sink, report)
   --- One angle of a run of blocks into buffers that begin with the value `from`.
   local function one(run, f, y, weight, from)
     local i0, rows, j0, cols = cover(tiles, blocks, run[1], run[2], n)
-    local x, inside, good, counted, sigma = rectangle(sets[f], input, f, triangle[f], { i0 + 1, i0 + rows },
+    local x, inside, good, counted, sigma = rectangle(sets[f], input, f, { i0 + 1, i0 + rows },
       { j0 + 1, j0 + cols }, given)
     local q = quality[f]
     local have = mc.sum(good:to 'f64'):item()
@@ -383,10 +399,10 @@ local function begin(d, input, o, given)
     local set = session.set(f)
     d.coarse[f] = {}
     for i, w in ipairs(windows) do
-      d.coarse[f][i] = mc.scope(function() return thinned(set, input, f, w, given, o.full_matrices) end)
+      d.coarse[f][i] = mc.scope(function() return thinned(set, input, f, w, given) end)
     end
     mc.scope(function()
-      local c = thinned(set, input, f, { 1, input.n, masks and 1 or fine }, given, o.full_matrices, o.diagonal)
+      local c = thinned(set, input, f, { 1, input.n, masks and 1 or fine }, given, o.diagonal)
       d.start_contrast[f], d.start_offset[f] = scaling.start(c, masks)
     end)
     set:close()
@@ -396,8 +412,7 @@ local function begin(d, input, o, given)
 end
 
 --- What a streamed fit reads again from the source.
-local function readers(d, input, o, given, levels)
-  local triangle = {}
+local function readers(d, input, given, levels)
   local function with(f, read)
     local session = input.session()
     local set = session.set(f)
@@ -408,9 +423,7 @@ local function readers(d, input, o, given, levels)
   end
   --- Pairs i < j of a rectangle, NaN where there is none and where points do not count; and the spread of its points.
   local function part(set, f, ri, rj)
-    triangle[f] = triangle[f] or triangle_of(set, input.first + input.drop, input.last, input.names[f],
-      o.full_matrices)
-    local x, _, _, counted, sigma = rectangle(set, input, f, triangle[f], ri, rj, given)
+    local x, _, _, counted, sigma = rectangle(set, input, f, ri, rj, given)
     return mc.where(counted, x, mc.nan), sigma and mc.where(counted, sigma, levels[f]) / levels[f]
   end
   --- Rows first .. last out of what lies above the diagonal.
@@ -447,7 +460,7 @@ local function readers(d, input, o, given, levels)
   d.read_thin = function(f, every)
     return with(f, function(set)
       local r = { 1, input.n, every }
-      local c = prepare.diagonal(thinned(set, input, f, r, given, o.full_matrices))
+      local c = prepare.diagonal(thinned(set, input, f, r, given))
       if not levels then return c end
       local mask, sigma = given:rectangle(f, r, r)
       local m = sigma.shape[1]
@@ -463,8 +476,8 @@ end
 ---@param input table path (the source), q, phi, names, first, last (frames), drop (0 or 1), n (times of the fit), t,
 ---  layout; session(): { set(f): { read(ranges), close() }, close() }; entries, chosen, N: the angles of the file,
 ---  which of them, its frames
----@param o table options of open: pack, dtype, block_values, dt, gap, full_matrices, sigma, mask, zero_sigma_is_mask,
----  progress; strip: values of a matrix that are read at a time
+---@param o table options of open: pack, dtype, block_values, dt, gap, triangle (of triangles.RULES), sigma, mask,
+---  zero_sigma_is_mask, progress; strip: values of a matrix that are read at a time
 ---@param warnings string[]
 ---@return mascon.xpcs.Data
 function M.open(input, o, warnings)
@@ -473,6 +486,7 @@ function M.open(input, o, warnings)
     first = input.first, n = input.n, drop = input.drop, names = input.names })
   local levels
   input.odd = {}
+  input.sides, input.rules = sides_of(input, o.triangle)
   if given and given.sigma then
     levels = {}
     for f = 1, F do levels[f] = given:level(f) end
@@ -495,7 +509,7 @@ function M.open(input, o, warnings)
     for f, q in ipairs(known:get('quality'):totable()) do
       d.quality[f] = { points = q[1], good = q[2], missing = q[3], least = q[4], most = q[5], mean = q[6] }
     end
-    readers(d, input, o, given, levels)
+    readers(d, input, given, levels)
   end
   d.sigma, d.points, d.masked = levels, 0, 0
   for _, q in ipairs(d.quality) do d.points, d.masked = d.points + q.good, d.masked + q.missing end
