@@ -1,5 +1,6 @@
 -- options.lua - the options of a command: name, kind, what it does; `of`: the commands it belongs to; `texts`: what it
--- does for single commands; `unlisted`: it is taken and does nothing, and the footer of --help names it.
+-- does for single commands; `unlisted`: it is taken and does nothing, and the footer of --help names it; `homodyne`: a
+-- name of homodyne for what has another one. docs/xpcs-homodyne.md names both of these, docs/xpcs.md all others.
 --
 -- The script reads its line by this list, and settings from a table of a user's own are checked against it.
 local check = require 'mascon.core.check'
@@ -81,7 +82,7 @@ M.LIST = {
   { 'prior', { 'flat', 'normal', 'nlsq' },
     'its prior: flat between the bounds, the table of priors, or around the fit', of = 'fit' },
   { 'target_accept', 'number', 'acceptance its steps aim at, 0 to 1 (0.85): higher for fewer divergences', of = 'fit' },
-  { 'dense_mass_matrix', 'flag', 'its metric holds correlations (the default)', of = 'fit' },
+  { 'dense_mass_matrix', 'flag', 'its metric holds correlations (the default)', homodyne = true, of = 'fit' },
   { 'no_nlsq_warmstart', 'flag', 'chains begin at the starting values, not at the fit', of = 'fit' },
   { 'nlsq_result', 'string', 'starting values of an earlier fit', value = 'DIR', of = 'fit' },
   { 'cmc_num_shards', 'count', 'also the combination of so many shards, as homodyne makes it', of = 'fit' },
@@ -95,8 +96,8 @@ M.LIST = {
   { 'shared', 'list', 'the parameters in common of a joint fit (all of the physics)', value = 'NAME,...',
     of = 'fit' },
   { 'save_plots', 'flag', 'heat maps of every angle', of = 'fit' },
-  { 'plot_experimental_data', 'flag', 'the same as the command plot', of = 'plot' },
-  { 'plot_simulated_data', 'flag', 'the same as the command simulate', of = 'simulate' },
+  { 'plot_experimental_data', 'flag', 'the same as the command plot', homodyne = true, of = 'plot' },
+  { 'plot_simulated_data', 'flag', 'the same as the command simulate', homodyne = true, of = 'simulate' },
   { 'contrast', 'number', 'contrast of a simulation (0.3)', of = 'simulate' },
   { 'offset', 'number', 'offset of a simulation (1)', of = 'simulate' },
   { 'phi_angles', 'string', 'angles of a simulation, degrees (0,45,90)', value = '"0,45,90"', of = 'simulate' },
@@ -105,7 +106,7 @@ M.LIST = {
   { 'mode', { 'static', 'laminar_flow' }, 'mode of a new configuration', default = 'laminar_flow', of = 'config' },
   { 'output', 'string', 'file of a new configuration', value = 'FILE', default = 'xpcs.yaml', of = 'config' },
   { 'overwrite', 'flag', 'replace results, or a configuration, that are there', of = EVERY },
-  { 'force', 'flag', 'the same, for a configuration', of = 'config' },
+  { 'force', 'flag', 'the same, for a configuration', homodyne = true, of = 'config' },
   { 'validate', 'string', 'check a configuration and write none', value = 'FILE', of = 'config' },
   { 'filter', { 'full', 'minimal', 'nlsq_only', 'cmc_only' }, 'accepted, without effect',
     unlisted = true, of = 'config' },

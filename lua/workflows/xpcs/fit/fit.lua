@@ -661,7 +661,8 @@ end
 ---
 ---@param data mascon.xpcs.Data
 ---@param opts? table mode 'static'|'laminar_flow' (the data's) · scaling
----  'auto'|'individual'|'constant'|'averaged'|'fourier' · initial { name = value }; without it a scan of a coarse copy
+---  'auto'|'individual'|'constant'|'averaged'|'fourier' (constant_scaling_threshold 3: angles from which 'auto' has one
+---  for all; fourier_order 2) · initial { name = value }; without it a scan of a coarse copy
 ---  of the data finds the start (start = 'given': the defaults) ·
 ---  bounds { name = { low, high } } · fixed (names, or name = value) · active (names: all other physical ones are
 ---  fixed) · ties { name = { to = name, factor = 1, shift = 0 } }, or { name, 1, 0 } by
@@ -674,7 +675,10 @@ end
 ---  'cuda:0', 'opencl:0', 'auto' (mc.choose_device): where passes over the data run · fall_back (true under
 ---  'auto'): the CPU goes on where the device fails, with a warning · max_memory: bytes that data may take on
 ---  the device (three quarters of what is
----  free); larger ones go there block by block in each pass · watch(problem, point)
+---  free); larger ones go there block by block in each pass · q, gap, dt: in place of those of the data ·
+---  trust_region_scale 1: of the first step · reduced_limit 10: reduced chi2 above which a warning says that the model
+---  does not describe the data · progress(point, iteration, optimality, problem), watch(problem, point): called on the
+---  way · engine: what makes the passes (state.lua)
 ---@return table result parameters (list of { name, unit, value, error, low, high, at_bound, state }), values, errors,
 ---  contrast, offset, physics, covariance,
 ---  correlation, chi2, reduced_chi2, verdict (sentences), quality_flag, convergence_status, ...

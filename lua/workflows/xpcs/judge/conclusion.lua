@@ -139,14 +139,22 @@ local ORDER = {
 }
 
 -- findings that leave nothing to do
-local QUIET = { determined = true, explained = true }
-local place = {}
-for k, row in ipairs(ORDER) do place[row[1]] = k end
+local QUIET = { { 'explained' }, { 'determined' } }
+local ROW = {}
+for _, list in ipairs { ORDER, QUIET } do for _, row in ipairs(list) do ROW[row[1]] = row end end
 
---- Whether a kind of finding has its place here.
+--- The row of a kind of finding; nil for what is none.
 ---@param kind string
----@return boolean
-function M.knows(kind) return QUIET[kind] or place[kind] ~= nil end
+---@return table|nil
+function M.row(kind) return ROW[kind] end
+
+--- All kinds, those that are told first before others.
+---@return string[]
+function M.kinds()
+  local out = {}
+  for _, list in ipairs { ORDER, QUIET } do for _, row in ipairs(list) do out[#out + 1] = row[1] end end
+  return out
+end
 
 --- Names of all findings of a kind, each once.
 local function names_of(findings, kind)

@@ -29,7 +29,7 @@ end
 ---@param names string[]|nil of the parameters it speaks of
 ---@param sentence string
 function M.put(said, at, kind, names, sentence)
-  assert(conclusion.knows(kind), 'conclusion.lua does not say where this kind of finding stands: ' .. kind)
+  assert(conclusion.row(kind), 'conclusion.lua does not say where this kind of finding stands: ' .. kind)
   table.insert(said.sentences, at, sentence)
   table.insert(said.findings, at, { kind = kind, names = names or {}, text = sentence })
 end

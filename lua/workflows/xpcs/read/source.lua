@@ -261,6 +261,7 @@ end
 ---  tensor, [n, n] for all angles or [angles, n, n] · zero_sigma_is_mask: points of sigma 0 do not count ·
 ---  mask_frames: a list of ranges { first, last } of frames of the file, from 1, that do not count ·
 ---  cache { folder, template, compressed }: keep what is read from HDF5 and take it from there the next time ·
+---  progress(done, of): called while matrices are read · strip: values of a matrix that are read at a time ·
 ---  copies: how often a fit holds a block of values beside it (4; a model of the user's more) ·
 ---  shape_only: give n, F, points and q alone, reading no matrix
 ---@return mascon.xpcs.Data with start_contrast, start_offset, quality, warnings
