@@ -1,6 +1,8 @@
 -- xpcs_spec.lua - the model, the data and the fused pass of mc.xpcs: conformance list of the definition, values
 -- computed by other programs, bits.
 local mc = require 'mascon'
+local parameters = require 'workflows.xpcs.model.parameters'
+local process = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/process.lua')
 local xpcs = mc.xpcs
 local model, prepare, generate, data_of, pass, dense, scaling = xpcs.model, xpcs.prepare, xpcs.generate, xpcs.data,
   xpcs.pass, require('workflows.xpcs.pass.dense'), xpcs.scaling
@@ -96,6 +98,27 @@ describe('xpcs.model', function()
       near(2, order(2), 0.02, 'away from 0')
       near(1 + alpha, order(0), 0.12, 'from 0')
     end
+  end)
+end)
+
+describe('xpcs.parameters', function()
+  it('alone says which parameters are scale, power and shift of a rate', function()
+    local folder = package.searchpath('workflows.xpcs.init', package.path):match '^(.*)/init'
+    local elsewhere = {}
+    for _, part in ipairs { 'model', 'data', 'pass', 'read', 'judge', 'show', 'fit' } do
+      for _, name in ipairs(process.list(folder .. '/' .. part)) do
+        local text = mc.file.read(('%s/%s/%s'):format(folder, part, name)):gsub('%-%-[^\n]*', '')
+        for _, p in ipairs(parameters.LIST) do
+          if p.part == 'shift' and name ~= 'parameters.lua' and text:find("'" .. p.name .. "'", 1, true) then
+            elsewhere[#elsewhere + 1] = name .. ': ' .. p.name
+          end
+        end
+      end
+    end
+    assert.same({}, elsewhere)
+    local r = parameters.RATES[2]
+    assert.same({ 4, '1/s', 'gamma_dot_t0', 'beta', 'gamma_dot_t_offset' }, { r.at, r.unit, unpack(r.names) })
+    assert.equal(r.names[3], r.shift)
   end)
 end)
 

@@ -10,6 +10,7 @@ local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local trf = require 'mascon.optim.fit.least_squares.trf'
 local coarse = require 'workflows.xpcs.pass.coarse'
+local parameters = require 'workflows.xpcs.model.parameters'
 local ridge = require 'workflows.xpcs.model.ridge'
 local error = check.error
 local M = {}
@@ -17,12 +18,11 @@ local M = {}
 -- of the exponent of the decay over all times, and of the argument of sinc: the least, the largest per time, and the
 -- ratio of two levels
 M.RATES = {
-  { names = { 'D0', 'alpha', 'D_offset' }, factor = 'kd', least = 0.05, most = 3, ratio = 2.5,
-    powers = { -0.9, -0.3, 0.3 } },
-  { names = { 'gamma_dot_t0', 'beta', 'gamma_dot_t_offset' }, factor = 'ks', least = 0.15, most = 1, ratio = 2,
-    powers = { -0.5, 0, 0.5 } },
+  { factor = 'kd', least = 0.05, most = 3, ratio = 2.5, powers = { -0.9, -0.3, 0.3 } },
+  { factor = 'ks', least = 0.15, most = 1, ratio = 2, powers = { -0.5, 0, 0.5 } },
 }
-local REST = { D_offset = 0, gamma_dot_t_offset = 0, phi0 = 0 }
+local REST = { phi0 = 0 }
+for i, rate in ipairs(parameters.RATES) do M.RATES[i].names, REST[rate.shift] = rate.names, 0 end
 local SCANNED = 40 -- times of a copy for the scan
 local APART = 45 -- degrees, of two angles of flow
 local FITS = 12 -- from the best places of all
@@ -249,7 +249,7 @@ function M.find(p, above)
   local low, high, fine = {}, {}, coarse.of(p.data)
   for a, place in ipairs(p.free) do
     low[a], high[a] = p.low[place], p.high[place]
-    if above and (p.names[place] == 'D_offset' or p.names[place] == 'gamma_dot_t_offset') then
+    if above and (parameters.known(p.names[place]) or {}).part == 'shift' then
       low[a] = math.min(math.max(low[a], 0), high[a])
     end
   end

@@ -2,7 +2,7 @@
 --
 -- Of all findings of a verdict the one that comes first in the list here is told: what makes the values wrong before
 -- what makes them uncertain. The sentences below it say more.
-local rates = require 'workflows.xpcs.judge.rates'
+local parameters = require 'workflows.xpcs.model.parameters'
 local M = {}
 
 --- Names of parameters, a few of them.
@@ -16,7 +16,7 @@ end
 ---@param names string[]
 ---@return string|nil
 function M.of_rate(names)
-  for _, rate in ipairs(rates.LIST) do
+  for _, rate in ipairs(parameters.RATES) do
     local has, count = { [rate.scale] = true, [rate.power] = true, [rate.shift] = true }, 0
     for _, name in ipairs(names) do count = count + (has[name] and 1 or 0) end
     if #names > 0 and count == #names then return rate.shift end
@@ -29,7 +29,7 @@ end
 function M.constants(names)
   local has, out = {}, {}
   for _, name in ipairs(names) do has[name] = true end
-  for _, rate in ipairs(rates.LIST) do
+  for _, rate in ipairs(parameters.RATES) do
     if has[rate.shift] and (has[rate.scale] or has[rate.power]) then out[#out + 1] = rate.shift end
   end
   return out

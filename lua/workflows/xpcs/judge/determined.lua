@@ -7,6 +7,7 @@
 local covariance = require 'workflows.xpcs.judge.covariance'
 local floor = require 'workflows.xpcs.model.floor'
 local numbers = require 'workflows.xpcs.model.numbers'
+local parameters = require 'workflows.xpcs.model.parameters'
 local rates = require 'workflows.xpcs.judge.rates'
 local M = {}
 
@@ -34,14 +35,13 @@ local function members(names, v, share)
   return out
 end
 
-local WHY = {
-  { { 'D0', 'D_offset' }, 'at alpha = 0 both are constants of the same diffusion, only their sum acts' },
-  { { 'gamma_dot_t0', 'gamma_dot_t_offset' },
-    'at beta = 0 both are constants of the same shear rate, only their sum acts' },
-  { { 'phi0' },
-    'angles that are equal, or differ by 180 deg, see phi0 only through the product with the shear rate; measure at '
-      .. 'angles further apart' },
-}
+local WHY = {}
+for i, rate in ipairs(parameters.RATES) do
+  WHY[i] = { { rate.scale, rate.shift }, ('at %s = 0 both are constants of the same %s, only their sum acts'):format(
+    rate.power, rate.of) }
+end
+WHY[#WHY + 1] = { { 'phi0' }, 'angles that are equal, or differ by 180 deg, see phi0 only through the product with the '
+  .. 'shear rate; measure at angles further apart' }
 
 --- Whether angles are one, modulo 180 deg.
 local function one_angle(phi)
@@ -74,8 +74,8 @@ local CURVED = 0.1 -- relative error of a scale from which on chi2 is no parabol
 
 --- scale t^power + shift: along its ridge chi2 is no parabola once the scale is known roughly only.
 local function tell_ridges(r, out, known, say)
-  for _, rate in ipairs(rates.LIST) do
-    local three = { rate.scale, rate.power, rate.shift }
+  for _, rate in ipairs(parameters.RATES) do
+    local three = rate.names
     local i, k
     for a, name in ipairs(r.names) do
       if name == three[1] then i = a elseif name == three[3] then k = a end
@@ -188,7 +188,7 @@ local function tell_rates(r, out, say)
   local told, by = { phi0 = out.phi0, [out.held or ''] = true }, {}
   if r.joint and not r.fits then return told end -- said of all data
   for _, q in ipairs(r.parameters) do by[q.name] = q end
-  for _, rate in ipairs(rates.LIST) do
+  for _, rate in ipairs(parameters.RATES) do
     local scale, shift = by[rate.scale], by[rate.shift]
     local free = scale and shift and scale.state == 'free' and shift.state == 'free'
     local weak = free and not (scale.error and scale.error <= 0.5 * math.abs(scale.value))
@@ -200,7 +200,7 @@ local function tell_rates(r, out, say)
         table.insert(out.weak, rate.scale)
         local both = { rate.scale, rate.shift }
         say('rate', both, 'The data fix %s, but not %s separately: it is %s %s at %s s (report.html and rates.csv: '
-          .. 'all times), while %s is %s%s.', best.said, join { rate.scale, rate.power, rate.shift },
+          .. 'all times), while %s is %s%s.', best.said, join(rate.names),
           numbers.with_error(best.value, best.error), best.unit,
           text(best.t), rate.scale, scale.at_bound and text(scale.value) or numbers.with_error(scale.value,
           scale.error, 4), scale.at_bound and ', at its lower bound'
@@ -232,7 +232,7 @@ function M.each(r, out, known, say)
           M.bounds_in(r), q.name)
         if out.level == 'determined' then out.level = 'weak' end
         table.insert(out.weak, q.name)
-      elseif e and e > 0.5 * math.abs(q.value) and (q.name == 'D0' or q.name == 'gamma_dot_t0'
+      elseif e and e > 0.5 * math.abs(q.value) and ((parameters.known(q.name) or {}).part == 'scale'
         or q.name:find '^contrast') then
         say('loose', { q.name }, e < math.abs(q.value) and '%s is known to %s %% only.'
           or '%s is not significantly different from 0: its error is %s times its value.', q.name,

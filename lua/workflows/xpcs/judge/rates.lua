@@ -8,18 +8,12 @@ local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local covariance = require 'workflows.xpcs.judge.covariance'
 local model = require 'workflows.xpcs.model.model'
+local parameters = require 'workflows.xpcs.model.parameters'
 local M = {}
 
 local ROUNDING = 1e-15 -- of the largest eigenvalue: what lies below is none
 local MEMBER = 1e-3 -- share of a gradient in a direction that is not determined, as in covariance.lua
 M.NORMAL = 1.959964 -- standard errors of an interval of 95 %
-
-M.LIST = {
-  { key = 'D', at = 1, name = 'D(t)', said = 'D(t)', title = 'diffusion coefficient', unit = 'A^2/s',
-    scale = 'D0', power = 'alpha', shift = 'D_offset' },
-  { key = 'shear_rate', at = 4, name = 'shear rate', said = 'the shear rate', title = 'shear rate', unit = '1/s',
-    scale = 'gamma_dot_t0', power = 'beta', shift = 'gamma_dot_t_offset' },
-}
 
 --- Which free numbers move a physical parameter, and by how much: itself, or those that it is tied to.
 ---@return table<integer, number> factor by free number
@@ -95,7 +89,7 @@ function M.of(r, at)
     factor = factor_of(whole.covariance, whole.spectrum.covariance) }
   local t, out = p.t:totable(), {}
   local least = math.max(#t > 1 and math.abs(t[2] - t[1]) / 2 or 0, 1e-8) -- as model.rate takes times
-  for _, rate in ipairs(M.LIST) do
+  for _, rate in ipairs(parameters.RATES) do
     local scale, power, shift = unpack(r.physics, rate.at, rate.at + 2)
     if scale then
       local none = r.unneeded and rate.at > 1 -- the errors of what is absent are none
@@ -121,7 +115,7 @@ end
 
 --- Where a rate is known best of the middle times: the time whose relative error is least.
 ---@param r table
----@param at 1|4 of M.LIST
+---@param at 1|4 of parameters.RATES
 ---@return table|nil { t, value, error, unit, said }
 function M.best(r, at)
   for _, one in ipairs(M.of(r) or {}) do

@@ -4,13 +4,8 @@
 local mc = require 'mascon'
 local model = require 'workflows.xpcs.model.model'
 local numbers = require 'workflows.xpcs.model.numbers'
+local parameters = require 'workflows.xpcs.model.parameters'
 local M = {}
-
-local RATES = {
-  { at = 1, name = 'D(t) = D0 t^alpha + D_offset', unit = 'A^2/s', names = { 'D0', 'alpha', 'D_offset' } },
-  { at = 4, name = 'G(t) = gamma_dot_t0 t^beta + gamma_dot_t_offset', unit = '1/s',
-    names = { 'gamma_dot_t0', 'beta', 'gamma_dot_t_offset' } },
-}
 
 --- The rates that are at the least value at some of the measured times.
 ---@param t mc.tensor f64 [n] s
@@ -21,15 +16,15 @@ function M.of(t, physics)
     error('xpcs.floor.of: give a tensor of times (s) and a list of 3 or 7 physical parameters', 2)
   end
   local out = {}
-  for _, rate in ipairs(RATES) do
+  for _, rate in ipairs(parameters.RATES) do
     if physics[rate.at] then
       local at = mc.scope(function()
         local _, floored = model.rate(t, physics[rate.at], physics[rate.at + 1], physics[rate.at + 2])
         return t[floored]:totable()
       end)
       if #at > 0 then
-        out[#out + 1] = { name = rate.name, unit = rate.unit, names = rate.names, count = #at, n = t.shape[1],
-          from = at[1], to = at[#at] }
+        out[#out + 1] = { name = ('%s(t) = %s t^%s + %s'):format(rate.symbol, unpack(rate.names)), unit = rate.unit,
+          names = rate.names, count = #at, n = t.shape[1], from = at[1], to = at[#at] }
       end
     end
   end

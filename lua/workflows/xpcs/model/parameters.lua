@@ -13,19 +13,23 @@ local M = {}
 ---@field min number
 ---@field max number
 ---@field prior number[] mean and width of a truncated normal
+---@field about string
+---@field rate? string key of RATES, a rate scale t^power + shift
+---@field part? 'scale'|'power'|'shift' what the parameter is of that rate
 
 M.LIST = {
   { name = 'D0', unit = 'A^2/s', default = 1000, min = 100, max = 1e5, prior = { 1000, 1000 },
-    about = 'diffusion coefficient at 1 s' },
+    rate = 'D', part = 'scale', about = 'diffusion coefficient at 1 s' },
   { name = 'alpha', unit = '', default = 0.5, min = -2, max = 2, prior = { 0.5, 0.5 },
-    about = 'exponent of diffusion' },
+    rate = 'D', part = 'power', about = 'exponent of diffusion' },
   { name = 'D_offset', unit = 'A^2/s', default = 10, min = -1e5, max = 1e5, prior = { 10, 200 },
-    about = 'constant part of diffusion' },
+    rate = 'D', part = 'shift', about = 'constant part of diffusion' },
   { name = 'gamma_dot_t0', unit = '1/s', default = 0.01, min = 1e-6, max = 0.5, prior = { 0.01, 0.1 },
-    about = 'shear rate at 1 s' },
-  { name = 'beta', unit = '', default = 0.5, min = -2, max = 2, prior = { 0, 0.5 }, about = 'exponent of shear' },
+    rate = 'shear_rate', part = 'scale', about = 'shear rate at 1 s' },
+  { name = 'beta', unit = '', default = 0.5, min = -2, max = 2, prior = { 0, 0.5 },
+    rate = 'shear_rate', part = 'power', about = 'exponent of shear' },
   { name = 'gamma_dot_t_offset', unit = '1/s', default = 0, min = -0.1, max = 0.1, prior = { 0, 0.02 },
-    about = 'constant part of the shear rate' },
+    rate = 'shear_rate', part = 'shift', about = 'constant part of the shear rate' },
   { name = 'phi0', unit = 'deg', default = 0, min = -10, max = 10, prior = { 0, 5 }, about = 'angle of the flow' },
 }
 M.CONTRAST = { name = 'contrast', unit = '', default = 0.5, min = 0, max = 1, prior = { 0.5, 0.25 },
@@ -36,10 +40,25 @@ M.OFFSET = { name = 'offset', unit = '', default = 1, min = 0.5, max = 1.5, prio
 local ALIAS = { gamma_dot_0 = 'gamma_dot_t0', gamma_dot_t_0 = 'gamma_dot_t0', gamma_dot_offset = 'gamma_dot_t_offset',
   gamma_dot_t0_offset = 'gamma_dot_t_offset', phi_0 = 'phi0' }
 
+--- The rates scale t^power + shift: words for them, and of LIST the names of scale, power and shift (names: all three),
+--- the place `at` of the first, and its unit.
+M.RATES = {
+  { key = 'D', symbol = 'D', name = 'D(t)', said = 'D(t)', title = 'diffusion coefficient', of = 'diffusion' },
+  { key = 'shear_rate', symbol = 'G', name = 'shear rate', said = 'the shear rate', title = 'shear rate',
+    of = 'shear rate' },
+}
+
 local BY_NAME = { contrast = M.CONTRAST, offset = M.OFFSET }
 for i, p in ipairs(M.LIST) do
   p.place = i
   BY_NAME[p.name] = p
+  for _, rate in ipairs(M.RATES) do
+    if rate.key == p.rate then
+      rate.names = rate.names or {}
+      rate[p.part], rate.names[#rate.names + 1] = p.name, p.name
+      rate.at, rate.unit = rate.at or i, rate.unit or p.unit
+    end
+  end
 end
 
 --- Names of the physical parameters of a mode.

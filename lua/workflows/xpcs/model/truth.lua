@@ -80,7 +80,8 @@ local function of_set(r, name)
   if not base then v = truth[name]
   elseif term:find '^cos' or term:find '^sin' then v = 0
   else v = truth[base] end
-  if v and r.geometry.convention == 'qL/2' and (name == 'gamma_dot_t0' or name == 'gamma_dot_t_offset') then
+  local p = parameters.known(name)
+  if v and r.geometry.convention == 'qL/2' and p and p.rate == 'shear_rate' and p.part ~= 'power' then
     v = v / math.pi
   end
   return v
