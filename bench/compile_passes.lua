@@ -11,7 +11,8 @@ local file = require 'mascon.base.file'
 local measure = require 'measure'
 local size = require 'mascon.base.text'.bytes
 
-local PASSES = { 'algebra', 'copies', 'cse', 'dce', 'epilogue', 'fold', 'fuse', 'inplace', 'prologue', 'rows', 'split' }
+local PASSES = { 'algebra', 'anew', 'copies', 'cse', 'dce', 'epilogue', 'fold', 'fuse', 'inplace', 'prologue', 'rows',
+  'split' }
 local LEAST = 0.2 -- seconds each column is timed for
 local OFF = {}
 for _, name in ipairs(PASSES) do OFF[name] = false end

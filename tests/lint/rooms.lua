@@ -92,7 +92,7 @@ local NAMES = {
 
 -- Lua modules of LuaJIT itself, free for all.
 local PLAIN = { ['bit'] = true, ['jit'] = true, ['table.new'] = true, ['table.clear'] = true, ['jit.opt'] = true,
-  ['jit.util'] = true }
+  ['jit.util'] = true, ['string.buffer'] = true }
 
 local floors = dofile((arg[0]:match '^(.*)/[^/]*$' or '.') .. '/floors.lua')
 local list, code = floors.list, floors.code

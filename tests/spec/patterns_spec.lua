@@ -10,7 +10,9 @@ local function x(...) return mc.randn({ ... }, { seed = 3 }) end
 local function found(f, ...)
   local g, want = mc.compile(f, { tier = 'vm' }), f(...)
   for _ = 1, 2 do assert.is_true(mc.allclose(want, g(...), { rtol = 1e-12 })) end
-  for _, r in ipairs(g.forms[1].passes) do if r.name == 'patterns' then return table.concat(r.did.found, ' '), g end end
+  for _, r in ipairs(g:explain().passes) do
+    if r.name == 'patterns' then return table.concat(r.did.found, ' '), g end
+  end
 end
 
 --- f() while these patterns are registered: { name, ops, function, options }.
@@ -114,7 +116,7 @@ describe('patterns that stand for each op', function()
         local want = f(unpack(args))
         local g = mc.compile(f, { tier = 'vm' })
         for call = 1, 2 do programs.same(want, g(unpack(args)), 'call ' .. call) end
-        for _, r in ipairs(g.forms[1].passes) do hits = hits + (r.name == 'patterns' and #r.did.found or 0) end
+        for _, r in ipairs(g:explain().passes) do hits = hits + (r.name == 'patterns' and #r.did.found or 0) end
       end, 60)
       assert(hits > 30, hits)
     end)

@@ -9,6 +9,7 @@ local dot = require 'mascon.compile.dot'
 local file = require 'mascon.base.file'
 local graphs = require 'mascon.graph.graph'
 local recording = require 'mascon.graph.recording'
+local packed = require 'mascon.compile.packed'
 local pipeline = require 'mascon.compile.pipeline'
 local plans = require 'mascon.compile.plan'
 local tensor = require 'mascon.core.tensor'
@@ -37,6 +38,14 @@ local function traced(plan, fname, level)
   end
 end
 
+--- The graph of a plan as it was recorded.
+local function recorded(plan)
+  local source = {}
+  for k, v in pairs(plan.source) do source[k] = v end
+  source.log = packed.unpack(source.log)
+  return graphs.from(source)
+end
+
 local Graph = {}
 Graph.__index = Graph
 function Graph:__tostring() return text.graph(self.graph) end
@@ -60,7 +69,7 @@ function M.graph(compiled, opts)
         near and ('; did you mean %q?'):format(near) or ''), 3)
     end
   end
-  local graph = graphs.from(plan.source)
+  local graph = recorded(plan)
   pipeline.run(graph, plan.options, o.pass and function(name, when, g)
     if name == o.pass and when == o.when then -- of a pass that runs twice, the last time counts
       found = { graph = { inputs = g.inputs, nodes = {}, outputs = {}, effects = {}, consts = g.consts },
@@ -235,7 +244,7 @@ function M.explain(compiled, opts)
     return setmetatable({ plain = plan.plain, form = k, forms = #compiled.forms, why = plan.why,
       seconds = plan.seconds }, Report)
   end
-  local graph = graphs.from(plan.source)
+  local graph = recorded(plan)
   local nodes = #graph.nodes
   local reports = pipeline.run(graph, plan.options)
   for i, r in ipairs(reports) do r.seconds = plan.passes[i].seconds end -- as it was when it counted

@@ -18,6 +18,7 @@ local lib = require 'mascon.core.ffi'
 local log = require 'mascon.compile.log'
 local once = require 'mascon.graph.once'
 local outside = require 'mascon.compile.outside'
+local packed = require 'mascon.compile.packed'
 local plans = require 'mascon.compile.plan'
 local pipeline = require 'mascon.compile.pipeline'
 local unsteady = require 'mascon.compile.unsteady'
@@ -90,8 +91,8 @@ local function explain(self, args, n, classes)
     describe(args[i], i <= given and self.given[i].name or 'argument ' .. i - given, fields, self.fixed[i])
   end
   for i, c in ipairs(classes) do describe(c, 'class ' .. i, fields, true) end
-  local old = self.fields
-  self.fields = fields
+  local old = self.fields and packed.unpack(self.fields)
+  self.fields = packed.pack(fields)
   if not old then return 'first call' end
   local before = {}
   for _, field in ipairs(old) do before[field[1]] = field[2] end
@@ -148,9 +149,13 @@ local function planned(self, tensors, record, results, since, outputs)
   local options = pipeline.on_device(self.options, device_of(graph, tensors))
   local reports = pipeline.run(graph, options)
   local plan = plans.make(graph, options)
-  plan.source, plan.passes, plan.results, plan.options = source, reports, results, options
+  source.log = packed.pack(source.log)
+  plan.source, plan.results, plan.options = source, results, options
   plan.operations = work.of(graph)
-  plan.fused = pipeline.report(reports, 'fuse') or { groups = 0, nodes = 0 }
+  plan.passes = {} -- the reports hold the graph, and explain makes them again
+  for i, r in ipairs(reports) do plan.passes[i] = { name = r.name, seconds = r.seconds } end
+  local fused = pipeline.report(reports, 'fuse')
+  plan.fused = { groups = fused and fused.groups or 0, nodes = fused and fused.nodes or 0 }
   for _, e in ipairs(record) do
     for _, o in ipairs(e.outs) do self.writes = self.writes or o.serial <= since end
   end
@@ -622,16 +627,16 @@ function methods:explain(opts) return require 'mascon.compile.explain'.explain(s
 --- Fused groups run in a vector machine at once; from the second call on they are compiled by the machine's C compiler
 --- beside the program and put in at a later call, with the same bits. Options: static: positions of arguments whose
 --- numbers are fixed · fuse (true): false puts no ops together · passes: { name = false } leaves a pass out (fold,
---- algebra, copies, cse, dce, fuse, split, epilogue, rows, prologue, inplace; also MASCON_PASSES=-cse,-fold) · math
---- ('strict'): 'fast' allows identities that do not keep rounding, signed zeros, inf and NaN · tier: 'auto', 'native'
---- (the first call waits for the compiler), 'vm' or 'eager' (f itself) · overwrite (false): true writes to arguments
---- while the plan runs instead of at its end, where elementwise operations allow it: f that updates its arguments needs
---- no memory beside them, and a call that fails may leave them half written · keep_source: a folder for the generated
---- C. MASCON_COMPILE names a tier for all, MASCON_CC the compiler, MASCON_CACHE the folder of what it made,
---- MASCON_LOG=compile tells what happens. Methods: explain() says what was done and why, graph() shows it, source(),
---- groups(), native(), wait(); into(out, ...) calls with results written to tensors that are there. Errors: a value of
---- a traced tensor is asked for (item, if); f gives a variable outside another tensor, or writes to a tensor in a table
---- that is no argument.
+--- algebra, copies, cse, dce, fuse, split, epilogue, rows, prologue, anew, inplace; also MASCON_PASSES=-cse,-fold) ·
+--- math ('strict'): 'fast' allows identities that do not keep rounding, signed zeros, inf and NaN · tier: 'auto',
+--- 'native' (the first call waits for the compiler), 'vm' or 'eager' (f itself) · overwrite (false): true writes to
+--- arguments while the plan runs instead of at its end, where elementwise operations allow it: f that updates its
+--- arguments needs no memory beside them, and a call that fails may leave them half written · keep_source: a folder
+--- for the generated C. MASCON_COMPILE names a tier for all, MASCON_CC the compiler, MASCON_CACHE the folder of what
+--- it made, MASCON_LOG=compile tells what happens. Methods: explain() says what was done and why, graph() shows it,
+--- source(), groups(), native(), wait(); into(out, ...) calls with results written to tensors that are there. Errors:
+--- a value of a traced tensor is asked for (item, if); f gives a variable outside another tensor, or writes to a
+--- tensor in a table that is no argument.
 ---     local f = mc.compile(function(a, s) return mc.exp(a) * s end)
 ---     f(mc.zeros{2}, 3)  --> f64[2]@cpu { 3, 3 }
 ---@param f function

@@ -10,12 +10,15 @@ local M = {}
 local bytes_of = graphs.bytes
 
 --- Values that stand outside of the arena as long as the graph runs, or to its end.
+---@param graph table
+---@return table<mascon.Value, boolean>
 local function kept(graph)
   local out = {}
   for _, u in ipairs(graph.outputs) do out[u.value] = true end
   for _, e in ipairs(graph.effects) do out[e.value] = true end
   return out
 end
+M.kept = kept
 
 local function in_place(n)
   return n.kind == 'fused' or n.kind == 'update' or n.kind == 'put' or n.kind == 'op' and EWISE[n.row.family] ~= nil

@@ -11,7 +11,7 @@ local M = {}
 
 -- Module of each pass under mascon.compile.passes, in order. FUSION: those that `fuse = false` leaves out.
 local ORDER = { 'dce', 'fold', 'algebra', 'copies', 'cse', 'dce', 'patterns', 'fuse', 'split', 'epilogue', 'rows',
-  'prologue' }
+  'prologue', 'anew' }
 local FILE = { rows = 'tiles' } -- where a pass has another name than its option
 local FUSION = { patterns = true, fuse = true, split = true, epilogue = true, rows = true, prologue = true }
 -- Passes that are no step of this list but ask for their switch: `inplace` of the memory planner.

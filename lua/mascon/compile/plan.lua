@@ -335,6 +335,22 @@ function M.lay(graph, options)
     outputs = outputs, parts = parts }
 end
 
+--- Groups with the same program share it: an optimiser has one for each parameter.
+local function share(steps)
+  local first = {}
+  for _, step in ipairs(steps) do
+    if step.code then
+      local words = {}
+      for i, c in ipairs(step.code) do
+        words[i] = ('%d,%d,%d,%d,%s'):format(c.op, c.dtype, c.rdtype, c.dst, table.concat(c.src, ' '))
+      end
+      local key = table.concat(words, ';')
+      first[key] = first[key] or step.code
+      step.code = first[key]
+    end
+  end
+end
+
 --- The groups of a layout as programs of devices.
 local function programs(l)
   for _, step in ipairs(l.steps) do
@@ -353,6 +369,7 @@ end
 ---@return table plan { run, outputs = { { dtype, shape } }, arena (bytes), steps, headers (counts), layout, plan }
 function M.make(graph, options)
   local l = M.lay(graph, options)
+  share(l.steps)
   if options.device then programs(l) end
   local c = steps_of.make(l.headers, l.steps, l.arena, graph.effects, options.device)
   return { run = steps_of.runner(c, #graph.inputs, #l.outputs), outputs = l.outputs, arena = l.arena, steps = #l.steps,
