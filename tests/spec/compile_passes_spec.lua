@@ -332,7 +332,7 @@ describe('anew', function()
     for k = 1, #w, 2 do a = a + mc.nn.gelu(mc.nn.layer_norm(a, 256):matmul(w[k])):matmul(w[k + 1]) end
     return mc.sum(mc.square(a))
   end
-  local function gradient(...) return mc.grad(deep, { argnums = { 1, 2, 3, 4, 5, 6, 7 } })(...) end
+  local function gradient(...) return unpack(mc.grad(deep, { argnums = { 1, 2, 3, 4, 5, 6, 7 } })(...)) end
   local function operands(dtype)
     local args = { x(1, { 16, 256 }, dtype) }
     for k = 2, 6, 2 do

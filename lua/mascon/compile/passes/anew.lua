@@ -135,16 +135,16 @@ end
 
 --- Candidates that are taken while time is left, in the order of their places, and their time. `from` of each is as
 --- early as those that are made of it want it.
-local function chosen(found, reads, at, budget)
+local function chosen(found, kept, reads, at, budget)
   local taken, list, spent = {}, {}, 0
   --- Bytes that have to stay longer for a node to run again at a place.
   local function held(n, from)
     local bytes, done = 0, {}
     for _, u in ipairs(n.ins) do
       local v = u.value
-      if v.node and not done[v] and not taken[v] then
+      if v.node and not kept[v] and not done[v] and not taken[v] then
         done[v] = true
-        local last = reads[v][#reads[v]]
+        local last = reads[v] and reads[v][#reads[v]] or 0 -- a product that nobody else reads
         if last < from then bytes = bytes + graphs.bytes(v) / (last > at and 2 or 1) end
       end
     end
@@ -203,7 +203,7 @@ function M.run(graph)
   for _, n in ipairs(graph.nodes) do budget = budget + time(n) end
   budget = SHARE * budget
   for _ = 1, ROUNDS do
-    local list, spent = chosen(candidates(graph, kept, reads, at), reads, at, budget)
+    local list, spent = chosen(candidates(graph, kept, reads, at), kept, reads, at, budget)
     if #list == 0 then break end
     report.nodes, budget = report.nodes + #list, budget - spent
     insert(graph, list)
