@@ -471,7 +471,7 @@ describe('bad input of rollouts', function()
         assert.matches('2 operators', out)
       end
     end
-    for _, precision in ipairs { 'bfloat16', 'float16' } do
+    for _, precision in ipairs { 'bfloat16', 'float16', 'tf32' } do
       local _, err, status = run(at .. '--set simulation.precision=' .. precision)
       assert.equal(0, status)
       assert.equal(('rollout: note: simulation.precision %s: computed in f32 here\n'):format(precision), err)

@@ -211,7 +211,7 @@ local function beyond_types(c, state)
     refuse('simulation.timeout', 'not applied: rows must not depend on the speed of a machine; '
       .. 'simulation.limits.gflop bounds the work of a row')
   end
-  if sim.precision == 'float16' or sim.precision == 'bfloat16' then
+  if sim.precision == 'float16' or sim.precision == 'bfloat16' or sim.precision == 'tf32' then
     c.notes[#c.notes + 1] = ('simulation.precision %s: computed in f32 here'):format(sim.precision)
   end
   if sim.storage ~= 'float32' and (sim.precision == 'float64' or not networks.of(sim.operator_type).storage) then
