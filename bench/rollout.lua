@@ -23,8 +23,8 @@ local FILED = 20 -- operators of a run into a file
 local function job(c, dtype, opts)
   opts = opts or {}
   local arch = { type = 'cnn', storage = opts.storage, channels = C, layers = c[2], base = c[3], kernel = c[4],
-    norm = 'instance', activation = 'gelu', gelu = 'exact', groups = 32, padding_mode = 'zeros', grid = G,
-    noise = 'none', scale = 0 }
+    norm = opts.groups and 'group' or 'instance', activation = 'gelu', gelu = 'exact', groups = opts.groups or 32,
+    padding_mode = 'zeros', grid = G, noise = 'none', scale = 0 }
   local n, archs, weights = opts.together or 1, {}, {}
   local x = mc.broadcast_to(mc.randn({ 1, c[5], C, G, G }, { seed = 1 }):to(dtype), { n, c[5], C, G, G })
   for i = 1, n do archs[i], weights[i] = arch, operator.weights(arch, 1, i - 1, dtype) end
@@ -43,7 +43,7 @@ local function step(bench, family, name, c, way, opts, compiled)
         if y then y:release() end
         y = mc.keep(f(x))
       end) end end, check = function()
-        local exact, x64 = job(c, 'f64', { together = opts.together })
+        local exact, x64 = job(c, 'f64', { together = opts.together, groups = opts.groups })
         local want = exact(x64)
         local d = y:to 'f64' - want
         local far = ((d * d):sum() / (want * want):sum()):sqrt():item()
@@ -156,4 +156,6 @@ return function(bench, family)
     storage = 'bf16', together = 4 })
   step(bench, family, 'rollout_ablation_transform', c, ', convolution by tiles', { storage = 'bf16', together = 4 })
   step(bench, family, 'rollout_ablation_f32', c, ', and f32 between layers', { together = 4 })
+  step(bench, family, 'rollout_ablation_norm', c, ', and groups of channels, 8, for instances', { together = 4,
+    groups = 8 })
 end

@@ -124,6 +124,7 @@ local LUA = {
       ['lua/workflows/autoreject/probe.lua'] = 'a forecast from a small cleaning',
       ['lua/workflows/pac/source.lua'] = 'a forecast from a small analysis',
       ['lua/workflows/rollout/report.lua'] = 'the speed of a machine',
+      ['lua/workflows/rollout/crew.lua'] = 'when to look whether rows are still wanted',
       ['lua/workflows/rollout/generate.lua'] = 'seconds of rows in the data set, when it was made',
       ['lua/workflows/xpcs/fit/fit.lua'] = 'seconds of a fit in its result',
       ['lua/workflows/xpcs/fit/joint.lua'] = 'seconds of a fit in its result',

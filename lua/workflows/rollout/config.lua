@@ -382,6 +382,44 @@ function M.held(words, path)
     (tostring(found):gsub('^[^\n]-%.lua:%d+: ', ''))), 0)
 end
 
+--- A value of a configuration as JSON, without functions.
+---@param v any
+---@return string
+function M.json(v)
+  local function plain(t)
+    if type(t) ~= 'table' then return t end
+    local out = {}
+    for k, w in pairs(t) do if type(w) ~= 'function' then out[k] = plain(w) end end
+    return out
+  end
+  return mc.json.encode(plain(v))
+end
+
+--- A configuration as a text, which `held` reads. The order of its coordinates is not in it: space.names.
+---@param config table
+---@return string
+function M.text(config)
+  local parts = {}
+  for _, k in ipairs { 'metadata', 'sampling', 'simulation', 'dataset', 'features', 'parameter_space' } do
+    parts[k] = config[k]
+  end
+  return M.json(parts)
+end
+
+--- The tree of such a text, and the order of its coordinates from their names, as `of` takes it.
+---@param words string
+---@param names string[]
+---@param path string for messages
+---@return table
+---@return table
+function M.ordered(words, names, path)
+  local tree, order, listed = M.held(words, path), {}, space.order(names)
+  for section, entries in pairs(tree.parameter_space) do
+    if type(entries) == 'table' then order[entries] = listed[section] or {} end
+  end
+  return tree, order
+end
+
 --- The configuration in a file.
 ---@param path string .yaml, .yml or .json
 ---@param opts? table set, given

@@ -5,7 +5,6 @@ local config_of = require 'workflows.rollout.config'
 local generate = require 'workflows.rollout.generate'
 local store = require 'workflows.rollout.store'
 local own = require 'workflows.rollout.own'
-local space = require 'workflows.rollout.space'
 local operator = require 'workflows.rollout.operator'
 local fields = require 'workflows.rollout.fields'
 local features = require 'workflows.rollout.features'
@@ -159,10 +158,7 @@ function M.configuration(path)
   local names = f:dataset('/parameters/params').attributes.names
   f:close()
   if not a.config then error(('rollout: %s holds no configuration'):format(path), 0) end
-  local tree, order, listed = config_of.held(a.config, path), {}, space.order(names)
-  for section, entries in pairs(tree.parameter_space) do
-    if type(entries) == 'table' then order[entries] = listed[section] or {} end
-  end
+  local tree, order = config_of.ordered(a.config, names, path)
   local made = { operator = {}, field = {}, feature = {} }
   for _, r in ipairs(a.own_functions and mc.json.decode(a.own_functions) or {}) do table.insert(made[r.kind], r) end
   same_functions(path, made.operator, { operator.record(tree.simulation.operator_type) })

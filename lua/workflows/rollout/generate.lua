@@ -16,6 +16,8 @@ local streams = require 'workflows.rollout.streams'
 local store = require 'workflows.rollout.store'
 local page = require 'workflows.rollout.page'
 local place = require 'workflows.rollout.place'
+local crew = require 'workflows.rollout.crew'
+local config_of = require 'workflows.rollout.config'
 local error = check.error
 local M = {}
 
@@ -247,6 +249,7 @@ end
 
 --- Bytes of HDF5, of fields and of values of Lua while rows are made, at about.
 M.OVERHEAD = 32 * 2 ^ 20
+local PROGRAM = 32 * 2 ^ 20 -- of a copy of the program before it makes rows
 
 --- Bytes of the largest bucket of operators among points, with what collects its features, and of the rows of a batch
 --- until they are written.
@@ -280,19 +283,20 @@ function M.bytes(config, points)
   return math.max(widest + 2 * row * math.min(n, config.sampling.batch_size), page.bytes(n, summary))
 end
 
---- Rows first .. last in lists { index, ... } of operators with one key, in the order of their first rows.
-local function buckets(config, first, last, point)
-  local out, open = {}, {}
+--- Rows first .. last in lists { index, ... } of operators with one key, at most `most` in a list, in the order of
+--- their first rows.
+local function buckets(config, first, last, point, most)
+  local out, open, room = {}, {}, {}
   for index = first, last do
     local arch = M.describe(config, point(index))
     local key = operator.key(arch)
     local list = key and open[key]
     if not list then
-      list = { most = side_by_side(config, arch) }
-      out[#out + 1] = list
+      list = {}
+      out[#out + 1], room[list] = list, math.min(most, side_by_side(config, arch))
     end
     list[#list + 1] = index
-    if key then open[key] = #list < list.most and list or nil end
+    if key then open[key] = #list < room[list] and list or nil end
   end
   return out
 end
@@ -357,6 +361,56 @@ local SHARE = 0.05 -- of the time that writing of finished rows may take before 
 
 local PARTS = { 'input', 'temporal', 'summary', 'aggregated', 'states' } -- tensors of a row
 
+--- Rows first .. last as they come, on their way to parts.
+local Stretch = {}
+Stretch.__index = Stretch
+
+--- opts: as batch. most: rows of a list, which are made together.
+local function stretch(config, points, first, last, o, most)
+  local base = o.base or 0
+  local self = setmetatable({ config = config, points = points, base = base, first = first, last = last, done = {},
+    fresh = {}, written = clock.seconds(), cost = 0, opts = o }, Stretch)
+  self.lists = buckets(config, first, last, function(index) return points[index - base + 1]:totable() end, most)
+  self.left = #self.lists
+  return self
+end
+
+--- Points of the rows of a list.
+function Stretch:us(list)
+  local us = {}
+  for i, index in ipairs(list) do us[i] = self.points[index - self.base + 1]:totable() end
+  return us
+end
+
+function Stretch:stacked(first, last) return stacked(self.config, self.points, self.base, self.done, first, last) end
+
+--- Hands finished rows over, in pieces without gaps.
+function Stretch:put()
+  table.sort(self.fresh)
+  local from, begun = 1, clock.seconds()
+  for k = 1, #self.fresh do
+    if self.fresh[k + 1] ~= self.fresh[k] + 1 then
+      mc.scope(function() self.opts.part(self:stacked(self.fresh[from], self.fresh[k])) end)
+      from = k + 1
+    end
+  end
+  self.fresh, self.written = {}, clock.seconds()
+  self.cost = self.written - begun
+end
+
+--- Takes the rows of a list.
+function Stretch:take(list, rows)
+  local o = self.opts
+  for i, index in ipairs(list) do
+    self.done[index], self.fresh[#self.fresh + 1] = rows[i], index
+    if o.step then o.step(rows[i]) end
+  end
+  self.left = self.left - 1
+  if o.part and self.left > 0 and clock.seconds() - self.written >= math.min(o.every, self.cost / SHARE) then
+    self:put()
+  end
+end
+
 --- Rows first .. last (from 0) as tensors stacked over rows.
 ---@param config table
 ---@param points mascon.Tensor of the rows from opts.base on
@@ -368,43 +422,22 @@ local PARTS = { 'input', 'temporal', 'summary', 'aggregated', 'states' } -- tens
 ---@return table
 function M.batch(config, points, first, last, opts)
   local o = opts or {}
-  local base, done, fresh, written, cost = o.base or 0, {}, {}, clock.seconds(), 0
-  local function point(index) return points[index - base + 1]:totable() end
-  --- Hands finished rows over, in stretches.
-  local function put()
-    table.sort(fresh)
-    local from, begun = 1, clock.seconds()
-    for k = 1, #fresh do
-      if fresh[k + 1] ~= fresh[k] + 1 then
-        mc.scope(function() o.part(stacked(config, points, base, done, fresh[from], fresh[k])) end)
-        from = k + 1
-      end
-    end
-    fresh, written = {}, clock.seconds()
-    cost = written - begun
-  end
-  local all = buckets(config, first, last, point)
-  for b, list in ipairs(all) do
-    local us = {}
-    for i, index in ipairs(list) do us[i] = point(index) end
+  local s = stretch(config, points, first, last, o, math.huge)
+  for _, list in ipairs(s.lists) do
     local rows
-    local ok, why = pcall(mc.scope, function() -- what the next bucket takes is free by then
-      rows = M.rows(config, list, us, { states = config.dataset.storage.store_trajectories, stored = o.stored })
+    local ok, why = pcall(mc.scope, function() -- what the next list takes is free by then
+      rows = M.rows(config, list, s:us(list), { states = config.dataset.storage.store_trajectories, stored = o.stored })
       for _, row in ipairs(rows) do
         for _, name in ipairs(PARTS) do if row[name] then mc.keep(row[name]) end end
       end
     end)
     if not ok then -- a signal, or an error of an own function
-      if o.part then put() end
+      if o.part then s:put() end
       error(why, 0)
     end
-    for i, index in ipairs(list) do
-      done[index], fresh[#fresh + 1] = rows[i], index
-      if o.step then o.step(rows[i]) end
-    end
-    if o.part and b < #all and clock.seconds() - written >= math.min(o.every, cost / SHARE) then put() end
+    s:take(list, rows)
   end
-  return stacked(config, points, base, done, first, last)
+  return s:stacked(first, last)
 end
 
 --- Work of a row with an architecture: multiplications and additions of all its steps.
@@ -421,15 +454,7 @@ end
 
 local function whole(n) return mc.tensor(n, { dtype = 'i64' }) end
 
-local function text_of(v)
-  local function clean(t)
-    if type(t) ~= 'table' then return t end
-    local out = {}
-    for k, w in pairs(t) do if type(w) ~= 'function' then out[k] = clean(w) end end
-    return out
-  end
-  return mc.json.encode(clean(v))
-end
+local text_of = config_of.json
 
 --- What identifies the own operators, fields and features that the rows of a configuration hang on.
 ---@param config table
@@ -470,7 +495,8 @@ function M.grows(config) return config.sampling.strategy ~= 'lhs' end
 
 local OPTS = { out = { nil, 'string' }, resume = { false, 'bool' }, overwrite = { false, 'bool' }, first = { 0,
   'integer >= 0' }, last = { nil, 'integer >= 0' }, quiet = { false, 'bool' },
-  max_memory = { nil, 'number > 0 | string' }, save_every = { 2, 'number >= 0' }, stored = { nil, 'function' } }
+  max_memory = { nil, 'number > 0 | string' }, save_every = { 2, 'number >= 0' }, copies = { nil, 'integer >= 1' },
+  stored = { nil, 'function' } }
 
 --- Stretches of at most `batch` rows between first and last that no part holds.
 local function missing(parts, first, last, batch)
@@ -490,8 +516,9 @@ end
 ---@param config table of config.load
 ---@param opts? table out (path), resume, overwrite, first and last (rows from 0: a shard), quiet, max_memory (bytes or
 --- "2GiB" that the whole program may take; the rows do not depend on it), save_every (2: seconds after which finished
---- rows are written, so that a kill costs what was under way and no more than that time), stored (as rows: states that
---- a file holds)
+--- rows are written, so that a kill costs what was under way and no more than that time), copies (of the program
+--- that make rows side by side, each with one thread; by itself as many as threads, where the work is worth it), stored
+--- (as rows: states that a file holds)
 ---@return table { path, rows, there (rows that were finished before), failed (realisations), filtered (rows), quality,
 --- shard (rows of the whole set, where
 --- these are a part), seconds, writing (seconds of them), bad (parts { path, first, last } of the stopped run that were
@@ -516,14 +543,67 @@ function M.run(config, opts)
   return r
 end
 
+local LEAST = 1e11 -- work of a run, below which copies of the program are not worth their start
+
+--- How many copies of the program make rows side by side, and the bytes that each may take where there is a bound; nil:
+--- this program makes them, with all its threads.
+---@param config table
+---@param points mascon.Tensor
+---@param rows integer
+---@param work number of the rows
+---@param o? table copies, stored, as run · limit: bytes that the whole program may take
+---@return integer?
+---@return number?
+function M.copies(config, points, rows, work, o)
+  o = o or {}
+  local n, need = o.copies or mc.get_num_threads(), M.room(config, points) + M.OVERHEAD
+  if not o.copies and (rows < n or work < LEAST) then return nil end
+  local limit = o.limit or mc.memory().limit > 0 and mc.memory().limit or nil
+  local left = limit and limit - mc.ceiling.resident()
+  if left then n = math.min(n, math.floor(left / (need + PROGRAM))) end
+  local own = o.stored or config.dataset.storage.store_trajectories or config.device ~= 'cpu' or #M.own(config) > 0
+  if n < 2 or own or not crew.possible() then return nil end
+  return n, left and left / n
+end
+
+--- Stretches of rows made by copies of the program; finish(s) is called with each that has all its rows. how: { n,
+--- most, limit }: copies, rows of a list, bytes of a copy.
+local function beside(config, points, due, opts, how, finish)
+  local stretches, lists, asked = {}, {}, {}
+  for k, t in ipairs(due) do
+    local s = stretch(config, points, t[1], t[2], opts, how.most)
+    stretches[k] = s
+    for _, list in ipairs(s.lists) do
+      lists[#lists + 1], asked[#asked + 1] = { s, list }, { indices = list, us = s:us(list) }
+    end
+  end
+  local function take(k, rows)
+    local s, list = unpack(lists[k])
+    for i, row in ipairs(rows) do row.arch, row.policy = M.describe(config, asked[k].us[i]) end
+    s:take(list, rows)
+    if s.left > 0 then return end
+    finish(s)
+    for _, row in pairs(s.done) do
+      for _, name in ipairs(PARTS) do if row[name] then row[name]:release() end end
+    end
+    s.done, s.fresh = {}, {}
+  end
+  local all = crew.start(config, how.n, how.limit, M.room(config, points))
+  local ok, why = pcall(all.each, all, asked, take)
+  all:stop()
+  if ok then return end
+  for _, s in ipairs(stretches) do s:put() end -- a signal: what is finished is kept
+  error(why, 0)
+end
+
 --- Makes the stretches of rows that are `due`, a part each. The seconds that went into writing.
-local function make(path, made, config, points, due, first, o)
+local function make(path, made, config, points, due, first, o, limit)
   local total, rows = 0, 0
   for _, t in ipairs(due) do
     for i = t[1], t[2] do total, rows = total + M.cost(config, points[i - first + 1]:totable()), rows + 1 end
   end
   local bar = not o.quiet and total > 0 and mc.progress.new(total / 1e9, { label = 'rollout', unit = 'GFLOP' })
-  local begun, done, operators = clock.seconds(), 0, 0
+  local begun, done, operators, writing = clock.seconds(), 0, 0, 0
   local function step(row)
     operators = operators + 1
     if row.status[1] ~= M.LEFT_OUT then done = done + M.work(config, row.arch) end
@@ -532,18 +612,25 @@ local function make(path, made, config, points, due, first, o)
         operators / math.max(clock.seconds() - begun, 1e-9)))
     end
   end
-  local writing = 0
   local function put(batch)
     local from = clock.seconds()
     store.put(path, made, batch)
     writing = writing + clock.seconds() - from
   end
-  for _, t in ipairs(due) do
-    mc.scope(function() -- the part of the batch takes the place of those within it
-      put(M.batch(config, points, t[1], t[2], { base = first, step = step, every = o.save_every, part = put,
-        stored = o.stored }))
+  local opts = { base = first, step = step, every = o.save_every, part = put, stored = o.stored }
+  local n, each = M.copies(config, points, rows, total, { copies = o.copies, stored = o.stored, limit = limit })
+  if n then
+    beside(config, points, due, opts, { n = n, most = math.ceil(rows / n), limit = each }, function(s)
+      mc.scope(function() put(s:stacked(s.first, s.last)) end)
+      store.thin(path, made.hash, s.first, s.last)
     end)
-    store.thin(path, made.hash, t[1], t[2])
+  else
+    for _, t in ipairs(due) do
+      mc.scope(function() -- the part of the batch takes the place of those within it
+        put(M.batch(config, points, t[1], t[2], opts))
+      end)
+      store.thin(path, made.hash, t[1], t[2])
+    end
   end
   if bar then bar:done() end
   return writing
@@ -577,8 +664,9 @@ function M.run_held(path, config, o, first, last)
   local due, begun = missing(held, first, last, config.sampling.batch_size), clock.seconds()
   local there = last - first + 1
   for _, t in ipairs(due) do there = there - (t[2] - t[1] + 1) end
+  local limit = o.max_memory and mc.ceiling.bytes(o.max_memory)
   local writing = mc.ceiling.beside(M.room(config, points), make, path, made, config, points, due,
-    first, o)
+    first, o, limit)
   local from = clock.seconds()
   store.merge(path, made.hash, M.about(config, first, last, quality, made), whole_file)
   writing = writing + clock.seconds() - from
@@ -600,8 +688,7 @@ function M.about(config, first, last, quality, made)
     metadata = { creation_date = now, version = '1.0', grid_size = whole(M.largest_grid(config)),
       num_realizations = whole(sim.num_realizations), num_parameter_sets = whole(last - first + 1),
       first_row = whole(first), total_rows = whole(config.sampling.total_samples), track_ic_metadata = true,
-        config = text_of({ metadata = config.metadata, sampling = config.sampling, simulation = sim,
-        dataset = config.dataset, features = f, parameter_space = config.parameter_space }),
+        config = config_of.text(config),
           device = config.device, sampling_metrics = text_of(quality), seed_scheme = streams.SCHEME,
           configuration_sha256 = made.hash,
           own_functions = made.own[1] and mc.json.encode(made.own) or nil },

@@ -8,7 +8,7 @@ local M = {}
 
 local FROM = {}
 for _, name in ipairs { 'config', 'space', 'sampling', 'operator', 'streams', 'fields', 'roll', 'features', 'store',
-  'generate', 'dataset', 'report', 'view' } do
+  'crew', 'generate', 'dataset', 'report', 'view' } do
   FROM[name] = 'workflows.rollout.' .. name
 end
 

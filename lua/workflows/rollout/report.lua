@@ -65,13 +65,15 @@ function M.plan(config, first, last)
   if config.dataset.storage.store_trajectories then
     row = row + 4 * sim.num_realizations * sim.num_timesteps * sim.channels * G * G end
   local peak = mc.ceiling.resident() + generate.OVERHEAD + generate.room(config, points)
+  local copies = generate.copies(config, points, n, flops / seen * n)
   local out = { ('%d operators, %d realisations, %d states each, %d coordinates'):format(n, sim.num_realizations,
     sim.num_timesteps, #config.space.dims),
     ('work: %.4g TFLOP (mean %.3g GFLOP per application to one state)'):format(flops / seen * n / 1e12,
       flops / seen / steps / 1e9),
     ('time: about %s with %d threads%s'):format(mc.text.duration(seconds), mc.get_num_threads(),
       config.device ~= 'cpu' and (' of the CPU; that of %s is not known'):format(config.device) or ''),
-    ('memory: peak %.1f MiB'):format(peak / 2 ^ 20),
+    ('memory: peak %.1f MiB%s'):format(peak * (copies or 1) / 2 ^ 20,
+      copies and (', %d copies of the program side by side'):format(copies) or ''),
     ('file: at most %s before compression'):format(mc.text.bytes(row * n)), 'output: ' .. config.dataset.output_path }
   if left > 0 then
     out[#out + 1] = ('limits: about %d operators are beyond simulation.limits and stay out'):format(left / seen * n)

@@ -68,7 +68,7 @@ local function processes()
   return tonumber(pid), tonumber(parent)
 end
 
-M.put, M.named, M.processes = put, named, processes
+M.put, M.get, M.named, M.processes = put, get, named, processes
 
 -- ---------------------------------------------------------------- the loader's end
 
@@ -77,7 +77,7 @@ local Workers = {}
 Workers.__index = Workers
 M.methods = Workers
 
---- A folder in memory where there is one.
+--- A new folder in memory where there is such a place.
 local function place(given)
   for _, base in ipairs { given or '/dev/shm', not given and (os.getenv 'TMPDIR' or '/tmp') or nil } do
     local made, why = child.folder(base)
@@ -86,6 +86,7 @@ local function place(given)
   end
   error('nn.data.loader: there is no folder for batches; give one, folder = PATH', 4)
 end
+M.place = place
 
 --- Starts the workers of a loader.
 ---@param loader mascon.Loader
