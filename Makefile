@@ -25,7 +25,8 @@ FLAGS.asan := -O1 -g -DMC_DEBUG -fsanitize=address,undefined -fno-sanitize-recov
 CFLAGS ?= $(FLAGS.$(MODE))
 CSTD := -std=c11 $(if $(WERROR),-Werror -Wvla) -D_GNU_SOURCE -fPIC -fvisibility=hidden -ffp-contract=off $(WARN)
 DEFS := $(if $(filter asan,$(MODE)),,-Wl,-z,defs)
-KFLAGS := -O3 -fno-math-errno -fno-trapping-math $(if $(filter asan,$(MODE)),-fsanitize=address -DMC_DEBUG)
+# lines, but no variables of kernels in a release: the same code, and a fifth of the compiler's time less
+KFLAGS := $(if $(filter release,$(MODE)),-g1,-g) -O3 -fno-math-errno -fno-trapping-math $(if $(filter asan,$(MODE)),-fsanitize=address -DMC_DEBUG)
 INC := -Iruntime -Ikernels -I$(B)/gen
 LJ_CFLAGS = $(shell pkg-config --cflags luajit 2>/dev/null)
 LJ_LIBS = $(shell pkg-config --libs luajit 2>/dev/null)
@@ -121,10 +122,10 @@ $(B)/obj/gen/%.o: $(B)/gen/%.c
 define kernel_rules
 $(B)/obj/$(1)/kernels/%.o: kernels/%.c | $(GEN)
 	$(Q)mkdir -p $$(@D)
-	$(Q)$(CC) $(CSTD) -g $(KFLAGS) -march=x86-64-$(1) -DMC_ISA=$(1) $(INC) -MMD -MP -c $$< -o $$@
+	$(Q)$(CC) $(CSTD) $(KFLAGS) -march=x86-64-$(1) -DMC_ISA=$(1) $(INC) -MMD -MP -c $$< -o $$@
 $(B)/obj/$(1)/gen/%.o: $(B)/gen/%.c
 	$(Q)mkdir -p $$(@D)
-	$(Q)$(CC) $(CSTD) -Wno-conversion -Wno-cast-function-type -Wno-shadow -g $(KFLAGS) -march=x86-64-$(1) -DMC_ISA=$(1) $(INC) -MMD -MP -c $$< -o $$@
+	$(Q)$(CC) $(CSTD) -Wno-conversion -Wno-cast-function-type -Wno-shadow $(KFLAGS) -march=x86-64-$(1) -DMC_ISA=$(1) $(INC) -MMD -MP -c $$< -o $$@
 endef
 $(foreach l,$(LEVELS),$(eval $(call kernel_rules,$(l))))
 

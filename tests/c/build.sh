@@ -53,7 +53,7 @@ for src in tests/c/*.c; do
         [[ " $levels " == *" $level "* ]] || continue
         programs+=("$name.$level")
         echo "\$(B)/tests/$name.$level: $src \$(B)/tests/kernels.$level.a"
-        printf '\t%s\n' "\$(Q)\$(TEST_CC) -g \$(KFLAGS) -march=x86-64-$level -DMC_ISA=$level \$(B)/tests/kernels.$level.a -lm"
+        printf '\t%s\n' "\$(Q)\$(TEST_CC) \$(KFLAGS) -march=x86-64-$level -DMC_ISA=$level \$(B)/tests/kernels.$level.a -lm"
       done ;;
     library)
       echo "\$(B)/tests/$name: $src \$(B)/libmascon.so"
@@ -65,10 +65,13 @@ for src in tests/c/*.c; do
       list+=("$kind $name") programs+=("$name") ;;
   esac
 done
+# what the targets are linked with is compiled once
+echo '$(B)/tests/fuzz/%.o: %.c $(GEN)'
+printf '\t%s\n' '$(Q)mkdir -p $(@D) && $(CC) $(CSTD) -Wno-conversion $(INC) $(FUZZ_FLAGS) -MMD -MP -c $< -o $@'
 for src in tests/fuzz/fuzz_*.c; do
   name=$(basename "$src" .c)
-  echo "\$(B)/tests/$name: $src \$(FUZZ_PARTS) \$(GEN)"
-  printf '\t%s\n' '$(Q)mkdir -p $(@D) && $(TEST_CC) $(FUZZ_FLAGS) tests/fuzz/replay.c $(FUZZ_PARTS) $(FUZZ_LIBS)'
+  echo "\$(B)/tests/$name: $src \$(FUZZ_PARTS:%.c=\$(B)/tests/fuzz/%.o) \$(B)/tests/fuzz/tests/fuzz/replay.o"
+  printf '\t%s\n' '$(Q)mkdir -p $(@D) && $(TEST_CC) $(FUZZ_FLAGS) $(filter %.o,$^) $(FUZZ_LIBS)'
   list+=("corpus $name") programs+=("$name")
 done
 echo "tests-c-built: $(printf ' $(B)/tests/%s' "${programs[@]}") \$(B)/tests/list"

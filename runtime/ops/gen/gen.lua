@@ -310,13 +310,27 @@ local INCLUDES = '#include "%s"\n#include "mck_math.h"\n%s#include "mck_int.h"\n
   .. '"mck_class.h"\n#include <string.h>\n\n#define SPREAD 256\n\n'
 do
   -- elementwise kernels, in files that compile in parallel; the long special functions apart, so that their headers
-  -- touch nothing else
-  local GROUPS = { { 'ewise', 12, '' }, { 'special', 6, '#include "mck_special.h"\n' } }
+  -- touch nothing else, and those of one header together: an object compiles each heavy function that its rows call
+  local HOME = { special = 1, bessel = 1, gamma = 2, gamma_c = 2, integrals = 4, incomplete = 3, distribution = 3,
+    bessel_order = 5, struve = 5, elliptic = 6, legendre = 6 }
+  local home = {}
+  for name, i in pairs(HOME) do
+    for line in io.lines(('%s/kernels/mck_%s.h'):format(src, name)) do
+      local fn = line:match '^MCK?_%u+ [%w_]+ mck_([%w_]+)_[fc]%d+%(' or line:match '^MCK_F32_OF_%d%(([%w_]+)%)'
+      if fn then home[fn] = i end
+    end
+  end
   local function part(name, count) -- by the name alone, so that a new row leaves the other parts as they are
     local h = 0
     for k = 1, #name do h = (h * 31 + name:byte(k)) % 65521 end
     return h % count + 1
   end
+  local GROUPS = {
+    { 'ewise', 12, '', part },
+    { 'special', 6, '#include "mck_special.h"\n', function(name, count, r)
+      return home[r.expr:match '^([%w_]+)%('] or part(name, count)
+    end },
+  }
   for _, group in ipairs(GROUPS) do
     local parts = {}
     for i = 1, group[2] do
@@ -325,7 +339,7 @@ do
     end
     for _, r in ipairs(T.ops) do
       if EWISE[r.family] and (r.kernels or 'ewise') == group[1] then
-        local at = part(r[1], group[2])
+        local at = group[4](r[1], group[2], r)
         for _, name in ipairs(r.dtypes) do
           if not DT[name].compute then ewise(parts[at], r, DT[name]) end
         end
