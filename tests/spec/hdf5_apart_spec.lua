@@ -47,6 +47,15 @@ describe('a file of others', function()
     end
   end)
 
+  it('is read here where the caller knows its bytes', function()
+    needs_procps()
+    local r = run(([[require 'mascon.core.ffi'.C.mc_hdf5_trust(%q)
+      print(mc.open(%q):get 'n')
+      os.execute 'pgrep -P $PPID -f [r]ead-hdf5']]):format(at 'plain.h5', at 'plain.h5'))
+    assert.equal(0, r.status, r.text)
+    assert.equal('4\n', r.text)
+  end)
+
   it('of large rows and chunks comes in boxes to its place', function()
     local x = mc.randn { 3, 700001, seed = 5 }
     local w = mc.open(at 'boxes.h5', { mode = 'w' })

@@ -82,7 +82,9 @@ function Crew:each(lists, got)
         left, idle = left - 1, false
         got(table.remove(has, 1), rows)
       elseif path and not lives then
-        error(('rollout: a copy of the program ended: %s; fewer threads take less memory'):format(process:said()), 0)
+        local said = process:said() or ''
+        error(('rollout: a copy of the program ended: %s; fewer threads take less memory'):format(said ~= '' and said
+          or 'it said nothing, and may have had no memory'), 0)
       end
       while next_list <= #lists and (#has == 0 or #has == 1 and next_list <= #lists - #self.list) do
         local ok, why = file.write(asked(process.folder, next_list), mc.json.encode(lists[next_list]))

@@ -244,11 +244,18 @@ end
 --- a dataset has another name; entry is { name in a part, place in a file }.
 local function name_in(part, entry) return part.whole and entry[2] or entry[1] end
 
+--- A part, whose bytes were compared with their sum, or a whole file. A process for each that another run wrote would
+--- take longer than what is read.
+local function opened(part)
+  if part.sum then lib.C.mc_hdf5_trust(part.path) end
+  return mc.open(part.path)
+end
+
 local function reader(parts, entry)
   local i = 0
   return function()
     i = i + 1
-    local f = mc.open(parts[i].path)
+    local f = opened(parts[i])
     local d = f:dataset(name_in(parts[i], entry))
     local t = d:read()
     f:close()
@@ -259,7 +266,7 @@ end
 local function texts(parts, entry)
   local out = {}
   for _, p in ipairs(parts) do
-    local f = mc.open(p.path)
+    local f = opened(p)
     local list = f:get(name_in(p, entry))
     f:close()
     for _, v in ipairs(type(list) == 'table' and list or { list }) do out[#out + 1] = v end
@@ -268,7 +275,7 @@ local function texts(parts, entry)
 end
 
 local function shape_of(parts, entry)
-  local f, name = mc.open(parts[1].path), name_in(parts[1], entry)
+  local f, name = opened(parts[1]), name_in(parts[1], entry)
   local s, dtype
   if f:has(name) then
     local d = f:dataset(name)
