@@ -126,7 +126,8 @@ local function file(bench, family)
       end
       return { run = run, values = values, check = function()
         run(1)
-        return values.writing < 0.05 and values.memory < 1.2 * values.memory_planned
+        local copies = mc.get_num_threads() > 1 -- they have memory of their own, and go on while rows are written
+        return (copies or values.writing < 0.05) and values.memory < 1.2 * values.memory_planned
           and values.grown < 2 ^ 22,
           ('writing %.3g, peak %.3g of the plan, %d bytes more'):format(values.writing,
             values.memory / values.memory_planned, values.grown)

@@ -20,6 +20,7 @@ import rollout_torch as ro
 G, C = 64, 3
 MIXED = [(3, 57, 3), (4, 31, 7), (4, 47, 3), (2, 25, 5), (3, 42, 7), (5, 17, 5), (4, 61, 7), (3, 39, 3)]
 REALISATIONS, MIXED_STATES, SMALL_STATES, NOISE = 3, 4, 50, 0.01
+FILED = 20
 STEPS = {'small': (2, 16, 3, 3), 'deep': (4, 32, 3, 4), 'wide_5': (3, 40, 5, 3), 'wide_7': (2, 32, 7, 3)}
 
 
@@ -75,6 +76,7 @@ def main():
     peer.emit_threads('rollout_mixed', lambda: rows(MIXED, MIXED_STATES))
     small = [(2, 16, 3)]
     peer.emit_threads('rollout_row_small', lambda: rows(small, SMALL_STATES))
+    peer.emit_threads('rollout_file', lambda: rows(small * 2, SMALL_STATES), FILED / 2)  # writes no file
     # compiled once and used again with the same weights, which is more than a program with other weights per row gets
     nets = [Noisy(case_of(*o), dtype=torch.float32).eval() for o in small]
     rows(small, MIXED_STATES, nets)

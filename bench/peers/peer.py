@@ -131,8 +131,8 @@ def missing(*packages):
     return None
 
 
-def emit_threads(name, call):
-    """PyTorch's row with all threads and, as ours have it, one with one thread."""
+def emit_threads(name, call, scaled=1):
+    """PyTorch's row with all threads and, as ours have it, one with one thread. scaled: call does that part of the job."""
     import torch
 
     if not wanted(name):
@@ -141,7 +141,7 @@ def emit_threads(name, call):
     for n in {threads: None, 1: None}:
         torch.set_num_threads(n)
         tail = '_t1' if n < threads else ''
-        emit(f'{name}{tail}_torch', measure(call), ['torch'], threads=n)
+        emit(f'{name}{tail}_torch', measure(call), ['torch'], scaled=scaled, threads=n)
     torch.set_num_threads(threads)
 
 
