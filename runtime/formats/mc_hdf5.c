@@ -48,8 +48,8 @@ struct mc_hdf5 {
 
 /* ---- files of this process ---- */
 
-/* The files that were written last, or that the caller knows, which are read here: we know what is in
- * them. */
+/* The files that were written last, or that the caller knows, which are read here: we know what is
+ * in them. */
 #define OWN 64
 static struct own {
     dev_t device;
