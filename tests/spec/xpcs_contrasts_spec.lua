@@ -14,7 +14,9 @@ local function data(seed, step)
   return xpcs.data.of(s)
 end
 
-local function told(r) return table.concat(r.verdict.sentences, '\n'):find("scaling = 'individual'", 1, true) ~= nil end
+local function told(r)
+  return (r.conclusion .. table.concat(r.verdict.sentences, '\n')):find("scaling = 'individual'", 1, true) ~= nil
+end
 
 local function g1(p, t1, t2) return mc.exp(-(p.rate * (t2 - t1)) ^ p.stretch) end
 local MODEL = { g1 = g1, p0 = { rate = 0.1, stretch = 1 }, bounds = { rate = { 1e-4, 10 }, stretch = { 0.2, 3 } } }
@@ -63,7 +65,9 @@ describe('contrasts of a fit without shear', function()
       o.mode = 'static'
       local r = mc.xpcs.fit(sheared(), o)
       local first = r.verdict.sentences[1]
-      assert.is_truthy(first:find("fit with mode = 'laminar_flow'", 1, true), first)
+      assert.is_truthy(r.conclusion:find("fit with mode = 'laminar_flow'", 1, true), r.conclusion)
+      assert.matches('^The angles decay differently', first)
+      assert.same({ option = 'laminar-flow' }, r.verdict.findings[1].advice[1])
       assert.is_true(r.quality_flag ~= 'good' and r.quality_flag ~= 'untested')
     end
     local r = mc.xpcs.fit(sheared { physics = { 1000, -0.3, 50 } }, { mode = 'static' })
@@ -74,7 +78,7 @@ describe('contrasts of a fit without shear', function()
     local d = sheared { physics = { 1000, -0.3, 50, 2e-3, 0.1, 1e-4, 55 } }
     local r = mc.xpcs.fit(d, { mode = 'laminar_flow' })
     assert.is_truthy(r.verdict.sentences[1]:find('^phi0 ended at its %a+ bound'), r.verdict.sentences[1])
-    assert.is_truthy(r.verdict.sentences[1]:find('bounds = { phi0 = { -90, 90 } }', 1, true))
+    assert.is_truthy(r.conclusion:find('bounds = { phi0 = { -90, 90 } }', 1, true))
     local _, count = table.concat(r.verdict.sentences, '\n'):gsub('phi0 ended at', '')
     assert.equal(1, count)
   end)

@@ -89,7 +89,7 @@ function M.again(data, o, first, seed)
   if open then
     r = require('workflows.xpcs.fit.search').multi_start(data, o, { n_starts = STARTS, seed = seed, first = r })
     note(r, 'reduced chi2 of the first fit was %.4g, which independent noise does not explain, so other starts were '
-      .. 'tried (as with --multi-start %d, which fits from those that begin lowest, %d here); the best fit has %.4g',
+      .. 'tried (as with {multi-start %d}, which fits from those that begin lowest, %d here); the best fit has %.4g',
       first.reduced_chi2, STARTS, #r.search.fits - 1, r.reduced_chi2)
   end
   for _, name in ipairs(KEPT) do r[name] = first[name] end

@@ -146,7 +146,7 @@ end
 function M.sentences(a, sets)
   local alone, rate, label = {}, {}, labels.of(sets)
   for i, data in ipairs(sets) do
-    alone[i] = ('%s--q %.8g'):format(label[i] ~= '' and label[i] .. ' ' or '', data.q)
+    alone[i] = ('%s{q %.8g}'):format(label[i] ~= '' and label[i] .. ' ' or '', data.q)
     local b = a.rates and a.rates[i]
     rate[#rate + 1] = b and ('%s in set %d'):format(with_error(b), i) or nil
   end
@@ -158,8 +158,8 @@ function M.sentences(a, sets)
     out[#out + 1] = ('D(t) of each set alone, in %s at %s s, is %s'):format(a.rates.unit, text(a.rates.t),
       table.concat(rate, ', '))
   end
-  out[#out + 1] = ('The joint values describe no set: fit each alone (the same command without --joint: %s), or share '
-    .. 'less (--shared)'):format(table.concat(alone, ', '))
+  out[#out + 1] = ('The joint values describe no set: fit each alone ({alone}: %s){?, or '
+    .. 'share less ({shared})}'):format(table.concat(alone, ', '))
   return out
 end
 

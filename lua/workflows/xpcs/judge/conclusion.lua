@@ -48,88 +48,97 @@ end
 
 local function are(names) return #names == 1 and 'is' or 'are' end
 
---- kind of the finding, and what to do: a text, or what a function of its names and of the result says.
+--- kind of the finding, and what to do: a text, or what a function of its names and of the result says. doubt: the word
+--- on the fit is not good beside it. weak: the level of the verdict is weak, where it is not undetermined. of_all:
+--- joint fits say it of all data, or of none.
 local ORDER = {
-  { 'end', 'it did not converge; allow more evaluations (--max-iterations) or start closer' },
-  { 'level', 'C2 does not lie at the level of a correlation; add 1, or divide by the baseline' },
-  { 'lost', 'C2 is 0 or less in whole frames; mask them (--mask-frames)' },
-  { 'q', function(_, r)
+  { 'end', 'it did not converge; allow more evaluations ({max-iterations}) or start closer' },
+  { 'level', doubt = true, weak = true, of_all = true,
+    'C2 does not lie at the level of a correlation; add 1, or divide by the baseline' },
+  { 'lost', doubt = true, weak = true, of_all = true, 'C2 is 0 or less in whole frames; mask them ({mask-frames})' },
+  { 'q', doubt = true, of_all = true, function(_, r)
     if r.fits then return 'check the q of the data sets first' end
     return ('check q first, it is %.6g 1/A here'):format(r.geometry.q)
   end },
-  { 'gap', function(_, r)
-    if r.fits then return 'check the gap of the data sets first (--gap, in A)' end
+  { 'gap', doubt = true, of_all = true, function(_, r)
+    if r.fits then return 'check the gap of the data sets first ({gap}, in A)' end
     return ('check the gap first, it is %.6g A here (%.4g um)'):format(r.geometry.gap, r.geometry.gap * 1e-4)
   end },
-  { 'dt', function(_, r)
+  { 'dt', doubt = true, weak = true, of_all = true, function(_, r)
     local one = r.fits and r.fits[1] or r
     return ('check dt first, it is %.6g s here and the file says another'):format(one.geometry.dt)
   end },
-  { 'mixed_q', 'matrices of several q are fitted as one; take one q (--strict-q)' },
-  { 'sigma', function(_, r)
+  { 'mixed_q', doubt = true, weak = true, of_all = true,
+    'matrices of several q are fitted as one; take one q ({strict-q})' },
+  { 'sigma', doubt = true, weak = true, function(_, r)
     return ('check sigma first, it is %.3g times what residuals scatter by'):format(1 / math.sqrt(r.reduced_chi2))
   end },
-  { 'flat', function(_, r)
+  { 'flat', doubt = true, weak = true, function(_, r)
     return r.fits and 'a data set shows no decay; leave it out'
       or 'the data show no decay; measure with shorter frames, or a longer run'
   end },
-  { 'unneeded', 'the data show no shear; fit with --static-mode' },
-  { 'apart', 'the data sets do not share their parameters; fit each alone, or share less (--shared)' },
-  { 'not_shared', 'the data sets do not share their parameters; fit each alone, or share less (--shared)' },
-  { 'held', function(names) return ('%s ended at a bound that was given; widen it first'):format(of(names)) end },
-  { 'shear', 'the angles decay as those of a sheared sample do; fit with --laminar-flow' },
-  { 'direction', 'phi0 is at its bound; widen it (--bounds phi0=-90:90)' },
-  { 'angles', 'contrast or offset differ between the angles; fit with --scaling individual' },
-  { 'scale', function(_, r)
+  { 'unneeded', of_all = true, 'the data show no shear; fit with {static-mode}' },
+  { 'apart', weak = true, 'the data sets do not share their parameters; fit each alone, or share less ({shared})' },
+  { 'not_shared', of_all = true,
+    'the data sets do not share their parameters; fit each alone, or share less ({shared})' },
+  { 'held', weak = true,
+    function(names) return ('%s ended at a bound that was given; widen it first'):format(of(names)) end },
+  { 'shear', doubt = true, weak = true, 'the angles decay as those of a sheared sample do; fit with {laminar-flow}' },
+  { 'direction', weak = true, 'phi0 is at its bound; widen it ({bounds phi0=-90:90})' },
+  { 'angles', weak = true, 'contrast or offset differ between the angles; fit with {scaling individual}' },
+  { 'scale', doubt = true, function(_, r)
     local bound
     for _, q in ipairs(r.parameters) do if q.name == 'D0' then bound = q end end
     local lower = bound.at_bound == 'lower'
-    return ('D0 ended at its bound; check q and dt, or widen it (--bounds D0=%.6g:%.6g)'):format(lower
+    return ('D0 ended at its bound; check q and dt, or widen it ({bounds D0=%.6g:%.6g})'):format(lower
       and bound.low / 100 or bound.low, lower and bound.high or bound.high * 100)
   end },
-  { 'pattern', 'the model misses something that all angles share; look at the residual maps' },
-  { 'misfit', function(_, r)
+  { 'pattern', doubt = true, weak = true, of_all = true,
+    'the model misses something that all angles share; look at the residual maps' },
+  { 'misfit', weak = true, function(_, r)
     return 'the model does not describe the data within sigma; look at the residual maps, check sigma'
       .. (r.search and not r.search.skipped and '' or ', try other starts')
   end },
-  { 'starts', 'the starts do not agree; fit from more of them' },
+  { 'starts', doubt = true, weak = true, 'the starts do not agree; fit from more of them' },
   { 'undetermined', function(names, r)
     if level_alone(r) then
       return 'the decay is longer than the run, so contrast and offset are not told apart; measure longer, or hold the '
-        .. 'contrast (--fixed contrast=VALUE)'
+        .. 'contrast ({fixed contrast=VALUE})'
     end
     local shift, held = M.of_rate(names), M.constants(names)
     if #held > 1 then
-      return ('the data do not determine %s; hold the constant parts (--fixed %s=0)'):format(of(names),
+      return ('the data do not determine %s; hold the constant parts ({fixed %s=0})'):format(of(names),
         table.concat(held, '=0,'))
     end
     if shift then
-      return ('the data do not determine %s; hold the constant part (--fixed %s=0), or take the rate of rates.csv')
+      return ('the data do not determine %s; hold the constant part ({fixed %s=0}), or take the rate of {rates}')
         :format(of(names), shift)
     end
     return ('the data do not determine %s; hold one, or measure more'):format(of(names))
   end },
   { 'solver', 'the data do not determine all parameters; hold one, or measure more' },
-  { 'mirror', 'two values of phi0 describe the data alike; measure at a third angle' },
-  { 'floor', 'a rate falls to 0 within the run; hold its constant part, or give bounds' },
-  { 'rate', function(names) return ('take the rates (rates.csv), not %s'):format(of(names)) end },
-  { 'bound', function(names) return ('%s ended at a bound; widen it, or fix the parameter'):format(of(names)) end },
-  { 'scatter', 'the angles scatter by other amounts than their sigma; give each its own sigma' },
-  { 'ridge', function(names)
-    return ('%s trade off along a curved valley of chi2; take intervals of --profile 0.95'):format(of(names))
+  { 'mirror', doubt = true, weak = true, 'two values of phi0 describe the data alike; measure at a third angle' },
+  { 'floor', weak = true, 'a rate falls to 0 within the run; hold its constant part, or give bounds' },
+  { 'rate', weak = true, function(names) return ('take the rates ({rates}), not %s'):format(of(names)) end },
+  { 'bound', weak = true,
+    function(names) return ('%s ended at a bound; widen it, or fix the parameter'):format(of(names)) end },
+  { 'scatter', weak = true, 'the angles scatter by other amounts than their sigma; give each its own sigma' },
+  { 'ridge', weak = true, function(names)
+    return ('%s trade off along a curved valley of chi2; take intervals of {profile 0.95}'):format(of(names))
   end },
-  { 'loose', function(names) return ('%s %s known only roughly; measure more'):format(of(names), are(names)) end },
+  { 'loose', weak = true,
+    function(names) return ('%s %s known only roughly; measure more'):format(of(names), are(names)) end },
   { 'open', function(names)
     local shift = M.of_rate(names)
     return ('the interval of %s has an open end; %s'):format(of(names), shift
-      and ('take the rate of rates.csv, or hold the constant part (--fixed %s=0)'):format(shift)
+      and ('take the rate of {rates}, or hold the constant part ({fixed %s=0})'):format(shift)
       or 'widen its bounds, or measure more')
   end },
-  { 'pairs', function(names)
+  { 'pairs', weak = true, of_all = true, function(names)
     return #names == 2 and ('%s are strongly correlated; quote them together, or fix one'):format(of(names))
-      or 'some parameters are strongly correlated; quote the rates (rates.csv), or fix some'
+      or 'some parameters are strongly correlated; quote the rates ({rates}), or fix some'
   end },
-  { 'correlated', function(_, r)
+  { 'correlated', weak = true, function(_, r)
     if r.sigma_is_default then -- no chi2 tests the model
       return 'residuals are correlated, as those of speckle are, or of a model that misses something; look at the '
         .. 'residual maps'
@@ -139,7 +148,7 @@ local ORDER = {
 }
 
 -- findings that leave nothing to do
-local QUIET = { { 'explained' }, { 'determined' } }
+local QUIET = { { 'explained' }, { 'determined', of_all = true } }
 local ROW = {}
 for _, list in ipairs { ORDER, QUIET } do for _, row in ipairs(list) do ROW[row[1]] = row end end
 
@@ -182,7 +191,7 @@ function M.of(r, about)
     end
   end
   todo = todo or ('the data determine all %d free parameters%s'):format(#(r.names or {}),
-    r.quality_flag == 'untested' and '; give sigma (--sigma) to test the fit' or '')
+    r.quality_flag == 'untested' and '; give {sigma} to test the fit' or '')
   return ('%s fit%s: %s.'):format(r.quality_flag:gsub('^%l', string.upper), about, todo)
 end
 

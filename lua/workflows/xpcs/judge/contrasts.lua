@@ -180,9 +180,9 @@ function M.sentences(a, cause)
   return { ('Contrast or offset differ between the angles: separate values for each angle lower chi2 by %s %% or more '
     .. '(chance: at most %s %%)'):format(text(100 * a.gain, 3), text(100 * a.chance, 2)),
     ('The largest deviations are at %s'):format(table.concat(worst, ', ')),
-    ('The other parameters may be wrong by more than their errors: %s. If this stays, the model misses what depends on '
-      .. 'the angle'):format(cause and 'if the deviations remain after that, fit with --scaling individual'
-      or 'fit with --scaling individual') }
+    ('The other parameters may be wrong by more than their errors%s. What differs with separate values too is what the '
+      .. 'model misses of the angle'):format(cause and ': if they differ after that, fit with {scaling individual}'
+      or '{?: fit with {scaling individual}}') }
 end
 
 return M

@@ -83,17 +83,23 @@ local function tell_ridges(r, out, known, say)
     if i and k and not known[three[1]] and not known[three[3]] then
       local v, e = r.values[three[1]], r.errors[three[1]]
       if e < math.huge and e > CURVED * math.abs(v) and math.abs(r.correlation[i][k]) > 0.9 then
-        out.level = out.level == 'determined' and 'weak' or out.level
         table.insert(out.weak, three[1])
         say('ridge', three, '%s, %s and %s trade off along a curved valley of chi2: their 95 %% errors contain the '
-          .. 'truth in fewer than 95 %% of cases, and the true interval is not symmetric; %s.', three[1], three[2],
-          three[3], r.joint
-          and 'fit a data set alone with --profile 0.95 to see it'
-          or 'use profile intervals (--profile 0.95)' .. (r.noise and r.noise.correlated and ''
-          or ' or the posterior (--method both)'))
+          .. 'truth in fewer than 95 %% of cases, and the true interval is not symmetric%s.', three[1], three[2],
+          three[3], r.joint and '; fit a data set alone with {profile 0.95} to see it'
+          or '{?; use profile intervals ({profile 0.95})}' .. (r.noise and r.noise.correlated and ''
+          or '{?; the posterior ({method both}) shows it too}'))
       end
     end
   end
+end
+
+--- Notes that data do not determine parameters, or a combination of them.
+---@param names string[]
+---@param vector? number[]
+function M.lack(out, names, vector)
+  out.level = 'undetermined'
+  table.insert(out.undetermined, { names = names, vector = vector })
 end
 
 --- Combinations of parameters that the data do not determine, of a fit whose spectrum is known.
@@ -119,8 +125,7 @@ function M.directions(r, out, known, say)
       end
     end
     if not of_idle and (none or (beyond and count > 0)) then
-      out.level = 'undetermined'
-      table.insert(out.undetermined, { names = list, vector = v })
+      M.lack(out, list, v)
       for _, name in ipairs(list) do known[name] = true end
       if #list == 1 then say('undetermined', list, 'The data do not determine %s%s.', list[1],
         reason(list, phi))
@@ -131,8 +136,7 @@ function M.directions(r, out, known, say)
   for i, name in ipairs(r.names) do
     if s.norms[i] == 0 and not known[name] then
       known[name] = true
-      out.level = 'undetermined'
-      table.insert(out.undetermined, { names = { name } })
+      M.lack(out, { name })
       say('undetermined', { name }, 'The data do not determine %s: it has no effect on the model here%s.', name,
         reason({ name }, phi))
     end
@@ -140,8 +144,7 @@ function M.directions(r, out, known, say)
   for _, q in ipairs(r.parameters) do
     if q.state == 'free' and q.error == math.huge and not known[q.name] then
       known[q.name] = true
-      out.level = 'undetermined'
-      table.insert(out.undetermined, { names = { q.name } })
+      M.lack(out, { q.name })
       say('undetermined', { q.name }, 'The data do not determine %s: its standard error exceeds the range between its '
         .. 'bounds, %s to %s.', q.name, text(q.low), text(q.high))
     end
@@ -158,15 +161,13 @@ function M.without_spectrum(r, note, out, known, say)
       known[q.name] = true
       if q.at_bound then
         say('bound', { q.name }, '%s ended at its %s bound, %s, where the model does not depend on it to first order: '
-          .. 'no error follows. Compare chi2 at other values (--fixed %s=VALUE).', q.name, q.at_bound,
+          .. 'no error follows. Compare chi2 at other values ({fixed %s=VALUE}).', q.name, q.at_bound,
           text(q.at_bound == 'lower' and q.low or q.high), q.name)
-        out.level = out.level == 'determined' and 'weak' or out.level
       else list[#list + 1] = q.name end
     end
   end
   if #list > 0 then
-    out.level = 'undetermined'
-    table.insert(out.undetermined, { names = list })
+    M.lack(out, list)
     say('undetermined', list, 'The data do not determine %s%s.', join(list), #list > 1 and ' separately' or '')
   elseif note then say('solver', nil, '%s.', (note:gsub('^%l', string.upper))) end
 end
@@ -176,7 +177,7 @@ end
 ---@return string
 function M.bounds_in(r)
   if r.mode == 'own model' then return 'bounds in the file of the model' end
-  return '--bounds NAME=LOW:HIGH, or parameter_space.bounds of a configuration'
+  return '{any-bounds}'
 end
 
 local WELL = 0.2 -- relative error of a rate that is determined
@@ -196,16 +197,15 @@ local function tell_rates(r, out, say)
       local best = rates.best(r.fits and r.fits[1] or r, rate.at)
       if best and best.error < WELL * best.value then
         told[rate.scale], told[rate.shift] = true, true
-        out.level = out.level == 'determined' and 'weak' or out.level
         table.insert(out.weak, rate.scale)
         local both = { rate.scale, rate.shift }
-        say('rate', both, 'The data fix %s, but not %s separately: it is %s %s at %s s (report.html and rates.csv: '
-          .. 'all times), while %s is %s%s.', best.said, join(rate.names),
+        say('rate', both, 'The data fix %s, but not %s separately: it is %s %s at %s s{? ({all-rates}: '
+          .. 'all times)}, while %s is %s%s.', best.said, join(rate.names),
           numbers.with_error(best.value, best.error), best.unit,
           text(best.t), rate.scale, scale.at_bound and text(scale.value) or numbers.with_error(scale.value,
           scale.error, 4), scale.at_bound and ', at its lower bound'
           or not (scale.error and scale.error < math.huge) and ', not determined' or '')
-        say('rate', both, 'Where a power law alone is expected, hold the constant part: --fixed %s=0.', rate.shift)
+        say('rate', both, '{?Where a power law alone is expected, hold the constant part: {fixed %s=0}.}', rate.shift)
       end
     end
   end
@@ -217,8 +217,7 @@ function M.each(r, out, known, say)
   for _, cut in ipairs(r.cuts or {}) do
     if not known[cut.names[1]] then
       say('floor', cut.names, '%s.', floor.sentence(cut))
-      if out.level == 'determined' then out.level = 'weak' end
-    end
+      end
   end
   local n = #r.names
   local pairs_told, paired, told, idle = {}, {}, tell_rates(r, out, say), M.idle(r)
@@ -226,11 +225,9 @@ function M.each(r, out, known, say)
     if q.state == 'free' and not known[q.name] and not told[q.name] then
       local e = q.error
       if q.at_bound then
-        say('bound', { q.name }, '%s ended at its %s bound, %s: its error is not meaningful; widen the bound (%s) or '
-          .. 'fix it '
-          .. '(--fixed %s=VALUE).', q.name, q.at_bound, text(q.at_bound == 'lower' and q.low or q.high),
+        say('bound', { q.name }, '%s ended at its %s bound, %s: its error is not meaningful; widen the bound{? (%s)} '
+          .. 'or fix it{? ({fixed %s=VALUE})}.', q.name, q.at_bound, text(q.at_bound == 'lower' and q.low or q.high),
           M.bounds_in(r), q.name)
-        if out.level == 'determined' then out.level = 'weak' end
         table.insert(out.weak, q.name)
       elseif e and e > 0.5 * math.abs(q.value) and ((parameters.known(q.name) or {}).part == 'scale'
         or q.name:find '^contrast') then
@@ -238,7 +235,6 @@ function M.each(r, out, known, say)
           or '%s is not significantly different from 0: its error is %s times its value.', q.name,
           text((e < math.abs(q.value) and 100 or 1) * e / math.max(math.abs(q.value), 1e-300), 2))
         table.insert(out.weak, q.name)
-        if out.level == 'determined' then out.level = 'weak' end
       end
     end
   end
@@ -255,7 +251,6 @@ function M.each(r, out, known, say)
     say('pairs', paired, 'These are correlated so closely that their separate errors say little: %s.', #pairs_told > 4
       and table.concat(pairs_told, ', ', 1, 4) .. (' and %d more pair%s'):format(#pairs_told - 4,
       #pairs_told == 5 and '' or 's') or join(pairs_told))
-    if out.level == 'determined' then out.level = 'weak' end
   end
   for _, name in ipairs(r.names) do
     local v = r.intervals and r.intervals[name]
@@ -320,11 +315,10 @@ function M.mirror(r, out, known, say)
   if known.phi0 then return end
   local other, factor = mirror(r)
   if not other then return end
-  out.doubt, out.level = true, out.level == 'determined' and 'weak' or out.level
   table.insert(out.weak, 'phi0')
   say('mirror', { 'phi0' }, 'Two angles leave two directions of flow: phi0 = %s and phi0 = %s, with %s '
     .. 'shear rate, describe the data alike. Measure at a third angle, or give bounds on one side '
-    .. '(--bounds phi0=LOW:HIGH).', text(r.values.phi0), text(other),
+    .. '({bounds phi0=LOW:HIGH}).', text(r.values.phi0), text(other),
     math.abs(factor - 1) < 1e-3 and 'the same' or text(factor, 5) .. ' times the')
 end
 

@@ -394,7 +394,7 @@ function M.sentences(r)
       list[f], low, high = text(s, 3), math.min(low, s), math.max(high, s)
     end
     local same = high <= UNEQUAL * low -- it is the sigmas that were given that differ
-    out[#out + 1] = ('%s: values and errors are worse than they need to be; give each angle its own (--sigma %s).')
+    out[#out + 1] = ('%s: values and errors are worse than they need to be; give each angle its own ({sigma %s}).')
       :format(same and 'The angles have a different sigma each and scatter alike, by ' .. text(low)
       .. (text(low) ~= text(high) and ' to ' .. text(high) or '')
       or ('The angles scatter by different amounts, %s to %s, and the sigma of the fit does not'):format(text(low),

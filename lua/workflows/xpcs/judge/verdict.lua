@@ -29,7 +29,9 @@ end
 ---@param names string[]|nil of the parameters it speaks of
 ---@param sentence string
 function M.put(said, at, kind, names, sentence)
-  assert(conclusion.row(kind), 'conclusion.lua does not say where this kind of finding stands: ' .. kind)
+  local row = assert(conclusion.row(kind), 'conclusion.lua does not say where this kind of finding stands: ' .. kind)
+  said.doubt = said.doubt or row.doubt
+  if row.weak and said.level == 'determined' then said.level = 'weak' end
   table.insert(said.sentences, at, sentence)
   table.insert(said.findings, at, { kind = kind, names = names or {}, text = sentence })
 end
@@ -147,7 +149,6 @@ function M.notes(r)
   for _, f in ipairs(r.verdict.findings) do seen[f.text:gsub('%.$', '')] = true end -- said above the numbers
   if not r.fits then
     add(out, seen, '', notes_of(r, r.problem and r.problem.data or r.data))
-    for i, w in ipairs(out) do out[i] = advice.worded(w, r) end
     return out
   end
   local count, each = {}, {}
@@ -181,10 +182,6 @@ function M.lines(r)
   return out
 end
 
--- said of all data, or of none
-local OF_ALL = { pairs = true, determined = true, not_shared = true, q = true, gap = true, lost = true,
-  level = true, mixed_q = true, dt = true, pattern = true, unneeded = true }
-
 --- The findings of one data set of a joint fit that those of all data do not say; none where its values describe none
 --- of the sets.
 ---@param r table result of joint.fit
@@ -194,9 +191,9 @@ function M.of_set(r, one)
   if one.verdict.apart then return {} end
   local out, said, common = {}, {}, {}
   for _, q in ipairs(r.parameters) do common[q.name] = #q.sets > 1 end
-  for _, f in ipairs(r.verdict.findings) do said[f.text] = true end
+  for _, f in ipairs(r.verdict.findings) do said[f.template or f.text] = true end
   for _, f in ipairs(one.verdict.findings) do
-    local again = OF_ALL[f.kind] or said[f.text]
+    local again = conclusion.row(f.kind).of_all or said[f.template or f.text]
       or (f.kind == 'bound' or f.kind == 'loose') and common[f.names[1]]
       or f.kind == 'correlated' and r.noise and one.noise and one.noise.factor
     if not again then out[#out + 1] = f end
@@ -211,7 +208,6 @@ local function tell_pattern(r, out, say)
   for i, one in ipairs(r.fits or { r }) do
     local a, dt = one.pattern, one.geometry and one.geometry.dt
     if a and a.improbable and dt then
-      out.doubt, out.level = true, out.level == 'determined' and 'weak' or out.level
       say('pattern', nil, '%sResiduals have a pattern that the angles share, which no noise has: at lags of %s to %s s '
         .. 'in the %s third of the run their mean is %s sigma, %.0f times its scatter between the angles. The model '
         .. 'misses something: look at the residual maps%s.', r.fits
@@ -223,24 +219,23 @@ end
 
 --- Where other starts come from: what the kind of fit takes.
 local function other_starts(r)
-  if r.mode == 'own model' then return 'fit from other starting values (--p0)' end
-  if r.joint then return 'fit from other starting values (--initial-d0, --initial-alpha, ...)' end
-  return 'search from other starts (--multi-start 20)'
+  if r.mode == 'own model' then return 'fit from other starting values ({p0})' end
+  if r.joint then return 'fit from other starting values ({starts})' end
+  return 'search from other starts ({multi-start 20})'
 end
 
 --- A fit that ended before its minimum.
 local function tell_end(r, say)
   if r.success ~= false then return end
-  say('end', nil, 'The fit did not converge%s: values and errors are those of where it stopped. Allow more evaluations '
-    .. '(--max-iterations), or start closer.', r.status == 0 and ', since the largest number of evaluations was reached'
-    or '')
+  say('end', nil, 'The fit did not converge%s: values and errors are those of where it stopped{?. Allow more '
+    .. 'evaluations ({max-iterations}), or start closer}.', r.status == 0
+    and ', since the largest number of evaluations was reached' or '')
 end
 
 --- A q that is not the one asked for.
 local function tell_q(r, out, say)
   for i, one in ipairs(r.fits or { r }) do
     for _, sentence in ipairs(wave_vector.sentences(one)) do
-      out.doubt = true
       say('q', { 'D0' }, '%s%s.', r.fits and ('Data set %d: '):format(i) or '', sentence)
     end
   end
@@ -250,7 +245,6 @@ end
 local function tell_scale(r, out, say)
   local sentence = not r.fits and not r.flat and wave_vector.doubt(r)
   if not sentence then return end
-  out.doubt = true
   say('scale', { 'D0' }, '%s.', sentence)
 end
 
@@ -259,7 +253,6 @@ local function tell_data(r, out, say)
   for i, one in ipairs(r.fits or { r }) do
     local data = one.problem and one.problem.data or one.data
     for _, f in ipairs(data and examine.findings(data) or {}) do
-      out.doubt, out.level = true, out.level == 'determined' and 'weak' or out.level
       say(f.kind, nil, '%s%s.', r.fits and ('Data set %d: '):format(i) or '', f.text)
     end
   end
@@ -272,9 +265,8 @@ local function tell_gap(r, out, say)
   for i, one in ipairs(r.fits or { r }) do
     local gap = one.mode == 'laminar_flow' and one.geometry and one.geometry.gap
     if gap and not (gap >= GAP[1] and gap <= GAP[2]) then
-      out.doubt = true
       say('gap', nil, '%sThe gap is %s A (%s um), and %g to %g A are usual: the shear rate goes as 1 / gap. Is '
-        .. 'its unit right (--gap, in A)?', r.fits and ('Data set %d: '):format(i) or '', text(gap), text(gap * 1e-4),
+        .. 'its unit right ({gap}, in A)?', r.fits and ('Data set %d: '):format(i) or '', text(gap), text(gap * 1e-4),
         GAP[1], GAP[2])
     end
   end
@@ -284,11 +276,10 @@ end
 local function tell_unneeded(r, out, known, say)
   local u = r.unneeded
   if not u then return end
-  out.level = 'undetermined'
-  table.insert(out.undetermined, { names = u.names })
+  determined.lack(out, u.names)
   for _, name in ipairs(u.names) do known[name] = true end
   say('unneeded', u.names, 'The data show no shear: without it chi2 rises by %s, and chance gives %s at most for '
-    .. '%d parameter%s less. They do not determine %s: fit without shear (--static-mode).', text(u.rise, 3),
+    .. '%d parameter%s less. They do not determine %s{?: fit without shear ({static-mode})}.', text(u.rise, 3),
     text(u.chance, 3), #u.names, #u.names == 1 and '' or 's', determined.join(u.names))
 end
 
@@ -296,7 +287,6 @@ end
 local function tell_flat(r, out, known, say)
   for i, one in ipairs(r.flat_sets or {}) do
     if one then
-      out.doubt, out.level = true, out.level == 'determined' and 'weak' or out.level
       say('flat', nil, 'Data set %d alone shows no decay: it adds nothing to what the sets share, and its own numbers '
         .. 'are not determined. Leave it out.', i)
     end
@@ -308,8 +298,7 @@ local function tell_flat(r, out, known, say)
     known[name] = true
     if not name:find '^offset' then names[#names + 1] = name end
   end
-  out.level = 'undetermined'
-  table.insert(out.undetermined, { names = names })
+  determined.lack(out, names)
   local t = p.t:totable()
   say('flat', names, 'C2 shows no decay: with constants in place of it chi2 rises by %s, and chance gives %s at most '
     .. 'for %d parameter%s less. The decay is over within the first frame (%s s), or much slower than the run (%s s), '
@@ -319,7 +308,7 @@ end
 
 local function tell_apart(r, out, say)
   if not r.apart or not r.apart.improbable then return end
-  out.apart, out.level = true, out.level == 'determined' and 'weak' or out.level
+  out.apart = true
   local sets = {}
   for i, one in ipairs(r.fits) do sets[i] = one.problem.data end
   local differ = apart.differing(r.apart)
@@ -384,12 +373,11 @@ local function tell_cause(r, out, say)
   end
   local found = sheared(r)
   if found then
-    out.doubt = true
     say('shear', nil, 'The angles decay differently, as those of a sheared sample do (flow near phi0 = %.0f deg, '
       .. 'which explains '
-      .. '%.0f %% of the variance of their best contrasts), and the static model has no shear: fit with '
-      .. '--laminar-flow%s.',
-      found.phi0, 100 * found.share, math.abs(found.phi0) > 10 and ' --bounds phi0=-90:90' or '')
+      .. '%.0f %% of the variance of their best contrasts), and the static model has no shear{?: fit with '
+      .. '{laminar-flow%s}}.',
+      found.phi0, 100 * found.share, math.abs(found.phi0) > 10 and ' & bounds phi0=-90:90' or '')
     return true
   end
   for _, q in ipairs(r.parameters) do
@@ -397,8 +385,8 @@ local function tell_cause(r, out, say)
     if q.name == 'phi0' and q.at_bound and q.high - q.low < 180 and (differ or m and m.improbable) then
       out.phi0 = true
       table.insert(out.weak, 'phi0')
-      say('direction', { 'phi0' }, 'phi0 ended at its %s bound, %s, and %s, as where the flow has another direction: '
-        .. 'widen the bound first (--bounds phi0=-90:90).', q.at_bound, text(q.value), differ and 'the angles differ'
+      say('direction', { 'phi0' }, 'phi0 ended at its %s bound, %s, and %s, as where the flow has another direction{?: '
+        .. 'widen the bound first ({bounds phi0=-90:90})}.', q.at_bound, text(q.value), differ and 'the angles differ'
         or 'the fit does not describe the data')
       return true
     end
@@ -407,9 +395,7 @@ end
 
 local function tell_angles(r, out, say)
   local cause = tell_cause(r, out, say)
-  if cause then out.level = out.level == 'determined' and 'weak' or out.level end
   if not r.contrasts or not r.contrasts.improbable then return end
-  out.level = out.level == 'determined' and 'weak' or out.level
   for _, sentence in ipairs(contrasts.sentences(r.contrasts, cause)) do say('angles', nil, '%s.', sentence) end
 end
 
@@ -426,11 +412,9 @@ local function tell_search(r, out, say)
   local count, all = agreement(r)
   local m = M.misfit(r)
   if not count or count > 1 or all < 3 or m and not m.improbable then return end
-  out.doubt = true
-  out.level = out.level == 'determined' and 'weak' or out.level
   say('starts', nil, 'The starts do not agree: only 1 of %d ended here, the others higher. There may be a deeper '
     .. 'minimum still; fit '
-    .. 'from more starts (--multi-start %d) or from values of your own.', all, 5 * math.max(all, 10))
+    .. 'from more starts ({multi-start %d}) or from values of your own.', all, 5 * math.max(all, 10))
 end
 
 local function tell_noise(r, out, say)
@@ -440,7 +424,6 @@ local function tell_noise(r, out, say)
     local kind = i == 1 and r.noise.correlated and 'correlated' or 'scatter'
     if kind == 'correlated' or not missed then
       say(kind, nil, '%s', sentence)
-      out.level = out.level == 'determined' and 'weak' or out.level
     end
   end
 end
@@ -450,7 +433,6 @@ local function tell_sigma(r, out, say)
   local m = M.misfit(r)
   local sd = m and math.max(m.sd, r.noise and r.noise.chi2_sd and r.noise.chi2_sd / r.dof or 0)
   if not m or not (m.reduced < MUCH and m.reduced < 1 - M.IMPROBABLE * sd) then return end
-  out.doubt, out.level = true, out.level == 'determined' and 'weak' or out.level
   say('sigma', nil, 'Reduced chi2 is %s, where 1 +- %s is expected: sigma is %s times what residuals scatter '
     .. 'by, and all errors are too large by as much. Check sigma.', text(m.reduced),
     text(sd, 2), text(1 / math.sqrt(m.reduced), 3))
@@ -467,10 +449,10 @@ local function tell_misfit(r, out, say)
       numbers.with_error(1, m.sd), numbers.with_error(1, sd))
     return
   end
-  out.misfit, out.level = true, out.level == 'determined' and 'weak' or out.level
+  out.misfit = true
   if r.own_scaling then
-    say('misfit', nil, 'With contrast and offset of its own for each angle the fit from here has reduced chi2 %s: '
-      .. 'fit with --scaling individual.', text(r.own_scaling))
+    say('misfit', nil, 'With contrast and offset of its own for each angle the fit from here has reduced chi2 %s{?: '
+      .. 'fit with {scaling individual}}.', text(r.own_scaling))
     return
   end
   local count, all = agreement(r)

@@ -1,81 +1,112 @@
--- advice.lua - options in sentences, as the reader gives them: on the command line, or in Lua.
+-- advice.lua - what a sentence on a fit tells to do, as the reader gives it: an option of the program, or what a script
+-- of Lua says.
 --
--- Sentences on a fit are written with options of the program (--scaling individual). Where the data came by the library
--- they name what a script gives (scaling = 'individual'): data that the program opened have reader = 'program'.
+-- In sentences of findings {OPTION VALUE} or {OPTION} stands for an advice, {A & B} for two that are given together,
+-- and {? ...} around words for a part that is left out where all the advice in it was given before: the first line on a
+-- fit comes first, then its sentences in their order. Data that the program opened have reader = 'program'.
 local M = {}
 
 --- Names of a list NAME=VALUE,... as the inside of a table.
 local function pairs_of(list) return (list:gsub('=', ' = '):gsub(',', ', ')) end
 
---- option, pattern of the value it may have, what a script gives in its place: a text, or a function of the value.
-local OPTIONS = {
-  { 'scaling', '%l+', function(v) return ("scaling = '%s'"):format(v) end, 'scaling' },
-  { 'static-mode', nil, nil, "mode = 'static'" },
-  { 'laminar-flow', nil, nil, "mode = 'laminar_flow'" },
-  { 'multi-start', '%d+', function(v) return ('mc.xpcs.search.multi_start, n_starts = %s'):format(v) end,
-    'mc.xpcs.search.multi_start' },
-  { 'bounds', '[%w_]+=[^%s:]+:[%w%.+-]*[%w]', function(v)
-    local name, low, high = v:match '^([^=]+)=([^:]+):(.+)$'
-    return ('bounds = { %s = { %s, %s } }'):format(name, low, high)
-  end, 'bounds' },
-  { 'fixed', '[%w_]+=[%w_=,.+-]*[%w]', function(v) return ('fixed = { %s }'):format(pairs_of(v)) end, 'fixed' },
-  { 'sigma', '%d[%d.,e+-]*%d', function(v)
-    return v:find ',' and ('sigma = { %s }'):format((v:gsub(',', ', '))) or ('sigma = %s'):format(v)
-  end, 'sigma' },
-  { 'profile', '[%d.]*%d', function(v) return ('mc.xpcs.intervals.profile(r, nil, %s)'):format(v) end,
-    'mc.xpcs.intervals.profile' },
-  { 'method', '%l+', function() return 'mc.xpcs.posterior.run(r)' end, 'mc.xpcs.posterior.run' },
-  { 'max-iterations', nil, nil, 'max_nfev' },
-  { 'initial-d0 and its kin', nil, nil, 'initial = { D0 = VALUE, ... }' },
-  { 'initial-d0, --initial-alpha, ...', nil, nil, 'initial = { D0 = VALUE, ... }' },
-  { 'q', '%d[%d.e-]*%d', function(v) return ('q = %s'):format(v) end, 'q' },
-  { 'mask-frames', '%d[%d,-]*', function(v)
-    local list = v:gsub('[^,]+', function(one)
-      return ('{ %s, %s }'):format(one:match '^%d+', one:match '%d+$')
-    end)
+--- What a script says for an option with a value (a function of it) or without one (bare); where the program does not
+--- say --OPTION VALUE, its words; and key, where two are the same advice.
+local FORMS = {
+  ['scaling'] = { function(v) return ("scaling = '%s'"):format(v) end },
+  ['static-mode'] = { bare = "mode = 'static'" },
+  ['laminar-flow'] = { bare = "mode = 'laminar_flow'" },
+  ['multi-start'] = { function(v) return ('mc.xpcs.search.multi_start, n_starts = %s'):format(v) end },
+  ['bounds'] = { function(v) return ('bounds = { %s = { %s, %s } }'):format(v:match '^([^=]+)=([^:]+):(.+)$') end },
+  ['any-bounds'] = { bare = 'bounds = { NAME = { LOW, HIGH } }',
+    program = '--bounds NAME=LOW:HIGH, or parameter_space.bounds of a configuration' },
+  ['fixed'] = { function(v) return ('fixed = { %s }'):format(pairs_of(v)) end },
+  ['sigma'] = { function(v)
+    return (v:find ',' and 'sigma = { %s }' or 'sigma = %s'):format((v:gsub(',', ', ')))
+  end, bare = 'sigma' },
+  ['profile'] = { function(v) return ('mc.xpcs.intervals.profile(r, nil, %s)'):format(v) end },
+  ['method'] = { function() return 'mc.xpcs.posterior.run(r)' end },
+  ['max-iterations'] = { bare = 'max_nfev' },
+  ['starts'] = { bare = 'initial = { D0 = VALUE, ... }', program = '--initial-d0, --initial-alpha, ...' },
+  ['p0'] = { bare = 'p0' },
+  ['q'] = { function(v) return ('q = %s'):format(v) end },
+  ['strict-q'] = { bare = 'strict_q = true' },
+  ['gap'] = { bare = 'gap = VALUE' },
+  ['mask-frames'] = { function(v)
+    local list = v:gsub('[^,]+', function(one) return ('{ %s, %s }'):format(one:match '^%d+', one:match '%d+$') end)
     return ('mask_frames = { %s }'):format((list:gsub('},', '}, ')))
-  end, 'mask_frames' },
-  { 'strict-q', nil, nil, 'strict_q = true' },
-  { 'one-q', nil, nil, 'one_q = true' },
-  { 'full-matrices', nil, nil, 'full_matrices = true' },
-  { 'gap', nil, nil, 'gap = VALUE' },
-  { 'dt', nil, nil, 'dt = VALUE' },
-  { 'mask', nil, nil, 'mask = FILE' },
-  { 'shared', nil, nil, 'shared = { NAME, ... }' },
-  { 'tie', nil, nil, 'tied = { NAME = f }' },
-  { 'joint', nil, nil, 'mc.xpcs.joint.fit' },
-  { 'p0', nil, nil, 'p0' },
-  { 'n-samples', nil, nil, 'draws' },
-  { 'n-warmup', nil, nil, 'warmup' },
+  end, bare = 'mask_frames' },
+  ['shared'] = { bare = 'shared = { NAME, ... }' },
+  ['alone'] = { bare = 'mc.xpcs.fit', program = 'the same command without --joint' },
+  ['rates'] = { bare = 'mc.xpcs.rates.of(r)', program = 'rates.csv' },
+  ['all-rates'] = { bare = 'mc.xpcs.rates.of(r)', program = 'report.html and rates.csv', key = 'rates' },
 }
 
---- Whether an option has its form in Lua here.
----@param name string without dashes
----@return boolean
-function M.knows(name)
-  for _, row in ipairs(OPTIONS) do
-    for one in ('--' .. row[1]):gmatch '%-%-(%l[%w-]*)' do if one == name then return true end end
+--- Pieces of advice in the inside of braces: a list of { option, value }; nil where these are no advice.
+---@param body string
+---@return table[]|nil
+local function read(body)
+  local out = {}
+  for part in (body .. ' & '):gmatch '(.-) & ' do
+    local option, value = part:match '^(%l[%w-]*)%s*(.*)$'
+    local form = FORMS[option]
+    if not form or not form[value == '' and 'bare' or 1] then return nil end
+    out[#out + 1] = { option = option, value = value ~= '' and value or nil }
   end
-  return false
+  return out
 end
 
-local function literal(s) return (s:gsub('%p', '%%%0')) end
+--- Whether an advice of this option can be given.
+---@param option string
+---@return boolean
+function M.knows(option) return FORMS[option] ~= nil end
 
---- A sentence for a reader of Lua.
+local function key_of(one)
+  return (FORMS[one.option].key or one.option) .. ' ' .. (one.value or '')
+end
+
+local function in_lua(one)
+  local form = FORMS[one.option]
+  return one.value and form[1](one.value) or form.bare
+end
+
+local function in_program(one)
+  return FORMS[one.option].program or '--' .. one.option .. (one.value and ' ' .. one.value or '')
+end
+
+--- All advice in a sentence, that of parts too.
 ---@param s string
----@return string
-function M.in_lua(s)
-  s = s:gsub('report%.html and rates%.csv', 'mc.xpcs.rates.of(r)'):gsub('rates%.csv', 'mc.xpcs.rates.of(r)')
-  s = s:gsub('the same command without %-%-joint', 'mc.xpcs.fit')
-  if not s:find('--', 1, true) then return s end
-  for _, row in ipairs(OPTIONS) do
-    local name = literal('--' .. row[1])
-    if row[2] then s = s:gsub(name .. ' (' .. row[2] .. ')', row[3]) end
-    s = s:gsub(row[1]:find '%w$' and name .. '%f[^%w-]' or name, (row[4]:gsub('%%', '%%%%')))
+---@return table[] list of { option, value }
+function M.of(s)
+  local out = {}
+  for whole in s:gmatch '%b{}' do
+    local body = whole:sub(2, -2)
+    for _, one in ipairs(body:sub(1, 1) == '?' and M.of(body:sub(2)) or read(body) or {}) do out[#out + 1] = one end
   end
-  s = s:gsub(', or parameter_space%.bounds of a configuration', '')
-  s = s:gsub('%-%-(%l[%w-]*)', function(name) return (name:gsub('%-', '_')) end)
-  return (s:gsub('%f[%w_]([%w_]+) %(%1%)', '%1'):gsub('(mode = %S+) (bounds = )', '%1, %2'))
+  return out
+end
+
+--- A sentence in the words of who reads it; '' where all of it was given before. What it tells is noted.
+---@param s string
+---@param program boolean
+---@param given table what was told: set of keys
+---@return string
+function M.words(s, program, given)
+  return (s:gsub('%b{}', function(whole)
+    local body = whole:sub(2, -2)
+    if body:sub(1, 1) == '?' then
+      local list = M.of(body:sub(2))
+      local new = #list == 0
+      for _, one in ipairs(list) do new = new or not given[key_of(one)] end
+      return new and M.words(body:sub(2), program, given) or ''
+    end
+    local list = read(body)
+    if not list then return nil end
+    for i, one in ipairs(list) do
+      given[key_of(one)] = true
+      list[i] = program and in_program(one) or in_lua(one)
+    end
+    return table.concat(list, program and ' ' or ', ')
+  end))
 end
 
 --- Whether sentences on a result are read beside a command line.
@@ -88,16 +119,26 @@ end
 ---@param s string
 ---@param r table result of a fit
 ---@return string
-function M.worded(s, r) return of_program(r) and s or M.in_lua(s) end
+function M.worded(s, r) return M.words(s, of_program(r), {}) end
 
---- The same for all sentences of a verdict.
+--- The first line and the sentences of a verdict in the words of who reads them, and what each finding tells to do
+--- (advice). Findings that tell nothing new go.
 ---@param said table sentences, findings, conclusion
 ---@param r table
 function M.reword(said, r)
-  if of_program(r) then return end
-  for i, s in ipairs(said.sentences or {}) do said.sentences[i] = M.in_lua(s) end
-  for _, f in ipairs(said.findings or {}) do f.text = M.in_lua(f.text) end
-  said.conclusion = M.in_lua(said.conclusion)
+  local program, given, sentences, findings = of_program(r), {}, {}, {}
+  said.conclusion = M.words(said.conclusion, program, given)
+  if r.joint and not r.fits then given = {} end -- the first line of one set of a joint fit is not shown
+  for _, f in ipairs(said.findings or {}) do
+    f.template = f.template or f.text
+    f.advice = M.of(f.template)
+    local text = M.words(f.template, program, given)
+    if text ~= '' then
+      f.text = text
+      findings[#findings + 1], sentences[#sentences + 1] = f, text
+    end
+  end
+  said.findings, said.sentences = findings, sentences
 end
 
 return M

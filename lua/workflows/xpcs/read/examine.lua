@@ -76,7 +76,7 @@ local function lost_of(d)
   local count = 0
   for _, r in ipairs(list) do count = count + r[2] - r[1] + 1 end
   local one = count == 1
-  return ('C2 is 0 or less in all of %s, which no correlation is: %s lost; mask %s (--mask-frames%s)'):format(one
+  return ('C2 is 0 or less in all of %s, which no correlation is: %s lost; mask %s ({mask-frames%s})'):format(one
     and '1 frame' or ('%d frames'):format(count), one and 'it was' or 'they were', one and 'it' or 'them',
     #list <= MOST and ' ' .. words(list) or '')
 end
@@ -127,7 +127,7 @@ local function mixed_of(d)
   local least, most = spread_of(d)
   if not least or most <= least * (1 + TOLD) then return nil end
   return ('The angles have different q, %.6g to %.6g 1/A, and are fitted with %.6g: that alone makes them differ, and '
-    .. 'D, the shear and phi0 wrong; take one q (--strict-q)'):format(least, most, d.q)
+    .. 'D, the shear and phi0 wrong; take one q ({strict-q})'):format(least, most, d.q)
 end
 
 --- What is odd in data as findings of a fit, which make its values wrong: sentences without their full stop.
@@ -164,7 +164,7 @@ function M.warnings(d)
     d.lost_frames = M.lost(d)
     out[#out + 1] = ('C2 goes down to %.4g in %s, which no correlation does. Are these lost frames? Mask them '
       .. '(%s), or write NaN'):format(q.least, list, #d.lost_frames > 0 and #d.lost_frames <= MOST
-      and '--mask-frames ' .. words(d.lost_frames) or '--mask')
+      and ('frames %s: mask_frames, --mask-frames'):format(words(d.lost_frames)) or 'mask, --mask')
   end
   return out
 end

@@ -131,7 +131,7 @@ end
 ---@return string|nil
 local function odd_step(steps, name, dt)
   for _, step in ipairs(steps) do if math.abs(dt - step) <= STEP_APART * step then return end end
-  return ('dt is %s s and %s of the file says %s s: D goes as 1/dt, and so do shear rates (--dt)'):format(
+  return ('dt is %s s and %s of the file says %s s: D goes as 1/dt, and so do shear rates'):format(
     numbers.number(dt, 6), name, numbers.number(steps[#steps], 6))
 end
 
