@@ -90,13 +90,22 @@ describe('xpcs.plan', function()
       say = function(line) lines[#lines + 1] = line end }
     local d = xpcs.data.of(xpcs.simulate { n = 30, phi = { 0, 20 }, sigma = 0.01, physics = { 3000, -0.2, 500 } })
     local ok, r = pcall(xpcs.run.fit, s, d)
+    local first = #lines
+    s.fit.sigma, s.multi_start = 1e-3, { enable = true, n_starts = 2 } -- a fit that chance does not explain
+    s.fit.initial, s.fit.fixed = nil, { alpha = 0.5, D_offset = 0 }
+    d = xpcs.data.of(xpcs.simulate { n = 10, phi = { 0 }, sigma = 0.01, physics = { 3000, -0.2, 500 } })
+    if ok then ok, r = pcall(xpcs.run.fit, s, d) end
     clock.seconds = seconds
     assert.is_true(ok, tostring(r))
-    assert.is_true(#lines >= 2)
+    assert.is_true(first >= 2)
+    local other = 0
     for _, line in ipairs(lines) do
+      other = other + (line:find('^fit %d') and 1 or 0)
+      assert.is_true(tonumber(line:match ', ([%d.e+-]+) points/s') < 1e6, line) -- no look at the clock is 1 ns
       assert.is_truthy(line:match(
-        '^iteration %d+: cost [%d.]+, gradient [%d.e+-]+, [%d.e+-]+ points/s, a[bt]%w* .*left$'), line)
+        'iteration %d+: cost [%d.e+]+, gradient [%d.e+-]+, [%d.e+-]+ points/s, a[bt]%w* .*left'), line)
     end
+    assert.is_true(other > 0)
   end)
 
   it('says file, q, pairs, parameters, time and memory, each in a line', function()

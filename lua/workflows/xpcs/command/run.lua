@@ -89,13 +89,14 @@ end
 --- What a fit calls after each iteration: a line each second, to s.say or the terminal.
 local function progress(s, data)
   local first = clock.seconds()
-  local shown, fits, last = first, 0, nil
+  local shown, before, fits, last = first, first, 0, nil
   local say = s.say or function(line) io.stderr:write(line, '\n') end
   return function(point, iteration, gradient, p)
     local now = clock.seconds()
-    if p ~= last then -- each fit has a problem, and a clock of its own
-      fits, first, last = fits + 1, fits == 0 and first or now, p
+    if p ~= last then -- each fit has a problem, and a clock of its own, from the last look at the one before it
+      fits, first, last = fits + 1, before, p
     end
+    before = now
     if now - shown <= 1 then return end
     shown = now
     local seconds = math.max(now - first - (fits == 1 and p.scan_seconds or 0), 1e-9)
