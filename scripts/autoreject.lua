@@ -55,7 +55,8 @@ local LINE = {
     { 'log', 'string', 'a reject log that was edited: it decides', value = 'FILE', of = 'local' },
     { 'allow_empty', 'flag', 'no error when every epoch is bad', of = 'local' },
     { 'device', 'string',
-      'cpu, gpu, cuda:0, opencl:0, or auto: what MASCON_DEVICE names, else a card, else cpu', value = 'NAME' },
+      'cpu, gpu, cuda:0, opencl:0, or auto: what MASCON_DEVICE names, else a card, else cpu; several, such as '
+        .. 'cuda:0,cuda:1, share the work', value = 'NAME' },
     { 'threads', 'integer', 'worker threads (all cores); results do not depend on it' },
     { 'max_memory', 'string', 'memory the whole program may take, such as 2GiB; results do not depend on it' },
     { 'out', 'string', 'folder for the results', value = 'DIR', default = 'autoreject-results' },

@@ -178,7 +178,7 @@ end
 --- Everything, within --max-memory.
 local function analyse()
   local line
-  o.device, line = mc.args.device(o.device, true)
+  o.device, line = mc.args.device(o.device)
   if line then print(line) end
   refuse_unused()
   local measure, measure_name = measure_of(o.measure)

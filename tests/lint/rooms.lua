@@ -77,7 +77,7 @@ local FFI = {
 -- Files of workflows that call libmascon past the Lua side, with the reason.
 local DOOR = {
   ['autoreject/probe.lua'] = 'memory that goes back to the system', ['autoreject/stages.lua'] = 'room of a device',
-  ['pac/options.lua'] = 'devices by name', ['pac/segments.lua'] = 'devices without memory of their own',
+  ['pac/segments.lua'] = 'devices without memory of their own',
   ['pac/stages.lua'] = 'devices without memory of their own', ['rollout/store.lua'] = 'checksums of files',
   ['xpcs/pass/device.lua'] = 'room of a device',
 }

@@ -82,63 +82,6 @@ describe('pac on a device', function()
   end
 end)
 
--- lists of devices against lists of one: a program that ends with the number of maps that it compared
-local SHARED = [[
-local mc = require 'mascon'
-local x, s, count = mc.randn({ 11, 900 }, { seed = 1 }), mc.randn({ 2, 3, 4, 400 }, { seed = 2 }), 0
-for _, c in ipairs { { dtype = 'f64' }, { surrogate = 'exhaustive', n_perm = 0 }, { measure = 'mvl' },
-  { measure = 'plv' }, { surrogate = 'swap_trials', axes = 'BCST' } } do
-  local function maps(...)
-    local o = { fs = 500, pha_n_bands = 2, amp_n_bands = 5, n_perm = 12, seed = 3, device = { ... } }
-    for k, v in pairs(c) do o[k] = v end
-    return mc.pac.compute(c.axes and s or x, o)
-  end
-  local one = maps 'KIND:0'
-  for _, more in ipairs { maps('KIND:0', 'KIND:1'), maps('KIND:1', 'KIND:0', 'KIND:1') } do
-    for name, v in pairs(one) do
-      if mc.is_tensor(v) then
-        local a, b = v:to 'f64', more[name]:to 'f64'
-        local equal = mc.logical_or(mc.eq(a, b), mc.logical_and(mc.ne(a, a), mc.ne(b, b)))
-        assert(mc.all(equal) and more[name].device == 'cpu', name)
-        count = count + 1
-      end
-    end
-  end
-end
-print('compared ' .. count)
-]]
-
-describe('rows of coupling that devices share', function()
-  for _, kind in ipairs { 'ref', 'opencl' } do
-    it('give the bits of one device: ' .. kind, function()
-      local name, why = device.name()
-      if kind == 'opencl' and (name or 'cuda'):match '^%a+' ~= 'opencl' then
-        return pending(why or 'the device of the tests is ' .. name)
-      end
-      local path = os.tmpname()
-      local f = io.open(path, 'w')
-      f:write((SHARED:gsub('KIND', kind)))
-      f:close()
-      local pipe = io.popen(("POCL_DEVICES='pthread pthread' %s %s 2>&1"):format(require 'mascon.host'.exe, path))
-      local said = pipe:read '*a'
-      pipe:close()
-      os.remove(path)
-      assert.matches('compared [1-9]%d+\n$', said)
-    end)
-  end
-
-  it('are of one kind', function()
-    local function says(pattern, devices)
-      assert.matches(pattern, support.message(function()
-        mc.pac.compute(mc.randn({ 2, 900 }, { seed = 1 }), { fs = 500, device = devices })
-      end), 1, true)
-    end
-    says('pac: device is an empty list; give names', {})
-    says('pac: device[2] is 3; give the name of a device', { 'ref:0', 3 })
-    says('pac: device names ref:0 and cpu; rows are split over devices of one kind', { 'ref:0', 'cpu' })
-  end)
-end)
-
 describe('autoreject on a device', function()
   local function decided(e, more)
     local o = { random_state = 5, cv = 4, verbose = false }

@@ -106,9 +106,9 @@ describe('mc.args.device', function()
   it('is the device of the option, else that of MASCON_DEVICE, with a line that says so', function()
     assert.same({ 'cpu' }, { mc.args.device 'cpu' })
     assert.same({ 'ref:0', 'device: ref:0' }, { mc.args.device 'ref:0' })
-    local list, line = mc.args.device('ref:0,ref:1', true)
+    local list, line = mc.args.device 'ref:0,ref:1'
     assert.same({ { 'ref:0', 'ref:1' }, 'device: ref:0, ref:1' }, { list, line })
-    for text, why in pairs { ['ref:0,ref:1'] = '--device names 2 devices; give one',
+    for text, why in pairs { ['ref:0,cuda:7'] = '--device: device "cuda:7" is not there',
       GPU = '--device: device "GPU" is unknown; use "cpu"' } do
       local ok, said = pcall(mc.args.device, text)
       assert.is_false(ok)

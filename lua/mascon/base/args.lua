@@ -3,6 +3,7 @@
 -- Reads `--name value`, `--name=value`, flags and positional words.
 local check = require 'mascon.core.check'
 local place = require 'mascon.core.place'
+local devices = require 'mascon.core.devices'
 local tensor = require 'mascon.core.tensor'
 local M = {}
 
@@ -292,15 +293,13 @@ end
 --- The device that an option --device names, or MASCON_DEVICE where the option is left out, and a line that says so.
 ---     mc.args.device 'cpu'  --> cpu
 ---@param text string|nil value of the option; 'auto': what mc.choose_device gives
----@param several? boolean names apart by commas are several devices
----@return string|table|nil name a list of names where there are several; nil where nothing is said
+---@return string|table|nil name a list of names where commas part several; nil where nothing is said
 ---@return string|nil line for the user, where it is another one than the CPU or 'auto' chose it
---- Errors: a device that is not there; several where one is wanted.
-function M.device(text, several)
+--- Errors: a device that is not there; several of different kinds.
+function M.device(text)
   if text ~= nil then check.arg('args.device', 'text', text, 'string', 3) end
   local list = text and text:find(',', 1, true) and READ.list(text)
-  if list and not several then error(('--device names %d devices; give one'):format(#list), 0) end
-  if list then return list, 'device: ' .. table.concat(list, ', ') end
+  if list then return list, 'device: ' .. devices.names(devices.numbers('--device', list, 0)) end
   if text == nil and place.of_analysis() == 'cpu' then return nil end
   local name, why
   if text == nil or text == 'auto' then name, why = tensor.device_auto(0)

@@ -38,7 +38,7 @@ M.STANDING = { 'cpu', 'string', from = function() return M.name or 'cpu' end }
 --- Device of an analysis whose options name none, and the rule of its option: what MASCON_DEVICE says, which "auto"
 --- reads, else the CPU.
 function M.of_analysis() return (os.getenv 'MASCON_DEVICE' or '') ~= '' and 'auto' or 'cpu' end
-M.ANALYSIS = { 'cpu', 'string', from = M.of_analysis }
+M.ANALYSIS = { 'cpu', 'string | table', from = M.of_analysis }
 
 --- Calls f(...) with a default device, also for what it calls; the one before holds again after it, on error too.
 ---@param name string a device that is there

@@ -102,14 +102,15 @@ end
 ---  of C · cv 10, or a list of { train, test } · picks (names, types, 1-based numbers; default all of mag, grad, eeg,
 ---  hbo, hbr, ecog, seeg but marked bads) · thresh_method 'exact'|'bayesian_optimization'|'random_search' ·
 ---  random_state integer (drawn and recorded when left out) · verbose true (a bar for long jobs; or a function(done,
----  total)) · compat 'native'|'upstream' · augment true · alpha 1e-5, centre 'none'|'fit'|{x, y, z} of the splines ·
----  thresholds (by name, instead of a search) · device · threads · max_memory bytes or "2GiB" (samples in a file that
----  take more than half of it, or of 1 GiB, pass through a temporary file of their size in the folder TMPDIR, else
----  /var/tmp; mc.autoreject.plan says so before) · and, off by default: certainty (number of seeds beside the first;
----  how sure each vote is) · adjacency (true, radius in m, or pairs of names: bad neighbours of a repaired channel are
----  no sources, label 3) · adjacency_drop (bad channels in a cluster that make an epoch bad) · partial 'drop' (epochs
----  with more than rho bad channels are bad) · mark (transform keeps bad epochs) · allow_empty · flat (V: cells of at
----  most this range are bad) · bad_channel (fraction of epochs: channels that are bad more often are bad in all)
+---  total)) · compat 'native'|'upstream' · augment true · alpha 1e-5, centre 'none'|'fit'|{x, y, z} of the splines
+---  · thresholds (by name, instead of a search) · device (a name, or a list of names that share the work) · threads
+---  · max_memory bytes or "2GiB" (samples in a file that take more than half of it, or of 1 GiB, pass through a
+---  temporary file of their size in the folder TMPDIR, else /var/tmp; mc.autoreject.plan says so before) · and, off by
+---  default: certainty (number of seeds beside the first; how sure each vote is) · adjacency (true, radius in m, or
+---  pairs of names: bad neighbours of a repaired channel are no sources, label 3) · adjacency_drop (bad channels in a
+---  cluster that make an epoch bad) · partial 'drop' (epochs with more than rho bad channels are bad) · mark
+---  (transform keeps bad epochs) · allow_empty · flat (V: cells of at most this range are bad) · bad_channel
+---  (fraction of epochs: channels that are bad more often are bad in all)
 ---@return table model thresholds (by name), consensus, n_interpolate (by type), loss f64 [consensus, n_interpolate,
 ---  folds] (by type), types (by type: what was found, with candidates, losses and ranges), order (types), seed,
 ---  warnings; :transform(epochs, opts), :log(epochs), :save(path)

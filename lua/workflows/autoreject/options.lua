@@ -3,7 +3,7 @@
 -- Holds the tables of options and every check that needs no samples.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
-local tensor = require 'mascon.core.tensor'
+local devices = require 'mascon.core.devices'
 local place = require 'mascon.core.place'
 local error = check.error
 local M = {}
@@ -86,7 +86,7 @@ function M.complete(fname, opts, spec)
     error(('%s: verbose is %s; it must be a boolean value, or a function that is told of progress'):format(fname,
       check.show(o.verbose)), 3)
   end
-  o.placed = tensor.device_number(fname, o.device, 3)
+  o.places, o.shared = devices.numbers(fname, o.device, 3), type(o.device) == 'table'
   o.seed = seed_of(fname, o.random_state)
   if o.max_memory then o.max_memory = M.bytes(fname, o.max_memory) end
   if spec.thresh_method then M.method(fname, 'thresh_method', o.thresh_method) end

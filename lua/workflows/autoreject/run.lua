@@ -8,13 +8,13 @@ local M = {}
 
 --- Runs f with the threads asked for, on the device and in the memory it has; sets all as they were again, also after
 --- an error.
----@param o table options: threads, placed
+---@param o table options: threads, places, shared
 ---@param f function
 ---@param room? number bytes that f may take beside what is resident (mascon.base.ceiling)
 function M.with(o, f, room)
   local threads = o.threads and mc.get_num_threads()
   if threads then mc.set_num_threads(o.threads) end
-  local ok, a, b = pcall(stages.on, o.placed, function() return ceiling.beside(room, f) end)
+  local ok, a, b = pcall(stages.on, o, function() return ceiling.beside(room, f) end)
   if threads then mc.set_num_threads(threads) end
   if not ok then error(a, 0) end
   return a, b

@@ -299,6 +299,7 @@ end
 --- Samples first .. last of all epochs, [E, channels, n], to be read with source.picks. Less than all of T comes from
 --- the scratch file.
 function Source:time(first, last)
+  if self.data and first == 1 and last == self.T then return stages.placed(self.data) end
   if self.data then return stages.placed(self.data[{ mc.all, mc.all, { first, last } }]) end
   self:turn(last - first + 1)
   if self.turned and not self.whole then

@@ -2,10 +2,8 @@
 --
 -- Holds the table of options and the checks that need more than one of them.
 local check = require 'mascon.core.check'
-local lib = require 'mascon.core.ffi'
-local tensor = require 'mascon.core.tensor'
+local devices = require 'mascon.core.devices'
 local place = require 'mascon.core.place'
-local C = lib.C
 local error = check.error
 local M = {}
 
@@ -33,7 +31,7 @@ M.SPEC = {
   return_sums = { false, 'bool' }, return_dist = { false, 'bool' },
   dtype = { 'f32', { 'f32', 'f64' } }, compat = { 'native', { 'native', 'tensorpac', 'gpac' } },
   x_amp = { nil, 'tensor' }, pairs = { nil, 'table' }, pool_segments = { false, 'bool' }, axes = { nil, 'string' },
-  device = { 'cpu', 'string | table', from = place.of_analysis }, threads = { nil, 'integer >= 1' },
+  device = place.ANALYSIS, threads = { nil, 'integer >= 1' },
   max_memory = { nil, 'number > 0 | string' },
   progress = { false, 'bool | function' },
 }
@@ -60,24 +58,6 @@ end
 
 local MOST_FS = 1e12 -- orders of filters stay whole numbers
 
---- Numbers of the devices that rows are split over; placed: the first of them.
-local function complete_devices(o)
-  local names, kind = type(o.device) == 'table' and o.device or { o.device }, nil
-  if #names == 0 then fail('device is an empty list; give names, such as { "cuda:0", "cuda:1" }') end
-  o.places = {}
-  for i, name in ipairs(names) do
-    if type(name) ~= 'string' then fail('device[%d] is %s; give the name of a device', i, check.show(name)) end
-    local number = name == 'cpu' and 0 or C.mc_device_find(name)
-    if number < 0 then fail('%s', lib.message()) end
-    local own = tensor.device_name(number):match '^%a+'
-    if kind and own ~= kind then
-      fail('device names %s and %s; rows are split over devices of one kind, which give the same bits', names[1], name)
-    end
-    o.places[i], kind = number, own
-  end
-  o.placed = o.places[1]
-end
-
 local function complete_numbers(o)
   if o.fs and o.fs == math.huge then fail('fs is inf; it must be finite and above 0') end
   if o.fs and o.fs > MOST_FS then fail('fs is %g Hz; give the sampling rate in Hz, at most %g', o.fs, MOST_FS) end
@@ -96,7 +76,8 @@ local function complete_numbers(o)
     if not b or b <= 0 then fail('max_memory is %s; give bytes, or a size such as "2GiB"', check.show(o.max_memory)) end
     o.max_memory = b
   end
-  complete_devices(o)
+  o.places = devices.numbers('pac', o.device, 3)
+  o.placed = o.places[1] -- of the first rows
 end
 
 local function complete_compat(o, given)

@@ -120,7 +120,8 @@ M.LIST = {
     default = 'yaml', of = 'fit' },
   { 'threads', 'count', 'worker threads (all cores); results do not depend on it', of = RUNS },
   { 'device', 'string', 'where passes over the data run: cpu, gpu, cuda:0, opencl:0, or auto: what '
-    .. 'MASCON_DEVICE names, else a card where there is one, else the CPU', of = 'fit' },
+    .. 'MASCON_DEVICE names, else a card where there is one, else the CPU; several, such as cuda:0,cuda:1, share them',
+    of = 'fit' },
   { 'checkpoint_dir', 'string', 'folder of checkpoints: a fit that was stopped goes on from there', value = 'DIR',
     of = 'fit' },
   { 'max_memory', 'string', 'memory the data may take; larger ones are streamed from a packed file',

@@ -173,7 +173,9 @@ function M.lines(s, list, threads)
   local strategy, d = M.strategy(published, c.p)
   out[#out + 1] = ('%s%s%s: %s'):format(what, #list > 1 and ', joint' or '', s.method ~= 'nlsq' and ', posterior' or '',
     text.count(c.p, 'free parameter'))
-  local there = s.fit.device and s.fit.device ~= 'cpu' and (' of the CPU; that of %s is not known'):format(s.fit.device)
+  local device = s.fit.device
+  local there = device and device ~= 'cpu' and (' of the CPU; that of %s is not known'):format(
+    type(device) == 'table' and table.concat(device, ', ') or device)
   out[#out + 1] = ('time: about %s s on %s%s (reading and files, %s)'):format(number(c.seconds, 2),
     text.count(threads, 'thread'), there or '', table.concat(c.parts, ', '))
   out[#out + 1] = ('memory: about %.0f MiB at most, %.0f MiB of it data in %s%s'):format(c.bytes / 2 ^ 20,

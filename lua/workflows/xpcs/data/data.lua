@@ -345,7 +345,9 @@ end
 --- Iterates over blocks of tiles from tile `from` on: { first, y, holes }. At most block_values values a block when
 --- set, always whole tiles.
 ---@param from? integer
-function Data:blocks(from)
+---@param to? integer of data in memory: the last tile
+---@param most? integer of data in memory: values of a block
+function Data:blocks(from, to, most)
   local tile, tiles = from or 1, self.tiles
   if self.store then
     local k = 0
@@ -361,11 +363,12 @@ function Data:blocks(from)
         weight = self.weighted and self.store:get(('weights/%06d'):format(k)) or nil }
     end
   end
-  local limit = self.block_values
+  local limit = most and math.min(most, self.block_values or most) or self.block_values
+  to = to or #tiles
   return function()
-    if tile > #tiles then return nil end
+    if tile > to then return nil end
     local first, last, sum = tile, tile, tiles[tile].values
-    while last < #tiles and (not limit or sum + tiles[last + 1].values <= limit) do
+    while last < to and (not limit or sum + tiles[last + 1].values <= limit) do
       last = last + 1
       sum = sum + tiles[last].values
     end

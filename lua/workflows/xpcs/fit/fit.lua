@@ -672,10 +672,10 @@ end
 ---  ftol, xtol, gtol 1e-8 · x_scale 'jac', or { name = scale } · max_nfev: evaluations at most, closing steps
 ---  included, less those of the scan for a start; without it the solver has 100 per parameter · shear_weighting ·
 ---  legacy_counting · legacy_abs · phase_convention · device (that of MASCON_DEVICE, else the CPU) 'cpu', 'gpu',
----  'cuda:0', 'opencl:0', 'auto' (mc.choose_device): where passes over the data run · fall_back (true under
----  'auto'): the CPU goes on where the device fails, with a warning · max_memory: bytes that data may take on
----  the device (three quarters of what is
----  free); larger ones go there block by block in each pass · q, gap, dt: in place of those of the data ·
+---  'cuda:0', 'opencl:0', 'auto' (mc.choose_device): where passes over the data run; a list of names shares them ·
+---  fall_back (true under 'auto'): the CPU goes on where the device fails, with a warning · max_memory: bytes that data
+---  may take on a device (three quarters of what is free); larger ones go there block by block in each pass · q, gap,
+---  dt: in place of those of the data ·
 ---  trust_region_scale 1: of the first step · reduced_limit 10: reduced chi2 above which a warning says that the model
 ---  does not describe the data · progress(point, iteration, optimality, problem), watch(problem, point): called on the
 ---  way · engine: what makes the passes (state.lua)

@@ -11,7 +11,7 @@ local mc = require 'mascon'
 local file = require 'mascon.base.file'
 local check = require 'mascon.core.check'
 local place = require 'mascon.core.place'
-local tensor = require 'mascon.core.tensor'
+local devices = require 'mascon.core.devices'
 local pass = require 'workflows.xpcs.pass.pass'
 local M = {}
 
@@ -49,7 +49,7 @@ local function fingerprint(data, opts)
   for k, v in pairs(opts or {}) do
     if type(v) ~= 'function' and k ~= 'progress' and k ~= 'max_memory' then plain[k] = v end
   end
-  plain.device = tensor.device_name(tensor.device_number('xpcs.fit', plain.device or place.of_analysis(), 5))
+  plain.device = devices.names(devices.numbers('xpcs.fit', plain.device or place.of_analysis(), 5))
   return mc.manifest.hash { key = data.key, sigma = data.sigma, holes = data.holes, phi = data.phi, t = data.t,
     points = data.points, dtype = data.dtype, options = plain, version = M.VERSION }
 end

@@ -1,11 +1,13 @@
 -- device.lua - the pass on a device: data in its memory, a pass of launches, a few numbers back.
 --
 -- What is launched stands in kernels/workflows/xpcs/device/two_time.c. Data stay there from pass to pass where they fit
--- into the room that they may take, else they go there block by block in each pass. Sums run in an order that the
--- shape fixes, so neither blocks nor reruns change a bit. On devices without programs of their own (ref) the native
--- pass of the CPU runs.
+-- into the room that they may take, else they go there block by block in each pass. Several devices share the tiles;
+-- their sums are added up on the first of them, in the order of the tiles. Sums run in an order that the shape fixes,
+-- so neither blocks, devices nor reruns change a bit. On devices without programs of their own (ref) the native pass of
+-- the CPU runs.
 local mc = require 'mascon'
 local lib = require 'mascon.core.ffi'
+local devices = require 'mascon.core.devices'
 local tensor = require 'mascon.core.tensor'
 local op = require 'mascon.core.op'
 local check = require 'mascon.core.check'
@@ -73,16 +75,22 @@ local function program(name, laminar, common, robust, dtype)
   return made[full]
 end
 
--- ---------------------------------------------------------------- what lies on the device
+-- ---------------------------------------------------------------- what lies on the devices
 
-local resident = setmetatable({}, { __mode = 'k' }) -- data -> { number, y, weight, tiles, times }
+-- Data in memory are cut into pieces of whole tiles, which the devices take in turn: one piece where there is one
+-- device. A piece lies on its device from pass to pass where all pieces of that device fit.
+local PIECES = 4 -- a device at least, so that none waits long for the last piece
+
+local resident = setmetatable({}, { __mode = 'k' }) -- data -> { of (names), pieces, on }
 
 --- Forgets what lies on a device of all data but these.
 local function clear(number, data)
   for other, r in pairs(resident) do -- which ones go first changes no result
-    if other ~= data and r.number == number then
-      for _, t in pairs { r.y, r.weight } do t:release() end
-      r.y, r.weight = nil, nil
+    for _, piece in ipairs(other ~= data and r.pieces or {}) do
+      if piece.number == number then
+        for _, t in pairs { piece.y, piece.weight } do t:release() end
+        piece.y, piece.weight = nil, nil
+      end
     end
   end
 end
@@ -92,109 +100,171 @@ local function free(number)
   return m.limit > 0 and m.limit - m.live or math.huge
 end
 
---- Room that data may take on the device of a placement, bytes.
-local function room(place) return place.room or SHARE * free(place.number) end
+--- Room that data may take on a device of a placement, bytes.
+local function room(place, number) return place.room or SHARE * free(number) end
 
-local function bytes(data)
-  return data.packed:numel() * tensor.size[data.packed.dtype] * (data.weight and 2 or 1)
+--- Bytes of some values with their weights.
+local function bytes(data, values) return values * tensor.size[data.dtype] * (data.weight and 2 or 1) end
+
+--- The pieces of data in memory, and their devices.
+local function cut(data, numbers)
+  local tiles, list, count = data.tiles, {}, #numbers
+  local total = tiles[#tiles].at + tiles[#tiles].values
+  local most = count > 1 and math.min(BLOCK, math.ceil(total / count / PIECES)) or math.huge
+  for k, tile in ipairs(tiles) do
+    local piece = list[#list]
+    if not piece or piece.values + tile.values > most then
+      piece = { first = k, number = numbers[#list % count + 1], at = tile.at, values = 0 }
+      list[#list + 1] = piece
+    end
+    piece.last, piece.values = k, piece.values + tile.values
+  end
+  return list
 end
 
---- What of these data lies on the device: tiles and times always, values and weights where they fit.
-local function lying(data, place, t)
-  local r = resident[data]
-  if not r or r.number ~= place.number then
-    r = { number = place.number }
-    local list = {}
-    for k, tile in ipairs(data.tiles) do list[k] = { tile.I, tile.J, tile.at } end
-    r.tiles = tensor.outlive(tensor.moved(mc.tensor(list, { dtype = 'i64' }), place.number, 3))
-    resident[data] = r
+--- Brings the pieces of a device there where they fit.
+local function fill(data, place, pieces, number)
+  local need, missing = 0, false
+  for _, piece in ipairs(pieces) do
+    if piece.number == number and not piece.y then need, missing = need + bytes(data, piece.values), true end
   end
-  if not rawequal(r.host_times, t) then
-    r.host_times, r.times = t, tensor.outlive(tensor.moved(t:contiguous(), place.number, 3))
-  end
-  if data.packed and not r.y then
-    local need = bytes(data)
-    if need > room(place) and not place.room then clear(place.number, data) end
-    if need <= room(place) then
-      r.y = tensor.outlive(tensor.moved(data.packed, place.number, 3))
-      r.weight = data.weight and tensor.outlive(tensor.moved(data.weight, place.number, 3))
+  if not missing then return end
+  if need > room(place, number) and not place.room then clear(number, data) end
+  if need > room(place, number) then return end
+  for _, piece in ipairs(pieces) do
+    if piece.number == number and not piece.y then
+      local range = { { piece.at + 1, piece.at + piece.values } }
+      local function there(t) return t and tensor.outlive(mc.scope(tensor.moved, t[range], number, 3)) end
+      piece.y, piece.weight = there(data.packed), there(data.weight)
     end
   end
-  return r
 end
 
---- Blocks of tiles from `from` on, as data:blocks gives them; at most so many values each.
-local function blocks(data, from, most)
-  local before = data.block_values
-  if most then data.block_values = math.min(before or math.huge, most) end
-  local each = data:blocks(from)
-  data.block_values = before
-  return each
+--- What of these data lies on the devices: tiles and times always, values and weights where they fit. Returns pieces
+--- (nil: the values are in a file) and, by number of the device, { number, tiles, times }.
+local function lying(data, place, t)
+  local r = resident[data]
+  if not r or r.of ~= place.name then
+    r = { of = place.name, pieces = data.packed and cut(data, place.numbers), on = {} }
+    local list = {}
+    for k, tile in ipairs(data.tiles) do list[k] = { tile.I, tile.J, tile.at } end
+    local tiles = mc.tensor(list, { dtype = 'i64' })
+    for _, number in ipairs(place.numbers) do
+      r.on[number] = r.on[number] or { number = number, tiles = tensor.outlive(tensor.moved(tiles, number, 3)) }
+    end
+    resident[data] = r
+  end
+  for number, here in pairs(r.on) do -- in any order: each device for itself
+    if not rawequal(here.host_times, t) then
+      here.host_times, here.times = t, tensor.outlive(tensor.moved(t:contiguous(), number, 3))
+    end
+    if r.pieces then fill(data, place, r.pieces, number) end
+  end
+  return r.pieces, r.on
+end
+
+--- Blocks of tiles from a tile on with the device of each and its values there, if they lie there: in the order of the
+--- tiles, whole within a piece.
+local function blocks(data, place, from, pieces)
+  if not pieces then
+    local k, each = 0, data:blocks(from)
+    return function()
+      k = k + 1
+      return each(), place.numbers[(k - 1) % #place.numbers + 1], {}
+    end
+  end
+  local k, each = 0, nil
+  local function following()
+    local block = each and each()
+    if block then return block, pieces[k].number, pieces[k] end
+    repeat k = k + 1 until not pieces[k] or pieces[k].last >= from
+    local piece = pieces[k]
+    if not piece then return nil end
+    local most = not piece.y and math.min(BLOCK, math.floor(room(place, piece.number) / 3 / bytes(data, 1))) or nil
+    each = data:blocks(math.max(from, piece.first), piece.last, most)
+    return following()
+  end
+  return following
 end
 
 -- ---------------------------------------------------------------- the pass
 
---- Values and weights of a block that do not lie on the device, on their way there.
-local function brought(r, block)
-  if r.y then return {} end
-  local function there(t) return t and tensor.moved(t, r.number, 3) end
-  return { y = there(block.y), weight = there(block.weight) }
+--- What a pass takes on a device beside the data: angles, and tables of times or the physics.
+local function prepared(data, p, v, physics, here)
+  local function there(t) return tensor.moved(t, here.number, 3) end
+  local with = { angles = there(mc.tensor { data.phi, p.sigma, p.contrast, p.offset }) }
+  if C.mc_device_hosted(here.number) ~= 0 then
+    with.theta = there(mc.tensor(physics))
+    return with
+  end
+  local gap = data.n > 1 and math.abs(p.t[2]:item() - p.t[1]:item()) / 2 or 0
+  with.tables = program('tables', v.laminar)(here.times, with.angles, data.n, data.F, math.max(gap, 1e-8), v.ks,
+    physics[1], physics[2], physics[3], physics[4], physics[5], physics[6], physics[7], v.scaling > 0 and 1 or 0)
+  return with
 end
 
---- The state after a block, by launches. v: the numbers of the op xpcs_pass.
-local function launched(data, v, r, block, here, state, angles, tables)
-  local n, F, count = data.n, data.F, block.holes.shape[1]
-  local first, sums = block.first - 1, state.shape[2]
-  local y, weight, origin = r.y, r.weight, 0
-  if not y then y, weight, origin = here.y, here.weight, data.tiles[block.first].at end
-  local waves = v.laminar == 1 and program 'waves'(tables, r.tiles, n, F, first, count) or tables
+--- Sums of each tile of a block, by launches. v: the numbers of the op xpcs_pass.
+local function launched(data, v, job, here, with, sums)
+  local block, n, F, count = job.block, data.n, data.F, job.count
+  local first = block.first - 1
+  local y, weight, tiles = job.y, job.weight, here.tiles
+  local waves = v.laminar == 1 and program 'waves'(with.tables, tiles, n, F, first, count) or with.tables
   local common, each = v.scaling > 0 and 1 or 0, v.scaling == 2 and 1 or 0
   local width = sums_of.count(common == 1 and 'common' or 'fixed', 1)
   local pass = program('pass', v.laminar, common, v.loss > 0 and 1 or 0, data.dtype)
-  local parts = pass(y, weight or y, tables, waves, r.tiles, angles, n, F, first, count, origin, each, width, v.kd,
-    v.f_scale, weight and 1 or 0, v.loss, v.part)
-  return program 'fold'(program 'join'(parts, F, count, each, sums, width), state, count, sums)
+  local parts = pass(y, weight or y, with.tables, waves, tiles, with.angles, n, F, first, count, job.origin, each,
+    width, v.kd, v.f_scale, weight and 1 or 0, v.loss, v.part)
+  return program 'join'(parts, F, count, each, sums, width)
 end
 
---- The same by the op, where host memory stands behind the device.
-local function hosted(v, r, block, state, angles, theta)
-  local function there(t) return tensor.moved(t, r.number, 3) end
-  local list = { there(block.y), there(block.holes), r.times, angles, theta, state }
-  if block.weight then list[7] = there(block.weight) end
-  v.first = block.first - 1
+--- The state after a block by the op, where host memory stands behind the device.
+local function hosted(v, job, here, with, state)
+  local function there(t) return tensor.moved(t, here.number, 3) end
+  local list = { there(job.block.y), there(job.block.holes), here.times, with.angles, with.theta, there(state) }
+  if job.block.weight then list[7] = there(job.block.weight) end
+  v.first = job.block.first - 1
   return op.raw('xpcs_pass', list, v, 1)[1]
 end
 
 local function run(data, p, v, physics, count, between)
   local place = p.device
-  local own = C.mc_device_hosted(place.number) == 0
-  local function there(t) return tensor.moved(t, place.number, 3) end
-  local state = there(p.from and p.from.state or mc.zeros { 2, count })
-  local r = lying(data, place, p.t)
-  local rest -- tables, or the physics
-  local angles = there(mc.tensor { data.phi, p.sigma, p.contrast, p.offset })
-  if own then
-    local gap = data.n > 1 and math.abs(p.t[2]:item() - p.t[1]:item()) / 2 or 0
-    rest = program('tables', v.laminar)(r.times, angles, data.n, data.F, math.max(gap, 1e-8), v.ks, physics[1],
-      physics[2], physics[3], physics[4], physics[5], physics[6], physics[7], v.scaling > 0 and 1 or 0)
-  else rest = there(mc.tensor(physics)) end
-  local most = not r.y and data.packed and math.min(BLOCK, math.floor(room(place) / 3 / bytes(data)
-    * data.packed:numel())) or nil
-  local before = {}
-  for block in blocks(data, p.from and p.from.tile or 1, most) do
-    -- one block goes there while the launches of the one before it run, which keeps its memory until then
-    local here = own and brought(r, block) or {}
-    for _, t in pairs(before) do t:release() end
-    before = here
-    state = mc.scope(function()
-      if own then return launched(data, v, r, block, here, state, angles, rest) end
-      return hosted(v, r, block, state, angles, rest)
-    end)
+  local home = place.numbers[1] -- where the sums of tiles are added up, in their order
+  local own = C.mc_device_hosted(home) == 0
+  local state = tensor.moved(p.from and p.from.state or mc.zeros { 2, count }, home, 3)
+  local pieces, on = lying(data, place, p.t)
+  local with, waiting = {}, {}
+  for number, here in pairs(on) do with[number] = prepared(data, p, v, physics, here) end
+  --- Begins a block on its device: nothing waits there. What does not lie there goes there.
+  local function begun(block, number, piece)
+    local job = { block = block, number = number, count = block.holes.shape[1], y = piece.y, weight = piece.weight,
+      origin = piece.at }
+    if not own then return job end
+    if not job.y then
+      job.origin = data.tiles[block.first].at
+      job.y, job.weight = tensor.moved(block.y, number, 3), block.weight and tensor.moved(block.weight, number, 3)
+      job.brought = { job.y, job.weight }
+    end
+    job.tiles = mc.scope(launched, data, v, job, on[number], with[number], count)
     data:done(block)
-    if between then between(tensor.outlive(tensor.hosted(state)), block.first + block.holes.shape[1]) end
+    return job
   end
+  --- Adds the sums of a block that began to the state.
+  local function added(job)
+    state = mc.scope(function()
+      if not own then return hosted(v, job, on[job.number], with[job.number], state) end
+      return program 'fold'(tensor.moved(job.tiles, home, 3), state, job.count, count)
+    end)
+    for _, t in pairs(job.brought or {}) do t:release() end
+    if own then job.tiles:release() else data:done(job.block) end
+    if between then between(tensor.outlive(tensor.hosted(state)), job.block.first + job.count) end
+  end
+  -- a block on each device, and the next one goes there while it is computed
+  for block, number, piece in blocks(data, place, p.from and p.from.tile or 1, pieces) do
+    waiting[#waiting + 1] = begun(block, number, piece)
+    if #waiting > #place.numbers then added(table.remove(waiting, 1)) end
+  end
+  for _, job in ipairs(waiting) do added(job) end
   state = tensor.hosted(state)
-  for _, t in pairs(before) do t:release() end
   return (state[1] + state[2]):totable()
 end
 
@@ -230,16 +300,16 @@ end
 ---@param o table options of the fit: device, fall_back, max_memory, legacy_abs
 ---@param warnings string[] which says why `auto` stays on the CPU
 function M.place(o, warnings)
-  local number = tensor.device_number('xpcs.fit', o.device, 4)
-  if number == 0 then return nil end
-  local name, auto = tensor.device_name(number), o.fall_back == true or o.fall_back == nil and o.device == 'auto'
+  local numbers = devices.numbers('xpcs.fit', o.device, 4)
+  if numbers[1] == 0 then return nil end
+  local name, auto = devices.names(numbers), o.fall_back == true or o.fall_back == nil and o.device == 'auto'
   if o.legacy_abs then
     local why = 'legacy_abs has no form on a device'
     if not auto then error(('xpcs: %s; leave it out, or give device = "cpu"'):format(why), 4) end
     table.insert(warnings, ('the pass runs on the CPU: %s'):format(why))
     return nil
   end
-  return { number = number, name = name, auto = auto, room = o.max_memory, warnings = warnings }
+  return { numbers = numbers, name = name, auto = auto, room = o.max_memory, warnings = warnings }
 end
 
 return M
