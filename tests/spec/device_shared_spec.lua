@@ -73,10 +73,9 @@ end]],
 local s = mc.randn({ 13, 10, 70 }, { seed = 3 }) * mc.random.uniform({ 13, 10, 1 }, { seed = 4 })
 local places = {}
 for k = 1, 10 do places[k] = { 0.09 * math.cos(k), 0.09 * math.sin(k), 0.03 * k - 0.15 } end
-for _, c in ipairs { { dtype = 'f32', small = true }, { there = true, partial = 'drop' } } do
+for _, c in ipairs { { dtype = 'f32' }, { there = true, partial = 'drop' } } do
   run('rejection', function(list)
     local o = { random_state = 5, cv = 3, verbose = false, device = list, partial = c.partial }
-    if c.small then o.max_memory = 2 ^ 22 end
     local x = c.dtype and s:to(c.dtype) or c.there and s:to 'KIND:0' or s
     local e = mc.meeg.epochs.new { data = x, fs = 100, positions = mc.tensor(places) }
     local m = mc.autoreject.fit(e, o)
@@ -84,7 +83,7 @@ for _, c in ipairs { { dtype = 'f32', small = true }, { there = true, partial = 
     local t = m.types.eeg
     assert(mc.any(mc.eq(log.labels, 2)))
     local out = { log.labels, log.bad_epochs, t.threshold, t.losses, t.loss, clean:read():to 'cpu' }
-    if not c.small then out[7] = mc.autoreject.ransac(e, { random_state = 5, device = list }).corr end
+    if c.there then out[7] = mc.autoreject.ransac(e, { random_state = 5, device = list }).corr end
     return out
   end)
 end]],
@@ -101,7 +100,8 @@ describe('work that devices share', function()
       for what in pairs(WORK) do order[#order + 1] = what end
       table.sort(order)
       for _, what in ipairs(order) do text = text .. 'do ' .. WORK[what] .. '\nend\n' end
-      local r = process.mascon((text:gsub('KIND', kind)), { POCL_DEVICES = 'pthread pthread' })
+      -- not 'pthread pthread': two such devices of PoCL 3.1 mix the group memory of kernels that run at one time
+      local r = process.mascon((text:gsub('KIND', kind)), { POCL_DEVICES = 'pthread basic' })
       for what in pairs(WORK) do assert.matches(what .. ' compared [1-9]%d+\n', r.text) end
       assert.equal(0, r.status, r.text)
     end)
