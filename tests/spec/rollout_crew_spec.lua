@@ -63,6 +63,20 @@ describe('rows that copies of the program make', function()
     assert.matches('memory', why)
   end)
 
+  it('take one thread where ops are small, also of the program alone, which has its threads again', function()
+    local threads, seen = mc.get_num_threads(), nil
+    finally(function() mc.set_num_threads(threads) end)
+    mc.set_num_threads(2)
+    local function rows(visit)
+      return generate.rows(config_of(), { 0 }, { { 0.5, 0.5, 0.5, 0.5 } }, { visit = visit })
+    end
+    rows(function() seen = mc.get_num_threads() end)
+    assert.equal(1, seen)
+    assert.equal(2, mc.get_num_threads())
+    assert.is_false((pcall(rows, function() error 'stop' end)))
+    assert.equal(2, mc.get_num_threads())
+  end)
+
   it('are for much work on the processor, as many as there is memory for', function()
     local threads = mc.get_num_threads()
     finally(function() mc.set_num_threads(threads) end)

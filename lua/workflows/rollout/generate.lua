@@ -38,6 +38,19 @@ function M.describe(config, u)
   return arch, policy, values
 end
 
+local SMALL = 1e9 -- work of a step, below which its ops are too short to be divided among threads
+
+--- f(...), with one thread where a step of n operators is small.
+local function short(config, arch, n, f, ...)
+  local threads, step = mc.get_num_threads(), operator.flops(arch) * config.simulation.num_realizations * n
+  if threads == 1 or step == 0 or step > SMALL then return f(...) end
+  mc.set_num_threads(1)
+  local r = { pcall(f, ...) }
+  mc.set_num_threads(threads)
+  if not r[1] then error(r[2], 0) end
+  return unpack(r, 2, table.maxn(r))
+end
+
 --- Opt-in families of features that a configuration asks for, for features.temporal_names.
 function M.families(config)
   local out = {}
@@ -147,17 +160,7 @@ local function sensitivity(config, arch, weights, x0, index)
   return mc.tensor(list)
 end
 
---- Rolls out rows whose operators have one key (operator.key), or one row. visit(t, x, alive, i): called with every
---- state of row i of the list; from t = 0 again where numbers passed the range of f16, in which case the row is made
---- anew with tensors stored in f32. us: their points in the space.
----@param config table
----@param indices integer[] rows, from 0
----@param us number[][]
----@param opts? table { visit, features (true), states (false), stored: f(index), which gives the states [M, T, C, G, G]
---- of a row, its status and bad_step, so that nothing is rolled out }
----@return table[] rows { input, kind, arch, policy, status, bad_step, filtered (0, or a place in M.FILTERED), temporal,
---- summary, aggregated, states, seconds }
-function M.rows(config, indices, us, opts)
+local function rows_of(config, indices, us, opts)
   local o = opts or {}
   local sim, dtype, f = config.simulation, dtype_of(config), config.features
   local seed, B, T, begun = config.sampling.sobol.seed, sim.num_realizations, sim.num_timesteps, clock.seconds()
@@ -227,6 +230,21 @@ function M.rows(config, indices, us, opts)
   return rows
 end
 
+--- Rolls out rows whose operators have one key (operator.key), or one row. visit(t, x, alive, i): called with every
+--- state of row i of the list; from t = 0 again where numbers passed the range of f16, in which case the row is made
+--- anew with tensors stored in f32. us: their points in the space.
+---@param config table
+---@param indices integer[] rows, from 0
+---@param us number[][]
+---@param opts? table { visit, features (true), states (false), stored: f(index), which gives the states [M, T, C, G, G]
+--- of a row, its status and bad_step, so that nothing is rolled out }
+---@return table[] rows { input, kind, arch, policy, status, bad_step, filtered (0, or a place in M.FILTERED), temporal,
+--- summary, aggregated, states, seconds }
+function M.rows(config, indices, us, opts)
+  if not us[1] then return {} end
+  return short(config, (M.describe(config, us[1])), #us, rows_of, config, indices, us, opts)
+end
+
 --- Rolls out one row: rows of one.
 ---@param config table
 ---@param index integer row, from 0
@@ -270,7 +288,8 @@ function M.bytes(config, points)
     if not beyond(config, arch) then
       local k = math.min(side_by_side(config, arch), counts[key], config.sampling.batch_size)
       local held, work = features.bytes(sim.num_realizations, sim.channels, arch.grid, sim.num_timesteps)
-      local bytes, layers = operator.bytes(arch, k, sim.num_realizations) -- layers and features take turns
+      -- layers and features take turns
+      local bytes, layers = short(config, arch, k, operator.bytes, arch, k, sim.num_realizations)
       widest = math.max(widest, bytes - layers + math.max(layers, work) + k * held)
     end
   end
