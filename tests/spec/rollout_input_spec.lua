@@ -189,7 +189,7 @@ describe('bad input of rollouts', function()
       configured(case[1], case[2])
       refused('generate --config ' .. path 'c.yaml', ('c.yaml: line %d: '):format(case[4]), case[3])
     end
-    configured('num_timesteps: 6', 'num_timestepz: 6')
+    configured('num_timesteps: 6,', 'num_timestepz: 6,\n  aaa: 1,') -- the first of two
     refused('generate --config ' .. path 'c.yaml', 'c.yaml: line 12: there is no key simulation.num_timestepz')
   end)
 

@@ -88,10 +88,21 @@ end
 
 -- ---------------------------------------------------------------- a tree against the schema
 
-local function walk(state, value, node, path)
+--- Keys in the order of their lines, so that the first mistake of a file is the one that is told.
+local function in_order(lines, value)
   local out = {}
-  for k, v in pairs(value) do
-    local line = (state.lines[value] or {})[k]
+  for k in pairs(value) do out[#out + 1] = k end
+  table.sort(out, function(a, b)
+    local x, y = lines[a] or math.huge, lines[b] or math.huge
+    return x < y or x == y and tostring(a) < tostring(b)
+  end)
+  return out
+end
+
+local function walk(state, value, node, path)
+  local out, lines = {}, state.lines[value] or {}
+  for _, k in ipairs(in_order(lines, value)) do
+    local v, line = value[k], lines[k]
     local here = path == '' and k or path .. '.' .. k
     state.line[here] = line
     local where = state:at(here)
@@ -112,7 +123,8 @@ local function walk(state, value, node, path)
       out[k] = walk(state, v, leaf, here)
     end
   end
-  for k, leaf in pairs(node) do
+  for _, k in ipairs(names_of(node)) do
+    local leaf = node[k]
     if leaf ~= U and out[k] == nil then
       local here = path == '' and k or path .. '.' .. k
       if leaves.is(leaf) then
