@@ -43,7 +43,7 @@ describe('a module', function()
     assert(text:find('    1      Linear(3, 4)    16', 1, true), text)
     local summary = net:summary(mc.zeros { 5, 3, dtype = 'f32' })
     assert(summary:find('Linear(4, 2)    f32[5,2]          10          80', 1, true), summary)
-    assert(summary:find('200 operations a call', 1, true), summary)
+    assert(summary:find('200 operations of products a call', 1, true), summary)
   end)
 
   it('counts tied parameters once, and those of models that need no memory (nn C24)', function()

@@ -95,11 +95,9 @@ end
 ---@param k any [..., keys, d]; leading axes broadcast with those of q
 ---@param v any [..., keys, e]
 ---@param opts? table mask: boolean (true: may attend) or numbers to add, broadcasts with [..., queries, keys] of
----   the heads of q (none)
----   causal: query i sees keys j <= i + start (false) · window: query i sees keys j with |i + start - j| < window
----   (none); with causal the last `window` keys · start (0; with causal or window) · scale (1 / sqrt(d)) ·
----   dropout of the weights (0) ·
----   key: a random key for it
+---   the heads of q (none) · causal: query i sees keys j <= i + start (false) · window: query i sees keys j with
+---   |i + start - j| < window (none); with causal the last `window` keys · start (0; with causal or window) ·
+---   scale (1 / sqrt(d)) · dropout of the weights (0) · key: a random key for it
 ---@return any [..., queries, e]
 --- Errors: sizes that differ. Source: Attention is all you need, 2017, equation 1; PyTorch nn.functional.
 ---     mc.nn.scaled_dot_product_attention(mc.ones{ 1, 1 }, mc.ones{ 2, 1 }, mc.tensor{ { 1 }, { 3 } }):item()  --> 2

@@ -131,8 +131,8 @@ function M.summary(self, ...)
     lines[#lines + 1] = { ('  '):rep(r[1]) .. r[2], title(r[3]), res[3], r[4] > 0 and ('%d'):format(r[4]) or '',
       res[2] > 0 and operations(res[2]) or '' }
   end
-  return ('%s\n%s, results of parts %s, %s operations a call'):format(columns(lines, { [4] = true, [5] = true }),
-    total(rows), in_bytes(activations), operations(all))
+  return ('%s\n%s, results of parts %s, %s operations of products a call'):format(
+    columns(lines, { [4] = true, [5] = true }), total(rows), in_bytes(activations), operations(all))
 end
 
 return M

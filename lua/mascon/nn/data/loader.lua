@@ -31,12 +31,11 @@ local OPTS = {
 --- says how many there are. With shuffle the order of epoch e follows from the seed and e.
 ---@param set mascon.Dataset
 ---@param opts? table batch: samples in one (32) · shuffle (false) · seed (0) · drop_last: leave a smaller last batch
----   out
----   (false) · transform: f(batch, key) gives what is used instead, with a random key of its own for each batch
----   (augmentation) · collate: f(list of samples) for data sets with get(i) · device (as the data) ·
----   workers: processes beside this one that make the batches of a data set of mc.nn.data.of_module (0); order and
----   numbers stay the same · prefetch: batches that each worker makes ahead (2) · folder: for batches on their way (in
----   shared memory)
+---   out (false) · transform: f(batch, key) gives what is used instead, with a random key of its own for each batch
+---   (augmentation) · collate: f(list of samples) for data sets with get(i) · device (as the data) · workers:
+---   processes beside this one that make the batches of a data set of mc.nn.data.of_module (0); order and numbers
+---   stay the same · prefetch: batches that each worker makes ahead (2) · folder: for batches on their way (in shared
+---   memory)
 ---@return mascon.Loader
 --- Errors: an empty data set; fewer samples than one batch with drop_last.
 ---     mc.nn.data.loader(mc.nn.data.tensors{ x = mc.arange(1, 10) }, { batch = 4 }).batches  --> 3

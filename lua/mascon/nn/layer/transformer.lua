@@ -95,9 +95,8 @@ end
 ---@param width integer
 ---@param heads integer
 ---@param opts? table hidden (4 width) · activation ('gelu'; 'swiglu', 'geglu': gated, without biases) · dropout (0) ·
----   norm_first (true) ·
----   norm ('layer', 'rms') · eps · bias (true) · causal (false) · kv_heads · rope (false) · alibi (false) ·
----   window: how many keys a query sees (all) · relative (false) · dtype (f32) · device · key
+---   norm_first (true) · norm ('layer', 'rms') · eps · bias (true) · causal (false) · kv_heads · rope (false) · alibi
+---   (false) · window: how many keys a query sees (all) · relative (false) · dtype (f32) · device · key
 ---@return mascon.Module
 --- Source: Attention is all you need, 2017; On layer normalization in the transformer architecture, 2020 (norm_first).
 ---     mc.nn.TransformerEncoderLayer(8, 2)(mc.zeros{ 1, 3, 8, dtype = 'f32' }).shape  --> {1, 3, 8}

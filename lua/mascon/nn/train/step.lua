@@ -312,20 +312,17 @@ end
 --- the mean, by their weights), which takes about the time of two gradients more.
 ---@param net mascon.Module
 ---@param loss fun(net: table, batch: any): any, any gives the loss as a 0-d tensor and, for accumulation, the weight of
----   the
----   batch: a number, such as the tokens that count (1)
+---   the batch: a number, such as the tokens that count (1)
 ---@param opts table optimizer: one of mc.optim (required) · clip: largest norm of the gradient, or options of
 ---   mc.optim.adaptive_clip, or one: a percentile of the norms so far · groups: list of
 ---   { 'pattern of names', option = value, lr_factor = }: the first that matches changes options of the optimiser ·
----   ema:
----   decay of running averages of the parameters, min(ema, (1 + t) / (10 + t)) · accumulate: batches in one step (1):
----   the
----   mean over all, by their weights · compile (true) · key (0): of random numbers · norm (true): compute the norm
----   without clip · amp: mixed precision, 'bf16', 'f16' or options of mc.nn.autocast (none) · scaler: of the loss,
----   true, options of mc.nn.GradScaler or one (with f16; false: none); a step whose gradient overflows is left out
----   (overflow = true) and the scale falls · plateau: options of mc.optim.plateau; step.plateau:update(metric) then
----   lowers the rates of all groups by a common factor ·
----   anomaly (true): the first step that is not finite is searched for its cause, mc.nn.anomaly
+---   ema: decay of running averages of the parameters, min(ema, (1 + t) / (10 + t)) · accumulate: batches in one
+---   step (1): the mean over all, by their weights · compile (true) · key (0): of random numbers · norm (true):
+---   compute the norm without clip · amp: mixed precision, 'bf16', 'f16' or options of mc.nn.autocast (none) ·
+---   scaler: of the loss, true, options of mc.nn.GradScaler or one (with f16; false: none); a step whose gradient
+---   overflows is left out (overflow = true) and the scale falls · plateau: options of mc.optim.plateau;
+---   step.plateau:update(metric) then lowers the rates of all groups by a common factor · anomaly (true): the first
+---   step that is not finite is searched for its cause, mc.nn.anomaly
 ---@return mascon.Step
 --- Errors: a loss that is no number or that no parameter reaches, groups that match nothing, no parameters.
 ---     local net = mc.nn.Linear(1, 1)

@@ -77,21 +77,16 @@ end
 --- resume = true goes on from the last one to the same bits, in the middle of an epoch too.
 ---@param net mascon.Module
 ---@param opts table loss: f(net, batch) as for nn.Step (required) · optimizer: one of mc.optim (required) · train: a
----   loader
----   (mc.nn.data.loader, required) · valid: a loader, evaluated after each epoch · metrics: name -> f(net, batch), a
----   number
----   as a tensor and its weight (1) · epochs or steps (one is required) · clip, groups, ema, accumulate, compile, key
----   as
----   for nn.Step · folder: for files (none) · every: steps between checkpoints (one at the end of each epoch) · keep:
----   how
----   many (3) · monitor: what is best, 'valid_loss' or a name, with '-' in front where larger is better ('valid_loss',
----   or
----   'loss' without valid) · patience: epochs without a better result that end the run (none) · callbacks: start, step,
----   epoch, checkpoint, finish: f(trainer, facts), 'stop' as a result ends the run · progress (true): a line on a
----   terminal · resume (false) · overwrite (false): the files of a run that is there are removed · nonfinite: 'stop'
----   with an error, or 'skip' the step, when the loss is not finite · log_every: steps between lines of
----   the log (1) · name: title of the report · amp, scaler, anomaly as for nn.Step ·
----   plateau: options of mc.optim.plateau, fed with the monitored number after each epoch · tensorboard (false): an
+---   loader (mc.nn.data.loader, required) · valid: a loader, evaluated after each epoch · metrics: name -> f(net,
+---   batch), a number as a tensor and its weight (1) · epochs or steps (one is required) · clip, groups, ema,
+---   accumulate, compile, key as for nn.Step · folder: for files (none) · every: steps between checkpoints (one at
+---   the end of each epoch) · keep: how many (3) · monitor: what is best, 'valid_loss' or a name, with '-' in front
+---   where larger is better ('valid_loss', or 'loss' without valid) · patience: epochs without a better result that
+---   end the run (none) · callbacks: start, step, epoch, checkpoint, finish: f(trainer, facts), 'stop' as a result
+---   ends the run · progress (true): a line on a terminal · resume (false) · overwrite (false): the files of a run
+---   that is there are removed · nonfinite: 'stop' with an error, or 'skip' the step, when the loss is not finite ·
+---   log_every: steps between lines of the log (1) · name: title of the report · amp, scaler, anomaly as for nn.Step
+---   · plateau: options of mc.optim.plateau, fed with the monitored number after each epoch · tensorboard (false): an
 ---   event file in the folder, for tensorboard --logdir
 ---@return mascon.Trainer
 --- Errors: options that are missing or do not fit; a folder that holds another run, or that another process trains
