@@ -42,7 +42,7 @@ function M.plan(opts)
   end
   local E, C, T, threads = o.epochs, o.channels, o.samples, o.threads or mc.get_num_threads()
   local size = o.dtype == 'f32' and 4 or 8
-  local s = source.sized(E, C, T, size, o.in_memory, o.max_memory)
+  local s = source.sized(E, C, T, size, o.in_memory, o.max_memory, threads)
   local block = s:search_block(fname, true)
   local N = 2 * E
   local tables = curves.tables(C, N, s.group)

@@ -161,9 +161,10 @@ function M.new(epochs, picks)
   return s
 end
 
---- A source of these sizes without samples, for the planner.
-function M.sized(E, C, T, size, in_memory, limit)
-  return setmetatable({ E = E, C = C, T = T, size = size, data = in_memory, limit = limit, work = 0 }, Source)
+--- A source of these sizes without samples, for the planner, which may plan for other threads than there are.
+function M.sized(E, C, T, size, in_memory, limit, threads)
+  return setmetatable({ E = E, C = C, T = T, size = size, data = in_memory, limit = limit, work = 0,
+    threads = threads }, Source)
 end
 
 --- Bytes that may be taken now, or nil without a bound.
@@ -233,7 +234,7 @@ end
 ---@param group? integer channels whose interpolated rows are held together, all when left out
 function Source:block(fname, augmented, more, fixed, group)
   local per, room = self:sample_bytes(augmented, more, group), self:room()
-  fixed = (fixed or 0) + M.workspaces(self.E, self.C)
+  fixed = (fixed or 0) + M.workspaces(self.E, self.C, self.threads)
   local limit = self:blocks_room(room, fixed)
   if per * self.T + self:reading() <= limit and (self.data or not self.length) then
     return math.ceil(self.T / curves.TILE) * curves.TILE
@@ -260,7 +261,7 @@ end
 local function together(self, augmented, N)
   local room, group = self:room(), self.C
   while group > 1 do
-    local fixed = curves.tables(self.C, N, group) + M.workspaces(self.E, self.C)
+    local fixed = curves.tables(self.C, N, group) + M.workspaces(self.E, self.C, self.threads)
     if self:sample_bytes(augmented, 0, group) * curves.TILE <= self:blocks_room(room, fixed) then break end
     group = math.ceil(group / 2)
   end
