@@ -139,6 +139,7 @@ M.version = lib.version()
 do -- a device that is named and not there is said before the work
   local wanted = os.getenv 'MASCON_DEVICE'
   if wanted and wanted ~= '' and wanted ~= 'cpu' and wanted ~= 'auto' then
+    if lib.C.mc_device_find(wanted) < 0 then error(check.outside('MASCON_DEVICE: ' .. lib.message()), 0) end
     tensor.device_number('MASCON_DEVICE', wanted, 3)
   end
 end

@@ -79,6 +79,13 @@ end
 --- pcall for errors that are looked at and forgotten: those of signals go on.
 function M.try(f, ...) return passed(pcall(f, ...)) end
 
+local Outside = { __tostring = function(e) return e.message end }
+
+--- An error whose cause is outside of the script, such as the environment: the report of the program shows no line.
+---@param why string
+---@return table
+function M.outside(why) return setmetatable({ message = why, outside = true }, Outside) end
+
 --- Whether a function was written in the library.
 function M.library(f) return library(getinfo(f, 'S').source) end
 

@@ -188,6 +188,8 @@ end
 ---@param brief? boolean without source lines: the place says enough, nothing is wrong with it
 ---@return string
 function M.report(record, brief)
+  local object = record.object
+  if type(object) == 'table' and rawget(object, 'outside') then return 'mascon: ' .. object_text(object) .. '\n' end
   local lines = { M.message(record) }
   local frame = user_frame(record)
   if frame and not brief then
