@@ -340,6 +340,9 @@ MC_API int64_t mc_device_source(const char *kind, const char *source, char *text
 MC_API int mc_plan_device(mc_plan *p, int device);
 /* Bytes of scratch memory that arena headers point into; taken at run, given back after it. */
 MC_API int mc_plan_arena(mc_plan *p, int64_t bytes);
+/* Where results of mc_plan_call lie in the arena, which stays as long as one of them; -1 for those
+ * that have memory of their own. On the CPU. */
+MC_API int mc_plan_lend(mc_plan *p, int n, const int64_t *at);
 /* Runs it. in, out: the arguments in order; outputs have shape, dtype and memory. */
 MC_API int mc_plan_run(mc_plan *p, mc_tensor *const *in, int nin, mc_tensor *const *out, int nout);
 

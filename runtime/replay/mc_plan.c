@@ -28,6 +28,7 @@ struct mc_plan {
     int32_t *refs;
     int nheaders, nsteps, nrefs, room_headers, room_steps, room_refs;
     int64_t arena;
+    int64_t *lent; /* by result: where it lies in the arena, which is its storage; -1: elsewhere */
     mc_tensor **pointers; /* refs resolved */
     mc_tensor *form;      /* arguments, then results */
     int nin, nout;
@@ -82,6 +83,7 @@ void mc_plan_free(mc_plan *p)
     mci_free(p->steps);
     mci_free(p->refs);
     mci_free(p->form);
+    mci_free(p->lent);
     mci_free(p->written);
     mci_free(p->writes);
     mci_free(p->spans);
@@ -414,16 +416,11 @@ static int bind_there(mc_plan *p)
     return rc;
 }
 
-int mc_plan_run(mc_plan *p, mc_tensor *const *in, int nin, mc_tensor *const *out, int nout)
+/* On the CPU, in an arena. */
+static int run_in(mc_plan *p, char *arena, mc_tensor *const *in, int nin, mc_tensor *const *out,
+                  int nout)
 {
-    char *arena = NULL;
-    if (MC_UNLIKELY(p->device != 0)) {
-        int rc = p->bound ? MC_OK : bind_there(p);
-        return rc ? rc : mci_device_plan_run(p->bound, in, nin, out, nout);
-    }
     if (!p->forms && bind_here(p)) return mc_errstatus();
-    if (p->arena && !(arena = mci_alloc((size_t)p->arena)))
-        return mc_errstatus();
     int rc = MC_OK;
     for (int i = 0; i < p->nheaders && !rc; i++) {
         header *h = &p->headers[i];
@@ -440,8 +437,19 @@ int mc_plan_run(mc_plan *p, mc_tensor *const *in, int nin, mc_tensor *const *out
                 h->t.data = (char *)t->data + first;
         }
     }
-    if (!rc)
-        rc = run_steps(p);
+    return rc ? rc : run_steps(p);
+}
+
+int mc_plan_run(mc_plan *p, mc_tensor *const *in, int nin, mc_tensor *const *out, int nout)
+{
+    char *arena = NULL;
+    if (MC_UNLIKELY(p->device != 0)) {
+        int rc = p->bound ? MC_OK : bind_there(p);
+        return rc ? rc : mci_device_plan_run(p->bound, in, nin, out, nout);
+    }
+    if (p->arena && !(arena = mci_alloc((size_t)p->arena)))
+        return mc_errstatus();
+    int rc = run_in(p, arena, in, nin, out, nout);
     mci_free(arena);
     return rc;
 }
@@ -467,6 +475,15 @@ int mc_plan_form(mc_plan *p, int nin, mc_tensor *const *in, int nout, mc_tensor 
         return mc_errstatus();
     for (int i = 0; i < nout; i++) /* results are where the steps leave them */
         p->form[nin + i].device = p->device && !mci_device_plan_number(p->bound, i) ? p->device : 0;
+    return MC_OK;
+}
+
+int mc_plan_lend(mc_plan *p, int n, const int64_t *at)
+{
+    mci_free(p->lent);
+    if (!(p->lent = mci_alloc(sizeof *at * (size_t)(n + 1))))
+        return mc_errstatus();
+    memcpy(p->lent, at, sizeof *at * (size_t)n);
     return MC_OK;
 }
 
@@ -528,15 +545,21 @@ int mc_plan_call(mc_plan *p, mc_tensor *const *in, mc_tensor *const *out)
 {
     if (!matches(p, in))
         return -1;
-    int rc = MC_OK, made = 0;
+    mc_tensor arena = { 0 };
+    int made = 0, rc = p->lent ? mc_create(&arena, MC_U8, 1, &p->arena) : MC_OK;
     for (; !rc && made < p->nout; made++) {
         const mc_tensor *like = &p->form[p->nin + made];
-        rc = mci_create_on(like->device, out[made], like->dtype, like->ndim, like->shape);
+        rc = p->lent && p->lent[made] >= 0
+                 ? mci_create_within(&arena, p->lent[made], out[made], like->dtype, like->ndim,
+                                     like->shape)
+                 : mci_create_on(like->device, out[made], like->dtype, like->ndim, like->shape);
     }
     if (!rc)
-        rc = mc_plan_run(p, in, p->nin, out, p->nout);
+        rc = p->lent ? run_in(p, arena.data, in, p->nin, out, p->nout)
+                     : mc_plan_run(p, in, p->nin, out, p->nout);
     for (int i = 0; rc && i < made; i++)
         mc_drop(out[i]);
+    if (p->lent) mc_drop(&arena);
     return rc;
 }
 
@@ -590,7 +613,7 @@ static int check_results(const mc_plan *p, mc_tensor *const *out)
 
 int mc_plan_into(mc_plan *p, mc_tensor *const *in, mc_tensor *const *out)
 {
-    if (!matches(p, in))
+    if (p->lent || !matches(p, in))
         return -1;
     int rc = check_results(p, out);
     mc_tensor *tmp = mci_calloc((size_t)p->nout + 1, sizeof *tmp),

@@ -316,6 +316,20 @@ int mc_create(mc_tensor *out, int dtype, int ndim, const int64_t *shape)
     return MC_OK;
 }
 
+int mci_create_within(const mc_tensor *whole, int64_t at, mc_tensor *out, int dtype, int ndim,
+                      const int64_t *shape)
+{
+    int64_t bytes;
+    int rc = header_fill(out, dtype, ndim, shape, &bytes);
+    if (rc)
+        return rc;
+    out->capacity = 0;
+    out->storage = whole->storage;
+    mci_storage_ref(out->storage);
+    out->data = (char *)whole->data + at;
+    return MC_OK;
+}
+
 int mci_create_hollow(int device, mc_tensor *out, int dtype, int ndim, const int64_t *shape)
 {
     int64_t bytes, sizes[MC_MAX_RANK] = {0};

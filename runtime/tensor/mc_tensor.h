@@ -55,6 +55,9 @@ static inline int mci_missing(const mc_tensor *t)
 }
 /* Where it would lie. */
 static inline uintptr_t mci_place_of(const void *p) { return (uintptr_t)p & ~MCI_HOLLOW; }
+/* A tensor that begins at a byte of another one and holds its memory. */
+int mci_create_within(const mc_tensor *whole, int64_t at, mc_tensor *out, int dtype, int ndim,
+                      const int64_t *shape);
 /* A hollow tensor; the alias t of an argument becomes one at its place; the memory of t goes, where
  * no other tensor shows it. */
 int mci_create_hollow(int device, mc_tensor *out, int dtype, int ndim, const int64_t *shape);

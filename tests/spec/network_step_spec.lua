@@ -319,6 +319,24 @@ describe('a step', function()
     assert.is_true(mc.array_equal(bits[1], bits[2]))
   end)
 
+  it('updates many parameters piece by piece, with the bits of all at once', function()
+    local last
+    for _, compiled in ipairs { true, false } do
+      local parts = {}
+      for i = 1, 70 do parts[i] = nn.Linear(2, 2, { key = i }) end
+      local net = nn.Sequential(parts)
+      local step = nn.Step(net, function(m, b) return mc.mean(mc.square(m(b))) end, { compile = compiled, ema = 0.9,
+        clip = 0.1, optimizer = mc.optim.adamw { lr = function(t) return 0.01 / (t + 1) end },
+        groups = { { 'bias$', lr = 0.02 } } })
+      for t = 1, 3 do step(mc.full({ 3, 2 }, t, { dtype = 'f32' })) end
+      for i = 1, 2 do assert.equal(3, step.states[i].step:item()) end
+      if compiled then for i = 4, 5 do assert.equal(2, step.compiled[i].traces) end end
+      local now = net:parameters()
+      for name, v in pairs(last or {}) do assert.is_true(mc.array_equal(v, now[name]), name) end
+      last = now
+    end
+  end)
+
   it('trains what is not frozen, and moves running moments', function()
     local net = nn.Sequential { nn.Linear(4, 6, { dtype = 'f64' }), nn.BatchNorm1d(6, { dtype = 'f64' }),
       nn.Linear(6, 1, { dtype = 'f64' }) }
@@ -439,13 +457,13 @@ describe('a step', function()
     step(b)
     local tensors, numbers = step:state()
     step(b)
-    local update = step.update
-    step.update = function(...)
+    local update = step.updates[1]
+    step.updates[1] = function(...)
       update(...)
       error 'stopped' -- as by a second signal
     end
     says('stopped', step, b)
-    step.update = update
+    step.updates[1] = update
     says('nn.Step: step 3 failed or was stopped while it changed the parameters, which may be half written', step, b)
     says('go on from a checkpoint', step.state, step)
     step:restore(tensors, numbers)

@@ -51,6 +51,19 @@ function M.shaped(v, outs, at)
   return tree.like(t, v), at
 end
 
+--- Which tensors of an outline belong to results at some positions (a set): by place of the tensor.
+function M.among(outline, positions)
+  local out, at = {}, 0
+  local function walk(v, yes)
+    if v == M.TENSOR or v == M.KEY then
+      at = at + 1
+      out[at] = yes
+    elseif tree.is_branch(v) then for _, k in ipairs(tree.keys(v)) do walk(v[k], yes) end end
+  end
+  for i = 1, outline.n do walk(outline[i], positions[i] == true) end
+  return out
+end
+
 local function layout(t, first)
   local l = recording.layout(t)
   return { shape = l.shape, strides = l.strides, offset = recording.offset(t) - first, dtype = l.dtype }

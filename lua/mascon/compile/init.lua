@@ -49,6 +49,7 @@ local TIERS = { 'auto', 'native', 'vm', 'eager' }
 local IS_TIER = { auto = true, native = true, vm = true, eager = true }
 local RECENT = 4 -- forms that a call looks at before it makes a key
 local KEPT = 64 -- forms of a function; the first traced of those not in use goes when there are more
+local PAUSE = 110 -- percent of the Lua heap after which the collector starts again while it has to stay small
 local GARBAGE = 2 ^ 26 -- bytes that a first call leaves behind: from here on their handles are collected at once
 
 local native -- loaded when a tier asks for it
@@ -142,11 +143,12 @@ local function device_of(graph, tensors)
   return 0
 end
 
---- What f did with tensors, as a plan. places: of results.places.
-local function planned(self, tensors, record, results, since, outputs)
+--- What f did with tensors, as a plan. lent: which outputs may lie in its arena.
+local function planned(self, tensors, record, results, since, outputs, lent)
   local source = graphs.source(tensors, record, outputs, since)
   local graph = graphs.from(source)
   local options = pipeline.on_device(self.options, device_of(graph, tensors))
+  if lent and not options.device then options = setmetatable({ lent = lent }, { __index = options }) end
   local reports = pipeline.run(graph, options)
   local plan = plans.make(graph, options)
   source.log = packed.pack(source.log)
@@ -208,7 +210,7 @@ end
 
 --- First call of a form: runs f, writes down what it did. by_shapes: f sees shapes and no values, and results are those
 --- of the plan; nil in their place.
-local build
+local build, recorded
 function build(self, args, n, tensors, classes, by_shapes)
   if not tuned then
     tuned = true
@@ -280,11 +282,12 @@ function build(self, args, n, tensors, classes, by_shapes)
   local outline = aliases.outline(results)
   if by_shapes and aliases.opaque(outline) then
     self.valued = true
-    return build(self, args, n, tensors, classes)
+    return recorded(self, args, n, tensors, classes)
   end
   local plain = own_run(tensors, writes)
   local plan = plain and { plain = plain, fused = { groups = 0, nodes = 0 }, steps = 0, passes = {}, outputs = {} }
-    or once.run(#record, planned, self, tensors, record, outline, since, outputs)
+    or once.run(#record, planned, self, tensors, record, outline, since, outputs,
+      self.lend and not shown_in and aliases.among(outline, self.lend))
   if plain then self.writes = true end
   local kind = numbers_of(tensors, record)
   if kind and self.numbers ~= 'exact' then self.numbers = kind end
@@ -306,13 +309,16 @@ function build(self, args, n, tensors, classes, by_shapes)
 end
 
 --- build, by shapes unless f needs values: then it runs once more with them.
-local function recorded(self, args, n, tensors, classes)
-  if self.valued then return build(self, args, n, tensors, classes) end
+function recorded(self, args, n, tensors, classes)
+  if self.valued then
+    if self.ahead then error('compile: f needs values', 0) end
+    return build(self, args, n, tensors, classes)
+  end
   recording.asked()
   local function finish(ok, ...)
     if ok then return ... end
     local why = ...
-    if not recording.asked() or check.stopped(why) then error(why, 0) end
+    if self.ahead or not recording.asked() or check.stopped(why) then error(why, 0) end
     self.valued = true
     return build(self, args, n, tensors, classes)
   end
@@ -412,8 +418,12 @@ function general(self, ...)
     return table.concat(more)
   end
   local plan, given = self.plans[key_of()], #self.given
-  if plan and plan.plain then return self.f(select(given + 1, ...)) end
+  if plan and plan.plain then
+    if self.ahead then return nil end
+    return self.f(select(given + 1, ...))
+  end
   local known = plan and plan.form
+  if known and self.ahead then return known end
   if known then
     local outs, rc = call.try(known, n, ...)
     if outs then
@@ -437,6 +447,7 @@ function general(self, ...)
   self.plans[plan.key], self.plan = plan, plan
   if plan.plain then
     forget(self)
+    if self.ahead then return nil end
     if not results then return self.f(select(given + 1, ...)) end
     return unpack(results, 1, results.n)
   end
@@ -455,6 +466,10 @@ function general(self, ...)
     native.start(plan, self)
     native.wait(function() return plan.native < plan.groups end)
   end
+  if self.ahead then
+    plan.new = true
+    return f
+  end
   if results then return unpack(results, 1, results.n) end
   local outs, rc = call.try(f, n, ...)
   if outs then return unfold(f, outs, ...) end
@@ -464,6 +479,25 @@ function general(self, ...)
     tensor.failed(rc, 3, true, tensors)
   end
   return self.f(select(given + 1, ...))
+end
+
+--- Traces f for arguments of a form before it is called with such, so that what tracing needs is gone when the plan
+--- takes its memory. Results of their form that nobody has written to, or nil where that cannot be: f needs values,
+--- fails, or runs elsewhere.
+function methods:ahead_of_time(...)
+  if self.tier == 'eager' or recording.on() then return nil end
+  if self.place ~= placing.name then self.place, self.recent = placing.name, {} end
+  self.ahead = true
+  local pause = collectgarbage('setpause', PAUSE)
+  local ok, f = pcall(enter, self, general, ...)
+  collectgarbage('setpause', pause)
+  self.ahead = nil
+  if not ok and check.stopped(f) then error(f, 0) end
+  if not ok or type(f) ~= 'table' or not f.plan or f.places or f.plan.options.device then return nil end
+  local outs = {}
+  for i, o in ipairs(f.plan.outputs) do outs[i] = tensor.empty('compile', o.shape, o.dtype, 2) end
+  if f.single then return outs[1] end
+  return unfold(f, outs)
 end
 
 local function failed_call(rc, f, self, ...)
@@ -478,7 +512,8 @@ end
 local function used(self, f, i)
   if i > 1 then remember(self, f) end
   local plan = f.plan
-  if plan.orders then -- not all of it is compiled
+  if plan.new then plan.new = nil -- its first call, though it was traced before
+  elseif plan.orders then -- not all of it is compiled
     if plan.later then attach(self, plan) end
     if plan.orders[1] then native.start(plan, self) end
     native.poll()
@@ -631,12 +666,13 @@ function methods:explain(opts) return require 'mascon.compile.explain'.explain(s
 --- math ('strict'): 'fast' allows identities that do not keep rounding, signed zeros, inf and NaN · tier: 'auto',
 --- 'native' (the first call waits for the compiler), 'vm' or 'eager' (f itself) · overwrite (false): true writes to
 --- arguments while the plan runs instead of at its end, where elementwise operations allow it: f that updates its
---- arguments needs no memory beside them, and a call that fails may leave them half written · keep_source: a folder
---- for the generated C. MASCON_COMPILE names a tier for all, MASCON_CC the compiler, MASCON_CACHE the folder of what
---- it made, MASCON_LOG=compile tells what happens. Methods: explain() says what was done and why, graph() shows it,
---- source(), groups(), native(), wait(); into(out, ...) calls with results written to tensors that are there. Errors:
---- a value of a traced tensor is asked for (item, if); f gives a variable outside another tensor, or writes to a
---- tensor in a table that is no argument.
+--- arguments needs no memory beside them, and a call that fails may leave them half written · lend: positions of
+--- results that lie in the memory of the call, which goes with the last of them (none): large results take the place
+--- of what was computed before them · keep_source: a folder for the generated C. MASCON_COMPILE names a tier for all,
+--- MASCON_CC the compiler, MASCON_CACHE the folder of what it made, MASCON_LOG=compile tells what happens. Methods:
+--- explain() says what was done and why, graph() shows it, source(), groups(), native(), wait(); into(out, ...) calls
+--- with results written to tensors that are there. Errors: a value of a traced tensor is asked for (item, if); f gives
+--- a variable outside another tensor, or writes to a tensor in a table that is no argument.
 ---     local f = mc.compile(function(a, s) return mc.exp(a) * s end)
 ---     f(mc.zeros{2}, 3)  --> f64[2]@cpu { 3, 3 }
 ---@param f function
@@ -646,9 +682,10 @@ function M.compile(f, opts)
   if type(f) ~= 'function' then error('compile: the first argument is ' .. check.show(f) .. '; give a function', 2) end
   local o = check.opts('compile', opts, { static = { nil, 'table' }, fuse = { true, 'bool' }, passes = { nil, 'table' },
     math = { 'strict', { 'strict', 'fast' } }, tier = { 'auto', TIERS }, keep_source = { nil, 'string' },
-    overwrite = { false, 'bool' } }, 3)
-  local static = {}
+    overwrite = { false, 'bool' }, lend = { nil, 'table' } }, 3)
+  local static, lend = {}, o.lend and {}
   for _, i in ipairs(o.static or {}) do static[i] = true end
+  for _, i in ipairs(o.lend or {}) do lend[i] = true end
   local tier = os.getenv 'MASCON_COMPILE'
   if tier == nil or tier == '' then tier = o.tier end
   if not IS_TIER[tier] then
@@ -657,8 +694,8 @@ function M.compile(f, opts)
   local on = pipeline.switches(o.passes, o.fuse, 2)
   local options = { on = on, inplace = on.inplace, overwrite = o.overwrite, math = o.math }
   function options.prepare(graph) return pipeline.run(graph, options) end -- graphs inside the graph
-  return setmetatable({ f = f, static = static, options = options, tier = tier, keep_source = o.keep_source, plans = {},
-    forms = {}, recent = {}, traces = 0 }, Compiled)
+  return setmetatable({ f = f, static = static, lend = lend, options = options, tier = tier,
+    keep_source = o.keep_source, plans = {}, forms = {}, recent = {}, traces = 0 }, Compiled)
 end
 
 return M

@@ -87,7 +87,8 @@ end
 --- Lays a graph out.
 ---@param graph table of graph.build
 ---@param options table { inplace: results may take the place of dying operands; overwrite: what becomes of an argument
----  may be written there while the plan runs; prepare: passes for the graphs inside the graph }
+---  may be written there while the plan runs; lent: by result, whether it lies in the arena; prepare: passes for the
+---  graphs inside the graph }
 ---@return table layout { headers, steps, arena, peak, total (bytes), inplace = { count, bytes }, outputs }
 function M.lay(graph, options)
   local nodes = graph.nodes
@@ -114,6 +115,7 @@ function M.lay(graph, options)
   end
 
   local mem, place, headers, steps, parts = arena(), {}, {}, {}, {}
+  local lent, lies = options.lent, {}
   local by_key = {}
   local function header(h)
     local key = ('%s/%s/%d/%d/%s/%s/%s'):format(h.where, h.const and 'value ' .. h.id or tostring(h.index),
@@ -163,8 +165,14 @@ function M.lay(graph, options)
       end
     end
   end
+  --- Where result i is written.
+  local function result(i, bytes)
+    if not (lent and lent[i]) then return { where = 'output', index = i - 1 } end
+    lies[i] = mem.take(bytes)
+    return { where = 'arena', index = lies[i] }
+  end
   local function take(v)
-    if out_of[v] then place[v] = { where = 'output', index = out_of[v] - 1 }
+    if out_of[v] then place[v] = result(out_of[v], bytes_of(v))
     else
       local index, bytes = mem.take(bytes_of(v))
       place[v] = { where = 'arena', index = index, bytes = bytes }
@@ -237,7 +245,7 @@ function M.lay(graph, options)
     local loop = n.prim:lower(function(part)
       part = graphs.copy(part)
       if options.prepare then options.prepare(part) end
-      return M.make(part, setmetatable({ overwrite = false }, { __index = options }))
+      return M.make(part, setmetatable({ overwrite = false, lent = false }, { __index = options }))
     end)
     local ins, outs, room = {}, {}, {}
     local function spare(dtype, shape)
@@ -317,7 +325,8 @@ function M.lay(graph, options)
   end
   for _, i in ipairs(out_copies) do
     local u = graph.outputs[i]
-    local dst = header { where = 'output', index = i - 1, offset = 0, dtype = u.dtype, shape = u.shape,
+    local to = result(i, bytes_of(u))
+    local dst = header { where = to.where, index = to.index, offset = 0, dtype = u.dtype, shape = u.shape,
       strides = graphs.dense(u.shape) }
     steps[#steps + 1] = { kind = 'copy', outs = { dst }, ins = { seen(u.value, u) } }
   end
@@ -331,8 +340,9 @@ function M.lay(graph, options)
   end
   local outputs = {}
   for i, u in ipairs(graph.outputs) do outputs[i] = { dtype = tensor.name[u.dtype], shape = u.shape } end
+  for i = 1, lent and #outputs or 0 do lies[i] = lies[i] or -1 end
   return { headers = headers, steps = steps, arena = mem.top(), peak = mem.peak, total = mem.total, inplace = inplace,
-    outputs = outputs, parts = parts }
+    outputs = outputs, parts = parts, lent = lent and lies }
 end
 
 --- Groups with the same program share it: an optimiser has one for each parameter.
@@ -371,7 +381,7 @@ function M.make(graph, options)
   local l = M.lay(graph, options)
   share(l.steps)
   if options.device then programs(l) end
-  local c = steps_of.make(l.headers, l.steps, l.arena, graph.effects, options.device)
+  local c = steps_of.make(l.headers, l.steps, l.arena, graph.effects, options.device, l.lent)
   return { run = steps_of.runner(c, #graph.inputs, #l.outputs), outputs = l.outputs, arena = l.arena, steps = #l.steps,
     headers = #l.headers, plan = c, program = l.steps, layout = l.headers, parts = l.parts,
     memory = { arena = l.arena, peak = l.peak, total = l.total, inplace = l.inplace } }

@@ -90,9 +90,9 @@ end
 --- A C plan. headers: { dtype, shape, strides, weak, where, index, offset, const }; steps: { kind, row, params, ins,
 --- outs (numbers of headers), ... };
 --- a step `tiles` stands before the `count` steps it is made of. effects: { input } of each argument that is written.
---- device: where it runs (0).
+--- device: where it runs (0). lent: byte of the arena where each result lies, -1 for those with memory of their own.
 ---@return userdata plan
-function M.make(headers, steps, arena, effects, device)
+function M.make(headers, steps, arena, effects, device, lent)
   local p = C.mc_plan_new()
   if p == nil then lib.raise(2) end
   p = ffi.gc(p, C.mc_plan_free)
@@ -111,6 +111,7 @@ function M.make(headers, steps, arena, effects, device)
   end
   C.mc_plan_arena(p, arena)
   C.mc_plan_device(p, device or 0)
+  if lent then lib.check(C.mc_plan_lend(p, #lent, longs(#lent + 1, lent)), 2) end
   if effects and effects[1] then
     local which = {}
     for i, e in ipairs(effects) do which[i] = e.input end

@@ -6,6 +6,7 @@
 -- number of the step). Optimisers are those of mc.optim; a group of parameters has one of its own, with other options.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
+local lib = require 'mascon.core.ffi'
 local op = require 'mascon.core.op'
 local compile = require 'mascon.compile'
 local transform = require 'mascon.transform'
@@ -30,6 +31,7 @@ local meta = { __index = Step }
 
 local INDEPENDENT = 'nn.Step: the loss depends on no parameter that is trained; compute it from the result of the '
   .. 'network, net(batch.x), without stop_gradient or :item() on the way'
+local PIECE = 64 -- parameters that one call of a compiled optimiser updates
 local SIGNS = 2 ^ 52 -- numbers of batches stay below; the estimates of the second derivative have a key of their own
 local OPTS = {
   optimizer = { nil, 'any' }, clip = { nil, 'number > 0 | table' }, groups = { nil, 'table' },
@@ -206,24 +208,44 @@ local function averaged(self, new, ema, count)
   return averages
 end
 
---- New parameters, states and averages from gradients of a norm.
-local function updated(self, params, states, ema, g, bent, norm, now)
+--- New parameters, state and averages of parameters of group i from gradients of a norm.
+local function updated(self, i, params, state, ema, g, bent, norm, now)
   if self.options.clip then g = clipping.scaled('nn.Step', g, norm, self.clip and now.limit or self.options.clip) end
-  local new, after = {}, {}
-  for i, group in ipairs(self.groups) do
-    local optimizer, names = group[1], group[2]
-    local lr, curvature
-    if now.factor then
-      lr = optimizer.options.lr
-      if type(lr) == 'function' then lr = lr(states[i].step) end
-      lr = lr * now.factor
-    end
-    if optimizer.bends then curvature = now.turn[i] and part(bent, names) end
-    local fresh, state = optimizer.update(part(params, names), part(g, names), states[i], lr, curvature)
-    after[i] = state
-    for k, v in pairs(fresh) do new[k] = v end
+  local optimizer = self.groups[i][1]
+  local lr, curvature
+  if now.factor then
+    lr = optimizer.options.lr
+    if type(lr) == 'function' then lr = lr(state.step) end
+    lr = lr * now.factor
   end
+  if optimizer.bends then curvature = now.turn[i] and bent end
+  local new, after = optimizer.update(params, g, state, lr, curvature)
   return new, after, averaged(self, new, ema, now.count)
+end
+
+--- The tensors of a tree by name at some names, as a list; nil of nil.
+local function listed(tree, names)
+  if not tree then return nil end
+  local out = {}
+  for i, n in ipairs(names) do out[i] = tree[n] end
+  return out
+end
+
+--- What the optimiser of a group is called with, piece by piece: lists of its parameters, states and averages, so that
+--- layers of the same shapes share a plan; all by name where the optimiser takes them together.
+local function pieces(self, i, params, states, ema, g, bent)
+  local optimizer, names = self.groups[i][1], self.groups[i][2]
+  local state, out = states[i], {}
+  if not optimizer.separable then
+    return { { part(params, names), state, ema and part(ema, names), part(g, names), part(bent, names) } }
+  end
+  for first = 1, #names, PIECE do
+    local some = { unpack(names, first, math.min(first + PIECE - 1, #names)) }
+    local own = {}
+    for slot, v in pairs(state) do own[slot] = slot == 'step' and v or listed(v, some) end
+    out[#out + 1] = { listed(params, some), own, listed(ema, some), listed(g, some), {} }
+  end
+  return out
 end
 
 --- Writes the tensors of a tree over those of another.
@@ -280,19 +302,39 @@ local function functions(self)
     overwrite(sums.bent, bent)
     return sums.loss / sums.total, sizes
   end
-  local function update(params, states, ema, g, bent, norm, now)
-    local new, after, averages = updated(self, params, states, ema, g, bent, norm, now)
-    if not compiled then self.torn = true end
-    overwrite(params, new)
-    overwrite(states, after)
-    overwrite(ema, averages)
+  local updates = {}
+  for i, group in ipairs(self.groups) do
+    local together = #group[2] <= PIECE or not group[1].separable
+    updates[i] = function(params, state, ema, g, bent, norm, now)
+      local new, after, averages = updated(self, i, params, state, ema, g, bent, norm, now)
+      if not compiled then self.torn = true end
+      if not together then after.step = state.step end -- see update
+      overwrite(params, new)
+      overwrite(state, after)
+      overwrite(ema, averages)
+    end
   end
-  if not compiled then return whole, add, finish, update end
-  self.compiled = { compile.compile(whole), compile.compile(add), compile.compile(finish, { overwrite = true }),
-    compile.compile(update, { overwrite = true }) }
-  local a, b, c, d = unpack(self.compiled)
-  if self.options.amp then return steady(a), steady(b), c, d end
-  return a, b, c, d
+  if not compiled then return whole, add, finish, updates end
+  self.compiled = { compile.compile(whole, { lend = { 3 } }), compile.compile(add),
+    compile.compile(finish, { overwrite = true }) }
+  for i, f in ipairs(updates) do
+    updates[i] = compile.compile(f, { overwrite = true })
+    self.compiled[3 + i] = updates[i]
+  end
+  local a, b, c = unpack(self.compiled)
+  if self.options.amp then return steady(a), steady(b), c, updates end
+  return a, b, c, updates
+end
+
+--- Calls visit(self, i, ...) for every piece of every group i, with the arguments of its update.
+--- writes: the pieces are updated, and with the last one the number of the step that they share.
+local function each_piece(self, visit, writes, params, g, bent, norm, now)
+  for i, group in ipairs(self.groups) do
+    local list = pieces(self, i, params, self.states, self.averages, g, bent)
+    for _, p in ipairs(list) do visit(self, i, p[1], p[2], p[3], p[4], p[5], norm, now) end
+    local step = self.states[i].step
+    if writes and #list > 1 then methods.copy_(step, F.add(step, 1)) end
+  end
 end
 
 -- ---------------------------------------------------------------- the step
@@ -361,7 +403,7 @@ function M.Step(net, loss, opts)
     self.averages = {}
     for k, v in pairs(params) do self.averages[k] = methods.copy(v) end
   end
-  self.whole, self.add, self.finish, self.update = functions(self)
+  self.whole, self.add, self.finish, self.updates = functions(self)
   return self
 end
 
@@ -428,9 +470,15 @@ local function owned(self, v)
   return out
 end
 
+--- One piece is written over; a function that has to be traced has not written yet.
+local function write(self, i, ...)
+  self.torn = self.torn or self.compiled ~= nil and self.compiled[3 + i].forms[1] ~= nil
+  self.updates[i](...)
+  self.torn = true
+end
+
 local function apply(self, params, g, bent, norm, now, record)
-  self.torn = self.compiled and self.compiled[4].forms[1] ~= nil -- a function that is traced has not written yet
-  self.update(params, self.states, self.averages, g, bent, norm, now)
+  each_piece(self, write, true, params, g, bent, norm, now)
   commit(self, record)
   self.torn = nil
 end
@@ -503,12 +551,27 @@ local function operands(self)
   return params, frozen, buffers, key, circumstances(self, params)
 end
 
+--- Traces gradients and optimiser before the first of them runs: tracing takes memory, and an arena does.
+local function trace_ahead(self, params, frozen, buffers, batch, key, now)
+  if self.traced or not self.compiled or self.options.accumulate > 1 then return end
+  self.traced = true
+  local run = self.compiled[1]
+  local value, sizes, g, after, bent = run:ahead_of_time(params, frozen, buffers, batch, key, now)
+  if value == nil then return end
+  local function trace(_, i, ...) self.compiled[3 + i]:ahead_of_time(...) end
+  each_piece(self, trace, false, params, g, bent, sizes.norm, now)
+  each({ value, sizes, g, after, bent }, tensor.drop)
+  collectgarbage()
+  lib.C.mc_memory_trim()
+end
+
 local function step_of(self, batch)
   settle(self)
   local many = self.options.accumulate
   local params, frozen, buffers, key, now = operands(self)
   local r = { now = now }
   local function plain() self.forward(params, frozen, buffers, batch, key) end
+  trace_ahead(self, params, frozen, buffers, batch, key, now)
   if many == 1 then
     r.value, r.sizes, r.grads, r.buffers, r.bent = plainly.call(plain, self.whole, params, frozen, buffers, batch, key,
       now)

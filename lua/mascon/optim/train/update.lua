@@ -49,6 +49,7 @@ end
 ---@class mascon.Optimizer
 ---@field init fun(params): table the state before the first step
 ---@field update fun(params, grads, state, lr?): any, table new parameters and new state; the old ones stay as they are
+---@field separable? boolean each parameter goes its own way: the update of some of them is that of all, but for `step`
 ---@field bends? fun(state): boolean whether the next update takes an estimate of the second derivative
 ---@field step fun(params, grads, state, lr?) the same, written into params and state
 ---@field options table
@@ -79,7 +80,7 @@ local function optimizer(name, rule, opts, spec)
     end
   end
   local fname, slots = 'optim.' .. name, rule.slots(o)
-  local self = { options = o, name = name }
+  local self = { options = o, name = name, separable = not rule.bends }
 
   function self.init(params)
     local leaves, paths = parameters.leaves(fname, 'params', params)
