@@ -447,8 +447,7 @@ int mc_plan_run(mc_plan *p, mc_tensor *const *in, int nin, mc_tensor *const *out
         int rc = p->bound ? MC_OK : bind_there(p);
         return rc ? rc : mci_device_plan_run(p->bound, in, nin, out, nout);
     }
-    if (p->arena && !(arena = mci_alloc((size_t)p->arena)))
-        return mc_errstatus();
+    if (p->arena && !(arena = mci_alloc((size_t)p->arena))) return mc_errstatus();
     int rc = run_in(p, arena, in, nin, out, nout);
     mci_free(arena);
     return rc;
@@ -481,8 +480,7 @@ int mc_plan_form(mc_plan *p, int nin, mc_tensor *const *in, int nout, mc_tensor 
 int mc_plan_lend(mc_plan *p, int n, const int64_t *at)
 {
     mci_free(p->lent);
-    if (!(p->lent = mci_alloc(sizeof *at * (size_t)(n + 1))))
-        return mc_errstatus();
+    if (!(p->lent = mci_alloc(sizeof *at * (size_t)(n + 1)))) return mc_errstatus();
     memcpy(p->lent, at, sizeof *at * (size_t)n);
     return MC_OK;
 }
@@ -613,8 +611,7 @@ static int check_results(const mc_plan *p, mc_tensor *const *out)
 
 int mc_plan_into(mc_plan *p, mc_tensor *const *in, mc_tensor *const *out)
 {
-    if (p->lent || !matches(p, in))
-        return -1;
+    if (p->lent || !matches(p, in)) return -1;
     int rc = check_results(p, out);
     mc_tensor *tmp = mci_calloc((size_t)p->nout + 1, sizeof *tmp),
               **to = mci_calloc((size_t)p->nout + 1, sizeof *to);

@@ -321,8 +321,7 @@ int mci_create_within(const mc_tensor *whole, int64_t at, mc_tensor *out, int dt
 {
     int64_t bytes;
     int rc = header_fill(out, dtype, ndim, shape, &bytes);
-    if (rc)
-        return rc;
+    if (rc) return rc;
     out->capacity = 0;
     out->storage = whole->storage;
     mci_storage_ref(out->storage);

@@ -243,6 +243,40 @@ describe('into', function()
     assert(arena(over) <= arena(later) - 2 * 8 * 40 * 40, ('%d of %d'):format(arena(over), arena(later)))
   end)
 
+  it('lends results the memory of what was computed before them, when asked', function()
+    local function both(a, b)
+      local deep = mc.matmul(mc.sin(a:matmul(b)), b)
+      local y = mc.sin(deep:matmul(b):matmul(b))
+      return mc.sum(y), { y = y, turned = (y * 2).mT, cos = mc.cos(y) }, deep[1]
+    end
+    local a, b = x(1, { 64, 64 }), x(2, { 64, 64 }) / 8
+    local want = { both(a, b) }
+    local own, lent = mc.compile(both), mc.compile(both, { lend = { 2 } })
+    local ahead = { lent:ahead_of_time(a, b) }
+    assert.same({ 64, 64 }, { ahead[2].cos.shape[1], ahead[2].cos.shape[2] })
+    own(a, b)
+    assert.equal(1, lent.traces)
+    local before, first = nil, { lent(a, b) }
+    for k = 1, 3 do
+      local got = { lent(a, b) }
+      assert.equal(1, lent.traces)
+      same(want[1], got[1], 'call ' .. k)
+      for name, t in pairs(want[2]) do same(t, got[2][name], name) end
+      same(want[3], got[3], 'row')
+      if before then before.y:release() end
+      before = got[2]
+    end
+    for _, t in pairs(first[2]) do t:add_(1) end -- nobody else's
+    for name, t in pairs(want[2]) do same(t + 1, first[2][name], name) end
+    local into = { mc.zeros {}, { y = mc.zeros { 64, 64 }, turned = mc.zeros { 64, 64 }, cos = mc.zeros { 64, 64 } },
+      mc.zeros { 64 } }
+    lent:into(into, a, b)
+    same(want[2].cos, into[2].cos, 'into')
+    local bytes = 8 * 64 * 64
+    assert(lent.forms[1].arena < own.forms[1].arena + 3 * bytes, lent.forms[1].arena)
+    assert.is_nil(mc.compile(function(v) return v * v:item() end):ahead_of_time(mc.tensor { 2 }))
+  end)
+
   it('reads arguments and captured tensors before it writes over them', function()
     local function turn(p) return mc.flip(p, { 1 }) * 2 + w['1, 1'] end
     local g = mc.compile(turn)

@@ -52,7 +52,7 @@ function M.shaped(v, outs, at)
 end
 
 --- Which tensors of an outline belong to results at some positions (a set): by place of the tensor.
-function M.among(outline, positions)
+function M.among(shown, positions)
   local out, at = {}, 0
   local function walk(v, yes)
     if v == M.TENSOR or v == M.KEY then
@@ -60,7 +60,7 @@ function M.among(outline, positions)
       out[at] = yes
     elseif tree.is_branch(v) then for _, k in ipairs(tree.keys(v)) do walk(v[k], yes) end end
   end
-  for i = 1, outline.n do walk(outline[i], positions[i] == true) end
+  for i = 1, shown.n do walk(shown[i], positions[i] == true) end
   return out
 end
 
