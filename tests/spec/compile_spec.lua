@@ -251,9 +251,10 @@ describe('into', function()
     end
     local a, b = x(1, { 64, 64 }), x(2, { 64, 64 }) / 8
     local want = { both(a, b) }
+    local ahead = require('mascon.compile').ahead
     local own, lent = mc.compile(both), mc.compile(both, { lend = { 2 } })
-    local ahead = { lent:ahead_of_time(a, b) }
-    assert.same({ 64, 64 }, { ahead[2].cos.shape[1], ahead[2].cos.shape[2] })
+    local traced = { ahead(lent, a, b) }
+    assert.same({ 64, 64 }, { traced[2].cos.shape[1], traced[2].cos.shape[2] })
     own(a, b)
     assert.equal(1, lent.traces)
     local before, first = nil, { lent(a, b) }
@@ -274,7 +275,7 @@ describe('into', function()
     same(want[2].cos, into[2].cos, 'into')
     local bytes = 8 * 64 * 64
     assert(lent.forms[1].arena < own.forms[1].arena + 3 * bytes, lent.forms[1].arena)
-    assert.is_nil(mc.compile(function(v) return v * v:item() end):ahead_of_time(mc.tensor { 2 }))
+    assert.is_nil(ahead(mc.compile(function(v) return v * v:item() end), mc.tensor { 2 }))
   end)
 
   it('reads arguments and captured tensors before it writes over them', function()

@@ -481,25 +481,6 @@ function general(self, ...)
   return self.f(select(given + 1, ...))
 end
 
---- Traces f for arguments of a form before it is called with such, so that what tracing needs is gone when the plan
---- takes its memory. Results of their form that nobody has written to, or nil where that cannot be: f needs values,
---- fails, or runs elsewhere.
-function methods:ahead_of_time(...)
-  if self.tier == 'eager' or recording.on() then return nil end
-  if self.place ~= placing.name then self.place, self.recent = placing.name, {} end
-  self.ahead = true
-  local pause = collectgarbage('setpause', PAUSE)
-  local ok, f = pcall(enter, self, general, ...)
-  collectgarbage('setpause', pause)
-  self.ahead = nil
-  if not ok and check.stopped(f) then error(f, 0) end
-  if not ok or type(f) ~= 'table' or not f.plan or f.places or f.plan.options.device then return nil end
-  local outs = {}
-  for i, o in ipairs(f.plan.outputs) do outs[i] = tensor.empty('compile', o.shape, o.dtype, 2) end
-  if f.single then return outs[1] end
-  return unfold(f, outs)
-end
-
 local function failed_call(rc, f, self, ...)
   if tensor.failed(rc, 3, false, f.cells) then
     local outs, again = call.try(f, select('#', ...), ...)
@@ -632,6 +613,26 @@ function methods:wait()
     native.wait()
   end
   return self
+end
+
+--- Traces a compiled f for arguments of a form before it is called with such, so that what tracing needs is gone when
+--- the plan takes its memory. Results of their form that nobody has written to, or nil where that cannot be: f needs
+--- values, fails, or runs elsewhere.
+---@param self mascon.Compiled
+function M.ahead(self, ...)
+  if self.tier == 'eager' or recording.on() then return nil end
+  if self.place ~= placing.name then self.place, self.recent = placing.name, {} end
+  self.ahead = true
+  local pause = collectgarbage('setpause', PAUSE)
+  local ok, f = pcall(enter, self, general, ...)
+  collectgarbage('setpause', pause)
+  self.ahead = nil
+  if not ok and check.stopped(f) then error(f, 0) end
+  if not ok or type(f) ~= 'table' or not f.plan or f.places or f.plan.options.device then return nil end
+  local outs = {}
+  for i, o in ipairs(f.plan.outputs) do outs[i] = tensor.empty('compile', o.shape, o.dtype, 2) end
+  if f.single then return outs[1] end
+  return unfold(f, outs)
 end
 
 for _, name in ipairs { 'groups', 'native', 'wait' } do methods[name] = guard.of('compiled:' .. name, methods[name]) end

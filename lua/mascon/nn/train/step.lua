@@ -556,9 +556,9 @@ local function trace_ahead(self, params, frozen, buffers, batch, key, now)
   if self.traced or not self.compiled or self.options.accumulate > 1 then return end
   self.traced = true
   local run = self.compiled[1]
-  local value, sizes, g, after, bent = run:ahead_of_time(params, frozen, buffers, batch, key, now)
+  local value, sizes, g, after, bent = compile.ahead(run, params, frozen, buffers, batch, key, now)
   if value == nil then return end
-  local function trace(_, i, ...) self.compiled[3 + i]:ahead_of_time(...) end
+  local function trace(_, i, ...) compile.ahead(self.compiled[3 + i], ...) end
   each_piece(self, trace, false, params, g, bent, sizes.norm, now)
   each({ value, sizes, g, after, bent }, tensor.drop)
   collectgarbage()
