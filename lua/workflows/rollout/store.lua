@@ -258,6 +258,7 @@ local function reader(parts, entry)
     local f = opened(parts[i])
     local d = f:dataset(name_in(parts[i], entry))
     local t = d:read()
+    d:close() -- the file closes with the last of them
     f:close()
     return t
   end
@@ -280,6 +281,7 @@ local function shape_of(parts, entry)
   if f:has(name) then
     local d = f:dataset(name)
     s, dtype = d.shape, d.dtype
+    d:close()
   end
   f:close()
   return s, dtype
