@@ -272,9 +272,9 @@ end
 -- Files of more than some 12 s first, so that processes that divide them end together.
 local LONG = {}
 for name in ([[
-  autoreject_memory cuda_adapter device_matrix device_workflows grad_layers network_plan ops_matrix publish rollout_input
-  rollout_run row script_pac script_xpcs soak transform_cases xpcs_conformance xpcs_contrasts xpcs_device xpcs_fit
-  xpcs_joint xpcs_noise xpcs_robust xpcs_state xpcs_stop xpcs_verdict ]]):gmatch '%S+' do
+  autoreject_memory cuda_adapter device_matrix device_workflows grad_layers network_plan ops_matrix publish
+  rollout_input rollout_run row script_pac script_xpcs soak transform_cases xpcs_conformance xpcs_contrasts
+  xpcs_device xpcs_fit xpcs_joint xpcs_noise xpcs_robust xpcs_state xpcs_stop xpcs_verdict ]]):gmatch '%S+' do
   LONG[name] = true
 end
 busted.subscribe({ 'suite', 'start' }, function(suite)
