@@ -141,7 +141,7 @@ describe('mascon bench', function()
     assert.matches('nothing to measure in nothing; there are ops, autoreject, pac', r.text)
     r = run 'bench --device cuda:77'
     assert.equal(2, r.status)
-    assert.matches('device "cuda:77" is not there', r.text)
+    assert.matches('^mascon bench: %-%-device: device "cuda:77" is not there', r.text)
     r = run 'bench --often 3'
     assert.equal(2, r.status)
   end)

@@ -129,9 +129,10 @@ end
 --- Names of devices to measure, or nil and why not.
 local function devices_of(mc, want)
   if want then
-    local ok, t = check.try(mc.zeros, { 1 }, { device = want })
-    if not ok then return nil, (tostring(t):gsub('\n.*', '')) end
-    return { t.device }
+    local lib = require 'mascon.core.ffi'
+    local number = want == 'cpu' and 0 or lib.C.mc_device_find(want)
+    if number < 0 then return nil, '--device: ' .. lib.message() end
+    return { require 'mascon.core.tensor'.device_name(number) }
   end
   local list = { 'cpu' }
   local ok, t = check.try(mc.zeros, { 1 }, { device = 'gpu' })
