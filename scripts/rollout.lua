@@ -18,7 +18,7 @@ local MAKES = 'config own set device total_samples batch_size num_realizations s
 local TAKES = { generate = MAKES .. 'output rows resume overwrite dry_run max_memory save_every', bench = MAKES,
   info = 'dataset', validate = 'dataset config own set',
   ['extract-features'] = 'dataset own row rows output overwrite resume feature_family max_memory save_every',
-  view = 'dataset own row output overwrite',
+  view = 'dataset own row realization output overwrite',
   merge = 'output overwrite' }
 
 local function takes(command, option)
@@ -49,6 +49,7 @@ local names, spec = {}, {
     { 'save_every', 'number', 'seconds until finished rows are written, at most; sooner where it costs 5 % of the time',
       default = 2 },
     { 'row', 'integer', 'row, from 0 (all)', texts = { view = 'row, from 0 (0)' } },
+    { 'realization', 'integer', 'realisation of the row, from 1', default = 1 },
     { 'feature_family', 'list', 'families to add: ' .. table.concat(rollout.dataset.EXTRACTED, ', '),
       value = 'NAME,...' },
     { 'max_memory', 'string', 'memory the whole program may take, such as 2GiB; results do not depend on it' },
@@ -175,6 +176,9 @@ function run.generate()
     first = first, last = last, quiet = o.quiet, max_memory = o.max_memory,
     save_every = o.save_every })
   for _, line in ipairs(rollout.report.quality(r.quality, r.shard)) do print(line) end
+  if r.alone then
+    print(('note: no copy of the program could be started (%s); this one made the rows'):format(r.alone))
+  end
   for _, p in ipairs(r.bad) do
     print(('note: rows %d to %d were made anew; their part was damaged (%s)'):format(p.first, p.last, p.path))
   end
@@ -238,8 +242,10 @@ end
 function run.view()
   local path, row = dataset(), row_number()
   claim(o.output or ('row-%d.svg'):format(row), path)
-  local files, _, failed = rollout.view.row(path, row, o.output, { overwrite = o.overwrite or false })
+  local files, _, failed, legend = rollout.view.row(path, row, o.output, { overwrite = o.overwrite or false,
+    realization = o.realization })
   if failed then print(('row %d: %s'):format(row, failed)) end
+  if legend then print(legend) end
   print('wrote ' .. (#files > 1 and ('%s to %s'):format(files[1], files[#files]) or files[1]))
 end
 

@@ -529,7 +529,7 @@ describe('bad input of rollouts', function()
   it('lists the options of a command in its help', function()
     local WANT = {
       info = 'dataset quiet threads verbose', merge = 'output overwrite quiet threads verbose',
-      view = 'dataset output overwrite own quiet row threads verbose',
+      view = 'dataset output overwrite own quiet realization row threads verbose',
     }
     for command, want in pairs(WANT) do
       local out = run(command .. ' --help')
@@ -607,7 +607,8 @@ describe('filters and limits of operators', function()
     assert.same({ 4, 0 }, { r.filtered, r.failed })
     local f = mc.open(out)
     local codes = f:dataset '/metadata/filtered':read():totable()
-    assert.same({ 'failed', 'flat', 'still', 'work', 'memory' }, f:dataset '/metadata/filtered'.attributes.words)
+    assert.same({ 'kept', 'failed', 'flat', 'still', 'work', 'memory' },
+      f:dataset '/metadata/filtered'.attributes.words)
     local points, beyond = rollout.sampling.points(c, 1, 4), nil
     for i = 1, 4 do
       local base = rollout.generate.describe(c, points[i]:totable()).base

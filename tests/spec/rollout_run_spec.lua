@@ -180,7 +180,7 @@ describe('rollout, a run', function()
     end
     out, status = script('bench --total-samples 2 --config ' .. quote(path 'c.yaml'))
     assert.equal(0, status, out)
-    assert.matches('L%d b%d k%d gelu', out)
+    assert.matches('L%d b%d k%d, instance norm, gelu', out)
     mc.rollout.features.forget()
   end)
 

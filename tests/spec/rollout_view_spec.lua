@@ -137,9 +137,18 @@ describe('the page of a data set', function()
     local ok, why = pcall(function() text = process.read(rollout.report.write(made 'p.h5')) end)
     mc.plot.figure = figure
     assert(ok, why)
-    for _, fig in ipairs(hist) do logs = logs + (fig.panels[1].xscale == 'log' and 1 or 0) end
+    local panels = 0
+    for _, fig in ipairs(hist) do
+      panels = panels + #fig.panels
+      for _, panel in ipairs(fig.panels) do logs = logs + (panel.xscale == 'log' and 1 or 0) end
+    end
     assert.is_true(logs > 0)
+    assert.is_true(panels > 60) -- features
     for _, word in ipairs { 'of &lt;names&gt;', '>relu<', '>tanh<', 'grid_size (px)', 'stochastic.noise_scale' } do
+      assert.is_truthy(text:find(word, 1, true), word)
+    end
+    for _, word in ipairs { 'Features (means over realisations)', 'Features of states (means over steps)',
+      '>realisations</td>' } do
       assert.is_truthy(text:find(word, 1, true), word)
     end
     assert.is_nil(text:find('coordinate', 1, true))

@@ -11,6 +11,7 @@ local parameters = require 'workflows.rollout.parameters'
 local place = require 'workflows.rollout.place'
 local leaves = require 'workflows.rollout.leaf'
 local fields = require 'workflows.rollout.fields'
+local families = require 'workflows.rollout.families'
 local networks = require 'workflows.rollout.networks'
 local operator = require 'workflows.rollout.operator'
 local error = check.error
@@ -72,10 +73,11 @@ M.SCHEMA = {
   },
   features = { temporal = { enabled = flag(true) }, summary = { enabled = flag(true), summary_mode = one('manual',
     'manual', 'learned', 'hybrid'), learned = U },
-    distributional = { enabled = flag(false) }, wavelet = { enabled = flag(false) },
-    metrics = { enabled = flag(false) }, initial = U, clip = flag(false) },
+    initial = U, clip = flag(false) },
   logging = U, cloud = U,
 }
+
+for _, name in ipairs(families.NAMES) do M.SCHEMA.features[name] = { enabled = flag(false) } end
 
 local WEIGHT = num(nil, { low = 0 }) -- of a type of field
 
@@ -160,13 +162,16 @@ local function substitute(state, t, node)
     if type(v) == 'table' and v ~= null then substitute(state, v, leaf)
     elseif type(v) == 'string' then
       local name = v:match '^%${([%w_]+)}$'
-      if name then
+      if name and leaf ~= U then
         local new = state.given[name]
         if new == nil then new = os.getenv(name) end
         if new == nil then
           error(('%s: line %d: ${%s} has no value; give it with --set or in the environment'):format(state.name,
           (state.lines[t] or {})[k] or 0, name), 0) end
         t[k] = value_of(new)
+      elseif leaf ~= U and v:find '%${[%w_]+}' then
+        error(('%s: line %d: %s is %q; ${NAME} is replaced only where it is the whole value'):format(state.name,
+          (state.lines[t] or {})[k] or 0, k, v), 0)
       end
     end
   end

@@ -34,22 +34,31 @@ local function answered(folder, k) return ('%s/rows-%d.npz'):format(folder, k) e
 local Crew = {}
 Crew.__index = Crew
 
---- Starts n copies for the rows of a configuration.
+--- A copy with the files of `inputs`, in the first folder that takes them; nil and why not.
+local function started(inputs)
+  local process, folder, why
+  for _, base in ipairs { '/dev/shm', os.getenv 'TMPDIR' or '/tmp' } do
+    folder, why = child.folder(base)
+    if folder then process, why = child.start(CODE, inputs, folder) end
+    if process then return process end
+  end
+  return nil, (why:gsub(';.*', ''))
+end
+
+--- Starts n copies for the rows of a configuration, or as many as there is room for; nil and why where there is none.
 ---@param config table
 ---@param n integer
 ---@param limit? number bytes that each may take
 ---@param room? number bytes that each keeps for the next rows, beside what it begins with
----@return rollout.Crew
+---@return rollout.Crew?
+---@return string? why not
 function M.start(config, n, limit, room)
   local self = setmetatable({ list = {} }, Crew)
+  local about = mc.json.encode { config = config_of.text(config), names = space.names(config.space),
+    name = config.name, limit = limit, room = room, parent = (workers.processes()) }
   for i = 1, n do
-    local process, why = child.start(CODE, { ['config.json'] = mc.json.encode {
-      config = config_of.text(config), names = space.names(config.space), name = config.name, limit = limit,
-      room = room, parent = (workers.processes()) } }, workers.place())
-    if not process then
-      self:stop()
-      error(('rollout: copy %d of the program cannot be started: %s; take one thread'):format(i, why), 0)
-    end
+    local process, why = started { ['config.json'] = about }
+    if not process then return i > 1 and self or nil, why end
     self.list[i] = process
   end
   return self
@@ -82,13 +91,16 @@ function Crew:each(lists, got)
         left, idle = left - 1, false
         got(table.remove(has, 1), rows)
       elseif path and not lives then
-        local said = process:said() or ''
-        error(('rollout: a copy of the program ended: %s; fewer threads take less memory'):format(said ~= '' and said
-          or 'it said nothing, and may have had no memory'), 0)
+        local said = process:said()
+        error(('rollout: a copy of the program that made rows ended: %s; fewer threads take less memory'):format(
+          said and said ~= '' and said or 'it was killed, or there was no memory for it'), 0)
       end
       while next_list <= #lists and (#has == 0 or #has == 1 and next_list <= #lists - #self.list) do
         local ok, why = file.write(asked(process.folder, next_list), mc.json.encode(lists[next_list]))
-        if not ok then error('rollout: ' .. why, 0) end
+        if not ok then
+          error(('rollout: %s takes no more files (%s), and copies of the program get their rows there; free some '
+            .. 'space in it, or use one thread'):format(process.folder, why:gsub(';.*', '')), 0)
+        end
         has[#has + 1], next_list, idle = next_list, next_list + 1, false
       end
     end

@@ -21,32 +21,40 @@ end
 
 --- Lines that describe a file: every dataset with shape and dtype, then the attributes of /metadata.
 ---@param path string
----@param verbose? boolean with the configuration and the registries
+---@param verbose? boolean with all attributes, among them the configuration and the names of columns
 ---@return string[]
 function M.info(path, verbose)
   local f = opened(path)
   local out = { path }
+  local function attributes(at, indent)
+    local names = {}
+    for k in pairs(at) do names[#names + 1] = k end
+    table.sort(names)
+    for _, k in ipairs(names) do
+      local v = at[k]
+      v = type(v) == 'table' and mc.json.encode(v) or tostring(v)
+      if verbose or (#v < 120 and k ~= 'config') then out[#out + 1] = ('%s%s: %s'):format(indent, k, v) end
+    end
+  end
   local function walk(g, at)
     for _, name in ipairs(g.names) do
       local here = at .. '/' .. name
-      if f:kind_of(here) == 'group' then walk(f:group(here), here)
-      else
-        local d = f:dataset(here)
-        out[#out + 1] = ('  %-50s %s %s'):format(here, d.dtype or '?', table.concat(d.shape, ' x '))
+      local node = f:kind_of(here) == 'group' and f:group(here) or f:dataset(here)
+      if node.shape then
+        out[#out + 1] = ('  %-50s %s %s'):format(here, node.dtype or 'text', table.concat(node.shape, ' x '))
       end
+      if verbose and here ~= '/metadata' then
+        if not node.shape and next(node.attributes) then out[#out + 1] = '  ' .. here end
+        attributes(node.attributes, '    ')
+      end
+      if not node.shape then walk(node, here) end
     end
   end
   walk(f, '')
   if f:has '/metadata' then
     local a = f:group('/metadata').attributes
     if a.config then config_of.held(a.config, path) end
-    local names = {}
-    for k in pairs(a) do names[#names + 1] = k end
-    table.sort(names)
-    for _, k in ipairs(names) do
-      local v = tostring(a[k])
-      if verbose or (#v < 120 and k ~= 'config') then out[#out + 1] = ('  %s: %s'):format(k, v) end
-    end
+    attributes(a, '  ')
   end
   f:close()
   return out
@@ -55,6 +63,28 @@ end
 local NEEDED = { '/parameters/params', '/inputs/fields', '/metadata/ic_types', '/metadata/evolution_policies',
   '/metadata/noise_regimes', '/metadata/grid_sizes', '/metadata/status',
   '/metadata/bad_step' }
+
+local BLOCK = 2 ^ 20 -- values of a read
+
+--- How many values of a dataset [N, ..., D] are not finite where they should be: in rows that are good, [N] or [N, M],
+--- in columns that are finite in some good row. A column may be without meaning in a whole space, such as correlations
+--- of one channel.
+local function unexpected(d, good)
+  local n, D, row = d.shape[1], d.shape[#d.shape], 1
+  for k = 2, #d.shape do row = row * d.shape[k] end
+  local most = math.max(1, math.floor(BLOCK / row))
+  local bad, of = mc.zeros { D }, mc.zeros { D } -- by column: not finite, all
+  for first = 1, n, most do
+    bad, of = mc.scope(function()
+      local rows = { { first, math.min(n, first + most - 1) } }
+      local x, mask = d:read(rows), good[rows]:to 'f64'
+      local wrong = mc.logical_not(mc.isfinite(x)):to 'f64'
+      while mask.ndim < x.ndim do mask = mask:expand_dims(mask.ndim + 1) end
+      return bad + (wrong * mask):reshape(-1, D):sum(1), of + (mc.ones(x.shape) * mask):reshape(-1, D):sum(1)
+    end)
+  end
+  return (mc.where(mc.lt(bad, of), bad, 0)):sum():item()
+end
 
 --- Checks a file: groups, numbers of rows, coordinates in [0, 1], NaN and Inf where nothing failed. Returns ok and
 --- lines.
@@ -106,14 +136,23 @@ function M.validate(path)
       end
       if words[1] then lines[#lines + 1] = 'note  filtered operators: ' .. table.concat(words, ', ') end
     end
-    if f:has '/features/summary/per_trajectory/features' then
-      local s = f:dataset('/features/summary/per_trajectory/features'):read()
-      local steps = f:has '/features/temporal/features' and f:dataset('/features/temporal/features').shape[2] or 99
-      local nan = mc.any(mc.logical_not(mc.isfinite(s)), 3)
-      local unexpected = mc.logical_and(nan, mc.logical_not(failed)):to('f64'):sum():item()
-      if steps >= 5 then say(unexpected == 0, 'per trajectory: %d realisations that did not fail hold NaN or Inf',
-        unexpected) end
+    local sections = made and ok and config_of.held(made, path).features
+    for name, section in pairs(sections and { temporal = sections.temporal, summary = sections.summary } or {}) do
+      if section.enabled and not f:has('/features/' .. name) then say(false, '/features/%s is missing', name) end
     end
+    local steps = f:has '/features/temporal/features' and f:dataset('/features/temporal/features').shape[2] or 99
+    local living = mc.logical_not(failed):to('f64'):sum(2) -- [N]
+    local function finite(place, good, what)
+      if not f:has(place) then return end
+      local bad_values = unexpected(f:dataset(place), good)
+      say(bad_values == 0, '%s: %d values of %s are NaN or Inf', place, bad_values, what)
+    end
+    if steps >= 5 then
+      finite('/features/summary/per_trajectory/features', mc.logical_not(failed), 'realisations that did not fail')
+    end
+    finite('/features/temporal/features', mc.ge(living, failed.shape[2]), 'rows without a failure')
+    finite('/features/summary/aggregated/features', mc.ge(living, math.min(2, failed.shape[2])),
+      'rows with realisations that did not fail')
   end
   f:close()
   return ok, lines
@@ -190,7 +229,8 @@ local function stored_row(f, at, grid, T)
     f:dataset '/metadata/bad_step':read { at }:totable()
 end
 
-M.EXTRACTED = { 'temporal', 'summary', 'distributional', 'wavelet', 'metrics', 'operator' }
+M.EXTRACTED = { 'temporal', 'summary', unpack(features.FAMILIES) }
+M.EXTRACTED[#M.EXTRACTED + 1] = 'operator'
 
 --- Features of the rows of a data set once more, with families that it lacks, as a data set of its own. States are
 --- those of the file where it holds trajectories of f32, else rows are rolled out again; the bits are the same.

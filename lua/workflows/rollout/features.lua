@@ -13,12 +13,18 @@ local causality = require 'workflows.rollout.features.causality'
 local drift = require 'workflows.rollout.features.drift'
 local sensitivity = require 'workflows.rollout.features.sensitivity'
 local metrics = require 'workflows.rollout.features.metrics'
+local opt_in = require 'workflows.rollout.families'
 local user = require 'workflows.rollout.own'
 local error = check.error
 local M = {}
 
 M.VERSION = '1'
 M.sensitivity = sensitivity
+
+local SUMMARY = { { 'temporal', series.NAMES }, { 'causality', causality.NAMES }, { 'invariant_drift', drift.NAMES },
+  { 'operator_sensitivity', sensitivity.NAMES } } -- categories per trajectory; the last one on request
+local taken = {}
+for _, e in ipairs(SUMMARY) do taken[e[1]] = true end
 
 local own = {} -- features of the user: { name, f, names, batch: f of all realisations at once }
 local OWN = { batch = { false, 'bool' } }
@@ -33,8 +39,19 @@ function M.register(name, names, f, opts)
   local o = check.opts('rollout.features.register', opts, OWN, 3)
   if type(name) ~= 'string' or type(names) ~= 'table' or type(f) ~= 'function' then
     error('rollout.features.register: give a name, a list of column names and a function(states)', 2) end
+  if taken[name] then
+    error(('rollout.features.register: %s is a category of the program; take another name'):format(name), 2) end
   for _, e in ipairs(own) do if e.name == name then
     error(('rollout.features.register: there are features %s already'):format(name), 2) end end
+  local seen = {}
+  for i = 1, math.max(#names, 1) do
+    local column = names[i]
+    if type(column) ~= 'string' or seen[column] then
+      error(('rollout.features.register: the columns of %s must be different names; number %d is %s'):format(name, i,
+        check.show(column)), 2)
+    end
+    seen[column] = true
+  end
   own[#own + 1] = { name = name, names = names, f = f, batch = o.batch and mc.compile(mc.vmap(f)) or nil }
 end
 
@@ -61,8 +78,9 @@ local function joined(...)
   return out
 end
 
-M.FAMILIES = { 'distributional', 'wavelet', 'metrics' } -- per step, opt in
-local FAMILIES = { distributional = { false, 'bool' }, wavelet = { false, 'bool' }, metrics = { false, 'bool' } }
+M.FAMILIES = opt_in.NAMES
+local FAMILIES = {}
+for _, name in ipairs(M.FAMILIES) do FAMILIES[name] = { false, 'bool' } end
 
 local function family(name) return require('workflows.rollout.features.' .. name) end
 
@@ -101,8 +119,7 @@ function M.registry(with_sensitivity, families)
     end
     return out
   end
-  local summary = { { 'temporal', series.NAMES }, { 'causality', causality.NAMES }, { 'invariant_drift', drift.NAMES } }
-  if with_sensitivity then summary[4] = { 'operator_sensitivity', sensitivity.NAMES } end
+  local summary = { unpack(SUMMARY, 1, with_sensitivity and #SUMMARY or #SUMMARY - 1) }
   for _, e in ipairs(own) do summary[#summary + 1] = { e.name, e.names } end
   local steps = { { 'spatial', spatial.NAMES }, { 'spectral', spectral.NAMES }, { 'cross_channel', cross.NAMES } }
   for _, name in ipairs(M.FAMILIES) do
@@ -179,8 +196,8 @@ function Collector:flush()
       local all = { per, cross.columns(x:reshape(n * B, C, G, G)):reshape(n, B, -1) }
       for _, name in ipairs(M.FAMILIES) do
         if self.families[name] then
-          all[#all + 1] = name == 'metrics' and metrics.columns(x, self.last)
-            or family(name).columns(one):reshape(n, B, C, -1):mean(3)
+          local of = family(name)
+          all[#all + 1] = of.WHOLE and of.columns(x, self.last) or of.columns(one):reshape(n, B, C, -1):mean(3)
         end
       end
       self.rows[#self.rows + 1] = tensor.hold(mc.concat(all, 3)) -- [n, B, 63 and more]

@@ -70,8 +70,9 @@ end
 ---@param name string
 ---@return string?
 function M.kind_of(name)
-  local base = tostring(name):gsub('_v%d+$', ''):gsub('_low$', ''):gsub('_mid$', ''):gsub('_high$', '')
   load()
+  if kinds[name] then return name end
+  local base = tostring(name):gsub('_v%d+$', ''):gsub('_low$', ''):gsub('_mid$', ''):gsub('_high$', '')
   return kinds[base] and base or nil
 end
 

@@ -21,11 +21,14 @@ local config_of = require 'workflows.rollout.config'
 local error = check.error
 local M = {}
 
-M.VERSION = '7'
+M.VERSION = '8'
 
 local function dtype_of(config) return config.simulation.precision == 'float64' and 'f64' or 'f32' end
 
-local function regime(scale) return scale < 0.01 and 'low' or scale < 0.1 and 'medium' or 'high' end
+local function regime(arch)
+  if arch.noise == 'none' or arch.scale == 0 then return 'none' end
+  return arch.scale < 0.01 and 'low' or arch.scale < 0.1 and 'medium' or 'high'
+end
 
 --- What a point of the space means: architecture and policy, checked.
 ---@param config table
@@ -175,7 +178,7 @@ local function rows_of(config, indices, us, opts)
     specs[i] = { policy = policy, x0 = input:to { device = config.device, dtype = dtype }, realisations = B, steps = T,
       single = T == 1, seed = seed, index = index, divergence = sim.divergence, noise = arch.scale > 0 }
   end
-  local why = beyond(config, archs[1]) -- equal keys, equal work
+  local why = beyond(config, archs[1])
   if why then
     for _, row in ipairs(rows) do
       row.filtered, row.seconds = PLACE[why], 0
@@ -230,7 +233,8 @@ local function rows_of(config, indices, us, opts)
   return rows
 end
 
---- Rolls out rows whose operators have one key (operator.key), or one row. visit(t, x, alive, i): called with every
+--- Rolls out rows whose operators have one key (operator.key), all within the limits of the configuration or all
+--- beyond, or one row. visit(t, x, alive, i): called with every
 --- state of row i of the list; from t = 0 again where numbers passed the range of f16, in which case the row is made
 --- anew with tensors stored in f32. us: their points in the space.
 ---@param config table
@@ -302,13 +306,14 @@ function M.bytes(config, points)
   return math.max(widest + 2 * row * math.min(n, config.sampling.batch_size), page.bytes(n, summary))
 end
 
---- Rows first .. last in lists { index, ... } of operators with one key, at most `most` in a list, in the order of
---- their first rows.
+--- Rows first .. last in lists { index, ... } of operators with one key, all within the limits or all beyond, at most
+--- `most` in a list, in the order of their first rows.
 local function buckets(config, first, last, point, most)
   local out, open, room = {}, {}, {}
   for index = first, last do
     local arch = M.describe(config, point(index))
     local key = operator.key(arch)
+    key = key and key .. (beyond(config, arch) or '') -- noise takes memory and is not of the key
     local list = key and open[key]
     if not list then
       list = {}
@@ -366,7 +371,7 @@ local function stacked(config, points, base, done, first, last)
       add('outputs', config.simulation.num_timesteps == 1 and s[{ mc.all, 1 }] or s)
     end
     out.ic_types[#out.ic_types + 1], out.policies[#out.policies + 1], out.regimes[#out.regimes + 1] = row.kind,
-      row.policy.policy, regime(row.arch.scale)
+      row.policy.policy, regime(row.arch)
   end
   for _, name in ipairs { 'params', 'inputs', 'temporal', 'summary', 'aggregated',
     'outputs' } do if #lists[name] > 0 then out[name] = mc.stack(lists[name], 1) end end
@@ -540,7 +545,8 @@ end
 --- (as rows: states that a file holds)
 ---@return table { path, rows, there (rows that were finished before), failed (realisations), filtered (rows), quality,
 --- shard (rows of the whole set, where
---- these are a part), seconds, writing (seconds of them), bad (parts { path, first, last } of the stopped run that were
+--- these are a part), seconds, writing (seconds of them), alone (why no copies made rows, where they were wanted),
+--- bad (parts { path, first, last } of the stopped run that were
 --- damaged and made anew) }
 --- Errors: an output that is there, or holds finished rows of a run that was stopped, unless resume or overwrite is
 --- given; one that another process writes; a max_memory that is too small.
@@ -586,8 +592,10 @@ function M.copies(config, points, rows, work, o)
 end
 
 --- Stretches of rows made by copies of the program; finish(s) is called with each that has all its rows. how: { n,
---- most, limit }: copies, rows of a list, bytes of a copy.
+--- most, limit }: copies, rows of a list, bytes of a copy. False and why where no copy can be started.
 local function beside(config, points, due, opts, how, finish)
+  local all, reason = crew.start(config, how.n, how.limit, M.room(config, points))
+  if not all then return false, reason end
   local stretches, lists, asked = {}, {}, {}
   for k, t in ipairs(due) do
     local s = stretch(config, points, t[1], t[2], opts, how.most)
@@ -607,15 +615,15 @@ local function beside(config, points, due, opts, how, finish)
     end
     s.done, s.fresh = {}, {}
   end
-  local all = crew.start(config, how.n, how.limit, M.room(config, points))
   local ok, why = pcall(all.each, all, asked, take)
   all:stop()
-  if ok then return end
+  if ok then return true end
   for _, s in ipairs(stretches) do s:put() end -- a signal: what is finished is kept
   error(why, 0)
 end
 
---- Makes the stretches of rows that are `due`, a part each. The seconds that went into writing.
+--- Makes the stretches of rows that are `due`, a part each. The seconds that went into writing, and why no copy of the
+--- program made rows where copies were wanted.
 local function make(path, made, config, points, due, first, o, limit)
   local total, rows = 0, 0
   for _, t in ipairs(due) do
@@ -638,12 +646,15 @@ local function make(path, made, config, points, due, first, o, limit)
   end
   local opts = { base = first, step = step, every = o.save_every, part = put, stored = o.stored }
   local n, each = M.copies(config, points, rows, total, { copies = o.copies, stored = o.stored, limit = limit })
+  local away, alone = false, nil
   if n then
-    beside(config, points, due, opts, { n = n, most = math.ceil(rows / n), limit = each }, function(s)
+    local how = { n = n, most = math.ceil(rows / n), limit = each }
+    away, alone = beside(config, points, due, opts, how, function(s)
       mc.scope(function() put(s:stacked(s.first, s.last)) end)
       store.thin(path, made.hash, s.first, s.last)
     end)
-  else
+  end
+  if not away then
     for _, t in ipairs(due) do
       mc.scope(function() -- the part of the batch takes the place of those within it
         put(M.batch(config, points, t[1], t[2], opts))
@@ -652,7 +663,7 @@ local function make(path, made, config, points, due, first, o, limit)
     end
   end
   if bar then bar:done() end
-  return writing
+  return writing, alone
 end
 
 --- How many realisations of a file failed, how many rows are filtered.
@@ -669,7 +680,8 @@ function M.run_held(path, config, o, first, last)
   local points = sampling.points(config, first + 1, last + 1)
   local quality = sampling.quality(config, points)
   local own = M.own(config)
-  local made = { hash = M.hash(config, own), own = own, first = first, last = last, grows = M.grows(config) }
+  local made = { hash = M.hash(config, own), own = own, points = points, first = first, last = last,
+    grows = M.grows(config) }
   local need = M.bytes(config, points) -- looks at every row, so that none is refused in the middle of the work
   mc.ceiling.need('rollout', need + M.OVERHEAD, 'the largest operator of the space, with what the program adds,')
   local complete, bad, whole_file = store.begin(path, made, o)
@@ -684,7 +696,7 @@ function M.run_held(path, config, o, first, last)
   local there = last - first + 1
   for _, t in ipairs(due) do there = there - (t[2] - t[1] + 1) end
   local limit = o.max_memory and mc.ceiling.bytes(o.max_memory)
-  local writing = mc.ceiling.beside(M.room(config, points), make, path, made, config, points, due,
+  local writing, alone = mc.ceiling.beside(M.room(config, points), make, path, made, config, points, due,
     first, o, limit)
   local from = clock.seconds()
   store.merge(path, made.hash, M.about(config, first, last, quality, made), whole_file)
@@ -692,10 +704,10 @@ function M.run_held(path, config, o, first, last)
   local failed, filtered = counts(path)
   return { path = path, rows = last - first + 1, there = there > 0 and there or nil,
     failed = failed, filtered = filtered, quality = quality,
-    seconds = clock.seconds() - begun, writing = writing, bad = bad }
+    seconds = clock.seconds() - begun, writing = writing, alone = alone, bad = bad }
 end
 
---- Attributes and plan of the file. made: { hash, own }.
+--- Attributes and plan of the file. made: { hash, own, points }.
 function M.about(config, first, last, quality, made)
   local f, sim, storage = config.features, config.simulation, config.dataset.storage
   local with = sim.extract_operator_features
@@ -703,7 +715,8 @@ function M.about(config, first, last, quality, made)
   local now = clock.stamp()
   return { first = first, last = last, chunk = storage.chunk_size, level = store.level(config),
     steps = sim.num_timesteps, trajectories = storage.store_trajectories,
-    filters = M.FILTERED, names = space.names(config.space), temporal = f.temporal.enabled,
+    filters = { 'kept', unpack(M.FILTERED) }, names = space.names(config.space),
+    values = space.columns(config.space, made.points), temporal = f.temporal.enabled,
     metadata = { creation_date = now, version = '1.0', grid_size = whole(M.largest_grid(config)),
       num_realizations = whole(sim.num_realizations), num_parameter_sets = whole(last - first + 1),
       first_row = whole(first), total_rows = whole(config.sampling.total_samples), track_ic_metadata = true,

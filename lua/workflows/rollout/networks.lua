@@ -29,6 +29,16 @@ end
 ---@return table?
 function M.of(name) return TYPES[name or M.DEFAULT] end
 
+--- An operator in words: "L3 b4 k3, instance norm, gelu, 64x64"; of one that a script registers, name and grid.
+---@param arch table
+---@return string
+function M.title(arch)
+  local type_of, grid = M.of(arch.type), ('%dx%d'):format(arch.grid, arch.grid)
+  if type_of.own then return ('%s, %s'):format(type_of.label(arch), grid) end
+  return ('%s, %s, %s, %s'):format(type_of.label(arch), arch.norm == 'none' and 'no norm' or arch.norm .. ' norm',
+    arch.activation == 'none' and 'no activation' or arch.activation, grid)
+end
+
 --- Layers and application of a type that has them.
 ---@param name? string (cnn)
 ---@return table

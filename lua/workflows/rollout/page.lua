@@ -17,8 +17,10 @@ function M.of(path)
   return (path:gsub('%.h5$', '')) .. '.html'
 end
 
+local BLOCK = 2 ^ 18 -- values of a read
+
 --- Bytes that are in memory while the page of rows with D columns of means is made, at about.
-function M.bytes(rows, D) return 4 * rows * D + 64 * rows end
+function M.bytes(rows, D) return 4 * rows * D + 128 * rows + 4 * BLOCK end
 
 --- How often each value of a list occurs, in the order of the values. possible: values that are listed even so.
 local function counted(list, possible)
@@ -40,17 +42,17 @@ end
 local function count(mask) return mask:to('f64'):sum():item() end
 
 -- units of names, for the axes
-local UNIT = { grid_size = 'px', kernel_size = 'px', spatial_correlation = 'px', period = 'steps',
+local UNIT = { grid_size = 'px', kernel_size = 'px', spatial_correlation = 'share of the grid', period = 'steps',
   schedule_period = 'steps' }
-local BINS, MOST_BARS, MOST_FIGURES = 24, 24, 32
+local MOST_BINS, MOST_BARS, MOST_FIGURES = 24, 24, 32
 
---- Edges of bins from low to high, even on the scale of the coordinate.
-local function edges_of(low, high, log)
-  local out = {}
-  for k = 0, BINS do
-    out[k + 1] = log and low * (high / low) ^ (k / BINS) or low + (high - low) * (k / BINS)
+--- Edges of bins for n values from low to high, even on the scale of the coordinate; by Rice's rule 2 n^(1/3) of them.
+local function edges_of(low, high, log, n)
+  local bins, out = math.min(MOST_BINS, math.max(6, math.ceil(2 * n ^ (1 / 3)))), {}
+  for k = 0, bins do
+    out[k + 1] = log and low * (high / low) ^ (k / bins) or low + (high - low) * (k / bins)
   end
-  out[BINS + 1] = high
+  out[bins + 1] = high
   return out
 end
 
@@ -63,33 +65,39 @@ local function possible_of(d)
   return out
 end
 
+--- A figure of n panels, ACROSS in a line; draw(axes, i) fills each.
+local ACROSS = 3
+local function sheet(n, draw)
+  local lines, cols = math.ceil(n / ACROSS), math.min(n, ACROSS)
+  local fig = mc.plot.figure { width = 310 * cols, height = 220 * lines, rows = lines, cols = cols }
+  for i = 1, n do draw(fig:axes(math.floor((i - 1) / ACROSS) + 1, (i - 1) % ACROSS + 1), i) end
+  return fig
+end
+
 --- How often each value of a coordinate was drawn: bars for names and few whole numbers, else a histogram.
-local function drawn(d, u)
-  local values, name = {}, d.section .. '.' .. d.name
+local function drawn(ax, d, u)
+  local values = {}
   for i, x in ipairs(u) do values[i] = d.map(x) end
   local unit = UNIT[d.element and d.element[1] or d.name]
-  local fig = mc.plot.figure { title = name, width = 420, height = 280 }
-  local ax = fig:axes(1, 1)
   local bars = d.kind ~= 'continuous' and counted(values, possible_of(d))
   if bars and #bars <= MOST_BARS then
     local labels, heights = {}, {}
     for i, r in ipairs(bars) do labels[i], heights[i] = tostring(r[1]), r[2] end
     ax:bar(labels, heights)
   else
-    ax:hist(values, { bins = edges_of(d.values[1], d.values[#d.values], d.log) })
+    ax:hist(values, { bins = edges_of(d.values[1], d.values[#d.values], d.log, #values) })
     if d.log then ax:set { xscale = 'log' } end
   end
-  ax:set { xlabel = d.name .. (unit and (' (%s)'):format(unit) or ''), ylabel = 'operators' }
-  return fig
+  ax:set { title = d.section .. '.' .. d.name, xlabel = d.name .. (unit and (' (%s)'):format(unit) or ''),
+    ylabel = 'operators' }
 end
 
 local function parameters_of(f, tree)
-  local d, figures = f:dataset '/parameters/params', {}
+  local d, shown, left = f:dataset '/parameters/params', {}, {}
   local params, order = d:read(), space.order(d.attributes.names)
-  local left = {}
   for i, dim in ipairs(space.new(tree.parameter_space, order).dims) do
     if dim.kind == 'continuous' or dim.values[1] ~= dim.values[#dim.values] then
-      if #figures < MOST_FIGURES then figures[#figures + 1] = drawn(dim, params[{ mc.all, i }]:to('f64'):totable())
+      if #shown < MOST_FIGURES then shown[#shown + 1] = { dim, i }
       else left[#left + 1] = dim.section .. '.' .. dim.name end
     end
   end
@@ -97,7 +105,32 @@ local function parameters_of(f, tree)
   if #left > 0 then
     words = ('%s The first %d have a figure; without one: %s.'):format(words, MOST_FIGURES, table.concat(left, ', '))
   end
-  return { heading = 'Parameters', figures = figures, paragraphs = words }
+  return { heading = 'Parameters', paragraphs = words, figure = shown[1] and sheet(#shown, function(ax, k)
+    drawn(ax, shown[k][1], params[{ mc.all, shown[k][2] }]:to('f64'):totable())
+  end) }
+end
+
+--- What was run: configuration and attributes of the file.
+local function run_of(f, tree)
+  local a, rows, sim = f:group '/metadata'.attributes, {}, tree.simulation
+  local function add(what, value)
+    if value ~= nil and value ~= mc.json.null then rows[#rows + 1] = { what, tostring(value) } end
+  end
+  local n = f:dataset '/parameters/params'.shape[1]
+  add('operators', n)
+  add('rows', ('%d to %d of %d'):format(a.first_row, a.first_row + n - 1, a.total_rows))
+  add('type of operator', sim.operator_type)
+  add('realisations', sim.num_realizations)
+  add('states', sim.num_timesteps)
+  add('channels', sim.channels)
+  add('places of a side, at most', a.grid_size)
+  add('initial fields', sim.input_generation.method)
+  add('sampling', tree.sampling.strategy or 'sobol')
+  add('seed', tree.sampling.sobol.seed)
+  add('device', a.device)
+  add('configuration, SHA-256', a.configuration_sha256)
+  add('made', a.creation_date)
+  return { heading = 'Run', table = { header = { 'what', 'value' }, rows = rows } }
 end
 
 local function failures_of(f)
@@ -116,33 +149,64 @@ local FILTER_WORDS = { failed = 'failed: too many of its realisations did', flat
 local function filters_of(f)
   local d = f:dataset '/metadata/filtered'
   local filtered, words, rows = d:read(), d.attributes.words, {}
-  for k = 0, #words do rows[k + 1] = { k == 0 and 'kept' or FILTER_WORDS[words[k]], count(mc.eq(filtered, k)) } end
+  for k, word in ipairs(words) do rows[k] = { FILTER_WORDS[word] or word, count(mc.eq(filtered, k - 1)) } end
   return { heading = 'Filtered operators', table = { header = { 'why', 'operators' }, rows = rows } }
 end
 
---- Names of the columns per trajectory, in order, from the registry of a file.
-local function columns_of(f)
+--- Names of columns in order, from a registry of a file.
+local function columns_of(text)
   local names = {}
-  for _, category in pairs(mc.json.decode(f:group '/features/summary'.attributes.feature_registry)) do
+  for _, category in pairs(mc.json.decode(text)) do
     for name, at in pairs(category) do names[at + 1] = name end
   end
   return names
 end
 
-local function features_of(f)
-  local d, names, rows = f:dataset '/features/summary/aggregated/features', columns_of(f), {}
-  local means = d:read { mc.all, { 1, #names } }
-  for i, name in ipairs(names) do
-    rows[i] = { mc.scope(function()
-      local v = means[{ mc.all, i }]:to 'f64'
-      local good = v[mc.isfinite(v)]
-      local n = good:numel()
-      if n == 0 then return name, '', '', '', v:numel() end
-      return name, good:min():item(), mc.quantile(good, 0.5):item(), good:max():item(), v:numel() - n
-    end) }
+--- Values [rows, columns] with a name each: a table of all, and distributions of those that differ between rows.
+local function distributions(heading, values, names)
+  local rows, shown = {}, {}
+  local function finite(i)
+    local v = values[{ mc.all, i }]:to 'f64'
+    return v[mc.isfinite(v)]
   end
-  return { heading = 'Features (means over realisations)', table = { rows = rows, digits = 4,
+  for i, name in ipairs(names) do
+    rows[i] = mc.scope(function()
+      local good, n = finite(i), values.shape[1]
+      if good:numel() == 0 then return { name, '', '', '', n } end
+      local low, high = good:min():item(), good:max():item()
+      local log = low > 0 and high > 1e3 * low
+      local edges = edges_of(low, high, log, n)
+      if edges[2] > low and high > edges[#edges - 1] and high - low < math.huge then
+        shown[#shown + 1] = { i, name, edges, log }
+      end
+      return { name, low, mc.quantile(good, 0.5):item(), high, n - good:numel() }
+    end)
+  end
+  local function draw(ax, k)
+    local i, name, edges, log = unpack(shown[k])
+    ax:hist(mc.scope(function() return finite(i):totable() end), { bins = edges })
+    ax:set { title = name, ylabel = 'operators', xscale = log and 'log' or nil }
+  end
+  return { heading = heading, figure = shown[1] and sheet(#shown, draw), table = { rows = rows, digits = 4,
     header = { 'feature', 'least', 'median', 'largest', 'not finite' } } }
+end
+
+local SUMMARY, TEMPORAL = '/features/summary/aggregated/features', '/features/temporal/features'
+
+local function summary_of(f)
+  local names = columns_of(f:group '/features/summary'.attributes.feature_registry)
+  return distributions('Features (means over realisations)', f:dataset(SUMMARY):read { mc.all, { 1, #names } }, names)
+end
+
+local function temporal_of(f)
+  local d, means = f:dataset(TEMPORAL), {}
+  local n, T, D = unpack(d.shape)
+  local most = math.max(1, math.floor(BLOCK / (T * D)))
+  for first = 1, n, most do
+    means[#means + 1] = d:read({ { first, math.min(n, first + most - 1) } }):mean(2)
+  end
+  return distributions('Features of states (means over steps)', mc.concat(means, 1),
+    columns_of(f:group '/features'.attributes.temporal_registry))
 end
 
 --- The page of a data set as a text.
@@ -153,14 +217,15 @@ function M.text(path)
   local f = mc.open(path, { format = 'h5' })
   local text = mc.scope(function()
     local tree = config_of.held(f:group('/metadata').attributes.config, path)
-    local sections = { parameters_of(f, tree), failures_of(f) }
+    local sections = { run_of(f, tree), parameters_of(f, tree), failures_of(f) }
     local function add(section) sections[#sections + 1] = section end
     if f:has '/metadata/filtered' then add(filters_of(f)) end
     add { heading = 'Initial fields', table = { header = { 'type', 'operators' },
       rows = counted(f:get '/metadata/ic_types') } }
     add { heading = 'Policies', table = { header = { 'policy', 'operators' },
       rows = counted(f:get '/metadata/evolution_policies') } }
-    if f:has '/features/summary/aggregated/features' then add(features_of(f)) end
+    if f:has(SUMMARY) then add(summary_of(f)) end
+    if f:has(TEMPORAL) then add(temporal_of(f)) end
     add { heading = 'Sampling', code = f:group '/metadata'.attributes.sampling_metrics }
     return mc.report.html { title = tree.metadata.name, subtitle = path:match '[^/]*$', sections = sections,
       footer = 'mascon ' .. mc.version }

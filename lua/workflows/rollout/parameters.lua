@@ -5,6 +5,7 @@
 local check = require 'mascon.core.check'
 local leaves = require 'workflows.rollout.leaf'
 local networks = require 'workflows.rollout.networks'
+local policies = require 'workflows.rollout.policies'
 local error = check.error
 local int, num, one = leaves.int, leaves.num, leaves.one
 local M = {}
@@ -28,7 +29,7 @@ local SECTIONS = {
     { 'spatial_correlation', num(0, { low = 0 }) }, { 'period', PERIOD }, { 'schedule_period', PERIOD } } },
   { 'operator', { { 'normalization', NORM }, { 'grid_size', int(64, 4, SIZE) }, { 'num_groups', GROUPS },
     { 'padding_mode', PADDING } } },
-  { 'evolution', { { 'update_policy', one('residual', 'autoregressive', 'residual', 'convex') },
+  { 'evolution', { { 'update_policy', one(policies.DEFAULT, unpack(policies.names())) },
     { 'alpha', num(nil, { low = 0, below = 1 }) }, { 'dt', num(nil, { above = 0 }) } } },
 }
 for _, name in ipairs(networks.names()) do

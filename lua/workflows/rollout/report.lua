@@ -121,14 +121,14 @@ end
 --- features of one state. verbose: how each layer is computed, too.
 function M.bench(config, say, verbose)
   local points = sampling.points(config, 1, math.min(6, config.sampling.total_samples))
-  say(('%-28s %10s %12s %14s'):format('operator', 'GFLOP', 'GFLOP/s', 'features, ms'))
+  say(('%-44s %10s %12s %14s'):format('operator', 'GFLOP', 'GFLOP/s', 'features, ms'))
   for i = 1, points.shape[1] do
     mc.scope(function()
       local arch = generate.describe(config, points[i]:totable())
       local seconds, per = seconds_of(arch)
-      local work = operator.flops(arch) / 1e9
-      local name = ('%s %s %dx%d'):format(networks.of(arch.type).label(arch), arch.activation, arch.grid, arch.grid)
-      say(('%-28s %10.3f %12.1f %14.2f'):format(name, work, work / seconds, per * 1e3))
+      local work = operator.flops(arch) / 1e9 -- 0: a script registered it, and did not say
+      say(('%-44s %10s %12s %14.2f'):format(networks.title(arch), work > 0 and ('%.3f'):format(work) or '-',
+        work > 0 and ('%.1f'):format(work / seconds) or '-', per * 1e3))
       for _, line in ipairs(verbose and operator.explain(arch) or {}) do say('  ' .. line) end
     end)
   end

@@ -4,6 +4,7 @@
 -- Source: specification of rollouts, 2.5 and 2.6.
 local mc = require 'mascon'
 local parameters = require 'workflows.rollout.parameters'
+local policies = require 'workflows.rollout.policies'
 local streams = require 'workflows.rollout.streams'
 local M = {}
 
@@ -12,16 +13,15 @@ M.STATUS = { 'non-finite', 'exploded', 'not rolled out' } -- 1 .. 3 of a realisa
 --- One update: the state after x when the operator gives o.
 ---     mc.rollout.roll.update({ policy = 'convex', alpha = 0.7 }, 2, -1)  --> 1.1
 function M.update(p, x, o)
-  if p.policy == 'autoregressive' then return o end
-  if p.policy == 'residual' then return x + p.dt * o end
-  return p.alpha * x + (1 - p.alpha) * o
+  local a, b = policies.shares(p)
+  return a * x + b * o
 end
 
 --- Policy of a row: from its values, else of the simulation, else residual.
 function M.policy(values, sim)
   local e = values.evolution
   parameters.refuse('evolution', e)
-  return { policy = e.update_policy or sim.policy or parameters.default('evolution', 'update_policy'),
+  return { policy = e.update_policy or sim.policy or policies.DEFAULT,
     alpha = e.alpha or sim.alpha, dt = e.dt or sim.dt, normalize = sim.normalize, clamp = sim.clamp }
 end
 
@@ -89,11 +89,9 @@ end
 local function updating(rows, like)
   local old, new, alike = {}, {}, true
   for _, row in ipairs(rows) do
-    local p = row.spec.policy
-    local a = p.policy == 'residual' and 1 or p.policy == 'convex' and p.alpha or 0
-    local b = p.policy == 'residual' and p.dt or p.policy == 'convex' and 1 - p.alpha or 1
+    local a, b = policies.shares(row.spec.policy)
     for _ = 1, row.spec.realisations do old[#old + 1], new[#new + 1] = a, b end
-    alike = alike and p.policy == 'residual'
+    alike = alike and a == 1
   end
   local function column(list)
     return mc.tensor(list):reshape(#list, 1, 1, 1):to { device = like.device, dtype = like.dtype }

@@ -212,4 +212,27 @@ function M.values(space, u)
   return out
 end
 
+--- The values of each coordinate over points, in their order: { name, values }, values a tensor [n] (i64 for whole
+--- numbers, u8 for yes and no, else f64), or texts where one of the choices is a text.
+---@param space rollout.Space
+---@param points mascon.Tensor [n, d]
+---@return table[]
+function M.columns(space, points)
+  local names, out = M.names(space), {}
+  for k, d in ipairs(space.dims) do
+    local values, texts, whole = points[{ mc.all, k }]:to('f64'):totable(), false, true
+    for _, v in ipairs(d.values) do
+      texts = texts or type(v) == 'string'
+      whole = whole and type(v) == 'number' and v % 1 == 0
+    end
+    for i, u in ipairs(values) do
+      local v = d.map(u)
+      values[i] = texts and tostring(v) or v == true and 1 or v or 0
+    end
+    local dtype = type(d.values[1]) == 'boolean' and 'u8' or whole and d.kind ~= 'continuous' and 'i64' or 'f64'
+    out[k] = { names[k], texts and values or mc.tensor(values, { dtype = dtype }) }
+  end
+  return out
+end
+
 return M

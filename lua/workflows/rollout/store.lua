@@ -10,6 +10,8 @@ local file = require 'mascon.base.file'
 local lib = require 'mascon.core.ffi'
 local config_of = require 'workflows.rollout.config'
 local sampling = require 'workflows.rollout.sampling'
+local space = require 'workflows.rollout.space'
+local roll = require 'workflows.rollout.roll'
 local user = require 'workflows.rollout.own'
 local disk = require 'workflows.rollout.disk'
 local page = require 'workflows.rollout.page'
@@ -224,13 +226,24 @@ function M.begin(path, made, o)
   return false, bad, whole
 end
 
+-- name in a part, place in the file, axes of a chunk: 0 the row chunk, -1 the whole axis, other numbers at most that
+local PLAN = {
+  { 'params', '/parameters/params', { 0, -1 } }, { 'inputs', '/inputs/fields', { 0, -1, -1, -1 } }, { 'grid',
+    '/metadata/grid_sizes', { 0 } }, { 'filtered', '/metadata/filtered', { 0 } },
+  { 'status', '/metadata/status', { 0, -1 } }, { 'bad_step', '/metadata/bad_step', { 0, -1 } }, { 'temporal',
+    '/features/temporal/features', { 0, -1, -1 } },
+  { 'summary', '/features/summary/per_trajectory/features', { 0, -1, -1 } }, { 'aggregated',
+    '/features/summary/aggregated/features', { 0, -1 } },
+  { 'seconds', '/features/summary/aggregated/metadata/extraction_time', { 0 } },
+}
+local TEXTS = { { 'ic_types', '/metadata/ic_types' }, { 'policies', '/metadata/evolution_policies' },
+  { 'regimes', '/metadata/noise_regimes' } }
 --- Writes the rows of a batch: lists of tensors and texts as generate.batch gives them. made: { hash, own }.
 function M.put(path, made, batch)
-  local tree = { params = batch.params, inputs = batch.inputs, ic_types = batch.ic_types, policies = batch.policies,
-    regimes = batch.regimes, grid = batch.grid, filtered = batch.filtered,
-    status = batch.status, bad_step = batch.bad_step, seconds = batch.seconds, temporal = batch.temporal,
-      summary = batch.summary, aggregated = batch.aggregated, outputs = batch.outputs,
-      own = made.own[1] and { mc.json.encode(made.own) } or nil }
+  local tree = { outputs = batch.outputs, own = made.own[1] and { mc.json.encode(made.own) } or nil }
+  for _, list in ipairs { PLAN, TEXTS } do
+    for _, entry in ipairs(list) do tree[entry[1]] = batch[entry[1]] end
+  end
   local name = part_name(path, made.hash, batch.first, batch.last)
   local fresh = name .. '.new.h5' -- no part yet
   disk.told(fresh, disk.bytes(tree) + OVERHEAD.part, go_on(path), mc.save, fresh, tree)
@@ -330,18 +343,6 @@ function M.merge(path, hash, about, whole)
   clear(path)
 end
 
--- name in a part, place in the file, axes of a chunk: 0 the row chunk, -1 the whole axis, other numbers at most that
-local PLAN = {
-  { 'params', '/parameters/params', { 0, -1 } }, { 'inputs', '/inputs/fields', { 0, -1, -1, -1 } }, { 'grid',
-    '/metadata/grid_sizes', { 0 } }, { 'filtered', '/metadata/filtered', { 0 } },
-  { 'status', '/metadata/status', { 0, -1 } }, { 'bad_step', '/metadata/bad_step', { 0, -1 } }, { 'temporal',
-    '/features/temporal/features', { 0, -1, -1 } },
-  { 'summary', '/features/summary/per_trajectory/features', { 0, -1, -1 } }, { 'aggregated',
-    '/features/summary/aggregated/features', { 0, -1 } },
-  { 'seconds', '/features/summary/aggregated/metadata/extraction_time', { 0 } },
-}
-local TEXTS = { { 'ic_types', '/metadata/ic_types' }, { 'policies', '/metadata/evolution_policies' },
-  { 'regimes', '/metadata/noise_regimes' } }
 local STATES = '/outputs/fields'
 
 --- Paths of the datasets of a file that have a row for each operator.
@@ -381,7 +382,7 @@ local function mask_of(parts, entry)
 end
 
 --- Writes a file from parts (or from whole files, which have its names); groups and attributes as the reference has
---- them.
+--- them, and /parameters/values beside them.
 function M.combine(path, parts, about)
   local w = require('mascon.io.hdf5').create(path)
   local n = about.last - about.first + 1
@@ -398,6 +399,8 @@ function M.combine(path, parts, about)
       level = about.level })
   end
   w:group '/parameters'
+  w:group '/parameters/values'
+  for _, c in ipairs(about.values) do w:put('/parameters/values/' .. c[1], c[2]) end
   w:group '/inputs'
   w:group '/outputs'
   w:group '/metadata'
@@ -415,6 +418,7 @@ function M.combine(path, parts, about)
   for _, p in ipairs(TEXTS) do w:put(p[2], texts(parts, p)) end
   w:attributes('/metadata', about.metadata)
   w:attributes('/parameters/params', { names = about.names })
+  w:attributes('/metadata/status', { words = { 'good', unpack(roll.STATUS) } })
   if about.filters then w:attributes('/metadata/filtered', { words = about.filters }) end
   if not about.trajectories then w:attributes('/outputs', { feature_only_mode = true }) end
   if about.features then w:attributes('/features', about.features) end
@@ -485,10 +489,11 @@ local function ordered(paths)
   return list
 end
 
---- Quality of the sampling of rows first .. last of a file's configuration, as generate reports it.
-local function quality_of(config, dimensions, first, last)
-  local drawn = { sampling = config.sampling, space = { dims = dimensions } }
-  return sampling.quality(config, sampling.points(drawn, first + 1, last + 1))
+--- Of rows first .. last of a file's configuration: quality of the sampling, as generate reports it, and values.
+local function drawn(config, coordinates, first, last)
+  local of = space.new(config.parameter_space, space.order(coordinates))
+  local points = sampling.points({ sampling = config.sampling, space = of }, first + 1, last + 1)
+  return sampling.quality(config, points), space.columns(of, points)
 end
 
 --- Attributes as they were written: numbers of the program's attributes are whole.
@@ -511,12 +516,13 @@ function M.join_held(paths, out, overwrite)
   local f = mc.open(list[1].path)
   local coordinates = f:dataset('/parameters/params').attributes.names
   config.sampling.total_samples = a.total_rows
-  a.sampling_metrics = mc.json.encode(mc.scope(quality_of, config, coordinates, first, last))
+  local quality, values = drawn(config, coordinates, first, last)
+  a.sampling_metrics = mc.json.encode(quality)
   local function attributes(group) return f:has(group) and whole_numbers(f:group(group).attributes) or nil end
   local about = { first = first, last = last, metadata = whole_numbers(a), steps = config.simulation.num_timesteps,
     chunk = config.dataset.storage.chunk_size, level = M.level(config),
     filters = f:has '/metadata/filtered' and f:dataset '/metadata/filtered'.attributes.words or nil,
-    names = coordinates, trajectories = f:has(STATES),
+    names = coordinates, values = values, trajectories = f:has(STATES),
     temporal = f:has '/features/temporal', features = attributes '/features', summary = attributes '/features/summary' }
   f:close()
   publish(out, list, about, function() return 'merge again (the shards are unchanged)' end)

@@ -12,10 +12,10 @@ local M = {}
 
 local SIDE, GAP = 192, 4 -- pixels of a channel of an animation at least; between channels, and of the line below
 local MOST = 400 -- frames of an animation
-local LEVELS, RED, WHITE = 254, 254, 255 -- colours of values, and places in the palette after them
-local FROZEN = { 200, 30, 30 }
+local LEVELS, TIME, RED, WHITE = 253, 253, 254, 255 -- colours of values, and places in the palette after them
+local PAST, FROZEN = { 90, 90, 90 }, { 200, 30, 30 }
 
-local OPTS = { overwrite = { true, 'bool' } }
+local OPTS = { overwrite = { true, 'bool' }, realization = { 1, 'integer >= 1' } }
 
 local function limits(list)
   local low, high = math.huge, -math.huge
@@ -50,8 +50,8 @@ local function picture(list, title, path, low, high)
 end
 
 --- The channels of a state side by side, the first row below as in figures, each place a square of `times` pixels:
---- bytes of palette places. A line below is red where the state is frozen.
-local function frame(e, low, high, times)
+--- bytes of palette places. A line below grows with time, share of it, and is red where the state is frozen.
+local function frame(e, low, high, times, share)
   local C, G = e.x.shape[1], e.x.shape[2]
   local good = mc.isfinite(e.x)
   local level = mc.clip((mc.where(good, e.x, low) - low) * ((LEVELS - 1) / (high - low)), 0, LEVELS - 1) + 0.5
@@ -65,7 +65,10 @@ local function frame(e, low, high, times)
     end
     lines[#lines + 1] = table.concat(parts, gap):rep(times)
   end
-  lines[#lines + 1] = string.char(e.frozen and RED or WHITE):rep((C * G * times + (C - 1) * GAP) * GAP)
+  local width = C * G * times + (C - 1) * GAP
+  local past = math.floor(width * share + 0.5)
+  lines[#lines + 1] = (e.frozen and string.char(RED):rep(width)
+    or string.char(TIME):rep(past) .. string.char(WHITE):rep(width - past)):rep(GAP)
   return table.concat(lines)
 end
 
@@ -79,13 +82,14 @@ local function film(list, path)
     local r, g, b = colormap.components(text)
     palette[i] = { math.floor(r * 255 + 0.5), math.floor(g * 255 + 0.5), math.floor(b * 255 + 0.5) }
   end
-  palette[RED + 1], palette[WHITE + 1] = FROZEN, { 255, 255, 255 }
-  for k, e in ipairs(list) do frames[k] = frame(e, low, high, times) end
+  palette[TIME + 1], palette[RED + 1], palette[WHITE + 1] = PAST, FROZEN, { 255, 255, 255 }
+  for k, e in ipairs(list) do frames[k] = frame(e, low, high, times, k / #list) end
   local delay = math.max(2, math.min(12, math.floor(1200 / #list)))
   local ok, why = file.write(path, gif.animation(C * G * times + (C - 1) * GAP, G * times + GAP, frames, palette,
     delay))
   if not ok then error('rollout: ' .. why, 0) end
-  return path
+  return ('t = %d to %d; channels 1 to %d from the left; colours from %.3g (dark) to %.3g (light); the line below is '
+    .. 'time'):format(list[1].t, list[#list].t, C, low, high)
 end
 
 local function quoted(path) return "'" .. path:gsub("'", "'\\''") .. "'" end
@@ -97,7 +101,7 @@ local function movie(list, path)
     error(('rollout: %s: ffmpeg makes MP4 files and is not there; install it, or give a name in .gif'):format(path), 0)
   end
   local still, fresh = path .. '.tmp.gif', path .. '.tmp.mp4'
-  film(list, still)
+  local legend = film(list, still)
   local made = os.execute(('ffmpeg -v error -y -i %s -movflags +faststart -pix_fmt yuv420p -vf %s %s'):format(
     quoted(still), quoted 'pad=ceil(iw/2)*2:ceil(ih/2)*2:color=white', quoted(fresh))) == 0
   os.remove(still)
@@ -106,7 +110,7 @@ local function movie(list, path)
     os.remove(fresh)
     error(('rollout: %s: %s'):format(path, why), 0)
   end
-  return path
+  return legend
 end
 
 --- The name of the picture of a state: f(t), where the name of a file holds a %d or %03d; nil where it holds none.
@@ -135,27 +139,33 @@ local function evenly(states, n)
   return chosen
 end
 
---- Words on realisation 1 of a row where it failed.
-local function failure(row)
-  local step = row.bad_step[1]
-  if step < 0 then return nil end
-  return ('realisation 1 %s at step %d: %s'):format(row.status[1] == 1 and 'was not finite' or 'exploded', step,
-    step == 0 and 'its states are the initial one' or ('later states are that of step %d, frozen'):format(step - 1))
+--- Words on the realisations of a row that failed.
+local function failures(row)
+  local out = {}
+  for m, step in ipairs(row.bad_step) do
+    if step >= 0 then
+      out[#out + 1] = ('realisation %d %s at step %d: %s'):format(m, row.status[m] == 1 and 'was not finite'
+        or 'exploded', step, step == 0 and 'its states are the initial one'
+        or ('later states are that of step %d, frozen'):format(step - 1))
+    end
+  end
+  return out[1] and table.concat(out, '; ') or nil
 end
 
---- Pictures of a row, realisation 1, replayed from its parameters: files written.
+--- Pictures of one realisation of a row, replayed from its parameters: files written.
 ---
 --- out .svg or .png: a contact sheet of eight states; with %d (or %03d) in the name a picture of each state, all on one
 --- scale of colours. out .gif, or .mp4 where ffmpeg is installed: an animation of all states, of 400 at most, with the
---- channels side by side, and a red line below from the step on at which the realisation failed. The first row of a
---- state stands below everywhere.
+--- channels side by side, and a line below that grows with time, red from the step on at which the realisation failed.
+--- The first row of a state stands below everywhere.
 ---@param path string data set
 ---@param i integer row, from 0
 ---@param out? string (row-I.svg)
----@param opts? table overwrite (true): the pictures of states may replace files
+---@param opts? table realization (1, counted from 1), overwrite (true): the pictures of states may replace files
 ---@return string[]
 ---@return table configuration
----@return string? words on a realisation that failed
+---@return string? words on realisations that failed
+---@return string? legend of an animation
 function M.row(path, i, out, opts)
   local o = check.opts('rollout.view.row', opts, OPTS, 3)
   out = out or ('row-%d.svg'):format(i)
@@ -169,19 +179,24 @@ function M.row(path, i, out, opts)
   local states = {}
   local row, config = dataset.replay(path, i, { features = false, visit = function(t, x, alive)
     if t == 0 then states = {} end
-    states[#states + 1] = { t = t, x = tensor.hold(x[1]:to('f64'):copy()), frozen = not alive[1] }
+    local m = o.realization
+    if m > x.shape[1] then
+      error(('rollout: --realization is %d; the rows of %s have %d'):format(m, path, x.shape[1]), 0)
+    end
+    states[#states + 1] = { t = t, x = tensor.hold(x[m]:to('f64'):copy()), frozen = not alive[m] }
   end })
   if #states == 0 then
     error(('rollout: row %d is beyond simulation.limits (%s) and was not rolled out'):format(i,
       row.filtered > 0 and require 'workflows.rollout.generate'.FILTERED[row.filtered] or '?'), 0)
   end
-  local words = failure(row)
-  if kind == 'gif' then return { film(evenly(states, MOST), out) }, config, words end
-  if kind == 'mp4' then return { movie(evenly(states, MOST), out) }, config, words end
-  local type_of = networks.of(row.arch.type)
-  local title = ('row %d: %s%s, %s, %s'):format(i, type_of.label(row.arch), type_of.own and '' or ' ' .. row.arch.norm,
-    row.policy.policy, row.kind)
-  if words then title = ('%s; %s'):format(title, words) end
+  local words = failures(row)
+  if kind == 'gif' or kind == 'mp4' then
+    local legend = (kind == 'gif' and film or movie)(evenly(states, MOST), out)
+    return { out }, config, words, legend
+  end
+  local title = ('%s, row %d, realisation %d: %s, %s, %s'):format(config.metadata.name, i, o.realization,
+    networks.title(row.arch), row.policy.policy, row.kind)
+  if row.bad_step[o.realization] >= 0 then title = ('%s; %s'):format(title, words) end
   if each then return frames(states, title, each, o.overwrite), config, words end
   return { picture(evenly(states, 8), title, out) }, config, words
 end

@@ -29,7 +29,7 @@ function M.columns(x)
   local trace = mc.zeros({ R }, { dtype = x.dtype })
   for c = 1, C do trace = trace + corr[{ mc.all, c, c }] end
   out[4] = trace
-  out[5] = values[{ mc.all, 1 }] / (values[{ mc.all, C }] + 1e-8)
+  out[5] = values[{ mc.all, 1 }] / (mc.maximum(values[{ mc.all, C }], 0) + 1e-8) -- below 0 it is rounding
   out[6] = sum * sum / (squares + 1e-8)
   local pairs_ = {}
   for i = 1, C do

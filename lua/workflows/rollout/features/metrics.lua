@@ -6,6 +6,7 @@ local mc = require 'mascon'
 local cross = require 'workflows.rollout.features.cross'
 local M = {}
 
+M.WHOLE = true -- columns of whole states
 M.NAMES = { 'energy', 'entropy', 'autocorrelation', 'step_variance', 'mean_magnitude', 'l2_norm',
   'mean_channel_variance', 'mean_covariance' }
 
