@@ -6,20 +6,21 @@ local mc = require 'mascon'
 local rollout = mc.rollout
 
 local MOST = 2 ^ 53 - 1 -- whole numbers are exact up to it
-local COMMANDS = { { 'generate', 'samples the space of a configuration, rolls each operator out, writes features' },
-  { 'info', 'data sets of a file, with shapes; --verbose: attributes too' },
-  { 'validate', 'checks a configuration, or rows, ranges and NaN of a data set' },
-  { 'extract-features', 'features of a data set once more, with families that it lacks, or those of one row' },
-  { 'bench', 'GFLOP/s of this machine by operator' },
-  { 'view', 'states of a row as a picture, an animation or a picture each' },
-  { 'merge', 'joins the files of shards' } }
--- what each command understands, beside threads, verbose and quiet
 local MAKES = 'config own set device total_samples batch_size num_realizations seed '
-local TAKES = { generate = MAKES .. 'output rows resume overwrite dry_run max_memory save_every', bench = MAKES,
-  info = 'dataset', validate = 'dataset config own set',
-  ['extract-features'] = 'dataset own row rows output overwrite resume feature_family max_memory save_every',
-  view = 'dataset own row realization output overwrite',
-  merge = 'output overwrite' }
+-- what a command does, and the options that it takes beside threads, verbose and quiet
+local COMMANDS = {
+  { 'generate', 'samples the space of a configuration, rolls each operator out, writes features',
+    MAKES .. 'output rows resume overwrite dry_run max_memory save_every' },
+  { 'info', 'data sets of a file, with shapes; --verbose: attributes too', 'dataset' },
+  { 'validate', 'checks a configuration, or rows, ranges and NaN of a data set', 'dataset config own set' },
+  { 'extract-features', 'features of a data set once more, with families that it lacks, or those of one row',
+    'dataset own row rows output overwrite resume feature_family max_memory save_every' },
+  { 'bench', 'GFLOP/s of this machine by operator, of six operators at most', MAKES },
+  { 'view', 'states of a row as a picture (.svg, .png), an animation (.gif, .mp4) or a picture each (f-%d.png)',
+    'dataset own row realization output overwrite' },
+  { 'merge', 'joins the files of shards', 'output overwrite' } }
+local TAKES = {}
+for _, c in ipairs(COMMANDS) do TAKES[c[1]] = c[3] end
 
 local function takes(command, option)
   return (' threads verbose quiet ' .. TAKES[command] .. ' '):find(' ' .. option .. ' ', 1, true) ~= nil
@@ -34,7 +35,8 @@ local names, spec = {}, {
   options = {
     { 'config', 'string', 'configuration, .yaml or .json', value = 'FILE' },
     { 'dataset', 'string', 'data set', value = 'FILE' },
-    { 'output', 'string', 'file to write, instead of dataset.output_path', value = 'FILE' },
+    { 'output', 'string', 'file to write', value = 'FILE',
+      texts = { generate = 'file to write, instead of dataset.output_path' } },
     { 'own', 'string', 'Lua script that registers own operators, fields and features; it runs before', value = 'FILE' },
     { 'set', 'settings', 'keys of the configuration by their whole paths', value = 'KEY=VALUE,...' },
     { 'device', 'string',
@@ -43,7 +45,7 @@ local names, spec = {}, {
     { 'total_samples', 'integer', 'operators' },
     { 'batch_size', 'integer', 'operators per part file' },
     { 'num_realizations', 'integer', 'realisations of each' }, { 'seed', 'natural', 'seed of everything random' },
-      { 'rows', 'string', 'rows of a shard, from 0', value = 'FIRST:LAST' },
+      { 'rows', 'string', 'rows, from 0; of generate: a shard', value = 'FIRST:LAST' },
     { 'resume', 'flag', 'go on where an earlier run stopped' }, { 'overwrite', 'flag', 'replace the output' },
       { 'dry_run', 'flag', 'check, count the work, write nothing' },
     { 'save_every', 'number', 'seconds until finished rows are written, at most; sooner where it costs 5 % of the time',
@@ -96,7 +98,8 @@ local function configuration()
   local c = rollout.config.load(path, { set = settings() })
   notes(c.notes)
   if c.device ~= 'cpu' then print('device: ' .. c.device) end
-  if o.verbose then for _, key in ipairs(c.unused) do print('no effect here: ' .. key) end end
+  if o.verbose then for _, key in ipairs(c.unused) do print('no effect here: ' .. key) end
+  elseif #c.unused > 0 then notes { ('%d keys have no effect here; --verbose names them'):format(#c.unused) } end
   return c
 end
 
@@ -138,6 +141,7 @@ end
 
 --- work(...) that writes an output; a stop by Ctrl-C, SIGTERM or an error says which rows are kept, and how to go on.
 local function stoppable(out, work, ...)
+  local before = rollout.store.kept(out)
   local ok, r = pcall(work, ...)
   if ok then return r end
   local word, status = mc.args.stopped(r)
@@ -149,7 +153,7 @@ local function stoppable(out, work, ...)
     io.stderr:write(('rollout: %s before the end; %s\n'):format(word, advice))
     os.exit(status)
   end
-  if kept > 0 and type(r) == 'string' and not r:find('finished rows', 1, true) then
+  if kept > before and type(r) == 'string' and not r:find('finished rows', 1, true) then
     io.stderr:write(('rollout: note: %s\n'):format(advice))
   end
   error(r, 0)
@@ -164,7 +168,7 @@ function run.generate()
   local a, b = rows_asked()
   if a then first, last = a, b end
   if o.dry_run or mc.manifest.planning() then
-    for _, line in ipairs(rollout.report.plan(c, first, last)) do print(line) end
+    for _, line in ipairs(rollout.report.plan(c, first, last, o.max_memory)) do print(line) end
     return
   end
   local out = o.output or c.dataset.output_path
@@ -234,6 +238,10 @@ run['extract-features'] = function()
   local out = o.output or ('row-%d.npz'):format(row_at)
   claim(out, path)
   local row, config = rollout.dataset.replay(path, row_at)
+  if not (row.temporal or row.summary) then
+    error(('%s has no features, as its configuration asks; name families with --feature-family, without --row'):format(
+      path), 0)
+  end
   notes(config.notes)
   mc.save(out, { temporal = row.temporal, per_trajectory = row.summary, aggregated = row.aggregated })
   print('wrote ' .. out)
@@ -253,7 +261,11 @@ function run.merge()
   local files = {}
   for i = 2, #o do files[#files + 1] = o[i] end
   if #files == 0 or not o.output then error('give the files of the shards and --output FILE', 0) end
-  print('wrote ' .. rollout.store.join(files, o.output, o.overwrite))
+  local out, first, last, total = rollout.store.join(files, o.output, o.overwrite)
+  print('wrote ' .. out)
+  if last - first + 1 < total then
+    print(('note: these are rows %d to %d of %d; other shards hold the others'):format(first, last, total))
+  end
 end
 
 function run.bench()

@@ -83,9 +83,9 @@ local function prepared(y, train)
   return mc.sign(z) * mc.log1p(z:abs()), columns, scales
 end
 
---- 1 - sum of squared errors / that of the mean of the training rows, by column.
-local function explained(want, got, mean)
-  local rest, total = ((want - got) ^ 2):sum(1), ((want - mean) ^ 2):sum(1)
+--- R2 by column: 1 - sum of squared errors / that of the mean.
+local function explained(want, got)
+  local rest, total = ((want - got) ^ 2):sum(1), ((want - want:mean(1, { keepdim = true })) ^ 2):sum(1)
   return 1 - rest / mc.maximum(total, 1e-12)
 end
 
@@ -150,7 +150,7 @@ mc.args.run('rollout_surrogate', function()
   local net, trainer = trained(x, target, train, valid, key)
   local guess = net:eval()(x:take(test, 1)):to 'f64' * spread + mean
   local want = z:take(test, 1)
-  local score = explained(want, guess, mean):totable()
+  local score = explained(want, guess):totable()
 
   local by, sections = {}, {}
   local lines = { 'feature,category,explained' }
@@ -168,8 +168,8 @@ mc.args.run('rollout_surrogate', function()
     valid:numel(), test:numel(), x.shape[2], #columns, y.shape[2]))
   print(('weights of epoch %d of %d, with the least validation loss: %.4g; %.4g at the end'):format(trainer.best.epoch,
     #trainer.history, trainer.best.value, trainer.history[#trainer.history].valid_loss))
-  print 'R2 on the rows to test, of each feature:'
-  print(('%-22s %8s %8s %8s %8s %12s %12s'):format('category', 'features', 'quarter', 'median', 'best', 'above 0.5',
+  print 'R2 on the rows to test, of each feature (on the scale sign(v) log(1 + |v| / median |v|)):'
+  print(('%-22s %8s %8s %8s %8s %12s %12s'):format('category', 'features', 'upper q.', 'median', 'best', 'above 0.5',
     'below 0.05'))
   local function line(what, list)
     local t = mc.tensor(list)

@@ -597,6 +597,52 @@ describe('filters and limits of operators', function()
     end)
   end)
 
+  it('of memory leave the same rows out in any company', function()
+    local tree = mc.json.decode [[{ "metadata": { "name": "m" }, "parameter_space": {
+      "architecture": { "num_layers": { "type": "choice", "choices": [1] },
+        "base_channels": { "type": "choice", "choices": [4] } },
+      "stochastic": { "noise_scale": { "type": "choice", "choices": [0.1] },
+        "spatial_correlation": { "type": "choice", "choices": [0.0, 0.2] } },
+      "operator": { "grid_size": { "type": "choice", "choices": [8] } } },
+      "sampling": { "total_samples": 4 }, "simulation": { "num_timesteps": 2, "num_realizations": 2 },
+      "dataset": { "output_path": "none.h5" } }]]
+    local c = rollout.config.of(tree)
+    local points, bytes = rollout.sampling.points(c, 1, 4), {}
+    for i = 1, 4 do bytes[i] = rollout.operator.bytes(rollout.generate.describe(c, points[i]:totable()), 1, 2) end
+    tree.simulation.limits = { memory = (math.min(unpack(bytes)) + math.max(unpack(bytes))) / 2 }
+    c = rollout.config.of(tree)
+    local all, seen = mc.scope(function() return rollout.generate.batch(c, points, 0, 3).filtered:totable() end), {}
+    for i = 1, 4 do
+      assert.equal(bytes[i] > tree.simulation.limits.memory and 5 or 0, all[i])
+      seen[all[i]] = true
+      assert.equal(all[i], mc.scope(function() return rollout.generate.row(c, i - 1, points[i]:totable()).filtered end))
+    end
+    assert.is_true(seen[0] and seen[5])
+  end)
+
+  it('the file holds values by name, and a configuration that makes the same rows', function()
+    local at = process.folder()
+    process.write(at .. '/s.yaml', (CONFIG:gsub('OUT', at .. '/s.h5')
+      :gsub('choices: %[4%]', 'choices: [8, 4]'):gsub('choices: %[0.01%]', 'choices: [0.5, 0.01]')
+      :gsub('choices: %[gelu%]', 'choices: [tanh, gelu]')))
+    local c = rollout.config.load(at .. '/s.yaml')
+    rollout.generate.run(c, { quiet = true })
+    local f = mc.open(at .. '/s.h5')
+    local points = rollout.sampling.points(c, 1, 2)
+    for i = 1, 2 do
+      local want = require 'workflows.rollout.space'.values(c.space, points[i]:totable())
+      assert.equal(want.architecture.base_channels,
+        f:get '/parameters/values/architecture.base_channels'[i]:item())
+      assert.equal(want.architecture.activation, f:get '/parameters/values/architecture.activation'[i])
+      assert.equal(want.stochastic.noise_scale, f:get '/parameters/values/stochastic.noise_scale'[i]:item())
+    end
+    assert.same({ 'good', 'non-finite', 'exploded', 'not rolled out' }, f:dataset '/metadata/status'.attributes.words)
+    process.write(at .. '/back.json', f:group '/metadata'.attributes.config)
+    f:close()
+    assert.equal(rollout.generate.hash(c, {}), rollout.generate.hash(rollout.config.load(at .. '/back.json'), {}))
+    process.remove(at)
+  end)
+
   it('stand in the file, its page, info and validate; such a row is not shown', function()
     finally(rollout.features.forget)
     local at = process.folder()
@@ -620,6 +666,7 @@ describe('filters and limits of operators', function()
     assert.is_true(ok)
     assert.matches('note  0 of 8 realisations failed', table.concat(lines, '\n'))
     assert.matches('note  filtered operators: still %d, work %d', table.concat(lines, '\n'))
+    assert.matches('ok    /features/temporal/features: 0 values of rows without a failure', table.concat(lines, '\n'))
     local page = process.read(rollout.report.write(out))
     assert.matches('Filtered operators', page)
     assert.matches('not rolled out: more work than the limit', page)

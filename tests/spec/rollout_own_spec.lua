@@ -108,6 +108,26 @@ describe('own functions of rollouts', function()
     assert.equal(64, #own.identity(function() return ring end))
   end)
 
+  it('have names of their own: an alias ending is part of one, categories and columns are told apart', function()
+    local fields, features = mc.rollout.fields, mc.rollout.features
+    fields.register('spec_bump_v2', function(_, C, G) return mc.ones { C, G, G } end)
+    assert.equal('spec_bump_v2', fields.kind_of 'spec_bump_v2')
+    assert.equal('structured', fields.kind_of 'structured_v2')
+    local held = fields.records { simulation = { input_generation = { method = 'spec_bump_v2' } } }
+    assert.equal('spec_bump_v2', held[1].name)
+    local function first() return mc.ones { 1 } end
+    for words, call in pairs { ['temporal is a category of the program'] = { 'temporal', { 'a' } },
+      ['operator_sensitivity is a category of the program'] = { 'operator_sensitivity', { 'a' } },
+      ['the columns of twice must be different names; number 2 is "a"'] = { 'twice', { 'a', 'a' } },
+      ['the columns of none must be different names; number 1 is nil'] = { 'none', {} } } do
+      local ok, why = pcall(features.register, call[1], call[2], first)
+      assert.is_false(ok)
+      assert.is_truthy(why:find(words, 1, true), why)
+    end
+    local _, summary = features.registry(true)
+    assert.equal(36, summary.causality.asymmetry_mean_lag_1)
+  end)
+
   it('are part of a data set: it goes on with the same ones alone', function()
     local line = '--config ' .. config
     fails("simulation.input_generation.method is 'bump'; choose",

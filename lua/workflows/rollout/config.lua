@@ -412,15 +412,22 @@ function M.json(v)
   return mc.json.encode(plain(v))
 end
 
---- A configuration as a text, which `held` reads. The order of its coordinates is not in it: space.names.
+--- A configuration as a text, which `held` reads and `generate` takes as a file: names of parameters stand in the order
+--- of their coordinates, which decides what a row is.
 ---@param config table
 ---@return string
 function M.text(config)
-  local parts = {}
-  for _, k in ipairs { 'metadata', 'sampling', 'simulation', 'dataset', 'features', 'parameter_space' } do
-    parts[k] = config[k]
+  local parts, sections = {}, {}
+  for _, k in ipairs { 'metadata', 'sampling', 'simulation', 'dataset', 'features' } do parts[k] = config[k] end
+  for section, names in pairs(space.order(space.names(config.space))) do
+    local entries = {}
+    for i, name in ipairs(names) do
+      entries[i] = ('%s:%s'):format(M.json(name), M.json(config.parameter_space[section][name]))
+    end
+    sections[#sections + 1] = ('%s:{%s}'):format(M.json(section), table.concat(entries, ','))
   end
-  return M.json(parts)
+  table.sort(sections)
+  return ('%s,"parameter_space":{%s}}'):format(M.json(parts):sub(1, -2), table.concat(sections, ','))
 end
 
 --- The tree of such a text, and the order of its coordinates from their names, as `of` takes it.

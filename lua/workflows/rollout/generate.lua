@@ -280,22 +280,22 @@ local PROGRAM = 32 * 2 ^ 20 -- of a copy of the program before it makes rows
 ---@return number
 function M.bytes(config, points)
   local sim, n, seen, widest = config.simulation, points.shape[1], {}, 0
-  local counts = {}
+  local counts, most = {}, {} -- by sizes: rows, and bytes of the one with the most noise
   for i = 1, n do
     local arch = M.describe(config, points[i]:totable())
-    local key = operator.size_key(arch)
-    counts[key] = (counts[key] or 0) + 1
-    seen[key] = arch
+    if not beyond(config, arch) then
+      local key, bytes = operator.size_key(arch), operator.bytes(arch, 1, sim.num_realizations)
+      counts[key] = (counts[key] or 0) + 1
+      if bytes > (most[key] or 0) then seen[key], most[key] = arch, bytes end
+    end
   end
   local G = M.largest_grid(config)
   for key, arch in pairs(seen) do
-    if not beyond(config, arch) then
-      local k = math.min(side_by_side(config, arch), counts[key], config.sampling.batch_size)
-      local held, work = features.bytes(sim.num_realizations, sim.channels, arch.grid, sim.num_timesteps)
-      -- layers and features take turns
-      local bytes, layers = short(config, arch, k, operator.bytes, arch, k, sim.num_realizations)
-      widest = math.max(widest, bytes - layers + math.max(layers, work) + k * held)
-    end
+    local k = math.min(side_by_side(config, arch), counts[key], config.sampling.batch_size)
+    local held, work = features.bytes(sim.num_realizations, sim.channels, arch.grid, sim.num_timesteps)
+    -- layers and features take turns
+    local bytes, layers = short(config, arch, k, operator.bytes, arch, k, sim.num_realizations)
+    widest = math.max(widest, bytes - layers + math.max(layers, work) + k * held)
   end
   local row = 4 * (sim.channels * G * G + sim.num_timesteps * #features.temporal_names(M.families(config))
     + (sim.num_realizations + 3) * #features.summary_names(sim.extract_operator_features))

@@ -37,8 +37,8 @@ local function seconds_of(arch)
 end
 
 --- Lines on the work, the time, the memory and the size of rows first .. last (from 0). The time is that of the
---- operator whose work is the median on this machine now, with its features.
-function M.plan(config, first, last)
+--- operator whose work is the median on this machine now, with its features. most: memory that the program may take.
+function M.plan(config, first, last, most)
   local n = last - first + 1
   local points = sampling.points(config, first + 1, last + 1)
   local seen, flops, works, left = math.min(n, 2000), 0, {}, 0
@@ -65,7 +65,8 @@ function M.plan(config, first, last)
   if config.dataset.storage.store_trajectories then
     row = row + 4 * sim.num_realizations * sim.num_timesteps * sim.channels * G * G end
   local peak = mc.ceiling.resident() + generate.OVERHEAD + generate.room(config, points)
-  local copies = generate.copies(config, points, n, flops / seen * n)
+  local copies = generate.copies(config, points, n, flops / seen * n,
+    { limit = most and mc.ceiling.bytes(most) })
   local out = { ('%d operators, %d realisations, %d states each, %d coordinates'):format(n, sim.num_realizations,
     sim.num_timesteps, #config.space.dims),
     ('work: %.4g TFLOP (mean %.3g GFLOP per application to one state)'):format(flops / seen * n / 1e12,

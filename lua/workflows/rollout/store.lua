@@ -431,8 +431,11 @@ end
 ---@param out string
 ---@param overwrite? boolean
 ---@return string out
+---@return integer first row
+---@return integer last
+---@return integer total rows of the whole set
 function M.join(paths, out, overwrite)
-  return (M.alone(out, function() return M.join_held(paths, out, overwrite) end))
+  return unpack(M.alone(out, function() return { M.join_held(paths, out, overwrite) } end))
 end
 
 --- Runs work(path, ...) as the only writer of an output.
@@ -526,7 +529,7 @@ function M.join_held(paths, out, overwrite)
     temporal = f:has '/features/temporal', features = attributes '/features', summary = attributes '/features/summary' }
   f:close()
   publish(out, list, about, function() return 'merge again (the shards are unchanged)' end)
-  return out
+  return out, first, last, config.sampling.total_samples
 end
 
 return M
