@@ -118,7 +118,7 @@ describe('own functions of rollouts', function()
     local function first() return mc.ones { 1 } end
     for words, call in pairs { ['temporal is a category of the program'] = { 'temporal', { 'a' } },
       ['operator_sensitivity is a category of the program'] = { 'operator_sensitivity', { 'a' } },
-      ['the columns of twice must be different names; number 2 is "a"'] = { 'twice', { 'a', 'a' } },
+      ['the columns of twice must be different names; number 2 is \'a\''] = { 'twice', { 'a', 'a' } },
       ['the columns of none must be different names; number 1 is nil'] = { 'none', {} } } do
       local ok, why = pcall(features.register, call[1], call[2], first)
       assert.is_false(ok)

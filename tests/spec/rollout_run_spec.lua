@@ -420,7 +420,7 @@ describe('rollout, a run', function()
     fails('weights: %[0.75, 0.25%]', 'weights: [0.75, 0.5]', 'weights sum to 1.25')
     fails('bounds: %[0.00001', 'bounds: [0', 'a logarithmic scale begins above 0')
     fails('residual, convex', 'residual, convexe',
-      "update_policy is 'convexe'; choose autoregressive, residual, convex")
+      "update_policy is 'convexe'; choose autoregressive, convex, residual")
     fails('  num_timesteps', '\tnum_timesteps', 'bad.yaml')
     fails('base_channels', 'base_chanels',
       'there is no parameter architecture.base_chanels (did you mean base_channels?)')

@@ -43,16 +43,26 @@ end
 
 local SMALL = 1e9 -- work of a step, below which its ops are too short to be divided among threads
 
---- f(...), with one thread where a step of n operators is small.
-local function short(config, arch, n, f, ...)
-  local threads, step = mc.get_num_threads(), operator.flops(arch) * config.simulation.num_realizations * n
-  if threads == 1 or step == 0 or step > SMALL then return f(...) end
+--- f(...) with one thread.
+local function single(f, ...)
+  local threads = mc.get_num_threads()
+  if threads == 1 then return f(...) end
   mc.set_num_threads(1)
   local r = { pcall(f, ...) }
   mc.set_num_threads(threads)
   if not r[1] then error(r[2], 0) end
   return unpack(r, 2, table.maxn(r))
 end
+
+--- f(...), with one thread where a step of n operators is small.
+local function short(config, arch, n, f, ...)
+  local step = operator.flops(arch) * config.simulation.num_realizations * n
+  if step == 0 or step > SMALL then return f(...) end
+  return single(f, ...)
+end
+
+--- Bytes of an operator with one thread, so that limits and plans do not hang on the machine.
+local function bytes_of(config, arch) return (single(operator.bytes, arch, 1, config.simulation.num_realizations)) end
 
 --- Opt-in families of features that a configuration asks for, for features.temporal_names.
 function M.families(config)
@@ -71,7 +81,7 @@ local function beyond(config, arch)
   local sim = config.simulation
   local l = sim.limits
   if l.gflop and M.work(config, arch) > l.gflop * 1e9 then return 'work' end
-  if l.memory and operator.bytes(arch, 1, sim.num_realizations) > mc.ceiling.bytes(l.memory) then return 'memory' end
+  if l.memory and bytes_of(config, arch) > mc.ceiling.bytes(l.memory) then return 'memory' end
 end
 
 --- What filters look at while a row is rolled out: the spread of its first and last states and the last change, per
@@ -245,6 +255,9 @@ end
 ---@return table[] rows { input, kind, arch, policy, status, bad_step, filtered (0, or a place in M.FILTERED), temporal,
 --- summary, aggregated, states, seconds }
 function M.rows(config, indices, us, opts)
+  check.arg('rollout.generate.rows', 'config', config, 'table', 3)
+  check.arg('rollout.generate.rows', 'indices', indices, 'table', 3)
+  check.arg('rollout.generate.rows', 'us', us, 'table', 3)
   if not us[1] then return {} end
   return short(config, (M.describe(config, us[1])), #us, rows_of, config, indices, us, opts)
 end
@@ -255,7 +268,12 @@ end
 ---@param u number[]
 ---@param opts? table as rows
 ---@return table
-function M.row(config, index, u, opts) return M.rows(config, { index }, { u }, opts)[1] end
+function M.row(config, index, u, opts)
+  check.arg('rollout.generate.row', 'config', config, 'table', 3)
+  check.arg('rollout.generate.row', 'index', index, 'integer >= 0', 3)
+  check.arg('rollout.generate.row', 'u', u, 'table', 3)
+  return M.rows(config, { index }, { u }, opts)[1]
+end
 
 -- bytes of the widest layer of operators that are rolled out side by side, at about; what stays in cache: small
 -- operators (2 layers, 16 channels, 64 x 64) take 0.20 s alone, 0.165 s by two, 0.195 s by ten
@@ -284,7 +302,7 @@ function M.bytes(config, points)
   for i = 1, n do
     local arch = M.describe(config, points[i]:totable())
     if not beyond(config, arch) then
-      local key, bytes = operator.size_key(arch), operator.bytes(arch, 1, sim.num_realizations)
+      local key, bytes = operator.size_key(arch), bytes_of(config, arch)
       counts[key] = (counts[key] or 0) + 1
       if bytes > (most[key] or 0) then seen[key], most[key] = arch, bytes end
     end
