@@ -183,8 +183,8 @@ static int chunks_dofile(lua_State *L)
 
 /* next and pairs as C functions, which the compiler leaves alone: the version of Debian 12 compiles
  * the builtin next to a call that returns two values, and now and then moves the second, an
- * address, as 32 bits (seen as crashes at the low half of the stack's address in long runs).
- * jit.next stays the builtin one, for single calls on paths that are counted in nanoseconds. */
+ * address, as 32 bits (LuaJIT issue 829; seen as crashes at the low half of the stack's address,
+ * once in thousands of runs, also where next was called for a single key). */
 static int plain_next(lua_State *L)
 {
     luaL_checktype(L, 1, LUA_TTABLE);
@@ -193,6 +193,25 @@ static int plain_next(lua_State *L)
         return 2;
     lua_pushnil(L);
     return 1;
+}
+
+/* The first keys of a table, nil where there are no more: one call where options are looked at,
+ * since a compiled trace ends and begins again at each. */
+enum { KEYS = 5 };
+static int first_keys(lua_State *L)
+{
+    luaL_checktype(L, 1, LUA_TTABLE);
+    lua_settop(L, 1);
+    lua_pushnil(L);
+    int n = 0;
+    while (n < KEYS && lua_next(L, 1)) {
+        lua_pop(L, 1);
+        lua_pushvalue(L, -1);
+        n++;
+    }
+    lua_settop(L, 1 + n);
+    for (; n < KEYS; n++) lua_pushnil(L);
+    return KEYS;
 }
 
 /* With the __pairs of Lua 5.2, which LuaJIT has only when it is built for that. Upvalues: the
@@ -215,16 +234,12 @@ static int plain_pairs(lua_State *L)
 
 static void install_iteration(lua_State *L)
 {
-    lua_getglobal(L, "jit");
-    lua_getglobal(L, "next");
-    lua_setfield(L, -2, "next");
     lua_getglobal(L, "pairs");
     lua_pushcfunction(L, plain_next);
     lua_pushvalue(L, -1);
     lua_setglobal(L, "next");
     lua_pushcclosure(L, plain_pairs, 2);
     lua_setglobal(L, "pairs");
-    lua_pop(L, 1);
 }
 
 /* loadstring of the library: its chunks see what modules see. Upvalues: the global one, the
@@ -295,6 +310,13 @@ static int search(lua_State *L)
         lua_setfenv(L, 1);
     }
     return lua_gettop(L);
+}
+
+/* Adds keys to the table of functions of the host on the stack. */
+void mci_chunks_functions(lua_State *L)
+{
+    lua_pushcfunction(L, first_keys);
+    lua_setfield(L, -2, "keys");
 }
 
 void mci_chunks_install(lua_State *L, const mci_place *place)

@@ -54,6 +54,7 @@ void mci_interrupt_functions(lua_State *L);
 
 /* heap.c: what is held back for the report of a full Lua heap. Adds its functions likewise. */
 void mci_heap_functions(lua_State *L);
+void mci_chunks_functions(lua_State *L);
 
 /* edit.c: the line editor plug-in. Adds its functions to the table on top of the stack. */
 void mci_edit_functions(lua_State *L, const mci_place *place);

@@ -275,6 +275,7 @@ void mci_publish(lua_State *L, const mci_place *place)
     }
     mci_interrupt_functions(L);
     mci_heap_functions(L);
+    mci_chunks_functions(L);
     mci_edit_functions(L, place);
     set_text(L, "exe", place->exe);
     set_text(L, "luadir", place->lua);

@@ -10,7 +10,6 @@ local op = require 'mascon.core.op'
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local error = check.error
-local next = require('jit').next or next -- the builtin one: see runtime/host/chunks.c
 
 local M = {}
 

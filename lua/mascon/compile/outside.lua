@@ -17,7 +17,6 @@ local random = require 'mascon.random.key'
 local tensor = require 'mascon.core.tensor'
 local tree = require 'mascon.graph.tree'
 local error = check.error
-local next = require('jit').next or next -- the builtin one: see runtime/host/chunks.c
 
 local HERE = debug.getinfo(1, 'S').source -- what is made here is the library's
 local M = {}

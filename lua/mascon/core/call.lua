@@ -6,11 +6,11 @@
 -- C. Everything else, mistakes included, goes to the general way, which finds the words.
 local tensor = require 'mascon.core.tensor'
 local lib = require 'mascon.core.ffi'
-local next = require('jit').next or next -- the builtin one: see runtime/host/chunks.c
+local keys = require 'mascon.core.keys'
 local M = {}
 
 local HERE = debug.getinfo(1, 'S').source -- errors blame the caller of the library, not this text
-local MOST_KEYS = 4 -- options of a call that are looked at without a loop
+local MOST_KEYS = 4 -- options of a call that are looked at without a loop; keys gives one more
 
 --- The text of one check: a condition under which the value v of a parameter is fine, and how it is packed.
 local WRITE = {}
@@ -57,14 +57,14 @@ function M.of(row, general, offers)
   local several = params[1] and params[1][2] == 'axes'
   for k = 1, several and 2 or #params do in_first[k] = true end -- a longer list of axes goes the general way
 
-  o 'local ct, istype, new, op1, finish, block, next, type, names, in_first, general, id, code, places, item = ...'
+  o 'local ct, istype, new, op1, finish, block, keys, type, names, in_first, general, id, code, places, item = ...'
   o 'local spare' -- the block of this function between calls: see ffi.lua
   o 'return function(x, first, second, extra)'
   o '  local P = spare'
   o '  if P then spare = nil else P = block() end'
   local vars = {}
   for k = 1, #params do vars[k] = 'v' .. k end
-  o('  local n, o, key, list%s%s%s', #vars > 0 and ', ' or '', table.concat(vars, ', '), ', more')
+  o('  local n, o, k1, k2, k3, k4, k5, list%s%s%s', #vars > 0 and ', ' or '', table.concat(vars, ', '), ', more')
   o '  if extra ~= nil or not istype(ct, x) then goto general end'
   o '  n = x._ndim'
   if #params > 0 then
@@ -89,14 +89,9 @@ function M.of(row, general, offers)
       .. "first, names end")
   end
   o '  if o then'
-  o '    key = next(o)'
-  for _ = 1, MOST_KEYS do
-    o '    if key ~= nil then'
-    o '      if not list[key] then goto general end'
-    o '      key = next(o, key)'
-  end
-  o '      if key ~= nil then goto general end'
-  for _ = 1, MOST_KEYS do o '    end' end
+  o '    k1, k2, k3, k4, k5 = keys(o)'
+  for k = 1, MOST_KEYS do o('    if k%d ~= nil and not list[k%d] then goto general end', k, k) end
+  o '    if k5 ~= nil then goto general end'
   for k, p in ipairs(params) do
     o('    if v%d == nil then v%d = o.%s elseif o.%s ~= nil then goto general end', k, k, p[1], p[1])
   end
@@ -167,7 +162,7 @@ function M.of(row, general, offers)
   o '  return (general(x, first, second, extra))'
   o 'end'
   local f = assert(loadstring(table.concat(lines, '\n'), HERE))
-  return f(tensor.ct, tensor.istype, tensor.new, lib.C.mc_op1_with_new, tensor.finish, lib.params_t, next, type, names,
+  return f(tensor.ct, tensor.istype, tensor.new, lib.C.mc_op1_with_new, tensor.finish, lib.params_t, keys, type, names,
     in_first, general, row.id, tensor.code, places,
     tensor.methods.item)
 end

@@ -2,7 +2,7 @@
 --
 -- Holds the nearest-name search, the option types, and whom an error blames: the innermost line outside the library,
 -- found by walking the stack, since levels counted by hand go wrong with every tail call.
-local next = require('jit').next or next -- the builtin one: see runtime/host/chunks.c
+local keys = require 'mascon.core.keys'
 local M = {}
 
 local raise, getinfo = error, debug.getinfo
@@ -306,18 +306,14 @@ function M.opts(fname, opts, spec, level)
   local out = (constructors[spec] or constructor(spec))(spec)
   if opts == nil then return out end
   if type(opts) ~= 'table' then error(('%s: options are %s; give a table'):format(fname, show(opts)), level) end
-  local k, v = next(opts)
-  if k ~= nil then
-    enter(fname, out, spec, k, v, level)
-    k, v = next(opts, k)
-  end
-  if k ~= nil then
-    enter(fname, out, spec, k, v, level)
-    k, v = next(opts, k)
-  end
+  local a, b, c, d, k = keys(opts)
+  if a ~= nil then enter(fname, out, spec, a, opts[a], level) end
+  if b ~= nil then enter(fname, out, spec, b, opts[b], level) end
+  if c ~= nil then enter(fname, out, spec, c, opts[c], level) end
+  if d ~= nil then enter(fname, out, spec, d, opts[d], level) end
   while k ~= nil do
-    enter(fname, out, spec, k, v, level)
-    k, v = next(opts, k)
+    enter(fname, out, spec, k, opts[k], level)
+    k = next(opts, k)
   end
   return out
 end

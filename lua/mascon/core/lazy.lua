@@ -5,7 +5,6 @@
 local check = require 'mascon.core.check'
 local guard = require 'mascon.core.guard'
 
-local next = require('jit').next or next -- the builtin one: see runtime/host/chunks.c
 local M = {}
 
 M.public = nil -- the public table, from lua/mascon/init.lua on

@@ -2,10 +2,10 @@
 --
 -- One maker per family turns a row into a Lua function: arguments checked, parameters packed, result header sized, C
 -- called. Holds the call rule (array part positional, hash part options).
-local next = require('jit').next or next -- the builtin one: see runtime/host/chunks.c
 local lib = require 'mascon.core.ffi'
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
+local keys = require 'mascon.core.keys'
 local into = require 'mascon.core.into'
 local calls = require 'mascon.core.call'
 local error = check.error
@@ -116,7 +116,10 @@ M.run = run
 local EWISE_OPTS = { out = { nil, 'tensor' } }
 local function ewise_opts(fname, opts, level)
   if opts == nil then return nil end
-  if type(opts) == 'table' and is(opts.out) and next(opts, (next(opts))) == nil then return opts end
+  if type(opts) == 'table' and is(opts.out) then
+    local _, other = keys(opts)
+    if other == nil then return opts end
+  end
   return check.opts(fname, opts, EWISE_OPTS, level + 1)
 end
 
@@ -185,15 +188,17 @@ function maker.binary(row)
         if rc == STORED then return finish(out) end
         if rc ~= UNSUITABLE then failed(rc, 2, false, a, b) end
       elseif istype(ct, b) and type(opts) == 'table' then
-        local key, out = next(opts)
-        if key == 'out' and istype(ct, out) and next(opts, 'out') == nil then -- the only key
+        local key, other = keys(opts)
+        local out = opts.out
+        if key == 'out' and other == nil and istype(ct, out) then
           local rc = op2_into(id, out, a, b)
           if rc == OK then return out end
           failed(rc, 2, false, out, a, b)
         end
       elseif type(b) == 'number' and type(opts) == 'table' then
-        local key, out = next(opts)
-        if key == 'out' and istype(ct, out) and next(opts, 'out') == nil then
+        local key, other = keys(opts)
+        local out = opts.out
+        if key == 'out' and other == nil and istype(ct, out) then
           mark(out)
           local rc = op2_scalar(id, out, a, b, 0)
           unmark(out)
@@ -563,8 +568,9 @@ local function list_maker(row)
     local n = #list
     local tensors, more
     if type(axis) == 'table' and axis ~= tensor.none then opts, axis = axis, nil end
-    if n > 0 and n <= 3 and next(list, n) == nil and is(list[1]) and (n < 2 or is(list[2])) and (n < 3 or is(list[3]))
-      and axis ~= tensor.none then
+    local _, second, third, fourth = keys(list)
+    if n > 0 and n <= 3 and (n > 1 or second == nil) and (n > 2 or third == nil) and fourth == nil and is(list[1])
+      and (n < 2 or is(list[2])) and (n < 3 or is(list[3])) and axis ~= tensor.none then
       tensors, more = list, opts -- tensors and nothing else
     else
       if opts ~= nil and type(opts) ~= 'table' then check.opts(name, opts, spec, 3) end

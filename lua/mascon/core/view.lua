@@ -16,7 +16,6 @@ local function view(level, f, t, ...)
   return tensor.make(level + 1, 0, f, t, ...)
 end
 
-local next = require('jit').next or next -- the builtin one: see runtime/host/chunks.c
 local function sizes(fname, first, ...)
   if type(first) == 'table' then
     local n = #first

@@ -7,7 +7,6 @@ local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local random = require 'mascon.random.key'
 local error = check.error
-local next = require('jit').next or next -- the builtin one: see runtime/host/chunks.c
 
 local M = {}
 

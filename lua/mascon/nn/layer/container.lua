@@ -6,7 +6,6 @@ local public = require 'mascon.nn.layer.public'
 local error = check.error
 local M = {}
 
-local next = require('jit').next or next -- those that are there: a function that was given has been read
 
 --- The name of a layer of mc.nn that was given without being called; nil for other functions.
 local function uncalled(f)
