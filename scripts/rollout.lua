@@ -99,7 +99,9 @@ local function configuration()
   notes(c.notes)
   if c.device ~= 'cpu' then print('device: ' .. c.device) end
   if o.verbose then for _, key in ipairs(c.unused) do print('no effect here: ' .. key) end
-  elseif #c.unused > 0 then notes { ('%d keys have no effect here; --verbose names them'):format(#c.unused) } end
+  elseif #c.unused > 0 then
+    notes { ('keys without effect here: %d; --verbose names them'):format(#c.unused) }
+  end
   return c
 end
 

@@ -53,6 +53,29 @@ describe('rows that copies of the program make', function()
     assert.equal(0, left)
   end)
 
+  it('are made without copies where none can be started, and in another folder where one is full', function()
+    local child = require 'mascon.base.child'
+    local start, folder, tried = child.start, child.folder, {}
+    finally(function() child.start, child.folder = start, folder end)
+    child.start = function() return nil, '/dev/shm/x: No space left on device; free some space' end
+    local r = generate.run(config_of(), { out = path 'alone.h5', quiet = true, copies = 2 })
+    assert.same({ 6, '/dev/shm/x: No space left on device' }, { r.rows, r.alone })
+    child.start = start
+    child.folder = function(base)
+      tried[#tried + 1] = base
+      if #tried == 1 then return nil, base .. ' is full' end
+      return folder(at)
+    end
+    local one = assert(child.start('os.exit(0)', {}))
+    assert.equal(at, one.folder:sub(1, #at))
+    assert.equal('/dev/shm', tried[1])
+    one:stop()
+    child.folder = function(base) return nil, base .. ' is full' end
+    local none, why = child.start('os.exit(0)', {})
+    assert.is_nil(none)
+    assert.matches(' is full$', why)
+  end)
+
   it('keep what is finished when a copy ends, or has no memory', function()
     local config, got = config_of(), 0
     local lists = {}

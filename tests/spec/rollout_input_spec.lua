@@ -237,6 +237,15 @@ describe('bad input of rollouts', function()
     assert.same({ 'group', 2 }, { arch.norm, arch.u_afno.encoder_levels })
   end)
 
+  it('a variable within a longer text is refused; keys without effect are counted in a note', function()
+    configured('name: bad', 'name: "a ${HOME} b"')
+    refused('generate --config ' .. path 'c.yaml', 'name is "a ${HOME} b"; ${NAME} is replaced only where', 'line 1')
+    configured('simulation: {', 'simulation: { performance: { compile: true },')
+    local _, err, status = run('validate ' .. path 'c.yaml')
+    assert.equal(0, status, err)
+    assert.matches('note: keys without effect here: 1; %-%-verbose names them', err)
+  end)
+
   it('of operators is refused: even kernels, dt, alpha, unknown names', function()
     for _, case in ipairs {
       { 'choices: %[3%]', 'choices: [4]', 'kernel_size is 4; it must be an odd whole number' },

@@ -101,8 +101,37 @@ describe('pictures of a row', function()
       local colour = foot(k)
       assert.equal(k > 3, colour[1] > 150 and colour[2] < 80 and colour[3] < 80, 'frame ' .. k)
     end
-    local good = select(3, rollout.view.row(at .. '/good.h5', 1, at .. '/g.svg'))
+    local good, legend = select(3, rollout.view.row(at .. '/good.h5', 1, at .. '/g.gif'))
     assert.is_nil(good)
+    assert.matches('^t = 0 to 5; channels 1 to 2 from the left; colours from %S+ %(dark%) to %S+ %(light%)', legend)
+  end)
+
+  it('show the realisation that is asked for, and name it', function()
+    local tree = mc.json.decode [[{ "metadata": { "name": "two" }, "parameter_space": {
+      "architecture": { "num_layers": { "type": "choice", "choices": [1] },
+        "base_channels": { "type": "choice", "choices": [4] } },
+      "stochastic": { "noise_scale": { "type": "choice", "choices": [0.5] } },
+      "operator": { "grid_size": { "type": "choice", "choices": [8] } } },
+      "sampling": { "total_samples": 1 },
+      "simulation": { "num_timesteps": 3, "num_realizations": 2, "channels": 1, "policy": "convex" },
+      "dataset": { "output_path": "" } }]]
+    tree.dataset.output_path = at .. '/two.h5'
+    rollout.generate.run(rollout.config.of(tree), { quiet = true })
+    local last
+    rollout.dataset.replay(at .. '/two.h5', 0, { features = false, visit = function(_, x)
+      last = x:to('f64'):totable()
+    end })
+    assert.is_true(last[1][1][1][1] ~= last[2][1][1][1])
+    for m = 1, 2 do
+      local figures = watched(function()
+        rollout.view.row(at .. '/two.h5', 0, at .. '/m.svg', { realization = m })
+      end)
+      assert.matches('^two, row 0, realisation ' .. m .. ': L1 b4 k3, instance norm, gelu, 8x8', figures[1].title)
+      assert.same(last[m][1], figures[1].panels[3].marks[1].z)
+    end
+    local ok, why = pcall(rollout.view.row, at .. '/two.h5', 0, at .. '/m.svg', { realization = 3 })
+    assert.is_false(ok)
+    assert.matches('%-%-realization is 3; the rows of .- have 2', why)
   end)
 end)
 
@@ -174,6 +203,36 @@ describe('the page of a data set', function()
       assert.is_false(ok)
       assert.is_truthy(lines[1]:find('^FAIL .*the configuration in '), lines[1])
     end
+  end)
+
+  it('and validate tell values that are not finite; all attributes are listed on request', function()
+    local path = made 'n.h5'
+    local lines = table.concat(rollout.dataset.info(path, true), '\n')
+    for _, word in ipairs { 'temporal_registry: {', 'words: ["kept","failed"', 'names: ["architecture.' } do
+      assert.is_truthy(lines:find(word, 1, true), word)
+    end
+    assert.is_nil(table.concat(rollout.dataset.info(path), '\n'):find('names: [', 1, true))
+    assert.is_true(rollout.dataset.validate(path))
+    local open = mc.open
+    finally(function() mc.open = open end)
+    mc.open = function(...) -- a file in which one value of row 2 is NaN
+      local file = open(...)
+      return setmetatable({ dataset = function(_, place)
+        local d = file:dataset(place)
+        if place ~= '/features/temporal/features' then return d end
+        return { shape = d.shape, read = function(_, what)
+          local x = d:read(what)
+          x[2][1][1] = 0 / 0
+          return x
+        end }
+      end }, { __index = function(_, name)
+        return function(_, ...) return file[name](file, ...) end
+      end })
+    end
+    local ok, told = rollout.dataset.validate(path)
+    assert.is_false(ok)
+    assert.is_truthy(table.concat(told, '\n'):find(
+      'FAIL  /features/temporal/features: 1 values of rows without a failure', 1, true), table.concat(told, '\n'))
   end)
 
   it('has a place for values that no row drew, and names coordinates without a figure', function()

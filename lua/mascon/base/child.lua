@@ -95,16 +95,22 @@ function Process:stop()
   self.handle = nil
 end
 
---- Starts a process that runs Lua code until it is stopped, is no longer referred to, or the program ends.
+--- Starts a process that runs Lua code until it is stopped, is no longer referred to, or the program ends. It gets a
+--- folder of its own, which goes with it: in memory where there is room, else where temporary files are.
 ---@param code string finds the folder in arg[1]
 ---@param inputs table<string, string> files of its folder
----@param folder string as M.folder made it; goes with the process
+---@param base? string where the folder is to be, instead
 ---@return mascon.Process|nil
 ---@return string|nil why not
-function M.start(code, inputs, folder)
-  local handle, why = begin(code, inputs, folder, 1e9)
-  if not handle then return nil, why end
-  return setmetatable({ handle = handle, folder = folder }, Process)
+function M.start(code, inputs, base)
+  local why
+  for _, place in ipairs(base and { base } or { '/dev/shm', os.getenv 'TMPDIR' or '/tmp' }) do
+    local folder, handle
+    folder, why = M.folder(place)
+    if folder then handle, why = begin(code, inputs, folder, 1e9) end
+    if handle then return setmetatable({ handle = handle, folder = folder }, Process) end
+  end
+  return nil, why
 end
 
 --- Waits.

@@ -34,17 +34,6 @@ local function answered(folder, k) return ('%s/rows-%d.npz'):format(folder, k) e
 local Crew = {}
 Crew.__index = Crew
 
---- A copy with the files of `inputs`, in the first folder that takes them; nil and why not.
-local function started(inputs)
-  local process, folder, why
-  for _, base in ipairs { '/dev/shm', os.getenv 'TMPDIR' or '/tmp' } do
-    folder, why = child.folder(base)
-    if folder then process, why = child.start(CODE, inputs, folder) end
-    if process then return process end
-  end
-  return nil, (why:gsub(';.*', ''))
-end
-
 --- Starts n copies for the rows of a configuration, or as many as there is room for; nil and why where there is none.
 ---@param config table
 ---@param n integer
@@ -57,8 +46,8 @@ function M.start(config, n, limit, room)
   local about = mc.json.encode { config = config_of.text(config), names = space.names(config.space),
     name = config.name, limit = limit, room = room, parent = (workers.processes()) }
   for i = 1, n do
-    local process, why = started { ['config.json'] = about }
-    if not process then return i > 1 and self or nil, why end
+    local process, why = child.start(CODE, { ['config.json'] = about })
+    if not process then return i > 1 and self or nil, (why:gsub(';.*', '')) end
     self.list[i] = process
   end
   return self

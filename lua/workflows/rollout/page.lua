@@ -1,4 +1,4 @@
--- page.lua - the page of a data set: distributions of parameters and features, failures, filters, types of fields.
+-- page.lua - the page of a data set: what was run, distributions of parameters and features, failures, filters, fields.
 --
 -- It is made from the file alone, before both get their names (store.publish).
 local mc = require 'mascon'

@@ -2,8 +2,8 @@
 --
 -- A part holds the rows of a batch and appears by rename, so a kill leaves whole parts; --resume goes on with them. Its
 -- name says of which configuration the rows are, and the SHA-256 of its bytes: one that changed is made anew, to
--- the same rows. The layout of the merged file is that of the reference (specification of rollouts, 1.5), with status
--- and bad_step beside it.
+-- the same rows. The layout of the merged file is that of the reference (specification of rollouts, 1.5), with status,
+-- bad_step and the values of parameters beside it.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local file = require 'mascon.base.file'

@@ -1,4 +1,4 @@
--- view.lua - a row of a data set as pictures: states at a few times, or all of them as an animation.
+-- view.lua - a realisation of a row as pictures: states at a few times, or all of them as an animation.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
 local tensor = require 'mascon.core.tensor'

@@ -77,17 +77,6 @@ local Workers = {}
 Workers.__index = Workers
 M.methods = Workers
 
---- A new folder in memory where there is such a place.
-local function place(given)
-  for _, base in ipairs { given or '/dev/shm', not given and (os.getenv 'TMPDIR' or '/tmp') or nil } do
-    local made, why = child.folder(base)
-    if made then return made end
-    if given then error(('nn.data.loader: the folder for batches: %s'):format(why), 4) end
-  end
-  error('nn.data.loader: there is no folder for batches; give one, folder = PATH', 4)
-end
-M.place = place
-
 --- Starts the workers of a loader.
 ---@param loader mascon.Loader
 ---@param o table options of the loader: workers, prefetch, folder and what batches depend on
@@ -101,12 +90,13 @@ function M.start(loader, o, code)
   local self = setmetatable({ loader = loader, count = o.workers, serial = 0, list = {} }, Workers)
   local pid = processes()
   for i = 1, o.workers do
-    local folder = place(o.folder)
     local config = { module = loader.set.module, given = loader.set.given, path = package.path, parent = pid,
       index = i - 1, count = o.workers, prefetch = o.prefetch, options = { batch = o.batch, shuffle = o.shuffle,
       seed = o.seed, drop_last = o.drop_last } }
-    local process, why = child.start(code, { ['config.json'] = json.encode(config) }, folder)
-    if not process then error(('nn.data.loader: a worker cannot be started: %s'):format(why), 3) end
+    local process, why = child.start(code, { ['config.json'] = json.encode(config) }, o.folder)
+    if not process then
+      error(('nn.data.loader: a worker cannot be started in the folder for batches: %s'):format(why), 3)
+    end
     self.list[i] = process
   end
   return self
