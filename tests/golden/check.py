@@ -21,6 +21,7 @@ SCRIPTS = {
     'make_network_modules.py': ['network_modules'],
     'make_network_models.py': ['network_models'],
     'make_network_mixed.py': ['network_mixed'],
+    'make_network_names.py': ['network_names'],
     'make_optim_training.py': ['optim_training'],
     'make_cases_network.py': ['cases_network'],
     'make_cases_conv.py': ['cases_conv'],

@@ -9,7 +9,7 @@ local M = {
   FusedMLP = 'mc.nn.MLP', OptimizedLinear = 'mc.nn.Linear with the option activation', OptimizedGELU = 'mc.nn.GELU',
   PositionalEncoding = 'mc.nn.SinusoidalPositions', RotaryEmbedding = 'mc.nn.rope, or the option rope of attention',
   RoPE = 'mc.nn.rope, or the option rope of attention', ALiBi = 'mc.nn.alibi, or the option alibi of attention',
-  Transformer = 'mc.nn.TransformerEncoder and mc.nn.TransformerDecoder',
+  Transformer = 'mc.nn.TransformerEncoder and mc.nn.TransformerDecoder (docs/networks.md)',
   CrossEntropyLoss = 'mc.nn.cross_entropy', NLLLoss = 'mc.nn.nll_loss', MSELoss = 'mc.nn.mse_loss',
   L1Loss = 'mc.nn.l1_loss', SmoothL1Loss = 'mc.nn.smooth_l1_loss', HuberLoss = 'mc.nn.huber_loss',
   BCELoss = 'mc.nn.binary_cross_entropy',

@@ -11,6 +11,7 @@ local keys = require 'mascon.random.key'
 local source = require 'mascon.random.source'
 local recording = require 'mascon.graph.recording'
 local fields = require 'mascon.nn.fields'
+local states = require 'mascon.nn.state'
 local initial = require 'mascon.nn.initial'
 local error = check.error
 local is, kind = tensor.is, tensor.kind
@@ -53,13 +54,7 @@ local function fill(slot)
   slot.value, slot.own = v, check.library(slot.make) and tensor.methods.is_contiguous(v)
 end
 
-local function same_shape(t, shape)
-  if t.ndim ~= #shape then return false end
-  for i = 1, #shape do if t.shape[i] ~= shape[i] then return false end end
-  return true
-end
-
-local function described(slot) return ('%s[%s]'):format(slot.dtype, table.concat(slot.shape, ',')) end
+local same_shape, described = states.same_shape, states.described
 
 --- Puts a tensor into a slot: of its shape, converted to its dtype and device.
 local function put(fname, name, slot, t, level)
@@ -595,38 +590,43 @@ function methods:update(...)
   return self
 end
 
+local NAMES = { 'module', { 'module', 'pytorch' } }
 --- All parameters and buffers: name -> tensor (the module's own, not copies), for files.
+---
+--- With names = 'pytorch' under the names of the same layers there: parts of lists count from 0, the projections of
+--- nn.MultiheadAttention are in_proj_weight and in_proj_bias, blocks of transformers have linear1, linear2 and
+--- multihead_attn. A class of your own gives others by a method pytorch_name(name). Shared tensors stand under each of
+--- their names.
+---     mc.tree.keys(mc.nn.Sequential{ mc.nn.Linear(2, 3) }:state_dict{ names = 'pytorch' })  --> {'0.bias', '0.weight'}
+---@param opts? table names ('module'; 'pytorch')
 ---@return table
-function methods:state_dict() return collect(self, function() return true end) end
+function methods:state_dict(opts)
+  if check.opts('module:state_dict', opts, { names = NAMES }, 3).names == 'pytorch' then
+    return states.pytorch(self, value_of)
+  end
+  return collect(self, function() return true end)
+end
 
 --- Takes parameters and buffers from a table, as state_dict or mc.load of an .npz file gave it.
 ---
 --- Shapes have to agree; dtypes are those of the module. Nothing changes when anything does not fit.
 ---@param state table name -> tensor
----@param opts? table strict (true): names that are missing or not known are an error
+---@param opts? table strict (true): names that are missing or not known are an error · names ('module'; 'pytorch'): as
+---   in state_dict
 ---@return string[] missing, string[] unknown names
 --- Errors: names (strict), shapes.
 function methods:load_state_dict(state, opts)
   local fname = 'module:load_state_dict'
-  local strict = check.opts(fname, opts, { strict = { true, 'bool' } }, 3).strict
+  local o = check.opts(fname, opts, { strict = { true, 'bool' }, names = NAMES }, 3)
   check.arg(fname, 'state', state, 'table', 3)
   local list, by_name = slots_of(self)
-  local missing, unknown, given = {}, {}, {}
-  for name, t in pairs(state) do
-    local slot = by_name[name]
-    if not slot then unknown[#unknown + 1] = tostring(name)
-    elseif not is(t) or not same_shape(t, slot.shape) then
-      error(('%s: %s is %s, the module has %s; both need the same shape'):format(fname, name,
-        is(t) and tensor.describe(t) or check.show(t), described(slot)), 2)
-    else given[slot] = t end
-  end
-  for _, e in ipairs(list) do if not given[e[2]] then missing[#missing + 1] = e[1] end end
-  table.sort(unknown)
-  if strict and (#missing > 0 or #unknown > 0) then
+  local given, missing, unknown = states.divide(fname, self, state, o.names, list, by_name, 2)
+  if o.strict and (#missing > 0 or #unknown > 0) then
     local words = {}
     if #missing > 0 then words[1] = 'missing: ' .. table.concat(missing, ', ') end
     if #unknown > 0 then words[#words + 1] = 'not in the module: ' .. table.concat(unknown, ', ') end
-    error(('%s: %s; strict = false takes what fits'):format(fname, table.concat(words, '; ')), 2)
+    error(('%s: %s; %s'):format(fname, table.concat(words, '; '),
+      states.advice(self, o.names, state, list, by_name) or 'strict = false takes what fits'), 2)
   end
   for _, e in ipairs(list) do
     if given[e[2]] then put(fname, e[1], e[2], given[e[2]], 2) end
@@ -744,21 +744,24 @@ function methods:summary(...) return (require('mascon.nn.describe').summary(self
 
 --- Writes all parameters and buffers to an .npz or .safetensors file; the old file stays when anything fails.
 ---@param name string path
-function methods:save(name) require('mascon.io').save(name, self:state_dict()) end
+---@param opts? table names ('module'; 'pytorch'): as in state_dict
+function methods:save(name, opts)
+  check.opts('module:save', opts, { names = NAMES }, 3)
+  require('mascon.io').save(name, self:state_dict(opts))
+end
 
 --- Reads parameters and buffers from an .npz or .safetensors file: mc.load and load_state_dict.
 ---@param name string path
----@param opts? table strict (true)
+---@param opts? table strict (true) · names ('module'; 'pytorch'): as in state_dict
 ---@return mascon.Module self
 function methods:load(name, opts)
+  local o = check.opts('module:load', opts, { strict = { true, 'bool' }, names = NAMES }, 3)
   local state = require('mascon.io').load(name)
   if type(state) ~= 'table' or is(state) then error(('module:load: %s holds no table of tensors'):format(name), 2) end
   local list, by_name = slots_of(self)
-  local fits = #list == 0
-  for k in pairs(state) do fits = fits or by_name[k] ~= nil end
-  if not fits then
-    error(('module:load: %s holds none of the tensors of the module, such as %s; give a file of module:save'):format(
-      name, list[1][1]), 2)
+  if list[1] and not states.any_there(self, o.names, state, list, by_name) then
+    error(('module:load: %s holds none of the tensors of the module, such as %s; %s'):format(name, list[1][1],
+      states.advice(self, o.names, state, list, by_name) or 'give a file of module:save'), 2)
   end
   self:load_state_dict(state, opts)
   return self

@@ -29,17 +29,17 @@ function Attention:init(width, heads, opts)
   end
   if heads % kv ~= 0 then error(('%s: %d heads of keys do not divide %d heads'):format(fname, kv, heads), 4) end
   self.width, self.heads, self.kv_heads, self.head_width = width, heads, kv, o.head_width or width / heads
+  self.kv_width = o.kv_width or width
   self.dropout, self.causal, self.use_alibi, self.window = o.dropout, o.causal, o.alibi, o.window
   rawset(self, 'rope', o.rope == true and {} or o.rope or nil)
-  local from = o.kv_width or width
   local function project(k, inputs, outputs)
     return linear.Linear(inputs, outputs, { bias = o.bias, dtype = o.dtype, device = o.device,
       key = module.own(o, k).key,
       weight_init = k < 4 and 'xavier_uniform' or 'torch_default', bias_init = 'zeros' })
   end
   self.q_proj = project(1, width, heads * self.head_width)
-  self.k_proj = project(2, from, kv * self.head_width)
-  self.v_proj = project(3, from, kv * self.head_width)
+  self.k_proj = project(2, self.kv_width, kv * self.head_width)
+  self.v_proj = project(3, self.kv_width, kv * self.head_width)
   self.out_proj = project(4, heads * self.head_width, width)
   if o.relative then
     local how = { both = not o.causal, dtype = o.dtype, device = o.device, key = module.own(o, 5).key }
@@ -109,6 +109,14 @@ function Attention:forward(x, memory, opts)
   })
   y = methods.reshape(methods.permute_dims(y, 1, 3, 2, 4), { x.shape[1], x.shape[2], self.heads * self.head_width })
   return self.out_proj(y)
+end
+local PLACE = { q = 1, k = 2, v = 3 }
+--- One tensor of three projections, as PyTorch has it; grouped heads and other widths of heads it has not.
+function Attention:pytorch_name(name)
+  local which, what = name:match '^([qkv])_proj%.(%w+)$'
+  if not which or self.kv_heads ~= self.heads or self.heads * self.head_width ~= self.width then return name end
+  if what == 'weight' and self.kv_width ~= self.width then return which .. '_proj_weight' end
+  return 'in_proj_' .. what, PLACE[which]
 end
 function Attention:describe()
   return ('%d, %d heads%s%s'):format(self.width, self.heads,

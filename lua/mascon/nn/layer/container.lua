@@ -6,7 +6,6 @@ local public = require 'mascon.nn.layer.public'
 local error = check.error
 local M = {}
 
-
 --- The name of a layer of mc.nn that was given without being called; nil for other functions.
 local function uncalled(f)
   for name, v in next, public.names do
@@ -46,6 +45,10 @@ function Sequential:forward(...)
   for i = 2, self.n do y = self[i](y) end
   return y
 end
+--- PyTorch counts parts from 0.
+function Sequential.pytorch_name(_, name)
+  return (name:gsub('^%d+', function(k) return ('%d'):format(k - 1) end))
+end
 --- Adds a part behind the others.
 function Sequential:append(p)
   rawset(self, 'n', self.n + 1)
@@ -67,7 +70,7 @@ function ModuleList:init(parts)
   rawset(self, 'n', #(parts or {}))
   for i, p in ipairs(parts or {}) do self[i] = part('nn.ModuleList', p, 4) end
 end
-ModuleList.append = Sequential.append
+ModuleList.append, ModuleList.pytorch_name = Sequential.append, Sequential.pytorch_name
 ModuleList.holds_only = true
 function ModuleList:forward() error('nn.ModuleList: a list is not called; call its parts, list[1](x)', 2) end
 

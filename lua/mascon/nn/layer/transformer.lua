@@ -83,6 +83,7 @@ function Encoder:init(width, heads, opts)
   self.feed_forward = feed(fname, o, width, 4)
   self.drop = dropout.Dropout(o.dropout)
 end
+function Encoder.pytorch_name(_, name) return (name:gsub('^feed_forward%.linear', 'linear')) end
 function Encoder:forward(x, opts)
   x = around(self, x, self.norm1, function(t) return self.self_attn(t, opts) end)
   return around(self, x, self.norm2, self.feed_forward)
@@ -116,6 +117,9 @@ function Decoder:init(width, heads, opts)
   self.norm3 = normal(o, width, 5)
   self.feed_forward = feed(fname, o, width, 6)
   self.drop = dropout.Dropout(o.dropout)
+end
+function Decoder.pytorch_name(_, name)
+  return (name:gsub('^feed_forward%.linear', 'linear'):gsub('^cross_attn%.', 'multihead_attn.'))
 end
 function Decoder:forward(x, memory, opts)
   if memory == nil then error('nn.TransformerDecoderLayer: the memory is missing; give [batch, keys, width]', 2) end
