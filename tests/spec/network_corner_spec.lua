@@ -124,6 +124,23 @@ describe('options and edges', function()
         support.message(nn[name], x, { {} }))
     end
   end)
+  it('of pools: the first of equal maxima gets the gradient, in the order of rows', function()
+    local function places(pool, x)
+      local g = mc.grad(function(t) return mc.sum(pool(t)) end)(x)
+      return mc.nonzero(g:reshape(-1)):reshape(-1):totable()
+    end
+    local row, square = mc.tensor { 1, 3, 3, 2, 3 }:reshape(1, 1, 5), mc.tensor { 0, 1, 1, 0 }:reshape(1, 1, 2, 2)
+    local long = mc.repeat_each(mc.tensor { 0, 1, 0, 1, 1 }, 5):reshape(1, 1, 25)
+    for _, name in ipairs { 'AdaptiveMaxPool1d', 'MaxPool1d' } do
+      local size = name == 'MaxPool1d'
+      assert.same({ 2 }, places(nn[name](size and 5 or 1), row))
+      assert.same({ 6 }, places(nn[name](size and 25 or 1), long))
+    end
+    assert.same({ 2 }, places(nn.AdaptiveMaxPool2d(1), square))
+    assert.same({ 2 }, places(nn.MaxPool2d(2), square))
+    assert.same({ 2 }, places(nn.AdaptiveMaxPool3d(1), square:reshape(1, 1, 2, 1, 2)))
+    assert.same({ 2, 3 }, places(nn.AdaptiveMaxPool1d(2), row)) -- windows 1 to 3 and 3 to 5
+  end)
   it('of activations', function()
     local y = nn.gelu_tanh(mc.tensor { -math.huge, -1e300, -60, 1e300, math.huge, 0 / 0 })
     assert.same({ 0, 0, 0, 1e300, math.huge }, y["1:5"]:totable())

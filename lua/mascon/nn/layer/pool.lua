@@ -73,6 +73,20 @@ function M.AvgPool3d(size, opts) return Avg3(size, opts) end
 --- First and last place (from 1) of window i of `out` over n places.
 local function bounds(i, n, out) return math.floor((i - 1) * n / out) + 1, math.ceil(i * n / out) end
 
+local FEW = 16 -- places that are compared one by one
+--- The largest elements along an axis; the first of equal ones gets the gradient, which F.max would divide.
+local function first_largest(x, axis)
+  local n, key, best = x.shape[axis], {}, nil
+  if n > FEW then return F.take_along_axis(x, F.argmax(x, { axis, keepdim = true }), { axis = axis }) end
+  for k = 1, x.ndim do key[k] = { 1, -1 } end
+  for i = 1, n do
+    key[axis] = { i, i }
+    local t = x[key]
+    best = best and F.where(F.logical_or(F.le(t, best), F.ne(best, best)), best, t) or t
+  end
+  return best
+end
+
 --- One axis to a number of windows: means as a product with weights, maxima window by window.
 local function along(x, axis, out, how)
   local n = x.shape[axis]
@@ -88,13 +102,19 @@ local function along(x, axis, out, how)
     if axis == x.ndim - 1 then return methods.matmul(w, x) end
     return methods.moveaxis(methods.matmul(methods.moveaxis(x, axis, -1), w.mT), -1, axis)
   end
+  if n % out == 0 then
+    local apart, joined = {}, {}
+    for k = 1, x.ndim do apart[k < axis and k or k + 1], joined[k] = x.shape[k], x.shape[k] end
+    apart[axis], apart[axis + 1], joined[axis] = out, n / out, out
+    return methods.reshape(first_largest(methods.reshape(x, apart), axis + 1), joined)
+  end
   local parts, key = {}, {}
   for k = 1, x.ndim do key[k] = { 1, -1 } end
   for i = 1, out do
     key[axis] = { bounds(i, n, out) }
-    parts[i] = F.max(x[key], { axis, keepdim = true })
+    parts[i] = first_largest(x[key], axis)
   end
-  return out == 1 and parts[1] or F.concat(parts, axis)
+  return F.concat(parts, axis)
 end
 
 local function adaptive(name, n, how)
@@ -115,7 +135,7 @@ local function adaptive(name, n, how)
         or check.show(x), (', size'):rep(n)), 2)
     end
     if tensor.kind[x.dtype] ~= 'f' then x = methods.to(x, 'f64') end
-    for k = 1, n do x = along(x, x.ndim - n + k, self.size[k], how) end
+    for k = n, 1, -1 do x = along(x, x.ndim - n + k, self.size[k], how) end -- the first in the order of rows
     return x
   end
   function Pool:describe() return table.concat(self.size, ', ') end
