@@ -76,4 +76,20 @@ describe('the anomaly finder', function()
     for k, v in pairs(net:parameters()) do assert.is_true(mc.array_equal(v, before[k])) end
     assert.is_nil(select(2, step(mc.randn({ 8, 3 }, { seed = 3 }):to 'f32')).anomaly) -- the search is made once
   end)
+
+  it('names the field of a batch, or the parameter, and the row', function()
+    local function told(net, batch)
+      local step = nn.Step(net, function(m, b)
+        return mc.mean(m(type(b) == 'table' and b.x or b))
+      end, { optimizer = mc.optim.sgd { lr = 0.1 } })
+      return tostring(select(2, step(batch)).anomaly)
+    end
+    local x = mc.ones { 8, 3 }:to 'f32'
+    x[{ 5, 2 }] = mc.nan
+    assert.equal('batch.x holds NaN, first in row 5 of f32[8,3]@cpu', told(nn.Linear(3, 2), { x = x }))
+    assert.equal('batch holds NaN, first in row 5 of f32[8,3]@cpu', told(nn.Linear(3, 2), x))
+    local net = nn.Sequential { nn.Linear(3, 1) }
+    net[1].bias = mc.tensor { mc.inf }
+    assert.equal('parameter 1.bias holds infinity', told(net, mc.ones { 2, 3 }:to 'f32'))
+  end)
 end)

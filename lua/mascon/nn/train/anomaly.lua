@@ -24,12 +24,15 @@ local M = {}
 ---@field part string of the network, '' outside of modules
 ---@field operands string[] each with its least and largest element
 ---@field input string|nil the argument that holds it, when no operation made it
+---@field row integer|nil the first row of that argument that holds it
 ---@field cause mascon.Anomaly|nil where the infinities among the operands come from
 local Anomaly = {}
 Anomaly.__index = Anomaly
 function Anomaly:__tostring()
   local out
-  if self.input then out = ('%s holds %s before the call'):format(self.input, self.what)
+  if self.input then
+    out = ('%s holds %s%s'):format(self.input, self.what, self.row and (', first in row %d of %s'):format(self.row,
+      self.operands[1]) or '')
   else
     out = ('the first %s came from %s%s%s%s, of %s'):format(self.what, self.op,
       self.direction == 'backward' and ' (its derivative)' or '', self.line and ' at ' .. self.line or '',
@@ -52,16 +55,24 @@ local function described(t)
   return ('%s from %.6g to %.6g'):format(tensor.describe(t), F.min(t):item(), F.max(t):item())
 end
 
---- Names of the leaves of arguments: "argument 1.weight".
-local function paths_of(args)
+--- Names of the leaves of arguments: "argument 1.weight", or what `names` has for an argument, such as "batch.", and
+--- the name of the leaf.
+local function paths_of(args, names)
   local out = {}
-  local function walk(v, path)
+  local function walk(v, path, between)
     if tree.is_branch(v) then
-      for _, k in ipairs(tree.keys(v)) do walk(v[k], path .. '.' .. tostring(k)) end
-    elseif #tree.leaves(v, true) > 0 then out[#out + 1] = path end
+      for _, k in ipairs(tree.keys(v)) do walk(v[k], path .. between .. tostring(k), '.') end
+    elseif #tree.leaves(v, true) > 0 then out[#out + 1] = path:match '^(.-)%.?$' end
   end
-  for i = 1, args.n do walk(args[i], 'argument ' .. i) end
+  for i = 1, args.n do walk(args[i], names and names[i] or 'argument ' .. i, names and names[i] and '' or '.') end
   return out
+end
+
+--- The first row of a tensor with such a number; nothing for a single row.
+local function row_of(t, what)
+  if t.ndim == 0 or t.shape[1] < 2 then return nil end
+  local bad = what == 'NaN' and F.isnan(t) or F.logical_not(F.isfinite(t))
+  return F.argmax(F.any(bad:reshape(t.shape[1], -1), { 2 }):to 'i64'):item()
 end
 
 --- f(...) with a note of the line of the script and the part of the network at each entry of the recording.
@@ -106,7 +117,8 @@ local function origin(env, v, paths)
     local n = v.node
     if not n then
       return setmetatable({ what = what, input = v.input and (paths[v.input] or 'argument ' .. v.input)
-        or 'a tensor from outside of the function', direction = 'forward', part = '', operands = {} }, Anomaly)
+        or 'a tensor from outside of the function', row = row_of(env[v], what), direction = 'forward', part = '',
+        operands = { tensor.describe(env[v]) } }, Anomaly)
     end
     local worse, infinite
     local ins = {}
@@ -139,11 +151,16 @@ end
 ---     mc.nn.anomaly(function(x) return mc.sum(mc.sqrt(x)) end, mc.tensor{ 1, 0 }).direction  --> backward
 function M.anomaly(f, ...)
   check.arg('nn.anomaly', 'f', f, 'function', 3)
+  return (M.search(nil, f, ...))
+end
+
+--- The same, with names for the arguments in what is said of them: 'parameter ', 'batch.'.
+function M.search(names, f, ...)
   local args = { n = select('#', ...), ... }
   local lines = {}
   local t = trace.run(noting(lines, f), args, { keep = true, restore = true, numbers = {}, lines = lines,
     name = 'nn.anomaly' })
-  local env, paths = evaluate.run(t.graph, t.inputs, false, true), paths_of(args)
+  local env, paths = evaluate.run(t.graph, t.inputs, false, true), paths_of(args, names)
   for _, u in ipairs(t.graph.outputs) do
     if flaw(evaluate.see(env[u.value], u)) then return origin(env, u.value, paths) end
   end

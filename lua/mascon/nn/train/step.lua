@@ -31,6 +31,7 @@ local meta = { __index = Step }
 
 local INDEPENDENT = 'nn.Step: the loss depends on no parameter that is trained; compute it from the result of the '
   .. 'network, net(batch.x), without stop_gradient or :item() on the way'
+local ARGUMENTS = { 'parameter ', 'frozen parameter ', 'buffer ', 'batch.' } -- of the function of a step, in messages
 local PIECE = 64 -- parameters that one call of a compiled optimiser updates
 local SIGNS = 2 ^ 52 -- numbers of batches stay below; the estimates of the second derivative have a key of their own
 local OPTS = {
@@ -589,7 +590,9 @@ local function step_of(self, batch)
     r.value, r.sizes = self.finish(sums)
     r.grads, r.bent = sums.grads, sums.bent
   end
-  return end_step(self, r, function() return anomaly.anomaly(self.forward, params, frozen, buffers, batch, key) end)
+  return end_step(self, r, function()
+    return anomaly.search(ARGUMENTS, self.forward, params, frozen, buffers, batch, key)
+  end)
 end
 
 --- A step that is traced keeps all that it computes: the collector comes before it and takes that after it, so that the
