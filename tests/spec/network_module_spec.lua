@@ -185,6 +185,31 @@ describe('a module', function()
     says('module: w[1] is a tensor', function() net.w = { mc.ones { 2 } } end)
   end)
 
+  it('refuses fields and methods that would hide methods of modules', function()
+    local Own = nn.Module 'Own'
+    for name, v in pairs { update = nn.Linear(3, 1), count = 5, buffers = {}, forward = nn.Linear(3, 1) } do
+      function Own:init() self[name] = v end
+      says(('Own: %s is a method of every module, as a field it would hide it; choose another name, such as %s_'):format(
+        name, name), Own)
+    end
+    function Own:init() self:parameter('frozen', { 1 }) end
+    says('Own: frozen is a method of every module', Own)
+    function Own:init() self.forward = function(_, x) return x + 1 end end
+    assert.equal(3, Own()(2))
+    function Own:update() end -- luacheck: ignore self
+    says('Own: the library calls the method update of modules, which the class defines anew; choose another name', Own)
+  end)
+
+  it('is applied to several inputs in a list, and says so', function()
+    local gru = nn.GRU(2, 3)
+    local x, h = f32({ 1, 4, 2 }, 1), f32({ 1, 1, 3 }, 2)
+    assert.same({ 1, 1, 3 }, gru:apply(gru:parameters(), { x, h })[2].shape)
+    says('module:apply: the argument behind the inputs is f32[1,1,3]@cpu; parameters come first, several inputs go in a '
+      .. 'list: net:apply(net:parameters(), { x, y }, { train = true })', gru.apply, gru, gru:parameters(), x, h)
+    says('module:apply: params is f32[1,4,2]@cpu; parameters come first', gru.apply, gru, x)
+    assert.same({ 1, 4, 3 }, gru:with(gru:parameters(), function() return (gru(x)) end)[1].shape)
+  end)
+
   it('answers to what is taken for another library, and to files that are none of its own', function()
     local net = nn.Linear(2, 3)
     says("Linear has no method cuda; it is net:to 'gpu'", function() net:cuda() end)

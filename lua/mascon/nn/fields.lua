@@ -42,6 +42,26 @@ function M.check(k, v, is_module, level)
   end
 end
 
+--- Refuses a name that is a method of every module; nothing where it is none.
+function M.free(class, name, methods, level)
+  if methods[name] then
+    error(('%s: %s is a method of every module, as a field it would hide it; choose another name, such as %s_'):format(
+      class._name, name, name), level)
+  end
+end
+
+-- methods that a class may define anew; the library calls the others
+local ANEW = { forward = true, train = true, eval = true }
+--- Refuses a class with a method in the place of one that the library calls.
+function M.class(class, methods, level)
+  for name in pairs(class) do
+    if methods[name] and not ANEW[name] then
+      error(('%s: the library calls the method %s of modules, which the class defines anew; choose another name'):format(
+        class._name, name), level)
+    end
+  end
+end
+
 local guards = setmetatable({}, { __mode = 'k' })
 --- The forward of a class for callers outside, which looks whether a module comes first. plain: that of classes without
 --- one.

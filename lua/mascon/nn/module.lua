@@ -79,6 +79,7 @@ local function register(self, name, what, level)
   if name == '' or name:find('.', 1, true) then
     error(('module: %q is no name for a %s; names have no dots'):format(name, what), level + 1)
   end
+  fields.free(rawget(self, '_class'), name, methods, level + 1)
   for _, n in ipairs(rawget(self, '_order')) do if n == name then return end end
   table.insert(rawget(self, '_order'), name)
 end
@@ -287,6 +288,7 @@ Module = {
         end
       end
     else
+      if type(v) ~= 'function' then fields.free(rawget(self, '_class'), k, methods, 3) end
       if depth == 0 then fields.check(k, v, is_module, 3) end
       rawset(self, k, v)
     end
@@ -299,6 +301,7 @@ Module = {
 
 local Class = {}
 Class.__call = function(class, ...)
+  fields.class(class, methods, 3)
   local self = setmetatable({ _class = class, _order = {}, _slots = {}, _modules = {}, _training = true }, Module)
   if class.init then class.init(self, ...) end
   for k, v in pairs(self) do -- tables that were filled after they became fields
@@ -541,6 +544,11 @@ end
 ---@return table buffers after the call, all of them
 --- Errors: a name that the module does not have, another shape.
 function methods:apply(params, inputs, opts)
+  if is(params) or is(opts) then
+    error(('module:apply: %s is %s; parameters come first, several inputs go in a list: net:apply(net:parameters(), '
+      .. '{ x, y }, { train = true })'):format(is(params) and 'params' or 'the argument behind the inputs',
+      tensor.describe(is(params) and params or opts)), 2)
+  end
   local o = check.opts('module:apply', opts, APPLY, 3)
   local results, buffers
   if type(inputs) == 'table' and not is(inputs) and not is_module(inputs) then
@@ -560,13 +568,14 @@ end
 --- For losses that call a module several times, or parts of it. Options are those of apply.
 ---     local net = mc.nn.Linear(2, 1)
 ---     local zero = mc.tree.map(function(t) return t * 0 end, net:parameters())
----     net:with(zero, {}, function() return net(mc.ones{ 3, 2, dtype = 'f32' }):sum():item() end)[1]  --> 0
+---     net:with(zero, function() return net(mc.ones{ 3, 2, dtype = 'f32' }):sum():item() end)[1]  --> 0
 ---@param params table name -> tensor
----@param opts? table train, key, buffers as apply has them
+---@param opts? table train, key, buffers as apply has them; can be left out
 ---@param f function
 ---@return table results of f, a list
 ---@return table buffers after the call
 function methods:with(params, opts, f)
+  if f == nil and type(opts) == 'function' then opts, f = nil, opts end
   local o = check.opts('module:with', opts, APPLY, 3)
   check.arg('module:with', 'f', f, 'function', 3)
   local results, buffers = with('module:with', self, params, o, f)
