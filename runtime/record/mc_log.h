@@ -43,6 +43,8 @@ typedef struct mci_note {
     int32_t logged;              /* references held by the log of the tape */
     int32_t wanted;              /* the last search that wanted it */
     int32_t gone;                /* what made it was dropped by a backward() */
+    int32_t inner;               /* made in a recording of what an enclosing one traces: when the
+                                  * inner one has ended, nothing says what the contents depend on */
 } mci_note;
 
 static inline const mci_note *mci_known(const mc_storage *s)
@@ -59,6 +61,11 @@ static inline mci_note *mci_noted(mc_storage *s)
     if (!s->note) s->note = mci_calloc(1, sizeof(mci_note));
     return s->note;
 }
+/* Innermost recording that traces t, -1: none. */
+int mci_level_of(const mc_tensor *t);
+/* mc_alias.c: whether some tensor was made in an inner recording; marks those made of it. */
+int mci_some_inner(int n, const mc_tensor *const *t);
+int mci_mark_inner(int nout, mc_tensor **out);
 /* mc_shapes.c: whether some operand or result is hollow; the results of an op, hollow. */
 int mci_some_hollow(int nout, mc_tensor *const *out, int nin, const mc_tensor *const *in);
 int mci_run_by_shapes(const mci_family *family, const mci_op *op, int nout, mc_tensor **out,

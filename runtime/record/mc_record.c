@@ -34,8 +34,7 @@ static int traced_at(const mc_tensor *t, int level)
     return t->storage && mci_known(t->storage)->traced[level] == mci_logs[level].id;
 }
 
-/* Innermost recording that traces t, -1: none. */
-static int level_of(const mc_tensor *t)
+int mci_level_of(const mc_tensor *t)
 {
     for (int d = mci_log_depth - 1; d >= 0; d--)
         if (traced_at(t, d))
@@ -53,6 +52,21 @@ static int logged_at(int level)
 }
 
 static int later(int a, int b) { return a > b ? a : b; }
+
+/* A tensor of an inner recording that has ended is no constant of the one at `level`: what was
+ * computed there is computed again, and only its results are known. */
+static int left_over(const mc_tensor *t, int level)
+{
+    char s[MCI_TEXT];
+    if (!t->storage || mci_logs[level].tape || !mci_known(t->storage)->inner ||
+        t->storage->serial <= mci_logs[level].since || mci_level_of(t) >= 0)
+        return MC_OK;
+    return mci_error(MC_EINVAL,
+                     "record: %s was made within a function that is being differentiated and is "
+                     "read behind it, as by a rule of custom_vjp that captures it; pass it to the "
+                     "function with the rule as an argument, or return it",
+                     mci_tensor_text(s, sizeof s, t));
+}
 
 static int mark(mc_storage *s, int level)
 {
@@ -208,7 +222,7 @@ int mc_record_restore(void)
     return rc;
 }
 
-int mc_record_traced(const mc_tensor *t) { return ours() && level_of(t) >= 0; }
+int mc_record_traced(const mc_tensor *t) { return ours() && mci_level_of(t) >= 0; }
 int mc_record_depth(void) { return mci_log_depth; }
 
 int mc_record_turn(int number)
@@ -236,7 +250,7 @@ int64_t mc_record_offset(const mc_tensor *t)
 
 int mc_record_readable(const mc_tensor *t)
 {
-    int level = ours() ? level_of(t) : -1;
+    int level = ours() ? mci_level_of(t) : -1;
     return level < 0 || !mci_logs[level].strict;
 }
 
@@ -346,6 +360,9 @@ static void append(int level, int kind, int op, int nout, mc_tensor *const *out,
 /* Copies of the operands before the write, since it may change them, with room for the results. */
 static mc_record_operand *operands_of(int nin, const mc_tensor *const *in, int nout, int level)
 {
+    for (int i = 0; i < nin; i++)
+        if (left_over(in[i], level))
+            return NULL;
     mc_record_operand *o =
         reserve(&mci_logs[level]) ? NULL : mci_calloc((size_t)(nin + nout + 1), sizeof *o);
     for (int i = 0; o && i < nin; i++)
@@ -511,7 +528,7 @@ static int snapshot(const mc_tensor *t, int level)
         return MC_OK;
     if (!mci_noted(t->storage))
         return mc_errstatus();
-    int outer = level_of(t);
+    int outer = mci_level_of(t);
     if (outer >= 0 && t->storage->serial <= mci_logs[level].since)
         return mci_error(MC_EINVAL,
                          "record: %s belongs to the enclosing function and is written inside an "
@@ -589,10 +606,10 @@ int mci_record_op(mci_run_fn run, const mci_family *family, const mci_op *op, in
                     ? mci_log_depth - 1
                     : -1;
     for (int i = 0; i < nin; i++)
-        level = later(level, level_of(in[i]));
+        level = later(level, mci_level_of(in[i]));
     for (int i = 0; i < nout; i++) {
         if (out[i]->flags & MC_FLAG_OUT)
-            level = later(level, level_of(out[i]));
+            level = later(level, mci_level_of(out[i]));
         else
             out[i]->capacity = -1; /* every result made here gets a buffer with a serial */
     }
@@ -619,6 +636,8 @@ int mci_record_op(mci_run_fn run, const mci_family *family, const mci_op *op, in
                  : run(op, nout, out, nin, in, p);
     mci_recording = ON;
     written(nout, out);
+    if (!rc && mci_some_inner(nin, in))
+        rc = mci_mark_inner(nout, out);
     if (!log)
         return rc;
     if (!rc) {
@@ -649,7 +668,7 @@ static int fresh(const mc_tensor *dst, int nin, const mc_tensor *const *in, int 
 {
     const mci_log *r = &mci_logs[level];
     return nin == 1 && !r->tape && mc_record_whole(dst) && dst->storage->serial > r->since &&
-           in[0]->storage != dst->storage && level_of(dst) < 0 &&
+           in[0]->storage != dst->storage && mci_level_of(dst) < 0 &&
            mci_known(dst->storage)->traced[level] != -r->id;
 }
 
@@ -658,9 +677,9 @@ static int pending_level;
 
 int mci_record_write_begin(mc_tensor *dst, int nin, const mc_tensor *const *in)
 {
-    int log = ours(), level = log ? level_of(dst) : -1;
+    int log = ours(), level = log ? mci_level_of(dst) : -1;
     for (int i = 0; log && i < nin; i++)
-        level = later(level, level_of(in[i]));
+        level = later(level, mci_level_of(in[i]));
     level = logged_at(level);
     if (level >= 0) {
         const int over = fresh(dst, nin, in, level);
@@ -709,7 +728,7 @@ int mc_record_call(int number, int nout, mc_tensor *const *out, int nin, const m
 {
     int at = -1;
     for (int i = 0; i < nin && ours(); i++)
-        at = later(at, level_of(in[i]));
+        at = later(at, mci_level_of(in[i]));
     at = logged_at(at);
     if (at < 0)
         return mci_error(MC_EINTERNAL, "record: no operand of the call is traced");
@@ -725,59 +744,5 @@ int mc_record_call(int number, int nout, mc_tensor *const *out, int nin, const m
         mci_note_of(out[i]->storage)->traced[at] = mci_logs[at].id;
     append(at, MC_RECORD_CALL, number, nout, out, nin, o, NULL, 0, 0, -1);
     *level = at;
-    return MC_OK;
-}
-
-static void give_back(void *s) { mci_storage_unref(s); }
-
-int mc_record_alias(mc_tensor *out, const mc_tensor *t)
-{
-    if (mci_check_released("record", t))
-        return mc_errstatus();
-    if (!t->storage)
-        return mci_error(MC_EINTERNAL, "record: the operand has no buffer");
-    int64_t all[1] = {t->storage->bytes / MCI_SIZE(t->dtype)};
-    int rc = mci_contiguous(t)
-                 ? mc_wrap(out, t->data, t->dtype, t->ndim, t->shape, t->strides, t->storage,
-                           give_back, 0)
-                 : mc_wrap(out, t->storage->data, t->dtype, 1, all, NULL, t->storage, give_back, 0);
-    if (rc)
-        return rc;
-    mci_storage_ref(t->storage);
-    mci_storage_like(out->storage, t->storage);
-    out->device = t->device;
-    int32_t small = t->small;
-    out->data = t->data;
-    out->numel = t->numel;
-    out->ndim = t->ndim;
-    memcpy(out->shape, t->shape, sizeof t->shape);
-    memcpy(out->strides, t->strides, sizeof t->strides);
-    out->flags = t->flags & (MCI_WEAK | MC_FLAG_READONLY);
-    out->small = small;
-    return MC_OK;
-}
-
-int mc_record_hollow(mc_tensor *out, const mc_tensor *t)
-{
-    int rc = mc_record_alias(out, t);
-    if (!rc)
-        mci_make_hollow(out);
-    return rc;
-}
-
-int mc_record_kept(mc_tensor *out, const mc_record_operand *o)
-{
-    if (!o->kept)
-        return mci_error(MC_EINTERNAL, "record: the operand has no buffer");
-    memset(out, 0, sizeof *out);
-    out->storage = o->kept;
-    mci_storage_ref(o->kept);
-    out->data = (char *)o->kept->data + o->offset * MCI_SIZE(o->dtype);
-    out->numel = o->numel;
-    out->dtype = o->dtype;
-    out->ndim = o->ndim;
-    out->device = o->kept->device;
-    memcpy(out->shape, o->shape, sizeof o->shape);
-    memcpy(out->strides, o->strides, sizeof o->strides);
     return MC_OK;
 }

@@ -152,6 +152,23 @@ describe('attention by blocks', function()
     assert(mc.allclose(twice(attend(o)), twice(formula(o)), { rtol = 1e-10, atol = 1e-12 }))
   end)
 
+  it('takes another mask at each call of a compiled function, and for each element of a map', function()
+    local q, masks = randn({ 2, 5, 4 }, 3), mc.gt(randn({ 3, 5, 5 }, 4), -0.5)
+    local slope = mc.grad(function(t, mask) return mc.sum(mc.square(attend { mask = mask }(t, t, t))) end)
+    local compiled, many = mc.compile(slope), mc.vmap(slope, { in_axes = { false, 1 } })(q, masks)
+    local step = nn.Step(nn.MultiheadAttention(4, 2, { key = 1 }):to 'f64', function(net, b)
+      return mc.sum(mc.square(net(b.x, { key_mask = b.keep })))
+    end, { optimizer = mc.optim.sgd { lr = 0 } })
+    for i = 1, 3 do
+      local want = slope(q, masks[i])
+      assert(mc.allclose(compiled(q, masks[i]), want, { rtol = 1e-11, atol = 1e-13 }))
+      assert(mc.allclose(many[i], want, { rtol = 1e-11, atol = 1e-13 }))
+      local keep = masks[{ 1, i }]:reshape(1, 5)
+      local y = step.net(q, { key_mask = keep })
+      assert(math.abs(step { x = q, keep = keep } - mc.sum(mc.square(y)):item()) < 1e-11)
+    end
+  end)
+
   it('keeps what is not finite with the queries that see it', function()
     local x, _, o = operands({ 1, 70, 70, 8, 8, true }, 9, 'f32')
     x[3][{ 1, 66 }] = mc.inf

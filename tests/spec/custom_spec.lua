@@ -79,6 +79,20 @@ describe('custom_vjp', function()
     end)
     assert.truthy(text:find('custom_vjp: the function reads f64[3]@cpu of the enclosing function, which its rule knows '
       .. 'nothing about; pass it as an argument', 1, true), text)
+    -- a mask that the rules read without being told of it: right where it is computed, no constant of what is recorded
+    local function masked(t, mask)
+      local masked_part = mc.custom_vjp(function(a) return mc.where(mask, a, 0) end, {
+        forward = function(a) return mc.where(mask, a, 0), 1 end,
+        backward = function(_, g) return mc.where(mc.logical_not(mc.logical_not(mask)), g, 0) end })
+      return mc.sum(masked_part(t) ^ 2)
+    end
+    local masks = mc.gt(mc.tensor { { 1, 0, 1 }, { 0, 1, 0 } }, 0)
+    assert(mc.array_equal(mc.where(masks[1], 2 * x, 0), mc.grad(masked)(x, masks[1])))
+    for i, made in ipairs { mc.compile(mc.grad(masked)), mc.vmap(mc.grad(masked), { in_axes = { false, 1 } }) } do
+      text = support.message(made, x, i == 1 and masks[1] or masks)
+      assert.truthy(text:find('was made within a function that is being differentiated and is read behind it, as by a '
+        .. 'rule of custom_vjp that captures it; pass it to the function with the rule as an argument', 1, true), text)
+    end
     assert.truthy(
       support.message(mc.custom_vjp, mc.sin, {}):find('custom_vjp: forward is nil; give a function', 1, true))
     assert.truthy(support.message(mc.custom_vjp, mc.sin, { foward = mc.sin }):find('forward', 1, true))

@@ -189,8 +189,8 @@ describe('a module', function()
     local Own = nn.Module 'Own'
     for name, v in pairs { update = nn.Linear(3, 1), count = 5, buffers = {}, forward = nn.Linear(3, 1) } do
       function Own:init() self[name] = v end
-      says(('Own: %s is a method of every module, as a field it would hide it; choose another name, such as %s_'):format(
-        name, name), Own)
+      says(('Own: %s is a method of every module, as a field it would hide it; choose another name, such as %s_')
+        :format(name, name), Own)
     end
     function Own:init() self:parameter('frozen', { 1 }) end
     says('Own: frozen is a method of every module', Own)
@@ -204,8 +204,8 @@ describe('a module', function()
     local gru = nn.GRU(2, 3)
     local x, h = f32({ 1, 4, 2 }, 1), f32({ 1, 1, 3 }, 2)
     assert.same({ 1, 1, 3 }, gru:apply(gru:parameters(), { x, h })[2].shape)
-    says('module:apply: the argument behind the inputs is f32[1,1,3]@cpu; parameters come first, several inputs go in a '
-      .. 'list: net:apply(net:parameters(), { x, y }, { train = true })', gru.apply, gru, gru:parameters(), x, h)
+    says('module:apply: the argument behind the inputs is f32[1,1,3]@cpu; parameters come first, several inputs go in '
+      .. 'a list: net:apply(net:parameters(), { x, y }, { train = true })', gru.apply, gru, gru:parameters(), x, h)
     says('module:apply: params is f32[1,4,2]@cpu; parameters come first', gru.apply, gru, x)
     assert.same({ 1, 4, 3 }, gru:with(gru:parameters(), function() return (gru(x)) end)[1].shape)
   end)

@@ -3,6 +3,7 @@
 -- With recording.lua and tensor.lua one of the few files that touch the FFI.
 local ffi = require 'ffi'
 local lib = require 'mascon.core.ffi'
+local check = require 'mascon.core.check'
 local tensor = require 'mascon.core.tensor'
 local C = lib.C
 
@@ -17,6 +18,10 @@ local WHERE = { input = 0, output = 1, arena = 2, const = 3, tile = 4 }
 local function header(p, i, h)
   local like = tensor.ct(0)
   if h.const then
+    if C.mc_hollow(h.const) ~= 0 then
+      check.error(('compile: %s, made within the function, is read by a rule of mc.custom_vjp or mc.custom_jvp that '
+        .. 'captures it; pass it to the function with the rule as an argument'):format(tensor.describe(h.const)), 2)
+    end
     tensor.promote(h.const, 2)
     ffi.copy(like, h.const, ffi.sizeof(tensor.ct, 0))
   end

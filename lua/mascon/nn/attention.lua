@@ -58,8 +58,9 @@ local function by_kernel_back(a, how)
   return { q = out[1], k = out[2], v = out[3] }
 end
 
---- y of operands q, k, v by functions that give { y, level } of them, and gradients of q, k, v from these and those of
---- y and level, g and g_level; how: the parameters of the rows of the op table, where these serve.
+--- y of operands q, k, v and mask (true and false, or none) by functions that give { y, level } of them, and gradients
+--- of q, k, v from these and those of y and level, g and g_level; how: the parameters of the rows of the op table, where
+--- these serve.
 ---
 --- The way back makes the weights again from one number for each query. Its own derivatives are composed.
 local function ruled(operands, composed, composed_back, how)
@@ -81,7 +82,8 @@ local function ruled(operands, composed, composed_back, how)
     end,
     backward = function(kept, g)
       local a, made = unpack(kept)
-      return back { q = a.q, k = a.k, v = a.v, y = made.y, level = made.level, g = g.y, g_level = g.level }
+      return back { q = a.q, k = a.k, v = a.v, mask = a.mask, y = made.y, level = made.level, g = g.y,
+        g_level = g.level }
     end,
   })
   return both(operands).y
@@ -139,9 +141,9 @@ function M.scaled_dot_product_attention(q, k, v, opts)
     return F.where(sees, s, -math.huge)
   end
   -- how keys fit queries that are scaled
-  local function fit(a, b)
+  local function fit(a, b, may)
     local s = methods.matmul(a, b.mT)
-    if mask then s = mask.dtype == 'bool' and F.where(mask, s, -math.huge) or s + mask end
+    if may then s = may.dtype == 'bool' and F.where(may, s, -math.huge) or s + may end
     return queries and seen(s, create.arange(1, b.shape[b.ndim - 1]):to(b.device), queries) or s
   end
   -- weights up to their sum, the largest fit and the sum, without keys 0 and 1
@@ -153,7 +155,7 @@ function M.scaled_dot_product_attention(q, k, v, opts)
     return p, top, F.where(F.eq(total, 0), 1, total)
   end
   local function plain(a)
-    local p, top, total = weigh(fit(a.q * scale, a.k))
+    local p, top, total = weigh(fit(a.q * scale, a.k, a.mask))
     if o.dropout > 0 then p = require('mascon.nn.layer.dropout').dropout(p, o.dropout, o.key) end
     return { y = methods.matmul(p, a.v) / total, level = methods.squeeze(top + F.log(total), -1) }
   end
@@ -161,14 +163,14 @@ function M.scaled_dot_product_attention(q, k, v, opts)
     local scaled = a.q * scale
     -- keys by queries: a product of its own, so that the fits of the way ahead need not be kept
     local s = methods.matmul(a.k, scaled.mT)
-    if mask then s = F.where(mask.mT, s, -math.huge) end
+    if a.mask then s = F.where(a.mask.mT, s, -math.huge) end
     if queries then s = seen(s, create.arange(1, a.k.shape[a.k.ndim - 1]):to(s.device):reshape(-1, 1), queries.mT) end
     local p = F.exp(s - methods.expand_dims(a.level, -2))
     local along = F.sum(F.multiply_no_nan(a.y, a.g), { -1 }) - a.g_level
     local ds = F.multiply_no_nan(p, methods.matmul(a.v, a.g.mT) - methods.expand_dims(along, -2))
     return { q = methods.matmul(ds.mT, a.k) * scale, k = methods.matmul(ds, scaled), v = methods.matmul(p, a.g) }
   end
-  local operands, y = { q = q, k = k, v = v }
+  local operands, y = { q = q, k = k, v = v, mask = mask }
   if o.dropout > 0 or (mask and mask.dtype ~= 'bool') or not together(q, k, v) then
     y = plain(operands).y
   else

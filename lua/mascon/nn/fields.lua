@@ -56,8 +56,8 @@ local ANEW = { forward = true, train = true, eval = true }
 function M.class(class, methods, level)
   for name in pairs(class) do
     if methods[name] and not ANEW[name] then
-      error(('%s: the library calls the method %s of modules, which the class defines anew; choose another name'):format(
-        class._name, name), level)
+      error(('%s: the library calls the method %s of modules, which the class defines anew; choose another name')
+        :format(class._name, name), level)
     end
   end
 end

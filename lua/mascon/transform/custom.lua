@@ -241,8 +241,8 @@ end
 --- nil); backward(kept, g) -> a cotangent for each argument of f, as a tree of its form (nil: none), given the
 --- cotangent g of the result. Where no derivative is asked for, f runs; else forward does. Composes with mc.compile,
 --- mc.vmap, and with derivatives of higher order through the ops of forward and backward; forward mode turns the rule
---- round. Tensors that f needs and that have derivatives are passed as arguments. Option batch(size, batched, ...) ->
---- what f returns for each of `size` elements, put in front of the axes of each tensor: what mc.vmap runs in the place
+--- round. What f or its rules need of an enclosing function is passed as an argument. Option batch(size, batched, ...)
+--- -> what f returns for each of `size` elements, put in front of the axes of each tensor: what mc.vmap runs in the place
 --- of f's ops, where f alone is asked for; ... are the arguments, with the elements in front of those tensors whose
 --- place in `batched` (a list of the form of the arguments) is true. Errors: a result or a cotangent of another form; a
 --- captured tensor with a derivative.
