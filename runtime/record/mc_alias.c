@@ -1,30 +1,8 @@
-/* mc_alias.c - tensors that stand for others in a recording: arguments over the memory of theirs, or
- * without memory; results that a log kept.
- *
- * What an inner recording makes of tensors that an enclosing one traces is marked: the transform
- * behind the inner one computes it again, so that nothing traced belongs to it afterwards. */
+/* mc_alias.c - tensors that stand for others in a recording: arguments over their memory or
+ * without it, and results that a log kept. */
 #include "record/mc_log.h"
 
 #include <string.h>
-
-int mci_some_inner(int n, const mc_tensor *const *t)
-{
-    for (int i = 0; i < n; i++)
-        if (t[i]->storage && mci_known(t[i]->storage)->inner)
-            return 1;
-    return 0;
-}
-
-int mci_mark_inner(int nout, mc_tensor **out)
-{
-    for (int i = 0; i < nout; i++) {
-        mci_note *n = mc_promote(out[i]) ? NULL : mci_noted(out[i]->storage);
-        if (!n)
-            return mc_errstatus();
-        n->inner = 1;
-    }
-    return MC_OK;
-}
 
 static void give_back(void *s) { mci_storage_unref(s); }
 

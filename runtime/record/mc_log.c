@@ -12,3 +12,22 @@ void mci_operands_free(mc_record_operand *o, int n)
     }
     mci_free(o);
 }
+
+int mci_some_inner(int n, const mc_tensor *const *t)
+{
+    for (int i = 0; i < n; i++)
+        if (t[i]->storage && mci_known(t[i]->storage)->inner)
+            return 1;
+    return 0;
+}
+
+int mci_mark_inner(int nout, mc_tensor **out)
+{
+    for (int i = 0; i < nout; i++) {
+        mci_note *n = mc_promote(out[i]) ? NULL : mci_noted(out[i]->storage);
+        if (!n)
+            return mc_errstatus();
+        n->inner = 1;
+    }
+    return MC_OK;
+}

@@ -63,7 +63,7 @@ static inline mci_note *mci_noted(mc_storage *s)
 }
 /* Innermost recording that traces t, -1: none. */
 int mci_level_of(const mc_tensor *t);
-/* mc_alias.c: whether some tensor was made in an inner recording; marks those made of it. */
+/* Whether some tensor was made in an inner recording; marks those made of it. */
 int mci_some_inner(int n, const mc_tensor *const *t);
 int mci_mark_inner(int nout, mc_tensor **out);
 /* mc_shapes.c: whether some operand or result is hollow; the results of an op, hollow. */

@@ -59,8 +59,8 @@ local function by_kernel_back(a, how)
 end
 
 --- y of operands q, k, v and mask (true and false, or none) by functions that give { y, level } of them, and gradients
---- of q, k, v from these and those of y and level, g and g_level; how: the parameters of the rows of the op table, where
---- these serve.
+--- of q, k, v from these and those of y and level, g and g_level; how: the parameters of the rows of the op table,
+--- where these serve.
 ---
 --- The way back makes the weights again from one number for each query. Its own derivatives are composed.
 local function ruled(operands, composed, composed_back, how)

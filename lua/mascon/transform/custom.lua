@@ -237,15 +237,15 @@ end
 
 --- f with a reverse rule of its own.
 ---
---- f: returns one tree. forward(...) -> what f returns, and whatever backward wants to find (a tensor, a table of them,
---- nil); backward(kept, g) -> a cotangent for each argument of f, as a tree of its form (nil: none), given the
---- cotangent g of the result. Where no derivative is asked for, f runs; else forward does. Composes with mc.compile,
---- mc.vmap, and with derivatives of higher order through the ops of forward and backward; forward mode turns the rule
---- round. What f or its rules need of an enclosing function is passed as an argument. Option batch(size, batched, ...)
---- -> what f returns for each of `size` elements, put in front of the axes of each tensor: what mc.vmap runs in the place
---- of f's ops, where f alone is asked for; ... are the arguments, with the elements in front of those tensors whose
---- place in `batched` (a list of the form of the arguments) is true. Errors: a result or a cotangent of another form; a
---- captured tensor with a derivative.
+--- f: returns one tree. forward(...) -> what f returns, and whatever backward wants to find (a tensor, a table of
+--- them, nil); backward(kept, g) -> a cotangent for each argument of f, as a tree of its form (nil: none), given
+--- the cotangent g of the result. Where no derivative is asked for, f runs; else forward does. Composes with
+--- mc.compile, mc.vmap, and with derivatives of higher order through the ops of forward and backward; forward mode
+--- turns the rule round. What f or its rules need of an enclosing function is passed as an argument. Option
+--- batch(size, batched, ...) -> what f returns for each of `size` elements, put in front of the axes of each
+--- tensor: what mc.vmap runs in the place of f's ops, where f alone is asked for; ... are the arguments, with the
+--- elements in front of those tensors whose place in `batched` (a list of the form of the arguments) is true.
+--- Errors: a result or a cotangent of another form; a captured tensor with a derivative.
 --- Source: jax.custom_vjp
 ---     local f = mc.custom_vjp(function(x) return x * x end, { forward = function(x) return x * x, x end,
 ---       backward = function(x, g) return g * x * 100 end })
