@@ -33,8 +33,9 @@ MC_INLINE int64_t mck_attention_room(int64_t m, int64_t d, int64_t e, int back)
 {
     const int64_t block = MCK_ATTENTION_QUERIES,
                   wide = mck_attention_wide(d) + mck_attention_wide(e);
-    return (d + e + 4) * block + MCK_ATTENTION_KEYS * block +
-           (back ? (d + e) * block + MCK_ATTENTION_KEYS * block + (block + m) * wide : 0);
+    return back ? (2 * (d + e) + 4 + 2 * MCK_ATTENTION_KEYS) * block + (block + m) * wide
+                : (d + 3 + MCK_ATTENTION_KEYS) * block +
+                      (block + MCK_ATTENTION_KEYS) * mck_attention_wide(e);
 }
 
 #endif

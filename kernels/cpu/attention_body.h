@@ -3,19 +3,18 @@
 
 /* ---------------------------------------------------------------- products */
 
-static const T FN(hold)[1] = { 1 }; /* the factor of sums that are added up */
-
-/* out[c][x] = sum_k a[c a_row + k a_col] b[k][x] for C rows and X vectors; with a factor, what
- * stands in out times factor[x], or times 1 (hold), is added. C and X are constants where this is
- * called. */
+/* out[c][x] = sum_k a[c a_row + k a_col] b[k][x] for C rows and X vectors; added to what stands in
+ * out, or stored there. next: what will be read soon, n lines next_row apart, comes to the first
+ * cache meanwhile. C and X are constants where this is called. */
 MC_INLINE void FN(tile)(const int C, const int X, T *out, int64_t out_row, const T *a,
-                        int64_t a_row, int64_t a_col, const T *b, int64_t b_row, int64_t n,
-                        const T *factor)
+                        int64_t a_row, int64_t a_col, const T *b, int64_t b_row, int64_t n, int add,
+                        const T *next, int64_t next_row)
 {
     V acc[8][2], v[2];
     MC_UNROLL(8)
     for (int c = 0; c < C; c++) MC_UNROLL(2) for (int x = 0; x < X; x++) acc[c][x] = OP(set)(0);
-    for (int64_t k = 0; k < n; k++, a += a_col, b += b_row) {
+    for (int64_t k = 0; k < n; k++, a += a_col, b += b_row, next += next_row) {
+        __builtin_prefetch(next);
         MC_UNROLL(2) for (int x = 0; x < X; x++) v[x] = OP(load)(b + x * VL);
         MC_UNROLL(8) for (int c = 0; c < C; c++)
         {
@@ -23,24 +22,20 @@ MC_INLINE void FN(tile)(const int C, const int X, T *out, int64_t out_row, const
             MC_UNROLL(2) for (int x = 0; x < X; x++) acc[c][x] = OP(muladd)(f, v[x], acc[c][x]);
         }
     }
-    MC_UNROLL(2) for (int x = 0; x < X && factor; x++)
-    {
-        v[x] = factor == FN(hold) ? OP(set)(1) : OP(load)(factor + x * VL);
-        MC_UNROLL(8)
-        for (int c = 0; c < C; c++) acc[c][x] =
-            OP(add)(OP(mul)(OP(load)(out + c * out_row + x * VL), v[x]), acc[c][x]);
-    }
     MC_UNROLL(8)
     for (int c = 0; c < C; c++) MC_UNROLL(2) for (int x = 0; x < X; x++)
-        OP(store)(out + c * out_row + x * VL, acc[c][x]);
+        {
+            T *const to = out + c * out_row + x * VL;
+            OP(store)(to, add ? OP(add)(OP(load)(to), acc[c][x]) : acc[c][x]);
+        }
 }
 
 #define TILE(name, C, X)                                                                         \
     static MC_NOINLINE void FN(tile_##name)(T * out, int64_t out_row, const T *a, int64_t a_row, \
                                             int64_t a_col, const T *b, int64_t b_row, int64_t n, \
-                                            const T *factor)                                     \
+                                            int add, const T *next, int64_t next_row)            \
     {                                                                                            \
-        FN(tile)(C, X, out, out_row, a, a_row, a_col, b, b_row, n, factor);                      \
+        FN(tile)(C, X, out, out_row, a, a_row, a_col, b, b_row, n, add, next, next_row);         \
     }
 TILE(tall, TALL, 2)
 TILE(four, 4, 2)
@@ -50,21 +45,24 @@ TILE(four_narrow, 4, 1)
 TILE(one_narrow, 1, 1)
 #undef TILE
 
-/* The same for out[rows][cols]; cols: whole vectors. */
+/* The same for out[rows][cols]; cols: whole vectors. next: `wide` elements of each row. */
 static void FN(product)(T *out, int64_t out_row, int64_t rows, int64_t cols, const T *a,
-                        int64_t a_row, int64_t a_col, const T *b, int64_t b_row, int64_t n,
-                        const T *factor)
+                        int64_t a_row, int64_t a_col, const T *b, int64_t b_row, int64_t n, int add,
+                        const T *next, int64_t next_row, int64_t wide)
 {
+    enum { LINE = 64 / (int)sizeof(T) };
+    int64_t at = 0;
     for (int64_t c = 0, step; c < rows; c += step) {
         step = rows - c >= TALL ? TALL : rows - c >= 4 ? 4 : 1;
-        for (int64_t x = 0, wide; x < cols; x += wide * VL) {
-            wide = cols - x >= 2 * VL ? 2 : 1;
-            (step == TALL ? wide == 2 ? FN(tile_tall) : FN(tile_tall_narrow)
-             : step == 4 ? wide == 2 ? FN(tile_four) : FN(tile_four_narrow)
-             : wide == 2 ? FN(tile_one)
-                          : FN(tile_one_narrow))(
-                out + c * out_row + x, out_row, a + c * a_row, a_row, a_col, b + x, b_row, n,
-                factor ? factor + (factor == FN(hold) ? 0 : x) : NULL);
+        for (int64_t x = 0, two; x < cols; x += two ? 2 * VL : VL, at += LINE) {
+            two = cols - x >= 2 * VL;
+            const T *const line = at < wide ? next + at : b;
+            (step == TALL ? two ? FN(tile_tall) : FN(tile_tall_narrow)
+             : step == 4 ? two ? FN(tile_four) : FN(tile_four_narrow)
+             : two ? FN(tile_one)
+                   : FN(tile_one_narrow))(out + c * out_row + x, out_row, a + c * a_row, a_row,
+                                          a_col, b + x, b_row, n, add, line,
+                                          at < wide ? next_row : 0);
         }
     }
 }
@@ -102,6 +100,19 @@ static MC_NOINLINE void FN(weights)(T *s, const T *level, int64_t keys, int64_t 
     }
 }
 
+/* The same, and sum += s. */
+static MC_NOINLINE void FN(weights_sum)(T *s, const T *level, int64_t keys, int64_t n, T *sum)
+{
+    for (int64_t j = 0; j < keys; j++, s += n) {
+        MC_IVDEP
+        for (int64_t i = 0; i < n; i++) {
+            const T w = FN(mck_below)(s[i] - level[i]);
+            s[i] = w;
+            sum[i] += w;
+        }
+    }
+}
+
 /* -inf for what a query does not see, and for places without a query. */
 static void FN(hide)(const mck_attention *a, T *s, int64_t keys, int64_t first, int64_t seen,
                      int64_t n)
@@ -117,46 +128,45 @@ static void FN(hide)(const mck_attention *a, T *s, int64_t keys, int64_t first, 
     }
 }
 
-/* A block of fits becomes weights relative to the largest fit so far, top; total: their sum so far,
- * factor: by how much earlier ones shrink. */
-static void FN(weigh)(T *s, int64_t keys, T *top, T *total, T *factor)
+/* A block of fits becomes weights relative to ref; total: their sum so far. Where the largest fit
+ * of the block exceeds ref by more than GROWTH it takes its place, and factor is by how much
+ * earlier weights shrink. Gives whether some do. */
+static int FN(weigh)(T *s, int64_t keys, T *ref, T *total, T *factor)
 {
-    enum { MANY = QUERIES / VL }; /* sums side by side: each waits for the one before */
-    T ref[QUERIES];
+    enum { MANY = QUERIES / VL }; /* maxima side by side: each waits for the one before */
+    T top[QUERIES], sum[QUERIES];
     V acc[MANY];
-    MC_UNROLL(4) for (int x = 0; x < MANY; x++) acc[x] = OP(load)(top + x * VL);
+    int grown = 0;
+    MC_UNROLL(4) for (int x = 0; x < MANY; x++) acc[x] = OP(set)(-(T)INFINITY);
     for (int64_t j = 0; j < keys; j++) {
         const T *const row = s + j * QUERIES;
-        MC_UNROLL(4) for (int x = 0; x < MANY; x++)
-            acc[x] = OP(max)(OP(load)(row + x * VL), acc[x]);
+        MC_UNROLL(4)
+        for (int x = 0; x < MANY; x++) acc[x] = OP(max)(OP(load)(row + x * VL), acc[x]);
     }
-    MC_UNROLL(4) for (int x = 0; x < MANY; x++) OP(store)(ref + x * VL, acc[x]);
+    MC_UNROLL(4) for (int x = 0; x < MANY; x++) OP(store)(top + x * VL, acc[x]);
     for (int i = 0; i < QUERIES; i++) {
-        const T most = ref[i];
-        ref[i] = most == -(T)INFINITY ? 0 : most;
-        factor[i] = top[i];
-        top[i] = most;
+        const T was = ref[i], now = top[i] > was + GROWTH ? top[i] : was;
+        grown |= now > was;
+        factor[i] = was;
+        ref[i] = now;
+        top[i] = now == -(T)INFINITY ? 0 : now;
     }
-    FN(weights)(factor, ref, 1, QUERIES);
-    FN(weights)(s, ref, keys, QUERIES);
-    MC_UNROLL(4) for (int x = 0; x < MANY; x++) acc[x] = OP(set)(0);
-    for (int64_t j = 0; j < keys; j++) {
-        const T *const row = s + j * QUERIES;
-        MC_UNROLL(4) for (int x = 0; x < MANY; x++)
-            acc[x] = OP(add)(acc[x], OP(load)(row + x * VL));
+    if (grown) {
+        FN(weights)(factor, top, 1, QUERIES);
+        for (int i = 0; i < QUERIES; i++) total[i] *= factor[i];
     }
-    MC_UNROLL(4) for (int x = 0; x < MANY; x++)
-    {
-        T *const to = total + x * VL;
-        OP(store)(to, OP(add)(OP(mul)(OP(load)(to), OP(load)(factor + x * VL)), acc[x]));
-    }
+    memset(sum, 0, sizeof sum);
+    FN(weights_sum)(s, top, keys, QUERIES, sum);
+    for (int i = 0; i < QUERIES; i++) total[i] += sum[i];
+    return grown;
 }
 
-static void FN(rescale)(T *o, const T *factor, int64_t rows)
+/* out[i] = o[i] factor[i] for n rows of e */
+static void FN(rescale)(T *out, int64_t out_row, const T *o, int64_t o_row, const T *factor,
+                        int64_t n, int64_t e)
 {
-    for (int64_t c = 0; c < rows; c++)
-        for (int x = 0; x < QUERIES; x += VL) OP(store)
-    (o + c * QUERIES + x, OP(mul)(OP(load)(o + c * QUERIES + x), OP(load)(factor + x)));
+    for (int64_t i = 0; i < n; i++, out += out_row, o += o_row)
+        for (int64_t c = 0; c < e; c++) out[c] = o[c] * factor[i];
 }
 
 /* Keys that some of n queries see, the first of which sees `seen`. */
@@ -178,39 +188,55 @@ static int FN(partly)(const mck_attention *a, int64_t first, int64_t keys, int64
     return a->step && (first + keys > seen || (a->window && first < seen + n - 1 - a->window));
 }
 
+/* Rows of e values in whole vectors: where they are, or in room. */
+static const T *FN(whole)(T *room, const T *v, int64_t *row, int64_t keys, int64_t e)
+{
+    const int64_t wide = mck_attention_wide(e), from = *row;
+    if (e % VL == 0) return v;
+    *row = wide;
+    for (int64_t j = 0; j < keys; j++) {
+        memcpy(room + j * wide, v + j * from, (size_t)e * sizeof(T));
+        memset(room + j * wide + e, 0, (size_t)(wide - e) * sizeof(T));
+    }
+    return room;
+}
+
 void MCK(FN(attention))(const mck_attention *a);
 void MCK(FN(attention))(const mck_attention *a)
 {
-    const int64_t n = a->n, d = a->d, e = a->e, limit = FN(limit)(a, a->seen, n);
+    const int64_t n = a->n, d = a->d, e = a->e, wide = mck_attention_wide(e),
+                  cols = e % VL == 0 ? e : wide, limit = FN(limit)(a, a->seen, n),
+                  begin = FN(begin)(a, a->seen);
     T *const qt = a->work, *const s = qt + d * QUERIES, *const o = s + KEYS * QUERIES,
-             *const top = o + e * QUERIES, *const total = top + QUERIES,
-             *const factor = total + QUERIES, *const y = a->y;
-    memset(qt, 0, (size_t)(d * QUERIES) * sizeof *qt);
-    memset(o, 0, (size_t)(e * QUERIES) * sizeof *o);
+             *const room = o + QUERIES * wide, *const ref = room + KEYS * wide,
+             *const total = ref + QUERIES, *const factor = total + QUERIES;
+    if (n < QUERIES) memset(qt, 0, (size_t)(d * QUERIES) * sizeof *qt);
+    if (begin >= limit) memset(o, 0, (size_t)(QUERIES * wide) * sizeof *o);
     FN(turn)(qt, QUERIES, a->q, a->q_row, n, d);
     for (int64_t i = 0; i < d * QUERIES; i++) qt[i] *= (T)a->scale;
     for (int i = 0; i < QUERIES; i++) {
-        top[i] = -(T)INFINITY;
+        ref[i] = -(T)INFINITY;
         total[i] = 0;
     }
-    for (int64_t j = FN(begin)(a, a->seen); j < limit; j += KEYS) {
+    for (int64_t j = begin; j < limit; j += KEYS) {
         const int64_t keys = limit - j < KEYS ? limit - j : KEYS;
-        FN(product)
-        (s, QUERIES, keys, QUERIES, (const T *)a->k + j * a->k_row, a->k_row, 1, qt, QUERIES, d,
-         NULL);
+        const T *const k = (const T *)a->k + j * a->k_row, *v = (const T *)a->v + j * a->v_row;
+        int64_t v_row = a->v_row;
+        FN(product)(s, QUERIES, keys, QUERIES, k, a->k_row, 1, qt, QUERIES, d, 0, v, v_row, e);
         if (FN(partly)(a, j, keys, a->seen, n)) FN(hide)(a, s, keys, j, a->seen, n);
-        FN(weigh)(s, keys, top, total, factor);
+        if (FN(weigh)(s, keys, ref, total, factor) && j > begin)
+            FN(rescale)(o, wide, o, wide, factor, n, cols);
+        v = FN(whole)(room, v, &v_row, keys, e);
         FN(product)
-        (o, QUERIES, e, QUERIES, (const T *)a->v + j * a->v_row, 1, a->v_row, s, QUERIES, keys,
-         factor);
+        (o, wide, n, cols, s, 1, QUERIES, v, v_row, keys, j > begin, k + keys * a->k_row, a->k_row,
+         d);
     }
     for (int i = 0; i < QUERIES; i++) {
-        const T sum = total[i] == 0 ? 1 : total[i], most = top[i] == -(T)INFINITY ? 0 : top[i];
+        const T sum = total[i] == 0 ? 1 : total[i], most = ref[i] == -(T)INFINITY ? 0 : ref[i];
         factor[i] = 1 / sum;
         if (i < n) ((T *)a->level)[i] = most + FN(mck_log)(sum);
     }
-    FN(rescale)(o, factor, e);
-    FN(turn)(y, a->y_row, o, QUERIES, e, n);
+    FN(rescale)(a->y, a->y_row, o, wide, factor, n, e);
 }
 
 /* ---------------------------------------------------------------- derivatives */
@@ -290,18 +316,22 @@ void MCK(FN(attention_back))(const mck_attention *a)
         for (int64_t j = FN(begin)(a, seen); j < limit; j += KEYS) {
             const int64_t keys = limit - j < KEYS ? limit - j : KEYS;
             const T *const k = (const T *)a->k + j * a->k_row;
-            FN(product)(b.s, QUERIES, keys, QUERIES, k, a->k_row, 1, b.qt, QUERIES, d, NULL);
+            const T *const v = (const T *)a->v + j * a->v_row;
+            T *const dkj = dk + j * wide_d, *const dvj = dv + j * wide_e;
+            FN(product)
+            (b.s, QUERIES, keys, QUERIES, k, a->k_row, 1, b.qt, QUERIES, d, 0, v, a->v_row, e);
             if (n < QUERIES || FN(partly)(a, j, keys, seen, n)) FN(hide)(a, b.s, keys, j, seen, n);
             FN(weights)(b.s, b.level, keys, QUERIES);
             FN(product)
-            (b.t, QUERIES, keys, QUERIES, (const T *)a->v + j * a->v_row, a->v_row, 1, b.gt,
-             QUERIES, e, NULL);
+            (b.t, QUERIES, keys, QUERIES, v, a->v_row, 1, b.gt, QUERIES, e, 0, dvj, wide_e, e);
             FN(slopes)(b.t, b.s, b.sum, keys, QUERIES);
             FN(product)
-            (dv + j * wide_e, wide_e, keys, wide_e, b.s, QUERIES, 1, b.g, wide_e, n, FN(hold));
+            (dvj, wide_e, keys, wide_e, b.s, QUERIES, 1, b.g, wide_e, n, 1, dkj, wide_d, d);
             FN(product)
-            (dk + j * wide_d, wide_d, keys, wide_d, b.t, QUERIES, 1, b.q, wide_d, n, FN(hold));
-            FN(product)(b.dq, QUERIES, d, QUERIES, k, 1, a->k_row, b.t, QUERIES, keys, FN(hold));
+            (dkj, wide_d, keys, wide_d, b.t, QUERIES, 1, b.q, wide_d, n, 1, k, a->k_row, d);
+            FN(product)
+            (b.dq, QUERIES, d, QUERIES, k, 1, a->k_row, b.t, QUERIES, keys, 1, k + keys * a->k_row,
+             a->k_row, d);
         }
         for (int64_t c = 0; c < d * QUERIES; c++) b.dq[c] *= (T)a->scale;
         FN(turn)((T *)a->dq + i * d, d, b.dq, QUERIES, d, n);

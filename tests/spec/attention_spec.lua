@@ -177,6 +177,17 @@ describe('attention by blocks', function()
     assert(not mc.any(mc.isfinite(y[':, 66:70'])))
   end)
 
+  it('holds where the fits of some queries grow from block to block of keys', function()
+    local n, m = 40, 300
+    local q, k = randn({ 2, n, 5 }, 1), randn({ 2, m, 5 }, 2)
+    q[':, :, 5'], k[':, :, 5'] = mc.arange(1, n) / 40, mc.arange(1, m) / 2
+    local x, g = { q, k, randn({ 2, m, 4 }, 3) }, randn({ 2, n, 4 }, 4)
+    local want = all(formula {}, g, x)
+    for i, t in ipairs(all(attend {}, g, x)) do
+      assert(mc.allclose(t, want[i], { rtol = 1e-11, atol = 1e-12 }), i)
+    end
+  end)
+
   it('gives zeros without keys and nothing without queries', function()
     local v = mc.ones { 2, 0, 3 }
     local got = all(attend {}, mc.ones { 2, 4, 3 }, { mc.ones { 2, 4, 5 }, mc.ones { 2, 0, 5 }, v })
