@@ -29,11 +29,13 @@ KERNEL determinant(GLOBAL const char *m, GLOBAL const char *pivots, GLOBAL char 
             if (j.unit) {
                 const double size = mck_hypot_f64(x, y);
                 sum += mck_log_f64(size);
-                x = size == 0 ? 0 : x / size;
-                y = size == 0 ? 0 : y / size;
+                x = y != 0 ? x / size : x > 0 ? 1 : x < 0 ? -1 : x; /* of 0 and NaN itself */
+                y = y == 0 ? 0 : y / size;
             }
-            const double t = re * x - im * y;
-            im = re * y + im * x;
+            /* with an infinity 0 of an imaginary part that is none would make NaN */
+            const int real = y == 0 && im == 0;
+            const double t = real ? re * x : re * x - im * y;
+            im = real ? 0 : re * y + im * x;
             re = t;
             const double size = mck_abs_f64(re) + mck_abs_f64(im);
             const double by = size > 0x1p512 ? 0x1p-512 : size < 0x1p-512 && size > 0 ? 0x1p512 : 1;
@@ -79,7 +81,8 @@ KERNEL reflect(GLOBAL char *m, GLOBAL char *factors, const mcd_linalg j)
         }
         BARRIER;
         most = part[0];
-        const double by = most > 0 && most < (double)INFINITY ? 1 / most : 1;
+        const double by =
+            most > 0 && most < (double)INFINITY ? mck_unit_scale_f64(most) : 1;
         double sum = 0;
         BARRIER;
         for (int64_t r = k + 1 + LANE; r < j.rows; r += LANES) {
@@ -92,20 +95,22 @@ KERNEL reflect(GLOBAL char *m, GLOBAL char *factors, const mcd_linalg j)
             if (LANE < h) part[LANE] += part[LANE + h];
         }
         BARRIER;
-        const double x = (double)REAL(A(k, k)), y = (double)IMAG(A(k, k)), rest = part[0];
+        /* all in units of `by`, where nothing is too small to keep its digits */
+        const double x = (double)REAL(A(k, k)) * by, y = (double)IMAG(A(k, k)) * by, rest = part[0];
         const int none = rest == 0 && y == 0;
-        const double norm = sqrt(x * by * (x * by) + y * by * (y * by) + rest) / by,
-                     beta = none ? x : x >= 0 ? -norm : norm;
+        const double norm = sqrt(x * x + y * y + rest), beta = none ? x : x >= 0 ? -norm : norm;
         const T t = none ? MAKE(0) : JOINED((beta - x) / beta, -y / beta);
-        /* v = rest of the column / (alpha - beta) */
-        const T top = DIV(MAKE(1), none ? MAKE(1) : JOINED(x - beta, y));
+        /* v = rest of the column / (alpha - beta), of which 1 / may be out of range */
+        const double u = x - beta, square = none ? 1 : u * u + y * y;
         MEET;
         if (LANE == 0) {
-            A(k, k) = MAKE(beta);
+            if (!none) A(k, k) = MAKE(beta / by);
             tau[k] = t;
         }
-        for (int64_t r = k + 1 + LANE; r < j.rows && !none; r += LANES)
-            A(r, k) = TIMES(A(r, k), top);
+        for (int64_t r = k + 1 + LANE; r < j.rows && !none; r += LANES) {
+            const double p = (double)REAL(A(r, k)) * by, q = (double)IMAG(A(r, k)) * by;
+            A(r, k) = JOINED((p * u + q * y) / square, (q * u - p * y) / square);
+        }
         MEET;
         for (int64_t c = k + 1 + LANE; c < j.cols && !none; c += LANES) {
             T w = A(k, c);

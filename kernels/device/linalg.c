@@ -24,8 +24,9 @@ KERNEL lu_panel(GLOBAL char *m, GLOBAL char *pivots, GLOBAL char *guards, const 
         int64_t p = c;
         for (int64_t r = c + LANE; r < j.rows; r += LANES) {
             const double v = SIZE(A(r, c));
-            if (v > most) {
-                most = v;
+            const int first = r == c && v != v; /* NaN in its place stays there, as with LAPACK */
+            if (v > most || first) {
+                most = first ? (double)INFINITY : v;
                 p = r;
             }
         }

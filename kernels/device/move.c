@@ -38,13 +38,14 @@ KERNEL take(GLOBAL char *out, GLOBAL const char *x, GLOBAL const char *index, GL
     }
 }
 
-/* Where position index[i] along an axis leads, from the place of i without it; -1 outside. */
-MC_INLINE int64_t led_to(const int64_t i, GLOBAL const int64_t *index, const mcd_move *j)
+/* Where position index[i] along an axis leads, from the place of i without it (before the first
+ * element where strides are negative), into *to; 0 outside. */
+MC_INLINE int led_to(const int64_t i, GLOBAL const int64_t *index, const mcd_move *j, int64_t *to)
 {
-    int64_t off[1];
     const int64_t at = mcd_place(index[i], j->base, j->size);
-    mcd_place1(i, j->n, j->nd, j->shape, j->stride[0], off);
-    return at < 0 ? -1 : off[0] + at * j->width;
+    mcd_place1(i, j->n, j->nd, j->shape, j->stride[0], to);
+    *to += at * j->width;
+    return at >= 0;
 }
 
 /* out[i] = x[...index[i]...] along an axis: stride[0] those of x without the axis, size and width
@@ -54,8 +55,8 @@ KERNEL along(GLOBAL char *out, GLOBAL const char *x, GLOBAL const char *index, G
 {
     const int64_t to = GLOBAL_LANE;
     if (to < j.n) {
-        const int64_t from = led_to(to, AT(const int64_t, index, j.at[2]), &j);
-        if (from < 0) {
+        int64_t from;
+        if (!led_to(to, AT(const int64_t, index, j.at[2]), &j, &from)) {
             REFUSED(to);
         } else {
             MOVE_ANY
@@ -76,8 +77,8 @@ KERNEL claim(GLOBAL char *out, GLOBAL const char *x, GLOBAL const char *index, G
 {
     const int64_t i = GLOBAL_LANE;
     if (i < j.n) {
-        const int64_t to = led_to(i, AT(const int64_t, index, j.at[2]), &j);
-        if (to < 0)
+        int64_t to;
+        if (!led_to(i, AT(const int64_t, index, j.at[2]), &j, &to))
             REFUSED(i);
         else
             ATOMIC_MAX(AT(uint32_t, out, j.at[0]) + to, (uint32_t)i + 1);

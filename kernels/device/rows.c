@@ -20,11 +20,14 @@ KERNEL softmax(GLOBAL char *out, GLOBAL const char *in, const mcd_rows j)
     }
     BARRIER;
     s = seen[0];
-    const int none = s.v - s.v != 0; /* no finite largest: differences say the rest */
+    const int none = s.v - s.v != 0; /* no finite largest: NaN, but what +inf leaves behind */
     const double low = mck_log_f64(s.sum), share = 1 / s.sum;
     for (int64_t i = LANE; i < j.n; i += LANES) {
         const double v = (double)LOAD(x[i]), d = v - s.v;
-        const T y = (T)(none ? MCK_NAN_F64 : j.kind ? d - low : mck_exp_f64(d) * share);
+        const T y = (T)(none && j.kind && d < 0 ? d
+                        : none                  ? MCK_NAN_F64
+                        : j.kind                ? d - low
+                                                : mck_exp_f64(d) * share);
         AT(O, out, j.at[0])[row * j.n + i] = STORE(y);
     }
 }

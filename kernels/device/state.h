@@ -210,8 +210,9 @@ MC_INLINE state state_join(state a, state b)
 }
 MC_INLINE state state_push(state s, T v, int64_t at)
 {
-    state o = state_none();
+    state o;
     o.mean = (double)v;
+    o.m2 = o.m3 = o.m4 = o.mean - o.mean; /* NaN of an infinity, whose distance to any mean is none */
     o.n = 1;
     return LEFT_OUT(v) ? s : state_join(s, o);
 }

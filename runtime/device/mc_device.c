@@ -452,6 +452,12 @@ mci_block *mci_device_alloc(int number, int64_t bytes)
     if (!b && limit && d->live + d->cached + size > limit)
         (void)trim(d);
     int over = limit && d->live + size > limit;
+    if (b && over) { /* the limit was lowered while the block lay in the cache */
+        b->next = d->cache[klass];
+        d->cache[klass] = b;
+        d->cached += b->bytes;
+        b = NULL;
+    }
     if (!b && !over) {
         b = block_new(d, klass, size);
         if (!b && mc_errstatus() == MC_ENOMEM && trim(d) > 0)
@@ -464,10 +470,11 @@ mci_block *mci_device_alloc(int number, int64_t bytes)
     }
     if (over)
         mci_error(MC_ENOMEM,
-                  "memory: %.1f MiB more on %s would pass its %.1f MiB (%.1f MiB are live); "
-                  "release tensors or work in blocks",
-                  (double)size / 1048576.0, d->text, (double)limit / 1048576.0,
-                  (double)d->live / 1048576.0);
+                  "memory: %.1f MiB more on %s would pass its %s%.1f MiB (%.1f MiB are live); "
+                  "release tensors or work in blocks%s",
+                  (double)size / 1048576.0, d->text, d->limit ? "limit of " : "",
+                  (double)limit / 1048576.0, (double)d->live / 1048576.0,
+                  d->limit ? ", or raise MASCON_MEMORY_LIMIT" : "");
     if (b) {
         d->live += b->bytes;
         d->blocks++;

@@ -205,5 +205,6 @@ int mci_dot_launches(int device, const mci_job *job, const mci_result *r, mc_ten
     }
     widen(&out, out.ndim);
     widen(&out, out.ndim);
-    return finish(b, r->compute, in, out, mci_kind(r->compute) == 'c');
+    const int conj = mci_kind(r->compute) == 'c' && job->params->i[0] == 0;
+    return finish(b, r->compute, in, out, conj);
 }

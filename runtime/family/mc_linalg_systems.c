@@ -147,7 +147,8 @@ void mci_linalg_product(const mci_linalg *j, const void *lu, const int *ipiv, vo
         if (size > 0 && isfinite(size)) {
             z[0] /= size;
             z[1] /= size;
-        }
+        } else if (isinf(size) && !mci_is_complex(j))
+            z[0] = z[0] > 0 ? 1 : -1;
     } else if (power) {
         int e = power > 40000 ? 40000 : power < -40000 ? -40000 : (int)power;
         z[0] = ldexp(z[0], e);

@@ -71,7 +71,8 @@ int mci_resolve(const mci_op *op, int nin, const mc_tensor *const *in, int *dtyp
     for (int i = first; i < nin; i++)
         if (in[i]->flags & MCI_WEAK) {
             if (!strong) {
-                dt = mc_promote_types(dt < 0 ? MC_F64 : dt, in[i]->dtype);
+                const int begin = in[i]->dtype == MC_BOOL ? MC_BOOL : MC_F64;
+                dt = mc_promote_types(dt < 0 ? begin : dt, in[i]->dtype);
                 continue;
             }
             mc_tensor as = *strong;

@@ -77,7 +77,7 @@ print(pcall(mc.empty, { 2 ^ 18 }, { device = d }))
 mc.set_memory_limit(0, { device = d })
 print(mc.empty({ 2 ^ 18 }, { device = d }).device)]]):format(d)
     local text = run(code, 'MASCON_MEMORY_LIMIT=64M').text
-    assert.matches('^(%a+)\t(%a+)\nfalse\t.-memory: 2.0 MiB more on ' .. d .. ' would pass its 1.0 MiB.*\n'
+    assert.matches('^(%a+)\t(%a+)\nfalse\t.-memory: 2.0 MiB more on ' .. d .. ' would pass its limit of 1.0 MiB.*\n'
       .. d .. '\n$', text)
     local processor, limited = text:match '^(%a+)\t(%a+)'
     assert.equal(processor, limited)

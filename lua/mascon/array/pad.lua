@@ -88,7 +88,9 @@ function FILL.linear_ramp(part, axis, before, size, after, o, axis_option)
     local shape = {}
     for i = 1, part.ndim do shape[i] = i == axis and count or 1 end
     -- 0 at the far end
-    local k = methods.reshape(down and create.arange(0, count - 1) or create.arange(count - 1, 0, -1), shape)
+    local here = { device = part.device }
+    local steps = down and create.arange(0, count - 1, 1, here) or create.arange(count - 1, 0, -1, here)
+    local k = methods.reshape(steps, shape)
     local edge = slab(part, axis, at, at)
     if whole then
       edge = methods.to(edge, 'f64')

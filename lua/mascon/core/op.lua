@@ -33,7 +33,7 @@ local function room(t)
 end
 
 local WEAK = 256
---- A Lua number, boolean or complex as a 0-d tensor; numbers are weak in promotion.
+--- A Lua number, boolean or complex as a 0-d tensor, weak in promotion and at home on every device.
 local function scalar(fname, v, level)
   local t
   if type(v) == 'number' then
@@ -42,7 +42,6 @@ local function scalar(fname, v, level)
   elseif type(v) == 'boolean' then
     t = make(level + 1, 8, C.mc_create, CODE.bool, 0, nil)
     C.mc_fill(t, v and 1 or 0, 0)
-    return t
   elseif tensor.is_complex(v) then
     t = make(level + 1, 16, C.mc_create, CODE.c128, 0, nil)
     C.mc_fill(t, v.re, v.im)
