@@ -212,7 +212,7 @@ MC_INLINE state state_push(state s, T v, int64_t at)
 {
     state o;
     o.mean = (double)v;
-    o.m2 = o.m3 = o.m4 = o.mean - o.mean; /* NaN of an infinity, whose distance to any mean is none */
+    o.m2 = o.m3 = o.m4 = o.mean - o.mean; /* NaN: an infinity is far from any mean */
     o.n = 1;
     return LEFT_OUT(v) ? s : state_join(s, o);
 }
