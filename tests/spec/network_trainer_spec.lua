@@ -155,6 +155,37 @@ print('end at', t:done())
     end
   end)
 
+  it('is told to end while the optimiser writes: the step is whole, in the log, too', function()
+    local script = at 'write.lua'
+    process.write(script, [[
+      local mc = require 'mascon'
+      local nn, folder, last, calls = mc.nn, arg[1], tonumber(arg[2]), 0
+      local inner = mc.optim.sgd { lr = 0.1 }
+      local mine = { name = 'mine', options = inner.options, init = inner.init, update = function(...)
+        calls = calls + 1
+        if calls == last then os.execute 'kill -TERM $PPID' end
+        return inner.update(...)
+      end }
+      local x = mc.randn({ 30, 4 }, { seed = 1 }):to 'f32'
+      local net = nn.Linear(4, 4, { key = 1 })
+      nn.Trainer(net, { loss = function(m, b) return nn.mse_loss(m(b.x), b.x * 3) end, optimizer = mine, compile = false,
+        train = nn.data.loader(nn.data.tensors { x = x }, { batch = 3, shuffle = true }), epochs = 2, folder = folder,
+        resume = true, progress = false, clip = { percentile = 50, least = 2 } }):fit()
+      net:save(folder .. '/end.npz')
+    ]])
+    local function run(name, last)
+      return process.shell(("'%s' '%s' '%s' %d"):format(host.exe, script, at(name), last)).status
+    end
+    local function log_of(name)
+      return (process.read(at(name) .. '/log.jsonl'):gsub(',"seconds":[%d.e-]+', ''))
+    end
+    assert.equal(0, run('w1', 0))
+    assert.equal(143, run('w2', 7))
+    assert.equal(0, run('w2', 0))
+    assert.equal(log_of 'w1', log_of 'w2')
+    assert.equal(process.read(at 'w1/end.npz'), process.read(at 'w2/end.npz'))
+  end)
+
   it('ends early without better results', function()
     local t = made { epochs = 30, patience = 2, optimizer = mc.optim.sgd { lr = 0 }, ema = mc.none,
       monitor = '-valid_accuracy' }

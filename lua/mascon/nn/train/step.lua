@@ -478,18 +478,13 @@ local function write(self, i, ...)
   self.torn = true
 end
 
-local function apply(self, params, g, bent, norm, now, record)
-  each_piece(self, write, true, params, g, bent, norm, now)
-  commit(self, record)
-  self.torn = nil
-end
-
---- Writes a step over parameters, states and averages. A signal waits for the end.
+--- Writes a step over parameters, states and averages.
 local function change(self, g, bent, norm, now, record)
   local params = module.owned(self.net)
   self.states, self.averages = owned(self, self.states), owned(self, self.averages)
-  local stop = check.held(apply, self, params, g, bent, norm, now, record)
-  if stop then error(stop, 0) end
+  each_piece(self, write, true, params, g, bent, norm, now)
+  commit(self, record)
+  self.torn = nil
 end
 
 --- Ends what was interrupted, or says that it cannot be ended.
@@ -526,23 +521,34 @@ local function circumstances(self, params)
 end
 
 --- Ends a step: takes what it changes, unless a number is not finite. r: { value, sizes, grads, bent, buffers, now }.
-local function end_step(self, r, search)
-  local loss, size, bent = r.value:item(), r.sizes.norm:item(), r.sizes.bent
-  local good = finite(loss) and finite(size) and (bent == nil or finite(bent:item()))
+local function end_step(self, r, loss, size, good, search)
   local record = { buffers = good and r.buffers or {}, count = self.count + 1, pending = 0 }
   local scale = self.scaler and self.scaler.value
-  if good then change(self, r.grads, r.bent, r.sizes.norm, r.now, record) else commit(self, record) end
+  if good then change(self, r.grads, r.bent, size, r.now, record) else commit(self, record) end
   give_back(self, { r.grads, r.bent })
+  local norm = size:item()
   local overflow = self.scaler and not good and finite(loss) and self.scaler:can_fall() or nil
-  if self.scaler then self.scaler:update(good, size) end
-  if self.clip and good then self.clip:add(size) end
+  if self.scaler then self.scaler:update(good, norm) end
+  if self.clip and good then self.clip:add(norm) end
   local found
   if not good and not overflow and self.options.anomaly and not self.searched then
     self.searched = true -- once: with steps that are left out it may happen often
     found = search()
   end
-  return loss, { norm = size, step = self.count, updated = good, finite = good, overflow = overflow, scale = scale,
+  return loss, { norm = norm, step = self.count, updated = good, finite = good, overflow = overflow, scale = scale,
     anomaly = found }
+end
+
+--- What a step leaves behind is written all at once: a first signal waits until the caller's behind(loss, info) has
+--- written its part, too.
+local function settled(behind, f, ...)
+  local stop, loss, info = check.held(function(...)
+    local loss, info = f(...)
+    if behind then behind(loss, info) end
+    return loss, info
+  end, ...)
+  if stop then error(stop, 0) end
+  return loss, info
 end
 
 --- Parameters, frozen ones and buffers of the network, the key of the next batch, and what else its step depends on.
@@ -566,7 +572,7 @@ local function trace_ahead(self, params, frozen, buffers, batch, key, now)
   lib.C.mc_memory_trim()
 end
 
-local function step_of(self, batch)
+local function step_of(self, batch, behind)
   settle(self)
   local many = self.options.accumulate
   local params, frozen, buffers, key, now = operands(self)
@@ -584,27 +590,34 @@ local function step_of(self, batch)
     if not self.sums then give_back(self, old) end
     if self.pending + 1 < many then
       local part_of = (sums.loss:item() - before) / (sums.total:item() - weighed)
-      commit(self, { buffers = r.buffers, sums = sums, count = self.count, pending = self.pending + 1 })
-      return part_of, { updated = false, step = self.count, finite = finite(part_of) }
+      return settled(behind, function()
+        commit(self, { buffers = r.buffers, sums = sums, count = self.count, pending = self.pending + 1 })
+        return part_of, { updated = false, step = self.count, finite = finite(part_of) }
+      end)
     end
     r.value, r.sizes = self.finish(sums)
     r.grads, r.bent = sums.grads, sums.bent
   end
-  return end_step(self, r, function()
+  local loss, size, bends = r.value:item(), r.sizes.norm, r.sizes.bent
+  local good = finite(loss) and finite(size:item()) and (bends == nil or finite(bends:item()))
+  return settled(behind, end_step, self, r, loss, size, good, function()
     return anomaly.search(ARGUMENTS, self.forward, params, frozen, buffers, batch, key)
   end)
 end
 
+--- A step, and behind(loss, info) with it: no signal comes between the two.
+---
 --- A step that is traced keeps all that it computes: the collector comes before it and takes that after it, so that the
 --- peak of a run does not hang on the moment at which it would come by itself.
-meta.__call = function(self, batch)
-  if not self.compiled then return step_of(self, batch) end
+function Step:_take(batch, behind)
+  if not self.compiled then return step_of(self, batch, behind) end
   local before = traces(self)
   if before == 0 then collectgarbage() end
-  local loss, told = step_of(self, batch)
+  local loss, told = step_of(self, batch, behind)
   if traces(self) ~= before then collectgarbage() end
   return loss, told
 end
+meta.__call = function(self, batch) return self:_take(batch) end
 
 --- Bytes of activations and workspace that a step on a batch takes: the step is compiled and computed, and changes
 --- nothing.

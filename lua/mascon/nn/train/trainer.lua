@@ -337,20 +337,9 @@ local function better(self, value)
   return value < self.best.value
 end
 
---- The end of an epoch, or of the part that was asked for: evaluation, best result, log. True when the run is to end.
-local function epoch_end(self, epoch, part)
+--- What an epoch leaves behind: best result, rates, log. True when the run is to end.
+local function behind_epoch(self, epoch, part, facts)
   local o = self.options
-  local facts = { epoch = epoch, step = self.step.count, batches = self:done(),
-    loss = self.sums[1] / self.sums[2] } -- NaN where every step was left out
-  if o.valid then
-    for k, v in pairs(self:evaluate()) do facts['valid_' .. k] = v end
-    local lost = facts.valid_loss
-    if lost ~= lost and not self.warned then
-      self.warned = true
-      io.stderr:write(('nn.Trainer: warning: valid_loss of epoch %d is NaN; look for NaN in the data of valid: metrics '
-        .. 'on them mean little\n'):format(epoch))
-    end
-  end
   local value = facts[self.monitor]
   if value == nil then
     error(('nn.Trainer: monitor is %s; there are %s'):format(self.monitor, check.names(facts)), 2)
@@ -380,6 +369,26 @@ local function epoch_end(self, epoch, part)
   scalars(self, shown)
   local stop = self:call('epoch', facts)
   return stop or (o.patience ~= nil and self.stale >= o.patience)
+end
+
+--- The end of an epoch, or of the part that was asked for: evaluation, and what it leaves behind, between which and the
+--- next batch no signal comes. True when the run is to end.
+local function epoch_end(self, epoch, part)
+  local o = self.options
+  local facts = { epoch = epoch, step = self.step.count, batches = self:done(),
+    loss = self.sums[1] / self.sums[2] } -- NaN where every step was left out
+  if o.valid then
+    for k, v in pairs(self:evaluate()) do facts['valid_' .. k] = v end
+    local lost = facts.valid_loss
+    if lost ~= lost and not self.warned then
+      self.warned = true
+      io.stderr:write(('nn.Trainer: warning: valid_loss of epoch %d is NaN; look for NaN in the data of valid: metrics '
+        .. 'on them mean little\n'):format(epoch))
+    end
+  end
+  local stop, ends = check.held(behind_epoch, self, epoch, part, facts)
+  if stop then error(stop, 0) end
+  return ends
 end
 
 --- Samples in the first `done` batches of a run.
@@ -418,12 +427,9 @@ local function tell(self, bar, epoch, loss, seconds)
   bar:update(samples(o.train, self:done()), share)
 end
 
---- One batch. True when a callback asks for the end.
-local function one(self, epoch, k, bar, began)
+--- What a batch leaves in the sums, the log and the files. True when a callback asks for the end.
+local function behind_batch(self, epoch, k, bar, began, before, loss, info)
   local o = self.options
-  local before = clock()
-  local batch = o.train:at(epoch, k)
-  local loss, info = self.step(batch)
   self.sums = { self.sums[1] + (info.finite and loss or 0), self.sums[2] + (info.finite and 1 or 0) }
   local done = self:done()
   if (self.step.count % o.log_every == 0 and info.updated) or not info.finite then
@@ -444,6 +450,15 @@ local function one(self, epoch, k, bar, began)
   if o.every and info.updated and self.step.count % o.every == 0 then self:save() end
   return self:call('step', { epoch = epoch, batch = k, step = self.step.count, loss = loss, norm = info.norm,
     finite = info.finite, seconds = clock() - began })
+end
+
+--- One batch. True when a callback asks for the end.
+local function one(self, epoch, k, bar, began)
+  local before, stop = clock(), nil
+  self.step:_take(self.options.train:at(epoch, k), function(loss, info)
+    stop = behind_batch(self, epoch, k, bar, began, before, loss, info)
+  end)
+  return stop
 end
 
 local function loop(self, bar)
