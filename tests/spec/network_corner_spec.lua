@@ -146,6 +146,36 @@ describe('options and edges', function()
     assert.same({ 0, 0, 0, 1e300, math.huge }, y["1:5"]:totable())
     assert.truthy(mc.isnan(y[6]):item())
   end)
+  it('of ids: none counts from the end', function()
+    local w = mc.ones { 5, 2 }
+    local f = mc.compile(function(i, table) return nn.embedding(i, table) end)
+    f(labels(1), w)
+    for _, bad in ipairs { 5, -1 } do
+      assert.matches(('nn.embedding: id %d is outside the table f64[5,2]@cpu; ids count from 0'):format(bad):gsub('%p',
+        '%%%0'), support.message(nn.embedding, labels(0, bad), w))
+      assert.matches('outside', support.message(f, labels(bad), w))
+    end
+  end)
+  it('of attention: batches and sequences without elements', function()
+    for _, shape in ipairs { { 0, 3, 8 }, { 2, 0, 8 } } do
+      local x = mc.zeros(shape, { dtype = 'f32' })
+      for _, net in ipairs { nn.MultiheadAttention(8, 2), nn.MultiheadAttention(8, 4, { kv_heads = 2 }),
+        nn.DifferentialAttention(8, 2), nn.DifferentialAttention(8, 2, { form = 'apart' }),
+        nn.TransformerEncoder(8, 2, 1, { activation = 'swiglu', rope = true }) } do
+        assert.same(shape, { unpack(net(x).shape) })
+      end
+    end
+  end)
+  it('of logits: the smallest temperature, numbers that are none', function()
+    for dtype, t in pairs { f32 = 1e-45, f64 = 1e-320, bf16 = 1e-38 } do
+      local x = mc.tensor({ 0, 1, 5, 2 }, { dtype = dtype })
+      assert.equal(2, nn.sample_logits(x, { temperature = t }):item())
+      assert.equal(2, nn.sample_logits(x, { temperature = t, top_k = 2, top_p = 0.9 }):item())
+    end
+    assert.matches('hold NaN; there is no token to draw', support.message(nn.sample_logits, mc.tensor { mc.nan, 1 }))
+    assert.matches('hold a row of %-infinity', support.message(nn.sample_logits, mc.tensor { -mc.inf, -mc.inf }))
+    assert.equal(1, nn.sample_logits(mc.tensor { -mc.inf, 0 }):item())
+  end)
   it('of labels', function()
     local x = mc.zeros { 2, 3 }
     for name, f in pairs { cross_entropy = nn.cross_entropy, nll_loss = nn.nll_loss, focal_loss = nn.focal_loss } do
@@ -158,6 +188,15 @@ describe('options and edges', function()
       compiled(x, labels(0, 1))
       assert.matches('outside', support.message(compiled, x, labels(-2, 1)))
     end
+    local bytes = mc.tensor({ 2, 0 }, { dtype = 'u8' }) -- as files of images have them
+    for name, f in pairs { cross_entropy = nn.cross_entropy, nll_loss = nn.nll_loss, focal_loss = nn.focal_loss,
+      linear = function(a, t) return nn.linear_cross_entropy(a, mc.eye(3), t) end } do
+      assert.equal(f(x + 1, bytes:to 'i64'):item(), f(x + 1, bytes):item(), name)
+    end
+    assert.matches("target is f64%[2%]@cpu; class labels are integers, target:to 'i64', and probabilities",
+      support.message(nn.cross_entropy, x, mc.tensor { 0, 1 }))
+    assert.matches('The last axis of logits holds the classes: mc.moveaxis%(logits, 2, %-1%)',
+      support.message(nn.cross_entropy, mc.zeros { 2, 3, 4, 4 }, mc.zeros({ 2, 4, 4 }, { dtype = 'i64' })))
     assert.matches('label_smoothing is 1.5; give a number from 0 to 1',
       support.message(nn.cross_entropy, x, labels(0, 1), { label_smoothing = 1.5 }))
   end)

@@ -519,7 +519,8 @@ describe('a step', function()
         local why = support.message(step, { x = tokens, y = labels + 1 })
         assert(why:find('nn.cross_entropy: label 3 is outside the 3 classes', 1, true), why)
         why = support.message(step, { x = tokens + 1, y = labels })
-        assert(why:find('position 4 is outside', 1, true) and why:find('(in 1, Embedding)', 1, true), why)
+        assert(why:find('nn.embedding: id 4 is outside the table f32[4,3]@cpu; ids count from 0', 1, true)
+          and why:find('(in 1, Embedding)', 1, true), why)
         step { x = tokens, y = labels }
       end
     end

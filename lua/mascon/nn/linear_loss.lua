@@ -55,7 +55,7 @@ function M.linear_cross_entropy(x, weight, target, opts)
   local each = o.reduction == 'none'
   local bias, how, shape = o.bias, { ignore_index = o.ignore_index, label_smoothing = o.label_smoothing,
     reduction = each and 'none' or 'sum' }, target.shape
-  x, target = methods.reshape(x, { -1, x.shape[x.ndim] }), methods.reshape(target, { -1 })
+  x, target = methods.reshape(x, { -1, x.shape[x.ndim] }), methods.to(methods.reshape(target, { -1 }), 'i64')
   local block = checkpoint.checkpoint(function(a, w, t, b, c)
     how.weight = c
     return loss.cross_entropy(linear.linear(a, w, b), t, how)

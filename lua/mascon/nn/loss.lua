@@ -128,11 +128,14 @@ local function labels(fname, x, target, o, level)
   local fits = target.ndim == x.ndim - 1
   for i = 1, fits and target.ndim or 0 do fits = fits and target.shape[i] == x.shape[i] end
   if not fits then
-    error(('%s: logits are %s and target is %s; give a class for each row of logits, or probabilities in their ' ..
-      'shape'):format(fname,
-      tensor.describe(x), tensor.describe(target)), level)
+    local second = target.ndim == x.ndim - 1 and x.ndim > 2 -- classes on axis 2, as PyTorch has them
+    for i = 1, second and target.ndim or 0 do second = second and target.shape[i] == x.shape[i == 1 and 1 or i + 1] end
+    error(('%s: logits are %s and target is %s; give a class for each row of logits, or probabilities in their '
+      .. 'shape%s'):format(fname, tensor.describe(x), tensor.describe(target), second and '. The last axis of logits '
+      .. 'holds the classes: mc.moveaxis(logits, 2, -1)' or ''), level)
   end
   local flat, k = methods.reshape(target, { -1 }), x.shape[x.ndim]
+  if flat.dtype ~= 'i64' and flat.dtype ~= 'i32' then flat = methods.to(flat, 'i64') end -- ignore_index has to fit
   local counted = F.ne(flat, o.ignore_index)
   local label = F.where(counted, flat, 0)
   if label._device == 0 and not tensor.recorded(label) and label:numel() > 0 then
@@ -192,6 +195,10 @@ function M.cross_entropy(x, target, opts)
   local weight, e = half.wide(weight_of(fname, o, k, 3)), o.label_smoothing
   if e > 1 then error(('%s: label_smoothing is %g; give a number from 0 to 1'):format(fname, e), 2) end
   local kind = tensor.kind[target.dtype]
+  if kind == 'f' and target.ndim == x.ndim - 1 then
+    error(("%s: logits are %s and target is %s; class labels are integers, target:to 'i64', and probabilities of "
+      .. 'classes have the shape of the logits'):format(fname, tensor.describe(x), tensor.describe(target)), 2)
+  end
   local logs = (kind == 'f' or e > 0) and F.log_softmax(flat, 2)
   local dtype = half.result(x, o.weight, kind == 'f' and target or nil)
   local each, total

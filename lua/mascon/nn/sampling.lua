@@ -18,6 +18,7 @@ local OPTS = { temperature = { 1, 'number >= 0' }, top_k = { nil, 'integer >= 1'
 ---@param logits any f32|f64 [..., tokens]
 ---@param opts? table temperature (1) · top_k (all) · top_p, at most 1 (1) · key: a random key (the default generator)
 ---@return any i64 [...], from 0
+--- Errors: logits with NaN, or a row of -infinity alone.
 --- Source: The curious case of neural text degeneration, 2020 (top_p).
 ---     mc.nn.sample_logits(mc.tensor{ 1, 5, 2 }, { temperature = 0 }):item()  --> 1
 function M.sample_logits(logits, opts)
@@ -28,10 +29,18 @@ function M.sample_logits(logits, opts)
     error(('%s: logits are %s; give [..., tokens]'):format(fname, tensor.describe(logits)), 2)
   end
   if o.top_p and o.top_p > 1 then error(('%s: top_p is %g; it is at most 1'):format(fname, o.top_p), 2) end
-  if o.temperature == 0 then return F.argmax(logits, { -1 }) - 1 end
   local n = logits.shape[logits.ndim]
   if logits.dtype ~= 'f64' then logits = methods.to(logits, 'f32') end
-  local z = logits / o.temperature
+  local top = F.max(logits, { -1, keepdim = true })
+  if not tensor.recorded(top) then
+    local none = F.any(F.isnan(top)) and 'NaN' or F.any(F.eq(top, -math.huge)) and 'a row of -infinity'
+    if none then
+      error(('%s: logits are %s and hold %s; there is no token to draw'):format(fname, tensor.describe(logits), none),
+        2)
+    end
+  end
+  if o.temperature == 0 then return F.argmax(logits, { -1 }) - 1 end
+  local z = F.where(F.eq(logits, top), 0, (logits - top) / o.temperature) -- 0 at a temperature that rounds to 0
   if o.top_k and o.top_k < n or o.top_p and o.top_p < 1 then
     local order = F.argsort(z, { -1, descending = true, stable = true })
     local sorted = F.take_along_axis(z, order, { axis = -1 })

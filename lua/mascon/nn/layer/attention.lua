@@ -50,7 +50,7 @@ end
 
 --- [batch, time, heads d] as [batch, heads, time, d].
 local function apart(x, heads)
-  return methods.permute_dims(methods.reshape(x, { x.shape[1], x.shape[2], heads, -1 }), 1, 3, 2, 4)
+  return methods.permute_dims(methods.reshape(x, { x.shape[1], x.shape[2], heads, x.shape[3] / heads }), 1, 3, 2, 4)
 end
 
 local CALL = { mask = { nil, 'tensor' }, key_mask = { nil, 'tensor' }, cache = { nil, 'table' },
@@ -194,7 +194,8 @@ function Differential:forward(x, opts)
   local y = attend(1)
   if not shared then y = y * (share + 1) end
   y = y - attend(half + 1) * share
-  return self.out_proj(methods.reshape(methods.permute_dims(y, 1, 3, 2, 4), { x.shape[1], x.shape[2], -1 }))
+  return self.out_proj(methods.reshape(methods.permute_dims(y, 1, 3, 2, 4), { x.shape[1], x.shape[2],
+    shared and self.width or self.width / 2 }))
 end
 function Differential:describe() return ('%d, %d heads, %s'):format(self.width, self.heads, self.form) end
 function Differential:operations(_, x) return 4 * x.shape[1] * self.width * x.shape[2] * x.shape[2] end

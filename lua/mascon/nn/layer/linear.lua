@@ -97,7 +97,16 @@ function M.embedding(ids, weight, opts)
   shape[#shape + 1] = weight.shape[2]
   local flat = methods.reshape(ids, { -1 })
   if flat.dtype ~= 'i64' then flat = methods.to(flat, 'i64') end
-  local y = F.take(weight, flat, { axis = 1, base = 0 })
+  local rows = weight.shape[1]
+  if flat._device == 0 and not tensor.recorded(flat) and flat:numel() > 0 then
+    local lo, hi = F.min(flat):item(), F.max(flat):item()
+    if lo < 0 or hi >= rows then
+      error(('nn.embedding: id %d is outside the table %s; ids count from 0'):format(tonumber(lo < 0 and lo or hi),
+        tensor.describe(weight)), 2)
+    end
+  end
+  -- no id counts from the end
+  local y = F.take(weight, k == 'i' and F.where(F.lt(flat, 0), rows, flat) or flat, { axis = 1, base = 0 })
   if pad then
     y = F.where(methods.reshape(F.eq(flat, pad), { -1, 1 }), custom.stop_gradient(y), y)
   end
