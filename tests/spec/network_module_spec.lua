@@ -185,6 +185,32 @@ describe('a module', function()
     says('module: w[1] is a tensor', function() net.w = { mc.ones { 2 } } end)
   end)
 
+  it('has lists that ipairs goes through, and full names in messages', function()
+    local Own = nn.Module 'Own'
+    function Own:init()
+      self.layers = nn.ModuleList { nn.Linear(2, 2), nn.Linear(2, 2) }
+      self.more = nn.ModuleDict { a = nn.Sequential { nn.Linear(2, 3) } }
+    end
+    function Own:forward(x)
+      for _, layer in ipairs(self.layers) do x = layer(x) end
+      return self.more.a(x)
+    end
+    local net = Own()
+    assert.equal(2, #net.layers)
+    local x = f32({ 1, 2 }, 1)
+    assert.is_true(mc.array_equal(net(x), net.more.a(net.layers[2](net.layers[1](x)))))
+    net.layers[2] = nn.Linear(2, 4)
+    assert.same({ 4, 2 }, { unpack(net:parameters()['layers.2.weight'].shape) })
+    says('(in more.a.1, Linear)', net, x)
+    net.layers[2] = net.layers[1]
+    assert.is_nil(net:parameters()['layers.2.weight'])
+    net.layers[2] = nn.Linear(3, 4)
+    says('(in layers.2, Linear)', net, x)
+    net.layers[3] = nn.Linear(1, 1)
+    assert.equal(3, #net.layers)
+    assert.is_not_nil(net:parameters()['layers.3.weight'])
+  end)
+
   it('refuses fields and methods that would hide methods of modules', function()
     local Own = nn.Module 'Own'
     for name, v in pairs { update = nn.Linear(3, 1), count = 5, buffers = {}, forward = nn.Linear(3, 1) } do

@@ -1,6 +1,7 @@
 -- describe.lua - modules as text: the tree of parts with their parameters, and what one call does.
 local tensor = require 'mascon.core.tensor'
 local dtypes = require('mascon.gen.ops').dtypes
+local parts = require 'mascon.nn.parts'
 local M = {}
 
 local BYTES = {}
@@ -127,7 +128,7 @@ function M.summary(self, ...)
   for _, r in ipairs(rows) do
     local res = results[r[3]] or { 0, 0, rawget(r[3], '_class').holds_only and '' or 'not called' }
     all = all + res[2]
-    if not next(rawget(r[3], '_modules')) then activations = activations + res[1] end
+    if parts.single(r[3]) then activations = activations + res[1] end
     lines[#lines + 1] = { ('  '):rep(r[1]) .. r[2], title(r[3]), res[3], r[4] > 0 and ('%d'):format(r[4]) or '',
       res[2] > 0 and operations(res[2]) or '' }
   end

@@ -11,6 +11,7 @@ local keys = require 'mascon.random.key'
 local source = require 'mascon.random.source'
 local recording = require 'mascon.graph.recording'
 local fields = require 'mascon.nn.fields'
+local parts = require 'mascon.nn.parts'
 local states = require 'mascon.nn.state'
 local initial = require 'mascon.nn.initial'
 local error = check.error
@@ -183,11 +184,13 @@ function methods:update_buffer(name, value)
   end
 end
 
---- "encoder.2.norm", or nothing for the outermost module.
+--- "encoder.layers.2.norm": the name of a part in the outermost module that is being called, '' for that itself; '?'
+--- for one that is none of its parts.
 local function where(d)
-  local names = {}
-  for i = 2, d do names[#names + 1] = rawget(path[i], '_name') or '?' end
-  return table.concat(names, '.')
+  if d == 1 then return '' end
+  local found
+  path[1]:each(function(m, name) if m == path[d] then found = name end end)
+  return found or '?'
 end
 
 --- The part of a network that is being called, as names with dots; '' outside of a call.
@@ -273,8 +276,7 @@ Module = {
     local slots, modules = rawget(self, '_slots'), rawget(self, '_modules')
     if is_module(v) then
       register(self, tostring(k), 'module', 2)
-      modules[k], slots[k] = v, nil
-      if not rawget(v, '_name') then rawset(v, '_name', tostring(k)) end
+      if type(k) == 'number' then rawset(self, k, v) else modules[k], slots[k] = v, nil end
     elseif slots[k] then
       if v == nil then error(('module: %s is a parameter or buffer; give it a tensor'):format(tostring(k)), 2) end
       put('module', tostring(k), slots[k], v, 2)
@@ -361,9 +363,8 @@ function methods:each(f)
     if seen[m] then return end
     seen[m] = true
     f(m, name)
-    local modules = rawget(m, '_modules')
     for _, n in ipairs(rawget(m, '_order')) do
-      local inner = modules[n] or modules[tonumber(n)]
+      local inner = parts.child(m, n)
       if inner then walk(inner, name == '' and n or name .. '.' .. n) end
     end
   end

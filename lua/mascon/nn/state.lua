@@ -6,6 +6,7 @@
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'
+local child = require 'mascon.nn.parts'.child
 local error = check.error
 local is, methods, F = tensor.is, tensor.methods, op.functions
 local M = {}
@@ -57,9 +58,9 @@ local function pytorch(self)
   end
   local function walk(m, name)
     path[#path + 1] = { m, name }
-    local slots, modules = rawget(m, '_slots'), rawget(m, '_modules')
+    local slots = rawget(m, '_slots')
     for _, n in ipairs(rawget(m, '_order')) do
-      local inner = modules[n] or modules[tonumber(n)]
+      local inner = child(m, n)
       if slots[n] then take(n, slots[n]) elseif inner then walk(inner, n) end
     end
     path[#path] = nil

@@ -74,7 +74,8 @@ ModuleList.append, ModuleList.pytorch_name = Sequential.append, Sequential.pytor
 ModuleList.holds_only = true
 function ModuleList:forward() error('nn.ModuleList: a list is not called; call its parts, list[1](x)', 2) end
 
---- Modules in a list: list[1] ... list[list.n]; list:append(part) adds one. It is not called itself.
+--- Modules in a list: list[1] ... list[list.n], which ipairs goes through; list:append(part) adds one. It is not
+--- called itself.
 ---@param parts? table list
 ---@return mascon.Module
 --- Source: PyTorch nn.ModuleList.

@@ -7,6 +7,7 @@ local optim = require 'mascon.optim'
 local checkpoint = require 'mascon.transform.checkpoint'
 local container = require 'mascon.nn.layer.container'
 local module = require 'mascon.nn.module'
+local parts = require 'mascon.nn.parts'
 local steps = require 'mascon.nn.train.step'
 local error = check.error
 local M = {}
@@ -89,13 +90,12 @@ local function blocks_of(net)
   local found = {}
   local function walk(m, name)
     local own, deep = {}, false
-    local modules = rawget(m, '_modules')
     for _, n in ipairs(rawget(m, '_order')) do
-      local part = modules[n] or modules[tonumber(n)]
+      local part = parts.child(m, n)
       if part then
         local full = name == '' and n or name .. '.' .. n
         if walk(part, full) then deep = true
-        elseif rawget(m, 'n') and #rawget(part, '_order') > 0 and next(rawget(part, '_modules')) then
+        elseif rawget(m, 'n') and not parts.single(part) then
           own[#own + 1] = { full, part }
         end
       end
