@@ -142,6 +142,11 @@ describe('options and edges', function()
     assert.same({ 2, 3 }, places(nn.AdaptiveMaxPool1d(2), row)) -- windows 1 to 3 and 3 to 5
   end)
   it('of activations', function()
+    for dtype, least in pairs { f32 = -80, f64 = -700 } do -- the slope of elu is e^x, down to the smallest
+      local x = mc.tensor({ least, -18, -10, -1 }, { dtype = dtype })
+      local g = mc.grad(function(t) return mc.sum(nn.elu(t)) end)(x)
+      assert(mc.allclose(g, mc.exp(x), { rtol = 1e-6, atol = 0 }), tostring(g))
+    end
     local y = nn.gelu_tanh(mc.tensor { -math.huge, -1e300, -60, 1e300, math.huge, 0 / 0 })
     assert.same({ 0, 0, 0, 1e300, math.huge }, y["1:5"]:totable())
     assert.truthy(mc.isnan(y[6]):item())

@@ -211,6 +211,19 @@ describe('a module', function()
     assert.is_not_nil(net:parameters()['layers.3.weight'])
   end)
 
+  it('of blocks keeps keys and values for each of them', function()
+    local x, memory = f32({ 2, 5, 8 }, 1), f32({ 2, 3, 8 }, 2)
+    local encoder = nn.TransformerEncoder(8, 2, 3, { causal = true, rope = true }):eval()
+    local decoder = nn.TransformerDecoder(8, 2, 2):eval()
+    local whole, other, one, two = encoder(x), decoder(x, memory), {}, {}
+    for t = 1, 5 do
+      local at = x[{ mc.all, { t, t } }]
+      local y, z = encoder(at, { cache = one }), decoder(at, memory, { cache = two })
+      assert(mc.allclose(y, whole[{ mc.all, { t, t } }], { rtol = 1e-5, atol = 1e-5 }))
+      assert(mc.allclose(z, other[{ mc.all, { t, t } }], { rtol = 1e-5, atol = 1e-5 }))
+    end
+  end)
+
   it('refuses fields and methods that would hide methods of modules', function()
     local Own = nn.Module 'Own'
     for name, v in pairs { update = nn.Linear(3, 1), count = 5, buffers = {}, forward = nn.Linear(3, 1) } do

@@ -509,6 +509,92 @@ describe('a step', function()
     assert.is_true(mc.array_equal(nets[1][1][1].weight, inner[1].weight))
   end)
 
+  it('reads variables outside the network and fields of modules at each call', function()
+    local xs = mc.ones({ 4, 3 }, { dtype = 'f32' })
+    local Own = nn.Module 'Own'
+    function Own:init() self.inner, self.k = nn.Linear(3, 1, { key = 1 }), 1 end
+    function Own:forward(b) return self.inner(b) * self.k end
+    local net, factor, t, w, on, teacher = Own(), 1, { k = 1 }, mc.ones({}, { dtype = 'f32' }), false, nn.Linear(3, 1)
+    local function measure(m, b)
+      local z = mc.mean(m(b)) * factor * t.k * w
+      return (on and z * 2 or z) + mc.mean(teacher(b)) * 0
+    end
+    for _, many in ipairs { 1, 2 } do
+      local step = nn.Step(net, measure, { optimizer = mc.optim.sgd { lr = 0 }, accumulate = many })
+      local first = step(xs)
+      local function grown(times)
+        local now = select(2, step(xs)).own
+        assert(math.abs(now / first - times) < 1e-5 * times, now / first)
+      end
+      grown(1)
+      factor = 3
+      grown(3)
+      factor, t.k = 2, 5
+      grown(10)
+      local traces = step.compiled[many].traces
+      factor = 7
+      grown(35)
+      assert.equal(traces, step.compiled[many].traces) -- a number that changes is an argument
+      t.k, factor = 1, 1
+      w:fill_(4)
+      grown(4)
+      w, on = mc.ones({}, { dtype = 'f32' }), true
+      grown(2)
+      on, net.k = false, 6
+      grown(6)
+      net.k = 1
+      local remove = net:hook(function(_, z) return z * 8 end)
+      grown(8)
+      remove()
+      grown(1)
+    end
+  end)
+
+  it('refuses draws without a key, which would be the same at each step', function()
+    local xs = mc.ones({ 4, 3 }, { dtype = 'f32' })
+    local function step(draw, compiled)
+      return nn.Step(nn.Linear(3, 1), function(m, b)
+        return mc.mean(m(b + draw(m, b)))
+      end, { optimizer = mc.optim.sgd { lr = 0 }, compile = compiled })
+    end
+    local function loose(_, b) return mc.random.normal(b.shape, { dtype = 'f32' }) end
+    local function keyed(m, b) return mc.random.normal(b.shape, { dtype = 'f32', key = m:next_key() }) end
+    says('nn.Step: the loss draws random numbers without a key, and a compiled step would draw the same ones each '
+      .. 'time; give the draws key = net:next_key()', step(loose), xs)
+    local plain, s = step(loose, false), step(keyed)
+    assert(plain(xs) ~= plain(xs) and s(xs) ~= s(xs))
+  end)
+
+  it('of several batches tells the loss of each, and takes batches that weigh nothing', function()
+    local function measure(m, b) return nn.cross_entropy(m(b.x), b.y), mc.sum(mc.ne(b.y, -100):to 'f32') end
+    local xs, ys = mc.randn({ 4, 3 }, { seed = 1 }):to 'f32', mc.tensor({ 0, 1, 1, 0 }, { dtype = 'i64' })
+    local none = { x = xs, y = ys * 0 - 100 }
+    for _, compiled in ipairs { true, false } do
+      local nets = { nn.Linear(3, 2, { key = 1 }), nn.Linear(3, 2, { key = 1 }), nn.Linear(3, 2, { key = 1 }) }
+      local function step(k, many)
+        return nn.Step(nets[k], measure, { optimizer = mc.optim.sgd { lr = 0.1 }, accumulate = many, compile = compiled })
+      end
+      local one, two, three = step(1, 1), step(2, 2), step(3, 2)
+      local alone = one { x = xs, y = ys }
+      local _, told = two(none)
+      assert(told.own == nil and told.finite)
+      local value
+      value, told = two { x = xs, y = ys }
+      assert(math.abs(value - alone) < 1e-6 and math.abs(told.own - alone) < 1e-6 and told.updated)
+      three { x = xs, y = ys }
+      assert(select(2, three(none)).updated)
+      for k = 2, 3 do assert(mc.allclose(nets[1].weight, nets[k].weight, { rtol = 1e-6 })) end
+    end
+    local set = nn.data.tensors { x = mc.zeros({ 4, 1 }, { dtype = 'f32' }), y = mc.tensor({ 1, 3, 1, 3 },
+      { dtype = 'f32' }) }
+    for _, many in ipairs { 1, 2, 4 } do
+      local history = nn.Trainer(nn.Linear(1, 1), { loss = function(m, b) return mc.mean(b.y) + mc.mean(m(b.x)) * 0 end,
+        train = nn.data.loader(set, { batch = 1 }), optimizer = mc.optim.sgd { lr = 0 }, epochs = 1, accumulate = many,
+        progress = false }):fit()
+      assert.equal(2, history[1].loss)
+    end
+  end)
+
   it('names the part and the numbers where an operation refuses them, in later calls too', function()
     local labels, tokens = mc.tensor({ 0, 2 }, { dtype = 'i64' }), mc.tensor({ 1, 3 }, { dtype = 'i64' })
     for _, many in ipairs { 1, 2 } do

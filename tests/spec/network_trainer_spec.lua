@@ -168,7 +168,8 @@ print('end at', t:done())
       end }
       local x = mc.randn({ 30, 4 }, { seed = 1 }):to 'f32'
       local net = nn.Linear(4, 4, { key = 1 })
-      nn.Trainer(net, { loss = function(m, b) return nn.mse_loss(m(b.x), b.x * 3) end, optimizer = mine, compile = false,
+      nn.Trainer(net, { loss = function(m, b) return nn.mse_loss(m(b.x), b.x * 3) end, optimizer = mine,
+        compile = false,
         train = nn.data.loader(nn.data.tensors { x = x }, { batch = 3, shuffle = true }), epochs = 2, folder = folder,
         resume = true, progress = false, clip = { percentile = 50, least = 2 } }):fit()
       net:save(folder .. '/end.npz')

@@ -254,6 +254,21 @@ function M.callables(args, from, to, classes)
   return out
 end
 
+--- Whether a table reaches one that is looked after elsewhere, or more than LEAVES values.
+local function reaches(v, apart)
+  local seen, count = {}, 0
+  local function walk(t)
+    if apart[t] or count > LEAVES then return true end
+    seen[t] = true
+    for _, x in next, t do
+      count = count + 1
+      if type(x) == 'table' and not seen[x] and walk(x) then return true end
+    end
+    return count > LEAVES
+  end
+  return walk(v)
+end
+
 local STANDARD = { 'string', 'table', 'math', 'io', 'os', 'debug', 'coroutine', 'bit', 'jit', 'ffi', 'package', '_G' }
 
 local ASKS = { [type] = true, [tonumber] = true }
@@ -262,14 +277,17 @@ local ASKS = { [type] = true, [tonumber] = true }
 --- trees of a function that asks for types: a tensor in the place of a number would be told from it.
 ---@param f function
 ---@param roots? table more of what f may call: functions, and objects whose methods it may
+---@param apart? table set of tables that others look after: variables that reach one of them, or hold very much, are
+---   left out
 ---@return mascon.Variable[]
 ---@return table unsteady upvalues that hold functions of unsteady.lua: { function, place, value }
-function M.find(f, roots)
+function M.find(f, roots, apart)
   local list, seen, shared, modules, asks = {}, {}, {}, {}, false
   for _, name in ipairs(STANDARD) do modules[package.loaded[name] or modules] = true end
   local objects, names, visited, unsteady = {}, {}, {}, {}
   local function add(v, id)
     if shared[id] or not watched(v.value, modules) then return end
+    if apart and (#list == M.MOST or type(v.value) == 'table' and reaches(v.value, apart)) then return end
     if #list == M.MOST then
       error(('compile: the function reads more than %d variables outside it (%s is one of them); put them into ' ..
         'a table or pass them as arguments'):format(M.MOST, v.name), 2)

@@ -158,7 +158,7 @@ local function start(self)
   self.identity, self.identities = setmetatable({}, { __mode = 'k' }), 0
   self.known, self.unsteady, self.met = {}, {}, setmetatable({}, { __mode = 'k' })
   arrange(self, {}, {})
-  add(self, outside.find(self.f))
+  add(self, outside.find(self.f, self.calls, self.apart))
 end
 
 --- Compares the variables with what they were; finds them at the first call.
@@ -178,7 +178,8 @@ function M.meet(self, args, n, classes)
   end
   if not new[1] then return false end
   for _, v in ipairs(new) do self.met[v] = true end
-  local found, unsteady = outside.find(self.f, new)
+  for _, v in ipairs(self.calls or {}) do new[#new + 1] = v end
+  local found, unsteady = outside.find(self.f, new, self.apart)
   local count = #self.watched + #self.given
   for _, v in ipairs(found) do if not self.known[v.id] then count = count + 1 end end
   if count > outside.MOST then -- of functions that do not come any more

@@ -189,7 +189,7 @@ unary('signbit', FLOAT, 'signbit(a)', { header = 'class', light = true, promote 
 for _, r in ipairs {
   { 'sqrt', 'square root; negative reals give NaN', FC, 'EXACT', light = true, d = '0.5 / y' },
   { 'exp', 'e^a', FC, mixed = 'f32', inverse = 'log', d = 'y' }, { 'expm1', 'e^a - 1 near zero', FC, mixed = 'f32',
-    inverse = 'log1p', d = 'y + 1' }, { 'exp2', '2^a', FLOAT, mixed = 'f32', d = 'y * 0.6931471805599453' },
+    inverse = 'log1p', d = 'exp(a)' }, { 'exp2', '2^a', FLOAT, mixed = 'f32', d = 'y * 0.6931471805599453' },
   { 'log', 'natural logarithm', FC, mixed = 'f32', inverse = 'exp', d = '1 / a' },
   { 'log2', 'logarithm to base 2', FC, mixed = 'f32', d = '1 / (a * 0.6931471805599453)' },
   { 'log10', 'logarithm to base 10', FC, mixed = 'f32', d = '1 / (a * 2.302585092994046)' },

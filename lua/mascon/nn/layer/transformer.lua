@@ -1,4 +1,5 @@
 -- transformer.lua - blocks of transformers: attention and a feed-forward layer, each added to what came in.
+local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local module = require 'mascon.nn.module'
 local linear = require 'mascon.nn.layer.linear'
@@ -162,8 +163,19 @@ local function stack(name, make)
     local o = check.opts(fname, opts, BLOCK, 4)
     if o.norm_first then self.norm = normal(o, width, count + 1) end
   end
+  -- the options of the call come last; each layer keeps its own keys and values
   function Stack:forward(x, ...)
-    for i = 1, self.layers.n do x = self.layers[i](x, ...) end
+    local args, n = { ... }, select('#', ...)
+    local o = args[n]
+    local cache = type(o) == 'table' and not tensor.is(o) and o.cache
+    for i = 1, self.layers.n do
+      if cache then
+        cache[i] = cache[i] or {}
+        args[n] = { cache = cache[i] }
+        for k, v in pairs(o) do if k ~= 'cache' then args[n][k] = v end end
+      end
+      x = self.layers[i](x, unpack(args, 1, n))
+    end
     return self.norm and self.norm(x) or x
   end
   return Stack

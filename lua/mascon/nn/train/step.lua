@@ -20,6 +20,8 @@ local anomaly = require 'mascon.nn.train.anomaly'
 local autocast = require 'mascon.nn.train.autocast'
 local plainly = require 'mascon.nn.train.plainly'
 local scalers = require 'mascon.nn.train.scaler'
+local surroundings = require 'mascon.nn.train.surroundings'
+local source = require 'mascon.random.source'
 local error = check.error
 local is, methods, F = tensor.is, tensor.methods, op.functions
 local M = {}
@@ -125,14 +127,21 @@ end
 
 --- The loss as a function of parameters and of what else a batch depends on: value, weight, new buffers.
 local function forward_of(self)
-  local net, loss = self.net, self.loss
+  local net, loss, compiled = self.net, self.loss, self.options.compile
   return function(params, frozen, buffers, batch, key)
     local all = {}
     for k, v in pairs(frozen) do all[k] = v end
     for k, v in pairs(params) do all[k] = v end
+    local g = source.default_generator()
+    local before = g.stream
     local results, after = net:with(all, { train = true, key = key, buffers = buffers }, function()
       return loss(net, batch)
     end)
+    if compiled and g.stream ~= before then
+      g.stream = before
+      error('nn.Step: the loss draws random numbers without a key, and a compiled step would draw the same ones each '
+        .. 'time; give the draws key = net:next_key(), which is another one at each step, or take compile = false', 2)
+    end
     local value, weight = loss_of(results)
     if weight == nil then weight = 1 end
     if not is(weight) then weight = op.from_table(weight) end
@@ -288,10 +297,12 @@ local function functions(self)
   -- one part of a step: gradients times the weight of the batch are added up
   local function add(params, frozen, buffers, sums, batch, key, now)
     local value, g, weight, after, bent = run(params, frozen, buffers, batch, key, now)
-    local out = { total = sums.total + weight, loss = sums.loss + value * weight, grads = {}, bent = {} }
-    for k, v in pairs(g) do out.grads[k] = sums.grads[k] + v * methods.to(weight, v.dtype) end
-    for k, v in pairs(bent) do out.bent[k] = sums.bent[k] + v * methods.to(weight, v.dtype) end
-    return out, after
+    -- a batch that weighs nothing adds nothing, whatever its mean over nothing is
+    local function weighed(v) return F.multiply_no_nan(v, methods.to(weight, v.dtype)) end
+    local out = { total = sums.total + weight, loss = sums.loss + weighed(value), grads = {}, bent = {} }
+    for k, v in pairs(g) do out.grads[k] = sums.grads[k] + weighed(v) end
+    for k, v in pairs(bent) do out.bent[k] = sums.bent[k] + weighed(v) end
+    return out, after, value, weight
   end
   -- the means take the place of the sums
   local function finish(sums)
@@ -316,15 +327,28 @@ local function functions(self)
     end
   end
   if not compiled then return whole, add, finish, updates end
-  self.compiled = { compile.compile(whole, { lend = { 3 } }), compile.compile(add),
-    compile.compile(finish, { overwrite = true }) }
+  local calls, around = surroundings.of(self.net, { self.loss })
+  around[self] = true
+  self.fields = surroundings.fields(self.net)
+  self.compiled = { compile.reads(compile.compile(whole, { lend = { 3 } }), calls, around),
+    compile.reads(compile.compile(add), calls, around), compile.compile(finish, { overwrite = true }) }
   for i, f in ipairs(updates) do
-    updates[i] = compile.compile(f, { overwrite = true })
+    local optimizer, own = self.groups[i][1], {}
+    for _, holder in ipairs { optimizer, optimizer.options or {} } do
+      for _, v in pairs(holder) do own[#own + 1] = v end
+    end
+    updates[i] = compile.reads(compile.compile(f, { overwrite = true }), surroundings.functions(own), around)
     self.compiled[3 + i] = updates[i]
   end
   local a, b, c = unpack(self.compiled)
   if self.options.amp then return steady(a), steady(b), c, updates end
   return a, b, c, updates
+end
+
+--- Makes the functions of a step; anew where fields of the modules have others values than when they were made.
+local function made(self)
+  self.whole, self.add, self.finish, self.updates = functions(self)
+  self.traced = nil
 end
 
 --- Calls visit(self, i, ...) for every piece of every group i, with the arguments of its update.
@@ -346,7 +370,7 @@ end
 ---
 --- Calling it, step(batch), changes the parameters and buffers of the network and returns the loss, as a number, and a
 --- table { norm = of the gradient before clipping (0 where it is not computed), step = its number, updated = whether
---- parameters changed }. If the
+--- parameters changed, own = the loss of this batch alone, nil where its weight is 0 }. If the
 --- loss or
 --- the norm is not finite, nothing changes and the table has finite = false and anomaly: what made the first number
 --- that is not finite.
@@ -404,7 +428,7 @@ function M.Step(net, loss, opts)
     self.averages = {}
     for k, v in pairs(params) do self.averages[k] = methods.copy(v) end
   end
-  self.whole, self.add, self.finish, self.updates = functions(self)
+  made(self)
   return self
 end
 
@@ -536,7 +560,7 @@ local function end_step(self, r, loss, size, good, search)
     found = search()
   end
   return loss, { norm = norm, step = self.count, updated = good, finite = good, overflow = overflow, scale = scale,
-    anomaly = found }
+    own = r.own, anomaly = found }
 end
 
 --- What a step leaves behind is written all at once: a first signal waits until the caller's behind(loss, info) has
@@ -574,6 +598,7 @@ end
 
 local function step_of(self, batch, behind)
   settle(self)
+  if self.compiled and not surroundings.same(self.fields) then made(self) end
   local many = self.options.accumulate
   local params, frozen, buffers, key, now = operands(self)
   local r = { now = now }
@@ -584,15 +609,16 @@ local function step_of(self, batch, behind)
       now)
   else
     local old = self.sums or nothing(params, bent_names(self.groups, now.turn))
-    local before, weighed = old.loss:item(), old.total:item()
-    local sums
-    sums, r.buffers = plainly.call(plain, self.add, params, frozen, buffers, old, batch, key, now)
+    local sums, value, weight
+    sums, r.buffers, value, weight = plainly.call(plain, self.add, params, frozen, buffers, old, batch, key, now)
     if not self.sums then give_back(self, old) end
+    local own = value:item()
+    r.own = weight:item() ~= 0 and own or nil
+    give_back(self, { value, weight })
     if self.pending + 1 < many then
-      local part_of = (sums.loss:item() - before) / (sums.total:item() - weighed)
       return settled(behind, function()
         commit(self, { buffers = r.buffers, sums = sums, count = self.count, pending = self.pending + 1 })
-        return part_of, { updated = false, step = self.count, finite = finite(part_of) }
+        return own, { updated = false, step = self.count, finite = r.own == nil or finite(own), own = r.own }
       end)
     end
     r.value, r.sizes = self.finish(sums)
@@ -600,6 +626,7 @@ local function step_of(self, batch, behind)
   end
   local loss, size, bends = r.value:item(), r.sizes.norm, r.sizes.bent
   local good = finite(loss) and finite(size:item()) and (bends == nil or finite(bends:item()))
+  if many == 1 then r.own = loss end
   return settled(behind, end_step, self, r, loss, size, good, function()
     return anomaly.search(ARGUMENTS, self.forward, params, frozen, buffers, batch, key)
   end)

@@ -20,6 +20,7 @@ local manifest = require 'mascon.report.manifest'
 local results = require 'mascon.report.results'
 local plainly = require 'mascon.nn.train.plainly'
 local steps = require 'mascon.nn.train.step'
+local surroundings = require 'mascon.nn.train.surroundings'
 local module = require 'mascon.nn.module'
 local error, F = check.error, op.functions
 local M = {}
@@ -174,7 +175,12 @@ function Trainer:evaluate(loader)
         return all
       end)[1]
     end
-    local run = o.compile and compile.compile(measure) or measure
+    local run = measure
+    if o.compile then
+      local called = { o.loss }
+      for i, k in ipairs(names) do called[i + 1] = o.metrics[k] end
+      run = compile.reads(compile.compile(measure), surroundings.of(net, called))
+    end
     self.measure = function(params, buffers, batch)
       local traced = o.compile and run.traces
       local all = plainly.call(function() measure(params, buffers, batch) end, run, params, buffers, batch)
@@ -188,7 +194,8 @@ function Trainer:evaluate(loader)
       local got = self.measure(params, buffers, batch)
       for i, v in ipairs(got) do
         local w = v[2] == nil and 1 or number(v[2])
-        sums[i], weights[i] = (sums[i] or 0) + number(v[1]) * w, (weights[i] or 0) + w
+        local part = w == 0 and 0 or number(v[1]) * w -- a mean over nothing may be NaN
+        sums[i], weights[i] = (sums[i] or 0) + part, (weights[i] or 0) + w
       end
     end
     local out = { loss = sums[1] / weights[1] }
@@ -430,7 +437,8 @@ end
 --- What a batch leaves in the sums, the log and the files. True when a callback asks for the end.
 local function behind_batch(self, epoch, k, bar, began, before, loss, info)
   local o = self.options
-  self.sums = { self.sums[1] + (info.finite and loss or 0), self.sums[2] + (info.finite and 1 or 0) }
+  local own = info.finite and info.own -- of this batch alone; none of a batch that weighs nothing
+  self.sums = { self.sums[1] + (own or 0), self.sums[2] + (own and 1 or 0) }
   local done = self:done()
   if (self.step.count % o.log_every == 0 and info.updated) or not info.finite then
     log(self, { kind = 'step', step = self.step.count, batches = done, epoch = epoch, loss = loss,
