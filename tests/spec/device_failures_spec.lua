@@ -84,6 +84,18 @@ print(mc.empty({ 2 ^ 18 }, { device = d }).device)]]):format(d)
   end)
 end)
 
+describe('a fault of queued work', function()
+  it('that no line waits for is told at the end of the script, which fails', function()
+    local d, reason = device.name()
+    if not d then return pending(reason) end
+    local r = run(([[
+local mc = require "mascon"
+mc.arange(1, 3):to '%s':take(mc.tensor({ 9 }, { dtype = 'i64' }):to '%s')]]):format(d, d))
+    assert.equal(1, r.status)
+    assert.matches('take: a position is outside the axis at flat position 1.*nothing waited for', r.text)
+  end)
+end)
+
 describe('Ctrl-C', function()
   it('stops a script that works on a device, and can be caught', function()
     local d, reason = device.name()

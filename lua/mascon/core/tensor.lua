@@ -395,6 +395,13 @@ local function wait_at_end(number)
   if host and host.on_exit then host.on_exit(function() C.mc_device_sync(number) end) end
 end
 
+--- An element that queued work refused and nothing waited for: a message, or nil.
+function M.left_over()
+  for number in pairs(awaited) do
+    if C.mc_device_sync(number) == lib.status.EINVAL then return lib.message() end
+  end
+end
+
 --- Number of the device of a name, opened if need be; an error where there is none.
 function M.device_number(fname, name, level)
   if name == nil or name == 'cpu' then return 0 end

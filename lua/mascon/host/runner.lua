@@ -268,10 +268,21 @@ local function tell_detours()
   if type(lib) == 'table' and lib.C.mc_through_host(-1) > 0 then complain(require 'mascon.report.devices'.detours()) end
 end
 
+---An error of a device's queued work that no line of the script waited for.
+local function queued_fault()
+  local tensor = package.loaded['mascon.core.tensor']
+  return type(tensor) == 'table' and tensor.left_over() or nil
+end
+
 ---@param argv string[] raw arguments, the program at 0
 ---@return integer status
 function M.main(argv)
   local status = main(argv)
+  local fault = status == 0 and queued_fault()
+  if fault then
+    complain('mascon: ' .. fault .. ' (of work that nothing waited for; MASCON_SYNC=1 names the line)\n')
+    status = 1
+  end
   tell_detours()
   return status
 end
