@@ -89,6 +89,10 @@ MC_API int mc_op_launches(int op);
  * beside operands and result with the threads that there are, 0 for the first two. */
 MC_API int mc_conv_way(int op, const mc_params *p, const mc_tensor *a, const mc_tensor *b,
                        int64_t out[4]);
+/* How the host computes products of m x k by k x n, in stacks where `outer` is not 0; turned: the
+ * second lies column by column. 0 by plain sums, 1 by the library of products, 2 with the second
+ * read in place for few rows. */
+MC_API int mc_matmul_way(int dtype, int outer, int64_t m, int64_t n, int64_t k, int turned);
 
 /* ---- ops ---- */
 /* The same for callers to whom every field access costs (interpreted Lua). _new: out is a fresh

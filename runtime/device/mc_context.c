@@ -175,6 +175,8 @@ const mc_blas_api *mci_blas(void)
     return blas && blas->ready() == 0 ? blas : NULL;
 }
 
+int mci_blas_is_named(void) { return blas_place() == OWN_BLAS; }
+
 const mc_lapack_api *mci_lapack(void)
 {
     const mc_blas_api *blas = mci_blas();

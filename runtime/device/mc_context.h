@@ -14,6 +14,8 @@
 /* Neighbours; NULL with the error record set (advice included) when missing. */
 const mc_zlib_api *mci_zlib(void);
 const mc_blas_api *mci_blas(void);
+/* Whether the user named it (MASCON_BLAS): its products are then what is asked for. */
+int mci_blas_is_named(void);
 const mc_lapack_api *mci_lapack(void);
 const mc_hdf5_api *mci_hdf5(void);
 const mc_yaml_api *mci_yaml(void);

@@ -4,11 +4,14 @@
  * (`cut` says how), so the bits do not depend on the number of threads. Operands whose rows or
  * columns have unit stride go in place, others are copied. A tile of more than PIECE
  * multiplications is handed over in pieces of columns, between which the cancel flag is read. A
- * finished tile can be handed on while it is in cache (a fused epilogue). Integers, machines
- * without OpenBLAS and the batch-invariant mode use the plain kernel, whose sums run along k in
- * order whatever the number of rows and columns. */
+ * finished tile can be handed on while it is in cache (a fused epilogue). Two matrices of f32 with
+ * few rows in the first take a kernel of our own where OpenBLAS would pack the second for the few
+ * times that it is read (`few_rows`). Integers, machines without OpenBLAS and the batch-invariant
+ * mode use the plain kernel, whose sums run along k in order whatever the number of rows and
+ * columns. */
 #include "family/mc_rows.h"
 #include "family/mc_family.h"
+#include "base/mc_memory.h"
 #include "../../kernels/mck_matmul.h"
 
 #include <math.h>
@@ -82,6 +85,38 @@ static void cut(matmul_job *j, int is_complex)
     j->col_tiles = (j->n + j->cols - 1) / j->cols;
 }
 
+/* Where our own kernel serves f32, by instruction level. v4: OpenBLAS 0.3.21 for AVX-512 reads b in
+ * place up to 10^6 multiplications, and turned up to 1200 elements of a tile, as fast as we do.
+ * Where it packs we are faster (one core, us): 32 x 256 by 1024 102 against 153, b turned 125
+ * against 200; 12 x 1024 x 1024 197 against 555; 128 rows 1.0 to 1.6 times. v3: OpenBLAS for AVX2
+ * always packs, and is 1.1 to 3 times slower up to 32 rows; a large b, of which a row gives a line
+ * of memory at a time, is read slowly (1024 x 4096: 0.8 times). Stacks stay with OpenBLAS, so that
+ * bits do not depend on the number of matrices. */
+static const struct {
+    int64_t rows, cols; /* at most, at least */
+    double work;        /* multiplications at least, with b as it lies */
+    int64_t most;       /* elements of b then */
+    int64_t turned;     /* more elements of a tile where b is turned, or */
+    double tile;        /* more multiplications */
+} fews[] = {{0}, {32, 64, 0, 1 << 20, 0, 0}, {128, 32, 3e6, INT64_MAX, 1200, 1e6}};
+#define FEW_WORK 1e6          /* multiplications of a task, about */
+#define FEW_COLUMNS 64        /* of a task at least, and their number a multiple */
+#define FEW_OPERAND (1 << 20) /* elements of a at most: a turned copy is made */
+
+/* After `cut`, whose tiles OpenBLAS would get. */
+static int few_rows(const matmul_job *j, int turned)
+{
+    const int level = mci_isa();
+    const double cols = (double)j->n, rows = (double)j->m, inner = (double)j->k;
+    if (j->type != 's' || j->nb > 0 || j->m < 2 || j->m > fews[level].rows ||
+        j->n < fews[level].cols || rows * inner > FEW_OPERAND || mci_blas_is_named())
+        return 0;
+    if (turned)
+        return j->rows * j->cols > fews[level].turned ||
+               (double)j->rows * (double)j->cols * inner > fews[level].tile;
+    return rows * cols * inner >= fews[level].work && cols * inner <= (double)fews[level].most;
+}
+
 /* Hands a finished tile on, row by row unless it has the full width. */
 static void hand_over(const matmul_job *j, int64_t first, int64_t m, int64_t n, int worker)
 {
@@ -129,6 +164,57 @@ static void matmul_task(void *arg, int64_t begin, int64_t end, int worker)
     }
     if (j->after && !mc_cancel_pending())
         hand_over(j, (batch * j->m + r0) * j->n + c0, m, n, worker);
+}
+
+typedef struct few_job {
+    const matmul_job *j;
+    mck_few_fn sums;
+    mck_few k;       /* of the whole product */
+    int64_t columns; /* of a task */
+    char *work;
+} few_job;
+
+static void few_task(void *arg, int64_t begin, int64_t end, int worker)
+{
+    const few_job *f = arg;
+    (void)end;
+    const int64_t at = begin * f->columns;
+    mck_few k = f->k;
+    k.n = k.n - at < f->columns ? k.n - at : f->columns;
+    k.out = (float *)k.out + at;
+    k.b = (const float *)k.b + (k.turned ? at * k.b_row : at);
+    k.work = f->work + worker * MCK_FEW_WORK(k.m);
+    f->sums(&k);
+    if (f->j->after) hand_over(f->j, at, k.m, k.n, worker);
+}
+
+static int run_few(const matmul_job *j)
+{
+    few_job f = {.j = j, .sums = (mck_few_fn)mci_function(MCK_FN_MATMUL_FEW_F32)};
+    const int64_t grain = (int64_t)(FEW_WORK / ((double)j->m * (double)j->k));
+    f.columns = (grain / FEW_COLUMNS + 1) * FEW_COLUMNS;
+    const int64_t tasks = (j->n + f.columns - 1) / f.columns;
+    float *turned = j->a.trans ? NULL : mci_alloc((size_t)(j->m * j->k) * sizeof *turned);
+    f.work = mci_alloc((size_t)mci_workers(tasks) * MCK_FEW_WORK((size_t)j->m));
+    int rc = f.work && (turned || j->a.trans) ? MC_OK : mc_errstatus();
+    if (!rc) {
+        f.k = (mck_few){.m = j->m,
+                        .n = j->n,
+                        .k = j->k,
+                        .out = j->c,
+                        .a = j->a.trans ? (const void *)j->a.data : turned,
+                        .b = j->b.data,
+                        .out_row = j->n,
+                        .a_row = j->a.trans ? j->a.ld : j->m,
+                        .b_row = j->b.ld,
+                        .turned = j->b.trans};
+        const mck_turn t = {.m = j->m, .k = j->k, .out = turned, .a = j->a.data, .row = j->a.ld};
+        if (turned) ((mck_turn_fn)mci_function(MCK_FN_MATMUL_TURN_F32))(&t);
+        rc = mci_parallel(tasks, few_task, &f);
+    }
+    mci_free(f.work);
+    mci_free(turned);
+    return rc;
 }
 
 /* Matrix axes of t (rows r, columns c with strides) usable by BLAS as they are? Else a contiguous
@@ -228,6 +314,15 @@ int mci_matmul_infer(const mci_job *job, mci_result *r)
     return infer(job->in, r, &a, &b, &nb, shape);
 }
 
+static int blas_type(int dtype)
+{
+    return dtype == MC_F32    ? 's'
+           : dtype == MC_F64  ? 'd'
+           : dtype == MC_C64  ? 'c'
+           : dtype == MC_C128 ? 'z'
+                              : 0;
+}
+
 static int matmul(mc_tensor *out, const mc_tensor *const *in, mci_after *after)
 {
     mc_tensor a, b, res = {0};
@@ -260,11 +355,7 @@ static int matmul(mc_tensor *out, const mc_tensor *const *in, mci_after *after)
         rc = mci_fill(target, 0, 0);
     matmul_job j = {.m = m, .n = n, .k = k, .nb = nb, .size = MCI_SIZE(compute)};
     if (!rc && target->numel > 0 && k > 0) {
-        j.type = compute == MC_F32    ? 's'
-                 : compute == MC_F64  ? 'd'
-                 : compute == MC_C64  ? 'c'
-                 : compute == MC_C128 ? 'z'
-                                      : 0;
+        j.type = blas_type(compute);
         j.blas = j.type && !own ? mci_blas() : NULL;
         j.plain = (mck_matmul_fn)mci_kernel_get(MCK_K_MATMUL, compute);
         memcpy(j.bshape, shape, sizeof j.bshape);
@@ -278,7 +369,9 @@ static int matmul(mc_tensor *out, const mc_tensor *const *in, mci_after *after)
             j.c = target->data;
             j.after = after && direct ? after : NULL;
             cut(&j, mci_kind(compute) == 'c');
-            rc = mci_parallel(batches * j.row_tiles * j.col_tiles, matmul_task, &j);
+            rc = j.blas && few_rows(&j, j.b.trans)
+                     ? run_few(&j)
+                     : mci_parallel(batches * j.row_tiles * j.col_tiles, matmul_task, &j);
             if (j.after)
                 after->done = 1;
         }
@@ -291,6 +384,17 @@ static int matmul(mc_tensor *out, const mc_tensor *const *in, mci_after *after)
     if (rc)
         mci_out_fail(out, given);
     return rc;
+}
+
+int mc_matmul_way(int dtype, int outer, int64_t m, int64_t n, int64_t k, int turned)
+{
+    matmul_job j = {.m = m, .n = n, .k = k, .nb = outer};
+    const int compute = MCI_SIZE(dtype) < 4 && mci_kind(dtype) == 'f' ? MC_F32 : dtype;
+    j.type = blas_type(compute);
+    j.blas = j.type && !mc_get_batch_invariant() ? mci_blas() : NULL;
+    if (!j.blas) return 0;
+    cut(&j, mci_kind(compute) == 'c');
+    return few_rows(&j, turned) ? 2 : 1;
 }
 
 int mci_matmul_run(const mci_op *op, int nout, mc_tensor **outs, int nin,

@@ -102,6 +102,63 @@ describe('large products', function()
   end)
 end)
 
+describe('products of few rows', function()
+  local FEW, level = 'few rows, the second matrix read in place', mc.info().isa
+  local other = os.getenv 'MASCON_BLAS'
+  --- What a compiled product says of itself.
+  local function way(a, b)
+    local f = mc.compile(function(x, y) return mc.matmul(x, y) end)
+    f(a, b)
+    local p = f:explain().products
+    assert.equal(1, #p)
+    local line = ('products of matrices\n  %s: %s by %s'):format(p[1].name, p[1].form, p[1].way)
+    assert(tostring(f:explain()):find(line, 1, true), line)
+    return p[1].way
+  end
+  local function randn(shape, seed) return mc.randn(shape, { seed = seed, dtype = 'f32' }) end
+
+  it('are right in all layouts, with the same bits for any of them and any number of threads', function()
+    local threads = mc.get_num_threads()
+    finally(function() mc.set_num_threads(threads) end)
+    for seed, s in ipairs { { 32, 256, 391 }, { 17, 517, 431 }, { 9, 1031, 333 }, { 2, 2050, 900 } } do
+      local a, b = randn({ s[1], s[2] }, seed), randn({ s[2], s[3] }, seed + 9)
+      local want, first = a:to 'f64':matmul(b:to 'f64'), nil
+      for _, x in ipairs { a, a.mT:copy().mT } do
+        for _, y in ipairs { b, b.mT:copy().mT } do
+          local own = way(x, y) == FEW
+          if other or level == 'v2' then assert.is_false(own) end
+          for _, n in ipairs { 1, 2, 4 } do
+            mc.set_num_threads(n)
+            local z = mc.matmul(x, y)
+            if own and not first then
+              first = z
+              close(z, want, s[2], 6 * math.sqrt(s[2]))
+            end
+            assert(not own or mc.array_equal(first, z), ('%s with %d threads'):format(table.concat(s, ' x '), n))
+          end
+        end
+      end
+      assert.equal(first ~= nil, not other and level ~= 'v2')
+    end
+  end)
+
+  it('hand what is behind them their rows, and leave other products to the library', function()
+    local x, w, c = randn({ 32, 256 }, 1), randn({ 1024, 256 }, 2), randn({ 1024 }, 3)
+    local f = mc.compile(function(a, b, d) return mc.tanh(mc.matmul(a, b.T) + d) end)
+    assert.is_true(mc.allclose(f(x, w, c):to 'f64', mc.tanh(mc.matmul(x:to 'f64', w.T:to 'f64') + c:to 'f64'),
+      { rtol = 1e-4, atol = 1e-4 }))
+    assert.equal(not other and level ~= 'v2', f:explain().products[1].way == FEW)
+    local library = mc.info().libraries.blas
+    assert.equal(library, way(mc.stack { x }, w.T:copy()))
+    assert.equal(library, way(randn({ 300, 256 }, 1), w.T:copy()))
+    assert.equal(library, way(x:to 'f64', w.T:to 'f64'))
+    assert.equal(library, way(randn({ 1, 256 }, 1), w.T:copy()))
+    finally(function() mc.set_batch_invariant(false) end)
+    mc.set_batch_invariant(true)
+    assert.equal('plain sums', way(x, w.T:copy()))
+  end)
+end)
+
 describe('NaN and infinity', function()
   it('reach only the rows and columns they stand in', function()
     local a, b = mc.ones { 3, 3 }, mc.ones { 3, 3 }

@@ -8,6 +8,7 @@ local create = require 'mascon.array.create'
 local dot = require 'mascon.compile.dot'
 local file = require 'mascon.base.file'
 local graphs = require 'mascon.graph.graph'
+local lib = require 'mascon.core.ffi'
 local recording = require 'mascon.graph.recording'
 local packed = require 'mascon.compile.packed'
 local pipeline = require 'mascon.compile.pipeline'
@@ -230,13 +231,34 @@ local function convolutions(graph)
   return out
 end
 
+local PRODUCTS = { [0] = 'plain sums', [2] = 'few rows, the second matrix read in place' }
+
+--- How the processor computes the products of matrices of a graph: { name, form, way } in the order of evaluation.
+local function products(graph)
+  local out = {}
+  local function look(n)
+    for _, m in ipairs(n.members or {}) do look(m) end
+    if n.kind ~= 'op' or n.members or n.row.family ~= 'matmul' then return end
+    local a, b, v = n.ins[1], n.ins[2], n.outs[1]
+    local na, nb = #a.shape, #b.shape
+    if na < 2 or nb < 2 then return end
+    local turned = b.strides[nb] ~= 1 and b.strides[nb - 1] == 1
+    local way = lib.C.mc_matmul_way(v.dtype, math.max(na, nb) - 2, a.shape[na - 1], b.shape[nb], b.shape[nb - 1],
+      turned and 1 or 0)
+    way = PRODUCTS[way] or lib.neighbour 'blas'
+    out[#out + 1] = { name = text.name(v), form = text.form(v), way = way }
+  end
+  for _, n in ipairs(graph.nodes) do look(n) end
+  return out
+end
+
 local Report = {}
 Report.__index = Report
 
 local EXPLAIN = { form = { nil, 'integer' } }
 
 --- What was done with a compiled function: a table that prints as a report. Fields: why, seconds (of the trace),
---- passes, groups, alone, convolutions, constants, outside, memory, cost, forms.
+--- passes, groups, alone, products, convolutions, constants, outside, memory, cost, forms.
 function M.explain(compiled, opts)
   local o = check.opts('explain', opts, EXPLAIN, 4)
   local plan, k = form_of(compiled, o.form, 'explain', 3)
@@ -265,6 +287,7 @@ function M.explain(compiled, opts)
     where = ('%s:%d'):format(info.short_src, info.linedefined), form = k, forms = #compiled.forms,
     signature = graph, nodes = nodes, steps = plan.steps, why = plan.why, seconds = plan.seconds, passes = reports,
     math = compiled.options.math, groups = groups, alone = reasons(reports, graph),
+    products = plan.options.device and {} or products(graph),
     convolutions = plan.options.device and {} or convolutions(graph),
     constants = constants(compiled, graph, named), outside = outside(plan),
     memory = { arena = plan.arena, peak = plan.memory.peak, total = plan.memory.total, inplace = plan.memory.inplace,
@@ -309,6 +332,8 @@ function Report:__tostring()
   for _, g in ipairs(self.groups) do say('  %s <- %s; %s', g.into, table.concat(g.ops, ' '), FUSED[g.kind]) end
   if self.alone[1] then say('alone') end
   for _, n in ipairs(self.alone) do say('  %s: %s <- %s; %s', n.name, n.form, n.op, n.why) end
+  if self.products[1] then say('products of matrices') end
+  for _, c in ipairs(self.products) do say('  %s: %s by %s', c.name, c.form, c.way) end
   if self.convolutions[1] then say('convolutions') end
   for _, c in ipairs(self.convolutions) do
     say('  %s: %s by %s%s', c.name, c.form, c.way, c.bytes > 0 and ', ' .. size(c.bytes) .. ' beside it' or '')

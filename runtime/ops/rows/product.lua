@@ -51,4 +51,4 @@ end
 kernels('matmul', { { 'matmul', ACC } })
 kernels('dot', { { 'vecdot', ACC }, { 'cross_product', { 'f32', 'f64' } } })
 functions('dct_table dct_before_f32 dct_before_f64 dct_after_f32 dct_after_f64 fft_table_bytes fft_table fft_work '
-  .. 'fft_f32 fft_f64')
+  .. 'fft_f32 fft_f64 matmul_few_f32 matmul_turn_f32')
