@@ -76,4 +76,56 @@ describe('functions on a device', function()
       assert.is_true(mc.allclose(want, got:to 'cpu', { rtol = 1e-12, atol = 1e-12 }), name)
     end
   end)
+
+  it('are searched by every minimiser from a start there, with all that a user gives as numbers', function()
+    local x = mc.tensor { 0.1, 0.5, 0.9 }
+    local y = x:to 'ref:0'
+    local function f(p) return mc.sum(mc.square(p - 3)) end
+    local function minimum(o)
+      return function(v) return mc.optim.minimize(f, v, o).x end
+    end
+    local function asked(name, o)
+      return function(v)
+        local opt = mc.optim[name](v, o)
+        for _ = 1, 5 do
+          local points = opt:ask()
+          assert.equal(v.device, points.device)
+          opt:tell(points, mc.sum(mc.square(points - 3), 2))
+        end
+        return opt:result().x
+      end
+    end
+    local function list(of) -- what a function gives as a list of numbers
+      return function(p, ...)
+        local t, v = p:totable(), ... and (...):totable()
+        for i = 1, 3 do t[i] = of(t[i], v and v[i]) end
+        return t
+      end
+    end
+    for name, run in pairs {
+      simplex = minimum { method = 'nelder-mead' },
+      simplex_bounds = minimum { method = 'nelder-mead', bounds = { 0, 2 } },
+      simplex_given = minimum { method = 'nelder-mead',
+        initial_simplex = { { 0, 0, 0 }, { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } } },
+      cma = minimum { method = 'cma-es', sigma = 1, seed = 1, maxiter = 9 },
+      cma_bounds = minimum { method = 'cma-es', sigma = 1, seed = 1, maxiter = 9, bounds = { { 0, 2 }, { 0, 2 }, { 0 } } },
+      bounds = minimum { bounds = { 0, 2 } },
+      forward = minimum { jac = '2-point' }, central = minimum { jac = '3-point', method = 'cg' },
+      gradient = minimum { jac = list(function(t) return 2 * (t - 3) end) },
+      hessian = minimum { method = 'newton-cg', hess = function() return { { 2, 0, 0 }, { 0, 2, 0 }, { 0, 0, 2 } } end },
+      product = minimum { method = 'newton-cg', hessp = list(function(_, v) return 2 * v end) },
+      simplex_asked = asked('nelder_mead', { bounds = { 0, 2 } }),
+      cma_asked = asked('cma_es', { sigma = 1, seed = 1, bounds = { { 0, 2 }, { 0, 2 }, { 0 } } }),
+      evolution = function(v)
+        return mc.optim.differential_evolution(f, { { 0, 2 }, { 0, 2 }, { 0, 5 } }, { x0 = v, seed = 1, maxiter = 5 }).x
+      end,
+      root = function(v) return mc.optim.root(list(function(t) return t * t - 2 end), v + 1).x end,
+    } do
+      local want, got = run(x), run(y)
+      assert.equal('ref:0', got.device, name)
+      assert.is_true(mc.array_equal(want, got:to 'cpu'), name)
+    end
+    assert.has_error(function() mc.optim.minimize(f, y, { jac = function() return x end }) end,
+      'optim.minimize: jac gave f64[3]@cpu, x0 is on ref:0; give it there')
+  end)
 end)

@@ -2,8 +2,10 @@
 --
 -- A method is four functions on a state s, a plain table of numbers, strings, tensors and tables of them: start makes
 -- it, ask(s) gives the points wanted next [k, n], tell(s, points, values) takes their values and returns true at the
--- end of an iteration; it sets s.status when it has ended. Holds the object around a state, its keeping and restoring,
--- the best point so far, random numbers, and the loop that drives a method over an objective.
+-- end of an iteration; it sets s.status when it has ended. All of a state is on the CPU, where a method compares values;
+-- s.on names the device that points are asked for on, where the start was, nil for the CPU. Holds the object around a
+-- state, its keeping and restoring, the best point so far, random numbers, and the loop that drives a method over an
+-- objective.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'
@@ -23,6 +25,12 @@ function M.random(fname, o)
   if o.key == nil and o.seed == nil then key = key:fold_in(stream) end
   return source.generator(key):state()
 end
+
+--- Name of the device of a tensor, nil for the CPU and for what is no tensor: s.on of a state.
+function M.device(x) return is(x) and x._device ~= 0 and x.device or nil end
+
+--- A tensor of a state where the points are asked for.
+function M.there(s, t) return s.on and methods.to(t, { device = s.on }) or t end
 
 --- Random numbers of a state: f(generator), which moves on.
 function M.draw(s, f)
@@ -88,7 +96,8 @@ Asker.__index = Asker
 ---@return any
 function Asker:ask()
   if self.s.status then error(self.fname .. ': it has ended; result() has the best point', 2) end
-  return methods.copy(ask(self.method, self.s))
+  local x = ask(self.method, self.s)
+  return self.s.on and M.there(self.s, x) or methods.copy(x)
 end
 
 --- Takes the values of all points asked for, in their order: a list or tensor [k], or a number for one point.
@@ -98,7 +107,7 @@ function Asker:tell(x, f)
   local wanted = self.s.asked
   if not wanted then error(self.fname .. ': tell before ask; ask for points first', 2) end
   if not is(x) or x:numel() ~= wanted:numel()
-    or not F.array_equal(methods.reshape(methods.to(x, wanted.dtype), wanted.shape), wanted) then
+    or not F.array_equal(methods.reshape(methods.to(tensor.hosted(x), wanted.dtype), wanted.shape), wanted) then
     error(('%s: tell was given points that ask did not give (%s, asked were %s); tell the values of those'):format(
       self.fname, is(x) and tensor.describe(x) or check.show(x), tensor.describe(wanted)), 2)
   end
@@ -115,7 +124,7 @@ function Asker:done() return self.s.status ~= nil end
 function Asker:result()
   local s = self.s
   return {
-    x = s.x and methods.copy(s.x), fun = s.fun, nit = s.nit, nfev = s.nfev, success = s.status == 0, status = s.status,
+    x = s.x and M.there(s, methods.copy(s.x)), fun = s.fun, nit = s.nit, nfev = s.nfev, success = s.status == 0, status = s.status,
     message = s.message or (s.status and objective.MESSAGES[s.status]) or 'not ended yet',
   }
 end
@@ -152,7 +161,7 @@ function M.drive(self, asker, vectorized)
   local method, s = asker.method, asker.s
   local stopped
   while not s.status and not stopped do
-    local X = ask(method, s)
+    local X = M.there(s, ask(method, s))
     local list
     if vectorized then
       self.nfev = self.nfev + X.shape[1]
@@ -164,9 +173,9 @@ function M.drive(self, asker, vectorized)
         list[i] = v == v and v or math.huge
       end
     end
-    if tell(method, s, list) then stopped = self:iterate(s.x or X[1], s.fun) end
+    if tell(method, s, list) then stopped = self:iterate(M.there(s, s.x or X[1]), s.fun) end
   end
-  local r = self:result(s.x or self.x, s.fun, nil, s.status or 99, s.message)
+  local r = self:result(s.x and M.there(s, s.x) or self.x, s.fun, nil, s.status or 99, s.message)
   r.njev = nil
   if not s.x then r.success, r.status, r.message = false, 3, 'no value was a number below infinity' end
   return r

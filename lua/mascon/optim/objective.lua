@@ -40,8 +40,12 @@ local function number(self, what, v) return scalar.number(self.fname, what, v) e
 
 --- A vector like x from what a user's function gave: a tree of the form of x0, or a list of numbers.
 function Objective:vector(what, v)
-  local flat = parameters.vector(v)
+  local flat = parameters.vector(v, self.x._device)
   if not flat then error(('%s: %s gave %s; it must give the form of x0'):format(self.fname, what, check.show(v)), 2) end
+  if flat._device ~= self.x._device then
+    error(('%s: %s gave %s, x0 is on %s; give it there'):format(self.fname, what, tensor.describe(flat),
+      self.x.device), 2)
+  end
   if flat:numel() ~= self.n then
     error(('%s: %s gave %s for %d parameters; it must give as many'):format(self.fname, what,
       tensor.describe(flat), self.n), 2)
@@ -83,7 +87,7 @@ local function differences(self, x, fx)
       g[i] = (up - down) / (2 * h)
     end
   end
-  return methods.to(op.from_table(g), self.dtype)
+  return tensor.moved(methods.to(op.from_table(g), self.dtype), x._device, 3)
 end
 
 --- Whether a first gradient of zeros is none: f computed with numbers taken out of x, so that nothing was there to
@@ -147,7 +151,7 @@ function Objective:curvature(x, g, p)
   if self.hess then
     if not self.matrix or not rawequal(self.matrix_at, x) then
       local h = self.hess(arguments(self, x))
-      if not is(h) then h = op.from_table(h) end
+      if not is(h) then h = tensor.moved(op.from_table(h), x._device, 3) end
       if h.ndim ~= 2 or h.shape[1] ~= self.n or h.shape[2] ~= self.n then
         error(('%s: hess gave %s for %d parameters; it must give a square matrix'):format(self.fname,
           tensor.describe(h), self.n), 2)
@@ -220,7 +224,7 @@ function M.bounds(fname, bounds, n, dtype, flat, device)
       check.show(bounds), n), 3)
   end
   low, high = methods.to(low, dtype), methods.to(high, dtype)
-  local wrong = F.flatnonzero(F.logical_not(F.le(low, high)))
+  local wrong = F.flatnonzero(tensor.hosted(F.logical_not(F.le(low, high))))
   if wrong:numel() > 0 then
     local i = wrong[1]:item()
     error(('%s: bounds %d are %g and %g; the first must not exceed the second'):format(fname, i, low[i]:item(),

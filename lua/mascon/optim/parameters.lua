@@ -106,14 +106,15 @@ function M.numbers(v)
 end
 
 --- What a user's function gave, a tree of tensors and numbers, as one vector; by ops, so that derivatives pass. nil
---- when it is no tree.
-function M.vector(v)
+--- when it is no tree. Numbers become tensors of a device (its number; the CPU).
+function M.vector(v, device)
   if is(v) then return v.ndim == 1 and v or methods.reshape(v, { v:numel() }) end
-  if M.numbers(v) then return op.from_table(v) end
+  local function made(list) return tensor.moved(op.from_table(list), device or 0, 3) end
+  if M.numbers(v) then return made(v) end
   local pieces = {}
   local function walk(t)
     if is(t) then pieces[#pieces + 1] = methods.reshape(t, { t:numel() })
-    elseif type(t) == 'number' then pieces[#pieces + 1] = op.from_table { t }
+    elseif type(t) == 'number' then pieces[#pieces + 1] = made { t }
     elseif branch(t) then
       for _, k in ipairs(sorted(t)) do if not walk(t[k]) then return false end end
     else return false end

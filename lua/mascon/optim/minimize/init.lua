@@ -34,7 +34,7 @@ local NAMES = { 'lbfgs', 'cg', 'newton-cg', 'nelder-mead', 'cma-es' }
 --- bounds: { low, high } of numbers or trees, or n pairs; mc.none for an open side. cg: gtol.
 --- newton-cg: hess(x) [n, n], or hessp(x, p); else mc.hvp where mc.value_and_grad gives the gradient, or its
 --- differences · xtol (1e-5): mean step · gtol (0). nelder-mead: see mc.optim.nelder_mead. cma-es: see mc.optim.cma_es;
---- sigma is required.
+--- sigma is required. These two compare values on the CPU; f gets points on the device of x0.
 ---
 --- Result: { x (form of x0), fun, jac, nit, nfev, njev, nhev, success, status, message }; status 0 converged, 1
 --- maxiter, 2 no lower value along the direction, 3 NaN, 4 maxfev, 99 stopped by the callback. A value that is NaN or

@@ -47,22 +47,23 @@ end
 
 --- A fresh state. self: x [n], low, high; o: options.
 function M.start(fname, self, o)
-  local n = self.x:numel()
-  local s = { n = n, low = self.low, high = self.high, phase = 'simplex', xatol = o.xatol or o.tol or 1e-4,
+  local n, x = self.x:numel(), tensor.hosted(self.x)
+  local s = { n = n, on = self.on or ask.device(self.x), low = self.low and tensor.hosted(self.low),
+    high = self.high and tensor.hosted(self.high), phase = 'simplex', xatol = o.xatol or o.tol or 1e-4,
     fatol = o.fatol or o.tol or 1e-4 }
   s.maxiter = o.maxiter or (o.maxfev and math.huge or 200 * n)
   s.maxfev = o.maxfev or (o.maxiter and math.huge or 200 * n)
   if o.adaptive then s.rho, s.chi, s.psi, s.sigma = 1, 1 + 2 / n, 0.75 - 1 / (2 * n), 1 - 1 / n
   else s.rho, s.chi, s.psi, s.sigma = 1, 2, 0.5, 0.5 end
   if o.initial_simplex then
-    local sim = op.operand(fname, o.initial_simplex, 3)
+    local sim = tensor.hosted(op.operand(fname, o.initial_simplex, 3))
     if sim.ndim ~= 2 or sim.shape[1] ~= n + 1 or sim.shape[2] ~= n then
       error(('%s: initial_simplex is %s; give %d points of %d coordinates'):format(fname,
         tensor.describe(sim), n + 1, n), 3)
     end
-    s.sim = limited(s, methods.to(sim, self.x.dtype))
+    s.sim = limited(s, methods.to(sim, x.dtype))
   else
-    s.sim = first_simplex(s, self.x)
+    s.sim = first_simplex(s, x)
   end
   return s
 end
@@ -188,11 +189,11 @@ function M.nelder_mead(x0, opts)
   local o = check.opts('optim.nelder_mead', opts, OPTS, 3)
   return ask.object('optim.nelder_mead', method, o, function()
     local x = parameters.ravel('optim.nelder_mead', 'x0', x0)
-    local self = { x = x }
+    local self = { on = ask.device(x), x = tensor.hosted(x) }
     if o.bounds ~= nil then
       self.low, self.high = objective.bounds('optim.nelder_mead', o.bounds, x:numel(), x.dtype,
-        function(what, v) return (parameters.ravel('optim.nelder_mead', what, v)) end, x._device)
-      if self.low then self.x = F.clip(x, self.low, self.high) end
+        function(what, v) return tensor.hosted((parameters.ravel('optim.nelder_mead', what, v))) end)
+      if self.low then self.x = F.clip(self.x, self.low, self.high) end
     end
     return M.start('optim.nelder_mead', self, o)
   end)

@@ -24,7 +24,7 @@ local System = {}
 System.__index = System
 
 function System:vector(what, v)
-  local flat = parameters.vector(v)
+  local flat = parameters.vector(v, self.x._device)
   if not flat or flat:numel() ~= self.n then
     error(('%s: %s gave %s for %d unknowns; it must give as many values'):format(self.fname, what,
       flat and tensor.describe(flat) or check.show(v), self.n), 2)
@@ -49,7 +49,7 @@ local function differences(self, x, fx)
     moved[i], steps[i] = self:value(y), there - here
   end
   local change = F.matrix_transpose(F.subtract(F.stack(moved), fx)) -- [equations, unknowns]
-  return F.divide(change, op.from_table(steps))
+  return F.divide(change, tensor.moved(op.from_table(steps), change._device, 3))
 end
 
 --- The Jacobian at x, [equations, unknowns].
@@ -57,7 +57,7 @@ function System:jacobian(x, fx)
   self.njev = self.njev + 1
   if self.jac == '2-point' then return differences(self, x, fx) end
   local J = self.jac(self.derived and x or self.unravel(x), unpack(self.args))
-  if not is(J) then J = op.from_table(J) end
+  if not is(J) then J = tensor.moved(op.from_table(J), x._device, 3) end
   if J:numel() ~= self.n * self.n then
     error(('%s: jac gave %s for %d unknowns; it must give a square matrix'):format(self.fname,
       tensor.describe(J), self.n), 2)

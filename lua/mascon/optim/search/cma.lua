@@ -83,9 +83,9 @@ function M.start(fname, self, o)
     error(fname
       .. ': option sigma is missing; give the first standard deviation, about a third of the way to the minimum', 3)
   end
+  local function host(t) return t and methods.to(tensor.hosted(t), 'f64') end
   local s = {
-    n = n, x0 = methods.to(self.x, 'f64'), low = self.low and methods.to(self.low, 'f64'),
-    high = self.high and methods.to(self.high, 'f64'), dtype = self.x.dtype, sigma0 = o.sigma, lambda = o.popsize
+    n = n, on = ask.device(self.x), x0 = host(self.x), low = host(self.low), high = host(self.high), dtype = self.x.dtype, sigma0 = o.sigma, lambda = o.popsize
       or 4 + math.floor(3 * math.log(n)), run = 0, restarts = o.restarts, increase = o.increase, target = o.target,
     tolfun = o.tol or o.tolfun, tolx = o.tolx or 1e-12 * o.sigma, random = ask.random(fname, o),
   }
@@ -291,7 +291,7 @@ function M.cma_es(x0, opts)
     local self = { x = x }
     if o.bounds ~= nil then
       self.low, self.high = objective.bounds('optim.cma_es', o.bounds, x:numel(), x.dtype,
-        function(what, v) return (parameters.ravel('optim.cma_es', what, v)) end, x._device)
+        function(what, v) return tensor.hosted((parameters.ravel('optim.cma_es', what, v))) end)
     end
     return M.start('optim.cma_es', self, o)
   end)

@@ -43,7 +43,7 @@ local function first(fname, s, o)
   local n, k = s.n, s.k
   local u
   if tensor.is(o.init) or type(o.init) == 'table' then
-    local given = op.operand(fname, o.init, 3)
+    local given = tensor.hosted(op.operand(fname, o.init, 3))
     if given.ndim ~= 2 or given.shape[2] ~= n or given.shape[1] < 5 then
       error(('%s: init is %s; give at least 5 points of %d coordinates'):format(fname, tensor.describe(given), n), 3)
     end
@@ -62,7 +62,7 @@ local function first(fname, s, o)
       check.show(o.init)), 3)
   end
   if o.x0 ~= nil then
-    local x = op.operand(fname, o.x0, 3)
+    local x = tensor.hosted(op.operand(fname, o.x0, 3))
     if x:numel() ~= n then error(('%s: x0 is %s; give %d coordinates'):format(fname, tensor.describe(x), n), 3) end
     u = methods.copy(u)
     u[1] = F.clip(F.divide(F.subtract(methods.reshape(methods.to(x, 'f64'), { n }), s.low),
@@ -78,7 +78,9 @@ function M.start(fname, bounds, o)
     error(('%s: bounds are %s; give a pair { low, high } for each parameter, or { low, high } as tensors'):format(fname,
       check.show(bounds)), 3)
   end
-  local low, high = objective.bounds(fname, bounds, n, 'f64', function(_, v) return v end)
+  local low, high = objective.bounds(fname, bounds, n, 'f64', function(_, v)
+    return tensor.is(v) and tensor.hosted(v) or v
+  end)
   if not low or not F.isfinite(low):all() or not F.isfinite(high):all() then
     error(fname .. ': the bounds are not finite; differential evolution searches a box', 3)
   end
@@ -93,7 +95,7 @@ function M.start(fname, bounds, o)
     error(('%s: option recombination is %g; it must be number <= 1'):format(fname, o.recombination), 3)
   end
   local s = {
-    n = n, low = low, high = high, k = math.max(5, o.popsize * n), strategy = o.strategy, least = mutation[1],
+    n = n, on = ask.device(o.x0) or ask.device(bounds[1]) or ask.device(bounds[2]) or ask.device(o.init), low = low, high = high, k = math.max(5, o.popsize * n), strategy = o.strategy, least = mutation[1],
     most = mutation[2], crossover = o.recombination,
     tol = o.tol, atol = o.atol, maxiter = o.maxiter, maxfev = o.maxfev, random = ask.random(fname, o),
   }
@@ -238,8 +240,8 @@ function M.differential_evolution(f, bounds, opts)
     local v = f(methods.reshape(x, { 1, s.n }), ...)
     return tensor.is(v) and v:item() or type(v) == 'table' and v[1] or v
   end
-  local fine = require 'mascon.optim.minimize'.minimize(one, s.x,
-    { bounds = { s.low, s.high }, args = o.args, jac = o.jac or (o.vectorized and '2-point' or nil) })
+  local fine = require 'mascon.optim.minimize'.minimize(one, ask.there(s, s.x),
+    { bounds = { ask.there(s, s.low), ask.there(s, s.high) }, args = o.args, jac = o.jac or (o.vectorized and '2-point' or nil) })
   r.nfev = r.nfev + fine.nfev
   if fine.fun < r.fun then r.x, r.fun, r.jac = fine.x, fine.fun, fine.jac end
   return r
