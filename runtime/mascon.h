@@ -123,7 +123,8 @@ MC_API int64_t mc_memory_room_set(int64_t bytes);
  * need be. 0 is the CPU. Negative with the error record set when there is none. */
 MC_API int mc_device_find(const char *name);
 MC_API const char *mc_device_name(int device); /* "cpu", "ref:0"; borrowed */
-/* Number of the device that auto is, and why, in words. */
+/* Number of the device that auto is, and why, in words. An enquiry: what has no form there goes
+ * through the host only where mc_device_find "auto" led there. */
 MC_API int mc_device_auto(char *why, int64_t room);
 /* Memory of an open device other than the CPU, as in mc_memory_stats; its limit (0: all it has);
  * cached blocks of all devices given back. */

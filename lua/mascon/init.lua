@@ -79,9 +79,10 @@ function M.memory(opts)
   return lib.memory_stats(tensor.device_number('memory', o.device, 3))
 end
 
---- The device that a word such as "auto" means, and why.
----@param device? string auto (default): what MASCON_DEVICE names, else a card where there is one (of CUDA, else of
----  OpenCL) that computes in f64, else the CPU; or the name of a device
+--- The device that a word such as "auto" means, and why. An enquiry: to have what has no form there go through the
+--- host, give "auto" as the device where tensors are made, not this name.
+---@param device? string auto (default): what MASCON_DEVICE names, else the first card (of CUDA, else of OpenCL) that
+---  computes in f64 and has programs, else the CPU; or the name of a device
 ---@return string name
 ---@return string why in words
 ---     mc.choose_device 'cpu'  --> cpu, it was named

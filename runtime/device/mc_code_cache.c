@@ -132,6 +132,16 @@ char *mci_code_find(const char *key, int64_t *bytes, char about[MCI_CODE_ABOUT])
     return text;
 }
 
+int mci_code_any(void)
+{
+    char folder[PATH], *names = open_folder(folder) ? mci_alloc(NAMES + 1) : NULL;
+    const int64_t n = names ? mc_folder_list(folder, names, NAMES) : 0;
+    if (n > 0) names[n < NAMES ? n : NAMES] = 0;
+    const int any = n > 0 && strstr(names, ".code\n") != NULL;
+    mci_free(names);
+    return any;
+}
+
 /* ---- keeping ---- */
 
 static int64_t capacity(void)

@@ -14,6 +14,8 @@ void mci_code_key(char key[65], const char *text, const char *target);
 /* The code under a key, with a zero behind it, and what was said of it when it was kept. NULL:
  * there is none that can be trusted. Owns: mci_free. */
 char *mci_code_find(const char *key, int64_t *bytes, char about[MCI_CODE_ABOUT]);
+/* Whether code of a device is kept, of any text. */
+int mci_code_any(void);
 /* Keeps code, if that can be; what was not used for longest goes when there is no room. */
 void mci_code_keep(const char *key, const void *code, int64_t bytes, const char *about);
 

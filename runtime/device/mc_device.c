@@ -157,90 +157,29 @@ static int split(const char *name, char *kind, size_t room, int *index)
     return 0;
 }
 
-static int open_locked(const char *name);
-
-/* A card of CUDA, else one of OpenCL, which may be the processor under another name: no card. */
-static int open_card(void)
-{
-    int d = open_kind("cuda:0", "cuda", 0);
-    if (d >= 0)
-        return d;
-    d = open_kind("opencl:0", "opencl", 0);
-    if (d >= 0 && devices[d].caps.processor)
-        return -mci_error(MC_EUNSUPPORTED,
-                          "device \"gpu\" is not there: OpenCL has this machine's processor alone; "
-                          "use \"cpu\", or set MASCON_DEVICE=opencl:0 to have that");
-    const mc_device_api *cl = d < 0 ? driver("opencl") : NULL;
-    if (d >= 0 || (cl && cl->count() > 0)) return d; /* or the record says why it does not serve */
-    return -mci_error(MC_EUNSUPPORTED, "device \"gpu\" is not there: neither CUDA nor OpenCL has a "
-                                       "device; use \"cpu\"");
-}
-
-/* The device that MASCON_DEVICE names, else a card. */
-static int open_gpu(void)
-{
-    const char *s = getenv("MASCON_DEVICE");
-    if (s && *s && strcmp(s, "auto") != 0 && strcmp(s, "cpu") != 0 && strcmp(s, "gpu") != 0)
-        return open_locked(s);
-    return open_card();
-}
-
-/* What "auto" is, and why: the device that MASCON_DEVICE names, else a card, else the CPU. */
-static int open_auto(char *why, int64_t room)
-{
-    const char *s = getenv("MASCON_DEVICE");
-    int d = 0;
-    if (s && *s && strcmp(s, "auto") != 0) {
-        d = open_locked(s);
-        snprintf(why, (size_t)room, "MASCON_DEVICE names it");
-    } else {
-        d = open_card();
-        if (d < 0) {
-            snprintf(why, (size_t)room, "there is no card (%s)", mc_errmsg());
-            d = 0;
-        } else {
-            snprintf(why, (size_t)room, "the first card, %s", devices[d].caps.name);
-        }
-    }
-    if (d > 0) devices[d].chosen = 1;
-    return d;
-}
-
-static int open_locked(const char *name)
+int mci_device_open(const char *name)
 {
     char kind[16], why[640];
-    int index;
-    if (!strcmp(name, "cpu"))
-        return 0;
-    if (!strcmp(name, "auto"))
-        return open_auto(why, sizeof why);
-    if (!strcmp(name, "gpu"))
-        return open_gpu();
+    int index, d;
+    if (!strcmp(name, "cpu")) return 0;
+    if (!strcmp(name, "gpu")) return mci_device_gpu();
+    if (!strcmp(name, "auto")) {
+        d = mc_device_auto(why, sizeof why);
+        if (d > 0) devices[d].chosen = 1;
+        return d;
+    }
     if (!split(name, kind, sizeof kind, &index))
         return -mci_error(
             MC_EINVAL,
             "device \"%s\" is unknown; use \"cpu\", \"cuda:0\", \"opencl:0\", \"gpu\" or \"auto\"",
             name);
-    return open_kind(name, kind, index);
-}
-
-int mci_device_open(const char *name)
-{
     pthread_mutex_lock(&lock);
-    int d = open_locked(name);
+    d = open_kind(name, kind, index);
     pthread_mutex_unlock(&lock);
     return d;
 }
 
 int mc_device_find(const char *name) { return mci_device_open(name); }
-
-int mc_device_auto(char *why, int64_t room)
-{
-    pthread_mutex_lock(&lock);
-    int d = open_auto(why, room);
-    pthread_mutex_unlock(&lock);
-    return d;
-}
 
 int mc_device_count(const char *kind)
 {
@@ -267,6 +206,10 @@ int mc_device_words(int number, char *text, int64_t room)
     const device *d = &devices[number];
     text[0] = 0;
     if (d->api->about) d->api->about(d->handle, text, room);
+    const size_t n = strlen(text);
+    if (!mc_device_compiles(number))
+        snprintf(text + n, (size_t)room - n, ", %d programs come with mascon",
+                 mc_device_shipped(d->api->kind));
     return MC_OK;
 }
 

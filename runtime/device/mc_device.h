@@ -42,6 +42,7 @@ typedef struct mci_ref {
 /* Number of the device of a name (cpu, ref:N, cuda:N, opencl:N, gpu, auto; the number may be left
  * out), opened if need be; negative with the error record on failure. Same as mc_device_find. */
 int mci_device_open(const char *name);
+int mci_device_gpu(void); /* what "gpu" means: mc_device_auto.c */
 const char *mci_device_text(int device); /* "cpu", "ref:0" */
 int mci_device_index(int device);        /* 0 of "ref:0" */
 const mc_device_api *mci_device_api(int device);

@@ -230,6 +230,22 @@ int mc_device_compiles(int device)
     return *compiler != 0;
 }
 
+int mci_device_programmed(int device)
+{
+    const mc_device_api *api = mci_device_api(device);
+    char log[256] = "", why[320];
+    int64_t bytes = 0;
+    if (!api->load || mc_device_compiles(device) || mci_shipped_count(api->kind) > 0 ||
+        mci_code_any())
+        return MC_OK;
+    mci_free(api->compile(mci_device_handle(device), "", &bytes, log, sizeof log));
+    snprintf(why, sizeof why, "%s", mc_errmsg());
+    return mci_error(MC_EUNSUPPORTED,
+                     "device \"%s\" cannot be used: %s; no programs come with mascon, and none are "
+                     "kept (%s)",
+                     mci_device_text(device), why, mci_code_folder());
+}
+
 void *mci_device_kernel(int device, const char *source, const char *name)
 {
     void *handle = NULL;

@@ -18,6 +18,8 @@ extern const mci_text mci_device_texts[];
 /* The kernel `name` of a program. source: a short text of #define and #include lines, which is the
  * program's key, or a verbatim one. NULL with the record, which has what the compiler said. */
 void *mci_device_kernel(int device, const char *source, const char *name);
+/* Whether the device can have programs: a compiler, some that come with mascon, or kept ones. */
+int mci_device_programmed(int device);
 /* The whole text that a device of a kind is given for a source: owns, mci_free. */
 char *mci_device_source(const char *kind, const char *source);
 

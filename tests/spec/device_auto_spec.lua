@@ -44,7 +44,9 @@ assert(mc.memory { device = d.device }.live <= live, 'device memory is kept')
 print 'done'
 ]]
 
+-- asking which device auto is is no use of the word
 local NAMED = COMMON .. [[
+assert(mc.choose_device() == d.device)
 local ok, why = pcall(mc.linalg.eigh, d)
 assert(not ok)
 assert(next(mc.through_host()) == nil)

@@ -177,6 +177,10 @@ describe('a driver', function()
     assert.matches('\n1\n$', r.text)
     r = process.shell(("%s '%s' info"):format(set, program))
     assert.matches('opencl:0: none %(.-does not compute in f64', r.text)
+    -- the second of two cards does
+    r = run([[local mc = require "mascon" print(mc.choose_device()) print(mc.ones({ 1 }, { device = "gpu" }).device)]],
+      set .. " env -u MASCON_DEVICE NO_F64=first POCL_DEVICES='pthread basic'")
+    assert.matches('^opencl:1\tthe first card, .-\nopencl:1\n$', r.text)
   end)
 
   it('whose card is lost in the middle of an analysis leaves the host its tensors', function()
@@ -221,6 +225,26 @@ print(pcall(function() return mc.matmul(x, x:transpose()):to "cpu" end))]],
 end)
 
 describe('auto', function()
+  it('takes the CPU where a card has neither a compiler nor programs', function()
+    local folder, reason = standin.folder()
+    if not folder then return pending(reason) end
+    local code = [[
+local mc = require "mascon"
+print(mc.choose_device())
+print(mc.ones({ 2 }, { device = "auto" }).device, (pcall(mc.ones, { 2 }, { device = "gpu" })))]]
+    local set = 'env -u MASCON_DEVICE MASCON_NVRTC=off MASCON_PROGRAMS=off MASCON_CACHE=%s ' .. standin.environment()
+    local r = run(code, set:format 'off')
+    assert.matches('^cpu\tthere is no card %(device "cuda:0" cannot be used: cuda: NVRTC is not there.-; no programs '
+      .. 'come with mascon, and none are kept %(MASCON_CACHE turns it off%)%)\ncpu\tfalse\n$', r.text)
+    local kept = folder .. '/kept-code' -- code of a machine with a compiler serves one without
+    process.shell(("mkdir -p -m 700 '%s' && : > '%s/%s.code'"):format(kept, kept, ('0'):rep(64)))
+    r = run(code, set:format("'" .. kept .. "'"))
+    assert.matches('^cuda:0\tthe first card', r.text)
+    process.shell(("rm -r '%s'"):format(kept))
+    r = process.shell(("%s '%s' info"):format(set:format 'off', program))
+    assert.matches('cuda:0: stand%-in 0.-no NVRTC.-, 0 programs come with mascon', r.text)
+  end)
+
   it('is one device in calls and in choose_device: what MASCON_DEVICE names, else a card', function()
     local folder, reason = standin.folder()
     if not folder then return pending(reason) end

@@ -302,8 +302,12 @@ function M.device(text)
   if list then return list, 'device: ' .. devices.names(devices.numbers('--device', list, 0)) end
   if text == nil and place.of_analysis() == 'cpu' then return nil end
   local name, why
-  if text == nil or text == 'auto' then name, why = tensor.device_auto(0)
-  else name = tensor.device_name(tensor.device_number('--device', text, 0)) end
+  if text == nil or text == 'auto' then
+    tensor.device_number('--device', 'auto', 0) -- the word is used, not asked about: tensor.device_auto
+    name, why = tensor.device_auto(0)
+  else
+    name = tensor.device_name(tensor.device_number('--device', text, 0))
+  end
   if name == 'cpu' and text ~= 'auto' then return name end
   return name, ('device: %s%s'):format(name, why and ', ' .. why or '')
 end

@@ -414,7 +414,8 @@ function M.device_number(fname, name, level)
   return number
 end
 
---- Name of the device that "auto" is, and why.
+--- Name of the device that "auto" is, and why. An enquiry: operations without a form go through the host where
+--- device_number(fname, 'auto') led to the device.
 ---@return string name
 ---@return string why in words
 function M.device_auto(level)

@@ -2,10 +2,10 @@
 --
 -- A method is four functions on a state s, a plain table of numbers, strings, tensors and tables of them: start makes
 -- it, ask(s) gives the points wanted next [k, n], tell(s, points, values) takes their values and returns true at the
--- end of an iteration; it sets s.status when it has ended. All of a state is on the CPU, where a method compares values;
--- s.on names the device that points are asked for on, where the start was, nil for the CPU. Holds the object around a
--- state, its keeping and restoring, the best point so far, random numbers, and the loop that drives a method over an
--- objective.
+-- end of an iteration; it sets s.status when it has ended. All of a state is on the CPU, where a method compares
+-- values; s.on names the device that points are asked for on, where the start was, nil for the CPU. Holds the object
+-- around a state, its keeping and restoring, the best point so far, random numbers, and the loop that drives a method
+-- over an objective.
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'
@@ -124,7 +124,8 @@ function Asker:done() return self.s.status ~= nil end
 function Asker:result()
   local s = self.s
   return {
-    x = s.x and M.there(s, methods.copy(s.x)), fun = s.fun, nit = s.nit, nfev = s.nfev, success = s.status == 0, status = s.status,
+    x = s.x and M.there(s, methods.copy(s.x)), fun = s.fun, nit = s.nit, nfev = s.nfev, success = s.status == 0,
+    status = s.status,
     message = s.message or (s.status and objective.MESSAGES[s.status]) or 'not ended yet',
   }
 end

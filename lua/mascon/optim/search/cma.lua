@@ -85,7 +85,8 @@ function M.start(fname, self, o)
   end
   local function host(t) return t and methods.to(tensor.hosted(t), 'f64') end
   local s = {
-    n = n, on = ask.device(self.x), x0 = host(self.x), low = host(self.low), high = host(self.high), dtype = self.x.dtype, sigma0 = o.sigma, lambda = o.popsize
+    n = n, on = ask.device(self.x), x0 = host(self.x), low = host(self.low), high = host(self.high),
+    dtype = self.x.dtype, sigma0 = o.sigma, lambda = o.popsize
       or 4 + math.floor(3 * math.log(n)), run = 0, restarts = o.restarts, increase = o.increase, target = o.target,
     tolfun = o.tol or o.tolfun, tolx = o.tolx or 1e-12 * o.sigma, random = ask.random(fname, o),
   }

@@ -95,7 +95,8 @@ function M.start(fname, bounds, o)
     error(('%s: option recombination is %g; it must be number <= 1'):format(fname, o.recombination), 3)
   end
   local s = {
-    n = n, on = ask.device(o.x0) or ask.device(bounds[1]) or ask.device(bounds[2]) or ask.device(o.init), low = low, high = high, k = math.max(5, o.popsize * n), strategy = o.strategy, least = mutation[1],
+    n = n, on = ask.device(o.x0) or ask.device(bounds[1]) or ask.device(bounds[2]) or ask.device(o.init),
+    low = low, high = high, k = math.max(5, o.popsize * n), strategy = o.strategy, least = mutation[1],
     most = mutation[2], crossover = o.recombination,
     tol = o.tol, atol = o.atol, maxiter = o.maxiter, maxfev = o.maxfev, random = ask.random(fname, o),
   }
@@ -241,7 +242,8 @@ function M.differential_evolution(f, bounds, opts)
     return tensor.is(v) and v:item() or type(v) == 'table' and v[1] or v
   end
   local fine = require 'mascon.optim.minimize'.minimize(one, ask.there(s, s.x),
-    { bounds = { ask.there(s, s.low), ask.there(s, s.high) }, args = o.args, jac = o.jac or (o.vectorized and '2-point' or nil) })
+    { bounds = { ask.there(s, s.low), ask.there(s, s.high) }, args = o.args,
+      jac = o.jac or (o.vectorized and '2-point' or nil) })
   r.nfev = r.nfev + fine.nfev
   if fine.fun < r.fun then r.x, r.fun, r.jac = fine.x, fine.fun, fine.jac end
   return r
