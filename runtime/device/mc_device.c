@@ -1,4 +1,4 @@
-/* mc_device.c - the table of opened devices, their names and their memory.
+/* mc_device.c - the table of opened devices and their memory.
  *
  * Blocks come from a pool per device: free lists by size class (four steps to an octave), small
  * ones carved out of slabs where the device wants that. Work of the one compute stream runs in
@@ -134,52 +134,15 @@ static int open_kind(const char *name, const char *kind, int index)
     return ndevices++;
 }
 
-/* "cuda:1" into kind and index; 0 when it is no such name. */
-static int split(const char *name, char *kind, size_t room, int *index)
+int mci_device_open_kind(const char *name, const char *kind, int index)
 {
-    static const char *const kinds[] = {"ref", "cuda", "opencl"};
-    size_t n = strcspn(name, ":");
-    char *end = NULL;
-    *index = 0;
-    if (name[n] == ':') {
-        if (name[n + 1] < '0' || name[n + 1] > '9')
-            return 0;
-        long v = strtol(name + n + 1, &end, 10);
-        if (*end || v > 1000)
-            return 0;
-        *index = (int)v;
-    }
-    for (int i = 0; i < 3; i++)
-        if (strlen(kinds[i]) == n && n < room && !strncmp(name, kinds[i], n)) {
-            memcpy(kind, kinds[i], n + 1);
-            return 1;
-        }
-    return 0;
-}
-
-int mci_device_open(const char *name)
-{
-    char kind[16], why[640];
-    int index, d;
-    if (!strcmp(name, "cpu")) return 0;
-    if (!strcmp(name, "gpu")) return mci_device_gpu();
-    if (!strcmp(name, "auto")) {
-        d = mc_device_auto(why, sizeof why);
-        if (d > 0) devices[d].chosen = 1;
-        return d;
-    }
-    if (!split(name, kind, sizeof kind, &index))
-        return -mci_error(
-            MC_EINVAL,
-            "device \"%s\" is unknown; use \"cpu\", \"cuda:0\", \"opencl:0\", \"gpu\" or \"auto\"",
-            name);
     pthread_mutex_lock(&lock);
-    d = open_kind(name, kind, index);
+    int d = open_kind(name, kind, index);
     pthread_mutex_unlock(&lock);
     return d;
 }
 
-int mc_device_find(const char *name) { return mci_device_open(name); }
+void mci_device_choose(int d) { devices[d].chosen = 1; }
 
 int mc_device_count(const char *kind)
 {
@@ -196,20 +159,6 @@ int mc_device_about(int number, char *name, int64_t room, int64_t out[3])
     out[0] = c->memory;
     out[1] = c->f64;
     out[2] = c->processor;
-    return MC_OK;
-}
-
-int mc_device_words(int number, char *text, int64_t room)
-{
-    if (number < 1 || number >= ndevices)
-        return mci_error(MC_EINVAL, "device %d is not open", number);
-    const device *d = &devices[number];
-    text[0] = 0;
-    if (d->api->about) d->api->about(d->handle, text, room);
-    const size_t n = strlen(text);
-    if (!mc_device_compiles(number))
-        snprintf(text + n, (size_t)room - n, ", %d programs come with mascon",
-                 mc_device_shipped(d->api->kind));
     return MC_OK;
 }
 

@@ -42,7 +42,9 @@ typedef struct mci_ref {
 /* Number of the device of a name (cpu, ref:N, cuda:N, opencl:N, gpu, auto; the number may be left
  * out), opened if need be; negative with the error record on failure. Same as mc_device_find. */
 int mci_device_open(const char *name);
-int mci_device_gpu(void); /* what "gpu" means: mc_device_auto.c */
+/* The same by kind and number; name: as it was given, for messages. */
+int mci_device_open_kind(const char *name, const char *kind, int index);
+void mci_device_choose(int device); /* mci_device_chosen is true from now on */
 const char *mci_device_text(int device); /* "cpu", "ref:0" */
 int mci_device_index(int device);        /* 0 of "ref:0" */
 const mc_device_api *mci_device_api(int device);

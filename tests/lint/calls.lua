@@ -39,7 +39,7 @@ local C = {
       ['runtime/device/mc_code_cache.c'] = 'the folder of compiled code',
       ['runtime/device/mc_context.c'] = 'MASCON_ISA, MASCON_BLAS',
       ['runtime/device/mc_shipped.c'] = 'MASCON_PROGRAMS',
-      ['runtime/device/mc_device.c'] = 'MASCON_DEVICE, MASCON_MEMORY_LIMIT',
+      ['runtime/device/mc_device.c'] = 'MASCON_MEMORY_LIMIT', ['runtime/device/mc_device_names.c'] = 'MASCON_DEVICE',
       ['runtime/family/mc_bind.c'] = 'MASCON_SYNC',
       ['runtime/replay/mc_stretch.c'] = 'MASCON_GRAPHS',
       ['runtime/formats/mc_hdf5.c'] = 'MASCON_HDF5',

@@ -1,4 +1,4 @@
-/* mc_device_auto.c - which device the words "gpu" and "auto" mean.
+/* mc_device_names.c - what the name of a device means, the words "gpu" and "auto" included.
  *
  * A card is a device that is not this machine's processor under another name, computes in f64, and
  * has programs: a compiler, those that come with mascon, or kept ones. Kinds are asked in order and
@@ -6,11 +6,34 @@
 #include "device/mc_device.h"
 #include "device/mc_program.h"
 #include "base/mc_error.h"
-#include "mascon.h"
+#include "mc_lua.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* "cuda:1" into kind and index; 0 when it is no such name. */
+static int split(const char *name, char *kind, size_t room, int *index)
+{
+    static const char *const kinds[] = {"ref", "cuda", "opencl"};
+    size_t n = strcspn(name, ":");
+    char *end = NULL;
+    *index = 0;
+    if (name[n] == ':') {
+        if (name[n + 1] < '0' || name[n + 1] > '9')
+            return 0;
+        long v = strtol(name + n + 1, &end, 10);
+        if (*end || v > 1000)
+            return 0;
+        *index = (int)v;
+    }
+    for (int i = 0; i < 3; i++)
+        if (strlen(kinds[i]) == n && n < room && !strncmp(name, kinds[i], n)) {
+            memcpy(kind, kinds[i], n + 1);
+            return 1;
+        }
+    return 0;
+}
 
 /* The first card; negative with the record, which says why the first that is there does not
  * serve. */
@@ -49,7 +72,7 @@ static const char *named(const char *but)
     return s && *s && strcmp(s, "auto") != 0 && strcmp(s, but) != 0 ? s : NULL;
 }
 
-int mci_device_gpu(void)
+static int open_gpu(void)
 {
     const char *s = named("gpu");
     return s && strcmp(s, "cpu") != 0 ? mci_device_open(s) : open_card();
@@ -66,4 +89,41 @@ int mc_device_auto(char *why, int64_t room)
     else
         snprintf(why, (size_t)room, "there is no card (%s)", mc_errmsg());
     return s || d >= 0 ? d : 0;
+}
+
+int mci_device_open(const char *name)
+{
+    char kind[16], why[640];
+    int index;
+    if (!strcmp(name, "cpu")) return 0;
+    if (!strcmp(name, "gpu")) return open_gpu();
+    if (!strcmp(name, "auto")) {
+        const int d = mc_device_auto(why, sizeof why);
+        if (d > 0) mci_device_choose(d);
+        return d;
+    }
+    if (!split(name, kind, sizeof kind, &index))
+        return -mci_error(
+            MC_EINVAL,
+            "device \"%s\" is unknown; use \"cpu\", \"cuda:0\", \"opencl:0\", \"gpu\" or \"auto\"",
+            name);
+    return mci_device_open_kind(name, kind, index);
+}
+
+int mc_device_find(const char *name) { return mci_device_open(name); }
+
+int mc_device_words(int number, char *text, int64_t room)
+{
+    char name[128];
+    int64_t about[3];
+    const int rc = mc_device_about(number, name, sizeof name, about);
+    if (rc) return rc;
+    const mc_device_api *api = mci_device_api(number);
+    text[0] = 0;
+    if (api->about) api->about(mci_device_handle(number), text, room);
+    const size_t n = strlen(text);
+    if (!mc_device_compiles(number))
+        snprintf(text + n, (size_t)room - n, ", %d programs come with mascon",
+                 mc_device_shipped(api->kind));
+    return MC_OK;
 }
