@@ -13,11 +13,13 @@
 #include "../../runtime/base/mc_def.h"
 
 #include <CL/cl.h>
+#include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 enum { STATUS_NOMEM = 4, STATUS_DEVICE = 8, STATUS_UNSUPPORTED = 9 };
 
@@ -56,7 +58,7 @@ static struct found {
     cl_device_id id;
     int processor;
 } found[MOST];
-static int nfound = -1;
+static int nfound = -1, nplatforms, pocl; /* pocl: its platform is there */
 
 static const char *words(cl_int code)
 {
@@ -83,12 +85,50 @@ static int fails(const char *what, cl_int code)
 
 /* ---- devices ---- */
 
-static int look(void)
+/* PoCL keeps what it compiles in a folder, and fails without a word where it cannot write there.
+ * Whether that is so, in words; "" otherwise. */
+static const char *pocl_trouble(char *text, size_t room)
+{
+    const char *own = getenv("POCL_CACHE_DIR"), *xdg = getenv("XDG_CACHE_HOME");
+    const char *home = getenv("HOME");
+    char folder[1024], file[1100], page[4096] = { 0 };
+    if (own)
+        snprintf(folder, sizeof folder, "%s", own);
+    else if (xdg)
+        snprintf(folder, sizeof folder, "%s/pocl/kcache", xdg);
+    else
+        snprintf(folder, sizeof folder, "%s/.cache/pocl/kcache", home ? home : "/tmp");
+    snprintf(file, sizeof file, "%s/mascon-XXXXXX", folder);
+    const int f = mkstemp(file);
+    int wrong = f < 0 ? errno : 0;
+    if (f >= 0) {
+        if (write(f, page, sizeof page) != (ssize_t)sizeof page) wrong = errno;
+        close(f);
+        unlink(file);
+    }
+    text[0] = 0;
+    if (wrong)
+        snprintf(text, room,
+                 "PoCL cannot write to its folder of programs %s (%s); make room there, or name "
+                 "another folder in POCL_CACHE_DIR",
+                 folder, strerror(wrong));
+    return text;
+}
+
+static int is_pocl(cl_platform_id platform)
+{
+    char name[128] = "";
+    clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof name, name, NULL);
+    return strcmp(name, "Portable Computing Language") == 0;
+}
+
+static void look(void)
 {
     cl_platform_id platforms[8];
     cl_uint np = 0;
     nfound = 0;
-    if (clGetPlatformIDs(8, platforms, &np) != CL_SUCCESS) return 0;
+    nplatforms = clGetPlatformIDs(8, platforms, &np) == CL_SUCCESS ? (int)np : 0;
+    for (int p = 0; p < nplatforms && p < 8; p++) pocl |= is_pocl(platforms[p]);
     for (int pass = 0; pass < 2; pass++) /* cards, then processors */
         for (cl_uint p = 0; p < np && p < 8; p++) {
             cl_device_id ids[MOST];
@@ -108,12 +148,19 @@ static int look(void)
                     found[nfound++] = (struct found){ ids[d], pass };
             }
         }
-    return nfound;
 }
 
 static int cl_count(void)
 {
-    return nfound < 0 ? look() : nfound;
+    char why[1400] = "";
+    if (nfound < 0) look();
+    if (nplatforms == 0)
+        return -host->error(STATUS_UNSUPPORTED,
+                            "there is no OpenCL driver; install that of the card, such as "
+                            "intel-opencl-icd, or ROCm's for AMD (clinfo -l lists drivers)");
+    if (nfound == 0 && pocl && *pocl_trouble(why, sizeof why))
+        return -host->error(STATUS_DEVICE, "%s", why);
+    return nfound;
 }
 
 static int has(cl_device_id id, const char *extension)
@@ -475,7 +522,16 @@ static void *cl_build(void *dev, const char *source, const char *options, char *
         }
     }
     if (code != CL_SUCCESS) {
-        fails("program", code);
+        char why[1400] = "";
+        cl_platform_id platform = NULL;
+        clGetDeviceInfo(d->id, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL);
+        if (!strstr(log, "error:") && is_pocl(platform)) pocl_trouble(why, sizeof why);
+        if (*why) {
+            log[0] = 0;
+            host->error(STATUS_DEVICE, "opencl: %s", why);
+        } else {
+            fails("program", code);
+        }
         cl_program_free(dev, g);
         return NULL;
     }

@@ -186,6 +186,13 @@ static void *make(int device, const char *text, char *log, int64_t room)
     return handle;
 }
 
+/* Whether a user wrote the text: the lines that its compiler names are then the user's. */
+static int written(const char *source)
+{
+    return strncmp(source, MCI_VERBATIM, strlen(MCI_VERBATIM)) == 0 ||
+           strncmp(source, MCI_OWN, strlen(MCI_OWN)) == 0;
+}
+
 static program *build(int device, const char *source)
 {
     const mc_device_api *api = mci_device_api(device);
@@ -200,7 +207,7 @@ static program *build(int device, const char *source)
         if (!p->handle) {
             char why[1024];
             snprintf(why, sizeof why, "%s", mc_errmsg());
-            if (*log && strncmp(source, MCI_VERBATIM, strlen(MCI_VERBATIM)) == 0)
+            if (*log && written(source))
                 mci_error(MC_EDEVICE, "%s: the text does not compile:\n%s", mci_device_text(device),
                           log);
             else if (*log)

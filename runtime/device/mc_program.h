@@ -15,6 +15,9 @@ extern const mci_text mci_device_texts[];
 /* What a source begins with that its compiler is to get as it is, without this line and without the
  * dialect. */
 #define MCI_VERBATIM "//verbatim\n"
+/* What a source begins with that a user wrote, within lines of the library (kernel/program.lua):
+ * #line names the user's. */
+#define MCI_OWN "//own\n"
 /* The kernel `name` of a program. source: a short text of #define and #include lines, which is the
  * program's key, or a verbatim one. NULL with the record, which has what the compiler said. */
 void *mci_device_kernel(int device, const char *source, const char *name);

@@ -1,6 +1,7 @@
 /* mc_launch_raw.c - one launch of a program that the user wrote (lua/mascon/kernel/program.lua):
  * operands as they lie, numbers by value, groups and lanes as given. */
 #include "family/mc_launch.h"
+#include "base/mc_error.h"
 #include "device/mc_context.h"
 #include "device/mc_events.h"
 #include "device/mc_program.h"
@@ -32,9 +33,10 @@ int mc_device_launch(int device, const char *source, const char *kernel, const i
     char s[MCI_TEXT], full[160];
     if (device <= 0 || mci_device_hosted(device))
         return mci_error(MC_EUNSUPPORTED,
-                         "kernel %s: it is a program of cards and runs on none of the processor's "
-                         "devices; move the operands with :to \"gpu\"",
-                         kernel);
+                         "kernel %s: it is a program of cards and of OpenCL devices, and its "
+                         "operands are on %s; move them with :to \"gpu\", or to one that "
+                         "mc.devices() lists, such as :to \"opencl:0\"",
+                         kernel, mci_device_text(device));
     if (places && strcmp(mci_device_api(device)->kind, "cuda") != 0)
         return mci_error(MC_EUNSUPPORTED,
                          "kernel %s: it is CUDA C++, which %s does not compile; move the operands "
@@ -61,12 +63,11 @@ int mc_device_launch(int device, const char *source, const char *kernel, const i
     int64_t all = 0;
     void *segment[MC_LAUNCH_BUFFERS];
     for (int k = 0; k < n; k++) {
-        if (t[k]->device != device || !mci_contiguous(t[k]) || t[k]->numel == 0)
-            return mci_error(MC_EINVAL,
-                             "kernel %s: array %d is %s; give a contiguous one of %s with elements",
+        const mci_ref r = t[k]->device == device ? mci_ref_of(t[k]) : (mci_ref){ 0 };
+        if (!r.mem || !mci_contiguous(t[k]))
+            return mci_error(MC_EINVAL, "kernel %s: array %d is %s; give a contiguous one of %s",
                              kernel, k + 1, mci_tensor_text(s, sizeof s, t[k]),
                              mci_device_text(device));
-        const mci_ref r = mci_ref_of(t[k]);
         memcpy(l.raw + 8 * k, &r.at, 8);
         all += t[k]->numel * MCI_SIZE(t[k]->dtype);
         segment[k] = r.mem->handle;
@@ -78,7 +79,11 @@ int mc_device_launch(int device, const char *source, const char *kernel, const i
     /* OpenCL has functions of its own */
     snprintf(full, sizeof full, "%s%s", places ? "" : "mcu_", kernel);
     l.kernel = mci_device_kernel(device, source, full);
-    if (!l.kernel) return mc_errstatus();
+    if (!l.kernel) {
+        snprintf(full, sizeof full, "kernel %s", kernel);
+        mci_error_prefix(full);
+        return mc_errstatus();
+    }
     const mc_device_api *api = mci_device_api(device);
     void *handle = mci_device_handle(device), *stream = mci_device_stream(device);
     const double began = MC_UNLIKELY(mci_watching) ? mc_clock() : 0;

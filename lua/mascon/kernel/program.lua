@@ -39,11 +39,25 @@ local function values_of(fname, list)
   return sorted, #out
 end
 
+--- Lines of the user under their own numbers, for what a compiler says; `what` names them. An #include line stands for
+--- the lines of its file.
+local function numbered(what, text)
+  local out, n = { ('#line 1 "%s"\n'):format(what) }, 0
+  for line in (text .. '\n'):gmatch '[^\n]*\n' do
+    n = n + 1
+    out[#out + 1] = line
+    if line:find '^#include' then out[#out + 1] = ('#line %d "%s"\n'):format(n + 1, what) end
+  end
+  return table.concat(out)
+end
+
 --- The program: the text within a kernel of that name.
 local function source_of(k, text, head, values)
-  local lines, at = { '#include "mck_math.h"\n', head or '', '\ntypedef struct mcd_args {\n' }, 0
+  local lines, at = { '//own\n#include "mck_math.h"\n' }, 0
   local function say(...) lines[#lines + 1] = string.format(...) end
-  say('    int64_t at[%d];\n', #k.outputs + #k.inputs)
+  if head then lines[2] = numbered('head', head) end
+  say '#line 1 "inputs, outputs and values"\n'
+  say('typedef struct mcd_args {\n    int64_t at[%d];\n', #k.outputs + #k.inputs)
   for _, v in ipairs(values) do say('    %s %s;\n', NUMBER[v.dtype], v.name) end
   say('} mcd_args;\nKERNEL mcu_%s(', k.name)
   for i = 1, #k.outputs + #k.inputs do say('GLOBAL char *mcd_b%d, ', i) end
@@ -56,23 +70,29 @@ local function source_of(k, text, head, values)
     end
   end
   for _, v in ipairs(values) do say('    const %s %s = mcd_j.%s;\n', NUMBER[v.dtype], v.name, v.name) end
-  lines[#lines + 1] = text
-  lines[#lines + 1] = '\n}\n'
+  lines[#lines + 1] = numbered('launch', text)
+  lines[#lines + 1] = '}\n'
   return table.concat(lines)
 end
 
---- Groups along three axes from what was given.
-local function groups_of(fname, grid, count, lanes)
+--- Groups along three axes from what was given; given: the arguments of the call.
+local function groups_of(fname, grid, given, count, lanes)
   if grid == nil then return { math.max(1, math.ceil(count / lanes)), 1, 1 } end
+  if type(grid) == 'function' then
+    grid = grid(unpack(given))
+    if grid == nil then
+      error(fname .. ': the function grid returned nil; return a number of groups, or a list of up to three', 3)
+    end
+  end
   if type(grid) == 'number' then grid = { grid } end
-  if type(grid) ~= 'table' then
-    error(('%s: grid is %s; give a number of groups, or a list of up to three'):format(fname, check.show(grid)), 4)
+  if type(grid) ~= 'table' or #grid < 1 or #grid > 3 then
+    error(('%s: grid is %s; give a number of groups, or a list of up to three'):format(fname, check.show(grid)), 3)
   end
   local out = {}
   for a = 1, 3 do
     out[a] = grid[a] or 1
     if type(out[a]) ~= 'number' or out[a] % 1 ~= 0 then
-      error(('%s: entry %d of grid is %s; give whole numbers of groups'):format(fname, a, check.show(out[a])), 4)
+      error(('%s: entry %d of grid is %s; give whole numbers of groups'):format(fname, a, check.show(out[a])), 3)
     end
   end
   return out
@@ -93,6 +113,13 @@ function M.make(k, text, opts)
     end
   end
   local values, count = values_of(fname, opts.values)
+  local seen = {}
+  for _, list in ipairs { k.inputs, k.outputs, values } do
+    for _, p in ipairs(list) do
+      if seen[p.name] then error(('%s: %s stands twice among inputs, outputs and values'):format(fname, p.name), 3) end
+      seen[p.name] = true
+    end
+  end
   local source = opts.cuda and '//verbatim\n' .. text or source_of(k, text, opts.head, values)
   local fields = {}
   for i, v in ipairs(values) do fields[i] = NUMBER[v.dtype] .. ' ' .. v.name end
@@ -104,7 +131,8 @@ function M.make(k, text, opts)
   return function(...)
     local given = { ... }
     if select('#', ...) ~= nin + count then
-      error(('%s: %d arguments; it takes %d arrays and %d values'):format(fname, select('#', ...), nin, count), 2)
+      error(('%s: %d of %d arguments; it takes %s'):format(fname, select('#', ...), nin + count,
+        table.concat(k.operands, ', ')), 2)
     end
     if recording.on() then
       error(fname .. ': a program of devices cannot be recorded; call it outside mc.compile and mc.grad', 2)
@@ -135,9 +163,7 @@ function M.make(k, text, opts)
       list[i - 1] = outs[i]
     end
     for i = 1, nin do list[nout + i - 1] = arrays[i] end
-    local grid = opts.grid
-    if type(grid) == 'function' then grid = grid(...) end
-    grid = groups_of(fname, grid, outs[1]:numel(), opts.lanes)
+    local grid = groups_of(fname, opts.grid, given, outs[1]:numel(), opts.lanes)
     local groups = ffi.new('int64_t[3]', grid)
     lib.check(C.mc_device_launch(number, source, k.name, groups, opts.lanes, nin + nout, list, raw,
       #values > 0 and ffi.sizeof(struct) or 0, count, places), 2)
