@@ -342,6 +342,8 @@ MC_API int64_t mc_device_source(const char *kind, const char *source, char *text
 /* The device of a plan (a number of mc_device_find; before it is run): its steps, ops and copies,
  * are bound to it once. */
 MC_API int mc_plan_device(mc_plan *p, int device);
+/* The device of a plan, and how many arguments and results mc_plan_call takes. */
+MC_API int mc_plan_where(const mc_plan *p, int *nin, int *nout);
 /* Bytes of scratch memory that arena headers point into; taken at run, given back after it. */
 MC_API int mc_plan_arena(mc_plan *p, int64_t bytes);
 /* Where results of mc_plan_call lie in the arena, which stays as long as one of them; -1 for those

@@ -136,7 +136,8 @@ int64_t mci_bound_bytes(const mci_bound *b)
     return bytes;
 }
 
-/* A launch that was waited for, with what it made: for the profile. */
+/* A launch that was waited for, with what it made: for the profile. What each of several launches
+ * reads and writes is not known here: all have the same buffers. */
 static void note(const mci_bound *b, int launch, double began)
 {
     const mc_launch *l = &b->launch[launch];
@@ -149,8 +150,9 @@ static void note(const mci_bound *b, int launch, double began)
                  (long long)l->grid[0] * (l->grid[1] ? l->grid[1] : 1), l->group[0]);
     else
         snprintf(what, sizeof what, "%s, by a library", shape);
-    mci_event(MC_EVENT_LAUNCH, b->device, b->op ? b->op->name : "", what, began,
-              launch == b->nlaunch - 1 ? mci_bound_bytes(b) : 0);
+    const char *name = b->title ? b->title : b->op ? b->op->name : "";
+    mci_event(MC_EVENT_LAUNCH, b->device, name, what, began,
+              b->nlaunch == 1 ? mci_bound_bytes(b) : 0);
 }
 
 int mci_bound_numbers(mci_bound *b, const mci_ref *refs)

@@ -24,6 +24,7 @@ typedef int (*mci_bound_fn)(const mci_bound *b, mc_tensor *const *h);
 struct mci_bound {
     int device, nin, nout;
     const mci_op *op;           /* NULL: several ops at once */
+    const char *title;          /* of a group, for the profile; else NULL */
     mc_tensor *headers;         /* layouts of operands, then results; NULL on the CPU, where callers
                                  * have headers of their own */
     /* of a device that runs the CPU's kernels. h: headers that show this call's memory, results

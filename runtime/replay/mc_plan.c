@@ -8,6 +8,7 @@
 #include "device/mc_events.h"
 
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 typedef struct header {
@@ -141,6 +142,19 @@ static mci_step *add(mc_plan *p, int kind, int nout, const int32_t *out, int nin
     return s;
 }
 
+/* The ops of a group, for the profile. */
+static void entitle(mci_step *s, int ninstr, const mc_vm_instr *instr)
+{
+    size_t n = strlen(s->title);
+    for (int i = 0; i < ninstr && n < sizeof s->title - 1; i++) {
+        const mci_op *op = instr[i].op >= 0 ? mci_op_at(instr[i].op) : NULL;
+        if (op)
+            n += (size_t)snprintf(s->title + n, sizeof s->title - n, "%s%s", n ? " " : "",
+                                  op->name);
+    }
+    if (n >= sizeof s->title) memcpy(s->title + sizeof s->title - 4, "...", 4);
+}
+
 int mc_plan_op(mc_plan *p, int op, int nout, const int32_t *out, int nin, const int32_t *in,
                const mc_params *params)
 {
@@ -181,6 +195,7 @@ int mc_plan_fused(mc_plan *p, int nleaves, const int32_t *leaves, const int32_t 
         return mc_errstatus();
     }
     s->vm = vm;
+    entitle(s, ninstr, instr);
     return MC_OK;
 }
 
@@ -205,6 +220,8 @@ int mc_plan_reduced(mc_plan *p, int op, const mc_params *params, int out, int li
     s->op = mci_op_at(op);
     s->params = *params;
     s->vm = vm;
+    if (s->op) snprintf(s->title, sizeof s->title, "%s of", s->op->name);
+    entitle(s, ninstr, instr);
     return s->op ? MC_OK : mci_error(MC_EINVAL, "op %d is unknown", op);
 }
 
@@ -227,6 +244,8 @@ int mc_plan_product(mc_plan *p, int product, int a, int b, int nleaves, const in
         return mc_errstatus();
     }
     s->vm = vm;
+    strcpy(s->title, "product,");
+    entitle(s, ninstr, instr);
     return MC_OK;
 }
 
@@ -366,8 +385,6 @@ static int bind_here(mc_plan *p)
 /* The same with a note of each step, for the profile. */
 static int run_noted(mc_plan *p)
 {
-    static const char *const kinds[] = { "op", "group", "reduced group", "product", "tiles",
-                                         "loop" };
     char what[MCI_TEXT];
     int rc = MC_OK;
     for (int i = 0; i < p->nsteps && !rc; i += p->steps[i].count + 1) {
@@ -379,7 +396,9 @@ static int run_noted(mc_plan *p)
         what[0] = 0;
         for (int k = 0; k < s->nin + s->nout; k++) bytes += h[k]->numel * MCI_SIZE(h[k]->dtype);
         if (s->nout > 0) mci_tensor_text(what, sizeof what, h[0]);
-        mci_event(MC_EVENT_STEP, 0, s->op ? s->op->name : kinds[s->kind], what, began, bytes);
+        const char *name = s->kind == MCI_STEP_TILES ? "tiles" : "loop";
+        name = *s->title ? s->title : s->op ? s->op->name : name;
+        mci_event(MC_EVENT_STEP, 0, name, what, began, bytes);
     }
     return rc;
 }
@@ -397,6 +416,13 @@ int mc_plan_device(mc_plan *p, int device)
 {
     p->device = device;
     return MC_OK;
+}
+
+int mc_plan_where(const mc_plan *p, int *nin, int *nout)
+{
+    *nin = p->form ? p->nin : 0;
+    *nout = p->form ? p->nout : 0;
+    return p->device;
 }
 
 static int bind_there(mc_plan *p)

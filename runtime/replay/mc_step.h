@@ -33,6 +33,7 @@ typedef struct mci_step_program {
 
 typedef struct mci_step {
     int kind, nin, nout, first; /* first: of its slots in the plan's list, results first */
+    char title[64];             /* the ops of a group */
     const mci_op *op;
     mc_params params;
     mci_vm *vm;           /* the group */

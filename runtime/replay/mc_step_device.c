@@ -136,6 +136,7 @@ int mci_step_launch(int device, const mci_step *s, mc_tensor *const *h, mci_boun
                          mci_device_text(device));
     int rc = mci_bind_function(device, s->nin, s->nout, h, NULL, NULL, NULL, b);
     b->op = &group_op;
+    b->title = s->title;
     for (int k = 0; k < s->nin && !rc; k++) leaf[k] = mci_place_in(b, k);
     for (int k = 0; k < s->nout && !rc; k++) out[k] = mci_place_out(b, k);
     if (!rc && mci_place_numel(&out[0]) > 0) {

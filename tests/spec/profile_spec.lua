@@ -48,7 +48,7 @@ describe('mascon profile', function()
       assert.matches('%d%%%s+[%d.]+ %a+%s+cpu%s+matmul f64%[300,200%] f64%[200,300%] %-> f64%[300,300%]', r.text)
       assert.matches('\n%s+[%d.]+%s+[%d.]+%%%s+4%s[^\n]*exp f64%[300,300%] %-> f64%[300,300%]', r.text)
       assert.matches('steps of compiled functions', r.text)
-      assert.matches('sum f64%[300%]', r.text)
+      assert.matches('sum of tanh multiply f64%[300%]@cpu', r.text)
     end)
   end)
 
@@ -100,6 +100,7 @@ local own = mc.kernel { name = 'twice', inputs = { 'x f64' }, outputs = { 'y f64
   launch = 'if (GLOBAL_LANE < n) y[GLOBAL_LANE] = 2 * x[GLOBAL_LANE];', lanes = 128 }
 own(x, 1000)
 print((x * 2):sum():item())
+mc.ones({ 40000 }, { device = 'cuda:0' }):sum()
 ]], function(path)
       local r = run(("profile --trace '%s' '%s'"):format(trace, path), standin.environment())
       assert.equal(0, r.status, r.text)
@@ -107,7 +108,14 @@ print((x * 2):sum():item())
       assert.matches('limits of cuda:0: ', r.text)
       -- one launch for each call; what is recorded is not computed
       assert.is_nil(r.text:find('exp f64[1000]', 1, true))
-      assert.matches('%s3%s[^\n]*cuda:0%s+compile f64%[1000%]@cuda:0, 4 x 256 lanes', r.text)
+      assert.matches('%s3%s[^\n]*cuda:0%s+multiply exp add f64%[1000%]@cuda:0, 4 x 256 lanes', r.text)
+      assert.matches('%s3%s[^\n]*cuda:0%s+compiled function f64%[1000%] %-> f64%[1000%]', r.text)
+      -- one of several launches has no rate of its own
+      assert.matches('%s%-%s+%-%s[^\n]*cuda:0%s+sum f64%[%]@cuda:0, 3 x 256 lanes', r.text)
+      assert.matches('live%s+cuda:0%s+live there  line\n', r.text)
+      -- 8000 bytes in a block of 8 KiB; 320000 in one of 320 KiB
+      assert.matches('%s8%.0 KiB%s+8%.0 KiB  [^\n]*:2  local x', r.text)
+      assert.matches('%s320%.%d KiB%s+%S+ KiB  [^\n]*:9  mc%.ones', r.text)
       assert.matches('%s1%s[^\n]*cuda:0%s+twice f64%[1000%]@cuda:0, 8 x 128 lanes', r.text)
       local f = assert(io.open(trace))
       local events = require 'mascon.base.json'.decode(f:read '*a').traceEvents

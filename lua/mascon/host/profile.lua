@@ -19,8 +19,9 @@ local WATCHED = {
   mc_op1_with_new = { op = true, outs = { 2 }, ins = { 4 } },
   mc_op2_scalar_new = { op = true, outs = { 2 }, ins = { 4 } },
   mc_op2_new = { op = true, outs = { 2 }, ins = { 4, 5 } }, mc_op2_into = { op = true, outs = { 2 }, ins = { 3, 4 } },
-  mc_plan_call = { name = 'compiled function' }, mc_plan_into = { name = 'compiled function' },
-  mc_plan_run = { name = 'compiled function' }, mc_copy = { name = 'copy', outs = { 1 }, ins = { 2 } },
+  mc_plan_call = { name = 'compiled function', plan = true },
+  mc_plan_into = { name = 'compiled function', plan = true },
+  mc_plan_run = { name = 'compiled function', plan = true }, mc_copy = { name = 'copy', outs = { 1 }, ins = { 2 } },
   mc_fill = { name = 'fill', outs = { 1 }, ins = {} }, mc_put = { name = 'put', outs = { 1 }, ins = { 4 } },
   mc_masked = { name = 'mask', outs = { 1 }, ins = { 2 } }, mc_to_device = { name = 'to', outs = { 1 }, ins = { 3 } },
   mc_item = { name = 'item', outs = {}, ins = { 1 } }, mc_numbers = { name = 'numbers', outs = {}, ins = { 1 } },
@@ -37,6 +38,16 @@ local function form(t)
 end
 
 local function bytes_of(t) return tonumber(t._numel) * (size[t._dtype] or 0) end
+
+--- Bytes that are live on devices, by number.
+local function device_bytes(C, stats)
+  local out, n = {}, 1
+  while C.mc_device_name(n)[0] ~= 63 do -- "?": not open
+    C.mc_device_memory(n, stats)
+    out[n], n = tonumber(stats[0]), n + 1
+  end
+  return out
+end
 
 --- The innermost line of the stack that is not the library's.
 local known = {}
@@ -61,6 +72,9 @@ end
 -- ---------------------------------------------------------------- collecting
 
 local events, lines, over = {}, {}, false
+local counts = ffi.new 'int[2]'
+-- live bytes after the call before, by device: what was made since then belongs to the call that fills it
+local last = {}
 M.lost = 0
 
 --- Nothing is noted from here on.
@@ -70,12 +84,17 @@ local function put(e)
   if #events < MOST then events[#events + 1] = e else M.lost = M.lost + 1 end
 end
 
+local MOST_SHAPES = 6 -- of a call, in the table
+
 local function watcher(C, name, how, stats)
   local f, inner, taken = C[name], nil, nil
-  local function finish(began, ended, before, ins, outs, title, ...)
+  local function finish(began, ended, before, ins, outs, title, device, ...)
     C.mc_memory_stats(stats)
+    local host_live = tonumber(stats[0])
+    local there = device_bytes(C, stats)
+    last = { [0] = host_live, unpack(there) }
     local file, line = place()
-    local shapes, bytes, work, device = {}, 0, 0, 0
+    local shapes, bytes, work = {}, 0, 0
     for _, t in ipairs(ins) do
       shapes[#shapes + 1], bytes, device = form(t), bytes + bytes_of(t), math.max(device, t._device)
     end
@@ -91,16 +110,23 @@ local function watcher(C, name, how, stats)
         work = product and 2 * tonumber(t._numel) * tonumber(a._shape[a._ndim - 1]) or 0
       end
     end
+    if #shapes > MOST_SHAPES then shapes[MOST_SHAPES], shapes[MOST_SHAPES + 1] = '...', nil end
     if traced then title, shapes, bytes, work, device = 'recorded operation', {}, 0, 0, 0 end
     local key = file .. ':' .. line
     local l = lines[key]
     if not l then
-      l = { name = key, file = file, line = line, seconds = 0, calls = 0, memory = 0, peak = 0 }
+      l = { name = key, file = file, line = line, seconds = 0, calls = 0, memory = 0, peak = 0, on = {} }
       lines[key] = l
     end
-    local grown = math.max(0, tonumber(stats[0]) - before)
+    local grown = math.max(0, host_live - before[0])
     l.seconds, l.calls, l.memory = l.seconds + ended - began, l.calls + 1, l.memory + grown
-    l.peak = math.max(l.peak, tonumber(stats[0]))
+    l.peak = math.max(l.peak, host_live)
+    for n, live in ipairs(there) do
+      local d = l.on[n] or { memory = 0, peak = 0 }
+      local more = math.max(0, live - (before[n] or 0))
+      d.memory, d.peak, l.on[n] = d.memory + more, math.max(d.peak, live), d
+      if n == device then grown = more end
+    end
     put { kind = 'op', name = title, what = table.concat(shapes, ' '), at = key, began = began, ended = ended,
       bytes = bytes, work = work, device = device, memory = grown }
     inner = inner or ffi.new 'mc_event[256]'
@@ -126,8 +152,14 @@ local function watcher(C, name, how, stats)
         rows.product[r[1]] = r.family == 'matmul' or nil
       end
     end
-    local ins, outs, title = {}, {}, how.name
-    if how.list then
+    local ins, outs, title, device = {}, {}, how.name, 0
+    if how.plan then
+      local plan, list, n, out, m = ...
+      device = C.mc_plan_where(plan, counts, counts + 1)
+      if name ~= 'mc_plan_run' then n, out, m = counts[0], n, counts[1] end
+      for i = 0, n - 1 do ins[i + 1] = list[i] end
+      for i = 0, m - 1 do outs[i + 1] = out[i] end
+    elseif how.list then
       local op, nout, out, nin, list = ...
       title = rows[op] or 'op'
       for i = 0, nin - 1 do ins[i + 1] = list[i] end
@@ -138,8 +170,12 @@ local function watcher(C, name, how, stats)
       for i, k in ipairs(how.outs or {}) do outs[i] = select(k, ...) end
     end
     C.mc_memory_stats(stats)
-    local before, began = tonumber(stats[0]), C.mc_clock()
-    return (function(...) return finish(began, C.mc_clock(), before, ins, outs, title, ...) end)(f(...))
+    local live = tonumber(stats[0])
+    local before = device_bytes(C, stats)
+    before[0] = live
+    for n, bytes in pairs(last) do before[n] = math.min(before[n], bytes) end
+    local began = C.mc_clock()
+    return (function(...) return finish(began, C.mc_clock(), before, ins, outs, title, device, ...) end)(f(...))
   end
 end
 
@@ -152,6 +188,13 @@ function M.library(C)
     if how or type(f) == 'cdata' then rawset(t, name, f) end
     return f
   end })
+end
+
+--- Names of the devices that are open, in the order of their numbers.
+function M.devices(C)
+  local out = {}
+  while C.mc_device_name(#out + 1)[0] ~= 63 do out[#out + 1] = ffi.string(C.mc_device_name(#out + 1)) end
+  return out
 end
 
 --- What was seen: events in order, lines by place.
@@ -211,6 +254,7 @@ function M.sums(kinds)
         out[#out + 1] = s
       end
       s.seconds, s.calls = s.seconds + e.ended - e.began, s.calls + 1
+      s.unknown = s.unknown or e.kind == 'launch' and e.bytes == 0
       s.bytes, s.work, s.memory = s.bytes + e.bytes, s.work + e.work, s.memory + e.memory
     end
   end

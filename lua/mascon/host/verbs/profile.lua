@@ -15,9 +15,10 @@ mascon profile [options] FILE [args]
   --trace FILE  writes a trace for chrome://tracing or Perfetto, with a track for the device and one for copies
 
 share: of what the device can do, as bytes of operands and results against a copy, or operations of a product against
-a product of f32 matrices, both measured after the run. Launches are waited for one by one, so that a script on a device
-takes longer than it does alone. Work outside the library's calls (the script's own Lua, files, neighbours) is the rest
-of the whole time.
+a product of f32 matrices, both measured after the run; - where the bytes are not known, as of one of several launches
+of an operation. Memory is that of tensors: by line in host memory and on each device, in the other tables where the
+operation ran. Launches are waited for one by one, so that a script on a device takes longer than it does alone. Work
+outside the library's calls (the script's own Lua, files, neighbours) is the rest of the whole time.
 ]]
 
 local SORT = { time = true, calls = true, memory = true, share = true, name = true }
@@ -64,17 +65,26 @@ local function more(list, top)
   if #list > top then say('%d more rows; --top %d shows them', #list - top, #list) end
 end
 
-local function by_line(profile, o, whole)
+local function by_line(profile, C, o, whole)
   local _, lines = profile.seen()
   local list = {}
   for _, l in pairs(lines) do list[#list + 1] = l end
   profile.sorted(list, o.sort == 'share' and 'time' or o.sort)
-  say('\nby line of the script\n%9s %6s %8s %11s %11s  %s', 'ms', 'whole', 'calls', 'allocated', 'live', 'line')
+  local on = profile.devices(C)
+  local heads = { ('%9s %6s %8s %11s %11s'):format('ms', 'whole', 'calls', 'allocated', 'live') }
+  for n, name in ipairs(on) do heads[n + 1] = ('%11s %11s'):format(name, 'live there') end
+  say('\nby line of the script%s\n%s  %s',
+    #on > 0 and '; allocated and live count host memory, then each device' or '', table.concat(heads, ' '), 'line')
   for i = 1, shown(list, o.top) do
     local l = list[i]
     local text = require 'mascon.host.source'.line('@' .. l.file, l.line)
-    say('%9.2f %5.1f%% %8d %11s %11s  %s  %s', 1e3 * l.seconds, 100 * l.seconds / whole, l.calls, amount(l.memory),
-      amount(l.peak), l.name, text and text:match '^%s*(.-)%s*$':sub(1, 70) or '')
+    local memory = { ('%11s %11s'):format(amount(l.memory), amount(l.peak)) }
+    for n = 1, #on do
+      local d = l.on[n] or { memory = 0, peak = 0 }
+      memory[n + 1] = ('%11s %11s'):format(amount(d.memory), amount(d.peak))
+    end
+    say('%9.2f %5.1f%% %8d %s  %s  %s', 1e3 * l.seconds, 100 * l.seconds / whole, l.calls, table.concat(memory, ' '),
+      l.name, text and text:match '^%s*(.-)%s*$':sub(1, 70) or '')
   end
   more(list, o.top)
 end
@@ -85,8 +95,10 @@ local function by_sum(title, list, profile, o, whole)
     'ms', 'whole', 'calls', 'GB/s', 'share', 'allocated', 'on', 'what')
   for i = 1, shown(list, o.top) do
     local s = list[i]
-    say('%9.2f %5.1f%% %8d %9.2f %5.0f%% %11s  %-10s %s %s', 1e3 * s.seconds, 100 * s.seconds / whole, s.calls,
-      s.seconds > 0 and s.bytes / s.seconds / 1e9 or 0, 100 * s.share, amount(s.memory), s.on, s.name, s.what)
+    local told = not s.unknown and s.seconds > 0 and (s.bytes > 0 or s.work > 0)
+    local rate = told and ('%9.2f %5.0f%%'):format(s.bytes / s.seconds / 1e9, 100 * s.share) or '        -      -'
+    say('%9.2f %5.1f%% %8d %s %11s  %-10s %s %s', 1e3 * s.seconds, 100 * s.seconds / whole, s.calls, rate,
+      amount(s.memory), s.on, s.name, s.what)
   end
   more(list, o.top)
 end
@@ -121,13 +133,13 @@ function M.main(args)
   end
   C.mc_watch(0)
   profile.stop()
-  local mc, inside = require 'mascon', 0
+  local mc, inside, calls = require 'mascon', 0, 0
   local ops = profile.sums { op = true }
   local launches = profile.sums { step = true, launch = true, ['to device'] = true, ['from device'] = true }
-  for _, s in ipairs(ops) do inside = inside + s.seconds end
+  for _, s in ipairs(ops) do inside, calls = inside + s.seconds, calls + s.calls end
   local limit = profile.shares(mc, ops)
   for name, l in pairs(profile.shares(mc, launches)) do limit[name] = limit[name] or l end
-  say('\n%.1f ms in all, %.1f ms in %d calls of the library', 1e3 * whole, 1e3 * inside, #events)
+  say('\n%.1f ms in all, %.1f ms in %d calls of the library', 1e3 * whole, 1e3 * inside, calls)
   local on = {}
   for name in pairs(limit) do on[#on + 1] = name end
   table.sort(on)
@@ -135,7 +147,7 @@ function M.main(args)
     local l = limit[name]
     say('limits of %s: %.1f GB/s (copy), %.1f GFLOP/s (product of f32)', name, l.bandwidth / 1e9, l.flops / 1e9)
   end
-  if not o.by or o.by == 'line' then by_line(profile, o, whole) end
+  if not o.by or o.by == 'line' then by_line(profile, C, o, whole) end
   if not o.by or o.by == 'op' then by_sum('by operation', ops, profile, o, whole) end
   if #launches > 0 and (not o.by or o.by == 'launch') then
     by_sum('steps of compiled functions, launches, copies', launches, profile, o, whole)
