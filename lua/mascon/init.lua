@@ -137,9 +137,10 @@ end
 
 M.version = lib.version()
 
-do -- a device that is named and not there is said before the work
-  local wanted = os.getenv 'MASCON_DEVICE'
-  if wanted and wanted ~= '' and wanted ~= 'cpu' and wanted ~= 'auto' then
+do -- a device that is named and not there is said before the work, by `mascon info` among the rest
+  local wanted, host = os.getenv 'MASCON_DEVICE', package.loaded['mascon.host']
+  local told = type(host) == 'table' and host.telling
+  if wanted and wanted ~= '' and wanted ~= 'cpu' and wanted ~= 'auto' and not told then
     if lib.C.mc_device_find(wanted) < 0 then error(check.outside('MASCON_DEVICE: ' .. lib.message()), 0) end
     tensor.device_number('MASCON_DEVICE', wanted, 3)
   end

@@ -150,6 +150,8 @@ describe('a driver', function()
     assert.matches('^false.-device "cuda" is not there: the driver is for CUDA 11.4; install one for CUDA 12.0 or '
       .. 'newer', r.text)
     assert.equal(0, r.status)
+    r = run(CODE:format 'opencl', 'OCL_ICD_VENDORS=/nonexistent')
+    assert.matches('^false.-device "opencl" is not there: there is no OpenCL driver; install that of the card', r.text)
     r = run(CODE:format 'cuda', standin.environment { DRIVER = 12020 })
     assert.matches('^true', r.text)
     if #mc.devices() > 0 and not os.getenv 'MASCON_TEST_DEVICE' then
@@ -159,6 +161,17 @@ describe('a driver', function()
         assert.matches('libcuda.so.1 is not there; install the driver of the NVIDIA card', run(CODE:format 'cuda').text)
       end
     end
+  end)
+
+  it('that cannot write what it compiles names its folder', function()
+    if device.name() ~= 'opencl:0' then return pending 'the device is not one of OpenCL' end
+    local path = os.tmpname()
+    local r = run(CODE:format 'opencl' .. ' print(pcall(require "mascon".sin, require "mascon".ones({ 2 }, { device = '
+      .. '"opencl" })))', ("POCL_CACHE_DIR='%s'"):format(path))
+    os.remove(path)
+    if r.text:find '^true' then return pending 'the driver is not PoCL' end
+    assert.matches('PoCL cannot write to its folder of programs ' .. path:gsub('%p', '%%%0') .. ' %(Not a directory%); '
+      .. 'make room there', r.text)
   end)
 
   it('of a device that does not compute in f64 is refused, and auto takes the CPU', function()
@@ -176,7 +189,7 @@ describe('a driver', function()
     assert.matches('^cpu\tthere is no card %(.-does not compute in f64', r.text)
     assert.matches('\n1\n$', r.text)
     r = process.shell(("%s '%s' info"):format(set, program))
-    assert.matches('opencl:0: none %(.-does not compute in f64', r.text)
+    assert.matches('\n +opencl:0: cannot be used: [^;]- does not compute in f64\n', r.text)
     -- the second of two cards does
     r = run([[local mc = require "mascon" print(mc.choose_device()) print(mc.ones({ 1 }, { device = "gpu" }).device)]],
       set .. " env -u MASCON_DEVICE NO_F64=first POCL_DEVICES='pthread basic'")

@@ -79,10 +79,20 @@ describe('MASCON_DEVICE', function()
     r = process.shell('MASCON_DEVICE=opencl:99 ' .. exe .. ' -e "print(pcall(require, [[mascon]]))"')
     assert.matches('^false\tMASCON_DEVICE: device "opencl:99"', r.text)
   end)
+
+  it('that is not there or unknown is a line of mascon info, among the devices that are', function()
+    for _, name in ipairs { 'opencl:99', 'zz' } do
+      local r = process.shell(('MASCON_DEVICE=%s %s info'):format(name, exe))
+      assert.equal(1, r.status, r.text)
+      assert.matches('\ndevices +cpu: ', r.text)
+      assert.matches('\n +auto takes none: with MASCON_DEVICE=' .. name .. ' device "' .. name .. '" is', r.text)
+      assert.matches('\nmemory limit ', r.text)
+    end
+  end)
 end)
 
 describe('mascon VERB --help', function()
-  for _, verb in ipairs { 'info', 'plan', 'rerun', 'why', 'cache' } do
+  for _, verb in ipairs { 'info', 'plan', 'rerun', 'why', 'cache', 'bench', 'profile' } do
     it('is there: ' .. verb, function()
       local r = process.run({}, verb, '--help')
       assert.equal(0, r.status, r.text)

@@ -25,6 +25,8 @@ local VERB_HELP = {
   why = 'why A B           the first stage in which two results part',
 }
 
+local OWN_HELP = { bench = true, cache = true, profile = true }
+
 local HELP = [[
 mascon runs Lua scripts with tensors.
 
@@ -225,13 +227,13 @@ local function main(argv)
     return 0
   end
 
-  local trouble = variables.trouble()
-  if trouble then return wrong_use(trouble) end
-  find_public_modules()
   local word = o.script and argv[o.script]
+  local trouble = variables.trouble()
+  if trouble and word ~= 'info' then return wrong_use(trouble) end -- which tells it among the rest
+  find_public_modules()
   if word and not o.stdin and not o.file_only and is_verb(word) then
     local first = argv[o.script + 1]
-    if (first == '--help' or first == '-h') and word ~= 'cache' then
+    if (first == '--help' or first == '-h') and not OWN_HELP[word] then
       io.write('usage: mascon ', VERB_HELP[word], '\n')
       return 0
     end

@@ -1,5 +1,4 @@
 -- devices.lua - the devices of this machine, and why a kind is not there.
-local check = require 'mascon.core.check'
 local ffi = require 'ffi'
 local lib = require 'mascon.core.ffi'
 local op = require 'mascon.core.op'
@@ -9,7 +8,7 @@ local C = lib.C
 
 local M = {}
 
---- Devices as mc.devices() gives them, and { [kind] = why } of kinds that have none.
+--- Devices as mc.devices() gives them, and why a kind has none or a device cannot be used, by its name.
 ---@return table[], table<string, string>
 function M.list()
   local out, missing = { { name = 'cpu', kind = 'cpu', title = machine.processor(), f64 = true, processor = true } }, {}
@@ -19,14 +18,15 @@ function M.list()
     if n <= 0 then missing[kind] = n < 0 and lib.text(C.mc_errmsg()) or 'its driver has no device' end
     for i = 0, n - 1 do
       local name = ('%s:%d'):format(kind, i)
-      local ok, number = check.try(tensor.device_number, 'devices', name, 2)
-      if ok and C.mc_device_about(number, text, 128, numbers) == 0 then
+      local number = C.mc_device_find(name)
+      if number < 0 then missing[name] = lib.text(C.mc_errmsg())
+      elseif C.mc_device_about(tensor.device_number('devices', name, 2), text, 128, numbers) == 0 then
         C.mc_device_words(number, words, 512)
         out[#out + 1] = {
           name = name, kind = kind, title = ffi.string(text), memory = numbers[0] > 0 and tonumber(numbers[0]) or nil,
           f64 = numbers[1] ~= 0, processor = numbers[2] ~= 0, about = ffi.string(words),
         }
-      elseif not ok then missing[name] = tostring(number) end
+      end
     end
   end
   return out, missing

@@ -87,7 +87,7 @@ local function driver()
   return text and (text:match('Kernel Module%s+(%S+)') or text:match('(%d+%.%d[%d.]*)')) or 'none'
 end
 
----A line for each device; kinds without one say why.
+---A line for each device; kinds without one say why. The status: 1 where there is no device that auto could take.
 local function device_lines(put)
   local list, missing = require('mascon.report.devices').list()
   for i, d in ipairs(list) do
@@ -98,11 +98,19 @@ local function device_lines(put)
     if d.about and d.about ~= '' then about[#about + 1] = d.about end
     put(i == 1 and 'devices' or '', ('%s: %s'):format(d.name, table.concat(about, ', ')))
   end
-  put('', ('auto takes %s: %s'):format(require('mascon.core.tensor').device_auto(1)))
+  local there, taken, why = pcall(require('mascon.core.tensor').device_auto, 0)
+  local trouble = not there and ('auto takes none: with MASCON_DEVICE=%s %s'):format(os.getenv 'MASCON_DEVICE' or '',
+    tostring(taken):gsub('^%S*%.lua:%d+: ', ''))
+  put('', trouble or ('auto takes %s: %s'):format(taken, why))
   local names = {}
   for name in pairs(missing) do names[#names + 1] = name end
   table.sort(names)
-  for _, name in ipairs(names) do put('', ('%s: none (%s)'):format(name, missing[name])) end
+  for _, kind in ipairs(names) do
+    local unusable = missing[kind]:match '^device "[^"]*" (.-);? ?[^;]*$'
+    put('', kind:find ':' and unusable and ('%s: %s'):format(kind, unusable) or ('%s: none (%s)'):format(kind,
+      missing[kind]))
+  end
+  return trouble and 1 or 0
 end
 
 local function plugins()
@@ -144,6 +152,7 @@ local function library_lines(put)
     return 1
   end
   put('library', path)
+  host.telling = true
   local ok, mc = pcall(require, 'mascon')
   if not ok then
     put('', 'cannot be opened: ' .. tostring(mc))
@@ -154,7 +163,7 @@ local function library_lines(put)
     put('', 'its report failed: ' .. tostring(info))
     return 1
   end
-  device_lines(put)
+  local status = device_lines(put)
   local threads_from = info.threads_source
   if type(info) == 'table' then
     for _, said in ipairs { 'version', 'lua', 'processor', 'threads_source' } do info[said] = nil end
@@ -163,7 +172,7 @@ local function library_lines(put)
   put('threads from', threads_from)
   put('memory limit', info.memory.limit
     and info.memory.limit > 0 and bytes(info.memory.limit) .. ' from ' .. info.memory.limit_source or 'none')
-  return 0
+  return status
 end
 
 ---@param args string[]
@@ -195,7 +204,9 @@ function M.main(args)
     local value = os.getenv(name)
     if value then put(name, value) end
   end
-  return library_lines(put)
+  local trouble = variables.trouble()
+  if trouble then put('environment', trouble) end
+  return math.max(library_lines(put), trouble and 1 or 0)
 end
 
 return M
