@@ -572,7 +572,8 @@ describe('a step', function()
     for _, compiled in ipairs { true, false } do
       local nets = { nn.Linear(3, 2, { key = 1 }), nn.Linear(3, 2, { key = 1 }), nn.Linear(3, 2, { key = 1 }) }
       local function step(k, many)
-        return nn.Step(nets[k], measure, { optimizer = mc.optim.sgd { lr = 0.1 }, accumulate = many, compile = compiled })
+        return nn.Step(nets[k], measure, { optimizer = mc.optim.sgd { lr = 0.1 }, accumulate = many,
+          compile = compiled })
       end
       local one, two, three = step(1, 1), step(2, 2), step(3, 2)
       local alone = one { x = xs, y = ys }
@@ -610,6 +611,35 @@ describe('a step', function()
         step { x = tokens, y = labels }
       end
     end
+  end)
+
+  it('takes groups of an optimiser of one\'s own by its method with', function()
+    local function own(options)
+      local inner = mc.optim.sgd(options)
+      return { name = 'own', options = inner.options, init = inner.init, update = inner.update, with = function(changes)
+        return own { lr = changes.lr or options.lr }
+      end }
+    end
+    local net, ones = nn.Linear(2, 2, { key = 1 }), mc.ones({ 3, 2 }, { dtype = 'f32' })
+    local function square(m, b) return mc.mean(mc.square(m(b))) end
+    local weight, bias = net.weight:copy(), net.bias:copy()
+    local step = nn.Step(net, square, { optimizer = own { lr = 0.1 }, groups = { { 'bias', lr_factor = 0 } } })
+    assert.equal(0.1, step:rate())
+    step(ones)
+    assert.is_true(mc.array_equal(bias, net.bias))
+    assert.is_false(mc.array_equal(weight, net.weight))
+    local plain = own { lr = 0.1 }
+    plain.with = nil
+    says('nn.Step: groups[1] changes options of an optimiser without a method for it; give the optimiser with(options)',
+      nn.Step, net, square, { optimizer = plain, groups = { { 'bias', lr_factor = 0 } } })
+    plain.options = nil
+    assert.is_nil(nn.Step(net, square, { optimizer = plain }):rate())
+    says('groups[1] has lr_factor, and the optimiser has no options.lr', nn.Step, net, square,
+      { optimizer = plain, groups = { { 'bias', lr_factor = 0 } } })
+    says('plateau lowers a rate, and the optimiser has no options.lr', nn.Step, net, square,
+      { optimizer = plain, plateau = {} })
+    plain.init = nil
+    says('nn.Step: optimizer is a table; give one of mc.optim', nn.Step, net, square, { optimizer = plain })
   end)
 
   it('says what is wrong', function()

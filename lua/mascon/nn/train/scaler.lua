@@ -149,6 +149,8 @@ function Scaler:restore(state)
   for _, k in ipairs { 'value', 'good', 'steps', 'overflows' } do
     self[k] = check.arg('GradScaler:restore', k, type(state) == 'table' and state[k] or nil, 'number', 3)
   end
+  local norms = check.arg('GradScaler:restore', 'norms', state.norms or {}, 'table', 3)
+  for i, v in ipairs(norms) do check.arg('GradScaler:restore', ('norms[%d]'):format(i), v, 'number', 3) end
   self.overflow, self.norms = state.overflow, { unpack(state.norms or {}) }
   return self
 end

@@ -18,6 +18,7 @@ local module = require 'mascon.nn.module'
 local public = require 'mascon.nn.layer.public'
 local anomaly = require 'mascon.nn.train.anomaly'
 local autocast = require 'mascon.nn.train.autocast'
+local patterns = require 'mascon.nn.train.patterns'
 local plainly = require 'mascon.nn.train.plainly'
 local scalers = require 'mascon.nn.train.scaler'
 local surroundings = require 'mascon.nn.train.surroundings'
@@ -36,13 +37,14 @@ local INDEPENDENT = 'nn.Step: the loss depends on no parameter that is trained; 
 local ARGUMENTS = { 'parameter ', 'frozen parameter ', 'buffer ', 'batch.' } -- of the function of a step, in messages
 local PIECE = 64 -- parameters that one call of a compiled optimiser updates
 local SIGNS = 2 ^ 52 -- numbers of batches stay below; the estimates of the second derivative have a key of their own
-local OPTS = {
+local OPTS = { -- those of a trainer, too
   optimizer = { nil, 'any' }, clip = { nil, 'number > 0 | table' }, groups = { nil, 'table' },
   ema = { nil, 'number > 0' },
   accumulate = { 1, 'integer >= 1' }, compile = { true, 'bool' }, key = { 0, 'any' },
   norm = { true, 'bool' }, amp = { nil, 'string | table' }, scaler = { nil, 'bool | table' },
   plateau = { nil, 'table' }, anomaly = { true, 'bool' },
 }
+M.options = OPTS
 
 --- Refuses a loss of two tensors where a function of the network and a batch is wanted.
 local function no_formula(fname, loss, level)
@@ -52,55 +54,6 @@ local function no_formula(fname, loss, level)
         .. 'function(net, b) return mc.nn.%s(net(b.x), b.y) end'):format(fname, name, name), level + 1)
     end
   end
-end
-
--- ---------------------------------------------------------------- groups
-
---- The optimiser of a group: that of the others with some options changed.
-local function varied(optimizer, group, at)
-  local given = {}
-  for k, v in pairs(optimizer.options) do given[k] = v end
-  for k, v in pairs(group) do
-    if type(k) == 'string' and k ~= 'lr_factor' then given[k] = v end
-  end
-  local factor = group.lr_factor
-  if factor ~= nil then
-    check.arg('nn.Step', ('groups[%d].lr_factor'):format(at), factor, 'number >= 0', 5)
-    local lr = given.lr
-    if type(lr) == 'function' then given.lr = function(t) return lr(t) * factor end else given.lr = lr * factor end
-  end
-  if optimizer.inner then return optimizer.around(optim[optimizer.inner.name](given)) end
-  return optim[optimizer.name](given)
-end
-
---- Names of the trainable parameters by group: a list of { optimizer, names }.
-local function grouped(net, optimizer, groups)
-  local list = {}
-  for i, g in ipairs(groups or {}) do
-    if type(g) ~= 'table' or type(g[1]) ~= 'string' then
-      error(("nn.Step: groups[%d] is %s; give { 'pattern of names', option = value }"):format(i, check.show(g)), 4)
-    end
-    list[i] = { varied(optimizer, g, i), {}, g[1] }
-  end
-  list[#list + 1] = { optimizer, {} }
-  for _, e in ipairs((module.slots(net))) do
-    local name, slot = e[1], e[2]
-    if slot.trainable and not slot.buffer then
-      for _, g in ipairs(list) do
-        if not g[3] or name:find(g[3]) then
-          table.insert(g[2], name)
-          break
-        end
-      end
-    end
-  end
-  local out = {}
-  for i, g in ipairs(list) do
-    if #g[2] > 0 then out[#out + 1] = g
-    elseif g[3] then error(('nn.Step: groups[%d]: no parameter matches %q'):format(i, g[3]), 4) end
-  end
-  if #out == 0 then error('nn.Step: the network has no parameters to train', 4) end
-  return out
 end
 
 local function part(tree, names)
@@ -169,9 +122,9 @@ local function bend(forward, names, params, frozen, buffers, batch, key, now)
 end
 
 --- Names of the parameters whose optimisers take an estimate of the second derivative in this step.
-local function bent_names(groups, turn)
+local function bent_names(all, turn)
   local names = {}
-  for i, group in ipairs(turn and groups or {}) do
+  for i, group in ipairs(turn and all or {}) do
     if turn[i] then for _, n in ipairs(group[2]) do names[#names + 1] = n end end
   end
   return names
@@ -404,7 +357,7 @@ function M.Step(net, loss, opts)
   no_formula(fname, loss, 3)
   local o = check.opts(fname, opts, OPTS, 3)
   local optimizer = o.optimizer
-  if type(optimizer) ~= 'table' or type(optimizer.update) ~= 'function' then
+  if type(optimizer) ~= 'table' or type(optimizer.update) ~= 'function' or type(optimizer.init) ~= 'function' then
     error(('%s: optimizer is %s; give one of mc.optim, such as mc.optim.adamw{ lr = 1e-3 }'):format(fname,
       check.show(optimizer)), 2)
   end
@@ -412,14 +365,19 @@ function M.Step(net, loss, opts)
   local self = setmetatable({ net = net, loss = loss, options = o, count = 0, pending = 0, key = random.key(o.key) },
     meta)
   self.shown = setmetatable({}, { __mode = 'k' }) -- tensors that others have seen
-  self.groups = grouped(net, optimizer, o.groups)
+  self.groups = patterns.of(net, optimizer, o.groups)
   if type(o.amp) == 'string' then o.amp = { dtype = o.amp } end
   local scaler = o.scaler
   if scaler == nil then scaler = o.amp ~= nil and o.amp.dtype == 'f16' end
   if scaler then
     self.scaler = getmetatable(scaler) and scaler or scalers.GradScaler(scaler ~= true and scaler or nil)
   end
-  if o.plateau then self.plateau = optim.plateau(1, o.plateau) end
+  if o.plateau then
+    if not (optimizer.options and optimizer.options.lr) then
+      error(('%s: plateau lowers a rate, and the optimiser has no options.lr'):format(fname), 2)
+    end
+    self.plateau = optim.plateau(1, o.plateau)
+  end
   if type(o.clip) == 'table' then self.clip = getmetatable(o.clip) and o.clip or optim.adaptive_clip(o.clip) end
   self.states = {}
   local params = module.tensors(net)
@@ -436,12 +394,12 @@ local function finite(v) return v == v and v ~= math.huge and v ~= -math.huge en
 
 --- By group: whether its optimiser takes an estimate of the second derivative in the step that follows these states;
 --- nil where none ever does.
-local function turns(groups, states)
+local function turns(all, states)
   local out
-  for _, group in ipairs(groups) do
+  for _, group in ipairs(all) do
     if group[1].bends then out = {} end
   end
-  for i, group in ipairs(out and groups or {}) do
+  for i, group in ipairs(out and all or {}) do
     out[i] = group[1].bends ~= nil and group[1].bends(states[i])
   end
   return out
@@ -618,7 +576,7 @@ local function step_of(self, batch, behind)
     if self.pending + 1 < many then
       return settled(behind, function()
         commit(self, { buffers = r.buffers, sums = sums, count = self.count, pending = self.pending + 1 })
-        return own, { updated = false, step = self.count, finite = r.own == nil or finite(own), own = r.own }
+        return own, { updated = false, step = self.count + 1, finite = r.own == nil or finite(own), own = r.own }
       end)
     end
     r.value, r.sizes = self.finish(sums)
@@ -645,6 +603,21 @@ function Step:_take(batch, behind)
   return loss, told
 end
 meta.__call = function(self, batch) return self:_take(batch) end
+
+--- The learning rate of the next step, without factors of groups; nil where the optimiser has no options.lr.
+---@return number|nil
+function Step:rate()
+  local options, state = self.options.optimizer.options, self.states[#self.states]
+  local lr = options and options.lr
+  if type(lr) == 'function' then
+    lr = tensor.scope(function()
+      local rate = lr(state.step)
+      return is(rate) and rate:item() or rate
+    end)
+  end
+  if is(lr) then lr = lr:item() end
+  return lr and lr * (self.plateau and self.plateau.rate or 1)
+end
 
 --- Bytes of activations and workspace that a step on a batch takes: the step is compiled and computed, and changes
 --- nothing.
@@ -742,6 +715,10 @@ end
 ---@param numbers table
 ---@return mascon.Step self
 function Step:restore(tensors, numbers)
+  check.arg('step:restore', 'numbers', numbers, 'table', 3)
+  for _, k in ipairs { 'count', 'pending' } do check.arg('step:restore', k, numbers[k], 'integer >= 0', 3) end
+  local key = check.arg('step:restore', 'key', numbers.key, 'table', 3)
+  for i = 1, 2 do check.arg('step:restore', ('key[%d]'):format(i), key[i], 'integer >= 0', 3) end
   local before, here = numbers.optimizer, optimisers(self)
   if before and before ~= here then
     error(('step:restore: the state is of %s, this step has %s; give the same optimiser'):format(before, here), 2)
@@ -786,7 +763,7 @@ function Step:restore(tensors, numbers)
   if self.scaler and numbers.scaler then self.scaler:restore(numbers.scaler) end
   if self.plateau and numbers.plateau then self.plateau:restore(numbers.plateau) end
   if self.clip and numbers.clip then self.clip:restore(numbers.clip) end
-  self.key = keys.new(numbers.key[1], numbers.key[2])
+  self.key = keys.new(key[1], key[2])
   return self
 end
 

@@ -153,6 +153,7 @@ function Adaptive:state() return { norms = { unpack(self.norms) } } end
 ---@return mascon.AdaptiveClip self
 function Adaptive:restore(state)
   local norms = check.arg('adaptive_clip:restore', 'norms', type(state) == 'table' and state.norms or nil, 'table', 3)
+  for i, v in ipairs(norms) do check.arg('adaptive_clip:restore', ('norms[%d]'):format(i), v, 'number', 3) end
   self.norms = { unpack(norms) }
   return self
 end

@@ -226,6 +226,7 @@ function Plateau:restore(state)
   for _, k in ipairs { 'rate', 'bad', 'wait' } do
     self[k] = check.arg('plateau:restore', k, type(state) == 'table' and state[k] or nil, 'number', 3)
   end
+  if state.best ~= nil then check.arg('plateau:restore', 'best', state.best, 'number', 3) end
   self.best = state.best
   return self
 end

@@ -53,6 +53,7 @@ end
 ---@field bends? fun(state): boolean whether the next update takes an estimate of the second derivative
 ---@field step fun(params, grads, state, lr?) the same, written into params and state
 ---@field options table
+---@field with fun(changes: table): mascon.Optimizer the same with some options changed (for groups of nn.Step)
 
 --- update() of an optimiser written into its arguments.
 local function in_place(self)
@@ -140,6 +141,13 @@ local function optimizer(name, rule, opts, spec)
 
   if rule.bends then
     function self.bends(state) return rule.bends(o, state) end
+  end
+  --- The same optimiser with some options changed.
+  function self.with(changes)
+    local given = {}
+    for k, v in pairs(o) do given[k] = v end
+    for k, v in pairs(changes) do given[k] = v end
+    return M[name](given)
   end
   self.step = in_place(self)
   return self
@@ -533,8 +541,7 @@ function M.lookahead(inner, opts)
     error(('%s: the inner optimiser is %s; give one of mc.optim'):format(fname, check.show(inner)), 2)
   end
   local self = { name = 'lookahead', options = inner.options }
-  --- The same around another inner optimiser.
-  function self.around(other) return M.lookahead(other, o) end
+  function self.with(changes) return M.lookahead(inner.with(changes), o) end
   self.inner = inner
   function self.init(params)
     return { step = no_steps((parameters.leaves(fname, 'params', params))), inner = inner.init(params),
