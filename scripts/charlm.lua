@@ -132,7 +132,7 @@ mc.args.run('charlm', function()
   local key = mc.random.key(o.seed)
   local net = Model(#letters, key:fold_in(1))
   print(net)
-  local bits, best = 1 / math.log(2), nil
+  local bits = 1 / math.log(2)
   local trainer = nn.Trainer(net, {
     name = 'charlm', folder = o.out, resume = o.resume, overwrite = o.overwrite, progress = not o.quiet,
     steps = o.steps, clip = 1,
@@ -143,18 +143,19 @@ mc.args.run('charlm', function()
       pct_start = 0.1 }) },
     loss = function(model, b) return nn.cross_entropy(model(b.x), b.y), b.x.shape[1] end,
     callbacks = { epoch = function(_, f)
-      best = f.valid_loss * bits
-      print(('step %d: %.3f bits per character, on other text %.3f'):format(f.step, f.loss * bits, best))
+      return ('step %d: %.3f bits per character, on other text %.3f'):format(f.step, f.loss * bits,
+        f.valid_loss * bits)
     end },
   })
   for _, name in ipairs(o.overwrite and { 'model.npz', 'sample.txt' } or {}) do os.remove(o.out .. '/' .. name) end
   trainer:fit()
+  trainer:use_best()
   net:eval()
   local sample = written(net, codes, letters, text:sub(1, 1), o.write, key:fold_in(3))
   mc.save(o.out .. '/sample.txt', sample)
-  best = trainer.history[#trainer.history].valid_loss * bits
   print(('%d characters, %d of them different; %d steps'):format(#text, #letters, trainer.step.count))
-  print(('%.3f bits per character on other text; characters alone have %.3f'):format(best, alone))
+  print(('%.3f bits per character on other text; characters alone have %.3f'):format(trainer.best.value * bits,
+    alone))
   print('it writes: ' .. sample)
   print(('results in %s: %s'):format(o.out, trainer:conclude(record, { 'sample.txt' })))
 end)

@@ -92,7 +92,7 @@ mc.args.run('denoise', function()
     clip = 1,
     loss = function(model, b) return nn.mse_loss(without(model, b.x), b.clean), b.x.shape[1] end,
     callbacks = { epoch = function(_, f)
-      print(('epoch %d: %.2f dB, on other images %.2f dB'):format(f.epoch, decibels(f.loss), decibels(f.valid_loss)))
+      return ('epoch %d: %.2f dB, on other images %.2f dB'):format(f.epoch, decibels(f.loss), decibels(f.valid_loss))
     end },
   })
   if o.overwrite then os.remove(o.out .. '/model.npz') end

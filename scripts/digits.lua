@@ -119,7 +119,7 @@ mc.args.run('digits', function()
     valid = nn.data.loader(test, { batch = 250 }), key = key:fold_in(5),
     optimizer = mc.optim.adamw { lr = mc.optim.one_cycle(o.lr, { steps = math.max(2, o.epochs * loader.batches) }) },
     loss = how.loss, metrics = how.metrics, monitor = how.monitor,
-    callbacks = { epoch = function(_, f) print(line(f)) end },
+    callbacks = { epoch = function(_, f) return line(f) end },
   })
   if o.overwrite then os.remove(o.out .. '/model.npz') end
   trainer:fit()

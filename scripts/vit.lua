@@ -93,7 +93,7 @@ mc.args.run('vit', function()
     optimizer = mc.optim.adamw { weight_decay = 0.05,
       lr = mc.optim.one_cycle(o.lr, { steps = math.max(2, o.epochs * loader.batches), pct_start = 0.2 }) },
     loss = how.loss, metrics = how.metrics, monitor = how.monitor,
-    callbacks = { epoch = function(_, f) print(line(f)) end },
+    callbacks = { epoch = function(_, f) return line(f) end },
   })
   if o.overwrite then os.remove(o.out .. '/model.npz') end
   trainer:fit()

@@ -28,6 +28,7 @@ local function made(options)
     train = data.loader(set, { batch = 8, shuffle = true, seed = 4 }), valid = data.loader(set, { batch = 32 }),
     metrics = { accuracy = accuracy }, epochs = 3, progress = false }
   for k, v in pairs(options or {}) do o[k] = v end
+  if o.valid == mc.none then o.metrics = mc.none end
   for k, v in pairs(o) do if v == mc.none then o[k] = nil end end
   return nn.Trainer(net, o), net
 end
@@ -53,10 +54,12 @@ describe('a trainer', function()
     local lines = 0
     for line in io.lines(at 'a/log.jsonl') do
       local e = mc.json.decode(line)
-      assert(e.kind == 'epoch' or e.loss and e.norm and e.step)
+      assert(e.kind == 'epoch' and e.valid.valid_accuracy or e.kind == 'end' and e.why == 'complete'
+        or e.loss and e.norm and e.step and e.rate)
+      if e.step == 5 then assert.equal(mc.optim.cosine(1e-2, { steps = 40 })(4), e.rate) end
       lines = lines + 1
     end
-    assert.equal(48 + 6, lines)
+    assert.equal(48 + 6 + 1, lines)
     local page = process.read(at 'a/report.html')
     assert(page:find('Valid accuracy of epochs', 1, true) and page:find('Linear(6, 16)', 1, true))
     assert(page:find('Optimiser: adamw, rate by a schedule. Script: run.lua.', 1, true), page:match '<p>Opt.-</p>')
@@ -192,7 +195,7 @@ print('end at', t:done())
       monitor = '-valid_accuracy' }
     local history = t:fit()
     assert(#history < 10, #history)
-    assert(t.stale == 2)
+    assert.equal('patience: no better valid accuracy in 2 epochs', t.why)
   end)
 
   it('says when the loss is not finite, and leaves the parameters', function()
@@ -240,11 +243,20 @@ print('end at', t:done())
       options.valid = nn.data.loader(nn.data.tensors { x = x / mc.zeros({ 8, 2 }):to 'f32' * 0, y = y }, { batch = 8 })
       options.epochs, options.optimizer, options.progress = 2, mc.optim.adam(), false
       nn.Trainer(nn.Linear(2, 2), options):fit()
+      options.train = nn.data.loader(nn.data.tensors { x = x:to 'f64', y = y }, { batch = 4 })
+      options.progress, options.patience = true, 1
+      nn.Trainer(nn.Linear(2, 2), options):fit()
     ]])
     local r = process.shell(("'%s' '%s'"):format(os.getenv 'MASCON' or host.exe, at 'valid.lua'))
     assert.equal(0, r.status, r.text)
     local _, times = r.text:gsub('valid_loss of epoch 1 is NaN', '')
+    assert.equal(2, times, r.text)
+    _, times = r.text:gsub('nn.Trainer: note: batch.x is f64 and the parameters are not, so that the step computes in '
+      .. "f64, which takes longer; convert the data, x:to 'f32'", '')
     assert.equal(1, times, r.text)
+    assert(r.text:find('training: epoch 1  loss [%d.]+  valid loss nan  valid accuracy [%d.]+  %(best so far%)\n'),
+      r.text)
+    assert(r.text:find 'ended by patience: no better valid accuracy in 1 epoch after step 4; best valid', r.text)
   end)
 
   it('says which function of the user gave nothing', function()
@@ -267,7 +279,13 @@ print('end at', t:done())
       { optimizer = mc.optim.adam })
     says('nn.Trainer: give epochs or steps, one of them', made, { steps = 3 })
     made({ folder = at 'i', epochs = 1 }):fit()
-    says('holds checkpoints of a run; give resume = true', made, { folder = at 'i' })
+    says('holds a run (step-000000008.npz); give resume = true', made, { folder = at 'i' })
+    says('nn.Trainer: metrics are computed on the loader valid, and there is none', nn.Trainer, nn.Linear(1, 1),
+      { loss = loss, train = data.loader(set), epochs = 1, metrics = { accuracy = accuracy } })
+    says('nn.Trainer: metric accuracy is 3; give a function of the network and a batch', made,
+      { metrics = { accuracy = 3 } })
+    says('nn.Trainer: monitor is valid_acuracy; there are loss, valid_accuracy, valid_loss', made,
+      { monitor = 'valid_acuracy', folder = at 'i', overwrite = true }) -- before anything is removed
     says('nn.Trainer: callback finished is a function; there are checkpoint, epoch, finish, start, step', made,
       { callbacks = { finished = print } })
     says('a run goes on with the same data', made, { folder = at 'i', resume = true,
@@ -281,6 +299,61 @@ print('end at', t:done())
       made, o)
     os.remove(at 'i' .. '/step-000000099.npz')
     assert.equal(16, made(o):fit()[2].step)
+  end)
+
+  it('replaces no results without overwrite, goes on from the best, and sweeps what a kill left', function()
+    local seen = 0
+    local first = made { folder = at 'tidy', epochs = 9, callbacks = { checkpoint = function()
+      seen = seen + 1
+      return seen == 2 and 'stop' or nil
+    end } }
+    first:fit()
+    assert.equal(16, first:done())
+    assert.equal('a callback', first.why)
+    for _, c in ipairs(nn.checkpoint.list(at 'tidy')) do os.remove(c.path) end
+    process.write(at 'tidy' .. '/best.npz.tmp-a1b2c3', 'half')
+    process.write(at 'tidy' .. '/own.npz.tmp-a1b2c3', 'of the user')
+    says('holds a run (report.html); give resume = true, overwrite = true, or another folder', made,
+      { folder = at 'tidy' })
+    local second = made { folder = at 'tidy', resume = true }
+    assert.equal(first.best.step, second:done() / 1)
+    assert.is_false(mc.file.exists(at 'tidy' .. '/best.npz.tmp-a1b2c3'))
+    assert.equal('of the user', process.read(at 'tidy' .. '/own.npz.tmp-a1b2c3'))
+    -- the trainer that was made last has the folder
+    local third = made { folder = at 'tidy', resume = true }
+    says('trainer:fit: a trainer that was made later has the folder', second.fit, second)
+    assert.equal(3, #third:fit())
+    local kinds = {}
+    for line in io.lines(at 'tidy/log.jsonl') do
+      local e = mc.json.decode(line)
+      local name = e.kind .. (e.epoch or '') .. (e.kind == 'step' and ' ' .. e.step or '')
+      assert(kinds[name] == nil or e.kind == 'end', name)
+      kinds[name] = true
+    end
+    assert(kinds.epoch1 and kinds.epoch2 and kinds.epoch3 and kinds['step3 24'])
+  end)
+
+  it('says what a checkpoint holds that it cannot go on from', function()
+    local t = made { folder = at 'facts', epochs = 1 }
+    t:fit()
+    local path = t:save()
+    local tensors, facts = nn.checkpoint.read(path)
+    for _, c in ipairs {
+      { 'facts.sums is 1', function(f) f.sums = 1 end }, { 'facts.sums[1] is true', function(f) f.sums[1] = true end },
+      { 'facts.sums is nil', function(f) f.sums = nil end },
+      { 'facts.best.epoch is nil', function(f) f.best.epoch = nil end },
+      { 'facts.history[1].batches is nil', function(f) f.history[1].batches = nil end },
+      { "loss of an epoch is 'x'", function(f) f.history[1].loss = 'x' end },
+      { 'step:restore: count is', function(f) f.step.count = nil end },
+      { 'step:restore: key[1] is', function(f) f.step.key = {} end },
+      { 'adaptive_clip:restore: norms[1] is', function(f) f.step.clip = { norms = { {} } } end },
+      { 'generator:restore', function(f) f.generator = {} end },
+    } do
+      local wrong = mc.json.decode(mc.json.encode(facts, { nonfinite = 'string' }))
+      c[2](wrong)
+      nn.checkpoint.write(path, tensors, wrong)
+      says(c[1], made, { folder = at 'facts', resume = true, clip = {} })
+    end
   end)
 
   it('leaves a folder alone in which another process trains', function()
@@ -308,7 +381,13 @@ print('end at', t:done())
     local t = made { folder = at 'concluded', epochs = 1 }
     t:fit()
     process.write(at 'concluded/more.txt', 'x')
+    local now, net = t.net:state_dict()['1.weight']:copy(), nn.Sequential { nn.Linear(6, 16), nn.BatchNorm1d(16),
+      nn.ReLU(), nn.Dropout(0.2), nn.Linear(16, 3) }
     local names = t:conclude(record, { 'more.txt' })
+    assert.is_true(mc.array_equal(now, t.net:state_dict()['1.weight']))
+    net:load(at 'concluded' .. '/model.npz') -- the averages of the best epoch
+    assert.is_false(mc.array_equal(now, net[1].weight))
+    same(t:use_best().net, net)
     assert.equal('model.npz  log.jsonl  report.html  best.npz  more.txt  manifest.json', names)
     local read = mc.manifest.read(at 'concluded')
     assert.equal(4, #read.outputs)

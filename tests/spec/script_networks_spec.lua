@@ -20,8 +20,12 @@ describe('scripts/digits.lua', function()
     local line = '--quiet --count 640 --batch 32 --lr 0.01 --epochs %d --out %s/%s %s'
     local text, status = run('digits', line:format(2, folder, 'a', ''))
     assert.equal(0, status, text)
-    local first, second = text:match 'epoch 1: loss ([%d.]+).*epoch 2: loss ([%d.]+)'
-    assert(tonumber(second) < tonumber(first), text)
+    local losses = {}
+    for l in io.lines(folder .. '/a/log.jsonl') do
+      local e = mc.json.decode(l)
+      if e.kind == 'epoch' then losses[e.epoch] = e.loss end
+    end
+    assert(losses[2] < losses[1], text)
     assert(tonumber(text:match 'best accuracy on other images ([%d.]+)') > 0.25, text)
     for _, name in ipairs { 'model.npz', 'log.jsonl', 'report.html', 'best.npz' } do
       assert(io.open(folder .. '/a/' .. name), name):close()
@@ -54,6 +58,8 @@ describe('scripts/digits.lua', function()
     assert.equal(0, shown.status, text)
     assert(text:find('digits 1  loss [%d.e-]+: 75%%, %d+%% of peak, 30/40 samples, [%d.e]+ samples/s, [%d.]+ %a+ left'),
       text)
+    assert(text:find('epoch 1: loss [%d.]+, on other samples loss [%d.]+, accuracy [%d.]+\n'), text)
+    assert(text:find('digits: complete after step 4; best valid accuracy [%d.]+ in epoch 1\n'), text)
     assert(text:find('40 images, 4 steps', 1, true), text)
     local status
     text, status = run('digits', ('--quiet --data %s --out %s/c'):format(folder, folder))

@@ -210,6 +210,19 @@ function Progress:update(n, note)
   return self
 end
 
+--- Writes a line of its own: on a terminal above the display, which is drawn again below it.
+---@param line string
+function Progress:say(line)
+  line = text.plain(check.arg('progress', 'line', line, 'string', 3))
+  if self._silent then return self end
+  if self._tty and self._shown > 0 and not self._finished then
+    write(self, '\r' .. line .. (' '):rep(max(0, self._shown - text.width(line))) .. '\n')
+    self._shown = 0
+    redraw(self, self._clock())
+  else write(self, line .. '\n') end
+  return self
+end
+
 --- Adds to what is done; 1 by default.
 ---@param n? number
 function Progress:add(n)

@@ -29,13 +29,36 @@ function M.list(folder)
   return out
 end
 
---- Removes the files of a run: checkpoints, the best one, log, report and event files.
+local EVENTS, REST = '^events%.out%.tfevents%..*%.mascon$', { ['best.npz'] = true, ['log.jsonl'] = true,
+  ['report.html'] = true }
+
+local function of_run(name) return REST[name] or name:find '^step%-%d+%.npz$' or name:find(EVENTS) end
+
+--- Names of the files of a run in a folder: checkpoints, the best one, log, report and event files.
+---     #mc.nn.checkpoint.files('no/such/folder')  --> 0
+---@param folder string
+---@return string[]
+function M.files(folder)
+  local out = {}
+  for _, name in ipairs(file.names(folder)) do
+    if of_run(name) then out[#out + 1] = name end
+  end
+  return out
+end
+
+--- Removes the files of a run.
 ---@param folder string
 function M.clear(folder)
-  for _, c in ipairs(M.list(folder)) do os.remove(c.path) end
-  for _, name in ipairs { 'best.npz', 'log.jsonl', 'report.html' } do os.remove(folder .. '/' .. name) end
+  for _, name in ipairs(M.files(folder)) do os.remove(folder .. '/' .. name) end
+end
+
+--- Removes what a killed run left half written, under temporary names. For the only writer of the folder.
+---     mc.nn.checkpoint.sweep 'no/such/folder'  --> nothing
+---@param folder string
+function M.sweep(folder)
   for _, name in ipairs(file.names(folder)) do
-    if name:find '^events%.out%.tfevents%..*%.mascon$' then os.remove(folder .. '/' .. name) end
+    local whole = name:match '^(.*)%.tmp%-%w%w%w%w%w%w$'
+    if whole and (of_run(whole) or whole == 'model.npz') then os.remove(folder .. '/' .. name) end
   end
 end
 

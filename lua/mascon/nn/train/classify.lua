@@ -13,7 +13,7 @@ local M = {}
 --- samples.
 ---@param opts? table label_smoothing (0), as in nn.cross_entropy
 ---@return table { loss, metrics, monitor }
----@return function line(figures): the text on the figures of an epoch, as a callback gets them
+---@return function line(figures): the text on the figures of an epoch, which the callback epoch may give
 --- Errors: unknown options.
 ---     mc.nn.classification().monitor  --> -valid_accuracy
 function M.classification(opts)

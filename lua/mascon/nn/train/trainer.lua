@@ -33,18 +33,14 @@ Trainer.__index = Trainer
 M.methods = Trainer
 
 local OPTS = {
-  loss = { nil, 'function' }, optimizer = { nil, 'any' }, train = { nil, 'table' }, valid = { nil, 'table' },
-  metrics = { nil, 'table' }, epochs = { nil, 'integer >= 1' }, steps = { nil, 'integer >= 1' },
-  clip = { nil, 'number > 0 | table' }, groups = { nil, 'table' }, ema = { nil, 'number > 0' },
-    accumulate = { 1, 'integer >= 1' },
-  compile = { true, 'bool' }, key = { 0, 'any' }, folder = { nil, 'string' }, every = { nil, 'integer >= 1' },
-  keep = { 3, 'integer >= 1' }, monitor = { nil, 'string' }, patience = { nil, 'integer >= 1' },
-  callbacks = { nil, 'table' }, progress = { true, 'bool' }, resume = { false, 'bool' },
-    overwrite = { false, 'bool' }, nonfinite = { 'stop', { 'stop', 'skip' } },
-  log_every = { 1, 'integer >= 1' }, name = { 'training', 'string' }, amp = { nil, 'string | table' },
-  scaler = { nil, 'bool | table' }, plateau = { nil, 'table' }, anomaly = { true, 'bool' },
-  tensorboard = { false, 'bool' },
+  loss = { nil, 'function' }, train = { nil, 'table' }, valid = { nil, 'table' }, metrics = { nil, 'table' },
+  epochs = { nil, 'integer >= 1' }, steps = { nil, 'integer >= 1' }, folder = { nil, 'string' },
+  every = { nil, 'integer >= 1' }, keep = { 3, 'integer >= 1' }, monitor = { nil, 'string' },
+  patience = { nil, 'integer >= 1' }, callbacks = { nil, 'table' }, progress = { true, 'bool' },
+  resume = { false, 'bool' }, overwrite = { false, 'bool' }, nonfinite = { 'stop', { 'stop', 'skip' } },
+  log_every = { 1, 'integer >= 1' }, name = { 'training', 'string' }, tensorboard = { false, 'bool' },
 }
+for k, v in pairs(steps.options) do OPTS[k] = v end
 local CALLBACKS = { start = true, step = true, epoch = true, checkpoint = true, finish = true }
 
 --- Options of the plateau: what is better is what the monitor says.
@@ -59,14 +55,29 @@ local function is_loader(v) return type(v) == 'table' and type(v.batches) == 'nu
 --- Makes the folder ready: goes on with the run there, removes it, or refuses.
 local function begin(self, fname)
   local o = self.options
-  local there = checkpoint.list(o.folder)
   if o.resume and o.overwrite then error(fname .. ': resume and overwrite exclude each other; give one', 2) end
+  checkpoint.sweep(o.folder)
+  local there = checkpoint.files(o.folder)
   if o.resume then self:restore()
   elseif #there > 0 and not o.overwrite then
-    error(('%s: %s holds checkpoints of a run; give resume = true, overwrite = true, or another folder'):format(fname,
-      o.folder), 2)
-  elseif o.overwrite then checkpoint.clear(o.folder)
-  else os.remove(o.folder .. '/log.jsonl') end
+    error(('%s: %s holds a run (%s); give resume = true, overwrite = true, or another folder'):format(fname, o.folder,
+      there[#there]), 2)
+  else checkpoint.clear(o.folder) end
+end
+
+local writers = setmetatable({}, { __mode = 'k' }) -- trainers of this process that have their folders
+
+--- Makes a trainer the one that writes to its folder; one of this process that has it, and has not been fitted, is
+--- refused from then on.
+local function take(self, fname)
+  self.claim = results.claim(fname .. ': folder', self.options.folder)
+  for other in pairs(writers) do
+    if other ~= self and other.claim and file.same(other.options.folder, self.options.folder) then
+      other.claim:free()
+      other.claim, other.replaced = nil, true
+    end
+  end
+  writers[self] = true
 end
 
 --- A run of training: nn.Step over the batches of a loader, with evaluation, checkpoints, a log and a report.
@@ -84,11 +95,13 @@ end
 ---   the end of each epoch) · keep: how many (3) · monitor: what is best, 'valid_loss' or a name, with '-' in front
 ---   where larger is better ('valid_loss', or 'loss' without valid) · patience: epochs without a better result that
 ---   end the run (none) · callbacks: start, step, epoch, checkpoint, finish: f(trainer, facts), 'stop' as a result
----   ends the run · progress (true): a line on a terminal · resume (false) · overwrite (false): the files of a run
----   that is there are removed · nonfinite: 'stop' with an error, or 'skip' the step, when the loss is not finite ·
----   log_every: steps between lines of the log (1) · name: title of the report · amp, scaler, anomaly as for nn.Step
----   · plateau: options of mc.optim.plateau, fed with the monitored number after each epoch · tensorboard (false): an
----   event file in the folder, for tensorboard --logdir
+---   ends the run; a text that epoch gives is shown in place of the line on that epoch · progress (true): a line on a
+---   terminal that shows how far the run is, elsewhere one at each tenth of the way; and a line on each epoch with the
+---   numbers of its evaluation and one at the end (on standard error) · resume (false) · overwrite (false): the
+---   files of a run that is there are removed · nonfinite: 'stop' with an error, or 'skip' the step, when the loss is
+---   not finite · log_every: steps between lines of the log (1) · name: title of the report · amp, scaler, norm,
+---   anomaly as for nn.Step · plateau: options of mc.optim.plateau, fed with the monitored number after each epoch ·
+---   tensorboard (false): an event file in the folder, for tensorboard --logdir
 ---@return mascon.Trainer
 --- Errors: options that are missing or do not fit; a folder that holds another run, or that another process trains
 --- in (until its fit ends).
@@ -122,18 +135,34 @@ function M.Trainer(net, opts)
   if monitor:find '^valid_' and not o.valid then
     error(('%s: monitor is %s, but there is no loader valid'):format(fname, monitor), 2)
   end
-  local step = steps.Step(net, o.loss, { optimizer = o.optimizer, clip = o.clip, groups = o.groups, ema = o.ema,
-    accumulate = o.accumulate, compile = o.compile, key = o.key, amp = o.amp, scaler = o.scaler, anomaly = o.anomaly,
-    plateau = o.plateau and plateau_of(o.plateau, larger) })
+  local known = { loss = true, valid_loss = o.valid and true }
+  for k, f in pairs(o.metrics or {}) do
+    if type(f) ~= 'function' then
+      error(('%s: metric %s is %s; give a function of the network and a batch'):format(fname, tostring(k),
+        check.show(f)), 2)
+    end
+    known['valid_' .. tostring(k)] = true
+  end
+  if o.metrics and next(o.metrics) and not o.valid then
+    error(fname .. ': metrics are computed on the loader valid, and there is none; give one', 2)
+  end
+  if not known[monitor] then
+    error(('%s: monitor is %s; there are %s'):format(fname, monitor, check.names(known)), 2)
+  end
+  local how = {}
+  for k in pairs(steps.options) do how[k] = o[k] end
+  how.plateau = o.plateau and plateau_of(o.plateau, larger)
+  local step = steps.Step(net, o.loss, how)
   local self = setmetatable({ net = net, options = o, step = step, monitor = monitor, larger = larger, history = {},
     best = nil, stale = 0, sums = { 0, 0 }, pace = {} }, Trainer)
   if o.folder and not manifest.planning() then
     local ok, why = file.make_folder(o.folder)
     if not ok then error(('%s: %s'):format(fname, why), 2) end
-    self.claim = results.claim(fname .. ': folder', o.folder)
+    take(self, fname)
     local free, wrong = pcall(begin, self, fname)
     if not free then
       self.claim:free()
+      self.claim = nil
       error(wrong, 0)
     end
   end
@@ -218,11 +247,20 @@ local function state(self)
   }
 end
 
+--- Refuses a trainer whose folder another one of this process has taken.
+local function owns(self, fname, level)
+  if self.replaced then
+    error(('%s: a trainer that was made later has the folder %s; use that one, or give each a folder'):format(fname,
+      self.options.folder), level + 1)
+  end
+end
+
 --- f() while no other process may write to the folder: a run has it from its start to the end of its fit.
 local function claimed(self, fname, f)
   local folder = self.options.folder
   if not folder then error(fname .. ': there is no folder; give one', 3) end
   if self.claim then return f() end
+  owns(self, fname, 3)
   local claim = results.claim(fname .. ': folder', folder)
   local ok, result = pcall(f)
   claim:free()
@@ -234,7 +272,7 @@ local function put(self)
   local tensors, facts = state(self)
   local path = checkpoint.put(self.options.folder, self:done(), tensors, facts, self.options.keep)
   self.saved = self:done()
-  self:call('checkpoint', { path = path })
+  if self:call('checkpoint', { path = path }) then self.ending = true end
   return path
 end
 
@@ -243,7 +281,28 @@ end
 --- Errors: no folder; a folder in which another process trains.
 function Trainer:save() return claimed(self, 'trainer:save', function() return put(self) end) end
 
---- Writes the network as model.npz into the folder, and manifest.json, from which `mascon rerun` repeats the run.
+--- Parameters and buffers of the best result by name.
+local function best_state(self)
+  local out = {}
+  local tensors = checkpoint.read(self.options.folder .. '/best.npz')
+  for k, t in pairs(tensors) do
+    local name = k:match '^net/(.*)$'
+    if name then out[name] = tensors['ema/' .. name] or t end
+  end
+  return out
+end
+
+--- f() while the network has the parameters and buffers of the best result.
+local function with_best(self, f)
+  local own = self.net:state_dict()
+  self.net:load_state_dict(best_state(self))
+  local ok, why = pcall(f)
+  self.net:load_state_dict(own)
+  if not ok then error(why, 0) end
+end
+
+--- Writes model.npz into the folder, the network with the parameters of the best epoch (their averages, with ema), and
+--- manifest.json, from which `mascon rerun` repeats the run. The network itself keeps the parameters that it has.
 ---@param record mascon.Manifest of mc.manifest.new, begun before the run
 ---@param names? string[] further files of the result that stand in the folder
 ---@return string the names of the files
@@ -251,7 +310,8 @@ function Trainer:save() return claimed(self, 'trainer:save', function() return p
 function Trainer:conclude(record, names)
   return claimed(self, 'trainer:conclude', function()
     local folder = self.options.folder
-    self.net:save(folder .. '/model.npz')
+    local function write() self.net:save(folder .. '/model.npz') end
+    if self.best then with_best(self, write) elseif self.step.averages then self.step:averaged(write) else write() end
     record:output(folder .. '/model.npz')
     for _, name in ipairs(names or {}) do record:output(folder .. '/' .. name) end
     -- these hold times
@@ -265,13 +325,80 @@ function Trainer:conclude(record, names)
   end)
 end
 
---- Goes on from the last checkpoint of the folder; without one the run begins at its start.
+local NUMBERS = 'number'
+local FACTS = { batches = NUMBERS, samples = NUMBERS, stale = NUMBERS, step = 'table', sums = { NUMBERS, NUMBERS },
+  generator = 'table' }
+local BEST = { value = NUMBERS, epoch = NUMBERS, step = NUMBERS }
+local EPOCH = { epoch = NUMBERS, step = NUMBERS, batches = NUMBERS, loss = NUMBERS }
+
+--- The first thing of a table that is not of the kind asked for, in words; nil where all are.
+local function misfit(v, kind, name)
+  if type(kind) == 'string' then
+    if type(v) ~= kind then return ('%s is %s'):format(name, check.show(v)) end
+    return nil
+  end
+  if type(v) ~= 'table' then return ('%s is %s'):format(name, check.show(v)) end
+  for k, inner in pairs(kind) do
+    local bad = misfit(v[k], inner, type(k) == 'number' and ('%s[%d]'):format(name, k) or name .. '.' .. k)
+    if bad then return bad end
+  end
+end
+
+--- Facts of a checkpoint with numbers for the texts that stand for NaN and infinities; refused unless they are those
+--- of a run of this version.
+local function checked(path, facts)
+  local function refuse(bad)
+    if bad then
+      error(('nn.Trainer: %s is not as this version writes it: %s; overwrite = true begins anew'):format(path, bad), 0)
+    end
+  end
+  local history = facts.history or {}
+  refuse(misfit(facts, FACTS, 'facts') or misfit(history, 'table', 'facts.history')
+    or facts.best ~= nil and misfit(facts.best, 'table', 'facts.best') or nil)
+  for i = 0, #history do
+    local one = history[i]
+    if i == 0 then one = facts.best or {} end
+    refuse(misfit(one, 'table', ('facts.history[%d]'):format(i)))
+    for k, v in pairs(one) do one[k] = tonumber(v) or v end
+    for k, v in pairs(one) do refuse(misfit(v, NUMBERS, ('%s of an epoch'):format(tostring(k)))) end
+    if i > 0 then refuse(misfit(one, EPOCH, ('facts.history[%d]'):format(i))) end
+  end
+  refuse(facts.best and misfit(facts.best, BEST, 'facts.best') or nil)
+  facts.history = history
+  return facts
+end
+
+--- Keeps the lines of the log that are of batches and epochs that have been: others are made again.
+local function cut_log(self)
+  local path, kept, dropped = self.options.folder .. '/log.jsonl', {}, false
+  for line in ((file.read(path) or '') .. '\n'):gmatch '([^\n]+)\n' do
+    local ok, entry = check.try(json.decode, line)
+    local past = ok and type(entry) == 'table' and (tonumber(entry.batches) or 0) <= self:done()
+    if past and entry.kind == 'epoch' then
+      past = false
+      for _, h in ipairs(self.history) do past = past or h.batches == entry.batches end
+    end
+    if past then kept[#kept + 1] = line .. '\n' else dropped = true end
+  end
+  if dropped then
+    local ok, why = file.write(path, table.concat(kept))
+    if not ok then error('nn.Trainer: ' .. why, 2) end
+  end
+end
+
+--- Goes on from the last checkpoint of the folder, or from the best one where no other is left; without one the run
+--- begins at its start.
 ---@return boolean whether there was one
+--- Errors: a checkpoint that cannot be read, or is of other data, another network or another optimiser.
 function Trainer:restore()
-  local there = checkpoint.list(self.options.folder)
-  local last = there[#there]
-  if not last then return false end
-  local good, tensors, facts = pcall(checkpoint.read, last.path)
+  local folder = self.options.folder
+  local there, best = checkpoint.list(folder), folder .. '/best.npz'
+  local path = there[#there] and there[#there].path or file.exists(best) and best
+  if not path then
+    cut_log(self)
+    return false
+  end
+  local good, tensors, facts = pcall(checkpoint.read, path)
   if not good then
     if check.stopped(tensors) then error(tensors, 0) end
     local before = there[#there - 1]
@@ -279,30 +406,17 @@ function Trainer:restore()
       and ('remove that file and resume = true goes on from the one before, %s'):format(before.path)
       or 'it is the only checkpoint: overwrite = true begins anew'), 2)
   end
+  facts = checked(path, facts)
   if facts.batches ~= self.options.train.batches or facts.samples ~= self.options.train.n then
     local words = 'nn.Trainer: %s is of a run with %d samples in %d batches, the data are %d in %d; a run goes on with '
       .. 'the same data'
-    error((words):format(last.path, facts.samples, facts.batches, self.options.train.n, self.options.train.batches), 2)
+    error((words):format(path, facts.samples, facts.batches, self.options.train.n, self.options.train.batches), 2)
   end
   self.step:restore(tensors, facts.step)
-  self.best, self.stale, self.history, self.sums = facts.best, facts.stale, facts.history or {}, facts.sums
-  for i = 0, #self.history do
-    local one = i == 0 and self.best or self.history[i] or {}
-    for k, v in pairs(one) do one[k] = tonumber(v) or v end -- NaN and infinities are text in files
-  end
+  self.best, self.stale, self.history, self.sums = facts.best, facts.stale, facts.history, facts.sums
   source.default_generator():restore(facts.generator)
   self.saved = self:done()
-  -- lines of the log after the checkpoint are of steps that are made again
-  local path, kept, dropped = self.options.folder .. '/log.jsonl', {}, false
-  for line in ((file.read(path) or '') .. '\n'):gmatch '([^\n]+)\n' do
-    local ok, entry = check.try(json.decode, line)
-    if ok and type(entry) == 'table' and (entry.batches or 0) <= self:done() then kept[#kept + 1] = line .. '\n'
-    else dropped = true end
-  end
-  if dropped then
-    local ok, why = file.write(path, table.concat(kept))
-    if not ok then error('nn.Trainer: ' .. why, 2) end
-  end
+  cut_log(self)
   return true
 end
 
@@ -329,13 +443,27 @@ end
 ---@return integer
 function Trainer:done() return self.step.count * self.options.accumulate + self.step.pending end
 
---- Calls a callback of the user's; true when it asks for the end.
+--- Calls a callback of the user's: true when it asks for the end, and what it gave.
 function Trainer:call(name, facts)
   local f = self.options.callbacks and self.options.callbacks[name]
-  return f ~= nil and f(self, facts) == 'stop'
+  local result = f and f(self, facts)
+  return result == 'stop', result
 end
 
 -- ---------------------------------------------------------------- the loop
+
+--- Names of the numbers of evaluations, valid_loss first.
+local function facts_of(facts)
+  local names = {}
+  for k in pairs(facts) do
+    if k:find '^valid_' then names[#names + 1] = k end
+  end
+  table.sort(names, function(a, b)
+    if (a == 'valid_loss') ~= (b == 'valid_loss') then return a == 'valid_loss' end
+    return a < b
+  end)
+  return names
+end
 
 local function better(self, value)
   if value ~= value then return false end
@@ -344,47 +472,59 @@ local function better(self, value)
   return value < self.best.value
 end
 
---- What an epoch leaves behind: best result, rates, log. True when the run is to end.
-local function behind_epoch(self, epoch, part, facts)
+--- What an epoch was, as a line.
+local function line_of(self, facts)
+  local out = { ('%s: epoch %d  loss %s'):format(self.options.name, facts.epoch, text.significant(facts.loss, 4)) }
+  for _, k in ipairs(facts_of(facts)) do
+    out[#out + 1] = ('%s %s'):format((k:gsub('_', ' ')), text.significant(facts[k], 4))
+  end
+  if self.best and self.best.step == facts.step then out[#out + 1] = '(best so far)' end
+  return table.concat(out, '  ')
+end
+
+--- What is taken down of an epoch and its evaluation: all of it or nothing, since signals wait.
+local function record(self, facts, part, bar)
   local o = self.options
   local value = facts[self.monitor]
-  if value == nil then
-    error(('nn.Trainer: monitor is %s; there are %s'):format(self.monitor, check.names(facts)), 2)
-  end
   if self.step.plateau and not part then facts.rate_factor = self.step.plateau:update(value) end
   if not part then self.sums = { 0, 0 } end
   self.history[#self.history + 1] = facts
+  local entry = { kind = 'epoch', valid = {} }
+  local shown = { ['epoch/loss'] = facts.loss, ['epoch/rate_factor'] = facts.rate_factor }
+  for k, v in pairs(facts) do
+    local name = k:match '^valid_(.*)'
+    if name then
+      entry.valid[k], shown['valid/' .. name] = v, v
+    else entry[k] = v end
+  end
+  log(self, entry)
+  scalars(self, shown)
   if better(self, value) then
-    self.best, self.stale = { value = value, epoch = epoch, step = self.step.count }, 0
+    self.best, self.stale = { value = value, epoch = facts.epoch, step = self.step.count }, 0
     if o.folder then
       local tensors, kept = state(self)
       checkpoint.put_best(o.folder, self:done(), tensors, kept)
     end
   else self.stale = self.stale + 1 end
-  log(self, { kind = 'epoch', epoch = epoch, step = facts.step, batches = facts.batches, loss = facts.loss,
-    valid = (function()
-    local v = {}
-    for k, x in pairs(facts) do
-      if k:find '^valid_' then v[k] = x end
-    end
-    return v
-  end)() })
-  local shown = { ['epoch/loss'] = facts.loss }
-  for k, v in pairs(facts) do
-    if k:find '^valid_' and type(v) == 'number' then shown['valid/' .. k:sub(7)] = v end
-  end
-  scalars(self, shown)
-  local stop = self:call('epoch', facts)
-  return stop or (o.patience ~= nil and self.stale >= o.patience)
+  local stop, words = self:call('epoch', facts)
+  if bar then bar:say(type(words) == 'string' and not stop and words or line_of(self, facts)) end
+  return stop
 end
 
---- The end of an epoch, or of the part that was asked for: evaluation, and what it leaves behind, between which and the
---- next batch no signal comes. True when the run is to end.
-local function epoch_end(self, epoch, part)
+--- Whether patience has come to its end.
+local function impatient(self)
   local o = self.options
+  if not o.patience or self.stale < o.patience then return false end
+  self.why = ('patience: no better %s in %d epoch%s'):format((self.monitor:gsub('_', ' ')), self.stale,
+    self.stale == 1 and '' or 's')
+  return true
+end
+
+--- The end of an epoch, or of the part that was asked for: evaluation, best result, log. True when the run is to end.
+local function epoch_end(self, epoch, bar, part)
   local facts = { epoch = epoch, step = self.step.count, batches = self:done(),
     loss = self.sums[1] / self.sums[2] } -- NaN where every step was left out
-  if o.valid then
+  if self.options.valid then
     for k, v in pairs(self:evaluate()) do facts['valid_' .. k] = v end
     local lost = facts.valid_loss
     if lost ~= lost and not self.warned then
@@ -393,9 +533,9 @@ local function epoch_end(self, epoch, part)
         .. 'on them mean little\n'):format(epoch))
     end
   end
-  local stop, ends = check.held(behind_epoch, self, epoch, part, facts)
+  local stop, ended = check.held(record, self, facts, part, bar)
   if stop then error(stop, 0) end
-  return ends
+  return impatient(self) or ended
 end
 
 --- Samples in the first `done` batches of a run.
@@ -435,24 +575,26 @@ local function tell(self, bar, epoch, loss, seconds)
 end
 
 --- What a batch leaves in the sums, the log and the files. True when a callback asks for the end.
-local function behind_batch(self, epoch, k, bar, began, before, loss, info)
+local function behind_batch(self, epoch, k, bar, began, before, rate, loss, info)
   local o = self.options
   local own = info.finite and info.own -- of this batch alone; none of a batch that weighs nothing
   self.sums = { self.sums[1] + (own or 0), self.sums[2] + (own and 1 or 0) }
   local done = self:done()
   if (self.step.count % o.log_every == 0 and info.updated) or not info.finite then
-    log(self, { kind = 'step', step = self.step.count, batches = done, epoch = epoch, loss = loss,
+    log(self, { kind = 'step', step = info.step, batches = done, epoch = epoch, loss = loss, rate = rate,
       norm = info.norm and info.norm == info.norm and info.norm < math.huge and info.norm or nil,
       scale = info.scale, anomaly = info.anomaly and tostring(info.anomaly) or nil,
       seconds = tonumber(('%.6f'):format(clock() - before)) })
     if info.updated then
-      scalars(self, { ['train/loss'] = loss, ['train/norm'] = info.norm, ['train/scale'] = info.scale })
+      scalars(self, { ['train/loss'] = loss, ['train/norm'] = info.norm, ['train/scale'] = info.scale,
+        ['train/rate'] = rate })
     end
   end
   if not info.finite and not info.overflow and o.nonfinite == 'stop' then
-    error(('nn.Trainer: the loss of step %d is %s, gradient norm %s%s; the parameters are those before it. Lower the '
+    error(('nn.Trainer: the loss of step %d is %s%s%s; the parameters are those before it. Lower the '
       .. 'learning rate, clip gradients, or look at the data; nonfinite = \'skip\' leaves such steps out'):format(
-      self.step.count, tostring(loss), tostring(info.norm), info.anomaly and ': ' .. tostring(info.anomaly) or ''), 2)
+      info.step, tostring(loss), info.norm and ', gradient norm ' .. tostring(info.norm) or '',
+      info.anomaly and ': ' .. tostring(info.anomaly) or ''), 2)
   end
   if bar then tell(self, bar, epoch, loss, clock() - before) end
   if o.every and info.updated and self.step.count % o.every == 0 then self:save() end
@@ -460,11 +602,32 @@ local function behind_batch(self, epoch, k, bar, began, before, loss, info)
     finite = info.finite, seconds = clock() - began })
 end
 
+--- Says once that a batch holds f64 where the parameters are narrower: all of the step is then computed in f64.
+local function notice(self, batch)
+  if self.noticed then return end
+  self.noticed = true
+  for _, p in pairs(self.net:parameters { all = true }) do
+    if p.dtype == 'f64' then return end
+  end
+  local wide = {}
+  for k, v in pairs(type(batch) == 'table' and not tensor.is(batch) and batch or { batch }) do
+    if tensor.is(v) and v.dtype == 'f64' then wide[#wide + 1] = 'batch.' .. tostring(k) end
+  end
+  table.sort(wide)
+  if wide[1] then
+    io.stderr:write(('nn.Trainer: note: %s %s f64 and the parameters are not, so that the step computes in f64, which '
+      .. "takes longer; convert the data, x:to 'f32'\n"):format(table.concat(wide, ' and '), wide[2] and 'are' or 'is'))
+  end
+end
+
 --- One batch. True when a callback asks for the end.
 local function one(self, epoch, k, bar, began)
-  local before, stop = clock(), nil
-  self.step:_take(self.options.train:at(epoch, k), function(loss, info)
-    stop = behind_batch(self, epoch, k, bar, began, before, loss, info)
+  local o, before, stop = self.options, clock(), nil
+  local batch = o.train:at(epoch, k)
+  notice(self, batch)
+  local rate = o.folder and self.step:rate() or nil
+  self.step:_take(batch, function(loss, info)
+    stop = behind_batch(self, epoch, k, bar, began, before, rate, loss, info)
   end)
   return stop
 end
@@ -474,7 +637,11 @@ local function loop(self, bar)
   local per = o.train.batches
   local last = o.epochs and o.epochs * per or o.steps * o.accumulate
   local began = clock()
-  if self:call('start', { batches = last, done = self:done() }) then return end
+  self.why, self.ending = nil, nil
+  if self:call('start', { batches = last, done = self:done() }) then
+    self.why = 'a callback'
+    return
+  end
   local newest = self.history[#self.history]
   if newest and newest.batches % per ~= 0 and self:done() < last then -- a part of an epoch that goes on
     table.remove(self.history)
@@ -485,17 +652,28 @@ local function loop(self, bar)
     local done = self:done()
     if done > 0 and done % per == 0 and done / per > ended then
       ended = done / per
-      local stop = epoch_end(self, ended)
+      local stop = epoch_end(self, ended, bar)
       if o.folder and self.saved ~= done and not o.every then self:save() end
-      if stop then return end
+      if stop or self.ending then break end
     end
-    if done >= last then break end
-    if o.patience and self.stale >= o.patience then return end
-    if one(self, math.floor(done / per) + 1, done % per + 1, bar, began) then return end
+    if done >= last or impatient(self) then break end
+    if one(self, math.floor(done / per) + 1, done % per + 1, bar, began) or self.ending then
+      self.ending = true
+      break
+    end
   end
-  if self:done() % per ~= 0 and not (newest and newest.batches == self:done()) then
-    epoch_end(self, math.floor(self:done() / per) + 1, true)
+  self.why = self.why or self:done() < last and 'a callback' or 'complete'
+  if self:done() >= last and self:done() % per ~= 0 and not (newest and newest.batches == self:done()) then
+    epoch_end(self, math.floor(self:done() / per) + 1, bar, true)
   end
+end
+
+--- Why the run is over and what was best, in words.
+local function end_of(self)
+  local o, best = self.options, self.best
+  return ('%s: %s after step %d%s'):format(o.name, self.why == 'complete' and 'complete' or 'ended by ' .. self.why,
+    self.step.count, best and ('; best %s %s in epoch %d'):format((self.monitor:gsub('_', ' ')),
+      text.significant(best.value, 4), best.epoch) or '')
 end
 
 --- The work of fit.
@@ -505,11 +683,17 @@ local function trained(self)
   local bar = o.progress and progress.new(total, { label = o.name, unit = 'samples' }) or nil
   if bar then bar:update(samples(o.train, self:done())) end
   local ok, why = pcall(loop, self, bar)
-  if bar then bar:done() end
+  if bar then
+    bar:done()
+    if ok then bar:say(end_of(self)) end
+  end
   local stopped = not ok and check.stopped(why)
   if o.folder and (ok or stopped) and (self.saved ~= self:done() or stopped) then self:save() end
   if not ok then error(why, 0) end
-  if o.folder then require('mascon.nn.train.report').write(self) end
+  if o.folder then
+    log(self, { kind = 'end', batches = self:done(), step = self.step.count, why = self.why })
+    require('mascon.nn.train.report').write(self)
+  end
   self:call('finish', { history = self.history, best = self.best })
   return self.history
 end
@@ -531,7 +715,8 @@ function Trainer:fit()
     io.stdout:write(tostring(self:plan()), '\n')
     os.exit(0)
   end
-  self.claim = o.folder and (self.claim or results.claim('trainer:fit: folder', o.folder))
+  owns(self, 'trainer:fit', 2)
+  if o.folder and not self.claim then take(self, 'trainer:fit') end
   local ok, history = pcall(trained, self)
   if self.claim then self.claim:free() end
   self.claim = nil
@@ -539,17 +724,11 @@ function Trainer:fit()
   return history
 end
 
---- Puts the parameters and buffers of the best result (best.npz) into the network.
+--- Puts the parameters and buffers of the best result (best.npz; averages, with ema) into the network.
 ---@return mascon.Trainer self
 function Trainer:use_best()
   if not self.options.folder then error('trainer:use_best: there is no folder; give one', 2) end
-  local tensors = checkpoint.read(self.options.folder .. '/best.npz')
-  local state_dict = {}
-  for k, t in pairs(tensors) do
-    local name = k:match '^net/(.*)$'
-    if name then state_dict[name] = tensors['ema/' .. name] or t end
-  end
-  self.net:load_state_dict(state_dict)
+  self.net:load_state_dict(best_state(self))
   return self
 end
 
