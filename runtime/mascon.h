@@ -138,6 +138,8 @@ MC_API void mc_device_trim(void);
  * set where it cannot be opened. What an open one says of itself: name, and bytes of memory (0
  * unknown), whether it computes in f64, whether it is the machine's processor. */
 MC_API int mc_device_count(const char *kind);
+/* Name of the kind of card at a place from 0; NULL behind the last. */
+MC_API const char *mc_device_kind(int place);
 MC_API int mc_device_about(int device, char *name, int64_t room, int64_t out[3]);
 /* Waits for all work of a device; MC_EINVAL where one of its launches refused an element. */
 MC_API int mc_device_sync(int device);

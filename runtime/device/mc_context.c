@@ -3,6 +3,7 @@
  *
  * Holds dlopen of the plug-ins and the table of host functions they receive. */
 #include "device/mc_context.h"
+#include "device/mc_device.h"
 #include "base/mc_hash.h"
 #include "base/mc_machine.h"
 #include "base/mc_memory.h"
@@ -189,9 +190,15 @@ const mc_lapack_api *mci_lapack(void)
 
 const mc_hdf5_api *mci_hdf5(void) { return hdf5_open(); }
 const mc_yaml_api *mci_yaml(void) { return yaml_open(); }
-const mc_device_api *mci_device_driver(const char *kind)
+const mci_device_kind *mci_device_kinds(void)
 {
-    return strcmp(kind, "cuda") == 0 ? cuda_open() : opencl_open();
+    static const mci_device_kind kinds[] = {
+        { "cuda", 2, cuda_open },
+        { "opencl", 4, opencl_open },
+        { "ref", 0, mci_ref_device },
+        { NULL, 0, NULL },
+    };
+    return kinds;
 }
 const mc_fft_api *mci_fftw(void) { return fftw_open(); }
 

@@ -19,8 +19,15 @@ int mci_blas_is_named(void);
 const mc_lapack_api *mci_lapack(void);
 const mc_hdf5_api *mci_hdf5(void);
 const mc_yaml_api *mci_yaml(void);
-/* The driver of a kind of device, "cuda" or "opencl". */
-const mc_device_api *mci_device_driver(const char *kind);
+/* The kinds of devices beside the CPU, in the order in which a card is looked for: the one list.
+ * dlpack: its type of device there; 0: for tests, no card, behind the others. The last has no name.
+ * driver: NULL with the record where it cannot be opened. */
+typedef struct mci_device_kind {
+    const char *name;
+    int32_t dlpack;
+    const mc_device_api *(*driver)(void);
+} mci_device_kind;
+const mci_device_kind *mci_device_kinds(void);
 const mc_fft_api *mci_fftw(void);
 /* The folder of the plug-ins; borrowed. */
 const char *mci_plugin_dir(void);

@@ -80,9 +80,17 @@ void mci_device_at_exit(void) { (void)atexit(finish_all); }
 /* The driver of a kind; NULL with the record. */
 static const mc_device_api *driver(const char *kind)
 {
-    if (!strcmp(kind, "ref"))
-        return mci_ref_device();
-    return mci_device_driver(kind);
+    for (const mci_device_kind *k = mci_device_kinds(); k->name; k++)
+        if (!strcmp(kind, k->name)) return k->driver();
+    mci_error(MC_EINVAL, "device: there is no kind \"%s\"", kind);
+    return NULL;
+}
+
+const char *mc_device_kind(int place)
+{
+    const mci_device_kind *k = mci_device_kinds();
+    while (place-- > 0 && k->name) k++;
+    return k->dlpack ? k->name : NULL;
 }
 
 static int open_kind(const char *name, const char *kind, int index)
@@ -478,7 +486,9 @@ int mci_device_exchange(int kind, int index)
         if (kind > 0 && devices[i].api->dlpack == kind && devices[i].index == index) found = i;
     pthread_mutex_unlock(&lock);
     if (found) return found;
-    const char *name = kind == 2 ? "cuda" : kind == 4 ? "opencl" : NULL;
+    const mci_device_kind *known = mci_device_kinds();
+    while (known->name && known->dlpack != kind) known++;
+    const char *name = kind > 0 ? known->name : NULL;
     if (name)
         return -mci_error(MC_EDEVICE,
                           "from_dlpack: the tensor lies on %s:%d, which this process has not "

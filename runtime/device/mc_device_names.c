@@ -3,6 +3,7 @@
  * A card is a device that is not this machine's processor under another name, computes in f64, and
  * has programs: a compiler, those that come with mascon, or kept ones. Kinds are asked in order and
  * their devices by number; the first that serves is taken. */
+#include "device/mc_context.h"
 #include "device/mc_device.h"
 #include "device/mc_program.h"
 #include "base/mc_error.h"
@@ -15,7 +16,6 @@
 /* "cuda:1" into kind and index; 0 when it is no such name. */
 static int split(const char *name, char *kind, size_t room, int *index)
 {
-    static const char *const kinds[] = {"ref", "cuda", "opencl"};
     size_t n = strcspn(name, ":");
     char *end = NULL;
     *index = 0;
@@ -27,9 +27,9 @@ static int split(const char *name, char *kind, size_t room, int *index)
             return 0;
         *index = (int)v;
     }
-    for (int i = 0; i < 3; i++)
-        if (strlen(kinds[i]) == n && n < room && !strncmp(name, kinds[i], n)) {
-            memcpy(kind, kinds[i], n + 1);
+    for (const mci_device_kind *k = mci_device_kinds(); k->name; k++)
+        if (strlen(k->name) == n && n < room && !strncmp(name, k->name, n)) {
+            memcpy(kind, k->name, n + 1);
             return 1;
         }
     return 0;
@@ -39,14 +39,13 @@ static int split(const char *name, char *kind, size_t room, int *index)
  * serve. */
 static int open_card(void)
 {
-    static const char *const kinds[] = { "cuda", "opencl" };
     char why[640] = "";
     int processor = 0;
-    for (int k = 0; k < 2; k++) {
-        const int n = mc_device_count(kinds[k]);
+    for (const mci_device_kind *k = mci_device_kinds(); k->name; k++) {
+        const int n = k->dlpack ? mc_device_count(k->name) : 0;
         for (int i = 0; i < n; i++) {
             char name[32];
-            snprintf(name, sizeof name, "%s:%d", kinds[k], i);
+            snprintf(name, sizeof name, "%s:%d", k->name, i);
             const int d = mci_device_open(name);
             if (d >= 0 && mci_device_caps(d)->processor)
                 processor = 1;

@@ -117,7 +117,12 @@ char *mci_device_source(const char *kind, const char *source)
         put(&b, text, strlen(text));
         return b.text;
     }
-    const char *dialect = !strcmp(kind, "cuda") ? "#define MCD_CUDA\n" : "#define MCD_OPENCL\n";
+    char dialect[64] = "#define MCD_";
+    size_t n = strlen(dialect);
+    for (const char *c = kind; *c && n < sizeof dialect - 2; c++) /* MCD_CUDA of "cuda" */
+        dialect[n++] = (char)(*c - 'a' + 'A');
+    dialect[n++] = '\n';
+    dialect[n] = 0;
     put_lines(&b, dialect);
     put_lines(&b, "#include \"dialect.h\"\n");
     put_lines(&b, source);

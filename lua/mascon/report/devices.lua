@@ -13,7 +13,10 @@ local M = {}
 function M.list()
   local out, missing = { { name = 'cpu', kind = 'cpu', title = machine.processor(), f64 = true, processor = true } }, {}
   local text, words, numbers = ffi.new 'char[128]', ffi.new 'char[512]', ffi.new 'int64_t[3]'
-  for _, kind in ipairs { 'cuda', 'opencl' } do
+  local place = 0
+  while C.mc_device_kind(place) ~= nil do
+    local kind = ffi.string(C.mc_device_kind(place))
+    place = place + 1
     local n = C.mc_device_count(kind)
     if n <= 0 then missing[kind] = n < 0 and lib.text(C.mc_errmsg()) or 'its driver has no device' end
     for i = 0, n - 1 do
