@@ -96,6 +96,8 @@ local LIST = {
   { 'PLAN', '1: scripts say what they would cost, as in mascon plan', one_of('0', '1') },
   { 'PROGRAMS', 'folder of programs for cards without a compiler; off: none', any },
   { 'PROGRESS', '0: no progress bars; 1: also where output is no terminal', one_of('0', '1') },
+  { 'RERUN', 'folder in which networks are trained instead of that of a result (mascon rerun sets it)', any },
+  { 'RERUN_OF', 'the folder of that result', any },
   { 'SYNC', '1: a device is waited for after each operation', one_of('0', '1') },
   { 'TRACEBACK', 'full: errors show the frames of the library', one_of('full', 'short') },
 }

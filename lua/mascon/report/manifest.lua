@@ -31,6 +31,24 @@ function M.planning()
   return false
 end
 
+-- ---------------------------------------------------------------- rerun
+
+--- The folder for results of a script that names it itself: under `mascon rerun`, where the result is compared with
+--- another one that must stay, that of the rerun, or a folder in it.
+---     mc.manifest.redirected 'a'  --> a, false
+---@param folder string
+---@return string
+---@return boolean whether this is a rerun
+function M.redirected(folder)
+  check.arg('manifest.redirected', 'folder', folder, 'string', 3)
+  local to, of = os.getenv 'MASCON_RERUN', os.getenv 'MASCON_RERUN_OF'
+  if not to then return folder, false end
+  if file.same(folder, to) or folder:sub(1, #to + 1) == to .. '/' then return folder, true end
+  local function last(path) return path:match '([^/]+)/*$' or path end
+  if file.same(folder, of or to) or last(folder) == last(of or to) then return to, true end
+  return to .. '/' .. last(folder), true
+end
+
 -- ---------------------------------------------------------------- hashes
 
 local function text_of(v, path, open)

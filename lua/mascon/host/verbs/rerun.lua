@@ -91,12 +91,13 @@ local function parse(args)
   return o
 end
 
-local function run(record, script, dir)
+local function run(record, script, dir, base)
   local words = { quote(host.exe), '--', quote(script) }
   for _, word in ipairs(redirected(record.args or {}, dir)) do words[#words + 1] = quote(word) end
-  local set, device = {}, record.facts.device
+  local device = record.facts.device
+  local set = { 'MASCON_RERUN=' .. quote(dir), 'MASCON_RERUN_OF=' .. quote(base) } -- see manifest.redirected
   if type(record.facts.isa) == 'string' and record.facts.isa:match '^v%d$' then
-    set[1] = 'MASCON_ISA=' .. record.facts.isa
+    set[#set + 1] = 'MASCON_ISA=' .. record.facts.isa
   end
   if type(device) == 'string' then set[#set + 1] = 'MASCON_DEVICE=' .. quote(device) end
   local command = ('cd %s && unset MASCON_DEVICE && %s exec %s'):format(quote(record.folder or '.'),
@@ -168,8 +169,11 @@ function M.main(args)
       return 1
     end
   end
-  local status = run(record, script, dir)
+  local made = not exists(dir .. '/.')
+  require 'mascon.base.file'.make_folder(dir)
+  local status = run(record, script, dir, absolute(base == '' and '.' or base))
   if status ~= 0 then
+    if made then os.remove(dir) end -- where nothing stands in it
     complain('the script failed; nothing to compare')
     return 1
   end

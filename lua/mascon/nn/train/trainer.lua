@@ -135,6 +135,11 @@ function M.Trainer(net, opts)
   if monitor:find '^valid_' and not o.valid then
     error(('%s: monitor is %s, but there is no loader valid'):format(fname, monitor), 2)
   end
+  if o.folder then
+    local again
+    o.folder, again = manifest.redirected(o.folder)
+    if again then o.resume, o.overwrite = false, true end
+  end
   local known = { loss = true, valid_loss = o.valid and true }
   for k, f in pairs(o.metrics or {}) do
     if type(f) ~= 'function' then
