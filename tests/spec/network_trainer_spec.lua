@@ -61,8 +61,13 @@ describe('a trainer', function()
     end
     assert.equal(48 + 6 + 1, lines)
     local page = process.read(at 'a/report.html')
-    assert(page:find('Valid accuracy of epochs', 1, true) and page:find('Linear(6, 16)', 1, true))
+    assert(page:find('Validation accuracy of epochs', 1, true) and page:find('Linear(6, 16)', 1, true))
     assert(page:find('Optimiser: adamw, rate by a schedule. Script: run.lua.', 1, true), page:match '<p>Opt.-</p>')
+    for _, words in ipairs { '8 batches of 8 an epoch, 60 samples for validation.', 'Norm of the gradient at most 1; ',
+      'averages of parameters with decay 0.9.', ': complete; ', 'Best validation loss: ', 'Learning rate',
+      'training loss', 'validation loss' } do
+      assert(page:find(words, 1, true), words)
+    end
     -- evaluation is in evaluation, with averages, and leaves the network as it was
     local before = net:parameters()['1.weight']
     local values = t:evaluate()
@@ -394,6 +399,27 @@ print('end at', t:done())
     assert.equal(0, #mc.manifest.files_apart(read, at 'concluded'))
     says('trainer:save: there is no folder', function() made({ epochs = 1 }):save() end)
     says('trainer:conclude: there is no folder', function() made({ epochs = 1 }):conclude(record) end)
+  end)
+
+  it('repeats a script that names its folder beside the result, which stays', function()
+    process.write(at 'named.lua', ([[
+      local mc = require 'mascon'
+      local nn, record = mc.nn, mc.manifest.new { quiet = true }
+      local set = nn.data.tensors { x = mc.ones({ 4, 1 }, { dtype = 'f32' }) }
+      local t = nn.Trainer(nn.Linear(1, 1, { key = 1 }), { loss = function(m, b) return mc.mean(m(b.x)) end,
+        optimizer = mc.optim.sgd(), train = nn.data.loader(set, { batch = 2 }), epochs = 1, folder = %q,
+        overwrite = true, progress = false })
+      t:fit()
+      t:conclude(record)
+    ]]):format(at 'named'))
+    assert.equal(0, process.shell(("'%s' '%s'"):format(host.exe, at 'named.lua')).status)
+    local before = process.read(at 'named/log.jsonl')
+    for _ = 1, 2 do
+      local r = process.shell(("'%s' rerun '%s'"):format(host.exe, at 'named'))
+      assert(r.status == 0 and r.text:find('identical: 0 stages and 1 file agree', 1, true), r.text)
+    end
+    assert.equal(before, process.read(at 'named/log.jsonl'))
+    assert.equal(3, #mc.json.decode(process.read(at 'named-rerun/manifest.json')).outputs)
   end)
 
   it('keeps the last good checkpoint on a full disk', function()
