@@ -27,8 +27,8 @@ function M.read(path)
   if not f then return nil end
   local text = f:read '*a'
   f:close()
-  local date, commit = text:match 'Written by [^\n]- on (%S+);.-commit (%w+)'
-  local page = { stamp = date and ('From the run of %s at commit %s.'):format(date, commit),
+  local date, commit, machine = text:match 'Written by [^\n]- on (%S+);.-commit (%w+), ([^\n]-) on both sides%.'
+  local page = { stamp = date and ('From the run of %s at commit %s (%s).'):format(date, commit, machine),
     peers = text:match '\nPeers: ([^\n]-)%.\n', sections = {} }
   for title, body in (text .. '\n## '):gmatch '%f[^\n%z]## ([^\n]*)\n(.-)%f[#]%f[^\n%z]' do
     page.sections[title] = body:match '^%s*(.-)%s*$'

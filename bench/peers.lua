@@ -24,6 +24,9 @@ local o = mc.args.parse({ ... }, {
     { 'only', 'list', 'families of ours to run, as bench/run.lua names them; the rows of an earlier run, or the page '
         .. 'as it is, stand for the others' },
     { 'without', 'string', 'leave out families whose name begins so; their rows of an earlier run stay' },
+    { 'cases', 'string', 'only cases with this in their name; the rows of earlier runs stand for the others' },
+    { 'clock', { 'wall', 'processor' }, 'what samples are timed by; processor: where other work runs, one thread, by '
+        .. 'families that peer.measure times', default = 'wall' },
     { 'wait_load', 'number',
       'wait up to 20 minutes for a load below this before each turn; 0: do not wait', default = 0 },
   },
@@ -139,13 +142,16 @@ local function run()
     error('peers: the Python environment in ' .. o.venv .. ' could not be made; the lines above say why', 0)
   end
   local python, program = o.venv .. '/bin/python', require('mascon.core.ffi').libdir .. '/mascon'
+  command('mkdir -p ' .. quote(FOLDER))
   if not command(('%s %s/peers/bench_pac.py --write %s'):format(quote(python), folder, quote(FOLDER))) then
     error('peers: the samples could not be written', 0)
   end
   rows.save(PLAN, functions.plan())
   rows.save(NETWORKS, require('networks').plan())
   local wanted, old_ours, old_theirs
-  if o.only or o.without then old_ours, old_theirs = rows.load_rows(OURS) or {}, rows.load_rows(THEIRS) or {} end
+  if o.only or o.without or o.cases then
+    old_ours, old_theirs = rows.load_rows(OURS) or {}, rows.load_rows(THEIRS) or {}
+  end
   if o.only then
     wanted = {}
     for _, name in ipairs(o.only) do wanted[name] = true end
@@ -168,13 +174,14 @@ local function run()
     rows.save(FACTS, { facts })
     page()
   end
-  local function our_turn(families, name)
+  local function our_turn(families)
     wait()
     loads[#loads + 1] = rows.load()
     local file = FOLDER .. '/peers-turn.jsonl'
     os.remove(file)
-    command(('MASCON_BENCH_PAC=%s %s %s/run.lua %s --threads %d --family %s --save %s')
-      :format(quote(FOLDER .. '/samples.npy'), quote(program), folder, name or '', o.threads, families, quote(file)))
+    command(('MASCON_BENCH_PAC=%s %s %s/run.lua %s --threads %d --family %s --clock %s --save %s'):format(
+      quote(FOLDER .. '/samples.npy'), quote(program), folder, o.cases and quote(o.cases) or '', o.threads, families,
+      o.clock, quote(file)))
     for _, r in ipairs(rows.load_rows(file) or {}) do ours[#ours + 1] = r end
   end
   --- The environment of a family: its own one, when it was made (setup.sh makes it where there is a Python 3.12).
@@ -203,8 +210,8 @@ local function run()
       print(('-- round %d of %d: %s %s'):format(round, o.rounds, f[1] or '', f[3]))
       if f[1] then our_turn(f[1]) end
       loads[#loads + 1] = rows.load()
-      local text = ('%s %s/peers/%s --threads %d %s 2>/dev/null')
-      text = text:format(quote(python_of(f)), folder, f[2], o.threads, given(f[3]))
+      local text = ('%s %s/peers/%s --threads %d --clock %s --only %s %s 2>/dev/null')
+      text = text:format(quote(python_of(f)), folder, f[2], o.threads, o.clock, quote(o.cases or ''), given(f[3]))
       for _, r in ipairs(rows_of(text)) do theirs[#theirs + 1] = r end
       keep(round) -- a run that is cut short leaves what it had
       ::continue::

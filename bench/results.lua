@@ -338,12 +338,19 @@ local function versions(theirs, old)
   return table.concat(names, ', ')
 end
 
---- Cases of the old list of losses that this run did not measure.
+local UNTIMED = 'Of cases that this run did not time: '
+
+--- Adds the cases of the old list of losses that this run did not measure. What is said of the run they come from, or
+--- nothing.
 local function still_lost(lost, old, d)
-  for _, line in ipairs(old) do
+  local many = #lost
+  for _, line in ipairs(earlier.lines(old, 'Where we lose')) do
     local name = line[1]:match '^`(.*)`$'
     if name and not d.ours[name] then table.insert(lost, line) end
   end
+  if #lost == many or not old.stamp then return '' end
+  local said = old.sections['Where we lose']:match('^' .. UNTIMED .. '[^\n]*')
+  return (said or UNTIMED .. old.stamp:gsub('^F', 'f')) .. '\n\n'
 end
 
 --- The whole page.
@@ -360,17 +367,21 @@ function M.page(facts, ours, theirs, old)
     if body then put('## ' .. title, body) end
   end
   put('# Results', ('Written by `make bench-peers` on %s; do not edit. mascon %s, commit %s, kernels %s, %s, %d '
-    .. 'threads on both sides. Load of the machine during the run: median %.1f, highest %.1f%s.'):format(
-      facts.date, facts.version, facts.commit, facts.isa, facts.machine, facts.threads, facts.load, facts.load_high,
+    .. 'thread%s on both sides. Load of the machine during the run: median %.1f, highest %.1f%s.'):format(
+      facts.date, facts.version, facts.commit, facts.isa, facts.machine, facts.threads,
+      facts.threads == 1 and '' or 's', facts.load, facts.load_high,
       facts.load > facts.threads + 1
       and ' - **other work ran beside it, so read the ratios, which were taken in turn, and not the seconds**' or ''),
     'Peers: ' .. versions(theirs, old) .. '.',
-    ('Each family ran ours, then theirs, %d rounds in all; a ratio is theirs / ours, the median over rounds (above 1: '
+    ('Each family ran ours, then theirs, %d round%s in all; a ratio is theirs / ours, the median over rounds (above 1: '
       .. 'we are faster). A share is our rate over the machine\'s, measured in turn within one process. '
       .. 'Every case checks its result before it is timed. NumPy has one thread for sorts, reductions and elementwise '
       .. 'functions; such rows are set against ours at one thread. A section that begins with the run it comes from '
-      .. 'was not repeated.'):format(facts.rounds))
-  put('## Floors and goals', floors(d, earlier.lines(old, 'Floors and goals')) .. '\n\n' .. CAUSES)
+      .. 'was not repeated.'):format(facts.rounds, facts.rounds == 1 and '' or 's'))
+  local was = earlier.lines(old, 'Floors and goals')
+  local reached = floors(d, was)
+  local stale = was[1] and reached == floors(index({}, {}), was) -- nothing of it was measured now
+  put('## Floors and goals', stale and earlier.section(old, 'Floors and goals') or reached .. '\n\n' .. CAUSES)
   section('Limits of the machine', { limit = true }, function()
     return 'Streams over 16M f32 with plain and with non-temporal ("streaming") stores; OpenBLAS called directly.\n\n'
       .. limits(d)
@@ -385,7 +396,8 @@ function M.page(facts, ours, theirs, old)
   section('Two-time correlation fits', nil, function() return results_xpcs.section(ours, theirs, facts.load) end)
   section('Minimisers, roots, integrals, differential equations', nil,
     function() return results_optim.section(ours, theirs) end)
-  section('Layers of networks and steps of training', nil, function() return results_networks.section(ours, theirs) end)
+  section('Layers of networks and steps of training', nil,
+    function() return results_networks.section(ours, theirs, lost) end)
   section('Rollouts of neural operators', nil, function() return results_rollout.section(ours, theirs) end)
   local passes = io.open 'bench/stored/compile_passes.md'
   if passes then
@@ -399,9 +411,9 @@ function M.page(facts, ours, theirs, old)
     return 'c = a + b on 16 f64 through one C entry point; how the result is held differs (bench/handle.lua).\n\n'
       .. handles(d)
   end)
-  still_lost(lost, earlier.lines(old, 'Where we lose'), d)
+  local untimed = still_lost(lost, old, d)
   put('## Where we lose',
-    #lost > 0 and table_of({ 'case', 'to', 'ours', 'theirs', 'ratio' }, lost) or 'In no row of this run.')
+    #lost > 0 and untimed .. table_of({ 'case', 'to', 'ours', 'theirs', 'ratio' }, lost) or 'In no row of this run.')
   local failed = {}
   for _, r in ipairs(ours) do
     if r.failed then failed[#failed + 1] = { '`' .. r.name .. '`', (r.failed:gsub('\n.*', '')) } end

@@ -31,11 +31,14 @@ local o = mc.args.parse({ ... }, {
     { 'report', 'string', 'the same as a list, rows of other machines too; no loss fails' },
     { 'within', 'number', 'seconds after which no further case begins' },
     { 'least', 'number', 'seconds that each side of a case is timed for', default = measure.LEAST },
+    { 'clock', { 'wall', 'processor' }, 'what samples are timed by; processor: where other work runs, one thread',
+      default = 'wall' },
     { 'list', 'flag', 'names of the cases, nothing is run' },
   },
 })
 
 measure.LEAST = o.least
+if o.clock == 'processor' then measure.timed = os.clock end
 local wanted
 if o.family then
   wanted = {}

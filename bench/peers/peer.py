@@ -15,7 +15,7 @@ import sys
 import time
 from importlib.metadata import PackageNotFoundError, version
 
-STATE = {'threads': 1}
+STATE = {'threads': 1, 'timed': time.perf_counter}
 
 
 def arguments(text, **more):
@@ -23,10 +23,13 @@ def arguments(text, **more):
     parser = argparse.ArgumentParser(description=text)
     parser.add_argument('--threads', type=int, default=2)
     parser.add_argument('--only', default='', help='run cases whose name contains this')
+    parser.add_argument('--clock', default='wall', help='processor: samples are timed by the time of this process')
     for name, value in more.items():
         parser.add_argument('--' + name, type=type(value), default=value)
     options = parser.parse_args()
     STATE.update(threads=options.threads, only=options.only)
+    if options.clock == 'processor':
+        STATE.update(timed=time.process_time)
     for name in ('OMP', 'OPENBLAS', 'MKL', 'NUMEXPR'):
         os.environ[name + '_NUM_THREADS'] = str(options.threads)
     # Without it the scheduler often wakes a worker of PyTorch's on its caller's processor, and calls
@@ -42,10 +45,10 @@ SAMPLE = 5e-3
 
 def repeated(call, n):
     """Seconds per call of n calls in a row."""
-    t = time.perf_counter()
+    t = STATE['timed']()
     for _ in range(n):
         call()
-    return (time.perf_counter() - t) / n
+    return (STATE['timed']() - t) / n
 
 
 def measure(call, least=0.3, runs=3, batch=1):
