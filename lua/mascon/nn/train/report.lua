@@ -1,6 +1,7 @@
 -- report.lua - the page of a run of training: curves over steps and epochs, what was best, the network.
 local file = require 'mascon.base.file'
 local json = require 'mascon.base.json'
+local clock = require 'mascon.base.clock'
 local text = require 'mascon.base.text'
 local op = require 'mascon.core.op'
 local plot = require 'mascon.plot'
@@ -76,7 +77,8 @@ local function facts_of(trainer, seconds)
   if o.amp then more[#more + 1] = 'mixed precision ' .. (type(o.amp) == 'table' and o.amp.dtype or o.amp) end
   add('patience', 'patience of %s epochs')
   if more[1] then facts[3] = table.concat(more, '; '):gsub('^%l', string.upper) .. '.' end
-  facts[#facts + 1] = ('Ended on %s: %s; %s in steps.'):format(os.date '%Y-%m-%d at %H:%M', trainer.why,
+  local date = clock.stamp():gsub('T', ' '):gsub(':%d+Z', ' UTC')
+  facts[#facts + 1] = ('Ended on %s: %s; %s in steps.'):format(date, trainer.why,
     text.duration(seconds))
   if best then
     facts[#facts + 1] = ('Best %s: %s in epoch %d (step %d).'):format(named(trainer.monitor),
