@@ -380,7 +380,12 @@ local function converted(t, code)
   return out
 end
 
-local DEVICE = { cpu = true, cuda = true, opencl = true, ref = true, gpu = true, auto = true }
+local DEVICE = { cpu = true, ref = true, gpu = true, auto = true } -- words that begin names of devices
+local kinds = 0
+while C.mc_device_kind(kinds) ~= nil do
+  DEVICE[lib.text(C.mc_device_kind(kinds))] = true
+  kinds = kinds + 1
+end
 local TO = { dtype = { nil, 'string' }, device = { nil, 'string' } }
 --- x:to 'f32', x:to 'cuda', x:to{ dtype =, device = }: a copy in a dtype or on a device, or x itself when nothing
 --- changes. Devices are named cpu, cuda:0, opencl:0, gpu (the first of cuda, opencl), and auto (what MASCON_DEVICE
