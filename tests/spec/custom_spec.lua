@@ -93,6 +93,11 @@ describe('custom_vjp', function()
       assert.truthy(text:find('was made within a function that is being differentiated and is read behind it, as by a '
         .. 'rule of custom_vjp that captures it; pass it to the function with the rule as an argument', 1, true), text)
     end
+    text = support.message(mc.grad(function(t)
+      return (mc.scan(function(c, r) return c + masked(r.t, r.mask), c end, mc.zeros {}, { t = t, mask = masks }))
+    end), mc.stack { x, x })
+    assert.truthy(text:find('custom_vjp: the function reads bool[3]@cpu of the enclosing function, which is another '
+      .. 'one here than where its rule was made; pass it as an argument', 1, true), text)
     assert.truthy(
       support.message(mc.custom_vjp, mc.sin, {}):find('custom_vjp: forward is nil; give a function', 1, true))
     assert.truthy(support.message(mc.custom_vjp, mc.sin, { foward = mc.sin }):find('forward', 1, true))

@@ -550,6 +550,48 @@ describe('a step', function()
     end
   end)
 
+  it('reads other networks and the rates of optimisers at each call', function()
+    local xs = mc.randn({ 8, 3 }, { seed = 1 }):to 'f32'
+    local losses = {}
+    for k, compiled in ipairs { true, false } do
+      local maker, judge = nn.Linear(3, 3, { key = 1 }), nn.Linear(3, 1, { key = 2 })
+      local inner = mc.optim.sgd { lr = 0.1 }
+      local make = nn.Step(maker, function(m, b) return mc.mean(judge(m(b))) end, { optimizer = inner,
+        compile = compiled })
+      local tell = nn.Step(judge, function(m, b) return mc.mean(m(b)) - mc.mean(m(maker(b))) end,
+        { optimizer = mc.optim.sgd { lr = 0.5 }, compile = compiled })
+      losses[k] = {}
+      for i = 1, 4 do
+        losses[k][2 * i - 1], losses[k][2 * i] = make(xs), tell(xs)
+      end
+      inner.options.lr = 0
+      local before = maker.weight:copy()
+      make(xs)
+      assert(mc.array_equal(before, maker.weight))
+    end
+    for i, v in ipairs(losses[1]) do assert(math.abs(v - losses[2][i]) < 1e-5, i) end
+    -- a compiled function, too
+    local net, other = nn.Sequential { nn.Linear(3, 2), nn.BatchNorm1d(2), nn.Dropout(0) }, nn.Linear(3, 1)
+    local f = mc.compile(function(t) return mc.sum(net(t)) + mc.sum(({ other })[1](t)) end)
+    local function agree() assert(math.abs(f(xs):item() - (mc.sum(net(xs)) + mc.sum(other(xs))):item()) < 1e-4) end
+    net:eval()
+    for _ = 1, 2 do agree() end
+    net:update { ['1.weight'] = mc.ones { 2, 3 } }
+    agree()
+    local traces = f.traces
+    nn.Step(net, function(m, b) return mc.mean(m(b)) end, { optimizer = mc.optim.sgd { lr = 1 } })(xs)
+    agree()
+    other.bias:fill_(3)
+    agree()
+    assert.equal(traces, f.traces)
+    net[1] = nn.Linear(3, 2)
+    agree()
+    net[2].eps = 1
+    agree()
+    net:hook(function(_, z) return z * 2 end)
+    agree()
+  end)
+
   it('refuses draws without a key, which would be the same at each step', function()
     local xs = mc.ones({ 4, 3 }, { dtype = 'f32' })
     local function step(draw, compiled)

@@ -279,13 +279,38 @@ local ASKS = { [type] = true, [tonumber] = true }
 ---@param roots? table more of what f may call: functions, and objects whose methods it may
 ---@param apart? table set of tables that others look after: variables that reach one of them, or hold very much, are
 ---   left out
+---@param looks? table object -> what is known of it, filled: of objects of the library that say by __look of their
+---   metatable what a call of them depends on: { slots = tables whose tensors it reads, calls = functions }
 ---@return mascon.Variable[]
 ---@return table unsteady upvalues that hold functions of unsteady.lua: { function, place, value }
-function M.find(f, roots, apart)
+function M.find(f, roots, apart, looks)
   local list, seen, shared, modules, asks = {}, {}, {}, {}, false
+  local follow
   for _, name in ipairs(STANDARD) do modules[package.loaded[name] or modules] = true end
   local objects, names, visited, unsteady = {}, {}, {}, {}
+  local function object(v)
+    local mt = getmetatable(v)
+    local look = type(mt) == 'table' and rawget(mt, '__look')
+    if not look or not looks or apart and apart[v] then return look ~= nil and look ~= false end
+    if not looks[v] then looks[v] = look(v) end
+    local known = looks[v]
+    local id = 'slots' .. tostring(known)
+    if shared[id] then return true end
+    shared[id] = true
+    if #list < M.MOST and known.slots[1] then
+      list[#list + 1] = { name = 'slots', env = known, value = known.slots, frozen = true, id = id }
+    end
+    for _, g in ipairs(known.calls) do follow(g, HOPS) end
+    return true
+  end
+  local function objects_in(t, passed)
+    passed[t] = true
+    for _, x in next, t do
+      if type(x) == 'table' and not passed[x] and not object(x) and tree.is_branch(x) then objects_in(x, passed) end
+    end
+  end
   local function add(v, id)
+    if type(v.value) == 'table' and object(v.value) then return end
     if shared[id] or not watched(v.value, modules) then return end
     if apart and (#list == M.MOST or type(v.value) == 'table' and reaches(v.value, apart)) then return end
     if #list == M.MOST then
@@ -296,11 +321,12 @@ function M.find(f, roots, apart)
     if type(v.value) == 'table' and tree.is_branch(v.value) then
       v.frozen = holds(v.name, v.value, modules)
       objects[#objects + 1] = v.value
+      objects_in(v.value, {})
     end
     list[#list + 1] = v
   end
   local visit
-  local function follow(v, hops)
+  function follow(v, hops)
     v = inner(v)
     if v and not seen[v] and written_in_lua(v) then visit(v, hops) end
   end
@@ -359,6 +385,15 @@ function M.find(f, roots, apart)
   until size() == before
   for _, v in ipairs(list) do v.stays = asks and not tensor.is(v.value) end
   return list, unsteady
+end
+
+--- Whether objects are as they were found.
+---@param looks table of find
+function M.same(looks)
+  for v, known in next, looks do
+    if not getmetatable(v).__same(known) then return false end
+  end
+  return true
 end
 
 --- A function from text in which variable i of the list is named v<i> (an upvalue) or e<i>.<name> (a global of the

@@ -4,6 +4,7 @@
 --- an argument in front of the caller's). Tensors are given from the start; numbers, keys and trees of tensors when
 --- they have changed, numbers and trees on trial. Holds these lists, which stand in the compiled function as watched,
 --- given, guard, give, values, fixed (static places behind the given ones), and who moves between them.
+local keys = require 'mascon.core.keys'
 local recording = require 'mascon.graph.recording'
 local outside = require 'mascon.compile.outside'
 local tensor = require 'mascon.core.tensor'
@@ -156,14 +157,17 @@ end
 
 local function start(self)
   self.identity, self.identities = setmetatable({}, { __mode = 'k' }), 0
-  self.known, self.unsteady, self.met = {}, {}, setmetatable({}, { __mode = 'k' })
+  self.known, self.unsteady, self.met, self.looks = {}, {}, setmetatable({}, { __mode = 'k' }), {}
   arrange(self, {}, {})
-  add(self, outside.find(self.f, self.calls, self.apart))
+  add(self, outside.find(self.f, self.calls, self.apart, self.looks))
 end
 
 --- Compares the variables with what they were; finds them at the first call.
 function M.look(self)
   if not self.watched then start(self)
+  elseif keys(self.looks) ~= nil and not outside.same(self.looks) then
+    self.plans, self.forms, self.recent = {}, {}, {}
+    start(self)
   elseif self.guard and not self.guard(self.values) then notice(self) end
 end
 
@@ -179,7 +183,7 @@ function M.meet(self, args, n, classes)
   if not new[1] then return false end
   for _, v in ipairs(new) do self.met[v] = true end
   for _, v in ipairs(self.calls or {}) do new[#new + 1] = v end
-  local found, unsteady = outside.find(self.f, new, self.apart)
+  local found, unsteady = outside.find(self.f, new, self.apart, self.looks)
   local count = #self.watched + #self.given
   for _, v in ipairs(found) do if not self.known[v.id] then count = count + 1 end end
   if count > outside.MOST then -- of functions that do not come any more

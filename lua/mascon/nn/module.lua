@@ -13,6 +13,7 @@ local recording = require 'mascon.graph.recording'
 local fields = require 'mascon.nn.fields'
 local parts = require 'mascon.nn.parts'
 local states = require 'mascon.nn.state'
+local watch = require 'mascon.nn.watch'
 local initial = require 'mascon.nn.initial'
 local error = check.error
 local is, kind = tensor.is, tensor.kind
@@ -24,7 +25,6 @@ M.methods = methods
 
 ---@class mascon.Slot a tensor of a module: its shape and dtype, and, unless only shapes are wanted, its value
 ---@field bound any the tensor that stands in for the value during a call of apply
----@field own boolean? whether the value was made here and nobody has read it since: a step of training may write to it
 
 local Module -- the metatable of all modules
 local function is_module(v) return type(v) == 'table' and getmetatable(v) == Module end
@@ -37,6 +37,8 @@ M.is = is_module
 -- ---------------------------------------------------------------- slots
 
 local shapes_only = false
+-- slots whose value was made here and that nobody has read since: a step of training may write to it
+local unread = setmetatable({}, { __mode = 'k' })
 
 local function value_of(slot, name)
   if slot.bound then return slot.bound end
@@ -45,14 +47,14 @@ local function value_of(slot, name)
     error(('%s: the module was built with shapes only and has no tensors; call module:initialise() first'):format(name),
       3)
   end
-  slot.own = nil
+  unread[slot] = nil
   return v
 end
 
 local function fill(slot)
   local v = slot.make(slot.shape, { dtype = slot.dtype, device = slot.device, key = slot.key })
   -- a function of a user's may keep what it gives
-  slot.value, slot.own = v, check.library(slot.make) and tensor.methods.is_contiguous(v)
+  slot.value, unread[slot] = v, check.library(slot.make) and tensor.methods.is_contiguous(v) or nil
 end
 
 local same_shape, described = states.same_shape, states.described
@@ -63,7 +65,7 @@ local function put(fname, name, slot, t, level)
     error(('%s: %s is %s, the module has %s; give a tensor of that shape'):format(fname, name,
       is(t) and tensor.describe(t) or check.show(t), described(slot)), level + 1)
   end
-  slot.value, slot.own = tensor.methods.to(t, { dtype = slot.dtype, device = slot.device }), nil
+  slot.value, unread[slot] = tensor.methods.to(t, { dtype = slot.dtype, device = slot.device }), nil
 end
 
 --- The numbers of one slot: from the option key, else from the default generator.
@@ -297,6 +299,8 @@ Module = {
   end,
   __call = function(self, ...) return call(self, ...) end,
   __tostring = function(self) return require('mascon.nn.describe').tree(self) end,
+  __look = function(self) return watch.look(self, true) end, -- for compiled functions that find it outside
+  __same = watch.same,
 }
 
 -- ---------------------------------------------------------------- classes
@@ -400,7 +404,7 @@ function methods:named_parameters()
   for _, e in ipairs((slots_of(self))) do
     local s = e[2]
     if not s.buffer then
-      s.own = nil
+      unread[s] = nil
       out[#out + 1] = { name = e[1], value = s.bound or s.value, shape = s.shape, dtype = s.dtype,
         trainable = s.trainable }
     end
@@ -422,9 +426,9 @@ function M.tensors(self)
   local params, frozen, buffers = {}, {}, {}
   for _, e in ipairs((slots_of(self))) do
     local s = e[2]
-    local own = s.own
+    local own = unread[s]
     local kind_of = s.buffer and buffers or s.trainable and params or frozen
-    kind_of[e[1]], s.own = value_of(s, e[1]), own
+    kind_of[e[1]], unread[s] = value_of(s, e[1]), own
   end
   return params, frozen, buffers
 end
@@ -437,8 +441,8 @@ function M.owned(self)
   for _, e in ipairs((slots_of(self))) do
     local s = e[2]
     if not s.buffer and s.trainable then
-      if not s.own then s.value = tensor.methods.copy(value_of(s, e[1])) end
-      params[e[1]], s.own = s.value, true
+      if not unread[s] then s.value = tensor.methods.copy(value_of(s, e[1])) end
+      params[e[1]], unread[s] = s.value, true
     end
   end
   return params

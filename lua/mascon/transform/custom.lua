@@ -25,8 +25,20 @@ local Custom = region.kind 'custom'
 
 local function own(self, list) return region.part(list, self.fixed + 1, #self.graph.inputs) end
 
+--- Refuses captured tensors that are others than when the rules were made, as in the turns of a loop: they would read
+--- the first ones.
+local function refuse_others(self, x)
+  for i = 1, self.fixed do
+    if x[i]._data ~= self.places[i] then
+      error(('%s: the function reads %s of the enclosing function, which is another one here than where its rule was '
+        .. 'made; pass it as an argument'):format(self.title, tensor.describe(x[i])), 2)
+    end
+  end
+end
+
 function Custom:linearise(ins)
   if not self.ahead then return self:call(ins) end
+  refuse_others(self, ins)
   local outs, residual = self.ahead(own(self, ins))
   return outs, { residual }
 end
@@ -84,7 +96,10 @@ end
 
 function Custom:forward(t, x, y)
   refuse_captured(self, x, t)
-  if self.push then return self.push(own(self, x), own(self, t)) end
+  if self.push then
+    refuse_others(self, x)
+    return self.push(own(self, x), own(self, t))
+  end
   local wanted = {}
   for i = self.fixed + 1, #x do wanted[i] = t[i] ~= nil and reverse.continuous(x[i]._dtype) or nil end
   local _, residual = self:linearise(x)
@@ -106,7 +121,8 @@ function Custom:batch(x, flags, size)
     return region.batch(self.graph, region.join(fixed, { ... }), flags, size)
   end, own(self, x))
   local outer = region.close { graph }
-  local prim = setmetatable({ title = self.title, graph = graph, fixed = #outer }, Custom)
+  local prim = setmetatable({ title = self.title, graph = graph, fixed = #outer, places = {} }, Custom)
+  for i, t in ipairs(outer) do prim.places[i] = t._data end
   local function mapped(f, ...) return require('mascon.transform').vmap(f, { in_axes = { ... } }) end
   if self.ahead then
     function prim.ahead(ins)
@@ -191,7 +207,8 @@ local function custom(name, f, batch, rules)
     end, leaves, true)
     local captured = region.close { graph }
     local prim = rules(take, form, count, box.form)
-    prim.title, prim.graph, prim.fixed = name, graph, #captured
+    prim.title, prim.graph, prim.fixed, prim.places = name, graph, #captured, {}
+    for i, t in ipairs(captured) do prim.places[i] = t._data end
     if batch then
       function prim.many(ins, flags, size)
         local which = {}

@@ -7,7 +7,7 @@ local optim = require 'mascon.optim'
 local checkpoint = require 'mascon.transform.checkpoint'
 local container = require 'mascon.nn.layer.container'
 local module = require 'mascon.nn.module'
-local parts = require 'mascon.nn.parts'
+local child = require 'mascon.nn.parts'
 local steps = require 'mascon.nn.train.step'
 local error = check.error
 local M = {}
@@ -91,11 +91,11 @@ local function blocks_of(net)
   local function walk(m, name)
     local own, deep = {}, false
     for _, n in ipairs(rawget(m, '_order')) do
-      local part = parts.child(m, n)
+      local part = child.child(m, n)
       if part then
         local full = name == '' and n or name .. '.' .. n
         if walk(part, full) then deep = true
-        elseif rawget(m, 'n') and not parts.single(part) then
+        elseif rawget(m, 'n') and not child.single(part) then
           own[#own + 1] = { full, part }
         end
       end

@@ -21,7 +21,7 @@ local autocast = require 'mascon.nn.train.autocast'
 local patterns = require 'mascon.nn.train.patterns'
 local plainly = require 'mascon.nn.train.plainly'
 local scalers = require 'mascon.nn.train.scaler'
-local surroundings = require 'mascon.nn.train.surroundings'
+local watch = require 'mascon.nn.watch'
 local source = require 'mascon.random.source'
 local error = check.error
 local is, methods, F = tensor.is, tensor.methods, op.functions
@@ -280,9 +280,10 @@ local function functions(self)
     end
   end
   if not compiled then return whole, add, finish, updates end
-  local calls, around = surroundings.of(self.net, { self.loss })
+  local calls, around = watch.calls(self.net)
+  calls[#calls + 1] = self.loss
   around[self] = true
-  self.fields = surroundings.fields(self.net)
+  self.seen_in, self.rules = watch.look(self.net), {}
   self.compiled = { compile.reads(compile.compile(whole, { lend = { 3 } }), calls, around),
     compile.reads(compile.compile(add), calls, around), compile.compile(finish, { overwrite = true }) }
   for i, f in ipairs(updates) do
@@ -290,12 +291,24 @@ local function functions(self)
     for _, holder in ipairs { optimizer, optimizer.options or {} } do
       for _, v in pairs(holder) do own[#own + 1] = v end
     end
-    updates[i] = compile.reads(compile.compile(f, { overwrite = true }), surroundings.functions(own), around)
+    if optimizer.options then -- a rate that is changed there is another rate
+      self.rules[optimizer.options] = {}
+      for k, v in pairs(optimizer.options) do self.rules[optimizer.options][k] = v end
+    end
+    updates[i] = compile.reads(compile.compile(f, { overwrite = true }), watch.functions(own), around)
     self.compiled[3 + i] = updates[i]
   end
   local a, b, c = unpack(self.compiled)
   if self.options.amp then return steady(a), steady(b), c, updates end
   return a, b, c, updates
+end
+
+--- Whether the modules and the options of optimisers are those of the functions.
+local function unaltered(self)
+  for options, was in pairs(self.rules) do
+    for k, v in pairs(options) do if was[k] ~= v then return false end end
+  end
+  return watch.same(self.seen_in)
 end
 
 --- Makes the functions of a step; anew where fields of the modules have others values than when they were made.
@@ -556,7 +569,7 @@ end
 
 local function step_of(self, batch, behind)
   settle(self)
-  if self.compiled and not surroundings.same(self.fields) then made(self) end
+  if self.compiled and not unaltered(self) then made(self) end
   local many = self.options.accumulate
   local params, frozen, buffers, key, now = operands(self)
   local r = { now = now }

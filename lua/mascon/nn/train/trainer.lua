@@ -20,7 +20,7 @@ local manifest = require 'mascon.report.manifest'
 local results = require 'mascon.report.results'
 local plainly = require 'mascon.nn.train.plainly'
 local steps = require 'mascon.nn.train.step'
-local surroundings = require 'mascon.nn.train.surroundings'
+local watch = require 'mascon.nn.watch'
 local module = require 'mascon.nn.module'
 local error, F = check.error, op.functions
 local M = {}
@@ -196,7 +196,7 @@ function Trainer:evaluate(loader)
   local names = {}
   for k in pairs(o.metrics or {}) do names[#names + 1] = k end
   table.sort(names)
-  if not self.measure then
+  if not self.measure or self.seen_in and not watch.same(self.seen_in) then
     local function measure(params, buffers, batch)
       local all = {}
       return net:with(params, { train = false, buffers = buffers }, function()
@@ -211,9 +211,10 @@ function Trainer:evaluate(loader)
     end
     local run = measure
     if o.compile then
-      local called = { o.loss }
-      for i, k in ipairs(names) do called[i + 1] = o.metrics[k] end
-      run = compile.reads(compile.compile(measure), surroundings.of(net, called))
+      local called, around = watch.calls(net)
+      called[#called + 1] = o.loss
+      for _, k in ipairs(names) do called[#called + 1] = o.metrics[k] end
+      run, self.seen_in = compile.reads(compile.compile(measure), called, around), watch.look(net)
     end
     self.measure = function(params, buffers, batch)
       local traced = o.compile and run.traces
