@@ -63,6 +63,13 @@ int mci_error(int status, const char *fmt, ...)
     return status;
 }
 
+int mci_error_at(const char *op, const char *why, int64_t position)
+{
+    const int cut = (int)strcspn(why, ";");
+    return mci_error(MC_EINVAL, "%s: %.*s at flat position %lld (from 1)%s", op, cut, why,
+                     (long long)position, why[cut] ? why + cut : "; mask such elements out first");
+}
+
 int mci_error_io(const char *what, const char *path, int err, const char *advice)
 {
     return mci_error(err == ENOMEM ? MC_ENOMEM : MC_EIO, "%s: %s: %s; %s", what, path,

@@ -15,6 +15,10 @@
  * Text: `op: what is wrong, each operand as dtype[shape]@device; what to do`. */
 int mci_error(int status, const char *fmt, ...) MC_PRINTF(2, 3);
 
+/* What a kernel refused at a flat position (from 1): `op: why at flat position n (from 1); advice`.
+ * why may have advice of its own behind a semicolon. Returns MC_EINVAL. */
+int mci_error_at(const char *op, const char *why, int64_t position);
+
 /* The record of an errno: `what: path: strerror; advice`. Returns MC_EIO, or MC_ENOMEM for
  * ENOMEM. */
 int mci_error_io(const char *what, const char *path, int err, const char *advice);

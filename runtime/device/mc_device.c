@@ -374,7 +374,9 @@ mci_block *mci_device_alloc(int number, int64_t bytes)
                   "release tensors or work in blocks%s",
                   (double)size / 1048576.0, d->text, d->limit ? "limit of " : "",
                   (double)limit / 1048576.0, (double)d->live / 1048576.0,
-                  d->limit ? ", or raise MASCON_MEMORY_LIMIT" : "");
+                  !d->limit           ? ""
+                  : d->caps.processor ? ", or raise MASCON_MEMORY_LIMIT (mc.set_memory_limit)"
+                                      : ", or raise it by mc.set_memory_limit");
     if (b) {
         d->live += b->bytes;
         d->blocks++;
@@ -615,11 +617,7 @@ int mci_device_check(int number)
             char none[GUARDS * 4];
             memset(none, 0xff, sizeof none);
             (void)d->api->put(d->handle, d->stream, d->guards, 0, none, 4 * (int64_t)n);
-            const char *why = d->guard[i].why;
-            const int cut = (int)strcspn(why, ";"); /* advice follows */
-            return mci_error(MC_EINVAL, "%s: %.*s at flat position %lld (from 1)%s", d->guard[i].op,
-                             cut, why, (long long)seen[i],
-                             why[cut] ? why + cut : "; mask such elements out first");
+            return mci_error_at(d->guard[i].op, d->guard[i].why, (int64_t)seen[i]);
         }
     return MC_OK;
 }

@@ -143,7 +143,7 @@ static int copy_run(mci_copy_fn on_device, mc_tensor *dst, const mc_tensor *src)
     if (mci_check_released("copy", dst) || mci_check_released("copy", src))
         return mc_errstatus();
     if (dst->device != src->device && !(src->flags & MCI_WEAK))
-        return mc_mixed_devices("copy", src, dst);
+        return mci_mixed_target("copy", src, dst);
     if (dst->flags & MC_FLAG_READONLY)
         return mci_error(MC_EINVAL, "copy: the destination is read-only (a mapped file or a "
                                     "broadcast view); copy it first");

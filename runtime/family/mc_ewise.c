@@ -153,9 +153,7 @@ static inline int exec(const mci_job *job, const mci_result *r, mc_tensor *const
         rc = mci_parallel((j.s.total + MCI_GRAIN - 1) / MCI_GRAIN, ewise_task, &j);
     }
     if (!rc && j.bad)
-        rc = mci_error(MC_EINVAL,
-                       "%s: %s at flat position %lld (from 1); mask such elements out first",
-                       op->name, op->guard, (long long)j.bad);
+        rc = mci_error_at(op->name, op->guard, j.bad);
     if (!rc && target == &tmp)
         rc = mci_copy(out, &tmp);
     if (target == &tmp)

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #define SOURCE "#include \"move.c\"\n"
-#define OUTSIDE                                                                                    \
-    "a position is outside the axis; positions run from 1 to its size (from 0 with base = 0), or " \
-    "-1 backwards"
+#define OUTSIDE                                                                                \
+    "a position is outside the axis; positions run from 1 to its size, or -1 backwards (labels " \
+    "of losses, ids of embeddings and positions with base = 0 from 0)"
 
 /* A launch of move.c: buffers out, x, index, values, guards. */
 static int move(mci_bound *b, const char *source, const char *kernel, const mcd_move *j,

@@ -397,11 +397,10 @@ static int put_run(mci_put_fn on_device, mc_tensor *dst, int axis, const mc_tens
     if (mci_check_released("index", dst) || mci_check_released("index", index) ||
         mci_check_released("index", values))
         return mc_errstatus();
-    const mc_tensor *const all[3] = { dst, index, values };
-    int device;
-    if ((dst->device | index->device | values->device) &&
-        mci_check_devices("index", 3, all, 0, NULL, &device))
-        return mc_errstatus();
+    if (dst->device != index->device && !(index->flags & MCI_WEAK))
+        return mci_mixed_target("index", index, dst);
+    if (dst->device != values->device && !(values->flags & MCI_WEAK))
+        return mci_mixed_target("index", values, dst);
     if (axis < 0 || axis >= dst->ndim)
         return mci_error(MC_ESHAPE, "index: the axis is outside %s",
                          mci_tensor_text(s1, sizeof s1, dst));

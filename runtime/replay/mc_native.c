@@ -223,9 +223,7 @@ int mci_native_status(int64_t bad, int32_t op)
     if (op < 0)
         return mci_error(MC_EINVAL, "kernel: status at flat position %lld (from 1)",
                          (long long)bad);
-    return mci_error(MC_EINVAL,
-                     "%s: %s at flat position %lld (from 1); mask such elements out first",
-                     mci_ops[op].name, mci_ops[op].guard, (long long)bad);
+    return mci_error_at(mci_ops[op].name, mci_ops[op].guard, bad);
 }
 
 int mci_native_run(const mci_native *k, mc_tensor *const *leaves, mc_tensor *const *results)

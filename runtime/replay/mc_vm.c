@@ -216,10 +216,7 @@ static int open(mci_vm_job *j, const mci_vm *vm, mc_tensor *const *leaves, const
 static int close_job(mci_vm_job *j)
 {
     mci_free(j->memory);
-    return j->bad ? mci_error(MC_EINVAL,
-                              "%s: %s at flat position %lld (from 1); mask such elements out first",
-                              mci_ops[j->bad_op].name, mci_ops[j->bad_op].guard, (long long)j->bad)
-                  : MC_OK;
+    return j->bad ? mci_error_at(mci_ops[j->bad_op].name, mci_ops[j->bad_op].guard, j->bad) : MC_OK;
 }
 
 mci_vm_job *mci_vm_open(const mci_vm *vm, mc_tensor *const *leaves, const mc_tensor *like)

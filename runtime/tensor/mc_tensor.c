@@ -64,6 +64,16 @@ int mc_mixed_devices(const char *op, const mc_tensor *a, const mc_tensor *b)
                      mci_device_text(a->device ? a->device : b->device));
 }
 
+int mci_mixed_target(const char *op, const mc_tensor *t, const mc_tensor *target)
+{
+    char s1[MCI_TEXT], s2[MCI_TEXT];
+    return mci_error(MC_EINVAL,
+                     "%s: operands are on different devices, %s and the target %s; move the former "
+                     "with :to \"%s\"",
+                     op, mci_tensor_text(s1, sizeof s1, t), mci_tensor_text(s2, sizeof s2, target),
+                     mci_device_text(target->device));
+}
+
 int mci_check_devices(const char *op, int n, const mc_tensor *const *t, int nout,
                       mc_tensor *const *out, int *device)
 {
@@ -73,7 +83,8 @@ int mci_check_devices(const char *op, int n, const mc_tensor *const *t, int nout
         const mc_tensor *x = i < n ? t[i] : out[i - n];
         if (i < n ? (x->flags & MCI_WEAK) != 0 : !(x->flags & MC_FLAG_OUT) && x->device == 0)
             continue;
-        if (first && x->device != first->device) return mc_mixed_devices(op, first, x);
+        if (first && x->device != first->device)
+            return i < n ? mc_mixed_devices(op, first, x) : mci_mixed_target(op, first, x);
         first = first ? first : x;
         *device = first->device;
     }

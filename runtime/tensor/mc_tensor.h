@@ -88,6 +88,8 @@ static inline int mci_check_live(const char *op, const mc_tensor *t)
 {
     return MC_LIKELY(!mci_missing(t) && t->device == 0) ? MC_OK : mci_refuse(op, t);
 }
+/* The error of an operand that lies on another device than what it is written to. */
+int mci_mixed_target(const char *op, const mc_tensor *t, const mc_tensor *target);
 /* The device of operands and of results that are given or asked for on one (numbers, MCI_WEAK,
  * belong to any); an error when there are several. */
 int mci_check_devices(const char *op, int n, const mc_tensor *const *t, int nout,

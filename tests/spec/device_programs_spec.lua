@@ -178,8 +178,10 @@ describe('tensors of several devices are one error', function()
     it(name, function()
       local m = support.message(ENTRIES[name])
       local operand = '[%w_]+%[[%d,]*%]@[%w:]+'
-      local pattern = '%s: operands are on different devices, %s and %s; move one with :to "ref:0"'
-      assert.matches(pattern:format(name, operand, operand), m)
+      local written = name == 'copy' or name == 'index'
+      local pattern = '%s: operands are on different devices, %s and %s%s; move %s with :to "ref:0"'
+      assert.matches(pattern:format(name, operand, written and 'the target ' or '', operand,
+        written and 'the former' or 'one'), m)
       assert.matches('@cpu.*@ref:0.*move', (m:gsub('(@ref:0)(.*)(@cpu)', '%3%2%1')))
     end)
   end

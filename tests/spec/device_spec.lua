@@ -318,6 +318,16 @@ describe('a compiled function on a device', function()
   end)
 end)
 
+describe('a misspelt device', function()
+  it('is told with the name that is nearest', function()
+    for name, near in pairs { ['openc:0'] = 'did you mean "opencl:0"', ['CUDA:1'] = 'did you mean "cuda:1"',
+      GPU = 'did you mean "gpu"', ['gpu:1'] = '"gpu" has no number', ['cpu:0'] = 'did you mean "cpu"' } do
+      local m = support.message(function() mc.ones({ 1 }, { device = name }) end)
+      assert.truthy(m:find(('ones: device "%s" is unknown'):format(name), 1, true) and m:find(near, 1, true), m)
+    end
+  end)
+end)
+
 describe('operands on several devices', function()
   it('are one error, wherever they meet', function()
     local x, y = mc.ones { 2, 3 }, mc.ones({ 2, 3 }, { device = 'ref' })
@@ -329,8 +339,18 @@ describe('operands on several devices', function()
     says('add: operands are on different devices, f64%[2,3%]@ref:0 and f64%[2,3%]@ref:1; move one with :to "ref:0"',
       function() return y + y:to 'ref:1' end)
     says('exp: operands are on different devices', function() return mc.exp(x, { out = y }) end)
-    says('copy: operands are on different devices, f64%[2,3%]@cpu and f64%[2,3%]@ref:0; move one with :to "ref:0"',
-      function() return y:copy_(x) end)
+    says('copy: operands are on different devices, f64%[2,3%]@cpu and the target f64%[2,3%]@ref:0; move the former '
+      .. 'with :to "ref:0"', function() return y:copy_(x) end)
+    says('add: operands are on different devices, f64%[2,3%]@ref:0 and the target f64%[2,3%]@cpu; move the former with '
+      .. ':to "cpu"', function() return mc.add(y, y, { out = x }) end)
+  end)
+
+  it('are named by the function that was called where what it calls has no form', function()
+    local name = device.name()
+    if not name then return pending 'there is no device with programs' end
+    local x = mc.ones({ 2, 2 }, { device = name })
+    assert.matches('linalg.pinv: lstsq has no form for ', support.message(function() mc.linalg.pinv(x) end))
+    assert.matches('unique: the size of its result depends on values', support.message(function() mc.unique(x) end))
   end)
 
   it('are an error where an operation has no form for the device', function()

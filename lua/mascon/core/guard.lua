@@ -129,10 +129,20 @@ end
 
 -- ---------------------------------------------------------------- in front of a function
 
+--- What a device has no form for is an op: under the name of the function that was called.
+local function as_called(name, why)
+  local place, inner, device = why:match '^(.-)([%w_]+): it has no form for (.*)$'
+  local plain = name:match '[%w_]*$'
+  if place and inner ~= plain then return ('%s%s: %s has no form for %s'):format(place, name, inner, device) end
+  local before, op, after = why:match '^(.-)([%w_]+): (the size of its result depends on values.*)$'
+  return before and op ~= plain and ('%s%s: %s'):format(before, name, after) or why
+end
+
 --- Raises an error again. One raised with a level counted by hand found the guard in the place of the caller: it blames
 --- the line of the script now.
-local function again(why)
+local function again(name, why)
   if type(why) == 'string' then
+    why = as_called(name, why)
     local source, text = why:match '^([^\n:]-%.lua):%d+: (.*)$'
     if source and check.named(source, HERE) then why, source = text, nil end
     if not source and not why:find '^[^\n:]*:%d+: ' then check.error(why, 4) end
@@ -146,7 +156,7 @@ local function after(name, f, ok, ...)
   if is_raw(why) then
     check.error(('%s: its arguments are not what it takes; see help (it stopped at %s)'):format(name, stopped(why)), 3)
   end
-  again(why)
+  again(name, why)
 end
 
 local makers = {}
@@ -164,7 +174,7 @@ local function after(@LIST@COMMA ok, ...)
   if ok then return ... end
   local why = ...
   if is_raw(why) then blame(words(name, f, why, { @LIST }, @N), 3) end
-  again(why)
+  again(name, why)
 end
 return function(@LIST@COMMA extra)
   if extra ~= nil then too_many(name, extra, @N) end

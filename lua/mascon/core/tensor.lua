@@ -101,6 +101,13 @@ local function memory_text()
       NAME[tonumber(entry[1])], table.concat(dims, ','))
     k = k + 1
   end
+  -- what was live when memory ran out and went with the call: values of a compiled function, workspace
+  local live = tonumber(lines[1]:match '%(([%d.]+) MiB are live%)')
+  if live then
+    if number > 0 then C.mc_device_memory(number, entry) else C.mc_memory_stats(entry) end
+    local within = live - tonumber(entry[0]) / 2 ^ 20
+    if within >= 1 then lines[#lines + 1] = ('  %10s  within the call itself'):format(('%.1f MiB'):format(within)) end
+  end
   if k > 0 then table.insert(lines, 2, ('largest live tensors%s:'):format(on and ' there' or '')) end
   return table.concat(lines, '\n')
 end
@@ -402,6 +409,17 @@ function M.left_over()
   end
 end
 
+local KINDS = { cpu = '', auto = '', gpu = '', cuda = ':', opencl = ':' }
+
+--- What a misspelt name of a device may have been, to follow the message.
+local function suggestion(name)
+  local head, rest = name:lower():match '^([^:]*)(:?.*)$'
+  local near = KINDS[head] and head or check.nearest(head, KINDS)
+  if not near or name == near or KINDS[near] == ':' and name:find('^' .. near .. ':%d+$') then return '' end
+  if near == 'gpu' and rest ~= '' then return '; "gpu" has no number: name the card, such as "cuda:1" or "opencl:1"' end
+  return ('; did you mean %q?'):format(KINDS[near] == ':' and rest:find '^:%d+$' and near .. rest or near)
+end
+
 --- Number of the device of a name, opened if need be; an error where there is none.
 function M.device_number(fname, name, level)
   if name == nil or name == 'cpu' then return 0 end
@@ -409,7 +427,7 @@ function M.device_number(fname, name, level)
     error(('%s: device is %s; give a name, such as "cpu" or "cuda:0"'):format(fname, check.show(name)), level + 1)
   end
   local number = C.mc_device_find(name)
-  if number < 0 then error(fname .. ': ' .. lib.message(), level + 1) end
+  if number < 0 then error(('%s: %s%s'):format(fname, lib.message(), suggestion(name)), level + 1) end
   if number > 0 and not awaited[number] then wait_at_end(number) end
   return number
 end
