@@ -131,9 +131,9 @@ end
 
 --- What a device has no form for is an op: under the name of the function that was called.
 local function as_called(name, why)
-  local place, inner, device = why:match '^(.-)([%w_]+): it has no form for (.*)$'
+  local line, inner, device = why:match '^(.-)([%w_]+): it has no form for (.*)$'
   local plain = name:match '[%w_]*$'
-  if place and inner ~= plain then return ('%s%s: %s has no form for %s'):format(place, name, inner, device) end
+  if line and inner ~= plain then return ('%s%s: %s has no form for %s'):format(line, name, inner, device) end
   local before, op, after = why:match '^(.-)([%w_]+): (the size of its result depends on values.*)$'
   return before and op ~= plain and ('%s%s: %s'):format(before, name, after) or why
 end

@@ -6,6 +6,7 @@
 local ffi = require 'ffi'
 local lib = require 'mascon.core.ffi'
 local check = require 'mascon.core.check'
+local misspelt = require 'mascon.core.misspelt'
 local error = check.error
 local C, gen = lib.C, lib.gen
 
@@ -409,17 +410,6 @@ function M.left_over()
   end
 end
 
-local KINDS = { cpu = '', auto = '', gpu = '', cuda = ':', opencl = ':' }
-
---- What a misspelt name of a device may have been, to follow the message.
-local function suggestion(name)
-  local head, rest = name:lower():match '^([^:]*)(:?.*)$'
-  local near = KINDS[head] and head or check.nearest(head, KINDS)
-  if not near or name == near or KINDS[near] == ':' and name:find('^' .. near .. ':%d+$') then return '' end
-  if near == 'gpu' and rest ~= '' then return '; "gpu" has no number: name the card, such as "cuda:1" or "opencl:1"' end
-  return ('; did you mean %q?'):format(KINDS[near] == ':' and rest:find '^:%d+$' and near .. rest or near)
-end
-
 --- Number of the device of a name, opened if need be; an error where there is none.
 function M.device_number(fname, name, level)
   if name == nil or name == 'cpu' then return 0 end
@@ -427,7 +417,7 @@ function M.device_number(fname, name, level)
     error(('%s: device is %s; give a name, such as "cpu" or "cuda:0"'):format(fname, check.show(name)), level + 1)
   end
   local number = C.mc_device_find(name)
-  if number < 0 then error(('%s: %s%s'):format(fname, lib.message(), suggestion(name)), level + 1) end
+  if number < 0 then error(('%s: %s%s'):format(fname, lib.message(), misspelt(name)), level + 1) end
   if number > 0 and not awaited[number] then wait_at_end(number) end
   return number
 end
