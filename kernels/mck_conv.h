@@ -32,7 +32,19 @@ typedef struct mck_conv {
     int64_t out_row, w_row;
 } mck_conv;
 
-/* turn: out[p][c] = in[c channel + p place] for n places and m channels of one panel of outer. */
+/* lanes: out[p][c] = sum_k in[off[k] + at[r] + i step] w[k][c] for place p = r n + i of `rows` rows
+ * of n places, and m channels; k as for rows, so that bits are the same. step: 1 or 2. w and out:
+ * panels of MCK_CONV_WIDE bytes of channels, [panel][k][channel] and [panel][p][channel], those of
+ * out out_row apart. */
+typedef struct mck_conv_lanes {
+    int64_t rows, n, step, m, k, out_row;
+    void *out;
+    const void *in, *w;
+    const int64_t *off, *at;
+} mck_conv_lanes;
+
+/* turn: out[p][c] = in[c channel + p place] for n places and m channels of one panel of outer.
+ * unturn: out[c channel + p place] = in[p][c]. */
 typedef struct mck_conv_turn {
     int64_t n, m, channel, place;
     const void *in;

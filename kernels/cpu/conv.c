@@ -14,8 +14,10 @@
 #define STRETCH 1024
 #if MCK_VL32 == 16 /* 32 registers */
 enum { WIDE4 = 6, WIDE3 = 8, WIDE2 = 8, WIDE1 = 8, DOT_ROWS = 6, OUTER_ROWS = 12, TALL = 3 };
+enum { LANE_MANY = 14, LANE_SOME = 8, LANE_FEW = 4 };
 #else /* 16: accumulators, one row of the operand, one weight */
 enum { WIDE4 = 3, WIDE3 = 4, WIDE2 = 6, WIDE1 = 8, DOT_ROWS = 3, OUTER_ROWS = 6, TALL = 1 };
+enum { LANE_MANY = 6, LANE_SOME = 4, LANE_FEW = 2 };
 #endif
 #define CAT3_(a, b) a##_##b
 #define CAT3(a, b) CAT3_(a, b)

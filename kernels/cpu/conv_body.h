@@ -291,6 +291,86 @@ void MCK(FN(conv_outer))(const mck_conv *k)
         }
 }
 
+/* ---------------------------------------------------------------- lanes: tiles of R places and X
+ * vectors of channels */
+
+MC_INLINE void FN(lanes)(const int R, const int X, const int S, T *out, const T *in,
+                         const int64_t *off, const T *w, int64_t taps, int add)
+{
+    V acc[14][2], v[2];
+    MC_UNROLL(14)
+    for (int r = 0; r < R; r++) MC_UNROLL(2) for (int x = 0; x < X; x++) acc[r][x] = OP(set)(0);
+    for (int64_t k = 0; k < taps; k++, w += FN(WIDE)) {
+        const T *const row = in + off[k];
+        MC_UNROLL(2) for (int x = 0; x < X; x++) v[x] = OP(load)(w + x * VL);
+        MC_UNROLL(14) for (int r = 0; r < R; r++)
+        {
+            const V f = OP(set)(row[r * S]);
+            MC_UNROLL(2) for (int x = 0; x < X; x++) acc[r][x] = OP(muladd)(v[x], f, acc[r][x]);
+        }
+    }
+    MC_UNROLL(14) for (int r = 0; r < R; r++) MC_UNROLL(2) for (int x = 0; x < X; x++)
+    {
+        T *const o = out + r * FN(WIDE) + x * VL;
+        OP(store)(o, add ? OP(add)(OP(load)(o), acc[r][x]) : acc[r][x]);
+    }
+}
+
+#define LANES_OF(name, R, X, S)                                                            \
+    static MC_NOINLINE void FN(lanes_##name)(T * out, const T *in, const int64_t *off,     \
+                                             const T *w, int64_t taps, int add)            \
+    {                                                                                      \
+        FN(lanes)(R, X, S, out, in, off, w, taps, add);                                    \
+    }
+#define LANES_ALL(S)              \
+    LANES_OF(many_1_##S, LANE_MANY, 1, S) \
+    LANES_OF(many_2_##S, LANE_MANY, 2, S) \
+    LANES_OF(some_1_##S, LANE_SOME, 1, S) \
+    LANES_OF(some_2_##S, LANE_SOME, 2, S) \
+    LANES_OF(few_1_##S, LANE_FEW, 1, S)   \
+    LANES_OF(few_2_##S, LANE_FEW, 2, S)   \
+    LANES_OF(one_1_##S, 1, 1, S)          \
+    LANES_OF(one_2_##S, 1, 2, S)
+LANES_ALL(1)
+LANES_ALL(2)
+#undef LANES_ALL
+#undef LANES_OF
+#define LANES_BOTH(name, S) { FN(lanes_##name##_1_##S), FN(lanes_##name##_2_##S) }
+#define LANES_EACH(S) \
+    { LANES_BOTH(many, S), LANES_BOTH(some, S), LANES_BOTH(few, S), LANES_BOTH(one, S) }
+static void (*const FN(lane_tiles)[2][4][2])(T *, const T *, const int64_t *, const T *, int64_t,
+                                             int) = { LANES_EACH(1), LANES_EACH(2) };
+#undef LANES_EACH
+#undef LANES_BOTH
+
+/* Channels outside, places inside: the weights of a step stay in the first cache. */
+void MCK(FN(conv_lanes))(const mck_conv_lanes *k);
+void MCK(FN(conv_lanes))(const mck_conv_lanes *k)
+{
+    static const int size[4] = { LANE_MANY, LANE_SOME, LANE_FEW, 1 };
+    for (int64_t k0 = 0; k0 < k->k; k0 += MCK_CONV_STEP)
+        for (int64_t c = 0, two; c < k->m; c += two ? 2 * VL : VL) {
+            const int64_t taps = k->k - k0 < MCK_CONV_STEP ? k->k - k0 : MCK_CONV_STEP,
+                          panel = c / FN(WIDE), lane = c % FN(WIDE);
+            const T *const w = (const T *)k->w + (panel * k->k + k0) * FN(WIDE) + lane;
+            T *out = (T *)k->out + panel * k->out_row + lane;
+            two = k->m - c > VL;
+            for (int64_t r = 0; r < k->rows; r++) {
+                const T *const in = (const T *)k->in + k->at[r];
+                for (int64_t p = 0; p < k->n;) {
+                    const int64_t left = k->n - p;
+                    /* two halves rather than a tile and a short one */
+                    int kind = left == 2 * LANE_SOME ? 1 : 0;
+                    while (size[kind] > left) kind++;
+                    FN(lane_tiles)
+                    [k->step - 1][kind][two](out, in + p * k->step, k->off + k0, w, taps, k0 > 0);
+                    p += size[kind];
+                    out += size[kind] * FN(WIDE);
+                }
+            }
+        }
+}
+
 void MCK(FN(conv_turn))(const mck_conv_turn *k);
 void MCK(FN(conv_turn))(const mck_conv_turn *k)
 {
@@ -312,6 +392,29 @@ void MCK(FN(conv_turn))(const mck_conv_turn *k)
         for (int64_t i = 0; i < c; i++) out[p * FN(WIDE) + i] = in[i * k->channel + p * k->place];
     for (; c < k->m; c++)
         for (p = 0; p < k->n; p++) out[p * FN(WIDE) + c] = in[c * k->channel + p * k->place];
+}
+
+void MCK(FN(conv_unturn))(const mck_conv_turn *k);
+void MCK(FN(conv_unturn))(const mck_conv_turn *k)
+{
+    const T *const in = k->in;
+    T *const out = k->out;
+    int64_t p = 0, c = 0;
+#ifdef TURN
+    for (; c + VL <= k->m && k->place == 1; c += VL)
+        for (p = 0; p + VL <= k->n; p += VL) {
+            V v[VL];
+            MC_UNROLL(16) for (int i = 0; i < VL; i++) v[i] = OP(load)(in + (p + i) * FN(WIDE) + c);
+            TURN(v);
+            MC_UNROLL(16)
+            for (int i = 0; i < VL; i++) OP(store)(out + (c + i) * k->channel + p, v[i]);
+        }
+#endif
+    for (int64_t i = 0; i < c; i++)
+        for (int64_t q = p; q < k->n; q++)
+            out[i * k->channel + q * k->place] = in[q * FN(WIDE) + i];
+    for (; c < k->m; c++)
+        for (p = 0; p < k->n; p++) out[c * k->channel + p * k->place] = in[p * FN(WIDE) + c];
 }
 
 /* ---------------------------------------------------------------- planes */

@@ -35,6 +35,8 @@ int mci_conv_run(const mci_op *op, int nout, mc_tensor **outs, int nin, const mc
         rc = mci_conv_point(&c, target, operand[0], operand[1]);
     else if (!rc && (way = mci_conv_by_tiles(&c, r.compute)) != 0)
         rc = mci_conv_tiled(&c, way, target, operand[0], operand[1]);
+    else if (!rc && mci_conv_by_lanes(&c, r.compute))
+        rc = mci_conv_lanes(&c, target, operand[0], operand[1]);
     else if (!rc)
         rc = (c.form == MCI_CONV_RESULT  ? mci_conv_result
               : c.form == MCI_CONV_INPUT ? mci_conv_input

@@ -19,6 +19,7 @@
 
 typedef struct mci_conv_axis {
     int64_t in, out, taps, stride, dilation, before;
+    int64_t every;           /* a band begins at a multiple of it */
     int64_t shift, q;        /* largest shift of a tap; places of a plane: out + shift */
     int64_t phases;          /* residues that taps fall on, */
     const int64_t *residue;  /* in order */
@@ -64,6 +65,15 @@ void mci_conv_drop(mci_conv *c);
 int mci_conv_result(mci_conv *c, mc_tensor *y, const mc_tensor *x, const mc_tensor *w);
 int mci_conv_input(mci_conv *c, mc_tensor *x, const mc_tensor *y, const mc_tensor *w);
 int mci_conv_weight(mci_conv *c, mc_tensor *w, const mc_tensor *x, const mc_tensor *y);
+
+/* What a channel's places of phase f are among those of x, for the band that begins at `start`. */
+mck_conv_plane mci_conv_plane_of(const mci_conv *c, const mci_conv_operand *x, int64_t f,
+                                 int64_t start);
+
+/* The result and the gradient of the operand with channels in lanes (mc_conv_lanes.c), bits and
+ * all, and whether that is faster. */
+int mci_conv_by_lanes(const mci_conv *c, int dtype);
+int mci_conv_lanes(const mci_conv *c, mc_tensor *out, const mc_tensor *a, const mc_tensor *w);
 
 /* The same by tiles (mc_conv_choice.c): the way that is fastest for a shape, 0 for none. */
 int mci_conv_by_tiles(const mci_conv *c, int dtype);

@@ -95,28 +95,6 @@ static double products(const mci_conv *c)
     return w;
 }
 
-/* What a channel's places of phase f are among those of x, for the band that begins at `start`. */
-static mck_conv_plane plane_of(const conv_job *j, int64_t f, int64_t start)
-{
-    const mci_conv *c = j->c;
-    mck_conv_plane p = { .step = c->axis[2].stride, .store = c->mode == MCK_PAD_CONSTANT };
-    for (int k = 2; k >= 0; k--) {
-        const mci_conv_axis *ax = &c->axis[k];
-        const int64_t phase = f % ax->phases, at = k == c->band_axis ? start : 0;
-        f /= ax->phases;
-        p.size[k] = c->size[k];
-        p.stride[k] = j->x.axis[k];
-        p.map[k] = ax->map + phase * c->length[k] + at;
-        if (k == 2) {
-            p.lo = ax->run[2 * phase] > at ? ax->run[2 * phase] - at : 0;
-            p.hi =
-                ax->run[2 * phase + 1] - at < p.size[2] ? ax->run[2 * phase + 1] - at : p.size[2];
-            p.hi = p.hi > p.lo ? p.hi : p.lo;
-        }
-    }
-    return p;
-}
-
 /* Planes of all phases of channels c0 .. c0 + count - 1 of x. */
 static void fill_x(const conv_job *j, char *planes, int64_t b, int64_t n, int64_t c0, int64_t count,
                    int64_t start)
@@ -124,7 +102,7 @@ static void fill_x(const conv_job *j, char *planes, int64_t b, int64_t n, int64_
     const mci_conv *c = j->c;
     const char *x = j->x.data + (b * j->x.b + n * j->x.n + c0 * j->x.c) * j->size;
     for (int64_t f = 0; f < c->phases; f++) {
-        mck_conv_plane p = plane_of(j, f, start);
+        mck_conv_plane p = mci_conv_plane_of(c, &j->x, f, start);
         for (int64_t i = 0; i < count; i++) {
             p.x = (void *)(uintptr_t)(x + i * j->x.c * j->size);
             p.plane = planes + (i * j->x_pitch + f * j->stack * c->plane) * j->size;
@@ -351,7 +329,7 @@ static void input_unit(const conv_job *j, int64_t unit, char *work)
         k.k = c->og * j->phase_taps[f];
         k.w = w + c0 * k.k * j->size;
         j->sum(&k);
-        mck_conv_plane p = plane_of(j, f, start);
+        mck_conv_plane p = mci_conv_plane_of(c, &j->x, f, start);
         p.size[first] = rows;
         if (p.hi > p.size[2]) {
             p.hi = p.size[2];

@@ -92,10 +92,12 @@ int mci_conv_of(const mci_job *job, mci_conv *c, mci_result *r)
         mci_conv_axis *ax = &c->axis[k];
         const int i = k - c->band_axis;
         if (i < 0) {
-            *ax =
-                (mci_conv_axis){ .in = 1, .out = 1, .taps = 1, .stride = 1, .dilation = 1, .q = 1 };
+            *ax = (mci_conv_axis){
+                .in = 1, .out = 1, .taps = 1, .stride = 1, .dilation = 1, .q = 1, .every = 1
+            };
             continue;
         }
+        ax->every = 1;
         ax->stride = p->i[STRIDE + i];
         ax->dilation = p->i[DILATION + i];
         if (ax->stride < 1 || ax->dilation < 1 || p->i[BEFORE + i] < 0 || p->i[AFTER + i] < 0)
@@ -210,6 +212,7 @@ int mci_conv_plan(mci_conv *c, int64_t x_planes, int64_t y_planes, int64_t budge
     if (rows > places || budget == 0) rows = places;
     c->bands = (places + rows - 1) / rows;
     rows = (places + c->bands - 1) / c->bands; /* of equal height */
+    rows = (rows + first->every - 1) / first->every * first->every;
     band(c, rows);
     c->bands = (places + rows - 1) / rows;
     c->taps = c->phases = 1;
@@ -263,6 +266,27 @@ mci_conv_operand mci_conv_operand_of(const mci_conv *c, const mc_tensor *t)
     o.c = s[1];
     for (int k = c->band_axis; k < 3; k++) o.axis[k] = s[2 + k - c->band_axis];
     return o;
+}
+
+mck_conv_plane mci_conv_plane_of(const mci_conv *c, const mci_conv_operand *x, int64_t f,
+                                 int64_t start)
+{
+    mck_conv_plane p = { .step = c->axis[2].stride, .store = c->mode == MCK_PAD_CONSTANT };
+    for (int k = 2; k >= 0; k--) {
+        const mci_conv_axis *ax = &c->axis[k];
+        const int64_t phase = f % ax->phases, at = k == c->band_axis ? start : 0;
+        f /= ax->phases;
+        p.size[k] = c->size[k];
+        p.stride[k] = x->axis[k];
+        p.map[k] = ax->map + phase * c->length[k] + at;
+        if (k == 2) {
+            p.lo = ax->run[2 * phase] > at ? ax->run[2 * phase] - at : 0;
+            p.hi =
+                ax->run[2 * phase + 1] - at < p.size[2] ? ax->run[2 * phase + 1] - at : p.size[2];
+            p.hi = p.hi > p.lo ? p.hi : p.lo;
+        }
+    }
+    return p;
 }
 
 const mc_tensor *mci_conv_dense(mc_tensor *tmp, const mc_tensor *w, int *rc)

@@ -81,6 +81,8 @@ describe('nn.conv1d, conv2d, conv3d', function()
     local cases = {
       { mc.randn({ 5, 6, 40, 33 }, { seed = 1, dtype = 'f32' }),
         mc.randn({ 11, 6, 3, 3 }, { seed = 2, dtype = 'f32' }), { padding = 1 } },
+      { mc.randn({ 3, 16, 14, 14 }, { seed = 1, dtype = 'f32' }),
+        mc.randn({ 32, 16, 5, 5 }, { seed = 2, dtype = 'f32' }), { padding = 2, stride = 2 } },
       { mc.randn({ 3, 8, 500 }, { seed = 3 }), mc.randn({ 8, 4, 5 }, { seed = 4 }),
         { stride = 2, groups = 2, padding = 4, padding_mode = 'circular' } },
     }
@@ -111,6 +113,28 @@ describe('nn.conv1d, conv2d, conv3d', function()
       local one, gx = all(x['2:2'], c['2:2'])
       assert(mc.array_equal(whole[1]['2:2'], one), 'a sample alone')
       assert(mc.array_equal(whole[2]['2:2'], gx), "a sample's gradient alone")
+    end
+  end)
+
+  it('have the bits of a channel alone where channels lie in lanes', function()
+    -- kind, channels in, channels out, sizes, taps, options; a channel alone goes by planes
+    for i, c in ipairs {
+      { 1, 32, 32, { 40 }, { 4 }, { stride = 2 } }, { 2, 16, 32, { 14, 14 }, { 5, 5 }, { padding = 2 } },
+      { 2, 20, 40, { 21, 33 }, { 3, 4 }, { padding = { 1, 3 }, stride = 2, dilation = { 2, 1 } } },
+      { 2, 18, 33, { 30, 9 }, { 5, 5 }, { padding = 1 } }, { 3, 16, 16, { 5, 6, 14 }, { 2, 3, 3 }, { padding = 1 } },
+    } do
+      local f = nn['conv' .. c[1] .. 'd']
+      for _, dtype in ipairs { 'f32', 'f64' } do
+        local x = mc.randn({ 2, c[2], unpack(c[4]) }, { seed = i, dtype = dtype })
+        local w = mc.randn({ c[3], c[2], unpack(c[5]) }, { seed = i + 9, dtype = dtype })
+        local y, back = mc.vjp(function(v) return f(v, w, c[6]) end, x)
+        local g = mc.randn(y.shape, { seed = i + 20, dtype = dtype })
+        for _, at in ipairs { 1, c[3] } do
+          assert(mc.array_equal(y[{ mc.all, { at, at } }], f(x, w[{ { at, at } }], c[6])), i)
+        end
+        local _, one = mc.vjp(function(v) return f(v, w[{ mc.all, { 2, 2 } }], c[6]) end, x[{ mc.all, { 2, 2 } }])
+        assert(mc.array_equal(back(g)[{ mc.all, { 2, 2 } }], one(g)), i)
+      end
     end
   end)
 

@@ -170,6 +170,7 @@ kernels('conv', { { 'conv_rows', { 'f32', 'f64' } }, { 'conv_dots', { 'f32', 'f6
   { 'conv_outer', { 'f32', 'f64' } } })
 functions [[
   conv_copy_f32 conv_copy_f64 conv_fold_f32 conv_fold_f64 conv_turn_f32 conv_turn_f64
+  conv_unturn_f32 conv_unturn_f64 conv_lanes_f32 conv_lanes_f64
   winograd_patches winograd_gradients winograd_results winograd_weights winograd_taps
   fourier_patches fourier_gradients fourier_taps
   fourier_columns fourier_row fourier_row_back fourier_results fourier_weights fourier_weight_row
