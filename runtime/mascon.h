@@ -141,7 +141,7 @@ MC_API int mc_device_count(const char *kind);
 /* Name of the kind of card at a place from 0; NULL behind the last. */
 MC_API const char *mc_device_kind(int place);
 MC_API int mc_device_about(int device, char *name, int64_t room, int64_t out[3]);
-/* Waits for all work of a device; MC_EINVAL where one of its launches refused an element. */
+/* Waits for all work of a device, below 0 of all; MC_EINVAL where a launch refused an element. */
 MC_API int mc_device_sync(int device);
 
 /* ---- tensors ---- */

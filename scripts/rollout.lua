@@ -94,10 +94,11 @@ end
 local function notes(list) for _, note in ipairs(list) do io.stderr:write('rollout: note: ', note, '\n') end end
 
 local function configuration()
-  local path = named('config', 'a configuration')
+  local path, found, line = named('config', 'a configuration'), mc.args.device(o.device) -- an error if it is not there
   local c = rollout.config.load(path, { set = settings() })
   notes(c.notes)
-  if c.device ~= 'cpu' then print('device: ' .. c.device) end
+  if c.device ~= (found or 'cpu') then line = 'device: ' .. c.device end
+  if line then print(line) end
   if o.verbose then for _, key in ipairs(c.unused) do print('no effect here: ' .. key) end
   elseif #c.unused > 0 then
     notes { ('keys without effect here: %d; --verbose names them'):format(#c.unused) }

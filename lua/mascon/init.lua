@@ -92,6 +92,17 @@ function M.choose_device(device)
   return tensor.device_name(tensor.device_number('choose_device', device, 3)), 'it was named'
 end
 
+--- Waits until a device has done all that it was given; without a name, all devices that are in use.
+---
+--- Operations of a device are queued and run while Lua goes on: what is timed without waiting is the queueing. Results
+--- that are fetched (item, totable, to 'cpu') are waited for by themselves.
+---     mc.synchronize()
+---@param device? string as in x:to: cuda:0, opencl:0, gpu, auto; cpu: nothing is waited for
+--- Errors: a device that is not there; a position outside or a division by zero that one of its operations met.
+function M.synchronize(device)
+  lib.check(lib.C.mc_device_sync(device == nil and -1 or tensor.device_number('synchronize', device, 3)), 2)
+end
+
 --- Calls f(...) with another default device: functions of the script that make tensors put them there where their
 --- options name no device (those with the option device: mc.zeros, mc.tensor, mc.randn, mc.random, layers of mc.nn).
 --- What the library makes for itself, files that are loaded and tensors that are there stay where they are. Blocks

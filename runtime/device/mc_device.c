@@ -472,10 +472,13 @@ void mc_device_trim(void)
 
 int mc_device_sync(int number)
 {
-    if (number <= 0 || number >= ndevices)
-        return MC_OK;
-    int rc = all_done(&devices[number]);
-    return rc ? rc : mci_device_check(number);
+    int rc = MC_OK;
+    for (int i = 1; i < ndevices && !rc; i++)
+        if (number < 0 || i == number) {
+            rc = all_done(&devices[i]);
+            rc = rc ? rc : mci_device_check(i);
+        }
+    return rc;
 }
 
 /* ---- exchange ---- */

@@ -20,11 +20,9 @@ static int split(const char *name, char *kind, size_t room, int *index)
     char *end = NULL;
     *index = 0;
     if (name[n] == ':') {
-        if (name[n + 1] < '0' || name[n + 1] > '9')
-            return 0;
+        if (name[n + 1] < '0' || name[n + 1] > '9') return 0;
         long v = strtol(name + n + 1, &end, 10);
-        if (*end || v > 1000)
-            return 0;
+        if (*end || v > 1000) return 0;
         *index = (int)v;
     }
     for (const mci_device_kind *k = mci_device_kinds(); k->name; k++)
@@ -109,7 +107,10 @@ int mci_device_open(const char *name)
     return mci_device_open_kind(name, kind, index);
 }
 
-int mc_device_find(const char *name) { return mci_device_open(name); }
+int mc_device_find(const char *name)
+{
+    return mci_device_open(name);
+}
 
 int mc_device_words(int number, char *text, int64_t room)
 {

@@ -31,6 +31,20 @@ describe('the queue of a device', function()
     assert.is_true(most <= MOST, most) -- a quick device leaves none waiting
   end)
 
+  device.tests(it, pending)('is empty after mc.synchronize, which raises what a launch refused', function(d)
+    local x, number = mc.ones({ 10 }, { device = d }), C.mc_device_find(d)
+    for _, name in ipairs { d, 'every device' } do
+      for _ = 1, 9 do x = x * 0.5 + 1 end
+      mc.synchronize(name == d and d or nil)
+      assert.equal(0, tonumber(C.mc_device_queued(number)), name)
+      local y = mc.floor_divide(x:to 'i64', 0)
+      assert.matches('division by zero at flat position 1', support.message(function() mc.synchronize() end))
+      y:release()
+    end
+    mc.synchronize 'cpu'
+    assert.matches('^.-synchronize: device "xpu" is unknown', support.message(mc.synchronize, 'xpu'))
+  end)
+
   device.tests(it, pending)('holds few launches with large operands', function(d)
     local most = most_of(d, 12, mc.ones({ 2 ^ 23 }, { device = d }), function(a) return a * 0.5 end)
     assert.is_true(most <= 5, most) -- 128 MiB each, batches of 256

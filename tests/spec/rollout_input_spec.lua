@@ -469,11 +469,11 @@ describe('bad input of rollouts', function()
     assert.equal(0, status, err)
   end)
 
-  it('a card that is missing is a note, precisions of cards are', function()
+  it('a card of a configuration that is missing is a note, precisions of cards are; of --device it is an error', function()
     configured()
     local at = 'generate --dry-run --config ' .. path 'c.yaml '
     if not pcall(mc.zeros, { 1 }, { device = 'cuda:0' }) then
-      for _, words in ipairs { '--device cuda', '--device cuda:1', '--set simulation.device=cuda' } do
+      for _, words in ipairs { '--set simulation.device=cuda:1', '--set simulation.device=cuda' } do
         local out, err, status = run(at .. words)
         assert.equal(0, status, err)
         assert.matches('^rollout: note: simulation%.device is cuda%S*, which is not there: computed on the proc', err)
@@ -485,8 +485,10 @@ describe('bad input of rollouts', function()
       assert.equal(0, status)
       assert.equal(('rollout: note: simulation.precision %s: computed in f32 here\n'):format(precision), err)
     end
-    refused('generate --config ' .. path 'c.yaml --device opencl:99', 'simulation.device is opencl:99')
-    refused('generate --config ' .. path 'c.yaml --device card', "simulation.device is 'card'; it must be cpu, auto")
+    refused(at .. '--device cuda:900', '--device: device "cuda:900" is not there')
+    refused(at .. '--device opencl:99', '--device: device "opencl:99" is not there')
+    refused(at .. '--device card', '--device: device "card" is unknown; use "cpu", "cuda:0"')
+    assert.matches('\ndevice: %l+:?%d*, ', '\n' .. (run(at .. '--device auto'))) -- which, and why
   end)
 
   it('a program without HDF5 or libyaml says what to install, before any work', function()

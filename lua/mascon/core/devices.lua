@@ -5,7 +5,8 @@ local error = check.error
 local M = {}
 
 --- Numbers of the devices that an analysis runs on: of one name, or of a list of names of one kind, which it shares
---- its work among. Errors: an empty list; what is no name; a device that is not there; several kinds.
+--- its work among. Errors: an empty list; what is no name; a device that is not there; several kinds; one
+--- that is named twice.
 ---@param fname string for messages
 ---@param given string|string[]
 ---@return integer[]
@@ -24,6 +25,11 @@ function M.numbers(fname, given, level)
       fail('device names %s and %s; work is shared among devices of one kind, which give the same bits', names[1], name)
     end
     kind = own
+    for k = 1, i - 1 do
+      if out[k] == out[i] then
+        fail('device names %s twice (%s and %s); name each device once', tensor.device_name(out[i]), names[k], name)
+      end
+    end
   end
   return out
 end

@@ -14,13 +14,14 @@ function M.is_name(name)
     or name:find '^%l+:%d+$' ~= nil)
 end
 
---- The device that a word of a configuration means; a card of CUDA that is not there is the processor, with a warning.
+--- The device that a word of a configuration means; a card of CUDA that is not there is the processor, with a warning,
+--- so that a configuration made where there is one serves elsewhere.
 ---@param name string? that of MASCON_DEVICE, else the processor, where nothing is said
 ---@return string device
 ---@return string? warning
 function M.of(name)
   name = name or place.of_analysis()
-  if name == 'auto' then return (mc.choose_device()) end
+  if name == 'auto' then return (mc.args.device 'auto') end
   local ok, found = check.try(mc.choose_device, name == 'cuda' and 'cuda:0' or name)
   if ok then return found end
   local why = tostring(found):match '^[^\n]*':gsub('^.-choose_device: ', '')
