@@ -24,6 +24,7 @@ local o = mc.args.parse(arg, {
     { 'write', 'integer', 'characters to write at the end', default = 300 },
     { 'temperature', 'number', 'of the writing; near 0 takes the likeliest', default = 0.8 },
     { 'seed', 'natural', 'seed of text, weights, order and writing', default = 1 },
+    { 'device', 'string', 'cpu, gpu, cuda:0, opencl:0, or auto: what MASCON_DEVICE names, else a card, else cpu' },
     { 'resume', 'flag', 'go on with the run in the folder of the results' },
     { 'overwrite', 'flag', 'remove the run in the folder of the results' }, { 'quiet', 'flag', 'no progress line' },
   },
@@ -104,6 +105,8 @@ local function written(net, codes, letters, start, n, key)
 end
 
 mc.args.run('charlm', function()
+  local device, said = mc.args.device(o.device)
+  if said then print(said) end
   if not (o.temperature >= 0 and o.temperature < math.huge) then
     error(('--temperature is %g; give a number from 0 (the likeliest character) up'):format(o.temperature), 0)
   end
@@ -135,6 +138,7 @@ mc.args.run('charlm', function()
   local bits = 1 / math.log(2)
   local trainer = nn.Trainer(net, {
     name = 'charlm', folder = o.out, resume = o.resume, overwrite = o.overwrite, progress = not o.quiet,
+    device = device,
     steps = o.steps, clip = 1,
     every = math.max(1, math.floor(o.steps / 4)), key = key:fold_in(2),
     train = nn.data.loader(train, { batch = o.batch, shuffle = true, seed = o.seed, drop_last = true }),
@@ -150,7 +154,7 @@ mc.args.run('charlm', function()
   for _, name in ipairs(o.overwrite and { 'model.npz', 'sample.txt' } or {}) do os.remove(o.out .. '/' .. name) end
   trainer:fit()
   trainer:use_best()
-  net:eval()
+  net:eval():to 'cpu'
   local sample = written(net, codes, letters, text:sub(1, 1), o.write, key:fold_in(3))
   mc.save(o.out .. '/sample.txt', sample)
   print(('%d characters, %d of them different; %d steps'):format(#text, #letters, trainer.step.count))

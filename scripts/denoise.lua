@@ -21,6 +21,7 @@ local o = mc.args.parse(arg, {
     { 'channels', 'integer', 'of the first level; each level below has twice as many', default = 12 },
     { 'levels', 'integer', 'resolutions', default = 3 }, { 'lr', 'number', 'learning rate', default = 3e-3 },
     { 'seed', 'natural', 'seed of images, weights and order', default = 1 },
+    { 'device', 'string', 'cpu, gpu, cuda:0, opencl:0, or auto: what MASCON_DEVICE names, else a card, else cpu' },
     { 'resume', 'flag', 'go on with the run in the folder of the results' },
     { 'overwrite', 'flag', 'remove the run in the folder of the results' }, { 'quiet', 'flag', 'no progress line' },
   },
@@ -68,6 +69,8 @@ local function filtered(noisy, clean)
 end
 
 mc.args.run('denoise', function()
+  local device, said = mc.args.device(o.device)
+  if said then print(said) end
   local clean, other = images()
   if not mc.manifest.planning() then
     mc.results.folder('--out', o.out, { overwrite = o.overwrite, resume = o.resume or false,
@@ -86,6 +89,7 @@ mc.args.run('denoise', function()
     drop_last = true, transform = function(b, k) return { x = noise(b.clean, k), clean = b.clean } end })
   local trainer = nn.Trainer(net, {
     name = 'denoise', folder = o.out, resume = o.resume, overwrite = o.overwrite, progress = not o.quiet,
+    device = device,
     epochs = o.epochs, train = loader,
     valid = nn.data.loader(nn.data.tensors { x = noisy, clean = other }, { batch = 50 }), key = key:fold_in(3),
     optimizer = mc.optim.adamw { lr = mc.optim.one_cycle(o.lr, { steps = math.max(2, o.epochs * loader.batches) }) },
@@ -98,7 +102,7 @@ mc.args.run('denoise', function()
   if o.overwrite then os.remove(o.out .. '/model.npz') end
   trainer:fit()
   trainer:use_best()
-  net:eval()
+  net:eval():to 'cpu'
   local few = math.min(6, other.shape[1])
   local function row(t) return mc.concat(mc.split(t[{ { 1, few }, 1 }]:copy(), few, 1), 3)[1] end
   local seen = noisy[{ { 1, few } }]:copy()

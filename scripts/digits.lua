@@ -19,6 +19,7 @@ local o = mc.args.parse(arg, {
     { 'count', 'integer', 'images that are drawn for training', default = 6000 },
     { 'lr', 'number', 'learning rate', default = 3e-3 },
     { 'seed', 'natural', 'seed of images, weights and order', default = 1 },
+    { 'device', 'string', 'cpu, gpu, cuda:0, opencl:0, or auto: what MASCON_DEVICE names, else a card, else cpu' },
     { 'resume', 'flag', 'go on with the run in the folder of the results' },
     { 'overwrite', 'flag', 'remove the run in the folder of the results' }, { 'quiet', 'flag', 'no progress line' },
   },
@@ -94,6 +95,8 @@ local function files(folder, which)
 end
 
 mc.args.run('digits', function()
+  local device, said = mc.args.device(o.device)
+  if said then print(said) end
   if not mc.manifest.planning() then
     mc.results.folder('--out', o.out, { overwrite = o.overwrite, resume = o.resume or false,
       names = { 'model.npz', 'log.jsonl' } })
@@ -115,6 +118,7 @@ mc.args.run('digits', function()
   local how, line = nn.classification()
   local trainer = nn.Trainer(net, {
     name = 'digits', folder = o.out, resume = o.resume, overwrite = o.overwrite, progress = not o.quiet,
+    device = device,
     epochs = o.epochs, train = loader,
     valid = nn.data.loader(test, { batch = 250 }), key = key:fold_in(5),
     optimizer = mc.optim.adamw { lr = mc.optim.one_cycle(o.lr, { steps = math.max(2, o.epochs * loader.batches) }) },

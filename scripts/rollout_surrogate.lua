@@ -21,6 +21,7 @@ local o = mc.args.parse(arg, {
     { 'valid', 'number', 'share of rows by which training ends and an epoch is chosen', default = 0.15 },
     { 'patience', 'natural', 'epochs without a lower validation loss that end training (0: none do)', default = 40 },
     { 'field', 'flag', 'the type of the initial field is an input too' },
+    { 'device', 'string', 'cpu, gpu, cuda:0, opencl:0, or auto: what MASCON_DEVICE names, else a card, else cpu' },
     { 'seed', 'natural', 'seed of the split, the weights and the order', default = 1 },
     { 'overwrite', 'flag', 'replace results that are there' }, { 'quiet', 'flag', 'no progress line' },
   },
@@ -112,8 +113,11 @@ local function trained(x, target, train, valid, key)
   }
   local loader = nn.data.loader(rows(train), { batch = math.min(o.batch, train:numel()), shuffle = true, seed = o.seed,
     drop_last = true })
+  local device, said = mc.args.device(o.device)
+  if said then print(said) end
   local trainer = nn.Trainer(net, {
-    name = 'surrogate', folder = o.out, overwrite = o.overwrite, progress = not o.quiet, epochs = o.epochs,
+    device = device, name = 'surrogate', folder = o.out, overwrite = o.overwrite, progress = not o.quiet,
+    epochs = o.epochs,
     train = loader, valid = nn.data.loader(rows(valid), { batch = valid:numel() }), key = key:fold_in(5), keep = 1,
     patience = o.patience > 0 and o.patience or nil,
     optimizer = mc.optim.adamw { lr = mc.optim.one_cycle(o.lr, { steps = math.max(2, o.epochs * loader.batches) }),
@@ -122,7 +126,7 @@ local function trained(x, target, train, valid, key)
   })
   trainer:fit()
   trainer:use_best()
-  return net, trainer
+  return net:to 'cpu', trainer
 end
 
 local UNSAID = 0.05 -- a feature of which less is explained is one that parameters do not say

@@ -15,6 +15,7 @@ local o = mc.args.parse(arg, {
         default = 1e-2 }, { 'weight_decay', 'number', 'decay of the weights', default = 1e-2 },
     { 'test', 'number', 'share of samples held out', default = 0.2 },
     { 'seed', 'natural', 'seed of the weights, of the order of samples and of the spirals', default = 1 },
+    { 'device', 'string', 'cpu, gpu, cuda:0, opencl:0, or auto: what MASCON_DEVICE names, else a card, else cpu' },
     { 'out', 'string', 'folder for the results', value = 'DIR', default = 'train-results' },
     { 'overwrite', 'flag', 'replace results that are there' }, { 'eager', 'flag', 'do not compile the step' },
     { 'quiet', 'flag', 'no progress bar' },
@@ -41,6 +42,8 @@ end
 local function accuracy(p, x, y) return mc.mean(mc.eq(mc.argmax(logits(p, x), 2), y):to 'f32'):item() end
 
 mc.args.run('train', function()
+  local device, said = mc.args.device(o.device)
+  if said then print(said) end
   mc.results.folder('--out', o.out, { overwrite = o.overwrite })
   local x, y
   if o[1] then
@@ -70,10 +73,12 @@ mc.args.run('train', function()
   end
   local test_x, test_y = pick(1, math.max(held, 1))
   local train_x, train_y = pick(held + 1, n)
+  local function there(t) return mc.tree.map(function(v) return v:to(device or 'cpu') end, t) end
+  test_x, test_y, train_x, train_y = there(test_x), there(test_y), there(train_x), there(train_y)
   local many = train_x.shape[1]
   local batch = math.min(o.batch, many)
 
-  local params = { layer(keys[1], x.shape[2], o.hidden), layer(keys[2], o.hidden, classes) }
+  local params = there { layer(keys[1], x.shape[2], o.hidden), layer(keys[2], o.hidden, classes) }
   local optimizer = mc.optim.adamw { lr = o.lr, weight_decay = o.weight_decay }
   local state = optimizer.init(params)
   local value_and_grad = mc.value_and_grad(cross_entropy)
@@ -87,7 +92,7 @@ mc.args.run('train', function()
   local bar = not o.quiet and mc.progress.new(o.epochs, { label = 'training', unit = 'epochs' }) or nil
   local history, steps = {}, math.floor(many / batch)
   for epoch = 1, o.epochs do
-    local shuffled = mc.random.permutation(many, { key = keys[3]:fold_in(epoch) })
+    local shuffled = there(mc.random.permutation(many, { key = keys[3]:fold_in(epoch) }))
     local rate = o.lr * 0.5 * (1 + math.cos(math.pi * (epoch - 1) / o.epochs))
     local total = 0
     for k = 1, steps do
@@ -100,6 +105,7 @@ mc.args.run('train', function()
     if bar then bar:update(epoch) end
   end
   if bar then bar:done() end
+  params = mc.tree.map(function(t) return t:to 'cpu' end, params)
   local best = history[o.epochs]
   print(('%s: %d samples, %d features, %d classes; %d epochs of %d steps'):format(o[1] or 'three spirals', n,
     x.shape[2], classes, o.epochs, steps))

@@ -25,6 +25,7 @@ local o = mc.args.parse(arg, {
     { 'amp', 'string', 'bf16 or f16: mixed precision', value = 'DTYPE' },
     { 'seed', 'natural', 'seed of images, weights and order', default = 1 },
     { 'tensorboard', 'flag', 'write an event file for TensorBoard too' },
+    { 'device', 'string', 'cpu, gpu, cuda:0, opencl:0, or auto: what MASCON_DEVICE names, else a card, else cpu' },
     { 'resume', 'flag', 'go on with the run in the folder of the results' },
     { 'overwrite', 'flag', 'remove the run in the folder of the results' }, { 'quiet', 'flag', 'no progress line' },
   },
@@ -66,6 +67,8 @@ local function data()
 end
 
 mc.args.run('vit', function()
+  local device, said = mc.args.device(o.device)
+  if said then print(said) end
   local train, test, classes, files = data()
   local shape = train.fields.x.shape
   local side, channels = shape[3], shape[2]
@@ -87,6 +90,7 @@ mc.args.run('vit', function()
   local how, line = nn.classification { label_smoothing = 0.05 }
   local trainer = nn.Trainer(net, {
     name = 'vit', folder = o.out, resume = o.resume, overwrite = o.overwrite, progress = not o.quiet,
+    device = device,
     epochs = o.epochs, train = loader,
     valid = nn.data.loader(test, { batch = 250 }), key = key:fold_in(2), clip = 1,
     amp = o.amp, tensorboard = o.tensorboard, groups = { { 'norm', weight_decay = 0 }, { 'bias$', weight_decay = 0 } },

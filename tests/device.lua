@@ -114,8 +114,8 @@ function PARTS.families() PARTS.rows(true) end
 function PARTS.bits()
   local beside = support.load 'beside'
   local n, same_bits, other_bits = 2 ^ 16, 0, 0
-  --- What lies outside of the tolerance among the elements that differ, in words; nil for nothing. A result may be that of a
-  --- place within 4 units of x: where a function is steep, rounding of what it is made of shows as much.
+  --- What lies outside of the tolerance among the elements that differ, in words; nil for nothing. A result may be that
+  --- of a place within 4 units of x: where a function is steep, rounding of what it is made of shows as much.
   local function wide_of(r, f, x, want, got, apart)
     local a, b = want:take(apart, 1), got:take(apart, 1)
     local next_ = f(mc.nextafter(x:take(apart, 1), mc.inf))
@@ -164,7 +164,8 @@ function PARTS.bits()
   print(('%d functions with the bits of the CPU, %d with others'):format(same_bits, other_bits))
   try('Philox has the bits of the CPU', function()
     local draw = mc.compile(function(key, x)
-      return mc.random.uniform({ 1000 }, { key = key }) + x, mc.random.integers({ 1000 }, { low = 0, high = 99, key = key })
+      return mc.random.uniform({ 1000 }, { key = key }) + x,
+        mc.random.integers({ 1000 }, { low = 0, high = 99, key = key })
     end)
     local key, zero = mc.random.key(7), mc.zeros { 1000 }
     for _ = 1, 2 do

@@ -1,4 +1,5 @@
--- network_device_spec.lua - layers of networks, their derivatives and steps of AdamW on a device (nn W5).
+-- network_device_spec.lua - layers of networks, their derivatives, steps of AdamW and runs of training on a device
+-- (nn W5).
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local mc = require 'mascon'
 local device = support.load 'device'
@@ -74,5 +75,48 @@ describe('on a device', function()
         assert(far(t, there[k]) < 1e-4, ('%s: %g'):format(k, far(t, there[k])))
       end
     end
+  end)
+
+  it('a trainer moves the network and its batches, and gives what the CPU gives', function()
+    local function fitted(how)
+      local set = nn.data.tensors { x = randn({ 12, 4 }, 1), y = mc.arange(0, 11, 1, { dtype = 'i64' }) % 3 }
+      local net = nn.Sequential { nn.Linear(4, 8, { key = 1 }), nn.Tanh(), nn.Linear(8, 3, { key = 2 }) }
+      if how == 'network' then net:to 'ref:0' end
+      local seen = {}
+      local trainer = nn.Trainer(net, { train = nn.data.loader(set, { batch = 4 }),
+        valid = nn.data.loader(set, { batch = 6 }), epochs = 2, progress = false, key = 3,
+        device = how == 'option' and 'ref:0' or nil, optimizer = mc.optim.adamw { lr = 0.01 },
+        loss = function(m, b)
+          seen[b.x.device] = true
+          return nn.cross_entropy(m(b.x), b.y)
+        end })
+      local history = trainer:fit()
+      local _, p = next(net:parameters())
+      assert.same({ [p.device] = true }, seen)
+      return { history[2].loss, history[2].valid_loss, trainer:evaluate(nn.data.loader(set, { batch = 12 })).loss },
+        p.device, net:parameters()
+    end
+    local want, _, params = fitted()
+    for _, how in ipairs { 'option', 'network' } do -- or the network alone says where
+      local got, where, there = fitted(how)
+      assert.equal('ref:0', where)
+      assert.same(want, got)
+      for k, t in pairs(params) do assert.is_true(mc.array_equal(t, there[k]:to 'cpu'), k) end
+    end
+  end)
+
+  it('a compiled update takes its rate as a number', function()
+    local function stepped(where)
+      local x = mc.ones({ 4 }, { dtype = 'f32', device = where })
+      for _, name in ipairs { 'adamw', 'lion', 'sgd' } do
+        local opt = mc.optim[name] { lr = 0.1, weight_decay = 0.01 }
+        local f = mc.compile(function(p, s, rate) return opt.update(p, { p[1] * 0.3 }, s, rate) end)
+        local p, s = { x }, opt.init { x }
+        for i = 1, 2 do p, s = f(p, s, 0.1 / i) end
+        x = p[1]
+      end
+      return x:to 'cpu'
+    end
+    assert.is_true(mc.array_equal(stepped 'cpu', stepped 'ref:0'))
   end)
 end)

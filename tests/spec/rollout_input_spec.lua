@@ -469,7 +469,7 @@ describe('bad input of rollouts', function()
     assert.equal(0, status, err)
   end)
 
-  it('a card of a configuration that is missing is a note, precisions of cards are; of --device it is an error', function()
+  it('a missing card of a configuration is a note, precisions of cards are; one of --device is an error', function()
     configured()
     local at = 'generate --dry-run --config ' .. path 'c.yaml '
     if not pcall(mc.zeros, { 1 }, { device = 'cuda:0' }) then

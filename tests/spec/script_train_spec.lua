@@ -40,4 +40,23 @@ describe('scripts/train.lua', function()
     text, status = run(('%s-in/bad.npz --out %s-3'):format(folder, folder))
     assert(status ~= 0 and text:find('give x [samples, features]', 1, true), text)
   end)
+
+  it('trains on the device of --device, which the record names', function()
+    local line = '--epochs 2 --hidden 16 --quiet --out ' .. folder
+    local text, status = run(line .. '-r --device ref:0')
+    assert.equal(0, status, text)
+    assert.matches('^device: ref:0\n', text)
+    assert.is_string(mc.json.decode(mc.load(folder .. '-r/manifest.json', { format = 'txt' })).facts.devices['ref:0'])
+    assert.equal(0, select(2, run(line .. '-p')))
+    local a, b = mc.load(folder .. '-r/model.npz'), mc.load(folder .. '-p/model.npz')
+    for _, name in ipairs { 'w1', 'b1', 'w2', 'b2' } do assert.is_true(mc.array_equal(a[name], b[name]), name) end
+  end)
+
+  it('and its kin refuse a device that is not there', function()
+    for _, name in ipairs { 'train', 'digits', 'charlm', 'vit', 'denoise' } do
+      local text, status = script.run(name, '--device cuda:900 --out ' .. folder .. '-none')
+      assert.equal(1, status, text)
+      assert.matches('^' .. name .. ': %-%-device: device "cuda:900" is not there', text)
+    end
+  end)
 end)

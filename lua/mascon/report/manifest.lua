@@ -298,6 +298,7 @@ function Manifest:write(dir)
   self.record.peak_bytes = lib.memory_stats().peak
   local used = devices.used()
   self.record.facts.devices = next(used) and used or nil
+  if not next(used) then self.record.facts.device = nil end -- the variable had no effect
   local path = dir .. '/' .. M.NAME
   local ok, why = file.write(path, json.encode(self.record, { indent = 2 }) .. '\n')
   if not ok then error('manifest:write: ' .. why, 2) end

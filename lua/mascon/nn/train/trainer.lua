@@ -22,6 +22,7 @@ local plainly = require 'mascon.nn.train.plainly'
 local steps = require 'mascon.nn.train.step'
 local watch = require 'mascon.nn.watch'
 local module = require 'mascon.nn.module'
+local tree = require 'mascon.graph.tree'
 local error, F = check.error, op.functions
 local M = {}
 
@@ -39,6 +40,7 @@ local OPTS = {
   patience = { nil, 'integer >= 1' }, callbacks = { nil, 'table' }, progress = { true, 'bool' },
   resume = { false, 'bool' }, overwrite = { false, 'bool' }, nonfinite = { 'stop', { 'stop', 'skip' } },
   log_every = { 1, 'integer >= 1' }, name = { 'training', 'string' }, tensorboard = { false, 'bool' },
+  device = { nil, 'string' },
 }
 for k, v in pairs(steps.options) do OPTS[k] = v end
 local CALLBACKS = { start = true, step = true, epoch = true, checkpoint = true, finish = true }
@@ -48,6 +50,24 @@ local function plateau_of(given, larger)
   local out = { larger = larger }
   for k, v in pairs(given) do out[k] = v end
   return out
+end
+
+--- A loader whose batches go to a device.
+local function placed(loader, device)
+  local to = { device = device }
+  local function there(batch)
+    return tree.map(function(t) return tensor.is(t) and tensor.methods.to(t, to) or t end, batch)
+  end
+  return setmetatable({
+    at = function(_, epoch, k) return there(loader:at(epoch, k)) end,
+    epoch = function(_, epoch, first)
+      local next_one = loader:epoch(epoch, first)
+      return function()
+        local batch, k = next_one()
+        if batch ~= nil then return there(batch), k end
+      end
+    end,
+  }, { __index = loader })
 end
 
 local function is_loader(v) return type(v) == 'table' and type(v.batches) == 'number' and type(v.at) == 'function' end
@@ -101,7 +121,8 @@ end
 ---   files of a run that is there are removed · nonfinite: 'stop' with an error, or 'skip' the step, when the loss is
 ---   not finite · log_every: steps between lines of the log (1) · name: title of the report · amp, scaler, norm,
 ---   anomaly as for nn.Step · plateau: options of mc.optim.plateau, fed with the monitored number after each epoch ·
----   tensorboard (false): an event file in the folder, for tensorboard --logdir
+---   tensorboard (false): an event file in the folder, for tensorboard --logdir · device: where the network is moved
+---   (where it is); batches go where the network is
 ---@return mascon.Trainer
 --- Errors: options that are missing or do not fit; a folder that holds another run, or that another process trains
 --- in (until its fit ends).
@@ -154,12 +175,16 @@ function M.Trainer(net, opts)
   if not known[monitor] then
     error(('%s: monitor is %s; there are %s'):format(fname, monitor, check.names(known)), 2)
   end
+  if o.device then net:to { device = tensor.device_name(tensor.device_number(fname, o.device, 3)) } end
+  local _, parameter = next(net:parameters { all = true })
+  local device = parameter and parameter.device or 'cpu'
+  if device ~= 'cpu' then o.train, o.valid = placed(o.train, device), o.valid and placed(o.valid, device) end
   local how = {}
   for k in pairs(steps.options) do how[k] = o[k] end
   how.plateau = o.plateau and plateau_of(o.plateau, larger)
   local step = steps.Step(net, o.loss, how)
   local self = setmetatable({ net = net, options = o, step = step, monitor = monitor, larger = larger, history = {},
-    best = nil, stale = 0, sums = { 0, 0 }, pace = {} }, Trainer)
+    device = device, best = nil, stale = 0, sums = { 0, 0 }, pace = {} }, Trainer)
   if o.folder and not manifest.planning() then
     local ok, why = file.make_folder(o.folder)
     if not ok then error(('%s: %s'):format(fname, why), 2) end
@@ -193,6 +218,7 @@ function Trainer:evaluate(loader)
   loader = loader or self.options.valid
   if not is_loader(loader) then error('trainer:evaluate: there is no loader; give one', 2) end
   local net, o = self.net, self.options
+  if self.device ~= 'cpu' then loader = placed(loader, self.device) end
   local names = {}
   for k in pairs(o.metrics or {}) do names[#names + 1] = k end
   table.sort(names)

@@ -116,7 +116,11 @@ local function optimizer(name, rule, opts, spec)
     local function of(dtype)
       if not by_dtype[dtype] then
         local k = {}
-        for key, v in pairs(scalars) do k[key] = is(v) and v.dtype ~= dtype and methods.to(v, dtype) or v end
+        -- what comes of a number that a compiled function was given belongs to any device until it is converted
+        local at = leaves[1]._device
+        for key, v in pairs(scalars) do
+          k[key] = is(v) and v.dtype ~= dtype and v._device == at and methods.to(v, dtype) or v
+        end
         by_dtype[dtype] = k
       end
       return by_dtype[dtype]
