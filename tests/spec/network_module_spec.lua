@@ -207,8 +207,12 @@ describe('a module', function()
     net.layers[2] = nn.Linear(3, 4)
     says('(in layers.2, Linear)', net, x)
     net.layers[3] = nn.Linear(1, 1)
-    assert.equal(3, #net.layers)
+    assert.same({ 3, 3 }, { #net.layers, net.layers.n })
     assert.is_not_nil(net:parameters()['layers.3.weight'])
+    for _, k in ipairs { -1, 0, 5 } do -- as in other libraries; nothing would call what stands there
+      says(('ModuleList: position %d is outside its 3 parts; positions count from 1, list[list.n] is the last'):format(k),
+        function() net.layers[k] = nn.Linear(1, 1) end)
+    end
   end)
 
   it('of blocks keeps keys and values for each of them', function()

@@ -275,6 +275,19 @@ print('end at', t:done())
     says('nn.data.loader: transform returned nil; it returns the batch that is used', none.at, none, 1, 1)
   end)
 
+  it('keeps the transform of a data set in parts of it, and takes methods get', function()
+    local own = { n = 8, get = function(_, i) return { x = x[i] } end, transform = function(b)
+      b.x = b.x * 0 + 7
+      return b
+    end }
+    local first, second = data.split(own, 0.25)
+    for _, part in ipairs { own, first, second, (data.split(first, 0.5)) } do
+      assert.equal(7, mc.max(data.loader(part):at(1, 1).x):item())
+    end
+    local loose = { n = 8, batch = function(positions) return { x = x[positions] } end } -- without self
+    says('index: the table of positions has the field', function() data.loader(loose):at(1, 1) end)
+  end)
+
   it('refuses what does not fit, in words', function()
     says('nn.data.loader: 60 samples are fewer than one batch of 64 and drop_last leaves it out', data.loader, set,
       { batch = 64, drop_last = true })

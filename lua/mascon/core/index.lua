@@ -9,6 +9,7 @@ local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local error = check.error
 local op = require 'mascon.core.op'
+local some = require 'mascon.core.keys' -- the first keys of a table
 local view = require 'mascon.core.view'
 local C = lib.C
 local is, methods, F = tensor.is, tensor.methods, op.functions
@@ -109,7 +110,13 @@ local function keys(t, key, level)
   if type(key) == 'number' or is(key) or key == M.all or key == M.newaxis or key == M.ellipsis then list = { key }
   elseif type(key) == 'boolean' then error('index: a boolean is no position; use a mask tensor', level)
   elseif type(key) == 'string' then list = parsed_once(key, level + 1)
-  elseif type(key) == 'table' then list = key
+  elseif type(key) == 'table' then
+    list = key
+    local first = list[1] == nil and some(list)
+    if first then
+      error(('index: the table of positions has the field %s; give a list, x[{ 1, { 2, 3 } }]'):format(tostring(first)),
+        level)
+    end
   else error(('index: key is %s; give a number, a table, a string or a tensor'):format(check.show(key)), level) end
   local used, advanced, dots = 0, false, nil
   for i = 1, #list do
@@ -352,7 +359,7 @@ local function get(t, key)
   end
   local simple = type(key) == 'string' and parsed_once(key, 4)
     or type(key) == 'table' and key ~= M.all and key ~= M.newaxis and key ~= M.ellipsis and key
-  if simple and straight(t, simple) then return basic(t, simple, 4) end
+  if simple and simple[1] ~= nil and straight(t, simple) then return basic(t, simple, 4) end
   local list, advanced = keys(t, key, 4)
   if not advanced then return basic(t, list, 4) end
   local v, flat, linear, axis = advanced_view(t, list, 4)

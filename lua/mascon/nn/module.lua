@@ -277,6 +277,8 @@ Module = {
   __newindex = function(self, k, v)
     local slots, modules = rawget(self, '_slots'), rawget(self, '_modules')
     if is_module(v) then
+      local placed = rawget(self, '_class').placed -- of lists: which positions there are
+      if placed then placed(self, k, v) end
       register(self, tostring(k), 'module', 2)
       if type(k) == 'number' then rawset(self, k, v) else modules[k], slots[k] = v, nil end
     elseif slots[k] then

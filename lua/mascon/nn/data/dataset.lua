@@ -1,7 +1,8 @@
 -- dataset.lua - data sets: samples by number, whole batches where they are tensors.
 --
 -- A data set is a table with n, the number of samples, and batch(positions), which gives the samples at a list of
--- positions (a 1-d i64 tensor, from 1) as one batch. Those of samples one by one have get(i) and are put together.
+-- positions (a 1-d i64 tensor, from 1) as one batch. Those of samples one by one have get(i) and are put together. Both
+-- are methods: set:batch(positions), set:get(i).
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'
@@ -23,7 +24,8 @@ M.is_dataset = is_dataset
 
 local function need(fname, v)
   if not is_dataset(v) then
-    error(('%s: the data set is %s; give one of mc.nn.data, or a table with n and get(i) or batch(positions)'):format(
+    error(('%s: the data set is %s; give one of mc.nn.data, or a table with n and a method get(self, i) or '
+      .. 'batch(self, positions)'):format(
       fname, check.show(v)), 3)
   end
   return v
@@ -156,7 +158,7 @@ function M.batch_of(set, at, collate)
   return (collate or M.collate)(list)
 end
 
---- The samples at some positions of a data set, as a data set.
+--- The samples at some positions of a data set, as a data set with the same field transform.
 ---@param set mascon.Dataset
 ---@param at any i64 [m], from 1
 ---@return mascon.Dataset
@@ -167,10 +169,11 @@ function M.subset(set, at)
     error(('nn.data.subset: positions are %s; give integers from 1'):format(is(at) and tensor.describe(at)
       or check.show(at)), 2)
   end
-  return new { n = at.shape[1], batch = function(_, where) return M.batch_of(set, F.take(at, where, 1)) end }
+  return new { n = at.shape[1], transform = set.transform,
+    batch = function(_, where) return M.batch_of(set, F.take(at, where, 1)) end }
 end
 
---- A data set cut in two at random: training and validation.
+--- A data set cut in two at random: training and validation. Both keep the field transform, if there is one.
 ---@param set mascon.Dataset
 ---@param share number of the second part, 0 < share < 1
 ---@param opts? table seed (0)

@@ -42,7 +42,7 @@ local OPTS = {
 function M.loader(set, opts)
   local fname = 'nn.data.loader'
   if not dataset.is_dataset(set) then
-    error(('%s: the data set is %s; give one of mc.nn.data, or a table with n and get(i)'):format(fname,
+    error(('%s: the data set is %s; give one of mc.nn.data, or a table with n and a method get(self, i)'):format(fname,
       check.show(set)), 2)
   end
   local o = check.opts(fname, opts, OPTS, 3)

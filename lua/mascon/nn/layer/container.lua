@@ -27,7 +27,18 @@ local function part(fname, v, level)
   error(('%s: a part is %s; give a module, a function, or a list of them'):format(fname, check.show(v)), level + 1)
 end
 
+--- Refuses a place in a list that is neither one of its parts nor the next: nothing would call what stands there.
+local function placed(self, k, v)
+  if type(k) ~= 'number' or not module.is(v) then return end
+  if k < 1 or k % 1 ~= 0 or k > self.n + 1 then
+    error(('%s: position %s is outside its %d parts; positions count from 1, list[list.n] is the last'):format(
+      rawget(self, '_class')._name, tostring(k), self.n), 3)
+  end
+  if k > self.n then rawset(self, 'n', k) end
+end
+
 local Sequential = module.Module 'Sequential'
+Sequential.placed = placed
 function Sequential:init(parts)
   if type(parts) ~= 'table' or module.is(parts) then
     error(('nn.Sequential: parts are %s; give a list, nn.Sequential{ ... }'):format(check.show(parts)), 4)
@@ -51,8 +62,7 @@ function Sequential.pytorch_name(_, name)
 end
 --- Adds a part behind the others.
 function Sequential:append(p)
-  rawset(self, 'n', self.n + 1)
-  self[self.n] = part('nn.Sequential', p, 2)
+  self[self.n + 1] = part('nn.Sequential', p, 2)
   return self
 end
 
@@ -70,7 +80,7 @@ function ModuleList:init(parts)
   rawset(self, 'n', #(parts or {}))
   for i, p in ipairs(parts or {}) do self[i] = part('nn.ModuleList', p, 4) end
 end
-ModuleList.append, ModuleList.pytorch_name = Sequential.append, Sequential.pytorch_name
+ModuleList.append, ModuleList.pytorch_name, ModuleList.placed = Sequential.append, Sequential.pytorch_name, placed
 ModuleList.holds_only = true
 function ModuleList:forward() error('nn.ModuleList: a list is not called; call its parts, list[1](x)', 2) end
 
