@@ -52,6 +52,14 @@ describe('help.show', function()
     assert.matches('mascon%.xpcs%.Data ', help.apropos 'mascon.xpcs.Data')
   end)
 
+  it('knows names of other libraries as errors do', function()
+    for asked, here in pairs { ['mc.nn.MSELoss'] = 'mc.nn.mse_loss', ['nn.MSELoss'] = 'mc.nn.mse_loss',
+      MSELoss = 'mc.nn.mse_loss', ['mc.optim.AdamW'] = 'mc.optim.adamw' } do
+      assert(help.show(asked):find('; it is ' .. here .. '\n', 1, true), help.show(asked))
+    end
+    assert(help.apropos 'mseloss':find('mc.nn.MSELoss +is mc.nn.mse_loss here'))
+  end)
+
   it('offers the nearest name for a misspelt one', function()
     assert.matches('nothing is called hypto; did you mean hypot', help.show 'hypto')
   end)

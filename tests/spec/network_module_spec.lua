@@ -210,8 +210,8 @@ describe('a module', function()
     assert.same({ 3, 3 }, { #net.layers, net.layers.n })
     assert.is_not_nil(net:parameters()['layers.3.weight'])
     for _, k in ipairs { -1, 0, 5 } do -- as in other libraries; nothing would call what stands there
-      says(('ModuleList: position %d is outside its 3 parts; positions count from 1, list[list.n] is the last'):format(k),
-        function() net.layers[k] = nn.Linear(1, 1) end)
+      says(('ModuleList: position %d is outside its 3 parts; positions count from 1, list[list.n] is the last')
+        :format(k), function() net.layers[k] = nn.Linear(1, 1) end)
     end
   end)
 

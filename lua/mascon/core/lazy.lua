@@ -7,6 +7,7 @@ local guard = require 'mascon.core.guard'
 
 local M = {}
 
+M.elsewhere = {} -- by namespace: a function that gives names of other libraries and what stands here for them
 M.public = nil -- the public table, from lua/mascon/init.lua on
 
 --- A read of a name that is not there: an error for a script, nil for the library and for workflows, which may ask.
@@ -58,6 +59,7 @@ end
 ---@return table
 function M.table(namespace, files, tables, elsewhere)
   local FROM, LAZY = {}, tables or {} -- by these names help and completion find them
+  M.elsewhere[namespace] = elsewhere
   for file, names in pairs(files) do
     for _, name in ipairs(names) do FROM[name] = file end
   end

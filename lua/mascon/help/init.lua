@@ -12,6 +12,7 @@ local check = require 'mascon.core.check'
 local file = require 'mascon.base.file'
 local workflow = require 'mascon.base.workflow'
 local classes = require 'mascon.help.classes'
+local spaces = require 'mascon.core.lazy'
 
 local M = {}
 
@@ -462,6 +463,16 @@ local function find(text)
   return nil, name
 end
 
+--- Names of other libraries and what stands here for them: a list of { name, here }, in the order of the names.
+local function elsewhere()
+  local out = {}
+  for space, names in pairs(spaces.elsewhere) do
+    for k, here in pairs(names()) do out[#out + 1] = { name = space .. '.' .. k, here = here } end
+  end
+  table.sort(out, function(a, b) return a.name < b.name end)
+  return out
+end
+
 --- Documentation of a name ("mc.fft.rfft", "rfft", "x:sum", "fft") or of a value (a function or module of the library).
 ---@param what any
 ---@return string text
@@ -480,6 +491,11 @@ function M.show(what)
   end
   local entry, name = find(what)
   if entry then return page(entry) end
+  for _, e in ipairs(elsewhere()) do
+    if e.name == name or e.name == 'mc.' .. name or e.name:match '[^.]*$' == name then
+      return ('help: nothing is called %s; it is %s\n'):format(e.name, e.here)
+    end
+  end
   local names, near = {}, nil
   if name:find '[.:]' then -- first among the whole names
     for _, e in ipairs(M.entries()) do names[e.name] = true end
@@ -519,6 +535,9 @@ function M.apropos(text)
     if all_text:lower():find(want, 1, true) then
       out[#out + 1] = ('%-28s %s'):format(e.name, e.text and e.text[1] or '')
     end
+  end
+  for _, e in ipairs(elsewhere()) do
+    if e.name:lower():find(want, 1, true) then out[#out + 1] = ('%-28s is %s here'):format(e.name, e.here) end
   end
   if not out[1] then return ('no name and no documentation contains %q\n'):format(text) end
   return table.concat(out, '\n') .. '\n'
