@@ -413,3 +413,29 @@ describe('errors say', function()
 end)
 
 it('leaves no tensor behind', function() assert.equal(BEFORE, support.tensor_bytes()) end)
+
+describe('a start on a device', function()
+  it('has the density computed there and the draws of the CPU', function()
+    local data = mc.tensor { 28, 8, -3, 7 }
+    local function draws(where, o)
+      local seen = data:to(where)
+      local function density(p)
+        assert.equal(where, p.m.device)
+        return -0.5 * mc.sum(mc.square((seen - p.m) / p.s)) / 20 - 0.5 * mc.sum(p.s) - 4 * mc.log(p.s)
+      end
+      local given = o.jac and function(p)
+        local y, g = mc.value_and_grad(density)(p)
+        return y, g
+      end or density
+      local post = mc.sample.nuts(given, { m = mc.ones({}, { device = where }), s = mc.ones({}, { device = where }) },
+        { chains = 1, warmup = 10, draws = 6, key = mc.random.key(1), progress = false, bounds = { s = { 0 } },
+          jac = o.jac, compile = o.compile })
+      assert.equal('cpu', post.posterior.m.device)
+      return post.posterior.m
+    end
+    local want = draws('cpu', { jac = true })
+    for _, o in ipairs { { jac = true }, {}, { compile = false } } do
+      assert.is_true(mc.array_equal(want, draws('ref:0', o)))
+    end
+  end)
+end)

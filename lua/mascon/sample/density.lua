@@ -84,11 +84,35 @@ local function with_tensors(v)
   return out
 end
 
+--- A start on a device: the same on the CPU, where the sampler works, and f as a function of the flat vector that gives
+--- value and gradient there. nil where the start is on the CPU.
+local function fetched(fname, f, start, o)
+  local leaves = parameters.leaves(fname, 'start', start)
+  local where = tensor.shared_device(leaves)
+  if where == 'cpu' then return nil end
+  local number = tensor.device_number(fname, where, 3)
+  local host = parameters.map(fname, 'start', start, tensor.hosted)
+  local _, unravel = parameters.ravel(fname, 'start', host)
+  local both = o.jac and function(x, ...)
+    local y, g = f(unravel(x), ...)
+    return y, parameters.vector(g, number)
+  end or transform.value_and_grad(function(x, ...) return one_number(fname, (f(unravel(x), ...))) end)
+  if o.compile and not o.jac then both = compile(both) end
+  local function back(v) return is(v) and tensor.hosted(v) or v end
+  return host, function(x, ...)
+    local y, g = both(tensor.moved(x, number, 3), ...)
+    return back(y), back(g)
+  end
+end
+
 --- A density made ready. o: bounds, args, jac, compile, names.
 ---@return mascon.sample.Density
 function M.new(fname, f, start, o)
   scalar.callable(fname, 'the log density', f)
   start = with_tensors(start)
+  local jac, vector = o.jac, false
+  local host, there = fetched(fname, f, start, o)
+  if host then start, f, jac, vector = host, there, true, true end
   local self = setmetatable({ fname = fname, gradients = 0 }, Density)
   local x
   x, self.unravel = parameters.ravel(fname, 'start', start)
@@ -108,14 +132,14 @@ function M.new(fname, f, start, o)
   end
   local args = o.args or {}
   local count = #args
-  local limits, unravel = self.bounds, self.unravel
+  local limits, unravel = self.bounds, vector and function(v) return v end or self.unravel
 
   local function value(q, ...) -- the log density of the unbounded position
     local y = one_number(fname, (f(unravel(limits and limits:inside(q) or q), ...)))
     return limits and F.add(y, limits:log_volume(q)) or y
   end
   local both
-  if o.jac then -- f gives value and gradient by x; the chain to q is ours
+  if jac then -- f gives value and gradient by x; the chain to q is ours
     local chain = limits and compile(transform.value_and_grad(function(q, gx)
       return F.add(F.sum(F.multiply(limits:inside(q), gx)), limits:log_volume(q))
     end))
@@ -137,7 +161,7 @@ function M.new(fname, f, start, o)
   else
     both = transform.value_and_grad(value)
   end
-  if o.compile and not o.jac then
+  if o.compile and not jac then
     local step = compile(function(q, p, g, metric, eps, ...)
       local new, half = drift(q, p, g, metric, eps)
       local y, gradient = both(new, ...)
