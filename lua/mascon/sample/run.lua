@@ -303,7 +303,7 @@ end
 --- form of start. mc.compile and
 --- mc.value_and_grad make one call per leapfrog step of it.
 --- start: f32|f64 tensor, a list of numbers, or a tree of tensors; in the bounds, where the density is not 0. Where a
---- tensor of it is on a device, log_density gets its parameters there; the sampler works on the CPU, draws are there.
+--- tensor of it is on a device, f gets its parameters there; the sampler works on the CPU, draws are there.
 ---
 --- Options: chains (4) · draws (1000) per chain · warmup (1000) iterations per chain, which adapt step size and metric
 --- and are not kept · key: mc.random.key(...) or
