@@ -375,7 +375,8 @@ install: all
 	rm -rf $(DEST)/share/mascon/kernels && install -d $(DEST)/share/mascon/kernels/native $(DEST)/share/mascon/runtime/base
 	install -m 644 kernels/native/*.h $(DEST)/share/mascon/kernels/native/
 	install -m 644 kernels/mck*.h $(DEST)/share/mascon/kernels/ && install -m 644 runtime/base/mc_def.h $(DEST)/share/mascon/runtime/base/
-	for extra in scripts LICENSE; do [ ! -e $$extra ] || cp -R $$extra $(DEST)/share/mascon/; done
+	install -d $(DEST)/share/mascon/kernels/device && install -m 644 kernels/device/dialect.h $(DEST)/share/mascon/kernels/device/
+	for extra in scripts docs LICENSE README.md; do [ ! -e $$extra ] || cp -R $$extra $(DEST)/share/mascon/; done
 
 # make uninstall removes what make install PREFIX=... put there
 .PHONY: uninstall

@@ -16,6 +16,7 @@ mascon=$at/mascon
 [ -x "$mascon" ] || { echo "device.sh: mascon is neither in $at nor in $at/build" >&2; exit 2; }
 out=${2:-device-results}
 mkdir -p "$out" && out=$(cd "$out" && pwd)
+export DEVICE_NAME=$device
 export MASCON_CACHE=${MASCON_CACHE:-$out/cache}
 total=${TOTAL:-600}
 shares=${SHARES:-$(nproc)}
@@ -73,6 +74,13 @@ shared() {
 lua() { part "$1" "$2" "$mascon" "$at/tests/device.lua" "$device" "$3"; }
 of_cuda() { [ "${device#cuda}" != "$device" ]; }
 
+# a device that is not there is told once, not by every part
+why=$("$mascon" -e 'local ok, why = pcall(require "mascon".zeros, { 1 }, { device = os.getenv "DEVICE_NAME" })
+  print(ok and "" or tostring(why):match "zeros: (.*)" or tostring(why))' 2>&1) || true
+if [ -n "$why" ]; then
+  say device FAILED - "$(printf '%s' "$why" | head -n 1)"
+  exit 1
+fi
 part info 20 "$mascon" info
 limit=60 # seconds in which the cases of a benchmark begin
 standin=$(grep -q "$device: stand-in" "$out/info.txt" && echo yes || true)

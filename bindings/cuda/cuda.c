@@ -1,4 +1,5 @@
-/* cuda.c - NVIDIA's cards behind mc_device_api: memory, one stream, programs, launches, products.
+/* cuda.c - NVIDIA's cards behind mc_device_api: memory, a stream for work and one for large uploads,
+ * programs, launches, products.
  *
  * The device's own (primary) context is used, so that other libraries of the process share it. A
  * segment is one allocation; uploads go through pinned chunks of their stream, taken in turn: the
@@ -20,7 +21,6 @@ enum { STATUS_NOMEM = 4, STATUS_DEVICE = 8, STATUS_UNSUPPORTED = 9 };
 #define CHUNK ((int64_t)4 << 20)
 #define SLAB ((int64_t)8 << 20)
 #define ALIGN 256
-#define GROUP_BYTES 49152
 #define LEAST_DRIVER 12000 /* 12.0 */
 
 /* Set once by mc_plugin_open, before any other call. */
@@ -146,10 +146,7 @@ static void *cuda_open(int index, mc_device_caps *caps)
                               .slab = SLAB,
                               .align = ALIGN,
                               .f64 = 1,
-                              .f16 = 1,
-                              .group = 256,
-                              .group_bytes = GROUP_BYTES,
-                              .wide = 32 };
+                              .group = 256 };
     memcpy(caps->name, d->name, sizeof caps->name);
     return d;
 }
@@ -271,19 +268,6 @@ static void *cuda_stream_new(void *dev)
         return NULL;
     }
     return s;
-}
-
-static void cuda_stream_free(void *dev, void *p)
-{
-    stream *s = p;
-    if (!enter(dev)) {
-        for (int i = 0; i < CHUNKS; i++) {
-            if (s->ring[i].done) cu.cuEventDestroy(s->ring[i].done);
-            if (s->ring[i].at) cu.cuMemFreeHost(s->ring[i].at);
-        }
-        (void)cu.cuStreamDestroy(s->at);
-    }
-    host->free(s);
 }
 
 static void *cuda_event(void *dev, void *s)
@@ -471,11 +455,6 @@ static void *cuda_load(void *dev, const void *code, int64_t bytes)
     return NULL;
 }
 
-static void cuda_program_free(void *dev, void *program)
-{
-    if (!enter(dev)) (void)cu.cuModuleUnload(program);
-}
-
 static void *cuda_kernel(void *dev, void *program, const char *name)
 {
     CUfunction f = NULL;
@@ -611,7 +590,7 @@ static void describe(started *t, device *d, const mc_launch *l, void *const *seg
     for (int i = 0; i < l->nvalue; i++)
         t->arguments[l->nbuf + i] = (void *)(uintptr_t)(l->raw + l->value[i]);
     if (!l->apart) t->arguments[l->nbuf] = (void *)(uintptr_t)l->raw;
-    *k = (CUkernelNode){ .f = l->kernel, .shared = l->group_bytes, .arguments = t->arguments };
+    *k = (CUkernelNode){ .f = l->kernel, .arguments = t->arguments };
     for (int i = 0; i < 3; i++) {
         k->group[i] = l->group[i] ? l->group[i] : 1;
         k->grid[i] = l->grid[i] ? l->grid[i] : 1;
@@ -695,7 +674,6 @@ int mc_plugin_open(const mc_host_api *h, void *api)
         .get = cuda_get,
         .copy = cuda_copy,
         .stream_new = cuda_stream_new,
-        .stream_free = cuda_stream_free,
         .event = cuda_event,
         .wait = cuda_wait,
         .done = cuda_done,
@@ -708,7 +686,6 @@ int mc_plugin_open(const mc_host_api *h, void *api)
         .about = cuda_about,
         .gemm = cuda_gemm,
         .fft = cuda_fft,
-        .program_free = cuda_program_free,
         .kernel = cuda_kernel,
         .launch = cuda_launch,
         .graph_new = cuda_graph_new,

@@ -60,7 +60,6 @@ typedef struct CUkernelNode {
     X(CUresult, cuMemGetAddressRange, "cuMemGetAddressRange_v2",                                   \
       (CUdeviceptr * base, size_t * bytes, CUdeviceptr p))                                         \
     X(CUresult, cuMemAllocHost, "cuMemAllocHost_v2", (void **p, size_t bytes))                     \
-    X(CUresult, cuMemFreeHost, "cuMemFreeHost", (void *p))                                         \
     X(CUresult, cuMemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2",                                         \
       (CUdeviceptr to, const void *from, size_t bytes, CUstream s))                                \
     X(CUresult, cuMemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2",                                         \
@@ -77,7 +76,6 @@ typedef struct CUkernelNode {
     X(CUresult, cuEventSynchronize, "cuEventSynchronize", (CUevent e))                             \
     X(CUresult, cuEventDestroy, "cuEventDestroy_v2", (CUevent e))                                  \
     X(CUresult, cuModuleLoadData, "cuModuleLoadData", (CUmodule * m, const void *image))           \
-    X(CUresult, cuModuleUnload, "cuModuleUnload", (CUmodule m))                                    \
     X(CUresult, cuModuleGetFunction, "cuModuleGetFunction",                                        \
       (CUfunction * f, CUmodule m, const char *name))                                              \
     X(CUresult, cuLaunchKernel, "cuLaunchKernel",                                                  \

@@ -1,10 +1,10 @@
-/* opencl.c - devices of the OpenCL loader behind mc_device_api: memory, one queue, programs,
- * launches.
+/* opencl.c - devices of the OpenCL loader behind mc_device_api: memory, queues, programs, launches.
  *
  * Devices are those of all platforms, cards before processors, so that opencl:0 is the one a user
- * would name. Queues are in order. Uploads go through pinned chunks of their queue, taken in turn:
- * the source is free when put returns, and the host waits only for a chunk that is still on its
- * way.
+ * would name. A device has a queue for work, one for large uploads, and one that maps what uploads
+ * are copied through; each is in order. Uploads go through pinned chunks of their queue, taken in
+ * turn: the source is free when put returns, and the host waits only for a chunk that is still on
+ * its way.
  *
  * MASCON_TEST_GUARD=1, for tests on the machine's processor: memory lies between pages without
  * access rights, so that a kernel that reads or writes beyond it faults. */
@@ -163,13 +163,6 @@ static int cl_count(void)
     return nfound;
 }
 
-static int has(cl_device_id id, const char *extension)
-{
-    char list[8192] = "";
-    clGetDeviceInfo(id, CL_DEVICE_EXTENSIONS, sizeof list - 1, list, NULL);
-    return strstr(list, extension) != NULL;
-}
-
 static void cl_close(void *dev)
 {
     device *d = dev;
@@ -180,7 +173,7 @@ static void cl_close(void *dev)
 
 static void *cl_open(int index, mc_device_caps *caps)
 {
-    cl_ulong memory = 0, group_bytes = 0;
+    cl_ulong memory = 0;
     size_t lanes = 0;
     cl_device_fp_config wide = 0, single = 0;
     cl_int code = CL_SUCCESS;
@@ -191,7 +184,6 @@ static void *cl_open(int index, mc_device_caps *caps)
     d->id = f->id;
     clGetDeviceInfo(f->id, CL_DEVICE_NAME, sizeof d->name, d->name, NULL);
     clGetDeviceInfo(f->id, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof memory, &memory, NULL);
-    clGetDeviceInfo(f->id, CL_DEVICE_LOCAL_MEM_SIZE, sizeof group_bytes, &group_bytes, NULL);
     clGetDeviceInfo(f->id, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof lanes, &lanes, NULL);
     clGetDeviceInfo(f->id, CL_DEVICE_DOUBLE_FP_CONFIG, sizeof wide, &wide, NULL);
     clGetDeviceInfo(f->id, CL_DEVICE_SINGLE_FP_CONFIG, sizeof single, &single, NULL);
@@ -201,10 +193,7 @@ static void *cl_open(int index, mc_device_caps *caps)
                               .slab = d->guarded ? 0 : SLAB,
                               .align = ALIGN,
                               .f64 = wide != 0,
-                              .f16 = has(f->id, "cl_khr_fp16"),
                               .group = lanes < 256 ? (int32_t)lanes : 256,
-                              .group_bytes = group_bytes < 49152 ? (int32_t)group_bytes : 49152,
-                              .wide = f->processor ? 1 : 32,
                               .processor = f->processor };
     memcpy(caps->name, d->name, sizeof caps->name);
     d->context = clCreateContext(NULL, 1, &f->id, NULL, NULL, &code);
@@ -370,22 +359,6 @@ static void *cl_stream_new(void *dev)
     return s;
 }
 
-static void cl_stream_free(void *dev, void *p)
-{
-    const device *d = dev;
-    stream *s = p;
-    clFinish(s->at);
-    for (int i = 0; i < CHUNKS; i++) {
-        chunk *c = &s->ring[i];
-        if (c->busy) clReleaseEvent(c->busy);
-        if (c->at) clEnqueueUnmapMemObject(d->staging, c->mem, c->at, 0, NULL, NULL);
-        if (c->mem) clReleaseMemObject(c->mem);
-    }
-    clFinish(d->staging);
-    clReleaseCommandQueue(s->at);
-    host->free(s);
-}
-
 static void *cl_event_new(void *dev, void *s)
 {
     cl_event e = NULL;
@@ -485,10 +458,8 @@ typedef struct program {
     cl_kernel *kernel;
 } program;
 
-static void cl_program_free(void *dev, void *p)
+static void program_free(program *g)
 {
-    program *g = p;
-    (void)dev;
     for (int i = 0; i < g->n; i++) clReleaseKernel(g->kernel[i]);
     if (g->program) clReleaseProgram(g->program);
     host->free(g->kernel);
@@ -532,7 +503,7 @@ static void *cl_build(void *dev, const char *source, const char *options, char *
         } else {
             fails("program", code);
         }
-        cl_program_free(dev, g);
+        program_free(g);
         return NULL;
     }
     return g;
@@ -540,9 +511,9 @@ static void *cl_build(void *dev, const char *source, const char *options, char *
 
 static void *cl_kernel_of(void *dev, void *p, const char *name)
 {
+    const device *d = dev;
     program *g = p;
     cl_int code;
-    (void)dev;
     if (g->n == g->room) {
         cl_kernel *more = host->alloc(sizeof *more * (size_t)(2 * g->room + 4));
         if (!more) return NULL;
@@ -554,6 +525,17 @@ static void *cl_kernel_of(void *dev, void *p, const char *name)
     cl_kernel k = clCreateKernel(g->program, name, &code);
     if (code != CL_SUCCESS) {
         fails(name, code);
+        return NULL;
+    }
+    cl_ulong wanted = 0, there = 0;
+    clGetKernelWorkGroupInfo(k, d->id, CL_KERNEL_LOCAL_MEM_SIZE, sizeof wanted, &wanted, NULL);
+    clGetDeviceInfo(d->id, CL_DEVICE_LOCAL_MEM_SIZE, sizeof there, &there, NULL);
+    if (wanted > there) {
+        clReleaseKernel(k);
+        host->error(STATUS_UNSUPPORTED,
+                    "opencl: %s needs %d bytes of memory for a group, %s has %d; move the "
+                    "operands with :to \"cpu\" first",
+                    name, (int)wanted, d->name, (int)there);
         return NULL;
     }
     g->kernel[g->n++] = k;
@@ -603,7 +585,6 @@ int mc_plugin_open(const mc_host_api *h, void *api)
         .get = cl_get,
         .copy = cl_copy,
         .stream_new = cl_stream_new,
-        .stream_free = cl_stream_free,
         .event = cl_event_new,
         .wait = cl_wait,
         .done = cl_done,
@@ -612,7 +593,6 @@ int mc_plugin_open(const mc_host_api *h, void *api)
         .sync = cl_sync,
         .build = cl_build,
         .about = cl_about,
-        .program_free = cl_program_free,
         .kernel = cl_kernel_of,
         .launch = cl_launch,
         .dlpack = 4,

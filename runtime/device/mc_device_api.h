@@ -7,7 +7,8 @@
  * record written through host->error; those that return a pointer return NULL with the record.
  *
  * Rules. All calls of one device come from one thread at a time. put has read its source when it
- * returns. get, sync and reached wait; nothing else does. Work of a stream runs in order; a freed
+ * returns, and may wait until room that it copies through is free again. get, sync and reached
+ * wait; segments may be made and freed only when a driver is done with others; nothing else waits. Work of a stream runs in order; a freed
  * segment is not in use any more (the runtime synchronises first). Copies of 0 bytes are not asked
  * for. */
 #ifndef MC_DEVICE_API_H
@@ -24,10 +25,8 @@ typedef struct mc_device_caps {
     int64_t slab;
     /* bytes, a power of two, at most 4096: where blocks begin within a segment */
     int32_t align;
-    int32_t f64, f16;      /* whether kernels can compute in them */
+    int32_t f64;           /* whether kernels can compute in it */
     int32_t group;         /* most lanes of a group */
-    int32_t group_bytes;   /* memory of a group */
-    int32_t wide;          /* lanes that run together, for the choice of kernels */
     int32_t processor;     /* it is the machine's processor: not taken as "gpu" unasked */
 } mc_device_caps;
 
@@ -41,7 +40,7 @@ typedef struct mc_device_caps {
  * the buffers and raw as one struct. */
 typedef struct mc_launch {
     void *kernel;
-    uint32_t grid[3], group[3], group_bytes;
+    uint32_t grid[3], group[3];
     int32_t nbuf, nraw;
     int16_t slot[MC_LAUNCH_BUFFERS];
     int64_t off[MC_LAUNCH_BUFFERS];
@@ -100,7 +99,6 @@ typedef struct mc_device_api {
                 int64_t bytes);
     /* streams and events */
     void *(*stream_new)(void *dev);
-    void (*stream_free)(void *dev, void *stream);
     void *(*event)(void *dev, void *stream);            /* after all that the stream holds now */
     /* the stream goes on after the event; the host does not wait */
     int (*wait)(void *dev, void *stream, void *event);
@@ -116,8 +114,9 @@ typedef struct mc_device_api {
     void (*target)(void *dev, char *target, char *compiler, int64_t room);
     void *(*compile)(void *dev, const char *source, int64_t *bytes, char *log, int64_t room);
     void *(*load)(void *dev, const void *code, int64_t bytes);
-    void (*program_free)(void *dev, void *program);
-    void *(*kernel)(void *dev, void *program, const char *name); /* borrowed from the program */
+    /* borrowed from the program; NULL with the record too where a group needs more memory than the
+     * device gives it */
+    void *(*kernel)(void *dev, void *program, const char *name);
     /* segment[nbuf] */
     int (*launch)(void *dev, void *stream, const mc_launch *l, void *const *segment);
     /* Whether a library of the interface does this product (1; no record); NULL: there is none. */

@@ -30,7 +30,7 @@ static int ref_count(void) { return REF_DEVICES; }
 static void *ref_open(int index, mc_device_caps *caps)
 {
     *caps = (mc_device_caps){
-        .align = REF_ALIGN, .f64 = 1, .f16 = 1, .group = 256, .group_bytes = 49152, .wide = 1
+        .align = REF_ALIGN, .f64 = 1, .group = 256
     };
     snprintf(caps->name, sizeof caps->name, "the CPU's kernels on guarded memory");
     return &devices[index];
@@ -128,7 +128,6 @@ static int ref_copy(void *dev, void *stream, void *to, int64_t at, const void *f
 
 /* One stream, on which everything is done at once. */
 static void *ref_stream_new(void *dev) { return dev; }
-static void ref_stream_free(void *dev, void *stream) { (void)dev, (void)stream; }
 static void *ref_event(void *dev, void *stream) { (void)stream; return dev; }
 static int ref_wait(void *dev, void *stream, void *event)
 {
@@ -154,7 +153,6 @@ const mc_device_api *mci_ref_device(void)
         .get = ref_get,
         .copy = ref_copy,
         .stream_new = ref_stream_new,
-        .stream_free = ref_stream_free,
         .event = ref_event,
         .wait = ref_wait,
         .done = ref_done,

@@ -84,12 +84,13 @@ function Kernel:__tostring() return ('kernel %s(%s)'):format(self.name, table.co
 --- vjp(g, out, ...) -> a cotangent for each operand (nil: none), where g is the cotangent of the output `out` (lists,
 --- if there are several) and ... are the operands. It takes part in mc.compile, vmap and, with vjp, in grad.
 --- Program of devices: `launch`, the text of a kernel in the language of device kernels (C for OpenCL and CUDA at
---- once, kernels/device/dialect.h), run by each lane: LANE, LANES, GROUP_AT(0..2), GLOBAL_LANE say which, BARRIER
---- waits for the group. Arrays are typed pointers (of CUDA, on CUDA) and come contiguous, outputs begin as zeros;
---- numbers stand in `values` ({ 'n i64', 'a f64' }: i64, f64, i32 or f32). lanes: of a group (256). grid: groups, a
---- number, a list of up to three or a function of the arguments (default: a lane for each element of the first
---- output). shape: as for plain C. head: text before the kernel, such as functions, and #include lines of the
---- library's own headers. A lane beyond the end must do nothing by itself. It cannot be recorded. Operands are on a
+--- once, kernels/device/dialect.h), run by each lane: LANE, LANES, GROUP_AT(0..2), GLOBAL_LANE say which,
+--- MCD_GROUP_MEMORY float s[256]; is memory of the group, BARRIER waits for its lanes. Arrays are typed pointers (of
+--- CUDA, on CUDA) and come contiguous, outputs begin as zeros; numbers stand in `values` ({ 'n i64', 'a f64' }: i64,
+--- f64, i32 or f32). The text has the types of C: float for f32, double for f64, int64_t for i64. lanes: of a group
+--- (256). grid: groups, a number, a list of up to three or a function of the arguments (default: a lane for each element
+--- of the first output). shape: as for plain C. head: text before the kernel, such as functions, and #include lines of
+--- the library's own headers. A lane beyond the end must do nothing by itself. It cannot be recorded. Operands are on a
 --- card or on a device of OpenCL.
 --- CUDA C++: `cuda`, a whole text for NVRTC as it is, with `extern "C" __global__ void NAME(outputs, inputs, values)`,
 --- where NAME is `name`; arrays are pointers to their elements, values come in the order of `values`, one by one. It
