@@ -1,4 +1,4 @@
-/* cuda.c - NVIDIA's cards behind mc_device_api: memory, a stream for work and one for large uploads,
+/* cuda.c - NVIDIA's cards behind mc_device_api: memory, a stream for work and one for uploads,
  * programs, launches, products.
  *
  * The device's own (primary) context is used, so that other libraries of the process share it. A

@@ -88,8 +88,8 @@ function Kernel:__tostring() return ('kernel %s(%s)'):format(self.name, table.co
 --- MCD_GROUP_MEMORY float s[256]; is memory of the group, BARRIER waits for its lanes. Arrays are typed pointers (of
 --- CUDA, on CUDA) and come contiguous, outputs begin as zeros; numbers stand in `values` ({ 'n i64', 'a f64' }: i64,
 --- f64, i32 or f32). The text has the types of C: float for f32, double for f64, int64_t for i64. lanes: of a group
---- (256). grid: groups, a number, a list of up to three or a function of the arguments (default: a lane for each element
---- of the first output). shape: as for plain C. head: text before the kernel, such as functions, and #include lines of
+--- (256). grid: groups, a number, a list of up to three or a function of the arguments (default: a lane for each
+--- element of the first output). shape: as for plain C. head: text before the kernel, such as functions, and #include lines of
 --- the library's own headers. A lane beyond the end must do nothing by itself. It cannot be recorded. Operands are on a
 --- card or on a device of OpenCL.
 --- CUDA C++: `cuda`, a whole text for NVRTC as it is, with `extern "C" __global__ void NAME(outputs, inputs, values)`,
