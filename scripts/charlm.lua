@@ -15,13 +15,13 @@ local o = mc.args.parse(arg, {
   options = {
     { 'data', 'string', 'text file; without it sentences of a grammar are made', value = 'FILE' },
     { 'out', 'string', 'folder for the results', value = 'DIR', default = 'charlm-results' },
-    { 'steps', 'integer', 'steps of training', default = 400 },
-    { 'batch', 'integer', 'windows per step', default = 32 },
-    { 'length', 'integer', 'characters of a window', default = 64 },
-    { 'width', 'integer', 'numbers per character', default = 64 },
-    { 'layers', 'integer', 'blocks', default = 2 }, { 'heads', 'integer', 'heads of attention', default = 4 },
+    { 'steps', 'count', 'steps of training', default = 400 },
+    { 'batch', 'count', 'windows per step', default = 32 },
+    { 'length', 'count', 'characters of a window', default = 64 },
+    { 'width', 'count', 'numbers per character', default = 64 },
+    { 'layers', 'count', 'blocks', default = 2 }, { 'heads', 'count', 'heads of attention', default = 4 },
     { 'lr', 'number', 'learning rate', default = 5e-3 },
-    { 'write', 'integer', 'characters to write at the end', default = 300 },
+    { 'write', 'count', 'characters to write at the end', default = 300 },
     { 'temperature', 'number', 'of the writing; near 0 takes the likeliest', default = 0.8 },
     { 'seed', 'natural', 'seed of text, weights, order and writing', default = 1 },
     { 'device', 'string', 'cpu, gpu, cuda:0, opencl:0, or auto: what MASCON_DEVICE names, else a card, else cpu' },
@@ -80,11 +80,10 @@ function Model:forward(ids, caches)
   return self.head(self.blocks.norm(x))
 end
 
---- Text that the model writes after a beginning, one character after the other, with kept keys and values. It sees
+--- Text that the model writes after a character, one character after the other, with kept keys and values. It sees
 --- between half and all of the characters that a window had in training.
-local function written(net, codes, letters, start, n, key)
-  local caches, ids, seen = nil, {}, 0
-  for i = 1, #start do ids[i] = codes[start:sub(i, i)] end
+local function written(net, letters, start, n, key)
+  local caches, ids, seen = nil, { start }, 0
   local logits
   for k = 1, n do
     if not caches or seen >= o.length then
@@ -117,21 +116,24 @@ mc.args.run('charlm', function()
   local text = o.data and mc.load(o.data, { format = 'txt' }) or sentences(200000, o.seed)
   local record = mc.manifest.new { options = o, inputs = { o.data }, seed = o.seed, quiet = o.quiet }
   local codes, letters, ids, counts = {}, {}, {}, {}
-  for i = 1, #text do
-    local c = text:sub(i, i)
+  for c in text:gmatch '[^\128-\191][\128-\191]*' do -- characters of UTF-8
     if not codes[c] then
       letters[#letters + 1] = c
       codes[c] = #letters - 1
     end
-    ids[i] = codes[c]
+    ids[#ids + 1] = codes[c]
     counts[c] = (counts[c] or 0) + 1
   end
   local alone = 0
-  for _, n in pairs(counts) do alone = alone - n / #text * math.log(n / #text) / math.log(2) end
+  for _, n in pairs(counts) do alone = alone - n / #ids * math.log(n / #ids) / math.log(2) end
   local tokens = mc.tensor(ids, { dtype = 'i64' })
-  local cut = math.floor(#text * 0.95)
+  local cut = math.floor(#ids * 0.95)
+  if #ids - cut <= o.length then
+    error(('%s has %d characters; the twentieth that is held out is no longer than --length %d: give a longer '
+      .. 'text, or a smaller --length'):format(o.data and '--data ' .. o.data or 'the text', #ids, o.length), 0)
+  end
   local train = nn.data.windows(tokens[{ { 1, cut } }], o.length, { stride = math.max(1, math.floor(o.length / 2)) })
-  local valid = nn.data.windows(tokens[{ { cut + 1, #text } }], o.length)
+  local valid = nn.data.windows(tokens[{ { cut + 1, #ids } }], o.length)
   local key = mc.random.key(o.seed)
   local net = Model(#letters, key:fold_in(1))
   print(net)
@@ -141,13 +143,13 @@ mc.args.run('charlm', function()
     device = device,
     steps = o.steps, clip = 1,
     every = math.max(1, math.floor(o.steps / 4)), key = key:fold_in(2),
-    train = nn.data.loader(train, { batch = o.batch, shuffle = true, seed = o.seed, drop_last = true }),
+    train = nn.data.loader(train, { batch = o.batch, shuffle = true, seed = o.seed, drop_last = o.batch <= train.n }),
     valid = nn.data.loader(valid, { batch = o.batch }), groups = { { 'norm', weight_decay = 0 } },
     optimizer = mc.optim.adamw { weight_decay = 0.1, lr = mc.optim.one_cycle(o.lr, { steps = math.max(2, o.steps),
       pct_start = 0.1 }) },
     loss = function(model, b) return nn.cross_entropy(model(b.x), b.y), b.x.shape[1] end,
     callbacks = { epoch = function(_, f)
-      return ('step %d: %.3f bits per character, on other text %.3f'):format(f.step, f.loss * bits,
+      return ('step %d: %.3f bits per character, on the text held out %.3f'):format(f.step, f.loss * bits,
         f.valid_loss * bits)
     end },
   })
@@ -155,10 +157,10 @@ mc.args.run('charlm', function()
   trainer:fit()
   trainer:use_best()
   net:eval():to 'cpu'
-  local sample = written(net, codes, letters, text:sub(1, 1), o.write, key:fold_in(3))
+  local sample = written(net, letters, ids[1], o.write, key:fold_in(3))
   mc.save(o.out .. '/sample.txt', sample)
-  print(('%d characters, %d of them different; %d steps'):format(#text, #letters, trainer.step.count))
-  print(('%.3f bits per character on other text; characters alone have %.3f'):format(trainer.best.value * bits,
+  print(('%d characters, %d of them different; %d steps'):format(#ids, #letters, trainer.step.count))
+  print(('%.3f bits per character on the text held out; characters alone have %.3f'):format(trainer.best.value * bits,
     alone))
   print('it writes: ' .. sample)
   print(('results in %s: %s'):format(o.out, trainer:conclude(record, { 'sample.txt' })))

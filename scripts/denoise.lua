@@ -14,12 +14,12 @@ local o = mc.args.parse(arg, {
   options = {
     { 'data', 'string', 'grey images, IDX or .npy [n, height, width]; without it shapes are drawn', value = 'FILE' },
     { 'out', 'string', 'folder for the results', value = 'DIR', default = 'denoise-results' },
-    { 'epochs', 'integer', 'passes over the images', default = 6 },
-    { 'batch', 'integer', 'images per step', default = 32 },
-    { 'count', 'integer', 'images that are drawn for training', default = 1500 },
+    { 'epochs', 'count', 'passes over the images', default = 6 },
+    { 'batch', 'count', 'images per step', default = 32 },
+    { 'count', 'count', 'images that are drawn for training', default = 1500 },
     { 'noise', 'number', 'standard deviation of the noise; images reach from 0 to 1', default = 0.3 },
-    { 'channels', 'integer', 'of the first level; each level below has twice as many', default = 12 },
-    { 'levels', 'integer', 'resolutions', default = 3 }, { 'lr', 'number', 'learning rate', default = 3e-3 },
+    { 'channels', 'count', 'of the first level; each level below has twice as many', default = 12 },
+    { 'levels', 'count', 'resolutions', default = 3 }, { 'lr', 'number', 'learning rate', default = 3e-3 },
     { 'seed', 'natural', 'seed of images, weights and order', default = 1 },
     { 'device', 'string', 'cpu, gpu, cuda:0, opencl:0, or auto: what MASCON_DEVICE names, else a card, else cpu' },
     { 'resume', 'flag', 'go on with the run in the folder of the results' },
@@ -35,7 +35,12 @@ local function images()
   end
   local all = o.data:find '%.npy$' and mc.load(o.data) or nn.data.idx(o.data)
   if not mc.is_tensor(all) or all.ndim ~= 3 then
-    error(('--data %s holds %s; give images [n, height, width]'):format(o.data, tostring(all)), 0)
+    error(('--data %s holds %s; give grey images [n, height, width]'):format(o.data, mc.is_tensor(all)
+      and ('%s[%s]'):format(all.dtype, table.concat(all.shape, ',')) or 'a ' .. type(all)), 0)
+  end
+  local low, high = mc.min(all):item(), mc.max(all):item()
+  if all.dtype ~= 'u8' and (low < 0 or high > 1) then
+    error(('--data %s has values from %g to %g; give u8, or numbers from 0 to 1'):format(o.data, low, high), 0)
   end
   all = all.dtype == 'u8' and nn.data.scaled(mc.expand_dims(all, 2)) or mc.expand_dims(all, 2):to 'f32'
   local function cut(k) return all.shape[k] - all.shape[k] % 2 ^ (o.levels - 1) end
@@ -86,7 +91,8 @@ mc.args.run('denoise', function()
   -- the network gives the noise; what it sees has new noise in each epoch
   local function without(model, x) return x - model(x) end
   local loader = nn.data.loader(nn.data.tensors { clean = clean }, { batch = o.batch, shuffle = true, seed = o.seed,
-    drop_last = true, transform = function(b, k) return { x = noise(b.clean, k), clean = b.clean } end })
+    drop_last = o.batch <= clean.shape[1],
+    transform = function(b, k) return { x = noise(b.clean, k), clean = b.clean } end })
   local trainer = nn.Trainer(net, {
     name = 'denoise', folder = o.out, resume = o.resume, overwrite = o.overwrite, progress = not o.quiet,
     device = device,

@@ -14,9 +14,9 @@ local o = mc.args.parse(arg, {
     { 'data', 'string', 'folder with the four IDX files of MNIST, unpacked; without it digits are drawn',
       value = 'DIR' },
     { 'out', 'string', 'folder for the results', value = 'DIR', default = 'digits-results' },
-    { 'epochs', 'integer', 'passes over the images', default = 5 },
-      { 'batch', 'integer', 'images per step', default = 64 },
-    { 'count', 'integer', 'images that are drawn for training', default = 6000 },
+    { 'epochs', 'count', 'passes over the images', default = 5 },
+      { 'batch', 'count', 'images per step', default = 64 },
+    { 'count', 'count', 'images that are drawn for training', default = 6000 },
     { 'lr', 'number', 'learning rate', default = 3e-3 },
     { 'seed', 'natural', 'seed of images, weights and order', default = 1 },
     { 'device', 'string', 'cpu, gpu, cuda:0, opencl:0, or auto: what MASCON_DEVICE names, else a card, else cpu' },
@@ -114,7 +114,8 @@ mc.args.run('digits', function()
     nn.Linear(64, 10, { key = key:fold_in(4) }),
   }
   print(net)
-  local loader = nn.data.loader(train, { batch = o.batch, shuffle = true, seed = o.seed, drop_last = true })
+  local loader = nn.data.loader(train, { batch = o.batch, shuffle = true, seed = o.seed,
+    drop_last = o.batch <= train.n })
   local how, line = nn.classification()
   local trainer = nn.Trainer(net, {
     name = 'digits', folder = o.out, resume = o.resume, overwrite = o.overwrite, progress = not o.quiet,

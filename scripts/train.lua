@@ -9,9 +9,9 @@ local o = mc.args.parse(arg, {
   name = 'train', usage = 'usage: mascon scripts/train.lua [INPUT.npz] [options]', positional = 1,
   about = 'Trains a two-layer network on labelled samples.',
   options = {
-    { 'hidden', 'integer', 'hidden units', default = 128 },
-    { 'epochs', 'integer', 'passes over the samples',
-      default = 200 }, { 'batch', 'integer', 'samples per step', default = 256 }, { 'lr', 'number', 'learning rate',
+    { 'hidden', 'count', 'hidden units', default = 128 },
+    { 'epochs', 'count', 'passes over the samples',
+      default = 200 }, { 'batch', 'count', 'samples per step', default = 256 }, { 'lr', 'number', 'learning rate',
         default = 1e-2 }, { 'weight_decay', 'number', 'decay of the weights', default = 1e-2 },
     { 'test', 'number', 'share of samples held out', default = 0.2 },
     { 'seed', 'natural', 'seed of the weights, of the order of samples and of the spirals', default = 1 },
@@ -50,6 +50,10 @@ mc.args.run('train', function()
     local file = mc.load(o[1])
     if type(file) ~= 'table' or not file.x or not file.y then
       error(o[1] .. ': holds no arrays x and y; save x (samples x features) and y (classes)', 0)
+    end
+    if not (mc.is_tensor(file.x) and mc.is_tensor(file.y)) then
+      error(('%s: %s holds texts; give numbers, classes as 1, 2, ... or 0, 1, ...'):format(o[1],
+        mc.is_tensor(file.x) and 'y' or 'x'), 0)
     end
     x, y = file.x:to 'f32', file.y:to 'i64'
     if x.ndim ~= 2 or y.ndim ~= 1 or x.shape[1] ~= y.shape[1] then

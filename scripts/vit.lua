@@ -14,13 +14,13 @@ local o = mc.args.parse(arg, {
   options = {
     { 'data', 'string', 'folder with the binary files of CIFAR-10; without it shapes are drawn', value = 'DIR' },
     { 'out', 'string', 'folder for the results', value = 'DIR', default = 'vit-results' },
-    { 'epochs', 'integer', 'passes over the images', default = 10 },
-    { 'batch', 'integer', 'images per step', default = 64 },
-    { 'count', 'integer', 'images that are drawn for training', default = 6000 },
-    { 'side', 'integer', 'pixels along a side of an image that is drawn', default = 24 },
-    { 'patch', 'integer', 'pixels along a side of a patch', default = 6 },
-    { 'width', 'integer', 'numbers per token', default = 48 }, { 'layers', 'integer', 'blocks', default = 2 },
-    { 'heads', 'integer', 'heads of attention', default = 4 },
+    { 'epochs', 'count', 'passes over the images', default = 10 },
+    { 'batch', 'count', 'images per step', default = 64 },
+    { 'count', 'count', 'images that are drawn for training', default = 6000 },
+    { 'side', 'count', 'pixels along a side of an image that is drawn', default = 24 },
+    { 'patch', 'count', 'pixels along a side of a patch', default = 6 },
+    { 'width', 'count', 'numbers per token', default = 48 }, { 'layers', 'count', 'blocks', default = 2 },
+    { 'heads', 'count', 'heads of attention', default = 4 },
     { 'lr', 'number', 'learning rate', default = 4e-3 },
     { 'amp', 'string', 'bf16 or f16: mixed precision', value = 'DTYPE' },
     { 'seed', 'natural', 'seed of images, weights and order', default = 1 },
@@ -67,6 +67,7 @@ local function data()
 end
 
 mc.args.run('vit', function()
+  if o.amp and o.amp ~= 'bf16' and o.amp ~= 'f16' then error(('--amp is %s; give bf16 or f16'):format(o.amp), 0) end
   local device, said = mc.args.device(o.device)
   if said then print(said) end
   local train, test, classes, files = data()
@@ -83,7 +84,7 @@ mc.args.run('vit', function()
   local record = mc.manifest.new { options = o, inputs = files, seed = o.seed, quiet = o.quiet }
   local net = Model(side, channels, classes, key:fold_in(1))
   print(net)
-  local loader = nn.data.loader(train, { batch = o.batch, shuffle = true, seed = o.seed, drop_last = true,
+  local loader = nn.data.loader(train, { batch = o.batch, shuffle = true, seed = o.seed, drop_last = o.batch <= train.n,
     transform = o.data and function(b, k)
       return { x = nn.data.random_shift(nn.data.random_flip(b.x, k:fold_in(1)), k:fold_in(2), 3), y = b.y }
     end or nil })

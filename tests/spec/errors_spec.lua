@@ -153,9 +153,10 @@ local CASES = {
   { 'an unknown function', function() local _ = mc.zeroes end,
     '^mc.zeroes: there is no such name; did you mean mc.zeros%?' },
   { 'order of large tensors', function() local _ = x < 1 end,
-    '^<: operands are f64%[2,3%]@cpu and f64%[%]@cpu; only one%-element tensors give a boolean, use :lt elementwise' },
+    '^<: operands are f64%[2,3%]@cpu and f64%[%]@cpu; only one%-element tensors give a boolean, use :lt or :gt '
+      .. 'elementwise' },
   { 'order, the other way', function() local _ = x >= x end, '^<=: operands are f64%[2,3%]@cpu and f64%[2,3%]@cpu; '
-      .. 'only one%-element tensors give a boolean, use :le elementwise' },
+      .. 'only one%-element tensors give a boolean, use :le or :ge elementwise' },
   { 'equality with a number', function() local _ = x == 1 end,
     '^==: compares handles, not elements; use mc.eq%(x, number%), or x:item%(%) == number' },
   { 'ipairs', function() for i in ipairs(x) do error(i) end end,

@@ -107,6 +107,7 @@ describe('help.apropos', function()
     assert.matches('mc%.fft%.fft ', text)
     assert.is_nil(text:match 'mc%.hypot')
     assert.matches('no name and no documentation contains "zzyzx"', help.apropos 'zzyzx')
+    assert.matches('mc%.nn%.scaled_dot_product_attention ', help.apropos 'boolean attention') -- in this order nowhere
   end)
 end)
 

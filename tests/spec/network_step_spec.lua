@@ -655,38 +655,22 @@ describe('a step', function()
     end
   end)
 
-  it('takes groups of an optimiser of one\'s own by its method with', function()
-    local function own(options)
-      local inner = mc.optim.sgd(options)
-      return { name = 'own', options = inner.options, init = inner.init, update = inner.update, with = function(changes)
-        return own { lr = changes.lr or options.lr }
-      end }
-    end
-    local net, ones = nn.Linear(2, 2, { key = 1 }), mc.ones({ 3, 2 }, { dtype = 'f32' })
-    local function square(m, b) return mc.mean(mc.square(m(b))) end
-    local weight, bias = net.weight:copy(), net.bias:copy()
-    local step = nn.Step(net, square, { optimizer = own { lr = 0.1 }, groups = { { 'bias', lr_factor = 0 } } })
-    assert.equal(0.1, step:rate())
-    step(ones)
-    assert.is_true(mc.array_equal(bias, net.bias))
-    assert.is_false(mc.array_equal(weight, net.weight))
-    local plain = own { lr = 0.1 }
-    plain.with = nil
-    says('nn.Step: groups[1] changes options of an optimiser without a method for it; give the optimiser with(options)',
-      nn.Step, net, square, { optimizer = plain, groups = { { 'bias', lr_factor = 0 } } })
-    plain.options = nil
-    assert.is_nil(nn.Step(net, square, { optimizer = plain }):rate())
-    says('groups[1] has lr_factor, and the optimiser has no options.lr', nn.Step, net, square,
-      { optimizer = plain, groups = { { 'bias', lr_factor = 0 } } })
-    says('plateau lowers a rate, and the optimiser has no options.lr', nn.Step, net, square,
-      { optimizer = plain, plateau = {} })
-    plain.init = nil
-    says('nn.Step: optimizer is a table; give one of mc.optim', nn.Step, net, square, { optimizer = plain })
-  end)
-
   it('says what is wrong', function()
     local net = regression 'f32'
     says('nn.Step: optimizer is nil; give one of mc.optim', nn.Step, net, loss, {})
+    says("nn.Step: amp is true; give 'bf16', 'f16' or a table of options of mc.nn.autocast", nn.Step, net, loss,
+      { optimizer = mc.optim.sgd(), amp = true })
+    says("nn.Step: amp is 'fp16'; give", nn.Step, net, loss, { optimizer = mc.optim.sgd(), amp = 'fp16' })
+    says('optim.adam: a table is one argument too many; it takes one table of options, and nothing before it',
+      mc.optim.adam, net:parameters(), { lr = 1 })
+    says('To look at numbers, give nn.Step or nn.Trainer compile = false', nn.Step(nn.Linear(2, 2), function(m, at)
+      local value = mc.mean(m(at))
+      return value * (value:item() > 1e9 and 2 or 1)
+    end, { optimizer = mc.optim.sgd() }), mc.ones({ 3, 2 }, { dtype = 'f32' }))
+    says('which is no row of the op table; did you mean logistic?', nn.register_pattern, 'mine', { 'sigmoid' }, mc.exp)
+    local loader = nn.data.loader(nn.data.tensors { x = mc.ones { 4 } })
+    says('a loader is no function; write for batch in loader:epoch(1) do', loader)
+    says('loader:epoch: it is called on 1; write loader:epoch with a colon', loader.epoch, 1)
     says('loss is nn.mse_loss, which takes a result and a target; give a function of the network and a batch', nn.Step,
       net, nn.mse_loss, { optimizer = mc.optim.sgd() })
     says('option "wd" is unknown; it takes dampening, lr, maximize, momentum, nesterov, weight_decay', nn.Step, net,

@@ -40,6 +40,44 @@ describe('the optimisers', function()
   -- an error of one step enters the moments of the next: at most a few units for each of the 20 steps and the ten
   -- operations in one
   local UNITS = 20 * 10
+  it('takes groups of an optimiser of one\'s own by its method with', function()
+    local function refused(words, ...) assert(support.message(...):find(words, 1, true), words) end
+    local function own(options)
+      local inner = mc.optim.sgd(options)
+      return { name = 'own', options = inner.options, init = inner.init, update = inner.update, with = function(changes)
+        return own { lr = changes.lr or options.lr }
+      end }
+    end
+    local nn = mc.nn
+    local net, ones = nn.Linear(2, 2, { key = 1 }), mc.ones({ 3, 2 }, { dtype = 'f32' })
+    local function square(m, b) return mc.mean(mc.square(m(b))) end
+    local weight, bias = net.weight:copy(), net.bias:copy()
+    local step = nn.Step(net, square, { optimizer = own { lr = 0.1 }, groups = { { 'bias', lr_factor = 0 } } })
+    assert.equal(0.1, step:rate())
+    step(ones)
+    assert.is_true(mc.array_equal(bias, net.bias))
+    assert.is_false(mc.array_equal(weight, net.weight))
+    local plain = own { lr = 0.1 }
+    plain.with = nil
+    refused('changes options of an optimiser without a method for it; give the optimiser with(options)',
+      nn.Step, net, square, { optimizer = plain, groups = { { 'bias', lr_factor = 0 } } })
+    plain.options = nil
+    assert.is_nil(nn.Step(net, square, { optimizer = plain }):rate())
+    refused('groups[1] has lr_factor, and the optimiser has no options.lr', nn.Step, net, square,
+      { optimizer = plain, groups = { { 'bias', lr_factor = 0 } } })
+    refused('plateau lowers a rate, and the optimiser has no options.lr', nn.Step, net, square,
+      { optimizer = plain, plateau = {} })
+    plain.init = nil
+    refused('nn.Step: optimizer is a table; give one of mc.optim', nn.Step, net, square, { optimizer = plain })
+  end)
+
+  it('prints with its options', function()
+    assert.equal('sgd { dampening = 0, lr = 0.1, maximize = false, momentum = 0, nesterov = false, weight_decay = 0 }',
+      tostring(mc.optim.sgd { lr = 0.1 }))
+    assert(tostring(mc.optim.lookahead(mc.optim.adam { lr = mc.optim.cosine(1, { steps = 2 }) }))
+      :find('^lookahead%(adam {.* betas = { 0.9, 0.999 }, .*lr = a schedule'))
+  end)
+
   it('take the steps of PyTorch, in f64 and in f32', function()
     local file, index = golden()
     for _, c in ipairs(index.optimizers) do

@@ -175,16 +175,17 @@ function M.is_folder(path)
   return f ~= nil
 end
 
---- Names of what a folder holds, sorted; none when it cannot be read. In a plain LuaJIT, the shell's ls gives them.
+--- Names of what a folder holds, sorted, those of folders with a slash at their end; none when it cannot be
+--- read.
 ---     #mc.file.names('no/such/folder')  --> 0
 ---@param path string
 ---@return string[]
 function M.names(path)
   local host = package.loaded['mascon.host']
   local out = type(host) == 'table' and host.list and (host.list(path) or {})
-  if not out then
+  if not out then -- a plain LuaJIT
     out = {}
-    local pipe = io.popen("ls -1A '" .. path:gsub("'", "'\\''") .. "' 2>/dev/null")
+    local pipe = io.popen("ls -1Ap '" .. path:gsub("'", "'\\''") .. "' 2>/dev/null")
     for name in pipe:lines() do out[#out + 1] = name end
     pipe:close()
   end

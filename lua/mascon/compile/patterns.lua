@@ -18,6 +18,15 @@ local order = 0
 
 local OPTS = { when = { nil, 'function' }, check = { true, 'bool' } }
 
+--- The row of a name that is another name of it, such as sigmoid of logistic.
+local function renamed(name)
+  for here, row in pairs(op.rows) do
+    for _, alias in ipairs(row.alias or {}) do
+      if alias == name then return here end
+    end
+  end
+end
+
 local function steps(fname, ops)
   check.arg(fname, 'ops', ops, 'table', 4)
   local out = {}
@@ -25,7 +34,7 @@ local function steps(fname, ops)
     local name, at = o, nil
     if type(o) == 'table' then name, at = o[1], o.at end
     if type(name) ~= 'string' or not op.rows[name] then
-      local near = type(name) == 'string' and check.nearest(name, op.rows)
+      local near = type(name) == 'string' and (renamed(name) or check.nearest(name, op.rows))
       error(('%s: op %d is %s, which is no row of the op table%s'):format(fname, i, check.show(name),
         near and ('; did you mean %s?'):format(near) or '; f:graph() prints their names'), 3)
     end

@@ -177,7 +177,7 @@ local function after(@LIST@COMMA ok, ...)
   again(name, why)
 end
 return function(@LIST@COMMA extra)
-  if extra ~= nil then too_many(name, extra, @N) end
+  if extra ~= nil then too_many(name, extra, @N@COMMA @LIST) end
   if @FUNCTIONS then return f(@LIST) end
   return after(@LIST@COMMA pcall(f@COMMA @LIST))
 end]]):gsub('@(%u+)', {
@@ -187,10 +187,15 @@ end]]):gsub('@(%u+)', {
   return assert(loadstring(text, HERE))
 end
 
+--- Whether a table holds things by name, as options and parameters do.
+local function by_name(v) return type(v) == 'table' and getmetatable(v) == nil and v[1] == nil and next(v) ~= nil end
+
 --- n: how many the function takes.
-local function too_many(name, v, n)
-  check.error(('%s: %s is one argument too many%s'):format(name, shown(v), n == 1 and type(v) == 'table'
-    and ('; several things go in one list, %s{ ... }'):format(name) or ''), 3)
+local function too_many(name, v, n, first)
+  local advice = ''
+  if n == 1 and by_name(first) and by_name(v) then advice = '; it takes one table of options, and nothing before it'
+  elseif n == 1 and type(v) == 'table' then advice = ('; several things go in one list, %s{ ... }'):format(name) end
+  check.error(('%s: %s is one argument too many%s'):format(name, shown(v), advice), 3)
 end
 
 local made = setmetatable({}, { __mode = 'k' })

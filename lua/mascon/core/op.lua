@@ -774,8 +774,8 @@ local function compare(name, word)
   return function(a, b)
     local x, y = operand(word, a, 2), operand(word, b, 2)
     if x:numel() ~= 1 or y:numel() ~= 1 then
-      error(('%s: operands are %s and %s; only one-element tensors give a boolean, use :%s elementwise'):format(word,
-        tensor.describe(x), tensor.describe(y), name), 2)
+      error(('%s: operands are %s and %s; only one-element tensors give a boolean, use :%s or :%s elementwise'):format(
+        word, tensor.describe(x), tensor.describe(y), name, name:gsub('^l', 'g')), 2)
     end
     local truth = F[name](x, y)
     if not tensor.known(truth) then

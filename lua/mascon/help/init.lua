@@ -522,23 +522,27 @@ function M.overview()
   return table.concat(out, '\n') .. '\n'
 end
 
---- Names whose name or documentation contains the text (plain, any case), with their first sentence.
+--- Names whose name or documentation contains the text, or else all of its words (plain, any case), with their first
+--- sentence.
 ---@param text string
 ---@return string
 function M.apropos(text)
   check.arg('help.apropos', 'text', text, 'string', 3)
-  local want, out = text:lower(), {}
+  local want, out, some = text:lower(), {}, {}
   local list = { unpack(M.entries()) }
   for _, e in ipairs(type_entries()) do list[#list + 1] = e end
   for _, e in ipairs(list) do
     local all_text = e.name .. '\n' .. table.concat(e.text or {}, '\n')
-    if all_text:lower():find(want, 1, true) then
-      out[#out + 1] = ('%-28s %s'):format(e.name, e.text and e.text[1] or '')
-    end
+    all_text = all_text:lower()
+    local line, every = ('%-28s %s'):format(e.name, e.text and e.text[1] or ''), true
+    if all_text:find(want, 1, true) then out[#out + 1] = line end
+    for word in want:gmatch '%S+' do every = every and all_text:find(word, 1, true) end
+    if every then some[#some + 1] = line end
   end
   for _, e in ipairs(elsewhere()) do
     if e.name:lower():find(want, 1, true) then out[#out + 1] = ('%-28s is %s here'):format(e.name, e.here) end
   end
+  if not out[1] then out = some end
   if not out[1] then return ('no name and no documentation contains %q\n'):format(text) end
   return table.concat(out, '\n') .. '\n'
 end

@@ -73,10 +73,13 @@ function M.recordings() error('io: recordings are read through mc.load and mc.op
 -- .npy: tensor (texts: Lua strings in lists). .npz: table of these. .safetensors: table of tensors, and its texts as a
 -- second result. .edf, .bdf: { data [C, n], fs, channels, labels,
 -- annotations, gaps, ... }. .fif, .vhdr, .set: { data [C, n], fs, channels, bads, annotations, info, ... } in SI units,
--- or epochs. .mat: table of variables. .h5, .hdf5, .hdf: nested table of its groups (mascon.io.hdf5 load). .csv, .tsv:
--- { rows, names, columns, data }. .json, .yaml, .yml: Lua value. .txt, .md, .html, .svg: text. format: says what the
--- file is when its name does not. Other options are those of the format (mascon.io.edf read, mascon.io.csv load). Owns
--- the result.
+-- or epochs. .mat: table of variables. .h5, .hdf5, .hdf: nested table of its groups. .csv, .tsv: { rows, names,
+-- columns, data }: columns by position and by name, f64 [rows], or lists of texts where a cell is a word; data f64
+-- [rows, columns], nil where a column holds words. .json, .yaml, .yml: Lua value. .txt, .md, .html, .svg: text.
+-- format: says what the file is when its name does not. Other options are those of the format. CSV: header (true,
+-- false, 'auto'), separator, decimal ('.' or ','), comment (text that opens a line to leave out), missing (more words
+-- for NaN), numeric (true: a word is an error with its place). EDF and BDF: channels, from and to (seconds) or first
+-- and last, fs, dtype, gaps. Owns the result.
 ---@param path string
 ---@param opts? table
 function M.load(path, opts)

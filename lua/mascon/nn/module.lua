@@ -766,7 +766,7 @@ function methods:save(name, opts)
   require('mascon.io').save(name, self:state_dict(opts))
 end
 
---- Reads parameters and buffers from an .npz or .safetensors file: mc.load and load_state_dict.
+--- Reads parameters and buffers (weights) from an .npz or .safetensors file: mc.load and load_state_dict.
 ---@param name string path
 ---@param opts? table strict (true) · names ('module'; 'pytorch'): as in state_dict
 ---@return mascon.Module self

@@ -17,6 +17,17 @@ Loader.__index = Loader
 M.methods = Loader
 Loader.__tostring = function(l) return ('%d batches of %d of %d samples'):format(l.batches, l.size, l.n) end
 
+--- Refuses what is no loader in front of the colon, as in loader.epoch(1).
+local function self_of(fname, self, level)
+  if type(self) ~= 'table' or type(self.batches) ~= 'number' then
+    error(('%s: it is called on %s; write loader:%s with a colon'):format(fname, check.show(self),
+      fname:match ':(.*)'), level + 1)
+  end
+end
+Loader.__call = function(_)
+  error('nn.data.loader: a loader is no function; write for batch in loader:epoch(1) do ... end', 2)
+end
+
 local OPTS = {
   batch = { 32, 'integer >= 1' }, shuffle = { false, 'bool' }, seed = { 0, 'integer >= 0' },
     drop_last = { false, 'bool' },
@@ -70,6 +81,7 @@ end
 ---@param epoch integer
 ---@return any
 function Loader:order(epoch)
+  self_of('loader:order', self, 2)
   check.arg('loader:order', 'epoch', epoch, 'integer >= 1', 3)
   if self.kept == epoch then return self.positions end
   local order
@@ -84,6 +96,7 @@ end
 ---@param k integer from 1
 ---@return any batch
 function Loader:at(epoch, k)
+  self_of('loader:at', self, 2)
   check.arg('loader:at', 'k', k, 'integer >= 1', 3)
   if k > self.batches then error(('loader:at: batch %d; an epoch has %d'):format(k, self.batches), 2) end
   local batch
@@ -119,6 +132,7 @@ end
 ---@param first? integer batch to begin with (1)
 ---@return function
 function Loader:epoch(epoch, first)
+  self_of('loader:epoch', self, 2)
   epoch = check.arg('loader:epoch', 'epoch', epoch or 1, 'integer >= 1', 3)
   local k = check.arg('loader:epoch', 'first', first or 1, 'integer >= 1', 3) - 1
   return function()

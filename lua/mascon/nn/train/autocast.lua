@@ -19,6 +19,16 @@ local HALF = { f16 = true, bf16 = true }
 local OPTS = { dtype = { 'bf16', { 'bf16', 'f16' } }, policy = { 'selective', { 'selective', 'conservative',
   'aggressive' } }, low = { nil, 'table' }, f32 = { nil, 'table' }, enabled = { true, 'bool' } }
 
+--- The options of autocast that an option amp stands for: 'bf16', 'f16' or a table of them; nil of nil.
+function M.chosen(fname, amp, level)
+  if type(amp) == 'string' then amp = { dtype = amp } end
+  if amp ~= nil and (type(amp) ~= 'table' or amp.dtype ~= nil and not HALF[amp.dtype]) then
+    error(("%s: amp is %s; give 'bf16', 'f16' or a table of options of mc.nn.autocast"):format(fname,
+      check.show(type(amp) == 'table' and amp.dtype or amp)), level)
+  end
+  return amp
+end
+
 --- What a layout of a value shows of a tensor that may have been cast.
 local function see(t, u)
   local v = u.value

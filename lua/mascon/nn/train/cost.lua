@@ -43,7 +43,8 @@ function Plan:__tostring()
   local function say(what, bytes)
     if bytes > 0 then out[#out + 1] = ('  %-24s%s'):format(what, text.bytes(bytes)) end
   end
-  out[1] = ('%s: %d steps of %d samples'):format(self.name, self.steps, self.size)
+  out[1] = ('%s: %d steps of %s%d samples'):format(self.name, self.steps,
+    self.accumulate > 1 and self.accumulate .. ' x ' or '', self.size)
   say('parameters', self.parameters)
   say('gradients', self.gradients)
   say('state of the optimiser', self.state)
@@ -71,7 +72,7 @@ function M.of(trainer)
   local began = clock()
   local batch = o.train:at(1, 1)
   local loading = clock() - began
-  local self = setmetatable({ name = o.name, size = o.train.size,
+  local self = setmetatable({ name = o.name, size = o.train.size, accumulate = o.accumulate,
     steps = o.steps or math.ceil(o.epochs * o.train.batches / o.accumulate),
     parameters = bytes_in(net:state_dict()), gradients = bytes_in(net:parameters()), state = bytes_in(step.states),
     averages = bytes_in(step.averages), batch = bytes_in(batch) }, Plan)

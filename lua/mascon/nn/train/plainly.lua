@@ -12,6 +12,9 @@ local function told(plain, ok, ...)
   local why = ...
   if check.stopped(why) then error(why, 0) end
   local good, better = check.try(tensor.scope, plain)
+  if good and type(why) == 'string' and why:find('not known yet', 1, true) then
+    why = why .. '. To look at numbers, give nn.Step or nn.Trainer compile = false, or compute them as metrics'
+  end
   error(good and why or better, 0)
 end
 

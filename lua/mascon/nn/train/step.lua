@@ -41,7 +41,7 @@ local OPTS = { -- those of a trainer, too
   optimizer = { nil, 'any' }, clip = { nil, 'number > 0 | table' }, groups = { nil, 'table' },
   ema = { nil, 'number > 0' },
   accumulate = { 1, 'integer >= 1' }, compile = { true, 'bool' }, key = { 0, 'any' },
-  norm = { true, 'bool' }, amp = { nil, 'string | table' }, scaler = { nil, 'bool | table' },
+  norm = { true, 'bool' }, amp = { nil, 'any' }, scaler = { nil, 'bool | table' },
   plateau = { nil, 'table' }, anomaly = { true, 'bool' },
 }
 M.options = OPTS
@@ -379,7 +379,7 @@ function M.Step(net, loss, opts)
     meta)
   self.shown = setmetatable({}, { __mode = 'k' }) -- tensors that others have seen
   self.groups = patterns.of(net, optimizer, o.groups)
-  if type(o.amp) == 'string' then o.amp = { dtype = o.amp } end
+  o.amp = autocast.chosen(fname, o.amp, 3)
   local scaler = o.scaler
   if scaler == nil then scaler = o.amp ~= nil and o.amp.dtype == 'f16' end
   if scaler then

@@ -33,6 +33,13 @@ local Trainer = {}
 Trainer.__index = Trainer
 M.methods = Trainer
 
+Trainer.__tostring = function(t)
+  local best, epochs = t.best, #t.history
+  return ('%s: %d step%s, %d epoch%s%s'):format(t.options.name, t.step.count, t.step.count == 1 and '' or 's', epochs,
+    epochs == 1 and '' or 's', best and ('; best %s %s in epoch %d'):format((t.monitor:gsub('_', ' ')),
+      text.significant(best.value, 4), best.epoch) or '')
+end
+
 local OPTS = {
   loss = { nil, 'function' }, train = { nil, 'table' }, valid = { nil, 'table' }, metrics = { nil, 'table' },
   epochs = { nil, 'integer >= 1' }, steps = { nil, 'integer >= 1' }, folder = { nil, 'string' },
@@ -111,18 +118,18 @@ end
 ---@param opts table loss: f(net, batch) as for nn.Step (required) · optimizer: one of mc.optim (required) · train: a
 ---   loader (mc.nn.data.loader, required) · valid: a loader, evaluated after each epoch · metrics: name -> f(net,
 ---   batch), a number as a tensor and its weight (1) · epochs or steps (one is required) · clip, groups, ema,
----   accumulate, compile, key as for nn.Step · folder: for files (none) · every: steps between checkpoints (one at
----   the end of each epoch) · keep: how many (3) · monitor: what is best, 'valid_loss' or a name, with '-' in front
----   where larger is better ('valid_loss', or 'loss' without valid) · patience: epochs without a better result that
----   end the run (none) · callbacks: start, step, epoch, checkpoint, finish: f(trainer, facts), 'stop' as a result
----   ends the run; a text that epoch gives is shown in place of the line on that epoch · progress (true): a line on a
----   terminal that shows how far the run is, elsewhere one at each tenth of the way; and a line on each epoch with the
----   numbers of its evaluation and one at the end (on standard error) · resume (false) · overwrite (false): the
----   files of a run that is there are removed · nonfinite: 'stop' with an error, or 'skip' the step, when the loss is
----   not finite · log_every: steps between lines of the log (1) · name: title of the report · amp, scaler, norm,
----   anomaly as for nn.Step · plateau: options of mc.optim.plateau, fed with the monitored number after each epoch ·
----   tensorboard (false): an event file in the folder, for tensorboard --logdir · device: where the network is moved
----   (where it is); batches go where the network is
+---   accumulate, compile, key as for nn.Step · folder: for files (none) · every: steps between checkpoints (one at the
+---   end of each epoch) · keep: how many (3) · monitor: what is best, 'valid_loss' or a name, with '-' in front where
+---   larger is better ('valid_loss', or 'loss' without valid) · patience: epochs without a better result that end the
+---   run (none; early stopping) · callbacks: start, step, epoch, checkpoint, finish: f(trainer, facts), 'stop' as a
+---   result ends the run; a text that epoch gives is shown in place of the line on that epoch · progress (true): a
+---   line on a terminal that shows how far the run is, elsewhere one at each tenth of the way; and a line on each
+---   epoch with the numbers of its evaluation and one at the end (on standard error) · resume (false) · overwrite
+---   (false): the files of a run that is there are removed · nonfinite: 'stop' with an error, or 'skip' the step, when
+---   the loss is not finite · log_every: steps between lines of the log (1) · name: title of the report · amp, scaler,
+---   norm, anomaly as for nn.Step · plateau: options of mc.optim.plateau, fed with the monitored number after each
+---   epoch · tensorboard (false): an event file in the folder, for tensorboard --logdir ·
+---   device: where the network is moved (where it is); batches go where the network is
 ---@return mascon.Trainer
 --- Errors: options that are missing or do not fit; a folder that holds another run, or that another process trains
 --- in (until its fit ends).

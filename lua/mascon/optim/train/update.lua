@@ -55,6 +55,19 @@ end
 ---@field options table
 ---@field with fun(changes: table): mascon.Optimizer the same with some options changed (for groups of nn.Step)
 
+-- An optimiser prints with its options.
+local Optimizer = {}
+function Optimizer.__tostring(self)
+  local out = {}
+  for k, v in pairs(self.options) do
+    if type(v) == 'table' then v = ('{ %s }'):format(table.concat(v, ', ')) end
+    out[#out + 1] = ('%s = %s'):format(k, type(v) == 'function' and 'a schedule' or tostring(v))
+  end
+  table.sort(out)
+  local list = table.concat(out, ', ')
+  return self.inner and ('%s(%s)'):format(self.name, tostring(self.inner)) or ('%s { %s }'):format(self.name, list)
+end
+
 --- update() of an optimiser written into its arguments.
 local function in_place(self)
   return function(params, grads, state, lr)
@@ -154,7 +167,7 @@ local function optimizer(name, rule, opts, spec)
     return M[name](given)
   end
   self.step = in_place(self)
-  return self
+  return setmetatable(self, Optimizer)
 end
 
 -- ---------------------------------------------------------------- rules
@@ -570,7 +583,7 @@ function M.lookahead(inner, opts)
     return parameters.build(params, new), { step = t, inner = after, slow = parameters.build(params, kept) }
   end
   self.step = in_place(self)
-  return self
+  return setmetatable(self, Optimizer)
 end
 
 return M
