@@ -94,6 +94,13 @@ describe('workers of a loader', function()
     for k, v in pairs(net:parameters()) do assert.is_true(mc.array_equal(v, other:parameters()[k]), k) end
   end)
 
+  it('make the parts of a split, and parts of parts', function()
+    local part = data.subset((data.split(set, 0.3, { seed = 2 })), mc.arange(3, 30, 1, { dtype = 'i64' }))
+    local here, beside = loader { set = part }, loader { set = part, workers = 1, folder = folder }
+    for k = 1, 2 do same(here:at(1, k), beside:at(1, k)) end
+    beside:close()
+  end)
+
   it('say what went wrong, and refuse what they cannot have', function()
     local torn = loader { set = data.of_module('workers_shapes', { n = 50, seed = 3, fail = 20 }), workers = 2,
       folder = folder }

@@ -169,7 +169,9 @@ function M.subset(set, at)
     error(('nn.data.subset: positions are %s; give integers from 1'):format(is(at) and tensor.describe(at)
       or check.show(at)), 2)
   end
-  return new { n = at.shape[1], transform = set.transform,
+  -- workers make the set of a module again and take its part
+  local places = set.positions and F.take(set.positions, at, 1) or set.module and at or nil
+  return new { n = at.shape[1], transform = set.transform, module = set.module, given = set.given, positions = places,
     batch = function(_, where) return M.batch_of(set, F.take(at, where, 1)) end }
 end
 

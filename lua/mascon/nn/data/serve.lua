@@ -1,5 +1,7 @@
 -- serve.lua - the program of a loader's worker: batches of a data set as files, ahead of those who want them.
 local lib = require 'mascon.core.ffi'
+local tensor = require 'mascon.core.tensor'
+local op = require 'mascon.core.op'
 local child = require 'mascon.base.child'
 local file = require 'mascon.base.file'
 local json = require 'mascon.base.json'
@@ -14,7 +16,11 @@ function M.run(folder)
   local config = json.decode(assert(file.read(folder .. '/config.json')))
   package.path = config.path
   lib.C.mc_set_num_threads(1)
-  local source = loaders.loader(dataset.of_module(config.module, config.given), config.options)
+  local set = dataset.of_module(config.module, config.given)
+  if config.positions then
+    set = dataset.subset(set, tensor.methods.to(op.from_table(config.positions), 'i64'))
+  end
+  local source = loaders.loader(set, config.options)
   local function alone()
     local _, parent = workers.processes()
     return parent ~= config.parent

@@ -90,7 +90,8 @@ function M.start(loader, o, code)
   local self = setmetatable({ loader = loader, count = o.workers, serial = 0, list = {} }, Workers)
   local pid = processes()
   for i = 1, o.workers do
-    local config = { module = loader.set.module, given = loader.set.given, path = package.path, parent = pid,
+    local config = { module = loader.set.module, given = loader.set.given,
+      positions = loader.set.positions and loader.set.positions:totable(), path = package.path, parent = pid,
       index = i - 1, count = o.workers, prefetch = o.prefetch, options = { batch = o.batch, shuffle = o.shuffle,
       seed = o.seed, drop_last = o.drop_last } }
     local process, why = child.start(code, { ['config.json'] = json.encode(config) }, o.folder)
