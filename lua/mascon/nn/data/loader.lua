@@ -44,9 +44,9 @@ local OPTS = {
 ---@param opts? table batch: samples in one (32) · shuffle (false) · seed (0) · drop_last: leave a smaller last batch
 ---   out (false) · transform: f(batch, key) gives what is used instead, with a random key of its own for each batch
 ---   (augmentation) · collate: f(list of samples) for data sets with get(i) · device (as the data) · workers:
----   processes beside this one that make the batches of a data set of mc.nn.data.of_module, or a part of one (0); order and numbers
----   stay the same · prefetch: batches that each worker makes ahead (2) · folder: for batches on their way (in shared
----   memory)
+---   processes beside this one that make the batches of a data set of mc.nn.data.of_module, or a part of one (0);
+---   order and numbers stay the same · prefetch: batches that each worker makes ahead (2) · folder: for batches on
+---   their way (in shared memory)
 ---@return mascon.Loader
 --- Errors: an empty data set; fewer samples than one batch with drop_last.
 ---     mc.nn.data.loader(mc.nn.data.tensors{ x = mc.arange(1, 10) }, { batch = 4 }).batches  --> 3
