@@ -7,10 +7,10 @@
  * record written through host->error; those that return a pointer return NULL with the record.
  *
  * Rules. All calls of one device come from one thread at a time. put has read its source when it
- * returns, and may wait until room that it copies through is free again. get, sync and reached wait;
- * a driver may wait for work where segments are made or freed; nothing else does. Work of a stream
- * runs in order; a freed segment is not in use any more (the runtime synchronises first). Copies of
- * 0 bytes are not asked for. */
+ * returns, and may wait until room that it copies through is free again. get, sync and reached
+ * wait; a driver may wait for work where segments are made or freed; nothing else does. Work of a
+ * stream runs in order; a freed segment is not in use any more (the runtime synchronises first).
+ * Copies of 0 bytes are not asked for. */
 #ifndef MC_DEVICE_API_H
 #define MC_DEVICE_API_H
 

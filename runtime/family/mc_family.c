@@ -49,7 +49,8 @@ int mc_op_launches(int op)
 {
     const mci_op *o = mci_op_at(op);
     if (!o || (o->family == MCI_FAMILY_LINALG && !mci_linalg_launched(o)) ||
-        (o->family == MCI_FAMILY_RANDOM && !mci_random_launched(o)))
+        (o->family == MCI_FAMILY_RANDOM && !mci_random_launched(o)) ||
+        (o->family == MCI_FAMILY_REDUCE && !mci_reduce_launched(o)))
         return 0;
     return mci_families[o->family].launches != NULL;
 }

@@ -87,6 +87,8 @@ int mci_launch_subtract(mci_bound *b, const mci_place *out, const mci_place *a, 
 /* Whether a row of linear algebra or random numbers has a form there; others stay on the host. */
 int mci_linalg_launched(const mci_op *op);
 int mci_random_launched(const mci_op *op);
+/* The same of a reduction: whether its kernel has a state there (kernels/device/state.h). */
+int mci_reduce_launched(const mci_op *op);
 /* Adds values (dense, [before axis, shape of index, behind]) to out at positions of an axis. */
 int mci_launch_put_added(mci_bound *b, int axis, const mci_place *out, const mci_place *index,
                          const mci_place *values);

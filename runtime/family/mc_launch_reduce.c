@@ -71,6 +71,8 @@ static form form_of(const mci_op *op, int compute)
     return f;
 }
 
+int mci_reduce_launched(const mci_op *op) { return form_of(op, MC_F64).kind != NULL; }
+
 int mci_reduce_launches(int device, const mci_job *job, const mci_result *r, mc_tensor *const *outs,
                         mci_bound *b)
 {

@@ -89,9 +89,9 @@ function Kernel:__tostring() return ('kernel %s(%s)'):format(self.name, table.co
 --- CUDA, on CUDA) and come contiguous, outputs begin as zeros; numbers stand in `values` ({ 'n i64', 'a f64' }: i64,
 --- f64, i32 or f32). The text has the types of C: float for f32, double for f64, int64_t for i64. lanes: of a group
 --- (256). grid: groups, a number, a list of up to three or a function of the arguments (default: a lane for each
---- element of the first output). shape: as for plain C. head: text before the kernel, such as functions, and #include lines of
---- the library's own headers. A lane beyond the end must do nothing by itself. It cannot be recorded. Operands are on a
---- card or on a device of OpenCL.
+--- element of the first output). shape: as for plain C. head: text before the kernel, such as functions, and #include
+--- lines of the library's own headers. A lane beyond the end must do nothing by itself. It cannot be recorded. Operands
+--- are on a card or on a device of OpenCL.
 --- CUDA C++: `cuda`, a whole text for NVRTC as it is, with `extern "C" __global__ void NAME(outputs, inputs, values)`,
 --- where NAME is `name`; arrays are pointers to their elements, values come in the order of `values`, one by one. It
 --- runs on cards of CUDA alone, without contraction (--fmad=false); lanes, grid and shape as for `launch`. What the
