@@ -206,3 +206,70 @@ describe('options and edges', function()
       support.message(nn.cross_entropy, x, labels(0, 1), { label_smoothing = 1.5 }))
   end)
 end)
+
+local function f32(...) return mc.ones({ ... }, { dtype = 'f32' }) end
+local function run(net, options)
+  local o = { optimizer = mc.optim.sgd { lr = 0.1 }, epochs = 1, progress = false,
+    loss = function(m, b) return mc.mean(mc.square(m(b.x) - 1)) end }
+  for k, v in pairs(options) do o[k] = v end
+  local trainer = nn.Trainer(net, o)
+  trainer:fit()
+  return trainer
+end
+
+describe('a trainer', function()
+  it('makes a step of the batches that accumulation leaves at the end of a run', function()
+    local set = nn.data.tensors { x = mc.randn({ 7, 3 }, { seed = 1, dtype = 'f32' }) }
+    local weights = {}
+    for _, e in ipairs { { 7, 1 }, { 20, 1 }, { 4, 2 } } do
+      local net = nn.Linear(3, 1, { key = 1 })
+      local trainer = run(net, { train = nn.data.loader(set, { batch = 1 }), accumulate = e[1], compile = false })
+      assert.equal(e[2], trainer.step.count)
+      assert.equal(7, trainer:done())
+      weights[e[1]] = net.weight
+      local other = nn.Step(nn.Linear(3, 1), function(m, b) return mc.mean(m(b.x)) end,
+        { optimizer = mc.optim.sgd(), accumulate = e[1] })
+      other:restore(trainer.step:state())
+      assert.equal(7, other:_batches())
+    end
+    assert.is_true(mc.allclose(weights[7], weights[20], { rtol = 1e-6 }))
+    assert.is_false(mc.allclose(weights[7], weights[4], { rtol = 1e-6 }))
+  end)
+
+  it('evaluates losses that draw with the key of the call, and refuses draws that a replay would repeat', function()
+    local set = nn.data.loader(nn.data.tensors { x = f32(4, 3) }, { batch = 2 })
+    local function loss(opts)
+      return function(m, b)
+        local o = { dtype = 'f32', generator = opts.generator, key = opts.keyed and m:next_key() }
+        return mc.mean(m(b.x + mc.random.normal({ 2, 3 }, o)))
+      end
+    end
+    local seen = {}
+    for k, compiled in ipairs { true, false } do
+      local trainer = run(nn.Linear(3, 1, { key = 1 }), { train = set, valid = set, loss = loss { keyed = true },
+        compile = compiled, optimizer = mc.optim.sgd { lr = 0 } })
+      seen[k] = trainer.history[1].valid_loss
+      assert.equal(seen[k], trainer:evaluate().loss)
+    end
+    assert(math.abs(seen[1] - seen[2]) < 1e-6)
+    assert.matches('nn.Step: the loss draws random numbers without a key', support.message(run, nn.Linear(3, 1),
+      { train = set, loss = loss { generator = mc.random.generator(1) } }))
+    assert.matches('trainer:evaluate: the loss or a metric draws random numbers without a key', support.message(run,
+      nn.Linear(3, 1), { train = set, valid = set, metrics = { noise = function() return mc.randn {} end } }))
+  end)
+end)
+
+describe('lists of modules', function()
+  it('take no tensors under names that count from 0', function()
+    local function net() return nn.Sequential { nn.Linear(2, 2), nn.Linear(2, 2), nn.Linear(2, 2) } end
+    local state = net():state_dict { names = 'pytorch' }
+    state.more = f32(1)
+    local words = "the names are those of PyTorch, names = 'pytorch' takes them %(with strict = false, since some"
+    for _, strict in ipairs { true, false } do
+      assert.matches(words, support.message(function() net():load_state_dict(state, { strict = strict }) end))
+    end
+    local loaded = net()
+    loaded:load_state_dict(state, { strict = false, names = 'pytorch' })
+    assert.is_true(mc.array_equal(state['0.weight'], loaded[1].weight))
+  end)
+end)

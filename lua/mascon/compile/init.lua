@@ -661,8 +661,10 @@ function methods:explain(opts) return require 'mascon.compile.explain'.explain(s
 --- all sizes. Variables outside that f or the functions it calls read (upvalues, globals, and what stands in tables and
 --- objects that they hold) are read at each call: a tensor is one more argument, and may be written to in place; a
 --- number becomes one when it has changed, unless f needs it as a number (a size, a branch, the end of a loop); that
---- and any other value (string, boolean, function) is part of the form. f may add to tables outside, which happens when
---- it is traced only; it may not change what is there (an error names it). Arguments and variables that share memory,
+--- and any other value (string, boolean, function) is part of the form. Parameters of networks (mc.nn) are read
+--- likewise, and their fields are part of the form; fields of other objects of the library are not read again. f may
+--- add to tables outside, which happens when it is traced only; it may not change what is there (an error names it).
+--- Arguments and variables that share memory,
 --- where f writes to one of them, are a form that runs f itself. Results share memory with arguments, with variables
 --- and with one another as those of f do. Objects of classes are trees like tables;
 --- what they inherit is read at each call too (a number in a class is part of the form). explain() lists what was

@@ -630,7 +630,7 @@ end
 ---@param opts? table strict (true): names that are missing or not known are an error · names ('module'; 'pytorch'): as
 ---   in state_dict
 ---@return string[] missing, string[] unknown names
---- Errors: names (strict), shapes.
+--- Errors: names (strict), shapes, more names of the other kind than of this one.
 function methods:load_state_dict(state, opts)
   local fname = 'module:load_state_dict'
   local o = check.opts(fname, opts, { strict = { true, 'bool' }, names = NAMES }, 3)
@@ -644,6 +644,8 @@ function methods:load_state_dict(state, opts)
     error(('%s: %s; %s'):format(fname, table.concat(words, '; '),
       states.advice(self, o.names, state, list, by_name) or 'strict = false takes what fits'), 2)
   end
+  local shifted = not o.strict and states.advice(self, o.names, state, list, by_name)
+  if shifted then error(('%s: %s; as they stand, tensors would go to other layers'):format(fname, shifted), 2) end
   for _, e in ipairs(list) do
     if given[e[2]] then put(fname, e[1], e[2], given[e[2]], 2) end
   end

@@ -102,13 +102,14 @@ end
 --- Whether a table has a tensor of the module at all.
 function M.any_there(...) return (fitting(...)) > 0 end
 
---- Advice for a table whose names are of the other kind; nothing for others.
+--- Advice for a table more of whose names are of the other kind; nothing for others.
 function M.advice(self, names, state, list, by_name)
   local other = names == 'pytorch' and 'module' or 'pytorch'
   local there, others = fitting(self, other, state, list, by_name)
-  if there == 0 or others > 0 then return nil end
-  return other == 'pytorch' and "the names are those of PyTorch, names = 'pytorch' takes them"
-    or "the names are those of the module, leave out names = 'pytorch'"
+  if there <= fitting(self, names, state, list, by_name) then return nil end
+  return (other == 'pytorch' and "the names are those of PyTorch, names = 'pytorch' takes them"
+    or "the names are those of the module, leave out names = 'pytorch'")
+    .. (others > 0 and ' (with strict = false, since some are of neither)' or '')
 end
 
 --- What a table gives to each slot: slot -> tensor; names that are missing and names that are not known, sorted.

@@ -91,6 +91,8 @@ function M.seed(n) default.key, default.stream = keys.key(n), 0 end
 M.OPTS = { key = { nil, 'any' }, seed = { nil, 'integer >= 0' }, generator = { nil, 'table' },
   stream = { nil, 'integer >= 0' } }
 
+M.drawn = 0 -- streams that generators have given out: what a trace draws of them, its replays draw again
+
 --- Key and stream that a call with the options o draws from.
 ---@return mascon.Key, integer
 function M.resolve(fname, o)
@@ -113,7 +115,10 @@ function M.resolve(fname, o)
     error(('%s: option generator is %s; give one that mc.random.generator made'):format(fname, check.show(g)), 3)
   end
   local stream = o.stream
-  if not stream then stream, g.stream = g.stream, g.stream + 1 end
+  if not stream then
+    stream, g.stream = g.stream, g.stream + 1
+    M.drawn = M.drawn + 1
+  end
   return g.key, stream
 end
 

@@ -86,11 +86,11 @@ local function forward_of(self)
     for k, v in pairs(frozen) do all[k] = v end
     for k, v in pairs(params) do all[k] = v end
     local g = source.default_generator()
-    local before = g.stream
+    local before, drawn = g.stream, source.drawn
     local results, after = net:with(all, { train = true, key = key, buffers = buffers }, function()
       return loss(net, batch)
     end)
-    if compiled and g.stream ~= before then
+    if compiled and (g.stream ~= before or source.drawn ~= drawn) then
       g.stream = before
       error('nn.Step: the loss draws random numbers without a key, and a compiled step would draw the same ones each '
         .. 'time; give the draws key = net:next_key(), which is another one at each step, or take compile = false', 2)
@@ -340,6 +340,10 @@ end
 --- loss or
 --- the norm is not finite, nothing changes and the table has finite = false and anomaly: what made the first number
 --- that is not finite.
+--- Variables outside that the loss and the modules read (numbers, tables, tensors, other networks) are read at each
+--- call, as by mc.compile, and so are fields and hooks of modules and options of the optimiser. Fields of steps,
+--- trainers and loaders are not: pass such numbers in the batch. Random numbers need key = net:next_key().
+---
 --- Dropout draws from the key folded with the number of the step. With mc.optim.sophia a step of its turn (1, 1 + k,
 --- ...) also estimates the diagonal of the second derivative on its batch (mc.optim.hutchinson; of accumulated batches
 --- the mean, by their weights), which takes about the time of two gradients more.
@@ -375,8 +379,8 @@ function M.Step(net, loss, opts)
       check.show(optimizer)), 2)
   end
   if o.ema and o.ema >= 1 then error(('%s: ema is %g; a decay is below 1'):format(fname, o.ema), 2) end
-  local self = setmetatable({ net = net, loss = loss, options = o, count = 0, pending = 0, key = random.key(o.key) },
-    meta)
+  local self = setmetatable({ net = net, loss = loss, options = o, count = 0, pending = 0, missing = 0,
+    key = random.key(o.key) }, meta)
   self.shown = setmetatable({}, { __mode = 'k' }) -- tensors that others have seen
   self.groups = patterns.of(net, optimizer, o.groups)
   o.amp = autocast.chosen(fname, o.amp, 3)
@@ -453,6 +457,7 @@ local function commit(self, r)
   local old = self.sums
   self.net:update(r.buffers)
   self.sums, self.count, self.pending = r.sums, r.count, r.pending
+  self.missing = self.missing + (r.missing or 0)
   self.unfinished = nil
   give_back(self, old)
 end
@@ -504,6 +509,11 @@ local function there(params, key)
   return p and key:to(p.device) or key
 end
 
+--- The key of the run folded with a number, where the parameters are.
+---@param number integer
+---@return mascon.Key
+function Step:turn(number) return (there((module.tensors(self.net)), self.key:fold_in(number))) end
+
 --- What a step depends on beside its batch and what the network and the optimiser hold.
 local function circumstances(self, params)
   local now = { count = self.count, scale = self.scaler and self.scaler.value,
@@ -517,7 +527,7 @@ end
 
 --- Ends a step: takes what it changes, unless a number is not finite. r: { value, sizes, grads, bent, buffers, now }.
 local function end_step(self, r, loss, size, good, search)
-  local record = { buffers = good and r.buffers or {}, count = self.count + 1, pending = 0 }
+  local record = { buffers = good and r.buffers or {}, count = self.count + 1, pending = 0, missing = r.missing }
   local scale = self.scaler and self.scaler.value
   if good then change(self, r.grads, r.bent, size, r.now, record) else commit(self, record) end
   give_back(self, { r.grads, r.bent })
@@ -602,6 +612,23 @@ local function step_of(self, batch, behind)
     return anomaly.search(ARGUMENTS, self.forward, params, frozen, buffers, batch, key)
   end)
 end
+
+--- The step of what has been accumulated, where batches are missing to a whole one; nothing without any.
+function Step:_rest(behind)
+  settle(self)
+  if self.pending == 0 then return end
+  local sums = self.sums
+  local _, _, _, _, now = operands(self)
+  local r = { now = now, buffers = {}, grads = sums.grads, bent = sums.bent,
+    missing = self.options.accumulate - self.pending }
+  r.value, r.sizes = self.finish(sums)
+  local loss, size, bends = r.value:item(), r.sizes.norm, r.sizes.bent
+  local good = finite(loss) and finite(size:item()) and (bends == nil or finite(bends:item()))
+  settled(behind, end_step, self, r, loss, size, good, function() end)
+end
+
+--- Batches taken so far.
+function Step:_batches() return self.count * self.options.accumulate + self.pending - self.missing end
 
 --- A step, and behind(loss, info) with it: no signal comes between the two.
 ---
@@ -718,7 +745,7 @@ function Step:state()
   for i, s in ipairs(self.states) do walk('optimizer/' .. i, s) end
   walk('ema', self.averages)
   walk('sums', self.sums)
-  return out, { count = self.count, pending = self.pending, optimizer = optimisers(self),
+  return out, { count = self.count, pending = self.pending, missing = self.missing, optimizer = optimisers(self),
     key = { self.key.lo, self.key.hi }, scaler = self.scaler and self.scaler:state(),
     plateau = self.plateau and self.plateau:state(), clip = self.clip and self.clip:state() }
 end
@@ -772,7 +799,7 @@ function Step:restore(tensors, numbers)
   self.net:update(state)
   self.states, self.averages, self.sums, self.unfinished, self.torn = states, averages, sums, nil, nil
   each({ states, averages, sums }, function(t) self.shown[t] = true end)
-  self.count, self.pending = numbers.count, numbers.pending
+  self.count, self.pending, self.missing = numbers.count, numbers.pending, numbers.missing or 0
   if self.scaler and numbers.scaler then self.scaler:restore(numbers.scaler) end
   if self.plateau and numbers.plateau then self.plateau:restore(numbers.plateau) end
   if self.clip and numbers.clip then self.clip:restore(numbers.clip) end

@@ -26,6 +26,7 @@ local tree = require 'mascon.graph.tree'
 local error, F = check.error, op.functions
 local M = {}
 
+local EVALUATION = 2 ^ 52 + 1 -- in the key of the run: behind the numbers of batches, and of estimates of a step
 local SIDE, TRIES = 512, 8 -- of the product that a share of the peak is a share of
 
 ---@class mascon.Trainer
@@ -118,8 +119,9 @@ end
 ---@param opts table loss: f(net, batch) as for nn.Step (required) · optimizer: one of mc.optim (required) · train: a
 ---   loader (mc.nn.data.loader, required) · valid: a loader, evaluated after each epoch · metrics: name -> f(net,
 ---   batch), a number as a tensor and its weight (1) · epochs or steps (one is required) · clip, groups, ema,
----   accumulate, compile, key as for nn.Step · folder: for files (none) · every: steps between checkpoints (one at the
----   end of each epoch) · keep: how many (3) · monitor: what is best, 'valid_loss' or a name, with '-' in front where
+---   accumulate, compile, key as for nn.Step (batches that are left at the end of the run make a step) · folder: for
+---   files (none) · every: steps between checkpoints (one at the end of each epoch) ·
+---   keep: how many (3) · monitor: what is best, 'valid_loss' or a name, with '-' in front where
 ---   larger is better ('valid_loss', or 'loss' without valid) · patience: epochs without a better result that end the
 ---   run (none; early stopping) · callbacks: start, step, epoch, checkpoint, finish: f(trainer, facts), 'stop' as a
 ---   result ends the run; a text that epoch gives is shown in place of the line on that epoch · progress (true): a
@@ -230,9 +232,9 @@ function Trainer:evaluate(loader)
   for k in pairs(o.metrics or {}) do names[#names + 1] = k end
   table.sort(names)
   if not self.measure or self.seen_in and not watch.same(self.seen_in) then
-    local function measure(params, buffers, batch)
-      local all = {}
-      return net:with(params, { train = false, buffers = buffers }, function()
+    local function measure(params, buffers, batch, key)
+      local all, drawn = {}, source.drawn
+      local got = net:with(params, { train = false, buffers = buffers, key = key }, function()
         all[1] = { o.loss(net, batch) }
         one_number('loss', all[1][1])
         for i, k in ipairs(names) do
@@ -241,6 +243,11 @@ function Trainer:evaluate(loader)
         end
         return all
       end)[1]
+      if o.compile and source.drawn ~= drawn then
+        error('trainer:evaluate: the loss or a metric draws random numbers without a key, and a compiled evaluation '
+          .. 'would draw the same ones for each batch; give the draws key = net:next_key(), or take compile = false', 2)
+      end
+      return got
     end
     local run = measure
     if o.compile then
@@ -249,17 +256,18 @@ function Trainer:evaluate(loader)
       for _, k in ipairs(names) do called[#called + 1] = o.metrics[k] end
       run, self.seen_in = compile.reads(compile.compile(measure), called, around), watch.look(net)
     end
-    self.measure = function(params, buffers, batch)
+    self.measure = function(params, buffers, batch, key)
       local traced = o.compile and run.traces
-      local all = plainly.call(function() measure(params, buffers, batch) end, run, params, buffers, batch)
+      local all = plainly.call(function() measure(params, buffers, batch, key) end, run, params, buffers, batch, key)
       if traced and run.traces ~= traced then collectgarbage() end -- as behind a step that is traced
       return all
     end
   end
   local function all()
     local params, buffers, sums, weights = net:parameters { all = true }, net:buffers(), {}, {}
-    for batch in loader:epoch(1) do
-      local got = self.measure(params, buffers, batch)
+    local key = self.step:turn(EVALUATION)
+    for batch, k in loader:epoch(1) do
+      local got = self.measure(params, buffers, batch, key:fold_in(k))
       for i, v in ipairs(got) do
         local w = v[2] == nil and 1 or number(v[2])
         local part = w == 0 and 0 or number(v[1]) * w -- a mean over nothing may be NaN
@@ -478,9 +486,9 @@ local function scalars(self, values)
   self.events:scalars(self.step.count, values)
 end
 
---- Batches taken so far: steps times accumulate and what has been accumulated.
+--- Batches taken so far.
 ---@return integer
-function Trainer:done() return self.step.count * self.options.accumulate + self.step.pending end
+function Trainer:done() return self.step:_batches() end
 
 --- Calls a callback of the user's: true when it asks for the end, and what it gave.
 function Trainer:call(name, facts)
@@ -671,6 +679,15 @@ local function one(self, epoch, k, bar, began)
   return stop
 end
 
+--- The last step of a run, of fewer batches than the others.
+local function rest(self, epoch, began)
+  local rate = self.options.folder and self.step:rate() or nil
+  self.saved = nil
+  self.step:_rest(function(loss, info)
+    behind_batch(self, epoch, self.options.train.batches, nil, began, clock(), rate, loss, info)
+  end)
+end
+
 local function loop(self, bar)
   local o = self.options
   local per = o.train.batches
@@ -689,6 +706,7 @@ local function loop(self, bar)
   local ended = newest and math.ceil(newest.batches / per) or 0 -- else the end of an epoch may still be to do
   while true do
     local done = self:done()
+    if done >= last and self.step.pending > 0 then rest(self, math.ceil(done / per), began) end
     if done > 0 and done % per == 0 and done / per > ended then
       ended = done / per
       local stop = epoch_end(self, ended, bar)
