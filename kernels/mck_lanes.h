@@ -46,6 +46,24 @@ typedef __m512i mck_int;
 #define MCK_CAST_SI_PD _mm512_castsi512_pd
 #define MCK_SET64 _mm512_set1_epi64
 #define MCK_OR _mm512_or_si512
+#define MCK_AND _mm512_and_si512
+#define MCK_XOR _mm512_xor_si512
+#define MCK_ANDNOT _mm512_andnot_si512
+/* min(|x|, top) */
+MC_INLINE mck_vec32 mck_size_32(mck_vec32 x, mck_vec32 top)
+{
+    return _mm512_range_ps(x, top, 10);
+}
+/* table[k], k the lowest three bits of each lane */
+MC_INLINE mck_vec32 mck_pick_32(const float *table, mck_int k)
+{
+    return _mm512_permutexvar_ps(k, _mm512_broadcast_f32x8(_mm256_loadu_ps(table)));
+}
+/* some lane of a is below c, or one of both is NaN */
+MC_INLINE int mck_some_below_32(mck_vec32 a, mck_vec32 c)
+{
+    return _mm512_cmp_ps_mask(a, c, _CMP_NGE_UQ) != 0;
+}
 MC_INLINE int mck_outside_32(mck_vec32 lo, mck_vec32 hi, mck_vec32 tot, float a, float b)
 {
     return ((_mm512_cmp_ps_mask(lo, _mm512_set1_ps(a), _CMP_NGE_UQ) |
@@ -113,6 +131,25 @@ typedef __m256i mck_int;
 #define MCK_CAST_SI_PD _mm256_castsi256_pd
 #define MCK_SET64 _mm256_set1_epi64x
 #define MCK_OR _mm256_or_si256
+#define MCK_AND _mm256_and_si256
+#define MCK_XOR _mm256_xor_si256
+#define MCK_ANDNOT _mm256_andnot_si256
+/* min(|x|, top) */
+MC_INLINE mck_vec32 mck_size_32(mck_vec32 x, mck_vec32 top)
+{
+    const __m256 sign = _mm256_set1_ps(-0.0f);
+    return _mm256_min_ps(_mm256_andnot_ps(sign, x), top);
+}
+/* table[k], k the lowest three bits of each lane */
+MC_INLINE mck_vec32 mck_pick_32(const float *table, mck_int k)
+{
+    return _mm256_permutevar8x32_ps(_mm256_loadu_ps(table), k);
+}
+/* some lane of a is below c, or one of both is NaN */
+MC_INLINE int mck_some_below_32(mck_vec32 a, mck_vec32 c)
+{
+    return _mm256_movemask_ps(_mm256_cmp_ps(a, c, _CMP_NGE_UQ)) != 0;
+}
 MC_INLINE int mck_outside_32(mck_vec32 lo, mck_vec32 hi, mck_vec32 tot, float a, float b)
 {
     const __m256 out = _mm256_or_ps(_mm256_cmp_ps(lo, _mm256_set1_ps(a), _CMP_NGE_UQ),

@@ -1,55 +1,13 @@
 /* mck_special.h - special functions for kernel loops: the short ones, and the door to the others.
  *
- * Ndtr, ndtri, erfinv, erfcinv and the elementary combinations (xlogy, logit, ...), branch-free
+ * Ndtri, erfinv, erfcinv and the elementary combinations (xlogy, logit, ...), branch-free
  * under the contract of mck_math.h; includes the families, one header per concept. Special values
  * are the limits of the function, outside its domain NaN; f32 is f64 rounded once throughout. */
 #ifndef MCK_SPECIAL_H
 #define MCK_SPECIAL_H
 
 #include "mck_gamma.h"
-
-/* Standard normal distribution function, Phi(x) = erfc(-x / sqrt(2)) / 2. The division is carried
- * to twice the precision: its rounding would cost x^2 ulp in the tail, where d log erfc(u) = -2 u
- * du. */
-MC_INLINE double mck_ndtr_f64(double x)
-{
-    /* 1/sqrt(2) = h + low */
-    const double h = 0.70710678118654752440, low = -4.8336466567264567e-17;
-    /* NaN takes the second way, and comes back through x below */
-    double a = mck_abs_f64(x), top = a < 40.0 ? a : 40.0;
-    double u = top * h, du = mck_prod_err_f64(top, h, u) + top * low;
-    double t = 0.5 * mck_erfc_f64(u);
-    t = t - t * (2.0 * u * du);
-    double y = x < 0 ? t : 1.0 - t;
-    return x == x ? y : x;
-}
-
-/* In f32: for c = |x|, exp(-c^2 / 2) times P / ((b c + a) P + N), a quotient right to 5.8e-9 up to
- * 14.25, where nothing is left; errors of P cancel in it. -c^2 / 2 = s + low; the sum that rounds
- * its power of two carries the exponent of 2^(n + 64). Without fused products it is more than 4 ulp
- * off, and f64 serves. */
-MC_INLINE float mck_ndtr_f32(float x)
-{
-#if MCK_HAS_FMA
-    const float c = mck_abs_f32(x);
-    const float u = -0.5f * c, s = u * c, low = MC_MULADDF(u, c, -s);
-    const float z = MC_MULADDF(s, MCK_LOG2E_F, 0x1.8p23f + (127.0f + 64.0f)),
-                n = z - (0x1.8p23f + (127.0f + 64.0f));
-    const float r = MC_MULADDF(-n, MCK_LN2_LO_F, MC_MULADDF(-n, MCK_LN2_HI_F, s)) + low;
-    const float e = MC_MULADDF(r * r, mck_exp_q_f32(r), r);
-    float p = 0x1.e351c2p-9f, q = 0x1.283e4p-7f;
-    p = MC_MULADDF(p, c, 0x1.2aa14ap-5f), q = MC_MULADDF(q, c, 0x1.7c8aeep-4f);
-    p = MC_MULADDF(p, c, 0x1.5108cep-3f), q = MC_MULADDF(q, c, 0x1.826e9p-2f);
-    p = MC_MULADDF(p, c, 0x1.937512p-2f), q = MC_MULADDF(q, c, 0x1.cc5bc4p-1f);
-    p = MC_MULADDF(p, c, 0x1.ccccccp-2f);
-    q = MC_MULADDF(MC_MULADDF(c, 0x1.40d834p+1f, 0x1.f65bfep-10f), p, q);
-    const float t = MC_MULADDF(e, p, p) / q * mck_from_bits_f32(mck_bits_f32(z) << 23) * 0x1p-64f,
-                y = c > 14.25f ? 0.0f : t;
-    return x < 0.0f ? y : 1.0f - y;
-#else
-    return (float)mck_ndtr_f64((double)x);
-#endif
-}
+#include "mck_normal.h"
 
 /* Quantile of the standard normal distribution: rational approximations of Wichura, "Algorithm AS
  * 241: the percentage points of the normal distribution", 1988 (PPND16). q = p - 1/2, tail = min(p,

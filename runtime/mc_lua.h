@@ -423,6 +423,9 @@ MC_API void mc_pause(double seconds);
  * when it is not complete. */
 MC_API void *mc_code_open(const char *path);
 MC_API void *mc_code_find(void *code, const char *name);
+/* Sets the variable `name` of such a library to the kernel of an elementwise op for a dtype and an
+ * instruction level. */
+MC_API int mc_code_kernel(void *code, const char *name, int op, int dtype, const char *isa);
 /* A new private folder for temporary files; its name into path. */
 MC_API int mc_folder_temporary(char *path, int64_t room);
 /* Removes a folder and the files in it. */

@@ -284,6 +284,13 @@ int mci_isa(void)
 const char *mc_isa_name(void) { return isa_names[mci_isa()]; }
 
 mci_kernel mci_kernel_get(int op, int dtype) { return mck_kernel_tables[mci_isa()][op][dtype]; }
+mci_kernel mci_kernel_of_level(const char *isa, int op, int dtype)
+{
+    int i = 0;
+    while (i < 2 && strcmp(isa, isa_names[i]) != 0)
+        i++;
+    return mck_kernel_tables[i] ? mck_kernel_tables[i][op][dtype] : NULL;
+}
 mck_any_fn mci_function(int fn) { return mck_function_tables[mci_isa()][fn]; }
 mci_cast_fn mci_cast(int to, int from) { return (mci_cast_fn)mck_cast_tables[mci_isa()][to][from]; }
 

@@ -46,6 +46,8 @@ int mci_fft_measure(void);
 /* Kernel tables of the active ISA level. */
 typedef void (*mci_kernel)(void);
 mci_kernel mci_kernel_get(int op, int dtype);
+/* The same of a level by its name; NULL where this build has it not. */
+mci_kernel mci_kernel_of_level(const char *isa, int op, int dtype);
 /* A function that is no kernel of an op, MCK_FN_* of the active ISA level. */
 mck_any_fn mci_function(int fn);
 typedef void (*mci_cast_fn)(int64_t n, void *out, int64_t so, const void *in, int64_t si);

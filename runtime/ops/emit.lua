@@ -48,6 +48,15 @@ function M.guarded(row, d)
   return row.guard and d.kind ~= 'f' and d.kind ~= 'c' and not (d.kind == 'u' and row.guard == 'b < 0')
 end
 
+--- Whether the kernel of a row for a dtype is written by hand.
+---@param row table
+---@param d table dtype row
+---@return boolean
+function M.by_hand(row, d)
+  for _, name in ipairs(row.kernel or {}) do if name == d[1] then return true end end
+  return false
+end
+
 --- Functions of a few instructions: those of rows that say `light`, by the name their formula calls.
 ---@param rows table[]
 ---@return table<string, boolean>

@@ -47,7 +47,9 @@
 --   mixed    under mixed precision (mc.nn.autocast): 'low' casts f32 operands down, 'f32' casts 16-bit ones up;
 --            'bias' casts a smaller operand down beside a product; other ops take what they get
 --   joins    takes a list of tensors and an axis: how many axes the result has more than an operand
---   kernel   dtypes of a kernel written by hand under the op's own name (reductions: pieces joined by addition)
+--   kernel   dtypes of a kernel written by hand under the op's own name (reductions: pieces joined by addition). Of an
+--            elementwise row it takes the place of the loop over expr, in fused code too, which calls it; devices take
+--            expr
 --   rules    derivative and batching: 'auto', 'none: why', or the key of lua/mascon/rules. For an elementwise row
 --            'auto' is derived from expr (derivative.lua), or the formulas d: one for each operand in a, b, c and the
 --            result y, or 'none: why'; cd: the same for complex dtypes when it differs. Of a reduction d is the

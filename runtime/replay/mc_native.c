@@ -8,6 +8,7 @@
 #include "replay/mc_native.h"
 #include "tensor/mc_blocks.h"
 #include "family/mc_family.h"
+#include "../../kernels/mck_ewise.h"
 
 #include <string.h>
 
@@ -271,4 +272,13 @@ int mci_native_close(mci_native_job *j)
     mci_free(j->memory);
     mci_free(j);
     return rc;
+}
+
+int mc_code_kernel(void *code, const char *name, int op, int dtype, const char *isa)
+{
+    mck_ewise_fn *at = mc_code_find(code, name);
+    if (!at)
+        return mc_errstatus();
+    *at = (mck_ewise_fn)mci_kernel_of_level(isa, mci_ops[op].kernel, dtype);
+    return *at ? MC_OK : mci_error(MC_EINTERNAL, "native: %s has no kernel", mci_ops[op].name);
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Makes the polynomial coefficients of kernels/mck_math_f32.h, mck_math_f64.h and of erfinv in mck_special.h.
+"""Makes the polynomial coefficients of kernels/mck_math_f32.h, mck_math_f64.h, of erfinv in mck_special.h and the tables
+of mck_normal.h.
 
 Needs mpmath only. Each row of TABLE is a weighted minimax fit: sum c_j x^j against f(x) on [lo, hi], error times
 weight(x) made equal-ripple by the Remez exchange on a fixed grid of Chebyshev points, then rounded to the target
@@ -238,6 +239,50 @@ TABLE = {
 }
 
 
+def tail(c):
+    return erfc(c / sqrt(mpf(2))) / 2
+
+
+def density(c):
+    return exp(-c * c / 2) / sqrt(2 * pi)
+
+
+def slope_weight(c):
+    """Relative where the function is large or in its tail, else in units of its extreme."""
+    size = abs(tail(c) - c * density(c))
+    return size if c > mpf("1.5") else max(size, mpf("0.128"))
+
+
+# name: (function of c = |x|, what its error is divided by, zero at 0). Eight pieces of [0, 5.5), used up to 5.4921875: piece k is where
+# (K1 c + K2) c rounds to k. Columns: the middle of the piece, coefficients of the powers of c less that, highest first.
+K1, K2, LAST, DEGREE = round_to(mpf(7.5) / (mpf(5.5) ** 2 + mpf(2.5) * mpf(5.5)), "f32"), None, mpf(5.5), 8
+K2 = round_to(K1 * mpf(2.5), "f32")
+PIECES = {
+    "gelu_pieces_f32": (lambda c: c * tail(c), lambda c: c * tail(c), True),
+    "gelu_slope_pieces_f32": (lambda c: c * density(c) - tail(c), slope_weight, False),
+}
+
+
+def piece(f, size, k, zero):
+    lo, hi = [(-K2 + sqrt(K2 * K2 + 4 * K1 * max(mpf(0), mpf(k) + d))) / (2 * K1) for d in (mpf(-0.5), mpf(0.5))]
+    lo, hi = max(lo - mpf("3e-6"), mpf("1e-6")), min(hi + mpf("3e-6"), LAST)
+    middle = mpf(0) if k == 0 else mpf(int(32 * (lo + hi) + 0.5)) / 64
+    if zero and k == 0:
+        coef, left = fit(lambda t: f(t) / t, lo, hi, DEGREE, lambda t: t / size(t), "f32")
+        coef = [mpf(0)] + coef
+    else:
+        coef, left = fit(lambda t: f(middle + t), lo - middle, hi - middle, DEGREE + 1, lambda t: 1 / size(middle + t), "f32")
+    return [middle] + coef[::-1], left
+
+
+def pieces(name):
+    f, size, zero = PIECES[name]
+    columns, left = zip(*(piece(f, size, k, zero) for k in range(8)))
+    print("%s  2^%.1f  K1 %s K2 %s" % (name, float(log(max(left), 2)), c_hex(K1, "f32"), c_hex(K2, "f32")))
+    for row in zip(*columns):
+        print("    " + ", ".join(c_hex(c, "f32") for c in row) + ",")
+
+
 def c_hex(c, fmt):
     h = float(c).hex()
     mant, e = h.split("p")
@@ -247,7 +292,10 @@ def c_hex(c, fmt):
 
 
 def main():
-    for name in sys.argv[1:] or TABLE:
+    for name in sys.argv[1:] or list(TABLE) + list(PIECES):
+        if name in PIECES:
+            pieces(name)
+            continue
         row = TABLE[name]
         coef, left = fit(*row)
         print("%s  2^%.1f" % (name, float(log(left, 2))))

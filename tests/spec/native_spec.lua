@@ -126,7 +126,8 @@ describe('compiled groups', function()
     end, args)
     local half = { a:to 'f16', a:to 'bf16', a:to 'f32' }
     local f =
-      function(h, b, s) return { h = mc.exp(h / 50) * h, b = mc.tanh(b) - b * 2, m = (h * s) + s, k = (b + b) * b } end
+      function(h, b, s) return { h = mc.exp(h / 50) * h, b = mc.tanh(b) - b * 2, m = (h * s) + s, k = (b + b) * b,
+        g = mc.nn.gelu(h) * b, d = mc.nn.gelu(s * mc.nn.gelu_slope(s)) } end
     local machine = mc.compile(f, { tier = 'vm' })
     machine(unpack(half)) -- the first call runs f itself
     agrees('halves', f, half, machine)

@@ -294,7 +294,8 @@ E.erf, E.erfc = { f = function(a) return C.erf(a) end }, { f = function(a) retur
 -- a erfc(-a / sqrt 2) / 2, the argument with what its rounding lost (Dekker's product): erfc multiplies that by a^2
 E.gelu = { f = function(a)
   local c, rest = 0.7071067811865476, -4.833646656726457e-17
-  local p = a * c
+  local p = math.max(a, -60) * c -- nothing is left there, not even of -inf
+  if a < -60 then return p * C.erfc(-p) end
   if p ~= p or math.abs(p) > 1e100 then return a * 0.5 * C.erfc(-p) end
   local function split(x)
     local t = 134217729 * x
@@ -306,6 +307,11 @@ E.gelu = { f = function(a)
   local lost = ((ah * ch - p) + ah * cl + al * ch) + al * cl + a * rest
   return a * 0.5 * (C.erfc(-p) + 2 / math.sqrt(math.pi) * math.exp(-p * p) * lost)
 end }
+E.gelu_slope = { f = function(a)
+  if a ~= a then return a end
+  local m = math.max(-40, math.min(a, 40))
+  return 0.5 * C.erfc(-m * 0.7071067811865476) + m * math.exp(-0.5 * m * m) / math.sqrt(2 * math.pi)
+end, terms = 4, scale = function(want) return math.max(1, math.abs(want)) end }
 E.gelu_tanh = { f = function(a)
   if a ~= a then return a end
   local m = math.min(math.abs(a), 40)

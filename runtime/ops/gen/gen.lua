@@ -136,7 +136,9 @@ for _, r in ipairs(T.ops) do
     kernel(r[1], list, r, 'ewise')
   end
 end
-for _, r in ipairs(T.ops) do if r.kernel then kernel(r[1], r.kernel, nil, r.family) end end
+for _, r in ipairs(T.ops) do
+  if r.kernel and not EWISE[r.family] then kernel(r[1], r.kernel, nil, r.family) end
+end
 
 -- compute dtype of an op for an operand dtype, and the kernel's dtype code
 local function accumulated(r, d)
@@ -341,7 +343,7 @@ do
       if EWISE[r.family] and (r.kernels or 'ewise') == group[1] then
         local at = group[4](r[1], group[2], r)
         for _, name in ipairs(r.dtypes) do
-          if not DT[name].compute then ewise(parts[at], r, DT[name]) end
+          if not DT[name].compute and not emit.by_hand(r, DT[name]) then ewise(parts[at], r, DT[name]) end
         end
       end
     end
@@ -536,7 +538,7 @@ do
   }
   -- fields that few programs read, loaded when one is: every collection of Lua's garbage walks what is held
   local TEXT = { 'tol', 'ctol', 'doc', 'source', 'expr', 'fx', 'ix', 'cexpr', 'd', 'cd', 'hand', 'fix', 'guard',
-    'kernels', 'example', 'work', 'operands' }
+    'kernel', 'kernels', 'example', 'work', 'operands' }
   local lists, at = {}, {} -- equal lists of rows stand once
   local function list_text(v)
     local text = lua_value(v)

@@ -15,9 +15,11 @@ end
 unary('relu', 'maximum(a, 0)', 'a > 0 ? 1 : 0', 'the positive part: max(a, 0)', 'PyTorch nn.functional.relu',
   { tol = 'EXACT', example = 'mc.nn.relu(mc.tensor{ -1, 2 })  --> f64[2]@cpu { 0, 2 }' })
 local GAUSSIAN = 'Gaussian error linear units, 2016'
-unary('gelu', 'a * ndtr(a)', 'ndtr(a) + a * exp(-0.5 * a * a) * 0.3989422804014327',
-  'a times the normal distribution function of a', GAUSSIAN,
-  { kernels = 'special', example = 'mc.nn.gelu(0)  --> f64[]@cpu 0' })
+unary('gelu', 'gelu(a)', 'gelu_slope(a)', 'a times the normal distribution function of a', GAUSSIAN,
+  { kernels = 'special', kernel = { 'f32' }, example = 'mc.nn.gelu(0)  --> f64[]@cpu 0' })
+unary('gelu_slope', 'gelu_slope(a)', 'exp(-0.5 * a * a) * 0.3989422804014327 * (2 - a * a)',
+  'the derivative of nn.gelu', GAUSSIAN,
+  { kernels = 'special', kernel = { 'f32' }, tol = 'ACCUM', example = 'mc.nn.gelu_slope(0)  --> f64[]@cpu 0.5' })
 -- max(a, 0) less what is missing, so that little is lost where the logistic function nears 1; nothing is missing at 40
 local LESS = 'minimum(abs(a), 40)'
 local TAIL = ('exp(M * (M * M * 0.07135481627260025 + 1.5957691216057308) * -1)'):gsub('M', LESS)

@@ -5,7 +5,9 @@
 -- the driver (mc_native.c) brings operands into that form; a new shape of the same layout is the same text. A group
 -- with several long functions (exp, tanh, ...) is a loop per function over blocks that stay in cache: in one loop they
 -- would push each other's constants out of the registers (measured: half the speed). Ops that need a slow path for rare
--- elements, or forbid some, go over their block again. The name of a function is the hash of its text. Holds the text.
+-- elements, or forbid some, go over their block again. An op whose kernel is written by hand is a call of it for each
+-- block, through a variable that is set when the code is opened. The name of a function is the hash of its text. Holds
+-- the text.
 local lib = require 'mascon.core.ffi'
 local emit = require 'mascon.gen.emit'
 
@@ -46,7 +48,7 @@ local E = emit.new('c', by_name, lib.gen.ops)
 M.emitter = E
 
 --- An instruction as C: { fast, slow (lines), uses, var, c (type), heavy, careful (has a slow path or a forbidden
---- operand), special }.
+--- operand), special }, or with `kernel` in place of lines.
 local function instruction(c, var, register)
   local d, rd = by_code[c.dtype], by_code[c.rdtype]
   local e = { var = var, c = rd.c, uses = {}, fast = {}, slow = {} }
@@ -58,6 +60,10 @@ local function instruction(c, var, register)
   end
   local row = by_id[c.op]
   if not row or not EWISE[row.family] then return nil, 'an op that is no elementwise one' end
+  if emit.by_hand(row, d) then
+    e.kernel = { row = row, dtype = d, name = ('kernel_%s_%s'):format(row[1], d[1]) }
+    return e
+  end
   local x = E.element(row, d, e.uses)
   e.heavy, e.special = x.heavy, x.special
   if x.test then e.fast[1] = ('off |= (%s) != 0;'):format(x.test) end
@@ -81,18 +87,23 @@ local function indent(lines, blanks)
   return table.concat(out)
 end
 
---- Runs of instructions with at most one heavy one each: every run is a loop of its own.
+--- Runs of instructions with at most one heavy one each: every run is a loop of its own, and every call of a kernel.
 local function stages_of(list)
-  local stages, now = {}, { careful = false, count = 0 }
+  local stages, now = {}, { careful = false }
+  local function close()
+    if #now > 0 then stages[#stages + 1] = now end
+    now = { careful = false }
+  end
   for _, e in ipairs(list) do
-    if e.heavy and now.heavy then
-      stages[#stages + 1] = now
-      now = { careful = false, count = 0 }
-    end
+    if e.kernel or e.heavy and now.heavy then close() end
     now[#now + 1] = e
     now.heavy, now.careful = now.heavy or e.heavy, now.careful or e.careful
+    if e.kernel then
+      now.kernel = e.kernel
+      close()
+    end
   end
-  stages[#stages + 1] = now
+  close()
   return stages
 end
 
@@ -161,11 +172,12 @@ end
 ---@param group table code, want, result (of a step with a program)
 ---@param leaves table[] headers: dtype (code), shape, strides
 ---@param results table[] headers: shape, dtype
----@return table|nil { name, text, one = { boolean }, special, ops }
+---@return table|nil { name, text, one = { boolean }, special, ops, kernels = { [variable] = { row, dtype } } }
 ---@return string|nil reason
 function M.emit(group, leaves, results)
   if not group.code then return nil, 'no elementwise group' end
-  local one, register, head, loads, list, alone = {}, {}, {}, {}, {}, {} -- alone: leaves of one value, by name
+  local one, register, head, loads, list = {}, {}, {}, {}, {}
+  local alone, plain = {}, {} -- leaves of one value by name, those that are read as they lie
   for k, h in ipairs(leaves) do
     local v, from, want = ('v%d'):format(k), by_code[h.dtype], by_code[group.want[k]]
     one[k] = M.is_one(h, results[1].shape)
@@ -177,13 +189,26 @@ function M.emit(group, leaves, results)
       head[#head + 1] = ('const %s *const x%d = in[%d];'):format(from.c, k, k - 1)
       local x = ('x%d[first + i]'):format(k)
       loads[v] = ('const %s %s = %s;'):format(want.c, v, from == want and x or E.cast(x, from, want))
+      plain[v] = from == want and ('x%d + first'):format(k)
     end
   end
-  local special, ops = false, {}
+  local special, ops, kernels = false, {}, {}
   for k, c in ipairs(group.code) do
     local e, why = instruction(c, ('t%d'):format(k), register)
     if not e then return nil, why end
-    list[k], register[c.dst] = e, e.var
+    if e.kernel then
+      kernels[e.kernel.name] = e.kernel
+      for i, v in ipairs(e.uses) do -- a kernel reads memory: what does not lie there is put there
+        if alone[v] or loads[v] and not plain[v] then
+          local copy = ('%s_%d'):format(e.var, i)
+          list[#list + 1] = { var = copy, c = e.kernel.dtype.c, uses = { v },
+            fast = { ('const %s %s = %s;'):format(e.kernel.dtype.c, copy, v) } }
+          list[#list].slow = list[#list].fast
+          e.uses[i] = copy
+        end
+      end
+    end
+    list[#list + 1], register[c.dst] = e, e.var
     special = special or e.special == true
     if e.guard then ops[e.guard] = c.op end
   end
@@ -204,8 +229,11 @@ function M.emit(group, leaves, results)
     final[k] = register[group.result[k]]
   end
   local stages = stages_of(list)
-  local slots, slot_of, made = crossings(stages, final)
-  local blocked = #stages > 1 or stages[1].careful or next(spread) ~= nil
+  local last = stages[#stages]
+  local direct = last.kernel and #final == 1 -- the kernel writes the result
+  if last.kernel and not direct then stages[#stages + 1] = { careful = false } end
+  local slots, slot_of, made = crossings(stages, direct and {} or final)
+  local blocked = #stages > 1 or last.careful or last.kernel or next(spread) ~= nil
 
   local function loop(stage, k, slow)
     local lines, loaded = {}, {}
@@ -230,6 +258,15 @@ function M.emit(group, leaves, results)
     return lines
   end
 
+  --- The call of a kernel.
+  local function call_of(stage)
+    local e, ins, strides = stage[1], {}, {}
+    for i, v in ipairs(e.uses) do ins[i], strides[i] = plain[v] or ('b%d'):format(slot_of[v]), '1' end
+    return ('        %s(&(const mck_ewise){.n = m, .out = %s, .in = {%s}, .stride = {%s}});\n'):format(e.kernel.name,
+      direct and stage == last and 'y1 + first' or ('b%d'):format(slot_of[e.var]), table.concat(ins, ', '),
+      table.concat(strides, ', '))
+  end
+
   local body
   if not blocked then
     local lines = loop(stages[1], 1, false)
@@ -241,17 +278,20 @@ function M.emit(group, leaves, results)
     o[#o + 1] = indent(head, 4) .. '    (void)op;\n    for (int64_t first = 0; first < n; first += BLOCK) {\n        '
       .. 'const int64_t m = n - first < BLOCK ? n - first : BLOCK;\n'
     for k, c in ipairs(slots) do o[#o + 1] = ('        %s b%d[BLOCK];\n'):format(c, k) end
-    local last = stages[#stages]
+    last = stages[#stages]
     if last.careful then
       for k, h in ipairs(results) do o[#o + 1] = ('        %s s%d[BLOCK];\n'):format(by_code[h.dtype].c, k) end
     end
     for k, stage in ipairs(stages) do
+      if stage.kernel then o[#o + 1] = call_of(stage) end
       if stage.careful then
         o[#o + 1] = ('        int off%d = 0; /* some element needs the slow path */\n'):format(k)
       end
       local fast = indent(loop(stage, k, false), 12)
       if stage.careful then fast = fast:gsub('%f[%w_]off |=', ('off%d |='):format(k)) end
-      o[#o + 1] = '        MC_IVDEP\n        for (int64_t i = 0; i < m; i++) {\n' .. fast .. '        }\n'
+      if not stage.kernel then
+        o[#o + 1] = '        MC_IVDEP\n        for (int64_t i = 0; i < m; i++) {\n' .. fast .. '        }\n'
+      end
       if stage.careful then
         o[#o + 1] = ('        for (int64_t i = 0; off%d && i < m; i++) {\n%s        }\n'):format(k,
           indent(loop(stage, k, true), 12))
@@ -266,7 +306,7 @@ function M.emit(group, leaves, results)
     body = table.concat(o)
   end
   local name = 'f_' .. lib.sha256(body):sub(1, 20)
-  return { name = name, one = one, special = special, ops = ops,
+  return { name = name, one = one, special = special, ops = ops, kernels = kernels,
     text = ('MC_API int64_t %s(int64_t n, void *const *out, const void *const *in, int32_t *op)\n{\n%s}\n'):format(name,
       body) }
 end
@@ -274,8 +314,9 @@ end
 -- ---------------------------------------------------------------- a source file
 
 --- The headers that a text calls into: the fewer, the sooner it is compiled.
-local function headers_of(text)
+local function headers_of(text, kernels)
   local list = { '#include "mck.h"\n#include "mck_math.h"\n' }
+  if kernels then list[2] = '#include "mck_ewise.h"\n' end
   local need = {}
   for fn, dtype in text:gmatch 'mck_([a-z0-9_]-)_([a-z]+%d+)%f[^%w_]' do
     local d = by_name[dtype]
@@ -310,23 +351,28 @@ typedef struct row_op { /* a reduction or softmax along a row */
 ---@return string source
 ---@return boolean bare it needs no header of the system
 function M.source(functions)
-  local special, rows, ops, names = false, false, {}, {}
+  local special, rows, ops, names, kernels = false, false, {}, {}, {}
   for _, f in ipairs(functions) do
     special, rows = special or f.special, rows or f.by_rows
+    for name in pairs(f.kernels) do
+      if not kernels[name] then kernels[#kernels + 1], kernels[name] = name, true end
+    end
     for name, id in pairs(f.ops) do
       if not ops[name] then names[#names + 1] = name end
       ops[name] = id
     end
   end
   table.sort(names)
+  table.sort(kernels)
   local texts = {}
   for i, f in ipairs(functions) do texts[i] = '\n' .. f.text end
   local text = table.concat(texts)
   local o = { '/* generated by mascon: fused groups of compiled functions, one element after the other */\n#define '
-      .. 'MC_ISA native\n', headers_of(text),
+      .. 'MC_ISA native\n', headers_of(text, kernels[1]),
     special and '#include "mck_special.h"\n#include "mck_int.h"\n#include "mck_class.h"\n' or '',
     '#include <string.h>\n\n', ('#define BLOCK %d\n'):format(BLOCK) }
   if rows then o[#o + 1] = ROWS end
+  for _, name in ipairs(kernels) do o[#o + 1] = ('MC_API mck_ewise_fn %s;\n'):format(name) end
   if #names > 0 then
     o[#o + 1] = 'enum { '
     for i, name in ipairs(names) do o[#o + 1] = ('%sMC_OP_%s = %d'):format(i > 1 and ', ' or '', name, ops[name]) end

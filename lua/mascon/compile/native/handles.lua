@@ -116,6 +116,17 @@ function M.find(code, name)
   return ffi.cast(fn_t, f)
 end
 
+--- Lets a variable of opened code point to the kernel of an op: true, or nil and why not.
+---@param code ffi.cdata*
+---@param name string of the variable
+---@param op integer number of the op
+---@param dtype integer its code
+---@param isa string the level of instructions
+function M.give(code, name, op, dtype, isa)
+  if C.mc_code_kernel(code, name, op, dtype, isa) ~= 0 then return nil, lib.message() end
+  return true
+end
+
 local function flags(one)
   local list = ints(#one + 1)
   for i, v in ipairs(one) do list[i - 1] = v and 1 or 0 end

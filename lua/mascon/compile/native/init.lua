@@ -80,6 +80,10 @@ local function register(code, functions)
   local isa = functions.isa
   for _, f in ipairs(functions) do
     local fn, why = handles.find(code, f.name)
+    for name, kernel in pairs(f.kernels) do
+      local given, trouble = handles.give(code, name, kernel.row.id, kernel.dtype.code, isa)
+      if not given then fn, why = nil, trouble end
+    end
     if not fn then return nil, why end
     local key = isa .. '/' .. f.name
     opened[key] = fn

@@ -41,12 +41,12 @@ local function memory(h) return h.const and 'const ' .. h.id or ('%s %d'):format
 ---@param members table[] the steps behind it
 ---@param layout table[] headers
 ---@return table|nil { name, text, leaves, results (places among the headers of the steps), lengths, slots, members,
----  member_lengths, special, ops }
+---  member_lengths, special, ops, kernels }
 ---@return string|nil reason
 function M.emit(owner, members, layout)
   local k, rows = #owner.lead, numel(owner.lead)
   local leaves, leaf_of, results, lengths, length_of = {}, {}, {}, {}, {}
-  local along, along_lengths, ops, special = {}, {}, {}, false
+  local along, along_lengths, ops, kernels, special = {}, {}, {}, {}, false
   local inside, written = {}, {} -- slot or memory -> { text = C address, kind, n, dense header }
   local texts, body, ahead = {}, {}, {}
 
@@ -129,6 +129,7 @@ function M.emit(owner, members, layout)
       if not f then return nil, why end
       special = special or f.special
       for name, id in pairs(f.ops) do ops[name] = id end
+      for name, kernel in pairs(f.kernels) do kernels[name] = kernel end
       texts[#texts + 1] = f.text:gsub('^MC_API int64_t [%w_]+', ('static int64_t @%d'):format(number)) .. '\n'
       body[#body + 1] = ([[
         {
@@ -199,7 +200,7 @@ function M.emit(owner, members, layout)
   text = text:gsub('@0', name):gsub('@(%d+)', name .. '_%1')
   return { name = name, text = text, leaves = leaves, results = results, lengths = lengths, slots = owner.row_bytes,
     members = along, member_lengths = along_lengths,
-    special = special, ops = ops, by_rows = true }
+    special = special, ops = ops, kernels = kernels, by_rows = true }
 end
 
 return M
