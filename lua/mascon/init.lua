@@ -96,7 +96,7 @@ end
 ---
 --- Operations of a device are queued and run while Lua goes on: what is timed without waiting is the queueing. Results
 --- that are fetched (item, totable, to 'cpu') are waited for by themselves.
----     mc.synchronize()
+---     mc.synchronize() == nil  --> true
 ---@param device? string as in x:to: cuda:0, opencl:0, gpu, auto; cpu: nothing is waited for
 --- Errors: a device that is not there; a position outside or a division by zero that one of its operations met.
 function M.synchronize(device)

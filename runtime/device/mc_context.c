@@ -240,7 +240,7 @@ int mc_plugin_dir_set(const char *path)
 
 static const char *const isa_names[] = {"v2", "v3", "v4"};
 
-static int isa_best(void)
+int mci_isa_best(void)
 {
     __builtin_cpu_init();
     int v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
@@ -258,9 +258,9 @@ int mc_isa_set(const char *name)
 {
     for (int i = 0; i < 3; i++)
         if (!strcmp(name, isa_names[i])) {
-            if (i > isa_best())
+            if (i > mci_isa_best())
                 return mci_error(MC_EUNSUPPORTED, "isa: this machine has no %s; choose up to %s",
-                                 name, isa_names[isa_best()]);
+                                 name, isa_names[mci_isa_best()]);
             if (!mck_kernel_tables[i])
                 return mci_error(MC_EUNSUPPORTED,
                                  "isa: this build has no %s; build without LEVELS=", name);
@@ -276,7 +276,7 @@ int mci_isa(void)
     if (MC_UNLIKELY(ctx.isa < 0)) {
         const char *s = getenv("MASCON_ISA");
         if (!s || mc_isa_set(s))
-            ctx.isa = isa_best();
+            ctx.isa = mci_isa_best();
     }
     return ctx.isa;
 }

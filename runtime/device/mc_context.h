@@ -52,7 +52,8 @@ mci_kernel mci_kernel_of_level(const char *isa, int op, int dtype);
 mck_any_fn mci_function(int fn);
 typedef void (*mci_cast_fn)(int64_t n, void *out, int64_t so, const void *in, int64_t si);
 mci_cast_fn mci_cast(int to, int from);
-int mci_isa(void); /* 0 v2, 1 v3, 2 v4 */
+int mci_isa(void);      /* 0 v2, 1 v3, 2 v4 */
+int mci_isa_best(void); /* what this machine has, whatever is in use */
 
 /* The one parallel driver: fn(arg, begin, end, worker) over [0, tasks). The cut into tasks must
  * depend on shapes only. Serial for one task or one thread. Returns MC_OK or MC_ECANCELLED (tasks

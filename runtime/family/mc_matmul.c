@@ -85,7 +85,7 @@ static void cut(matmul_job *j, int is_complex)
     j->col_tiles = (j->n + j->cols - 1) / j->cols;
 }
 
-/* Where our own kernel serves f32, by instruction level. v4: OpenBLAS 0.3.21 for AVX-512 reads b in
+/* Where our own kernel serves f32, by what the machine has. v4: OpenBLAS 0.3.21 reads b in
  * place up to 10^6 multiplications, and turned up to 1200 elements of a tile, as fast as we do.
  * Where it packs we are faster (one core, us): 32 x 256 by 1024 102 against 153, b turned 125
  * against 200; 12 x 1024 x 1024 197 against 555; 128 rows 1.0 to 1.6 times. v3: OpenBLAS for AVX2
@@ -106,7 +106,8 @@ static const struct {
 /* After `cut`, whose tiles OpenBLAS would get. */
 static int few_rows(const matmul_job *j, int turned)
 {
-    const int level = mci_isa();
+    /* by the machine, so that its levels agree in the way taken */
+    const int level = mci_isa() ? mci_isa_best() : 0;
     const double cols = (double)j->n, rows = (double)j->m, inner = (double)j->k;
     if (j->type != 's' || j->nb > 0 || j->m < 2 || j->m > fews[level].rows ||
         j->n < fews[level].cols || rows * inner > FEW_OPERAND || mci_blas_is_named())
