@@ -613,7 +613,7 @@ local NAMES = { 'module', { 'module', 'pytorch' } }
 --- nn.MultiheadAttention are in_proj_weight and in_proj_bias, blocks of transformers have linear1, linear2 and
 --- multihead_attn. A class of your own gives others by a method pytorch_name(name). Shared tensors stand under each of
 --- their names.
----     mc.tree.keys(mc.nn.Sequential{ mc.nn.Linear(2, 3) }:state_dict{ names = 'pytorch' })[2]  --> "0.weight"
+---     mc.tree.keys(mc.nn.Sequential{ mc.nn.Linear(2, 3) }:state_dict{ names = 'pytorch' })[2]  --> 0.weight
 ---@param opts? table names ('module'; 'pytorch')
 ---@return table
 function methods:state_dict(opts)
