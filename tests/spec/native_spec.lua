@@ -279,6 +279,13 @@ describe('compiled groups', function()
     assert.same({ 1, 1 }, { groups, compiled })
   end)
 
+  it_native('reduces what is converted alone', function()
+    local x = mc.randn({ 300, 40 }, { seed = 5 })
+    agrees('sum', function(v) return mc.sum(v:to 'f32', 2) end, { x })
+    agrees('max', function(v) return mc.max(v:to 'f32', 1) end, { x })
+    agrees('beside another', function(v) return { a = mc.sum(v:to 'f32'), b = v * 2 } end, { x })
+  end)
+
   it_native('serve reductions, products and tiles of rows', function()
     local x, w, b = mc.randn { 300, 65, seed = 1, dtype = 'f32' }, mc.randn { 65, 40, seed = 2, dtype = 'f32' },
       mc.randn { 40, seed = 3, dtype = 'f32' }

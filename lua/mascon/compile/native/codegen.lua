@@ -104,6 +104,7 @@ local function stages_of(list)
     end
   end
   close()
+  if #stages == 0 then stages[1] = now end -- nothing is computed: operands are copied
   return stages
 end
 
@@ -230,7 +231,7 @@ function M.emit(group, leaves, results)
   end
   local stages = stages_of(list)
   local last = stages[#stages]
-  local direct = last.kernel and #final == 1 -- the kernel writes the result
+  local direct = last.kernel and #final == 1 and final[1] == last[#last].var -- the kernel writes the result
   if last.kernel and not direct then stages[#stages + 1] = { careful = false } end
   local slots, slot_of, made = crossings(stages, direct and {} or final)
   local blocked = #stages > 1 or last.careful or last.kernel or next(spread) ~= nil

@@ -35,6 +35,7 @@ local SHAPES = {
 ---   0.5 to 1) · turn: largest angle, rad (pi)
 ---@return mascon.Dataset
 ---     mc.nn.data.shapes(4, { side = 8 }).fields.x.shape  --> {4, 1, 8, 8}
+---     mc.nn.data.shapes(4, { side = 8 }).fields.x.dtype  --> f32
 function M.shapes(n, opts)
   local fname = 'nn.data.shapes'
   check.arg(fname, 'n', n, 'integer >= 1', 3)
@@ -46,7 +47,7 @@ function M.shapes(n, opts)
   local kind = random.integers { n, low = 0, high = #SHAPES - 1, key = keys[1] }
   local r, angle = drawn(2, side * 0.17, side * 0.32), drawn(3, -o.turn, o.turn)
   local dx, dy = drawn(4, -side / 6, side / 6), drawn(5, -side / 6, side / 6)
-  local contrast = drawn(6, 0.5, 1) * F.where(F.gt(drawn(7, 0, 1), 0.5), 1, -1)
+  local contrast = drawn(6, 0.5, 1) * methods.to(F.where(F.gt(drawn(7, 0, 1), 0.5), 1, -1), 'f32')
   local place = create.arange(0, side * side - 1, 1, { dtype = 'i64' })
   local function centred(t) return methods.reshape(methods.to(t, 'f32') - (side - 1) / 2, { 1, -1 }) end
   local px, py = centred(F.remainder(place, side)) - dx, centred(F.floor_divide(place, side)) - dy
