@@ -371,6 +371,19 @@ void MCK(FN(conv_lanes))(const mck_conv_lanes *k)
         }
 }
 
+#ifdef TURN
+/* out[r][c] = in[c][r] for r, c < VL */
+MC_INLINE void FN(turn_square)(T *out, int64_t out_step, const T *in, int64_t in_step)
+{
+    V v[VL];
+    MC_UNROLL(16)
+    for (int i = 0; i < VL; i++) v[i] = OP(load)(in + i * in_step);
+    TURN(v);
+    MC_UNROLL(16)
+    for (int i = 0; i < VL; i++) OP(store)(out + i * out_step, v[i]);
+}
+#endif
+
 void MCK(FN(conv_turn))(const mck_conv_turn *k);
 void MCK(FN(conv_turn))(const mck_conv_turn *k)
 {
@@ -379,14 +392,8 @@ void MCK(FN(conv_turn))(const mck_conv_turn *k)
     int64_t p = 0, c = 0;
 #ifdef TURN
     for (; c + VL <= k->m && k->place == 1; c += VL)
-        for (p = 0; p + VL <= k->n; p += VL) {
-            V v[VL];
-            MC_UNROLL(16)
-            for (int i = 0; i < VL; i++) v[i] = OP(load)(in + (c + i) * k->channel + p);
-            TURN(v);
-            MC_UNROLL(16)
-            for (int i = 0; i < VL; i++) OP(store)(out + (p + i) * FN(WIDE) + c, v[i]);
-        }
+        for (p = 0; p + VL <= k->n; p += VL)
+            FN(turn_square)(out + p * FN(WIDE) + c, FN(WIDE), in + c * k->channel + p, k->channel);
 #endif
     for (; p < k->n; p++)
         for (int64_t i = 0; i < c; i++) out[p * FN(WIDE) + i] = in[i * k->channel + p * k->place];
@@ -402,13 +409,8 @@ void MCK(FN(conv_unturn))(const mck_conv_turn *k)
     int64_t p = 0, c = 0;
 #ifdef TURN
     for (; c + VL <= k->m && k->place == 1; c += VL)
-        for (p = 0; p + VL <= k->n; p += VL) {
-            V v[VL];
-            MC_UNROLL(16) for (int i = 0; i < VL; i++) v[i] = OP(load)(in + (p + i) * FN(WIDE) + c);
-            TURN(v);
-            MC_UNROLL(16)
-            for (int i = 0; i < VL; i++) OP(store)(out + (c + i) * k->channel + p, v[i]);
-        }
+        for (p = 0; p + VL <= k->n; p += VL)
+            FN(turn_square)(out + c * k->channel + p, k->channel, in + p * FN(WIDE) + c, FN(WIDE));
 #endif
     for (int64_t i = 0; i < c; i++)
         for (int64_t q = p; q < k->n; q++)
