@@ -7,6 +7,7 @@ local ffi = require 'ffi'
 local lib = require 'mascon.core.ffi'
 local check = require 'mascon.core.check'
 local misspelt = require 'mascon.core.misspelt'
+local queued = require 'mascon.core.queued'
 local error = check.error
 local C, gen = lib.C, lib.gen
 
@@ -393,23 +394,6 @@ function M.device_name(number)
   return name
 end
 
-local awaited = {} -- numbers of devices that the program waits for at its end
-
---- Queued work ends before the process begins to: a driver may compile in a thread of its own when a kernel runs, and
---- its compiler is torn down at exit.
-local function wait_at_end(number)
-  awaited[number] = true
-  local host = package.loaded['mascon.host']
-  if host and host.on_exit then host.on_exit(function() C.mc_device_sync(number) end) end
-end
-
---- An element that queued work refused and nothing waited for: a message, or nil.
-function M.left_over()
-  for number in pairs(awaited) do
-    if C.mc_device_sync(number) == lib.status.EINVAL then return lib.message() end
-  end
-end
-
 --- Number of the device of a name, opened if need be; an error where there is none.
 function M.device_number(fname, name, level)
   if name == nil or name == 'cpu' then return 0 end
@@ -418,7 +402,7 @@ function M.device_number(fname, name, level)
   end
   local number = C.mc_device_find(name)
   if number < 0 then error(('%s: %s%s'):format(fname, lib.message(), misspelt(name)), level + 1) end
-  if number > 0 and not awaited[number] then wait_at_end(number) end
+  if number > 0 then queued.wait_at_end(number) end
   return number
 end
 
@@ -430,7 +414,7 @@ function M.device_auto(level)
   local why = ffi.new 'char[640]'
   local number = C.mc_device_auto(why, 640)
   if number < 0 then error(lib.message(), level + 1) end
-  if number > 0 and not awaited[number] then wait_at_end(number) end
+  if number > 0 then queued.wait_at_end(number) end
   return M.device_name(number), ffi.string(why)
 end
 

@@ -272,8 +272,8 @@ end
 
 ---An error of a device's queued work that no line of the script waited for.
 local function queued_fault()
-  local tensor = package.loaded['mascon.core.tensor']
-  return type(tensor) == 'table' and tensor.left_over() or nil
+  local queued = package.loaded['mascon.core.queued']
+  return type(queued) == 'table' and queued.left_over() or nil
 end
 
 ---@param argv string[] raw arguments, the program at 0
