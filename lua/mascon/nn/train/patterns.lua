@@ -57,4 +57,16 @@ function M.of(net, optimizer, groups)
   return out
 end
 
+local name_of
+function name_of(optimizer)
+  return (optimizer.name or '?') .. (optimizer.inner and ('(%s)'):format(name_of(optimizer.inner)) or '')
+end
+
+--- Names of the optimisers of all groups, that inside another one in brackets.
+function M.optimisers(groups)
+  local out = {}
+  for i, group in ipairs(groups) do out[i] = name_of(group[1]) end
+  return table.concat(out, ', ')
+end
+
 return M

@@ -716,18 +716,6 @@ function Step:averaged(f)
   return done(pcall(f))
 end
 
-local name_of
-function name_of(optimizer)
-  return (optimizer.name or '?') .. (optimizer.inner and ('(%s)'):format(name_of(optimizer.inner)) or '')
-end
-
---- Names of the optimisers of all groups, that inside another one in brackets.
-local function optimisers(self)
-  local out = {}
-  for i, group in ipairs(self.groups) do out[i] = name_of(group[1]) end
-  return table.concat(out, ', ')
-end
-
 --- All that the next steps depend on, as one table of tensors by name and one of numbers: what a checkpoint keeps.
 ---@return table tensors name -> tensor
 ---@return table numbers
@@ -745,8 +733,8 @@ function Step:state()
   for i, s in ipairs(self.states) do walk('optimizer/' .. i, s) end
   walk('ema', self.averages)
   walk('sums', self.sums)
-  return out, { count = self.count, pending = self.pending, missing = self.missing, optimizer = optimisers(self),
-    key = { self.key.lo, self.key.hi }, scaler = self.scaler and self.scaler:state(),
+  return out, { count = self.count, pending = self.pending, missing = self.missing,
+    optimizer = patterns.optimisers(self.groups), key = { self.key.lo, self.key.hi }, scaler = self.scaler and self.scaler:state(),
     plateau = self.plateau and self.plateau:state(), clip = self.clip and self.clip:state() }
 end
 
@@ -759,7 +747,7 @@ function Step:restore(tensors, numbers)
   for _, k in ipairs { 'count', 'pending' } do check.arg('step:restore', k, numbers[k], 'integer >= 0', 3) end
   local key = check.arg('step:restore', 'key', numbers.key, 'table', 3)
   for i = 1, 2 do check.arg('step:restore', ('key[%d]'):format(i), key[i], 'integer >= 0', 3) end
-  local before, here = numbers.optimizer, optimisers(self)
+  local before, here = numbers.optimizer, patterns.optimisers(self.groups)
   if before and before ~= here then
     error(('step:restore: the state is of %s, this step has %s; give the same optimiser'):format(before, here), 2)
   end
