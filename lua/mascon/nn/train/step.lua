@@ -734,7 +734,8 @@ function Step:state()
   walk('ema', self.averages)
   walk('sums', self.sums)
   return out, { count = self.count, pending = self.pending, missing = self.missing,
-    optimizer = patterns.optimisers(self.groups), key = { self.key.lo, self.key.hi }, scaler = self.scaler and self.scaler:state(),
+    optimizer = patterns.optimisers(self.groups), key = { self.key.lo, self.key.hi },
+    scaler = self.scaler and self.scaler:state(),
     plateau = self.plateau and self.plateau:state(), clip = self.clip and self.clip:state() }
 end
 
