@@ -188,6 +188,27 @@ describe('least_squares', function()
     end
   end)
 
+  it('goes on from a start that says nothing of the size of a variable: on a bound, or 1e-10', function()
+    local function f(x) return x - 3 end
+    for _, method in ipairs(METHODS) do
+      for _, jac in ipairs { '2-point', '3-point', 'reverse' } do
+        for _, start in ipairs { 0, 1e-10 } do
+          local bounds = method ~= 'lm' and { 0, 4 } or nil
+          local r = solve(f, { start, start }, { method = method, jac = jac, bounds = bounds })
+          near({ 3, 3 }, r.x, method .. ' ' .. jac, 1e-6)
+        end
+      end
+    end
+    for _, jac in ipairs { '2-point', '3-point', 'forward' } do
+      local r = mc.optim.least_squares_batch(f, mc.tensor { { 0, 1e-10 }, { 1e-12, 1 } }, { jac = jac, bounds = { 0, 4 } })
+      near({ { 3, 3 }, { 3, 3 } }, r.x, 'batch ' .. jac, 1e-6)
+    end
+    -- a variable of this size keeps its step
+    local t = mc.linspace(0, 1, 9)
+    local r = solve(function(x) return mc.exp(-1e12 * x[1] * t) - mc.exp(-2 * t) end, { 1e-12 }, { bounds = { 0, 1e-9 } })
+    near({ 2 }, r.x * 1e12, 'small', 1e-6)
+  end)
+
   it('keeps every iterate of trf strictly inside the bounds', function()
     local low, high = BOUNDED.wood[1], BOUNDED.wood[2]
     solve(function(x)

@@ -11,12 +11,13 @@ local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'
 local create = require 'mascon.array.create'
+local difference = require 'mascon.optim.fit.least_squares.difference'
 local loss = require 'mascon.optim.fit.least_squares.loss'
 local error = check.error
 local F = op.functions
 local M = {}
 
-local INF, EPS = math.huge, 2 ^ -52
+local INF = math.huge
 local LAMBDA, LEAST, MOST = 1e-3, 1e-14, 1e32 -- damping at first; its range, in units of the scaled diagonal
 -- least curvature of a robust residual relative to its weight: damping alone is a poor guard against none
 local CURVED = 0.25
@@ -62,28 +63,43 @@ function Batch:at(x)
   return r, F.where(F.isfinite(cost), cost, INF)
 end
 
---- Derivatives [b, m, n] by differences within the bounds, all problems at once.
+--- Derivatives [b, m] by the variable of a unit vector e with steps h [b, n], and the steps that were taken [b].
+local function quotient(self, x, r, h, e)
+  local up, down = F.minimum(x + h, self.high), F.maximum(x - h, self.low)
+  if self.jac == '3-point' then
+    local a, b = x + (up - x) * e, x + (down - x) * e
+    local step = last((a - b) * e)
+    return ((self:at(a)) - (self:at(b))) / column(step), step
+  end
+  local a = x + (F.where(F.gt(up - x, x - down), up, down) - x) * e
+  local step = last((a - x) * e)
+  return ((self:at(a)) - r) / column(step), step
+end
+
+--- Derivatives [b, m, n] by differences within the bounds, all problems at once. A first step that is lost in the
+--- rounding of f grows, as in difference.lua.
 local function differences(self, x, r)
-  local n, columns = x.shape[2], {}
-  self.sizes = self.sizes and F.maximum(self.sizes, F.abs(x)) or F.abs(x)
-  local central = self.jac == '3-point'
-  local relative = EPS ^ (central and 1 / 3 or 1 / 2)
-  local h = F.maximum(F.abs(x), self.sizes * 1e-4) * relative
+  local n, columns, first = x.shape[2], {}, self.sizes == nil
+  self.sizes = first and F.abs(x) or F.maximum(self.sizes, F.abs(x))
+  local relative = difference.RELATIVE[self.jac]
+  local h = F.maximum(F.maximum(F.abs(x), self.sizes * 1e-4) * relative, self.least or 0)
   h = F.where(F.gt(h, 0), h, relative)
-  local up = F.minimum(x + h, self.high)
-  local down = F.maximum(x - h, self.low)
+  local shortest = h
   local unit = F.eye(n, { device = x.device })
   for j = 1, n do
-    local e = unit[j]
-    if central then
-      local a, b = x + (up - x) * e, x + (down - x) * e
-      columns[j] = ((self:at(a)) - (self:at(b))) / last((a - b) * e):expand_dims(-1)
-    else
-      local y = F.where(F.gt(up - x, x - down), up, down)
-      local a = x + (y - x) * e
-      columns[j] = ((self:at(a)) - r) / last((a - x) * e):expand_dims(-1)
+    local step
+    columns[j], step = quotient(self, x, r, h, unit[j])
+    while first do
+      local seen = F.gt(F.abs(columns[j]) * column(F.abs(step)), F.abs(r) * difference.LOST)
+      local own = last(h * unit[j])
+      local lost = F.logical_and(F.logical_not(F.any(seen, -1)), F.lt(own, relative))
+      if not F.any(lost) then break end
+      local larger = F.minimum(own * difference.GROWTH, relative)
+      h = F.where(F.logical_and(column(lost), F.gt(unit[j], 0)), column(larger), h)
+      columns[j], step = quotient(self, x, r, h, unit[j])
     end
   end
+  if first then self.least = F.where(F.gt(h, shortest), h, 0) end
   return F.stack(columns, -1)
 end
 

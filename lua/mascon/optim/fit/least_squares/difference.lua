@@ -2,6 +2,8 @@
 --
 -- Holds the sizes and directions of the steps: relative to |x|, as in MINPACK, where SciPy steps relative to max(1,
 -- |x|) and so across many times the value of a small variable. A variable near 0 steps by its largest size so far.
+-- Where the first step of a variable is lost in the rounding of f, |x| is not its size (a start at 1e-10): the step
+-- grows until f notices, up to that of a variable of size 1.
 --
 -- Source: Press, Teukolsky, Vetterling and Flannery, Numerical recipes, 2007, section 5.7; Nocedal and Wright,
 -- Numerical optimization, 2006, section 8.1 (eps^(1/2) and eps^(1/3)).
@@ -10,19 +12,22 @@ local create = require 'mascon.array.create'
 local F = op.functions
 local M = {}
 
-local max, abs = math.max, math.abs
+local max, min, abs = math.max, math.min, math.abs
 local EPS = 2 ^ -52
 local RELATIVE = { ['2-point'] = EPS ^ 0.5, ['3-point'] = EPS ^ (1 / 3) }
+M.RELATIVE = RELATIVE
 
 --- Relative errors of derivatives at best: of the order of eps^(1/2) and eps^(2/3).
 M.NOISE = { ['2-point'] = EPS ^ 0.5, ['3-point'] = EPS ^ (2 / 3) }
 
 local NEAR_ZERO = 1e-4 -- of the largest size so far
+M.LOST = EPS ^ 0.75 -- of the value: smaller changes have less than four digits
+M.GROWTH = 1000 -- of a step that was lost
 
 --- The step of one variable, exactly representable: h, and whether both sides fit into the bounds. `most` is its
---- largest size so far.
-local function choose(x, most, low, high, method, relative)
-  local size = (relative or RELATIVE[method]) * max(abs(x), NEAR_ZERO * most)
+--- largest size so far, `least` the least step that f notices.
+local function choose(x, most, low, high, method, relative, least)
+  local size = max((relative or RELATIVE[method]) * max(abs(x), NEAR_ZERO * most), least)
   if size == 0 or x + size == x then size = RELATIVE[method] end
   local h = x >= 0 and size or -size
   local fits_up, fits_down = x + size <= high, x - size >= low
@@ -49,6 +54,39 @@ local function slope(a, b, c, into, j)
   return row
 end
 
+--- The derivative by variable j, and its step.
+---@param o table f, x, f0, low, high, method, relative, into as in rows
+local function derivative(o, j, most, least)
+  local x, f, f0, into = o.x, o.f, o.f0, o.into
+  local y = {}
+  for i = 1, #x do y[i] = x[i] end
+  local h, both = choose(x[j], most, o.low[j], o.high[j], o.method, o.relative and o.relative[j], least)
+  if h == 0 then return into and into[j]:fill_(0) or create.zeros_like(f0), 0 end -- bounds that leave no room
+  y[j] = x[j] + h
+  local one = f(y)
+  if both then
+    y[j] = x[j] - h
+    local down = f(y)
+    local row = slope(down, one, 1 / (2 * h), into, j)
+    if into then down:release() end
+    return row, h
+  end
+  if o.method == '2-point' then return slope(f0, one, 1 / h, into, j), h end
+  y[j] = x[j] + 2 * h -- a parabola through x, x + h, x + 2 h
+  local two = f(y)
+  local row = slope(f0 * 3 + two, one * 4, 1 / (2 * h), into, j)
+  if into then
+    one:release()
+    two:release()
+  end
+  return row, h
+end
+
+--- Whether a step changes nothing that stands above the rounding of f0.
+local function lost(row, h, f0)
+  return f0:numel() > 0 and not F.any(F.gt(F.abs(row) * abs(h), F.abs(f0) * M.LOST))
+end
+
 --- Rows of derivatives of f at x: a list of tensors shaped like f0, row j for x[j].
 ---@param f fun(x: number[]): mc.tensor
 ---@param x number[]
@@ -56,41 +94,25 @@ end
 ---@param low number[]
 ---@param high number[]
 ---@param method '2-point'|'3-point'
----@param sizes number[] largest size of each variable so far; brought up to date
+---@param sizes number[] largest size of each variable so far; brought up to date, as is its field least
 ---@param relative? number[] steps relative to |x|
 ---@param into? mc.tensor [n or more, m] whose rows take the derivatives; f gives a new tensor [m] at every call then,
 ---  which is released
 ---@return mc.tensor[]
 function M.rows(f, x, f0, low, high, method, sizes, relative, into)
-  local rows = {}
+  local o = { f = f, x = x, f0 = f0, low = low, high = high, method = method, relative = relative, into = into }
+  local rows, least = {}, sizes.least or {}
+  sizes.least = least
   for j = 1, #x do
-    local y = {}
-    for i = 1, #x do y[i] = x[i] end
+    local first = sizes[j] == nil and not (relative and relative[j])
     sizes[j] = max(sizes[j] or 0, abs(x[j]))
-    local h, both = choose(x[j], sizes[j], low[j], high[j], method, relative and relative[j])
-    if h == 0 then
-      rows[j] = into and into[j]:fill_(0) or create.zeros_like(f0) -- bounds that leave the variable no room
-    elseif both then
-      y[j] = x[j] + h
-      local up = f(y)
-      y[j] = x[j] - h
-      local down = f(y)
-      rows[j] = slope(down, up, 1 / (2 * h), into, j)
-      if into then down:release() end
-    else
-      y[j] = x[j] + h
-      local one = f(y)
-      if method == '2-point' then
-        rows[j] = slope(f0, one, 1 / h, into, j)
-      else -- a parabola through x, x + h, x + 2 h
-        y[j] = x[j] + 2 * h
-        local two = f(y)
-        rows[j] = slope(f0 * 3 + two, one * 4, 1 / (2 * h), into, j)
-        if into then
-          one:release()
-          two:release()
-        end
-      end
+    local h
+    rows[j], h = derivative(o, j, sizes[j], least[j] or 0)
+    while first and h ~= 0 and abs(h) < RELATIVE[method] and lost(rows[j], h, f0) do
+      least[j] = min(M.GROWTH * abs(h), RELATIVE[method])
+      local before = abs(h)
+      rows[j], h = derivative(o, j, sizes[j], least[j])
+      if abs(h) <= before then break end -- the bounds leave no more room
     end
   end
   return rows

@@ -67,7 +67,7 @@ function M.run(problem, x, o)
   if radius == 0 then radius = 1 end
   local on = {}
   for i = 1, n do on[i] = x[i] == low[i] and -1 or x[i] == high[i] and 1 or 0 end
-  local iteration, status, optimality = 0
+  local iteration, guessed, status, optimality = 0, true
   while true do
     local free = {}
     for i = 1, n do if on[i] * small.g[i] >= 0 then free[#free + 1] = i end end
@@ -97,10 +97,11 @@ function M.run(problem, x, o)
         radius = 0.25 * length_h
       else
         actual = point.cost - next_point.cost
-        local ratio
-        radius, ratio = region.resize(radius, actual, predicted, length_h, edge)
+        local next_radius, ratio = region.resize(radius, actual, predicted, length_h, edge)
+        guessed, radius = guessed and next_radius > radius, next_radius
         length = vectors.norm(step)
-        status = region.finished(actual, point.cost, length, vectors.norm(x), ratio, o.ftol, o.xtol)
+        status = not guessed and region.finished(actual, point.cost, length, vectors.norm(x), ratio, o.ftol, o.xtol)
+          or nil
         if status then break end
       end
       if radius == 0 then

@@ -34,7 +34,7 @@ function M.run(problem, x, o)
   local scale, D = region.scale(x_scale or 'jac', small, x_scale and vectors.over(vectors.filled(n, 1), x_scale))
   local x_size = norm(times(D, x))
   local radius = x_size > 0 and FACTOR * x_size or FACTOR
-  local alpha, status, iteration, first = 0, nil, 0, true
+  local alpha, status, iteration, first, guessed = 0, nil, 0, true, true
   while true do
     local fnorm = sqrt(2 * point.cost)
     if cosine(small, fnorm) <= o.gtol then status = 1 end
@@ -60,18 +60,19 @@ function M.run(problem, x, o)
       if ratio <= 0.25 then
         local shrink = actual >= 0 and 0.5 or 0.5 * slope / (slope + 0.5 * actual)
         if 0.1 * next_norm >= fnorm or not (shrink >= 0.1) then shrink = 0.1 end
-        radius, alpha = shrink * min(radius, p_size / 0.1), alpha / shrink
+        radius, alpha, guessed = shrink * min(radius, p_size / 0.1), alpha / shrink, false
       elseif alpha == 0 or ratio >= 0.75 then
+        guessed = guessed and alpha > 0 -- the step was cut at the region, which grows
         radius, alpha = p_size / 0.5, 0.5 * alpha
-      end
+      else guessed = false end
       if ratio >= 1e-4 and next_point.cost then
         accepted, length = true, norm(p)
         point, x, x_size = next_point, next_point.x, norm(times(D, next_point.x))
       end
       local by_f = abs(actual) <= o.ftol and predicted <= o.ftol and ratio <= 2
       local by_x = radius <= o.xtol * x_size
-      status = by_f and by_x and 4 or by_f and 2 or by_x and 3 or nil
-      if not status then
+      if not guessed then status = by_f and by_x and 4 or by_f and 2 or by_x and 3 or nil end
+      if not status and not guessed then
         if abs(actual) <= EPS and predicted <= EPS and ratio <= 2 then status = 2
         elseif radius <= EPS * x_size or radius == 0 then status = 3 end
       end

@@ -73,6 +73,7 @@ end
 ---@return table point, mascon.Reduced small, integer status, number optimality
 function M.run(problem, x, o)
   local low, high = o.low, o.high
+  local start = x
   x = vectors.strictly(x, low, high, 1e-10)
   local point = problem:at(x)
   if not point.cost then return point, nil, -4 end
@@ -90,11 +91,11 @@ function M.run(problem, x, o)
   local radius
   do
     local s = {}
-    for i = 1, #x do s[i] = x[i] * inverse[i] / sqrt(v[i]) end
+    for i = 1, #x do s[i] = start[i] * inverse[i] / sqrt(v[i]) end
     radius = norm(s) * (o.trust or 1)
     if radius == 0 then radius = 1 end
   end
-  local alpha, status, iteration = 0, nil, 0
+  local alpha, status, iteration, guessed = 0, nil, 0, true
   while true do
     if optimality < o.gtol then status = 1 end
     if status or problem.nfev >= o.max_nfev then break end
@@ -126,7 +127,8 @@ function M.run(problem, x, o)
         actual = point.cost - next_point.cost
         local next_radius, ratio = region.resize(radius, actual, predicted, length_h, length_h > 0.95 * radius)
         length = norm(step)
-        status = region.finished(actual, point.cost, length, norm(x), ratio, o.ftol, o.xtol)
+        guessed = guessed and next_radius > radius
+        status = not guessed and region.finished(actual, point.cost, length, norm(x), ratio, o.ftol, o.xtol) or nil
         if status then break end
         alpha = min(alpha * radius / next_radius, 1e30)
         radius = next_radius

@@ -152,7 +152,8 @@ function M.resize(radius, actual, predicted, length, at_edge)
   return radius, ratio
 end
 
---- Status 2, 3 or 4 when a step of `length` at |x| that lowered the cost F by dF ends the run.
+--- Status 2, 3 or 4 when a step of `length` at |x| that lowered the cost F by dF ends the run. Not asked while the
+--- first radius, a guess from |x|, has only grown: a start of 1e-10 would end the run at 2e-10.
 function M.finished(dF, F_, length, size, ratio, ftol, xtol)
   local by_f = dF < ftol * F_ and ratio > 0.25
   local by_x = length < xtol * (xtol + size)
