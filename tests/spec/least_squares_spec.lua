@@ -200,12 +200,14 @@ describe('least_squares', function()
       end
     end
     for _, jac in ipairs { '2-point', '3-point', 'forward' } do
-      local r = mc.optim.least_squares_batch(f, mc.tensor { { 0, 1e-10 }, { 1e-12, 1 } }, { jac = jac, bounds = { 0, 4 } })
+      local starts = mc.tensor { { 0, 1e-10 }, { 1e-12, 1 } }
+      local r = mc.optim.least_squares_batch(f, starts, { jac = jac, bounds = { 0, 4 } })
       near({ { 3, 3 }, { 3, 3 } }, r.x, 'batch ' .. jac, 1e-6)
     end
     -- a variable of this size keeps its step
     local t = mc.linspace(0, 1, 9)
-    local r = solve(function(x) return mc.exp(-1e12 * x[1] * t) - mc.exp(-2 * t) end, { 1e-12 }, { bounds = { 0, 1e-9 } })
+    local function small(x) return mc.exp(-1e12 * x[1] * t) - mc.exp(-2 * t) end
+    local r = solve(small, { 1e-12 }, { bounds = { 0, 1e-9 } })
     near({ 2 }, r.x * 1e12, 'small', 1e-6)
   end)
 
