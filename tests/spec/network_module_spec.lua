@@ -352,6 +352,16 @@ describe('a module as a function of its parameters', function()
     says('changes in a traced call', function() return mc.grad(function(t) return mc.sum(bn(t)) end)(x) end)
   end)
 
+  it('has its own again after a coroutine that would leave the call, which is refused', function()
+    local waits = nn.Sequential { nn.Lambda(coroutine.yield), nn.Linear(3, 2) }
+    local before, other = waits:parameters()['2.bias'], {}
+    for k, v in pairs(waits:parameters()) do other[k] = v + 1 end
+    local ok, why = coroutine.resume(coroutine.create(function() return waits:apply(other, mc.ones { 1, 3 }) end))
+    assert.equal(false, ok)
+    assert(why:find('module:apply: the function yielded; the call must end', 1, true), why)
+    assert.is_true(mc.array_equal(before, waits:parameters()['2.bias']))
+  end)
+
   it('in segments has the results and gradients of its parts one after the other (nn C23)', function()
     local function parts()
       local out = {}

@@ -347,6 +347,14 @@ describe('a step', function()
     step(piece(1, 24))
     assert.is_true(mc.array_equal(w, net[1].weight))
     assert.equal(2, net[2].num_batches_tracked:item())
+    says('nn.Step: 3.bias was frozen after the step was made; freeze and unfreeze before the step', step, (function()
+      net:freeze '^3%.bias'
+      return piece(1, 24)
+    end)())
+    net:unfreeze()
+    says('nn.Step: 1.bias was frozen when the step was made and is not any more; freeze', step, piece(1, 24))
+    net:freeze '^1%.'
+    step(piece(1, 24))
   end)
 
   it('changes nothing when the loss is not finite', function()

@@ -79,6 +79,23 @@ end
 --- pcall for errors that are looked at and forgotten: those of signals go on.
 function M.try(f, ...) return passed(pcall(f, ...)) end
 
+local ACROSS = 'attempt to yield across C-call boundary'
+--- f(...), which may not yield: a coroutine that is never resumed would leave what holds during the call for ever. The
+--- stack stays one, so that errors find their lines.
+---@param fname string
+---@param f function
+function M.unyielding(fname, f, ...)
+  if not coroutine.running() then return f(...) end
+  local n, args, results = select('#', ...), { ... }, nil
+  local function keep(...) results = { n = select('#', ...), ... } end
+  local ok, why = pcall(string.gsub, '-', '%-', function() keep(f(unpack(args, 1, n))) end)
+  if ok then return unpack(results, 1, results.n) end
+  if type(why) == 'string' and why:find(ACROSS, 1, true) then
+    why = ('%s: the function yielded; the call must end before control leaves it'):format(fname)
+  end
+  raise(why, 0)
+end
+
 local Outside = { __tostring = function(e) return e.message end }
 
 --- An error whose cause is outside of the script, such as the environment: the report of the program shows no line.

@@ -8,10 +8,10 @@ local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local placing = require 'mascon.core.place'
 local keys = require 'mascon.random.key'
-local source = require 'mascon.random.source'
 local recording = require 'mascon.graph.recording'
 local fields = require 'mascon.nn.fields'
 local parts = require 'mascon.nn.parts'
+local held = require 'mascon.nn.slot'
 local states = require 'mascon.nn.state'
 local watch = require 'mascon.nn.watch'
 local initial = require 'mascon.nn.initial'
@@ -23,9 +23,6 @@ local M = {}
 local methods = {}
 M.methods = methods
 
----@class mascon.Slot a tensor of a module: its shape and dtype, and, unless only shapes are wanted, its value
----@field bound any the tensor that stands in for the value during a call of apply
-
 local Module -- the metatable of all modules
 local function is_module(v) return type(v) == 'table' and getmetatable(v) == Module end
 --- Whether a value is a module.
@@ -36,46 +33,8 @@ M.is = is_module
 
 -- ---------------------------------------------------------------- slots
 
-local shapes_only = false
--- slots whose value was made here and that nobody has read since: a step of training may write to it
-local unread = setmetatable({}, { __mode = 'k' })
-
-local function value_of(slot, name)
-  if slot.bound then return slot.bound end
-  local v = slot.value
-  if not v then
-    error(('%s: the module was built with shapes only and has no tensors; call module:initialise() first'):format(name),
-      3)
-  end
-  unread[slot] = nil
-  return v
-end
-
-local function fill(slot)
-  local v = slot.make(slot.shape, { dtype = slot.dtype, device = slot.device, key = slot.key })
-  -- a function of a user's may keep what it gives
-  slot.value, unread[slot] = v, check.library(slot.make) and tensor.methods.is_contiguous(v) or nil
-end
-
+local value_of, fill, put, unread = held.value_of, held.fill, held.put, held.unread
 local same_shape, described = states.same_shape, states.described
-
---- Puts a tensor into a slot: of its shape, converted to its dtype and device.
-local function put(fname, name, slot, t, level)
-  if not is(t) or not same_shape(t, slot.shape) then
-    error(('%s: %s is %s, the module has %s; give a tensor of that shape'):format(fname, name,
-      is(t) and tensor.describe(t) or check.show(t), described(slot)), level + 1)
-  end
-  slot.value, unread[slot] = tensor.methods.to(t, { dtype = slot.dtype, device = slot.device }), nil
-end
-
---- The numbers of one slot: from the option key, else from the default generator.
-local function next_key(key)
-  if key ~= nil then return key end
-  local g = source.default_generator()
-  local stream = g.stream
-  g.stream = stream + 1
-  return g.key:fold_in(stream)
-end
 
 local function register(self, name, what, level)
   check.arg('module', 'name', name, 'string', level + 1)
@@ -96,8 +55,8 @@ local function add_slot(fname, self, name, shape, make, opts, buffer)
     local kept = shape
     slot.make = function() return tensor.methods.copy(kept) end
   else
-    slot.shape, slot.make, slot.key = shape, initial.of(fname, make or 'zeros', 4), next_key(o.key)
-    if not shapes_only then fill(slot) end
+    slot.shape, slot.make, slot.key = shape, initial.of(fname, make or 'zeros', 4), held.next_key(o.key)
+    fill(slot)
   end
   register(self, name, buffer and 'buffer' or 'parameter', 3)
   rawset(self, name, nil)
@@ -168,7 +127,7 @@ function methods:next_key()
     error('module: random numbers in a traced call need a key; give apply the option key, as in '
       .. 'net:apply(params, x, { train = true, key = key })', 2)
   end
-  return next_key()
+  return held.next_key()
 end
 
 --- Gives a buffer a new value: in the result of apply, outside of apply in the module itself.
@@ -349,10 +308,10 @@ end
 ---@return any what f returns
 function M.shapes_only(f)
   check.arg('nn.shapes_only', 'f', f, 'function', 3)
-  local before = shapes_only
-  shapes_only = true
+  local before = held.shapes_only
+  held.shapes_only = true
   local function done(ok, ...)
-    shapes_only = before
+    held.shapes_only = before
     if not ok then error((...), 0) end
     return ...
   end
@@ -528,7 +487,7 @@ local function with(fname, self, params, o, f, ...)
     if not ok then error((...), 0) end
     return { n = select('#', ...), ... }, buffers
   end
-  return done(pcall(function(...)
+  return done(pcall(check.unyielding, fname, function(...)
     bind(params)
     if o.buffers then bind(o.buffers) end
     now = mine
@@ -672,7 +631,7 @@ function methods:initialise(pattern, initialiser, opts)
       hits = hits + 1
       if initialiser then slot.make = initial.of('module:initialise', initialiser, 3) end
       if key then slot.key = key:fold_in(i) end
-      if not shapes_only then fill(slot) end
+      fill(slot)
     end
   end
   if hits == 0 and pattern then error(('module:initialise: no parameter matches %q'):format(pattern), 2) end

@@ -2,6 +2,7 @@
 -- options changed.
 local check = require 'mascon.core.check'
 local module = require 'mascon.nn.module'
+local tree = require 'mascon.graph.tree'
 local error = check.error
 local M = {}
 
@@ -55,6 +56,30 @@ function M.of(net, optimizer, groups)
   end
   if #out == 0 then error('nn.Step: the network has no parameters to train', 4) end
   return out
+end
+
+local ADVICE = 'freeze and unfreeze before the step or the trainer is made. A part that joins later is a group whose '
+  .. "rate is 0 until then: groups = { { 'pattern', lr = mc.optim.sequential({ 0, 1e-3 }, { 1000 }) } }"
+
+--- Refuses parameters that were frozen or taken back into training since the groups were made.
+---@param groups table
+---@param params table name -> tensor, those that are trained now
+---@param level integer as in error()
+function M.check(groups, params, level)
+  local known = {}
+  for _, g in ipairs(groups) do
+    for _, name in ipairs(g[2]) do
+      known[name] = true
+      if not params[name] then
+        error(('nn.Step: %s was frozen after the step was made; %s'):format(name, ADVICE), level + 1)
+      end
+    end
+  end
+  for _, name in ipairs(tree.keys(params)) do
+    if not known[name] then
+      error(('nn.Step: %s was frozen when the step was made and is not any more; %s'):format(name, ADVICE), level + 1)
+    end
+  end
 end
 
 local name_of

@@ -281,6 +281,7 @@ end
 --- Parameters, frozen ones and buffers of the network, the key of the next batch, and what else its step depends on.
 local function operands(self)
   local params, frozen, buffers = module.tensors(self.net)
+  patterns.check(self.groups, params, 4)
   local key = there(params, self.key:fold_in(self.count * self.options.accumulate + self.pending))
   return params, frozen, buffers, key, circumstances(self, params)
 end

@@ -1,0 +1,56 @@
+-- slot.lua - the place of one tensor of a module: its shape, dtype and device, how it is made, and its value.
+--
+-- During a call of apply another tensor stands in for the value (bound). Slots whose value was made here and that
+-- nobody has read since are known (unread): a step of training may write to their tensors.
+local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
+local source = require 'mascon.random.source'
+local states = require 'mascon.nn.state'
+local error = check.error
+local M = {}
+
+---@class mascon.Slot a tensor of a module: its shape and dtype, and, unless only shapes are wanted, its value
+---@field bound any the tensor that stands in for the value during a call of apply
+
+M.shapes_only = false -- while modules are made without their tensors
+M.unread = setmetatable({}, { __mode = 'k' })
+
+--- The tensor of a slot, which somebody has read from here on.
+function M.value_of(slot, name)
+  if slot.bound then return slot.bound end
+  local v = slot.value
+  if not v then
+    error(('%s: the module was built with shapes only and has no tensors; call module:initialise() first'):format(name),
+      3)
+  end
+  M.unread[slot] = nil
+  return v
+end
+
+--- Draws the value of a slot.
+function M.fill(slot)
+  if M.shapes_only then return end
+  local v = slot.make(slot.shape, { dtype = slot.dtype, device = slot.device, key = slot.key })
+  -- a function of a user's may keep what it gives
+  slot.value, M.unread[slot] = v, check.library(slot.make) and tensor.methods.is_contiguous(v) or nil
+end
+
+--- Puts a tensor into a slot: of its shape, converted to its dtype and device.
+function M.put(fname, name, slot, t, level)
+  if not tensor.is(t) or not states.same_shape(t, slot.shape) then
+    error(('%s: %s is %s, the module has %s; give a tensor of that shape'):format(fname, name,
+      tensor.is(t) and tensor.describe(t) or check.show(t), states.described(slot)), level + 1)
+  end
+  slot.value, M.unread[slot] = tensor.methods.to(t, { dtype = slot.dtype, device = slot.device }), nil
+end
+
+--- The random numbers of one slot: from the option key, else from the default generator.
+function M.next_key(key)
+  if key ~= nil then return key end
+  local g = source.default_generator()
+  local stream = g.stream
+  g.stream = stream + 1
+  return g.key:fold_in(stream)
+end
+
+return M
