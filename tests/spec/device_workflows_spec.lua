@@ -82,6 +82,33 @@ describe('pac on a device', function()
   end
 end)
 
+describe('pages of results', function()
+  it('name the device that they were computed on', function()
+    local x = mc.randn({ 1, 1, 900 }, { seed = 1 })
+    local r = mc.pac.compute(x, { fs = 500, pha_n_bands = 2, amp_n_bands = 2, axes = 'CST', device = 'ref:1' })
+    assert.equal('ref:1', r.device)
+    local best = mc.pac.report.strongest(r, { 'a' }, 1)
+    local row = '<td>device</td><td>%s</td>'
+    assert.truthy(mc.pac.report.page(r, { strongest = best }):find(row:format 'ref:1', 1, true))
+    local e = sets.random(12, 11, 60, { seed = 3 })
+    for where, o in pairs { ['ref:1'] = { device = 'ref:1' }, ['ref:0, ref:1'] = { device = { 'ref:0', 'ref:1' } },
+      cpu = {} } do
+      o.verbose, o.cv = false, 4
+      local got = ar.ways.clean(e, 'global', o)
+      assert.equal(where, got.device)
+      assert.truthy(ar.report.page(got):find(row:format(where), 1, true))
+    end
+    local there = mc.meeg.epochs.new { data = e.data:to 'ref', fs = e.fs, channels = e.channels }
+    for _, way in ipairs { 'global', 'local', 'ransac' } do
+      local o = { verbose = false, cv = 4, random_state = 1, allow_empty = true }
+      local want, got = ar.ways.clean(e, way, o), ar.ways.clean(there, way, o)
+      assert.equal('ref:0', got.device)
+      same(want.log.labels, got.log.labels, way)
+      same(want.clean:read(), got.clean:read(), way, 'ref:0')
+    end
+  end)
+end)
+
 describe('autoreject on a device', function()
   local function decided(e, more)
     local o = { random_state = 5, cv = 4, verbose = false }

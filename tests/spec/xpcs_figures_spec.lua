@@ -175,7 +175,7 @@ describe('the figures of a report', function()
     assert.equal(6, #xpcs.report.cuts(r, d, { 1, 2, 3, 4, 5, 6 }).panels)
     for _, part in ipairs { 'How to read the residual', '<th scope="col">lower bound</th>',
       'diffusion coefficient at 1 s', 'is the integral of D(t)', '<td>2 offset</td>',
-      '<td>sigma</td><td>as given</td>' } do
+      '<td>sigma</td><td>as given</td>', '<td>device</td><td>cpu</td>' } do
       assert.is_truthy(page:find(part, 1, true), part)
     end
   end)

@@ -172,7 +172,7 @@ function Ransac:transform(epochs)
   for k = 1, #bad do targets[k] = #from + k end
   local settings = { alpha = o.alpha, centre = o.compat == 'upstream' and o.centre == 'none' and 'fit' or o.centre }
   local interpolator = augment.interpolator(fname, epochs, { type = self.group.type, picks = all }, settings)
-  local function i64(list) return mc.tensor(list, { dtype = 'i64' }) end
+  local function i64(list, device) return mc.tensor(list, { dtype = 'i64', device = device }) end
   local W = tensor.outlive(mc.scope(function()
     return mc.take(interpolator.subsets({ places })[1], i64(targets), 1)
   end))
@@ -195,8 +195,9 @@ function Ransac:transform(epochs)
     end)
   else
     mc.scope(function()
-      local x = mc.take(clean.data, i64(from), 2):to 'f64'
-      clean.data[{ mc.all, i64(bad) }] = mc.matmul(W, x):to(clean.data.dtype)
+      local data = clean.data
+      local x = mc.take(data, i64(from, data.device), 2):to 'f64'
+      data[{ mc.all, i64(bad, data.device) }] = mc.matmul(W:to(data.device), x):to(data.dtype)
     end)
   end
   if o.compat == 'upstream' then clean.bads = {} end

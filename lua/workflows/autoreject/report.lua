@@ -373,7 +373,7 @@ local function percent(x) return 100 * x end
 
 --- The page.
 ---@param info table { log, types, channels, evoked = list of { type, before, after, times } or nil, settings = rows,
----  warnings = list, marked (bad epochs were kept), subtitle, footer }
+---  device = name, warnings = list, marked (bad epochs were kept), subtitle, footer }
 ---@return string HTML
 function M.page(info)
   local counts = M.counts(info.log)
@@ -434,8 +434,10 @@ function M.page(info)
   if info.warnings and #info.warnings > 0 then
     sections[#sections + 1] = { heading = 'Read with care', paragraphs = info.warnings }
   end
-  if info.settings then
-    sections[#sections + 1] = { heading = 'Settings', table = { header = { 'name', 'value' }, rows = info.settings } }
+  local settings = { unpack(info.settings or {}) }
+  if info.device then settings[#settings + 1] = { 'device', info.device } end
+  if settings[1] then
+    sections[#sections + 1] = { heading = 'Settings', table = { header = { 'name', 'value' }, rows = settings } }
   end
   return mc.report.html { title = 'autoreject', subtitle = info.subtitle, sections = sections,
     footer = info.footer or 'mascon ' .. mc.version }

@@ -66,7 +66,7 @@ end
 --- Writes the folder. Files get their names when all of them are whole.
 ---@param dir string made by M.folder
 ---@param r table before and clean (Epochs), log, types (as report.lua has them; `members` names the channels of a type
----  where `channels` does not), settings (rows), warnings, subtitle, marked (bad epochs were kept)
+---  where `channels` does not), settings (rows), device (its name), warnings, subtitle, marked (bad epochs were kept)
 ---@param record? table of mc.manifest.new: stages and outputs are noted
 ---@return string[] names of the files, in the order written
 --- Errors: what cannot be written.
@@ -116,7 +116,8 @@ function M.fill(set, r, record)
   end
   ceiling.left() -- what is kept for later goes
   set:put('report.html', report.page { log = r.log, types = r.types, channels = r.before.channels, evoked = evoked,
-    settings = r.settings, warnings = r.warnings, subtitle = r.subtitle, marked = r.marked }, { compare = false })
+    settings = r.settings, device = r.device, warnings = r.warnings, subtitle = r.subtitle, marked = r.marked },
+    { compare = false })
 end
 
 return M

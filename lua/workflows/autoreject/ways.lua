@@ -5,6 +5,8 @@
 local mc = require 'mascon'
 local ceiling = require 'mascon.base.ceiling'
 local check = require 'mascon.core.check'
+local devices = require 'mascon.core.devices'
+local place = require 'mascon.core.place'
 local fit = require 'workflows.autoreject.fit'
 local global = require 'workflows.autoreject.global'
 local log_ = require 'workflows.autoreject.log'
@@ -60,7 +62,7 @@ WAYS.global = function(epochs, opts)
       for x in epochs:blocks { channels = picks, size = size } do
         parts[#parts + 1] = mc.gt(mc.max(x, 3) - mc.min(x, 3), limits[t])
       end
-      local over = mc.concat(parts, 1)
+      local over = tensor.hosted(mc.concat(parts, 1))
       labels[{ mc.all, mc.tensor(picks, { dtype = 'i64' }) }] = over:to 'f64'
       bad = mc.logical_or(bad, mc.max(over:to 'u8', 2):to 'bool')
       types[#types + 1] = { type = t, channels = { 'all ' .. t }, members = names_at(epochs, picks),
@@ -92,7 +94,7 @@ end
 ---@param way string 'local', 'global' or 'ransac'
 ---@param opts? table method (search of limits) and what the function of the way takes; options of other ways are left
 ---  aside. reject_log: decides instead (local)
----@return table { before, clean, log, types (as the report takes them), warnings } and model or ransac
+---@return table { before, clean, log, types (as the report takes them), device (its name), warnings } and model or ransac
 --- Errors: those of the way; an unknown way.
 function M.clean(epochs, way, opts)
   if not WAYS[way] then
@@ -102,6 +104,8 @@ function M.clean(epochs, way, opts)
   local r = run.with({}, function() return WAYS[way](epochs, o) end,
     source.room(epochs, { max_memory = o.max_memory and options.bytes('autoreject.ways.clean', o.max_memory) }))
   r.before = epochs
+  local places, data = devices.numbers('autoreject.ways.clean', o.device or place.of_analysis(), 2), rawget(epochs, 'data')
+  r.device = devices.names(places[1] == 0 and data and { data._device } or places)
   return r
 end
 

@@ -6,6 +6,7 @@
 local mc = require 'mascon'
 local ceiling = require 'mascon.base.ceiling'
 local check = require 'mascon.core.check'
+local devices = require 'mascon.core.devices'
 local guard = require 'mascon.core.guard'
 local lazy = require 'mascon.core.lazy'
 local tensor = require 'mascon.core.tensor'
@@ -388,13 +389,11 @@ function Plan:check(x, x_amp)
   return axes, n
 end
 
---- Runs the plan.
----@param x any f32|f64|integers: [T], [C, T], [B, C, T], [B, C, S, T], or as opts.axes says
----@param x_amp? any samples whose amplitudes are taken, of the shape of x
----@return table result as for compute
-function Plan:run(x, x_amp)
-  local axes, n = self:check(x, x_amp)
-  x_amp = x_amp or self.options.x_amp
+--- Name of the device of an analysis of x.
+local function where(o, x) return devices.names(o.places[1] == 0 and { x._device } or o.places) end
+
+--- Runs the plan over samples whose sizes are known to be right.
+local function ran(self, x, x_amp, axes, n)
   local T, R = self.T, n.B * n.C * n.S
   if self.options.trial_mask then
     local K, shift
@@ -420,6 +419,17 @@ function Plan:run(x, x_amp)
   end
   local r = self:_threaded(Plan._execute, x:reshape(R, T), x_amp and x_amp:reshape(R, T), n)
   return self:finish(r, n, axes)
+end
+
+--- Runs the plan.
+---@param x any f32|f64|integers: [T], [C, T], [B, C, T], [B, C, S, T], or as opts.axes says
+---@param x_amp? any samples whose amplitudes are taken, of the shape of x
+---@return table result as for compute
+function Plan:run(x, x_amp)
+  local axes, n = self:check(x, x_amp)
+  local r = ran(self, x, x_amp or self.options.x_amp, axes, n)
+  r.device = where(self.options, x)
+  return r
 end
 
 --- Runs a plan in segments.
@@ -603,7 +613,8 @@ end
 ---  surrogates; default: whole rows up to 2^20 samples, 60 s and 64 cycles of the slowest band beyond; 0: whole rows)
 ---@return table result pac [..., P, A], pref_phase rad (circular mean), peak_phase rad (largest bin), status bits, z,
 ---  p, surr_mean, surr_std, dist [..., N], surrogates [..., K], normalized (norm other than z), silent (rows without z:
----  { row, why }), bin_centers rad, pha_bands_hz [P, 2], amp_bands_hz [A, 2], warnings
+---  { row, why }), bin_centers rad, pha_bands_hz [P, 2], amp_bands_hz [A, 2], warnings,
+---  device (name of that it was computed on)
 --- Errors name the option, its value and the limit. A row with NaN or Inf gives NaN and status 4 and leaves the others
 --- alone; a constant row gives 0 and status 2; surrogates that are all equal give z = NaN and status 8.
 --- Source: J. Neurophysiol. 104, 1195, 2010, and the years above; surrogates by circular shifts of one row at a time.
@@ -693,7 +704,9 @@ function M.from_phases(phase, amp, opts)
   plan:_check_sizes(n)
   local R = n.B * n.C * n.S
   local r = plan:_threaded(Plan._execute, angles_of(phase):reshape(R, o.P, T), amplitudes_of(amp):reshape(R, o.A, T), n)
-  return plan:finish(r, n, axes)
+  r = plan:finish(r, n, axes)
+  r.device = where(o, phase)
+  return r
 end
 
 guard.class('plan', Plan)

@@ -427,6 +427,7 @@ function M.page(r, info)
     'maxstat_of', 'seed', 'dtype', 'demean', 'compat' } do
     settings[#settings + 1] = { k, tostring(o[k]) }
   end
+  settings[#settings + 1] = { 'device', r.device or 'cpu' }
   settings[#settings + 1] = { 'surrogates', r.n_surrogates }
   settings[#settings + 1] = { 'smallest shift, samples', r.min_shift or '' }
   settings[#settings + 1] = { 'shifts of the mean and spread for z, samples at least', r.null_shift

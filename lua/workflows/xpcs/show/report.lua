@@ -335,7 +335,7 @@ local function settings(r, data, info)
     row('phase convention', g.convention == 'qL/2pi' and 'qL/2pi: the phase is q L / (2 pi) times the integral of the '
       .. 'shear rate' or 'qL/2: the phase is q L / 2 times the integral, pi times the default')
   end
-  for _, name in ipairs { 'mode', 'scaling', 'loss', 'counting' } do row(name, r[name]) end
+  for _, name in ipairs { 'mode', 'scaling', 'loss', 'counting', 'device' } do row(name, r[name]) end
   for _, s in ipairs(info.settings or {}) do row(s[1], s[2]) end
   return { heading = 'Settings', table = { header = { 'name', 'value' }, rows = rows } }
 end
