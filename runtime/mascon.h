@@ -104,7 +104,7 @@ MC_API int mc_sha256_tensor(const mc_tensor *t, char *hex);
 /* ---- memory ---- */
 /* out[0] live bytes, [1] cached bytes, [2] peak live bytes, [3] allocations so far, [4] soft
  * ceiling, [5] limit (0 none), [6] live blocks, [7] tensor bytes (storages only), [8] peak of
- * tensor bytes since mc_memory_reset_peak. */
+ * tensor bytes since mc_memory_reset_peak, which starts the peaks of all devices anew. */
 MC_API void mc_memory_stats(int64_t out[9]);
 MC_API void mc_memory_reset_peak(void);
 /* Allocations beyond this many live bytes fail with MC_ENOMEM; 0: no limit. Where it comes from, in

@@ -269,9 +269,9 @@ local function clean()
     local here, left = mc.ceiling.resident() + LIBRARIES, mc.ceiling.left()
     local plan = ar.ways.plan(epochs, left and math.max(1, left - LIBRARIES))
     local file = io.open(o[1], 'rb')
-    local seconds = ar.probe.seconds(epochs, o.reject_by, opts, plan, file and file:seek 'end' or 0)
-    print(('autoreject: %d epochs x %d channels x %d samples: about %.1f s, peak %.1f MiB%s'):format(
-      E, #epochs.channels, T, seconds, (here + plan.bytes) / 2 ^ 20,
+    local seconds, there = ar.probe.seconds(epochs, o.reject_by, opts, plan, file and file:seek 'end' or 0)
+    print(('autoreject: %d epochs x %d channels x %d samples: about %.1f s, peak %.1f MiB%s%s'):format(
+      E, #epochs.channels, T, seconds, (here + plan.bytes) / 2 ^ 20, mc.args.there(o.device, there),
       plan.scratch > 0 and (', temporary file %.1f MiB'):format(plan.scratch / 2 ^ 20) or ''))
     os.exit(0)
   end

@@ -244,13 +244,13 @@ local function analyse()
     local bytes = pac.source.bytes(plan, source)
     if second then bytes = math.max(bytes, pac.source.contrast_bytes(source, second, contrast_options)) end
     if measure_name then print(('pac: time without that of %s, which is not known'):format(o.measure)) end
-    print(('pac: %d channels x %d segments x %d samples, %d surrogates%s: about %.1f s, peak %.1f MiB'):format(
+    local seconds, there = pac.source.seconds(plan, source, opts)
+    if second then seconds = seconds + pac.source.contrast_seconds(source, second, contrast_options) end
+    print(('pac: %d channels x %d segments x %d samples, %d surrogates%s: about %.1f s, peak %.1f MiB%s'):format(
       source.C, source.S, source.T, plan.n_surrogates,
-      second and (', contrast with %d segments'):format(second.S) or '',
-      pac.source.seconds(plan, source, opts)
-        + (second and pac.source.contrast_seconds(source, second, contrast_options) or 0)
-        + mc.manifest.hash_seconds(size),
-      math.min(mc.ceiling.resident() + LIBRARIES + bytes, limit_of(o.max_memory) or math.huge) / 2 ^ 20))
+      second and (', contrast with %d segments'):format(second.S) or '', seconds + mc.manifest.hash_seconds(size),
+      math.min(mc.ceiling.resident() + LIBRARIES + bytes, limit_of(o.max_memory) or math.huge) / 2 ^ 20,
+      mc.args.there(o.device, there)))
     os.exit(0)
   end
   local recorded, inputs = {}, { o[1] }

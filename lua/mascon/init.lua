@@ -132,7 +132,7 @@ function M.through_host() return (require 'mascon.report.devices'.through_host()
 ---@return table[]
 function M.devices() return (require 'mascon.report.devices'.list()) end
 
---- Starts the peaks of mc.memory() (peak, tensor_peak) anew from what is live now.
+--- Starts the peaks of mc.memory() (peak, tensor_peak) anew from what is live now, those of devices too.
 function M.reset_peak_memory() lib.C.mc_memory_reset_peak() end
 
 --- Upper bound of live bytes; 0 removes it (a device then has all its memory).

@@ -446,6 +446,14 @@ int mc_device_memory(int number, int64_t out[9])
     return MC_OK;
 }
 
+void mci_device_peaks_reset(void)
+{
+    pthread_mutex_lock(&lock);
+    for (int i = 1; i < ndevices; i++)
+        devices[i].peak = devices[i].live;
+    pthread_mutex_unlock(&lock);
+}
+
 int mci_device_chosen(int number) { return devices[number].chosen; }
 
 int mc_device_limit_set(int number, int64_t bytes)

@@ -56,6 +56,8 @@ int mci_device_queued(int device, int64_t launches, int64_t bytes);
 const mc_device_caps *mci_device_caps(int device);
 /* Whether the word auto led to it: what has no form there goes through the host. */
 int mci_device_chosen(int device);
+/* The peaks of all devices count anew from what is live there. */
+void mci_device_peaks_reset(void);
 /* Whether the CPU's kernels run on it, on addresses of mci_device_reach. */
 int mci_device_hosted(int device);
 /* Queued work of all devices is waited for before what was registered for the end so far runs. */

@@ -232,6 +232,7 @@ void mc_memory_reset_peak(void)
     pthread_mutex_lock(&list_lock);
     tensor_peak = tensor_bytes;
     pthread_mutex_unlock(&list_lock);
+    mci_device_peaks_reset();
 }
 
 int mc_memory_largest(int device, int k, int64_t out[11])

@@ -109,6 +109,40 @@ describe('pages of results', function()
   end)
 end)
 
+describe('forecasts of an analysis on a device', function()
+  it('tell the memory of the device apart, and foretell its peak', function()
+    assert.equal(' of the host, at most about 1024.0 MiB on cuda:0', mc.args.there('cuda:0', 2 ^ 30))
+    assert.equal(' of the host, at most about 1.0 MiB on each of ref:0, ref:1',
+      mc.args.there({ 'ref:0', 'ref:1' }, 2 ^ 20))
+    assert.equal(' of the host; that of ref:0 is not known', mc.args.there({ 'ref:0' }))
+    local x = mc.randn({ 2, 1, 4000 }, { seed = 1, dtype = 'f32' })
+    local o = { fs = 500, pha_n_bands = 2, amp_n_bands = 3, axes = 'CST', n_perm = 3 }
+    local source = mc.pac.source.wrap(x, { fs = 500, axes = 'CST' })
+    local function foretold(device)
+      o.device = device
+      return select(2, mc.pac.source.seconds(mc.pac.plan(4000, o), source, o))
+    end
+    assert.is_nil(foretold())
+    local said = foretold 'ref:0'
+    mc.reset_peak_memory()
+    local before = mc.memory { device = 'ref:0' }.live
+    mc.pac.compute(x, o)
+    local peak = mc.memory { device = 'ref:0' }.peak - before
+    assert(peak > 0 and peak <= 1.2 * said and said <= 4 * peak, peak .. ' ' .. said)
+    mc.reset_peak_memory()
+    assert.equal(mc.memory { device = 'ref:0' }.live, mc.memory { device = 'ref:0' }.peak)
+    local e = sets.random(24, 6, 40, { seed = 3 })
+    local opts = { device = 'ref:0', cv = 4, verbose = false }
+    said = select(2, ar.probe.seconds(e, 'global', opts, ar.ways.plan(e), 0))
+    mc.reset_peak_memory()
+    before = mc.memory { device = 'ref:0' }.live
+    ar.ways.clean(e, 'global', opts)
+    peak = mc.memory { device = 'ref:0' }.peak - before
+    assert(peak > 0 and peak <= 1.2 * said and said <= 4 * peak, peak .. ' ' .. said)
+    assert.is_nil((select(2, ar.probe.seconds(e, 'global', { cv = 4, verbose = false }, ar.ways.plan(e), 0))))
+  end)
+end)
+
 describe('autoreject on a device', function()
   local function decided(e, more)
     local o = { random_state = 5, cv = 4, verbose = false }

@@ -44,6 +44,15 @@ describe('the plan of a run', function()
     assert(peak < 1.2 * p.peak + 2 ^ 23 and p.peak - peak < math.max(0.2 * p.peak, 2 ^ 26), peak .. ' ' .. p.peak)
   end)
 
+  it('tells the peak of a device and that of the host apart', function()
+    local p = made { device = 'ref:0' }:plan()
+    assert(p.there > 4 * p.parameters, p.there) -- parameters, gradients, two states
+    local text = tostring(p)
+    assert.matches('\n  peak on ref:0, about    %d', text)
+    assert.matches('\n  peak of the host, about %d', text)
+    assert.is_nil(text:find('peak of the run', 1, true))
+  end)
+
   it('says what was needed before the run, and an evaluation that is traced leaves nothing behind', function()
     local t = made()
     mc.reset_peak_memory()

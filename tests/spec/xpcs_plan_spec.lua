@@ -119,6 +119,9 @@ describe('xpcs.plan', function()
     assert.matches('^memory: about %d+ MiB at most, 1 MiB of it data in f64$', lines[4])
     assert.matches('^for comparison, homodyne counts 173900 points .* strategy STANDARD; its formulas give [%d.]+ GB '
       .. 'and a Jacobian of [%d.]+ GB, in memory$', lines[5])
+    s.fit.device = { 'cuda:0', 'cuda:1' }
+    assert.equal('memory of cuda:0, cuda:1: about 1 MiB of data and sums in all; what does not fit goes there block by '
+      .. 'block in each pass', xpcs.plan.lines(s, { { n = 139, F = 9 } }, 2)[5])
   end)
 
   it('labels by points, and one step further where memory is short', function()

@@ -290,6 +290,19 @@ function M.refuse(spec, given, facts)
   end
 end
 
+--- Words that follow a peak of the host's memory in a forecast, on that of the devices.
+---     mc.args.there('cpu') == ''  --> true
+---@param device string|string[]|nil as M.device gives it
+---@param bytes number|nil on each device; nil: not known
+---@return string "" where there is no device
+function M.there(device, bytes)
+  if device == nil or device == 'cpu' then return '' end
+  local many = type(device) == 'table' and device[2] ~= nil
+  local name = type(device) == 'table' and table.concat(device, ', ') or device
+  return bytes and (' of the host, at most about %.1f MiB on %s%s'):format(bytes / 2 ^ 20, many and 'each of ' or '',
+    name) or (' of the host; that of %s is not known'):format(name)
+end
+
 --- The device that an option --device names, or MASCON_DEVICE where the option is left out, and a line that says so.
 ---     mc.args.device 'cpu'  --> cpu
 ---@param text string|nil value of the option; 'auto': what mc.choose_device gives

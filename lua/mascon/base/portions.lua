@@ -2,6 +2,7 @@
 -- devices take the portions in turn.
 local mc = require 'mascon.array'
 local tensor = require 'mascon.core.tensor'
+local lib = require 'mascon.core.ffi'
 local M = {}
 
 local ROOM = 2 ^ 27 -- bytes of the tensors between two steps of a portion, about
@@ -42,5 +43,25 @@ function M.joined(n, bytes, f, axes, devices)
   for k, list in ipairs(lists) do out[k] = #list == 1 and list[1] or mc.concat(list, axes and axes[k] or 1) end
   return out
 end
+
+--- Bytes that f() takes on the one of some devices where it takes most, at its peak.
+---@param numbers integer[] of devices
+---@param f function
+---@return number
+function M.taken(numbers, f)
+  local before, most = {}, 0
+  lib.C.mc_memory_reset_peak()
+  for k, number in ipairs(numbers) do before[k] = lib.memory_stats(number).live end
+  f()
+  for k, number in ipairs(numbers) do most = math.max(most, lib.memory_stats(number).peak - before[k]) end
+  return most
+end
+
+--- Bytes that work in portions takes on a device at most, about, where a smaller run of it took some: it grows with the
+--- work until portions bound it.
+---@param bytes number of the smaller run, without what grows beyond all bounds (samples)
+---@param ratio number how much larger the work is
+---@return number
+function M.most(bytes, ratio) return math.min(bytes * ratio, math.max(bytes, 1.5 * ROOM)) end
 
 return M

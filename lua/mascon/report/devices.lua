@@ -62,7 +62,7 @@ function M.used()
   local out, number = {}, 1
   local text, words, numbers = ffi.new 'char[128]', ffi.new 'char[512]', ffi.new 'int64_t[3]'
   while C.mc_device_about(number, text, 128, numbers) == 0 do
-    if lib.memory_stats(number).peak > 0 then
+    if lib.memory_stats(number).allocations > 0 then
       C.mc_device_words(number, words, 512)
       local about = ffi.string(words)
       out[tensor.device_name(number)] = ffi.string(text) .. (about ~= '' and ', ' .. about or '')

@@ -5,6 +5,10 @@
 local mc = require 'mascon'
 local lib = require 'mascon.core.ffi'
 local clock = require 'mascon.base.clock'
+local devices = require 'mascon.core.devices'
+local place = require 'mascon.core.place'
+local portions = require 'mascon.base.portions'
+local stages = require 'workflows.autoreject.stages'
 local tensor = require 'mascon.core.tensor'
 local M = {}
 
@@ -25,7 +29,8 @@ end
 ---@param opts table as for ways.clean
 ---@param plan table of ways.plan: scratch
 ---@param inputs number bytes of the files that are hashed
----@return number
+---@return number seconds
+---@return number|nil bytes on each device at the peak, at most: of cleaning on devices
 function M.seconds(epochs, way, opts, plan, inputs)
   local E, C, T = epochs:count(), #epochs.channels, epochs.samples
   local per = C * T
@@ -34,7 +39,7 @@ function M.seconds(epochs, way, opts, plan, inputs)
   local o = {}
   for k, v in pairs(opts) do o[k] = v end
   o.verbose, o.allow_empty, o.reject_log = false, true, nil
-  local took = {}
+  local took, places, there = {}, devices.numbers('autoreject', opts.device or place.of_analysis(), 2), nil
   local ways, results = require 'workflows.autoreject.ways', require 'workflows.autoreject.results'
   for i, n in ipairs(sizes) do
     local set = n == E and epochs or some(epochs, n)
@@ -43,11 +48,18 @@ function M.seconds(epochs, way, opts, plan, inputs)
     mc.scope(function() -- opens what is loaded once
       if i == 1 then mc.matmul(mc.ones { 64, 64 }, mc.ones { 64, 64 }) end
     end)
-    took[i] = clock.taken(function()
-      local r = ways.clean(set, way, o)
-      results.folder(folder, true)
-      results.write(folder, r)
-    end)
+    local function probe()
+      took[i] = clock.taken(function()
+        local r = ways.clean(set, way, o)
+        results.folder(folder, true)
+        results.write(folder, r)
+      end)
+    end
+    if places[1] > 0 then
+      local held = 8 * n * per
+      local bytes = portions.taken(places, probe)
+      there = portions.most(math.max(bytes - held, 0), E / n) + stages.room(places[1], 8 * E * per)
+    else probe() end
     lib.C.mc_memory_trim()
     os.execute(("rm -rf '%s'"):format(folder))
   end
@@ -76,7 +88,7 @@ function M.seconds(epochs, way, opts, plan, inputs)
     seconds = seconds + passes * read * (E - least) + plan.scratch * SCRATCH
   end
   -- inputs, cleaned samples, the file of them
-  return seconds + mc.manifest.hash_seconds(inputs + (size + 4) * E * per)
+  return seconds + mc.manifest.hash_seconds(inputs + (size + 4) * E * per), there
 end
 
 return M

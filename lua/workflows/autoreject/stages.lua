@@ -20,11 +20,13 @@ local SHARE = 1 / 4
 --- What the ops are on devices, loaded when an analysis first runs there.
 local function on_devices(name) return require 'workflows.autoreject.device'[name] end
 
-local function fits(where, bytes)
+--- The most of so many bytes of samples that lie on a device.
+function M.room(where, bytes)
   local m = lib.memory_stats(where)
-  local free = m.limit > 0 and m.limit - m.live or math.huge
-  return bytes <= SHARE * free
+  return math.min(bytes, m.limit > 0 and SHARE * (m.limit - m.live) or math.huge)
 end
+
+local function fits(where, bytes) return M.room(where, bytes) == bytes end
 
 --- Devices that share an analysis. kept(x, number, part, picks, first, last): the part of held samples that part()
 --- makes, once for each device.

@@ -94,7 +94,8 @@ end
 ---@param way string 'local', 'global' or 'ransac'
 ---@param opts? table method (search of limits) and what the function of the way takes; options of other ways are left
 ---  aside. reject_log: decides instead (local)
----@return table { before, clean, log, types (as the report takes them), device (its name), warnings } and model or ransac
+---@return table { before, clean, log, types (as the report takes them), device (its name), warnings } and model or
+---  ransac
 --- Errors: those of the way; an unknown way.
 function M.clean(epochs, way, opts)
   if not WAYS[way] then
@@ -104,7 +105,8 @@ function M.clean(epochs, way, opts)
   local r = run.with({}, function() return WAYS[way](epochs, o) end,
     source.room(epochs, { max_memory = o.max_memory and options.bytes('autoreject.ways.clean', o.max_memory) }))
   r.before = epochs
-  local places, data = devices.numbers('autoreject.ways.clean', o.device or place.of_analysis(), 2), rawget(epochs, 'data')
+  local places = devices.numbers('autoreject.ways.clean', o.device or place.of_analysis(), 2)
+  local data = rawget(epochs, 'data')
   r.device = devices.names(places[1] == 0 and data and { data._device } or places)
   return r
 end

@@ -6,6 +6,7 @@
 local mc = require 'mascon'
 local ceiling = require 'mascon.base.ceiling'
 local clock = require 'mascon.base.clock'
+local portions = require 'mascon.base.portions'
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local archive = require 'mascon.meeg.files.archive'
@@ -471,7 +472,8 @@ local OUTPUT, PROBE, READ = 1.5, 1, 2 ^ 20
 ---@param plan table of pac.plan
 ---@param source table
 ---@param opts table options of the plan
----@return number
+---@return number seconds
+---@return number|nil bytes on each device at the peak, at most: of analyses on devices
 function M.seconds(plan, source, opts)
   local pac, e = require 'workflows.pac', plan.engine
   local o = {}
@@ -492,7 +494,16 @@ function M.seconds(plan, source, opts)
     end
   end
   local x = mc.randn({ C, S, T }, { seed = 1, dtype = 'f32' })
-  local took = clock.taken(function() small:run(x) end)
+  local took, there = nil, nil
+  local function probe() took = clock.taken(function() small:run(x) end) end
+  if plan.options.placed > 0 then
+    local size = tensor.size[plan.options.dtype]
+    local rows = turn(plan, source) * source.S
+    local block = plan:block_rows(rows, 1, source.S)
+    local bytes = portions.taken(plan.options.places, probe) - x:numel() * size
+    there = portions.most(math.max(bytes, 0), math.max(block * source.T / x:numel(), 1))
+      + (block < rows and 2 or 1) * block * source.T * size
+  else probe() end
   x:release()
   local n = math.min(source.T, READ)
   local read = clock.taken(function()
@@ -500,7 +511,7 @@ function M.seconds(plan, source, opts)
   end)
   local passes = e.segment and 2 or 1
   return took / small:seconds(C * S) * plan:seconds(source.C * source.S) + OUTPUT
-    + passes * read * source.C * (source.span and source.S * source.T / n or 1)
+    + passes * read * source.C * (source.span and source.S * source.T / n or 1), there
 end
 
 --- What leaves a channel without z, said by its name instead of by its row in a turn.
@@ -634,7 +645,7 @@ function M.contrast_seconds(a, b, opts)
   some.n_perm = math.max(2, math.ceil((test.n_perm or 1000) / 10))
   local maps = { mc.randn({ a.S, C, P, A }, { seed = 1 }), mc.randn({ b.S, C, P, A }, { seed = 2 }) }
   local took = clock.taken(function() contrast.maps(maps[1], maps[2], some) end)
-  return M.seconds(plan, a, compute) + M.seconds(plan, b, compute) - 2 * OUTPUT
+  return (M.seconds(plan, a, compute)) + (M.seconds(plan, b, compute)) - 2 * OUTPUT
     + took * a.C / C * (test.n_perm or 1000) / some.n_perm
 end
 

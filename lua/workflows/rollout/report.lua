@@ -73,7 +73,7 @@ function M.plan(config, first, last, most)
       flops / seen / steps / 1e9),
     ('time: about %s with %d threads%s'):format(mc.text.duration(seconds), mc.get_num_threads(),
       config.device ~= 'cpu' and (' of the CPU; that of %s is not known'):format(config.device) or ''),
-    ('memory: peak %.1f MiB%s'):format(peak * (copies or 1) / 2 ^ 20,
+    ('memory: peak %.1f MiB%s%s'):format(peak * (copies or 1) / 2 ^ 20, mc.args.there(config.device),
       copies and (', %d copies of the program side by side'):format(copies) or ''),
     ('file: at most %s before compression'):format(mc.text.bytes(row * n)), 'output: ' .. config.dataset.output_path }
   if left > 0 then

@@ -18,9 +18,11 @@ local STEPS, SECONDS, ENOUGH = 8, 10, 4 -- that are made; those in which more ar
 ---@field averages number bytes
 ---@field batch number bytes
 ---@field arena number bytes: activations and workspace of a replayed step
----@field first number bytes: peak of the first step, which is traced
+---@field first number bytes of the host, as all peaks but `there`: peak of the first step, which is traced
 ---@field before number bytes: peak of what the program did before, such as making its data
 ---@field peak number bytes: peak of the run, at most: some of it is what waits for the collector
+---@field there number|nil bytes: peak on the device of the network, where that is none of the host's
+---@field device string name of the device of the network
 ---@field seconds number of a step
 ---@field total number seconds of the run, from its start
 local Plan = {}
@@ -51,9 +53,14 @@ function Plan:__tostring()
   say('averages', self.averages)
   say('a batch', self.batch)
   say('activations, workspace', self.arena)
-  say('peak of the first step', self.first)
-  if self.before > self.peak then say('peak before the run', self.before) end
-  say('peak of the run, about', self.peak)
+  if self.there then
+    say(('peak on %s, about'):format(self.device), self.there)
+    say('peak of the host, about', math.max(self.before, self.peak))
+  else
+    say('peak of the first step', self.first)
+    if self.before > self.peak then say('peak before the run', self.before) end
+    say('peak of the run, about', self.peak)
+  end
   out[#out + 1] = ('  %-24s%s'):format('time of a step', text.duration(self.seconds))
   out[#out + 1] = ('  %-24s%s'):format('time of the run', text.duration(self.total))
   return table.concat(out, '\n')
@@ -78,11 +85,12 @@ function M.of(trainer)
     averages = bytes_in(step.averages), batch = bytes_in(batch) }, Plan)
   local ceiling = tonumber(lib.memory_stats().soft_ceiling)
   local function peak() return tonumber(lib.memory_stats().peak) end
-  self.before = peak()
+  local number = tensor.device_number('plan', trainer.device, 2)
+  self.device, self.before = trainer.device, peak()
   collectgarbage()
   collectgarbage()
   lib.C.mc_memory_reset_peak()
-  local drawn = 0
+  local drawn, there = 0, 0
   local function whole_step()
     local seconds = 0
     for _ = 1, o.accumulate do
@@ -119,6 +127,7 @@ function M.of(trainer)
   if made < self.steps and collections < ENOUGH then
     collectgarbage()
     collectgarbage()
+    there = lib.memory_stats(number).peak
     lib.C.mc_memory_reset_peak()
     local before = live()
     whole_step()
@@ -134,6 +143,7 @@ function M.of(trainer)
     self.total = self.total + (clock() - t) / math.min(2, o.valid.batches) * o.valid.batches * evaluations
   end
   self.peak = math.max(self.peak, peak())
+  self.there = number > 0 and math.max(there, lib.memory_stats(number).peak) or nil
   return self
 end
 

@@ -35,6 +35,7 @@ local EACH = 0.55
 -- passes of a fit and of the two ends of a profile, the median of simulated data sets; seconds of one besides its
 -- points
 local PASSES, PROFILE, PASS = 15, 100, 3e-4
+local SUMS = 0.01 -- bytes of the sums of tiles on a device, for a byte of the data
 
 --- Seconds of a pass.
 ---@param o table points, mode, scaling (resolved), loss, threads
@@ -173,14 +174,19 @@ function M.lines(s, list, threads)
   local strategy, d = M.strategy(published, c.p)
   out[#out + 1] = ('%s%s%s: %s'):format(what, #list > 1 and ', joint' or '', s.method ~= 'nlsq' and ', posterior' or '',
     text.count(c.p, 'free parameter'))
-  local device = s.fit.device
-  local there = device and device ~= 'cpu' and (' of the CPU; that of %s is not known'):format(
-    type(device) == 'table' and table.concat(device, ', ') or device)
+  local device, moved = s.fit.device, 0
+  local there = device and device ~= 'cpu' and (type(device) == 'table' and table.concat(device, ', ') or device)
+  for _, e in ipairs(list) do moved = moved + data.bytes(e.n, e.F, e.dtype or 'f64') * (1 + SUMS) end
   out[#out + 1] = ('time: about %s s on %s%s (reading and files, %s)'):format(number(c.seconds, 2),
-    text.count(threads, 'thread'), there or '', table.concat(c.parts, ', '))
+    text.count(threads, 'thread'),
+    there and (' of the CPU; that of %s is not known'):format(there) or '', table.concat(c.parts, ', '))
   out[#out + 1] = ('memory: about %.0f MiB at most, %.0f MiB of it data in %s%s'):format(c.bytes / 2 ^ 20,
     c.first.packed / 2 ^ 20, list[1].dtype or 'f64', c.first.least < c.bytes
     and ('; read block by block at least %.0f MiB'):format(c.first.least / 2 ^ 20) or '')
+  if there then
+    out[#out + 1] = ('memory of %s: about %.0f MiB of data and sums%s; what does not fit goes there block by block in '
+      .. 'each pass'):format(there, moved / 2 ^ 20, type(device) == 'table' and #device > 1 and ' in all' or '')
+  end
   out[#out + 1] = ('for comparison, homodyne counts %s points (both triangles and the diagonal): strategy %s%s; its '
     .. 'formulas give %s GB and a Jacobian of %s GB, %s'):format(number(published, 4), strategy, s.strategy
     and (', %s by the configuration'):format(s.strategy) or '', number(d.upstream_gb, 2),
