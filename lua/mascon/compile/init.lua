@@ -616,12 +616,17 @@ function methods:wait()
 end
 
 --- Says what a compiled function of the library calls: functions of the user's, whose variables are read at each call.
---- apart: a set of tables that the caller looks after; what reaches them is not read.
+--- apart: a set of tables that the caller looks after; of what reaches them those fields are read that functions name.
 ---@param self mascon.Compiled
 function M.reads(self, calls, apart)
   self.calls, self.apart = calls, apart
   return self
 end
+
+--- Numbers that a compiled function of the library reads beside the variables of its functions.
+---@param self mascon.Compiled
+---@param list mascon.Variable[]
+M.vary = variables.vary
 
 --- Traces a compiled f for arguments of a form before it is called with such, so that what tracing needs is gone when
 --- the plan takes its memory. Results of their form that nobody has written to, or nil where that cannot be: f needs

@@ -21,7 +21,8 @@ local error = check.error
 local HERE = debug.getinfo(1, 'S').source -- what is made here is the library's
 local M = {}
 
-M.MOST = 50 -- variables that one function reads: fewer than the upvalues it may have
+M.MOST = 1000 -- variables that one function reads
+local PART = 50 -- of them in one function that reads them: fewer than the upvalues it may have
 local HOPS = 2 -- functions of the library between a user's function and the next: mc.grad(f) holds f
 local UPVALUES = 60 -- of a function at most
 
@@ -35,6 +36,7 @@ local READ_GLOBAL = bit.band(util.funcbc(function() return a_global end, 1), 0xf
 ---@field at? integer its place there
 ---@field env? table in which it is a global
 ---@field value any at the time of the last look
+---@field holder? boolean a table of which single fields are variables: it reaches what others look after
 
 local function written_in_lua(f) return debug.getinfo(f, 'S').what ~= 'C' end
 
@@ -238,11 +240,20 @@ function M.classes(list, n)
   return out
 end
 
---- What a function may call of its arguments: functions that stand among them, and the classes of their objects.
+--- What an object of the library says of what a call of it depends on (a module): the function __look of its
+--- metatable, nil for all others.
+local function says(v)
+  local mt = type(v) == 'table' and getmetatable(v)
+  return type(mt) == 'table' and rawget(mt, '__look') or nil
+end
+
+--- What a function may call of its arguments: functions and modules that stand among them, and the classes of their
+--- objects.
 function M.callables(args, from, to, classes)
   local out, seen = { unpack(classes) }, {}
   local function walk(v)
     if type(v) == 'function' and written_in_lua(v) and not library(v) then out[#out + 1] = v
+    elseif says(v) then out[#out + 1] = v
     elseif tree.is_branch(v) and not seen[v] then
       seen[v] = true
       for _, x in next, v do
@@ -277,21 +288,21 @@ local ASKS = { [type] = true, [tonumber] = true }
 --- trees of a function that asks for types: a tensor in the place of a number would be told from it.
 ---@param f function
 ---@param roots? table more of what f may call: functions, and objects whose methods it may
----@param apart? table set of tables that others look after: variables that reach one of them, or hold very much, are
----   left out
+---@param apart? table set of tables that others look after: of variables that reach one of them, or hold more than
+---   LEAVES values, those fields are variables whose names stand in the functions
 ---@param looks? table object -> what is known of it, filled: of objects of the library that say by __look of their
 ---   metatable what a call of them depends on: { slots = tables whose tensors it reads, calls = functions }
 ---@return mascon.Variable[]
 ---@return table unsteady upvalues that hold functions of unsteady.lua: { function, place, value }
+---@return boolean asks whether one of the functions asks for types
 function M.find(f, roots, apart, looks)
   local list, seen, shared, modules, asks = {}, {}, {}, {}, false
   local follow
   for _, name in ipairs(STANDARD) do modules[package.loaded[name] or modules] = true end
-  local objects, names, visited, unsteady = {}, {}, {}, {}
+  local objects, names, visited, unsteady, holders = {}, {}, {}, {}, {}
   local function object(v)
-    local mt = getmetatable(v)
-    local look = type(mt) == 'table' and rawget(mt, '__look')
-    if not look or not looks or apart and apart[v] then return look ~= nil and look ~= false end
+    local look = says(v)
+    if not look or not looks or apart and apart[v] then return look ~= nil end
     if not looks[v] then looks[v] = look(v) end
     local known = looks[v]
     local id = 'slots' .. tostring(known)
@@ -312,14 +323,15 @@ function M.find(f, roots, apart, looks)
   local function add(v, id)
     if type(v.value) == 'table' and object(v.value) then return end
     if shared[id] or not watched(v.value, modules) then return end
-    if apart and (#list == M.MOST or type(v.value) == 'table' and reaches(v.value, apart)) then return end
     if #list == M.MOST then
       error(('compile: the function reads more than %d variables outside it (%s is one of them); put them into ' ..
         'a table or pass them as arguments'):format(M.MOST, v.name), 2)
     end
     shared[id], v.id = true, id
     if type(v.value) == 'table' and tree.is_branch(v.value) then
-      v.frozen = holds(v.name, v.value, modules)
+      v.holder = apart and reaches(v.value, apart) or nil
+      if v.holder then holders[#holders + 1] = v.value
+      else v.frozen = holds(v.name, v.value, modules) end
       objects[#objects + 1] = v.value
       objects_in(v.value, {})
     end
@@ -356,7 +368,8 @@ function M.find(f, roots, apart, looks)
   end
   visit(f, HOPS)
   for _, v in ipairs(roots or {}) do
-    if type(v) == 'table' then objects[#objects + 1] = v else follow(v, HOPS) end
+    if type(v) ~= 'table' then follow(v, HOPS)
+    elseif not object(v) then objects[#objects + 1] = v end
   end
   local function events(mt) -- metamethods are called without their names
     if type(mt) ~= 'table' then return end
@@ -382,9 +395,32 @@ function M.find(f, roots, apart, looks)
   repeat -- a method that is found may call others
     before, visited = size(), {}
     for i = 1, #objects do methods(objects[i]) end
+    for _, t in ipairs(holders) do
+      for _, name in ipairs(tree.keys(names)) do
+        local x = rawget(t, name)
+        if x ~= nil or getmetatable(t) == nil then
+          add({ name = name, env = t, value = x }, ('%s of %p'):format(name, t))
+        end
+      end
+    end
   until size() == before
   for _, v in ipairs(list) do v.stays = asks and not tensor.is(v.value) end
-  return list, unsteady
+  return list, unsteady, asks
+end
+
+--- Numbers of objects that have changed since they were found, as variables; nil where something else has.
+---@param looks table of find
+---@return mascon.Variable[]|nil
+function M.loosened(looks)
+  local out = {}
+  for v, known in next, looks do
+    if not getmetatable(v).__same(known) then
+      local numbers = getmetatable(v).__loosen(known)
+      if not numbers then return nil end
+      for _, n in ipairs(numbers) do out[#out + 1] = n end
+    end
+  end
+  return out
 end
 
 --- Whether objects are as they were found.
@@ -421,25 +457,48 @@ end
 
 local function place(v, i) return v.of and 'v' .. i or ('e%d[%q]'):format(i, v.name) end
 
+--- Calls f(some, first) for the variables of a list part by part; what it gives, last part first.
+local function by_parts(list, f)
+  local out = {}
+  for first = 1, #list, PART do
+    table.insert(out, 1, f({ unpack(list, first, math.min(first + PART - 1, #list)) }, first))
+  end
+  return out
+end
+
 --- A function that tells whether the variables still have these values: guard(values) -> boolean; nil when there is no
 --- variable.
 ---@param list mascon.Variable[]
 ---@return function?
 function M.guard(list)
-  local terms = {}
-  if #list == 0 then return nil end
-  for i, v in ipairs(list) do terms[i] = ('rawequal(%s, k[%d])'):format(place(v, i), i) end
-  return generate(list,
-    'local rawequal = rawequal\nreturn function(k) return ' .. table.concat(terms, ' and ') .. ' end')
+  local guards = by_parts(list, function(some, first)
+    local terms = {}
+    for i, v in ipairs(some) do terms[i] = ('rawequal(%s, k[%d])'):format(place(v, i), first - 1 + i) end
+    return generate(some,
+      'local rawequal = rawequal\nreturn function(k) return ' .. table.concat(terms, ' and ') .. ' end')
+  end)
+  if #guards < 2 then return guards[1] end
+  return function(k)
+    for i = 1, #guards do if not guards[i](k) then return false end end
+    return true
+  end
 end
 
 --- A function that calls run(self, values of the variables ..., ...); nil when there is no variable.
 function M.giver(list)
-  local names = {}
-  if #list == 0 then return nil end
-  for i, v in ipairs(list) do names[i] = place(v, i) end
-  return generate(list,
-    ('return function(run, self, ...) return run(self, %s, ...) end'):format(table.concat(names, ', ')))
+  local all
+  for _, give in ipairs(by_parts(list, function(some)
+    local names = {}
+    for i, v in ipairs(some) do names[i] = place(v, i) end
+    return generate(some,
+      ('return function(run, self, ...) return run(self, %s, ...) end'):format(table.concat(names, ', ')))
+  end)) do
+    local inner_one = all
+    all = inner_one and function(run, self, ...)
+      return inner_one(function(me, ...) return give(run, me, ...) end, self, ...)
+    end or give
+  end
+  return all
 end
 
 local function get(v)

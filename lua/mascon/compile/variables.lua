@@ -42,12 +42,23 @@ function M.key(self)
   return table.concat(text, ',') .. ';'
 end
 
+local OFTEN = 30 -- values of a number, each of which means a trace
+--- Counts the values of a variable that cannot become an argument; self.restless is one that has had many.
+local function restless(self, v)
+  v.times = (v.times or 0) + 1
+  if v.times == OFTEN and type(v.value) == 'number' then self.restless = v end
+end
+
+local renew -- forward: all is looked for anew
+
 --- A watched variable has another value: a tensor, a tree of them or a number is given from here on; anything else
 --- means another form.
 local function notice(self)
   local watched, given = {}, { unpack(self.given) }
   for _, v in ipairs(self.watched) do
     local now = outside.get(v)
+    if v.holder and not rawequal(now, v.value) then return renew(self) end
+    if v.stays and not rawequal(now, v.value) then restless(self, v) end
     local kind = not rawequal(now, v.value) and not v.stays and outside.kind(now)
     if not rawequal(now, v.value) and outside.is_tree(now) then
       v.frozen = true
@@ -155,19 +166,42 @@ local function add(self, found, unsteady)
   return some
 end
 
+local function forget(self) self.plans, self.forms, self.recent = {}, {}, {} end
+
 local function start(self)
   self.identity, self.identities = setmetatable({}, { __mode = 'k' }), 0
   self.known, self.unsteady, self.met, self.looks = {}, {}, setmetatable({}, { __mode = 'k' }), {}
   arrange(self, {}, {})
-  add(self, outside.find(self.f, self.calls, self.apart, self.looks))
+  local found, unsteady, asks = outside.find(self.f, self.calls, self.apart, self.looks)
+  self.asks = asks
+  add(self, found, unsteady)
+  if self.varied then M.vary(self, self.varied) end
+end
+function renew(self)
+  forget(self)
+  start(self)
+end
+
+--- Variables beside those that f reads by name, such as numbers of modules that have changed: they become arguments as
+--- others do.
+---@param list mascon.Variable[]
+function M.vary(self, list)
+  self.varied = self.varied or {}
+  local own = {}
+  for i, v in ipairs(list) do
+    own[i] = { name = v.name, of = v.of, env = v.env, at = v.at, id = v.id, value = outside.get(v), stays = self.asks }
+    if list ~= self.varied then table.insert(self.varied, v) end
+  end
+  if self.watched and add(self, own, {}) then forget(self) end
 end
 
 --- Compares the variables with what they were; finds them at the first call.
 function M.look(self)
   if not self.watched then start(self)
   elseif keys(self.looks) ~= nil and not outside.same(self.looks) then
-    self.plans, self.forms, self.recent = {}, {}, {}
-    start(self)
+    local numbers = outside.loosened(self.looks)
+    if numbers then M.vary(self, numbers) else renew(self) end
+    if self.guard and not self.guard(self.values) then notice(self) end
   elseif self.guard and not self.guard(self.values) then notice(self) end
 end
 
@@ -183,7 +217,8 @@ function M.meet(self, args, n, classes)
   if not new[1] then return false end
   for _, v in ipairs(new) do self.met[v] = true end
   for _, v in ipairs(self.calls or {}) do new[#new + 1] = v end
-  local found, unsteady = outside.find(self.f, new, self.apart, self.looks)
+  local found, unsteady, asks = outside.find(self.f, new, self.apart, self.looks)
+  self.asks = asks
   local count = #self.watched + #self.given
   for _, v in ipairs(found) do if not self.known[v.id] then count = count + 1 end end
   if count > outside.MOST then -- of functions that do not come any more
@@ -191,7 +226,7 @@ function M.meet(self, args, n, classes)
     for _, v in ipairs(new) do self.met[v] = true end
   end
   if not add(self, found, unsteady) then return false end
-  self.plans, self.forms, self.recent = {}, {}, {}
+  forget(self)
   return true
 end
 

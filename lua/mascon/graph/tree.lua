@@ -96,8 +96,9 @@ function M.flatten(v, leaves, text, static, path)
     path[v] = nil
     text[#text + 1] = '}'
   else
-    text[#text + 1] = type(v) == 'string' and ('%q'):format(v)
-      or type(v) == 'number' and ('%.17g'):format(v) or tostring(v)
+    local kind = type(v)
+    text[#text + 1] = kind == 'string' and ('%q'):format(v) or kind == 'number' and ('%.17g'):format(v)
+      or kind == 'table' and ('%p'):format(v) or tostring(v) -- an object of the library is itself alone
   end
 end
 

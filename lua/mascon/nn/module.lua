@@ -261,7 +261,7 @@ Module = {
   __call = function(self, ...) return call(self, ...) end,
   __tostring = function(self) return require('mascon.nn.describe').tree(self) end,
   __look = function(self) return watch.look(self, true) end, -- for compiled functions that find it outside
-  __same = watch.same,
+  __same = watch.same, __loosen = watch.loosen,
 }
 
 -- ---------------------------------------------------------------- classes

@@ -91,23 +91,49 @@ function M.look(net, mode)
 end
 
 --- Whether the entries of b that count are those of a, and no others.
-local function equal(a, b, mode, all)
+local function equal(a, b, mode, all, loose)
   for k, v in pairs(b) do
-    if (all or counts(k, v, mode)) and not rawequal(a[k], v) and (a[k] == a[k] or v == v) then return false end
+    if (all or counts(k, v, mode)) and not rawequal(a[k], v) and (a[k] == a[k] or v == v) and not (loose and loose[k])
+    then
+      return false
+    end
   end
   for k in pairs(a) do if rawget(b, k) == nil then return false end end
   return true
 end
 
---- Whether all is as M.look found it; the values of tensors may be others.
+local function same(look, m, was)
+  return equal(was[1], m, look.mode, nil, was.loose) and equal(was[2], rawget(m, '_slots'), nil, true)
+    and equal(was[3], rawget(m, '_modules'), nil, true)
+end
+
+--- Whether all is as M.look found it; the values of tensors may be others, and so may numbers of M.loosen.
 function M.same(look)
-  for m, was in pairs(look.fields) do
-    if not equal(was[1], m, look.mode) or not equal(was[2], rawget(m, '_slots'), nil, true)
-      or not equal(was[3], rawget(m, '_modules'), nil, true) then
-      return false
-    end
-  end
+  for m, was in pairs(look.fields) do if not same(look, m, was) then return false end end
   return true
+end
+
+--- Numbers that have changed since M.look, as variables of compiled functions, which look after them from here on; nil
+--- where something else has changed, too.
+---@return mascon.Variable[]|nil
+function M.loosen(look)
+  local out, names = {}, {}
+  for m, was in pairs(look.fields) do
+    local loose = {}
+    for k in pairs(was.loose or {}) do loose[k] = true end
+    for k, v in pairs(was[1]) do
+      local now = rawget(m, k)
+      if type(k) == 'string' and type(v) == 'number' and type(now) == 'number' and v ~= now and not loose[k] then
+        loose[k] = true
+        out[#out + 1] = { name = k, env = m, value = now, id = ('%s of %p'):format(k, m) }
+      end
+    end
+    names[m] = loose
+    if not same(look, m, { was[1], was[2], was[3], loose = loose }) then return nil end
+  end
+  for m, loose in pairs(names) do look.fields[m].loose = loose end
+  table.sort(out, function(a, b) return a.id < b.id end)
+  return out
 end
 
 return M

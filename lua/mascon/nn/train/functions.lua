@@ -11,6 +11,7 @@ local transform = require 'mascon.transform'
 local optim = require 'mascon.optim'
 local clipping = require 'mascon.optim.train.clip'
 local autocast = require 'mascon.nn.train.autocast'
+local module = require 'mascon.nn.module'
 local watch = require 'mascon.nn.watch'
 local source = require 'mascon.random.source'
 local error = check.error
@@ -266,12 +267,41 @@ local function functions(self)
   return a, b, c, updates
 end
 
+--- Whether the modules of a network are as they were seen, but for numbers, which become arguments of the compiled
+--- functions of a list.
+---@param seen table of watch.look
+---@param list mascon.Compiled[]
+---@return boolean
+function M.follow(seen, list)
+  if watch.same(seen) then return true end
+  local numbers = watch.loosen(seen)
+  for _, f in ipairs(numbers and list or {}) do compile.vary(f, numbers) end
+  return numbers ~= nil
+end
+
 --- Whether the modules and the options of optimisers are those of the functions.
 function M.unaltered(self)
   for options, was in pairs(self.rules) do
     for k, v in pairs(options) do if was[k] ~= v then return false end end
   end
-  return watch.same(self.seen_in)
+  return M.follow(self.seen_in, { self.compiled[1], self.compiled[2] })
+end
+
+--- What to say once of a number that changes at each step and cannot become an argument; nil where there is none.
+function M.note(self)
+  for _, f in ipairs(not self.noted and self.compiled or {}) do
+    local v = f.restless
+    if v then
+      self.noted = true
+      local name, seconds = v.name, 0
+      if module.is(v.env) then
+        self.net:each(function(m, place) if m == v.env and place ~= '' then name = place .. '.' .. v.name end end)
+      end
+      for _, form in ipairs(f.forms) do seconds = math.max(seconds, form.seconds) end
+      return ('%s has had %d values, and each means a new trace of the step (%.2g s); change it less often, such as at '
+        .. 'each epoch, or pass the number in the batch'):format(name, v.times, seconds)
+    end
+  end
 end
 
 --- Makes the functions of a step; anew where fields of the modules have others values than when they were made.

@@ -61,7 +61,7 @@ end
 --- parameters changed, own = the loss of this batch alone, nil where its weight is 0 }. If the
 --- loss or
 --- the norm is not finite, nothing changes and the table has finite = false and anomaly: what made the first number
---- that is not finite.
+--- that is not finite. note, once: which number changes so often that steps are traced again and again.
 --- Variables outside that the loss and the modules read (numbers, tables, tensors, other networks) are read at each
 --- call, as by mc.compile, and so are fields and hooks of modules and options of the optimiser. Fields of steps,
 --- trainers and loaders are not: pass such numbers in the batch. Random numbers need key = net:next_key().
@@ -362,7 +362,10 @@ function Step:_take(batch, behind)
   local before = traces(self)
   if before == 0 then collectgarbage() end
   local loss, told = step_of(self, batch, behind)
-  if traces(self) ~= before then collectgarbage() end
+  if traces(self) ~= before then
+    told.note = functions.note(self)
+    collectgarbage()
+  end
   return loss, told
 end
 meta.__call = function(self, batch) return self:_take(batch) end

@@ -18,6 +18,7 @@ local checkpoint = require 'mascon.nn.train.checkpoint'
 local events = require 'mascon.nn.train.events'
 local manifest = require 'mascon.report.manifest'
 local results = require 'mascon.report.results'
+local functions = require 'mascon.nn.train.functions'
 local plainly = require 'mascon.nn.train.plainly'
 local steps = require 'mascon.nn.train.step'
 local watch = require 'mascon.nn.watch'
@@ -231,7 +232,7 @@ function Trainer:evaluate(loader)
   local names = {}
   for k in pairs(o.metrics or {}) do names[#names + 1] = k end
   table.sort(names)
-  if not self.measure or self.seen_in and not watch.same(self.seen_in) then
+  if not self.measure or self.seen_in and not functions.follow(self.seen_in, { self.measures }) then
     local function measure(params, buffers, batch, key)
       local all, drawn = {}, source.drawn
       local got = net:with(params, { train = false, buffers = buffers, key = key }, function()
@@ -255,6 +256,7 @@ function Trainer:evaluate(loader)
       called[#called + 1] = o.loss
       for _, k in ipairs(names) do called[#called + 1] = o.metrics[k] end
       run, self.seen_in = compile.reads(compile.compile(measure), called, around), watch.look(net)
+      self.measures = run
     end
     self.measure = function(params, buffers, batch, key)
       local traced = o.compile and run.traces
@@ -673,9 +675,10 @@ local function one(self, epoch, k, bar, began)
   local batch = o.train:at(epoch, k)
   notice(self, batch)
   local rate = o.folder and self.step:rate() or nil
-  self.step:_take(batch, function(loss, info)
+  local _, info = self.step:_take(batch, function(loss, info)
     stop = behind_batch(self, epoch, k, bar, began, before, rate, loss, info)
   end)
+  if info.note then io.stderr:write('nn.Trainer: note: ', info.note, '\n') end
   return stop
 end
 
