@@ -167,4 +167,49 @@ describe('a step', function()
     local plain, s = step(loose, false), step(keyed)
     assert(plain(xs) ~= plain(xs) and s(xs) ~= s(xs))
   end)
+
+  it('sees another module, function or schedule in the place of one, and what was empty', function()
+    local xs = mc.ones({ 4, 3 }, { dtype = 'f32' })
+    local target, other, measure, rate, list = nn.Linear(3, 1, { key = 1 }), nn.Linear(3, 1, { key = 2 }), nn.mse_loss,
+      mc.optim.constant(1), {}
+    package.loaded.network_outside_settings = { weight = 1 }
+    local function loss(m, b)
+      local z = measure(m(b), target(b)) * rate(3) * require('network_outside_settings').weight
+      for _, k in ipairs(list) do z = z * k end
+      return z
+    end
+    local net = nn.Linear(3, 1, { key = 3 })
+    local step = nn.Step(net, loss, { optimizer = mc.optim.sgd { lr = 0 } })
+    local f = mc.compile(function(b) return loss(net, b) end)
+    local function agree()
+      local want = loss(net, xs):item()
+      for _, got in ipairs { (step(xs)), f(xs):item() } do assert(math.abs(got - want) < 1e-5 * want, got / want) end
+    end
+    agree()
+    target, other = other, target
+    agree()
+    target.bias = mc.ones { 1 } * 5
+    agree()
+    target = other
+    agree()
+    measure = nn.huber_loss
+    agree()
+    rate = mc.optim.constant(7)
+    agree()
+    package.loaded.network_outside_settings.weight = 2
+    agree()
+    list[1] = 3
+    agree()
+    package.loaded.network_outside_settings = nil
+  end)
+
+  it('that counts in a variable outside is refused by its name, and leaves the variable', function()
+    local n = 0
+    local step = nn.Step(nn.Linear(3, 1), function(m, b)
+      n = n + 1
+      return mc.mean(m(b)) * n
+    end, { optimizer = mc.optim.sgd() })
+    for _ = 1, 2 do says('the function changes n, which was 0; a replay would not do that', step, mc.ones { 4, 3 }) end
+    assert.equal(0, n)
+  end)
 end)

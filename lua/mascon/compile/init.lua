@@ -242,7 +242,8 @@ function build(self, args, n, tensors, classes, by_shapes)
   local live = lib.memory_stats().live
   local since = recording.serial(recording.own(mc.tensor(0)))
   local held = variables.buffers(self)
-  local changed
+  local changed, replaced
+  local function tell(v, before, now) replaced = replaced or { v, before, now } end
   local function keep(list, ...)
     changed = list
     return ...
@@ -250,20 +251,15 @@ function build(self, args, n, tensors, classes, by_shapes)
   local how = { strict = true, inline = true, shapes = by_shapes }
   local record, results, writes = recording.record(tensors, how, function()
     return keep(outside.swapped(trees, stand_in, function()
-      return unsteady.refused(self.unsteady, outside.with, self.given, shown, self.f, unpack(shown, given + 1, n))
+      return unsteady.refused(self.unsteady, outside.with, self.given, shown, tell, self.f,
+        unpack(shown, given + 1, n))
     end))
   end)
   local stands = {}
   for _, t in ipairs(tensors) do stands[t] = true end
   for i = given + 1, n do unaltered(args[i], shown[i], i - given, stands) end
   if variables.give_written(self, held) then return false, results end
-  for i, v in ipairs(self.given) do
-    local now = outside.get(v)
-    if not rawequal(now, args[i]) and (tensor.is(now) or type(now) == 'table') then
-      error(('compile: the function gives the variable %s another %s, which a replay would not do; return the tensor, '
-        .. 'or write to the one that is there (copy_, add_)'):format(v.name, tensor.is(now) and 'tensor' or 'table'), 2)
-    end
-  end
+  if replaced then variables.replaced(unpack(replaced, 1, 3)) end
   for _, e in ipairs(record) do
     local o = e.kind == 'base' and e.outs[1]
     if o and o.serial <= since then
@@ -301,7 +297,9 @@ function build(self, args, n, tensors, classes, by_shapes)
     for i = 1, results.n do results[i], place = aliases.shaped(outline[i], list, place) end
   end
   plan.outside = {}
-  for i, v in ipairs(self.watched) do plan.outside[i] = { name = v.name, value = v.value } end
+  for _, v in ipairs(self.watched) do
+    if not outside.common(v.value) then plan.outside[#plan.outside + 1] = { name = v.name, value = v.value } end
+  end
   for _, v in ipairs(self.given) do plan.outside[#plan.outside + 1] = { name = v.name, given = true } end
   self.forms[#self.forms + 1] = plan
   if not by_shapes then give_back(live) end

@@ -153,10 +153,14 @@ function M.is_tree(v) return tree.is_branch(v) end
 
 local function watched(v, modules)
   if tensor.is(v) then return true end
-  if not WATCHED[type(v)] then return false end
-  if type(v) == 'table' then return not modules[v] and (tree.is_branch(v) or random.is_key(v)) end
-  if type(v) == 'function' then return written_in_lua(v) and not library(v) end
-  return true
+  if type(v) == 'table' then return not modules[v] end
+  return WATCHED[type(v)] or false
+end
+
+--- Whether a value is one of the library's or of Lua's, whose name says enough.
+function M.common(v)
+  return type(v) == 'function' and (not written_in_lua(v) or library(v))
+    or type(v) == 'table' and not tree.is_branch(v) and not tensor.is(v)
 end
 
 --- Names of the globals that a function, or one that is written inside it, reads.
@@ -321,7 +325,7 @@ function M.find(f, roots, apart, looks)
     end
   end
   local function add(v, id)
-    if type(v.value) == 'table' and object(v.value) then return end
+    if type(v.value) == 'table' then object(v.value) end
     if shared[id] or not watched(v.value, modules) then return end
     if #list == M.MOST then
       error(('compile: the function reads more than %d variables outside it (%s is one of them); put them into ' ..
@@ -329,13 +333,22 @@ function M.find(f, roots, apart, looks)
     end
     shared[id], v.id = true, id
     if type(v.value) == 'table' and tree.is_branch(v.value) then
-      v.holder = apart and reaches(v.value, apart) or nil
+      v.holder, v.empty = apart and reaches(v.value, apart) or nil, next(v.value) == nil or nil
       if v.holder then holders[#holders + 1] = v.value
       else v.frozen = holds(v.name, v.value, modules) end
       objects[#objects + 1] = v.value
       objects_in(v.value, {})
     end
     list[#list + 1] = v
+  end
+  --- What a function that calls require finds there.
+  local function loaded(g)
+    local texts = {}
+    names_in(g, texts)
+    for _, name in ipairs(tree.keys(texts)) do
+      local v = package.loaded[name]
+      if tree.is_branch(v) then add({ name = name, env = package.loaded, value = v }, 'loaded ' .. name) end
+    end
   end
   local visit
   function follow(v, hops)
@@ -353,6 +366,7 @@ function M.find(f, roots, apart, looks)
       asks = asks or (own and ASKS[v] or false)
       if own and type(v) == 'function' and steady.stub(v) then unsteady[#unsteady + 1] = { g, i, v } end
       if own then add({ name = name, of = g, at = i, value = v }, tostring(debug.upvalueid(g, i))) end
+      if own and rawequal(v, require) then loaded(g) end
       follow(v, own and HOPS or hops - 1)
     end
     if not own then return end
@@ -360,6 +374,7 @@ function M.find(f, roots, apart, looks)
     for name in pairs(globals(g, {})) do
       local ok, v = check.try(function() return env[name] end)
       asks = asks or (ok and ASKS[v] or false)
+      if ok and rawequal(v, require) then loaded(g) end
       if ok and v ~= nil and not (type(v) == 'function' and not written_in_lua(v)) then
         add({ name = name, env = env, value = v }, name .. tostring(env))
         follow(v, HOPS)
@@ -473,9 +488,12 @@ end
 function M.guard(list)
   local guards = by_parts(list, function(some, first)
     local terms = {}
-    for i, v in ipairs(some) do terms[i] = ('rawequal(%s, k[%d])'):format(place(v, i), first - 1 + i) end
+    for i, v in ipairs(some) do
+      terms[i] = ('rawequal(%s, k[%d])'):format(place(v, i), first - 1 + i)
+      if v.empty then terms[i] = ('%s and next(%s) == nil'):format(terms[i], place(v, i)) end
+    end
     return generate(some,
-      'local rawequal = rawequal\nreturn function(k) return ' .. table.concat(terms, ' and ') .. ' end')
+      'local rawequal, next = rawequal, next\nreturn function(k) return ' .. table.concat(terms, ' and ') .. ' end')
   end)
   if #guards < 2 then return guards[1] end
   return function(k)
@@ -514,9 +532,13 @@ end
 --- The value that a variable has.
 M.get = get
 
---- f(...) while the variables hold the values given; afterwards they hold what they held, unless f gave them another.
+--- Gives a variable a value.
+M.set = set
+
+--- f(...) while the variables hold the values given; afterwards they hold what they held. tell(v, held, now): f gave
+--- variable v another value than that which stood there.
 ---@return any ... what f returns
-function M.with(list, values, f, ...)
+function M.with(list, values, tell, f, ...)
   local held = {}
   for i, v in ipairs(list) do
     held[i] = get(v)
@@ -524,7 +546,9 @@ function M.with(list, values, f, ...)
   end
   local function finish(ok, ...)
     for i, v in ipairs(list) do
-      if rawequal(get(v), values[i]) then set(v, held[i]) end
+      local now = get(v)
+      set(v, held[i])
+      if not rawequal(now, values[i]) then tell(v, held[i], now) end
     end
     if not ok then
       local why = ...

@@ -8,7 +8,9 @@ local keys = require 'mascon.core.keys'
 local recording = require 'mascon.graph.recording'
 local outside = require 'mascon.compile.outside'
 local tensor = require 'mascon.core.tensor'
+local check = require 'mascon.core.check'
 local tree = require 'mascon.graph.tree'
+local error = check.error
 
 local M = {}
 
@@ -60,8 +62,9 @@ local function notice(self)
     if v.holder and not rawequal(now, v.value) then return renew(self) end
     if v.stays and not rawequal(now, v.value) then restless(self, v) end
     local kind = not rawequal(now, v.value) and not v.stays and outside.kind(now)
-    if not rawequal(now, v.value) and outside.is_tree(now) then
-      v.frozen = true
+    local filled = v.empty and type(now) == 'table' and next(now) ~= nil
+    if (filled or not rawequal(now, v.value)) and outside.is_tree(now) then
+      v.frozen, v.empty = true, nil
       given[#given + 1] = v
     elseif kind and kind == outside.kind(v.value) and not (kind ~= 'tensor' and self.writes) then
       v.on_trial = kind == 'number' or kind == 'tree'
@@ -133,6 +136,13 @@ local function changes(name, before)
       type(before) == 'table' and 'a table' or tensor.is(before) and tensor.describe(before) or tostring(before)), 2)
 end
 
+--- Refuses a function that gave a variable another value while something stood for the one that it has.
+function M.replaced(v, before, now)
+  if not tensor.is(before) and type(before) ~= 'table' then changes(v.name, before) end
+  error(('compile: the function gives the variable %s another %s, which a replay would not do; return the tensor, '
+    .. 'or write to the one that is there (copy_, add_)'):format(v.name, tensor.is(now) and 'tensor' or 'value'), 2)
+end
+
 --- Refuses a function that changes what it found outside; what it made where there was nothing (the memory of a first
 --- call) is watched like the rest.
 ---@param changed table of outside.swapped
@@ -141,8 +151,12 @@ function M.settle(self, changed)
   local some = false
   for i, v in ipairs(self.watched) do
     local now = outside.get(v)
+    if v.empty and next(now) ~= nil then v.empty, some = nil, true end -- the memory of a first call
     if not rawequal(now, v.value) and not (now ~= now and v.value ~= v.value) then
-      if v.value ~= nil then changes(v.name, v.value) end
+      if v.value ~= nil then
+        outside.set(v, v.value)
+        changes(v.name, v.value)
+      end
       v.value, self.values[i], some = now, now, true
     end
   end
@@ -173,7 +187,7 @@ local function start(self)
   self.known, self.unsteady, self.met, self.looks = {}, {}, setmetatable({}, { __mode = 'k' }), {}
   arrange(self, {}, {})
   local found, unsteady, asks = outside.find(self.f, self.calls, self.apart, self.looks)
-  self.asks = asks
+  self.asks, self.fresh = asks, true
   add(self, found, unsteady)
   if self.varied then M.vary(self, self.varied) end
 end
@@ -205,8 +219,8 @@ function M.look(self)
   elseif self.guard and not self.guard(self.values) then notice(self) end
 end
 
---- Functions and methods that come with the arguments read variables too: they belong to those of f from here on.
---- Whether there were new ones.
+--- Before a trace: functions and methods that come with the arguments read variables too, and so do functions and
+--- modules that have taken the place of others: they belong to those of f from here on. Whether there were new ones.
 ---@param args any[] what is given in front
 ---@param classes table[] of outside.classes
 function M.meet(self, args, n, classes)
@@ -214,7 +228,9 @@ function M.meet(self, args, n, classes)
   for _, v in ipairs(outside.callables(args, #self.given + 1, n, classes)) do
     if not self.met[v] then new[#new + 1] = v end
   end
-  if not new[1] then return false end
+  local fresh = self.fresh
+  self.fresh = nil
+  if not new[1] and fresh then return false end
   for _, v in ipairs(new) do self.met[v] = true end
   for _, v in ipairs(self.calls or {}) do new[#new + 1] = v end
   local found, unsteady, asks = outside.find(self.f, new, self.apart, self.looks)

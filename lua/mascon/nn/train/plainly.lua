@@ -10,7 +10,7 @@ local M = {}
 local function told(plain, ok, ...)
   if ok then return ... end
   local why = ...
-  if check.stopped(why) then error(why, 0) end
+  if check.stopped(why) or type(why) == 'string' and why:find('compile: the function ', 1, true) then error(why, 0) end
   local good, better = check.try(tensor.scope, plain)
   if good and type(why) == 'string' and why:find('not known yet', 1, true) then
     why = why .. '. To look at numbers, give nn.Step or nn.Trainer compile = false, or compute them as metrics'
