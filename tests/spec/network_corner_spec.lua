@@ -181,6 +181,17 @@ describe('options and edges', function()
     assert.matches('hold a row of %-infinity', support.message(nn.sample_logits, mc.tensor { -mc.inf, -mc.inf }))
     assert.equal(1, nn.sample_logits(mc.tensor { -mc.inf, 0 }):item())
   end)
+  it('of vectors that are equal or broadcast', function()
+    local function near(want, got) assert.is_true(mc.allclose(want, got), tostring(got)) end
+    near(mc.ones { 1 }, nn.cosine_similarity(mc.ones { 1, 1 }, mc.ones { 3, 1 }, { axis = 1 }))
+    near(nn.cosine_similarity(mc.tensor { { 1, 2 }, { 1, 2 } }, mc.tensor { { 3, 4 }, { 5, 6 } }, { axis = 1 }),
+      nn.cosine_similarity(mc.tensor { 1, 2 }, mc.tensor { { 3, 4 }, { 5, 6 } }, { axis = 1 }))
+    for _, p in ipairs { 2, 3 } do
+      near(mc.zeros { 2, 3 }, mc.grad(function(a)
+        return nn.triplet_margin_loss(a, mc.ones { 2, 3 }, mc.ones { 2, 3 }, { eps = 0, p = p })
+      end)(mc.ones { 2, 3 }))
+    end
+  end)
   it('of labels', function()
     local x = mc.zeros { 2, 3 }
     for name, f in pairs { cross_entropy = nn.cross_entropy, nll_loss = nn.nll_loss, focal_loss = nn.focal_loss } do
@@ -197,6 +208,12 @@ describe('options and edges', function()
     for name, f in pairs { cross_entropy = nn.cross_entropy, nll_loss = nn.nll_loss, focal_loss = nn.focal_loss,
       linear = function(a, t) return nn.linear_cross_entropy(a, mc.eye(3), t) end } do
       assert.equal(f(x + 1, bytes:to 'i64'):item(), f(x + 1, bytes):item(), name)
+    end
+    local some, half = labels(1, -100), labels(1, 2)
+    for _, reduction in ipairs { 'mean', 'sum', 'none' } do
+      local one = nn.focal_loss(x[{ { 1, 1 } }], half[{ { 1, 1 } }], { reduction = 'sum' }):item()
+      local got = nn.focal_loss(x, some, { reduction = reduction })
+      assert.same(reduction == 'none' and { one, 0 } or one, reduction == 'none' and got:totable() or got:item())
     end
     assert.matches("target is f64%[2%]@cpu; class labels are integers, target:to 'i64', and probabilities",
       support.message(nn.cross_entropy, x, mc.tensor { 0, 1 }))

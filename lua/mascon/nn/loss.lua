@@ -3,6 +3,7 @@
 -- Every loss has `reduction`: 'mean', 'sum' or 'none'. Class labels are values, from 0 as in files. Cross entropy
 -- works on logits with their logarithm of sums, so that no probability is ever rounded to 0.
 local create = require 'mascon.array.create'
+local manipulate = require 'mascon.array.manipulate'
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'
@@ -254,18 +255,21 @@ end
 --- Cross entropy that weighs easy examples down: -alpha (1 - p)^gamma log p of the target class.
 ---@param x any f32|f64 logits [..., classes]
 ---@param target any integers from 0 [...]
----@param opts? table alpha (1) · gamma (2) · reduction ('mean')
+---@param opts? table alpha (1) · gamma (2) · ignore_index (-100): a label that does not count · reduction ('mean', over
+---   those that count)
 ---@return any a number, or the shape of target
 --- Errors: as cross_entropy. Source: Focal loss for dense object detection, 2017.
 ---     mc.nn.focal_loss(mc.zeros{ 1, 1 }, mc.tensor({ 0 }, { dtype = 'i64' }))  --> f64[]@cpu 0
 function M.focal_loss(x, target, opts)
   local fname = 'nn.focal_loss'
   x, target = op.operand(fname, x, 2), op.operand(fname, target, 2)
-  local o = check.opts(fname, opts, { alpha = { 1, 'number' }, gamma = { 2, 'number >= 0' }, reduction = REDUCTION }, 3)
-  local _, at = labels(fname, x, target, { ignore_index = -100 }, 3)
+  local o = check.opts(fname, opts, { alpha = { 1, 'number' }, gamma = { 2, 'number >= 0' },
+    ignore_index = CLASSES.ignore_index, reduction = REDUCTION }, 3)
+  local counted, at = labels(fname, x, target, o, 3)
   local logs = F.log_softmax(rows_of(fname, x, 3), 2)
   local own = methods.squeeze(F.take_along_axis(logs, methods.expand_dims(at, 2), { axis = 2 }), 2)
-  local each = own * F.pow(-F.expm1(own), o.gamma) * -o.alpha
+  local each = F.where(counted, own * F.pow(-F.expm1(own), o.gamma) * -o.alpha, 0)
+  if o.reduction == 'mean' then return half.narrow(F.sum(each) / F.sum(counted:to(each.dtype)), half.result(x)) end
   return half.narrow(reduced(methods.reshape(each, target.shape), o.reduction), half.result(x))
 end
 
@@ -301,6 +305,7 @@ function M.cosine_similarity(a, b, opts)
   local o = check.opts('nn.cosine_similarity', opts, { axis = { -1, 'integer' }, eps = { 1e-8, 'number >= 0' } }, 3)
   local dtype = half.result(a, b)
   a, b = half.wide(a), half.wide(b)
+  if tostring(a.shape) ~= tostring(b.shape) then a, b = unpack(manipulate.broadcast_arrays(a, b)) end
   local function norm(t) return F.maximum(F.sqrt(F.sum(F.square(t), o.axis)), o.eps) end
   return half.narrow(F.sum(a * b, o.axis) / (norm(a) * norm(b)), dtype)
 end
@@ -366,8 +371,10 @@ function M.triplet_margin_loss(anchor, positive, negative, opts)
   }, 3)
   local function distance(b)
     local d = F.abs(anchor - b + o.eps)
-    if o.p == 2 then return F.sqrt(F.sum(F.square(d), -1)) end
-    return F.pow(F.sum(F.pow(d, o.p), -1), 1 / o.p)
+    local sum = F.sum(o.p == 2 and F.square(d) or F.pow(d, o.p), -1)
+    local apart = F.gt(sum, 0) -- the root has no slope at 0
+    local root = F.where(apart, sum, 1)
+    return F.where(apart, o.p == 2 and F.sqrt(root) or F.pow(root, 1 / o.p), 0)
   end
   local each = F.maximum(distance(positive) - distance(negative) + o.margin, 0)
   return half.narrow(reduced(each, o.reduction), own and dtype)
