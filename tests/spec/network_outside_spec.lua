@@ -212,4 +212,41 @@ describe('a step', function()
     for _ = 1, 2 do says('the function changes n, which was 0; a replay would not do that', step, mc.ones { 4, 3 }) end
     assert.equal(0, n)
   end)
+
+  it('leaves other networks, and parts in evaluation, in their modes', function()
+    local xs = mc.randn({ 20, 3 }, { seed = 1 }):to 'f32'
+    local function make(k)
+      return nn.Sequential { nn.Linear(3, 8, { key = k }), nn.Dropout(0.5), nn.BatchNorm1d(8),
+        nn.Linear(8, 1, { key = 3 }) }
+    end
+    for _, compiled in ipairs { true, false } do
+      local options = { optimizer = mc.optim.sgd { lr = 0 }, compile = compiled }
+      local teacher, net = make(1):eval(), nn.Linear(3, 1, { key = 2 })
+      local want = nn.mse_loss(net(xs), teacher(xs)):item()
+      local step = nn.Step(net, function(m, b) return nn.mse_loss(m(b), teacher(b)) end, options)
+      for _ = 1, 2 do assert(math.abs(step(xs) - want) < 1e-5) end
+      assert.equal(0, teacher[3].num_batches_tracked:item())
+      teacher[3]:train() -- seen at the next step, and its moments move as they do outside of one
+      for k = 1, 2 do
+        local other = make(1):eval()
+        other[3]:train()
+        for _ = 1, k do other(xs) end
+        step(xs)
+        assert.equal(k, teacher[3].num_batches_tracked:item())
+        assert(mc.max(mc.abs(other[3].running_var - teacher[3].running_var)):item() < 1e-5)
+      end
+      -- a part of the network itself
+      net = make(4)
+      net[2]:eval()
+      net[3]:eval()
+      step = nn.Step(net, function(m, b) return mc.mean(mc.square(m(b))) end, options)
+      local plain = make(4):eval()
+      want = mc.mean(mc.square(plain(xs))):item()
+      for _ = 1, 2 do assert(math.abs(step(xs) - want) < 1e-5) end
+      assert.equal(0, net[3].num_batches_tracked:item())
+      net:eval() -- as a whole: for what is computed outside of steps
+      step(xs)
+      assert.equal(1, net[3].num_batches_tracked:item())
+    end
+  end)
 end)

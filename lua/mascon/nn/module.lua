@@ -103,17 +103,29 @@ end
 
 -- ---------------------------------------------------------------- one call of a network
 
--- what apply() sets for the length of one call: { train, key, count, buffers (slot -> new value) }
+-- what apply() sets for the length of one call: { net, members (set of its modules), train, key, count, buffers (slot
+-- -> new value), outer (the call around it) }
 local now
+local gathered -- new values of buffers of modules outside of such calls, while gather runs
 local path, depth, told = {}, 0, nil
 
 --- Whether a function is being recorded that runs once for many calls; on the tape (x:requires_grad()) every call runs.
 local function tracing() return recording.on() and not recording.tape_alone() end
 
---- Whether the module is in training: as the option train of apply says, else as train() and eval() set it.
+--- The innermost call of apply with a network that the module is part of.
+local function call_of(self)
+  local w = now
+  while w and not w.members[self] do w = w.outer end
+  return w
+end
+
+--- Whether the module is in training: as train() and eval() set it. In a call of apply with the option train that says
+--- so for all parts of the network, but for those that are in evaluation while the network itself is in training.
 function methods:is_training()
-  if now and now.train ~= nil then return now.train end
-  return rawget(self, '_training')
+  local own, w = rawget(self, '_training'), call_of(self)
+  while w and w.train == nil do w = w.outer end
+  if not w or not w.members[self] then return own end
+  return w.train and (own or not rawget(w.net, '_training'))
 end
 
 --- A random key for this use: another one at each use within a call, derived from the option key of apply.
@@ -134,15 +146,29 @@ end
 ---@param name string
 ---@param value any
 function methods:update_buffer(name, value)
-  local slot = rawget(self, '_slots')[name]
-  if now then
-    now.buffers[slot], slot.bound = value, value
+  local slot, w = rawget(self, '_slots')[name], call_of(self)
+  if w or gathered then
+    (w and w.buffers or gathered)[slot], slot.bound = value, value
   elseif tracing() then
     error(('module: buffer %s changes in a traced call; use net:apply(params, x, { train = true }), which returns '
       .. 'the new buffers'):format(name), 2)
   else
     slot.value = recording.on() and recording.quietly(tensor.methods.copy, value) or value
   end
+end
+
+--- f(), and the new values of buffers of modules that are part of no network that is applied: slot -> tensor. They are
+--- not put into the slots.
+function M.gather(f)
+  local before, mine = gathered, {}
+  gathered = mine
+  local function done(ok, ...)
+    gathered = before
+    for slot in pairs(mine) do slot.bound = nil end
+    if not ok then error((...), 0) end
+    return mine, ...
+  end
+  return done(pcall(f))
 end
 
 --- "encoder.layers.2.norm": the name of a part in the outermost module that is being called, '' for that itself; '?'
@@ -260,7 +286,7 @@ Module = {
   end,
   __call = function(self, ...) return call(self, ...) end,
   __tostring = function(self) return require('mascon.nn.describe').tree(self) end,
-  __look = function(self) return watch.look(self, true) end, -- for compiled functions that find it outside
+  __look = function(self) return watch.look(self, 'own') end, -- for compiled functions that find it outside
   __same = watch.same, __loosen = watch.loosen,
 }
 
@@ -337,10 +363,11 @@ function methods:each(f)
 end
 
 --- All slots in order: { name, slot, module }, shared ones once; also_known: name -> slot of the other names of shared
---- ones.
+--- ones; and the set of the modules.
 local function slots_of(self)
-  local list, by_name, seen = {}, {}, {}
+  local list, by_name, members, seen = {}, {}, {}, {}
   self:each(function(m, name)
+    members[m] = true
     local slots = rawget(m, '_slots')
     for _, n in ipairs(rawget(m, '_order')) do
       local slot = slots[n]
@@ -354,7 +381,7 @@ local function slots_of(self)
       end
     end
   end)
-  return list, by_name
+  return list, by_name, members
 end
 M.slots = slots_of
 
@@ -454,7 +481,7 @@ local APPLY = { train = { nil, 'bool' }, key = { nil, 'any' }, buffers = { nil, 
 --- it.
 local function with(fname, self, params, o, f, ...)
   check.arg(fname, 'params', params, 'table', 4)
-  local list, by_name = slots_of(self)
+  local list, by_name, members = slots_of(self)
   local undo = {}
   local function bind(values)
     for name, t in pairs(values) do
@@ -473,7 +500,8 @@ local function with(fname, self, params, o, f, ...)
     end
   end
   local before = now
-  local mine = { train = o.train, key = o.key ~= nil and keys.key(o.key) or nil, count = 0, buffers = {} }
+  local mine = { net = self, members = members, train = o.train, key = o.key ~= nil and keys.key(o.key) or nil,
+    count = 0, buffers = {}, outer = now }
   local function done(ok, ...)
     local buffers = {}
     if ok then
@@ -504,8 +532,9 @@ end
 ---     mc.grad(loss)(net:parameters(), mc.ones{ 4, 2, dtype = 'f32' }).bias.shape  --> {1}
 ---@param params table name -> tensor, as parameters() gives them
 ---@param inputs any what the module is called with: one tensor, or a list of arguments
----@param opts? table train: training or evaluation (as the module is set) · key: of random numbers, needed by
----   dropout in training · buffers: name -> tensor
+---@param opts? table train: training or evaluation (as the module is set; true leaves parts in evaluation that are so
+---   while the module is in training: net:train(); net.norm:eval()) · key: of random numbers, needed by dropout in
+---   training · buffers: name -> tensor
 ---@return any result of forward; a list where it gives several
 ---@return table buffers after the call, all of them
 --- Errors: a name that the module does not have, another shape.

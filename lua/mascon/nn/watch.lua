@@ -59,22 +59,29 @@ end
 
 local OWN = { _before = true, _after = true, _around = true }
 local PLAIN = { number = true, string = true, boolean = true, ['function'] = true }
---- Whether a call depends on a field of a module; mode: on whether it is in training, too.
-local function counts(k, v, mode)
+--- Whether a call depends on a field of a module.
+local function counts(k, v)
   if type(k) == 'number' then return true end
-  if k == '_training' then return mode end
   return OWN[k] or k:sub(1, 1) ~= '_' and PLAIN[type(v)]
+end
+
+--- What a call depends on of the mode of a module m of a network: with 'own' whether it is in training, with 'parts'
+--- whether it stays in evaluation while the network trains.
+local function mode_of(m, net, mode)
+  local training = rawget(m, '_training')
+  if mode == 'parts' then return not training and rawget(net, '_training') end
+  return mode == 'own' and training
 end
 
 --- What a call of a network depends on, as it is now.
 ---@param net mascon.Module
----@param mode? boolean whether it is in training, too
+---@param mode? 'own'|'parts' on which modes of modules, too
 ---@return table
 function M.look(net, mode)
   local fields, slots, met = {}, {}, {}
   each(net, function(m)
     local own = {}
-    for k, v in pairs(m) do if counts(k, v, mode) then own[k] = v end end
+    for k, v in pairs(m) do if counts(k, v) then own[k] = v end end
     local tensors, inner = {}, {}
     for k, v in pairs(rawget(m, '_modules')) do inner[k] = v end
     for _, n in ipairs(rawget(m, '_order')) do
@@ -85,15 +92,15 @@ function M.look(net, mode)
         slots[#slots + 1] = slot
       end
     end
-    fields[m] = { own, tensors, inner }
+    fields[m] = { own, tensors, inner, mode = mode_of(m, net, mode) }
   end)
-  return { fields = fields, slots = slots, calls = M.calls(net), mode = mode }
+  return { net = net, fields = fields, slots = slots, calls = M.calls(net), mode = mode }
 end
 
 --- Whether the entries of b that count are those of a, and no others.
-local function equal(a, b, mode, all, loose)
+local function equal(a, b, all, loose)
   for k, v in pairs(b) do
-    if (all or counts(k, v, mode)) and not rawequal(a[k], v) and (a[k] == a[k] or v == v) and not (loose and loose[k])
+    if (all or counts(k, v)) and not rawequal(a[k], v) and (a[k] == a[k] or v == v) and not (loose and loose[k])
     then
       return false
     end
@@ -103,8 +110,8 @@ local function equal(a, b, mode, all, loose)
 end
 
 local function same(look, m, was)
-  return equal(was[1], m, look.mode, nil, was.loose) and equal(was[2], rawget(m, '_slots'), nil, true)
-    and equal(was[3], rawget(m, '_modules'), nil, true)
+  return was.mode == mode_of(m, look.net, look.mode) and equal(was[1], m, false, was.loose)
+    and equal(was[2], rawget(m, '_slots'), true) and equal(was[3], rawget(m, '_modules'), true)
 end
 
 --- Whether all is as M.look found it; the values of tensors may be others, and so may numbers of M.loosen.
@@ -129,7 +136,7 @@ function M.loosen(look)
       end
     end
     names[m] = loose
-    if not same(look, m, { was[1], was[2], was[3], loose = loose }) then return nil end
+    if not same(look, m, { was[1], was[2], was[3], mode = was.mode, loose = loose }) then return nil end
   end
   for m, loose in pairs(names) do look.fields[m].loose = loose end
   table.sort(out, function(a, b) return a.id < b.id end)

@@ -51,9 +51,16 @@ local function forward_of(self)
     for k, v in pairs(params) do all[k] = v end
     local g = source.default_generator()
     local before, drawn = g.stream, source.drawn
-    local results, after = net:with(all, { train = true, key = key, buffers = buffers }, function()
-      return loss(net, batch)
+    local results, after
+    local others = module.gather(function()
+      results, after = net:with(all, { train = true, key = key, buffers = buffers }, function()
+        return loss(net, batch)
+      end)
     end)
+    for slot, t in pairs(others) do -- of networks outside that are in training
+      local name = ('%p'):format(slot)
+      self.others[name], after[name] = slot, t
+    end
     if compiled and (g.stream ~= before or source.drawn ~= drawn) then
       g.stream = before
       error('nn.Step: the loss draws random numbers without a key, and a compiled step would draw the same ones each '
@@ -247,7 +254,7 @@ local function functions(self)
   local calls, around = watch.calls(self.net)
   calls[#calls + 1] = self.loss
   around[self] = true
-  self.seen_in, self.rules = watch.look(self.net), {}
+  self.seen_in, self.rules = watch.look(self.net, 'parts'), {}
   self.compiled = { compile.reads(compile.compile(whole, { lend = { 3 } }), calls, around),
     compile.reads(compile.compile(add), calls, around), compile.compile(finish, { overwrite = true }) }
   for i, f in ipairs(updates) do

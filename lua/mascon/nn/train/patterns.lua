@@ -77,7 +77,7 @@ function M.check(groups, params, level)
   end
   for _, name in ipairs(tree.keys(params)) do
     if not known[name] then
-      error(('nn.Step: %s was frozen when the step was made and is not any more; %s'):format(name, ADVICE), level + 1)
+      error(('nn.Step: %s was frozen, or not there, when the step was made; %s'):format(name, ADVICE), level + 1)
     end
   end
 end

@@ -14,6 +14,7 @@ local functions = require 'mascon.nn.train.functions'
 local random = require 'mascon.random'
 local keys = require 'mascon.random.key'
 local module = require 'mascon.nn.module'
+local slots = require 'mascon.nn.slot'
 local public = require 'mascon.nn.layer.public'
 local anomaly = require 'mascon.nn.train.anomaly'
 local autocast = require 'mascon.nn.train.autocast'
@@ -66,6 +67,9 @@ end
 --- call, as by mc.compile, and so are fields and hooks of modules and options of the optimiser. Fields of steps,
 --- trainers and loaders are not: pass such numbers in the batch. Random numbers need key = net:next_key().
 ---
+--- The network is in training whatever its own mode is, but for parts in evaluation while it is in training:
+--- net:train(); net.backbone:eval() keeps the running moments of a part. Networks outside have the modes that they were
+--- set to; running moments of one in training change, too.
 --- Dropout draws from the key folded with the number of the step. With mc.optim.sophia a step of its turn (1, 1 + k,
 --- ...) also estimates the diagonal of the second derivative on its batch (mc.optim.hutchinson; of accumulated batches
 --- the mean, by their weights), which takes about the time of two gradients more.
@@ -104,6 +108,7 @@ function M.Step(net, loss, opts)
   local self = setmetatable({ net = net, loss = loss, options = o, count = 0, pending = 0, missing = 0,
     key = random.key(o.key) }, meta)
   self.shown = setmetatable({}, { __mode = 'k' }) -- tensors that others have seen
+  self.others = {} -- name in the result of a step -> slot of a buffer of another network
   self.groups = patterns.of(net, optimizer, o.groups)
   o.amp = autocast.chosen(fname, o.amp, 3)
   local scaler = o.scaler
@@ -176,8 +181,12 @@ end
 --- that an interruption leaves all of it or nothing.
 local function commit(self, r)
   self.unfinished = r
-  local old = self.sums
-  self.net:update(r.buffers)
+  local old, own = self.sums, {}
+  for name, t in pairs(r.buffers) do
+    local other = self.others[name]
+    if other then slots.put('nn.Step', 'a buffer of another network', other, t, 2) else own[name] = t end
+  end
+  self.net:update(own)
   self.sums, self.count, self.pending = r.sums, r.count, r.pending
   self.missing = self.missing + (r.missing or 0)
   self.unfinished = nil

@@ -235,20 +235,21 @@ function Trainer:evaluate(loader)
   if not self.measure or self.seen_in and not functions.follow(self.seen_in, { self.measures }) then
     local function measure(params, buffers, batch, key)
       local all, drawn = {}, source.drawn
-      local got = net:with(params, { train = false, buffers = buffers, key = key }, function()
+      local function values()
         all[1] = { o.loss(net, batch) }
         one_number('loss', all[1][1])
         for i, k in ipairs(names) do
           all[i + 1] = { o.metrics[k](net, batch) }
           one_number('metric ' .. k, all[i + 1][1])
         end
-        return all
-      end)[1]
+      end
+      -- what networks outside make of their running moments is left: an evaluation changes nothing
+      module.gather(function() net:with(params, { train = false, buffers = buffers, key = key }, values) end)
       if o.compile and source.drawn ~= drawn then
         error('trainer:evaluate: the loss or a metric draws random numbers without a key, and a compiled evaluation '
           .. 'would draw the same ones for each batch; give the draws key = net:next_key(), or take compile = false', 2)
       end
-      return got
+      return all
     end
     local run = measure
     if o.compile then
