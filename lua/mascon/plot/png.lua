@@ -1,32 +1,17 @@
 -- png.lua - a palette image as PNG bytes, for heat maps too fine to be drawn cell by cell.
 --
--- Holds: chunk framing, CRC-32, Adler-32, base64. Pixels go out in stored (uncompressed) deflate blocks: it keeps the
+-- Holds: chunk framing, Adler-32, base64. Pixels go out in stored (uncompressed) deflate blocks: it keeps the
 -- writer free of any library, and the images are at most a few hundred kilobytes.
 --
 -- Formats: PNG (ISO/IEC 15948), zlib (RFC 1950), deflate (RFC 1951), base64 (RFC 4648).
 
 local bit = require 'bit'
+local crc32 = require 'mascon.base.crc'.crc32
 
 local M = {}
 
-local bxor, band, rshift = bit.bxor, bit.band, bit.rshift
+local band, rshift = bit.band, bit.rshift
 local byte, char = string.byte, string.char
-
-local crc_table
-
-local function crc32(s)
-  if not crc_table then
-    crc_table = {}
-    for n = 0, 255 do
-      local c = n
-      for _ = 1, 8 do c = band(c, 1) == 1 and bxor(0xedb88320, rshift(c, 1)) or rshift(c, 1) end
-      crc_table[n] = c
-    end
-  end
-  local c = 0xffffffff
-  for i = 1, #s do c = bxor(crc_table[band(bxor(c, byte(s, i)), 255)], rshift(c, 8)) end
-  return bxor(c, 0xffffffff)
-end
 
 local function adler32(s)
   local a, b = 1, 0

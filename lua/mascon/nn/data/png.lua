@@ -8,6 +8,7 @@ local bit = require 'bit'
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local file = require 'mascon.base.file'
+local crc32 = require 'mascon.base.crc'.crc32
 local methods = tensor.methods
 local band, rshift, lshift = bit.band, bit.rshift, bit.lshift
 local M = {}
@@ -71,7 +72,7 @@ end
 
 local ORDER = { 16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15 }
 
---- Unpacks a deflate stream that begins at byte `from` of text into n bytes at p.
+--- Unpacks a deflate stream that begins at byte `from` of text into n bytes at p. The place of the byte behind it.
 local function inflate(text, from, p, n)
   local at, held, have, out, size, byte = from, 0, 0, 0, #text, string.byte
   local function bits(k)
@@ -161,6 +162,17 @@ local function inflate(text, from, p, n)
     else bad 'a part of it is of no known kind' end
   until last == 1
   if out ~= n then bad 'its data end too soon' end
+  return at
+end
+
+--- Adler-32 of n bytes at p (RFC 1950).
+local function adler32(p, n)
+  local a, b = 1, 0
+  for i = 0, n - 1 do
+    a = (a + p[i]) % 65521
+    b = (b + a) % 65521
+  end
+  return b * 65536 + a
 end
 
 -- ---------------------------------------------------------------- rows
@@ -200,12 +212,13 @@ end
 --- The image in the bytes of a PNG file.
 local function decode(text)
   if text:sub(1, 8) ~= '\137PNG\r\n\26\n' then bad 'it does not begin like a PNG file' end
-  local at, data, head, palette = 9, {}, nil, nil
+  local at, data, head, palette, parts = 9, {}, nil, nil, {}
   while true do
     if at + 11 > #text then bad 'it ends too soon' end
     local size, kind = word(text, at), text:sub(at + 4, at + 7)
     if size > #text - at - 11 then bad 'a part of it reaches beyond its end' end
     local body = text:sub(at + 8, at + 7 + size)
+    parts[#parts + 1] = { at + 4, at + 7 + size }
     if kind == 'IHDR' then head = body
     elseif kind == 'PLTE' then palette = body
     elseif kind == 'IDAT' then data[#data + 1] = body
@@ -232,9 +245,15 @@ local function decode(text)
   if band(b1, 15) ~= 8 or (b1 * 256 + b2) % 31 ~= 0
     or band(b2, 32) ~= 0 then bad 'its data are packed in no known way' end
   if (total / 1032 - 64) > #packed then bad 'its data end too soon' end -- deflate packs at most 1032 to 1
+  for _, part in ipairs(parts) do
+    if bit.tobit(word(text, part[2] + 1)) ~= crc32(text:sub(part[1], part[2])) then
+      bad(('its part %s is damaged'):format(text:sub(part[1], part[1] + 3)))
+    end
+  end
   local raw = tensor.empty('nn.data.png', { total }, 'u8', 3)
   local p = tensor.pointer(raw)
-  inflate(packed, 3, p, total)
+  local behind = inflate(packed, 3, p, total)
+  if behind + 3 > #packed or word(packed, behind) ~= adler32(p, total) then bad 'its data are damaged' end
   unfilter(p, height, row, math.max(1, channels * depth / 8))
   local colours = color == 3 and palette and #palette % 3 == 0 and #palette / 3
   if color == 3 and not colours then bad 'its palette is missing' end
