@@ -92,4 +92,22 @@ describe('the anomaly finder', function()
     net[1].bias = mc.tensor { mc.inf }
     assert.equal('parameter 1.bias holds infinity', told(net, mc.ones { 2, 3 }:to 'f32'))
   end)
+
+  it('looks into parts that run again and functions with a rule of their own', function()
+    local part = nn.Checkpoint(nn.Lambda(function(x) return mc.log(x * 2 - 100) end))
+    local found = nn.anomaly(function(p) return mc.sum(part(p + 1)) end, mc.ones { 3, 2 }) -- mark 6
+    assert.same({ 'log', 'forward' }, { found.op, found.direction })
+    at(found, 'mark 6')
+    local root = nn.Checkpoint(nn.Lambda(function(x) return mc.sqrt(x) end))
+    found = nn.anomaly(function(p) return mc.sum(root(p * 2)) end, mc.zeros { 3 })
+    assert.same({ 'sqrt', 'backward' }, { found.op, found.direction })
+    local labels = mc.tensor({ 0, 1, 1 }, { dtype = 'i64' })
+    found = nn.anomaly(function(p) return nn.cross_entropy(p * 3, labels) end, mc.ones { 3, 2 } * mc.inf)
+    assert.equal('log_softmax', found.op)
+    assert(tostring(found):find('argument 1 holds infinity', 1, true), tostring(found))
+    local large = mc.ones { 3, 2 } * 1e308
+    found = nn.anomaly(function(p) return mc.sum(nn.scaled_dot_product_attention(p * 3, p, p)) end, large)
+    assert.matches('attention', found.op)
+    assert.equal('multiply', found.cause.op)
+  end)
 end)

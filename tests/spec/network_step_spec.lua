@@ -368,6 +368,17 @@ describe('a step', function()
     assert.is_true(select(2, step(piece(1, 12))).finite)
   end)
 
+  it('takes a finite gradient whose squares are infinite in f32', function()
+    for _, clip in ipairs { false, 1 } do
+      local net = nn.Linear(2, 1, { key = 1, bias = false })
+      local before = net.weight
+      local _, info = nn.Step(net, function(m, b) return mc.mean(m(b)) * 1e22 end, {
+        optimizer = mc.optim.sgd { lr = clip and 1 or 1e-22 }, clip = clip or nil })(mc.ones { 4, 2, dtype = 'f32' })
+      assert(info.updated and math.abs(info.norm / (2 ^ 0.5 * 1e22) - 1) < 1e-6, info.norm)
+      near(clip and 0.5 ^ 0.5 or 1, mc.max(before - net.weight):item(), 1e-5)
+    end
+  end)
+
   it('goes on from its state with the same bits, also within an accumulation', function()
     local function made()
       local net = nn.Sequential { nn.Linear(4, 8, { key = 1 }), nn.Dropout(0.3), nn.Linear(8, 1, { key = 2 }) }
@@ -586,6 +597,11 @@ describe('a step', function()
     says('option "wd" is unknown; it takes dampening, lr, maximize, momentum, nesterov, weight_decay', nn.Step, net,
       loss, { optimizer = mc.optim.sgd(), groups = { { 'bias$', wd = 0 } } })
     local o = { optimizer = mc.optim.sgd() }
+    says("nn.Step: groups[1]: '[bias' is no pattern of Lua: malformed pattern", nn.Step, net, loss,
+      { optimizer = mc.optim.sgd(), groups = { { '[bias', weight_decay = 0 } } })
+    says("module:freeze: '[bias' is no pattern of Lua", net.freeze, net, '[bias')
+    says('nn.Step: the weight of the batch (second result of the loss) is -1; it is a number from 0',
+      nn.Step(net, function(m, b) return mc.mean(m(b.x)), -1 end, o), { x = x:to 'f32' })
     says('nn.Step: groups[1]: no parameter matches "biass$"', nn.Step, net, loss, { optimizer = mc.optim.sgd(),
       groups = { { 'biass$', weight_decay = 0 } } })
     says('nn.Step: the loss function returned f32[24,1]@cpu; it returns one number as a tensor',

@@ -542,6 +542,23 @@ describe('data', function()
     assert.same({ 1, 3, 32, 32 }, { data.scaled(c.x['1:1'], { mean = { 0, 0, 0 }, std = 2 }):size() })
   end)
 
+  it('has as many samples as it says, and positions among them', function()
+    local five = nn.data.tensors { x = mc.ones { 5, 2 } }
+    for _, bad in ipairs { 0, 6, -7 } do
+      local e = support.message(nn.data.subset, five, mc.tensor({ 1, bad }, { dtype = 'i64' }))
+      assert(e:find(('nn.data.subset: position %d is none of a data set of 5 samples'):format(bad), 1, true), e)
+    end
+    local function get(_, i) return i end
+    for _, n in ipairs { 2.5, 0 / 0, math.huge } do
+      assert.matches('n of the data set is', support.message(nn.data.loader, { n = n, get = get }))
+    end
+    local many = nn.data.loader({ n = 2 ^ 40, get = get }, { batch = 2 })
+    assert.same({ 2 ^ 40 - 1, 2 ^ 40 }, many:at(1, 2 ^ 39):totable())
+    local none = nn.data.loader { n = 4, batch = function() end }
+    assert.matches('the data set, or collate, gave no batch', support.message(none.at, none, 1, 1))
+    assert.matches('the module none_of_it cannot be loaded', support.message(nn.data.of_module, 'none_of_it'))
+  end)
+
   it('is augmented by keys', function()
     local images = mc.arange(1, 36):reshape(4, 1, 3, 3)
     local flipped = data.random_flip(images, 3)

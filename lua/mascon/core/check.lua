@@ -335,6 +335,14 @@ function M.opts(fname, opts, spec, level)
   return out
 end
 
+--- Refuses a text that is no pattern of Lua.
+function M.pattern(what, pattern, level)
+  local ok, why = pcall(string.find, '', pattern)
+  if not ok then
+    M.error(("%s: '%s' is no pattern of Lua: %s"):format(what, pattern, (why:gsub('^.-:%d+: ', ''))), level + 1)
+  end
+end
+
 --- Sorted names of a spec, for messages.
 function M.names(spec)
   local list = {}

@@ -652,6 +652,7 @@ end
 function methods:initialise(pattern, initialiser, opts)
   if type(pattern) == 'table' and initialiser == nil and opts == nil then pattern, opts = nil, pattern end
   local o = check.opts('module:initialise', opts, { key = { nil, 'any' } }, 3)
+  if pattern then check.pattern('module:initialise', pattern, 2) end
   local key = o.key ~= nil and keys.key(o.key)
   local hits = 0
   for i, e in ipairs((slots_of(self))) do
@@ -668,6 +669,7 @@ function methods:initialise(pattern, initialiser, opts)
 end
 
 local function set_trainable(fname, self, pattern, on)
+  if pattern then check.pattern(fname, pattern, 3) end
   local hits = 0
   for _, e in ipairs((slots_of(self))) do
     if not e[2].buffer and (not pattern or e[1]:find(pattern)) then

@@ -22,14 +22,20 @@ local function new(t) return setmetatable(t, Dataset) end
 local function is_dataset(v) return type(v) == 'table' and type(v.n) == 'number' and (v.batch or v.get) ~= nil end
 M.is_dataset = is_dataset
 
-local function need(fname, v)
+--- Refuses what cannot serve as a data set.
+local function need(fname, v, level)
   if not is_dataset(v) then
     error(('%s: the data set is %s; give one of mc.nn.data, or a table with n and a method get(self, i) or '
       .. 'batch(self, positions)'):format(
-      fname, check.show(v)), 3)
+      fname, check.show(v)), (level or 2) + 1)
+  end
+  if not (v.n >= 0 and v.n < 2 ^ 53 and v.n % 1 == 0) then
+    error(('%s: n of the data set is %s; it is the number of its samples'):format(fname, tostring(v.n)),
+      (level or 2) + 1)
   end
   return v
 end
+M.need = need
 
 --- Samples as one batch: tensors and numbers become tensors with an axis more in front, tables are gone into.
 ---     mc.nn.data.collate{ { x = 1 }, { x = 2 } }.x  --> f64[2]@cpu { 1, 2 }
@@ -139,7 +145,8 @@ end
 function M.of_module(name, options)
   local fname = 'nn.data.of_module'
   check.arg(fname, 'name', name, 'string', 3)
-  local make = require(name)
+  local found, make = check.try(require, name)
+  if not found then error(('%s: the module %s cannot be loaded: %s'):format(fname, name, tostring(make)), 2) end
   if type(make) ~= 'function' then
     error(('%s: the module %s gave %s; it returns a function of options that gives a data set'):format(fname, name,
       check.show(make)), 2)
@@ -168,6 +175,12 @@ function M.subset(set, at)
   if not is(at) or at.ndim ~= 1 or tensor.kind[at.dtype] ~= 'i' then
     error(('nn.data.subset: positions are %s; give integers from 1'):format(is(at) and tensor.describe(at)
       or check.show(at)), 2)
+  end
+  local least, most = 1, set.n
+  if at:numel() > 0 then least, most = F.min(at):item(), F.max(at):item() end
+  if least < 1 or most > set.n then
+    error(('nn.data.subset: position %d is none of a data set of %d samples, which count from 1'):format(
+      least < 1 and tonumber(least) or tonumber(most), set.n), 2)
   end
   -- workers make the set of a module again and take its part
   local places = set.positions and F.take(set.positions, at, 1) or set.module and at or nil

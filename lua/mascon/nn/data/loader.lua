@@ -52,10 +52,7 @@ local OPTS = {
 ---     mc.nn.data.loader(mc.nn.data.tensors{ x = mc.arange(1, 10) }, { batch = 4 }).batches  --> 3
 function M.loader(set, opts)
   local fname = 'nn.data.loader'
-  if not dataset.is_dataset(set) then
-    error(('%s: the data set is %s; give one of mc.nn.data, or a table with n and a method get(self, i)'):format(fname,
-      check.show(set)), 2)
-  end
+  dataset.need(fname, set)
   local o = check.opts(fname, opts, OPTS, 3)
   if set.n < 1 then error(('%s: the data set is empty'):format(fname), 2) end
   if o.drop_last and set.n < o.batch then
@@ -102,9 +99,11 @@ function Loader:at(epoch, k)
   local batch
   if self.beside then batch = self.beside:at(epoch, k)
   else
-    local order = self:order(epoch)
-    local places = order[{ { (k - 1) * self.size + 1, math.min(k * self.size, self.n) } }]
+    local from, to = (k - 1) * self.size + 1, math.min(k * self.size, self.n)
+    local places = self.options.shuffle and self:order(epoch)[{ { from, to } }]
+      or array.arange(from, to, 1, { dtype = 'i64' })
     batch = dataset.batch_of(self.set, places, self.options.collate)
+    if batch == nil then error('nn.data.loader: the data set, or collate, gave no batch (nil)', 2) end
     if self.set.transform then
       batch = self.set.transform(batch, self.key:fold_in(2 * epoch + 1):fold_in(k):fold_in(1))
     end

@@ -94,7 +94,12 @@ function M.start(loader, o, code)
       positions = loader.set.positions and loader.set.positions:totable(), path = package.path, parent = pid,
       index = i - 1, count = o.workers, prefetch = o.prefetch, options = { batch = o.batch, shuffle = o.shuffle,
       seed = o.seed, drop_last = o.drop_last } }
-    local process, why = child.start(code, { ['config.json'] = json.encode(config) }, o.folder)
+    local ok, text = check.try(json.encode, config)
+    if not ok then
+      error(('nn.data.loader: workers get the options of the module as JSON, which cannot hold one of them: %s'):format(
+        tostring(text):match 'json.encode: (.-);' or tostring(text)), 3)
+    end
+    local process, why = child.start(code, { ['config.json'] = text }, o.folder)
     if not process then
       error(('nn.data.loader: a worker cannot be started in the folder for batches: %s'):format(why), 3)
     end

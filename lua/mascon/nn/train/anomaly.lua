@@ -101,17 +101,52 @@ local function noting(lines, f)
   end
 end
 
+--- What made the results of a node, in words.
+local function maker(n)
+  if n.kind == 'op' then return n.row.says or n.row[1] end
+  return n.kind == 'call' and (n.prim.title or 'a part that runs again') or n.kind
+end
+
 local function about(n, what, direction, operands)
   local line = n.line or { nil, '' }
   local texts = {}
   for i, t in ipairs(operands) do texts[i] = described(t) end
   return setmetatable({ what = what, direction = direction, line = line[1] ~= '?' and line[1] or nil, part = line[2],
-    op = n.kind == 'op' and (n.row.says or n.row[1]) or n.kind == 'call' and 'a part that runs again' or n.kind,
-    operands = texts }, Anomaly)
+    op = maker(n), operands = texts }, Anomaly)
+end
+
+--- The graph of a node that is a function of its operands with an inside (a checkpoint, a function with a rule of its
+--- own); nil for others.
+local function inside(n, ins)
+  local graph = n.kind == 'call' and n.prim.graph
+  return graph and #graph.inputs == #ins and #graph.outputs == #n.outs and graph or nil
+end
+
+--- What was found within a node, which has no line of its own.
+local function within(n, found)
+  local line = n.line or { nil, '' }
+  if not found.line and line[1] ~= '?' then found.line = line[1] end
+  if found.part == '' then found.part = line[2] end
+  return found
+end
+
+local origin
+--- The operation within a node that made the first such number; nil where there is no looking in.
+local function deeper(n, ins)
+  local graph = inside(n, ins)
+  if not graph then return nil end
+  local env = evaluate.run(graph, ins, true)
+  for _, u in ipairs(graph.outputs) do
+    if flaw(evaluate.see(env[u.value], u)) then
+      local found = origin(env, u.value, {})
+      found.cause = nil
+      return not found.input and within(n, found) or nil
+    end
+  end
 end
 
 --- Where what is wrong with a value comes from.
-local function origin(env, v, paths)
+function origin(env, v, paths)
   local what = flaw(env[v])
   while true do
     local n = v.node
@@ -130,12 +165,41 @@ local function origin(env, v, paths)
       end
     end
     if not worse then
-      local found = about(n, what, 'forward', ins)
+      local found = deeper(n, ins) or about(n, what, 'forward', ins)
       if infinite then found.cause = origin(env, infinite, paths) end
       return found
     end
     v = worse
   end
+end
+
+--- The operation on the way back from cotangents of a graph's outputs whose derivative is the first such number, if
+--- any; and the cotangents of its inputs.
+local way_back
+function way_back(graph, env, cotangents)
+  local found
+  local back = reverse.run(graph, env, cotangents, nil, nil, function(n, of)
+    if found then return end
+    for i, v in ipairs(n.outs) do
+      if i and of[v] and flaw(of[v]) then return end
+    end
+    for _, u in ipairs(n.ins) do
+      local what = of[u.value] and flaw(of[u.value])
+      if what then
+        local operands, mine = {}, {}
+        for i, w in ipairs(n.ins) do operands[i] = evaluate.see(env[w.value], w) end
+        local deep = inside(n, operands)
+        if deep and not n.prim.ahead and not n.prim.push then
+          for i, v in ipairs(n.outs) do mine[i] = of[v] end
+          local one = way_back(deep, evaluate.run(deep, operands, true, true), mine)
+          found = one and within(n, one)
+        end
+        found = found or about(n, what, 'backward', operands)
+        return
+      end
+    end
+  end)
+  return found, back
 end
 
 --- The operation that made the first NaN or infinity of a function's results, or of its gradient; nil when all is
@@ -166,23 +230,8 @@ function M.search(names, f, ...)
   end
   local first = t.graph.outputs[1]
   if not first or graphs.numel(first.shape) ~= 1 or tensor.kind[tensor.name[first.dtype]] ~= 'f' then return nil end
-  local found
   local one = F.add(F.multiply(evaluate.see(env[first.value], first), 0), 1)
-  local back = reverse.run(t.graph, env, { one }, nil, nil, function(n, of)
-    if found then return end
-    for i, v in ipairs(n.outs) do
-      if i and of[v] and flaw(of[v]) then return end
-    end
-    for _, u in ipairs(n.ins) do
-      local what = of[u.value] and flaw(of[u.value])
-      if what then
-        local operands = {}
-        for i, w in ipairs(n.ins) do operands[i] = evaluate.see(env[w.value], w) end
-        found = about(n, what, 'backward', operands)
-        return
-      end
-    end
-  end)
+  local found, back = way_back(t.graph, env, { one })
   local bad = false
   for i in ipairs(t.inputs) do bad = bad or flaw(back[i]) ~= nil end
   return bad and found or nil

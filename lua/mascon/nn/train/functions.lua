@@ -39,6 +39,10 @@ local function loss_of(results)
     error(('nn.Step: the second result of the loss function is %s; it is the weight of the batch, a number'):format(
       check.show(weight)), 2)
   end
+  if type(weight) == 'number' and not (weight >= 0 and weight < math.huge) then
+    error(('nn.Step: the weight of the batch (second result of the loss) is %s; it is a number from 0'):format(
+      tostring(weight)), 2)
+  end
   return loss, weight
 end
 

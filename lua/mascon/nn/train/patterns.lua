@@ -35,6 +35,7 @@ function M.of(net, optimizer, groups)
     if type(g) ~= 'table' or type(g[1]) ~= 'string' then
       error(("nn.Step: groups[%d] is %s; give { 'pattern of names', option = value }"):format(i, check.show(g)), 4)
     end
+    check.pattern(('nn.Step: groups[%d]'):format(i), g[1], 4)
     list[i] = { varied(optimizer, g, i), {}, g[1] }
   end
   list[#list + 1] = { optimizer, {} }

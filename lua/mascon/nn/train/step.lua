@@ -256,6 +256,19 @@ local function circumstances(self, params)
   return now
 end
 
+--- Whether a step counts: loss, norms of gradients and estimates are finite. Squares of numbers beyond 1.8e19 are
+--- infinite in f32, so that an infinite norm of finite gradients is computed once more.
+local function counts(r, loss)
+  local sizes = r.sizes
+  if not finite(loss) then return false end
+  if not finite(sizes.norm:item()) then
+    local wide = {}
+    for k, g in pairs(r.grads) do wide[k] = methods.to(g, 'f64') end
+    sizes.norm = optim.global_norm(wide)
+  end
+  return finite(sizes.norm:item()) and (sizes.bent == nil or finite(sizes.bent:item()))
+end
+
 --- Ends a step: takes what it changes, unless a number is not finite. r: { value, sizes, grads, bent, buffers, now }.
 local function end_step(self, r, loss, size, good, search)
   local record = { buffers = good and r.buffers or {}, count = self.count + 1, pending = 0, missing = r.missing }
@@ -326,7 +339,12 @@ local function step_of(self, batch, behind)
     sums, r.buffers, value, weight = plainly.call(plain, self.add, params, frozen, buffers, old, batch, key, now)
     if not self.sums then give_back(self, old) end
     local own = value:item()
-    r.own = weight:item() ~= 0 and own or nil
+    local weighs = weight:item()
+    if not (weighs >= 0 and weighs < math.huge) then
+      error(('nn.Step: the weight of the batch (second result of the loss) is %s; it is a number from 0'):format(
+        tostring(weighs)), 3)
+    end
+    r.own = weighs ~= 0 and own or nil
     give_back(self, { value, weight })
     if self.pending + 1 < many then
       return settled(behind, function()
@@ -337,10 +355,10 @@ local function step_of(self, batch, behind)
     r.value, r.sizes = self.finish(sums)
     r.grads, r.bent = sums.grads, sums.bent
   end
-  local loss, size, bends = r.value:item(), r.sizes.norm, r.sizes.bent
-  local good = finite(loss) and finite(size:item()) and (bends == nil or finite(bends:item()))
+  local loss = r.value:item()
+  local good = counts(r, loss)
   if many == 1 then r.own = loss end
-  return settled(behind, end_step, self, r, loss, size, good, function()
+  return settled(behind, end_step, self, r, loss, r.sizes.norm, good, function()
     return anomaly.search(ARGUMENTS, self.forward, params, frozen, buffers, batch, key)
   end)
 end
@@ -354,9 +372,9 @@ function Step:_rest(behind)
   local r = { now = now, buffers = {}, grads = sums.grads, bent = sums.bent,
     missing = self.options.accumulate - self.pending }
   r.value, r.sizes = self.finish(sums)
-  local loss, size, bends = r.value:item(), r.sizes.norm, r.sizes.bent
-  local good = finite(loss) and finite(size:item()) and (bends == nil or finite(bends:item()))
-  settled(behind, end_step, self, r, loss, size, good, function() end)
+  local loss = r.value:item()
+  local good = counts(r, loss)
+  settled(behind, end_step, self, r, loss, r.sizes.norm, good, function() end)
 end
 
 --- Batches taken so far.

@@ -11,23 +11,19 @@ local progress = require 'mascon.base.progress'
 local text = require 'mascon.base.text'
 local op = require 'mascon.core.op'
 local create = require 'mascon.array.create'
-local compile = require 'mascon.compile'
 local source = require 'mascon.random.source'
 local clock = require('mascon.core.ffi').clock_seconds
 local checkpoint = require 'mascon.nn.train.checkpoint'
+local evaluation = require 'mascon.nn.train.evaluation'
 local events = require 'mascon.nn.train.events'
 local manifest = require 'mascon.report.manifest'
 local results = require 'mascon.report.results'
-local functions = require 'mascon.nn.train.functions'
-local plainly = require 'mascon.nn.train.plainly'
 local steps = require 'mascon.nn.train.step'
-local watch = require 'mascon.nn.watch'
 local module = require 'mascon.nn.module'
 local tree = require 'mascon.graph.tree'
 local error, F = check.error, op.functions
 local M = {}
 
-local EVALUATION = 2 ^ 52 + 1 -- in the key of the run: behind the numbers of batches, and of estimates of a step
 local SIDE, TRIES = 512, 8 -- of the product that a share of the peak is a share of
 
 ---@class mascon.Trainer
@@ -212,77 +208,14 @@ end
 
 -- ---------------------------------------------------------------- evaluation
 
-local function number(v) return tensor.is(v) and v:item() or v end
-
---- Refuses a loss or metric that no single number can be taken from.
-local function one_number(what, v)
-  if type(v) == 'number' or tensor.is(v) and v:numel() == 1 then return end
-  error(('trainer:evaluate: the %s is %s; it gives one number, or a tensor of one'):format(what,
-    tensor.is(v) and tensor.describe(v) or check.show(v)), 0)
-end
-
 --- Means over the batches of a loader, with the parameters as they are (or their averages, option ema), in evaluation.
 ---@param loader? mascon.Loader (valid)
 ---@return table loss and the metrics by name
 function Trainer:evaluate(loader)
   loader = loader or self.options.valid
   if not is_loader(loader) then error('trainer:evaluate: there is no loader; give one', 2) end
-  local net, o = self.net, self.options
   if self.device ~= 'cpu' then loader = placed(loader, self.device) end
-  local names = {}
-  for k in pairs(o.metrics or {}) do names[#names + 1] = k end
-  table.sort(names)
-  if not self.measure or self.seen_in and not functions.follow(self.seen_in, { self.measures }) then
-    local function measure(params, buffers, batch, key)
-      local all, drawn = {}, source.drawn
-      local function values()
-        all[1] = { o.loss(net, batch) }
-        one_number('loss', all[1][1])
-        for i, k in ipairs(names) do
-          all[i + 1] = { o.metrics[k](net, batch) }
-          one_number('metric ' .. k, all[i + 1][1])
-        end
-      end
-      -- what networks outside make of their running moments is left: an evaluation changes nothing
-      module.gather(function() net:with(params, { train = false, buffers = buffers, key = key }, values) end)
-      if o.compile and source.drawn ~= drawn then
-        error('trainer:evaluate: the loss or a metric draws random numbers without a key, and a compiled evaluation '
-          .. 'would draw the same ones for each batch; give the draws key = net:next_key(), or take compile = false', 2)
-      end
-      return all
-    end
-    local run = measure
-    if o.compile then
-      local called, around = watch.calls(net)
-      called[#called + 1] = o.loss
-      for _, k in ipairs(names) do called[#called + 1] = o.metrics[k] end
-      run, self.seen_in = compile.reads(compile.compile(measure), called, around), watch.look(net)
-      self.measures = run
-    end
-    self.measure = function(params, buffers, batch, key)
-      local traced = o.compile and run.traces
-      local all = plainly.call(function() measure(params, buffers, batch, key) end, run, params, buffers, batch, key)
-      if traced and run.traces ~= traced then collectgarbage() end -- as behind a step that is traced
-      return all
-    end
-  end
-  local function all()
-    local params, buffers, sums, weights = net:parameters { all = true }, net:buffers(), {}, {}
-    local key = self.step:turn(EVALUATION)
-    for batch, k in loader:epoch(1) do
-      local got = self.measure(params, buffers, batch, key:fold_in(k))
-      for i, v in ipairs(got) do
-        local w = v[2] == nil and 1 or number(v[2])
-        local part = w == 0 and 0 or number(v[1]) * w -- a mean over nothing may be NaN
-        sums[i], weights[i] = (sums[i] or 0) + part, (weights[i] or 0) + w
-      end
-    end
-    local out = { loss = sums[1] / weights[1] }
-    for i, k in ipairs(names) do out[k] = sums[i + 1] / weights[i + 1] end
-    return out
-  end
-  if self.step.averages then return (self.step:averaged(all)) end
-  return all()
+  return evaluation.of(self, loader)
 end
 
 -- ---------------------------------------------------------------- files
@@ -579,8 +512,9 @@ local function epoch_end(self, epoch, bar, part)
     local lost = facts.valid_loss
     if lost ~= lost and not self.warned then
       self.warned = true
-      io.stderr:write(('nn.Trainer: warning: valid_loss of epoch %d is NaN; look for NaN in the data of valid: metrics '
-        .. 'on them mean little\n'):format(epoch))
+      io.stderr:write(('nn.Trainer: warning: valid_loss of epoch %d is NaN; %s\n'):format(epoch, self.weightless
+        and 'every batch of valid has the weight 0 (second result of the loss)'
+        or 'look for NaN in the data of valid: metrics on them mean little'))
     end
   end
   local stop, ended = check.held(record, self, facts, part, bar)
