@@ -213,6 +213,45 @@ describe('a step', function()
     assert.equal(0, n)
   end)
 
+  it('refuses moments that cannot leave a loop or map, and draws that would be the same in its turns', function()
+    local xs = mc.broadcast_to(mc.randn({ 1, 5, 3 }, { seed = 1, dtype = 'f32' }), { 4, 5, 3 }):copy()
+    local ways = {
+      vmap = function(f, b) return mc.vmap(f)(b) end,
+      scan = function(f, b) return (select(2, mc.scan(function(c, t) return c, f(t) end, 0, b))) end,
+      while_loop = function(f, b)
+        return mc.while_loop(function(s) return s.i < 3 end, function(s) return { i = s.i + 1, x = f(s.x) } end,
+          { i = 0, x = b[1] }, { max_steps = 3 }).x
+      end,
+    }
+    local function trial(net, f, compiled)
+      local step = nn.Step(net, f, { optimizer = mc.optim.sgd { lr = 0 }, compile = compiled })
+      return function() return (step(xs)) end
+    end
+    local function inner(part) return nn.Sequential { nn.Linear(3, 3, { key = 1 }), part } end
+    for name, over in pairs(ways) do
+      local function loss(m, b) return mc.mean(mc.square(over(m, b))) end
+      for _, compiled in ipairs { true, name ~= 'while_loop' and false or nil } do
+        says('buffer running_mean changes within mc.' .. name,
+          trial(inner(nn.BatchNorm1d(3)), loss, compiled))
+        says('random numbers within mc.' .. name, trial(inner(nn.Dropout(0.5)), loss, compiled))
+      end
+    end
+    says('(in 2, BatchNorm1d)', trial(inner(nn.BatchNorm1d(3)), function(m, b)
+      return mc.mean(mc.square(mc.grad(function(t) return mc.sum(mc.square(m(t))) end)(b[1])))
+    end))
+    for _, compiled in ipairs { true, false } do
+      local rows, net = nil, inner(nn.Dropout(0.5)) -- a key for each turn
+      assert.is_true(trial(net, function(m, b)
+        local function one(t, key) return (m:apply(m:parameters(), t, { train = true, key = key })) end
+        rows = mc.vmap(one)(b, mc.random.keys(m:next_key(), 4))
+        return mc.mean(mc.square(rows[1] - rows[2]))
+      end, compiled)() > 0)
+      local sealed = nn.Checkpoint(inner(nn.BatchNorm1d(3)))
+      trial(sealed, function(m, b) return mc.mean(mc.square(m(b[1]))) end, compiled)()
+      assert.equal(1, sealed.inner[2].num_batches_tracked:item())
+    end
+  end)
+
   it('leaves other networks, and parts in evaluation, in their modes', function()
     local xs = mc.randn({ 20, 3 }, { seed = 1 }):to 'f32'
     local function make(k)

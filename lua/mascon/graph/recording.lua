@@ -191,6 +191,9 @@ local function writes_of(traced, log)
   return some and w or nil
 end
 
+--- The innermost recording of a function, nil outside: { outer, name, strict: it or one around it, turns }.
+M.frame = nil
+
 --- Runs f() with the tensors in `traced` (of aliases) as its arguments; the log of what it did with them, and what it
 --- returned.
 ---@param how table strict: asking for values is an error; keep: results stay alive as `kept` in the log; capture: what
@@ -198,13 +201,13 @@ end
 --- number, as `line`; fixed: f must not write to tensors from outside that are no arguments; restore: arguments that f
 --- wrote hold afterwards what they held before; name: of the transform that cannot serve f when what it writes shares
 --- memory; shapes: nothing is computed or written that depends on `traced`, whose tensors are hollow (aliases), and
---- results hold no values
+--- results hold no values; turns: f is traced once for several calls of it
 ---@return table log
 ---@return table results of f, as { n =, ... }
 ---@return table? writes { [k] = argument k as it was before, outside, shared }; nil when f wrote to tensors of its own
 ---  only
 function M.record(traced, how, f)
-  local outer = M.inline
+  local outer, around = M.inline, M.frame
   lib.check(C.mc_record_begin((how.strict and 1 or 0) + (how.keep and 2 or 0) + (how.capture and 4
     or 0) + (how.fixed and 8 or 0) + (how.shapes and 16 or 0)), 2)
   for _, t in ipairs(traced) do
@@ -216,8 +219,10 @@ function M.record(traced, how, f)
     end
   end
   M.inline = how.inline or false
+  M.frame = { outer = around, name = how.name, strict = how.strict or around ~= nil and around.strict,
+    turns = how.turns }
   local function finish(ok, ...)
-    M.inline = outer
+    M.inline, M.frame = outer, around
     C.mc_record_end()
     for _, t in ipairs(traced) do C.mc_record_trace(t, 0) end
     local log = ok and once.run(tonumber(C.mc_record_count()), entries)

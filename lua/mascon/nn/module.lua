@@ -13,6 +13,7 @@ local fields = require 'mascon.nn.fields'
 local parts = require 'mascon.nn.parts'
 local held = require 'mascon.nn.slot'
 local states = require 'mascon.nn.state'
+local traced = require 'mascon.nn.traced'
 local watch = require 'mascon.nn.watch'
 local initial = require 'mascon.nn.initial'
 local error = check.error
@@ -104,9 +105,9 @@ end
 -- ---------------------------------------------------------------- one call of a network
 
 -- what apply() sets for the length of one call: { net, members (set of its modules), train, key, count, buffers (slot
--- -> new value), outer (the call around it) }
+-- -> new value), outer (the call around it), frame (the recording it is made in), home (the one that takes buffers) }
 local now
-local gathered -- new values of buffers of modules outside of such calls, while gather runs
+local gathered -- the same of buffers of modules outside of such calls, while gather runs: { buffers, home }
 local path, depth, told = {}, 0, nil
 
 --- Whether a function is being recorded that runs once for many calls; on the tape (x:requires_grad()) every call runs.
@@ -130,8 +131,10 @@ end
 
 --- A random key for this use: another one at each use within a call, derived from the option key of apply.
 ---@return mascon.Key
+--- Errors: within mc.scan, mc.vmap and loops, whose turns would all draw the same numbers; give each turn a key.
 function methods:next_key()
   if now and now.key then
+    traced.draw(now.frame, 2)
     now.count = now.count + 1
     return now.key:fold_in(now.count)
   end
@@ -142,13 +145,30 @@ function methods:next_key()
   return held.next_key()
 end
 
+--- f(...), which returns the buffers that it changes to the recording around it.
+function M.returning(f, ...)
+  local list, homes, w = { gathered }, {}, now
+  while w do
+    list[#list + 1], w = w, w.outer
+  end
+  for i, c in ipairs(list) do homes[i], c.home = c.home or false, recording.frame end
+  local function done(ok, ...)
+    for i, c in ipairs(list) do c.home = homes[i] or nil end
+    if not ok then error((...), 0) end
+    return ...
+  end
+  return done(pcall(f, ...))
+end
+
 --- Gives a buffer a new value: in the result of apply, outside of apply in the module itself.
 ---@param name string
 ---@param value any
 function methods:update_buffer(name, value)
   local slot, w = rawget(self, '_slots')[name], call_of(self)
-  if w or gathered then
-    (w and w.buffers or gathered)[slot], slot.bound = value, value
+  local into = w or gathered
+  if into then
+    traced.change(name, into.home, 2)
+    into.buffers[slot], slot.bound = value, value
   elseif tracing() then
     error(('module: buffer %s changes in a traced call; use net:apply(params, x, { train = true }), which returns '
       .. 'the new buffers'):format(name), 2)
@@ -160,13 +180,13 @@ end
 --- f(), and the new values of buffers of modules that are part of no network that is applied: slot -> tensor. They are
 --- not put into the slots.
 function M.gather(f)
-  local before, mine = gathered, {}
+  local before, mine = gathered, { buffers = {}, home = recording.frame }
   gathered = mine
   local function done(ok, ...)
     gathered = before
-    for slot in pairs(mine) do slot.bound = nil end
+    for slot in pairs(mine.buffers) do slot.bound = nil end
     if not ok then error((...), 0) end
-    return mine, ...
+    return mine.buffers, ...
   end
   return done(pcall(f))
 end
@@ -501,7 +521,7 @@ local function with(fname, self, params, o, f, ...)
   end
   local before = now
   local mine = { net = self, members = members, train = o.train, key = o.key ~= nil and keys.key(o.key) or nil,
-    count = 0, buffers = {}, outer = now }
+    count = 0, buffers = {}, outer = now, frame = recording.frame, home = recording.frame }
   local function done(ok, ...)
     local buffers = {}
     if ok then

@@ -397,7 +397,7 @@ function M.vmap(f, opts)
       end
     end
     local t = trace.run(f, trace.with(args, examples, {}),
-      { strict = true, numbers = {}, fixed = true, restore = true, name = 'vmap' })
+      { strict = true, numbers = {}, fixed = true, restore = true, name = 'vmap', turns = true })
     for _, e in ipairs(t.graph.effects) do
       if not batched[e.input] then
         error(('vmap: the function writes to argument %s, which is the same for all elements of the batch (in_axes = '

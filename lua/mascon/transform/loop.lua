@@ -44,8 +44,8 @@ jit.off(plain) -- as machine code it would keep the functions of a call, and the
 --- dtypes.
 local function loop(holds, body, state, most)
   if not recording.mode() then return plain(holds, body, state, most) end
-  local condition = region.trace('while_loop', function(...) return { holds { ... } } end, state)
-  local turn = region.trace('while_loop', function(...) return body { ... } end, state)
+  local condition = region.trace('while_loop', function(...) return { holds { ... } } end, state, false, true)
+  local turn = region.trace('while_loop', function(...) return body { ... } end, state, false, true)
   local list = { condition, turn }
   local captured = region.close(list)
   if not region.is_traced(captured) and not region.is_traced(state) then return plain(holds, body, state) end

@@ -43,15 +43,16 @@ M.is_traced = is_traced
 ---@param f function
 ---@param ins any[] tensors: what f is traced with, in form and, where values are asked for, in value
 ---@param once? boolean the graph serves these operands alone: where values may be asked for, f may decide by them
+---@param turns? boolean the graph stands for several turns
 ---@return table graph with graph.captured = { { value, tensor } }: what it reads of enclosing recordings
 ---@return any[] outs of f for ins
-function M.trace(name, f, ins, once)
+function M.trace(name, f, ins, once, turns)
   local list = {}
   for i, t in ipairs(ins) do list[i] = dense(t) end
   local aliases, since = recording.aliases(list), M.now()
   local log, results = recording.record(aliases, { capture = true, strict = not once or recording.mode(),
     fixed = not once, restore = true, name = name,
-    inline = recording.inline }, function() return f(unpack(aliases)) end)
+    inline = recording.inline, turns = turns }, function() return f(unpack(aliases)) end)
   local outs = results[1]
   local graph = graphs.build(aliases, log, outs)
   if #graph.effects > 0 then

@@ -68,7 +68,7 @@ function M.scan_leaves(name, turn, carry, rows, how)
     local list = { ... }
     local new, y = turn(region.part(list, 1, ns), region.part(list, ns + 1, ns + nx))
     return region.join(new, y)
-  end, region.join(carry, first))
+  end, region.join(carry, first), false, true)
   local captured = region.close { graph }
   local ins = region.join(captured, region.join(carry, rows))
   if not region.is_traced(ins) then

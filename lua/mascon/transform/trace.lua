@@ -36,8 +36,8 @@ end
 --- Runs f on its arguments and writes down what it did.
 ---@param f function
 ---@param args table { n =, ... } trees
----@param how table keep, strict, fixed, restore, lines, name: as in recording.record; numbers: places of arguments
----  whose numbers are traced too (nil: all), the others stay numbers
+---@param how table keep, strict, fixed, restore, lines, name, turns: as in recording.record; numbers: places of
+---  arguments whose numbers are traced too (nil: all), the others stay numbers
 ---@return table traced { graph, inputs (dense tensors, one per leaf; what was written as it was before), given (the
 ---  leaves), first (of each argument: its first leaf; first[n + 1]: one past the last), args, results = { n =, ... },
 ---  leaves (of the results: tensors; numbers as they are), outputs (places of the tensors among the leaves) }

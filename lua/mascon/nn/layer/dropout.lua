@@ -50,7 +50,8 @@ local Each, Channels = class 'Dropout', class('ChannelDropout', 2)
 
 --- In training sets elements to 0 with probability p and divides the others by 1 - p; in evaluation nothing.
 ---
---- In apply the numbers follow from the option key, elsewhere from the default generator (mc.seed).
+--- In apply the numbers follow from the option key, elsewhere from the default generator (mc.seed). In functions of
+--- mc.scan, mc.vmap and loops each turn has to have a key: module:next_key.
 ---@param p? number probability (0.5)
 ---@return mascon.Module
 --- Source: Dropout: a simple way to prevent neural networks from overfitting, 2014; PyTorch nn.Dropout.

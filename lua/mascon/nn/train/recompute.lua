@@ -29,7 +29,7 @@ local function again(forward, self, counts, ...)
     end
     return ...
   end
-  return unpacked(checkpoint.counted(function(...) return pack(forward(self, ...)) end, counts)(...))
+  return unpacked(checkpoint.counted(function(...) return pack(module.returning(forward, self, ...)) end, counts)(...))
 end
 
 local Checkpoint = module.Module 'Checkpoint'
