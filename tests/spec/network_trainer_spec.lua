@@ -308,6 +308,16 @@ print('end at', t:done())
       { callbacks = { finished = print } })
     says('a run goes on with the same data', made, { folder = at 'i', resume = true,
       train = data.loader(set, { batch = 7 }) })
+    for key, v in pairs { seed = 9, shuffle = false } do
+      local how = { batch = 8, shuffle = true, seed = 4 }
+      local before = tostring(how[key])
+      how[key] = v
+      says(('is of a run whose loader has %s = %s, here it has %s; a run goes on with the same batches'):format(key,
+        before, tostring(v)), made, { folder = at 'i', resume = true, train = data.loader(set, how) })
+    end
+    says('the state is of steps of 1 batch, this step accumulates 2; give accumulate = 1', made,
+      { folder = at 'i', resume = true, accumulate = 2 })
+    assert.is_nil(made({ folder = at 'i', resume = true, monitor = '-valid_accuracy' }).best) -- of another number
     os.execute(("mkdir -p '%s'; printf 'no checkpoint' > '%s/step-000000003.npz'"):format(at 'h', at 'h'))
     says('it is the only checkpoint: overwrite = true begins anew', made, { folder = at 'h', resume = true })
     process.write(at 'i' .. '/step-000000099.npz', 'cut')

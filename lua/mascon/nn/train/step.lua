@@ -487,6 +487,7 @@ function Step:state()
   walk('ema', self.averages)
   walk('sums', self.sums)
   return out, { count = self.count, pending = self.pending, missing = self.missing,
+    accumulate = self.options.accumulate,
     optimizer = patterns.optimisers(self.groups), key = { self.key.lo, self.key.hi },
     scaler = self.scaler and self.scaler:state(),
     plateau = self.plateau and self.plateau:state(), clip = self.clip and self.clip:state() }
@@ -504,6 +505,11 @@ function Step:restore(tensors, numbers)
   local before, here = numbers.optimizer, patterns.optimisers(self.groups)
   if before and before ~= here then
     error(('step:restore: the state is of %s, this step has %s; give the same optimiser'):format(before, here), 2)
+  end
+  local many = self.options.accumulate -- on it depends the place in an epoch
+  if numbers.accumulate and numbers.accumulate ~= many then
+    error(('step:restore: the state is of steps of %d batch%s, this step accumulates %d; give accumulate = %d'):format(
+      numbers.accumulate, numbers.accumulate == 1 and '' or 'es', many, numbers.accumulate), 2)
   end
   local wanted = {}
   local function fits(name, like)

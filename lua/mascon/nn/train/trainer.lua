@@ -16,6 +16,7 @@ local clock = require('mascon.core.ffi').clock_seconds
 local checkpoint = require 'mascon.nn.train.checkpoint'
 local evaluation = require 'mascon.nn.train.evaluation'
 local events = require 'mascon.nn.train.events'
+local stored = require 'mascon.nn.train.facts'
 local manifest = require 'mascon.report.manifest'
 local results = require 'mascon.report.results'
 local steps = require 'mascon.nn.train.step'
@@ -227,6 +228,7 @@ local function state(self)
   return tensors, {
     step = numbers, best = self.best, stale = self.stale, history = self.history, sums = self.sums,
     generator = g:state(), batches = self.options.train.batches, samples = self.options.train.n,
+    order = stored.order(self.options.train), monitor = (self.larger and '-' or '') .. self.monitor,
   }
 end
 
@@ -308,49 +310,6 @@ function Trainer:conclude(record, names)
   end)
 end
 
-local NUMBERS = 'number'
-local FACTS = { batches = NUMBERS, samples = NUMBERS, stale = NUMBERS, step = 'table', sums = { NUMBERS, NUMBERS },
-  generator = 'table' }
-local BEST = { value = NUMBERS, epoch = NUMBERS, step = NUMBERS }
-local EPOCH = { epoch = NUMBERS, step = NUMBERS, batches = NUMBERS, loss = NUMBERS }
-
---- The first thing of a table that is not of the kind asked for, in words; nil where all are.
-local function misfit(v, kind, name)
-  if type(kind) == 'string' then
-    if type(v) ~= kind then return ('%s is %s'):format(name, check.show(v)) end
-    return nil
-  end
-  if type(v) ~= 'table' then return ('%s is %s'):format(name, check.show(v)) end
-  for k, inner in pairs(kind) do
-    local bad = misfit(v[k], inner, type(k) == 'number' and ('%s[%d]'):format(name, k) or name .. '.' .. k)
-    if bad then return bad end
-  end
-end
-
---- Facts of a checkpoint with numbers for the texts that stand for NaN and infinities; refused unless they are those
---- of a run of this version.
-local function checked(path, facts)
-  local function refuse(bad)
-    if bad then
-      error(('nn.Trainer: %s is not as this version writes it: %s; overwrite = true begins anew'):format(path, bad), 0)
-    end
-  end
-  local history = facts.history or {}
-  refuse(misfit(facts, FACTS, 'facts') or misfit(history, 'table', 'facts.history')
-    or facts.best ~= nil and misfit(facts.best, 'table', 'facts.best') or nil)
-  for i = 0, #history do
-    local one = history[i]
-    if i == 0 then one = facts.best or {} end
-    refuse(misfit(one, 'table', ('facts.history[%d]'):format(i)))
-    for k, v in pairs(one) do one[k] = tonumber(v) or v end
-    for k, v in pairs(one) do refuse(misfit(v, NUMBERS, ('%s of an epoch'):format(tostring(k)))) end
-    if i > 0 then refuse(misfit(one, EPOCH, ('facts.history[%d]'):format(i))) end
-  end
-  refuse(facts.best and misfit(facts.best, BEST, 'facts.best') or nil)
-  facts.history = history
-  return facts
-end
-
 --- Keeps the lines of the log that are of batches and epochs that have been: others are made again.
 local function cut_log(self)
   local path, kept, dropped = self.options.folder .. '/log.jsonl', {}, false
@@ -372,7 +331,8 @@ end
 --- Goes on from the last checkpoint of the folder, or from the best one where no other is left; without one the run
 --- begins at its start.
 ---@return boolean whether there was one
---- Errors: a checkpoint that cannot be read, or is of other data, another network or another optimiser.
+--- Errors: a checkpoint that cannot be read, or is of other data or in another order, of steps
+--- of another number of batches, of another network or another optimiser.
 function Trainer:restore()
   local folder = self.options.folder
   local there, best = checkpoint.list(folder), folder .. '/best.npz'
@@ -381,7 +341,7 @@ function Trainer:restore()
     cut_log(self)
     return false
   end
-  local good, tensors, facts = pcall(checkpoint.read, path)
+  local good, tensors, found = pcall(checkpoint.read, path)
   if not good then
     if check.stopped(tensors) then error(tensors, 0) end
     local before = there[#there - 1]
@@ -389,15 +349,14 @@ function Trainer:restore()
       and ('remove that file and resume = true goes on from the one before, %s'):format(before.path)
       or 'it is the only checkpoint: overwrite = true begins anew'), 2)
   end
-  facts = checked(path, facts)
-  if facts.batches ~= self.options.train.batches or facts.samples ~= self.options.train.n then
-    local words = 'nn.Trainer: %s is of a run with %d samples in %d batches, the data are %d in %d; a run goes on with '
-      .. 'the same data'
-    error((words):format(path, facts.samples, facts.batches, self.options.train.n, self.options.train.batches), 2)
+  found = stored.checked(path, found)
+  stored.same_data(path, found, self.options.train)
+  self.step:restore(tensors, found.step)
+  self.best, self.stale, self.history, self.sums = found.best, found.stale, found.history, found.sums
+  if found.monitor and found.monitor ~= (self.larger and '-' or '') .. self.monitor then -- the best of another number
+    self.best, self.stale = nil, 0
   end
-  self.step:restore(tensors, facts.step)
-  self.best, self.stale, self.history, self.sums = facts.best, facts.stale, facts.history, facts.sums
-  source.default_generator():restore(facts.generator)
+  source.default_generator():restore(found.generator)
   self.saved = self:done()
   cut_log(self)
   return true
