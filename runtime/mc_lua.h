@@ -136,6 +136,7 @@ typedef struct mc_record_operand {
     const void *literal; /* elements of an operand without buffer */
     mc_storage *kept;    /* buffer from outside the function */
     int32_t version;     /* of its contents, on the tape */
+    int32_t device;
 } mc_record_operand;
 /* BASE: a buffer before its first write; CALL: something the caller made known by a number (op),
  * whose inside is not logged */

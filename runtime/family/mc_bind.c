@@ -48,6 +48,11 @@ static int run_call(const mci_bound *b, mc_tensor *const *h)
     const call *c = b->state;
     const mc_tensor *const *in = (const mc_tensor *const *)(h + b->nout);
     const mci_job job = { b->op, &c->params, b->nin, in, b->nout };
+    for (int i = 0; b->device && b->op->family == MCI_FAMILY_EWISE && i < b->nin; i++)
+        if ((in[i]->flags & MCI_WEAK) && in[i]->dtype == MC_F64 && c->result.compute > MC_BOOL &&
+            mci_number_fits(b->op->name, c->result.compute, *(const double *)in[i]->data,
+                            mc_dtype_name(c->result.compute)))
+            return mc_errstatus();
     for (int k = 0; k < b->nout; k++) h[k]->flags |= MC_FLAG_OUT;
     if (MC_UNLIKELY(mci_recording) && b->device == 0) /* which sees what is written */
         return mci_record_op(b->op->run, &mci_families[b->op->family], b->op, b->nout,
@@ -166,7 +171,16 @@ int mci_bound_numbers(mci_bound *b, const mci_ref *refs)
             memcpy(b->launch[p->launch].raw + p->at, &guard, sizeof guard);
             continue;
         }
-        const int from = b->headers[p->operand].dtype;
+        const mc_tensor *h = &b->headers[p->operand];
+        const int from = h->dtype;
+        if ((h->flags & MCI_WEAK) && from == MC_F64 && p->dtype != MC_BOOL &&
+            (!b->op || b->op->family == MCI_FAMILY_EWISE)) {
+            double number;
+            memcpy(&number, refs[p->operand].number, sizeof number);
+            if (mci_number_fits(b->op ? b->op->name : "compile", p->dtype, number,
+                                mc_dtype_name(p->dtype)))
+                return mc_errstatus();
+        }
         mci_cast(p->dtype, from)(1, b->launch[p->launch].raw + p->at, 1,
                                  refs[p->operand].number, 1);
     }

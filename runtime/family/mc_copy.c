@@ -164,7 +164,7 @@ static int copy_run(mci_copy_fn on_device, mc_tensor *dst, const mc_tensor *src)
 int mci_copy_exec(const mci_job *job, const mci_result *r, mc_tensor *const *out)
 {
     (void)r;
-    return copy_elements(out[0], job->in[0]);
+    return out[0]->numel ? copy_elements(out[0], job->in[0]) : MC_OK;
 }
 
 /* src broadcasts to the shape of dst, which has elements. */

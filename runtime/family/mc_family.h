@@ -10,6 +10,8 @@
 /* dtype in which operands meet, by the array API lattice; *compute is the dtype of the arithmetic.
  * Weak operands (flag MCI_WEAK) only decide between kinds. Errors name the operands. */
 int mci_resolve(const mci_op *op, int nin, const mc_tensor *const *in, int *dtype, int *compute);
+/* The error of a number of the caller that an integer dtype does not hold; text: what it meets. */
+int mci_number_fits(const char *op, int dtype, double number, const char *text);
 /* dtype of the result of an op whose operands met in `dtype`. */
 static inline int mci_result_dtype(const mci_op *op, int dtype)
 {

@@ -29,9 +29,10 @@ int mc_to_device(mc_tensor *out, int device, const mc_tensor *t)
     if (mci_check_released("to", t)) return mc_errstatus();
     if (device != t->device && mc_record_traced(t))
         return mci_error(MC_EINVAL,
-                         "to: %s depends on the arguments of a function that is being recorded, "
-                         "whose tensors stay on their device; move it outside",
-                         mci_tensor_text(s, sizeof s, t));
+                         "to: %s is computed or drawn by a function that is being recorded, whose "
+                         "tensors stay on their device; make it there, { device = \"%s\" }, or "
+                         "move it outside",
+                         mci_tensor_text(s, sizeof s, t), mci_device_text(device));
     if (device != t->device && mci_check_elements("to", t)) return mc_errstatus();
     int rc = mci_hollow(t) ? mci_create_hollow(device, out, t->dtype, t->ndim, t->shape)
                            : mci_create_on(device, out, t->dtype, t->ndim, t->shape);

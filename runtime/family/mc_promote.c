@@ -24,6 +24,17 @@ int mc_promote_types(int a, int b)
     return hi;
 }
 
+int mci_number_fits(const char *op, int dtype, double number, const char *text)
+{
+    static const double lo[] = { 0, 0, -128, -32768, -2147483648.0, -9223372036854775808.0 };
+    static const double hi[] = { 1, 255, 127, 32767, 2147483647.0, 9223372036854774784.0 };
+    if (dtype > MC_I64 || (number >= lo[dtype] && number <= hi[dtype])) return MC_OK;
+    return mci_error(MC_EINVAL,
+                     "%s: the number %.17g does not fit %s; convert the tensor to a wider dtype "
+                     "first",
+                     op, number, text);
+}
+
 /* A weak number against dtype: keeps the dtype when its kind can hold the number. */
 static int promote_weak(const char *op, const mc_tensor *t, const mc_tensor *num, int *dtype)
 {
@@ -48,14 +59,7 @@ static int promote_weak(const char *op, const mc_tensor *t, const mc_tensor *num
         *dtype = MC_I64;
         return MC_OK;
     }
-    static const double lo[] = { 0, 0, -128, -32768, -2147483648.0, -9223372036854775808.0 };
-    static const double hi[] = { 1, 255, 127, 32767, 2147483647.0, 9223372036854774784.0 };
-    if (v[0] < lo[t->dtype] || v[0] > hi[t->dtype])
-        return mci_error(
-            MC_EINVAL,
-            "%s: the number %.17g does not fit %s; convert the tensor to a wider dtype first", op,
-            v[0], mci_tensor_text(s, sizeof s, t));
-    return MC_OK;
+    return mci_number_fits(op, t->dtype, v[0], mci_tensor_text(s, sizeof s, t));
 }
 
 int mci_resolve(const mci_op *op, int nin, const mc_tensor *const *in, int *dtype, int *compute)

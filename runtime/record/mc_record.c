@@ -275,6 +275,7 @@ static int operand(mc_record_operand *o, const mc_tensor *t, int result, int lev
     o->ndim = t->ndim;
     o->weak = (t->flags & MCI_WEAK) != 0;
     o->numel = t->numel;
+    o->device = t->device;
     memcpy(o->shape, t->shape, sizeof t->shape);
     memcpy(o->strides, t->strides, sizeof t->strides);
     if (t->storage) {

@@ -425,12 +425,15 @@ int mc_plan_where(const mc_plan *p, int *nin, int *nout)
     return p->device;
 }
 
-static int bind_there(mc_plan *p)
+/* in: operands of a call, whose numbers decide dtypes. */
+static int bind_there(mc_plan *p, int nin, mc_tensor *const *in)
 {
     mci_slot *slots = mci_alloc(sizeof *slots * (size_t)(p->nheaders + 1));
     int rc = slots ? MC_OK : mc_errstatus();
     for (int i = 0; i < p->nheaders && !rc; i++) {
         header *h = &p->headers[i];
+        if (h->where == MC_PLAN_INPUT && (h->t.flags & MCI_WEAK) && h->index < nin)
+            h->t.data = in[h->index]->data;
         slots[i] = (mci_slot){ h->where, h->index, h->offset * MCI_SIZE(h->t.dtype), &h->t };
     }
     if (!rc) {
@@ -438,6 +441,8 @@ static int bind_there(mc_plan *p)
                                        p->arena);
         rc = p->bound ? MC_OK : mc_errstatus();
     }
+    for (int i = 0; i < p->nheaders; i++)
+        if (p->headers[i].where == MC_PLAN_INPUT) p->headers[i].t.data = NULL;
     mci_free(slots);
     return rc;
 }
@@ -470,7 +475,7 @@ int mc_plan_run(mc_plan *p, mc_tensor *const *in, int nin, mc_tensor *const *out
 {
     char *arena = NULL;
     if (MC_UNLIKELY(p->device != 0)) {
-        int rc = p->bound ? MC_OK : bind_there(p);
+        int rc = p->bound ? MC_OK : bind_there(p, nin, in);
         return rc ? rc : mci_device_plan_run(p->bound, in, nin, out, nout);
     }
     if (p->arena && !(arena = mci_alloc((size_t)p->arena))) return mc_errstatus();
@@ -496,7 +501,7 @@ int mc_plan_form(mc_plan *p, int nin, mc_tensor *const *in, int nout, mc_tensor 
     if (!p->writes || (p->nwritten && !p->spans))
         return mc_errstatus();
     for (int i = 0; i < p->nwritten; i++) p->writes[p->written[i]] = 1;
-    if (p->device && !p->bound && bind_there(p))
+    if (p->device && !p->bound && bind_there(p, nin, in))
         return mc_errstatus();
     for (int i = 0; i < nout; i++) /* results are where the steps leave them */
         p->form[nin + i].device = p->device && !mci_device_plan_number(p->bound, i) ? p->device : 0;

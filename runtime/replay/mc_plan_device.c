@@ -128,6 +128,63 @@ static int run_headers(mci_device_plan *p, bound_step *b)
                             (const mc_tensor *const *)(b->list + s->nout), &s->params);
 }
 
+/* Numbers: their headers lie in host memory. */
+static int run_host(mci_device_plan *p, const bound_step *b)
+{
+    const mci_step *s = b->step;
+    mc_tensor copies[32], *h[32];
+    const int group = s->kind == MCI_STEP_GROUP;
+    if (s->nin + s->nout > 32)
+        return mci_error(MC_EUNSUPPORTED, "%s: too many numbers", group ? "compile" : s->op->name);
+    for (int i = 0; i < s->nin + s->nout; i++) {
+        int slot = b->slots[i];
+        h[i] = &copies[i];
+        memcpy(&copies[i], p->slots[slot].t, sizeof copies[i]);
+        copies[i].data = (void *)(uintptr_t)p->refs[slot].number;
+        copies[i].storage = NULL;
+        copies[i].device = 0;
+        if (i < s->nout) copies[i].flags |= MC_FLAG_OUT;
+    }
+    if (group) return mci_vm_run(s->vm, h + s->nout, h);
+    return mc_op(s->op->id, s->nout, h, s->nin, (const mc_tensor *const *)(h + s->nout),
+                 &s->params);
+}
+
+/* Numbers of the call for which the plan is bound: binding looks at them, since beside integers
+ * their value decides dtypes. Slots of the host get room; what was computed there is shown to later
+ * steps. */
+static char *numbers_begin(mci_device_plan *p)
+{
+    const size_t arena = (size_t)p->arena;
+    char *room = mci_calloc(1, arena + 16 * (size_t)p->nslots + 1);
+    for (int i = 0; room && i < p->nslots; i++) {
+        const mci_slot *s = &p->slots[i];
+        int first = 0; /* of its place */
+        while (first < i && !same_place(&p->slots[first], s)) first++;
+        p->refs[i].number = s->where == MC_PLAN_ARENA    ? room + s->index + s->offset
+                            : s->where == MC_PLAN_OUTPUT ? room + arena + 16 * (size_t)first
+                                                         : s->t->data;
+    }
+    return room;
+}
+
+static void numbers_show(mci_device_plan *p, int slot)
+{
+    for (int i = 0; i < p->nslots; i++)
+        if (same_place(&p->slots[i], &p->slots[slot]))
+            p->slots[i].t->data = (void *)(uintptr_t)p->refs[i].number;
+}
+
+static void numbers_end(mci_device_plan *p, char *room)
+{
+    for (int i = 0; room && i < p->nslots; i++) {
+        if (p->slots[i].where == MC_PLAN_ARENA || p->slots[i].where == MC_PLAN_OUTPUT)
+            p->slots[i].t->data = NULL;
+        p->refs[i] = (mci_ref){ 0 };
+    }
+    mci_free(room);
+}
+
 /* An op or a group. */
 static int bind_op(mci_device_plan *p, bound_step *b)
 {
@@ -146,7 +203,8 @@ static int bind_op(mci_device_plan *p, bound_step *b)
         else
             mark_device(p, b->slots[i]);
     p->numbers |= b->host;
-    int rc = b->host ? MC_OK : mci_step_bind(p->device, s, h, &b->bound);
+    int rc = b->host ? run_host(p, b) : mci_step_bind(p->device, s, h, &b->bound);
+    for (int i = 0; b->host && i < s->nout; i++) numbers_show(p, b->slots[i]);
     if (h != few) mci_free(h);
     return rc;
 }
@@ -221,11 +279,14 @@ mci_device_plan *mci_device_plan_new(int device, int nslots, const mci_slot *slo
     for (int i = 0; i < nsteps && !rc; i++)
         for (int k = 0; k < steps[i].nin && steps[i].kind != MCI_STEP_LOOP; k++)
             p->read[refs[steps[i].first + steps[i].nout + k]] = 1;
+    char *room = rc ? NULL : numbers_begin(p);
+    rc = rc || room ? rc : mc_errstatus();
     for (; p->nsteps < nsteps && !rc; p->nsteps++) {
         p->steps[p->nsteps].step = &steps[p->nsteps];
         p->steps[p->nsteps].slots = refs + steps[p->nsteps].first;
         rc = bind_step(p, &p->steps[p->nsteps]);
     }
+    numbers_end(p, room);
     rc = rc ? rc : find_stretches(p);
     if (rc) {
         mci_device_plan_free(p);
@@ -317,28 +378,6 @@ static int place(mci_device_plan *p, mc_tensor *const *in, int nin, mc_tensor *c
         }
     }
     return MC_OK;
-}
-
-/* Numbers: their headers lie in host memory. */
-static int run_host(mci_device_plan *p, const bound_step *b)
-{
-    const mci_step *s = b->step;
-    mc_tensor copies[32], *h[32];
-    const int group = s->kind == MCI_STEP_GROUP;
-    if (s->nin + s->nout > 32)
-        return mci_error(MC_EUNSUPPORTED, "%s: too many numbers", group ? "compile" : s->op->name);
-    for (int i = 0; i < s->nin + s->nout; i++) {
-        int slot = b->slots[i];
-        h[i] = &copies[i];
-        memcpy(&copies[i], p->slots[slot].t, sizeof copies[i]);
-        copies[i].data = (void *)(uintptr_t)p->refs[slot].number;
-        copies[i].storage = NULL;
-        copies[i].device = 0;
-        if (i < s->nout) copies[i].flags |= MC_FLAG_OUT;
-    }
-    if (group) return mci_vm_run(s->vm, h + s->nout, h);
-    return mc_op(s->op->id, s->nout, h, s->nin, (const mc_tensor *const *)(h + s->nout),
-                 &s->params);
 }
 
 /* Operands, then results of a step in this call. */

@@ -118,8 +118,8 @@ describe('forecasts of an analysis on a device', function()
     local x = mc.randn({ 2, 1, 4000 }, { seed = 1, dtype = 'f32' })
     local o = { fs = 500, pha_n_bands = 2, amp_n_bands = 3, axes = 'CST', n_perm = 3 }
     local source = mc.pac.source.wrap(x, { fs = 500, axes = 'CST' })
-    local function foretold(device)
-      o.device = device
+    local function foretold(where)
+      o.device = where
       return select(2, mc.pac.source.seconds(mc.pac.plan(4000, o), source, o))
     end
     assert.is_nil(foretold())

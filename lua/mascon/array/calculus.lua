@@ -225,7 +225,7 @@ local function samples(fname, y, x, opts, spec)
   local a = tensor.axis(fname, y, o.axis, 4) + 1
   local moved = a == y.ndim and y or methods.moveaxis(y, a, -1)
   if x ~= nil then
-    x = op.operand(fname, x, 3)
+    x = op.beside(fname, x, y, 3)
     if tensor.kind[x.dtype] == 'c' then
       error(('%s: positions are %s; give real ones'):format(fname, tensor.describe(x)), 3)
     end

@@ -18,7 +18,7 @@ end
 
 local function close(fname, a, b, opts)
   local o = check.opts(fname, opts, CLOSE, 4)
-  a, b = op.operand(fname, a, 3), op.operand(fname, b, 3)
+  a, b = op.beside(fname, a, b, 3), op.beside(fname, b, a, 3)
   if a._device ~= b._device and b._flags == 256 then
     b = tensor.moved(methods.to(b, floating(a) and a.dtype or 'f64'), a._device, 4)
   end
@@ -58,7 +58,7 @@ function M.allclose(a, b, opts) return F.all(close('allclose', a, b, opts)) end
 ---     mc.array_equal(mc.tensor{1, 2}, mc.tensor{1, 3})  --> false
 function M.array_equal(a, b, opts)
   local o = check.opts('array_equal', opts, { equal_nan = { false, 'bool' } }, 3)
-  a, b = op.operand('array_equal', a, 2), op.operand('array_equal', b, 2)
+  a, b = op.beside('array_equal', a, b, 2), op.beside('array_equal', b, a, 2)
   if a.shape ~= b.shape then return false end
   local same = F.eq(a, b)
   if o.equal_nan and floating(a) and floating(b) then
@@ -94,7 +94,8 @@ end
 ---     mc.isin(mc.tensor{1, 2, 3}, mc.tensor{3, 1})  --> bool[3]@cpu { true, false, true }
 function M.isin(x, set, opts)
   local o = check.opts('isin', opts, { invert = { false, 'bool' } }, 3)
-  x, set = op.operand('isin', x, 2), methods.flatten(op.operand('isin', set, 2))
+  x = op.operand('isin', x, 2)
+  set = methods.flatten(op.beside('isin', set, x, 2, true))
   local n = set:numel()
   local found
   if n == 0 then

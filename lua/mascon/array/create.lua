@@ -293,6 +293,7 @@ function M.from_table(v, dtype, level)
   return t
 end
 op.from_table = M.from_table
+require('mascon.core.operands').from_table = M.from_table
 
 --- A tensor from a nested table, a number, a boolean, a complex number, or a copy of a tensor.
 ---     mc.tensor({ { 1, 2 }, { 3, 4 } }, { dtype = 'f32' })  --> f32[2,2]@cpu { { 1, 2 }, { 3, 4 } }

@@ -156,8 +156,9 @@ local function arguments(fname, spec, ...)
     local v = select(k, ...)
     if type(v) == 'table' and v[1] == nil and next(v) ~= nil then opts = v
     elseif type(v) == 'table' and tensor.is(v[1]) and k == 1 then list = { unpack(v) }
-    else list[#list + 1] = op.operand(fname, v, 3) end
+    else list[#list + 1] = v end
   end
+  op.operands(fname, list, #list, 3)
   local o = check.opts(fname, opts, OPTS, 4)
   if #list == 0 then error(("%s: there are no operands; give tensors after the subscripts"):format(fname), 3) end
   local labels, out = read(fname, spec, list)

@@ -17,7 +17,7 @@ local AXIS = { axis = { -1, 'integer' }, out = { nil, 'tensor' } }
 
 --- Both operands as tensors; plain numbers take the dtype of the other.
 local function pair(fname, a, b)
-  return op.operand(fname, a, 3), op.operand(fname, b, 3)
+  return op.beside(fname, a, b, 3), op.beside(fname, b, a, 3)
 end
 
 --- x:vecdot(y, axis): the sum of conj(x) y along one axis, the others broadcast: s[...] = sum_k conj(x[..., k]) y[...,

@@ -43,7 +43,7 @@ function M.average(x, axis, opts)
   x = op.operand(fname, x, 2)
   local how = { axis = o.axis, keepdim = o.keepdim }
   if not o.weights then return F.mean(x, how) end
-  local w = op.operand(fname, o.weights, 2)
+  local w = op.beside(fname, o.weights, x, 2)
   if w.ndim == 1 and x.ndim > 1 then
     local axes = along.axes(fname, x, o.axis, 2)
     if #axes == 1 and x.shape[axes[1]] == w.shape[1] then
@@ -149,7 +149,7 @@ local PIECES = { axis = { 1, 'integer' }, reduce = { 'sum', { 'sum', 'prod', 'ma
 function M.reduceat(x, offsets, opts)
   local fname = 'reduceat'
   local o = check.opts(fname, opts, PIECES, 3)
-  x, offsets = op.operand(fname, x, 2), op.operand(fname, offsets, 2)
+  x, offsets = op.beside(fname, x, offsets, 2), op.beside(fname, offsets, x, 2)
   local kind = tensor.kind[offsets.dtype]
   if offsets.ndim ~= 1 or (kind ~= 'i' and kind ~= 'u') then
     error(('%s: offsets are %s; give integers along one axis'):format(fname, tensor.describe(offsets)), 2)

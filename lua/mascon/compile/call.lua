@@ -148,7 +148,10 @@ function M.form(plan, args, leaves, options)
   local likes, keep = handles(#leaves + nout + 1), {}
   for i, v in ipairs(leaves) do
     local like = ct(1)
-    if type(v) == 'number' then v = form.cells[i] end
+    if type(v) == 'number' then -- a device looks at it: of integers it decides dtypes
+      form.lists.numbers[i - 1][0] = v
+      v = form.cells[i]
+    end
     ffi.copy(like, v, ffi.sizeof(ct, 0))
     keep[i] = like
     likes[i - 1] = like

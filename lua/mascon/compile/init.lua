@@ -135,10 +135,17 @@ local function numbers_of(tensors, record)
   return how
 end
 
---- Number of the device on which a graph runs: that of its arguments and of what it captured.
+--- Number of the device on which a graph runs: that of its arguments and of what it captured, as far as it reads them.
 local function device_of(graph, tensors)
-  tensor.one_device('compile', tensors, 0)
-  for _, t in ipairs(tensors) do if t._device ~= 0 then return t._device end end
+  local read = {}
+  local function mark(uses) for _, u in ipairs(uses) do read[u.value] = true end end
+  for _, n in ipairs(graph.nodes) do mark(n.ins) end
+  mark(graph.outputs)
+  mark(graph.effects)
+  local list = {}
+  for i, t in ipairs(tensors) do if read[graph.inputs[i]] then list[#list + 1] = t end end
+  tensor.one_device('compile', list, 0)
+  for _, t in ipairs(list) do if t._device ~= 0 then return t._device end end
   for _, v in ipairs(graph.consts) do if v.const._device ~= 0 then return v.const._device end end
   return 0
 end

@@ -368,7 +368,11 @@ end
 
 --- A value to be written into t as a tensor; numbers, booleans and complex numbers must fit its dtype.
 local function written(t, value, level)
-  if is(value) then return value end
+  if is(value) then
+    if value._flags ~= 256 or t._device == 0 then return value end
+    -- a number of a compiled function
+    return methods.copy_(tensor.empty('index', {}, tensor.name[t._dtype], level, t._device), value)
+  end
   if type(value) == 'table' then return tensor.moved(op.from_table(value), t._device, level + 1) end
   local k = type(value)
   if k ~= 'number' and k ~= 'boolean' and not tensor.is_complex(value) and not (k == 'cdata' and tonumber(value)) then

@@ -8,10 +8,11 @@ local check = require 'mascon.core.check'
 local keys = require 'mascon.core.keys'
 local into = require 'mascon.core.into'
 local calls = require 'mascon.core.call'
+local operands = require 'mascon.core.operands'
 local error = check.error
 local C = lib.C
 local is, header, finish, failed, make = tensor.is, tensor.header, tensor.finish, tensor.failed, tensor.make
-local CODE, methods = tensor.code, tensor.methods
+local methods = tensor.methods
 local OK, FLAG_OUT = 0, 4
 local ct, istype, new = tensor.ct, tensor.istype, tensor.new
 -- held here because interpreted code pays for each look into the library
@@ -32,40 +33,9 @@ local function room(t)
   return s <= 1024 and s or 1024
 end
 
-local WEAK = 256
---- A Lua number, boolean or complex as a 0-d tensor, weak in promotion and at home on every device.
-local function scalar(fname, v, level)
-  local t
-  if type(v) == 'number' then
-    t = make(level + 1, 8, C.mc_create, CODE.f64, 0, nil)
-    C.mc_fill(t, v, 0)
-  elseif type(v) == 'boolean' then
-    t = make(level + 1, 8, C.mc_create, CODE.bool, 0, nil)
-    C.mc_fill(t, v and 1 or 0, 0)
-  elseif tensor.is_complex(v) then
-    t = make(level + 1, 16, C.mc_create, CODE.c128, 0, nil)
-    C.mc_fill(t, v.re, v.im)
-  elseif type(v) == 'table' then
-    return M.from_table(v)
-  elseif type(v) == 'cdata' and tonumber(v) then -- a boxed 64-bit integer
-    t = make(level + 1, 8, C.mc_create, CODE.i64, 0, nil)
-    tensor.pointer(t)[0] = v
-    return t
-  else
-    error(('%s: operand is %s; give a tensor or a number%s'):format(fname, check.show(v),
-      v == nil and methods[fname] and (' (a method is called with a colon, x:%s(...))'):format(fname) or ''), level + 1)
-  end
-  t._flags = WEAK
-  return t
-end
-M.scalar = scalar
-
---- Any operand as a tensor.
-local function operand(fname, v, level)
-  if is(v) then return v end
-  return scalar(fname, v, level + 1)
-end
-M.operand = operand
+local WEAK = operands.WEAK
+local scalar, operand, beside = operands.scalar, operands.one, operands.beside
+M.scalar, M.operand, M.beside, M.operands = scalar, operand, beside, operands.list
 
 --- The operand of an op over axes: a tensor or a nested table. A plain number is the mark of x.sum(2) in the place of
 --- x:sum(2).
@@ -161,7 +131,7 @@ function maker.binary(row)
     opts = ewise_opts(name, opts, 4)
     if type(b) == 'number' and is(a) then return run(name, 3, opts, room(a), call_scalar, a, b, 0) end
     if type(a) == 'number' and is(b) then return run(name, 3, opts, room(b), call_scalar, b, a, 1) end
-    a, b = operand(name, a, 3), operand(name, b, 3)
+    a, b = beside(name, a, b, 3), beside(name, b, a, 3)
     if a._flags == WEAK and b._flags == WEAK then a._flags = 0 end
     local n, m = room(a), room(b)
     if tensor.kind[tensor.name[a._dtype]] ~= tensor.kind[tensor.name[b._dtype]] then n, m = n * 2, m * 2 end
@@ -233,7 +203,8 @@ local function ternary_maker(row)
       if c == nil then return M.functions[without[2]](a, b, opts) end
     end
     opts = ewise_opts(name, opts, 3)
-    a, b, c = operand(name, a, 2), operand(name, b, 2), operand(name, c, 2)
+    local like = is(a) and a or is(b) and b or c
+    a, b, c = beside(name, a, like, 2), beside(name, b, like, 2), beside(name, c, like, 2)
     local n = math.max(room(a), room(b), room(c)) * 2
     return run(name, 2, opts, n <= 1024 and n or 1024, call, a, b, c)
   end
@@ -535,7 +506,7 @@ function maker.gather(row)
   elseif nin == 2 then
     return function(x, index, first, opts, extra)
       if extra ~= nil then one_too_many(name, extra, 2) end
-      x, index = operand(name, x, 2), operand(name, index, 2)
+      x, index = beside(name, x, index, 2), beside(name, index, x, 2)
       opts = collect_args(row, spec, name, first, opts, 3)
       if opts.side then opts.right = opts.side == 'right' end
       if opts.sorter then x = M.functions.take(x, opts.sorter, { base = opts.base }) end
@@ -547,8 +518,8 @@ function maker.gather(row)
   end
   return function(x, index, values, first, opts, extra)
     if extra ~= nil then one_too_many(name, extra, 2) end
-    x, index, values = operand(name, x, 2), operand(name, index, 2), operand(name, values, 2)
-    values._flags = bit.band(values._flags, -1 - WEAK)
+    local like = is(x) and x or index
+    x, index, values = beside(name, x, like, 2), beside(name, index, like, 2), beside(name, values, like, 2, true)
     opts = collect_args(row, spec, name, first, opts, 3)
     return run(name, 2, opts, 1024, call3, x, index, values, pack(row, name, x, opts, 3))
   end
@@ -575,7 +546,8 @@ local function list_maker(row)
       if opts ~= nil and type(opts) ~= 'table' then check.opts(name, opts, spec, 3) end
       tensors, more = {}, {}
       for k, v in pairs(list) do if type(k) == 'string' then more[k] = v end end
-      for i = 1, n do tensors[i] = operand(name, list[i], 2) end
+      for i = 1, n do tensors[i] = list[i] end
+      operands.list(name, tensors, n, 2)
       if n == 0 then error(name .. ': the list is empty; give at least one tensor', 2) end
       for k, v in pairs(opts or {}) do more[k] = v end
     end
@@ -665,7 +637,8 @@ function maker.native(row)
   local function call(out, list, P) return op_list(id, out, list, P) end
   return function(...)
     local list = {}
-    for i = 1, nin do list[i] = operand(name, (select(i, ...)), 2) end
+    for i = 1, nin do list[i] = (select(i, ...)) end
+    operands.list(name, list, nin, 2)
     local first, opts = select(nin + 1, ...)
     if select('#', ...) > nin + 2 then
       error(('%s: takes %d operand%s and options, and is given %d arguments'):format(name, nin, nin == 1 and '' or 's',

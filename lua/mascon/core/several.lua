@@ -47,14 +47,15 @@ function M.maker(row)
   local function call(out, list, P) return lib.op_list(id, out, list, P) end
   return function(...)
     local list, opts = {}, select(nin + 1, ...)
-    for i = 1, nin do list[i] = op.operand(name, (select(i, ...)), 3) end
+    for i = 1, nin do list[i] = (select(i, ...)) end
+    op.operands(name, list, nin, 3)
     if select('#', ...) > nin + 1 then
       error(('%s: %d arguments; it takes %d and a table of options'):format(name, select('#', ...), nin), 2)
     end
     opts = check.opts(name, opts, spec, 3)
     local P = op.pack(plain, name, list[1], opts, 3)
     for _, e in ipairs(extra) do
-      if opts[e] ~= nil then list[#list + 1] = op.operand(name, opts[e], 3) end
+      if opts[e] ~= nil then list[#list + 1] = op.beside(name, opts[e], list[1], 3) end
     end
     local n = count(row, opts)
     if n == 1 and (opts.out or not row.nout) then return op.run(name, 2, opts, 1024, call, list, P) end

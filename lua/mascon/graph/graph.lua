@@ -221,7 +221,9 @@ function M.from(source)
       assert(placed or #later == 0)
     elseif e.kind == 'copy' then
       local from = use(e.ins[1])
-      write(e.outs[1], function(v) node { kind = 'copy', ins = { from }, outs = { v }, remat = e.turn } end)
+      write(e.outs[1], function(v)
+        node { kind = 'copy', ins = { from }, outs = { v }, device = e.outs[1].device, remat = e.turn }
+      end)
     else -- put
       local o = e.outs[1]
       local old = part_of(o)

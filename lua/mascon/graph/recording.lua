@@ -40,6 +40,7 @@ local function operand(o)
   local t = {
     serial = tonumber(o.serial), offset = tonumber(o.offset), size = tonumber(o.size), numel = tonumber(o.numel),
     dtype = o.dtype, weak = o.weak ~= 0, shape = list(o.shape, o.ndim), strides = list(o.strides, o.ndim),
+    device = o.device ~= 0 and o.device or nil,
     traced = o.traced ~= 0, version = o.version, now = C.mc_tape_version(o), gone = C.mc_tape_gone(o) ~= 0,
   }
   if o.literal ~= nil then

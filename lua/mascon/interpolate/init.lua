@@ -45,7 +45,8 @@ end
 ---       --> f64[3]@cpu { 3.0000, 2.5000, 0.0000 }
 function M.interp(x, xp, fp, opts)
   local o = check.opts('interp', opts, LINE, 3)
-  x, xp, fp = op.operand('interp', x, 2), op.operand('interp', xp, 2), op.operand('interp', fp, 2)
+  x, xp, fp = unpack(op.operands('interp', { x, xp, fp }, 3, 2))
+  if x._flags == 256 and xp._device ~= 0 then x = tensor.moved(methods.to(x, xp.dtype), xp._device, 2) end
   if x._flags == 256 and xp.dtype == 'f64' then x._flags = 0 end
   if tensor.kind[x.dtype] == 'c' or tensor.kind[xp.dtype] == 'c' then
     error(('interp: positions are %s and %s; give real ones'):format(tensor.describe(x), tensor.describe(xp)), 2)
@@ -205,7 +206,7 @@ local GRID = { method = { 'linear', { 'linear', 'nearest' } }, fill_value = { ni
 function M.regular_grid(points, values, at, opts)
   local fname = 'interpolate.regular_grid'
   local o = check.opts(fname, opts, GRID, 3)
-  values, at = op.operand(fname, values, 2), op.operand(fname, at, 2)
+  values, at = op.beside(fname, values, at, 2), op.beside(fname, at, values, 2)
   local kind = tensor.kind[values.dtype]
   if kind ~= 'f' and kind ~= 'c' then values = methods.to(values, 'f64') end
   if type(points) ~= 'table' or #points == 0 or #points > values.ndim then

@@ -152,7 +152,7 @@ end
 
 --- Knots f64 [k], samples f64 [k, ...] with the axis first, and what the object keeps of them.
 local function samples(fname, x, y, o, least)
-  x, y = op.operand(fname, x, 3), op.operand(fname, y, 3)
+  x, y = op.beside(fname, x, y, 3), op.beside(fname, y, x, 3)
   if tensor.kind[x.dtype] == 'c' or tensor.kind[y.dtype] == 'c' then
     error(('%s: samples are %s at %s; give real ones'):format(fname, tensor.describe(y), tensor.describe(x)), 3)
   end

@@ -17,6 +17,7 @@ local M = {}
 local TYPE = require 'mascon.kernel.plain'.C_TYPE
 -- of numbers: those of 8 bytes stand first in the struct
 local NUMBER = { i64 = 'int64_t', f64 = 'double', i32 = 'int32_t', f32 = 'float' }
+local MOST = { i64 = 2 ^ 63, i32 = 2 ^ 31 } -- whole numbers below, and from its negative on
 local BYTES = { i64 = 8, f64 = 8, i32 = 4, f32 = 4 }
 
 --- 'n i64' as { name, dtype }, those of 8 bytes first.
@@ -151,7 +152,8 @@ function M.make(k, text, opts)
     local raw = struct()
     for _, v in ipairs(values) do
       local x = given[nin + v.place]
-      if type(x) ~= 'number' or v.dtype:sub(1, 1) == 'i' and x % 1 ~= 0 then
+      local most = MOST[v.dtype]
+      if type(x) ~= 'number' or most and (x % 1 ~= 0 or x < -most or x >= most) then
         error(('%s: %s is %s; give a number of %s'):format(fname, v.name, check.show(x), v.dtype), 2)
       end
       raw[v.name] = x

@@ -21,7 +21,7 @@ local FIT = { w = { nil, 'tensor | table' }, rcond = { nil, 'number > 0' }, full
 ---     mc.polyfit({ 0, 1, 2 }, { 1, 3, 7 }, 2):round()  --> f64[3]@cpu { 1, 1, 1 }
 function M.polyfit(x, y, degree, opts)
   local o = check.opts('polyfit', opts, FIT, 3)
-  x, y = op.operand('polyfit', x, 2), op.operand('polyfit', y, 2)
+  x, y = op.beside('polyfit', x, y, 2), op.beside('polyfit', y, x, 2)
   check.arg('polyfit', 'degree', degree, 'integer >= 0', 3)
   if x.ndim ~= 1 or y.ndim < 1 or y.ndim > 2 or x:numel() == 0 or y.shape[1] ~= x:numel() then
     local text = 'polyfit: samples are %s at %s; give positions [m] and samples [m] or [m, k]'

@@ -105,7 +105,7 @@ end
 ---     mc.nn.scaled_dot_product_attention(mc.ones{ 1, 1 }, mc.ones{ 2, 1 }, mc.tensor{ { 1 }, { 3 } }):item()  --> 2
 function M.scaled_dot_product_attention(q, k, v, opts)
   local fname = 'nn.scaled_dot_product_attention'
-  q, k, v = op.operand(fname, q, 2), op.operand(fname, k, 2), op.operand(fname, v, 2)
+  q, k, v = op.beside(fname, q, k, 2), op.beside(fname, k, q, 2), op.beside(fname, v, q, 2)
   local o = check.opts(fname, opts, OPTS, 3)
   if q.ndim < 2 or k.ndim < 2 or v.ndim < 2 or q.shape[q.ndim] ~= k.shape[k.ndim]
     or k.shape[k.ndim - 1] ~= v.shape[v.ndim - 1] then

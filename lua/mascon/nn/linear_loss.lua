@@ -40,7 +40,7 @@ end
 ---       --> f64[]@cpu 1000
 function M.linear_cross_entropy(x, weight, target, opts)
   local fname = 'nn.linear_cross_entropy'
-  x, weight, target = op.operand(fname, x, 2), op.operand(fname, weight, 2), op.operand(fname, target, 2)
+  x, weight, target = op.beside(fname, x, weight, 2), op.beside(fname, weight, x, 2), op.beside(fname, target, x, 2)
   local o = check.opts(fname, opts, OPTS, 3)
   local fits = x.ndim >= 1 and target.ndim == x.ndim - 1
   for i = 1, fits and target.ndim or 0 do fits = fits and target.shape[i] == x.shape[i] end

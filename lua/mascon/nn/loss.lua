@@ -21,7 +21,7 @@ end
 
 --- Two operands of one shape in f32 where they have 16 bits, and the dtype of the result (half.lua).
 local function pair(fname, a, b, level)
-  a, b = op.operand(fname, a, level + 1), op.operand(fname, b, level + 1)
+  a, b = op.beside(fname, a, b, level + 1), op.beside(fname, b, a, level + 1)
   local fits = a.ndim == b.ndim
   for i = 1, fits and a.ndim or 0 do fits = fits and a.shape[i] == b.shape[i] end
   if not fits then
@@ -189,7 +189,7 @@ end
 ---     mc.nn.cross_entropy(mc.tensor{ { 1000, 0 } }, mc.tensor({ 1 }, { dtype = 'i64' }))  --> f64[]@cpu 1000
 function M.cross_entropy(x, target, opts)
   local fname = 'nn.cross_entropy'
-  x, target = op.operand(fname, x, 2), op.operand(fname, target, 2)
+  x, target = op.beside(fname, x, target, 2), op.beside(fname, target, x, 2)
   local o = check.opts(fname, opts, CLASSES, 3)
   local flat = rows_of(fname, x, 3)
   local k = flat.shape[2]
@@ -236,7 +236,7 @@ end
 ---     mc.nn.nll_loss(mc.tensor{ { -0.5, -1 } }, mc.tensor({ 1 }, { dtype = 'i64' }))  --> f64[]@cpu 1
 function M.nll_loss(x, target, opts)
   local fname = 'nn.nll_loss'
-  x, target = op.operand(fname, x, 2), op.operand(fname, target, 2)
+  x, target = op.beside(fname, x, target, 2), op.beside(fname, target, x, 2)
   local o = check.opts(fname, opts, { weight = CLASSES.weight, ignore_index = CLASSES.ignore_index,
     reduction = REDUCTION }, 3)
   local flat = rows_of(fname, x, 3)
@@ -262,7 +262,7 @@ end
 ---     mc.nn.focal_loss(mc.zeros{ 1, 1 }, mc.tensor({ 0 }, { dtype = 'i64' }))  --> f64[]@cpu 0
 function M.focal_loss(x, target, opts)
   local fname = 'nn.focal_loss'
-  x, target = op.operand(fname, x, 2), op.operand(fname, target, 2)
+  x, target = op.beside(fname, x, target, 2), op.beside(fname, target, x, 2)
   local o = check.opts(fname, opts, { alpha = { 1, 'number' }, gamma = { 2, 'number >= 0' },
     ignore_index = CLASSES.ignore_index, reduction = REDUCTION }, 3)
   local counted, at = labels(fname, x, target, o, 3)
@@ -301,7 +301,7 @@ end
 --- Source: PyTorch nn.functional.cosine_similarity.
 ---     mc.nn.cosine_similarity(mc.tensor{ 1, 0 }, mc.tensor{ 0, 2 })  --> f64[]@cpu 0
 function M.cosine_similarity(a, b, opts)
-  a, b = op.operand('nn.cosine_similarity', a, 2), op.operand('nn.cosine_similarity', b, 2)
+  a, b = op.beside('nn.cosine_similarity', a, b, 2), op.beside('nn.cosine_similarity', b, a, 2)
   local o = check.opts('nn.cosine_similarity', opts, { axis = { -1, 'integer' }, eps = { 1e-8, 'number >= 0' } }, 3)
   local dtype = half.result(a, b)
   a, b = half.wide(a), half.wide(b)

@@ -12,6 +12,17 @@ local is = tensor.is
 local F, ROWS = op.functions, op.rows
 local M = {}
 
+--- A parameter in the dtype and on the device of the numbers drawn.
+local function like(t, z) return tensor.moved(t:to(z.dtype), z._device, 3) end
+
+--- The device on which parameters lie, where it is none of the host.
+local function there(...)
+  for i = 1, select('#', ...) do
+    local t = select(i, ...)
+    if t and t._device ~= 0 then return t.device end
+  end
+end
+
 --- A parameter as a tensor of at least `least` axes.
 local function vector(fname, name, v, least)
   if type(v) == 'table' then v = op.from_table(v) end
@@ -62,7 +73,7 @@ end
 function M.dirichlet(sizes, opts)
   local list, given = draw.arguments('random.dirichlet', sizes, opts, 3)
   local alpha = vector('random.dirichlet', 'alpha', given.alpha, 1)
-  local wrong = F.nonzero_flat(F.logical_not(F.gt(alpha, 0)))
+  local wrong = F.nonzero_flat(F.logical_not(F.gt(alpha._device ~= 0 and tensor.hosted(alpha) or alpha, 0)))
   if wrong:numel() > 0 then
     local at = wrong[1]:item()
     error(('random.dirichlet: alpha is %.17g at position %d (from 1); concentrations are > 0'):format(
@@ -118,22 +129,23 @@ function M.multivariate_normal(sizes, opts)
     error(('random.multivariate_normal: mean is %s, the covariance %s; their last sizes must agree'):format(
       tensor.describe(mean), tensor.describe(L)), 2)
   end
-  local out, device = given.out, draw.device_of('random.multivariate_normal', given, 3)
+  local out, device = given.out, draw.device_of('random.multivariate_normal', given, 3) or there(mean, L)
   given.out, given.mean = nil, nil
   if #list == 0 then -- sizes of the parameters
-    local like = F.multiply(mean or tensor.empty('random.multivariate_normal', { d }, 'f64', 3), L['..., 1'])
-    for i = 1, like.ndim - 1 do list[i] = like.shape[i] end
+    local row = L['..., 1']
+    local sizes_of = mean and F.multiply(like(mean, row), row) or row
+    for i = 1, sizes_of.ndim - 1 do list[i] = sizes_of.shape[i] end
   end
   list[#list + 1] = d
   local z = draw.draw(ROWS.random_normal, 'random.multivariate_normal', list, given, nil, 3)
-  L = L:to(z.dtype)
+  L = like(L, z)
   local x
   if L.ndim == 2 then
     x = F.matmul(z:reshape { -1, d }, L.mT):reshape(list)
   else
     x = F.matmul(L, z:expand_dims(-1)):squeeze(-1)
   end
-  if mean then F.add(x, mean:to(z.dtype), { out = x }) end
+  if mean then F.add(x, like(mean, z), { out = x }) end
   return draw.placed('random.multivariate_normal', out and out:copy_(x) or x, device, out, 2)
 end
 
@@ -162,7 +174,7 @@ function M.wishart(sizes, opts)
   if not (df > d - 1 and df < math.huge) then
     error(('random.wishart: df is %.17g; it must exceed d - 1 = %d'):format(df, d - 1), 2)
   end
-  local out, device = given.out, draw.device_of('random.wishart', given, 3)
+  local out, device = given.out, draw.device_of('random.wishart', given, 3) or there(L)
   given.out, given.df = nil, nil
   local spec = draw.spec()
   local o = draw.options('random.wishart', given, spec, 3)
@@ -177,10 +189,10 @@ function M.wishart(sizes, opts)
   diagonal[#diagonal + 1] = d
   from.df = F.subtract(df, F.cumsum(tensor.empty('random.wishart', { d }, 'f64', 3):fill_(1)) - 1)
   local chi = F.sqrt(draw.draw(ROWS.random_chisquare, 'random.wishart', diagonal, from, { part = 1 }, 3))
-  local row = F.cumsum(tensor.empty('random.wishart', { d }, A.dtype, 3):fill_(1))
+  local row = F.cumsum(tensor.empty('random.wishart', { d }, A.dtype, 3, A._device):fill_(1))
   local i, j = row:reshape { d, 1 }, row:reshape { 1, d }
   A = F.add(F.multiply(A, F.gt(i, j):to(A.dtype)), F.multiply(chi:expand_dims(-1), F.eq(i, j):to(A.dtype)))
-  local B = F.matmul(L:to(A.dtype), A)
+  local B = F.matmul(like(L, A), A)
   local x = F.matmul(B, B.mT)
   return draw.placed('random.wishart', out and out:copy_(x) or x, device, out, 2)
 end

@@ -26,7 +26,7 @@ local function part(y, n, k, mode)
 end
 
 local function operands(fname, a, v)
-  a, v = op.operand(fname, a, 3), op.operand(fname, v, 3)
+  a, v = op.beside(fname, a, v, 3), op.beside(fname, v, a, 3)
   if a.ndim == 0 then a = methods.reshape(a, { 1 }) end
   if v.ndim == 0 then v = methods.reshape(v, { 1 }) end
   if a.ndim ~= 1 or v.ndim ~= 1 or a:numel() == 0 or v:numel() == 0 then

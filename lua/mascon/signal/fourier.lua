@@ -225,7 +225,7 @@ end
 function M.convolve(x, h, opts)
   local fname = 'signal.convolve'
   local o = check.opts(fname, opts, CONV, 3)
-  return (convolve(fname, op.operand(fname, x, 2), op.operand(fname, h, 2), o, 3))
+  return (convolve(fname, op.beside(fname, x, h, 2), op.beside(fname, h, x, 2), o, 3))
 end
 
 --- Cross-correlation c[k] = sum_t x[t + k] conj(y[t]); 'full' starts at lag -(len(y) - 1).
@@ -237,7 +237,7 @@ end
 function M.correlate(x, y, opts)
   local fname = 'signal.correlate'
   local o = check.opts(fname, opts, CONV, 3)
-  x, y = op.operand(fname, x, 2), op.operand(fname, y, 2)
+  x, y = op.beside(fname, x, y, 2), op.beside(fname, y, x, 2)
   local turned = o.mode == 'valid' and x.ndim == y.ndim and x.ndim > 0 and x.shape[1] < y.shape[1]
   if turned then x, y = y, x end
   local z = convolve(fname, x, F.conj(methods.flip(y)), o, 3)

@@ -11,7 +11,7 @@ local TAIL = { 'greater', 'less', 'two-sided' }
 
 --- x and s [k, map...] as floating tensors of matching shape.
 local function pair(fname, x, s, axis, level)
-  x, s = op.operand(fname, x, level + 1), op.operand(fname, s, level + 1)
+  x, s = op.beside(fname, x, s, level + 1), op.beside(fname, s, x, level + 1)
   local a = s.ndim > 0 and tensor.axis(fname, s, axis, level + 1) + 1
   if a and a ~= 1 then s = methods.moveaxis(s, a, 1) end
   local fits = a and s.ndim == x.ndim + 1

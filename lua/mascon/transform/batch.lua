@@ -57,7 +57,7 @@ end
 
 function KINDS.copy(n, x, _, size)
   local v = n.outs[1]
-  local out = tensor.empty('copy', with(size, v.shape), tensor.name[v.dtype], 2, x[1]._device)
+  local out = tensor.empty('copy', with(size, v.shape), tensor.name[v.dtype], 2, n.device or x[1]._device)
   return { out:copy_(rules.lift(x[1], #v.shape + 1, true)) }
 end
 

@@ -37,6 +37,12 @@ local function choose(name, index, fs, ins, agree)
   return prim:call(region.join({ index }, region.join(captured, ins)))
 end
 
+--- Refuses operands of several devices. What decides may lie in host memory.
+local function one_place(fname, decides, leaves)
+  local there = tensor.is(decides) and decides._device ~= 0
+  tensor.one_device(fname, there and region.join({ decides }, leaves) or leaves, 3)
+end
+
 --- The index of the first of two branches where a 0-d bool tensor holds, else of the second.
 function M.number(holds) return 1 - holds:to 'i64' end
 
@@ -185,9 +191,9 @@ function M.cond(pred, then_f, else_f, ...)
   forms.callable('cond', 'the third argument', else_f)
   if type(pred) == 'function' then
     local test = pred
-    pred = decide.run('cond', test, function(v)
+    pred = decide.run('cond', test, function(v, device)
       if type(v) == 'number' then v = v ~= 0 end
-      if type(v) == 'boolean' then return mc.full({}, v and 1 or 0, { dtype = 'bool' }) end
+      if type(v) == 'boolean' then return mc.full({}, v and 1 or 0, { dtype = 'bool', device = device }) end
       if not tensor.is(v) or v:numel() ~= 1 or v.dtype:sub(1, 1) == 'c' then
         error(('cond: the function of the first argument returned %s; it returns one truth value'):format(
           tensor.describe(v)), 2)
@@ -207,7 +213,7 @@ function M.cond(pred, then_f, else_f, ...)
   end
   local leaves, list, agree, results = branches('cond', function(k) return k == 1 and 'then_f' or 'else_f' end,
     { then_f, else_f }, select('#', ...), { ... })
-  tensor.one_device('cond', region.join({ pred }, leaves), 2)
+  one_place('cond', pred, leaves)
   return finish(results, choose('cond', index, list, leaves, agree))
 end
 
@@ -233,6 +239,7 @@ function M.switch(index, list, ...)
     end
     index = mc.full({}, index, { dtype = 'i64' })
   end
+  if tensor.is(index) and recording.weak(index) then index = index:to 'i64' end -- a number of a compiled function
   local kind = tensor.is(index) and tensor.kind[index.dtype]
   if not (kind == 'i' or kind == 'u') or index:numel() ~= 1 then
     error(('switch: the index is %s; give a whole number or a 0-d tensor of integers'):format(tensor.describe(index)),
@@ -240,7 +247,7 @@ function M.switch(index, list, ...)
   end
   local leaves, fs, agree, results =
     branches('switch', function(k) return 'branch ' .. k end, list, select('#', ...), { ... })
-  tensor.one_device('switch', region.join({ given }, leaves), 2)
+  one_place('switch', given, leaves)
   return finish(results, choose('switch', index:reshape({}):to 'i64' - 1, fs, leaves, agree))
 end
 

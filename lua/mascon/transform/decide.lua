@@ -13,10 +13,10 @@ local M = {}
 
 local MOST = 64 -- runs of a condition
 
---- What f() returns as a 0-d bool tensor. truth(value) makes one of what a run returns.
+--- What f() returns as a 0-d bool tensor. truth(value, device) makes one of what a run returns, a boolean on a device.
 ---@param name string of the public function, for messages
 ---@param f fun(): any
----@param truth fun(value: any): any
+---@param truth fun(value: any, device?: string): any
 ---@return any tensor
 function M.run(name, f, truth)
   if not recording.mode() then return truth(f()) end
@@ -37,7 +37,7 @@ function M.run(name, f, truth)
     local ok, value = pcall(f)
     tensor.decide = before
     if not ok then error(value, 0) end
-    local out = truth(value)
+    local out = truth(value, asked[1] and asked[1].device)
     for n = #asked, given + 1, -1 do
       local other = { unpack(answers, 1, n - 1) }
       other[n] = false

@@ -40,7 +40,7 @@ function M.node(n, ins)
   if n.kind == 'call' then return n.prim:call(ins) end
   local v = n.outs[1]
   if n.kind == 'copy' then
-    local out = tensor.empty('copy', v.shape, tensor.name[v.dtype], 2, ins[1]._device)
+    local out = tensor.empty('copy', v.shape, tensor.name[v.dtype], 2, n.device or ins[1]._device)
     return { out:copy_(ins[1]) }
   end
   local new = ins[1]:copy()

@@ -19,9 +19,9 @@ local M = {}
 --- A loop as a primitive: operands { what condition and body captured, state }.
 local Loop = region.kind 'loop'
 
---- A truth value of one element as a 0-d bool tensor.
-local function truth(p)
-  if type(p) == 'boolean' then return mc.full({}, p and 1 or 0, { dtype = 'bool' }) end
+--- A truth value of one element as a 0-d bool tensor, made on a device where it is one of Lua.
+local function truth(p, device)
+  if type(p) == 'boolean' then return mc.full({}, p and 1 or 0, { dtype = 'bool', device = device }) end
   if not tensor.is(p) or p:numel() ~= 1 or p.dtype:sub(1, 1) == 'c' then
     error(('while_loop: the condition returned %s; it returns one truth value: reduce it with :any{ 1 } or :all{ 1 }, '
       .. 'for example'):format(tensor.describe(p)), 2)

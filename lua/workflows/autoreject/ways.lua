@@ -6,7 +6,7 @@ local mc = require 'mascon'
 local ceiling = require 'mascon.base.ceiling'
 local check = require 'mascon.core.check'
 local devices = require 'mascon.core.devices'
-local place = require 'mascon.core.place'
+local placing = require 'mascon.core.place'
 local fit = require 'workflows.autoreject.fit'
 local global = require 'workflows.autoreject.global'
 local log_ = require 'workflows.autoreject.log'
@@ -105,7 +105,7 @@ function M.clean(epochs, way, opts)
   local r = run.with({}, function() return WAYS[way](epochs, o) end,
     source.room(epochs, { max_memory = o.max_memory and options.bytes('autoreject.ways.clean', o.max_memory) }))
   r.before = epochs
-  local places = devices.numbers('autoreject.ways.clean', o.device or place.of_analysis(), 2)
+  local places = devices.numbers('autoreject.ways.clean', o.device or placing.of_analysis(), 2)
   local data = rawget(epochs, 'data')
   r.device = devices.names(places[1] == 0 and data and { data._device } or places)
   return r

@@ -200,7 +200,9 @@ local WIDER = {
 --- A conversion of a conversion: straight from the first dtype when the one between holds all its values.
 local function conversion(n)
   local inner = n.ins[1].value.node
-  if not inner or inner.kind ~= 'copy' or not graphs.whole(n.ins[1]) then return nil end
+  if not inner or inner.kind ~= 'copy' or not graphs.whole(n.ins[1]) or inner.device and inner.ins[1].weak then
+    return nil
+  end
   local u = inner.ins[1]
   local from, between, to = NAME[u.value.dtype], NAME[inner.outs[1].dtype], NAME[n.outs[1].dtype]
   if between == to or not (WIDER[from] and WIDER[from][between]) or not graphs.same(u.shape, inner.outs[1].shape) then

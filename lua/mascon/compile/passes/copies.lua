@@ -39,7 +39,8 @@ function M.run(graph)
       copies[#copies + 1] = n
       return
     end
-    if n.kind ~= 'copy' or n.remat or u.value.dtype ~= v.dtype or u.dtype ~= v.dtype
+    local brought = n.device and u.weak -- a number to a device
+    if n.kind ~= 'copy' or n.remat or brought or u.value.dtype ~= v.dtype or u.dtype ~= v.dtype
       or not graphs.same(u.shape, v.shape) then
       return
     end

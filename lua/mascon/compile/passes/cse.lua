@@ -10,7 +10,7 @@ local graphs = require 'mascon.graph.graph'
 local M = { name = 'cse', doc = 'computes what stands there twice once' }
 
 local function key(n)
-  local t = { n.kind, n.row and n.row.id or -1, n.compute or -1, n.remat or 0, #n.outs,
+  local t = { n.kind, n.row and n.row.id or -1, n.compute or -1, n.remat or 0, n.device or 0, #n.outs,
     n.outs[1] and n.outs[1].dtype or -1, n.params and recording.params_key(n.params) or '' }
   for _, v in ipairs(n.outs) do t[#t + 1] = table.concat(v.shape, ',') end -- a number fills parts of any shape
   for _, u in ipairs(n.ins) do

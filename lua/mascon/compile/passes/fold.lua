@@ -12,7 +12,7 @@ local M = { name = 'fold', doc = 'computes what depends on constants only before
 local LARGEST = 2 ^ 20 -- bytes of results that are kept with the plan
 
 local function foldable(n)
-  if n.kind == 'call' then return false end -- loops and choices may take long
+  if n.kind == 'call' or n.device then return false end -- loops and choices may take long; what is of a device stays
   local bytes = 0
   for _, v in ipairs(n.outs) do bytes = bytes + graphs.bytes(v) end
   if bytes > LARGEST then return false end

@@ -50,7 +50,7 @@ function RULE.inner(u) return graphs.whole(u) end
 local function beside_numbers(n)
   local space, why = RULE.space(n)
   if not space then return nil, why end
-  space.numbers = #n.ins > 0
+  space.numbers = #n.ins > 0 and not n.device
   for _, u in ipairs(n.ins) do space.numbers = space.numbers and u.weak == true end
   return space
 end

@@ -107,7 +107,7 @@ end
 ---     mc.nn.fuse_layernorm_linear(mc.tensor{ 1, 3 }, mc.tensor{ { 1, -1 } }, { eps = 0 })  --> f64[1]@cpu { -2 }
 function M.fuse_layernorm_linear(x, weight, opts)
   local fname = 'nn.fuse_layernorm_linear'
-  x, weight = op.operand(fname, x, 2), op.operand(fname, weight, 2)
+  x, weight = op.beside(fname, x, weight, 2), op.beside(fname, weight, x, 2)
   local o = check.opts(fname, opts, { bias = { nil, 'tensor' }, gamma = { nil, 'tensor' }, beta = { nil, 'tensor' },
     eps = { 1e-5, 'number >= 0' } }, 3)
   if x.ndim == 0 or weight.ndim ~= 2 or x.shape[x.ndim] ~= weight.shape[2] then

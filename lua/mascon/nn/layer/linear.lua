@@ -17,7 +17,7 @@ local M = {}
 --- Errors: sizes that differ. Source: PyTorch nn.functional.linear.
 ---     mc.nn.linear(mc.tensor{ 1, 2 }, mc.tensor{ { 3, 4 } })  --> f64[1]@cpu { 11 }
 function M.linear(x, weight, bias)
-  x, weight = op.operand('nn.linear', x, 2), op.operand('nn.linear', weight, 2)
+  x, weight = op.beside('nn.linear', x, weight, 2), op.beside('nn.linear', weight, x, 2)
   if x.ndim == 0 or weight.ndim ~= 2 or x.shape[x.ndim] ~= weight.shape[2] then
     error(('nn.linear: input is %s and weight is %s; the last axis of the input must have the size of the second of '
       .. 'the weight'):format(tensor.describe(x), tensor.describe(weight)), 2)
@@ -85,7 +85,7 @@ function M.Linear(inputs, outputs, opts) return Linear(inputs, outputs, opts) en
 --- Errors: an id outside the table. Source: PyTorch nn.functional.embedding.
 ---     mc.nn.embedding(mc.ones{ 1, dtype = 'i64' }, mc.tensor{ { 1 }, { 3 } })  --> f64[1,1]@cpu { { 3 } }
 function M.embedding(ids, weight, opts)
-  ids, weight = op.operand('nn.embedding', ids, 2), op.operand('nn.embedding', weight, 2)
+  ids, weight = op.beside('nn.embedding', ids, weight, 2), op.beside('nn.embedding', weight, ids, 2)
   local pad = check.opts('nn.embedding', opts, { padding_idx = { nil, 'integer >= 0' } }, 3).padding_idx
   local k = tensor.kind[ids.dtype]
   if (k ~= 'i' and k ~= 'u') or weight.ndim ~= 2 then
