@@ -97,7 +97,6 @@ def slogdet(a, w):
 
 
 case('slogdet_complex', slogdet, [cplx(2, 3, 3)], [cplx(2)])
-case('det_singular', T.det, [np.array([[1.0, 2, 3], [4, 5, 6], [7, 8, 10]]) @ np.array([[1.0, 0, 1], [0, 1, 1], [1, 1, 2]])])
 case('cholesky_complex', lambda a, w: (w.conj() * T.cholesky(a @ a.mH + 2 * torch.eye(3))).real.sum(), [cplx(3, 3)], [cplx(3, 3)])
 case('triangular', lambda a, b, w: (w.conj() * T.solve_triangular(a, b, upper=False, unitriangular=True)).real.sum(), [cplx(3, 3), cplx(3, 2)], [cplx(3, 2)])
 case('lstsq_tall', lambda a, b, w: (w * T.lstsq(a, b).solution).sum(), [real(5, 3), real(5, 2)], [real(3, 2)])
@@ -115,6 +114,8 @@ def jax_case(name, loss, xs, ws=()):
     store(name, xs, ws, [np.asarray(g) for g in gs])
 
 
+# PyTorch gives zeros where its LU factors have an exact zero in the corner, and whether they do depends on the processor
+jax_case('det_singular', jnp.linalg.det, [np.array([[1.0, 2, 3], [4, 5, 6], [7, 8, 10]]) @ np.array([[1.0, 0, 1], [0, 1, 1], [1, 1, 2]])])
 jax_case('dct', lambda x, w: jnp.sum(w * js.fft.dct(x, type=2, norm='ortho')), [real(2, 7)], [real(2, 7)])
 jax_case('idct', lambda x, w: jnp.sum(w * js.fft.idct(x, type=2)), [real(2, 6)], [real(2, 6)])
 jax_case('interp', lambda x, xp, fp, w: jnp.sum(w * jnp.interp(x, xp, fp)),
