@@ -7,6 +7,9 @@ local M = {}
 --- Seconds since some moment; they never run backwards.
 function M.seconds() return lib.clock_seconds() end
 
+--- Seconds of a processor that the process has taken, all threads together.
+function M.processor() return os.clock() end
+
 --- Seconds that a function takes.
 ---@param f fun()
 function M.taken(f)

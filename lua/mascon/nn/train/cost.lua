@@ -6,10 +6,13 @@
 local lib = require 'mascon.core.ffi'
 local tensor = require 'mascon.core.tensor'
 local text = require 'mascon.base.text'
-local clock = lib.clock_seconds
+local time = require 'mascon.base.clock'
+local clock, processor = time.seconds, time.processor
 local M = {}
 
-local STEPS, SECONDS, ENOUGH = 8, 10, 4 -- that are made; those in which more are, until so many collections
+-- steps that are made; seconds, of the clock and of a processor, in which more are, until so many collections: from the
+-- second on the peak stays
+local STEPS, SECONDS, ENOUGH = 8, 10, 2
 
 ---@class mascon.TrainingPlan
 ---@field parameters number bytes, frozen ones and buffers included
@@ -83,7 +86,6 @@ function M.of(trainer)
     steps = o.steps or math.ceil(o.epochs * o.train.batches / o.accumulate),
     parameters = bytes_in(net:state_dict()), gradients = bytes_in(net:parameters()), state = bytes_in(step.states),
     averages = bytes_in(step.averages), batch = bytes_in(batch) }, Plan)
-  local ceiling = tonumber(lib.memory_stats().soft_ceiling)
   local function peak() return tonumber(lib.memory_stats().peak) end
   local number = tensor.device_number('plan', trainer.device, 2)
   self.device, self.before = trainer.device, peak()
@@ -113,10 +115,18 @@ function M.of(trainer)
   end
   if self.steps == 1 then self.seconds = 0 end
   self.seconds = self.seconds + loading * o.accumulate
+  local evaluations = o.epochs or math.ceil(self.steps * o.accumulate / o.train.batches)
+  self.total = self.seconds * self.steps
+  if o.valid then
+    trainer:evaluate(few(o.valid, 1))
+    local t = clock()
+    trainer:evaluate(few(o.valid, 2))
+    self.total = self.total + (clock() - t) / math.min(2, o.valid.batches) * o.valid.batches * evaluations
+  end
   -- batches that were used wait for the collector: steps until it has come show the peak, else it is what would wait
-  local made, start, collections = math.min(STEPS, self.steps), clock(), 0
+  local made, start, work, collections = math.min(STEPS, self.steps), clock(), processor(), 0
   local canary = setmetatable({ {} }, { __mode = 'v' }) -- is gone after a collection
-  while made < self.steps and collections < ENOUGH and clock() - start < SECONDS do
+  while made < self.steps and collections < ENOUGH and (clock() - start < SECONDS or processor() - work < SECONDS) do
     whole_step()
     made = made + 1
     if not canary[1] then collections, canary[1] = collections + 1, {} end
@@ -128,19 +138,12 @@ function M.of(trainer)
     collectgarbage()
     collectgarbage()
     there = lib.memory_stats(number).peak
+    lib.C.mc_memory_collected(collectgarbage 'count' * 1024)
     lib.C.mc_memory_reset_peak()
     local before = live()
     whole_step()
-    local after = live()
-    self.peak = math.max(self.peak, before + peak() - after + math.min((after - before) * self.steps, ceiling))
-  end
-  local evaluations = o.epochs or math.ceil(self.steps * o.accumulate / o.train.batches)
-  self.total = self.seconds * self.steps
-  if o.valid then
-    trainer:evaluate(few(o.valid, 1))
-    local t = clock()
-    trainer:evaluate(few(o.valid, 2))
-    self.total = self.total + (clock() - t) / math.min(2, o.valid.batches) * o.valid.batches * evaluations
+    local after, ceiling = live(), tonumber(lib.memory_stats().soft_ceiling)
+    self.peak = math.max(self.peak, peak() + math.min((after - before) * (self.steps - 1), ceiling - before))
   end
   self.peak = math.max(self.peak, peak())
   self.there = number > 0 and math.max(there, lib.memory_stats(number).peak) or nil
