@@ -428,6 +428,11 @@ describe('progress', function()
     w.bar:add(10)
     assert.equal('\r10, 5 steps/s', w.writes[1])
     watched(0, { tty = true }).bar:update(0):done()
+    w = watched(100, { from = 60 }) -- what was done before has taken no time
+    w.now = w.now + 2
+    w.bar:update(64):update(70)
+    w.bar:done()
+    assert.same({ '70%, 70/100, 5 steps/s, 6 s left\n', '70%, 70/100, 5 steps/s, took 2 s\n' }, w.writes)
     assert.has_error(function() progress.new(-1) end,
       'progress: total must be finite and at least 0, or nil when it is not known; got -1')
     assert.has_error(function() w.bar:update('x') end, 'progress: update takes the amount done so far, got x')

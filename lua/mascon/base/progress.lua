@@ -27,6 +27,7 @@ local OPTS = {
   clock = { nil, 'any' },
   tty = { nil, 'boolean' },
   width = { nil, 'integer >= 1' },
+  from = { 0, 'number >= 0' },
 }
 
 local INTERVAL = 0.1 -- seconds between redraws
@@ -62,7 +63,8 @@ end
 ---     bar.total  --> 10
 ---@param total? number amount of work, above 0; nil when it is not known
 ---@param opts? table label, unit ('' or a word such as 'epochs'; 'B' counts bytes), stream (default io.stderr),
----  clock (function returning seconds), tty (boolean), width (columns)
+---  clock (function returning seconds), tty (boolean), width (columns), from (0): amount that was done before, which
+---  counts for the share but not for the pace
 ---@return mascon.Progress
 function M.new(total, opts)
   local o = check.opts('progress', opts, OPTS)
@@ -72,10 +74,11 @@ function M.new(total, opts)
   local clock = o.clock or default_clock()
   local now = clock()
   local self = setmetatable({
-    total = total, count = 0, label = o.label and text.plain(o.label), unit = o.unit,
+    total = total, count = o.from, label = o.label and text.plain(o.label), unit = o.unit,
     _clock = clock, _stream = o.stream or io.stderr, _tty = is_terminal(o), _width = o.width,
-    _silent = os.getenv('MASCON_PROGRESS') == '0', _start = now, _drawn = nil, _tenth = 0, _shown = 0,
-    _pace = nil, _pace_time = now, _pace_count = 0, _finished = false, _bar = 30,
+    _silent = os.getenv('MASCON_PROGRESS') == '0', _start = now, _drawn = nil,
+    _tenth = total and total > 0 and floor(min(1, o.from / total) * 10 + 1e-9) or 0, _shown = 0,
+    _pace = nil, _pace_time = now, _pace_count = o.from, _from = o.from, _finished = false, _bar = 30,
   }, Progress)
   return self
 end
@@ -106,8 +109,8 @@ local function track(self, now)
 end
 
 local function time_left(self, elapsed)
-  if not self.total or self.count <= 0 or elapsed <= 0 then return nil end
-  local mean = self.count / elapsed
+  if not self.total or self.count <= self._from or elapsed <= 0 then return nil end
+  local mean = (self.count - self._from) / elapsed
   local rate = self._pace and self._pace > 0 and (mean + self._pace) / 2 or mean
   return (self.total - self.count) / rate
 end
@@ -128,7 +131,7 @@ local function words(self, now, short)
     local whole = self.total and '/' .. amount(self, self.total) or ''
     out[#out + 1] = amount(self, self.count) .. whole .. unit
   end
-  if elapsed > 0 then out[#out + 1] = rate_text(self, self.count / elapsed) end
+  if elapsed > 0 then out[#out + 1] = rate_text(self, (self.count - self._from) / elapsed) end
   if self._finished then
     out[#out + 1] = 'took ' .. text.duration(elapsed)
   else

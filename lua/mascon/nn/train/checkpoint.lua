@@ -101,7 +101,7 @@ local function careful(folder, name, count, tensors, facts)
   local ok, why = pcall(M.write, path, tensors, facts)
   if ok then return path end
   if check.stopped(why) then error(why, 0) end
-  why = tostring(why)
+  why = tostring(why):gsub('^[^\n:]*%.lua:%d+: ', '')
   local there = M.list(folder)
   local last = there[#there]
   error(('nn.Trainer: the checkpoint of step %d cannot be written: %s; %s'):format(count, why,

@@ -634,8 +634,8 @@ end
 local function trained(self)
   local o = self.options
   local total = samples(o.train, o.epochs and o.epochs * o.train.batches or o.steps * o.accumulate)
-  local bar = o.progress and progress.new(total, { label = o.name, unit = 'samples' }) or nil
-  if bar then bar:update(samples(o.train, self:done())) end
+  local bar = o.progress and progress.new(total, { label = o.name, unit = 'samples',
+    from = samples(o.train, self:done()) }) or nil
   local ok, why = pcall(loop, self, bar)
   if bar then
     bar:done()
