@@ -3,8 +3,7 @@
 -- usage: mascon scripts/vit.lua [options]; --help lists them. Without --data, images of six shapes are drawn with
 -- random size, angle, place, contrast and noise. An image is cut into patches; each becomes a token, and a class token
 -- in front collects what the answer needs. Writes DIR/model.npz, log.jsonl, report.html, manifest.json, checkpoints,
--- and prints
--- the accuracy on images that were not trained on: 0.86 after 10 epochs, in a minute or two on two cores.
+-- and prints the accuracy on images that were not trained on: 0.85 after 10 epochs, in a minute on two cores.
 local mc = require 'mascon'
 local nn = mc.nn
 

@@ -215,6 +215,21 @@ end
 
 if compiles then jit.on() end
 
+-- parts whose names other libraries have in one place
+local PARTS = {}
+for name in ('nn linalg fft special stats random signal optim integrate interpolate'):gmatch '%S+' do
+  PARTS[#PARTS + 1] = name
+end
+
+--- Where a name stands that mc does not have: in a part, or as a method of tensors.
+local function place_of(k)
+  for _, part in ipairs(PARTS) do
+    local ok, v = pcall(function() return require(LAZY[part])[k] end)
+    if ok and v ~= nil then return ('mc.%s.%s'):format(part, k) end
+  end
+  if tensor.methods[k] then return ('the method x:%s of tensors'):format(k) end
+end
+
 return setmetatable(M, {
   __index = function(t, k)
     local v
@@ -239,8 +254,9 @@ return setmetatable(M, {
       for n in pairs(LAZY) do names[n] = true end
       for n in pairs(FROM) do names[n] = true end
       for _, n in ipairs(workflow.names()) do names[n] = true end
-      local near = check.nearest(k, names)
-      error(('mc.%s: there is no such name%s'):format(k, near and ('; did you mean mc.%s?'):format(near) or ''), 2)
+      local here, near = place_of(k), check.nearest(k, names)
+      error(('mc.%s: there is no such name%s'):format(k, here and '; it is ' .. here
+        or near and ('; did you mean mc.%s?'):format(near) or ''), 2)
     end
     rawset(t, k, v)
     return v

@@ -133,6 +133,8 @@ local CASES = {
   { 'a gap', function() local _ = mc.tensor { 1, nil, 3 } end, '^tensor: the table has a gap; position 2 is nil' },
   { 'a key of text', function() local _ = mc.tensor { 1, 2, a = 3 } end,
     "^tensor: the table has the key 'a'; nested tables hold positions only" },
+  { 'a module in place of a tensor', function() local _ = mc.nn.relu(mc.nn.Linear(3, 2)) end,
+    '^tensor: the table is an object, Linear%(3, 2%): .*; give a tensor, such as the result of its call' },
   { 'numbers and booleans', function() local _ = mc.tensor { 1, true } end,
     '^tensor: numbers and booleans are mixed; use one kind' },
   { 'halves as integers', function() local _ = mc.tensor({ 1, 2.5 }, { dtype = 'i32' }) end,

@@ -47,6 +47,14 @@ describe('a name that is not there', function()
     assert.equal('mc.optim.cosine', layers.CosineAnnealingLR)
   end)
 
+  it('is an error with its place where a part has it', function()
+    for name, place in pairs { relu = 'mc.nn.relu', svd = 'mc.linalg.svd', adam = 'mc.optim.adam',
+      contiguous = 'the method x:contiguous of tensors' } do
+      local why = select(2, pcall(assert(loadstring(('return require("mascon").%s'):format(name), '@script.lua'))))
+      assert.equal(('script.lua:1: mc.%s: there is no such name; it is %s'):format(name, place), why)
+    end
+  end)
+
   it('is nil for the library and for workflows, and names that are there are read without a call', function()
     local probe = loadstring('return require("mascon").pac.no_such_name', '@' .. debug.getinfo(check.error,
       'S').source:sub(2))

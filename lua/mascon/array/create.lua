@@ -185,16 +185,24 @@ end
 
 local function path_text(path) return #path == 0 and 'the table' or 'x[' .. table.concat(path, '][') .. ']' end
 
+--- The error for a table with names in it: an object, such as a module of a network, says what it is.
+local function named(v, key, path, level)
+  local meta = getmetatable(v)
+  if type(meta) == 'table' and meta.__tostring then
+    error(('tensor: %s is an object, %s; give a tensor%s'):format(path_text(path), tostring(v):match '[^\n]*',
+      meta.__call and ', such as the result of its call' or ' or a list of numbers'), level + 1)
+  end
+  error(('tensor: %s has the key %s; nested tables hold positions only'):format(path_text(path), check.show(key)),
+    level + 1)
+end
+
 --- Shape of a nested table; ragged tables and gaps are errors with the path of the first offender.
 local function table_shape(v, shape, path, level)
   if type(v) ~= 'table' then return shape end
   if #shape == 8 then error('tensor: the table is nested more than 8 deep, or contains itself', level) end
   local n, max = #v, 0
   for k in pairs(v) do
-    if type(k) ~= 'number' then
-      error(('tensor: %s has the key %s; nested tables hold positions only'):format(path_text(path), check.show(k)),
-        level)
-    end
+    if type(k) ~= 'number' then named(v, k, path, level) end
     max = max + 1
   end
   if max ~= n then error(('tensor: %s has a gap; position %d is nil'):format(path_text(path), n + 1), level) end

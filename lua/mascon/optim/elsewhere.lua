@@ -2,7 +2,12 @@
 -- that is not there.
 local M = {
   LambdaLR = 'the option lr of an optimiser, a function of the step', EMA = 'the option ema of mc.nn.Step',
-  ema = 'the option ema of mc.nn.Step', lr_scheduler = 'mc.optim.cosine and its kin, as the option lr',
+  ema = 'the option ema of mc.nn.Step',
+  ChainedScheduler = 'a function of the step that multiplies schedules, as the option lr',
+  MultiStepLR = 'mc.optim.sequential of numbers',
+  get_cosine_schedule_with_warmup = 'mc.optim.warmup of mc.optim.cosine',
+  get_linear_schedule_with_warmup = 'mc.optim.warmup of mc.optim.polynomial',
+  lr_scheduler = 'mc.optim.cosine and its kin, as the option lr',
 }
 for name, here in pairs {
   StepLR = 'step_decay', ExponentialLR = 'exponential_decay', CosineAnnealingLR = 'cosine', LinearLR = 'warmup',
