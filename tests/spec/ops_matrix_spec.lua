@@ -8,6 +8,7 @@ local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' 
 local BEFORE = support.tensor_bytes() -- specs that ran earlier may hold some
 local C = require 'mascon.core.ffi'.C
 local ops = require 'mascon.gen.ops'.ops
+local matrix = support.load 'matrix'
 local elementwise, axes, moves = support.load 'matrix_elementwise', support.load 'matrix_axes',
   support.load 'matrix_moves'
 
@@ -51,21 +52,26 @@ end
 
 describe('the op table', function()
   teardown(function()
-    support.load('matrix').forget()
+    matrix.forget()
     assert.equal(BEFORE, support.tensor_bytes())
   end)
   local levels = support.levels()
   if support.gc then levels = { levels[#levels] } end
-  for _, isa in ipairs(levels) do
-    for _, row in ipairs(ops) do
-      if FAMILY[row.family] then
-        it(('%s agrees with its definition on %s'):format(row[1], isa), function()
-          support.restoring(function()
-            assert(C.mc_isa_set(isa) == 0)
-            FAMILY[row.family](thinned(row), isa)
+  for _, row in ipairs(ops) do
+    if FAMILY[row.family] then
+      describe(row[1], function()
+        setup(matrix.next_row)
+        teardown(matrix.next_row)
+        for _, isa in ipairs(levels) do
+          it('agrees with its definition on ' .. isa, function()
+            support.restoring(function()
+              assert(C.mc_isa_set(isa) == 0)
+              matrix.again()
+              FAMILY[row.family](thinned(row), isa)
+            end)
           end)
-        end)
-      end
+        end
+      end)
     end
   end
 

@@ -28,6 +28,26 @@ end
 --- Lets go of the operands.
 function M.forget() store = {} end
 
+-- What definitions say of the cases of a row. Every level meets the same cases in the same order, so that they are
+-- asked once for all levels.
+local answers, at = {}, 0
+--- Another level begins with the row.
+function M.again() at = 0 end
+--- Another row follows.
+function M.next_row() answers, at = {}, 0 end
+--- What f() gives for the next case, which `what` names: computed at the first level.
+function M.once(what, f)
+  at = at + 1
+  local a = answers[at]
+  if not a then
+    a = { what = what, says = f() }
+    answers[at] = a
+  elseif a.what ~= what then
+    error(('case %d is %s here and %s at another level'):format(at, what, a.what), 0)
+  end
+  return a.says
+end
+
 -- values as a dtype sees them, for integers and booleans that an op takes as floats or booleans
 function M.convert(list, from, to)
   if from == to then return list end

@@ -6,6 +6,7 @@ local ref, sample, tol = support.load 'reference', support.load 'sample', suppor
 local read, KIND = sample.read, sample.kind
 local LAYOUTS, RSHAPES, operand, convert = matrix.LAYOUTS, matrix.RSHAPES, matrix.operand, matrix.convert
 local given, all_axes, compare, equal_lists = matrix.given, matrix.all_axes, matrix.compare, matrix.equal_lists
+local once = matrix.once
 
 local function reduce(row)
   local f, r = require 'mascon.core.op'.functions[row[1]],
@@ -28,21 +29,29 @@ local function reduce(row)
       for q, set in ipairs(sets) do
         for l = 1, (nd > 0 and sample.count(shape) < 1000) and #LAYOUTS or 1 do
           local o = operand(shape, dtype, LAYOUTS[l], s, style)
-          local list = convert(o.list, dtype, met)
           local axes = {}
           for a = 1, nd do if set[a] then axes[#axes + 1] = (a + q) % 2 == 0 and a or a - nd - 1 end end
           local position = row.result == 'i64'
           if not (position and #axes > 1 and q > 1) then
             local what = sample.describe(dtype, shape, LAYOUTS[l]) .. ' axes ' .. table.concat(axes, ',')
             local groups = ref.groups(shape, set)
-            local function folded(group)
-              local part = {}
-              for i, at in ipairs(group) do part[i] = list[at] end
-              return r(part, KIND[met], {})
-            end
             local nothing = row.empty == 'error' and #groups > 0 and #groups[1] == 0
-            for _, group in ipairs(position and groups or {}) do nothing = nothing or folded(group) == nil end
-            if nothing then
+            local says = once(what, function()
+              if nothing then return { nothing = true } end
+              local list, all = convert(o.list, dtype, met), {}
+              for g, group in ipairs(groups) do
+                local part = {}
+                for i, at in ipairs(group) do part[i] = list[at] end
+                local want, scale = r(part, KIND[met], {})
+                if position and want == nil then nothing = true end
+                if round and type(want) == 'number' then want = round(want)
+                elseif round and type(want) == 'table' then want = { re = round(want.re), im = round(want.im) } end
+                all[g] = { want, scale }
+              end
+              all.nothing = nothing
+              return all
+            end)
+            if says.nothing then
               assert(not pcall(f, o.t, q > 1 and axes or nil), row[1] .. ' ' .. what .. ': no error for nothing')
             else
               local y
@@ -57,10 +66,7 @@ local function reduce(row)
               local got = read(y)
               assert(#got == #groups, row[1] .. ' ' .. what .. ': size')
               for g, group in ipairs(groups) do
-                local want, scale = folded(group)
-                if round and type(want) == 'number' then want = round(want)
-                elseif round and type(want) == 'table' then want = { re = round(want.re), im = round(want.im) } end
-                compare(row, rdtype, got[g], want, { n = #group, scale = scale }, what)
+                compare(row, rdtype, got[g], says[g][1], { n = #group, scale = says[g][2] }, what)
               end
             end
           end
@@ -103,20 +109,25 @@ local function scan(row)
           local y = f(o.t, (axis + l) % 2 == 0 and axis or axis - #shape - 1)
           assert(y.dtype == rdtype, row[1] .. ' ' .. what .. ': dtype ' .. y.dtype)
           local got = read(y)
-          for _, group in ipairs(ref.groups(shape, { [axis] = true })) do
-            local list = {}
-            for i, at in ipairs(group) do list[i] = o.list[at] end
-            local want, scale = r(list, KIND[dtype])
-            for i, at in ipairs(group) do
-              local w = want[i]
-              if round and type(w) == 'number' then
-                w = round(w)
-              elseif round and type(w) == 'table' then
-                w = { re = round(w.re), im = round(w.im) }
+          local says = once(what, function()
+            local all = {}
+            for _, group in ipairs(ref.groups(shape, { [axis] = true })) do
+              local list = {}
+              for i, at in ipairs(group) do list[i] = o.list[at] end
+              local want, scale = r(list, KIND[dtype])
+              for i, at in ipairs(group) do
+                local w = want[i]
+                if round and type(w) == 'number' then
+                  w = round(w)
+                elseif round and type(w) == 'table' then
+                  w = { re = round(w.re), im = round(w.im) }
+                end
+                all[#all + 1] = { at, w, { n = i, scale = scale[i] } }
               end
-              compare(row, rdtype, got[at], w, { n = i, scale = scale[i] }, what)
             end
-          end
+            return all
+          end)
+          for _, p in ipairs(says) do compare(row, rdtype, got[p[1]], p[2], p[3], what) end
         end
       end
     end
@@ -151,14 +162,19 @@ local function softmax(row)
           assert(y.dtype == dtype and table.concat(y.shape, ',') == table.concat(shape, ','),
             row[1] .. ' ' .. what .. ': ' .. tostring(y.shape))
           local got = read(y)
-          for _, group in ipairs(ref.groups(shape, set)) do
-            local list = {}
-            for i, at in ipairs(group) do list[i] = o.list[at] end
-            local want, scale = ref.softmax(list, row[1] == 'log_softmax')
-            for i, at in ipairs(group) do
-              compare(row, dtype, got[at], sample.round[dtype](want[i]), { n = #group, scale = scale }, what)
+          local says = once(what, function()
+            local all = {}
+            for _, group in ipairs(ref.groups(shape, set)) do
+              local list = {}
+              for i, at in ipairs(group) do list[i] = o.list[at] end
+              local want, scale = ref.softmax(list, row[1] == 'log_softmax')
+              for i, at in ipairs(group) do
+                all[#all + 1] = { at, sample.round[dtype](want[i]), { n = #group, scale = scale } }
+              end
             end
-          end
+            return all
+          end)
+          for _, p in ipairs(says) do compare(row, dtype, got[p[1]], p[2], p[3], what) end
         end
       end
     end
@@ -192,32 +208,36 @@ local function part_of_order(row)
             if row[1] == 'topk' then opts.largest = largest end
             local a, b = f(o.t, k, opts)
             local first, second = read(a), b and read(b)
-            local groups, out_shape = ref.groups(shape, { [axis] = true }), { unpack(shape) }
-            if b then out_shape[axis] = k end
-            for g, to in ipairs(ref.groups(out_shape, { [axis] = true })) do
-              local list, want = {}, {}
-              for i, at in ipairs(groups[g]) do list[i] = o.list[at] end
-              local order = ref.argsort(list, largest)
-              if b then
-                for i = 1, k do want[i] = order[i] end
-              else -- smaller, equal, larger, each in the order of the list
-                local place = {}
-                for i, at in ipairs(order) do place[at] = i end
-                local pivot, class = list[order[k]], {}
-                for i = 1, n do
-                  local v = list[i]
-                  local same = v == pivot or (v ~= v and pivot ~= pivot)
-                  class[i] = same and 2 or place[i] < k and 1 or 3
+            local says = once(what, function()
+              local groups, out_shape, all = ref.groups(shape, { [axis] = true }), { unpack(shape) }, {}
+              if b then out_shape[axis] = k end
+              for g, to in ipairs(ref.groups(out_shape, { [axis] = true })) do
+                local list, want = {}, {}
+                for i, at in ipairs(groups[g]) do list[i] = o.list[at] end
+                local order = ref.argsort(list, largest)
+                if b then
+                  for i = 1, k do want[i] = order[i] end
+                else -- smaller, equal, larger, each in the order of the list
+                  local place = {}
+                  for i, at in ipairs(order) do place[at] = i end
+                  local pivot, class = list[order[k]], {}
+                  for i = 1, n do
+                    local v = list[i]
+                    local same = v == pivot or (v ~= v and pivot ~= pivot)
+                    class[i] = same and 2 or place[i] < k and 1 or 3
+                  end
+                  for c = 1, 3 do for i = 1, n do if class[i] == c then want[#want + 1] = i end end end
                 end
-                for c = 1, 3 do for i = 1, n do if class[i] == c then want[#want + 1] = i end end end
+                for i, at in ipairs(to) do all[#all + 1] = { at, list[want[i]], want[i] } end
               end
-              for i, at in ipairs(to) do
-                local picked, places = row.result ~= 'i64' and first[at],
-                  second and second[at] or row.result == 'i64' and first[at]
-                local wrong = row.result ~= 'i64' and tol.compare('EXACT', dtype, picked, list[want[i]])
-                  or places and tol.compare('EXACT', 'i64', places, want[i])
-                if wrong then error(('%s %s: place %d: %s'):format(row[1], what, i, wrong), 0) end
-              end
+              return all
+            end)
+            for _, p in ipairs(says) do
+              local picked, places = row.result ~= 'i64' and first[p[1]],
+                second and second[p[1]] or row.result == 'i64' and first[p[1]]
+              local wrong = row.result ~= 'i64' and tol.compare('EXACT', dtype, picked, p[2])
+                or places and tol.compare('EXACT', 'i64', places, p[3])
+              if wrong then error(('%s %s: element %d: %s'):format(row[1], what, p[1], wrong), 0) end
             end
           end
         end
@@ -241,16 +261,21 @@ local function sort(row)
             local y = f(o.t, { axis = axis, descending = descending })
             local got = read(y)
             assert(y.dtype == (positions and 'i64' or dtype))
-            for _, group in ipairs(ref.groups(shape, { [axis] = true })) do
-              local list = {}
-              for i, at in ipairs(group) do list[i] = o.list[at] end
-              local order = ref.argsort(list, descending)
-              for i, at in ipairs(group) do
-                local want = positions and order[i] or list[order[i]]
-                local wrong = tol.compare('EXACT', positions and 'i64' or dtype, got[at], want)
-                if wrong then error(('%s %s: place %d: %s'):format(row[1], what, i, wrong), 0) end
+            local says = once(what, function()
+              local all = {}
+              for _, group in ipairs(ref.groups(shape, { [axis] = true })) do
+                local list = {}
+                for i, at in ipairs(group) do list[i] = o.list[at] end
+                local order = ref.argsort(list, descending)
+                for i, at in ipairs(group) do all[at] = positions and order[i] or list[order[i]] end
               end
+              return all
+            end)
+            for i, want in ipairs(says) do
+              local wrong = tol.compare('EXACT', positions and 'i64' or dtype, got[i], want)
+              if wrong then error(('%s %s: element %d: %s'):format(row[1], what, i, wrong), 0) end
             end
+            assert(#got == #says)
           end
         end
       end
@@ -268,12 +293,17 @@ local function median(row)
             local o = operand(shape, dtype, LAYOUTS[l], s, s % 2 == 0 and 'plain' or 'small')
             local set = axis == 0 and all_axes(#shape) or { [axis] = true }
             local got = read(f(o.t, axis > 0 and axis or nil))
-            for g, group in ipairs(ref.groups(shape, set)) do
-              local list = {}
-              for i, at in ipairs(group) do list[i] = o.list[at] end
-              compare(row, dtype, got[g], sample.round[dtype](ref.median(list)), nil,
-                sample.describe(dtype, shape, LAYOUTS[l]))
-            end
+            local what = sample.describe(dtype, shape, LAYOUTS[l]) .. ' axis ' .. axis
+            local says = once(what, function()
+              local all = {}
+              for g, group in ipairs(ref.groups(shape, set)) do
+                local list = {}
+                for i, at in ipairs(group) do list[i] = o.list[at] end
+                all[g] = sample.round[dtype](ref.median(list))
+              end
+              return all
+            end)
+            for g, want in ipairs(says) do compare(row, dtype, got[g], want, nil, what) end
           end
         end
       end
@@ -308,7 +338,6 @@ local function matmul(row)
         local full_a, full_b = { unpack(batch) }, { unpack(batch) }
         full_a[#full_a + 1], full_a[#full_a + 2] = m, inner
         full_b[#full_b + 1], full_b[#full_b + 2] = inner, n
-        local la, lb = sample.spread(a.list, ma, full_a), sample.spread(b.list, mb, full_b)
         local y = f(a.t, b.t)
         local what = sample.describe(dtype, sa, LAYOUTS[l]) .. ' with ' .. sample.describe('', sb, b.layout)
         assert(y.dtype == rdtype, 'matmul ' .. what .. ': dtype ' .. y.dtype)
@@ -317,22 +346,26 @@ local function matmul(row)
         if #sb > 1 then shape[#shape + 1] = n end
         assert(table.concat(y.shape, ',') == table.concat(shape, ','),
           'matmul ' .. what .. ': shape ' .. tostring(y.shape))
-        local got, at = read(y), 0
-        for q = 0, sample.count(batch) - 1 do
-          for i = 1, m do
-            for j = 1, n do
-              at = at + 1
-              local want, scale = ref.dot(function(r, s) return la[q * m * inner + (r - 1) * inner + s] end,
-                function(r, s) return lb[q * inner * n + (r - 1) * n + s] end, i, j, inner, k)
-              if round and type(want) == 'number' then
-                want = round(want)
-              elseif round and type(want) == 'table' then
-                want = { re = round(want.re), im = round(want.im) }
+        local got = read(y)
+        local says = once(what, function()
+          local la, lb, all = sample.spread(a.list, ma, full_a), sample.spread(b.list, mb, full_b), {}
+          for q = 0, sample.count(batch) - 1 do
+            for i = 1, m do
+              for j = 1, n do
+                local want, scale = ref.dot(function(r, s) return la[q * m * inner + (r - 1) * inner + s] end,
+                  function(r, s) return lb[q * inner * n + (r - 1) * n + s] end, i, j, inner, k)
+                if round and type(want) == 'number' then
+                  want = round(want)
+                elseif round and type(want) == 'table' then
+                  want = { re = round(want.re), im = round(want.im) }
+                end
+                all[#all + 1] = { want, { n = inner + 1, scale = scale } }
               end
-              compare(row, rdtype, got[at], want, { n = inner + 1, scale = scale }, what)
             end
           end
-        end
+          return all
+        end)
+        for at, p in ipairs(says) do compare(row, rdtype, got[at], p[1], p[2], what) end
       end
     end
   end

@@ -346,6 +346,7 @@ E.clip = {
 local function pick(a, b, c) if a then return b end return c end
 E.where = { f = pick, i = pick, b = pick, c = pick, zero = true }
 E.fma = {
+  fused = true, -- what it gives hangs on the level
   f = function(a, b, c, r, fused, bits)
     if not fused then return r(r(a * b) + c) end
     if bits == 32 then return tonumber(C.fmaf(a, b, c)) end
