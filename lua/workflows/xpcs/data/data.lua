@@ -373,6 +373,9 @@ function Data:blocks(from, to, most)
       sum = sum + tiles[last].values
     end
     tile = last + 1
+    if first == 1 and last == #tiles then
+      return { first = 1, holes = self.holes, y = self.packed, weight = self.weight }
+    end
     local a = tiles[first].at
     local b = { first = first, holes = self.holes[{ { first, last } }] }
     b.y = self.packed[{ { a + 1, a + sum } }]

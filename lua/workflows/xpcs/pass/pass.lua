@@ -17,6 +17,17 @@ local PART = { fit = 0, psi = 1, below = 2 }
 
 M.count = sums.count
 
+--- Numbers of each angle as a tensor of 4 rows. A search for a start makes thousands of passes over small copies, so
+--- that what surrounds the pass is most of their time.
+local function by_angle(F, ...)
+  local flat = {}
+  for row = 1, 4 do
+    local list = select(row, ...)
+    for f = 1, F do flat[#flat + 1] = list[f] end
+  end
+  return mc.tensor(flat):reshape { 4, F }
+end
+
 --- Sums of a pass.
 ---@param data mascon.xpcs.Data
 ---@param p table physics, contrast, offset, sigma, kd, ks, t, loss, f_scale, legacy_abs; device: of device.lua; part
@@ -32,7 +43,7 @@ function M.run(data, p, kind)
     part = PART[p.part or 'fit'], kd = p.kd, ks = p.ks or 0, f_scale = p.f_scale or 1 }
   local there = p.device and require('workflows.xpcs.pass.device').run(data, p, values, physics, M.count(kind, data.F))
   if there then return there end
-  local angles, theta = mc.tensor { data.phi, p.sigma, p.contrast, p.offset }, mc.tensor(physics)
+  local angles, theta = by_angle(data.F, data.phi, p.sigma, p.contrast, p.offset), mc.tensor(physics)
   local state = p.from and p.from.state or mc.zeros { 2, sums.count(kind, data.F) }
   local from = p.from and p.from.tile or 1
   for block in data:blocks(from) do
@@ -43,7 +54,10 @@ function M.run(data, p, kind)
     data:done(block)
     if p.between then p.between(state, block.first + block.holes.shape[1]) end
   end
-  return (state[1] + state[2]):totable()
+  local both = state:totable()
+  local list, rest = both[1], both[2]
+  for k = 1, #list do list[k] = list[k] + rest[k] end
+  return list
 end
 
 return M
