@@ -74,7 +74,7 @@ describe('the plan of a run', function()
   it('foretells the peak of layers, convolutions, attention and recurrence', function()
     local bad = {}
     -- where parameters are large beside activations the peak moves with the moment at which the collector takes those
-    -- that were replaced (mlp: 164 to 203 MB in runs, 164 to 211 in plans)
+    -- that were replaced
     local within = { cnn = 0.1, transformer = 0.1, checkpointed = 0.1, accumulated = 0.1, mlp = 0.3, lstm = 0.3 }
     for model, bound in pairs(within) do
       local peak = {}

@@ -1,4 +1,4 @@
--- soak_spec.lua - three hundredths of each long job of tests/soak; `make soak` runs them whole.
+-- soak_spec.lua - a hundredth of each long job of tests/soak; `make soak` runs them whole.
 local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' or 'tests') .. '/support/init.lua')
 local process = support.load 'process'
 local host = require 'mascon.host'
@@ -14,7 +14,7 @@ describe('a share of the long job', function()
       local at = process.folder()
       -- run.sh keeps its logs in the build folder, or in one of its own where the program is installed elsewhere
       process.shell(('ln -s %s %s/mascon'):format(host.exe, at))
-      local r = process.shell(('%s/soak/run.sh %s 3 3 %s'):format(tests, at, job))
+      local r = process.shell(('%s/soak/run.sh %s 1 3 %s'):format(tests, at, job))
       process.remove(at)
       assert.equal(0, r.status, r.text)
     end)

@@ -4,7 +4,7 @@ local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' 
 local script, process = support.load 'script', support.load 'process'
 local host = require 'mascon.host'
 local mc = require 'mascon'
-local folder, data
+local folder, data, small -- small: draws of a posterior and fits of it come quickly
 
 local function exists(path) return script.read(path) ~= nil end
 
@@ -44,6 +44,10 @@ describe('a run of scripts/xpcs.lua that is stopped', function()
       physics = { 5000, 0.3, 900, 4e-4, -0.25, 1.2e-4, 4 } }
     data = folder .. '/x.npz'
     mc.save(data, { c2_exp = s.c2, phi_angles_list = mc.tensor(s.phi), t1 = s.t, q = mc.tensor(s.q) })
+    s = mc.xpcs.simulate { n = 40, q = 0.01, dt = 0.25, phi = { -60, 0, 75 }, sigma = 0.004, seed = 3,
+      physics = { 5000, 0.3, 900 } }
+    small = folder .. '/small.npz'
+    mc.save(small, { c2_exp = s.c2, phi_angles_list = mc.tensor(s.phi), t1 = s.t, q = mc.tensor(s.q) })
     fit = data .. ' --laminar-flow --sigma 0.004 --quiet --no-arrays --output-format npz '
   end)
   teardown(function() process.remove(folder) end)
@@ -69,7 +73,7 @@ describe('a run of scripts/xpcs.lua that is stopped', function()
   end)
 
   it('in the posterior keeps its draws, says how it goes on, and leaves a whole set', function()
-    local words = data .. ' --static-mode --sigma 0.004 --quiet --no-arrays --method both --n-chains 1 --n-warmup 20 '
+    local words = small .. ' --static-mode --sigma 0.004 --quiet --no-arrays --method both --n-chains 1 --n-warmup 20 '
       .. '--seed 5 '
     local text, status, out
     for k, seconds in ipairs { 0.5, 2, 8, 30 } do -- the first draws come when the machine has time for them
@@ -124,7 +128,7 @@ describe('a run of scripts/xpcs.lua that is stopped', function()
     for k, case in ipairs(CASES) do
       local out = ('%s/late%d'):format(folder, k)
       local r = process.shell(('STOP_IN=%s MASCON_PROGRESS=0 %s %s %s %s --output-dir %s'):format(case[1],
-        script.program, driver, data, case[2], out))
+        script.program, driver, small, case[2], out))
       assert.equal(143, r.status, case[1] .. r.text)
       assert.is_truthy(r.text:find('xpcs: terminated when all was computed: the results are whole', 1, true), r.text)
       assert.is_truthy(r.text:find('results in ' .. out, 1, true), r.text)
@@ -159,7 +163,7 @@ describe('a run of scripts/xpcs.lua that is stopped', function()
     local out = folder .. '/shards'
     local r = process.shell(('MASCON_PROGRESS=0 %s %s %s --static-mode --sigma 0.004 --quiet --no-arrays '
       .. '--method both --cmc-num-shards 2 --n-chains 2 --n-warmup 20 --n-samples 100 --output-dir %s'):format(
-      script.program, driver, data, out))
+      script.program, driver, small, out))
     assert.equal(143, r.status, r.text)
     assert.is_nil(r.text:find('sampler 2', 1, true), r.text)
     assert.is_truthy(r.text:find('terminated before the first draws of the posterior: the fit is kept', 1, true),
@@ -169,7 +173,7 @@ describe('a run of scripts/xpcs.lua that is stopped', function()
 
   it('holds its output and its checkpoints: a second run is refused, and changes nothing', function()
     local out, points = folder .. '/one', folder .. '/one_points'
-    local words = data .. ' --static-mode --sigma 0.004 --quiet --no-arrays --method cmc --n-chains 1 --n-warmup '
+    local words = small .. ' --static-mode --sigma 0.004 --quiet --no-arrays --method cmc --n-chains 1 --n-warmup '
       .. '1000000 '
     local line = ('MASCON_PROGRESS=0 %s scripts/xpcs.lua %s %%s; echo "status $?"'):format(script.program, words)
     local same = line:format(('--overwrite --output-dir %s'):format(out))

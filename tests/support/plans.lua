@@ -15,20 +15,20 @@ local function crossed(m, b) return nn.cross_entropy(m(b.x), b.y) end
 
 function M.mlp()
   return nn.Sequential { nn.Linear(784, 1024), nn.ReLU(), nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 10) },
-    { x = randn { 1024, 784 }, y = classes(10, 1024) }, 128
+    { x = randn { 384, 784 }, y = classes(10, 384) }, 128
 end
 
 function M.cnn()
   return nn.Sequential { nn.Conv2d(3, 32, 3, { padding = 1 }), nn.BatchNorm2d(32), nn.ReLU(), nn.MaxPool2d(2),
     nn.Conv2d(32, 64, 3, { padding = 1 }), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(4096, 10) },
-    { x = randn { 256, 3, 32, 32 }, y = classes(10, 256) }, 64
+    { x = randn { 96, 3, 32, 32 }, y = classes(10, 96) }, 32
 end
 
 local Language = nn.Module 'Language'
 function Language:init(checkpointed)
   self.emb = nn.Embedding(256, 128)
   local list = {}
-  for i = 1, 4 do
+  for i = 1, 2 do
     local layer = nn.TransformerEncoderLayer(128, 4, { hidden = 512 })
     list[i] = checkpointed and nn.Checkpoint(layer) or layer
   end
@@ -37,7 +37,7 @@ function Language:init(checkpointed)
 end
 function Language:forward(x) return self.head(self.blocks(self.emb(x))) end
 local function language(checkpointed, batch, accumulate)
-  return Language(checkpointed), { x = classes(256, 32, 128), y = classes(256, 32, 128) }, batch, {
+  return Language(checkpointed), { x = classes(256, 24, 128), y = classes(256, 24, 128) }, batch, {
     accumulate = accumulate,
     loss = function(m, b) return nn.cross_entropy(m(b.x):reshape(-1, 256), b.y:reshape(-1)) end,
   }
@@ -52,13 +52,13 @@ function Last:init()
   self.head = nn.Linear(256, 10)
 end
 function Last:forward(x) return self.head((self.lstm(x))[{ mc.all, -1 }]) end
-function M.lstm() return Last(), { x = randn { 256, 64, 64 }, y = classes(10, 256) }, 32 end
+function M.lstm() return Last(), { x = randn { 96, 32, 64 }, y = classes(10, 96) }, 32 end
 
 mc.seed(1)
 local net, data, batch, o = M[arg[1]]()
 o = o or {}
 o.loss = o.loss or crossed
-o.optimizer, o.epochs, o.progress = mc.optim.adamw(), 3, false
+o.optimizer, o.epochs, o.progress = mc.optim.adamw(), 2, false
 o.train = nn.data.loader(nn.data.tensors(data), { batch = batch })
 local trainer = nn.Trainer(net, o)
 if arg[2] == 'plan' then print(trainer:plan().peak)
