@@ -3,7 +3,7 @@
 #
 # usage: tests/run.sh BUILD [c|lua|all|runtime] [arguments for tests/run.lua]   (BUILD: the build folder, default build; runtime: all but the C
 # tests of kernels alone)
-# First the C tests that BUILD/tests/list names, two at a time (JOBS), then the specs inside the program, in as many processes. A C test prints its own
+# First the C tests that BUILD/tests/list names, then the specs inside the program, two at a time (JOBS). A C test prints its own
 # count line; one that prints none counts as one test by its exit status, one that dies as failed. Programs for an ISA
 # level this machine lacks count as skipped. Exit status 0 when nothing failed. Output of failures is shown, all of it
 # lies in BUILD/tests/*.log. A C program gets 15 minutes, the specs LIMIT seconds (default an hour). Before the last line stands what failed,
@@ -68,9 +68,15 @@ run_one() { # KIND NAME: leaves NAME.log and NAME.rc
   echo $? >"$at.rc"
 }
 
-run_c() {
-  local kind name rc line
-  local todo=()
+# Work is divided among workers (JOBS): each takes the next C test that no other has begun, then goes on with the specs, so
+# that none waits for the longest. What is begun has a folder in the queue.
+queue=$(mktemp -d) || exit 1
+trap 'rm -rf "$queue"' EXIT
+mkdir "$queue/c" "$queue/lua"
+todo=()
+
+list_c() {
+  local kind name
   while read -r kind name; do
     if [ "$kind" = levels ] && [ "$parts" = runtime ]; then
       continue
@@ -79,17 +85,26 @@ run_c() {
       skipped=$((skipped + 1))
     else
       todo+=("$kind $name")
+      rm -f "$B/tests/$name.rc"
     fi
   done <"$B/tests/list"
+}
+
+run_c() {
+  local line
   for line in "${todo[@]}"; do
-    while [ "$(jobs -rp | wc -l)" -ge "${JOBS:-2}" ]; do wait -n; done
-    run_one $line &
+    mkdir "$queue/c/${line#* }" 2>/dev/null && run_one $line
   done
-  wait
+}
+
+# The counts of the C tests, once all of them have ended.
+report_c() {
+  local line name rc before
   for line in "${todo[@]}"; do
     name=${line#* }
-    rc=$(cat "$B/tests/$name.rc")
-    local before=$failed
+    until [ -s "$B/tests/$name.rc" ] || [ -z "$(jobs -rp)" ]; do sleep 0.2; done
+    rc=$(cat "$B/tests/$name.rc" 2>/dev/null || echo 255)
+    before=$failed
     count "$B/tests/$name.log" "$rc"
     if [ "$failed" -gt "$before" ]; then
       echo "  $name: FAILED (exit status $rc); the end of $B/tests/$name.log:"
@@ -102,30 +117,25 @@ run_c() {
   done
 }
 
-# The specs, in as many processes as C tests run at a time; with arguments in one. A process runs a few files and makes room
-# for the next: specs that measure memory collect the whole heap at every call, which takes long in one that grew.
-run_lua() {
-  local n=${JOBS:-2} k i rc log files most="--files 8"
-  rm -f "$B"/tests/specs*.*
-  [ $# -gt 0 ] && n=1 most=
-  local queue
-  queue=$(mktemp -d) || exit 1
-  files=$(find tests/spec -name '*_spec.lua' | wc -l)
-  for ((k = 1; k <= n; k++)); do
-    (
-      i=0
-      while [ "$(find "$queue" -mindepth 1 | wc -l)" -lt "$files" ] && [ "$i" -lt "$files" ]; do
-        i=$((i + 1))
-        log=$B/tests/specs$k.$(printf %03d "$i")
-        timeout --foreground "${LIMIT:-3600}" "${fresh[@]}" "${MASCON:-$B/mascon}" tests/run.lua --queue "$queue" $most --failures "$(realpath -m "$log").failed" "$@" >"$log.log" 2>&1 </dev/null
-        echo $? >"$log.rc"
-        [ $# -gt 0 ] && break
-      done
-    ) &
+# Specs as worker K, with arguments once. A process runs a few files and makes room for the next: specs that measure memory
+# collect the whole heap at every call, which takes long in one that grew.
+run_lua() { # K [ARGUMENTS]
+  local k=$1 i=0 log most="--files 8"
+  shift
+  [ $# -gt 0 ] && most=
+  while [ "$(find "$queue/lua" -mindepth 1 | wc -l)" -lt "$files" ] && [ "$i" -lt "$files" ]; do
+    i=$((i + 1))
+    log=$B/tests/specs$k.$(printf %03d "$i")
+    timeout --foreground "${LIMIT:-3600}" "${fresh[@]}" "${MASCON:-$B/mascon}" tests/run.lua --queue "$queue/lua" $most --failures "$(realpath -m "$log").failed" "$@" >"$log.log" 2>&1 </dev/null
+    echo $? >"$log.rc"
+    [ $# -gt 0 ] && break
   done
-  wait
-  [ $# -gt 0 ] || [ "$(find "$queue" -mindepth 1 | wc -l)" -eq "$files" ] || { echo "FAILED spec files were left out" | tee -a "$failures"; failed=$((failed + 1)); }
-  rm -rf "$queue"
+}
+
+# Their counts and logs; with arguments not all files were to run.
+report_lua() {
+  local log rc
+  [ $# -gt 0 ] || [ "$(find "$queue/lua" -mindepth 1 | wc -l)" -eq "$files" ] || { echo "FAILED spec files were left out" | tee -a "$failures"; failed=$((failed + 1)); }
   for log in "$B"/tests/specs*.log; do
     rc=$(cat "${log%.log}.rc")
     cat "${log%.log}.failed" >>"$failures" 2>/dev/null
@@ -140,12 +150,26 @@ run_lua() {
   done
 }
 
+c= lua=
 case $parts in
-  c) run_c ;;
-  lua) run_lua "$@" ;;
-  all | runtime) run_c; run_lua "$@" ;;
+  c) c=1 ;;
+  lua) lua=1 ;;
+  all | runtime) c=1 lua=1 ;;
   *) echo "run.sh: no part '$parts'; there are c, lua, all and runtime" >&2; exit 2 ;;
 esac
+files=$(find tests/spec -name '*_spec.lua' | wc -l)
+[ -z "$c" ] || list_c
+[ -z "$lua" ] || rm -f "$B"/tests/specs*.*
+for ((k = 1; k <= ${JOBS:-2}; k++)); do
+  (
+    trap - EXIT
+    [ -z "$c" ] || run_c
+    [ -z "$lua" ] || { [ $# -gt 0 ] && [ "$k" -gt 1 ]; } || run_lua "$k" "$@"
+  ) &
+done
+[ -z "$c" ] || report_c
+wait
+[ -z "$lua" ] || report_lua "$@"
 left=$(LC_ALL=C comm -13 <(echo "$before") <(tree))
 if [ -n "$left" ]; then
   failed=$((failed + 1))

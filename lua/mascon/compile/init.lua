@@ -494,14 +494,22 @@ local function failed_call(rc, f, self, ...)
   end
 end
 
---- What is due after a call of a form: it stands in front, and compiled code is looked for.
-local function used(self, f, i)
+-- Seconds that calls of a plan take in the vector machine before what the cache lacks is compiled. A group takes 50 to
+-- 300 ms of another processor: most functions are called a few times and are over before.
+local PAYS = 0.03
+
+--- The time, for a plan whose orders are not given yet.
+local function before(plan) return plan.orders and plan.orders[1] and lib.clock_seconds() end
+
+--- What is due after a call of a form that began then: it stands in front, and compiled code is looked for.
+local function used(self, f, i, began)
   if i > 1 then remember(self, f) end
   local plan = f.plan
   if plan.new then plan.new = nil -- its first call, though it was traced before
   elseif plan.orders then -- not all of it is compiled
     if plan.later then attach(self, plan) end
-    if plan.orders[1] then native.start(plan, self) end
+    if began then plan.spent = (plan.spent or 0) + lib.clock_seconds() - began end
+    if plan.spent and plan.spent > PAYS and plan.orders[1] then native.start(plan, self) end
     native.poll()
     if plan.native == plan.groups then plan.orders = nil end
   end
@@ -511,9 +519,10 @@ local function replay(self, ...)
   local recent, n = self.recent, select('#', ...)
   for i = 1, #recent do
     local f = recent[i]
+    local began = before(f.plan)
     local outs, rc = call.try(f, n, ...)
     if outs then
-      if i > 1 or f.plan.orders then used(self, f, i) end
+      if i > 1 or f.plan.orders then used(self, f, i, began) end
       if f.single then return outs end
       return unfold(f, outs, ...)
     elseif outs == false then return failed_call(rc, f, self, ...) end
@@ -535,9 +544,10 @@ local function replay_into(self, ...)
   if self.place ~= placing.name then elsewhere(self) end
   for i = 1, #self.recent do
     local f = self.recent[i]
+    local began = before(f.plan)
     local outs, rc = call.into(f, self.target, select('#', ...), ...)
     if outs then
-      used(self, f, i)
+      used(self, f, i, began)
       return true
     elseif outs == false then tensor.failed(rc, 2, true, f.cells) end
   end
@@ -610,11 +620,13 @@ function methods:native()
   return plan ~= nil and plan.native ~= nil and plan.native == plan.groups
 end
 
---- Waits until nothing is being compiled any more.
+--- Compiles what is not compiled yet of the forms that were called, and waits for it.
 function methods:wait()
   if self.plan and self.plan.orders then
     if self.plan.later then attach(self, self.plan) end
-    native.start(self.plan, self)
+    for _, plan in pairs(self.plans) do -- in any order: the functions are the same
+      if plan.orders and plan.orders[1] then native.start(plan, self) end
+    end
     native.wait()
   end
   return self
@@ -680,7 +692,8 @@ function methods:explain(opts) return require 'mascon.compile.explain'.explain(s
 --- what they inherit is read at each call too (a number in a class is part of the form). explain() lists what was
 --- found. At most 64 forms are kept. Random numbers drawn inside are fixed, unless they come from a key among the
 --- arguments or variables (mc.random.key): that is read at each call, and so are the keys that f derives from it.
---- Fused groups run in a vector machine at once; from the second call on they are compiled by the machine's C compiler
+--- Fused groups run in a vector machine at once; from the second call on compiled code that is in the cache takes their
+--- place, and after some 30 ms of calls the rest is compiled by the machine's C compiler
 --- beside the program and put in at a later call, with the same bits. Options: static: positions of arguments whose
 --- numbers are fixed · fuse (true): false puts no ops together · passes: { name = false } leaves a pass out (fold,
 --- algebra, copies, cse, dce, fuse, split, epilogue, rows, prologue, anew, inplace; also MASCON_PASSES=-cse,-fold) ·
