@@ -327,10 +327,22 @@ describe('compiled groups', function()
     local want = f(a)
     equal(want, g(a), 'first call')
     equal(want, g(a), 'second call')
+    assert.equal(0, native.pending()) -- a few calls pay no compiler
     g:wait()
     equal(want, g(a), 'after the compiler')
     local groups, compiled = g:groups()
     assert.same({ 1, 1 }, { groups, compiled })
+  end)
+
+  it_native('come into use by themselves where calls take long enough', function()
+    local f = function(x) return mc.sin(x) * 5 - x end
+    local g, a = mc.compile(f), mc.randn { 20000, seed = 12 }
+    local want, calls = f(a), 0
+    while not g:native() and calls < 1e6 do
+      equal(want, g(a), 'call ' .. calls)
+      calls = calls + 1
+    end
+    assert.is_true(g:native() and calls > 3)
   end)
 end)
 

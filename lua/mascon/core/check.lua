@@ -175,9 +175,13 @@ function M.nearest(name, names)
   for k, v in pairs(names) do list[#list + 1] = type(k) == 'number' and v or k end
   table.sort(list)
   local best, at
+  local lower = name:lower()
   for _, n in ipairs(list) do
-    local d = distance(name:lower(), tostring(n):lower())
-    if not at or d < at then best, at = n, d end
+    local other = tostring(n):lower()
+    if not at or math.abs(#other - #lower) < at then -- which is the least that they differ by
+      local d = distance(lower, other)
+      if not at or d < at then best, at = n, d end
+    end
   end
   if at and at <= math.max(2, math.floor(#name / 2)) and at < #name then return best end
   local longer
