@@ -273,10 +273,11 @@ end
 local LONG = {}
 for name in ([[
   autoreject_memory call compile_passes cuda_adapter curve_fit_fused device_fused device_matrix device_rows
-  device_shared device_transforms device_workflows footprint grad_layers grad_linalg hdf5_apart host integrate native
-  network_device network_plan ops_matrix publish rollout_input rollout_own rollout_run row sample script_autoreject
-  script_pac script_xpcs soak transform_cases xpcs_bad_input xpcs_conformance xpcs_contrasts xpcs_device xpcs_fit
-  xpcs_joint xpcs_memory xpcs_noise xpcs_own xpcs_pixels xpcs_posterior xpcs_state xpcs_stop xpcs_verdict ]]):gmatch '%S+' do
+  device_shared device_transforms device_workflows footprint grad_layers grad_linalg hdf5_apart host integrate
+  native network_device network_plan ops_matrix publish rollout_input rollout_own rollout_run row sample
+  script_autoreject script_pac script_xpcs soak transform_cases xpcs_bad_input xpcs_conformance xpcs_contrasts
+  xpcs_device xpcs_fit xpcs_joint xpcs_memory xpcs_noise xpcs_own xpcs_pixels xpcs_posterior xpcs_state xpcs_stop
+  xpcs_verdict ]]):gmatch '%S+' do
   LONG[name] = true
 end
 busted.subscribe({ 'suite', 'start' }, function(suite)

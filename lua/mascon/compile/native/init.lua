@@ -1,9 +1,9 @@
 -- native/init.lua - fused groups of a plan become compiled code once it is there.
 --
 -- A group is known by the name of its function (the hash of its text); what this process has opened serves every plan
--- with the same group, what the cache on disk has is opened at the second call of a plan, what is missing is compiled
--- beside us once calls of the plan have taken some time, and put into the plan at the beginning of a later call. Without
--- compiler everything goes on in the vector machine. Holds the functions and who waits for them.
+-- with the same group. What the cache on disk has is opened at the second call of a plan. What is missing is compiled
+-- beside us once calls of the plan have taken some time, and put into the plan at the beginning of a later call.
+-- Without compiler everything goes on in the vector machine. Holds the functions and who waits for them.
 local lib = require 'mascon.core.ffi'
 local cache = require 'mascon.compile.native.cache'
 local codegen = require 'mascon.compile.native.codegen'
