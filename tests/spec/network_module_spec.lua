@@ -453,6 +453,18 @@ describe('a module as a function of its parameters', function()
 end)
 
 describe('initialisers', function()
+  it('that are functions give tensors of the shape, which get the dtype', function()
+    assert.equal('f32', nn.Linear(3, 3, { weight_init = function(shape) return mc.ones(shape) end }).weight.dtype)
+    for _, bad in ipairs { mc.ones { 2 }, 5 } do
+      local function make() return nn.Linear(3, 3, { weight_init = function() return bad end }) end
+      local e = support.message(make)
+      assert(e:find('what the initialiser gave is', 1, true) and e:find('the module has f32[3,3]', 1, true), e)
+      local net = nn.Linear(3, 3)
+      e = support.message(net.initialise, net, 'weight$', function() return bad end)
+      assert(e:find('what the initialiser gave is', 1, true), e)
+    end
+  end)
+
   it('have the moments they claim (nn C42)', function()
     local shape = { 1024, 2048 }
     local function moments(name, o)

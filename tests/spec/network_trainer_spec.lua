@@ -105,6 +105,17 @@ describe('a trainer', function()
     assert.equal(5, #longer:fit())
   end)
 
+  it('has one kind of mean for training and evaluation, by the weights of the batches', function()
+    for _, many in ipairs { 1, 3 } do
+      local t = made { epochs = 1, folder = mc.none, optimizer = mc.optim.sgd { lr = 0 }, ema = mc.none, clip = mc.none,
+        accumulate = many, valid = data.loader(set, { batch = 60 }) }
+      t.net[2]:eval() -- neither moves nor draws
+      t.net[4]:eval()
+      local one = t:fit()[1]
+      assert(math.abs(one.loss - one.valid_loss) < 1e-6, one.loss - one.valid_loss)
+    end
+  end)
+
   it('goes on after parts of steps and of epochs', function()
     local whole, want = made { epochs = mc.none, steps = 11, accumulate = 3 }
     whole:fit()

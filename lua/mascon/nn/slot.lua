@@ -27,14 +27,6 @@ function M.value_of(slot, name)
   return v
 end
 
---- Draws the value of a slot.
-function M.fill(slot)
-  if M.shapes_only then return end
-  local v = slot.make(slot.shape, { dtype = slot.dtype, device = slot.device, key = slot.key })
-  -- a function of a user's may keep what it gives
-  slot.value, M.unread[slot] = v, check.library(slot.make) and tensor.methods.is_contiguous(v) or nil
-end
-
 --- Puts a tensor into a slot: of its shape, converted to its dtype and device.
 function M.put(fname, name, slot, t, level)
   if not tensor.is(t) or not states.same_shape(t, slot.shape) then
@@ -42,6 +34,17 @@ function M.put(fname, name, slot, t, level)
       tensor.is(t) and tensor.describe(t) or check.show(t), states.described(slot)), level + 1)
   end
   slot.value, M.unread[slot] = tensor.methods.to(t, { dtype = slot.dtype, device = slot.device }), nil
+end
+
+--- Draws the value of a slot.
+function M.fill(slot)
+  if M.shapes_only then return end
+  local v = slot.make(slot.shape, { dtype = slot.dtype, device = slot.device, key = slot.key })
+  if check.library(slot.make) then
+    slot.value, M.unread[slot] = v, tensor.methods.is_contiguous(v) or nil
+  else -- a function of a user's may give anything, and keep what it gives
+    M.put('module', 'what the initialiser gave', slot, v, 4)
+  end
 end
 
 --- The random numbers of one slot: from the option key, else from the default generator.

@@ -211,7 +211,7 @@ local function steady(f)
   return function(...)
     local before, out = f.traces, { f(...) }
     if f.traces ~= before then out = { f(...) } end
-    return unpack(out, 1, 5)
+    return unpack(out, 1, 6)
   end
 end
 
@@ -219,8 +219,8 @@ local function functions(self)
   local run, compiled = gradients(self), self.options.compile
   local fresh = compiled and apart or function(tree) return tree end
   local function whole(params, frozen, buffers, batch, key, now)
-    local value, g, _, after, bent = run(params, frozen, buffers, batch, key, now)
-    return value, measured(self, g, bent), fresh(g), after, fresh(bent)
+    local value, g, weight, after, bent = run(params, frozen, buffers, batch, key, now)
+    return value, measured(self, g, bent), fresh(g), after, fresh(bent), weight
   end
   -- one part of a step: gradients times the weight of the batch are added up
   local function add(params, frozen, buffers, sums, batch, key, now)

@@ -59,10 +59,9 @@ end
 ---
 --- Calling it, step(batch), changes the parameters and buffers of the network and returns the loss, as a number, and a
 --- table { norm = of the gradient before clipping (0 where it is not computed), step = its number, updated = whether
---- parameters changed, own = the loss of this batch alone, nil where its weight is 0 }. If the
---- loss or
---- the norm is not finite, nothing changes and the table has finite = false and anomaly: what made the first number
---- that is not finite. note, once: which number changes so often that steps are traced again and again.
+--- parameters changed, own = the loss of this batch alone, nil where its weight is 0, weight = of the batch }. If the
+--- loss or the norm is not finite, nothing changes and the table has finite = false and anomaly: what made the first
+--- number that is not finite. note, once: which number changes so often that steps are traced again and again.
 --- Variables outside that the loss and the modules read (numbers, tables, tensors, other networks) are read at each
 --- call, as by mc.compile, and so are fields and hooks of modules and options of the optimiser. Fields of steps,
 --- trainers and loaders are not: pass such numbers in the batch. Random numbers need key = net:next_key().
@@ -285,7 +284,7 @@ local function end_step(self, r, loss, size, good, search)
     found = search()
   end
   return loss, { norm = norm, step = self.count, updated = good, finite = good, overflow = overflow, scale = scale,
-    own = r.own, anomaly = found }
+    own = r.own, weight = r.weight, anomaly = found }
 end
 
 --- What a step leaves behind is written all at once: a first signal waits until the caller's behind(loss, info) has
@@ -313,13 +312,21 @@ local function trace_ahead(self, params, frozen, buffers, batch, key, now)
   if self.traced or not self.compiled or self.options.accumulate > 1 then return end
   self.traced = true
   local run = self.compiled[1]
-  local value, sizes, g, after, bent = compile.ahead(run, params, frozen, buffers, batch, key, now)
+  local value, sizes, g, after, bent, weight = compile.ahead(run, params, frozen, buffers, batch, key, now)
   if value == nil then return end
   local function trace(_, i, ...) compile.ahead(self.compiled[3 + i], ...) end
   functions.each_piece(self, trace, false, params, g, bent, sizes.norm, now)
-  each({ value, sizes, g, after, bent }, tensor.drop)
+  each({ value, sizes, g, after, bent, weight }, tensor.drop)
   collectgarbage()
   lib.C.mc_memory_trim()
+end
+
+--- The weight of a batch as a number.
+local function weight_of(t)
+  local weight = t:item()
+  if weight >= 0 and weight < math.huge then return weight end
+  error(('nn.Step: the weight of the batch (second result of the loss) is %s; it is a number from 0'):format(
+    tostring(weight)), 4)
 end
 
 local function step_of(self, batch, behind)
@@ -331,25 +338,25 @@ local function step_of(self, batch, behind)
   local function plain() self.forward(params, frozen, buffers, batch, key) end
   trace_ahead(self, params, frozen, buffers, batch, key, now)
   if many == 1 then
-    r.value, r.sizes, r.grads, r.buffers, r.bent = plainly.call(plain, self.whole, params, frozen, buffers, batch, key,
-      now)
+    local weight
+    r.value, r.sizes, r.grads, r.buffers, r.bent, weight = plainly.call(plain, self.whole, params, frozen, buffers,
+      batch, key, now)
+    r.weight = weight_of(weight)
+    give_back(self, { weight })
   else
     local old = self.sums or nothing(params, functions.bent_names(self.groups, now.turn))
     local sums, value, weight
     sums, r.buffers, value, weight = plainly.call(plain, self.add, params, frozen, buffers, old, batch, key, now)
     if not self.sums then give_back(self, old) end
     local own = value:item()
-    local weighs = weight:item()
-    if not (weighs >= 0 and weighs < math.huge) then
-      error(('nn.Step: the weight of the batch (second result of the loss) is %s; it is a number from 0'):format(
-        tostring(weighs)), 3)
-    end
-    r.own = weighs ~= 0 and own or nil
+    r.weight = weight_of(weight)
+    r.own = r.weight ~= 0 and own or nil
     give_back(self, { value, weight })
     if self.pending + 1 < many then
       return settled(behind, function()
         commit(self, { buffers = r.buffers, sums = sums, count = self.count, pending = self.pending + 1 })
-        return own, { updated = false, step = self.count + 1, finite = r.own == nil or finite(own), own = r.own }
+        return own, { updated = false, step = self.count + 1, finite = r.own == nil or finite(own), own = r.own,
+          weight = r.weight }
       end)
     end
     r.value, r.sizes = self.finish(sums)
@@ -357,7 +364,7 @@ local function step_of(self, batch, behind)
   end
   local loss = r.value:item()
   local good = counts(r, loss)
-  if many == 1 then r.own = loss end
+  if many == 1 and r.weight ~= 0 then r.own = loss end
   return settled(behind, end_step, self, r, loss, r.sizes.norm, good, function()
     return anomaly.search(ARGUMENTS, self.forward, params, frozen, buffers, batch, key)
   end)

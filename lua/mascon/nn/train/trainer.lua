@@ -521,7 +521,7 @@ end
 local function behind_batch(self, epoch, k, bar, began, before, rate, loss, info)
   local o = self.options
   local own = info.finite and info.own -- of this batch alone; none of a batch that weighs nothing
-  self.sums = { self.sums[1] + (own or 0), self.sums[2] + (own and 1 or 0) }
+  if own then self.sums = { self.sums[1] + own * info.weight, self.sums[2] + info.weight } end
   local done = self:done()
   if (self.step.count % o.log_every == 0 and info.updated) or not info.finite then
     log(self, { kind = 'step', step = info.step, batches = done, epoch = epoch, loss = loss, rate = rate,
