@@ -337,6 +337,11 @@ static int cuda_allocation(void *dev, void *memory, void **segment, int64_t *at,
 
 static int cuda_order(void *dev, void *s, int64_t other)
 {
+    if (other > 2 && other < 4096) /* 1 and 2: the default streams */
+        return host->error(STATUS_UNSUPPORTED,
+                           "cuda: stream %d is no handle; give 1, 2 or the CUstream that waits, as "
+                           "a pointer, or none",
+                           (int)other);
     CUevent e = cuda_event(dev, s);
     if (!e) return STATUS_DEVICE;
     const CUresult code = cu.cuStreamWaitEvent((CUstream)(uintptr_t)other, e, 0);

@@ -439,6 +439,11 @@ static int cl_allocation(void *dev, void *memory, void **segment, int64_t *at, i
 
 static int cl_order(void *dev, void *s, int64_t other)
 {
+    if (other > 0 && other < 4096) /* CUDA's numbers of streams; no queue lies there */
+        return host->error(STATUS_UNSUPPORTED,
+                           "opencl: stream %d is a number; give the cl_command_queue that waits, "
+                           "as a pointer, or none",
+                           (int)other);
     cl_event e = cl_event_new(dev, s);
     if (!e) return STATUS_DEVICE;
     cl_command_queue to = (cl_command_queue)(uintptr_t)other;

@@ -33,7 +33,12 @@ describe('values of Lua beside tensors of a device', function()
       mc.concat { x, { 5 } }, mc.stack { x, { 5, 6 } }, mc.vecdot(x, { 1, 2 }), mc.outer(x, { 1, 2 }),
       mc.kron(x, { 1, 2 }), mc.cross(t { 1, 2, 3 }, { 3, 1, 2 }), mc.einsum('i,i->', x, { 1, 2 }),
       mc.trapezoid(x, { 1, 3 }), mc.signal.convolve(x, { 1, 2 }), mc.average(x, { weights = { 1, 3 } }),
-      mc.searchsorted({ 1, 2 }, x), mc.searchsorted(x, 1.5)
+      mc.searchsorted({ 1, 2 }, x), mc.searchsorted(x, 1.5), mc.polyval(x, 3), mc.polyval({ 1, 2 }, x),
+      mc.polyadd(x, { 1 }), mc.polymul({ 1, 2, 3 }, x), mc.chebval(0.3, x), mc.chebval(x, { 1, 2 }),
+      mc.interpolate.interp1d({ 0, 5 }, { 1, 2 }, x), mc.interpolate.interp1d(x, { 1, 2 }, 1.5),
+      mc.interpolate.ppoly({ 1.1, 1.2 }, x, t { { 1 }, { 2 } }), mc.interpolate.pchip(x, x)({ 1.1, 1.2 }),
+      mc.interpolate.ppoly(1.1, x, { { 1 }, { 2 } }), mc.cov(x, { fweights = { 1, 3 } }), mc.cov(x, { y = { 1, 3 } }),
+      mc.stats.pearsonr({ 1, 2, 4 }, t { 1, 5, 6 }).statistic, mc.stats.ttest_ind(x, { 1, 5 }).pvalue
   end)
 
   alike('are written by position in functions that are recorded', function(t)

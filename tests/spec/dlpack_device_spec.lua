@@ -205,6 +205,13 @@ describe('x:dlpack on a device', function()
     for _, wrong in ipairs { 0, -2, 1.5, 'x', {}, true } do
       assert.matches('dlpack: stream is .*the host waits', support.message(function() return x:dlpack(wrong) end))
     end
+    local number = d:find '^opencl' and 1 or d:find '^cuda' and 3
+    if number then
+      for _, f in ipairs { x.dlpack, x.pointer } do
+        assert.matches(('stream %d is .*as a pointer, or none'):format(number),
+          support.message(function() return f(x, number) end))
+      end
+    end
     assert.matches('dlpack: the tensor is in host memory, which has no streams',
       support.message(function() return mc.ones { 2 }:dlpack(1) end))
     assert.is_true(pcall(function() return mc.ones { 2 }:dlpack(-1) end))

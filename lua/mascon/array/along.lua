@@ -10,8 +10,8 @@ local methods = tensor.methods
 local M = {}
 
 --- A real floating tensor from any operand; integers and booleans become f64.
-function M.real(fname, x, level)
-  x = op.operand(fname, x, level + 1)
+function M.real(fname, x, level, other)
+  x = op.beside(fname, x, other, level + 1)
   local kind = tensor.kind[x.dtype]
   if kind == 'c' then error(('%s: x is %s; give real numbers'):format(fname, tensor.describe(x)), level + 1) end
   return kind == 'f' and x or methods.to(x, 'f64')

@@ -13,9 +13,10 @@ local methods, F = tensor.methods, op.functions
 local M = {}
 
 
---- Coefficients as a tensor of one axis; a list of numbers takes the floating dtype `like`.
-local function coefficients(fname, what, v, like)
-  local t = op.operand(fname, v, 4)
+--- Coefficients as a tensor of one axis; a list of numbers takes the floating dtype `like`. other: what stands beside
+--- them.
+local function coefficients(fname, what, v, like, other)
+  local t = op.beside(fname, v, other, 4, true)
   if type(v) == 'table' and like and tensor.kind[like] == 'f' and tensor.kind[t.dtype] == 'f' then
     t = methods.to(t, like)
   end
@@ -47,13 +48,12 @@ local function pieces(out, x, knots, coef, P) return lib.op_list(PPOLY, out, { x
 ---     mc.polyval({ 1, 0, -1 }, mc.tensor{ 2, 3 })  --> f64[2]@cpu { 3, 8 }
 function M.polyval(p, x, opts)
   local o = check.opts('polyval', opts, OUT, 3)
-  x = op.operand('polyval', x, 2)
-  local list = not tensor.is(p)
-  p = coefficients('polyval', 'coefficients', p, x.dtype)
-  if list then p = tensor.moved(p, x._device, 3) end
+  x = op.beside('polyval', x, p, 2)
+  p = coefficients('polyval', 'coefficients', p, x.dtype, x)
   if x._flags == 256 then
     x = methods.to(x, (tensor.kind[p.dtype] == 'f'
       or (whole(p) and x:item() % 1 ~= 0)) and tensor.promote_dtypes(p.dtype, 'f64') or whole(p) and 'i64' or 'f64')
+    x = tensor.moved(x, p._device, 3)
   end
   local n = p:numel()
   if whole(p) and whole(x) then p, x = methods.to(p, 'i64'), methods.to(x, 'i64')
@@ -76,7 +76,8 @@ end
 
 --- The longer of two coefficient vectors and the shorter one, filled with zeros in front.
 local function aligned(fname, a, b)
-  a, b = coefficients(fname, 'coefficients of a', a), coefficients(fname, 'coefficients of b', b)
+  a, b = coefficients(fname, 'coefficients of a', a, nil, b),
+    coefficients(fname, 'coefficients of b', b, nil, a)
   local n = math.max(a:numel(), b:numel())
   local function fill(t) return t:numel() < n and F.pad(t, { n - t:numel(), 0 }) or t end
   return fill(a), fill(b)
@@ -111,7 +112,8 @@ end
 --- Source: NumPy polymul.
 ---     mc.polymul({ 1, 1 }, { 1, -1 })  --> f64[3]@cpu { 1, 0, -1 }
 function M.polymul(a, b)
-  a, b = coefficients('polymul', 'coefficients of a', a), coefficients('polymul', 'coefficients of b', b)
+  a, b = coefficients('polymul', 'coefficients of a', a, nil, b),
+    coefficients('polymul', 'coefficients of b', b, nil, a)
   return require('mascon.array.contract').convolve(a, b)
 end
 
@@ -123,7 +125,8 @@ end
 --- Errors: a leading 0 in b. Source: NumPy polydiv.
 ---     mc.polydiv({ 1, 0, -1 }, { 1, 1 })  --> f64[2]@cpu { 1, -1 }, f64[1]@cpu { 0 }
 function M.polydiv(a, b)
-  a, b = coefficients('polydiv', 'coefficients of a', a), coefficients('polydiv', 'coefficients of b', b)
+  a, b = coefficients('polydiv', 'coefficients of a', a, nil, b),
+    coefficients('polydiv', 'coefficients of b', b, nil, a)
   local dtype = tensor.promote_dtypes(tensor.promote_dtypes(a.dtype, b.dtype), 'f16')
   if whole(a) and whole(b) then dtype = 'f64' end
   if dtype == 'f16' or dtype == 'bf16' then dtype = 'f32' end
@@ -225,12 +228,12 @@ function M.roots(p)
   end
   local dtype = (p.dtype == 'f32' or p.dtype == 'c64') and 'c64' or 'c128'
   local there = F.nonzero_flat(p)
-  if there:numel() == 0 then return create.zeros({ 0 }, { dtype = dtype }) end
+  if there:numel() == 0 then return create.zeros({ 0 }, { dtype = dtype, device = p.device }) end
   local first, last = there[1]:item(), there[there:numel()]:item()
   local zeros, n = p:numel() - last, last - first
-  local out = create.zeros({ n + zeros }, { dtype = dtype })
+  local out = create.zeros({ n + zeros }, { dtype = dtype, device = p.device })
   if n > 0 then
-    local a = create.zeros({ n, n }, { dtype = p.dtype })
+    local a = create.zeros({ n, n }, { dtype = p.dtype, device = p.device })
     if n > 1 then methods.diagonal(a, { offset = -1 }):fill_(1) end
     a[1] = -(p[{ { first + 1, last } }] / p[first])
     methods.copy_(out[{ { 1, n } }], F.eigvals(a))
@@ -277,15 +280,13 @@ local SERIES = {
 local function series(name)
   local rule = SERIES[name]
   return function(x, c)
-    x = op.operand(name, x, 2)
-    if x._flags == 256 then x._flags = 0 end
+    x = op.beside(name, x, c, 2, true)
     if whole(x) then x = methods.to(x, 'f64') end
     local listed = type(c) == 'table'
-    c = op.operand(name, c, 2)
+    c = op.beside(name, c, x, 2, true)
     if whole(c) then c = methods.to(c, 'f64') end
     if c.ndim == 0 then c = methods.reshape(c, { 1 }) end
     if c:numel() == 0 then error(('%s: coefficients are %s; give at least one'):format(name, tensor.describe(c)), 2) end
-    if c._flags == 256 then c._flags = 0 end
     if listed and tensor.kind[x.dtype] == 'f' and tensor.kind[c.dtype] == 'f' then c = methods.to(c, x.dtype) end
     local n, shape, one = c.shape[1], {}, {}
     for i = 2, c.ndim do shape[i - 1], one[i - 1] = c.shape[i], c.shape[i] end

@@ -63,8 +63,8 @@ local COV = { correction = { 1, 'number' }, axis = { -1, 'integer' }, y = { nil,
   fweights = { nil, 'tensor | table' }, aweights = { nil, 'tensor | table' } }
 
 --- x as [..., variables, samples].
-local function variables(fname, x, axis, level)
-  x = op.operand(fname, x, level + 1)
+local function variables(fname, x, axis, level, other)
+  x = op.beside(fname, x, other, level + 1)
   local kind = tensor.kind[x.dtype]
   if kind ~= 'f' and kind ~= 'c' then x = methods.to(x, 'f64') end
   if x.ndim == 1 then x = methods.reshape(x, { 1, x.shape[1] }) end
@@ -75,8 +75,9 @@ local function variables(fname, x, axis, level)
   return a == x.ndim and x or methods.moveaxis(x, a, -1)
 end
 
-local function weight_of(fname, name, w, n, level)
-  w = along.real(fname, w, level + 1)
+local function weight_of(fname, name, w, x, level)
+  local n = x.shape[x.ndim]
+  w = along.real(fname, w, level + 1, x)
   if w.ndim ~= 1 or w.shape[1] ~= n then
     error(('%s: %s are %s; give one for each of the %d samples'):format(fname, name, tensor.describe(w), n), level + 1)
   end
@@ -89,12 +90,12 @@ end
 local function covariance(fname, x, opts, level)
   local o = check.opts(fname, opts, COV, level + 1)
   x = variables(fname, x, o.axis, level)
-  if o.y then x = F.concat({ x, variables(fname, o.y, o.axis, level) }, x.ndim - 1) end
+  if o.y then x = F.concat({ x, variables(fname, o.y, o.axis, level, x) }, x.ndim - 1) end
   local n = x.shape[x.ndim]
   local w, dof
   if o.fweights or o.aweights then
-    local f = o.fweights and weight_of(fname, 'fweights', o.fweights, n, level)
-    local a = o.aweights and weight_of(fname, 'aweights', o.aweights, n, level)
+    local f = o.fweights and weight_of(fname, 'fweights', o.fweights, x, level)
+    local a = o.aweights and weight_of(fname, 'aweights', o.aweights, x, level)
     w = f and a and f * a or f or a
     local total, squares = F.sum(w), a and F.sum(w * a)
     dof = total - (a and squares / total or 1) * o.correction

@@ -131,8 +131,10 @@ function M.interp1d(x, y, at, opts)
   local o = check.opts(fname, opts, ONE, 3)
   local kind = o.kind
   local smooth = kind == 'cubic' or kind == 'pchip' or kind == 'akima' or kind == 'makima'
-  local knots, v, h, from = spline.samples(fname, x, y, o, (smooth or kind == 'linear') and 2 or 1)
-  at = op.operand(fname, at, 2)
+  local knots, v, h, from = spline.samples(fname, op.beside(fname, x, tensor.is(y) and y or at, 2),
+    op.beside(fname, y, tensor.is(x) and x or at, 2), o, (smooth or kind == 'linear') and 2 or 1)
+  at = op.beside(fname, at, knots, 2)
+  if at._flags == 256 and knots._device ~= 0 then at = tensor.moved(methods.to(at, 'f64'), knots._device, 2) end
   if tensor.kind[at.dtype] == 'c' then
     error(('%s: places are %s; give real ones'):format(fname, tensor.describe(at)), 2)
   end

@@ -37,7 +37,8 @@ local OUT = { out = { nil, 'tensor' } }
 function M.tridiagonal(bands, b, opts)
   local fname = 'interpolate.tridiagonal'
   local o = check.opts(fname, opts, OUT, 3)
-  return op.run(fname, 2, o, 1024, call_tri, op.operand(fname, bands, 2), op.operand(fname, b, 2), lib.params())
+  return op.run(fname, 2, o, 1024, call_tri, op.beside(fname, bands, b, 2),
+    op.beside(fname, b, bands, 2), lib.params())
 end
 
 local EVAL = { derivative = { 0, 'integer >= 0' }, extrapolate = { nil, 'bool | string' }, out = { nil, 'tensor' } }
@@ -53,10 +54,11 @@ local EVAL = { derivative = { 0, 'integer >= 0' }, extrapolate = { nil, 'bool | 
 function M.ppoly(x, knots, coef, opts)
   local fname = 'interpolate.ppoly'
   local o = check.opts(fname, opts, EVAL, 3)
-  x = op.operand(fname, x, 2)
+  x, knots, coef = unpack(op.operands(fname, { x, knots, coef }, 3, 2))
+  if x._flags == 256 and knots._device ~= 0 then x = tensor.moved(methods.to(x, 'f64'), knots._device, 2) end
   local P = lib.params()
   P.i[0], P.i[1] = o.derivative, o.extrapolate == false and 1 or 0
-  return op.run(fname, 2, o, 1024, call_ppoly, x, op.operand(fname, knots, 2), op.operand(fname, coef, 2), P)
+  return op.run(fname, 2, o, 1024, call_ppoly, x, knots, coef, P)
 end
 
 local Piecewise = {}
@@ -72,11 +74,7 @@ end
 local function evaluate(s, x, opts)
   local fname = 'interpolate.spline'
   local o = check.opts(fname, opts, EVAL, 3)
-  x = op.operand(fname, x, 3)
-  if x._flags == 256 then
-    x._flags = 0
-    x = tensor.moved(x, s.knots._device, 4)
-  end
+  x = op.beside(fname, x, s.knots, 3, true)
   local e = o.extrapolate
   if e == nil then e = s.extrapolate end
   local dtype = tensor.kind[x.dtype] == 'f' and x.dtype or 'f64'

@@ -63,7 +63,7 @@ local PAIR = { axis = { -1, 'integer' } }
 
 --- x and y broadcast to each other, samples last, and their number.
 local function pair(fname, x, y, axis, least, level)
-  x, y = along.real(fname, x, level), along.real(fname, y, level)
+  x, y = along.real(fname, x, level, y), along.real(fname, y, level, x)
   if x.ndim == 0 or y.ndim == 0 then
     error(('%s: samples are %s and %s; give at least one axis'):format(fname, tensor.describe(x), tensor.describe(y)),
       level + 1)
@@ -168,7 +168,7 @@ local IND = { axis = { -1, 'integer' }, equal_var = { true, 'bool' } }
 function M.ttest_ind(x, y, axis, opts)
   local fname = 'stats.ttest_ind'
   local o = op.axis_option(fname, IND, axis, opts, 2)
-  x, y = along.real(fname, x, 2), along.real(fname, y, 2)
+  x, y = along.real(fname, x, 2, y), along.real(fname, y, 2, x)
   if x.ndim == 0 or y.ndim == 0 then
     error(('%s: samples are %s and %s; give at least one axis'):format(fname, tensor.describe(x), tensor.describe(y)),
       2)
