@@ -109,6 +109,8 @@ describe('csv', function()
     assert.truthy(message(mc.load, at 'e.csv'):find('e.csv:2: a zero byte', 1, true))
     write('f.csv', '\255\254a\0')
     assert.truthy(message(mc.load, at 'f.csv'):find('UTF-16', 1, true))
+    mc.file.write(at 'mac.csv', 'a,b\r1,2\r3,4\r')
+    assert.truthy(message(mc.load, at 'mac.csv'):find('a carriage return alone ends a line', 1, true))
     assert.truthy(message(mc.load, at 'a.csv', { separator = '::' }):find('give one character', 1, true))
     assert.truthy(
       message(mc.load, at 'a.csv', { separator = ',', decimal = ',' }):find('separates cells and decimals', 1, true))

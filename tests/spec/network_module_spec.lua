@@ -332,6 +332,16 @@ describe('a module as a function of its parameters', function()
     assert.is_true(mc.array_equal((net:apply(p, x)), net(x)))
   end)
 
+  it('is no argument that a derivative is taken by', function()
+    local one = nn.Linear(3, 1)
+    for _, f in ipairs { mc.grad, mc.value_and_grad } do
+      for _, arg in ipairs { one, { inner = one } } do
+        local e = support.message(f(function() return mc.sum(one(mc.ones { 1, 3 })) end), arg)
+        assert(e:find('is a module, Linear(3, 1)', 1, true) and e:find('net:apply(params, x)', 1, true), e)
+      end
+    end
+  end)
+
   it('returns new buffers and leaves those of the module', function()
     local bn = nn.Sequential { nn.BatchNorm1d(3) }
     local _, buffers = bn:apply(bn:parameters(), x, { train = true })
@@ -453,6 +463,16 @@ describe('a module as a function of its parameters', function()
 end)
 
 describe('initialisers', function()
+  it('leave running moments, which are set back without one', function()
+    local norm = nn.BatchNorm1d(3)
+    norm(mc.randn({ 9, 3 }, { seed = 1 }):to 'f32' + 5)
+    local before = norm.running_var
+    norm:initialise(nil, 'normal')
+    assert.is_true(mc.array_equal(before, norm.running_var))
+    norm:initialise()
+    assert.same({ 1, 1, 1 }, norm.running_var:totable())
+  end)
+
   it('that are functions give tensors of the shape, which get the dtype', function()
     assert.equal('f32', nn.Linear(3, 3, { weight_init = function(shape) return mc.ones(shape) end }).weight.dtype)
     for _, bad in ipairs { mc.ones { 2 }, 5 } do

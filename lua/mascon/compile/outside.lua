@@ -246,10 +246,12 @@ end
 
 --- What an object of the library says of what a call of it depends on (a module): the function __look of its
 --- metatable, nil for all others.
-local function says(v)
+---@return function|nil
+function M.says(v)
   local mt = type(v) == 'table' and getmetatable(v)
   return type(mt) == 'table' and rawget(mt, '__look') or nil
 end
+local says = M.says
 
 --- What a function may call of its arguments: functions and modules that stand among them, and the classes of their
 --- objects.

@@ -73,6 +73,10 @@ function Reader:next_line()
   self.line = self.line + 1
   if byte(line, -1) == 13 then line = sub(line, 1, -2) end
   if find(line, '\0', 1, true) then stop(self, self.line, nil, 'a zero byte; this is no text file') end
+  if find(line, '\r', 1, true) and not find(line, '"', 1, true) then
+    stop(self, self.line, nil, 'a carriage return alone ends a line, as old programs write it; save the file with line '
+      .. 'feeds')
+  end
   return line
 end
 

@@ -660,8 +660,8 @@ function methods:load_state_dict(state, opts)
   return missing, unknown
 end
 
---- Draws all parameters anew and makes those of a module built with shapes only. With a pattern: those whose names
---- match.
+--- Draws all parameters anew, sets buffers back, and makes both of a module built with shapes only. With a pattern, or
+--- an initialiser: parameters alone, those whose names match.
 ---
 --- net:initialise('weight$', 'he_normal') uses another initialiser from here on.
 ---@param pattern? string Lua pattern of full names (all)
@@ -677,7 +677,7 @@ function methods:initialise(pattern, initialiser, opts)
   local hits = 0
   for i, e in ipairs((slots_of(self))) do
     local slot = e[2]
-    if not pattern or (e[1]:find(pattern) and not slot.buffer) then
+    if slot.buffer and not (pattern or initialiser) or not slot.buffer and (not pattern or e[1]:find(pattern)) then
       hits = hits + 1
       if initialiser then slot.make = initial.of('module:initialise', initialiser, 3) end
       if key then slot.key = key:fold_in(i) end

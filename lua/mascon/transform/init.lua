@@ -8,6 +8,7 @@ local tensor = require 'mascon.core.tensor'
 local tree = require 'mascon.graph.tree'
 local recording = require 'mascon.graph.recording'
 local random = require 'mascon.random.key'
+local outside = require 'mascon.compile.outside'
 local batch = require 'mascon.transform.batch'
 local evaluate = require 'mascon.transform.evaluate'
 local forward = require 'mascon.transform.forward'
@@ -36,6 +37,16 @@ local function places(name, argnums, n, level)
     set[i] = true
   end
   return list, set
+end
+
+--- Refuses a module among what a derivative is taken by: its tensors are no leaves.
+local function refuse_objects(name, v, where)
+  if tree.is_branch(v) then
+    for _, k in ipairs(tree.keys(v)) do refuse_objects(name, v[k], ('%s.%s'):format(where, tostring(k))) end
+  elseif outside.says(v) then
+    error(('%s: %s is a module, %s; a derivative is taken by tables of tensors: f(params) calls net:apply(params, x), '
+      .. 'with params = net:parameters()'):format(name, where, tostring(v):match '^[^\n]*'), 0)
+  end
 end
 
 --- Runs f and what is needed to go on: the traced function and the tensors of its values. back: it is to be gone
@@ -114,6 +125,7 @@ local function value_and_grad(name, f, opts)
   return function(...)
     local args = { n = select('#', ...), ... }
     local list, set = places(name, o.argnums, args.n, 2)
+    for _, i in ipairs(list) do refuse_objects(name, args[i], 'argument ' .. i) end
     local t = linearise(name, f, args, set, true)
     scalar_output(name, t, o.has_aux, 2)
     local y = t.values[1]
