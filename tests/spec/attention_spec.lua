@@ -210,6 +210,11 @@ describe('attention by blocks', function()
       local y = net(x[{ mc.all, { t, t } }], { cache = cache })
       assert(mc.allclose(y, want[{ mc.all, { t, t } }], { rtol = 1e-12, atol = 1e-13 }), t)
     end
+    local q = randn({ 2, 9, 4 }, 6)
+    for _, o in ipairs { { window = 3 }, { window = 3, causal = true } } do -- with a mask it is composed of operations
+      local masked = attend { window = 3, causal = o.causal, mask = mc.le(far, 100) }
+      assert(mc.allclose(attend(o)(q, q, q), masked(q, q, q), { rtol = 1e-12, atol = 1e-13 }))
+    end
     assert.equal('{1, 4, 8}', tostring(nn.TransformerEncoder(8, 2, 1, { window = 2 })(mc.zeros({ 1, 4, 8 },
       { dtype = 'f32' })).shape))
   end)

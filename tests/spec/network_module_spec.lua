@@ -535,6 +535,8 @@ describe('positions', function()
     assert.is_true(mc.array_equal(nn.rope(q:take(order, 2), { start = 5, layout = 'half' }),
       nn.rope(q, { start = 5 }):take(order, 2)))
     assert.same({ 0.5, 0.25, 0.125, 0.0625 }, (-nn.alibi(8, 2)[{ { 1, 4 }, 2, 1 }]):totable())
+    -- heads beyond a power of two have every second slope of twice as many
+    assert.same({ 2 ^ -2, 2 ^ -4, 2 ^ -6, 2 ^ -8, 2 ^ -1, 2 ^ -3 }, (-nn.alibi(6, 2)[{ mc.all, 2, 1 }]):totable())
   end)
 end)
 

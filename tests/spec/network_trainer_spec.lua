@@ -594,6 +594,11 @@ describe('data', function()
       local plain = mc.array_equal(flipped[i], images[i])
       assert(plain or mc.array_equal(flipped[i], mc.flip(images[i], 3)))
     end
+    local loader = data.loader(data.tensors { x = images }, { batch = 2, transform = function(_, key)
+      return tostring(key)
+    end })
+    assert.equal(loader:at(1, 2), loader:at(1, 2))
+    assert(loader:at(1, 1) ~= loader:at(2, 1) and loader:at(1, 1) ~= loader:at(1, 2)) -- other ones in each epoch
     local moved = data.random_shift(images, 1, 2)
     assert.same({ 4, 1, 3, 3 }, { moved:size() })
     assert.is_true(mc.array_equal(moved, data.random_shift(images, 1, 2)))

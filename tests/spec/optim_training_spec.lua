@@ -65,6 +65,10 @@ describe('the optimisers', function()
     assert.is_nil(nn.Step(net, square, { optimizer = plain }):rate())
     refused('groups[1] has lr_factor, and the optimiser has no options.lr', nn.Step, net, square,
       { optimizer = plain, groups = { { 'bias', lr_factor = 0 } } })
+    local plateau = mc.optim.plateau(1, { patience = 0, factor = 0.5, threshold = 0.1, larger = true })
+    local rates = {}
+    for i, v in ipairs { 1, 1.05, 1.2, 1.25, 1.4 } do rates[i] = plateau:update(v) end
+    assert.same({ 1, 0.5, 0.5, 0.25, 0.25 }, rates) -- better is above best (1 + threshold)
     refused('plateau lowers a rate, and the optimiser has no options.lr', nn.Step, net, square,
       { optimizer = plain, plateau = {} })
     plain.init = nil
