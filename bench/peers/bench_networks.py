@@ -203,7 +203,7 @@ def main():
             continue
         if row['kind'] == 'conv':
             options = {k: row[k] for k in ('padding', 'stride', 'groups')}
-            pair(row['name'], lambda x, w: F.conv2d(x, w, **options), [torch.randn(row['x']), torch.randn(row['w'])], '_back')
+            pair(row['name'], lambda x, w, options=options: F.conv2d(x, w, **options), [torch.randn(row['x']), torch.randn(row['w'])], '_back')
         elif row['kind'] == 'norm':
             norm(row)
         elif row['kind'] == 'attention':
@@ -211,7 +211,7 @@ def main():
             shape = row['shape']
             pair(
                 row['name'],
-                lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=causal),
+                lambda q, k, v, causal=causal: F.scaled_dot_product_attention(q, k, v, is_causal=causal),
                 [torch.randn(shape) for _ in range(3)],
                 '_both',
             )
@@ -222,7 +222,7 @@ def main():
         elif row['kind'] == 'loss':
             n, m = row['shape']
             y = torch.randint(m, (n,))
-            pair(row['name'], lambda x: F.cross_entropy(x, y), [torch.randn(n, m)], '_both', 'cross_entropy')
+            pair(row['name'], lambda x, y=y: F.cross_entropy(x, y), [torch.randn(n, m)], '_both', 'cross_entropy')
         else:
             step(row)
 
