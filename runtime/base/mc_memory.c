@@ -47,6 +47,7 @@ typedef struct block {
     uint64_t magic;
     int64_t bytes; /* usable bytes, a class size for cached classes */
     int32_t klass; /* -1: straight to malloc */
+    int32_t held;  /* its owner frees it, without a collection */
     struct block *next;
 } block;
 
@@ -60,6 +61,7 @@ static struct {
     int64_t small; /* in small and huge blocks that were taken since then */
     int64_t asked; /* live when a collection was asked for */
     int idle;      /* the last collections found next to nothing, so many times */
+    int nudged;    /* a collection was asked for that is not for the sake of `small` or `live` */
     double stretch; /* of the steps */
     int cache_on, ready;
     int64_t fail_at, fail_seen;
@@ -173,6 +175,19 @@ static int64_t growth_step(void)
     return left < STEP_SMALL ? STEP_SMALL : step < left ? step : left;
 }
 
+/* Whether a block counts towards the growth of small results. */
+static int among_small(const block *b)
+{
+    return !b->held && (b->bytes < LARGE || b->bytes >= HUGE);
+}
+
+/* Whether a collection is due. */
+static int grown(void)
+{
+    return (double)pool.small > pool.stretch * (double)STEP_SMALL ||
+           (double)(pool.live - pool.kept) > pool.stretch * (double)growth_step();
+}
+
 void *mci_alloc(size_t bytes)
 {
     int64_t size;
@@ -217,14 +232,14 @@ void *mci_alloc(size_t bytes)
         }
     }
     if (b) {
+        b->held = 0;
         pool.live += b->bytes;
         pool.blocks++;
         if (pool.live > pool.peak)
             pool.peak = pool.live;
-        if (b->bytes < LARGE || b->bytes >= HUGE)
+        if (among_small(b))
             pool.small += b->bytes;
-        if ((double)pool.small > pool.stretch * (double)STEP_SMALL ||
-            (double)(pool.live - pool.kept) > pool.stretch * (double)growth_step()) {
+        if (grown()) {
             if (!pressure) pool.asked = pool.live;
             pressure = 1;
         }
@@ -248,6 +263,19 @@ void *mci_alloc(size_t bytes)
     return (char *)b + PREFIX;
 }
 
+void mci_memory_held(void *p)
+{
+    block *b = (block *)(void *)((char *)p - PREFIX);
+    mc_assert(b->magic == MAGIC);
+    pthread_mutex_lock(&pool.lock);
+    if (among_small(b))
+        pool.small = pool.small > b->bytes ? pool.small - b->bytes : 0;
+    b->held = 1;
+    if (!pool.nudged && !grown())
+        pressure = 0;
+    pthread_mutex_unlock(&pool.lock);
+}
+
 void *mci_calloc(size_t count, size_t size)
 {
     int64_t total;
@@ -267,7 +295,7 @@ void mci_free(void *p)
     mc_assert(b->magic == MAGIC);
     pthread_mutex_lock(&pool.lock);
     pool.live -= b->bytes;
-    if (b->bytes < LARGE || b->bytes >= HUGE)
+    if (among_small(b))
         pool.small = pool.small > b->bytes ? pool.small - b->bytes : 0;
     if (pool.kept > pool.live)
         pool.kept = pool.live;
@@ -338,7 +366,13 @@ int *mc_memory_pressure(void)
 
 static int epoch; /* collections so far; guarded by the lock of the pool */
 
-void mci_memory_nudge(void) { pressure = 1; }
+void mci_memory_nudge(void)
+{
+    pthread_mutex_lock(&pool.lock);
+    pressure = pool.nudged = 1;
+    pthread_mutex_unlock(&pool.lock);
+}
+
 int mci_memory_epoch(void) { return epoch; }
 
 void mc_memory_collected(double heap)
@@ -349,7 +383,7 @@ void mc_memory_collected(double heap)
         pool.idle = 0;
     else if (pressure && pool.idle < 4)
         pool.idle++;
-    pressure = 0;
+    pressure = pool.nudged = 0;
     pool.kept = pool.live;
     pool.small = 0;
     pool.stretch = heap > HEAP ? heap / HEAP : 1;

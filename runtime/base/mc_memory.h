@@ -18,6 +18,9 @@ void *mci_calloc(size_t count, size_t size);
 void *mci_realloc(void *p, size_t bytes);
 /* Accepts NULL; cannot fail; leaves the error record alone. */
 void mci_free(void *p);
+/* The owner of a block frees it at a time of its own, such as the end of a call: it is no growth
+ * that a collection would bring back. */
+void mci_memory_held(void *p);
 /* a*b with overflow check: 0 and an error record when it does not fit. */
 int mci_size_mul(int64_t a, int64_t b, int64_t *out);
 

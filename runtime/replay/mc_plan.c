@@ -479,6 +479,7 @@ int mc_plan_run(mc_plan *p, mc_tensor *const *in, int nin, mc_tensor *const *out
         return rc ? rc : mci_device_plan_run(p->bound, in, nin, out, nout);
     }
     if (p->arena && !(arena = mci_alloc((size_t)p->arena))) return mc_errstatus();
+    if (arena) mci_memory_held(arena);
     int rc = run_in(p, arena, in, nin, out, nout);
     mci_free(arena);
     return rc;
@@ -576,6 +577,8 @@ int mc_plan_call(mc_plan *p, mc_tensor *const *in, mc_tensor *const *out)
         return -1;
     mc_tensor arena = { 0 };
     int made = 0, rc = p->lent ? mc_create(&arena, MC_U8, 1, &p->arena) : MC_OK;
+    /* who gets results that lie in it releases them (compile/call.lua) */
+    if (!rc && p->lent && p->arena) mci_memory_held(arena.storage->data);
     for (; !rc && made < p->nout; made++) {
         const mc_tensor *like = &p->form[p->nin + made];
         rc = p->lent && p->lent[made] >= 0

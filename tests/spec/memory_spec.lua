@@ -448,3 +448,30 @@ describe('the first call of a compiled function', function()
     assert.is_true(peaks[1] < peaks[2] + 2 ^ 20)
   end)
 end)
+
+describe('the arena of a compiled function', function()
+  local weak = { __mode = 'v' }
+  it('asks for no collection, since the call gives it back', function()
+    local function f(x)
+      local wide = mc.sin(x:reshape(-1, 1) + x)
+      return wide:matmul(x), mc.cumsum(wide, { axis = 2 })
+    end
+    local x = mc.ones({ 2600 }, { dtype = 'f32' }) -- 27 MB: one block of them is a reason by itself
+    for _, lend in ipairs { false, { 2 } } do
+      local g = mc.compile(lend and f or function(v) return (f(v)) end, { lend = lend or nil })
+      g(x)
+      collectgarbage()
+      C.mc_memory_collected(0)
+      local garbage = setmetatable({ {} }, weak)
+      local y, more = g(x)
+      assert.is_true(g.forms[1].arena >= 24e6, g.forms[1].arena)
+      assert.is_table(garbage[1])
+      y:release()
+      if more then more:release() end
+    end
+    C.mc_memory_collected(0)
+    local garbage = setmetatable({ {} }, weak)
+    mc.ones({ 2 ^ 23 }, { dtype = 'f32' }):release() -- but a huge result is one
+    assert.is_nil(garbage[1])
+  end)
+end)
