@@ -235,6 +235,22 @@ describe('the scale of losses', function()
 end)
 
 describe('these tests', function()
+  it('have parameters of f32; those of 16 bits, which lose small steps, are named once', function()
+    local xs = mc.ones({ 4, 3 }, { dtype = 'f32' })
+    for _, c in ipairs { { 'bf16', true, '1/512' }, { 'f16', false, '1/4096' } } do
+      local net, notes = nn.Sequential { nn.Linear(3, 2, { key = 1 }) }:to(c[1]), {}
+      net:freeze 'weight$'
+      local step = nn.Step(net, function(m, b) return mc.mean(m(b)) end,
+        { optimizer = mc.optim.sgd { lr = 1e-3 }, compile = c[2] })
+      for _ = 1, 3 do notes[#notes + 1] = select(2, step(xs:to(c[1]))).note end
+      assert.same({ ('1.bias is %s, and steps are rounded to it: changes below about %s of a parameter are lost. Keep '
+        .. "the network in f32 and give amp = '%s', which computes in 16 bits"):format(c[1], c[3], c[1]) }, notes)
+    end
+    local step = nn.Step(nn.Linear(3, 2), function(m, b) return mc.mean(m(b)) end,
+      { optimizer = mc.optim.sgd { lr = 1e-3 }, amp = 'bf16' })
+    assert.is_nil(select(2, step(xs)).note)
+  end)
+
   it('give their memory back', function()
     collectgarbage()
     collectgarbage()

@@ -243,6 +243,71 @@ describe('a module', function()
     says('Own: the library calls the method update of modules, which the class defines anew; choose another name', Own)
   end)
 
+  it('has copies with tensors of their own, which share what it shares', function()
+    local Own = nn.Module 'Own'
+    function Own:init()
+      self.a, self.sizes, self.drop = nn.Linear(3, 3, { key = 1 }), { 3, { 4 } }, nn.Dropout(0.5)
+      self.b = nn.Linear(3, 3, { bias = false })
+      self.b:tie('weight', self.a)
+      self.again = self.a
+      self.norm = nn.BatchNorm1d(3)
+    end
+    function Own:forward(x) return self.norm(self.again(self.b(self.drop(self.a(x))))) end
+    local net, xs = Own(), mc.randn({ 4, 3 }, { seed = 1, dtype = 'f32' })
+    net:freeze 'bias$':eval()
+    local twin = net:copy()
+    assert.equal(net:count(), twin:count())
+    assert.equal(net:count { trainable = true }, twin:count { trainable = true })
+    assert.is_true(mc.array_equal(net(xs), twin(xs)))
+    assert.is_true(rawequal(twin.again, twin.a) and not rawequal(twin.a, net.a))
+    assert.is_true(twin.sizes[2][1] == 4 and not rawequal(twin.sizes[2], net.sizes[2]))
+    local kept = net.a.weight:copy()
+    local function sum(m, b) return mc.sum(m(b)) + mc.sum(m.a.weight) end
+    nn.Step(twin:train(), sum, { optimizer = mc.optim.sgd { lr = 0.1 } })(xs)
+    assert.is_true(mc.array_equal(kept, net.a.weight) and not mc.array_equal(kept, twin.a.weight))
+    assert.is_true(mc.array_equal(twin.a.weight, twin.b.weight))
+    assert.same({ 0, 1 }, { net.norm.num_batches_tracked:item(), twin.norm.num_batches_tracked:item() })
+    assert.is_false(net:is_training())
+    assert.equal(6, nn.shapes_only(function() return nn.Linear(2, 2) end):clone():count())
+  end)
+
+  it('derives from a class', function()
+    local Base = nn.Module 'Base'
+    local factor = 2
+    function Base:init(n) self.inner = nn.Linear(n, n, { key = 1 }) end
+    function Base:forward(x) return self.inner(x) * factor end
+    function Base:twice(x) return self(self(x)) end
+    local Derived = nn.Module('Derived', Base)
+    function Derived:init(n)
+      Base.init(self, n)
+      self.more = nn.Linear(n, 1, { key = 2 })
+    end
+    function Derived:forward(x) return Base.forward(self, x) + self.more(x) end
+    local net, xs = Derived(3), mc.ones({ 2, 3 }, { dtype = 'f32' })
+    assert.equal('class Derived', tostring(Derived))
+    assert.equal(16, net:count())
+    assert.is_true(mc.array_equal(net.inner(xs) * 2 + net.more(xs), net(xs)))
+    assert.same({ 2, 3 }, { unpack(net:twice(xs).shape) })
+    local step = nn.Step(net, function(m, b) return mc.mean(m(b)) end, { optimizer = mc.optim.sgd { lr = 0 } })
+    local first = step(xs)
+    factor = 3 -- a variable of the base is read at each call
+    assert.is_true(step(xs) ~= first)
+    says('nn.Module: the base of D is a function; give a class of mc.nn.Module, and hold a layer as a part', nn.Module,
+      'D', nn.Linear)
+    Base.shared = nn.Linear(1, 1)
+    says('Base: shared is a module in the class, where nothing trains or saves it; write self.shared = ... in init',
+      Derived, 3)
+  end)
+
+  it('says how options and methods are written', function()
+    says('nn.Conv2d: 1 is one argument too many; options stand in one table, { name = value }', nn.Conv2d, 3, 8, 3, 1,
+      1)
+    says('nn.Conv2d: options are 1; give a table, { name = value }; it takes bias, device, dilation', nn.Conv2d, 3, 8,
+      3, 1)
+    says('module: a method is called on nil; write it with a colon, as in net:parameters()',
+      nn.Linear(1, 1).parameters)
+  end)
+
   it('is applied to several inputs in a list, and says so', function()
     local gru = nn.GRU(2, 3)
     local x, h = f32({ 1, 4, 2 }, 1), f32({ 1, 1, 3 }, 2)

@@ -326,7 +326,10 @@ function M.opts(fname, opts, spec, level)
   level = level or 3
   local out = (constructors[spec] or constructor(spec))(spec)
   if opts == nil then return out end
-  if type(opts) ~= 'table' then error(('%s: options are %s; give a table'):format(fname, show(opts)), level) end
+  if type(opts) ~= 'table' then
+    error(('%s: options are %s; give a table, { name = value }%s'):format(fname, show(opts),
+      next(spec) and '; it takes ' .. M.names(spec) or ''), level)
+  end
   local a, b, c, d, k = keys(opts)
   if a ~= nil then enter(fname, out, spec, a, opts[a], level) end
   if b ~= nil then enter(fname, out, spec, b, opts[b], level) end
@@ -341,6 +344,9 @@ end
 
 --- Refuses a text that is no pattern of Lua.
 function M.pattern(what, pattern, level)
+  if type(pattern) ~= 'string' then
+    M.error(('%s: the pattern is %s; give a text'):format(what, show(pattern)), level + 1)
+  end
   local ok, why = pcall(string.find, '', pattern)
   if not ok then
     M.error(("%s: '%s' is no pattern of Lua: %s"):format(what, pattern, (why:gsub('^.-:%d+: ', ''))), level + 1)

@@ -177,7 +177,7 @@ local function after(@LIST@COMMA ok, ...)
   again(name, why)
 end
 return function(@LIST@COMMA extra)
-  if extra ~= nil then too_many(name, extra, @N@COMMA @LIST) end
+  if extra ~= nil then too_many(name, f, extra, @N@COMMA @LIST) end
   if @FUNCTIONS then return f(@LIST) end
   return after(@LIST@COMMA pcall(f@COMMA @LIST))
 end]]):gsub('@(%u+)', {
@@ -190,9 +190,9 @@ end
 --- Whether a table holds things by name, as options and parameters do.
 local function by_name(v) return type(v) == 'table' and getmetatable(v) == nil and v[1] == nil and next(v) ~= nil end
 
---- n: how many the function takes.
-local function too_many(name, v, n, first)
-  local advice = ''
+--- n: how many the function f takes.
+local function too_many(name, f, v, n, first)
+  local advice = debug.getlocal(f, n) == 'opts' and '; options stand in one table, { name = value }' or ''
   if n == 1 and by_name(first) and by_name(v) then advice = '; it takes one table of options, and nothing before it'
   elseif n == 1 and type(v) == 'table' then advice = ('; several things go in one list, %s{ ... }'):format(name) end
   check.error(('%s: %s is one argument too many%s'):format(name, shown(v), advice), 3)
@@ -256,7 +256,8 @@ return function(%s, @)
   !
   return f(%s?)
 end]]):format(list, list):gsub('[@!?]', vararg and { ['@'] = '...', ['!'] = '', ['?'] = ', ...' }
-    or { ['@'] = 'extra', ['!'] = 'if extra ~= nil then too_many(name, extra, 2) end', ['?'] = '' }), HERE))
+    or { ['@'] = 'extra', ['!'] = ('if extra ~= nil then too_many(name, f, extra, %d) end'):format(
+      math.max(n, 2)), ['?'] = '' }), HERE))
 end
 
 --- The same for methods of tensors: what stands in front of the colon is a tensor.

@@ -52,14 +52,20 @@ end
 
 -- methods that a class may define anew; the library calls the others
 local ANEW = { forward = true, train = true, eval = true }
---- Refuses a class with a method in the place of one that the library calls.
-function M.class(class, methods, level)
-  for name in pairs(class) do
+--- Refuses a class with a method in the place of one that the library calls, or with a module that its objects would
+--- call and nothing would train.
+function M.class(class, methods, is_module, level)
+  for name, v in pairs(class) do
     if methods[name] and not ANEW[name] then
       error(('%s: the library calls the method %s of modules, which the class defines anew; choose another name')
         :format(class._name, name), level)
+    elseif is_module(v) then
+      error(('%s: %s is a module in the class, where nothing trains or saves it; write self.%s = ... in init'):format(
+        class._name, tostring(name), tostring(name)), level)
     end
   end
+  local base = rawget(class, '_base')
+  if base then M.class(base, methods, is_module, level + 1) end
 end
 
 local guards = setmetatable({}, { __mode = 'k' })

@@ -10,7 +10,7 @@ local public = require 'mascon.nn.layer.public'
 local function layer(name) return 'mascon.nn.layer.' .. name end
 
 local M = lazy.table('mc.nn', {
-  ['mascon.nn.module'] = { 'Module', 'shapes_only' },
+  ['mascon.nn.module'] = { 'Module' }, ['mascon.nn.slot'] = { 'shapes_only' },
   [layer 'linear'] = { 'linear', 'embedding', 'Linear', 'Embedding', 'Identity', 'Flatten', 'Lambda' },
   [layer 'container'] = { 'Sequential', 'ModuleList', 'ModuleDict', 'Residual' },
   ['mascon.nn.convolution'] = { 'conv2d_way' },

@@ -9,6 +9,7 @@ local check = require 'mascon.core.check'
 local placing = require 'mascon.core.place'
 local keys = require 'mascon.random.key'
 local recording = require 'mascon.graph.recording'
+local duplicate = require 'mascon.nn.duplicate'
 local fields = require 'mascon.nn.fields'
 local parts = require 'mascon.nn.parts'
 local held = require 'mascon.nn.slot'
@@ -147,6 +148,7 @@ end
 
 --- f(...), which returns the buffers that it changes to the recording around it.
 function M.returning(f, ...)
+  check.arg('nn.module.returning', 'f', f, 'function', 3)
   local list, homes, w = { gathered }, {}, now
   while w do
     list[#list + 1], w = w, w.outer
@@ -180,6 +182,7 @@ end
 --- f(), and the new values of buffers of modules that are part of no network that is applied: slot -> tensor. They are
 --- not put into the slots.
 function M.gather(f)
+  check.arg('nn.module.gather', 'f', f, 'function', 3)
   local before, mine = gathered, { buffers = {}, home = recording.frame }
   gathered = mine
   local function done(ok, ...)
@@ -314,7 +317,7 @@ Module = {
 
 local Class = {}
 Class.__call = function(class, ...)
-  fields.class(class, methods, 3)
+  fields.class(class, methods, is_module, 3)
   local self = setmetatable({ _class = class, _order = {}, _slots = {}, _modules = {}, _training = true }, Module)
   if class.init then class.init(self, ...) end
   for k, v in pairs(self) do -- tables that were filled after they became fields
@@ -339,36 +342,38 @@ Class.__tostring = function(class) return 'class ' .. class._name end
 ---     function Scale:init(width) self:parameter('scale', { width }, 'ones') end
 ---     function Scale:forward(x) return x * self.scale end
 ---     Scale(2):count()  --> 2
+---
+--- A class that derives from another has its methods, too, and calls those that it defines anew by name:
+--- Base.init(self, width).
+---     local Half = mc.nn.Module('Half', Scale)
+---     function Half:forward(x) return Scale.forward(self, x) / 2 end
+---     Half(2)(mc.ones{ 2, dtype = 'f32' })  --> f32[2]@cpu { 0.5, 0.5 }
 ---@param name string as messages and summaries have it
+---@param base? table the class it derives from
 ---@return table class
-function M.Module(name)
+function M.Module(name, base)
   check.arg('nn.Module', 'name', name, 'string', 3)
-  return setmetatable({ _name = name }, Class)
+  if base == nil then return setmetatable({ _name = name }, Class) end
+  local meta = type(base) == 'table' and getmetatable(base)
+  if not meta or meta.__call ~= Class.__call then
+    error(('nn.Module: the base of %s is %s; give a class of mc.nn.Module, and hold a layer as a part: self.inner = '
+      .. 'mc.nn.Linear(2, 3)'):format(name, check.show(base)), 2)
+  end
+  return setmetatable({ _name = name, _base = base }, { __call = Class.__call, __tostring = Class.__tostring,
+    __index = base })
 end
 
---- What f builds, with the shapes of parameters but without their memory: counts and summaries of models of any size.
----
---- module:initialise() makes the tensors later.
----     mc.nn.shapes_only(function() return mc.nn.Linear(1e5, 1e5) end):count()  --> 10000100000
----@param f function
----@return any what f returns
-function M.shapes_only(f)
-  check.arg('nn.shapes_only', 'f', f, 'function', 3)
-  local before = held.shapes_only
-  held.shapes_only = true
-  local function done(ok, ...)
-    held.shapes_only = before
-    if not ok then error((...), 0) end
-    return ...
-  end
-  return done(pcall(f))
-end
+M.shapes_only = held.shapes_only
 
 -- ---------------------------------------------------------------- walking
 
 --- Each inner module in order, depth first, the module itself first: f(module, name), names with dots.
 ---@param f fun(module: table, name: string)
 function methods:each(f)
+  if not is_module(self) then
+    error(('module: a method is called on %s; write it with a colon, as in net:parameters()'):format(check.show(self)),
+      2)
+  end
   local seen = {}
   local function walk(m, name)
     if seen[m] then return end
@@ -386,7 +391,7 @@ end
 --- ones; and the set of the modules.
 local function slots_of(self)
   local list, by_name, members, seen = {}, {}, {}, {}
-  self:each(function(m, name)
+  methods.each(self, function(m, name)
     members[m] = true
     local slots = rawget(m, '_slots')
     for _, n in ipairs(rawget(m, '_order')) do
@@ -700,6 +705,17 @@ local function set_trainable(fname, self, pattern, on)
   return self
 end
 
+--- A copy of the module with parameters and buffers of its own, for a teacher, a target or a start to return to.
+---
+--- What is shared within the module is shared within the copy; modes and what is frozen stay as they are. Functions in
+--- fields and hooks are those of the module.
+---     local net = mc.nn.Linear(2, 1)
+---     local start = net:copy()
+---     mc.array_equal(start.weight, net.weight), rawequal(start.weight, net.weight)  --> true, false
+---@return mascon.Module
+function methods:copy() return (duplicate.copy(self)) end
+methods.clone = methods.copy
+
 --- Leaves parameters out of training: all, or those whose full names match a Lua pattern.
 ---@param pattern? string
 ---@return mascon.Module self
@@ -715,7 +731,7 @@ function methods:unfreeze(pattern) return (set_trainable('module:unfreeze', self
 ---@return mascon.Module self
 function methods:train(on)
   if on == nil then on = true end
-  self:each(function(m) rawset(m, '_training', on) end)
+  methods.each(self, function(m) rawset(m, '_training', on) end)
   return self
 end
 

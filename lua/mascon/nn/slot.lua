@@ -12,7 +12,7 @@ local M = {}
 ---@class mascon.Slot a tensor of a module: its shape and dtype, and, unless only shapes are wanted, its value
 ---@field bound any the tensor that stands in for the value during a call of apply
 
-M.shapes_only = false -- while modules are made without their tensors
+M.hollow = false -- while modules are made without their tensors
 M.unread = setmetatable({}, { __mode = 'k' })
 
 --- The tensor of a slot, which somebody has read from here on.
@@ -38,7 +38,7 @@ end
 
 --- Draws the value of a slot.
 function M.fill(slot)
-  if M.shapes_only then return end
+  if M.hollow then return end
   local v = slot.make(slot.shape, { dtype = slot.dtype, device = slot.device, key = slot.key })
   if check.library(slot.make) then
     slot.value, M.unread[slot] = v, tensor.methods.is_contiguous(v) or nil
@@ -54,6 +54,24 @@ function M.next_key(key)
   local stream = g.stream
   g.stream = stream + 1
   return g.key:fold_in(stream)
+end
+
+--- What f builds, with the shapes of parameters but without their memory: counts and summaries of models of any size.
+---
+--- module:initialise() makes the tensors later.
+---     mc.nn.shapes_only(function() return mc.nn.Linear(1e5, 1e5) end):count()  --> 10000100000
+---@param f function
+---@return any what f returns
+function M.shapes_only(f)
+  check.arg('nn.shapes_only', 'f', f, 'function', 3)
+  local before = M.hollow
+  M.hollow = true
+  local function done(ok, ...)
+    M.hollow = before
+    if not ok then error((...), 0) end
+    return ...
+  end
+  return done(pcall(f))
 end
 
 return M

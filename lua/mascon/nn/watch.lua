@@ -44,7 +44,13 @@ function M.calls(net)
   end
   each(net, function(m)
     set[m] = true
-    for _, holder in ipairs { rawget(m, '_class'), m } do
+    local holders = { m }
+    local class = rawget(m, '_class')
+    while class do
+      table.insert(holders, 1, class)
+      class = rawget(class, '_base')
+    end
+    for _, holder in ipairs(holders) do
       local names = {}
       for k, v in pairs(holder) do if of_user(v) then names[#names + 1] = tostring(k) end end
       table.sort(names)

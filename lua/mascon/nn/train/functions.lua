@@ -298,6 +298,17 @@ function M.unaltered(self)
   return M.follow(self.seen_in, { self.compiled[1], self.compiled[2] })
 end
 
+--- What to say of parameters of 16 bits, which no step of a usual size changes; nil where there are none.
+function M.coarse(self)
+  for name, p in pairs((module.tensors(self.net))) do
+    if p.dtype == 'bf16' or p.dtype == 'f16' then
+      return ("%s is %s, and steps are rounded to it: changes below about %s of a parameter are lost. Keep the network "
+        .. "in f32 and give amp = '%s', which computes in 16 bits"):format(name, p.dtype, p.dtype == 'f16' and '1/4096'
+        or '1/512', p.dtype)
+    end
+  end
+end
+
 --- What to say once of a number that changes at each step and cannot become an argument; nil where there is none.
 function M.note(self)
   for _, f in ipairs(not self.noted and self.compiled or {}) do

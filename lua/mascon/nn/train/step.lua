@@ -61,7 +61,8 @@ end
 --- table { norm = of the gradient before clipping (0 where it is not computed), step = its number, updated = whether
 --- parameters changed, own = the loss of this batch alone, nil where its weight is 0, weight = of the batch }. If the
 --- loss or the norm is not finite, nothing changes and the table has finite = false and anomaly: what made the first
---- number that is not finite. note, once: which number changes so often that steps are traced again and again.
+--- number that is not finite. note, once: which number changes so often that steps are traced again and again; that
+--- parameters are of 16 bits, which lose small steps.
 --- Variables outside that the loss and the modules read (numbers, tables, tensors, other networks) are read at each
 --- call, as by mc.compile, and so are fields and hooks of modules and options of the optimiser. Fields of steps,
 --- trainers and loaders are not: pass such numbers in the batch. Random numbers need key = net:next_key().
@@ -387,12 +388,23 @@ end
 --- Batches taken so far.
 function Step:_batches() return self.count * self.options.accumulate + self.pending - self.missing end
 
+--- What is to be said of the parameters, behind the first step.
+local function noted(self)
+  if self.looked then return nil end
+  self.looked = true
+  return functions.coarse(self)
+end
+
 --- A step, and behind(loss, info) with it: no signal comes between the two.
 ---
 --- A step that is traced keeps all that it computes: the collector comes before it and takes that after it, so that the
 --- peak of a run does not hang on the moment at which it would come by itself.
 function Step:_take(batch, behind)
-  if not self.compiled then return step_of(self, batch, behind) end
+  if not self.compiled then
+    local loss, told = step_of(self, batch, behind)
+    told.note = noted(self)
+    return loss, told
+  end
   local before = traces(self)
   if before == 0 then collectgarbage() end
   local loss, told = step_of(self, batch, behind)
@@ -400,6 +412,7 @@ function Step:_take(batch, behind)
     told.note = functions.note(self)
     collectgarbage()
   end
+  told.note = told.note or noted(self)
   return loss, told
 end
 meta.__call = function(self, batch) return self:_take(batch) end
