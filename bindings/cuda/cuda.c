@@ -670,6 +670,7 @@ int mc_plugin_open(const mc_host_api *h, void *api)
     static const mc_device_api mine = {
         .abi = MC_BACKEND_ABI,
         .kind = "cuda",
+        .language = "CUDA C++",
         .count = cuda_count,
         .open = cuda_open,
         .close = cuda_close,

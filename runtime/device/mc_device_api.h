@@ -84,6 +84,7 @@ typedef struct mc_transform_job {
 typedef struct mc_device_api {
     int abi;
     const char *kind;                                   /* "cuda", "opencl", "ref" */
+    const char *language; /* of whole texts that it compiles as they are; NULL: it takes none */
     /* devices */
     /* how many there are; negative: a status, with the record */
     int (*count)(void);

@@ -37,7 +37,7 @@ int mc_device_launch(int device, const char *source, const char *kernel, const i
                          "operands are on %s; move them with :to \"gpu\", or to one that "
                          "mc.devices() lists, such as :to \"opencl:0\"",
                          kernel, mci_device_text(device));
-    if (places && strcmp(mci_device_api(device)->kind, "cuda") != 0)
+    if (places && !mci_device_api(device)->language)
         return mci_error(MC_EUNSUPPORTED,
                          "kernel %s: it is CUDA C++, which %s does not compile; move the operands "
                          "to a card of CUDA, or write it as `launch`",

@@ -4,7 +4,8 @@
 -- Between rooms: the table C below and the rules for scripts, workflows and the FFI. Inside runtime/ and lua/: the
 -- floors of floors.lua, by include, by quoted module name, by op and, where objects are built, by the functions that C
 -- files call; files that include or call one another in a circle fail on one floor too. ops.lua finds lists of ops,
--- calls.lua words and functions that a folder may not use.
+-- calls.lua words and functions that a folder may not use,
+-- devices.lua what knows a kind of device.
 
 -- C: files that match the pattern may include the files of this tree that match one of these; %1 is what the pattern
 -- found. First match wins.
@@ -98,6 +99,7 @@ local floors = dofile((arg[0]:match '^(.*)/[^/]*$' or '.') .. '/floors.lua')
 local list, code = floors.list, floors.code
 local HERE = arg[0]:match '^(.*)/[^/]*$' or '.'
 local ops, calls = dofile(HERE .. '/ops.lua'), dofile(HERE .. '/calls.lua')
+local devices = dofile(HERE .. '/devices.lua')
 
 local failures, files = 0, 0
 local function complain(path, line, text)
@@ -263,6 +265,7 @@ for _, path in ipairs(list [[find kernels runtime bindings tests -name '*.[ch]']
   if not path:find '^tests/' then
     ops.check(path, complain)
     calls.check(path, complain)
+    devices.check(path, complain)
   end
 end
 for _, path in ipairs(
@@ -270,9 +273,11 @@ for _, path in ipairs(
   files = files + 1
   ops.check(path, complain)
   calls.check(path, complain)
+  devices.check(path, complain)
   if not path:find '^runtime/' then check_lua(path) end
 end
 calls.finish(complain)
+devices.finish(complain)
 for _, circle in ipairs(floors.circles(includes, function() return true end)) do
   complain(circle:match '^%S+', 1, ('includes in a circle: %s'):format(circle))
 end

@@ -61,7 +61,7 @@ describe('a variable of the environment', function()
     ["MASCON_CACHE=README.md"] = 'it is no folder', ["MASCON_CC=/nope"] = '/nope is not found',
     ["MASCON_CC='ccache no-such-cc -O2'"] = 'is not found', ["MASCON_CC=/dev/null"] = '/dev/null is not found',
     ["MASCON_CC=/usr"] = '/usr is not found',
-    ["MASCON_DEVICE=zz"] = 'choose auto, cpu', ["MASCON_TRACEBACK=zz"] = 'full',
+    ["MASCON_DEVICE=CUDA:0"] = 'choose auto, cpu', ["MASCON_TRACEBACK=zz"] = 'full',
   } do
     it('that is unknown or cannot be used is an error: ' .. name, function()
       local r = process.shell(name .. ' ' .. exe .. " -e 'print(1)'")

@@ -1,7 +1,12 @@
 -- misspelt.lua - what a name that is no device's may have been, in words to follow the message.
+local lib = require 'mascon.core.ffi'
 local check = require 'mascon.core.check'
+local C = lib.C
 
-local KINDS = { cpu = '', auto = '', gpu = '', cuda = ':', opencl = ':' }
+local KINDS, place = { cpu = '', auto = '', gpu = '' }, 0
+while C.mc_device_kind(place) ~= nil do
+  KINDS[lib.text(C.mc_device_kind(place))], place = ':', place + 1
+end
 
 ---@param name string
 ---@return string "" where nothing is near

@@ -30,12 +30,9 @@ end
 local function seconds(v)
   if not (tonumber(v) and tonumber(v) > 0) then return 'give a number of seconds above 0' end
 end
--- whether the device is there is asked when the library is loaded
+-- whether there is such a kind, and the device, is asked when the library is loaded
 local function device(v)
-  local kind, number = v:match '^(%l+):?(%d*)$'
-  if not ({ cpu = 1, auto = 1, gpu = 1, cuda = 1, opencl = 1, ref = 1 })[kind] or number == '' and v:find ':' then
-    return 'choose auto, cpu, gpu, cuda:0 or opencl:0'
-  end
+  if not v:find '^%l+$' and not v:find '^%l+:%d+$' then return 'choose auto, cpu, gpu, cuda:0 or opencl:0' end
 end
 local function topics(v)
   for word in v:gmatch '[^,]+' do
