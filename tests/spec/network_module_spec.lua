@@ -125,6 +125,23 @@ describe('a module', function()
       net.initialise, net, 'weight$', 'he_norml')
   end)
 
+  it('keeps what layers make of their first values when these are drawn anew', function()
+    local function lstm(forget)
+      return nn.shapes_only(function() return nn.LSTM(2, 3, { forget_bias = forget, key = 5 }) end)
+    end
+    local plain, open, made = lstm(0):initialise(), lstm(1):initialise(), nn.LSTM(2, 3, { forget_bias = 1, key = 5 })
+    local more = mc.tensor({ 0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0 }, { dtype = 'f32' })
+    assert.is_true(mc.array_equal(plain.bias_ih_l0 + more, open.bias_ih_l0))
+    assert.is_true(mc.array_equal(made.bias_ih_l0, open.bias_ih_l0))
+    assert.is_true(mc.array_equal(more, open:initialise('^bias_ih', 'zeros').bias_ih_l0))
+    local table_, ones = nn.Embedding(4, 2, { padding_idx = 2 }), mc.ones({ 4, 2 }, { dtype = 'f32' })
+    for _, init in ipairs { 'he_normal', 'ones', function() return ones end } do
+      assert.same({ 0, 0 }, table_:initialise('weight$', init).weight[3]:totable())
+      assert.is_true(mc.any(mc.ne(table_.weight[2], 0)))
+    end
+    assert.same({ 1, 1 }, ones[3]:totable())
+  end)
+
   it('calls hooks', function()
     local net, seen = mlp(), {}
     local off = net[1]:hook(function(m, y, x) seen[#seen + 1] = { m, y.shape[2], x.shape[2] } end)

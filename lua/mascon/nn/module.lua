@@ -50,7 +50,8 @@ end
 
 local function add_slot(fname, self, name, shape, make, opts, buffer)
   local o = opts or {}
-  local slot = { dtype = o.dtype or 'f32', device = o.device or 'cpu', trainable = not buffer, buffer = buffer }
+  local slot = { dtype = o.dtype or 'f32', device = o.device or 'cpu', trainable = not buffer, buffer = buffer,
+    settle = o.settle }
   if is(shape) then
     slot.shape, slot.dtype, slot.device, slot.value = {}, shape.dtype, shape.device, shape
     for i, n in ipairs(shape.shape) do slot.shape[i] = n end
@@ -817,9 +818,11 @@ function M.options(spec)
   return spec
 end
 
---- Options for one parameter of a layer: a key of its own when the layer was given one.
-function M.own(o, k)
-  return { dtype = o.dtype, device = o.device, key = o.key ~= nil and keys.key(o.key):fold_in(k) or nil }
+--- Options for one parameter of a layer: a key of its own when the layer was given one. settle: f(tensor) writes into
+--- its first values, also where they are drawn anew.
+function M.own(o, k, settle)
+  return { dtype = o.dtype, device = o.device, key = o.key ~= nil and keys.key(o.key):fold_in(k) or nil,
+    settle = settle }
 end
 
 return M

@@ -45,6 +45,10 @@ function M.fill(slot)
   else -- a function of a user's may give anything, and keep what it gives
     M.put('module', 'what the initialiser gave', slot, v, 4)
   end
+  if slot.settle then -- what the layer makes of its first values, whatever drew them
+    if not M.unread[slot] then slot.value, M.unread[slot] = tensor.methods.copy(slot.value), true end
+    slot.settle(slot.value)
+  end
 end
 
 --- The random numbers of one slot: from the option key, else from the default generator.

@@ -121,14 +121,10 @@ function Embedding:init(rows, width, opts)
   check.arg('nn.Embedding', 'rows', rows, 'integer >= 1', 4)
   check.arg('nn.Embedding', 'width', width, 'integer >= 1', 4)
   self.rows, self.width, self.padding_idx = rows, width, o.padding_idx
-  self:parameter('weight', { rows, width }, o.weight_init, module.own(o, 1))
-  local slot = rawget(self, '_slots').weight
-  if o.padding_idx and slot.value then
-    if o.padding_idx >= rows then
-      error(('nn.Embedding: padding_idx is %d for %d rows'):format(o.padding_idx, rows), 4)
-    end
-    slot.value[o.padding_idx + 1] = 0
-  end
+  local pad = o.padding_idx
+  if pad and pad >= rows then error(('nn.Embedding: padding_idx is %d for %d rows'):format(pad, rows), 4) end
+  self:parameter('weight', { rows, width }, o.weight_init, module.own(o, 1, pad and function(w) w[pad + 1] = 0 end
+    or nil))
 end
 function Embedding:forward(ids) return M.embedding(ids, self.weight, { padding_idx = self.padding_idx }) end
 function Embedding:describe() return ('%d, %d'):format(self.rows, self.width) end

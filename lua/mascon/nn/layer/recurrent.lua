@@ -97,12 +97,10 @@ local function register(self, o, inputs, suffix, at)
   self:parameter('weight_ih' .. suffix, { gates * hidden, inputs }, init, module.own(o, at))
   self:parameter('weight_hh' .. suffix, { gates * hidden, hidden }, init, module.own(o, at + 1))
   if not o.bias then return end
-  self:parameter('bias_ih' .. suffix, { gates * hidden }, init, module.own(o, at + 2))
+  local forget = { { hidden + 1, 2 * hidden } }
+  self:parameter('bias_ih' .. suffix, { gates * hidden }, init, module.own(o, at + 2, o.forget_bias ~= 0
+    and function(b) b[forget] = b[forget] + o.forget_bias end or nil))
   self:parameter('bias_hh' .. suffix, { gates * hidden }, init, module.own(o, at + 3))
-  local slot = rawget(self, '_slots')['bias_ih' .. suffix]
-  if o.forget_bias ~= 0 and slot.value then
-    slot.value[{ { hidden + 1, 2 * hidden } }] = slot.value[{ { hidden + 1, 2 * hidden } }] + o.forget_bias
-  end
 end
 
 --- What the input of a layer adds, W_hh, and b_hh where the cell is apart; elsewhere it is added with b_ih, once.
