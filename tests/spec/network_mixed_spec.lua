@@ -105,6 +105,30 @@ describe('mixed precision', function()
     assert(support.message(nn.autocast(writes), a):find('writes to an argument', 1, true))
   end)
 
+  it('rounds operands of attention with any mask, and leaves what is not enabled alone', function()
+    local q = mc.randn({ 2, 4, 6, 8 }, { seed = 1 }):to 'f32'
+    local sees, added = mc.gt(mc.randn({ 6, 6 }, { seed = 2 }), -1), mc.randn({ 6, 6 }, { seed = 2 }):to 'f32'
+    for _, o in ipairs { {}, { causal = true }, { mask = sees }, { mask = added }, { dropout = 1e-9, key = 1 } } do
+      local function f(t) return nn.scaled_dot_product_attention(t, t * 2, t + 1, o) end
+      local far = mc.max(mc.abs(nn.autocast(f)(q):to 'f32' - f(q))):item()
+      assert(far > 1e-3 and far < 0.05, far)
+      local g, want = mc.grad(nn.autocast(function(t) return mc.sum(mc.square(f(t))) end))(q),
+        mc.grad(function(t) return mc.sum(mc.square(f(t))) end)(q)
+      assert.equal('f32', g.dtype)
+      assert(mc.max(mc.abs(g - want)):item() < 0.06 * mc.max(mc.abs(want)):item())
+      assert.is_true(mc.array_equal(f(q), nn.autocast(nn.autocast(f, { enabled = false }))(q)))
+    end
+    local plain = nn.autocast(function(t) return mc.matmul(t, t) end, { enabled = false })
+    local f = nn.autocast(function(t) return plain(t), mc.matmul(t, t) end)
+    for _, run in ipairs { f, mc.compile(f) } do
+      local x, y = run(q[1][1]:matmul(q[1][1].mT))
+      assert.same({ 'f32', 'bf16' }, { x.dtype, y.dtype })
+    end
+    assert.equal('f32', nn.autocast(function(t)
+      return nn.scaled_dot_product_attention(t, t, t)
+    end, { f32 = { 'scaled_dot_product_attention' } })(q).dtype)
+  end)
+
   it('goes through checkpoints, compiled functions and views', function()
     local net, b = made 'mlp'
     net[4] = nn.Checkpoint(net[4])

@@ -103,6 +103,13 @@ function M.anew(f, ...)
   return finish(pcall(f, ...))
 end
 
+--- The number of the call of anew that is under way, as entries of the log have it; 0 outside.
+function M.turn()
+  local turn = C.mc_record_turn(0)
+  C.mc_record_turn(turn)
+  return turn
+end
+
 --- Whether some function is being recorded.
 function M.on() return C.mc_record_active() ~= 0 end
 

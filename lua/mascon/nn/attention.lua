@@ -75,7 +75,7 @@ local function ruled(operands, composed, composed_back, how)
       return way(g)
     end,
   })
-  both = custom.custom_vjp(function(a) return how and by_kernel(a, how) or composed(a) end, {
+  both = custom.product(function(a) return how and by_kernel(a, how) or composed(a) end, {
     forward = function(a)
       local made = both(a)
       return made, { a, made }
@@ -85,7 +85,7 @@ local function ruled(operands, composed, composed_back, how)
       return back { q = a.q, k = a.k, v = a.v, mask = a.mask, y = made.y, level = made.level, g = g.y,
         g_level = g.level }
     end,
-  })
+  }, 'scaled_dot_product_attention')
   return both(operands).y
 end
 

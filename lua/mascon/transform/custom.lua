@@ -270,14 +270,21 @@ end
 ---@param f function
 ---@param rule { forward: function, backward: function, batch?: function }
 ---@return function
-function M.custom_vjp(f, rule)
+function M.custom_vjp(f, rule) return (M.product(f, rule)) end
+
+--- The same for a function that mixed precision takes for a product: its operands and results are rounded to 16 bits.
+---@param f function
+---@param rule table
+---@param row? string under which policies of mixed precision name it (none: it stays as recorded)
+---@return function
+function M.product(f, rule, row)
   forms.callable('custom_vjp', 'the first argument', f)
   local o = check.opts('custom_vjp', rule,
     { forward = { nil, 'any' }, backward = { nil, 'any' }, batch = { nil, 'function' } }, 3)
   forms.callable('custom_vjp', 'forward', o.forward)
   forms.callable('custom_vjp', 'backward', o.backward)
   return custom('custom_vjp', f, o.batch, function(take, form, count, result)
-    local prim = {}
+    local prim = { product = row }
     function prim.ahead(ins)
       local y, kept = o.forward(take(ins))
       local outs, other = forms.apart(y)

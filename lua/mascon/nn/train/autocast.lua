@@ -19,6 +19,8 @@ local HALF = { f16 = true, bf16 = true }
 local OPTS = { dtype = { 'bf16', { 'bf16', 'f16' } }, policy = { 'selective', { 'selective', 'conservative',
   'aggressive' } }, low = { nil, 'table' }, f32 = { nil, 'table' }, enabled = { true, 'bool' } }
 
+local apart -- numbers of calls whose operations stay as recorded (enabled = false), while a function is traced
+
 --- The options of autocast that an option amp stands for: 'bf16', 'f16' or a table of them; nil of nil.
 function M.chosen(fname, amp, level)
   if type(amp) == 'string' then amp = { dtype = amp } end
@@ -52,10 +54,12 @@ local function names(fname, what, list)
   return set
 end
 
---- 'low', 'f32', 'as recorded' or 'any': what the operands of a node become.
+--- 'low', 'f32', 'as recorded', 'rounded' to 16 bits and as recorded, or 'any': what the operands of a node become.
 local function class_of(n, o)
+  if n.remat and o.apart[n.remat] then return 'as recorded' end
   if n.kind == 'copy' then return n.ins[1].dtype == n.outs[1].dtype and 'any' or 'as recorded' end
   if n.kind == 'call' and n.prim.again then return 'any' end
+  if n.kind == 'call' and n.prim.product and not o.f32_names[n.prim.product] then return 'rounded' end
   if n.kind ~= 'op' then return 'as recorded' end
   local row = n.row
   local name = row[1]
@@ -88,8 +92,9 @@ local function run(graph, inputs, policy)
   for _, n in ipairs(graph.nodes) do
     local class, ins = class_of(n, o), {}
     for i, u in ipairs(n.ins) do
-      local t = class == 'low' and low(u) or see(env[u.value], u)
-      local as = class == 'f32' and 'f32' or class == 'as recorded' and tensor.name[u.dtype] or nil
+      local t = (class == 'low' or class == 'rounded') and low(u) or see(env[u.value], u)
+      local as = class == 'f32' and 'f32' or (class == 'as recorded' or class == 'rounded') and tensor.name[u.dtype]
+        or nil
       if as and HALF[t.dtype] and t.dtype ~= as then t = methods.to(t, as) end
       ins[i] = t
     end
@@ -99,7 +104,9 @@ local function run(graph, inputs, policy)
     elseif n.kind == 'call' and n.prim.again then
       outs = n.prim:again(function(inner, given) return M.outputs(inner, given, o) end, ins)
     else outs = evaluate.node(n, ins) end
-    for i, t in ipairs(outs) do env[n.outs[i]] = t end
+    for i, t in ipairs(outs) do
+      env[n.outs[i]] = class == 'rounded' and t.dtype == 'f32' and methods.to(t, o.dtype) or t
+    end
     if class == 'low' and n.row.mixed == 'low' then products[n.outs[1]] = true end
   end
   return env
@@ -116,12 +123,13 @@ end
 ---
 --- Sums, means, softmax, exponentials, logarithms and powers take f32 operands; other operations take what they get,
 --- and 16 bits meet f32 as f32. f64, complex and integer tensors stay as they are, and so do conversions that f asks
---- for. Parameters stay f32 and get f32 gradients: mc.grad(mc.nn.autocast(f)). Bodies of loops (mc.scan, recurrent
---- layers) stay f32. A processor without 16-bit arithmetic gains memory by it, not time.
+--- for. Attention takes operands of 16 bits and computes in f32. Parameters stay f32 and get f32 gradients:
+--- mc.grad(mc.nn.autocast(f)). Bodies of loops (mc.scan, recurrent layers) stay f32. A processor without 16-bit
+--- arithmetic gains memory by it, not time.
 ---@param f function of trees of tensors
 ---@param opts? table dtype: 'bf16' or 'f16' ('bf16') · policy: 'selective'; 'conservative' runs all but products and
 ---   convolutions in f32, 'aggressive' sums and exponentials in 16 bits too · low, f32: lists of names of operations
----   that run in 16 bits, or in f32 · enabled (true): false gives f itself
+---   that run in 16 bits, or in f32 · enabled (true): false gives f as it is, within another autocast, too
 ---@return function
 --- Errors: names that are no operations. Source: Mixed precision training, 2018; torch.autocast.
 ---     local a = mc.ones{ 2, 2, dtype = 'f32' }
@@ -130,13 +138,25 @@ function M.autocast(f, opts)
   local fname = 'nn.autocast'
   check.arg(fname, 'f', f, 'function', 3)
   local given = check.opts(fname, opts, OPTS, 3)
-  if not given.enabled then return f end
-  local o = { dtype = given.dtype, policy = given.policy, low_names = names(fname, 'low', given.low),
+  if not given.enabled then
+    return function(...)
+      if not apart then return f(...) end
+      return recording.anew(function(...)
+        apart[recording.turn()] = true
+        return f(...)
+      end, ...)
+    end
+  end
+  local policy = { dtype = given.dtype, policy = given.policy, low_names = names(fname, 'low', given.low),
     f32_names = names(fname, 'f32', given.f32) }
   return function(...)
     local args = { n = select('#', ...), ... }
     local nested = recording.on()
-    local t = trace.run(f, args, { numbers = {}, restore = true, name = fname })
+    local before, o = apart, setmetatable({ apart = {} }, { __index = policy })
+    apart = o.apart
+    local ok, t = pcall(trace.run, f, args, { numbers = {}, restore = true, name = fname })
+    apart = before
+    if not ok then error(t, 0) end
     if next(t.graph.effects) then
       error(fname .. ': the function writes to an argument; give it a copy, x:copy()', 2)
     end
