@@ -14,7 +14,7 @@ local NAMES_OPS = {
 -- Lists and comparisons of names that users write, of which many are ops; operators.
 local PUBLIC = {
   ['lua/mascon/array/statistics.lua'] = 'the option reduce',
-  ['lua/mascon/nn/fused.lua'] = 'the option activation',
+  ['lua/mascon/nn/fused.lua'] = 'activations that are no rows of networks',
   ['lua/mascon/nn/loss.lua'] = 'the option reduction',
   ['lua/mascon/optim/fit/curve_fit/expression.lua'] = 'functions of formulas',
   ['lua/mascon/help/deviations.lua'] = 'what documents name',

@@ -98,7 +98,7 @@ local PLAIN = { ['bit'] = true, ['jit'] = true, ['table.new'] = true, ['table.cl
 local floors = dofile((arg[0]:match '^(.*)/[^/]*$' or '.') .. '/floors.lua')
 local list, code = floors.list, floors.code
 local HERE = arg[0]:match '^(.*)/[^/]*$' or '.'
-local ops, calls = dofile(HERE .. '/ops.lua'), dofile(HERE .. '/calls.lua')
+local ops, calls, reach = dofile(HERE .. '/ops.lua'), dofile(HERE .. '/calls.lua'), dofile(HERE .. '/reach.lua')
 local devices = dofile(HERE .. '/devices.lua')
 
 local failures, files = 0, 0
@@ -278,6 +278,7 @@ for _, path in ipairs(
 end
 calls.finish(complain)
 devices.finish(complain)
+reach.check(list [[find lua/mascon lua/workflows runtime/ops/rows -name '*.lua']], complain)
 for _, circle in ipairs(floors.circles(includes, function() return true end)) do
   complain(circle:match '^%S+', 1, ('includes in a circle: %s'):format(circle))
 end

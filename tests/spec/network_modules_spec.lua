@@ -135,6 +135,27 @@ local WITHOUT = {
   TransformerDecoder = 'TransformerDecoderLayer has cases', UNet = 'ResidualBlock has cases; network_plan_spec',
 }
 
+describe('an activation of the op table', function()
+  it('is an option of layers and a module', function()
+    local points = mc.linspace(-4, 4, 9)
+    local modules = {}
+    for name, make in pairs(require 'mascon.nn.layer.activation') do
+      local ok, y = pcall(function() return make()(points) end) -- gated ones take an even number
+      if ok then modules[#modules + 1] = assert(nn[name]) and y end
+    end
+    modules[#modules + 1] = nn.GELU 'tanh'(points)
+    for name, row in pairs(require 'mascon.core.op'.rows) do
+      if row.namespace == 'nn' and row.family == 'unary' and not name:find '_slope$' then
+        local want, found = nn[name](points), false
+        for _, y in ipairs(modules) do found = found or mc.array_equal(y, want) end
+        assert(found, name .. ' has no module')
+        local layer = nn.Linear(9, 1, { activation = name, dtype = 'f64', weight_init = 'ones' })
+        assert(mc.allclose(nn[name](mc.sum(points) + layer.bias), layer(points), { atol = 1e-9 }), name)
+      end
+    end
+  end)
+end)
+
 describe('layers', function()
   it('agree with PyTorch on random configurations: results, gradients, three steps', function()
     local file = mc.load(os.getenv 'NETWORK_MODULES' or support.folder .. '/golden/network_modules.npz')

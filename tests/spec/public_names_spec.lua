@@ -16,4 +16,30 @@ describe('public names', function()
     assert.is_true(count > 1900, count)
     assert.equal('', table.concat(gone, ', '))
   end)
+
+  it('are all that examples in docstrings name', function()
+    local mc = require 'mascon'
+    local files = assert(io.popen [[find lua/mascon -name '*.lua']])
+    local count, bad = 0, {}
+    for path in files:lines() do
+      for line in io.lines(path) do
+        for name in (line:match '^%-%-%-     (.*)' or ''):gmatch '%f[%w_]mc%.([%a_][%w_%.]*)' do
+          local v = mc
+          count = count + 1
+          for part in name:gmatch '[%w_]+' do
+            if type(v) ~= 'table' then break end
+            local ok, inner = pcall(function() return v[part] end)
+            if not ok or inner == nil then
+              bad[#bad + 1] = ('%s: mc.%s'):format(path, name)
+              break
+            end
+            v = inner
+          end
+        end
+      end
+    end
+    files:close()
+    assert.is_true(count > 1000, count)
+    assert.equal('', table.concat(bad, ', '))
+  end)
 end)

@@ -6,11 +6,12 @@ local functions = require 'mascon.nn.activation'
 local F = op.functions
 local M = {}
 
-local BY_NAME = {
-  relu = F.relu, gelu = F.gelu, silu = F.silu, mish = F.mish, softplus = F.softplus, hardswish = F.hardswish,
-  log_sigmoid = F.log_sigmoid, sigmoid = F.logistic, tanh = F.tanh, leaky_relu = functions.leaky_relu,
-  elu = functions.elu, gelu_tanh = F.gelu_tanh,
-}
+-- those that are no rows of the namespace nn
+local BY_NAME = { sigmoid = F.logistic, tanh = F.tanh, leaky_relu = functions.leaky_relu, elu = functions.elu }
+for name, row in pairs(op.rows) do
+  local of = name:match '^(.*)_slope$' -- a derivative
+  if row.namespace == 'nn' and row.family == 'unary' and not (of and op.rows[of]) then BY_NAME[name] = F[name] end
+end
 
 --- The function of an activation's name, or a function itself.
 function M.named(fname, v, level)
