@@ -8,13 +8,12 @@ local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local placing = require 'mascon.core.place'
 local keys = require 'mascon.random.key'
-local recording = require 'mascon.graph.recording'
 local duplicate = require 'mascon.nn.duplicate'
 local fields = require 'mascon.nn.fields'
 local parts = require 'mascon.nn.parts'
 local held = require 'mascon.nn.slot'
+local calls = require 'mascon.nn.call'
 local states = require 'mascon.nn.state'
-local traced = require 'mascon.nn.traced'
 local watch = require 'mascon.nn.watch'
 local initial = require 'mascon.nn.initial'
 local error = check.error
@@ -36,7 +35,9 @@ M.is = is_module
 -- ---------------------------------------------------------------- slots
 
 local value_of, fill, put, unread = held.value_of, held.fill, held.put, held.unread
-local same_shape, described = states.same_shape, states.described
+local slots_of = held.all
+M.slots, M.gather, M.returning = slots_of, calls.gather, calls.returning
+local described = states.described
 
 local function register(self, name, what, level)
   check.arg('module', 'name', name, 'string', level + 1)
@@ -106,94 +107,21 @@ end
 
 -- ---------------------------------------------------------------- one call of a network
 
--- what apply() sets for the length of one call: { net, members (set of its modules), train, key, count, buffers (slot
--- -> new value), outer (the call around it), frame (the recording it is made in), home (the one that takes buffers) }
-local now
-local gathered -- the same of buffers of modules outside of such calls, while gather runs: { buffers, home }
 local path, depth, told = {}, 0, nil
-
---- Whether a function is being recorded that runs once for many calls; on the tape (x:requires_grad()) every call runs.
-local function tracing() return recording.on() and not recording.tape_alone() end
-
---- The innermost call of apply with a network that the module is part of.
-local function call_of(self)
-  local w = now
-  while w and not w.members[self] do w = w.outer end
-  return w
-end
 
 --- Whether the module is in training: as train() and eval() set it. In a call of apply with the option train that says
 --- so for all parts of the network, but for those that are in evaluation while the network itself is in training.
-function methods:is_training()
-  local own, w = rawget(self, '_training'), call_of(self)
-  while w and w.train == nil do w = w.outer end
-  if not w or not w.members[self] then return own end
-  return w.train and (own or not rawget(w.net, '_training'))
-end
+function methods:is_training() return (calls.training(self)) end
 
 --- A random key for this use: another one at each use within a call, derived from the option key of apply.
 ---@return mascon.Key
 --- Errors: within mc.scan, mc.vmap and loops, whose turns would all draw the same numbers; give each turn a key.
-function methods:next_key()
-  if now and now.key then
-    traced.draw(now.frame, 2)
-    now.count = now.count + 1
-    return now.key:fold_in(now.count)
-  end
-  if now or tracing() then
-    error('module: random numbers in a traced call need a key; give apply the option key, as in '
-      .. 'net:apply(params, x, { train = true, key = key })', 2)
-  end
-  return held.next_key()
-end
-
---- f(...), which returns the buffers that it changes to the recording around it.
-function M.returning(f, ...)
-  check.arg('nn.module.returning', 'f', f, 'function', 3)
-  local list, homes, w = { gathered }, {}, now
-  while w do
-    list[#list + 1], w = w, w.outer
-  end
-  for i, c in ipairs(list) do homes[i], c.home = c.home or false, recording.frame end
-  local function done(ok, ...)
-    for i, c in ipairs(list) do c.home = homes[i] or nil end
-    if not ok then error((...), 0) end
-    return ...
-  end
-  return done(pcall(f, ...))
-end
+function methods:next_key() return (calls.key()) end
 
 --- Gives a buffer a new value: in the result of apply, outside of apply in the module itself.
 ---@param name string
 ---@param value any
-function methods:update_buffer(name, value)
-  local slot, w = rawget(self, '_slots')[name], call_of(self)
-  local into = w or gathered
-  if into then
-    traced.change(name, into.home, 2)
-    into.buffers[slot], slot.bound = value, value
-  elseif tracing() then
-    error(('module: buffer %s changes in a traced call; use net:apply(params, x, { train = true }), which returns '
-      .. 'the new buffers'):format(name), 2)
-  else
-    slot.value = recording.on() and recording.quietly(tensor.methods.copy, value) or value
-  end
-end
-
---- f(), and the new values of buffers of modules that are part of no network that is applied: slot -> tensor. They are
---- not put into the slots.
-function M.gather(f)
-  check.arg('nn.module.gather', 'f', f, 'function', 3)
-  local before, mine = gathered, { buffers = {}, home = recording.frame }
-  gathered = mine
-  local function done(ok, ...)
-    gathered = before
-    for slot in pairs(mine.buffers) do slot.bound = nil end
-    if not ok then error((...), 0) end
-    return mine.buffers, ...
-  end
-  return done(pcall(f))
-end
+function methods:update_buffer(name, value) calls.update(self, name, value) end
 
 --- "encoder.layers.2.norm": the name of a part in the outermost module that is being called, '' for that itself; '?'
 --- for one that is none of its parts.
@@ -370,46 +298,8 @@ M.shapes_only = held.shapes_only
 
 --- Each inner module in order, depth first, the module itself first: f(module, name), names with dots.
 ---@param f fun(module: table, name: string)
-function methods:each(f)
-  if not is_module(self) then
-    error(('module: a method is called on %s; write it with a colon, as in net:parameters()'):format(check.show(self)),
-      2)
-  end
-  local seen = {}
-  local function walk(m, name)
-    if seen[m] then return end
-    seen[m] = true
-    f(m, name)
-    for _, n in ipairs(rawget(m, '_order')) do
-      local inner = parts.child(m, n)
-      if inner then walk(inner, name == '' and n or name .. '.' .. n) end
-    end
-  end
-  walk(self, '')
-end
+function methods:each(f) parts.each(self, f) end
 
---- All slots in order: { name, slot, module }, shared ones once; also_known: name -> slot of the other names of shared
---- ones; and the set of the modules.
-local function slots_of(self)
-  local list, by_name, members, seen = {}, {}, {}, {}
-  methods.each(self, function(m, name)
-    members[m] = true
-    local slots = rawget(m, '_slots')
-    for _, n in ipairs(rawget(m, '_order')) do
-      local slot = slots[n]
-      if slot then
-        local full = name == '' and n or name .. '.' .. n
-        by_name[full] = slot
-        if not seen[slot] then
-          seen[slot] = true
-          list[#list + 1] = { full, slot, m }
-        end
-      end
-    end
-  end)
-  return list, by_name, members
-end
-M.slots = slots_of
 
 --- The parameters in order: a list of { name =, value =, shape =, dtype =, trainable = }, tied ones once.
 ---@return table[]
@@ -503,52 +393,6 @@ end
 
 local APPLY = { train = { nil, 'bool' }, key = { nil, 'any' }, buffers = { nil, 'table' } }
 
---- f(...) while the tensors of `params` stand in the place of the module's; its results in a list, the buffers after
---- it.
-local function with(fname, self, params, o, f, ...)
-  check.arg(fname, 'params', params, 'table', 4)
-  local list, by_name, members = slots_of(self)
-  local undo = {}
-  local function bind(values)
-    for name, t in pairs(values) do
-      local slot = by_name[name]
-      if not slot then
-        local near = check.nearest(tostring(name), by_name)
-        error(('%s: the module has no %s%s'):format(fname, tostring(name),
-          near and ('; did you mean %s?'):format(near) or ''), 3)
-      end
-      if not is(t) or not same_shape(t, slot.shape) then
-        error(('%s: %s is %s, the module has %s; give a tensor of that shape'):format(fname, name,
-          is(t) and tensor.describe(t) or check.show(t), described(slot)), 3)
-      end
-      undo[#undo + 1] = { slot, slot.bound }
-      slot.bound = t
-    end
-  end
-  local before = now
-  local mine = { net = self, members = members, train = o.train, key = o.key ~= nil and keys.key(o.key) or nil,
-    count = 0, buffers = {}, outer = now, frame = recording.frame, home = recording.frame }
-  local function done(ok, ...)
-    local buffers = {}
-    if ok then
-      for _, e in ipairs(list) do
-        if e[2].buffer then buffers[e[1]] = mine.buffers[e[2]] or value_of(e[2], e[1]) end
-      end
-    end
-    now = before
-    for slot in pairs(mine.buffers) do slot.bound = nil end
-    for i = #undo, 1, -1 do undo[i][1].bound = undo[i][2] end
-    if not ok then error((...), 0) end
-    return { n = select('#', ...), ... }, buffers
-  end
-  return done(pcall(check.unyielding, fname, function(...)
-    bind(params)
-    if o.buffers then bind(o.buffers) end
-    now = mine
-    return f(...)
-  end, ...))
-end
-
 --- The result of the module with these parameters in the place of its own, which stay as they are.
 ---
 --- Nothing of the module changes, so that the call can be differentiated, compiled and mapped. Parameters and buffers
@@ -573,9 +417,9 @@ function methods:apply(params, inputs, opts)
   local o = check.opts('module:apply', opts, APPLY, 3)
   local results, buffers
   if type(inputs) == 'table' and not is(inputs) and not is_module(inputs) then
-    results, buffers = with('module:apply', self, params, o, call, self, unpack(inputs, 1, table.maxn(inputs)))
+    results, buffers = calls.with('module:apply', self, params, o, call, self, unpack(inputs, 1, table.maxn(inputs)))
   else
-    results, buffers = with('module:apply', self, params, o, call, self, inputs)
+    results, buffers = calls.with('module:apply', self, params, o, call, self, inputs)
   end
   if results.n > 1 then
     results.n = nil
@@ -599,7 +443,7 @@ function methods:with(params, opts, f)
   if f == nil and type(opts) == 'function' then opts, f = nil, opts end
   local o = check.opts('module:with', opts, APPLY, 3)
   check.arg('module:with', 'f', f, 'function', 3)
-  local results, buffers = with('module:with', self, params, o, f)
+  local results, buffers = calls.with('module:with', self, params, o, f)
   results.n = nil
   return results, buffers
 end

@@ -5,6 +5,7 @@
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local source = require 'mascon.random.source'
+local parts = require 'mascon.nn.parts'
 local states = require 'mascon.nn.state'
 local error = check.error
 local M = {}
@@ -76,6 +77,28 @@ function M.shapes_only(f)
     return ...
   end
   return done(pcall(f))
+end
+
+--- All slots in order: { name, slot, module }, shared ones once; also_known: name -> slot of the other names of shared
+--- ones; and the set of the modules.
+function M.all(self)
+  local list, by_name, members, seen = {}, {}, {}, {}
+  parts.each(self, function(m, name)
+    members[m] = true
+    local slots = rawget(m, '_slots')
+    for _, n in ipairs(rawget(m, '_order')) do
+      local slot = slots[n]
+      if slot then
+        local full = name == '' and n or name .. '.' .. n
+        by_name[full] = slot
+        if not seen[slot] then
+          seen[slot] = true
+          list[#list + 1] = { full, slot, m }
+        end
+      end
+    end
+  end)
+  return list, by_name, members
 end
 
 return M
