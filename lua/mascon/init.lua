@@ -7,6 +7,7 @@ if compiles then jit.off() end -- what runs once is not worth a trace: a fifth o
 local lib = require 'mascon.core.ffi'
 local op = require 'mascon.core.op'
 local tensor = require 'mascon.core.tensor'
+local elsewhere = require 'mascon.core.elsewhere'
 local check = require 'mascon.core.check'
 local array = require 'mascon.array'
 local guard = require 'mascon.core.guard'
@@ -254,7 +255,7 @@ return setmetatable(M, {
       for n in pairs(LAZY) do names[n] = true end
       for n in pairs(FROM) do names[n] = true end
       for _, n in ipairs(workflow.names()) do names[n] = true end
-      local here, near = place_of(k), check.nearest(k, names)
+      local here, near = place_of(k) or elsewhere[k], check.nearest(k, names)
       error(('mc.%s: there is no such name%s'):format(k, here and '; it is ' .. here
         or near and ('; did you mean mc.%s?'):format(near) or ''), 2)
     end

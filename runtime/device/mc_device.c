@@ -49,6 +49,7 @@ typedef struct device {
     mci_mem *segments;
     int64_t live, cached, peak, calls, limit, kept, blocks;
     int epoch;
+    int bounded; /* the limit is that of the environment */
     int chosen; /* by the word auto */
     void *guards; /* segment of GUARDS numbers, all bits set where nothing was refused */
     guard *guard;
@@ -137,6 +138,7 @@ static int open_kind(const char *name, const char *kind, int index)
         d->caps.align = 256;
     if (d->caps.processor) /* its memory is the machine's */
         d->limit = mci_machine_bytes(getenv("MASCON_MEMORY_LIMIT"));
+    d->bounded = d->limit != 0;
     memcpy(d->text, text, sizeof text);
     mci_device_at_exit();
     return ndevices++;
@@ -329,12 +331,23 @@ static mci_block *block_new(device *d, int klass, int64_t size)
     return b;
 }
 
+/* Bytes in words. */
+static const char *amount(char text[32], int64_t bytes)
+{
+    if (bytes > 0 && bytes < 104858)
+        snprintf(text, 32, "%.1f KiB", (double)bytes / 1024.0);
+    else
+        snprintf(text, 32, "%.1f MiB", (double)bytes / 1048576.0);
+    return text;
+}
+
 mci_block *mci_device_alloc(int number, int64_t bytes)
 {
     device *d = &devices[number];
     int64_t size, exact = bytes > 0 ? bytes : 1;
     int klass = size_class(exact, &size);
     mci_block *b = NULL;
+    char more[32], all[32], live[32];
     if (d->caps.slab == 0) {
         /* blocks end where their memory ends, so that an overrun faults: nothing is rounded up or
          * kept */
@@ -370,13 +383,13 @@ mci_block *mci_device_alloc(int number, int64_t bytes)
     }
     if (over)
         mci_error(MC_ENOMEM,
-                  "memory: %.1f MiB more on %s would pass its %s%.1f MiB (%.1f MiB are live); "
-                  "release tensors or work in blocks%s",
-                  (double)size / 1048576.0, d->text, d->limit ? "limit of " : "",
-                  (double)limit / 1048576.0, (double)d->live / 1048576.0,
-                  !d->limit           ? ""
-                  : d->caps.processor ? ", or raise MASCON_MEMORY_LIMIT (mc.set_memory_limit)"
-                                      : ", or raise it by mc.set_memory_limit");
+                  "memory: %s more on %s would pass its %s%s (%s are live); release tensors or "
+                  "work in blocks%s",
+                  amount(more, size), d->text, d->limit ? "limit of " : "", amount(all, limit),
+                  amount(live, d->live),
+                  !d->limit    ? ""
+                  : d->bounded ? ", or raise MASCON_MEMORY_LIMIT (mc.set_memory_limit)"
+                               : ", or raise it by mc.set_memory_limit");
     if (b) {
         d->live += b->bytes;
         d->blocks++;
@@ -465,6 +478,7 @@ int mc_device_limit_set(int number, int64_t bytes)
                          number, (long long)bytes);
     pthread_mutex_lock(&lock);
     devices[number].limit = bytes;
+    devices[number].bounded = 0;
     (void)trim(&devices[number]);
     pthread_mutex_unlock(&lock);
     return MC_OK;

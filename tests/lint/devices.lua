@@ -11,6 +11,7 @@ local M = {}
 local NAMES = {
   ['runtime/device/mc_context.c'] = 'the list of kinds',
   ['lua/mascon/kernel/init.lua'] = 'the option cuda: a whole text',
+  ['lua/mascon/core/elsewhere.lua'] = 'names of PyTorch',
   ['lua/mascon/nn/fields.lua'] = 'what stands here for a method of PyTorch',
   ['lua/workflows/rollout/place.lua'] = 'the word cuda of configurations, which serve without a card',
 }

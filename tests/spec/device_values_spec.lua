@@ -41,6 +41,22 @@ describe('values of Lua beside tensors of a device', function()
       mc.stats.pearsonr({ 1, 2, 4 }, t { 1, 5, 6 }).statistic, mc.stats.ttest_ind(x, { 1, 5 }).pvalue
   end)
 
+  alike('and coefficients of filters follow the tensors beside them', function(t)
+    local b, x = t { 1, 2, 3 }, t { 1, 0, 0, 2, 1, 3, 1, 1 }
+    local sos = mc.signal.butter(4, 30, { fs = 250 })
+    local r, s = mc.signal.freqz(b, { 1, 0.5 }, { worN = 4 }), mc.signal.freqz_sos(sos:to(x.device), { worN = 4 })
+    local y, state = mc.signal.sosfilt(sos, x, { zi = mc.signal.sosfilt_zi(sos) })
+    return r.f, r.h, s.f, s.h, y, state, mc.signal.freqz({ 1, 2 }, b, { worN = { 0.1, 0.2 } }).h
+  end)
+
+  it('stand under the names of other libraries in errors', function()
+    local x = mc.ones { 2 }
+    local function says(f) return select(2, pcall(f)) end
+    assert.matches('no field or method "cuda"; here it is x:to \'gpu\'', says(function() return x:cuda() end))
+    assert.matches('no field or method "cpu"; here it is x:to \'cpu\'', says(function() return x:cpu() end))
+    assert.matches('there is no such name; it is mc.with_device', says(function() return mc.set_default_device end))
+  end)
+
   alike('are written by position in functions that are recorded', function(t)
     local x = t { 1, 2, 3 }
     local function f(v)

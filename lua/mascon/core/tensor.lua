@@ -7,6 +7,7 @@ local ffi = require 'ffi'
 local lib = require 'mascon.core.ffi'
 local check = require 'mascon.core.check'
 local misspelt = require 'mascon.core.misspelt'
+local elsewhere = require 'mascon.core.elsewhere'
 local queued = require 'mascon.core.queued'
 local error = check.error
 local C, gen = lib.C, lib.gen
@@ -764,8 +765,9 @@ function mt.__index(t, k)
     local names = {}
     for n in pairs(methods) do names[n] = true end
     for n in pairs(properties) do names[n] = true end
-    local near = check.nearest(k, names)
-    error(('tensor: no field or method %q%s'):format(k, near and ('; did you mean %q?'):format(near) or ''), 2)
+    local here, near = elsewhere[k], check.nearest(k, names)
+    error(('tensor: no field or method %q%s'):format(k, here and '; here it is ' .. here
+      or near and ('; did you mean %q?'):format(near) or ''), 2)
   end
   return index[1](t, k)
 end

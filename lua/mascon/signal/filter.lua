@@ -175,7 +175,8 @@ local function filtered(fname, coef, x, o, lead, level)
   if rows.is_complex(x) then
     error(('%s: zi goes with real samples; filter real and imaginary part apart'):format(fname), level)
   end
-  local state, want, a = state_in(fname, o.zi, x, o.axis, count, order, lead, level + 1)
+  local zi = tensor.is(o.zi) and beside(o.zi, x) or o.zi
+  local state, want, a = state_in(fname, zi, x, o.axis, count, order, lead, level + 1)
   local y, zf = recurse(r, coef, state, false, level + 1)
   return back(y), state_out(zf, want, a, count, order, lead)
 end
@@ -337,7 +338,7 @@ local FREQZ = { worN = { 512, 'integer >= 1 | table | tensor' }, fs = { 2 * math
   whole = { false, 'bool' } }
 
 --- Frequencies in units of fs and exp(-i w) there.
-local function grid(o)
+local function grid(o, like)
   local f
   if type(o.worN) == 'number' then
     local top = o.whole and o.fs or o.fs / 2
@@ -345,6 +346,7 @@ local function grid(o)
   else
     f = tensor.is(o.worN) and methods.to(o.worN, 'f64') or op.from_table(o.worN)
   end
+  f = tensor.moved(f, like._device, 3)
   local w = f * (2 * math.pi / o.fs)
   return f, rows.complex(F.cos(w), -F.sin(w))
 end
@@ -369,7 +371,9 @@ function M.freqz(b, a, opts)
   local fname = 'signal.freqz'
   local o = check.opts(fname, opts, FREQZ, 3)
   b, a = rows.vector(fname, 'b', b, 3), rows.vector(fname, 'a', a == nil and 1 or a, 3)
-  local f, z = grid(o)
+  local like = b._device ~= 0 and b or a -- lists follow tensors
+  a, b = beside(a, like), beside(b, like)
+  local f, z = grid(o, like)
   return { f = f, h = polynomial(b, z) / polynomial(a, z) }
 end
 
@@ -379,7 +383,7 @@ function M.freqz_sos(sos, opts)
   local fname = 'signal.freqz_sos'
   local o = check.opts(fname, opts, FREQZ, 3)
   sos = sections(fname, sos, 3)
-  local f, z = grid(o)
+  local f, z = grid(o, sos)
   local h
   for i = 1, sos.shape[1] do
     local s = polynomial(sos[{ i, { 1, 3 } }], z) / polynomial(sos[{ i, { 4, 6 } }], z)
