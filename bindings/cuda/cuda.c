@@ -127,9 +127,8 @@ static void *cuda_open(int index, mc_device_caps *caps)
 {
     size_t memory = 0;
     int major = 0, minor = 0;
-    device *d = host->alloc(sizeof *d);
+    device *d = mc_cuda_alloc(sizeof *d);
     if (!d) return NULL;
-    memset(d, 0, sizeof *d);
     CUresult code = cu.cuDeviceGet(&d->id, index);
     if (code == CUDA_OK) code = cu.cuDeviceGetName(d->name, sizeof d->name, d->id);
     if (code == CUDA_OK) code = cu.cuDeviceTotalMem(&memory, d->id);
@@ -258,9 +257,8 @@ static int cuda_copy(void *dev, void *s, void *to, int64_t at, const void *from,
 static void *cuda_stream_new(void *dev)
 {
     if (enter(dev)) return NULL;
-    stream *s = host->alloc(sizeof *s);
+    stream *s = mc_cuda_alloc(sizeof *s);
     if (!s) return NULL;
-    memset(s, 0, sizeof *s);
     const CUresult code = cu.cuStreamCreate(&s->at, STREAM_NON_BLOCKING);
     if (code != CUDA_OK) {
         fails("stream", code);
@@ -709,6 +707,7 @@ int mc_plugin_open(const mc_host_api *h, void *api)
             STATUS_UNSUPPORTED,
             "cuda: the plug-in belongs to another version of mascon; build both together");
     host = h;
+    mc_cuda_host(h);
     memcpy(api, &mine, sizeof mine);
     return 0;
 }

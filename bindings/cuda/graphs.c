@@ -2,7 +2,7 @@
  * before. What a library launches is captured into a graph of its own, a child of the list's. */
 #include "parts.h"
 
-#include <stdlib.h>
+#include <stddef.h>
 
 struct mc_cuda_graph {
     CUgraph graph; /* its nodes name those of exec */
@@ -28,7 +28,7 @@ void mc_cuda_graph_free(const mc_cuda *cu, mc_cuda_graph *g)
     if (g->exec) cu->cuGraphExecDestroy(g->exec);
     if (g->graph) cu->cuGraphDestroy(g->graph);
     if (g->capture) cu->cuStreamDestroy(g->capture);
-    free(g);
+    mc_cuda_release(g);
 }
 
 static CUresult add(const mc_cuda *cu, mc_cuda_graph *g, const mc_cuda_node *l)
@@ -50,7 +50,7 @@ static CUresult add(const mc_cuda *cu, mc_cuda_graph *g, const mc_cuda_node *l)
 mc_cuda_graph *mc_cuda_graph_new(const mc_cuda *cu, int n, mc_cuda_node *(*list)(void *, int),
                                  void *state, CUresult *code)
 {
-    mc_cuda_graph *g = calloc(1, sizeof *g + sizeof(CUgraphNode) * (size_t)n);
+    mc_cuda_graph *g = mc_cuda_alloc(sizeof *g + sizeof(CUgraphNode) * (size_t)n);
     *code = g ? cu->cuGraphCreate(&g->graph, 0) : CUDA_NO_MEMORY;
     if (*code == CUDA_OK) *code = cu->cuStreamCreate(&g->capture, STREAM_NON_BLOCKING);
     for (; *code == CUDA_OK && g->n < n; g->n++) *code = add(cu, g, list(state, g->n));

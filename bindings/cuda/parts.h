@@ -208,6 +208,12 @@ typedef struct mc_cuda_fft {
 int mc_cuda_blas_open(mc_cuda_blas *b);
 int mc_cuda_fft_open(mc_cuda_fft *f);
 
+/* Memory of the host, counted, all zero; NULL with the record. */
+struct mc_host_api;
+void mc_cuda_host(const struct mc_host_api *h);
+void *mc_cuda_alloc(size_t bytes);
+void mc_cuda_release(void *p);
+
 /* A product as cuBLASLt runs it on one card: what it was asked for, then what it answered. */
 struct mc_product_job;
 typedef struct mc_cuda_products mc_cuda_products;

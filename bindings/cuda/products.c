@@ -6,7 +6,6 @@
 #include "parts.h"
 
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define KEPT 128
@@ -30,13 +29,13 @@ struct mc_cuda_products {
 
 mc_cuda_products *mc_cuda_products_new(const mc_cuda_blas *b, CUdeviceptr workspace, size_t bytes)
 {
-    mc_cuda_products *p = calloc(1, sizeof *p);
+    mc_cuda_products *p = mc_cuda_alloc(sizeof *p);
     if (!p) return NULL;
     p->blas = b;
     p->workspace = workspace;
     p->bytes = bytes;
     if (b->cublasLtCreate(&p->handle) == 0) return p;
-    free(p);
+    mc_cuda_release(p);
     return NULL;
 }
 

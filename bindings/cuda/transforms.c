@@ -8,7 +8,6 @@
 #include "parts.h"
 
 #include <stdint.h>
-#include <stdlib.h>
 
 #define KEPT 256
 #define ALIGN 256
@@ -27,7 +26,7 @@ struct mc_cuda_transforms {
 
 mc_cuda_transforms *mc_cuda_transforms_new(const mc_cuda_fft *fft)
 {
-    mc_cuda_transforms *t = calloc(1, sizeof *t);
+    mc_cuda_transforms *t = mc_cuda_alloc(sizeof *t);
     if (t) t->fft = fft;
     return t;
 }

@@ -58,6 +58,10 @@ int mci_launch_copy(mci_bound *b, const mci_place *to, const mci_place *from);
 /* p itself when it is contiguous and of that dtype, else a copy in workspace. */
 int mci_launch_dense(mci_bound *b, mci_place *p, int dtype);
 
+/* Rows that are folded to one element each: elements of a group's piece, and of a row that one lane
+ * takes. Sums have these trees. */
+#define MCI_PIECE 16384
+#define MCI_FEW 32
 /* #define lines for kernels that read p and compute in a dtype: S, T, NAME, LOAD(x), COMPLEX,
  * WHOLE; W and WNAME, the dtype of sums. Where p is read in no such way it is converted into
  * workspace first. */

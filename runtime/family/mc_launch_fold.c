@@ -7,9 +7,6 @@
 
 #include <string.h>
 
-#define PIECE 16384 /* elements of a group's piece */
-#define FEW 32      /* elements of a row that one lane takes */
-
 int mci_added_launches(int device, const mci_job *job, const mci_result *r, mc_tensor *const *outs,
                        mci_bound *b)
 {
@@ -30,7 +27,8 @@ int mci_added_launches(int device, const mci_job *job, const mci_result *r, mc_t
         int rc = mci_launch_dense(b, &in[k], in[k].dtype);
         if (rc) return rc;
     }
-    const int64_t parts = n > PIECE ? (n + PIECE - 1) / PIECE : 1, step = parts > 1 ? PIECE : n,
+    const int64_t parts = n > MCI_PIECE ? (n + MCI_PIECE - 1) / MCI_PIECE : 1,
+                  step = parts > 1 ? MCI_PIECE : n,
                   numbers[4] = { m, n, parts, step }, room = m * parts * f->bytes;
     const mci_place partial = parts > 1 ? mci_place_work(b, MC_U8, 1, &room) : out[0];
     char raw[8 * (MC_LAUNCH_BUFFERS + 4)] = { 0 };
@@ -40,7 +38,7 @@ int mci_added_launches(int device, const mci_job *job, const mci_result *r, mc_t
     for (int stage = 0; stage < (parts > 1 ? 2 : 1); stage++) {
         mc_launch *l =
             stage      ? mci_launch_new(b, f->program, "join", m, lanes, raw, bytes)
-            : n <= FEW ? mci_launch_lanes(b, f->program, "lanes", m, raw, bytes)
+            : n <= MCI_FEW ? mci_launch_lanes(b, f->program, "lanes", m, raw, bytes)
                        : mci_launch_new(b, f->program, "groups", m * parts, lanes, raw, bytes);
         if (!l) return mc_errstatus();
         for (int k = 0; k < r->nout; k++) mci_launch_buffer(l, &out[k]);

@@ -11,8 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PIECE 16384   /* elements of a group's piece */
-#define FEW 32        /* elements of a row that one lane takes */
 #define COLUMNS 32768 /* lanes that columns are cut into, in pieces of at least COLUMN elements */
 #define COLUMN 64
 #define STATE 40 /* bytes of the largest state */
@@ -112,17 +110,17 @@ int mci_reduce_launches(int device, const mci_job *job, const mci_result *r, mc_
     j.kd = mci_collapse(j.kd, j.shape, 1, &j.stride);
     j.rd = mci_collapse(j.rd, j.rshape, 1, &j.rstride);
     if (j.rd == 0) j.rstride[0] = 0;
-    const int columns = j.kd > 0 && j.stride[j.kd - 1] == 1 && j.m >= FEW && j.rd > 0 &&
+    const int columns = j.kd > 0 && j.stride[j.kd - 1] == 1 && j.m >= MCI_FEW && j.rd > 0 &&
                         j.rstride[j.rd - 1] != 1,
-              lanes = columns || j.n <= FEW;
+              lanes = columns || j.n <= MCI_FEW;
     if (lanes) {
         const int64_t most = (j.n + COLUMN - 1) / COLUMN, want = COLUMNS / j.m;
-        j.parts = j.n <= FEW || want < 1 ? 1 : want < most ? want : most;
+        j.parts = j.n <= MCI_FEW || want < 1 ? 1 : want < most ? want : most;
         j.step = j.parts > 1 ? (j.n + j.parts - 1) / j.parts : j.n;
         j.parts = j.step > 0 && j.parts > 1 ? (j.n + j.step - 1) / j.step : 1;
     } else {
-        j.step = PIECE;
-        j.parts = (j.n + PIECE - 1) / PIECE;
+        j.step = MCI_PIECE;
+        j.parts = (j.n + MCI_PIECE - 1) / MCI_PIECE;
     }
     const int group = mci_device_caps(device)->group < 256 ? mci_device_caps(device)->group : 256;
     const int64_t room = j.m * j.parts * STATE;
