@@ -130,6 +130,25 @@ describe('functions', function()
       return t, function(v) return t.gain and v or t.act(v) end
     end, { function(t) t.act = function(v) return v * 3 end end, function(t) t.gain = 1 end })
   end)
+  it('of the library among the arguments are traced anew when their fields are others', function()
+    local o, set = mc.optim.sgd { lr = 0.5 }, mc.nn.data.tensors { x = mc.ones { 2 } }
+    local rate = mc.optim.plateau(1, { patience = 0, factor = 0.5 })
+    local f = mc.compile(function(p, opt, plateau, data)
+      return opt.update({ w = p }, { w = data.fields.x }, opt.init { w = p }).w * plateau.rate
+    end)
+    local function value() return f(mc.ones { 2 }, o, rate, set)[1]:item() end
+    assert.same({ 0.5, 0.5, 1 }, { value(), value(), f.traces })
+    o.options.lr = 0.25
+    assert.equal(0.75, value())
+    rate:update(1)
+    rate:update(2)
+    assert.equal(0.375, value())
+    set.fields.x = mc.full({ 2 }, 2)
+    assert.equal(0.25, value())
+    local traces = f.traces
+    assert.same({ 0.25, traces }, { value(), f.traces })
+  end)
+
   it('among the arguments read variables of their own at each call', function()
     agrees(function()
       local held, gain = { k = 2 }, 3

@@ -5,6 +5,7 @@
 local ffi = require 'ffi'
 local aliases = require 'mascon.compile.aliases'
 local lib = require 'mascon.core.ffi'
+local objects = require 'mascon.compile.objects'
 local tensor = require 'mascon.core.tensor'
 local random = require 'mascon.random.key'
 local trees = require 'mascon.graph.tree'
@@ -31,7 +32,7 @@ local function tree_of(v, static, path, numbers)
   end
   if random.is_key(v) then return KEY end
   path = path or {}
-  if not trees.is_branch(v) or path[v] then return { fixed = v } end
+  if not trees.is_branch(v) or path[v] then return { fixed = v, look = objects.look(v) } end
   path[v] = true
   local t = { keys = trees.keys(v), subs = {}, class = getmetatable(v) }
   for i, k in ipairs(t.keys) do t.subs[i] = tree_of(rawget(v, k), static, path, numbers) end
@@ -85,6 +86,7 @@ local function place(form, lists, tree, v, at)
     return at + 1
   end
   local fixed = tree.fixed
+  if tree.look and not objects.same(tree.look) then return nil end
   if rawequal(v, fixed) or (v ~= v and fixed ~= fixed) then return at end
   -- complex numbers are values
   if type(v) == 'cdata' and type(fixed) == 'cdata' and tostring(v) == tostring(fixed) then return at end

@@ -16,6 +16,7 @@ local graphs = require 'mascon.graph.graph'
 local recording = require 'mascon.graph.recording'
 local lib = require 'mascon.core.ffi'
 local log = require 'mascon.compile.log'
+local objects = require 'mascon.compile.objects'
 local once = require 'mascon.graph.once'
 local outside = require 'mascon.compile.outside'
 local packed = require 'mascon.compile.packed'
@@ -402,7 +403,9 @@ end
 function general(self, ...)
   local n, args = select('#', ...), { ... }
   local leaves, text = { keys = {} }, {}
-  for i = 1, n do flatten(args[i], leaves, text, self.fixed[i], i <= #self.given and { loops = true } or nil) end
+  for i = 1, n do
+    flatten(args[i], leaves, text, self.fixed[i], { loops = i <= #self.given or nil, object = objects.text })
+  end
   local classes = outside.classes(args, n)
   for _, c in ipairs(classes) do flatten(c, leaves, text, true, { loops = true }) end
   random.settle(leaves, leaves.keys)
@@ -684,7 +687,8 @@ function methods:explain(opts) return require 'mascon.compile.explain'.explain(s
 --- objects that they hold) are read at each call: a tensor is one more argument, and may be written to in place; a
 --- number becomes one when it has changed, unless f needs it as a number (a size, a branch, the end of a loop); that
 --- and any other value (string, boolean, function) is part of the form. Parameters of networks (mc.nn) are read
---- likewise, and their fields are part of the form; fields of other objects of the library are not read again. f may
+--- likewise, and their fields are part of the form; of other objects of the library (an optimiser, a data set) fields
+--- are so among the arguments, and in variables they are not read again. f may
 --- add to tables outside, which happens when it is traced only; it may not change what is there (an error names it).
 --- Arguments and variables that share memory,
 --- where f writes to one of them, are a form that runs f itself. Results share memory with arguments, with variables

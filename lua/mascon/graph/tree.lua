@@ -67,7 +67,7 @@ end
 ---@param text table strings
 ---@param static? boolean numbers belong to the structure
 ---@param path? table the tables that v stands in; with path.loops a way back to one of them is part of the structure,
----  else an error
+---  else an error; path.object(v) says more of an object
 function M.flatten(v, leaves, text, static, path)
   if tensor.is(v) then
     leaves[#leaves + 1] = v
@@ -99,6 +99,7 @@ function M.flatten(v, leaves, text, static, path)
     local kind = type(v)
     text[#text + 1] = kind == 'string' and ('%q'):format(v) or kind == 'number' and ('%.17g'):format(v)
       or kind == 'table' and ('%p'):format(v) or tostring(v) -- an object of the library is itself alone
+    if path and path.object then text[#text + 1] = path.object(v) end
   end
 end
 
