@@ -138,6 +138,18 @@ describe('fused layers', function()
       norm:eval()
       near(nn.fuse_conv_bn_act(conv, norm, 'relu')(x), nn.relu(norm(conv(x))), 1e-5, 'conv')
     end
+    for _, act in ipairs { 'none', 'gelu', 'swiglu' } do
+      local norm, layer = nn.LayerNorm(8, { bias = act ~= 'gelu' }), nn.Linear(8, 6, { activation = act })
+      norm:initialise('', 'normal')
+      local x = randn({ 4, 8 }, 9):to 'f32'
+      local both = nn.fuse_layernorm_linear(norm, layer)
+      near(both(x), layer(norm(x)), 1e-5, 'layer norm as a module')
+      assert.equal(norm:count() + layer:count(), both:count())
+    end
+    assert(support.message(nn.fuse_layernorm_linear, nn.LayerNorm(8), nn.Linear(7, 2)):find(
+      'the norm is over [8] and the layer takes 7; both need the same last axis', 1, true))
+    assert(support.message(nn.fuse_layernorm_linear, nn.Linear(8, 8), nn.LayerNorm(8)):find(
+      'the arguments are Linear and LayerNorm; give nn.LayerNorm and nn.Linear', 1, true))
     local why = support.message(nn.fuse_conv_bn_act, nn.ReLU(), nn.ReLU())
     assert(why:find('give a convolution and a batch norm', 1, true))
     assert(support.message(nn.fuse_conv_bn_act, nn.Conv1d(1, 2, 3), nn.BatchNorm1d(3)):find('2 channels', 1, true))

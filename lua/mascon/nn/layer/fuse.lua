@@ -95,18 +95,46 @@ function M.fuse_conv_bn_act(conv, norm, act)
   return container.Sequential(parts):eval()
 end
 
+--- A layer norm and the linear layer behind it, which it holds.
+local Pair = module.Module 'LayerNormLinear'
+function Pair:init(norm, layer)
+  self.norm = norm
+  self.linear = layer
+end
+function Pair:forward(x)
+  local norm, layer = self.norm, self.linear
+  local y = M.fuse_layernorm_linear(x, layer.weight, { bias = layer.bias, gamma = norm.weight, beta = norm.bias,
+    eps = norm.eps })
+  return layer.activation and layer.act(y) or y
+end
+
+--- The two as one module; x and weight are the modules.
+local function pair(fname, norm, layer, opts)
+  local function class(v) return module.is(v) and rawget(v, '_class')._name or check.show(v) end
+  if class(norm) ~= 'LayerNorm' or class(layer) ~= 'Linear' or opts ~= nil then
+    error(('%s: the arguments are %s and %s%s; give nn.LayerNorm and nn.Linear, or a tensor, a weight and options')
+      :format(fname, class(norm), class(layer), opts ~= nil and ' with options' or ''), 3)
+  end
+  if #norm.sizes ~= 1 or norm.sizes[1] ~= layer.inputs then
+    error(('%s: the norm is over [%s] and the layer takes %d; both need the same last axis'):format(fname,
+      table.concat(norm.sizes, ', '), layer.inputs), 3)
+  end
+  return Pair(norm, layer)
+end
+
 --- nn.layer_norm over the last axis followed by nn.linear, with one product: r x (gamma W)^T - r m (W gamma) + (W beta
 --- + b), m the mean and r one by the standard deviation of each row.
 ---
 --- Rows whose mean is far larger than their spread lose digits in it; the two functions do not.
----@param x any f32|f64 [..., in]
----@param weight any [out, in] of the linear layer
+---@param x any f32|f64 [..., in], or an nn.LayerNorm
+---@param weight any [out, in] of the linear layer, or, behind a norm, an nn.Linear
 ---@param opts? table bias [out] · gamma [in], beta [in]: of the norm · eps (1e-5)
----@return any [..., out]
+---@return any [..., out]; of two modules a module that holds both
 --- Errors: sizes that differ.
 ---     mc.nn.fuse_layernorm_linear(mc.tensor{ 1, 3 }, mc.tensor{ { 1, -1 } }, { eps = 0 })  --> f64[1]@cpu { -2 }
 function M.fuse_layernorm_linear(x, weight, opts)
   local fname = 'nn.fuse_layernorm_linear'
+  if module.is(x) or module.is(weight) then return (pair(fname, x, weight, opts)) end
   x, weight = op.beside(fname, x, weight, 2), op.beside(fname, weight, x, 2)
   local o = check.opts(fname, opts, { bias = { nil, 'tensor' }, gamma = { nil, 'tensor' }, beta = { nil, 'tensor' },
     eps = { 1e-5, 'number >= 0' } }, 3)
