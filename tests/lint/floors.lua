@@ -48,14 +48,18 @@ M.LUA = {
   { 'plot', 'figures' },
   { 'sample', 'draws from log densities, their diagnostics and figures' },
   { 'report', 'pages, manifests, what the machine offers' },
-  { 'nn', 'layers of networks and their training' },
+  { 'nn', 'functions of networks, modules' },
+  { 'nn/layer', 'layers' },
+  { 'nn/data', 'data sets and their batches' },
+  { 'nn/train', 'steps of training, the loop around them, what is kept of a run' },
   { 'meeg', 'recordings of EEG and MEG' },
   { 'help', 'documentation of every public name' },
   { 'host', 'the program in Lua: runner, prompt, verbs' },
 }
 -- public tables of a floor in parts know the parts, and these alone; the public table of all knows everything but the
 -- program
-M.TABLES = { ['optim/init.lua'] = 'optim/search', ['optim/minimize/init.lua'] = 'optim/search', ['init.lua'] = 'help' }
+M.TABLES = { ['optim/init.lua'] = 'optim/search', ['optim/minimize/init.lua'] = 'optim/search',
+  ['nn/init.lua'] = 'nn/train', ['init.lua'] = 'help' }
 
 -- lua/workflows/<name>/<folder>, of workflows in folders. Files beside the folders know all of them.
 M.WORKFLOWS = {

@@ -2,6 +2,7 @@
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'
+local dropout = require 'mascon.nn.dropout'
 local half = require 'mascon.nn.half'
 local create = require 'mascon.array.create'
 local error = check.error
@@ -156,7 +157,7 @@ function M.scaled_dot_product_attention(q, k, v, opts)
   end
   local function plain(a)
     local p, top, total = weigh(fit(a.q * scale, a.k, a.mask))
-    if o.dropout > 0 then p = require('mascon.nn.layer.dropout').dropout(p, o.dropout, o.key) end
+    if o.dropout > 0 then p = dropout.dropout(p, o.dropout, o.key) end
     return { y = methods.matmul(p, a.v) / total, level = methods.squeeze(top + F.log(total), -1) }
   end
   local function plain_back(a)

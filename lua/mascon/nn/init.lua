@@ -5,18 +5,19 @@
 -- mc.nn.init holds initialisers.
 local op = require 'mascon.core.op'
 local lazy = require 'mascon.core.lazy'
-local public = require 'mascon.nn.layer.public'
+local public = require 'mascon.nn.public'
 
 local function layer(name) return 'mascon.nn.layer.' .. name end
 
 local M = lazy.table('mc.nn', {
   ['mascon.nn.module'] = { 'Module' }, ['mascon.nn.slot'] = { 'shapes_only' },
-  [layer 'linear'] = { 'linear', 'embedding', 'Linear', 'Embedding', 'Identity', 'Flatten', 'Lambda' },
+  ['mascon.nn.linear'] = { 'linear', 'embedding' }, ['mascon.nn.dropout'] = { 'dropout' },
+  [layer 'linear'] = { 'Linear', 'Embedding', 'Identity', 'Flatten', 'Lambda' },
   [layer 'container'] = { 'Sequential', 'ModuleList', 'ModuleDict', 'Residual' },
   ['mascon.nn.convolution'] = { 'conv2d_way' },
   [layer 'convolution'] = { 'Conv1d', 'Conv2d', 'Conv3d', 'ConvTranspose1d', 'ConvTranspose2d', 'ConvTranspose3d' },
   [layer 'norm'] = { 'LayerNorm', 'RMSNorm', 'BatchNorm1d', 'BatchNorm2d', 'BatchNorm3d', 'GroupNorm', 'InstanceNorm' },
-  [layer 'dropout'] = { 'dropout', 'Dropout', 'ChannelDropout' },
+  [layer 'dropout'] = { 'Dropout', 'ChannelDropout' },
   [layer 'activation'] = { 'ReLU', 'LeakyReLU', 'ELU', 'GELU', 'SiLU', 'Mish', 'Softplus', 'Hardswish', 'LogSigmoid',
     'Sigmoid', 'Tanh', 'Softmax', 'LogSoftmax', 'GLU', 'SwiGLU', 'GeGLU' },
   [layer 'pool'] = { 'MaxPool1d', 'MaxPool2d', 'AvgPool1d', 'AvgPool2d', 'AdaptiveAvgPool1d', 'AdaptiveAvgPool2d',

@@ -3,7 +3,7 @@
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
 local op = require 'mascon.core.op'
-local linear = require 'mascon.nn.layer.linear'
+local linear = require 'mascon.nn.linear'
 local loss = require 'mascon.nn.loss'
 local checkpoint = require 'mascon.transform.checkpoint'
 local scan = require 'mascon.transform.scan'

@@ -4,10 +4,16 @@
 -- mc.open.
 local M = {}
 
-for _, name in ipairs { 'dataset', 'loader', 'images', 'png', 'shapes' } do
-  for k, v in pairs(require('mascon.nn.data.' .. name)) do
-    if type(v) == 'function' and k ~= 'is_dataset' and k ~= 'batch_of' then M[k] = v end
-  end
+local NAMES = {
+  dataset = { 'collate', 'tensors', 'windows', 'of_module', 'subset', 'split' },
+  loader = { 'loader' },
+  images = { 'idx', 'cifar', 'random_flip', 'random_shift', 'scaled' },
+  png = { 'png' },
+  shapes = { 'shapes' },
+}
+for part, names in pairs(NAMES) do
+  local functions = require('mascon.nn.data.' .. part)
+  for _, name in ipairs(names) do M[name] = functions[name] end
 end
 M.methods = require 'mascon.nn.data.loader'.methods
 -- given from here, since a worker is a program with a loader of its own

@@ -9,7 +9,7 @@ local tensor = require 'mascon.core.tensor'
 local child = require 'mascon.base.child'
 local file = require 'mascon.base.file'
 local json = require 'mascon.base.json'
-local bytes = require 'mascon.nn.train.bytes'
+local bytes = require 'mascon.nn.bytes'
 local error = check.error
 local M = {}
 

@@ -2,7 +2,7 @@
 local check = require 'mascon.core.check'
 local module = require 'mascon.nn.module'
 local linear = require 'mascon.nn.layer.linear'
-local public = require 'mascon.nn.layer.public'
+local public = require 'mascon.nn.public'
 local error = check.error
 local M = {}
 

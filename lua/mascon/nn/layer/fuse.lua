@@ -7,6 +7,7 @@ local patterns = require 'mascon.compile.patterns'
 local module = require 'mascon.nn.module'
 local fused = require 'mascon.nn.fused'
 local container = require 'mascon.nn.layer.container'
+local functions = require 'mascon.nn.linear'
 local linear = require 'mascon.nn.layer.linear'
 local error = check.error
 local methods, F = tensor.methods, op.functions
@@ -26,7 +27,7 @@ local M = {}
 function M.fuse_linear_activation(x, weight, bias, act)
   local fname = 'nn.fuse_linear_activation'
   check.arg(fname, 'act', act or 'none', 'string', 3)
-  return fused.linear(linear.linear, act, fused.behind(fname, act, 3), x, weight, bias)
+  return fused.linear(functions.linear, act, fused.behind(fname, act, 3), x, weight, bias)
 end
 
 local MLP = module.options { activation = { 'gelu', 'string' }, bias = { true, 'bool' } }
@@ -145,7 +146,7 @@ function M.fuse_layernorm_linear(x, weight, opts)
   local mean = F.mean(x, { -1, keepdim = true })
   local r = F.rsqrt(F.var(x, { -1, keepdim = true }) + o.eps)
   local scaled = o.gamma and weight * o.gamma or weight
-  local y = (linear.linear(x, scaled) - mean * F.sum(scaled, { 2 })) * r
+  local y = (functions.linear(x, scaled) - mean * F.sum(scaled, { 2 })) * r
   local last = o.bias
   if o.beta then
     local b = methods.matmul(weight, o.beta)

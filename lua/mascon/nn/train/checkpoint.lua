@@ -7,7 +7,7 @@ local tensor = require 'mascon.core.tensor'
 local json = require 'mascon.base.json'
 local file = require 'mascon.base.file'
 local io_ = require 'mascon.io'
-local bytes = require 'mascon.nn.train.bytes'
+local bytes = require 'mascon.nn.bytes'
 local error = check.error
 local M = {}
 
