@@ -13,7 +13,15 @@ end
 
 describe('xpcs.state', function()
   local s, d, plain
-  local o = { sigma = 0.01, loss = 'soft_l1' }
+  -- with a start, so that a fit takes passes over the data and no search; one test goes without
+  local FROM = { initial = { D0 = 900 }, contrast = { 0.3, 0.3, 0.3, 0.3 }, offset = { 1, 1, 1, 1 } }
+  local function options(more)
+    local out = { sigma = 0.01, loss = 'soft_l1' }
+    for k, v in pairs(FROM) do out[k] = v end
+    for k, v in pairs(more or {}) do out[k] = v end
+    return out
+  end
+  local o = options()
   setup(function()
     s = xpcs.simulate { n = 140, q = 0.01, phi = { -30, 0, 30, 75 }, seed = 2 }
     d = xpcs.data.of(s)
@@ -26,25 +34,28 @@ describe('xpcs.state', function()
 
   before_each(function() os.execute("rm -rf '" .. folder .. "'") end)
 
-  --- A fit that dies after so many blocks; then one that resumes.
-  local function stopped(after)
-    local state = xpcs.state.new(d, o, { dir = folder, every = 0, block_values = 1 })
+  --- A fit with options (o) that dies after so many blocks; then one that resumes.
+  local function stopped(after, with)
+    local state = xpcs.state.new(d, with or o, { dir = folder, every = 0, block_values = 1 })
     local left = after
     state.watch = function()
       left = left - 1
       if left == 0 then error('terminated', 0) end
     end
-    local with = { sigma = 0.01, loss = 'soft_l1', engine = state.engine }
-    assert.is_false(pcall(xpcs.fit, d, with))
+    local given = { engine = state.engine }
+    for k, v in pairs(with or o) do given[k] = v end
+    assert.is_false(pcall(xpcs.fit, d, given))
     assert.is_true(#list() >= 1 and #list() <= 3)
     return state
   end
 
-  local function same(r)
-    for k, v in ipairs(plain.point.x) do assert.is_true(v == r.point.x[k]) end
-    assert.is_true(plain.chi2 == r.chi2 and plain.nfev == r.nfev)
-    for i = 1, #plain.names do for j = 1,
-      #plain.names do assert.is_true(plain.covariance[i][j] == r.covariance[i][j]) end end
+  local function same(r, whole)
+    whole = whole or plain
+    for k, v in ipairs(whole.point.x) do assert.is_true(v == r.point.x[k]) end
+    assert.is_true(whole.chi2 == r.chi2 and whole.nfev == r.nfev)
+    for i = 1, #whole.names do
+      for j = 1, #whole.names do assert.is_true(whole.covariance[i][j] == r.covariance[i][j]) end
+    end
   end
 
   it('writes none before the first pass, and passes over one without sums in silence', function()
@@ -59,12 +70,14 @@ describe('xpcs.state', function()
   end)
 
   it('resumes at any block to the same bits, and reads the data only for what is left', function()
-    for _, after in ipairs { 2, 7, 23, 40 } do
-      stopped(after)
-      local r = xpcs.state.fit(d, o, { dir = folder, every = 0, block_values = 1 })
-      same(r)
+    local searched = { sigma = 0.01, loss = 'soft_l1' }
+    for after, with in pairs { [2] = o, [7] = o, [23] = searched, [40] = o } do
+      local whole = with == o and plain or xpcs.fit(d, with)
+      stopped(after, with)
+      local r = xpcs.state.fit(d, with, { dir = folder, every = 0, block_values = 1 })
+      same(r, whole)
       assert.is_true(r.resumed)
-      assert.equal(plain.nfev * 6 - after, r.statistics.total_batches)
+      assert.equal(whole.nfev * 6 - after, r.statistics.total_batches)
       assert.equal(1, r.statistics.success_rate)
       assert.same({}, list())
     end
@@ -90,7 +103,7 @@ describe('xpcs.state', function()
       assert.is_truthy(table.concat(r.warnings, '\n'):find('is damaged and is passed over', 1, true))
     end
     stopped(30)
-    local other = xpcs.state.fit(d, { sigma = 0.01, loss = 'huber' }, { dir = folder, every = 1e9 })
+    local other = xpcs.state.fit(d, options { loss = 'huber' }, { dir = folder, every = 1e9 })
     assert.is_false(other.resumed)
     assert.is_truthy(table.concat(other.warnings, '\n'):find('belongs to other data', 1, true))
   end)
@@ -98,11 +111,7 @@ describe('xpcs.state', function()
   it('sees by the sums of the first pass that values of the data are others', function()
     local c = s.c2:copy()
     c[{ 2, 5, 90 }], c[{ 2, 90, 5 }] = c[{ 2, 5, 90 }] + 1e-9, c[{ 2, 90, 5 }] + 1e-9
-    local function options(engine)
-      return { sigma = 0.01, initial = { D0 = 900 }, contrast = { 0.3, 0.3, 0.3, 0.3 }, offset = { 1, 1, 1, 1 },
-        engine = engine }
-    end
-    local with = options()
+    local with = options { loss = 'linear' }
     local other = xpcs.data.of { c2 = c, phi = s.phi, t = s.t, q = s.q, dt = s.dt, gap = s.gap, mode = s.mode,
       sigma = s.sigma }
     for _, after in ipairs { 2, 30 } do
@@ -112,7 +121,7 @@ describe('xpcs.state', function()
         left = left - 1
         if left == 0 then error('terminated', 0) end
       end
-      assert.is_false(pcall(xpcs.fit, d, options(state.engine)))
+      assert.is_false(pcall(xpcs.fit, d, options { loss = 'linear', engine = state.engine }))
       assert.is_true(xpcs.state.new(other, with, { dir = folder }).resumed, 'until its sums are looked at')
       local r = xpcs.state.fit(other, with, { dir = folder, every = 1e9, block_values = 1 })
       assert.is_false(r.resumed)
@@ -142,11 +151,11 @@ describe('xpcs.state', function()
   end)
 
   it('is over with the fit: profiles of its result leave nothing', function()
-    local r = xpcs.state.fit(d, { sigma = 0.01 }, { dir = folder, every = 0 })
+    local r = xpcs.state.fit(d, options { loss = 'linear' }, { dir = folder, every = 0 })
     xpcs.intervals.profile(r, { 'alpha' }, 0.95)
     assert.is_false(mc.file.is_folder(folder))
     os.execute("mkdir '" .. folder .. "'")
-    r = xpcs.state.fit(d, { sigma = 0.01 }, { dir = folder, every = 0 })
+    r = xpcs.state.fit(d, options { loss = 'linear' }, { dir = folder, every = 0 })
     xpcs.intervals.profile(r, { 'alpha' }, 0.95)
     assert.same({}, list())
   end)
@@ -154,7 +163,7 @@ describe('xpcs.state', function()
   it('leaves no folder behind where it made one', function()
     xpcs.state.fit(d, o, { dir = folder, every = 0 })
     assert.is_false(mc.file.is_folder(folder))
-    assert.is_false(pcall(xpcs.state.fit, d, { sigma = 0.01, watch = function() error('no', 0) end }, { dir = folder }))
+    assert.is_false(pcall(xpcs.state.fit, d, options { watch = function() error('no', 0) end }, { dir = folder }))
     assert.is_false(mc.file.is_folder(folder))
     assert.is_false(pcall(xpcs.state.new, {}, o, { dir = folder }))
     assert.is_false(mc.file.is_folder(folder))
@@ -165,7 +174,7 @@ describe('xpcs.state', function()
 
   it('leaves a checkpoint when it is interrupted, and says when the folder cannot be made', function()
     local calls = 0
-    local ok = pcall(xpcs.state.fit, d, { sigma = 0.01, loss = 'soft_l1', watch = function()
+    local ok = pcall(xpcs.state.fit, d, options { watch = function()
       calls = calls + 1
       if calls == 7 then error('terminated', 0) end
     end }, { dir = folder, every = 1e9 })
