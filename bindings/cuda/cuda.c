@@ -668,7 +668,7 @@ int mc_plugin_open(const mc_host_api *h, void *api)
     static const mc_device_api mine = {
         .abi = MC_BACKEND_ABI,
         .kind = "cuda",
-        .language = "CUDA C++",
+        .cuda_text = 1,
         .count = cuda_count,
         .open = cuda_open,
         .close = cuda_close,
@@ -696,7 +696,6 @@ int mc_plugin_open(const mc_host_api *h, void *api)
         .graph_set = cuda_graph_set,
         .graph_run = cuda_graph_run,
         .graph_free = cuda_graph_free,
-        .dlpack = 2,
         .addressed = 1,
         .allocation = cuda_allocation,
         .order = cuda_order,

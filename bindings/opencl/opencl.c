@@ -600,7 +600,6 @@ int mc_plugin_open(const mc_host_api *h, void *api)
         .about = cl_about,
         .kernel = cl_kernel_of,
         .launch = cl_launch,
-        .dlpack = 4,
         .allocation = cl_allocation,
         .order = cl_order,
         .native = cl_native,

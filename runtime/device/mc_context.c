@@ -193,10 +193,10 @@ const mc_yaml_api *mci_yaml(void) { return yaml_open(); }
 const mci_device_kind *mci_device_kinds(void)
 {
     static const mci_device_kind kinds[] = {
-        { "cuda", 2, cuda_open },
-        { "opencl", 4, opencl_open },
-        { "ref", 0, mci_ref_device },
-        { NULL, 0, NULL },
+        { "cuda", 1, 2, cuda_open },
+        { "opencl", 1, 4, opencl_open },
+        { "ref", 0, 0, mci_ref_device },
+        { NULL, 0, 0, NULL },
     };
     return kinds;
 }

@@ -20,11 +20,12 @@ const mc_lapack_api *mci_lapack(void);
 const mc_hdf5_api *mci_hdf5(void);
 const mc_yaml_api *mci_yaml(void);
 /* The kinds of devices beside the CPU, in the order in which a card is looked for: the one list.
- * dlpack: its type of device there; 0: for tests, no card, behind the others. The last has no name.
- * driver: NULL with the record where it cannot be opened. */
+ * card: users see it, and "gpu" may mean one of its devices; others are for tests and stand behind.
+ * dlpack: DLPack's number of the kind, 0: it has none. The last has no name. driver: NULL with the
+ * record where it cannot be opened. */
 typedef struct mci_device_kind {
     const char *name;
-    int32_t dlpack;
+    int32_t card, dlpack;
     const mc_device_api *(*driver)(void);
 } mci_device_kind;
 const mci_device_kind *mci_device_kinds(void);

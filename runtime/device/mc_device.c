@@ -39,6 +39,7 @@ typedef struct guard {
 } guard;
 
 typedef struct device {
+    const mci_device_kind *kind;
     const mc_device_api *api;
     void *handle, *stream;
     mci_queue queue; /* of stream */
@@ -78,12 +79,12 @@ void mci_device_at_exit(void) { (void)atexit(finish_all); }
 
 /* ---- names ---- */
 
-/* The driver of a kind; NULL with the record. */
-static const mc_device_api *driver(const char *kind)
+/* A kind by its name; NULL with the record. */
+static const mci_device_kind *kind_of(const char *name)
 {
     for (const mci_device_kind *k = mci_device_kinds(); k->name; k++)
-        if (!strcmp(kind, k->name)) return k->driver();
-    mci_error(MC_EINVAL, "device: there is no kind \"%s\"", kind);
+        if (!strcmp(name, k->name)) return k;
+    mci_error(MC_EINVAL, "device: there is no kind \"%s\"", name);
     return NULL;
 }
 
@@ -91,7 +92,7 @@ const char *mc_device_kind(int place)
 {
     const mci_device_kind *k = mci_device_kinds();
     while (place-- > 0 && k->name) k++;
-    return k->dlpack ? k->name : NULL;
+    return k->card ? k->name : NULL;
 }
 
 static int open_kind(const char *name, const char *kind, int index)
@@ -101,7 +102,8 @@ static int open_kind(const char *name, const char *kind, int index)
     for (int i = 1; i < ndevices; i++)
         if (!strcmp(devices[i].text, text))
             return i;
-    const mc_device_api *api = driver(kind);
+    const mci_device_kind *known = kind_of(kind);
+    const mc_device_api *api = known ? known->driver() : NULL;
     const int n = api ? api->count() : -1;
     if (index >= n) {
         char why[512], most[32];
@@ -118,6 +120,7 @@ static int open_kind(const char *name, const char *kind, int index)
                           name, MCI_DEVICES);
     device *d = &devices[ndevices];
     memset(d, 0, sizeof *d);
+    d->kind = known;
     d->api = api;
     d->index = index;
     d->handle = api->open(index, &d->caps);
@@ -156,7 +159,8 @@ void mci_device_choose(int d) { devices[d].chosen = 1; }
 
 int mc_device_count(const char *kind)
 {
-    const mc_device_api *api = driver(kind);
+    const mci_device_kind *known = kind_of(kind);
+    const mc_device_api *api = known ? known->driver() : NULL;
     return api ? api->count() : -mc_errstatus();
 }
 
@@ -505,12 +509,14 @@ int mc_device_sync(int number)
 
 /* ---- exchange ---- */
 
+int mci_device_dlpack(int number) { return devices[number].kind->dlpack; }
+
 int mci_device_exchange(int kind, int index)
 {
     pthread_mutex_lock(&lock);
     int found = 0;
     for (int i = 1; i < ndevices && !found; i++)
-        if (kind > 0 && devices[i].api->dlpack == kind && devices[i].index == index) found = i;
+        if (kind > 0 && devices[i].kind->dlpack == kind && devices[i].index == index) found = i;
     pthread_mutex_unlock(&lock);
     if (found) return found;
     const mci_device_kind *known = mci_device_kinds();

@@ -72,8 +72,10 @@ static inline char *mci_block_data(const mci_block *b) { return b->mem->base + b
 /* The segment that an address shown by a tensor of the device lies in. */
 mci_mem *mci_device_at(int device, const void *address);
 
-/* Exchange with other libraries of the process. The opened device of DLPack's kind and number,
- * negative with the record. */
+/* Exchange with other libraries of the process. DLPack's number of a device's kind; 0: it has
+ * none. */
+int mci_device_dlpack(int device);
+/* The opened device of DLPack's kind and number, negative with the record. */
 int mci_device_exchange(int kind, int index);
 /* A block over memory of another owner, from its first byte to the end of its allocation; *at: how
  * many bytes of the allocation lie before it. Memory of the pool keeps the addresses that it shows.

@@ -84,7 +84,7 @@ typedef struct mc_transform_job {
 typedef struct mc_device_api {
     int abi;
     const char *kind;                                   /* "cuda", "opencl", "ref" */
-    const char *language; /* of whole texts that it compiles as they are; NULL: it takes none */
+    int cuda_text;         /* build or compile take whole texts of CUDA C++, as they are */
     /* devices */
     /* how many there are; negative: a status, with the record */
     int (*count)(void);
@@ -142,7 +142,6 @@ typedef struct mc_device_api {
      * access rights. */
     char *(*show)(void *dev, void *segment);
     /* Exchange with other libraries of the process (DLPack); NULL, all of it: none. */
-    int dlpack;            /* DLPack's number of this kind */
     int addressed;         /* memory is named by addresses: those of a segment and bytes added */
     /* The allocation that memory of another library is or lies in: its segment, where it begins
      * there, the bytes of all. A status where it is no memory of this device. */

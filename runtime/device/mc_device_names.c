@@ -33,20 +33,33 @@ static int split(const char *name, char *kind, size_t room, int *index)
     return 0;
 }
 
+/* The kinds of cards one after the other, each between two texts. */
+static const char *cards(char *out, size_t room, const char *before, const char *after)
+{
+    size_t n = 0;
+    out[0] = 0;
+    for (const mci_device_kind *k = mci_device_kinds(); k->name; k++)
+        if (k->card && n < room)
+            n += (size_t)snprintf(out + n, room - n, "%s%s%s%s", n ? ", " : "", before, k->name,
+                                  after);
+    return out;
+}
+
 /* The first card; negative with the record, which says why the first that is there does not
  * serve. */
 static int open_card(void)
 {
-    char why[640] = "";
-    int processor = 0;
+    char why[640] = "", processor[32] = "", kinds[128];
     for (const mci_device_kind *k = mci_device_kinds(); k->name; k++) {
-        const int n = k->dlpack ? mc_device_count(k->name) : 0;
+        const int n = k->card ? mc_device_count(k->name) : 0;
         for (int i = 0; i < n; i++) {
             char name[32];
             snprintf(name, sizeof name, "%s:%d", k->name, i);
             const int d = mci_device_open(name);
-            if (d >= 0 && mci_device_caps(d)->processor)
-                processor = 1;
+            if (d >= 0 && mci_device_caps(d)->processor && !*processor)
+                snprintf(processor, sizeof processor, "%s", name);
+            else if (d >= 0 && mci_device_caps(d)->processor)
+                continue;
             else if (d >= 0 && !mci_device_programmed(d))
                 return d;
             else if (!*why)
@@ -54,12 +67,14 @@ static int open_card(void)
         }
     }
     if (*why) return -mci_error(MC_EUNSUPPORTED, "%s", why);
-    if (processor)
+    if (*processor)
         return -mci_error(MC_EUNSUPPORTED,
-                          "device \"gpu\" is not there: OpenCL has this machine's processor alone; "
-                          "use \"cpu\", or set MASCON_DEVICE=opencl:0 to have that");
-    return -mci_error(MC_EUNSUPPORTED, "device \"gpu\" is not there: neither CUDA nor OpenCL has a "
-                                       "device; use \"cpu\"");
+                          "device \"gpu\" is not there: %s is this machine's processor; use "
+                          "\"cpu\", or set MASCON_DEVICE=%s to have that",
+                          processor, processor);
+    return -mci_error(MC_EUNSUPPORTED,
+                      "device \"gpu\" is not there: no driver has one (%s); use \"cpu\"",
+                      cards(kinds, sizeof kinds, "", ""));
 }
 
 /* What MASCON_DEVICE names; NULL where it is left out or is one of the words. */
@@ -90,7 +105,7 @@ int mc_device_auto(char *why, int64_t room)
 
 int mci_device_open(const char *name)
 {
-    char kind[16], why[640];
+    char kind[16], why[640], kinds[128];
     int index;
     if (!strcmp(name, "cpu")) return 0;
     if (!strcmp(name, "gpu")) return open_gpu();
@@ -102,8 +117,8 @@ int mci_device_open(const char *name)
     if (!split(name, kind, sizeof kind, &index))
         return -mci_error(
             MC_EINVAL,
-            "device \"%s\" is unknown; use \"cpu\", \"cuda:0\", \"opencl:0\", \"gpu\" or \"auto\"",
-            name);
+            "device \"%s\" is unknown; use \"cpu\", %s, \"gpu\" or \"auto\"", name,
+            cards(kinds, sizeof kinds, "\"", ":0\""));
     return mci_device_open_kind(name, kind, index);
 }
 

@@ -33,14 +33,13 @@ int mc_device_launch(int device, const char *source, const char *kernel, const i
     char s[MCI_TEXT], full[160];
     if (device <= 0 || mci_device_hosted(device))
         return mci_error(MC_EUNSUPPORTED,
-                         "kernel %s: it is a program of cards and of OpenCL devices, and its "
-                         "operands are on %s; move them with :to \"gpu\", or to one that "
-                         "mc.devices() lists, such as :to \"opencl:0\"",
+                         "kernel %s: it is a program of devices, and its operands are on %s; move "
+                         "them with :to \"gpu\", or to another one that mc.devices() lists",
                          kernel, mci_device_text(device));
-    if (places && !mci_device_api(device)->language)
+    if (places && !mci_device_api(device)->cuda_text)
         return mci_error(MC_EUNSUPPORTED,
                          "kernel %s: it is CUDA C++, which %s does not compile; move the operands "
-                         "to a card of CUDA, or write it as `launch`",
+                         "to a card that does, or write it as `launch`",
                          kernel, mci_device_text(device));
     const mc_device_caps *caps = mci_device_caps(device);
     if (n > MC_LAUNCH_BUFFERS || count > MC_LAUNCH_BUFFERS || 8 * n + bytes > MC_LAUNCH_RAW)

@@ -87,7 +87,7 @@ static int ready(const char *op, const mc_tensor *t, int64_t stream)
     if (t->device == 0 && stream > 0)
         return mci_error(MC_EINVAL, "%s: the tensor is in host memory, which has no streams; leave "
                                     "the stream out", op);
-    if (t->device == 0 || !mci_device_api(t->device)->dlpack) return mci_check_live(op, t);
+    if (t->device == 0 || !mci_device_dlpack(t->device)) return mci_check_live(op, t);
     const int rc = mci_check_released(op, t);
     return rc ? rc : mci_device_order(t->device, stream);
 }
@@ -97,7 +97,7 @@ static void place(dl_tensor *d, const mc_tensor *t)
 {
     const mc_device_api *api = mci_device_api(t->device);
     const mci_ref r = mci_ref_of(t);
-    d->device_type = api->dlpack;
+    d->device_type = mci_device_dlpack(t->device);
     d->device_id = mci_device_index(t->device);
     d->data = (char *)r.mem->handle + (api->addressed ? r.at : 0);
     d->byte_offset = api->addressed ? 0 : (uint64_t)r.at;

@@ -1,8 +1,8 @@
 -- devices.lua - what knows a kind of device outside its binding, and breaches of the language of device kernels.
 --
--- What code asks of a device is a field of runtime/device/mc_device_api.h. check(path, complain) reads a file of C or
--- Lua; finish(complain) is called after the last. The kinds are those of runtime/device/mc_context.c, the rules of the
--- language those that kernels/device/dialect.h states.
+-- What code asks of a device is a field of runtime/device/mc_device_api.h; the kinds are those of
+-- runtime/device/mc_context.c. The rules of the language are those of kernels/device/dialect.h. check(path, complain)
+-- reads a file of C or Lua; finish(complain) is called after the last.
 local HERE = arg[0]:match '^(.*)/[^/]*$' or '.'
 local code = dofile(HERE .. '/code.lua')
 local M = {}
@@ -13,47 +13,49 @@ local NAMES = {
   ['lua/mascon/kernel/init.lua'] = 'the option cuda: a whole text',
   ['lua/mascon/core/elsewhere.lua'] = 'names of PyTorch',
   ['lua/mascon/nn/fields.lua'] = 'what stands here for a method of PyTorch',
-  ['lua/workflows/rollout/place.lua'] = 'the word cuda of configurations, which serve without a card',
 }
--- Headers and kernels with lines for one of the languages, with the reason.
-local BRANCHES = {
-  ['kernels/device/meet.h'] = 'what lanes of a subgroup share', ['kernels/device/matmul.c'] = 'registers of a lane',
-}
-local LANGUAGE = 'kernels/device/dialect.h'
 
-local WORDS = { -- that the language has not, or only under a name of dialect.h
-  'fminf?', 'fmaxf?', 'min', 'max', 'restrict', 'printf', 'goto', '__%l[%l_]*', 'atomic[%a_]*', 'atom_%l+', 'threadIdx',
-  'blockIdx', 'blockDim', 'gridDim', 'get_%l+_id', 'get_%l+_size', 'barrier',
+local LANGUAGE = 'kernels/device/dialect.h'
+-- Words of one language alone that a file of kernels/ may use, with the reason.
+local OWN = {
+  ['kernels/device/meet.h'] = { 'MCD_OPENCL barrier', 'a barrier for the memory of the device, too' },
+  ['kernels/device/matmul.c'] = { 'MCD_CUDA MCD_HOST __global__ __launch_bounds__', 'registers of a lane' },
 }
+
+local WORDS = {}
+for word in ([[fmin fminf fmax fmaxf min max restrict printf goto bool size_t MCD_CUDA MCD_OPENCL MCD_HOST
+  threadIdx blockIdx blockDim gridDim
+  and and_eq bitand bitor catch class compl const_cast constexpr decltype delete dynamic_cast explicit export friend
+  mutable namespace new not noexcept nullptr operator or or_eq private protected public reinterpret_cast static_assert
+  static_cast template this throw try typeid typename using virtual wchar_t xor xor_eq
+  kernel global local constant generic pipe uchar ushort uint ulong event_t sampler_t]]):gmatch '%S+' do
+  WORDS[word] = 'uses %s'
+end
+-- functions of a device's library: math is ours
+for word in ([[acos acosh asin asinh atan atan2 atanh cbrt cos cosh erf erfc exp exp2 exp10 expm1 hypot ilogb lgamma log
+  log10 log1p log2 logb mad nextafter pow remainder round rsqrt sin sinh tan tanh tgamma]]):gmatch '%S+' do
+  WORDS[word], WORDS[word .. 'f'] = 'calls %s of a library', 'calls %s of a library'
+end
+local PATTERNS = { '^__%l', '^atomic', '^atom_', '^get_%l+_id$', '^get_%l+_size$', '^barrier$', '^native_' }
 local SHAPES = {
   { '[=(,]%s*%(%s*[%a_][%w_]*%s*%)%s*{', 'has a compound literal' },
+  { '%f[%w_]return%s*%(%s*[%a_][%w_]*%s*%)%s*{', 'has a compound literal' },
   { '%(%s*%*%s*[%a_][%w_]*%s*%)%s*%(', 'has a pointer to a function' },
 }
 
 local kinds = {}
-local listed = code.of(HERE .. '/../../runtime/device/mc_context.c').text:match 'mci_device_kind kinds%[%].-};'
-for name in listed:gmatch '{ "(%l+)"' do kinds[#kinds + 1] = name end
-assert(#kinds > 1, 'runtime/device/mc_context.c: the list of kinds is not found')
-
---- Whether a text is the name of a kind or of its devices, or a pattern for one.
-local function names_kind(text)
-  for _, kind in ipairs(kinds) do
-    local rest = text:match('^%^?' .. kind .. '(.*)$')
-    -- ref is a word of its own, too: its devices have numbers
-    if rest and (rest == '' and kind ~= 'ref' or rest:find '^:%d*$' or rest:find '^:?[%%$%[]') then return kind end
-  end
+do
+  local context = code.of(HERE .. '/../../runtime/device/mc_context.c').text
+  for name in (context:match 'mci_device_kind kinds%[%].-};' or ''):gmatch '{ "(%l+)"' do kinds[#kinds + 1] = name end
+  assert(#kinds > 1, 'runtime/device/mc_context.c: the list of kinds is not found')
 end
 
---- Each quoted text of a file: calls met(position, text).
-local function quoted(f, met)
-  local at = 1
-  while true do
-    local first, mark = f.bare_text:match('()([\'"])', at)
-    if not first then return end
-    local last = f.bare_text:find(mark, first + 1, true)
-    if not last then return end
-    met(first, f.text:sub(first + 1, last - 1))
-    at = last + 1
+--- The kind that a quoted text is the name of, or of one of its devices, or a pattern for one. ref is a word of its
+--- own, too: its devices have numbers.
+local function named(text)
+  for _, kind in ipairs(kinds) do
+    local rest = text:match('^%^?' .. kind .. '(.*)$')
+    if rest and (rest == '' and kind ~= 'ref' or rest:find '^:%d*$' or rest:find '^:?[%%$%[]') then return kind end
   end
 end
 
@@ -61,50 +63,72 @@ local used = {}
 
 local function check_names(path, f, complain)
   local function met(at, what)
-    if NAMES[path] then used[path] = true
-    else
-      complain(path, code.line(f.text, at), what .. '; make what it asks for a field of runtime/device/mc_device_api.h')
-    end
+    used[path] = true
+    if NAMES[path] then return end
+    complain(path, code.line(f.text, at), what .. '; make what it asks for a field of runtime/device/mc_device_api.h')
   end
-  quoted(f, function(at, text)
-    local kind = names_kind(text)
-    if kind then met(at, ('names the kind of device %s'):format(kind)) end
-  end)
-  for at, key in f.bare_text:gmatch '[{,]%s*()(%l+)%s*=%f[^=]' do
-    for _, kind in ipairs(path:find '%.lua$' and kinds or {}) do
-      if key == kind and kind ~= 'ref' then met(at, ('has a table with the kind of device %s'):format(kind)) end
+  for _, kind in ipairs(kinds) do
+    local from = 1
+    while true do -- a name is found where it stands, the text around it looked at then
+      local at, last = f.text:find(kind, from, true)
+      if not at then break end
+      local first = f.text:sub(1, at - 1):match '()[\'"]%^?$'
+      local text = first and f.bare_text:sub(first, first):find '[\'"]'
+        and f.text:match('^[^\'"\n]*', first + 1)
+      if text and named(text) == kind then met(first, ('names the kind of device %s'):format(kind))
+      elseif path:find '%.lua$' and kind ~= 'ref' and f.bare_text:sub(at, last) == kind
+        and f.bare_text:find('^%s*=[^=]', last + 1) and f.bare_text:sub(1, at - 1):find '[{,]%s*$' then
+        met(at, ('has a table with the kind of device %s'):format(kind))
+      end
+      from = last + 1
     end
   end
   if path:find '%.lua$' or path:find '^runtime/device/' then return end
-  for at, call in f.text:gmatch '()%f[%w_](str%l*cmp%s*%b())' do
-    if call:find '%->%s*kind%f[^%w_]' or call:find 'mci?_device_text%s*%(' or call:find 'mc_device_name%s*%(' then
+  for at, call in f.text:gmatch '()%f[%w_]str%l*cmp%s*(%b())' do
+    if call:find 'api[%w_]*%s*%b()%s*%->%s*kind%f[^%w_]' or call:find 'api%s*%->%s*kind%f[^%w_]'
+      or call:find 'device_text%s*%(' or call:find 'device_name%s*%(' then
       met(at, 'compares the kind or name of a device')
     end
   end
   for at in f.text:gmatch '()%f[%w_]mci?_device_%l+%s*%b()%s*%[' do met(at, 'takes the name of a device apart') end
-  for at in f.text:gmatch '()%->%s*kind%s*%[' do met(at, 'takes the name of a kind apart') end
+  for at in f.text:gmatch '()%f[%w_]mci_device_api%s*%b()%s*%->%s*kind%s*%[' do
+    met(at, 'takes the name of a device apart')
+  end
 end
 
 local function check_language(path, f, complain)
+  local own = OWN[path] and ' ' .. OWN[path][1] .. ' ' or ''
   for at, line in ipairs(f.bare) do
-    for _, word in ipairs(WORDS) do
-      local found = line:match('%f[%w_](' .. word .. ')%f[^%w_]')
-      if found and not BRANCHES[path] then
-        complain(path, at, ('uses %s, which the language of device kernels has not (%s)'):format(found, LANGUAGE))
+    for word, after in line:gmatch '%f[%w_]([%a_][%w_]*)%f[^%w_](%s*%(?)' do
+      local what = WORDS[word]
+      if what and what:find 'library' and after:sub(-1) ~= '(' then what = nil end
+      for _, pattern in ipairs(not what and PATTERNS or {}) do
+        if word:find(pattern) then what = 'uses %s' end
       end
-    end
-    if line:find '^%s*#' and line:find '%f[%w_]MCD_[OCH]%u+%f[^%w_]' then
-      local which = line:match '%f[%w_](MCD_[OCH]%u+)%f[^%w_]'
-      if which == 'MCD_OPENCL' or which == 'MCD_CUDA' or which == 'MCD_HOST' then
-        if BRANCHES[path] then used[path] = true
-        else complain(path, at, ('asks for %s; give the difference a name in %s'):format(which, LANGUAGE)) end
+      if what and own:find(' ' .. word .. ' ', 1, true) then used[path .. ' ' .. word] = true
+      elseif what then
+        complain(path, at, (what .. ', which the language of device kernels has not (%s)'):format(word, LANGUAGE))
       end
     end
   end
   for _, shape in ipairs(SHAPES) do
     for at in f.bare_text:gmatch('()' .. shape[1]) do
-      complain(path, code.line(f.bare_text, at),
-        ('%s, which the language of device kernels has not (%s)'):format(shape[2], LANGUAGE))
+      complain(path, code.line(f.bare_text, at), ('%s, which the language of device kernels has not (%s)'):format(
+        shape[2], LANGUAGE))
+    end
+  end
+end
+
+--- Structs that launches pass by value: members of 8 bytes first, no pointers.
+local function check_jobs(path, f, complain)
+  for start, body in f.bare_text:gmatch '%f[%w_]struct%s+[%w_]+%s*()(%b{})' do
+    local small = false
+    for at, member in body:gmatch '()([^;{}]+);' do
+      local wide = member:find '%f[%w_]u?int64_t%f[^%w_]' or member:find '%f[%w_]double%f[^%w_]'
+      local line = code.line(f.bare_text, start + at - 1 + #member:match '^%s*')
+      if member:find '%*' then complain(path, line, 'has a pointer in a struct that launches pass by value') end
+      if wide and small then complain(path, line, 'has a member of 8 bytes behind a smaller one') end
+      small = small or not wide
     end
   end
 end
@@ -112,17 +136,22 @@ end
 function M.check(path, complain)
   if path:find '^runtime/' or path:find '^lua/' or path:find '^scripts/' then
     check_names(path, code.of(path), complain)
-  elseif path:find '^kernels/device/' or path:find '^kernels/workflows/[%w_]+/device/' then
-    if path ~= LANGUAGE then check_language(path, code.of(path), complain) end
+  elseif path ~= LANGUAGE and (path:find '^kernels/device/' or path:find '^kernels/workflows/[%w_]+/device/') then
+    check_language(path, code.of(path), complain)
+    if path:find '/jobs%.h$' then check_jobs(path, code.of(path), complain) end
   end
 end
 
 function M.finish(complain)
-  for _, list in ipairs { NAMES, BRANCHES } do
-    for path in pairs(list) do
-      if not used[path] and io.open(path) then
-        complain('tests/lint/devices.lua', 1, ('lists %s, which knows no kind; take it off the list'):format(path))
-      end
+  local function unused(path, what)
+    if io.open(path) then
+      complain('tests/lint/devices.lua', 1, ('lists %s%s; take it off the list'):format(path, what))
+    end
+  end
+  for path in pairs(NAMES) do if not used[path] then unused(path, ', which names no kind') end end
+  for path, own in pairs(OWN) do
+    for word in own[1]:gmatch '%S+' do
+      if not used[path .. ' ' .. word] then unused(path, (' for %s'):format(word)) end
     end
   end
 end

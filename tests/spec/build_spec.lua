@@ -411,36 +411,48 @@ describe('tests/lint', function()
     found()
   end)
 
-  it('finds what knows a kind of device, and words that device kernels may not use', function()
+  it('finds what knows a kind of device, and what the language of device kernels has not', function()
     if not sources then return pending 'no sources in this folder' end
     local plant, found = tree()
-    for name, text in pairs { name = 'strcmp(kind(d), "opencl")', text = "mci_device_text(d)[0] == 'c'",
-      field = 'strcmp(mci_device_api(d)->kind, "o") == 0', of = 'strncmp(mc_device_name(d), "o", 1)' } do
-      plant(('runtime/tensor/%s.c'):format(name), ('/* x */\nint f(int d) { return %s; }\n'):format(text),
-        ('runtime/tensor/%s.c:2: %s'):format(name, name == 'name' and 'names the kind of device opencl'
-          or name == 'text' and 'takes the name of a device apart' or 'compares the kind or name of a device'))
+    for name, case in pairs {
+      name = { 'strcmp(kind(d), "opencl")', 'names the kind of device opencl' },
+      text = { "mci_device_text(d)[0] == 'c'", 'takes the name of a device apart' },
+      field = { 'strcmp(mci_device_api(d)->kind, "o") == 0', 'compares the kind or name of a device' },
+      of = { 'strncmp(mc_device_name(d), "o", 1)', 'compares the kind or name of a device' },
+    } do
+      plant(('runtime/tensor/%s.c'):format(name), ('/* x */\nint f(int d) { return %s; }\n'):format(case[1]),
+        ('runtime/tensor/%s.c:2: %s'):format(name, case[2]))
     end
-    plant('lua/mascon/stats/found.lua', "-- x\nlocal function f(x) return x.device:find '^cuda' end\n",
-      'lua/mascon/stats/found.lua:2: names the kind of device cuda')
-    plant('lua/mascon/stats/equal.lua', "-- x\nlocal function f(x) return x.device == 'ref:0' end\n",
-      'lua/mascon/stats/equal.lua:2: names the kind of device ref')
-    plant('lua/mascon/stats/listed.lua', '-- x\nlocal KINDS = { cpu = 1, opencl = 1 }\n',
-      'lua/mascon/stats/listed.lua:2: has a table with the kind of device opencl')
-    write('lua/mascon/stats/says.lua', "-- x\nlocal WORDS = 'give a name such as \"cuda:0\", opencl:0'\n")
-    for word, line in pairs { fmin = 'y[i] = fmin(a, b);', restrict = 'GLOBAL float *restrict y;',
-      min = 'k = min(a, b);',
+    for name, case in pairs {
+      found = { "x.device:find '^cuda'", 'names the kind of device cuda' },
+      equal = { "x.device == 'ref:0'", 'names the kind of device ref' },
+      of = { '({ cpu = 1, opencl = 1 })[kind]', 'has a table with the kind of device opencl' },
+    } do
+      plant(('lua/mascon/stats/%s.lua'):format(name), ('-- x\nlocal function f(x) return %s end\n'):format(case[1]),
+        ('lua/mascon/stats/%s.lua:2: %s'):format(name, case[2]))
+    end
+    write('lua/mascon/stats/says.lua', "-- x\nlocal WORDS, ref = 'a name such as \"cuda:0\", or opencl:0', 'ref'\n")
+    for name, line in pairs {
+      fmin = 'y[i] = fmin(a, b);', restrict = 'GLOBAL float *restrict y;', min = 'k = min(a, b);',
       atomicAdd = 'atomicAdd(y, 1.0f);', threadIdx = 'i = threadIdx.x;', barrier = 'barrier(1);',
-      __local = '__local float s[4];' } do
-      local text = '/* x, and no fmin or max */\nKERNEL k(void)\n{\n    %s\n}\n'
-      plant(('kernels/device/%s.c'):format(word), text:format(line),
-        ('kernels/device/%s.c:4: uses %s, which the language of device kernels has not'):format(word, word))
+      __local = '__local float s[4];', class = 'int class = 3;', bool = 'const bool k = 1;',
+      native_exp = 'y[i] = native_exp(a);', MCD_CUDA = '#if defined(MCD_CUDA)',
+    } do
+      plant(('kernels/device/%s.c'):format(name), ('/* x, and no fmin or max */\n%s\n'):format(line),
+        ('kernels/device/%s.c:2: uses %s, which the language of device kernels has not'):format(name, name))
     end
-    plant('kernels/device/literal.c', '/* x */\nKERNEL k(void)\n{\n    f((state){ 1, 2 });\n}\n',
-      'kernels/device/literal.c:4: has a compound literal')
+    plant('kernels/device/library.c', '/* x */\nint sin, a;\ny = expf(a);\n',
+      'kernels/device/library.c:3: calls expf of a')
+    plant('kernels/device/literal.c', '/* x */\nf((state){ 1, 2 });\n',
+      'kernels/device/literal.c:2: has a compound literal')
     plant('kernels/device/pointer.c', '/* x */\nfloat g(float (*f)(float));\n',
       'kernels/device/pointer.c:2: has a pointer to a function')
-    plant('kernels/device/which.c', '/* x */\n#if defined(MCD_CUDA)\n#endif\n',
-      'kernels/device/which.c:2: asks for MCD_CUDA')
+    plant('kernels/workflows/one/device/loop.c', '/* x */\ngoto end;\n',
+      'kernels/workflows/one/device/loop.c:2: uses goto')
+    plant('kernels/device/jobs.h', '/* x */\ntypedef struct a {\n    int64_t at[2];\n    double *p;\n} a;\n',
+      'kernels/device/jobs.h:4: has a pointer in a struct that launches pass by value')
+    plant('kernels/workflows/one/device/jobs.h', '/* x */\ntypedef struct a {\n    int32_t n;\n    int64_t m;\n} a;\n',
+      'kernels/workflows/one/device/jobs.h:4: has a member of 8 bytes behind a smaller one')
     found()
   end)
 

@@ -154,7 +154,7 @@ print(k(mc.ones({ 64 }, { device = "]] .. d .. '" }), ' .. offset .. '):sum():it
       local code = [[-e 'print(require "mascon".ones({ 2 }, { device = "gpu" }).device)' 2>&1]]
       return process.shell(('%s %s %s'):format(env, exe, code)).text
     end
-    assert.matches('this machine\'s processor alone; use "cpu", or set MASCON_DEVICE=opencl:0',
+    assert.matches('opencl:0 is this machine\'s processor; use "cpu", or set MASCON_DEVICE=opencl:0 to have that',
       run 'env -u MASCON_DEVICE', 1, true)
     assert.matches('^opencl:0', run 'MASCON_DEVICE=opencl:0')
   end)

@@ -368,9 +368,9 @@ describe('names of devices', function()
     end
     for name, near in pairs { GPU = '"gpu"', ['Cuda:0'] = '"cuda"', ['vulkan:0'] = '', [''] = '', f46 = '"f16"' } do
       local why = support.message(function() return mc.zeros({ 2 }):to(name) end)
-      assert.matches('to: "' .. name .. '" is neither a dtype (f64, i64 ...) nor a device (cpu, cuda:0, opencl:0, '
-        .. 'gpu, auto)', why, 1, true)
-      assert.matches(near == '' and ', auto)' or 'auto); did you mean ' .. near .. '?', why, 1, true)
+      assert.matches('to: "' .. name .. '" is neither a dtype (f64, i64 ...) nor a device ("cpu", "cuda:0", '
+        .. '"opencl:0", "gpu", "auto")', why, 1, true)
+      assert.matches(near == '' and ', "auto")' or '"auto"); did you mean ' .. near .. '?', why, 1, true)
     end
   end)
 end)

@@ -4,6 +4,7 @@
 local lib = require 'mascon.core.ffi'
 local tensor = require 'mascon.core.tensor'
 local check = require 'mascon.core.check'
+local cards = require 'mascon.core.cards'
 local error = check.error
 local op = require 'mascon.core.op'
 local place = require 'mascon.core.place'
@@ -390,11 +391,7 @@ local function converted(t, code)
 end
 
 local DEVICE = { cpu = true, ref = true, gpu = true, auto = true } -- words that begin names of devices
-local kinds = 0
-while C.mc_device_kind(kinds) ~= nil do
-  DEVICE[lib.text(C.mc_device_kind(kinds))] = true
-  kinds = kinds + 1
-end
+for _, kind in ipairs(cards) do DEVICE[kind] = true end
 local TO = { dtype = { nil, 'string' }, device = { nil, 'string' } }
 --- x:to 'f32', x:to 'cuda', x:to{ dtype =, device = }: a copy in a dtype or on a device, or x itself when nothing
 --- changes. Devices are named cpu, cuda:0, opencl:0, gpu (the first of cuda, opencl), and auto (what MASCON_DEVICE
@@ -407,8 +404,8 @@ function methods.to(t, what)
     local dtype, head = tensor.long_names[what], what:match '^[^:]*'
     if not dtype and not DEVICE[head] then
       local near = check.nearest(what, tensor.code) or check.nearest(head:lower(), DEVICE)
-      error(('to: %q is neither a dtype (f64, i64 ...) nor a device (cpu, cuda:0, opencl:0, gpu, auto)%s'):format(what,
-        near and ('; did you mean %q?'):format(near) or ''), 2)
+      error(('to: %q is neither a dtype (f64, i64 ...) nor a device ("cpu", %s, "gpu", "auto")%s'):format(what,
+        cards.named(0, ', '), near and ('; did you mean %q?'):format(near) or ''), 2)
     end
     what = dtype and { dtype = what } or DEVICE[head] and { device = what } or { dtype = what }
   end

@@ -32,7 +32,7 @@ local function seconds(v)
 end
 -- whether there is such a kind, and the device, is asked when the library is loaded
 local function device(v)
-  if not v:find '^%l+$' and not v:find '^%l+:%d+$' then return 'choose auto, cpu, gpu, cuda:0 or opencl:0' end
+  if not v:find '^%l+$' and not v:find '^%l+:%d+$' then return 'choose auto, cpu, gpu, or a device such as cuda:0' end
 end
 local function topics(v)
   for word in v:gmatch '[^,]+' do

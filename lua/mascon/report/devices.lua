@@ -2,6 +2,7 @@
 local ffi = require 'ffi'
 local lib = require 'mascon.core.ffi'
 local op = require 'mascon.core.op'
+local cards = require 'mascon.core.cards'
 local machine = require 'mascon.base.machine'
 local tensor = require 'mascon.core.tensor'
 local C = lib.C
@@ -13,10 +14,7 @@ local M = {}
 function M.list()
   local out, missing = { { name = 'cpu', kind = 'cpu', title = machine.processor(), f64 = true, processor = true } }, {}
   local text, words, numbers = ffi.new 'char[128]', ffi.new 'char[512]', ffi.new 'int64_t[3]'
-  local place = 0
-  while C.mc_device_kind(place) ~= nil do
-    local kind = ffi.string(C.mc_device_kind(place))
-    place = place + 1
+  for _, kind in ipairs(cards) do
     local n = C.mc_device_count(kind)
     if n <= 0 then missing[kind] = n < 0 and lib.text(C.mc_errmsg()) or 'its driver has no device' end
     for i = 0, n - 1 do

@@ -63,7 +63,7 @@ function M.is(node) return node == M.UNUSED or type(node[1]) == 'string' end
 
 local WORDS = { size = 'bytes, or a size such as 64MiB', integer = 'a whole number', odd = 'an odd whole number',
   number = 'a number',
-  bool = 'true or false', string = 'a text', device = 'cpu, auto, gpu, cuda, cuda:0, opencl:0 or the like',
+  bool = 'true or false', string = 'a text', device = 'cpu, auto, gpu, cuda:0 or the like',
   list = 'a list', map = 'names with values', pair = '[lowest, highest]',
   count = 'a whole number or [lowest, highest]', numbers = 'a list of numbers' }
 

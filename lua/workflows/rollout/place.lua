@@ -4,28 +4,36 @@
 -- the definitions of the columns are the same everywhere.
 local mc = require 'mascon'
 local check = require 'mascon.core.check'
+local cards = require 'mascon.core.cards'
 local place = require 'mascon.core.place'
 local error = check.error
 local M = {}
 
---- Whether a text names a device: cpu, auto, gpu, cuda, cuda:0, opencl:0.
-function M.is_name(name)
-  return type(name) == 'string' and (name == 'cpu' or name == 'auto' or name == 'gpu' or name == 'cuda'
-    or name:find '^%l+:%d+$' ~= nil)
+--- Whether a name is that of a card, whether it is there or not: gpu, a kind of cards, one with a number.
+local function is_card(name)
+  local kind = name:match '^(%l+)$' or name:match '^(%l+):%d+$'
+  return name == 'gpu' or kind ~= nil and cards[kind] ~= nil
 end
 
---- The device that a word of a configuration means; a card of CUDA that is not there is the processor, with a warning,
---- so that a configuration made where there is one serves elsewhere.
+--- Whether a text has the form of a device's name: cpu, auto, gpu, cuda, cuda:0, opencl:0.
+function M.is_name(name)
+  return type(name) == 'string'
+    and (name == 'cpu' or name == 'auto' or is_card(name) or name:find '^%l+:%d+$' ~= nil)
+end
+
+--- The device that a word of a configuration means; a card that is not there is the processor, with a warning, so that
+--- a configuration made where there is one serves elsewhere. Errors: a name that is none; another device that is not
+--- there.
 ---@param name string? that of MASCON_DEVICE, else the processor, where nothing is said
 ---@return string device
 ---@return string? warning
 function M.of(name)
   name = name or place.of_analysis()
   if name == 'auto' then return (mc.args.device 'auto') end
-  local ok, found = check.try(mc.choose_device, name == 'cuda' and 'cuda:0' or name)
+  local ok, found = check.try(mc.choose_device, name)
   if ok then return found end
   local why = tostring(found):match '^[^\n]*':gsub('^.-choose_device: ', '')
-  if not name:find '^cuda' then error(('simulation.device is %s: %s'):format(name, why), 0) end
+  if not is_card(name) then error(('simulation.device is %s: %s'):format(name, why), 0) end
   return 'cpu', ('simulation.device is %s, which is not there: computed on the processor (%s)'):format(name, why)
 end
 
