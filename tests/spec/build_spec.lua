@@ -322,6 +322,19 @@ describe('tests/lint', function()
     found()
   end)
 
+  it('finds modules that no file takes', function()
+    if not sources then return pending 'no sources in this folder' end
+    write('lua/mascon/init.lua', "-- x\nlocal a = require 'mascon.core.a'\n")
+    write('lua/mascon/core/a.lua', "-- x\nlocal function f(n) return require('mascon.core.' .. n), { b = 1 } end\n")
+    write('runtime/ops/rows/some.lua', '-- x\n')
+    for _, name in ipairs { 'b', 'c' } do write(('lua/mascon/core/%s.lua'):format(name), '-- x\n') end
+    local out = shell(([[cd %s && luajit -e 'dofile("%s/tests/lint/reach.lua").check(
+      { "lua/mascon/init.lua", "lua/mascon/core/a.lua", "lua/mascon/core/b.lua", "lua/mascon/core/c.lua",
+        "runtime/ops/rows/some.lua" }, print)']]
+      ):format(quote(folder), top))
+    assert.equal('lua/mascon/core/c.lua\t1\tno file takes this module, and no list names it\n', out)
+  end)
+
   it('finds modules that are named in other words', function()
     if not sources then return pending 'no sources in this folder' end
     local plant, found, planted = tree()
