@@ -61,6 +61,14 @@ describe('the plan of a run', function()
     assert(p.before >= 2 ^ 25, p.before)
     p.before = p.peak + 2 ^ 20
     assert(tostring(p):find 'peak before the run', tostring(p))
+    t = nil -- luacheck: ignore
+    collectgarbage()
+    collectgarbage()
+    local start = mc.memory().live
+    for k = 1, 4 do mc.full({ 2 ^ 21 }, k, { dtype = 'f32' }) end -- of making data, which the collector has not seen
+    local run = made()
+    local waiting = mc.memory().live - start
+    assert(waiting < 2 ^ 23 and run, waiting)
     local other = made { valid = nn.data.loader(nn.data.tensors { x = mc.ones({ 2048, W }, { dtype = 'f32' }),
       y = mc.zeros({ 2048 }, { dtype = 'i64' }) }, { batch = 2048 }) }
     collectgarbage()

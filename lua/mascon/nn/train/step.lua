@@ -406,7 +406,7 @@ function Step:_take(batch, behind)
     return loss, told
   end
   local before = traces(self)
-  if before == 0 then collectgarbage() end
+  if before == 0 and not self.collected then collectgarbage() end
   local loss, told = step_of(self, batch, behind)
   if traces(self) ~= before then
     told.note = functions.note(self)

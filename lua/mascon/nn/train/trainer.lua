@@ -204,6 +204,8 @@ function M.Trainer(net, opts)
     end
   end
   self.first = step.count > 0 and step.count + 1 or 0
+  collectgarbage() -- what making the data left behind is no part of the run
+  step.collected = true
   return self
 end
 
