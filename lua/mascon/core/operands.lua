@@ -14,6 +14,18 @@ local M = {}
 local WEAK = 256 -- flag of a number
 M.WEAK = WEAK
 
+--- Refuses an object that says what it is, such as a module of a network, where a list would serve.
+local function no_object(fname, v, level)
+  local meta = getmetatable(v)
+  if type(meta) ~= 'table' or not meta.__tostring then return end
+  for k in next, v do
+    if type(k) == 'string' then
+      error(('%s: an operand is an object, %s; give a tensor%s'):format(fname, tostring(v):match '[^\n]*',
+        meta.__call and ', such as the result of its call' or ' or a list of numbers'), level + 1)
+    end
+  end
+end
+
 --- A Lua number, boolean or complex as a 0-d tensor, weak in promotion and at home on every device.
 local function scalar(fname, v, level)
   local t
@@ -27,6 +39,7 @@ local function scalar(fname, v, level)
     t = make(level + 1, 16, C.mc_create, CODE.c128, 0, nil)
     C.mc_fill(t, v.re, v.im)
   elseif type(v) == 'table' then
+    no_object(fname, v, level + 1)
     return M.from_table(v)
   elseif type(v) == 'cdata' and tonumber(v) then -- a boxed 64-bit integer
     t = make(level + 1, 8, C.mc_create, CODE.i64, 0, nil)
