@@ -258,6 +258,13 @@ describe('errors', function()
     assert.is_nil(run('math.floor({})'):find('for a tensor', 1, true))
   end)
 
+  it('name the method that was meant', function()
+    local begin = 'local mc = require "mascon" local net = mc.nn.Linear(1, 1) '
+    assert.matches("attempt to call method 'paramters' %(a nil value%); did you mean parameters%?",
+      (run(begin .. 'net:paramters()')))
+    assert.is_nil(run(begin .. 'net:draw()'):find('did you mean', 1, true))
+  end)
+
   it('show place, source and the frames of the script', function()
     local out, status = run('local function inner(t)\n  local y = 1\n  return t.x + y\nend\n\ninner(nil)\n')
     assert.equal(1, status)

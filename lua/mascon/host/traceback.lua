@@ -86,10 +86,26 @@ local function tensor_hint(text)
     and 'use ' .. spelling .. '; ' or '')
 end
 
+---The method that was meant, behind Lua's words for one that an object lacks; nothing where none of the classes that are
+---loaded has one of about this name.
+local function method_hint(text)
+  local name = text:match "attempt to call method '([%w_]+)' %(a nil value%)$"
+  local check, names = package.loaded['mascon.core.check'], {}
+  if not name or not check then return '' end
+  for file, class in pairs(package.loaded) do
+    local methods = file:find '^mascon%.' and type(class) == 'table' and rawget(class, 'methods')
+    for k in pairs(type(methods) == 'table' and methods or {}) do names[tostring(k)] = true end
+  end
+  local near = check.nearest(name, names)
+  local start = math.ceil(#name / 2)
+  if not near or near:sub(1, start) ~= name:sub(1, start) then return '' end
+  return ('; did you mean %s?'):format(near)
+end
+
 ---The error object as text, and whether it may be given a place.
 local function object_text(object)
   local kind = type(object)
-  if kind == 'string' then return object .. tensor_hint(object) end
+  if kind == 'string' then return object .. tensor_hint(object) .. method_hint(object) end
   if kind == 'number' then return tostring(object) end
   local meta = getmetatable(object)
   if kind == 'cdata' or (type(meta) == 'table' and rawget(meta, '__tostring')) then
