@@ -174,10 +174,10 @@ int mci_bound_numbers(mci_bound *b, const mci_ref *refs)
         const mc_tensor *h = &b->headers[p->operand];
         const int from = h->dtype;
         if ((h->flags & MCI_WEAK) && from == MC_F64 && p->dtype != MC_BOOL &&
-            (!b->op || b->op->family == MCI_FAMILY_EWISE)) {
+            b->op && b->op->family == MCI_FAMILY_EWISE) {
             double number;
             memcpy(&number, refs[p->operand].number, sizeof number);
-            if (mci_number_fits(b->op ? b->op->name : "compile", p->dtype, number,
+            if (mci_number_fits(b->op->name, p->dtype, number,
                                 mc_dtype_name(p->dtype)))
                 return mc_errstatus();
         }

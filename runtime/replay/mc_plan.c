@@ -14,6 +14,7 @@
 typedef struct header {
     mc_tensor t;
     int where;
+    int whole; /* a number of the caller that groups read as these integers, 0: none */
     int64_t index, offset;
 } header;
 
@@ -39,6 +40,7 @@ struct mc_plan {
     int nwritten;
     char *writes;
     span *spans;
+    int whole; /* some header has numbers that have to fit */
     int device;
     mci_device_plan *bound; /* the same on another device */
 };
@@ -185,6 +187,17 @@ int mc_plan_put(mc_plan *p, int dst, int axis, int index, int values, int accumu
     return MC_OK;
 }
 
+/* Numbers among the leaves of a group that are read as integers: they have to fit at every call. */
+static void note_whole(mc_plan *p, int nleaves, const int32_t *leaves, const int32_t *want)
+{
+    for (int i = 0; i < nleaves; i++) {
+        header *h = &p->headers[leaves[i]];
+        if (h->where == MC_PLAN_INPUT && (h->t.flags & MCI_WEAK) && h->t.dtype == MC_F64 &&
+            want[i] > MC_BOOL && want[i] <= MC_I64 && (!h->whole || want[i] < h->whole))
+            p->whole = h->whole = want[i];
+    }
+}
+
 int mc_plan_fused(mc_plan *p, int nleaves, const int32_t *leaves, const int32_t *want, int nout,
                   const int32_t *out, const int32_t *result, int ninstr, const mc_vm_instr *instr)
 {
@@ -195,6 +208,7 @@ int mc_plan_fused(mc_plan *p, int nleaves, const int32_t *leaves, const int32_t 
         return mc_errstatus();
     }
     s->vm = vm;
+    note_whole(p, nleaves, leaves, want);
     entitle(s, ninstr, instr);
     return MC_OK;
 }
@@ -220,6 +234,7 @@ int mc_plan_reduced(mc_plan *p, int op, const mc_params *params, int out, int li
     s->op = mci_op_at(op);
     s->params = *params;
     s->vm = vm;
+    note_whole(p, nleaves, leaves, want);
     if (s->op) snprintf(s->title, sizeof s->title, "%s of", s->op->name);
     entitle(s, ninstr, instr);
     return s->op ? MC_OK : mci_error(MC_EINVAL, "op %d is unknown", op);
@@ -244,6 +259,7 @@ int mc_plan_product(mc_plan *p, int product, int a, int b, int nleaves, const in
         return mc_errstatus();
     }
     s->vm = vm;
+    note_whole(p, nleaves, leaves, want);
     strcpy(s->title, "product,");
     entitle(s, ninstr, instr);
     return MC_OK;
@@ -447,11 +463,25 @@ static int bind_there(mc_plan *p, int nin, mc_tensor *const *in)
     return rc;
 }
 
+/* Whether the numbers of a call fit the integers that groups read them as. */
+static int numbers_fit(const mc_plan *p, mc_tensor *const *in, int nin)
+{
+    int rc = MC_OK;
+    for (int i = 0; i < p->nheaders && !rc; i++) {
+        const header *h = &p->headers[i];
+        if (h->whole && h->index < nin && in[h->index] && in[h->index]->data)
+            rc = mci_number_fits("compile", h->whole, *(const double *)in[h->index]->data,
+                                 mc_dtype_name(h->whole));
+    }
+    return rc;
+}
+
 /* On the CPU, in an arena. */
 static int run_in(mc_plan *p, char *arena, mc_tensor *const *in, int nin, mc_tensor *const *out,
                   int nout)
 {
     if (!p->forms && bind_here(p)) return mc_errstatus();
+    if (MC_UNLIKELY(p->whole != 0) && numbers_fit(p, in, nin)) return mc_errstatus();
     int rc = MC_OK;
     for (int i = 0; i < p->nheaders && !rc; i++) {
         header *h = &p->headers[i];
@@ -475,7 +505,8 @@ int mc_plan_run(mc_plan *p, mc_tensor *const *in, int nin, mc_tensor *const *out
 {
     char *arena = NULL;
     if (MC_UNLIKELY(p->device != 0)) {
-        int rc = p->bound ? MC_OK : bind_there(p, nin, in);
+        int rc = p->whole ? numbers_fit(p, in, nin) : MC_OK;
+        rc = rc || p->bound ? rc : bind_there(p, nin, in);
         return rc ? rc : mci_device_plan_run(p->bound, in, nin, out, nout);
     }
     if (p->arena && !(arena = mci_alloc((size_t)p->arena))) return mc_errstatus();

@@ -117,13 +117,16 @@ describe('values of Lua beside tensors of a device', function()
 
   it('are refused beside integers that do not hold them, at any call', function()
     for _, at in ipairs { 'cpu', 'ref:0' } do
-      local f = mc.compile(function(x, n) return x + n end, { fuse = false })
       local x = mc.tensor({ 1, 2 }, { dtype = 'i8' }):to(at)
-      assert.equal('i8[2]@' .. at .. ' { 4, 5 }', tostring(f(x, 3)))
-      for _, n in ipairs { 1000, -129 } do
-        local ok, why = pcall(f, x, n)
-        assert.is_false(ok)
-        assert.matches('add: the number ' .. tostring(n):gsub('-', '%%-') .. ' does not fit i8', why)
+      for title, f in pairs { add = mc.compile(function(v, n) return v + n end, { fuse = false }),
+        compile = mc.compile(function(v, n) return (v + n) * 2 - n end) } do
+        assert.equal('i8[2]@' .. at .. (title == 'add' and ' { 4, 5 }' or ' { 5, 7 }'), tostring(f(x, 3)))
+        for _, n in ipairs { 1000, -129 } do
+          local ok, why = pcall(f, x, n)
+          assert.is_false(ok)
+          assert.matches(title .. ': the number ' .. tostring(n):gsub('-', '%%-') .. ' does not fit i8', why)
+        end
+        assert.equal('f64', f(x, 1e30).dtype)
       end
     end
   end)

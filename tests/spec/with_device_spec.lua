@@ -56,6 +56,18 @@ describe('mc.with_device', function()
     end)
   end
 
+  it('holds for parameters and buffers of modules of one\'s own', function()
+    local Own = mc.nn.Module 'Own'
+    function Own:init()
+      self:parameter('scale', { 2 }, 'ones')
+      self:buffer('mean', { 2 })
+      self:parameter('shift', { 2 }, 'ones', { device = 'cpu' })
+    end
+    local there = mc.with_device('ref:0', function() return Own() end)
+    assert.same({ 'ref:0', 'ref:0', 'cpu' }, { there.scale.device, there.mean.device, there.shift.device })
+    assert.equal('cpu', Own().scale.device)
+  end)
+
   it('holds for layers of networks, and with points of sequences', function()
     mc.scope(function()
       local layer = on('ref', function() return mc.nn.TransformerEncoderLayer(8, 2) end)

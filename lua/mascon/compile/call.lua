@@ -22,13 +22,16 @@ local WHOLE, FRACTION = 4, 5 -- numbers whose kind decides a dtype
 
 -- ---------------------------------------------------------------- trees
 
+--- Whether a number counts as an integer beside integers: larger ones make f64 of them.
+function M.whole(v) return v % 1 == 0 and v > -9.3e18 and v < 9.3e18 end
+
 --- The tree of an argument: TENSOR, NUMBER, WHOLE, FRACTION, KEY, { fixed = value }, { number = value } or { keys,
 --- subs }, leaves in the order of sorted keys.
 local function tree_of(v, static, path, numbers)
   if tensor.is(v) then return TENSOR end
   if type(v) == 'number' and not static then
     if numbers == 'exact' then return { number = v } end
-    return numbers and (v % 1 == 0 and WHOLE or FRACTION) or NUMBER
+    return numbers and (M.whole(v) and WHOLE or FRACTION) or NUMBER
   end
   if random.is_key(v) then return KEY end
   path = path or {}
@@ -51,7 +54,7 @@ local function place(form, lists, tree, v, at)
     lists.numbers[at][0] = v
     return at + 1
   elseif tree == WHOLE or tree == FRACTION then
-    if type(v) ~= 'number' or (v % 1 == 0) ~= (tree == WHOLE) then return nil end
+    if type(v) ~= 'number' or M.whole(v) ~= (tree == WHOLE) then return nil end
     lists.numbers[at][0] = v
     return at + 1
   elseif tree == KEY then

@@ -420,7 +420,7 @@ function general(self, ...)
     local more = { variables.key(self), placing.name or '', rest, self.writes and recording.sharing(tensors) or '' }
     for _, v in ipairs(self.numbers and leaves or {}) do
       if type(v) == 'number' then
-        more[#more + 1] = self.numbers == 'exact' and ('%.17g,'):format(v) or v % 1 == 0 and 'w' or 'f'
+        more[#more + 1] = self.numbers == 'exact' and ('%.17g,'):format(v) or call.whole(v) and 'w' or 'f'
       end
     end
     return table.concat(more)

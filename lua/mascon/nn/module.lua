@@ -51,8 +51,8 @@ end
 
 local function add_slot(fname, self, name, shape, make, opts, buffer)
   local o = opts or {}
-  local slot = { dtype = o.dtype or 'f32', device = o.device or 'cpu', trainable = not buffer, buffer = buffer,
-    settle = o.settle }
+  local slot = { dtype = o.dtype or 'f32', device = o.device or placing.name or 'cpu', trainable = not buffer,
+    buffer = buffer, settle = o.settle }
   if is(shape) then
     slot.shape, slot.dtype, slot.device, slot.value = {}, shape.dtype, shape.device, shape
     for i, n in ipairs(shape.shape) do slot.shape[i] = n end
@@ -74,7 +74,8 @@ end
 ---@param name string without dots
 ---@param shape table|any sizes, or the tensor itself
 ---@param initialiser? string|table|function as mc.nn.init takes it (zeros)
----@param opts? table dtype (f32) · device (cpu) · key: of the random numbers (the default generator)
+---@param opts? table dtype (f32) · device (cpu, or that of mc.with_device) · key: of the random numbers (the default
+---  generator)
 function methods:parameter(name, shape, initialiser, opts)
   add_slot('module:parameter', self, name, shape, initialiser, opts, false)
 end
