@@ -86,8 +86,8 @@ local function tensor_hint(text)
     and 'use ' .. spelling .. '; ' or '')
 end
 
----The method that was meant, behind Lua's words for one that an object lacks; nothing where none of the classes that are
----loaded has one of about this name.
+---The method that was meant, behind Lua's words for one that an object lacks; nothing where none of the classes that
+---are loaded has one of about this name.
 local function method_hint(text)
   local name = text:match "attempt to call method '([%w_]+)' %(a nil value%)$"
   local check, names = package.loaded['mascon.core.check'], {}
