@@ -236,6 +236,22 @@ describe('mc.from_dlpack', function()
     assert.truthy(message(mc.from_dlpack, p):find('was taken before', 1, true))
   end)
 
+  it('goes on with the derivative where the struct is of a tensor that is differentiated', function()
+    local x = mc.tensor { { 1, 2 }, { 3, 4 } }
+    for _, of in ipairs { mc.from_dlpack, function(v) return mc.from_dlpack(v:dlpack()) end,
+      function(v) return mc.from_dlpack(v.mT:dlpack(nil, 1)).mT end } do
+      local function f(v) return mc.sum(mc.square(of(v * 1))) end
+      assert.same({ { 2, 4 }, { 6, 8 } }, mc.grad(f)(x):totable())
+      assert.equal(60, (select(2, mc.jvp(f, { x }, { x }))):item())
+    end
+    local p
+    mc.grad(function(v)
+      p = v:dlpack()
+      return mc.sum(mc.from_dlpack(p))
+    end)(x)
+    assert.truthy(message(mc.from_dlpack, p):find('was taken before', 1, true))
+  end)
+
   it('leaves a refused struct and its memory to their owner', function()
     collectgarbage()
     collectgarbage()

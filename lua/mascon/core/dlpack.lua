@@ -13,6 +13,7 @@ local M = {}
 
 local managed, versioned = ffi.typeof 'struct DLManagedTensor *', ffi.typeof 'struct DLManagedTensorVersioned *'
 local taken = setmetatable({}, { __mode = 'k' })
+local recorded = setmetatable({}, { __mode = 'k' }) -- what a recording follows, by the pointer that was made of it
 
 --- The number that C takes for a stream: 0 (wait), -1, or the stream.
 local function stream_of(fname, s, level)
@@ -60,6 +61,7 @@ function methods.dlpack(x, stream, version)
   known('dlpack', x, 2)
   local p = version == 1 and C.mc_dlpack_give_versioned(x, stream) or version ~= 1 and C.mc_dlpack_give(x, stream)
   if p == nil then lib.raise(2) end
+  if tensor.recorded(x) then recorded[p] = x end
   return ffi.gc(p, version == 1 and C.mc_dlpack_drop_versioned or C.mc_dlpack_drop)
 end
 
@@ -82,14 +84,21 @@ function methods.pointer(x, stream)
   return out[0], tonumber(offset[0]), out[1]
 end
 
+--- A view of a whole tensor, as one more step of its recording.
+local function all_of(x)
+  local axes = {}
+  for a = 1, x.ndim do axes[a] = a end
+  return methods.permute_dims(x, axes)
+end
+
 --- A tensor over the memory of a DLPack struct, which it takes over: the struct's deleter (a C function) is called when
 --- the last view of the memory goes; until then the struct lives, so it is no cdata that Lua collects.
 --- p: a pointer `struct DLManagedTensor *` or `void *`, a pointer `struct DLManagedTensorVersioned *` (version 1), or
 --- something with a method dlpack, such as a tensor (the result then shares its memory).
 --- Result: tensor; device, dtype, shape and strides of the struct; read-only where its elements overlap, and where the
---- struct says so. Memory of a
---- device is computed already, or the producer lets the queue of that device wait (third result of x:pointer); the
---- deleter is called when work queued here has ended.
+--- struct says so. Within a derivative a struct of x:dlpack() is a view of x; what another library made of it is a
+--- constant. Memory of a device is computed already, or the producer lets the queue of that device wait (third result
+--- of x:pointer); the deleter is called when work queued here has ended.
 --- Errors: a device that this process has not opened, or of another kind than CPU, CUDA, OpenCL; a buffer of another
 --- context of OpenCL; strides that reach outside of a device's memory; a version of DLPack beyond 1; elements
 --- without a dtype here (u16, u32, u64, vectors); more than 8 axes; elements not at multiples of their size; a pointer
@@ -112,6 +121,10 @@ function M.from_dlpack(p)
   end
   if taken[p] then
     error('from_dlpack: the pointer was taken before; a struct can be taken once, call x:dlpack() again', 2)
+  end
+  if recorded[p] then
+    taken[p] = true
+    return all_of(recorded[p])
   end
   local t = tensor.header(1024)
   local rc = new and C.mc_dlpack_take_versioned(t, ffi.cast(versioned, p)) or not new
