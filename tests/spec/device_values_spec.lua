@@ -210,4 +210,18 @@ describe('values of Lua beside tensors of a device', function()
     local there = mc.grad(function(v) return mc.sum(v * mc.randn({ 3 }, { seed = 1, device = 'ref:0' })) end)(x)
     assert.equal('ref:0', there.device)
   end)
+
+  it('and tables of tensors of a device are made there', function()
+    local a, b = mc.tensor(1.5):to 'ref:0', mc.tensor({ 2 }, { dtype = 'i32' }):to 'ref:0'
+    local t = mc.tensor { { a, 3 }, { b, mc.tensor(4) } }
+    assert.equal('ref:0', t.device)
+    assert.same({ { 1.5, 3 }, { 2, 4 } }, t:totable())
+    local truth = mc.tensor { mc.tensor(true):to 'ref:0', false }
+    assert.same({ 'ref:0', 'bool' }, { truth.device, truth.dtype })
+    assert.equal('cpu', mc.tensor({ a, 3 }, { device = 'cpu' }).device)
+    assert.equal('ref:0', mc.meshgrid({ a, b }).device)
+    local ok, why = pcall(mc.tensor, { a, mc.tensor(3):to 'ref:1' })
+    assert.is_false(ok)
+    assert.matches('operands are on different devices', why, 1, true)
+  end)
 end)

@@ -255,4 +255,16 @@ describe('what a function reads before it writes to it', function()
       end
     end)
   end
+
+  it('follow tensors of one element that a table is made of, in every transformation', function()
+    local function f(v) return mc.sum(mc.square(mc.tensor { { v, 3 }, { v * 2, mc.tensor(1) } })) end
+    local at = mc.tensor(2)
+    assert.equal(20, mc.grad(f)(at):item())
+    assert.equal(20, mc.compile(mc.grad(f))(at):item())
+    assert.equal(40, (select(2, mc.jvp(f, { at }, { at }))):item())
+    assert.same({ 15, 30 }, mc.vmap(f)(mc.tensor { 1, 2 }):totable())
+    local compiled = mc.compile(f)
+    for n = 1, 2 do assert.equal(5 * n * n + 10, compiled(mc.tensor(n)):item()) end
+    assert.equal(4, mc.grad(function(v) return mc.dot({ v, 1 }, { 3, v }) end)(at):item())
+  end)
 end)

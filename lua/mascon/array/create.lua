@@ -231,6 +231,24 @@ local function from_list(v, level)
   return t
 end
 
+--- Whether an element of a table stays a tensor: on a device, or followed by a recording, which would take its value
+--- for a constant.
+local function follows(x) return x._numel == 1 and (x._device ~= 0 or tensor.recorded(x)) end
+
+--- Numbers and tensors of one element as a vector on the device of one of them.
+local function stacked(flat, dtype, first)
+  local parts = {}
+  for i, x in ipairs(flat) do
+    if is(x) then parts[i] = methods.to(methods.reshape(x, {}), dtype)
+    else
+      local t = op.scalar('tensor', x, 2)
+      t._flags = 0
+      parts[i] = tensor.moved(methods.to(t, dtype), first._device, 2)
+    end
+  end
+  return op.functions.stack(parts, 1)
+end
+
 function M.from_table(v, dtype, level)
   level = level or 3
   if dtype == nil or dtype == 'f64' then
@@ -238,7 +256,7 @@ function M.from_table(v, dtype, level)
     if t then return t end
   end
   local shape = table_shape(v, {}, {}, level + 1)
-  local flat, path, complex, kinds, integer64 = {}, {}, false, {}, false
+  local flat, path, complex, kinds, integer64, kept = {}, {}, false, {}, false, nil
   local function walk(x, d)
     if d > #shape then
       local k = type(x)
@@ -246,6 +264,12 @@ function M.from_table(v, dtype, level)
         error(('tensor: %s is a table, its neighbours are numbers'):format(path_text(path)), level + d + 1)
       end
       if k == 'cdata' and is(x) then
+        if follows(x) then
+          local kind = tensor.kind[x.dtype]
+          kept, complex, kinds[kind == 'b' and 'boolean' or 'number'] = kept or x, complex or kind == 'c', true
+          flat[#flat + 1] = x
+          return
+        end
         x = x:item()
         k = type(x)
       end
@@ -277,6 +301,7 @@ function M.from_table(v, dtype, level)
     kinds.boolean = nil
   end
   local natural = complex and 'c128' or integer64 and 'i64' or kinds.boolean and 'bool' or 'f64'
+  if kept then return methods.to(methods.reshape(stacked(flat, natural, kept), shape), dtype or natural) end
   local t = tensor.empty('tensor', shape, natural, level)
   local p = tensor.pointer(t)
   for i, x in ipairs(flat) do
@@ -326,7 +351,7 @@ function M.tensor(v, opts)
     t._flags = 0
     t = dtype and dtype ~= t.dtype and methods.to(t, dtype) or t
   end
-  return number and number ~= 0 and tensor.moved(t, number, 2) or t
+  return number and tensor.moved(t, number, 2) or t
 end
 
 --- A complex number of two numbers, or a complex tensor of a real and an imaginary part.
