@@ -152,6 +152,8 @@ describe('tensors of several devices are one error', function()
     double = function(c, r) return c * 2, r end
   end)
   teardown(function() x, y, log, double = nil, nil, nil, nil end)
+  local function first(t) return t[1] end
+  local function second(t) return t[2] end
 
   local ENTRIES = {
     add = function() return x + y end,
@@ -165,10 +167,10 @@ describe('tensors of several devices are one error', function()
       return mc.while_loop(function(s) return s[1]:sum():lt(9) end, function(s) return s end, { x, y })
     end,
     fori_loop = function() return mc.fori_loop(1, 2, function(_, s) return s end, { x, y }) end,
-    cond = function() return mc.cond(x:sum():gt(0), mc.exp, mc.log, y) end,
+    cond = function() return mc.cond(x:sum():gt(0), first, second, { x, y }) end,
     histogram = function() return mc.histogram(y, { bins = mc.tensor { 0, 1, 2 } }) end,
     concat = function() return mc.concat { x, y } end,
-    switch = function() return mc.switch(x:sum():to 'i64', { mc.exp, mc.log }, y) end,
+    switch = function() return mc.switch(x:sum():to 'i64', { first, second }, { x, y }) end,
     custom_vjp = function() return mc.grad(function(a) return log(a):sum() end)(y) end,
   }
   local names = {}
@@ -185,4 +187,10 @@ describe('tensors of several devices are one error', function()
       assert.matches('@cpu.*@ref:0.*move', (m:gsub('(@ref:0)(.*)(@cpu)', '%3%2%1')))
     end)
   end
+
+  it('but what decides may lie in host memory', function()
+    local decides = x:sum():gt(0)
+    assert.is_true(mc.array_equal(y:exp(), mc.cond(decides, mc.exp, mc.log, y)))
+    assert.is_true(mc.array_equal(y:log(), mc.switch(x[{ 1, 1 }]:to 'i64' + 1, { mc.exp, mc.log }, y)))
+  end)
 end)

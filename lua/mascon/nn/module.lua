@@ -277,7 +277,7 @@ Class.__tostring = function(class) return 'class ' .. class._name end
 --- Base.init(self, width).
 ---     local Half = mc.nn.Module('Half', Scale)
 ---     function Half:forward(x) return Scale.forward(self, x) / 2 end
----     Half(2)(mc.ones{ 2, dtype = 'f32' })  --> f32[2]@cpu { 0.5, 0.5 }
+---     Half(2)(mc.ones{ 2, dtype = 'f32' })  --> f32[2]@cpu { 0.5000, 0.5000 }
 ---@param name string as messages and summaries have it
 ---@param base? table the class it derives from
 ---@return table class
