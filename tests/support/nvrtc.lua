@@ -60,15 +60,14 @@ end
 function M.compile(text, arch)
   local p, size = ffi.new 'void *[1]', ffi.new 'size_t[1]'
   assert(lib.nvrtcCreateProgram(p, text, 'mascon.cu', 0, nil, nil) == 0)
-  local options = ffi.new('const char *[4]', {
-    '--gpu-architecture=' .. arch, '--fmad=false', '-w', '--ptxas-options=-v',
-  })
+  local capability = '--gpu-architecture=' .. arch -- held here until the call is done: the array does not hold it
+  local options = ffi.new('const char *[4]', { capability, '--fmad=false', '-w', '--ptxas-options=-v' })
   local rc = lib.nvrtcCompileProgram(p[0], 4, options)
   lib.nvrtcGetProgramLogSize(p[0], size)
   local log = ffi.new('char[?]', size[0] + 1)
   lib.nvrtcGetProgramLog(p[0], log)
   lib.nvrtcDestroyProgram(p)
-  if rc ~= 0 then return ffi.string(log) end
+  if rc ~= 0 then return ('%s for %s'):format(ffi.string(log), capability) end
   return nil, ffi.string(log)
 end
 
