@@ -3,10 +3,7 @@ local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' 
 local mc = require 'mascon'
 local nn = mc.nn
 
-local function says(message, f, ...)
-  local e = support.message(f, ...)
-  assert(e:find(message, 1, true), e)
-end
+local says = support.says
 
 local WIDTH = 16
 --- Blocks with dropout and batch norm inside, in a stack between two layers.

@@ -4,10 +4,7 @@ local mc = require 'mascon'
 local tol = support.load 'tol'
 local nn = mc.nn
 
-local function says(message, f, ...)
-  local e = support.message(f, ...)
-  assert(e:find(message, 1, true), e)
-end
+local says = support.says
 local function ids(batch, time, most, key)
   return mc.random.integers { batch, time, low = 0, high = most, key = key or 1 }
 end

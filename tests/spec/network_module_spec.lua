@@ -7,10 +7,7 @@ local folder = os.tmpname()
 os.remove(folder)
 os.execute("mkdir '" .. folder .. "'")
 
-local function says(message, f, ...)
-  local e = support.message(f, ...)
-  assert(e:find(message, 1, true), e)
-end
+local says = support.says
 
 local function mlp(key)
   local k = mc.random.key(key or 1)

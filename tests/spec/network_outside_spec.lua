@@ -4,10 +4,7 @@ local support = dofile((debug.getinfo(1, 'S').source:match '^@(.*)/spec/[^/]*$' 
 local mc = require 'mascon'
 local nn = mc.nn
 
-local function says(message, f, ...)
-  local e = support.message(f, ...)
-  assert(e:find(message, 1, true), e)
-end
+local says = support.says
 
 describe('a step', function()
   it('reads variables outside the network and fields of modules at each call', function()

@@ -11,10 +11,7 @@ local function near(want, got, bound, what)
   local wrong = tol.compare('ITERATIVE', 'f64', got, want, { bound = bound * math.max(1, math.abs(want)) })
   if wrong then error(('%s: %s'):format(what or 'value', wrong), 2) end
 end
-local function says(message, f, ...)
-  local e = support.message(f, ...)
-  assert(e:find(message, 1, true), e)
-end
+local says = support.says
 
 -- ---------------------------------------------------------------- the tiny transformers of the specification (3.1)
 

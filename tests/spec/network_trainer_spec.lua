@@ -8,10 +8,7 @@ local nn = mc.nn
 local data = nn.data
 local folder = process.folder()
 local function at(name) return folder .. '/' .. name end
-local function says(message, f, ...)
-  local e = support.message(f, ...)
-  assert(e:find(message, 1, true), e)
-end
+local says = support.says
 
 local x = mc.randn({ 60, 6 }, { seed = 1 }):to 'f32'
 local y = mc.argmax(x[':, 1:3'], 2) - 1

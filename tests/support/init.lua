@@ -115,4 +115,10 @@ function M.message(f, ...)
   return tostring(e)
 end
 
+--- f(...) must raise an error whose message has the text.
+function M.says(text, f, ...)
+  local e = M.message(f, ...)
+  if not e:find(text, 1, true) then error(('"%s" does not say "%s"'):format(e, text), 2) end
+end
+
 return M
